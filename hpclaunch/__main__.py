@@ -1,0 +1,5 @@
+"""`python -m hpclaunch`."""
+
+from hpclaunch.cli.main import main
+
+main()

@@ -1,0 +1,106 @@
+"""The plan: every decision about a launch, already made. `render` and `schedulers` only carry it out."""
+
+from typing import Literal
+
+from msgspec import Struct
+
+from hpclaunch.values.placement import NodeShape
+
+
+class EnvVar(Struct, frozen=True):
+    """One variable of a rank. `origin` is the layer that set it: node type, site, hpclaunch or job."""
+
+    name: str
+    value: str
+    origin: str
+
+
+class Mount(Struct, frozen=True):
+    """A host path seen inside the container. `volume` is the site's name for it, if it has one."""
+
+    source: str
+    target: str
+    read_only: bool = False
+    volume: str = ""
+
+
+class Container(Struct, frozen=True):
+    """The container of a rank, in no scheduler's words. `workdir` empty: the image's own."""
+
+    image: str
+    mounts: tuple[Mount, ...] = ()
+    workdir: str = ""
+    writable: bool = True
+    mount_home: bool = False
+    remap_root: bool = False
+    entrypoint: bool = False
+    env: tuple[str, ...] = ()
+    save: str = ""
+
+
+class Common(Struct, frozen=True):
+    """What is launched, whichever scheduler does it. Two sites are compared on this.
+
+    `argv` is what a rank executes and `cwd` where (empty in a container: the image's own directory).
+    `minutes` is the time limit, None for the partition's own, 0 for no limit. `inherit` and `secrets`
+    are names of variables.
+    """
+
+    name: str
+    nodes: int
+    ranks_per_node: int
+    gpus_per_node: int
+    shape: NodeShape
+    whole_node: bool
+    argv: tuple[str, ...]
+    cwd: str
+    environment: tuple[EnvVar, ...]
+    inherit: tuple[str, ...]
+    secrets: tuple[str, ...]
+    container: Container | None
+    mpi: Literal["pmix", "pmi2", "none"]
+    rendezvous: Literal["none", "torch"]
+    minutes: int | None
+
+
+class Option(Struct, frozen=True):
+    """One option of a command, and why it is there ("" where the name says it)."""
+
+    text: str
+    why: str = ""
+
+
+class SlurmTarget(Struct, frozen=True):
+    """The launch in Slurm's words.
+
+    `sbatch` become #SBATCH lines, `srun` and `pyxis` the options of the step. `cpu_masks` and
+    `mem_masks` have one hexadecimal entry for each local rank, or are empty: not bound by a mask.
+    `wrapper` are the settings of the rank wrapper, `host_env` what hooks and daemons on the host must
+    see before the container exists.
+    """
+
+    version: str
+    sbatch: tuple[Option, ...]
+    srun: tuple[Option, ...]
+    pyxis: tuple[Option, ...]
+    cpu_masks: tuple[str, ...]
+    mem_masks: tuple[str, ...]
+    wrapper: tuple[Option, ...]
+    host_env: tuple[EnvVar, ...]
+
+
+class LocalTarget(Struct, frozen=True):
+    """The launch as child processes of this machine. `launcher` is empty, or mpirun with its options."""
+
+    launcher: tuple[str, ...]
+    wrapper: tuple[Option, ...]
+
+
+class LaunchPlan(Struct, frozen=True):
+    """A whole launch. `warnings` say what the tool did not do, and what the job overrode."""
+
+    site: str
+    scheduler: Literal["slurm", "local"]
+    common: Common
+    target: SlurmTarget | LocalTarget
+    warnings: tuple[str, ...]
