@@ -1,0 +1,1 @@
+"""The form of what the user writes: Job, Site, NodeType; reading them, with errors that say where."""

@@ -1,0 +1,60 @@
+"""The site file: written once by the people who run the machine."""
+
+from typing import Literal
+
+from msgspec import Struct, field
+
+
+class NodeGroup(Struct, frozen=True, forbid_unknown_fields=True):
+    """Nodes of one type: which hosts ("dgx[001-140]") or how many, which HCA variant they have, and the
+    CPUs that the system keeps for itself (a kernel list)."""
+
+    type: str
+    hosts: str | None = None
+    count: int | None = None
+    variant: str | None = None
+    reserved_cpus: str = ""
+
+
+class SlurmSite(Struct, frozen=True, forbid_unknown_fields=True):
+    """The site's Slurm. `mpi_plugin` maps the job's family to the plugin's name in `srun --mpi=list`;
+    `exclusive` true forces whole nodes; `path` is the folder of srun and scontrol on the compute nodes
+    where it is not on the usual PATH; `conf` the slurm.conf of this cluster where it is not the default."""
+
+    version: str
+    pyxis: str | None = None
+    partition: str | None = None
+    account: str | None = None
+    qos: str | None = None
+    mpi_plugin: dict[str, str] = field(default_factory=dict)
+    exclusive: bool | None = None
+    path: str | None = None
+    conf: str | None = None
+
+
+class Network(Struct, frozen=True, forbid_unknown_fields=True):
+    """Interfaces for sockets (NCCL_SOCKET_IFNAME and the like), and those never to use."""
+
+    socket_ifname: str | None = None
+    exclude: tuple[str, ...] = ()
+
+
+class Volume(Struct, frozen=True, forbid_unknown_fields=True):
+    """What stands behind a volume's name: a path on every node."""
+
+    path: str
+
+
+class Site(Struct, frozen=True, forbid_unknown_fields=True):
+    """One site."""
+
+    name: str
+    scheduler: Literal["slurm", "local"]
+    node_types: tuple[NodeGroup, ...]
+    version: Literal[1] = 1
+    extends: str | None = None
+    container: Literal["pyxis", "none"] = "none"
+    slurm: SlurmSite | None = None
+    network: Network = Network()
+    volumes: dict[str, Volume] = field(default_factory=dict)
+    env: dict[str, str] = field(default_factory=dict)
