@@ -79,7 +79,7 @@ def _read(file: str) -> Document[NodeType]:
 
     try:
         with open(file, encoding="utf-8") as stream:
-            value = msgspec.convert(yaml.load(stream, yaml.CSafeLoader), NodeType)  # noqa: S506
+            value = msgspec.convert(yaml.load(stream, yaml.CSafeLoader), NodeType)
     except (OSError, UnicodeDecodeError, yaml.YAMLError, msgspec.ValidationError) as error:
         raise InputError(f"{file}: {error}") from error
     return Document(kind="node type", file=file, value=value, marks={})

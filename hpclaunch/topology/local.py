@@ -1,0 +1,119 @@
+"""This machine as a node type named `local`."""
+
+import os
+from collections.abc import Iterable
+
+from hpclaunch.spec.nodetype import GpuSpec, HcaSpec, NodeType, NumaNode, Variant
+from hpclaunch.topology.machine import Cpu, InfinibandDevice, Machine, read_machine
+
+VARIANT = "this-machine"
+_KIB_PER_GIB = 1024 * 1024
+
+
+def read_local() -> NodeType:
+    """This machine, with the CPUs that this process may use. Raises HpclaunchError where /sys is no help."""
+    return node_type(read_machine(), os.sched_getaffinity(0))
+
+
+def node_type(machine: Machine, allowed: Iterable[int] | None = None) -> NodeType:
+    """The node type of a machine. `allowed` are the CPUs that may be used, None for all that are online.
+
+    A NUMA node without CPUs, or with none that is allowed, stays in the list with no threads, since its
+    memory, GPUs and distances are still there.
+    """
+    usable = frozenset(cpu.number for cpu in machine.cpus)
+    if allowed is not None:
+        usable &= frozenset(allowed)
+    by_number = {cpu.number: cpu for cpu in machine.cpus}
+    sockets = {memory.node: by_number[memory.cpus[0]].package for memory in machine.memories if memory.cpus}
+    nodes = tuple(memory.node for memory in machine.memories)
+    distances = tuple(memory.distances for memory in machine.memories)
+    square = all(len(row) == len(nodes) for row in distances)
+
+    def socket(index: int) -> int:
+        """Memory alone has no package: it counts with the nearest node that has CPUs."""
+        if nodes[index] in sockets or not sockets:
+            return sockets.get(nodes[index], 0)
+        near = min(sockets, key=lambda node: distances[index][nodes.index(node)] if square else node)
+        return sockets[near]
+
+    return NodeType(
+        name="local",
+        description="this machine",
+        numa=tuple(
+            NumaNode(
+                node=memory.node,
+                socket=socket(index),
+                threads=_threads([by_number[cpu] for cpu in memory.cpus if cpu in usable], usable),
+                memory_gib=_gib(memory.kib),
+            )
+            for index, memory in enumerate(machine.memories)
+        ),
+        distances=distances if square else (),
+        gpus=tuple(
+            GpuSpec(pci=gpu.pci, numa=_known(gpu.numa, nodes), switch=gpu.root_port) for gpu in machine.gpus
+        ),
+        hcas=_hcas(machine.hcas, nodes),
+        variants={
+            VARIANT: Variant(
+                when="the names that /sys/class/infiniband has now",
+                names={hca.device.pci: hca.name for hca in reversed(machine.hcas)},
+                default=True,
+            )
+        },
+        memory_gib=_gib(machine.kib),
+    )
+
+
+def _threads(cpus: list[Cpu], usable: frozenset[int]) -> tuple[str, ...]:
+    """One CPU list for each hardware thread, such that entry i of each list belongs to one core.
+
+    Cores with more usable threads come first: a core that lacks its second thread would otherwise shift
+    all siblings after it.
+    """
+    cores = {tuple(cpu for cpu in one.siblings if cpu in usable) for one in cpus}
+    ordered = sorted(cores, key=lambda core: (-len(core), core))
+    width = len(ordered[0]) if ordered else 0
+    return tuple(_in_order([core[i] for core in ordered if len(core) > i]) for i in range(width))
+
+
+def _in_order(numbers: list[int]) -> str:
+    """A kernel CPU list that keeps the order: (0, 1, 2, 9, 8) is "0-2,9,8"."""
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and runs[-1][1] == number - 1:
+            runs[-1][1] = number
+        else:
+            runs.append([number, number])
+    return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in runs)
+
+
+def _hcas(hcas: tuple[InfinibandDevice, ...], nodes: tuple[int, ...]) -> tuple[HcaSpec, ...]:
+    """One HCA for each PCI address. Ethernet ports beside InfiniBand ones carry the machine's own
+    traffic; where all are Ethernet (RoCE) they are all that a job has."""
+    infiniband = any(hca.link_layer == "InfiniBand" for hca in hcas)
+    found: dict[str, HcaSpec] = {}
+    for hca in hcas:
+        ethernet = hca.link_layer == "Ethernet"
+        found.setdefault(
+            hca.device.pci,
+            HcaSpec(
+                pci=hca.device.pci,
+                numa=_known(hca.device.numa, nodes),
+                use="management" if ethernet and infiniband else "compute",
+                switch=hca.device.root_port,
+                link_layer="Ethernet" if ethernet else "InfiniBand",
+                rate_gbps=hca.rate_gbps,
+                port=hca.port,
+            ),
+        )
+    return tuple(found.values())
+
+
+def _known(numa: int, nodes: tuple[int, ...]) -> int:
+    """The kernel says -1 for a device whose firmware does not tell; the first node stands in for it."""
+    return numa if numa in nodes else nodes[0]
+
+
+def _gib(kib: int | None) -> int | None:
+    return None if kib is None else kib // _KIB_PER_GIB

@@ -1,0 +1,204 @@
+"""A machine as its kernel shows it in /sys and /proc. Only reads files; `local` makes a node type of it.
+
+The files are those of the kernel's Documentation/ABI: stable/sysfs-devices-node,
+stable/sysfs-devices-system-cpu, testing/sysfs-bus-pci and stable/sysfs-class-infiniband.
+"""
+
+import os
+import re
+
+from msgspec import Struct
+
+from hpclaunch.values import cpulist
+from hpclaunch.values.errors import HpclaunchError
+
+_NVIDIA = "0x10de"
+# Classes of PCI that a data centre or a display GPU has: VGA controller and 3D controller.
+_GPU_CLASSES = ("0x0300", "0x0302")
+_PCI = re.compile(r"([0-9a-f]{4,}):([0-9a-f]{2}):([0-9a-f]{2})\.([0-7])")
+
+
+class Cpu(Struct, frozen=True):
+    """An online CPU: its package (socket) and all CPUs of its core, itself among them."""
+
+    number: int
+    package: int
+    siblings: tuple[int, ...]
+
+
+class Memory(Struct, frozen=True):
+    """A NUMA node. `cpus` are its online CPUs, none where it has memory alone; `distances` are in the
+    order of the machine's nodes, or empty; `kib` is its memory, None where it is not said."""
+
+    node: int
+    cpus: tuple[int, ...]
+    distances: tuple[int, ...]
+    kib: int | None
+
+
+class Device(Struct, frozen=True):
+    """A PCI device. `numa` is -1 where the firmware does not say. `root_port` is the PCI bridge below the
+    root complex that it hangs on, empty for a device without a bridge."""
+
+    pci: str
+    numa: int
+    root_port: str
+
+
+class InfinibandDevice(Struct, frozen=True):
+    """An entry of /sys/class/infiniband and its first port; `rate_gbps` is None where it is not said."""
+
+    name: str
+    device: Device
+    port: int
+    link_layer: str
+    rate_gbps: int | None
+
+
+class Machine(Struct, frozen=True):
+    """What the kernel shows. CPUs and NUMA nodes rise in number, devices in PCI address. Every CPU is in
+    exactly one of the NUMA nodes."""
+
+    cpus: tuple[Cpu, ...]
+    memories: tuple[Memory, ...]
+    gpus: tuple[Device, ...]
+    hcas: tuple[InfinibandDevice, ...]
+    kib: int | None
+
+
+def read_machine(root: str = "/") -> Machine:
+    """The machine whose /sys and /proc are under `root`. A machine without NUMA gets one node, 0.
+
+    Raises HpclaunchError where /sys does not say which CPUs are online (it is not mounted, or not Linux).
+    """
+    cpus = _cpus(os.path.join(root, "sys/devices/system/cpu"))
+    kib = _mem_total(os.path.join(root, "proc/meminfo"))
+    memories = _memories(os.path.join(root, "sys/devices/system/node"), cpus)
+    return Machine(
+        cpus=cpus,
+        memories=memories or (Memory(0, tuple(cpu.number for cpu in cpus), (), kib),),
+        gpus=_gpus(root),
+        hcas=_hcas(os.path.join(root, "sys/class/infiniband")),
+        kib=kib,
+    )
+
+
+def pci_order(pci: str) -> tuple[int, ...]:
+    """The key by which PCI addresses sort as the bus does: a domain may have more than four digits."""
+    match = _PCI.fullmatch(pci)
+    return tuple(int(part, 16) for part in match.groups()) if match else ()
+
+
+def _cpus(folder: str) -> tuple[Cpu, ...]:
+    online = _text(os.path.join(folder, "online"))
+    if not online:
+        raise HpclaunchError(f"cannot read this machine: {folder}/online is missing or empty")
+    found = []
+    for number in cpulist.parse(online):
+        topology = os.path.join(folder, f"cpu{number}", "topology")
+        siblings = cpulist.parse(_text(os.path.join(topology, "thread_siblings_list"))) or (number,)
+        # -1 stands for "not known" on some virtual machines.
+        package = max(_number(os.path.join(topology, "physical_package_id"), 0), 0)
+        found.append(Cpu(number, package, tuple(sorted(siblings))))
+    return tuple(found)
+
+
+def _memories(folder: str, cpus: tuple[Cpu, ...]) -> tuple[Memory, ...]:
+    numbers = sorted(int(entry[4:]) for entry in _entries(folder) if re.fullmatch(r"node\d+", entry))
+    paths = [os.path.join(folder, f"node{number}") for number in numbers]
+    listed = [frozenset(cpulist.parse(_text(os.path.join(path, "cpulist")))) for path in paths]
+    homes: list[list[int]] = [[] for _ in numbers]
+    for cpu in cpus if numbers else ():
+        homes[_home(cpu, cpus, listed)].append(cpu.number)
+    return tuple(
+        Memory(
+            node=number,
+            cpus=tuple(home),
+            distances=tuple(int(word) for word in _text(os.path.join(path, "distance")).split()),
+            kib=_mem_total(os.path.join(path, "meminfo")),
+        )
+        for number, path, home in zip(numbers, paths, homes, strict=True)
+    )
+
+
+def _home(cpu: Cpu, cpus: tuple[Cpu, ...], listed: list[frozenset[int]]) -> int:
+    """The index of the one NUMA node of a CPU. Broken firmware lists a CPU in several nodes, and a node
+    that is offline leaves its CPUs in none: those count with a neighbour of their package."""
+    for index, numbers in enumerate(listed):
+        if cpu.number in numbers:
+            return index
+    package = {other.number for other in cpus if other.package == cpu.package}
+    return next((index for index, numbers in enumerate(listed) if numbers & package), 0)
+
+
+def _gpus(root: str) -> tuple[Device, ...]:
+    folder = os.path.join(root, "sys/bus/pci/devices")
+    found = []
+    for pci in _entries(folder):
+        path = os.path.join(folder, pci)
+        # The class is the cheapest question that leaves out almost every device.
+        if not _text(os.path.join(path, "class")).startswith(_GPU_CLASSES):
+            continue
+        if _text(os.path.join(path, "vendor")) != _NVIDIA:
+            continue
+        # A GPU given to a virtual machine has the driver vfio-pci and cannot be used here.
+        driver = os.path.basename(os.path.realpath(os.path.join(path, "driver")))
+        if driver == "nvidia" or os.path.isdir(os.path.join(root, "proc/driver/nvidia/gpus", pci)):
+            found.append(_device(path))
+    return tuple(sorted(found, key=lambda device: pci_order(device.pci)))
+
+
+def _hcas(folder: str) -> tuple[InfinibandDevice, ...]:
+    found = []
+    for name in _entries(folder):
+        path = os.path.join(folder, name)
+        device = _device(os.path.join(path, "device"))
+        ports = sorted(int(port) for port in _entries(os.path.join(path, "ports")) if port.isdigit())
+        # Software devices (rxe, siw) are on no PCI device, and one without a port carries nothing.
+        if not pci_order(device.pci) or not ports:
+            continue
+        port = os.path.join(path, "ports", str(ports[0]))
+        rate = re.match(r"[\d.]+", _text(os.path.join(port, "rate")))  # "200 Gb/sec (4X HDR)"
+        found.append(
+            InfinibandDevice(
+                name=name,
+                device=device,
+                port=ports[0],
+                link_layer=_text(os.path.join(port, "link_layer")),
+                rate_gbps=int(float(rate.group())) if rate else None,
+            )
+        )
+    return tuple(sorted(found, key=lambda hca: (pci_order(hca.device.pci), hca.name)))
+
+
+def _device(path: str) -> Device:
+    """The device behind a link of sysfs: its real path names every bridge above it."""
+    real = os.path.realpath(path)
+    above = [part for part in real.split("/")[:-1] if _PCI.fullmatch(part)]
+    numa = _number(os.path.join(real, "numa_node"), -1)
+    return Device(os.path.basename(real), numa, above[0] if above else "")
+
+
+def _entries(folder: str) -> list[str]:
+    try:
+        return os.listdir(folder)
+    except OSError:
+        return []
+
+
+def _text(file: str) -> str:
+    try:
+        with open(file, encoding="ascii", errors="replace") as stream:
+            return stream.read().strip(" \n\0")
+    except OSError:
+        return ""
+
+
+def _number(file: str, otherwise: int) -> int:
+    text = _text(file)
+    return int(text) if re.fullmatch(r"-?\d+", text) else otherwise
+
+
+def _mem_total(file: str) -> int | None:
+    match = re.search(r"MemTotal:\s+(\d+) kB", _text(file))
+    return int(match.group(1)) if match else None
