@@ -1,0 +1,86 @@
+"""What follows from a node type: cores, sockets, distances, and the HCAs by name."""
+
+from functools import lru_cache
+from itertools import zip_longest
+
+from hpclaunch.spec.nodetype import NodeType, NumaNode, Variant
+from hpclaunch.topology.machine import pci_order
+from hpclaunch.values import cpulist
+from hpclaunch.values.errors import InputError
+from hpclaunch.values.placement import Hca
+
+# Linux's LOCAL_DISTANCE, and what firmware usually says for the rest (two EPYCs in NPS4). Only the order
+# matters: it decides which NUMA node is nearer.
+_SAME_NODE, _SAME_SOCKET, _OTHER_SOCKET = 10, 12, 32
+
+
+def cores(node_type: NodeType, numa: int) -> tuple[tuple[int, ...], ...]:
+    """The cores of a NUMA node in CPU order, each as its sibling CPUs: ((48, 176), (49, 177), ...).
+
+    A NUMA node that is memory alone has none. Raises InputError for one that the type does not have.
+    """
+    return _cores(_numa(node_type, numa).threads)
+
+
+def cpu_count(node_type: NodeType) -> int:
+    """How many CPUs (hardware threads) the node type has."""
+    return sum(len(core) for node in node_type.numa for core in _cores(node.threads))
+
+
+def socket_of(node_type: NodeType, numa: int) -> int:
+    """The socket of a NUMA node. Raises InputError for one that the type does not have."""
+    return _numa(node_type, numa).socket
+
+
+def distance(node_type: NodeType, numa_a: int, numa_b: int) -> int:
+    """The NUMA distance as the kernel gives it, 10 for a node to itself. A type without a matrix has 10,
+    12 within a socket, 32 across. Raises InputError for a NUMA node that the type does not have."""
+    a, b = _numa(node_type, numa_a), _numa(node_type, numa_b)
+    if node_type.distances:
+        return node_type.distances[node_type.numa.index(a)][node_type.numa.index(b)]
+    if a.node == b.node:
+        return _SAME_NODE
+    return _SAME_SOCKET if a.socket == b.socket else _OTHER_SOCKET
+
+
+def named_hcas(node_type: NodeType, variant: str | None) -> tuple[Hca, ...]:
+    """The compute HCAs that this variant of the node type has, in PCI order, with their device names.
+
+    None is the default variant; a type without variants has no HCA with a name. Raises InputError for a
+    variant that the type does not have, with those that it has.
+    """
+    names = _variant(node_type, variant).names if node_type.variants or variant else {}
+    found = [
+        Hca(name=names[hca.pci], pci=hca.pci, numa=hca.numa, port=hca.port, link_layer=hca.link_layer)
+        for hca in node_type.hcas
+        if hca.use == "compute" and hca.pci in names
+    ]
+    return tuple(sorted(found, key=lambda hca: pci_order(hca.pci)))
+
+
+def _variant(node_type: NodeType, variant: str | None) -> Variant:
+    variants = node_type.variants
+    if variant is None:
+        defaults = [each for each in variants.values() if each.default] or list(variants.values())
+        if len(defaults) == 1:
+            return defaults[0]
+        raise InputError(f"name a variant of the node type {node_type.name}: {', '.join(variants)}")
+    if variant not in variants:
+        known = ", ".join(variants) or "none"
+        raise InputError(f"the node type {node_type.name} has no variant {variant!r}; it has: {known}")
+    return variants[variant]
+
+
+def _numa(node_type: NodeType, numa: int) -> NumaNode:
+    for node in node_type.numa:
+        if node.node == numa:
+            return node
+    known = cpulist.format_list(node.node for node in node_type.numa)
+    raise InputError(f"the node type {node_type.name} has no NUMA node {numa}; it has {known}")
+
+
+@lru_cache(maxsize=256)
+def _cores(threads: tuple[str, ...]) -> tuple[tuple[int, ...], ...]:
+    """Keyed by the lists, since a node type has dicts in it and so no hash."""
+    columns = zip_longest(*map(cpulist.parse, threads))
+    return tuple(sorted(tuple(cpu for cpu in column if cpu is not None) for column in columns))
