@@ -2,8 +2,9 @@
 
 import os
 
-from hpclaunch.spec.document import Document
+from hpclaunch.spec.document import Document, located
 from hpclaunch.spec.nodetype import NodeType
+from hpclaunch.topology.consistency import problems
 from hpclaunch.values.errors import InputError
 
 LOCAL = "local"
@@ -82,4 +83,7 @@ def _read(file: str) -> Document[NodeType]:
             value = msgspec.convert(yaml.load(stream, yaml.CSafeLoader), NodeType)
     except (OSError, UnicodeDecodeError, yaml.YAMLError, msgspec.ValidationError) as error:
         raise InputError(f"{file}: {error}") from error
-    return Document(kind="node type", file=file, value=value, marks={})
+    document = Document(kind="node type", file=file, value=value, marks={})
+    if found := problems(document.value):
+        raise located(found, document)
+    return document

@@ -57,6 +57,7 @@ def node_type(machine: Machine, allowed: Iterable[int] | None = None) -> NodeTyp
         variants={
             VARIANT: Variant(
                 when="the names that /sys/class/infiniband has now",
+                # Reversed, so that the first of two names at one address stays.
                 names={hca.device.pci: hca.name for hca in reversed(machine.hcas)},
                 default=True,
             )

@@ -9,13 +9,13 @@ import re
 
 from msgspec import Struct
 
+from hpclaunch.topology import pci
 from hpclaunch.values import cpulist
 from hpclaunch.values.errors import HpclaunchError
 
 _NVIDIA = "0x10de"
 # Classes of PCI that a data centre or a display GPU has: VGA controller and 3D controller.
 _GPU_CLASSES = ("0x0300", "0x0302")
-_PCI = re.compile(r"([0-9a-f]{4,}):([0-9a-f]{2}):([0-9a-f]{2})\.([0-7])")
 
 
 class Cpu(Struct, frozen=True):
@@ -83,12 +83,6 @@ def read_machine(root: str = "/") -> Machine:
     )
 
 
-def pci_order(pci: str) -> tuple[int, ...]:
-    """The key by which PCI addresses sort as the bus does: a domain may have more than four digits."""
-    match = _PCI.fullmatch(pci)
-    return tuple(int(part, 16) for part in match.groups()) if match else ()
-
-
 def _cpus(folder: str) -> tuple[Cpu, ...]:
     online = _text(os.path.join(folder, "online"))
     if not online:
@@ -134,8 +128,8 @@ def _home(cpu: Cpu, cpus: tuple[Cpu, ...], listed: list[frozenset[int]]) -> int:
 def _gpus(root: str) -> tuple[Device, ...]:
     folder = os.path.join(root, "sys/bus/pci/devices")
     found = []
-    for pci in _entries(folder):
-        path = os.path.join(folder, pci)
+    for address in _entries(folder):
+        path = os.path.join(folder, address)
         # The class is the cheapest question that leaves out almost every device.
         if not _text(os.path.join(path, "class")).startswith(_GPU_CLASSES):
             continue
@@ -143,9 +137,9 @@ def _gpus(root: str) -> tuple[Device, ...]:
             continue
         # A GPU given to a virtual machine has the driver vfio-pci and cannot be used here.
         driver = os.path.basename(os.path.realpath(os.path.join(path, "driver")))
-        if driver == "nvidia" or os.path.isdir(os.path.join(root, "proc/driver/nvidia/gpus", pci)):
+        if driver == "nvidia" or os.path.isdir(os.path.join(root, "proc/driver/nvidia/gpus", address)):
             found.append(_device(path))
-    return tuple(sorted(found, key=lambda device: pci_order(device.pci)))
+    return tuple(sorted(found, key=lambda device: pci.order(device.pci)))
 
 
 def _hcas(folder: str) -> tuple[InfinibandDevice, ...]:
@@ -155,7 +149,7 @@ def _hcas(folder: str) -> tuple[InfinibandDevice, ...]:
         device = _device(os.path.join(path, "device"))
         ports = sorted(int(port) for port in _entries(os.path.join(path, "ports")) if port.isdigit())
         # Software devices (rxe, siw) are on no PCI device, and one without a port carries nothing.
-        if not pci_order(device.pci) or not ports:
+        if not pci.is_address(device.pci) or not ports:
             continue
         port = os.path.join(path, "ports", str(ports[0]))
         rate = re.match(r"[\d.]+", _text(os.path.join(port, "rate")))  # "200 Gb/sec (4X HDR)"
@@ -168,13 +162,13 @@ def _hcas(folder: str) -> tuple[InfinibandDevice, ...]:
                 rate_gbps=int(float(rate.group())) if rate else None,
             )
         )
-    return tuple(sorted(found, key=lambda hca: (pci_order(hca.device.pci), hca.name)))
+    return tuple(sorted(found, key=lambda hca: (pci.order(hca.device.pci), hca.name)))
 
 
 def _device(path: str) -> Device:
     """The device behind a link of sysfs: its real path names every bridge above it."""
     real = os.path.realpath(path)
-    above = [part for part in real.split("/")[:-1] if _PCI.fullmatch(part)]
+    above = [part for part in real.split("/")[:-1] if pci.is_address(part)]
     numa = _number(os.path.join(real, "numa_node"), -1)
     return Device(os.path.basename(real), numa, above[0] if above else "")
 

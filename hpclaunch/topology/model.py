@@ -4,7 +4,7 @@ from functools import lru_cache
 from itertools import zip_longest
 
 from hpclaunch.spec.nodetype import NodeType, NumaNode, Variant
-from hpclaunch.topology.machine import pci_order
+from hpclaunch.topology import pci
 from hpclaunch.values import cpulist
 from hpclaunch.values.errors import InputError
 from hpclaunch.values.placement import Hca
@@ -55,7 +55,7 @@ def named_hcas(node_type: NodeType, variant: str | None) -> tuple[Hca, ...]:
         for hca in node_type.hcas
         if hca.use == "compute" and hca.pci in names
     ]
-    return tuple(sorted(found, key=lambda hca: pci_order(hca.pci)))
+    return tuple(sorted(found, key=lambda hca: pci.order(hca.pci)))
 
 
 def _variant(node_type: NodeType, variant: str | None) -> Variant:
