@@ -1,0 +1,1 @@
+"""Job + Site -> LaunchPlan. Pure: no clock, no environment, no scheduler is asked."""

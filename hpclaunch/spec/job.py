@@ -54,6 +54,7 @@ class SiteHints(Struct, frozen=True, forbid_unknown_fields=True):
     nodelist: str | None = None
     exclude: str | None = None
     mail: str | None = None
+    node_type: str | None = None
     sbatch: tuple[str, ...] = ()
     srun: tuple[str, ...] = ()
 

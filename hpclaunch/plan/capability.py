@@ -1,0 +1,44 @@
+"""What each version of Slurm and Pyxis can do, from the tables in `data/`."""
+
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import yaml
+
+Version = tuple[int, ...]
+
+
+def version(text: str) -> Version:
+    """ "0.20.0" is (0, 20, 0). The reader has checked the form."""
+    return tuple(int(part) for part in text.split("."))
+
+
+@cache
+def _table(name: str) -> dict[str, Any]:
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    text = files("hpclaunch.plan").joinpath("data", name).read_text("utf-8")
+    return dict(yaml.load(text, Loader=loader))  # noqa: S506  the safe loader, in C where there is one
+
+
+@cache
+def pyxis_since() -> dict[str, str]:
+    """The version that brought each option of Pyxis: {"--container-image": "0.1.0", ...}."""
+    return {f"--{option['name']}": option["since"] for option in _table("pyxis.yaml")["options"]}
+
+
+@cache
+def slurm_since() -> dict[str, str]:
+    """The release that brought each option of Slurm that 20.11 did not have."""
+    return dict(_table("slurm.yaml")["since"])
+
+
+@cache
+def breaks_masks() -> frozenset[str]:
+    """The options of srun that do not go with CPU masks on a whole node."""
+    return frozenset(_table("slurm.yaml")["breaks_masks"])
+
+
+def pyxis_has(option: str, site_version: str) -> bool:
+    """Whether this version of Pyxis knows the option."""
+    return version(pyxis_since()[option]) <= version(site_version)

@@ -1,0 +1,101 @@
+"""The closed environment of a rank, in layers:
+
+    image < node type < site.env < what hpclaunch computes < job.env < --set
+
+The image's own variables are under these; the submitter's shell gives the names in `inherit` and no others.
+"""
+
+from collections.abc import Iterable
+
+from hpclaunch.spec.job import Job
+from hpclaunch.spec.nodetype import NodeType
+from hpclaunch.spec.site import Site
+from hpclaunch.values.errors import InputError, Problem
+from hpclaunch.values.launchplan import EnvVar
+from hpclaunch.values.placement import Hca
+
+# execve(2) refuses a longer string (MAX_ARG_STRLEN in the kernel: 32 pages of 4 KiB).
+LONGEST = 131_072
+# srun sends the environment in one message, and execve takes a quarter of an 8 MiB stack for it.
+LARGEST = 1_500_000
+
+# The wrapper computes these on the node, by the rank.
+RENDEZVOUS = ("MASTER_ADDR", "MASTER_PORT", "RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "NODE_RANK")
+UCX = "UCX_NET_DEVICES"
+
+# Hooks of the container runtime, the MPI plugin and daemons read these before the rank's own process exists.
+HOST_PREFIXES = ("NVIDIA_", "MELLANOX_", "ENROOT_", "OMPI_MCA_", "PRTE_MCA_", "PMIX_")
+
+# A login shell's PATH is the submitter's, so ranks on the host get the system's.
+HOST_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+
+def computed_on_node(job: Job, hcas: bool) -> tuple[str, ...]:
+    """The names that the rank wrapper sets."""
+    return (RENDEZVOUS if job.rendezvous == "torch" else ()) + ((UCX,) if hcas else ())
+
+
+def computed(job: Job, site: Site, gpus: int, hcas: tuple[Hca, ...]) -> dict[str, str]:
+    """The names that are the same for all ranks of a job."""
+    values: dict[str, str] = {}
+    if gpus:
+        values["CUDA_DEVICE_ORDER"] = "PCI_BUS_ID"  # so that index and local rank agree with the plan
+    if hcas and job.bind.hcas != "none":
+        # One `=` for the whole list: without it mlx5_1 also matches mlx5_10 (NCCL, NCCL_IB_HCA).
+        values["NCCL_IB_HCA"] = "=" + ",".join(f"{hca.name}:{hca.port}" for hca in hcas)
+    network = site.network
+    if network.socket_ifname:
+        values["NCCL_SOCKET_IFNAME"] = network.socket_ifname
+        values["GLOO_SOCKET_IFNAME"] = network.socket_ifname.lstrip("=")
+        if job.mpi != "none":
+            values["OMPI_MCA_btl_tcp_if_include"] = network.socket_ifname.lstrip("=")
+    elif network.exclude:
+        values["NCCL_SOCKET_IFNAME"] = "^" + ",".join(network.exclude)
+        if job.mpi != "none":
+            values["OMPI_MCA_btl_tcp_if_exclude"] = ",".join(network.exclude)
+    return values
+
+
+def layered(
+    job: Job, site: Site, machine: NodeType, fixed: dict[str, str], on_node: tuple[str, ...], on_host: bool
+) -> tuple[tuple[EnvVar, ...], list[str]]:
+    """The variables that the wrapper sets last, and a warning for each computed one that the job replaces."""
+    layers: tuple[tuple[str, dict[str, str]], ...] = (
+        ("hpclaunch", {"PATH": HOST_PATH} if on_host else {}),
+        ("node type", machine.env),
+        ("site", site.env),
+        ("hpclaunch", fixed),
+        ("job", job.env),
+    )
+    merged: dict[str, EnvVar] = {}
+    for origin, values in layers:
+        for name, value in values.items():
+            merged[name] = EnvVar(name, value, origin)
+    for name in on_node:
+        if name not in job.env:
+            merged.pop(name, None)  # the site's value is under the computed one
+    warnings = [
+        f"env.{name}: the job's value replaces the one that hpclaunch computes"
+        for name in job.env
+        if name in on_node or name in fixed
+    ]
+    _check_size(merged.values())
+    return tuple(merged.values()), warnings
+
+
+def for_the_host(variables: Iterable[EnvVar]) -> tuple[EnvVar, ...]:
+    """Those that must be set outside the container too."""
+    return tuple(variable for variable in variables if variable.name.startswith(HOST_PREFIXES))
+
+
+def _check_size(variables: Iterable[EnvVar]) -> None:
+    total = 0
+    for variable in variables:
+        size = len(variable.name) + len(variable.value.encode()) + 2
+        total += size
+        if size > LONGEST:
+            message = f"{variable.name} is {size} bytes long and the kernel takes {LONGEST}: put it in a file"
+            raise InputError([Problem(message, variable.origin, ("env", variable.name))])
+    if total > LARGEST:
+        message = f"the variables are {total} bytes together, and {LARGEST} can be passed on: put some in a file"
+        raise InputError([Problem(message, "job", ("env",))])

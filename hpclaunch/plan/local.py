@@ -1,0 +1,30 @@
+"""The launch as processes of this machine, without a scheduler."""
+
+from hpclaunch.plan.slurm import hca_settings
+from hpclaunch.spec.job import Job
+from hpclaunch.values.cpulist import format_list
+from hpclaunch.values.launchplan import Common, LocalTarget, Option
+
+# The ranks bind themselves (Open MPI knows nothing of the plan), and more of them than cores is allowed, as
+# it is where no scheduler divides the machine.
+MPIRUN = ("mpirun", "--bind-to", "none", "--map-by", "slot:OVERSUBSCRIBE")
+
+
+def target(job: Job, common: Common) -> LocalTarget:
+    """The target: mpirun where the job speaks MPI, else each rank started by the script itself."""
+    mpi = common.mpi != "none"
+    settings = [Option("from=openmpi" if mpi else "from=local")]
+    if common.rendezvous == "torch":
+        settings.append(Option("rendezvous=torch"))
+    seats = common.shape.seats
+    if any(seat.cpus for seat in seats):
+        cpus = ";".join(format_list(seat.cpus) for seat in seats)
+        settings.append(Option(f"cpus={cpus}", "the cores of each rank"))
+    if any(seat.mems for seat in seats) and job.bind.memory != "none":
+        policy = "preferred" if job.bind.memory == "prefer" else "membind"
+        mems = ";".join(format_list(seat.mems) for seat in seats)
+        settings.append(Option(f"{policy}={mems}", "the NUMA nodes of each rank's memory"))
+    settings += hca_settings(common)
+    settings.append(Option(f"cwd={common.cwd}"))
+    launcher = (*MPIRUN, "--np", str(common.ranks_per_node)) if mpi else ()
+    return LocalTarget(launcher=launcher, wrapper=tuple(settings))

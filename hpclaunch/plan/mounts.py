@@ -1,0 +1,44 @@
+"""The job's mounts, with the site's volumes put in for their names."""
+
+import os.path
+
+from hpclaunch.spec.job import Job, MountSpec
+from hpclaunch.spec.site import Site
+from hpclaunch.values.errors import Path, Problem
+from hpclaunch.values.launchplan import Mount
+
+
+def resolve(job: Job, site: Site) -> tuple[tuple[Mount, ...], list[Problem]]:
+    """The mounts in the job's order, and what is wrong with them."""
+    mounts: list[Mount] = []
+    problems: list[Problem] = []
+    for index, entry in enumerate(job.mounts):
+        path: Path = ("mounts", index)
+        spec = _long_form(entry) if isinstance(entry, str) else entry
+        source = spec.source
+        if spec.volume is not None:
+            volume = site.volumes.get(spec.volume)
+            if volume is None or volume.path is None:
+                known = ", ".join(sorted(site.volumes)) or "none"
+                message = f"site {site.name} has no volume {spec.volume!r}; it has: {known}"
+                problems.append(Problem(message, "job", path))
+                continue
+            source = volume.path
+        if source is None:
+            problems.append(Problem("a mount needs a `volume` or a `source`", "job", path))
+            continue
+        source = os.path.normpath(os.path.join(job.directory, source))
+        mounts.append(Mount(source, spec.target, spec.read_only, spec.volume or ""))
+    targets = [mount.target.rstrip("/") for mount in mounts]
+    for index, target in enumerate(targets):
+        if target in targets[:index]:
+            problems.append(Problem(f"two mounts have the target {target}", "job", ("mounts", index)))
+    return tuple(mounts), problems
+
+
+def _long_form(text: str) -> MountSpec:
+    source, _, rest = text.partition(":")
+    target, _, mode = rest.partition(":")
+    if "/" in source or source.startswith("."):
+        return MountSpec(target=target or source, source=source, read_only=mode == "ro")
+    return MountSpec(target=target, volume=source, read_only=mode == "ro")

@@ -1,0 +1,105 @@
+"""A seat for each local rank on one shape of node."""
+
+from hpclaunch.plan import cores as core_split
+from hpclaunch.plan import hcas as hca_choice
+from hpclaunch.plan.split import gpus_of_ranks
+from hpclaunch.spec.job import Bind
+from hpclaunch.spec.nodetype import NodeType
+from hpclaunch.topology import model
+from hpclaunch.values import cpulist
+from hpclaunch.values.errors import InputError, Problem
+from hpclaunch.values.placement import Hca, Seat
+
+
+def whole_node(
+    machine: NodeType, gpus: int, ranks: int, bind: Bind, hcas: tuple[Hca, ...], reserved: frozenset[int]
+) -> tuple[Seat, ...]:
+    """The seats of `ranks` local ranks on a node whose first `gpus` GPUs, and all of whose cores, are theirs.
+
+    Raises InputError where a list of `bind` does not fit the machine or the number of ranks.
+    """
+    ranks_gpus = gpus_of_ranks(gpus, ranks)
+    by_numa = {node.node: core_split.usable(machine, node.node, reserved, bind.smt) for node in machine.numa}
+    numa_of = {cpu: node.node for node in machine.numa for core in model.cores(machine, node.node) for cpu in core}
+    if not any(by_numa.values()):
+        raise InputError([Problem("every CPU of the node is reserved", "site", ("node_types",))])
+
+    if isinstance(bind.cpus, tuple):
+        cpus = _explicit_numbers(bind.cpus, ranks, "cpus", numa_of, f"CPUs of {machine.name}")
+        by_core = cpus
+    else:
+        owned = core_split.of_ranks(machine, ranks_gpus, by_numa, spread=bind.cpus == "spread")
+        by_core = tuple(tuple(cpu for core in mine for cpu in core) for mine in owned)
+        cpus = ((),) * ranks if bind.cpus == "none" else by_core
+
+    near = tuple(tuple(sorted({numa_of[cpu] for cpu in mine})) for mine in by_core)
+    if isinstance(bind.memory, tuple):
+        nodes = {node.node: node.node for node in machine.numa}
+        mems = _explicit_numbers(bind.memory, ranks, "memory", nodes, f"NUMA nodes of {machine.name}")
+    else:
+        mems = ((),) * ranks if bind.memory == "none" else near
+
+    names = _hca_names(machine, ranks_gpus, near, bind, hcas)
+    return tuple(
+        Seat(rank, tuple(sorted(cpus[rank])), tuple(sorted(mems[rank])), ranks_gpus[rank], names[rank])
+        for rank in range(ranks)
+    )
+
+
+def unbound(gpus: int, ranks: int) -> tuple[Seat, ...]:
+    """Seats on a part of a node: which cores and GPUs the job gets is not known before it runs."""
+    return tuple(Seat(rank, (), (), owned, ()) for rank, owned in enumerate(gpus_of_ranks(gpus, ranks)))
+
+
+def _hca_names(
+    machine: NodeType,
+    ranks_gpus: tuple[tuple[int, ...], ...],
+    near: tuple[tuple[int, ...], ...],
+    bind: Bind,
+    hcas: tuple[Hca, ...],
+) -> tuple[tuple[str, ...], ...]:
+    every = tuple(hca.name for hca in hcas)
+    if isinstance(bind.hcas, tuple):
+        _check_length(bind.hcas, len(ranks_gpus), "hcas")
+        result = tuple(tuple(name.strip() for name in entry.split(",") if name.strip()) for entry in bind.hcas)
+        problems = [
+            Problem(
+                f"{name!r} is no compute HCA of {machine.name}; it has {', '.join(every) or 'none'}",
+                "job",
+                ("bind", "hcas", rank),
+            )
+            for rank, names in enumerate(result)
+            for name in names
+            if name not in every
+        ]
+        if problems:
+            raise InputError(problems)
+        return result
+    if bind.hcas == "nearest":
+        return hca_choice.of_ranks(machine, ranks_gpus, near, hcas)
+    return (every if bind.hcas == "all" else (),) * len(ranks_gpus)
+
+
+def _explicit_numbers(
+    entries: tuple[str, ...], ranks: int, key: str, known: dict[int, int], what: str
+) -> tuple[tuple[int, ...], ...]:
+    _check_length(entries, ranks, key)
+    result = tuple(cpulist.parse(entry) for entry in entries)
+    problems = [
+        Problem(
+            f"{cpulist.format_list(missing)} of {entry!r} are not among the {what} ({cpulist.format_list(known)})",
+            "job",
+            ("bind", key, rank),
+        )
+        for rank, (entry, numbers) in enumerate(zip(entries, result, strict=True))
+        if (missing := [number for number in numbers if number not in known])
+    ]
+    if problems:
+        raise InputError(problems)
+    return result
+
+
+def _check_length(entries: tuple[str, ...], ranks: int, key: str) -> None:
+    if len(entries) != ranks:
+        message = f"bind.{key} lists {len(entries)} entries, but {ranks} ranks run on a node: one entry for each"
+        raise InputError([Problem(message, "job", ("bind", key))])

@@ -1,0 +1,176 @@
+"""Job + Site + node types -> LaunchPlan."""
+
+from collections.abc import Mapping
+from typing import NoReturn
+
+from hpclaunch.plan import environment, local, mounts, placement, slurm
+from hpclaunch.spec import hosts
+from hpclaunch.spec.job import Bind, Job, SiteHints
+from hpclaunch.spec.nodetype import NodeType
+from hpclaunch.spec.site import NodeGroup, Site
+from hpclaunch.topology import model
+from hpclaunch.values import cpulist
+from hpclaunch.values.errors import InputError, Path, Problem
+from hpclaunch.values.launchplan import Common, Container, LaunchPlan, LocalTarget, SlurmTarget
+from hpclaunch.values.placement import Gpu, NodeShape
+
+
+class Planner:
+    """Plans jobs for one site. `machines` holds the node type of each name that the site uses.
+
+    Shapes of nodes are kept, so that many jobs that differ in little else than their environment cost one
+    placement.
+    """
+
+    def __init__(self, site: Site, machines: Mapping[str, NodeType]):
+        self.site = site
+        self.machines = machines
+        self._shapes: dict[tuple[int, int, int, Bind], tuple[NodeShape, bool]] = {}
+        self._sizes: dict[int, int | None] = {}
+
+    def plan(self, job: Job) -> LaunchPlan:
+        """The plan of `job` here. Raises InputError, with every problem found, where it cannot be."""
+        site = self.site
+        index = self._group(job)
+        machine = self.machines[site.node_types[index].type]
+        gpus = len(machine.gpus) if job.gpus_per_node is None else job.gpus_per_node
+        ranks = job.ranks_per_node or max(gpus, 1)
+        shape, whole = self._shape(index, gpus, ranks, job.bind)
+        exclusive = whole or (site.slurm is not None and site.slurm.exclusive is True)
+
+        resolved, problems = mounts.resolve(job, site)
+        problems += self._unsuitable(job)
+        if problems:
+            raise InputError(problems)
+        compute = shape.hcas
+        fixed = environment.computed(job, site, gpus, compute)
+        on_node = environment.computed_on_node(job, any(seat.hcas for seat in shape.seats))
+        variables, warnings = environment.layered(job, site, machine, fixed, on_node, on_host=job.image is None)
+        common = Common(
+            name=job.name,
+            nodes=job.nodes,
+            ranks_per_node=ranks,
+            gpus_per_node=gpus,
+            shape=shape,
+            whole_node=whole,
+            argv=("/bin/sh", "-c", job.command) if isinstance(job.command, str) else job.command,
+            cwd=job.workdir or ("" if job.image else job.directory),
+            environment=variables,
+            inherit=tuple(name for name in job.inherit if name not in job.env),
+            secrets=job.secrets,
+            container=_container(job, resolved),
+            mpi=job.mpi,
+            rendezvous=job.rendezvous,
+            minutes=job.time,
+        )
+        target: SlurmTarget | LocalTarget
+        if site.scheduler == "slurm":
+            target, more = slurm.target(job, site, common, exclusive)
+        else:
+            target, more = local.target(job, common), []
+        if len(site.node_types) > 1:
+            more.append(
+                f"planned for {machine.name}; site {site.name} has other node types too: "
+                "see that the partition or constraint gives no others"
+            )
+        return LaunchPlan(site.name, site.scheduler, common, target, tuple(warnings + more))
+
+    def _group(self, job: Job) -> int:
+        """The first group of nodes that is large enough."""
+        wanted = job.sites.get(self.site.name, SiteHints()).node_type
+        groups = [
+            (index, group) for index, group in enumerate(self.site.node_types) if wanted in (None, group.type)
+        ]
+        if not groups:
+            known = ", ".join(group.type for group in self.site.node_types)
+            _refuse(f"site {self.site.name} has no nodes of type {wanted}; it has: {known}",
+                    ("sites", self.site.name, "node_type"))
+        fitting = [
+            (index, group)
+            for index, group in groups
+            if job.gpus_per_node is None or job.gpus_per_node <= len(self.machines[group.type].gpus)
+        ]
+        if not fitting:
+            most = max((len(self.machines[group.type].gpus), group.type) for _, group in groups)
+            _refuse(f"{job.gpus_per_node} GPUs per node, and a {most[1]} has {most[0]}", ("gpus_per_node",))
+        sizes = [self._size(index, group) for index, group in fitting]
+        for (index, _), size in zip(fitting, sizes, strict=True):
+            if size is None or job.nodes <= size:
+                return index
+        most_nodes = max(size for size in sizes if size is not None)
+        _refuse(f"{job.nodes} nodes, and site {self.site.name} has {most_nodes}", ("nodes",))
+
+    def _size(self, index: int, group: NodeGroup) -> int | None:
+        if index not in self._sizes:
+            if group.hosts is not None:
+                self._sizes[index] = hosts.count(group.hosts)
+            else:
+                self._sizes[index] = group.count if self.site.scheduler == "slurm" else 1
+        return self._sizes[index]
+
+    def _shape(self, index: int, gpus: int, ranks: int, bind: Bind) -> tuple[NodeShape, bool]:
+        key = (index, gpus, ranks, bind)
+        if key not in self._shapes:
+            self._shapes[key] = self._new_shape(index, gpus, ranks, bind)
+        return self._shapes[key]
+
+    def _new_shape(self, index: int, gpus: int, ranks: int, bind: Bind) -> tuple[NodeShape, bool]:
+        group = self.site.node_types[index]
+        machine = self.machines[group.type]
+        hcas = model.named_hcas(machine, group.variant)
+        forbidden = self.site.slurm is not None and self.site.slurm.exclusive is False
+        whole = gpus == len(machine.gpus) and not forbidden
+        if whole:
+            reserved = frozenset(cpulist.parse(group.reserved_cpus))
+            seats = placement.whole_node(machine, gpus, ranks, bind, hcas, reserved)
+        else:
+            seats = placement.unbound(gpus, ranks)
+        shape = NodeShape(
+            node_type=machine.name,
+            hosts=group.hosts or "",
+            cpu_count=model.cpu_count(machine),
+            gpus=tuple(Gpu(number, gpu.pci, gpu.numa) for number, gpu in enumerate(machine.gpus)),
+            hcas=hcas,
+            seats=seats,
+        )
+        return shape, whole
+
+    def _unsuitable(self, job: Job) -> list[Problem]:
+        """What the job asks for and this kind of site cannot give at all."""
+        problems = []
+        site = self.site
+        if job.image is not None and (site.container == "none" or site.scheduler == "local"):
+            message = f"site {site.name} runs no containers (`container: none`), and the job has an image"
+            problems.append(Problem(message, "job", ("image",)))
+        if job.image is None:
+            if job.mounts:
+                message = "mounts need an `image`: without one the ranks see the node's own files"
+                problems.append(Problem(message, "job", ("mounts",)))
+            if job.container != type(job.container)():
+                problems.append(Problem("`container` needs an `image`", "job", ("container",)))
+        both = sorted(set(job.secrets) & (set(job.env) | set(job.inherit)))
+        problems += [
+            Problem(f"{name} is a secret, and also in `env` or `inherit`", "job", ("secrets",)) for name in both
+        ]
+        return problems
+
+
+def _container(job: Job, resolved: tuple[mounts.Mount, ...]) -> Container | None:
+    if job.image is None:
+        return None
+    spec = job.container
+    return Container(
+        image=job.image,
+        mounts=resolved,
+        workdir=job.workdir or "",
+        writable=spec.writable,
+        mount_home=spec.mount_home,
+        remap_root=spec.remap_root,
+        entrypoint=spec.entrypoint,
+        env=spec.env,
+        save=spec.save or "",
+    )
+
+
+def _refuse(message: str, path: Path) -> NoReturn:
+    raise InputError([Problem(message, "job", path)])

@@ -1,0 +1,94 @@
+"""The container in Pyxis's words: options of srun, each checked against the site's version."""
+
+from hpclaunch.plan import image as images
+from hpclaunch.plan.capability import pyxis_has, pyxis_since, version as version_of
+from hpclaunch.spec.job import Job
+from hpclaunch.spec.site import Site
+from hpclaunch.values.errors import InputError, Path, Problem
+from hpclaunch.values.launchplan import Mount, Option
+
+# Pyxis splits --container-mounts at these and knows no escape (args.c).
+_SEPARATORS = ",:"
+
+
+def options(
+    job: Job, site: Site, mounts: tuple[Mount, ...], outside: tuple[str, ...]
+) -> tuple[tuple[Option, ...], list[str]]:
+    """The options, and warnings. `outside` names variables whose value from the host must beat the image's.
+
+    Raises InputError for what this version of Pyxis cannot do, all of it at once.
+    """
+    assert job.image is not None and site.slurm is not None and site.slurm.pyxis is not None
+    version = site.slurm.pyxis
+    found: list[Option] = []
+    problems: list[Problem] = []
+    warnings: list[str] = []
+
+    def add(name: str, value: str | None, path: Path, why: str = "") -> None:
+        if pyxis_has(name, version):
+            found.append(Option(name if value is None else f"{name}={value}", why))
+        else:
+            message = f"{name} came with Pyxis {pyxis_since()[name]}, and site {site.name} has {version}"
+            problems.append(Problem(message, "job", path))
+
+    try:
+        name = images.pyxis_form(job.image, job.directory)
+        add("--container-image", name, ("image",))
+        if name.startswith("dockerd://") and version_of(version) < (0, 15):
+            problems.append(Problem(f"dockerd:// needs Pyxis 0.15.0, and site {site.name} has {version}", "job", ("image",)))
+    except InputError as error:
+        problems.extend(error.problems)
+    problems.extend(_unspeakable(mounts))
+    if mounts:
+        add("--container-mounts", ",".join(map(_mount, mounts)), ("mounts",))
+    if job.workdir is not None:
+        add("--container-workdir", job.workdir, ("workdir",))
+
+    spec = job.container
+    switches = (
+        ("mount_home", spec.mount_home, "--container-mount-home", "--no-container-mount-home"),
+        ("remap_root", spec.remap_root, "--container-remap-root", "--no-container-remap-root"),
+        ("writable", spec.writable, "--container-writable", "--container-readonly"),
+        ("entrypoint", spec.entrypoint, "--container-entrypoint", "--no-container-entrypoint"),
+    )
+    defaults = type(spec)()
+    for key, wanted, yes, no in switches:
+        option = yes if wanted else no
+        if not pyxis_has(option, version) and wanted == getattr(defaults, key):
+            since = pyxis_since()[option]
+            warnings.append(f"Pyxis {version} has no {option} ({since}): the nodes' enroot.conf decides instead")
+        else:
+            add(option, None, ("container", key))
+
+    names = tuple(dict.fromkeys(spec.env + outside))
+    if spec.env or (names and pyxis_has("--container-env", version)):
+        add("--container-env", ",".join(names), ("container", "env"), "else the image's own values win")
+    elif names:
+        warnings.append(
+            f"Pyxis {version} has no --container-env (0.15.0): where the image sets {', '.join(names)}, "
+            "its hooks see the image's value"
+        )
+    if spec.save is not None:
+        add("--container-save", spec.save, ("container", "save"))
+    if problems:
+        raise InputError(problems)
+    return tuple(found), warnings
+
+
+def _mount(mount: Mount) -> str:
+    return f"{mount.source}:{mount.target}" + (":ro" if mount.read_only else "")
+
+
+def _unspeakable(mounts: tuple[Mount, ...]) -> list[Problem]:
+    return [
+        Problem(
+            f"Pyxis cannot mount {path!r}: it takes `,` and `:` for separators; "
+            "make a symbolic link without them and mount that",
+            "job",
+            ("mounts", index),
+        )
+        for index, mount in enumerate(mounts)
+        for path in (mount.source, mount.target)
+        if any(mark in path for mark in _SEPARATORS)
+    ]
+

@@ -1,0 +1,53 @@
+"""The raw options that a job passes on to sbatch and srun for one site."""
+
+from collections.abc import Sequence
+
+from hpclaunch.plan.capability import breaks_masks, pyxis_since, slurm_since, version
+from hpclaunch.spec.job import SiteHints
+from hpclaunch.spec.site import SlurmSite
+from hpclaunch.values.errors import Problem
+
+
+def check(
+    hints: SiteHints, site_name: str, slurm: SlurmSite, masked: bool
+) -> tuple[list[Problem], list[str]]:
+    """Problems that are sure to stop the job, and a warning that the rest was not checked."""
+    problems: list[Problem] = []
+    warnings: list[str] = []
+    for command, options in (("sbatch", hints.sbatch), ("srun", hints.srun)):
+        for index, text in enumerate(options):
+            message = _problem(command, text, slurm, masked)
+            if message:
+                problems.append(Problem(message, "job", ("sites", site_name, command, index)))
+        if options:
+            warnings.append(f"not checked, passed on to {command}: {' '.join(options)}")
+    return problems, warnings
+
+
+def _problem(command: str, text: str, slurm: SlurmSite, masked: bool) -> str:
+    name = text.partition("=")[0].split()[0] if text.strip() else ""
+    if not name.startswith("-"):
+        return f"{text!r} is no option: each entry begins with `-`, as in --switches=1"
+    if any(ord(char) < 32 for char in text):
+        return f"{text!r} has a control character in it"
+    if command == "sbatch" and name.lstrip("no-").startswith("container-") and name != "--container-id":
+        return f"{name} on sbatch starts the whole script in the container; use the job's own keys, or srun"
+    for since, known, program in (
+        (slurm_since().get(name), slurm.version, "Slurm"),
+        (pyxis_since().get(name), slurm.pyxis, "Pyxis"),
+    ):
+        if since and (known is None or version(since) > version(known)):
+            return f"{name} came with {program} {since}, and this site has {known or 'none'}"
+    if command == "srun" and masked and name in breaks_masks():
+        return f"{name} does not go with the CPU masks of a whole node; set bind.cpus and bind.memory to none"
+    return ""
+
+
+def quoted(options: Sequence[str]) -> tuple[str, ...]:
+    """The options as #SBATCH lines take them: sbatch's own parser, not a shell, reads those."""
+    return tuple(map(directive_value, options))
+
+
+def directive_value(text: str) -> str:
+    """Text with what is special on an #SBATCH line escaped (get_argument in Slurm's src/sbatch/opt.c)."""
+    return "".join(f"\\{char}" if char in "\\\"'# \t" else char for char in text)

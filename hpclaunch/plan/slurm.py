@@ -1,0 +1,166 @@
+"""The launch in Slurm's words: what stands on #SBATCH lines, on srun's command line and in the wrapper's."""
+
+from hpclaunch.plan import environment, pyxis, raw
+from hpclaunch.spec.job import Job, SiteHints
+from hpclaunch.spec.site import Site, SlurmSite
+from hpclaunch.values.cpulist import format_mask
+from hpclaunch.values.errors import InputError, Problem
+from hpclaunch.values.launchplan import Common, Option, SlurmTarget
+
+
+def target(job: Job, site: Site, common: Common, exclusive: bool) -> tuple[SlurmTarget, list[str]]:
+    """The target and warnings. Raises InputError for what this site's Slurm cannot do."""
+    slurm = site.slurm
+    assert slurm is not None
+    hints = job.sites.get(site.name, SiteHints())
+    masked = common.whole_node
+    problems, warnings = raw.check(hints, site.name, slurm, masked)
+    if masked and common.ranks_per_node > common.shape.cpu_count:
+        message = f"{common.ranks_per_node} ranks on a node of {common.shape.cpu_count} CPUs: Slurm gives each a CPU"
+        problems.append(Problem(message, "job", ("ranks_per_node",)))
+    plugin = "none" if job.mpi == "none" else slurm.mpi_plugin.get(job.mpi, "")
+    if not plugin:
+        known = ", ".join(sorted(slurm.mpi_plugin)) or "none"
+        message = f"site {site.name} names no MPI plugin for {job.mpi} under slurm.mpi_plugin; it has: {known}"
+        problems.append(Problem(message, "job", ("mpi",)))
+
+    host_env = environment.for_the_host(common.environment)
+    flags: tuple[Option, ...] = ()
+    if common.container is not None:
+        outside = tuple(variable.name for variable in host_env) + common.secrets
+        try:
+            flags, more = pyxis.options(job, site, common.container.mounts, outside)
+            warnings += more
+        except InputError as error:
+            problems.extend(error.problems)
+    if problems:
+        raise InputError(problems)
+
+    cpus_per_task = 0 if masked else _cpus_per_task(common)
+    if not masked:
+        warnings.append(
+            f"the ranks are not bound: the job takes {common.gpus_per_node} of {len(common.shape.gpus)} GPUs of a "
+            f"{common.shape.node_type}, and which cores come with them is known only when it runs"
+        )
+    seats = common.shape.seats
+    cpu_masks = tuple(format_mask(seat.cpus) for seat in seats) if seats[0].cpus else ()
+    mem_masks = tuple(format_mask(seat.mems) for seat in seats) if seats[0].mems else ()
+    return (
+        SlurmTarget(
+            version=slurm.version,
+            sbatch=_sbatch(job, slurm, hints, common, exclusive, cpus_per_task),
+            srun=_srun(job, hints, common, plugin, bool(cpu_masks), cpus_per_task),
+            pyxis=flags,
+            cpu_masks=cpu_masks,
+            mem_masks=mem_masks,
+            wrapper=_wrapper(common),
+            host_env=host_env,
+        ),
+        warnings,
+    )
+
+
+def _sbatch(
+    job: Job, slurm: SlurmSite, hints: SiteHints, common: Common, exclusive: bool, cpus_per_task: int
+) -> tuple[Option, ...]:
+    lines = [
+        Option(f"--job-name={job.name}"),
+        Option(f"--nodes={common.nodes}"),
+        Option(f"--ntasks-per-node={common.ranks_per_node}"),
+    ]
+    if common.gpus_per_node:
+        lines.append(Option(f"--gres=gpu:{common.gpus_per_node}"))
+    if exclusive:
+        lines.append(Option("--exclusive", "the CPU masks below name cores of the whole node"))
+        lines.append(Option("--mem=0", "all of its memory"))
+    else:
+        lines.append(Option(f"--cpus-per-task={cpus_per_task}"))
+    if common.minutes is not None:
+        lines.append(Option(f"--time={_time(common.minutes)}"))
+    for name, value in (
+        ("account", hints.account or slurm.account),
+        ("partition", hints.partition or slurm.partition),
+        ("qos", hints.qos or slurm.qos),
+        ("reservation", hints.reservation),
+        ("constraint", hints.constraint),
+        ("nodelist", hints.nodelist),
+        ("exclude", hints.exclude),
+        ("mail-user", hints.mail),
+        ("mail-type", "END,FAIL" if hints.mail else None),
+    ):
+        if value is not None:
+            lines.append(Option(f"--{name}={raw.directive_value(value)}"))
+    lines += [
+        Option("--no-requeue", "a job never runs twice by itself"),
+        Option("--open-mode=append"),
+        Option("--propagate=NONE", "the nodes' limits, not the login node's (memlock)"),
+    ]
+    return (*lines, *(Option(raw.directive_value(text), "not checked") for text in hints.sbatch))
+
+
+def _srun(
+    job: Job, hints: SiteHints, common: Common, plugin: str, cpu_masks: bool, cpus_per_task: int
+) -> tuple[Option, ...]:
+    ranks = common.nodes * common.ranks_per_node
+    lines = [
+        Option(f"--nodes={common.nodes}"),
+        Option(f"--ntasks={ranks}"),
+        Option(f"--ntasks-per-node={common.ranks_per_node}"),
+        # From 26.05 `block` follows the network's topology, and rank 0 need not be on the step's first host.
+        Option(f"--distribution=plane={common.ranks_per_node}", "rank 0 is on the step's first host")
+        if job.rendezvous == "torch"
+        else Option("--distribution=block"),
+    ]
+    if common.gpus_per_node:
+        lines.append(Option(f"--gres=gpu:{common.gpus_per_node}"))
+        lines.append(Option("--gpu-bind=none", "every rank sees all of the job's GPUs: NVLink and CUDA IPC need it"))
+    if cpus_per_task:
+        lines.append(Option(f"--cpus-per-task={cpus_per_task}"))
+    if common.whole_node and not cpu_masks:
+        lines.append(Option("--cpu-bind=none"))
+    if common.whole_node and not common.shape.seats[0].mems:
+        lines.append(Option("--mem-bind=none"))
+    lines += [
+        Option(f"--mpi={plugin}"),
+        Option("--export=ALL"),
+        Option("--propagate=NONE"),
+        Option("--kill-on-bad-exit=1", "one failing rank ends the job"),
+        Option("--open-mode=append"),
+    ]
+    return (*lines, *(Option(text, "not checked") for text in hints.srun))
+
+
+def _wrapper(common: Common) -> tuple[Option, ...]:
+    settings = [Option("from=slurm")]
+    if common.rendezvous == "torch":
+        settings.append(Option("rendezvous=torch"))
+    settings += hca_settings(common)
+    if common.container is None and common.cwd:
+        settings.append(Option(f"cwd={common.cwd}"))
+    return tuple(settings)
+
+
+def hca_settings(common: Common) -> list[Option]:
+    """The wrapper's settings about HCAs: UCX_NET_DEVICES of each local rank, and the limit that they need."""
+    ports = {hca.name: hca.port for hca in common.shape.hcas}
+    per_rank = [",".join(f"{name}:{ports[name]}" for name in seat.hcas) for seat in common.shape.seats]
+    if not any(per_rank):
+        return []
+    # Verbs pin the buffers that they send from; below this a job dies in ibv_reg_mr, far from the cause.
+    return [Option("ucx=" + ";".join(per_rank), "UCX_NET_DEVICES of each local rank"), Option("memlock=1048576")]
+
+
+def _cpus_per_task(common: Common) -> int:
+    """The GPUs' part of the node's CPUs, divided among the ranks; one each for a job without GPUs."""
+    if not common.gpus_per_node:
+        return 1
+    part = common.shape.cpu_count * common.gpus_per_node // len(common.shape.gpus)
+    return max(1, part // common.ranks_per_node)
+
+
+def _time(minutes: int) -> str:
+    if minutes == 0:
+        return "UNLIMITED"
+    days, rest = divmod(minutes, 1440)
+    hours, minutes = divmod(rest, 60)
+    return (f"{days}-" if days else "") + f"{hours:02}:{minutes:02}:00"
