@@ -1,0 +1,129 @@
+"""Finding node types: by name in several folders, by path, and on the command line."""
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from hpclaunch.cli.topo import topo
+from hpclaunch.topology import catalogue
+from hpclaunch.values.errors import InputError
+
+OWN = """\
+version: 1
+name: {name}
+description: made up
+numa:
+  - {{node: 0, socket: 0, threads: ["0-1"]}}
+  - {{node: 1, socket: 0, threads: ["{second}"]}}
+"""
+
+
+def write(folder: Path, name: str, second: str = "2-3", inside: str = "") -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / f"{name}.yaml"
+    file.write_text(OWN.format(name=inside or name, second=second))
+    return file
+
+
+@pytest.fixture(autouse=True)
+def no_types_of_this_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The user's configuration folder, empty; returned for tests that put something there."""
+    monkeypatch.delenv("HPCLAUNCH_NODE_TYPES", raising=False)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    return tmp_path / "config/hpclaunch/node-types"
+
+
+def test_shipped_names_are_found_from_any_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert catalogue.names() == ("dgx-a100", "dgx-h100")
+    assert catalogue.load("dgx-h100").value.name == "dgx-h100"
+
+
+def test_own_types_come_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, no_types_of_this_user: Path
+) -> None:
+    a, b = tmp_path / "a", tmp_path / "b"
+    monkeypatch.setenv("HPCLAUNCH_NODE_TYPES", f"{a}:{tmp_path / 'missing'}:{b}")
+    first = write(a, "lab")
+    write(b, "lab")
+    config = write(no_types_of_this_user, "dgx-a100")
+    (a / ".hidden.yaml").write_text("")
+    (a / "notes.txt").write_text("")
+    assert catalogue.names() == ("dgx-a100", "dgx-h100", "lab")
+    assert catalogue.load("lab").file == str(first)
+    assert catalogue.load("dgx-a100").file == str(config)
+
+
+def test_a_path_needs_no_catalogue(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path, "box", inside="of-another-name")
+    monkeypatch.chdir(tmp_path)
+    assert catalogue.load("box.yaml").value.name == "of-another-name"
+    assert catalogue.load(f"{tmp_path}/box.yaml").value.name == "of-another-name"
+
+
+def test_an_unknown_name_is_refused_with_the_nearest_and_the_list() -> None:
+    with pytest.raises(InputError) as caught:
+        catalogue.load("dgx-a10")
+    assert "Did you mean 'dgx-a100'? Known: dgx-a100, dgx-h100, local" in str(caught.value)
+
+
+def test_a_file_of_another_name_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = write(tmp_path, "box", inside="bax")
+    monkeypatch.setenv("HPCLAUNCH_NODE_TYPES", str(tmp_path))
+    with pytest.raises(InputError) as caught:
+        catalogue.load("box")
+    assert str(caught.value).startswith(f"{file}:2:")
+
+
+def test_a_file_that_contradicts_itself_is_refused_at_the_place(tmp_path: Path) -> None:
+    file = write(tmp_path, "box", second="1-2")
+    with pytest.raises(InputError) as caught:
+        catalogue.load(str(file))
+    assert str(caught.value).startswith(f"{file}:6:")
+    assert "CPU 1 already belongs to NUMA node 0" in str(caught.value)
+
+
+def test_a_missing_file_is_an_input_error(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"missing\.yaml"):
+        catalogue.load(str(tmp_path / "missing.yaml"))
+
+
+def test_local_is_this_machine() -> None:
+    assert catalogue.load("local").value.variants["this-machine"].default
+
+
+def test_topo_list() -> None:
+    run = CliRunner().invoke(topo, ["list", "--json"], catch_exceptions=False)
+    assert json.loads(run.stdout) == ["dgx-a100", "dgx-h100"]
+    run = CliRunner().invoke(topo, ["list"], catch_exceptions=False)
+    assert run.stdout.split("\n") == ["dgx-a100", "dgx-h100", ""]
+
+
+def test_topo_show_json_is_the_node_type() -> None:
+    run = CliRunner().invoke(topo, ["show", "dgx-a100", "--json"], catch_exceptions=False)
+    shown = json.loads(run.stdout)
+    assert shown["numa"][3]["threads"] == ["48-63", "176-191"]
+    assert shown["gpus"][0]["pci"] == "0000:07:00.0"
+
+
+def test_topo_show_tables_have_a_row_for_each_device() -> None:
+    run = CliRunner().invoke(topo, ["show", "dgx-a100"], catch_exceptions=False)
+    rows = [line.split() for line in run.stdout.splitlines()]
+    assert ["3", "0", "48-63,176-191", "12", "12", "12", "10", "32", "32", "32", "32"] in rows
+    assert ["4", "0000:87:00.0", "7", "pex2"] in rows
+    assert ["0000:8d:00.0", "7", "pex2", "compute", "InfiniBand", "200", "Gb/s", "mlx5_6", "mlx5_4"] in rows
+    assert ["0000:61:00.1", "0", "-", "storage", "Ethernet", "mlx5_5", "-"] in rows
+
+
+def test_topo_show_of_a_bare_machine_has_no_empty_tables(tmp_path: Path) -> None:
+    file = write(tmp_path, "box")
+    run = CliRunner().invoke(topo, ["show", str(file)], catch_exceptions=False)
+    assert run.stdout.splitlines() == [
+        "box: made up",
+        "",
+        "NUMA node  socket  CPUs  distances",
+        "0          0       0-1   not known",
+        "1          0       2-3   not known",
+    ]
