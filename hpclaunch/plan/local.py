@@ -2,6 +2,7 @@
 
 from hpclaunch.plan.slurm import hca_settings
 from hpclaunch.spec.job import Job
+from hpclaunch.spec.nodetype import NodeType
 from hpclaunch.values.cpulist import format_list
 from hpclaunch.values.launchplan import Common, LocalTarget, Option
 
@@ -10,7 +11,7 @@ from hpclaunch.values.launchplan import Common, LocalTarget, Option
 MPIRUN = ("mpirun", "--bind-to", "none", "--map-by", "slot:OVERSUBSCRIBE")
 
 
-def target(job: Job, common: Common) -> LocalTarget:
+def target(job: Job, machine: NodeType, common: Common) -> LocalTarget:
     """The target: mpirun where the job speaks MPI, else each rank started by the script itself."""
     mpi = common.mpi != "none"
     settings = [Option("from=openmpi" if mpi else "from=local")]
@@ -20,7 +21,7 @@ def target(job: Job, common: Common) -> LocalTarget:
     if any(seat.cpus for seat in seats):
         cpus = ";".join(format_list(seat.cpus) for seat in seats)
         settings.append(Option(f"cpus={cpus}", "the cores of each rank"))
-    if any(seat.mems for seat in seats) and job.bind.memory != "none":
+    if len(machine.numa) > 1 and any(seat.mems for seat in seats):
         policy = "preferred" if job.bind.memory == "prefer" else "membind"
         mems = ";".join(format_list(seat.mems) for seat in seats)
         settings.append(Option(f"{policy}={mems}", "the NUMA nodes of each rank's memory"))

@@ -67,7 +67,7 @@ class Planner:
         if site.scheduler == "slurm":
             target, more = slurm.target(job, site, common, exclusive)
         else:
-            target, more = local.target(job, common), []
+            target, more = local.target(job, machine, common), []
         if len(site.node_types) > 1:
             more.append(
                 f"planned for {machine.name}; site {site.name} has other node types too: "

@@ -53,6 +53,8 @@ def target(job: Job, site: Site, common: Common, exclusive: bool) -> tuple[Slurm
             pyxis=flags,
             cpu_masks=cpu_masks,
             mem_masks=mem_masks,
+            mem_policy="prefer,mask_mem" if job.bind.memory == "prefer" else "mask_mem",
+            path=slurm.path or "",
             wrapper=_wrapper(common),
             host_env=host_env,
         ),

@@ -1,0 +1,12 @@
+"""The wrapper that runs beside every rank: one POSIX sh text with a small protocol, and nothing after its exec."""
+
+from functools import cache
+from importlib.resources import files
+
+PROTOCOL = 1
+
+
+@cache
+def wrapper_text() -> str:
+    """The wrapper, as it is handed to `/bin/sh -c`."""
+    return files("hpclaunch.rank").joinpath("wrapper.sh").read_text("utf-8")

@@ -1,0 +1,1 @@
+"""LaunchPlan -> text, through `templates/`. Nothing is decided here."""

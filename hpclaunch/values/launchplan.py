@@ -74,7 +74,9 @@ class SlurmTarget(Struct, frozen=True):
     """The launch in Slurm's words.
 
     `sbatch` become #SBATCH lines, `srun` and `pyxis` the options of the step. `cpu_masks` and
-    `mem_masks` have one hexadecimal entry for each local rank, or are empty: not bound by a mask.
+    `mem_masks` have one hexadecimal entry for each local rank, or are empty: not bound by a mask;
+    `mem_policy` is what --mem-bind does with them: mask_mem, or prefer,mask_mem.
+    `path` is the folder of srun where it is not on the usual PATH, or "".
     `wrapper` are the settings of the rank wrapper, `host_env` what hooks and daemons on the host must
     see before the container exists.
     """
@@ -85,6 +87,8 @@ class SlurmTarget(Struct, frozen=True):
     pyxis: tuple[Option, ...]
     cpu_masks: tuple[str, ...]
     mem_masks: tuple[str, ...]
+    mem_policy: str
+    path: str
     wrapper: tuple[Option, ...]
     host_env: tuple[EnvVar, ...]
 

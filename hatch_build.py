@@ -1,0 +1,31 @@
+"""Build hook: puts the compiled templates and the shipped site configs into the wheel."""
+
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+
+class Build(BuildHookInterface):
+    """Templates become Python modules, since compiling one at start-up costs as much as half of the imports."""
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        if version == "editable":
+            return  # a checkout reads templates/ and site-configs/ where they are
+        root = Path(self.root)
+        sys.path.insert(0, str(root))
+        import jinja2
+
+        from hpclaunch.render.templates import environment
+
+        self.compiled = tempfile.TemporaryDirectory()
+        env = environment(jinja2.FileSystemLoader(root / "templates"))
+        env.compile_templates(self.compiled.name, zip=None, ignore_errors=False)
+        build_data["force_include"][self.compiled.name] = "hpclaunch/_compiled"
+        build_data["force_include"][str(root / "site-configs")] = "hpclaunch/_data/site-configs"
+
+    def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
+        if version != "editable":
+            self.compiled.cleanup()

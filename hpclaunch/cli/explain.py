@@ -1,0 +1,25 @@
+"""`hpclaunch explain`."""
+
+import json
+
+import click
+
+from hpclaunch.cli.planning import job_argument, plan_job, set_option, site_option, warn
+from hpclaunch.report import ranks
+
+
+@click.command()
+@job_argument
+@site_option
+@set_option
+@click.option("--json", "as_json", is_flag=True, help="For programs: every rank of every node.")
+def explain(job_file: str, site_name: str, sets: tuple[str, ...], as_json: bool) -> None:
+    """Show each rank's cores, memory, GPU and HCA."""
+    plan = plan_job(job_file, site_name, sets).plan
+    if as_json:
+        click.echo(json.dumps(ranks.as_data(plan), indent=2))
+        return
+    warn(plan)
+    common = plan.common
+    click.echo(f"{common.name} on {plan.site}: {common.nodes} x {common.shape.node_type}, the same on every node")
+    click.echo(ranks.as_table(plan))

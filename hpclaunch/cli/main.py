@@ -1,0 +1,78 @@
+"""The `hpclaunch` command. Each subcommand's module is imported only when it is called."""
+
+import os
+import sys
+from importlib import import_module
+from typing import NoReturn
+
+import click
+
+from hpclaunch import __version__
+from hpclaunch.values.errors import HpclaunchError
+
+COMMANDS = {
+    "cancel": "jobs:cancel",
+    "check": "check:check",
+    "explain": "explain:explain",
+    "list": "jobs:list_jobs",
+    "logs": "jobs:logs",
+    "render": "render:render",
+    "sandbox": "sandbox:sandbox",
+    "schema": "schema:schema",
+    "site": "site:site",
+    "status": "jobs:status",
+    "submit": "submit:submit",
+    "topo": "topo:topo",
+    "wait": "jobs:wait",
+}
+
+
+class Lazy(click.Group):
+    """A group that knows its commands by name alone."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module, _, attribute = COMMANDS[cmd_name].partition(":")
+        command = getattr(import_module(f"hpclaunch.cli.{module}"), attribute)
+        assert isinstance(command, click.Command)
+        return command
+
+
+@click.group(cls=Lazy, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="hpclaunch")
+def hpclaunch() -> None:
+    """One job file, any SuperPOD: every rank beside its GPU, its memory and its HCA."""
+
+
+def main() -> NoReturn:
+    """Runs a command, and turns what goes wrong into one clear message and an exit status."""
+    try:
+        status = hpclaunch.main(standalone_mode=False)
+        sys.stdout.flush()
+    except HpclaunchError as error:
+        _say(str(error))
+        status = error.exit_status
+    except click.Abort:
+        status = 130
+    except click.ClickException as error:
+        error.show()
+        status = error.exit_code
+    except BrokenPipeError:
+        # Whoever read us has gone; Python must not try to flush once more at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        status = 1
+    except KeyboardInterrupt:
+        status = 130
+    except OSError as error:
+        _say(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+        status = 1
+    sys.exit(status if isinstance(status, int) else 0)
+
+
+def _say(message: str) -> None:
+    for line in message.splitlines():
+        click.echo(f"hpclaunch: {line}", err=True)

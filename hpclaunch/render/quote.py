@@ -1,0 +1,30 @@
+"""Words of a bash script, quoted so that what arrives is what was written, byte for byte."""
+
+import re
+
+_PLAIN = re.compile(r"[A-Za-z0-9_@%+=:./-]+")
+_SINGLE = re.compile(r"[^'\x00-\x1f\x7f-\x9f\u2028\u2029]*")
+_NAMED = {"\n": "\\n", "\t": "\\t", "\r": "\\r", "\\": "\\\\", "'": "\\'"}
+
+
+def bash(text: str) -> str:
+    """One word. Control characters become bash's $'...' form: a value is one line of the script, no editor
+    changes it, and sbatch, which refuses a script with a carriage return, does not see one."""
+    if _PLAIN.fullmatch(text):
+        return text
+    if _SINGLE.fullmatch(text):
+        return f"'{text}'"
+    return "$'" + "".join(map(_escaped, text)) + "'"
+
+
+def inherited(name: str) -> str:
+    """NAME=value of a variable of this shell, or no word at all where it is not set."""
+    return f'${{{name}+"{name}=${name}"}}'
+
+
+def _escaped(char: str) -> str:
+    if char in _NAMED:
+        return _NAMED[char]
+    if char < " " or "\x7f" <= char <= "\x9f" or char in "\u2028\u2029":
+        return "".join(f"\\x{byte:02x}" for byte in char.encode())
+    return char

@@ -1,0 +1,89 @@
+"""The script of a plan: for sbatch, or for this machine."""
+
+from hpclaunch import __version__
+from hpclaunch.rank import wrapper_text
+from hpclaunch.render.templates import template
+from hpclaunch.values.cpulist import format_list
+from hpclaunch.values.launchplan import Common, LaunchPlan, SlurmTarget
+from hpclaunch.values.placement import Seat
+
+# What a batch script needs of its environment: where srun is, and which job this is. Everything else that
+# Slurm sets is an option of srun too, and each of those is written out.
+_KEEP_SLURM = (
+    "PATH",
+    "SLURM_CONF",
+    "SLURM_JOB*",
+    "SLURM_ARRAY_*",
+    "SLURM_SUBMIT_*",
+    "SLURM_CLUSTER_NAME",
+    "SLURMD_NODENAME",
+)
+_KEEP_LOCAL = ("PATH",)
+
+
+def render(plan: LaunchPlan) -> str:
+    """The text that is submitted. The same plan gives the same text, and the submission's tag is not in it."""
+    if isinstance(plan.target, SlurmTarget):
+        return _sbatch(plan, plan.target)
+    common = plan.common
+    return template("local.sh.j2").render(
+        **_shared(plan, _KEEP_LOCAL),
+        host_env=(),
+        wrapper=plan.target.wrapper,
+        launcher=plan.target.launcher,
+        ranks_per_node=common.ranks_per_node,
+    )
+
+
+def _sbatch(plan: LaunchPlan, target: SlurmTarget) -> str:
+    seats = plan.common.shape.seats
+    width = max(map(len, target.cpu_masks), default=0)
+    rows = [f"{mask:<{width}} # {_seat(seat)}" for mask, seat in zip(target.cpu_masks, seats, strict=False)]
+    return template("sbatch.sh.j2").render(
+        **_shared(plan, _KEEP_SLURM),
+        sbatch=target.sbatch,
+        slurm_path=target.path,
+        host_env=target.host_env,
+        masks=rows,
+        mem_masks=target.mem_masks,
+        mem_policy=target.mem_policy,
+        srun=target.srun,
+        pyxis=target.pyxis,
+        wrapper=target.wrapper,
+    )
+
+
+def _shared(plan: LaunchPlan, keep: tuple[str, ...]) -> dict[str, object]:
+    common = plan.common
+    return {
+        "version": __version__,
+        "name": common.name,
+        "site": plan.site,
+        "title": _title(common),
+        "keep": keep,
+        "inherit": common.inherit,
+        "secrets": common.secrets,
+        "environment": common.environment,
+        "argv": common.argv,
+        "wrapper_text": wrapper_text(),
+    }
+
+
+def _title(common: Common) -> str:
+    nodes = _count(common.nodes, "node")
+    return f"{nodes} of type {common.shape.node_type}, {_count(common.ranks_per_node, 'rank')} on each"
+
+
+def _seat(seat: Seat) -> str:
+    parts = [f"rank {seat.local_rank}: CPUs {format_list(seat.cpus)}"]
+    if seat.mems:
+        parts.append(f"memory {format_list(seat.mems)}")
+    if seat.gpus:
+        parts.append(f"GPU {format_list(seat.gpus)}")
+    if seat.hcas:
+        parts.append(",".join(seat.hcas))
+    return "; ".join(parts)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -1,0 +1,40 @@
+"""The templates: compiled to Python modules in a wheel (compiling one costs half a start-up), read from
+`templates/` in a checkout, where they change."""
+
+from functools import cache
+from pathlib import Path
+
+from jinja2 import BaseLoader, Environment, FileSystemLoader, ModuleLoader, StrictUndefined, Template
+
+from hpclaunch.render import quote
+
+_PACKAGE = Path(__file__).parent.parent
+
+
+def environment(loader: BaseLoader) -> Environment:
+    """How templates are read; the build compiles them with the same."""
+    env = Environment(
+        loader=loader,
+        undefined=StrictUndefined,
+        autoescape=False,  # noqa: S701  the text is a shell script: `bash` quotes what comes from users
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    env.filters["bash"] = quote.bash
+    env.filters["inherited"] = quote.inherited
+    return env
+
+
+@cache
+def template(name: str) -> Template:
+    """The template of that file name."""
+    return _environment().get_template(name)
+
+
+@cache
+def _environment() -> Environment:
+    compiled = _PACKAGE / "_compiled"
+    if compiled.is_dir():
+        return environment(ModuleLoader(compiled))
+    return environment(FileSystemLoader(_PACKAGE.parent / "templates"))
