@@ -2,14 +2,16 @@
 
 import os
 
-from hpclaunch.spec.document import Document, located
+from hpclaunch.spec.document import Document
+from hpclaunch.spec.forms import nearest
 from hpclaunch.spec.nodetype import NodeType
-from hpclaunch.topology.consistency import problems
+from hpclaunch.spec.read import read_node_type
+from hpclaunch.spec.search import is_path
 from hpclaunch.values.errors import InputError
 
 LOCAL = "local"
 _SHIPPED = os.path.join(os.path.dirname(os.path.abspath(__file__)), "node-types")
-_ENDING = ".yaml"
+_ENDINGS = (".yaml", ".yml")
 
 
 def names() -> tuple[str, ...]:
@@ -18,15 +20,16 @@ def names() -> tuple[str, ...]:
 
 
 def load(name: str) -> Document[NodeType]:
-    """The node type of this name; of this file where `name` has a `/` or ends in .yaml; of this machine
-    where it is `local`.
+    """The node type of this name; of this file where it has a `/` or ends in .yaml or .yml; of this
+    machine where it is `local`.
 
     Names are searched in the folders of $HPCLAUNCH_NODE_TYPES (separated as in $PATH), then in
-    $XDG_CONFIG_HOME/hpclaunch/node-types, then among the shipped ones. Raises InputError for a name that
-    is nowhere, and for a file that cannot be read, is not valid, or bears another name than its own.
+    hpclaunch/node-types of the user's and the system's configuration folders, then among the shipped ones.
+    Raises InputError for a name that is nowhere, and for a file that cannot be read, is not valid,
+    contradicts itself, or has another name in it than its own.
     """
-    if "/" in name or name.endswith(_ENDING):
-        return _read(name)
+    if is_path(name):
+        return read_node_type(name)
     if name == LOCAL:
         # Reading the machine costs more than reading a file, and most commands never ask for it.
         from hpclaunch.topology.local import read_local
@@ -35,20 +38,22 @@ def load(name: str) -> Document[NodeType]:
     file = _files().get(name)
     if file is None:
         raise InputError(_unknown(name))
-    document = _read(file)
+    document = read_node_type(file)
     if document.value.name != name:
         raise InputError(
-            f"{document.locate(('name',))}: the file is {name}{_ENDING}, "
+            f"{document.locate(('name',))}: the file is {os.path.basename(file)}, "
             f"so the name in it must be {name!r}, not {document.value.name!r}"
         )
     return document
 
 
 def _folders() -> list[str]:
-    """Where node types are searched, the user's own first."""
+    """Where node types are searched, the user's own first; the same bases as for site files."""
     own = [folder for folder in os.environ.get("HPCLAUNCH_NODE_TYPES", "").split(os.pathsep) if folder]
-    config = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
-    return [*own, os.path.join(config, "hpclaunch", "node-types"), _SHIPPED]
+    home = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
+    system = (os.environ.get("XDG_CONFIG_DIRS") or "/etc/xdg").split(os.pathsep)
+    bases = dict.fromkeys(base for base in (home, *system, "/etc") if base)
+    return [*own, *(os.path.join(base, "hpclaunch", "node-types") for base in bases), _SHIPPED]
 
 
 def _files() -> dict[str, str]:
@@ -59,31 +64,16 @@ def _files() -> dict[str, str]:
             entries = os.listdir(folder)
         except OSError:
             continue  # a folder that is not there, or not ours to read, has no node types for us
-        for entry in entries:
-            if entry.endswith(_ENDING) and not entry.startswith("."):
-                found.setdefault(entry[: -len(_ENDING)], os.path.join(folder, entry))
+        for entry in sorted(entries):
+            name, ending = os.path.splitext(entry)
+            if ending in _ENDINGS and not name.startswith("."):
+                found.setdefault(name, os.path.join(folder, entry))
     return found
 
 
 def _unknown(name: str) -> str:
-    from difflib import get_close_matches
-
     known = [*names(), LOCAL]
-    near = get_close_matches(name, known, n=1)
-    hint = f" Did you mean {near[0]!r}?" if near else ""
-    return f"no node type is named {name!r}.{hint} Known: {', '.join(known)}; or give the path of a file."
-
-
-def _read(file: str) -> Document[NodeType]:
-    import msgspec
-    import yaml
-
-    try:
-        with open(file, encoding="utf-8") as stream:
-            value = msgspec.convert(yaml.load(stream, yaml.CSafeLoader), NodeType)
-    except (OSError, UnicodeDecodeError, yaml.YAMLError, msgspec.ValidationError) as error:
-        raise InputError(f"{file}: {error}") from error
-    document = Document(kind="node type", file=file, value=value, marks={})
-    if found := problems(document.value):
-        raise located(found, document)
-    return document
+    return (
+        f"no node type is named {name!r}{nearest(name, known)}. Known: {', '.join(known)}. "
+        f"Searched in: {', '.join(_folders())}. The path of a file (with a / or .yaml) works too."
+    )

@@ -6,7 +6,6 @@ from published import address
 
 from hpclaunch.spec.nodetype import NodeType
 from hpclaunch.topology import catalogue, model
-from hpclaunch.topology.consistency import problems
 from hpclaunch.values import cpulist
 
 SHIPPED = ("dgx-a100", "dgx-h100")
@@ -20,11 +19,6 @@ def a100() -> NodeType:
 @pytest.fixture
 def h100() -> NodeType:
     return catalogue.load("dgx-h100").value
-
-
-@pytest.mark.parametrize("name", SHIPPED)
-def test_contradicts_itself_nowhere(name: str) -> None:
-    assert problems(catalogue.load(name).value) == ()
 
 
 @pytest.mark.parametrize(("name", "cpus"), [("dgx-a100", 256), ("dgx-h100", 224)])
