@@ -1,0 +1,104 @@
+"""`hpclaunch sandbox`: a real Slurm on this machine, with fake nodes."""
+
+from pathlib import Path
+
+import click
+
+from hpclaunch.values.errors import InputError
+
+_name = click.option(
+    "--name", default="sandbox", show_default=True, help="Which sandbox; several run side by side."
+)
+_folder = click.option(
+    "--dir",
+    "directory",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Its folder. Default: sandbox/NAME below $HPCLAUNCH_HOME.",
+)
+
+
+@click.group()
+def sandbox() -> None:
+    """A real Slurm on this machine, with fake nodes.
+
+    slurmctld and slurmd come from the distribution's packages and believe in the machine of a node type.
+    Containers are not started: the options of Pyxis are checked and recorded.
+    """
+
+
+@sandbox.command()
+@click.option(
+    "--nodes", type=click.IntRange(1, 64), default=2, show_default=True, help="Nodes with a slurmd."
+)
+@click.option("--node-type", default="dgx-a100", show_default=True, help="Name or file of a node type.")
+@click.option(
+    "--declared",
+    type=click.IntRange(0, 60_000),
+    default=0,
+    help="Nodes that the controller knows in all, for `sbatch --test-only`; only --nodes of them run jobs.",
+)
+@click.option(
+    "--pyxis", default="0.20.0", show_default=True, help="The release of Pyxis whose options exist."
+)
+@_name
+@_folder
+def up(nodes: int, node_type: str, declared: int, pyxis: str, name: str, directory: Path | None) -> None:
+    """Start a sandbox; prints the path of its site file."""
+    from hpclaunch.cluster.machine import describe
+    from hpclaunch.cluster.pyxis import number
+    from hpclaunch.sandbox import layout, lifecycle
+    from hpclaunch.topology import catalogue
+
+    try:
+        number(pyxis)
+        machine = describe(catalogue.load(node_type).value)
+    except ValueError as error:
+        raise InputError(str(error)) from error
+    place = layout.at(directory or layout.default_folder(name))
+    lifecycle.up(
+        place,
+        name,
+        machine,
+        nodes,
+        declared,
+        pyxis,
+        say=lambda text: click.echo(f"sandbox: {text}", err=True),
+    )
+    click.echo(place.site)
+
+
+@sandbox.command()
+@_name
+@_folder
+def down(name: str, directory: Path | None) -> None:
+    """End a sandbox and remove all that it left, also after a crash."""
+    from hpclaunch.sandbox import layout, lifecycle
+
+    place = layout.at(directory or layout.default_folder(name))
+    if not lifecycle.down(place):
+        click.echo(f"sandbox: there is none in {place.folder}", err=True)
+
+
+@sandbox.command()
+@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@_name
+@_folder
+def status(as_json: bool, name: str, directory: Path | None) -> None:
+    """Say how a sandbox is, where its files are, and what in it is not real."""
+    import msgspec
+
+    from hpclaunch.sandbox import layout, lifecycle
+
+    seen = lifecycle.status(layout.at(directory or layout.default_folder(name)))
+    if as_json:
+        click.echo(msgspec.json.encode(seen))
+        return
+    click.echo(f"{seen.name}: {seen.state}")
+    for daemon, code in seen.ended.items():
+        click.echo(f"  {daemon} has ended ({code})")
+    for label, value in (("folder", seen.folder), ("site", seen.site), ("slurm_conf", seen.slurm_conf)):
+        click.echo(f"  {label:<11}{value}")
+    for node, state in seen.nodes.items():
+        click.echo(f"  {node:<11}{state}")
+    for line in seen.stubbed:
+        click.echo(f"  not real   {line}")

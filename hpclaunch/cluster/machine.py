@@ -1,0 +1,85 @@
+"""A node type as Slurm counts it: sockets, cores, threads, and its own core numbers near each GPU."""
+
+from msgspec import Struct
+
+from hpclaunch.spec.nodetype import NodeType
+from hpclaunch.values.cpulist import format_list, parse
+
+_KEPT_BY_SYSTEM = 1000 / 1024  # firmware and kernel keep some 2 % of what is fitted
+_UNKNOWN_GIB = 1024
+
+
+class NumaCpus(Struct, frozen=True):
+    """One NUMA node. `cores` has the OS CPU numbers of each core's threads: (48, 176), (49, 177), ...
+
+    `first_core` is the number that Slurm gives to the first of these cores: Slurm counts cores from 0,
+    socket by socket, whatever numbers the kernel gives to CPUs.
+    """
+
+    node: int
+    socket: int
+    first_core: int
+    cores: tuple[tuple[int, ...], ...]
+
+    @property
+    def core_range(self) -> str:
+        return format_list(range(self.first_core, self.first_core + len(self.cores)))
+
+
+class Machine(Struct, frozen=True):
+    """A node as slurmd reports it. `numa` is in the order in which Slurm counts cores; `gpu_numa` has the
+    NUMA node of each GPU, `memory_mib` what jobs may ask for, `gpu_type` is Slurm's name or ""."""
+
+    name: str
+    sockets: int
+    cores_per_socket: int
+    threads_per_core: int
+    memory_mib: int
+    numa: tuple[NumaCpus, ...]
+    gpu_numa: tuple[int, ...] = ()
+    gpu_type: str = ""
+
+    @property
+    def cpu_count(self) -> int:
+        return self.sockets * self.cores_per_socket * self.threads_per_core
+
+    def cores_near(self, numa: int) -> str:
+        """The cores of a NUMA node in Slurm's numbering, as gres.conf wants them: "48-63"."""
+        return next(group.core_range for group in self.numa if group.node == numa)
+
+
+def describe(node_type: NodeType) -> Machine:
+    """The machine of a node type.
+
+    Raises ValueError where it has no form in slurm.conf: sockets of different size, cores with different
+    numbers of threads, CPU numbers with gaps.
+    """
+    groups = []
+    next_core = 0
+    for spec in sorted(node_type.numa, key=lambda numa: (numa.socket, numa.node)):
+        threads = [parse(text) for text in spec.threads]
+        if len({len(cpus) for cpus in threads}) != 1:
+            raise ValueError(f"{node_type.name}: the thread lists of NUMA node {spec.node} differ in length")
+        cores = tuple(zip(*threads, strict=True))
+        groups.append(NumaCpus(spec.node, spec.socket, next_core, cores))
+        next_core += len(cores)
+    sockets: dict[int, int] = {}
+    for group in groups:
+        sockets[group.socket] = sockets.get(group.socket, 0) + len(group.cores)
+    threads_per_core = {len(core) for group in groups for core in group.cores}
+    if len(set(sockets.values())) != 1 or len(threads_per_core) != 1:
+        raise ValueError(f"{node_type.name}: Slurm needs sockets of one size, and cores with as many threads")
+    cpus = sorted(cpu for group in groups for core in group.cores for cpu in core)
+    if cpus != list(range(len(cpus))):
+        raise ValueError(f"{node_type.name}: its CPUs are not numbered 0 to {len(cpus) - 1}")
+    gib = node_type.memory_gib or sum(spec.memory_gib or 0 for spec in node_type.numa) or _UNKNOWN_GIB
+    return Machine(
+        name=node_type.name,
+        sockets=len(sockets),
+        cores_per_socket=sockets[groups[0].socket],
+        threads_per_core=threads_per_core.pop(),
+        memory_mib=int(gib * 1024 * _KEPT_BY_SYSTEM),
+        numa=tuple(groups),
+        gpu_numa=tuple(gpu.numa for gpu in node_type.gpus),
+        gpu_type="" if node_type.gres == "gpu" else node_type.gres,
+    )

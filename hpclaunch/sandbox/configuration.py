@@ -1,0 +1,201 @@
+"""The files of a sandbox: Slurm's configuration, the site file, and the list of daemons."""
+
+import json
+import pwd
+from pathlib import Path
+from typing import Any
+
+import yaml
+from msgspec import Struct
+
+from hpclaunch.cluster import pyxis
+from hpclaunch.cluster.machine import Machine
+from hpclaunch.cluster.slurmconf import gres_lines, node_line
+from hpclaunch.sandbox.layout import Layout
+from hpclaunch.sandbox.machine import hwloc_synthetic
+from hpclaunch.sandbox.packages import find
+from hpclaunch.values.cpulist import format_list
+
+CONTROLLER = "slurmctld"
+
+
+class Settings(Struct, frozen=True):
+    """What a sandbox is made from. `declared` is how many nodes the controller knows in all: those above
+    `nodes` have no slurmd. `ports` are the controller's and then one for each node."""
+
+    name: str
+    machine: Machine
+    nodes: int
+    declared: int
+    slurm_version: str
+    pyxis_version: str
+    ports: tuple[int, ...]
+    user: str
+
+    @property
+    def prefix(self) -> str:
+        return self.machine.name.partition("-")[0] or "node"
+
+    @property
+    def hosts(self) -> tuple[str, ...]:
+        return tuple(f"{self.prefix}{index}" for index in range(1, self.nodes + 1))
+
+    def host_range(self, first: int, last: int) -> str:
+        return f"{self.prefix}[{format_list(range(first, last + 1))}]"
+
+
+def slurm_conf(layout: Layout, settings: Settings) -> str:
+    """slurm.conf. Keys of 22.05, which later releases up to 26.05 still read."""
+    user = pwd.getpwnam(settings.user)
+    lines = [
+        f"ClusterName={settings.name}",
+        f"SlurmctldHost={CONTROLLER}(127.0.0.1)",
+        f"SlurmctldPort={settings.ports[0]}",
+        f"SlurmUser={user.pw_name}",
+        f"SlurmdUser={user.pw_name}",
+        "AuthType=auth/munge",
+        f"AuthInfo=socket={layout.munge_socket}",
+        f"StateSaveLocation={layout.run}/state",
+        f"SlurmdSpoolDir={layout.run}/spool/%n",
+        f"SlurmctldPidFile={layout.run}/slurmctld.pid",
+        f"SlurmdPidFile={layout.run}/slurmd-%n.pid",
+        f"SlurmctldLogFile={layout.log}/slurmctld.log",
+        f"SlurmdLogFile={layout.log}/slurmd-%n.log",
+        # Two nodes' PMIx servers would collide in one /tmp.
+        f"TmpFS={layout.run}/tmp/%n",
+        f"PlugStackConfig={layout.folder}/etc/plugstack.conf",
+        # The nodes may claim hardware that is not there.
+        "SlurmdParameters=config_overrides",
+        "ProctrackType=proctrack/linuxproc",
+        "TaskPlugin=task/affinity",
+        "SelectType=select/cons_tres",
+        "SelectTypeParameters=CR_Core_Memory",
+        "SwitchType=switch/none",
+        "GresTypes=gpu",
+        "MpiDefault=none",
+        # Jobs start at once, and end soon after they were told to.
+        "SchedulerParameters=sched_interval=1,bf_interval=2",
+        "KillWait=5",
+        # Without accounting a finished job is forgotten after this time (seconds).
+        "MinJobAge=7200",
+        "AccountingStorageType=accounting_storage/none",
+        "JobCompType=jobcomp/filetxt",
+        f"JobCompLoc={layout.log}/jobcomp.txt",
+        "MailProg=/bin/true",
+        "ReturnToService=2",
+        "SlurmctldTimeout=30",
+        "SlurmdTimeout=30",
+    ]
+    for host, port in zip(settings.hosts, settings.ports[1:], strict=True):
+        where = {"NodeHostname": host, "NodeAddr": "127.0.0.1", "Port": str(port)}
+        lines.append(node_line(settings.machine, host, **where, State="UNKNOWN"))
+    if settings.declared > settings.nodes:
+        # A cloud node that is powered down counts as usable, so that `sbatch --test-only` accepts it.
+        rest = settings.host_range(settings.nodes + 1, settings.declared)
+        lines += [
+            node_line(settings.machine, rest, NodeAddr="127.0.0.1", Weight="1000", State="CLOUD"),
+            "SuspendProgram=/bin/true",
+            "ResumeProgram=/bin/true",
+            "SuspendTime=86400",
+        ]
+    lines.append("PartitionName=batch Nodes=ALL Default=YES MaxTime=INFINITE State=UP")
+    return "".join(f"{line}\n" for line in lines)
+
+
+def gres_conf(layout: Layout, settings: Settings) -> str:
+    """gres.conf: the fake devices of all nodes, declared ones too."""
+    hosts = settings.host_range(1, settings.declared)
+    lines = gres_lines(settings.machine, hosts, f"{layout.folder}/devices/nvidia")
+    return "".join(f"{line}\n" for line in lines)
+
+
+def plugstack_conf(layout: Layout, settings: Settings) -> str:
+    """The line that loads the stand-in for Pyxis, with the options of the declared release."""
+    words = ["required", f"{layout.native}/spank_pyxis.so", f"record={layout.pyxis}"]
+    words += [word for word, feature in _SWITCHES if pyxis.has(feature, settings.pyxis_version)]
+    for option in pyxis.options(settings.pyxis_version):
+        flags = [option.name]
+        flags += ["argument"] if option.argument else []
+        flags += ["repeats"] if option.repeats else []
+        flags += [f"negates={option.negates}"] if option.negates else []
+        words.append("option=" + ",".join(flags))
+    return " ".join(words) + "\n"
+
+
+_SWITCHES = (("sbatch", "sbatch"), ("environment", "environment"))
+
+
+def site_yaml(layout: Layout, settings: Settings) -> str:
+    """The site file, good for `--site`."""
+    site = {
+        "version": 1,
+        "name": settings.name,
+        "scheduler": "slurm",
+        "node_types": [{"type": settings.machine.name, "hosts": settings.host_range(1, settings.declared)}],
+        "container": "pyxis",
+        "slurm": {
+            "version": settings.slurm_version,
+            "pyxis": settings.pyxis_version,
+            "partition": "batch",
+            "mpi_plugin": {"pmix": "pmix"},
+            "conf": str(layout.slurm_conf),
+        },
+        "network": {"socket_ifname": "lo"},
+    }
+    text = yaml.safe_dump(site, sort_keys=False)
+    return f"# Written by `hpclaunch sandbox up`: {settings.nodes} fake nodes on this machine.\n{text}"
+
+
+def hosts_file(settings: Settings) -> str:
+    """/etc/hosts as the nodes see it: each node has an address of its own, all on the loopback device."""
+    lines = ["127.0.0.1 localhost", "::1 localhost ip6-localhost", f"127.0.0.1 {CONTROLLER}"]
+    lines += [f"127.1.{index // 250}.{index % 250 + 1} {host}" for index, host in enumerate(settings.hosts)]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def services_json(layout: Layout, settings: Settings) -> str:
+    """The daemons for supervisor.py, in the order in which they start."""
+    munged = [find("munged"), "--foreground", "--force", "--num-threads=2"]
+    munged += [f"--socket={layout.munge_socket}", f"--key-file={layout.run}/munge/key"]
+    munged += [f"--pid-file={layout.run}/munge/pid", f"--seed-file={layout.run}/munge/seed"]
+    munged += [f"--log-file={layout.run}/munge/log"]
+    conf = str(layout.slurm_conf)
+    services: list[dict[str, Any]] = [
+        {"name": "munged", "argv": munged, "socket": str(layout.munge_socket), "node": False},
+        {
+            "name": CONTROLLER,
+            "argv": [find("slurmctld"), "-D", "-f", conf],
+            "socket": "",
+            "node": False,
+        },
+    ]
+    env = [
+        f"LD_PRELOAD={layout.native}/preload.so",
+        f"HWLOC_SYNTHETIC={hwloc_synthetic(settings.machine)}",
+    ]
+    for host in settings.hosts:
+        argv = [find("slurmd"), "-D", "-N", host, "-f", conf]
+        services.append({"name": host, "argv": argv, "socket": "", "node": True, "env": env})
+    # slurmd wants a device file for each GPU. This one every user may mount, and it goes with the namespace.
+    fakes = [
+        ("/dev/null", f"{layout.folder}/devices/nvidia{gpu}")
+        for gpu, _ in enumerate(settings.machine.gpu_numa)
+    ]
+    plan = {
+        "run": str(layout.run),
+        "hostname": CONTROLLER,
+        "binds": [(str(layout.folder / "etc" / "hosts"), "/etc/hosts"), *fakes],
+        "services": services,
+    }
+    return json.dumps(plan, indent=1)
+
+
+def write(layout: Layout, settings: Settings) -> None:
+    """Write all of them. The folders exist."""
+    etc: Path = layout.folder / "etc"
+    (etc / "slurm.conf").write_text(slurm_conf(layout, settings), encoding="utf-8")
+    (etc / "gres.conf").write_text(gres_conf(layout, settings), encoding="utf-8")
+    (etc / "plugstack.conf").write_text(plugstack_conf(layout, settings), encoding="utf-8")
+    (etc / "hosts").write_text(hosts_file(settings), encoding="utf-8")
+    layout.services.write_text(services_json(layout, settings), encoding="utf-8")
+    layout.site.write_text(site_yaml(layout, settings), encoding="utf-8")

@@ -1,0 +1,233 @@
+"""Bringing a sandbox up, taking it down, and saying how it is."""
+
+import json
+import os
+import pwd
+import random
+import secrets
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Callable
+from importlib.resources import as_file, files
+from pathlib import Path
+
+from msgspec import Struct
+
+from hpclaunch.cluster.machine import Machine
+from hpclaunch.sandbox import configuration, packages, processes
+from hpclaunch.sandbox.layout import Layout
+from hpclaunch.sandbox.machine import compiler_definitions
+from hpclaunch.values.errors import HpclaunchError
+
+STUBBED = (
+    "containers: a stand-in for Pyxis records the options; no image is started",
+    "CPU masks: computed and checked by Slurm, recorded, not enforced",
+    "memory policies: recorded, not enforced",
+    "GPUs and HCAs: names and counts alone, no device",
+)
+_READY_SECONDS = 40.0
+
+
+class Status(Struct, frozen=True):
+    """How a sandbox is: `state` is up, degraded (some daemons have ended: `ended`) or down."""
+
+    name: str
+    state: str
+    folder: str
+    site: str
+    slurm_conf: str
+    nodes: dict[str, str]
+    ended: dict[str, int]
+    stubbed: tuple[str, ...] = STUBBED
+
+
+def up(
+    layout: Layout,
+    name: str,
+    machine: Machine,
+    nodes: int = 2,
+    declared: int = 0,
+    pyxis_version: str = "0.20.0",
+    say: Callable[[str], None] = lambda text: None,
+) -> Layout:
+    """Start a sandbox and return when every node is idle.
+
+    What a crash left in the folder is removed first. Raises HpclaunchError where packages are missing,
+    where the sandbox is up already, where the folder holds something else, and where a daemon does not
+    start; then nothing is left behind.
+    """
+    absent = packages.missing()
+    if absent:
+        raise HpclaunchError(packages.advice(absent))
+    if processes.supervisors(layout):
+        raise HpclaunchError(
+            f"the sandbox in {layout.folder} is up already; `hpclaunch sandbox down` ends it"
+        )
+    _remove(layout)
+    settings = configuration.Settings(
+        name=name,
+        machine=machine,
+        nodes=nodes,
+        declared=max(nodes, declared),
+        slurm_version=packages.slurm_version(),
+        pyxis_version=pyxis_version,
+        ports=_free_ports(nodes + 1),
+        user=pwd.getpwuid(os.getuid()).pw_name,
+    )
+    try:
+        _make_folders(layout, settings)
+        say("compiling the preload library and the stand-in for Pyxis")
+        _compile(layout, machine)
+        configuration.write(layout, settings)
+        say(f"starting slurmctld and {nodes} slurmd of Slurm {settings.slurm_version} ({packages.system()})")
+        supervisor = processes.launch(layout)
+        _await_idle(layout, settings, supervisor)
+    except BaseException:
+        _destroy(layout)
+        raise
+    for line in STUBBED:
+        say(line)
+    return layout
+
+
+def down(layout: Layout) -> bool:
+    """End every process and remove every file of the sandbox, also after a crash. False: there was none."""
+    existed = bool(processes.supervisors(layout)) or layout.marker.exists() or layout.run.exists()
+    _destroy(layout)
+    return existed
+
+
+def status(layout: Layout) -> Status:
+    """How the sandbox is; asks its controller for the nodes. A sandbox that is not there is down."""
+    living = bool(processes.supervisors(layout))
+    name = layout.folder.name
+    if layout.marker.exists():
+        name = json.loads(layout.marker.read_text(encoding="utf-8"))["name"]
+    ended: dict[str, int] = {}
+    if living and (layout.run / "state.json").exists():
+        seen = json.loads((layout.run / "state.json").read_text(encoding="utf-8"))
+        ended = {daemon: code for daemon, code in seen.items() if code is not None}
+    state = "down" if not living else "degraded" if ended else "up"
+    return Status(
+        name=name,
+        state=state,
+        folder=str(layout.folder),
+        site=str(layout.site),
+        slurm_conf=str(layout.slurm_conf),
+        nodes=_node_states(layout) if living and "slurmctld" not in ended else {},
+        ended=ended,
+    )
+
+
+def _make_folders(layout: Layout, settings: configuration.Settings) -> None:
+    layout.folder.mkdir(parents=True, exist_ok=True)
+    layout.marker.write_text(json.dumps({"name": settings.name, "run": str(layout.run)}), encoding="utf-8")
+    layout.run.mkdir(mode=0o755)
+    layout.run.chmod(0o755)
+    for folder in ("etc", "log", "native", "devices", "record"):
+        (layout.folder / folder).mkdir()
+    for path in ("munge", "state", "spool", "tmp"):
+        (layout.run / path).mkdir(mode=0o700 if path == "munge" else 0o755)
+    for host in settings.hosts:
+        (layout.run / "spool" / host).mkdir()
+        (layout.run / "tmp" / host).mkdir()
+        (layout.run / "tmp" / host).chmod(0o1777)
+    key = layout.run / "munge" / "key"
+    key.touch(mode=0o600)
+    key.write_bytes(secrets.token_bytes(128))
+    for index in range(len(settings.machine.gpu_numa)):
+        (layout.folder / "devices" / f"nvidia{index}").touch()
+    for record in (layout.affinity, layout.pyxis):
+        record.touch()
+        record.chmod(0o666)  # the tasks' own users write their lines
+
+
+def _compile(layout: Layout, machine: Machine) -> None:
+    definitions = [*compiler_definitions(machine), f'-DRECORD="{layout.affinity}"']
+    with as_file(files("hpclaunch.sandbox").joinpath("native")) as sources:
+        jobs = []
+        for name, more in (("preload", definitions), ("spank_pyxis", [])):
+            target = layout.native / f"{name}.so"
+            argv = [packages.find("cc"), "-shared", "-fPIC", "-O1", *more, "-o", str(target)]
+            argv.append(str(sources / f"{name}.c"))
+            jobs.append(subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True))
+        for job in jobs:
+            said, _ = job.communicate()
+            if job.returncode:
+                raise HpclaunchError(f"the C compiler failed:\n{said}")
+
+
+def _free_ports(count: int) -> tuple[int, ...]:
+    """Ports that nothing listens on, below the range from which the kernel takes ports for clients."""
+    found: list[int] = []
+    while len(found) < count:
+        port = random.randint(15_000, 29_999)
+        with socket.socket() as probe:
+            try:
+                probe.bind(("", port))
+            except OSError:
+                continue
+        if port not in found:
+            found.append(port)
+    return tuple(found)
+
+
+def _await_idle(
+    layout: Layout, settings: configuration.Settings, supervisor: "subprocess.Popen[bytes]"
+) -> None:
+    end = time.monotonic() + _READY_SECONDS
+    while True:
+        states = _node_states(layout)
+        if all(states.get(host) == "idle" for host in settings.hosts):
+            return
+        ended = status(layout).ended
+        if supervisor.poll() is not None or ended or time.monotonic() > end:
+            who = ", ".join(ended) or ("the supervisor" if supervisor.poll() is not None else "")
+            reason = f"{who} ended" if who else f"the nodes are {states or 'unknown'}"
+            raise HpclaunchError(f"the sandbox did not start: {reason}\n{_last_words(layout, ended)}")
+        time.sleep(0.1)
+
+
+def _node_states(layout: Layout) -> dict[str, str]:
+    """Node -> state ("idle", "alloc", "down*"), asked from the controller; empty if it does not answer."""
+    env = {**os.environ, "SLURM_CONF": str(layout.slurm_conf)}
+    asked = subprocess.run(
+        [packages.find("sinfo"), "--noheader", "--Node", "--format=%N %t"],
+        env=env,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    pairs = (line.split() for line in asked.stdout.splitlines())
+    return {pair[0]: pair[1] for pair in pairs if len(pair) == 2}
+
+
+def _last_words(layout: Layout, ended: dict[str, int]) -> str:
+    """The ends of the logs of what failed."""
+    names = [f"{name}.out" for name in ended] + ["supervisor.log", "slurmctld.log"]
+    words = []
+    for name in names:
+        path = layout.log / name
+        if path.exists():
+            lines = path.read_text(encoding="utf-8", errors="replace").splitlines()[-8:]
+            words += [f"{name}: {line}" for line in lines]
+    return "\n".join(words)
+
+
+def _remove(layout: Layout) -> None:
+    """Remove the files. Raises HpclaunchError for a folder that is not empty and not a sandbox's."""
+    if layout.folder.exists():
+        if any(layout.folder.iterdir()) and not layout.marker.exists():
+            raise HpclaunchError(f"{layout.folder} is not empty and not a sandbox; give another folder")
+        shutil.rmtree(layout.folder)
+    run: Path = layout.run
+    if run.is_symlink() or (run.exists() and run.stat().st_uid != os.getuid()):
+        raise HpclaunchError(f"{run} belongs to another user; remove it")
+    shutil.rmtree(run, ignore_errors=not run.exists())
+
+
+def _destroy(layout: Layout) -> None:
+    processes.kill(layout)
+    _remove(layout)

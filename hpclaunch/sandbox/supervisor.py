@@ -1,0 +1,80 @@
+"""The first process of a sandbox's own PID namespace: starts the daemons, reaps, and says which have ended.
+
+    python -m hpclaunch.sandbox.supervisor FOLDER
+
+It is process 1 there, so that the kernel kills everything in the sandbox the moment it ends, however it
+ends. Its mounts and host name are in namespaces of their own and vanish with it. Only the standard
+library is imported: it stays in memory for as long as the sandbox is up.
+"""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+_SOCKET_SECONDS = 10.0
+
+# A node of its own: name, /dev/shm and System V IPC. Without the last two Open MPI's ranks on two
+# "nodes" would find each other's shared memory.
+_AS_NODE = (
+    'echo "$1" >/proc/sys/kernel/hostname && mount -t tmpfs -o size=50% tmpfs /dev/shm && shift && exec "$@"'
+)
+
+
+def _start(service: dict[str, Any], log: Path) -> subprocess.Popen[bytes]:
+    argv = service["argv"]
+    if service["node"]:
+        namespaces = ["unshare", "--mount", "--uts", "--ipc"]
+        argv = [*namespaces, "sh", "-ec", _AS_NODE, "sh", service["name"], "env", *service["env"], *argv]
+    with (log / f"{service['name']}.out").open("ab") as out:
+        return subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=out, stderr=out)
+
+
+def _write(path: Path, state: dict[str, Any]) -> None:
+    new = path.with_suffix(".new")
+    new.write_text(json.dumps(state), encoding="utf-8")
+    new.replace(path)
+
+
+def _await(path: str) -> None:
+    """Wait for a socket to exist: Slurm's daemons end at once where munged does not answer."""
+    end = time.monotonic() + _SOCKET_SECONDS
+    while not os.path.exists(path) and time.monotonic() < end:
+        time.sleep(0.01)
+
+
+def main(folder: Path) -> None:
+    """Start what etc/services.json of this folder names; keep state.json beside its sockets up to date."""
+    plan = json.loads((folder / "etc" / "services.json").read_text(encoding="utf-8"))
+    state_file = Path(plan["run"], "state.json")
+    socket.sethostname(plan["hostname"])
+    for source, target in plan["binds"]:
+        subprocess.run(["mount", "--bind", source, target], check=True)
+    signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
+    running: dict[int, str] = {}
+    state: dict[str, Any] = {}
+    for service in plan["services"]:
+        process = _start(service, folder / "log")
+        running[process.pid] = service["name"]
+        state[service["name"]] = None
+        if service["socket"]:
+            _await(service["socket"])
+    _write(state_file, state)
+    while True:
+        try:
+            pid, status = os.wait()
+        except ChildProcessError:
+            signal.pause()
+            continue
+        if pid in running:
+            state[running.pop(pid)] = os.waitstatus_to_exitcode(status)
+            _write(state_file, state)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
