@@ -12,12 +12,14 @@ T = TypeVar("T")
 
 class Document(Struct, Generic[T], frozen=True):
     """A file that was read and is valid. `marks` maps the keys down to a value to (line, column), from 1;
-    a value set on the command line has (0, 0)."""
+    a value set on the command line has (0, 0). `files` names the file of those that stand in another one:
+    what a site took from the site that it extends."""
 
     kind: str
     file: str
     value: T
     marks: Mapping[Path, tuple[int, int]]
+    files: Mapping[Path, str] = {}
 
     def locate(self, path: Path) -> str:
         """file:line:col of the value at `path`, or of the nearest key above it."""
@@ -26,7 +28,7 @@ class Document(Struct, Generic[T], frozen=True):
             if mark == (0, 0):
                 return "--set " + ".".join(map(str, path[:length]))
             if mark:
-                return f"{self.file}:{mark[0]}:{mark[1]}"
+                return f"{self.files.get(path[:length], self.file)}:{mark[0]}:{mark[1]}"
         return self.file
 
 

@@ -40,9 +40,11 @@ class Network(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Volume(Struct, frozen=True, forbid_unknown_fields=True):
-    """What stands behind a volume's name: a path on every node."""
+    """What stands behind a volume's name: a path on every node (Slurm, this machine), or a claim
+    (Kubernetes). At least one is there."""
 
-    path: str
+    path: str | None = None
+    claim: str | None = None
 
 
 class Site(Struct, frozen=True, forbid_unknown_fields=True):

@@ -1,0 +1,136 @@
+"""Is a node type one machine? What its data alone tell to be wrong."""
+
+import re
+from collections.abc import Callable
+
+from hpclaunch.spec import check_text
+from hpclaunch.spec.check_job import env_problems
+from hpclaunch.spec.forms import dotted
+from hpclaunch.spec.nodetype import NodeType
+from hpclaunch.spec.scalars import shown
+from hpclaunch.values import cpulist
+from hpclaunch.values.errors import Path, Problem
+
+DOCUMENT = "node type"
+
+_PCI = re.compile(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[01][0-9a-f]\.[0-7]")
+
+
+def node_type_problems(machine: NodeType) -> list[Problem]:
+    """Every contradiction in the data of a node type."""
+    found: list[Problem] = []
+    _check(found, ("name",), check_text.name, machine.name)
+    _check(found, ("gres",), check_text.name, machine.gres)
+    if machine.memory_gib is not None and machine.memory_gib < 1:
+        found.append(_problem(("memory_gib",), f"{machine.memory_gib} must be at least 1"))
+    found += _numa_problems(machine)
+    found += _distance_problems(machine)
+    found += _device_problems(machine)
+    found += _variant_problems(machine)
+    return found + env_problems(machine.env, DOCUMENT)
+
+
+def _check(found: list[Problem], path: Path, check: Callable[[str], object], value: str) -> None:
+    try:
+        check(value)
+    except ValueError as error:
+        found.append(_problem(path, str(error)))
+
+
+def _problem(path: Path, message: str) -> Problem:
+    return Problem(f"{dotted(path)}: {message}", DOCUMENT, path)
+
+
+def _numa_problems(machine: NodeType) -> list[Problem]:
+    found: list[Problem] = []
+    if not machine.numa:
+        found.append(_problem(("numa",), "the list is empty; a machine has at least one NUMA node"))
+    owners: dict[int, int] = {}  # CPU -> NUMA node
+    numbers: set[int] = set()
+    for index, numa in enumerate(machine.numa):
+        path: Path = ("numa", index)
+        if numa.node in numbers or numa.node < 0:
+            found.append(_problem((*path, "node"), f"{numa.node} must be 0 or more, and each node its own"))
+        if numa.socket < 0:
+            found.append(_problem((*path, "socket"), f"{numa.socket} must be 0 or more"))
+        numbers.add(numa.node)
+        lengths = set()
+        for thread, text in enumerate(numa.threads):
+            try:
+                cpus = cpulist.parse(text)
+            except ValueError as error:
+                found.append(_problem((*path, "threads", thread), str(error)))
+                continue
+            lengths.add(len(cpus))
+            shared = [cpu for cpu in cpus if cpu in owners]
+            if shared:
+                message = f"CPU {shared[0]} stands in NUMA node {owners[shared[0]]} already"
+                found.append(_problem((*path, "threads", thread), message))
+            owners.update((cpu, numa.node) for cpu in cpus)
+        if len(lengths) > 1:
+            found.append(
+                _problem((*path, "threads"), "the lists have different lengths; entry i of each is core i")
+            )
+    return found
+
+
+def _distance_problems(machine: NodeType) -> list[Problem]:
+    size = len(machine.numa)
+    if not machine.distances:
+        return []
+    if len(machine.distances) != size:
+        return [_problem(("distances",), f"{len(machine.distances)} rows for {size} NUMA nodes")]
+    found = []
+    for index, row in enumerate(machine.distances):
+        if len(row) != size:
+            found.append(_problem(("distances", index), f"{len(row)} numbers for {size} NUMA nodes"))
+        elif min(row) < 1:
+            found.append(_problem(("distances", index), "a distance must be at least 1"))
+    return found
+
+
+def _device_problems(machine: NodeType) -> list[Problem]:
+    found: list[Problem] = []
+    nodes = {numa.node for numa in machine.numa}
+    seen: set[str] = set()
+    devices = [("gpus", index, gpu.pci, gpu.numa) for index, gpu in enumerate(machine.gpus)]
+    devices += [("hcas", index, hca.pci, hca.numa) for index, hca in enumerate(machine.hcas)]
+    for key, index, pci, numa in devices:
+        if not _PCI.fullmatch(pci):
+            message = f"{shown(pci)} is not a PCI address in lower case, such as 0000:0c:00.0"
+            found.append(_problem((key, index, "pci"), message))
+        elif pci in seen:
+            found.append(_problem((key, index, "pci"), f"{pci} stands twice"))
+        seen.add(pci)
+        if numa not in nodes:
+            found.append(_problem((key, index, "numa"), f"there is no NUMA node {numa} in `numa`"))
+    addresses = [gpu.pci for gpu in machine.gpus]
+    if addresses != sorted(addresses):
+        found.append(_problem(("gpus",), "the GPUs must stand in the order of their PCI addresses"))
+    for index, hca in enumerate(machine.hcas):
+        if hca.port < 1:
+            found.append(_problem(("hcas", index, "port"), f"{hca.port} must be at least 1"))
+        if hca.rate_gbps is not None and hca.rate_gbps < 1:
+            found.append(_problem(("hcas", index, "rate_gbps"), f"{hca.rate_gbps} must be at least 1"))
+    return found
+
+
+def _variant_problems(machine: NodeType) -> list[Problem]:
+    found: list[Problem] = []
+    known = {hca.pci for hca in machine.hcas}
+    default = ""
+    for name, variant in machine.variants.items():
+        path: Path = ("variants", name)
+        _check(found, path, check_text.name, name)
+        owners: dict[str, str] = {}
+        for pci, device in variant.names.items():
+            if pci not in known:
+                found.append(_problem((*path, "names", pci), f"there is no HCA {pci} in `hcas`"))
+            _check(found, (*path, "names", pci), check_text.name, device)
+            if device in owners:
+                found.append(_problem((*path, "names", pci), f"{owners[device]} is named {device} already"))
+            owners[device] = pci
+        if variant.default and default:
+            found.append(_problem((*path, "default"), f"the variant {default} is the default already"))
+        default = default or (name if variant.default else "")
+    return found

@@ -1,0 +1,125 @@
+"""What a site file alone tells to be wrong, beyond the types of its fields."""
+
+import re
+from collections.abc import Callable
+
+from hpclaunch.spec import check_text, hosts
+from hpclaunch.spec.check_job import env_problems
+from hpclaunch.spec.forms import dotted
+from hpclaunch.spec.scalars import shown
+from hpclaunch.spec.site import NodeGroup, Site, SlurmSite, Volume
+from hpclaunch.values import cpulist
+from hpclaunch.values.errors import Path, Problem
+
+DOCUMENT = "site"
+MPI_FAMILIES = ("pmix", "pmi2", "none")
+
+_SLURM_VERSION = re.compile(r"\d\d\.\d\d(\.\d{1,2})?", re.ASCII)
+_PYXIS_VERSION = re.compile(r"\d{1,3}\.\d{1,3}\.\d{1,3}", re.ASCII)
+
+
+def site_problems(site: Site) -> list[Problem]:
+    """Every problem of the site that no job and no node type is needed for."""
+    found: list[Problem] = []
+    _check(found, ("name",), check_text.name, site.name)
+    if not site.node_types:
+        found.append(_problem(("node_types",), "the list is empty; write [{type: dgx-a100, count: 1}]"))
+    for index, group in enumerate(site.node_types):
+        found += _group_problems(group, ("node_types", index), site.scheduler)
+    found += _shared_hosts(site)
+    if site.scheduler == "slurm" and site.slurm is None:
+        found.append(_problem(("slurm",), 'scheduler: slurm needs it; write slurm: {version: "22.05"}'))
+    if site.container == "pyxis" and site.scheduler != "slurm":
+        found.append(_problem(("container",), f"pyxis needs scheduler: slurm, not {site.scheduler}"))
+    if site.slurm is not None:
+        found += _slurm_problems(site.slurm, site.container)
+    if site.network.socket_ifname is not None:
+        _check(found, ("network", "socket_ifname"), check_text.line, site.network.socket_ifname)
+    for index, interface in enumerate(site.network.exclude):
+        _check(found, ("network", "exclude", index), check_text.line, interface)
+    for name, volume in site.volumes.items():
+        _check(found, ("volumes", name), check_text.name, name)
+        found += _volume_problems(volume, ("volumes", name))
+    return found + env_problems(site.env, DOCUMENT)
+
+
+def _check(found: list[Problem], path: Path, check: Callable[[str], object], value: str) -> None:
+    try:
+        check(value)
+    except ValueError as error:
+        found.append(_problem(path, str(error)))
+
+
+def _problem(path: Path, message: str) -> Problem:
+    return Problem(f"{dotted(path)}: {message}", DOCUMENT, path)
+
+
+def _group_problems(group: NodeGroup, path: Path, scheduler: str) -> list[Problem]:
+    found: list[Problem] = []
+    _check(found, (*path, "type"), check_text.line, group.type)
+    _check(found, (*path, "reserved_cpus"), cpulist.parse, group.reserved_cpus)
+    if group.variant is not None:
+        _check(found, (*path, "variant"), check_text.name, group.variant)
+    if group.hosts is not None:
+        _check(found, (*path, "hosts"), hosts.count, group.hosts)
+    if group.count is not None and not 1 <= group.count <= hosts.LIMIT:
+        found.append(_problem((*path, "count"), f"{group.count} must be from 1 to {hosts.LIMIT}"))
+    if group.hosts is not None and group.count is not None:
+        found.append(_problem((*path, "count"), "either hosts or count, not both"))
+    if group.hosts is None and group.count is None and scheduler != "local":
+        found.append(_problem(path, 'needs hosts ("dgx[001-140]") or a count'))
+    return found
+
+
+def _shared_hosts(site: Site) -> list[Problem]:
+    seen: set[str] = set()
+    groups = [(index, group.hosts) for index, group in enumerate(site.node_types) if group.hosts]
+    for index, text in groups if len(groups) > 1 else ():
+        try:
+            names = hosts.expand(text)
+        except ValueError:
+            continue  # already a problem of its own
+        shared = next((name for name in names if name in seen), None)
+        if shared is not None:
+            return [_problem(("node_types", index, "hosts"), f"the host {shared} is in an earlier group too")]
+        seen.update(names)
+    return []
+
+
+def _slurm_problems(slurm: SlurmSite, container: str) -> list[Problem]:
+    found: list[Problem] = []
+    if not _SLURM_VERSION.fullmatch(slurm.version):
+        message = f"{shown(slurm.version)} is not a version of Slurm, such as 22.05 or 23.11.4"
+        found.append(_problem(("slurm", "version"), message))
+    if slurm.pyxis is not None and not _PYXIS_VERSION.fullmatch(slurm.pyxis):
+        found.append(_problem(("slurm", "pyxis"), f"{shown(slurm.pyxis)} is not a version such as 0.20.0"))
+    if slurm.pyxis is None and container == "pyxis":
+        found.append(
+            _problem(("slurm", "pyxis"), 'container: pyxis needs its version, such as pyxis: "0.20.0"')
+        )
+    for key in ("partition", "account", "qos"):
+        value = getattr(slurm, key)
+        if value is not None:
+            _check(found, ("slurm", key), check_text.line, value)
+    for key in ("path", "conf"):
+        value = getattr(slurm, key)
+        if value is not None:
+            _check(found, ("slurm", key), check_text.absolute, value)
+    for family, plugin in slurm.mpi_plugin.items():
+        path = ("slurm", "mpi_plugin", family)
+        if family not in MPI_FAMILIES:
+            message = f"{shown(family)} is not a family of MPI; allowed: {', '.join(MPI_FAMILIES)}"
+            found.append(_problem(path, message))
+        _check(found, path, check_text.name, plugin)
+    return found
+
+
+def _volume_problems(volume: Volume, path: Path) -> list[Problem]:
+    found: list[Problem] = []
+    if volume.path is None and volume.claim is None:
+        found.append(_problem(path, "needs a path (or a claim, for Kubernetes)"))
+    if volume.path is not None:
+        _check(found, (*path, "path"), check_text.absolute, volume.path)
+    if volume.claim is not None:
+        _check(found, (*path, "claim"), check_text.name, volume.claim)
+    return found

@@ -1,0 +1,43 @@
+"""Checks of texts that more than one document uses. Each raises ValueError with what would be right."""
+
+import re
+
+from hpclaunch.spec.scalars import shown
+from hpclaunch.values import cpulist
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+
+
+def name(text: str) -> str:
+    """A name that is also good as a file name, a Slurm job name and a label."""
+    if not _NAME.fullmatch(text):
+        raise ValueError(
+            f"{shown(text)} is not a name: letters, digits, '.', '_' and '-', "
+            "a letter or digit first, at most 128 characters"
+        )
+    return text
+
+
+def line(text: str) -> str:
+    """Text on one line that is not blank: what becomes an option of another program."""
+    if not text.strip():
+        raise ValueError("the text is empty; leave the key out instead")
+    if _CONTROL.search(text):
+        raise ValueError(f"{shown(text)} has a line break or another control character")
+    return text
+
+
+def absolute(text: str) -> str:
+    """An absolute path."""
+    if not text.startswith("/"):
+        raise ValueError(f"{shown(text)} is not an absolute path: it must begin with /")
+    return line(text)
+
+
+def numbers(text: str) -> tuple[int, ...]:
+    """The numbers of a kernel list that is not empty."""
+    found = cpulist.parse(text)
+    if not found:
+        raise ValueError("the list is empty; write numbers such as 0-7,16")
+    return found

@@ -1,0 +1,131 @@
+"""Reading job files, site files and node types. Every function raises InputError with all problems of the
+file, each with its file:line:col."""
+
+import os
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import msgspec
+
+from hpclaunch.spec import scalars, sets
+from hpclaunch.spec.check_job import job_problems
+from hpclaunch.spec.check_nodetype import node_type_problems
+from hpclaunch.spec.check_site import site_problems
+from hpclaunch.spec.document import Document
+from hpclaunch.spec.extend import read_chain
+from hpclaunch.spec.forms import Reading, Rules, TooManyProblems
+from hpclaunch.spec.job import Job
+from hpclaunch.spec.nodetype import NodeType
+from hpclaunch.spec.site import Site
+from hpclaunch.spec.source import read_text
+from hpclaunch.spec.tree import MappingNode, Node, SequenceNode, compose, where
+from hpclaunch.values.errors import InputError, Path, Problem
+
+T = TypeVar("T", bound=msgspec.Struct)
+
+
+def _scheduler(text: str) -> str:
+    if text == "kubernetes":
+        raise ValueError("kubernetes is not supported by this version; allowed: slurm, local")
+    if text not in ("slurm", "local"):
+        raise ValueError(f"{scalars.shown(text)} is not allowed here; write slurm or local")
+    return text
+
+
+RULES = Rules(
+    scalars={
+        (Job, "time"): (scalars.minutes, "a time such as 00:30:00 or 30m"),
+        (Site, "scheduler"): (_scheduler, "one of slurm, local"),
+    },
+    keys={
+        (Job, "env"): scalars.variable_name,
+        (Site, "env"): scalars.variable_name,
+        (NodeType, "env"): scalars.variable_name,
+    },
+    hidden=frozenset({(Job, "directory")}),
+)
+
+
+def read_job(path: str | os.PathLike[str], sets: Sequence[str] = ()) -> Document[Job]:
+    """The job in the file at `path`, with `--set KEY=VALUE` texts put in. Relative paths in it start from
+    the folder of the file."""
+    file = os.fspath(path)
+    return parse_job(read_text(file, "job"), file, os.path.dirname(os.path.abspath(file)), sets)
+
+
+def parse_job(text: str, file: str, directory: str, sets: Sequence[str] = ()) -> Document[Job]:
+    """The job in `text`, which came from `file`; relative paths in it start from `directory`."""
+    root = _put(_root(compose(text, file, "job"), file, "job"), sets)
+    document = _convert(root, Job, "job", file, job_problems)
+    value = msgspec.structs.replace(document.value, directory=directory)
+    return Document(document.kind, document.file, value, document.marks, document.files)
+
+
+def read_site(name_or_path: str) -> Document[Site]:
+    """The site of this name, or in this file; a site that `extends` another is complete in the result.
+
+    A name is searched as `spec.search.site_folders` says; what has a `/` or ends in .yaml is a path.
+    """
+    root, file = read_chain(name_or_path)
+    return _convert(root, Site, "site", file, site_problems)
+
+
+def read_node_type(path: str | os.PathLike[str]) -> Document[NodeType]:
+    """The node type in the file at `path`."""
+    file = os.fspath(path)
+    return parse_node_type(read_text(file, "node type"), file)
+
+
+def parse_node_type(text: str, file: str) -> Document[NodeType]:
+    """The node type in `text`, which came from `file`."""
+    root = _root(compose(text, file, "node type"), file, "node type")
+    return _convert(root, NodeType, "node type", file, node_type_problems)
+
+
+def _put(root: Node, texts: Sequence[str]) -> Node:
+    return sets.apply(root, texts, "job") if texts else root
+
+
+def _root(root: Node | None, file: str, kind: str) -> Node:
+    if root is None:
+        raise InputError([Problem(f"the file is empty; a {kind} is a map of keys", kind, (), file)])
+    return root
+
+
+def _convert(
+    root: Node, cls: type[T], kind: str, file: str, check: Callable[[T], list[Problem]]
+) -> Document[T]:
+    if not isinstance(root, MappingNode):
+        found = "a list" if isinstance(root, SequenceNode) else "one text"
+        message = f"a {kind} is a map of keys (name: ...), not {found}"
+        raise InputError([Problem(message, kind, (), where(root, ()))])
+    reading = Reading(kind, file)
+    value: Any = None
+    try:
+        reading.note(root, ())
+        value = RULES.struct(cls).read(reading, root, ())
+    except TooManyProblems:
+        more = Problem("there are more problems; reading stopped here", kind)
+        raise InputError([*reading.problems, more]) from None
+    document = Document(kind, file, value, reading.marks, reading.files)
+    semantic = check(value)
+    if semantic or reading.problems:
+        placed = [
+            Problem(problem.message, kind, problem.path, document.locate(problem.path))
+            for problem in semantic
+            if not _covered(problem.path, reading.wrong_paths)
+        ]
+        raise InputError(sorted([*reading.problems, *placed], key=_order))
+    return document
+
+
+def _covered(path: Path, wrong: set[Path]) -> bool:
+    """Is a value that this path leads to, or through, already known to be wrong?"""
+    return any(path[: len(other)] == other or other[: len(path)] == path for other in wrong)
+
+
+def _order(problem: Problem) -> tuple[str, int, int]:
+    """The order of the file."""
+    file, _, place = problem.where.rpartition(":")
+    file, _, line = file.rpartition(":")
+    return (file, int(line), int(place)) if line.isdigit() and place.isdigit() else (problem.where, 0, 0)
