@@ -8,7 +8,7 @@ from typing import NoReturn
 import click
 
 from hpclaunch import __version__
-from hpclaunch.values.errors import HpclaunchError
+from hpclaunch.values.errors import HpclaunchError, InputError
 
 COMMANDS = {
     "cancel": "jobs:cancel",
@@ -53,6 +53,11 @@ def main() -> NoReturn:
     try:
         status = hpclaunch.main(standalone_mode=False)
         sys.stdout.flush()
+    except InputError as error:
+        for problem in error.problems:
+            # An editor finds file:line:col at the start of a line.
+            _say(str(problem), "" if problem.where else "hpclaunch: ")
+        status = error.exit_status
     except HpclaunchError as error:
         _say(str(error))
         status = error.exit_status
@@ -73,6 +78,6 @@ def main() -> NoReturn:
     sys.exit(status if isinstance(status, int) else 0)
 
 
-def _say(message: str) -> None:
+def _say(message: str, prefix: str = "hpclaunch: ") -> None:
     for line in message.splitlines():
-        click.echo(f"hpclaunch: {line}", err=True)
+        click.echo(prefix + line, err=True)

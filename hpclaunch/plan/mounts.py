@@ -2,7 +2,8 @@
 
 import os.path
 
-from hpclaunch.spec.job import Job, MountSpec
+from hpclaunch.spec.job import Job
+from hpclaunch.spec.mounts import long_form
 from hpclaunch.spec.site import Site
 from hpclaunch.values.errors import Path, Problem
 from hpclaunch.values.launchplan import Mount
@@ -14,7 +15,7 @@ def resolve(job: Job, site: Site) -> tuple[tuple[Mount, ...], list[Problem]]:
     problems: list[Problem] = []
     for index, entry in enumerate(job.mounts):
         path: Path = ("mounts", index)
-        spec = _long_form(entry) if isinstance(entry, str) else entry
+        spec = long_form(entry) if isinstance(entry, str) else entry
         source = spec.source
         if spec.volume is not None:
             volume = site.volumes.get(spec.volume)
@@ -24,9 +25,7 @@ def resolve(job: Job, site: Site) -> tuple[tuple[Mount, ...], list[Problem]]:
                 problems.append(Problem(message, "job", path))
                 continue
             source = volume.path
-        if source is None:
-            problems.append(Problem("a mount needs a `volume` or a `source`", "job", path))
-            continue
+        assert source is not None  # the reader has checked that there is one or the other
         source = os.path.normpath(os.path.join(job.directory, source))
         mounts.append(Mount(source, spec.target, spec.read_only, spec.volume or ""))
     targets = [mount.target.rstrip("/") for mount in mounts]
@@ -35,10 +34,3 @@ def resolve(job: Job, site: Site) -> tuple[tuple[Mount, ...], list[Problem]]:
             problems.append(Problem(f"two mounts have the target {target}", "job", ("mounts", index)))
     return tuple(mounts), problems
 
-
-def _long_form(text: str) -> MountSpec:
-    source, _, rest = text.partition(":")
-    target, _, mode = rest.partition(":")
-    if "/" in source or source.startswith("."):
-        return MountSpec(target=target or source, source=source, read_only=mode == "ro")
-    return MountSpec(target=target, volume=source, read_only=mode == "ro")

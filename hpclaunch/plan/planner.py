@@ -1,5 +1,6 @@
 """Job + Site + node types -> LaunchPlan."""
 
+import os.path
 from collections.abc import Mapping
 from typing import NoReturn
 
@@ -31,19 +32,20 @@ class Planner:
     def plan(self, job: Job) -> LaunchPlan:
         """The plan of `job` here. Raises InputError, with every problem found, where it cannot be."""
         site = self.site
-        index = self._group(job)
-        machine = self.machines[site.node_types[index].type]
-        gpus = len(machine.gpus) if job.gpus_per_node is None else job.gpus_per_node
-        ranks = job.ranks_per_node or max(gpus, 1)
-        shape, whole = self._shape(index, gpus, ranks, job.bind)
-        exclusive = whole or (site.slurm is not None and site.slurm.exclusive is True)
-
         resolved, problems = mounts.resolve(job, site)
         problems += self._unsuitable(job)
+        try:
+            index = self._group(job)
+            machine = self.machines[site.node_types[index].type]
+            gpus = len(machine.gpus) if job.gpus_per_node is None else job.gpus_per_node
+            ranks = job.ranks_per_node or max(gpus, 1)
+            shape, whole = self._shape(index, gpus, ranks, job.bind)
+        except InputError as error:
+            problems.extend(error.problems)
         if problems:
             raise InputError(problems)
-        compute = shape.hcas
-        fixed = environment.computed(job, site, gpus, compute)
+        exclusive = whole or (site.slurm is not None and site.slurm.exclusive is True)
+        fixed = environment.computed(job, site, gpus, shape.hcas)
         on_node = environment.computed_on_node(job, any(seat.hcas for seat in shape.seats))
         variables, warnings = environment.layered(job, site, machine, fixed, on_node, on_host=job.image is None)
         common = Common(
@@ -54,7 +56,7 @@ class Planner:
             shape=shape,
             whole_node=whole,
             argv=("/bin/sh", "-c", job.command) if isinstance(job.command, str) else job.command,
-            cwd=job.workdir or ("" if job.image else job.directory),
+            cwd=_cwd(job),
             environment=variables,
             inherit=tuple(name for name in job.inherit if name not in job.env),
             secrets=job.secrets,
@@ -170,6 +172,13 @@ def _container(job: Job, resolved: tuple[mounts.Mount, ...]) -> Container | None
         env=spec.env,
         save=spec.save or "",
     )
+
+
+def _cwd(job: Job) -> str:
+    """On the host, relative to the job file as every path in it is; in a container, the container's."""
+    if job.image is not None:
+        return job.workdir or ""
+    return os.path.normpath(os.path.join(job.directory, job.workdir or ""))
 
 
 def _refuse(message: str, path: Path) -> NoReturn:

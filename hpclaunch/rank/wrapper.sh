@@ -122,6 +122,7 @@ fi
 
 if [ -n "$hl_cwd" ]; then
   CDPATH='' cd -- "$hl_cwd" || hl_fail "cannot work in $hl_cwd"
+  unset -v OLDPWD # dash exports it
 fi
 
 # The environment last: the job's PATH or LD_PRELOAD must not reach the tools above.
