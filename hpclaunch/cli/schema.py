@@ -1,0 +1,26 @@
+"""`hpclaunch schema`: JSON Schema of the files that users write."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from hpclaunch.spec import jsonschema
+
+
+@click.group()
+def schema() -> None:
+    """Print the JSON Schema of a file, for editors."""
+
+
+def _add(name: str, make: Callable[[], dict[str, Any]], help_text: str) -> None:
+    def show() -> None:
+        click.echo(json.dumps(make(), indent=2))
+
+    schema.command(name, help=help_text)(show)
+
+
+_add("job", jsonschema.job_schema, "The schema of a job file.")
+_add("site", jsonschema.site_schema, "The schema of a site file.")
+_add("node-type", jsonschema.node_type_schema, "The schema of a node type.")

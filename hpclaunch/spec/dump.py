@@ -1,0 +1,43 @@
+"""A Job or a Site as YAML text that reads back as the same value, for records."""
+
+from typing import Any
+
+import yaml
+from msgspec import Struct
+
+from hpclaunch.spec.job import Job
+from hpclaunch.spec.scalars import UNLIMITED
+from hpclaunch.spec.site import Site
+
+
+def dump_job(job: Job) -> str:
+    """The job as text. `directory` is not in it: it is where the file lies, so give it to `parse_job`."""
+    data = _plain(job)
+    del data["directory"]
+    if job.time == UNLIMITED:
+        data["time"] = "UNLIMITED"
+    return _text(data)
+
+
+def dump_site(site: Site) -> str:
+    """The site as text, complete in itself."""
+    return _text(_plain(site))
+
+
+def _plain(value: Any) -> Any:
+    """Maps, lists and scalars. What is unset or empty is left out; every other default is written, so that
+    the text means the same to a later version with other defaults."""
+    if isinstance(value, Struct):
+        fields = {name: getattr(value, name) for name in value.__struct_fields__}
+        return {name: _plain(part) for name, part in fields.items() if part not in (None, (), {})}
+    if isinstance(value, dict):
+        return {key: _plain(part) for key, part in value.items()}
+    if isinstance(value, tuple):
+        return [_plain(part) for part in value]
+    return value
+
+
+def _text(data: dict[str, Any]) -> str:
+    dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+    text: str = yaml.dump(data, Dumper=dumper, sort_keys=False, width=1_000_000)
+    return text
