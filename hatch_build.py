@@ -9,7 +9,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 
 class Build(BuildHookInterface):
-    """Templates become Python modules, since compiling one at start-up costs as much as half of the imports."""
+    """Templates become Python modules, since compiling one costs half of a start-up."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         if version == "editable":

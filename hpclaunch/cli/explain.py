@@ -21,5 +21,6 @@ def explain(job_file: str, site_name: str, sets: tuple[str, ...], as_json: bool)
         return
     warn(plan)
     common = plan.common
-    click.echo(f"{common.name} on {plan.site}: {common.nodes} x {common.shape.node_type}, the same on every node")
+    nodes = f"{common.nodes} x {common.shape.node_type}"
+    click.echo(f"{common.name} on {plan.site}: {nodes}, the same on every node")
     click.echo(ranks.as_table(plan))

@@ -13,7 +13,7 @@ from hpclaunch.spec.nodetype import NodeType
 from hpclaunch.spec.read import read_job, read_site
 from hpclaunch.spec.site import Site
 from hpclaunch.topology import catalogue
-from hpclaunch.values.errors import InputError
+from hpclaunch.values.errors import InputError, Problem
 from hpclaunch.values.launchplan import LaunchPlan
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -30,7 +30,7 @@ class Planned(Struct, frozen=True):
 
 def plan_job(job_file: str, site_name: str, sets: Sequence[str]) -> Planned:
     """Reads job, site and node types, and plans. Raises InputError with file:line:col."""
-    problems = []
+    problems: list[Problem] = []
     job = site = None
     try:
         job = read_job(job_file, sets)
@@ -51,7 +51,8 @@ def plan_job(job_file: str, site_name: str, sets: Sequence[str]) -> Planned:
                 where = site.locate(("node_types", index, "type"))
                 raise InputError(f"{where}: {error}") from None
     try:
-        plan = Planner(site.value, {name: machine.value for name, machine in machines.items()}).plan(job.value)
+        planner = Planner(site.value, {name: machine.value for name, machine in machines.items()})
+        plan = planner.plan(job.value)
     except InputError as error:
         raise located(error.problems, job, site) from None
     return Planned(job, site, machines, plan)
@@ -71,7 +72,8 @@ def job_argument(command: F) -> F:
 def site_option(command: F) -> F:
     """--site."""
     text = "A site's name (hpclaunch site list), or the path of a site file."
-    return click.option("--site", "site_name", metavar="SITE", envvar="HPCLAUNCH_SITE", required=True, help=text)(command)
+    option = click.option("--site", "site_name", metavar="SITE", required=True, help=text)
+    return option(command)
 
 
 def set_option(command: F) -> F:

@@ -17,7 +17,7 @@ def version(text: str) -> Version:
 @cache
 def _table(name: str) -> dict[str, Any]:
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    text = files("hpclaunch.plan").joinpath("data", name).read_text("utf-8")
+    text = files("hpclaunch.plan").joinpath("data").joinpath(name).read_text("utf-8")
     return dict(yaml.load(text, Loader=loader))  # noqa: S506  the safe loader, in C where there is one
 
 

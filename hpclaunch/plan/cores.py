@@ -72,7 +72,9 @@ def of_ranks(
             helper = tuple(shares[gpu][-1] for gpu in giving) or everything
             for gpu in giving:
                 shares[gpu] = shares[gpu][:-1]
-    parts = [iter(runs(share, count)) if count > 1 else None for share, count in zip(shares, sharers, strict=True)]
+    parts = [
+        iter(runs(share, count)) if count > 1 else None for share, count in zip(shares, sharers, strict=True)
+    ]
     result = []
     for owned_gpus in ranks_gpus:
         mine: list[Core] = []

@@ -20,7 +20,15 @@ LONGEST = 131_072
 LARGEST = 1_500_000
 
 # The wrapper computes these on the node, by the rank.
-RENDEZVOUS = ("MASTER_ADDR", "MASTER_PORT", "RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "NODE_RANK")
+RENDEZVOUS = (
+    "MASTER_ADDR",
+    "MASTER_PORT",
+    "RANK",
+    "LOCAL_RANK",
+    "WORLD_SIZE",
+    "LOCAL_WORLD_SIZE",
+    "NODE_RANK",
+)
 UCX = "UCX_NET_DEVICES"
 
 # Hooks of the container runtime, the MPI plugin and daemons read these before the rank's own process exists.
@@ -97,5 +105,5 @@ def _check_size(variables: Iterable[EnvVar]) -> None:
             message = f"{variable.name} is {size} bytes long and the kernel takes {LONGEST}: put it in a file"
             raise InputError([Problem(message, variable.origin, ("env", variable.name))])
     if total > LARGEST:
-        message = f"the variables are {total} bytes together, and {LARGEST} can be passed on: put some in a file"
+        message = f"the variables are {total} bytes together, and {LARGEST} can be passed on: use a file"
         raise InputError([Problem(message, "job", ("env",))])

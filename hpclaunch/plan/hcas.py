@@ -45,7 +45,8 @@ def of_ranks(
     if gpus:
         by_gpu = of_gpus(machine, gpus, hcas)
         return tuple(
-            tuple(dict.fromkeys(by_gpu[gpu].name for gpu in owned)) if owned else every for owned in ranks_gpus
+            tuple(dict.fromkeys(by_gpu[gpu].name for gpu in owned)) if owned else every
+            for owned in ranks_gpus
         )
     load = [0] * len(hcas)
     result = []

@@ -37,7 +37,7 @@ def pyxis_form(image: str, directory: str) -> str:
     if not scheme and is_file(rest):
         return os.path.normpath(os.path.join(directory, rest))
     if not _REFERENCE.fullmatch(rest):
-        _refuse(f"{image!r} is neither an image reference such as nvcr.io/nvidia/pytorch:24.07-py3 nor a .sqsh path")
+        _refuse(f"{image!r} is neither a reference like nvcr.io/nvidia/pytorch:24.07-py3 nor a .sqsh file")
     first, slash, path = rest.partition("/")
     if slash and "#" not in rest and ("." in first or ":" in first or first == "localhost"):
         rest = f"{first}#{path}"

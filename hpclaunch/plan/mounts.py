@@ -33,4 +33,3 @@ def resolve(job: Job, site: Site) -> tuple[tuple[Mount, ...], list[Problem]]:
         if target in targets[:index]:
             problems.append(Problem(f"two mounts have the target {target}", "job", ("mounts", index)))
     return tuple(mounts), problems
-

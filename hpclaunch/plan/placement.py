@@ -20,7 +20,9 @@ def whole_node(
     """
     ranks_gpus = gpus_of_ranks(gpus, ranks)
     by_numa = {node.node: core_split.usable(machine, node.node, reserved, bind.smt) for node in machine.numa}
-    numa_of = {cpu: node.node for node in machine.numa for core in model.cores(machine, node.node) for cpu in core}
+    numa_of = {
+        cpu: node.node for node in machine.numa for core in model.cores(machine, node.node) for cpu in core
+    }
     if not any(by_numa.values()):
         raise InputError([Problem("every CPU of the node is reserved", "site", ("node_types",))])
 
@@ -61,7 +63,9 @@ def _hca_names(
     every = tuple(hca.name for hca in hcas)
     if isinstance(bind.hcas, tuple):
         _check_length(bind.hcas, len(ranks_gpus), "hcas")
-        result = tuple(tuple(name.strip() for name in entry.split(",") if name.strip()) for entry in bind.hcas)
+        result = tuple(
+            tuple(name.strip() for name in entry.split(",") if name.strip()) for entry in bind.hcas
+        )
         problems = [
             Problem(
                 f"{name!r} is no compute HCA of {machine.name}; it has {', '.join(every) or 'none'}",
@@ -87,7 +91,8 @@ def _explicit_numbers(
     result = tuple(cpulist.parse(entry) for entry in entries)
     problems = [
         Problem(
-            f"{cpulist.format_list(missing)} of {entry!r} are not among the {what} ({cpulist.format_list(known)})",
+            f"{cpulist.format_list(missing)} of {entry!r} is not among the {what}: "
+            f"{cpulist.format_list(known)}",
             "job",
             ("bind", key, rank),
         )
@@ -101,5 +106,5 @@ def _explicit_numbers(
 
 def _check_length(entries: tuple[str, ...], ranks: int, key: str) -> None:
     if len(entries) != ranks:
-        message = f"bind.{key} lists {len(entries)} entries, but {ranks} ranks run on a node: one entry for each"
+        message = f"bind.{key} has {len(entries)} entries, and {ranks} ranks run on a node: one for each"
         raise InputError([Problem(message, "job", ("bind", key))])

@@ -12,7 +12,7 @@ from hpclaunch.spec.site import NodeGroup, Site
 from hpclaunch.topology import model
 from hpclaunch.values import cpulist
 from hpclaunch.values.errors import InputError, Path, Problem
-from hpclaunch.values.launchplan import Common, Container, LaunchPlan, LocalTarget, SlurmTarget
+from hpclaunch.values.launchplan import Common, Container, LaunchPlan, LocalTarget, Mount, SlurmTarget
 from hpclaunch.values.placement import Gpu, NodeShape
 
 
@@ -47,7 +47,9 @@ class Planner:
         exclusive = whole or (site.slurm is not None and site.slurm.exclusive is True)
         fixed = environment.computed(job, site, gpus, shape.hcas)
         on_node = environment.computed_on_node(job, any(seat.hcas for seat in shape.seats))
-        variables, warnings = environment.layered(job, site, machine, fixed, on_node, on_host=job.image is None)
+        variables, warnings = environment.layered(
+            job, site, machine, fixed, on_node, on_host=job.image is None
+        )
         common = Common(
             name=job.name,
             nodes=job.nodes,
@@ -85,8 +87,10 @@ class Planner:
         ]
         if not groups:
             known = ", ".join(group.type for group in self.site.node_types)
-            _refuse(f"site {self.site.name} has no nodes of type {wanted}; it has: {known}",
-                    ("sites", self.site.name, "node_type"))
+            _refuse(
+                f"site {self.site.name} has no nodes of type {wanted}; it has: {known}",
+                ("sites", self.site.name, "node_type"),
+            )
         fitting = [
             (index, group)
             for index, group in groups
@@ -100,7 +104,7 @@ class Planner:
             if size is None or job.nodes <= size:
                 return index
         most_nodes = max(size for size in sizes if size is not None)
-        _refuse(f"{job.nodes} nodes, and site {self.site.name} has {most_nodes}", ("nodes",))
+        return _refuse(f"{job.nodes} nodes, and site {self.site.name} has {most_nodes}", ("nodes",))
 
     def _size(self, index: int, group: NodeGroup) -> int | None:
         if index not in self._sizes:
@@ -152,12 +156,13 @@ class Planner:
                 problems.append(Problem("`container` needs an `image`", "job", ("container",)))
         both = sorted(set(job.secrets) & (set(job.env) | set(job.inherit)))
         problems += [
-            Problem(f"{name} is a secret, and also in `env` or `inherit`", "job", ("secrets",)) for name in both
+            Problem(f"{name} is a secret, and also in `env` or `inherit`", "job", ("secrets",))
+            for name in both
         ]
         return problems
 
 
-def _container(job: Job, resolved: tuple[mounts.Mount, ...]) -> Container | None:
+def _container(job: Job, resolved: tuple[Mount, ...]) -> Container | None:
     if job.image is None:
         return None
     spec = job.container

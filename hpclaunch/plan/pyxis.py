@@ -1,7 +1,8 @@
 """The container in Pyxis's words: options of srun, each checked against the site's version."""
 
 from hpclaunch.plan import image as images
-from hpclaunch.plan.capability import pyxis_has, pyxis_since, version as version_of
+from hpclaunch.plan.capability import pyxis_has, pyxis_since
+from hpclaunch.plan.capability import version as version_of
 from hpclaunch.spec.job import Job
 from hpclaunch.spec.site import Site
 from hpclaunch.values.errors import InputError, Path, Problem
@@ -18,7 +19,9 @@ def options(
 
     Raises InputError for what this version of Pyxis cannot do, all of it at once.
     """
-    assert job.image is not None and site.slurm is not None and site.slurm.pyxis is not None
+    assert job.image is not None
+    assert site.slurm is not None
+    assert site.slurm.pyxis is not None
     version = site.slurm.pyxis
     found: list[Option] = []
     problems: list[Problem] = []
@@ -35,7 +38,8 @@ def options(
         name = images.pyxis_form(job.image, job.directory)
         add("--container-image", name, ("image",))
         if name.startswith("dockerd://") and version_of(version) < (0, 15):
-            problems.append(Problem(f"dockerd:// needs Pyxis 0.15.0, and site {site.name} has {version}", "job", ("image",)))
+            message = f"dockerd:// came with Pyxis 0.15.0, and site {site.name} has {version}"
+            problems.append(Problem(message, "job", ("image",)))
     except InputError as error:
         problems.extend(error.problems)
     problems.extend(_unspeakable(mounts))
@@ -56,7 +60,7 @@ def options(
         option = yes if wanted else no
         if not pyxis_has(option, version) and wanted == getattr(defaults, key):
             since = pyxis_since()[option]
-            warnings.append(f"Pyxis {version} has no {option} ({since}): the nodes' enroot.conf decides instead")
+            warnings.append(f"Pyxis {version} has no {option} ({since}): the nodes' enroot.conf decides")
         else:
             add(option, None, ("container", key))
 
@@ -91,4 +95,3 @@ def _unspeakable(mounts: tuple[Mount, ...]) -> list[Problem]:
         for path in (mount.source, mount.target)
         if any(mark in path for mark in _SEPARATORS)
     ]
-

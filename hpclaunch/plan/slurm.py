@@ -16,12 +16,12 @@ def target(job: Job, site: Site, common: Common, exclusive: bool) -> tuple[Slurm
     masked = common.whole_node
     problems, warnings = raw.check(hints, site.name, slurm, masked)
     if masked and common.ranks_per_node > common.shape.cpu_count:
-        message = f"{common.ranks_per_node} ranks on a node of {common.shape.cpu_count} CPUs: Slurm gives each a CPU"
+        message = f"{common.ranks_per_node} ranks on a node of {common.shape.cpu_count} CPUs: each needs one"
         problems.append(Problem(message, "job", ("ranks_per_node",)))
     plugin = "none" if job.mpi == "none" else slurm.mpi_plugin.get(job.mpi, "")
     if not plugin:
         known = ", ".join(sorted(slurm.mpi_plugin)) or "none"
-        message = f"site {site.name} names no MPI plugin for {job.mpi} under slurm.mpi_plugin; it has: {known}"
+        message = f"site {site.name} has no plugin for {job.mpi} under slurm.mpi_plugin; it has: {known}"
         problems.append(Problem(message, "job", ("mpi",)))
 
     host_env = environment.for_the_host(common.environment)
@@ -39,8 +39,8 @@ def target(job: Job, site: Site, common: Common, exclusive: bool) -> tuple[Slurm
     cpus_per_task = 0 if masked else _cpus_per_task(common)
     if not masked:
         warnings.append(
-            f"the ranks are not bound: the job takes {common.gpus_per_node} of {len(common.shape.gpus)} GPUs of a "
-            f"{common.shape.node_type}, and which cores come with them is known only when it runs"
+            f"the ranks are not bound: the job takes {common.gpus_per_node} of {len(common.shape.gpus)} GPUs "
+            f"of a {common.shape.node_type}, and which cores come with them is known only when it runs"
         )
     seats = common.shape.seats
     cpu_masks = tuple(format_mask(seat.cpus) for seat in seats) if seats[0].cpus else ()
@@ -115,7 +115,7 @@ def _srun(
     ]
     if common.gpus_per_node:
         lines.append(Option(f"--gres=gpu:{common.gpus_per_node}"))
-        lines.append(Option("--gpu-bind=none", "every rank sees all of the job's GPUs: NVLink and CUDA IPC need it"))
+        lines.append(Option("--gpu-bind=none", "every rank sees all GPUs: NVLink and CUDA IPC need it"))
     if cpus_per_task:
         lines.append(Option(f"--cpus-per-task={cpus_per_task}"))
     if common.whole_node and not cpu_masks:
@@ -149,7 +149,10 @@ def hca_settings(common: Common) -> list[Option]:
     if not any(per_rank):
         return []
     # Verbs pin the buffers that they send from; below this a job dies in ibv_reg_mr, far from the cause.
-    return [Option("ucx=" + ";".join(per_rank), "UCX_NET_DEVICES of each local rank"), Option("memlock=1048576")]
+    return [
+        Option("ucx=" + ";".join(per_rank), "UCX_NET_DEVICES of each local rank"),
+        Option("memlock=1048576"),
+    ]
 
 
 def _cpus_per_task(common: Common) -> int:

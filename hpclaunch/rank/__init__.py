@@ -1,4 +1,4 @@
-"""The wrapper that runs beside every rank: one POSIX sh text with a small protocol, and nothing after its exec."""
+"""The wrapper that runs beside every rank: one POSIX sh text with a small protocol."""
 
 from functools import cache
 from importlib.resources import files

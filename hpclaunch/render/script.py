@@ -22,7 +22,7 @@ _KEEP_LOCAL = ("PATH",)
 
 
 def render(plan: LaunchPlan) -> str:
-    """The text that is submitted. The same plan gives the same text, and the submission's tag is not in it."""
+    """The text that is submitted: the same for the same plan, so a submission's tag is not in it."""
     if isinstance(plan.target, SlurmTarget):
         return _sbatch(plan, plan.target)
     common = plan.common

@@ -16,7 +16,7 @@ def environment(loader: BaseLoader) -> Environment:
     env = Environment(
         loader=loader,
         undefined=StrictUndefined,
-        autoescape=False,  # noqa: S701  the text is a shell script: `bash` quotes what comes from users
+        autoescape=False,  # a shell script: `bash` quotes what comes from users
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,

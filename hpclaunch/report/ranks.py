@@ -29,7 +29,8 @@ def as_data(plan: LaunchPlan) -> dict[str, Any]:
         for seat in common.shape.seats
     ]
     environment = [
-        {"name": variable.name, "value": variable.value, "from": variable.origin} for variable in common.environment
+        {"name": variable.name, "value": variable.value, "from": variable.origin}
+        for variable in common.environment
     ]
     return {
         "job": common.name,
