@@ -1,0 +1,1 @@
+"""What talks to a scheduler: Slurm through its commands, or this machine. Nothing here renders."""

@@ -1,0 +1,122 @@
+"""Files that are whole or absent, whenever the machine or the process stops."""
+
+import contextlib
+import fcntl
+import os
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from hpclaunch.values.errors import HpclaunchError
+
+STAGING = ".new-"
+ABANDONED_S = 86_400
+
+
+def home() -> Path:
+    """The folder of all records: $HPCLAUNCH_HOME, else hpclaunch in the user's state folder.
+
+    Raises HpclaunchError for a path with control characters, which Slurm cannot be given.
+    """
+    chosen = os.environ.get("HPCLAUNCH_HOME")
+    if not chosen:
+        chosen = os.path.join(os.environ.get("XDG_STATE_HOME") or "~/.local/state", "hpclaunch")
+    path = Path(os.path.abspath(os.path.expanduser(chosen)))
+    if not str(path).isprintable():
+        raise HpclaunchError(
+            f"HPCLAUNCH_HOME {str(path)!r} has characters that cannot be printed: choose another"
+        )
+    return path
+
+
+def private_folder(path: Path) -> Path:
+    """`path`, made if need be; new folders are for the owner alone."""
+    missing = []
+    while not path.is_dir():
+        missing.append(path)
+        path = path.parent
+    for folder in reversed(missing):
+        with contextlib.suppress(FileExistsError):  # another submission was faster
+            folder.mkdir(mode=0o700)
+        path = folder
+    return path
+
+
+def sync_folder(folder: Path) -> None:
+    """Makes a rename or a new name in `folder` survive a power cut."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def unused_name(folder: Path, prefix: str) -> Path:
+    """A name in `folder` that nobody else chooses."""
+    return folder / (prefix + os.urandom(8).hex())
+
+
+def write_synced(path: Path, data: bytes) -> None:
+    """A new file for the owner alone, on disk when this returns. Raises FileExistsError."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def replace(path: Path, data: bytes) -> None:
+    """Puts `data` at `path`: a reader, and whoever comes after a crash, sees the old file or the new."""
+    temporary = unused_name(path.parent, f".{path.name}.")
+    try:
+        write_synced(temporary, data)
+        os.replace(temporary, path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    sync_folder(path.parent)
+
+
+def make_folder(folder: Path, files: Mapping[str, bytes], subfolders: tuple[str, ...]) -> None:
+    """A folder with `files` and empty `subfolders`, which appears under its name when all is on disk."""
+    for left in folder.parent.glob(STAGING + "*"):
+        with contextlib.suppress(OSError):
+            if time.time() - left.stat().st_mtime > ABANDONED_S:
+                remove_staging(left)
+    staging = unused_name(folder.parent, STAGING)
+    staging.mkdir(mode=0o700)
+    try:
+        for name in subfolders:
+            (staging / name).mkdir(mode=0o700)
+        for name, data in files.items():
+            write_synced(staging / name, data)
+        sync_folder(staging)
+        os.rename(staging, folder)
+    except BaseException:
+        remove_staging(staging)
+        raise
+    sync_folder(folder.parent)
+
+
+def remove_staging(staging: Path) -> None:
+    """Removes what `make_folder` had begun. What cannot be removed stays; nobody reads it."""
+    with contextlib.suppress(OSError):
+        for child in staging.iterdir():
+            if child.is_dir():
+                child.rmdir()
+            else:
+                child.unlink()
+        staging.rmdir()
+
+
+@contextlib.contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Holds the lock file `path`. Some shared filesystems have no locks; there the files are still whole,
+    and of two writers the later one wins."""
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        with contextlib.suppress(OSError):
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,71 @@
+"""Finding records: by job id, by tag, or all of them."""
+
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+from hpclaunch.records import files, index
+from hpclaunch.records.record import Record
+from hpclaunch.values.errors import HpclaunchError, InputError
+
+
+def find(text: str) -> Record:
+    """The record that `text` names: the scheduler's job id or the tag, alone or after "site/".
+
+    Raises InputError where no record, or records of several sites, have it; HpclaunchError where the
+    record is damaged.
+    """
+    site, slash, name = text.rpartition("/")
+    folders = [folder for folder in _site_folders() if not slash or folder.name == site]
+    found = [record for folder in folders if (record := _find_at(folder, name))]
+    if len(found) > 1:
+        choices = " or ".join(f"{record.intent.site}/{name}" for record in found)
+        raise InputError(f"several sites have a job {name}: say {choices}")
+    if not found:
+        raise InputError(f"no record of a job {text}: `hpclaunch list` shows the jobs that are known")
+    return found[0]
+
+
+def all_records() -> tuple[list[Record], list[str]]:
+    """Every record, newest first, and one line for each that is damaged."""
+    records, problems = [], []
+    for folder in _site_folders():
+        for path in _record_folders(folder):
+            try:
+                records.append(Record.read(path))
+            except HpclaunchError as error:
+                problems.append(str(error))
+    records.sort(key=lambda record: (record.intent.created, record.tag), reverse=True)
+    return records, problems
+
+
+def _site_folders() -> list[Path]:
+    jobs = files.home() / "jobs"
+    return sorted(path for path in jobs.iterdir() if path.is_dir()) if jobs.is_dir() else []
+
+
+def _record_folders(site_folder: Path) -> Iterator[Path]:
+    return (path for path in site_folder.iterdir() if _is_tag(path.name))
+
+
+def _find_at(site_folder: Path, name: str) -> Record | None:
+    tag = name if _is_tag(name) else index.tag_of(site_folder, name)
+    if tag and _is_tag(tag) and (site_folder / tag).is_dir():
+        return Record.read(site_folder / tag)
+    newest: Record | None = None
+    for path in _record_folders(site_folder):
+        try:
+            record = Record.read(path)
+            matches = record.state().job_id == name
+        except HpclaunchError:
+            continue  # a damaged record of another job is no reason to hide this one
+        if matches and (newest is None or record.intent.created > newest.intent.created):
+            newest = record
+    return newest
+
+
+def _is_tag(name: str) -> bool:
+    try:
+        return str(uuid.UUID(name)) == name
+    except ValueError:
+        return False

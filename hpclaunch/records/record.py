@@ -1,0 +1,189 @@
+"""One submission's folder: `$HPCLAUNCH_HOME/jobs/<site>/<uuid>/`.
+
+The folder appears complete before anything is sent, and from then on only `state.json` changes. So a
+record without a job id says: the submission was under way, and the scheduler may or may not have it.
+"""
+
+import re
+import sys
+import time
+import uuid
+from collections.abc import Sequence
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+from msgspec import Struct
+
+from hpclaunch import __version__
+from hpclaunch.records import files, index
+from hpclaunch.values.errors import HpclaunchError
+from hpclaunch.values.job import JobStatus
+
+SCHEMA = 1
+SITE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
+
+
+class Intent(Struct, frozen=True):
+    """What was about to be sent. `tag` is the folder's name and goes with the submission; `slurm_conf` the
+    configuration that the later commands need to reach the same cluster; `argv` the command line used."""
+
+    tag: str
+    site: str
+    scheduler: str
+    name: str
+    created: str
+    argv: tuple[str, ...]
+    versions: dict[str, str]
+    slurm_conf: str | None = None
+    schema: int = SCHEMA
+
+
+class State(Struct, frozen=True, omit_defaults=True):
+    """What is known since. `checked` is when the scheduler was asked for `status`, in seconds since 1970."""
+
+    job_id: str | None = None
+    status: JobStatus | None = None
+    checked: float = 0.0
+    schema: int = SCHEMA
+
+
+T = TypeVar("T", Intent, State)
+
+
+class Record(Struct, frozen=True):
+    """A record on disk. `intent` never changes; `state()` is read afresh."""
+
+    folder: Path
+    intent: Intent
+
+    @classmethod
+    def create(
+        cls,
+        *,
+        site: str,
+        scheduler: str,
+        name: str,
+        script: str,
+        plan: bytes,
+        job_yaml: str,
+        site_yaml: str,
+        argv: Sequence[str],
+        scheduler_version: str,
+        slurm_conf: str | None = None,
+    ) -> "Record":
+        """Writes the record of a submission that has not been sent yet.
+
+        Raises HpclaunchError where the folder cannot be written.
+        """
+        if not SITE_NAME.fullmatch(site):
+            raise HpclaunchError(f"{site!r} cannot be the name of a site: letters, digits and . _ - only")
+        tag = str(uuid.uuid4())
+        intent = Intent(
+            tag=tag,
+            site=site,
+            scheduler=scheduler,
+            name=name,
+            created=now(),
+            argv=tuple(argv),
+            versions={
+                "hpclaunch": __version__,
+                "python": ".".join(map(str, sys.version_info[:3])),
+                "scheduler": scheduler_version,
+            },
+            slurm_conf=slurm_conf,
+        )
+        contents = {
+            "intent.json": _pretty(intent),
+            "job.yaml": job_yaml.encode(),
+            "site.yaml": site_yaml.encode(),
+            "plan.json": plan,
+            "script.sh": script.encode(),
+        }
+        folder = files.home() / "jobs" / site / tag
+        try:
+            files.private_folder(folder.parent)
+            files.make_folder(folder, contents, ("logs", "work"))
+        except OSError as error:
+            raise HpclaunchError(
+                f"the record of the job cannot be written: {error}\n"
+                "Set HPCLAUNCH_HOME to a folder of yours that the compute nodes see as well."
+            ) from error
+        return cls(folder, intent)
+
+    @classmethod
+    def read(cls, folder: Path) -> "Record":
+        """The record in `folder`. Raises HpclaunchError for one that is damaged or of a newer hpclaunch."""
+        try:
+            return cls(folder, _decode(folder / "intent.json", Intent))
+        except FileNotFoundError:
+            raise HpclaunchError(f"{folder} is not a record: it has no intent.json") from None
+
+    @property
+    def tag(self) -> str:
+        """The submission's own name, which no other has."""
+        return self.intent.tag
+
+    @property
+    def script(self) -> Path:
+        return self.folder / "script.sh"
+
+    @property
+    def log(self) -> Path:
+        """Where the job's standard output and error go."""
+        return self.folder / "logs" / "output.log"
+
+    @property
+    def work(self) -> Path:
+        """The folder in which the script starts."""
+        return self.folder / "work"
+
+    def state(self) -> State:
+        """What is known since the submission began. Raises HpclaunchError for a damaged file."""
+        try:
+            return _decode(self.folder / "state.json", State)
+        except FileNotFoundError:
+            return State()
+
+    def submitted(self, job_id: str) -> None:
+        """Notes the scheduler's id. Raises OSError."""
+        with files.locked(self.folder / "lock"):
+            self._write(msgspec.structs.replace(self.state(), job_id=job_id))
+        index.add(self.folder.parent, job_id, self.tag)
+
+    def update(self, status: JobStatus, checked: float | None = None) -> None:
+        """Notes a status asked for at `checked` (default: now). One that is older than what is known is
+        dropped, so that two commands side by side never bring an ended job back to life. Raises OSError."""
+        moment = time.time() if checked is None else checked
+        with files.locked(self.folder / "lock"):
+            known = self.state()
+            if moment >= known.checked:
+                self._write(msgspec.structs.replace(known, status=status, checked=moment))
+
+    def _write(self, state: State) -> None:
+        files.replace(self.folder / "state.json", _pretty(state))
+
+
+def now() -> str:
+    """This moment as ISO 8601 in UTC, to the second."""
+    return datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _pretty(value: Struct) -> bytes:
+    return msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n"
+
+
+def _decode(path: Path, kind: type[T]) -> T:
+    """Raises FileNotFoundError, and HpclaunchError for every other trouble."""
+    try:
+        value = msgspec.json.decode(path.read_bytes(), type=kind)
+    except FileNotFoundError:
+        raise
+    except (OSError, msgspec.DecodeError) as error:
+        raise HpclaunchError(f"the record's {path} cannot be read: {error}") from error
+    if value.schema > SCHEMA:
+        raise HpclaunchError(
+            f"{path} was written by a newer hpclaunch (form {value.schema}, known: {SCHEMA})"
+        )
+    return value

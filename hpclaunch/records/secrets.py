@@ -1,0 +1,29 @@
+"""Values of secrets on their way to a job: a file for the owner alone, outside every record.
+
+The form is NAME=value, each ended by a NUL byte, as in /proc/PID/environ: no value needs quoting. The job
+reads and removes the file; `remove` is for the job that never came to it.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from hpclaunch.records import files
+from hpclaunch.records.record import Record
+
+
+def path_of(record: Record) -> Path:
+    """Where the secrets of a submission are, while they are."""
+    return record.folder.parent.parent.parent / "secrets" / record.tag
+
+
+def write(record: Record, values: Mapping[str, str]) -> Path:
+    """Writes the file and gives its path. Raises OSError."""
+    path = path_of(record)
+    files.private_folder(path.parent)
+    files.write_synced(path, b"".join(f"{name}={value}\0".encode() for name, value in values.items()))
+    return path
+
+
+def remove(record: Record) -> None:
+    """Removes the file if it is still there."""
+    path_of(record).unlink(missing_ok=True)

@@ -1,0 +1,32 @@
+"""What every scheduler can do. All of it works on records, which know their cluster and their tag."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from hpclaunch.records.record import Record
+from hpclaunch.values.errors import SchedulerError
+from hpclaunch.values.job import JobStatus, Submission
+
+
+class Refused(SchedulerError):
+    """The scheduler said no, so there is no job. Any other SchedulerError leaves that open."""
+
+
+class Scheduler(Protocol):
+    """Every method raises SchedulerError where the scheduler cannot be reached."""
+
+    def version(self) -> str:
+        """The scheduler's version in its own words. Raises SchedulerError where it is not installed."""
+
+    def submit(self, record: Record, submission: Submission) -> str:
+        """Sends the record's script and gives the job id. Raises Refused, or SchedulerError where nobody
+        can tell whether it arrived."""
+
+    def locate(self, records: Sequence[Record]) -> dict[str, str]:
+        """Tag -> job id of those submissions that did arrive: for records without a job id."""
+
+    def status(self, records: Sequence[Record]) -> dict[str, JobStatus]:
+        """Tag -> status of those jobs that the scheduler still knows. Every record has a job id."""
+
+    def cancel(self, record: Record) -> None:
+        """Asks for the job's end, and does not wait for it. No error where it has ended meanwhile."""

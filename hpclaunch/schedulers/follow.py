@@ -1,0 +1,59 @@
+"""Printing a log that is still written: no byte lost, none twice."""
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+CHUNK = 65_536
+FIRST_POLL_S = 0.2
+
+
+class LogReader:
+    """Reads on from where it stopped. Opens the file at each reading, since only that makes a network
+    filesystem look for what other machines wrote."""
+
+    def __init__(self, path: Path):
+        self.path = path
+        self.position = 0
+        self.inode: int | None = None
+
+    def read(self) -> Iterator[bytes]:
+        """What is new. A file that was replaced or cut (Slurm does so when a job runs again) is read
+        from its beginning; a missing one is empty."""
+        try:
+            file = open(self.path, "rb")  # noqa: SIM115 (closed below; only the opening may fail quietly)
+        except FileNotFoundError:
+            return
+        with file:
+            facts = os.fstat(file.fileno())
+            if facts.st_ino != self.inode or facts.st_size < self.position:
+                self.position = 0
+            self.inode = facts.st_ino
+            file.seek(self.position)
+            while data := file.read(CHUNK):
+                self.position += len(data)
+                yield data
+
+
+def copy(reader: LogReader, out: BinaryIO) -> None:
+    """Prints what is new, and shows it at once."""
+    for data in reader.read():
+        out.write(data)
+    out.flush()
+
+
+def copying_pause(reader: LogReader, out: BinaryIO) -> Callable[[float], None]:
+    """A pause for `lifecycle.wait` that prints the log while it waits."""
+
+    def pause(seconds: float) -> None:
+        end = time.monotonic() + seconds
+        while True:
+            copy(reader, out)
+            left = end - time.monotonic()
+            if left <= 0:
+                return
+            time.sleep(min(left, FIRST_POLL_S))
+
+    return pause

@@ -1,0 +1,183 @@
+"""The life of a job on any scheduler: submit, refresh, wait. What is learnt goes in the record."""
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+
+import msgspec
+
+from hpclaunch.records import secrets
+from hpclaunch.records.record import Record
+from hpclaunch.schedulers.contract import Refused, Scheduler
+from hpclaunch.values.errors import HpclaunchError, SchedulerError
+from hpclaunch.values.job import JobStatus, Submission
+
+FIRST_POLL_S = 0.5
+LAST_POLL_S = 5.0
+PATIENCE_S = 600.0  # a controller that restarts, or fails over, is back before that
+UNKNOWN_POLLS = 3
+
+Warn = Callable[[str], None]
+
+
+class WaitFailed(HpclaunchError):
+    """hpclaunch could not wait until the job's end, and the job may go on."""
+
+    exit_status = 125
+
+
+def scheduler(name: str, slurm_conf: str | None = None) -> Scheduler:
+    """The scheduler of that name: slurm or local."""
+    if name == "slurm":
+        from hpclaunch.schedulers.slurm import Slurm
+
+        return Slurm(slurm_conf)
+    if name == "local":
+        from hpclaunch.schedulers.local import Local
+
+        return Local()
+    raise HpclaunchError(f"this hpclaunch has no scheduler {name!r}")
+
+
+def scheduler_of(record: Record) -> Scheduler:
+    """The scheduler that the record was made for, on the same cluster."""
+    return scheduler(record.intent.scheduler, record.intent.slurm_conf)
+
+
+def submit(record: Record, submission: Submission, warn: Warn) -> str:
+    """Sends the job of a new record and gives its id.
+
+    Raises InputError with nothing sent; Refused where the scheduler said no; SchedulerError where nobody
+    can tell whether the job arrived, and then says how to find out. A record that cannot take the id is a
+    warning: the job is there, and later commands find it by its tag.
+    """
+    target = scheduler_of(record)
+    try:
+        job_id = target.submit(record, submission)
+    except Refused as error:
+        secrets.remove(record)
+        record.update(JobStatus("FAILED", f"it was never submitted: {str(error).splitlines()[0]}"))
+        raise
+    except SchedulerError as error:
+        job_id = _look_for(target, record, error)
+    try:
+        record.submitted(job_id)
+    except OSError as error:
+        warn(f"the job {job_id} is submitted, but its record {record.folder} cannot be written: {error}")
+    return job_id
+
+
+def refresh(records: Iterable[Record], warn: Warn) -> dict[str, JobStatus]:
+    """Tag -> status. Asks each scheduler once for all of its jobs that had not ended; of one that cannot be
+    reached the last known states stand, and `warn` is called."""
+    result: dict[str, JobStatus] = {}
+    groups: dict[tuple[str, str | None], list[Record]] = {}
+    for record in records:
+        try:
+            known = record.state().status
+        except HpclaunchError as error:
+            warn(str(error))
+            result[record.tag] = JobStatus("UNKNOWN", "its record is damaged")
+            continue
+        if known and known.has_ended:
+            result[record.tag] = known
+        else:
+            groups.setdefault((record.intent.scheduler, record.intent.slurm_conf), []).append(record)
+    for members in groups.values():
+        try:
+            result |= ask(members, warn)
+        except SchedulerError as error:
+            warn(f"the states of {len(members)} jobs are not fresh: {error}")
+            result |= {record.tag: _last_known(record) for record in members}
+    return result
+
+
+def ask(records: Sequence[Record], warn: Warn) -> dict[str, JobStatus]:
+    """Tag -> status for records of one scheduler. Raises SchedulerError where it cannot be reached."""
+    target = scheduler_of(records[0])
+    checked = time.time()
+    lost = [record for record in records if record.state().job_id is None]
+    found = target.locate(lost) if lost else {}
+    for record in lost:
+        if record.tag in found:
+            _note(warn, record, partial(record.submitted, found[record.tag]))
+    known = [record for record in records if record.state().job_id is not None]
+    fresh = target.status(known) if known else {}
+    result = {}
+    for record in records:
+        status = fresh.get(record.tag)
+        if status is None:
+            status = _forgotten(record)
+        elif status != record.state().status:
+            _note(warn, record, partial(record.update, status, checked))
+        if status.has_ended:
+            secrets.remove(record)
+        result[record.tag] = status
+    return result
+
+
+def wait(record: Record, warn: Warn, pause: Callable[[float], None] = time.sleep) -> JobStatus:
+    """Returns when the job has ended. Between two questions it calls `pause` with the seconds to wait.
+
+    Raises WaitFailed where the scheduler cannot be reached for 10 minutes or does not know the job.
+    """
+    interval = FIRST_POLL_S
+    failing_since: float | None = None
+    unknown = 0
+    while True:
+        try:
+            status = ask([record], warn)[record.tag]
+            failing_since = None
+        except SchedulerError as error:
+            if failing_since is None:
+                failing_since = time.monotonic()
+                warn(f"{error}\nWaiting on.")
+            elif time.monotonic() - failing_since > PATIENCE_S:
+                raise WaitFailed(f"the scheduler cannot be reached: {error}") from error
+        else:
+            if status.has_ended:
+                return status
+            unknown = unknown + 1 if status.state == "UNKNOWN" else 0
+            if unknown >= UNKNOWN_POLLS:
+                raise WaitFailed(f"how the job ended is not known: {status.reason}")
+        pause(interval)
+        interval = min(interval * 1.5, LAST_POLL_S)
+
+
+def _look_for(target: Scheduler, record: Record, error: SchedulerError) -> str:
+    """After a submission that failed without a clear no."""
+    try:
+        found = target.locate([record])
+    except SchedulerError:
+        found = {}
+    if record.tag in found:
+        return found[record.tag]
+    where = f"{record.intent.site}/{record.tag}"
+    raise SchedulerError(
+        str(error),
+        f"The job may have arrived all the same: ask `hpclaunch status {where}` before submitting again.",
+    ) from error
+
+
+def _last_known(record: Record) -> JobStatus:
+    return record.state().status or JobStatus("UNKNOWN", "it is not known to be submitted")
+
+
+def _forgotten(record: Record) -> JobStatus:
+    """The status of a job that its scheduler does not know."""
+    state = record.state()
+    if state.status and state.status.has_ended:
+        return state.status
+    if state.job_id is None:
+        return JobStatus("UNKNOWN", "it is not known to be submitted")
+    last = state.status or JobStatus("UNKNOWN")
+    when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(state.checked))
+    seen = f"; it was last seen {last.state} at {when}" if state.status else ""
+    return msgspec.structs.replace(last, state="UNKNOWN", reason=f"the scheduler no longer knows it{seen}")
+
+
+def _note(warn: Warn, record: Record, write: Callable[[], None]) -> None:
+    try:
+        write()
+    except OSError as error:
+        warn(f"the record {record.folder} cannot be written: {error}")

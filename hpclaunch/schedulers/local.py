@@ -1,0 +1,96 @@
+"""This machine without a scheduler: the script runs under a supervisor that outlives the submitting shell."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+import hpclaunch
+from hpclaunch.records import index, secrets
+from hpclaunch.records.record import Record
+from hpclaunch.schedulers import processes
+from hpclaunch.schedulers.contract import Refused
+from hpclaunch.schedulers.environment import closed
+from hpclaunch.schedulers.supervisor import Order, Running, read_running
+from hpclaunch.values.errors import SchedulerError
+from hpclaunch.values.job import JobStatus, Submission
+
+START_S = 60.0
+
+
+class Local:
+    """Jobs as processes of the user on this machine."""
+
+    def version(self) -> str:
+        """The kernel's release."""
+        return f"{os.uname().sysname} {os.uname().release}"
+
+    def submit(self, record: Record, submission: Submission) -> str:
+        """Starts a supervisor and waits until it runs the script.
+
+        Raises InputError for a name in `inherit` that would act on the script's shell; Refused.
+        """
+        environment = closed(os.environ, submission.environment, None)
+        arguments = [str(secrets.write(record, submission.secrets))] if submission.secrets else []
+        job_id = index.allocate(record.folder.parent, record.tag)
+        order = Order(str(record.folder), job_id, environment, tuple(arguments), submission.minutes)
+        started = subprocess.run(
+            [sys.executable, "-m", "hpclaunch.schedulers.supervisor"],
+            # the supervisor must find this very package, also where it is not installed
+            cwd=Path(hpclaunch.__file__).parent.parent,
+            input=msgspec.json.encode(order),
+            capture_output=True,
+            timeout=START_S,
+        )
+        if started.returncode:
+            said = started.stderr.decode("utf-8", "replace").strip()
+            raise Refused(f"the job could not be started on this machine: {said}")
+        return job_id
+
+    def locate(self, records: Sequence[Record]) -> dict[str, str]:
+        """A supervisor notes its job id before it starts the script."""
+        return {record.tag: running.job_id for record in records if (running := read_running(record.folder))}
+
+    def status(self, records: Sequence[Record]) -> dict[str, JobStatus]:
+        """What the supervisor noted; where it died without a last note, that."""
+        return {record.tag: self._status(record) for record in records}
+
+    def cancel(self, record: Record) -> None:
+        """Tells the supervisor; where that is dead, ends what it left."""
+        running = read_running(record.folder)
+        if running is None:
+            raise SchedulerError(f"the job {record.state().job_id} has no supervisor that could be told")
+        if not processes.is_here(running.supervisor):
+            raise SchedulerError(
+                f"the job runs on {running.supervisor.host}",
+                f"Run the same command on {running.supervisor.host}.",
+            )
+        processes.send(running.supervisor, signal.SIGTERM)
+
+    def _status(self, record: Record) -> JobStatus:
+        known = record.state().status or JobStatus("PENDING")
+        running = read_running(record.folder)
+        if known.has_ended or running is None:
+            return known
+        if not processes.is_here(running.supervisor):
+            host = running.supervisor.host
+            return JobStatus("UNKNOWN", f"it was started on {host} and only {host} can tell", nodes=host)
+        if processes.is_running(running.supervisor):
+            return known
+        return self._abandoned(record, running)
+
+    def _abandoned(self, record: Record, running: Running) -> JobStatus:
+        known = record.state().status  # again: the supervisor may have written its last note meanwhile
+        if known and known.has_ended:
+            return known
+        return JobStatus(
+            "FAILED",
+            "its supervisor was killed, or the machine was restarted",
+            nodes=running.supervisor.host,
+            submitted=record.intent.created,
+            started=running.started,
+        )

@@ -1,0 +1,153 @@
+"""Slurm through its commands: sbatch, squeue, sacct, scancel.
+
+Every command runs without a shell, with a time limit, and in a closed environment. `squeue --states=all`
+also shows jobs that ended within MinJobAge, with their exit code, so that a life is mostly followed by
+squeue alone; sacct answers later, where the cluster keeps accounts.
+"""
+
+import os
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from hpclaunch.records import secrets
+from hpclaunch.records.record import Record
+from hpclaunch.schedulers import slurm_output
+from hpclaunch.schedulers.contract import Refused
+from hpclaunch.schedulers.environment import closed
+from hpclaunch.schedulers.slurm_advice import advice_for, leaves_it_open
+from hpclaunch.values.errors import SchedulerError
+from hpclaunch.values.job import JobStatus, Submission
+
+QUERY_S = 60.0  # an unreachable controller makes squeue give up after about 20 s
+SBATCH_S = 240.0  # sbatch itself tries for two minutes while the queue is full (src/sbatch/sbatch.c)
+IDS_PER_COMMAND = 1000  # keeps the command line far below the kernel's limit
+
+SQUEUE = ("squeue", "--noheader", "--states=all", f"--Format={slurm_output.SQUEUE_FORMAT}")
+SACCT = ("sacct", "--noheader", "--allocations", "--parsable2", f"--format={slurm_output.SACCT_FORMAT}")
+
+Rows = dict[str, tuple[str, JobStatus]]
+Tags = dict[str, str | None]
+
+
+class Slurm:
+    """One cluster: that of `slurm_conf`, or of the machine's own configuration."""
+
+    def __init__(self, slurm_conf: str | None):
+        self.slurm_conf = slurm_conf
+
+    def version(self) -> str:
+        """For example "slurm-wlm 22.05.8"."""
+        return self._query(["sbatch", "--version"]).strip()
+
+    def submit(self, record: Record, submission: Submission) -> str:
+        """Sends the record's script. Secrets go in a file of their own, whose path is the script's argument.
+
+        Raises InputError for a name in `inherit` that would act on sbatch; Refused; SchedulerError where
+        sbatch failed and the controller may have the job nevertheless.
+        """
+        environment = closed(os.environ, submission.environment, self.slurm_conf)
+        command = [
+            "sbatch",
+            "--parsable",
+            f"--comment=hpclaunch:{record.tag}",
+            f"--chdir={record.work}",
+            f"--output={filename_pattern(record.log)}",
+            str(record.script),
+        ]
+        if submission.secrets:
+            command.append(str(secrets.write(record, submission.secrets)))
+        text = self._run(command, environment, SBATCH_S)
+        job_id = slurm_output.parse_submitted(text)
+        if job_id is None:
+            raise SchedulerError(f"sbatch printed no job id: {text.strip()!r}")
+        return job_id
+
+    def locate(self, records: Sequence[Record]) -> dict[str, str]:
+        """Looks for the tags among the user's jobs that the controller still knows."""
+        text = self._query([*SQUEUE, f"--user={os.getuid()}"])
+        rows = slurm_output.by_tag(slurm_output.parse_squeue(text), {record.tag: None for record in records})
+        return {tag: job_id for tag, (job_id, _) in rows.items()}
+
+    def status(self, records: Sequence[Record]) -> dict[str, JobStatus]:
+        """Asks squeue, and sacct for the jobs that squeue has forgotten."""
+        wanted = {record.tag: record.state().job_id for record in records}
+        found = {tag: status for rows in self._squeue(wanted) for tag, (_, status) in rows.items()}
+        forgotten = {tag: job_id for tag, job_id in wanted.items() if tag not in found}
+        return found | {tag: status for rows in self._sacct(forgotten) for tag, (_, status) in rows.items()}
+
+    def cancel(self, record: Record) -> None:
+        """scancel says nothing about a job that has ended, and neither does this."""
+        self._query(["scancel", str(record.state().job_id)])
+
+    def _squeue(self, wanted: Tags) -> Iterator[Rows]:
+        for tags in _portions(wanted):
+            try:
+                text = self._query([*SQUEUE, f"--jobs={_ids(tags)}"])
+            except SchedulerError as error:
+                if "Invalid job id" in str(error):  # said where the only job asked for is forgotten
+                    continue
+                raise
+            yield slurm_output.by_tag(slurm_output.parse_squeue(text), tags)
+
+    def _sacct(self, wanted: Tags) -> Iterator[Rows]:
+        for tags in _portions(wanted):
+            try:
+                text = self._query([*SACCT, f"--jobs={_ids(tags)}"])
+            except SchedulerError:
+                return  # many clusters keep no accounts; the record's own last word stands then
+            yield slurm_output.by_tag(slurm_output.parse_sacct(text), tags)
+
+    def _query(self, command: Sequence[str]) -> str:
+        # UTC, because Slurm prints times without a zone
+        return self._run(command, closed(os.environ, {}, self.slurm_conf) | {"TZ": "UTC"}, QUERY_S)
+
+    def _run(self, command: Sequence[str], environment: Mapping[str, str], limit_s: float) -> str:
+        """The command's standard output. Raises Refused, or SchedulerError where a submission is open."""
+        name = command[0]
+        if self.slurm_conf and not Path(self.slurm_conf).is_file():
+            # Slurm's commands would look for the file again and again for a minute
+            raise Refused(
+                f"there is no slurm.conf at {self.slurm_conf}", "Check SLURM_CONF and the site file."
+            )
+        try:
+            done = subprocess.run(
+                command,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                encoding="utf-8",
+                errors="replace",
+                timeout=limit_s,
+            )
+        except FileNotFoundError:
+            raise Refused(
+                f"{name} is not on the PATH", "Use a login node of the cluster, or load Slurm's module."
+            ) from None
+        except OSError as error:
+            raise Refused(f"{name} cannot be started: {error}") from error
+        except subprocess.TimeoutExpired:
+            message = f"{name} did not answer within {limit_s:.0f} s"
+            raise SchedulerError(message, "The controller is busy or down: `scontrol ping` tells.") from None
+        if done.returncode or ("error: " in done.stderr and not done.stdout):
+            message = done.stderr.strip() or f"{name} ended with status {done.returncode} and no message"
+            kind = SchedulerError if leaves_it_open(message) else Refused
+            raise kind(message, advice_for(message))
+        return done.stdout
+
+
+def filename_pattern(path: Path) -> str:
+    """`path` for --output, where % begins a replacement and a backslash switches replacements off and
+    must itself be doubled (`fname_create` and `remove_path_slashes` in Slurm)."""
+    text = str(path)
+    return text.replace("\\", "\\\\") if "\\" in text else text.replace("%", "%%")
+
+
+def _portions(tags: Tags) -> Iterator[Tags]:
+    pairs = list(tags.items())
+    for start in range(0, len(pairs), IDS_PER_COMMAND):
+        yield dict(pairs[start : start + IDS_PER_COMMAND])
+
+
+def _ids(tags: Tags) -> str:
+    return ",".join(str(job_id) for job_id in tags.values())

@@ -1,0 +1,112 @@
+"""Slurm's refusals and what to do about them, as data. The messages are those of src/common/slurm_errno.c,
+tags 20.11 to 26.05, and of sbatch's own option parser."""
+
+# A part of Slurm's message -> what to do. The first that matches is used.
+ADVICE = (
+    (
+        "invalid partition",
+        "Name one of the site's partitions (`sinfo -s` lists them) as the site's or the job's `partition`.",
+    ),
+    ("no partition specified", "The cluster has no default partition: set `partition` in the site file."),
+    (
+        "invalid account",
+        "Set `account` for the site in the job file; `sacctmgr show assoc user=$USER` lists yours.",
+    ),
+    ("invalid qos", "Set a `qos` that your account may use; `sacctmgr show assoc user=$USER` lists them."),
+    ("group not permitted to use this partition", "Ask for access to the partition, or name another."),
+    ("node count specification", "Ask for fewer nodes; `sinfo -s` shows how many the partition has."),
+    ("more processors requested", "Ask for fewer nodes or ranks; `sinfo -s` shows what the partition has."),
+    (
+        "node configuration is not available",
+        "No node of the partition has what the job asks for: compare the "
+        "site's node types with `sinfo -N -o '%N %c %m %G'`.",
+    ),
+    (
+        "partition configuration not available",
+        "The partition gives no job that much: `scontrol show partition` shows its limits.",
+    ),
+    ("generic resource", "Compare the GPUs that the job asks for with `sinfo -o '%N %G'`."),
+    ("invalid gres", "Compare the GPUs that the job asks for with `sinfo -o '%N %G'`."),
+    ("memory specification", "Ask for less memory; `sinfo -N -o '%N %m'` shows what the nodes have."),
+    ("time limit", "Set a shorter `time`; `sinfo -s` shows the limit of each partition."),
+    ("--time", "Check `time` in the job file."),
+    ("invalid feature", "Check `constraint`; `sinfo -o '%N %f'` lists the features of the nodes."),
+    ("invalid node name", "Check `nodelist` and `exclude`; `sinfo -N` lists the nodes."),
+    ("not in this partition", "Check `nodelist` and `partition`; `sinfo -N` lists the nodes of each."),
+    ("reservation", "Check `reservation`; `scontrol show reservation` lists those that you may use."),
+    ("license", "Check the licences that are asked for; `scontrol show licenses` lists them."),
+    ("dependency", "The job that is waited for is unknown, or cannot end that way any more."),
+    (
+        "job violates accounting/qos policy",
+        "A limit of your account or QOS is reached: `sacctmgr show assoc "
+        "user=$USER` and `sacctmgr show qos` show them.",
+    ),
+    ("submissions disabled", "The administrators let nobody submit at present: try later."),
+    ("queue full", "The queue is full: try later."),
+    ("temporarily", "Try again in a minute."),
+    (
+        "unrecognized option",
+        "The site's Slurm does not know this option: check `sbatch` for the site in the "
+        "job file, and the Slurm version in the site file.",
+    ),
+    (
+        "unknown option",
+        "The site's Slurm does not know this option: check `sbatch` for the site in the job "
+        "file, and the Slurm version in the site file.",
+    ),
+    (
+        "access/permission denied",
+        "Slurm does not let you do this: is the job yours, and are you known on the cluster?",
+    ),
+    (
+        "unable to contact slurm controller",
+        "The controller is down or cannot be reached from here: try later "
+        "(`scontrol ping` tells), or ask the administrators.",
+    ),
+    ("socket timed out", "The controller is busy: try again in a minute."),
+    ("connection refused", "The controller is down: try later (`scontrol ping` tells)."),
+    (
+        "authentication",
+        "munge does not work on this machine (`munge -n | unmunge` tells): ask the administrators.",
+    ),
+    ("munge", "munge does not work on this machine (`munge -n | unmunge` tells): ask the administrators."),
+    (
+        "incompatible versions",
+        "The commands on this machine are of another Slurm than the controller: use "
+        "the cluster's own login node.",
+    ),
+    ("configuration file", "No usable slurm.conf: set SLURM_CONF, or `slurm: {conf: ...}` in the site file."),
+    (
+        "configuration source",
+        "No usable slurm.conf: set SLURM_CONF, or `slurm: {conf: ...}` in the site file.",
+    ),
+)
+
+
+# Messages after which nobody can tell whether the controller has the job.
+UNREACHABLE = (
+    "unable to contact",
+    "timed out",
+    "connection",
+    "communication",
+    "receive failure",
+    "zero bytes",
+)
+
+
+def advice_for(message: str) -> str:
+    """What to do about a message of Slurm, or nothing where the message says it all."""
+    lowered = message.lower()
+    return next((advice for part, advice in ADVICE if part in lowered), "")
+
+
+def leaves_it_open(message: str) -> bool:
+    """True where the controller may have taken a submission although the command failed."""
+    lowered = message.lower()
+    return "connect failure" not in lowered and any(part in lowered for part in UNREACHABLE)
+
+
+def is_unreachable(message: str) -> bool:
+    """True where the controller did not answer, so that asking again may help."""
+    lowered = message.lower()
+    return any(part in lowered for part in UNREACHABLE)

@@ -1,0 +1,114 @@
+"""What Slurm's commands print, read by explicit fields and delimiter. Pure.
+
+`squeue --Format=name:0|` prints a field in full and then the delimiter (`_parse_long_token` and
+`_print_str` of src/squeue, the same from 20.11 to 26.05). The fields that may hold anything stand last.
+"""
+
+import os
+import re
+from collections.abc import Callable, Mapping
+
+from hpclaunch.schedulers.slurm_states import BY_WORD, REASONS
+from hpclaunch.values.job import ENDED, JobStatus
+
+SQUEUE_FIELDS = ("JobID", "State", "exit_code", "NodeList", "SubmitTime", "StartTime", "EndTime", "Reason")
+SQUEUE_FORMAT = ",".join(f"{name}:0|" for name in (*SQUEUE_FIELDS, "comment", "WorkDir"))
+SACCT_FIELDS = ("JobID", "State", "ExitCode", "NodeList", "Submit", "Start", "End", "Reason", "WorkDir")
+SACCT_FORMAT = ",".join(SACCT_FIELDS)
+
+ExitReader = Callable[[str], tuple[int | None, int | None]]
+
+
+def parse_squeue(text: str) -> list[tuple[str, JobStatus, str]]:
+    """(job id, status, comment and working folder) of each line."""
+    return _parse(text, _squeue_exit)
+
+
+def parse_sacct(text: str) -> list[tuple[str, JobStatus, str]]:
+    """(job id, status, working folder) of each line of `sacct --parsable2`."""
+    return _parse(text, _exit_and_signal)
+
+
+def parse_submitted(text: str) -> str | None:
+    """The job id in the output of `sbatch --parsable`: "id" or "id;cluster", after whatever a site's
+    plugin printed. None where there is none."""
+    found = re.findall(r"^(\d+)(?:;\S+)?$", text, re.MULTILINE)
+    return found[-1] if found else None
+
+
+def by_tag(
+    rows: list[tuple[str, JobStatus, str]], tags: Mapping[str, str | None]
+) -> dict[str, tuple[str, JobStatus]]:
+    """Tag -> (job id, status) for the rows that carry one of `tags` in their comment or working folder,
+    and have its job id where that is known. A number that an older cluster gave to another job is nobody's.
+    """
+    return {
+        tag: (job_id, status)
+        for job_id, status, marks in rows
+        for tag, wanted in tags.items()
+        if wanted in (None, job_id) and tag in marks
+    }
+
+
+def _parse(text: str, read_exit: ExitReader) -> list[tuple[str, JobStatus, str]]:
+    rows = []
+    for line in text.splitlines():
+        values = line.split("|", len(SQUEUE_FIELDS))
+        if len(values) <= len(SQUEUE_FIELDS):
+            continue  # a remark of the command, not a job
+        job_id, word, ended_with, nodes, submitted, started, ended, reason, marks = values
+        rows.append(
+            (job_id, _status(word, read_exit(ended_with), nodes, submitted, started, ended, reason), marks)
+        )
+    return rows
+
+
+def _status(
+    word: str,
+    ended_with: tuple[int | None, int | None],
+    nodes: str,
+    submitted: str,
+    started: str,
+    ended: str,
+    reason: str,
+) -> JobStatus:
+    words = word.split()  # sacct says "CANCELLED by 1000"
+    state, remark = BY_WORD.get(words[0] if words else "", ("UNKNOWN", f"Slurm calls its state {word!r}"))
+    said = REASONS.get(reason, f"Slurm's reason: {reason}" if reason not in ("", "None", "(null)") else "")
+    has_ended = state in ENDED
+    exit_code, signal = ended_with if has_ended else (None, None)
+    return JobStatus(
+        state=state,
+        reason="; ".join(dict.fromkeys(part for part in (remark, said) if part)),
+        exit_code=exit_code,
+        signal=signal,
+        nodes="" if nodes in ("(null)", "None assigned") else nodes,
+        submitted=_time(submitted),
+        started=None if state == "PENDING" else _time(started),  # what Slurm prints then is a forecast
+        ended=_time(ended) if has_ended else None,
+    )
+
+
+def _time(text: str) -> str | None:
+    """Slurm prints local time without a zone; it is asked with TZ=UTC. "N/A", "NONE", "Unknown": no time."""
+    return text + "Z" if text[:1].isdigit() else None
+
+
+def _squeue_exit(text: str) -> tuple[int | None, int | None]:
+    """squeue prints the wait status as a number, later versions as "exit:signal"."""
+    if ":" in text:
+        return _exit_and_signal(text)
+    if not text.isdigit():
+        return None, None
+    status = int(text)
+    if os.WIFSIGNALED(status):
+        return None, os.WTERMSIG(status)
+    return os.WEXITSTATUS(status), None
+
+
+def _exit_and_signal(text: str) -> tuple[int | None, int | None]:
+    match = re.fullmatch(r"(\d+):(\d+)", text)
+    if not match:
+        return None, None
+    exit_code, signal = map(int, match.groups())
+    return (None, signal) if signal else (exit_code, None)

@@ -1,0 +1,214 @@
+"""The process beside a local job: starts the script, notes its states, and leaves nothing behind.
+
+`python -m hpclaunch.schedulers.supervisor` reads an Order from standard input, and returns 0 once a
+child of it, in a session of its own, runs the script. SIGTERM to that child cancels the job. A guard, a
+second process, ends the script should the supervisor be killed in a way that it cannot notice.
+"""
+
+import contextlib
+import ctypes
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+from msgspec import Struct
+
+from hpclaunch.records import files
+from hpclaunch.records.record import Record, now
+from hpclaunch.schedulers import processes
+from hpclaunch.schedulers.processes import ProcessId
+from hpclaunch.values.job import JobStatus
+
+GRACE_S = 10.0  # between SIGTERM and SIGKILL; Slurm's KillWait
+CHILD_SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER, prctl(2)
+HEARD = {signal.SIGCHLD, signal.SIGTERM}
+
+Cause = Literal["ended", "cancelled", "time limit"]
+
+
+class Order(Struct, frozen=True):
+    """What a supervisor is told on its standard input: environment and arguments of the script, and the
+    time limit in minutes (None or 0: none)."""
+
+    record: str
+    job_id: str
+    environment: dict[str, str]
+    arguments: tuple[str, ...]
+    minutes: int | None
+
+
+class Running(Struct, frozen=True):
+    """`local.json` in the record: who looks after the job, and the session of its processes."""
+
+    job_id: str
+    supervisor: ProcessId
+    started: str
+
+
+def read_running(folder: Path) -> Running | None:
+    """None where no supervisor has started."""
+    try:
+        return msgspec.json.decode((folder / "local.json").read_bytes(), type=Running)
+    except (OSError, msgspec.DecodeError):
+        return None
+
+
+def main() -> int:
+    """Returns when the job runs, in the child that looks after it when the job has ended."""
+    order = msgspec.json.decode(sys.stdin.buffer.read(), type=Order)
+    ready, ready_writer = os.pipe()
+    if os.fork():
+        os.close(ready_writer)
+        with os.fdopen(ready, "rb") as pipe:
+            answer = pipe.read().decode()
+        if answer != "running":
+            print(answer or "its supervisor died", file=sys.stderr)
+            return 1
+        return 0
+    os.close(ready)
+    os.setsid()
+    signal.pthread_sigmask(signal.SIG_BLOCK, HEARD)
+    for number in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    answered = False
+
+    def tell(text: str) -> None:
+        nonlocal answered
+        answered = True
+        os.write(ready_writer, text.encode())
+        os.close(ready_writer)
+
+    try:
+        supervise(order, tell)
+    except Exception as error:
+        if answered:
+            raise
+        tell(f"{type(error).__name__}: {error}")
+    return 0
+
+
+def supervise(order: Order, tell: Callable[[str], None]) -> None:
+    """Runs the script of the record to its end. `tell` is called with "running" once it has started."""
+    record = Record.read(Path(order.record))
+    _redirect(record.folder / "logs" / "supervisor.log")
+    if ctypes.CDLL(None, use_errno=True).prctl(CHILD_SUBREAPER, 1, 0, 0, 0):
+        raise OSError(ctypes.get_errno(), "prctl")
+    me = processes.identify(os.getpid())
+    running = Running(order.job_id, me, now())
+    files.replace(record.folder / "local.json", msgspec.json.encode(running))
+    script = _start(record, order)
+    guard, farewell = _start_guard(script.pid)
+    begun = JobStatus("RUNNING", nodes=me.host, submitted=record.intent.created, started=running.started)
+    record.update(begun)
+    tell("running")
+    cause, status = _wait(script.pid, order.minutes)
+    processes.end_all(script.pid, me.pid, frozenset({guard}), GRACE_S)
+    if status is None:
+        _, status = os.waitpid(script.pid, 0)
+    end = _ending(cause, status)
+    record.update(
+        msgspec.structs.replace(
+            end, nodes=begun.nodes, submitted=begun.submitted, started=begun.started, ended=now()
+        )
+    )
+    os.write(farewell, b".")
+
+
+def _redirect(log: Path) -> None:
+    """Lets go of the submitter's terminal; what goes wrong from here on is in `log`."""
+    for source, flags, targets in (
+        (os.devnull, os.O_RDONLY, (0,)),
+        (os.fspath(log), os.O_WRONLY | os.O_CREAT | os.O_APPEND, (1, 2)),
+    ):
+        descriptor = os.open(source, flags, 0o600)
+        for target in targets:
+            os.dup2(descriptor, target)
+        os.close(descriptor)
+
+
+def _start(record: Record, order: Order) -> "subprocess.Popen[bytes]":
+    with open(record.log, "ab") as log:
+        return subprocess.Popen(
+            ["bash", os.fspath(record.script), *order.arguments],
+            env=order.environment,
+            cwd=record.work,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            preexec_fn=_default_signals,
+        )
+
+
+def _default_signals() -> None:
+    for number in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, HEARD)
+
+
+def _start_guard(session: int) -> tuple[int, int]:
+    """Forks the guard. Gives its pid and the descriptor on which it wants to hear that all went well;
+    when the descriptor closes without a word, the supervisor was killed."""
+    reader, writer = os.pipe()
+    guard = os.fork()
+    if guard:
+        os.close(reader)
+        return guard, writer
+    try:
+        os.close(writer)
+        os.setsid()
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, HEARD)
+        if not os.read(reader, 1):
+            processes.end_all(session, os.getpid(), frozenset(), GRACE_S)
+    finally:
+        os._exit(0)
+
+
+def _wait(script: int, minutes: int | None) -> tuple[Cause, int | None]:
+    """Why the job ends, and the script's wait status where it ended by itself."""
+    deadline = time.monotonic() + 60 * minutes if minutes else None
+    while True:
+        status = _reap(script)
+        if status is not None:
+            return "ended", status
+        left = 3600.0 if deadline is None else deadline - time.monotonic()
+        if left <= 0:
+            return "time limit", None
+        heard = signal.sigtimedwait(HEARD, left)
+        if heard and heard.si_signo == signal.SIGTERM:
+            return "cancelled", None
+
+
+def _reap(script: int) -> int | None:
+    """The script's wait status once it has ended; collects adopted orphans on the way."""
+    with contextlib.suppress(ChildProcessError):
+        while True:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+            if pid == script:
+                return status
+            if pid == 0:
+                return None
+    return None
+
+
+def _ending(cause: Cause, status: int) -> JobStatus:
+    if cause == "cancelled":
+        return JobStatus("CANCELLED", "it was cancelled")
+    if cause == "time limit":
+        return JobStatus("TIMEOUT", "it reached its time limit")
+    if os.WIFSIGNALED(status):
+        return JobStatus("FAILED", "its script was ended by a signal", signal=os.WTERMSIG(status))
+    code = os.WEXITSTATUS(status)
+    return (
+        JobStatus("FAILED", "its script ended with an error", code) if code else JobStatus("COMPLETED", "", 0)
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())
