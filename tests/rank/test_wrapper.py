@@ -1,0 +1,191 @@
+"""The rank wrapper alone, under every shell that an image may have for /bin/sh, on a made-up machine."""
+
+import os
+import resource
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hpclaunch.rank import wrapper_text
+
+SHELLS = {"dash": ["dash"], "busybox": ["busybox", "sh"], "bash": ["bash", "--posix"]}
+SLURM = {
+    "SLURM_PROCID": "11",
+    "SLURM_LOCALID": "3",
+    "SLURM_NODEID": "1",
+    "SLURM_STEP_NUM_TASKS": "16",
+    "SLURM_STEP_NUM_NODES": "2",
+    "SLURM_STEP_NODELIST": "dgx[003-004]",
+    "SLURM_JOB_ID": "4711",
+    "SLURM_STEP_ID": "0",
+}
+# Prints, with NUL between, the arguments and then the environment, as bytes.
+RECORD = (
+    "import os, sys; w = sys.stdout.buffer.write; "
+    "w(b'\\0'.join(map(os.fsencode, sys.argv[1:]))); w(b'\\0--\\0'); "
+    "w(b'\\0'.join(k + b'=' + v for k, v in os.environb.items()))"
+)
+TEXT = st.text(st.characters(exclude_characters="\0", exclude_categories=("Cs",)), max_size=40)
+
+Runner = Callable[..., subprocess.CompletedProcess[bytes]]
+
+
+@pytest.fixture(params=SHELLS, scope="module")
+def run(request: pytest.FixtureRequest) -> Runner:
+    shell = SHELLS[request.param]
+    if shutil.which(shell[0]) is None:
+        assert not os.environ.get("CI"), f"CI needs {shell[0]}"
+        pytest.skip(f"{shell[0]} is not installed")
+
+    def runner(*arguments: str, env: dict[str, str] | None = None, **more: object) -> object:
+        full = {"PATH": os.environ["PATH"], **SLURM, **(env or {})}
+        command = [*shell, "-c", wrapper_text(), "hpclaunch-rank", *arguments]
+        return subprocess.run(command, env=full, capture_output=True, timeout=20, **more)  # type: ignore[call-overload]
+
+    return runner  # type: ignore[return-value]
+
+
+def recorded(result: subprocess.CompletedProcess[bytes]) -> tuple[list[bytes], dict[bytes, bytes]]:
+    assert result.returncode == 0, result.stderr.decode()
+    argv, _, environment = result.stdout.partition(b"\0--\0")
+    pairs = (entry.partition(b"=") for entry in environment.split(b"\0"))
+    return argv.split(b"\0"), {name: value for name, _, value in pairs}
+
+
+def test_torch_names_follow_from_the_step(run: Runner) -> None:
+    result = run("from=slurm", "rendezvous=torch", "--", "--", sys.executable, "-c", RECORD)
+    _, env = recorded(result)
+    assert {name: env[name.encode()].decode() for name in ("RANK", "LOCAL_RANK", "WORLD_SIZE")} == {
+        "RANK": "11",
+        "LOCAL_RANK": "3",
+        "WORLD_SIZE": "16",
+    }
+    assert (env[b"LOCAL_WORLD_SIZE"], env[b"NODE_RANK"], env[b"MASTER_ADDR"]) == (b"8", b"1", b"dgx003")
+    assert 61000 <= int(env[b"MASTER_PORT"]) < 65536
+
+
+def test_port_differs_by_job_and_by_step(run: Runner) -> None:
+    ports = set()
+    for job, step in (("1", "0"), ("1", "1"), ("2", "0")):
+        env = {"SLURM_JOB_ID": job, "SLURM_STEP_ID": step}
+        result = run("from=slurm", "rendezvous=torch", "--", "--", sys.executable, "-c", RECORD, env=env)
+        ports.add(recorded(result)[1][b"MASTER_PORT"])
+    assert len(ports) == 3
+
+
+@pytest.mark.parametrize(
+    ("nodelist", "first"),
+    [
+        ("dgx1", "dgx1"),
+        ("dgx[003-140]", "dgx003"),
+        ("dgx[7,9-12],login", "dgx7"),
+        ("a1,b2", "a1"),
+        ("su[01-02]-n[05,07]", "su01-n05"),
+        ("rack1-[2-3]x,other[1-2]", "rack1-2x"),
+        ("node-9-a[10]", "node-9-a10"),
+    ],
+)
+def test_first_host_of_a_node_list(run: Runner, nodelist: str, first: str) -> None:
+    env = {"SLURM_STEP_NODELIST": nodelist}
+    result = run("from=slurm", "rendezvous=torch", "--", "--", sys.executable, "-c", RECORD, env=env)
+    assert recorded(result)[1][b"MASTER_ADDR"].decode() == first
+
+
+def test_rank_0_elsewhere_than_master_addr_is_an_error(run: Runner) -> None:
+    env = {"SLURM_PROCID": "0", "SLURM_NODEID": "1"}
+    result = run("from=slurm", "rendezvous=torch", "--", "--", "true", env=env)
+    assert result.returncode == 121
+    assert b"rank 0 is on node 1" in result.stderr
+
+
+def test_ucx_device_is_the_local_ranks_own(run: Runner) -> None:
+    devices = "ucx=mlx5_0:1;mlx5_1:1;;mlx5_3:1,mlx5_6:1"
+    for local, expected in (("0", b"mlx5_0:1"), ("2", None), ("3", b"mlx5_3:1,mlx5_6:1"), ("9", None)):
+        env = {"SLURM_LOCALID": local}
+        result = run("from=slurm", devices, "--", "--", sys.executable, "-c", RECORD, env=env)
+        assert recorded(result)[1].get(b"UCX_NET_DEVICES") == expected
+
+
+def test_the_jobs_value_replaces_a_computed_one(run: Runner) -> None:
+    result = run(
+        "from=slurm", "rendezvous=torch", "--", "MASTER_PORT=7", "RANK=x", "--", sys.executable, "-c", RECORD
+    )
+    _, env = recorded(result)
+    assert (env[b"MASTER_PORT"], env[b"RANK"], env[b"LOCAL_RANK"]) == (b"7", b"x", b"3")
+
+
+def test_only_the_named_variables_are_added(run: Runner) -> None:
+    """The wrapper leaves nothing of its own behind, and none of the image's variables is touched."""
+    image = {"rank": "image", "entry": "image", "hosts": "a b", "OLDPWD": "/gone", "IFS": "x"}
+    arguments = ("from=slurm", "cwd=/", "--", "A=1", "--", sys.executable, "-c", RECORD)
+    _, env = recorded(run(*arguments, env=image))
+    shells_own = {b"PWD", b"SHLVL", b"_", b"IFS", b"OLDPWD", b"LC_CTYPE"}
+    expected = {b"A", b"PATH", b"rank", b"entry", b"hosts"} | {name.encode() for name in SLURM}
+    assert set(env) - shells_own == expected
+    assert (env[b"rank"], env[b"entry"]) == (b"image", b"image")
+
+
+def test_a_low_memlock_limit_is_named_before_the_command_runs(run: Runner, tmp_path: Path) -> None:
+    devices = tmp_path / "dev" / "infiniband"
+    devices.mkdir(parents=True)
+    (devices / "uverbs3").touch()
+
+    def limited() -> None:
+        resource.setrlimit(resource.RLIMIT_MEMLOCK, (65536, 65536))
+
+    arguments = ("from=slurm", f"root={tmp_path}", "memlock=1048576", "--", "--", "echo", "ran")
+    result = run(*arguments, preexec_fn=limited)
+    assert (result.returncode, result.stdout) == (121, b"")
+    assert b"memlock limit is 64 KiB" in result.stderr
+    (devices / "uverbs3").unlink()
+    assert run(*arguments, preexec_fn=limited).stdout == b"ran\n"
+
+
+def test_a_missing_directory_stops_the_rank(run: Runner, tmp_path: Path) -> None:
+    result = run("from=slurm", f"cwd={tmp_path}/not there", "--", "--", "echo", "ran")
+    assert (result.returncode, result.stdout) == (121, b"")
+    assert b"not there" in result.stderr
+
+
+def test_the_commands_status_and_signals_are_its_own(run: Runner) -> None:
+    assert run("from=slurm", "--", "--", "sh", "-c", "exit 7").returncode == 7
+    assert run("from=slurm", "--", "--", "sh", "-c", "kill -TERM $$").returncode == -15
+    assert run("from=slurm", "--", "--", "/no/such/command").returncode in (126, 127)
+
+
+def test_the_jobs_path_finds_the_command(run: Runner, tmp_path: Path) -> None:
+    tool = tmp_path / "only-here"
+    tool.write_text("#!/bin/sh\necho found\n")
+    tool.chmod(0o755)
+    assert run("from=slurm", "--", f"PATH={tmp_path}:/usr/bin:/bin", "--", "only-here").stdout == b"found\n"
+
+
+def test_an_unknown_setting_is_refused(run: Runner) -> None:
+    result = run("from=slurm", "hover=1", "--", "--", "true")
+    assert result.returncode == 121
+    assert b"hover=1" in result.stderr
+
+
+def test_cores_are_bound_where_no_scheduler_does_it(run: Runner) -> None:
+    cpu = str(max(os.sched_getaffinity(0)))
+    show = "import os; print(sorted(os.sched_getaffinity(0)))"
+    result = run("from=local", "rank=1", "ranks=2", f"cpus=0-1;{cpu}", "--", "--", sys.executable, "-c", show)
+    assert result.stdout.decode() == f"[{cpu}]\n"
+
+
+@settings(max_examples=25, deadline=None)
+@given(values=st.lists(TEXT, max_size=4), words=st.lists(TEXT, max_size=4))
+def test_any_value_arrives_byte_for_byte(run: Runner, values: list[str], words: list[str]) -> None:
+    pairs = [f"V{number}={value}" for number, value in enumerate(values)]
+    result = run("from=slurm", "--", *pairs, "--", sys.executable, "-c", RECORD, "first", *words)
+    argv, env = recorded(result)
+    assert argv == [b"first", *map(os.fsencode, words)]
+    assert {name: env[name] for name in env if name.startswith(b"V")} == {
+        f"V{number}".encode(): os.fsencode(value) for number, value in enumerate(values)
+    }
