@@ -82,7 +82,7 @@ def make_folder(folder: Path, files: Mapping[str, bytes], subfolders: tuple[str,
     for left in folder.parent.glob(STAGING + "*"):
         with contextlib.suppress(OSError):
             if time.time() - left.stat().st_mtime > ABANDONED_S:
-                remove_staging(left)
+                remove_folder(left)
     staging = unused_name(folder.parent, STAGING)
     staging.mkdir(mode=0o700)
     try:
@@ -93,20 +93,20 @@ def make_folder(folder: Path, files: Mapping[str, bytes], subfolders: tuple[str,
         sync_folder(staging)
         os.rename(staging, folder)
     except BaseException:
-        remove_staging(staging)
+        remove_folder(staging)
         raise
     sync_folder(folder.parent)
 
 
-def remove_staging(staging: Path) -> None:
-    """Removes what `make_folder` had begun. What cannot be removed stays; nobody reads it."""
+def remove_folder(folder: Path) -> None:
+    """Removes what `make_folder` made or had begun. What cannot be removed stays."""
     with contextlib.suppress(OSError):
-        for child in staging.iterdir():
+        for child in folder.iterdir():
             if child.is_dir():
                 child.rmdir()
             else:
                 child.unlink()
-        staging.rmdir()
+        folder.rmdir()
 
 
 @contextlib.contextmanager

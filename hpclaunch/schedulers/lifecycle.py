@@ -9,7 +9,7 @@ import msgspec
 from hpclaunch.records import secrets
 from hpclaunch.records.record import Record
 from hpclaunch.schedulers.contract import Refused, Scheduler
-from hpclaunch.values.errors import HpclaunchError, SchedulerError
+from hpclaunch.values.errors import HpclaunchError, InputError, SchedulerError
 from hpclaunch.values.job import JobStatus, Submission
 
 FIRST_POLL_S = 0.5
@@ -47,13 +47,16 @@ def scheduler_of(record: Record) -> Scheduler:
 def submit(record: Record, submission: Submission, warn: Warn) -> str:
     """Sends the job of a new record and gives its id.
 
-    Raises InputError with nothing sent; Refused where the scheduler said no; SchedulerError where nobody
-    can tell whether the job arrived, and then says how to find out. A record that cannot take the id is a
-    warning: the job is there, and later commands find it by its tag.
+    Raises InputError with nothing sent and the record removed; Refused where the scheduler said no;
+    SchedulerError where nobody can tell whether the job arrived, and then says how to find out. A record
+    that cannot take the id is a warning: the job is there, and later commands find it by its tag.
     """
     target = scheduler_of(record)
     try:
         job_id = target.submit(record, submission)
+    except InputError:
+        record.discard()
+        raise
     except Refused as error:
         secrets.remove(record)
         record.update(JobStatus("FAILED", f"it was never submitted: {str(error).splitlines()[0]}"))
@@ -69,7 +72,7 @@ def submit(record: Record, submission: Submission, warn: Warn) -> str:
 
 def refresh(records: Iterable[Record], warn: Warn) -> dict[str, JobStatus]:
     """Tag -> status. Asks each scheduler once for all of its jobs that had not ended; of one that cannot be
-    reached the last known states stand, and `warn` is called."""
+    reached the last known states stand, and `warn` is called. Damaged records are warned of and left out."""
     result: dict[str, JobStatus] = {}
     groups: dict[tuple[str, str | None], list[Record]] = {}
     for record in records:
@@ -77,7 +80,6 @@ def refresh(records: Iterable[Record], warn: Warn) -> dict[str, JobStatus]:
             known = record.state().status
         except HpclaunchError as error:
             warn(str(error))
-            result[record.tag] = JobStatus("UNKNOWN", "its record is damaged")
             continue
         if known and known.has_ended:
             result[record.tag] = known
@@ -142,6 +144,13 @@ def wait(record: Record, warn: Warn, pause: Callable[[float], None] = time.sleep
                 raise WaitFailed(f"how the job ended is not known: {status.reason}")
         pause(interval)
         interval = min(interval * 1.5, LAST_POLL_S)
+
+
+def cancel(record: Record) -> None:
+    """Asks for the end of a job that has not ended. Raises SchedulerError."""
+    if record.state().job_id is None:
+        raise SchedulerError("the job is not known to be submitted, so there is nothing to cancel")
+    scheduler_of(record).cancel(record)
 
 
 def _look_for(target: Scheduler, record: Record, error: SchedulerError) -> str:

@@ -133,9 +133,10 @@ def _redirect(log: Path) -> None:
 
 
 def _start(record: Record, order: Order) -> "subprocess.Popen[bytes]":
+    # By name, and not by its first line: a home may be mounted noexec. -p: no BASH_ENV, no functions.
     with open(record.log, "ab") as log:
         return subprocess.Popen(
-            ["bash", os.fspath(record.script), *order.arguments],
+            ["/bin/bash", "-p", os.fspath(record.script), *order.arguments],
             env=order.environment,
             cwd=record.work,
             stdin=subprocess.DEVNULL,

@@ -1,0 +1,135 @@
+"""`hpclaunch status`, `logs`, `cancel`, `wait` and `list`. A job's record knows its site and scheduler."""
+
+import sys
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+import click
+import msgspec
+
+from hpclaunch.cli import following
+from hpclaunch.records.lookup import all_records, find
+from hpclaunch.records.record import Record
+from hpclaunch.schedulers import follow as log
+from hpclaunch.schedulers import lifecycle
+from hpclaunch.values.job import JobStatus
+
+job_id_argument = click.argument("job_id", metavar="JOB_ID")
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+
+
+@click.command()
+@job_id_argument
+@json_option
+def status(job_id: str, as_json: bool) -> None:
+    """Show the state of a job. JOB_ID is the scheduler's own, or site/id."""
+    record = find(job_id)
+    facts = _facts(record, lifecycle.ask([record], following.say)[record.tag])
+    if as_json:
+        _print_json(facts)
+        return
+    width = max(map(len, facts))
+    for name, value in facts.items():
+        if value not in (None, ""):
+            click.echo(f"{name.replace('_', ' '):{width}}  {value}")
+
+
+@click.command()
+@job_id_argument
+@click.option("-f", "--follow", is_flag=True, help="Go on until the job has ended.")
+def logs(job_id: str, follow: bool) -> None:
+    """Print what a job wrote to its standard output and error."""
+    record = find(job_id)
+    if follow:
+        following.follow(record)
+        return
+    if not record.log.exists():
+        following.say("the job has written nothing yet")
+    log.copy(log.LogReader(record.log), sys.stdout.buffer)
+
+
+@click.command()
+@job_id_argument
+def cancel(job_id: str) -> None:
+    """End a job, or take it out of the queue."""
+    record = find(job_id)
+    known = lifecycle.ask([record], following.say)[record.tag]
+    if known.has_ended:
+        following.say(f"job {job_id} has ended already: {following.describe(known)}")
+        return
+    lifecycle.cancel(record)
+
+
+@click.command()
+@job_id_argument
+def wait(job_id: str) -> None:
+    """Wait for the end of a job, and exit with its own status.
+
+    128+N for signal N; 1 where a time limit, a node or somebody's cancel ended it; 125 where hpclaunch
+    could not wait to the end.
+    """
+    sys.exit(following.wait(find(job_id)))
+
+
+@click.command("list")
+@json_option
+def list_jobs(as_json: bool) -> None:
+    """List the jobs that were submitted with hpclaunch, newest first."""
+    records, problems = all_records()
+    for problem in problems:
+        following.say(problem)
+    statuses = lifecycle.refresh(records, following.say)
+    rows = [_facts(record, statuses[record.tag]) for record in records if record.tag in statuses]
+    if as_json:
+        _print_json(rows)
+        return
+    cells = [
+        (
+            row["job_id"] or row["tag"],
+            row["site"],
+            row["name"],
+            row["state"],
+            _local_time(row["created"]),
+            row["reason"],
+        )
+        for row in rows
+    ]
+    _print_table(("JOB_ID", "SITE", "NAME", "STATE", "CREATED", "REASON"), cells)
+
+
+def _facts(record: Record, known: JobStatus) -> dict[str, Any]:
+    """What is shown of a job. `job_id` is null where the job is not known to be submitted."""
+    intent = record.intent
+    return {
+        "job_id": record.state().job_id,
+        "site": intent.site,
+        "name": intent.name,
+        "state": known.state,
+        "reason": known.reason,
+        "exit_code": known.exit_code,
+        "signal": known.signal,
+        "nodes": known.nodes,
+        "scheduler": intent.scheduler,
+        "created": intent.created,
+        "submitted": known.submitted,
+        "started": known.started,
+        "ended": known.ended,
+        "tag": record.tag,
+        "record": str(record.folder),
+        "log": str(record.log),
+    }
+
+
+def _print_json(value: object) -> None:
+    click.echo(msgspec.json.format(msgspec.json.encode(value), indent=2))
+
+
+def _print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
+    for row in (header, *rows):
+        click.echo("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+
+
+def _local_time(text: str) -> str:
+    return datetime.fromisoformat(text.replace("Z", "+00:00")).astimezone().strftime("%Y-%m-%d %H:%M:%S")
