@@ -1,0 +1,94 @@
+"""`hpclaunch submit`."""
+
+import os
+import sys
+
+import click
+import msgspec
+
+from hpclaunch.cli import following
+from hpclaunch.cli.planning import Planned, job_argument, plan_job, set_option, warn
+from hpclaunch.records.record import Record
+from hpclaunch.render import script
+from hpclaunch.schedulers import lifecycle
+from hpclaunch.spec.dump import dump_job, dump_site
+from hpclaunch.values.errors import InputError, Problem
+from hpclaunch.values.job import Submission
+
+
+@click.command()
+@job_argument
+@click.option("--site", "site_name", metavar="SITE", help="A site's name, or the path of its file.")
+@click.option("--local", "here", is_flag=True, help="Run it on this machine: --site local.")
+@set_option
+@click.option("--dry-run", is_flag=True, help="Print what would be sent, and send nothing.")
+@click.option("--wait", is_flag=True, help="Wait for the end, and exit with the job's own status.")
+@click.option("--follow", is_flag=True, help="Print the job's output on standard error until it ends.")
+def submit(
+    job_file: str,
+    site_name: str | None,
+    here: bool,
+    sets: tuple[str, ...],
+    dry_run: bool,
+    wait: bool,
+    follow: bool,
+) -> None:
+    """Submit a job. Prints the job id alone on standard output."""
+    if here == (site_name is not None):
+        raise InputError("say where the job runs: either --site SITE or --local")
+    planned = plan_job(job_file, site_name or "local", sets)
+    text = script.render(planned.plan)
+    warn(planned.plan)
+    if dry_run:
+        click.echo(text, nl=False)
+        return
+    submission = _from_this_shell(planned)
+    record = _record(planned, text)
+    click.echo(lifecycle.submit(record, submission, following.say))
+    sys.stdout.flush()  # whoever reads the id need not wait for the job's end
+    if follow:
+        following.follow(record, sys.stderr.buffer)
+    if wait or follow:
+        sys.exit(following.wait(record))
+
+
+def _from_this_shell(planned: Planned) -> Submission:
+    """The values of the names that the job takes from here. Raises InputError for a secret that is not set."""
+    common = planned.plan.common
+    missing = [
+        Problem(
+            f"{name} is not set in this shell",
+            "job",
+            ("secrets", index),
+            planned.job.locate(("secrets", index)),
+        )
+        for index, name in enumerate(common.secrets)
+        if name not in os.environ
+    ]
+    if missing:
+        raise InputError(missing)
+    return Submission(
+        environment={name: os.environ[name] for name in common.inherit if name in os.environ},
+        secrets={name: os.environ[name] for name in common.secrets},
+        minutes=common.minutes,
+    )
+
+
+def _record(planned: Planned, text: str) -> Record:
+    """The record of a submission that is about to leave. Raises SchedulerError where there is no scheduler."""
+    plan = planned.plan
+    slurm = planned.site.value.slurm
+    slurm_conf = (slurm.conf if slurm else None) or os.environ.get("SLURM_CONF")
+    scheduler = lifecycle.scheduler(plan.scheduler, slurm_conf)
+    return Record.create(
+        site=plan.site,
+        scheduler=plan.scheduler,
+        name=plan.common.name,
+        script=text,
+        plan=msgspec.json.encode(plan),
+        job_yaml=dump_job(planned.job.value),
+        site_yaml=dump_site(planned.site.value),
+        argv=sys.argv,
+        scheduler_version=scheduler.version(),
+        slurm_conf=slurm_conf,
+    )
