@@ -1,7 +1,7 @@
 """The wrapper that runs beside every rank: one POSIX sh text with a small protocol."""
 
+import os.path
 from functools import cache
-from importlib.resources import files
 
 PROTOCOL = 1
 
@@ -9,4 +9,5 @@ PROTOCOL = 1
 @cache
 def wrapper_text() -> str:
     """The wrapper, as it is handed to `/bin/sh -c`."""
-    return files("hpclaunch.rank").joinpath("wrapper.sh").read_text("utf-8")
+    with open(os.path.join(os.path.dirname(__file__), "wrapper.sh"), encoding="utf-8") as file:
+        return file.read()

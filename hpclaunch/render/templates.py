@@ -1,14 +1,14 @@
 """The templates: compiled to Python modules in a wheel (compiling one costs half a start-up), read from
 `templates/` in a checkout, where they change."""
 
+import os.path
 from functools import cache
-from pathlib import Path
 
 from jinja2 import BaseLoader, Environment, FileSystemLoader, ModuleLoader, StrictUndefined, Template
 
 from hpclaunch.render import quote
 
-_PACKAGE = Path(__file__).parent.parent
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
 def environment(loader: BaseLoader) -> Environment:
@@ -34,7 +34,7 @@ def template(name: str) -> Template:
 
 @cache
 def _environment() -> Environment:
-    compiled = _PACKAGE / "_compiled"
-    if compiled.is_dir():
+    compiled = os.path.join(_PACKAGE, "_compiled")
+    if os.path.isdir(compiled):
         return environment(ModuleLoader(compiled))
-    return environment(FileSystemLoader(_PACKAGE.parent / "templates"))
+    return environment(FileSystemLoader(os.path.join(os.path.dirname(_PACKAGE), "templates")))
