@@ -1,0 +1,47 @@
+# make demo, make test: each sets up all that it needs first.
+BIN := .venv/bin
+READY := .venv/.set-up
+SHELL_FILES = $(filter-out .ci/packages,$(wildcard .ci/*)) $(shell find bench examples tests -name '*.sh')
+# Empty assignments, `A && B || break` and `export "$$1"` of a NAME=value are meant in the wrapper.
+WRAPPER = --shell=sh --exclude=SC1007,SC2015,SC2163 hpclaunch/rank/wrapper.sh
+
+.PHONY: demo test test-fast test-sandbox lint wheel bench setup clean
+.DELETE_ON_ERROR:
+
+demo: $(READY)
+	PATH="$(CURDIR)/$(BIN):$$PATH" examples/hello-mpi/demo.sh
+
+test: test-fast test-sandbox
+
+# Plans, scripts and everything else that needs no Slurm.
+test-fast: $(READY)
+	.ci/tier "fast tests" 6m $(BIN)/pytest -q -m 'not sandbox'
+
+# Rendered scripts run under a real Slurm, which the tests start and end.
+test-sandbox: $(READY)
+	.ci/tier "sandbox tests" 25m $(BIN)/pytest -q -m sandbox
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	shellcheck $(SHELL_FILES)
+	shellcheck $(WRAPPER)
+
+wheel: $(READY)
+	$(BIN)/python -m build --wheel
+
+# Ratios within one run; see bench/.
+bench: $(READY)
+	PATH="$(CURDIR)/$(BIN):$$PATH" bench/run
+
+setup: $(READY)
+
+$(READY): pyproject.toml hatch_build.py .ci/packages .ci/set-up .ci/install-packages
+	.ci/set-up
+	touch $@
+
+clean:
+	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
