@@ -19,20 +19,16 @@ _PYXIS_VERSION = re.compile(r"\d{1,3}\.\d{1,3}\.\d{1,3}", re.ASCII)
 
 
 def site_problems(site: Site) -> list[Problem]:
-    """Every problem of the site that no job and no node type is needed for."""
+    """Every problem of a single key of the site that no job and no node type is needed for."""
     found: list[Problem] = []
     _check(found, ("name",), check_text.name, site.name)
     if not site.node_types:
         found.append(_problem(("node_types",), "the list is empty; write [{type: dgx-a100, count: 1}]"))
     for index, group in enumerate(site.node_types):
-        found += _group_problems(group, ("node_types", index), site.scheduler)
+        found += _group_problems(group, ("node_types", index))
     found += _shared_hosts(site)
-    if site.scheduler == "slurm" and site.slurm is None:
-        found.append(_problem(("slurm",), 'scheduler: slurm needs it; write slurm: {version: "22.05"}'))
-    if site.container == "pyxis" and site.scheduler != "slurm":
-        found.append(_problem(("container",), f"pyxis needs scheduler: slurm, not {site.scheduler}"))
     if site.slurm is not None:
-        found += _slurm_problems(site.slurm, site.container)
+        found += _slurm_problems(site.slurm)
     if site.network.socket_ifname is not None:
         _check(found, ("network", "socket_ifname"), check_text.line, site.network.socket_ifname)
     for index, interface in enumerate(site.network.exclude):
@@ -41,6 +37,23 @@ def site_problems(site: Site) -> list[Problem]:
         _check(found, ("volumes", name), check_text.name, name)
         found += _volume_problems(volume, ("volumes", name))
     return found + env_problems(site.env, DOCUMENT)
+
+
+def site_relations(site: Site) -> list[Problem]:
+    """Where keys of the site contradict one another. Only for a site whose keys are each right."""
+    found: list[Problem] = []
+    if site.scheduler == "slurm" and site.slurm is None:
+        found.append(_problem(("slurm",), 'scheduler: slurm needs it; write slurm: {version: "22.05"}'))
+    if site.container == "pyxis" and site.scheduler != "slurm":
+        found.append(_problem(("container",), f"pyxis needs scheduler: slurm, not {site.scheduler}"))
+    if site.container == "pyxis" and site.slurm is not None and site.slurm.pyxis is None:
+        found.append(
+            _problem(("slurm", "pyxis"), 'container: pyxis needs its version, such as pyxis: "0.20.0"')
+        )
+    for index, group in enumerate(site.node_types):
+        if site.scheduler != "local" and group.hosts is None and group.count is None:
+            found.append(_problem(("node_types", index), 'needs hosts ("dgx[001-140]") or a count'))
+    return found
 
 
 def _check(found: list[Problem], path: Path, check: Callable[[str], object], value: str) -> None:
@@ -54,7 +67,7 @@ def _problem(path: Path, message: str) -> Problem:
     return Problem(f"{dotted(path)}: {message}", DOCUMENT, path)
 
 
-def _group_problems(group: NodeGroup, path: Path, scheduler: str) -> list[Problem]:
+def _group_problems(group: NodeGroup, path: Path) -> list[Problem]:
     found: list[Problem] = []
     _check(found, (*path, "type"), check_text.line, group.type)
     _check(found, (*path, "reserved_cpus"), cpulist.parse, group.reserved_cpus)
@@ -66,8 +79,6 @@ def _group_problems(group: NodeGroup, path: Path, scheduler: str) -> list[Proble
         found.append(_problem((*path, "count"), f"{group.count} must be from 1 to {hosts.LIMIT}"))
     if group.hosts is not None and group.count is not None:
         found.append(_problem((*path, "count"), "either hosts or count, not both"))
-    if group.hosts is None and group.count is None and scheduler != "local":
-        found.append(_problem(path, 'needs hosts ("dgx[001-140]") or a count'))
     return found
 
 
@@ -86,17 +97,13 @@ def _shared_hosts(site: Site) -> list[Problem]:
     return []
 
 
-def _slurm_problems(slurm: SlurmSite, container: str) -> list[Problem]:
+def _slurm_problems(slurm: SlurmSite) -> list[Problem]:
     found: list[Problem] = []
     if not _SLURM_VERSION.fullmatch(slurm.version):
         message = f"{shown(slurm.version)} is not a version of Slurm, such as 22.05 or 23.11.4"
         found.append(_problem(("slurm", "version"), message))
     if slurm.pyxis is not None and not _PYXIS_VERSION.fullmatch(slurm.pyxis):
         found.append(_problem(("slurm", "pyxis"), f"{shown(slurm.pyxis)} is not a version such as 0.20.0"))
-    if slurm.pyxis is None and container == "pyxis":
-        found.append(
-            _problem(("slurm", "pyxis"), 'container: pyxis needs its version, such as pyxis: "0.20.0"')
-        )
     for key in ("partition", "account", "qos"):
         value = getattr(slurm, key)
         if value is not None:

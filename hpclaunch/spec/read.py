@@ -10,7 +10,7 @@ import msgspec
 from hpclaunch.spec import scalars, sets
 from hpclaunch.spec.check_job import job_problems
 from hpclaunch.spec.check_nodetype import node_type_problems
-from hpclaunch.spec.check_site import site_problems
+from hpclaunch.spec.check_site import site_problems, site_relations
 from hpclaunch.spec.document import Document
 from hpclaunch.spec.extend import read_chain
 from hpclaunch.spec.forms import Reading, Rules, TooManyProblems
@@ -67,7 +67,7 @@ def read_site(name_or_path: str) -> Document[Site]:
     A name is searched as `spec.search.site_folders` says; what has a `/` or ends in .yaml is a path.
     """
     root, file = read_chain(name_or_path)
-    return _convert(root, Site, "site", file, site_problems)
+    return _convert(root, Site, "site", file, site_problems, site_relations)
 
 
 def read_node_type(path: str | os.PathLike[str]) -> Document[NodeType]:
@@ -93,7 +93,12 @@ def _root(root: Node | None, file: str, kind: str) -> Node:
 
 
 def _convert(
-    root: Node, cls: type[T], kind: str, file: str, check: Callable[[T], list[Problem]]
+    root: Node,
+    cls: type[T],
+    kind: str,
+    file: str,
+    check: Callable[[T], list[Problem]],
+    relate: Callable[[T], list[Problem]] = lambda value: [],
 ) -> Document[T]:
     if not isinstance(root, MappingNode):
         found = "a list" if isinstance(root, SequenceNode) else "one text"
@@ -109,6 +114,8 @@ def _convert(
         raise InputError([*reading.problems, more]) from None
     document = Document(kind, file, value, reading.marks, reading.files)
     semantic = check(value)
+    if not reading.problems:
+        semantic += relate(value)
     if semantic or reading.problems:
         placed = [
             Problem(problem.message, kind, problem.path, document.locate(problem.path))

@@ -114,12 +114,11 @@ def where(node: Node, path: Sequence[str | int]) -> str:
 
 _BREAKS = re.compile("[\x85\u2028\u2029]")  # line breaks to YAML 1.1, invisible to the writer
 _FORBIDDEN = re.compile("[^\t\n\r -~\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
+_ALIAS = 'YAML takes *NAME for an alias, and there is no anchor &NAME: put the value in "quotes"'
 _ADVICE = (
     ("'\\t'", "a tab in the indentation: YAML wants spaces"),
-    (
-        "undefined alias",
-        'YAML takes *NAME for an alias, and there is no anchor &NAME: put the value in "quotes"',
-    ),
+    ("undefined alias", _ALIAS),
+    ("scanning an alias", _ALIAS),
     ("duplicate anchor", "an anchor (&NAME) stands twice"),
     ("single document", "more than one YAML document (`---`); write one document to a file"),
     ("mapping values are not allowed", 'a ": " where no key can stand: put the value in "quotes"'),
@@ -127,6 +126,10 @@ _ADVICE = (
     ("found unexpected end of stream", "a quote that was opened is not closed"),
     ("could not find expected ':'", 'a line that is not "key: value"'),
     ("expected ',' or", "a list [ ] or map { } is not closed, or a comma is missing"),
+    (
+        "expected node content",
+        "a value is missing: a list [ ] or map { } is not closed, or text needs quotes",
+    ),
     ("did not find expected key", "wrong indentation or quoting: a key was expected"),
     ("did not find expected '-'", "wrong indentation: a list entry (- ...) was expected"),
     ("undefined tag handle", 'YAML takes !NAME for a tag: put the value in "quotes"'),
