@@ -42,7 +42,7 @@ def logs(job_id: str, follow: bool) -> None:
     """Print what a job wrote to its standard output and error."""
     record = find(job_id)
     if follow:
-        following.follow(record)
+        following.follow(record, sys.stdout.buffer)
         return
     if not record.log.exists():
         following.say("the job has written nothing yet")
@@ -89,13 +89,12 @@ def list_jobs(as_json: bool) -> None:
             row["job_id"] or row["tag"],
             row["site"],
             row["name"],
-            row["state"],
             _local_time(row["created"]),
-            row["reason"],
+            following.describe(statuses[row["tag"]]),
         )
         for row in rows
     ]
-    _print_table(("JOB_ID", "SITE", "NAME", "STATE", "CREATED", "REASON"), cells)
+    _print_table(("JOB_ID", "SITE", "NAME", "CREATED", "STATE"), cells)
 
 
 def _facts(record: Record, known: JobStatus) -> dict[str, Any]:

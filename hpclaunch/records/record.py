@@ -170,8 +170,8 @@ class Record(Struct, frozen=True):
 
 
 def now() -> str:
-    """This moment as ISO 8601 in UTC, to the second."""
-    return datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+    """This moment as ISO 8601 in UTC, to the millisecond."""
+    return datetime.now(timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def _pretty(value: Struct) -> bytes:

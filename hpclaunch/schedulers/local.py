@@ -38,14 +38,17 @@ class Local:
         arguments = [str(secrets.write(record, submission.secrets))] if submission.secrets else []
         job_id = index.allocate(record.folder.parent, record.tag)
         order = Order(str(record.folder), job_id, environment, tuple(arguments), submission.minutes)
-        started = subprocess.run(
-            [sys.executable, "-m", "hpclaunch.schedulers.supervisor"],
-            # the supervisor must find this very package, also where it is not installed
-            cwd=Path(hpclaunch.__file__).parent.parent,
-            input=msgspec.json.encode(order),
-            capture_output=True,
-            timeout=START_S,
-        )
+        try:
+            started = subprocess.run(
+                [sys.executable, "-m", "hpclaunch.schedulers.supervisor"],
+                # the supervisor must find this very package, also where it is not installed
+                cwd=Path(hpclaunch.__file__).parent.parent,
+                input=msgspec.json.encode(order),
+                capture_output=True,
+                timeout=START_S,
+            )
+        except subprocess.TimeoutExpired:
+            raise SchedulerError(f"the job did not start within {START_S:.0f} s") from None
         if started.returncode:
             said = started.stderr.decode("utf-8", "replace").strip()
             raise Refused(f"the job could not be started on this machine: {said}")

@@ -162,10 +162,12 @@ def _start_guard(session: int) -> tuple[int, int]:
         os.close(reader)
         return guard, writer
     try:
-        os.close(writer)
+        # Nothing else may stay open here: the submitter waits for the end of its pipe.
+        os.dup2(reader, 3)
+        os.closerange(4, writer + 1)
         os.setsid()
         signal.pthread_sigmask(signal.SIG_UNBLOCK, HEARD)
-        if not os.read(reader, 1):
+        if not os.read(3, 1):
             processes.end_all(session, os.getpid(), frozenset(), GRACE_S)
     finally:
         os._exit(0)
