@@ -9,17 +9,17 @@ WRAPPER = --shell=sh --exclude=SC1007,SC2015,SC2163 hpclaunch/rank/wrapper.sh
 .DELETE_ON_ERROR:
 
 demo: $(READY)
-	PATH="$(CURDIR)/$(BIN):$$PATH" examples/hello-mpi/demo.sh
+	@PATH="$(CURDIR)/$(BIN):$$PATH" examples/hello-mpi/demo.sh
 
 test: test-fast test-sandbox
 
 # Plans, scripts and everything else that needs no Slurm.
 test-fast: $(READY)
-	.ci/tier "fast tests" 6m $(BIN)/pytest -q -m 'not sandbox'
+	@.ci/tier "fast tests" 6m $(BIN)/pytest -q -m 'not sandbox'
 
 # Rendered scripts run under a real Slurm, which the tests start and end.
 test-sandbox: $(READY)
-	.ci/tier "sandbox tests" 25m $(BIN)/pytest -q -m sandbox
+	@.ci/tier "sandbox tests" 25m $(BIN)/pytest -q -m sandbox
 
 lint: $(READY)
 	$(BIN)/ruff check .
@@ -39,8 +39,8 @@ bench: $(READY)
 setup: $(READY)
 
 $(READY): pyproject.toml hatch_build.py .ci/packages .ci/set-up .ci/install-packages
-	.ci/set-up
-	touch $@
+	@.ci/set-up
+	@touch $@
 
 clean:
 	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -31,7 +31,7 @@ without_mpi() {
 
 sandbox=maybe # `up` may be interrupted half-way
 if site=$(hpclaunch sandbox up --nodes 2 --node-type dgx-a100); then
-  where="two fake DGX A100 nodes, under the real $(srun --version)"
+  where="two fake DGX A100 nodes, under a real Slurm"
   has_mpi4py || without_mpi "/usr/bin/python3 has no mpi4py (package python3-mpi4py)"
 else
   [[ -z ${CI:-} ]] || { say "no sandbox, and this is CI" && exit 1; }
