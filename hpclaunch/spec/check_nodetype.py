@@ -1,6 +1,5 @@
 """Is a node type one machine? What its data alone tell to be wrong."""
 
-import re
 from collections.abc import Callable
 
 from hpclaunch.spec import check_text
@@ -13,7 +12,7 @@ from hpclaunch.values.errors import Path, Problem
 
 DOCUMENT = "node type"
 
-_PCI = re.compile(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[01][0-9a-f]\.[0-7]")
+_HEX = frozenset("0123456789abcdef")
 
 
 def node_type_problems(machine: NodeType) -> list[Problem]:
@@ -96,7 +95,7 @@ def _device_problems(machine: NodeType) -> list[Problem]:
     devices = [("gpus", index, gpu.pci, gpu.numa) for index, gpu in enumerate(machine.gpus)]
     devices += [("hcas", index, hca.pci, hca.numa) for index, hca in enumerate(machine.hcas)]
     for key, index, pci, numa in devices:
-        if not _PCI.fullmatch(pci):
+        if not _is_pci(pci):
             message = f"{shown(pci)} is not a PCI address in lower case, such as 0000:0c:00.0"
             found.append(_problem((key, index, "pci"), message))
         elif pci in seen:
@@ -113,6 +112,20 @@ def _device_problems(machine: NodeType) -> list[Problem]:
         if hca.rate_gbps is not None and hca.rate_gbps < 1:
             found.append(_problem(("hcas", index, "rate_gbps"), f"{hca.rate_gbps} must be at least 1"))
     return found
+
+
+def _is_pci(text: str) -> bool:
+    """dddd:bb:dd.f as the kernel writes it; Intel VMD's domains have five digits and more."""
+    parts = text.split(":")
+    if len(parts) != 3:
+        return False
+    slot, _, function = parts[2].partition(".")
+    lengths = (len(parts[1]), len(slot), len(function))
+    return (
+        4 <= len(parts[0]) <= 8
+        and lengths == (2, 2, 1)
+        and _HEX.issuperset(parts[0] + parts[1] + slot + function)
+    )
 
 
 def _variant_problems(machine: NodeType) -> list[Problem]:

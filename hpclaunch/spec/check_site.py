@@ -1,6 +1,5 @@
 """What a site file alone tells to be wrong, beyond the types of its fields."""
 
-import re
 from collections.abc import Callable
 
 from hpclaunch.spec import check_text, hosts
@@ -13,9 +12,6 @@ from hpclaunch.values.errors import Path, Problem
 
 DOCUMENT = "site"
 MPI_FAMILIES = ("pmix", "pmi2", "none")
-
-_SLURM_VERSION = re.compile(r"\d\d\.\d\d(\.\d{1,2})?", re.ASCII)
-_PYXIS_VERSION = re.compile(r"\d{1,3}\.\d{1,3}\.\d{1,3}", re.ASCII)
 
 
 def site_problems(site: Site) -> list[Problem]:
@@ -99,11 +95,9 @@ def _shared_hosts(site: Site) -> list[Problem]:
 
 def _slurm_problems(slurm: SlurmSite) -> list[Problem]:
     found: list[Problem] = []
-    if not _SLURM_VERSION.fullmatch(slurm.version):
-        message = f"{shown(slurm.version)} is not a version of Slurm, such as 22.05 or 23.11.4"
-        found.append(_problem(("slurm", "version"), message))
-    if slurm.pyxis is not None and not _PYXIS_VERSION.fullmatch(slurm.pyxis):
-        found.append(_problem(("slurm", "pyxis"), f"{shown(slurm.pyxis)} is not a version such as 0.20.0"))
+    _check(found, ("slurm", "version"), _slurm_version, slurm.version)
+    if slurm.pyxis is not None:
+        _check(found, ("slurm", "pyxis"), _pyxis_version, slurm.pyxis)
     for key in ("partition", "account", "qos"):
         value = getattr(slurm, key)
         if value is not None:
@@ -119,6 +113,20 @@ def _slurm_problems(slurm: SlurmSite) -> list[Problem]:
             found.append(_problem(path, message))
         _check(found, path, check_text.name, plugin)
     return found
+
+
+def _slurm_version(text: str) -> None:
+    parts = text.split(".")
+    major, minor = parts[:2], parts[2:]
+    sound = check_text.are_digits(major, range(2, 3)) and check_text.are_digits(minor, range(1, 3))
+    if not sound or len(parts) not in (2, 3):
+        raise ValueError(f"{shown(text)} is not a version of Slurm, such as 22.05 or 23.11.4")
+
+
+def _pyxis_version(text: str) -> None:
+    parts = text.split(".")
+    if len(parts) != 3 or not check_text.are_digits(parts, range(1, 4)):
+        raise ValueError(f"{shown(text)} is not a version such as 0.20.0")
 
 
 def _volume_problems(volume: Volume, path: Path) -> list[Problem]:

@@ -7,10 +7,9 @@ reach the rank as they were written. Anchors and aliases share nodes here; nothi
 from __future__ import annotations
 
 import io
-import re
 from typing import TYPE_CHECKING, Any
 
-from yaml.error import MarkedYAMLError, YAMLError
+from yaml.error import YAMLError
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from hpclaunch.spec.source import position
@@ -95,7 +94,9 @@ def compose(text: str, file: str, kind: str) -> Node | None:
     except _TooMuch as error:
         raise InputError([Problem(str(error), kind, (), file)]) from None
     except (YAMLError, UnicodeError) as error:
-        raise InputError([_syntax_problem(error, text, file, kind)]) from None
+        from hpclaunch.spec.syntax import syntax_problem  # its patterns cost 3 ms that only an error pays
+
+        raise InputError([syntax_problem(error, text, file, kind)]) from None
     return root
 
 
@@ -112,58 +113,11 @@ def where(node: Node, path: Sequence[str | int]) -> str:
     return f"{start.name}:{start.line + 1}:{start.column + 1}"
 
 
-_BREAKS = re.compile("[\x85\u2028\u2029]")  # line breaks to YAML 1.1, invisible to the writer
-_FORBIDDEN = re.compile("[^\t\n\r -~\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
-_ALIAS = 'YAML takes *NAME for an alias, and there is no anchor &NAME: put the value in "quotes"'
-_ADVICE = (
-    ("'\\t'", "a tab in the indentation: YAML wants spaces"),
-    ("undefined alias", _ALIAS),
-    ("scanning an alias", _ALIAS),
-    ("duplicate anchor", "an anchor (&NAME) stands twice"),
-    ("single document", "more than one YAML document (`---`); write one document to a file"),
-    ("mapping values are not allowed", 'a ": " where no key can stand: put the value in "quotes"'),
-    ("cannot start any token", 'a value cannot begin with this character: put it in "quotes"'),
-    ("found unexpected end of stream", "a quote that was opened is not closed"),
-    ("could not find expected ':'", 'a line that is not "key: value"'),
-    ("expected ',' or", "a list [ ] or map { } is not closed, or a comma is missing"),
-    (
-        "expected node content",
-        "a value is missing: a list [ ] or map { } is not closed, or text needs quotes",
-    ),
-    ("did not find expected key", "wrong indentation or quoting: a key was expected"),
-    ("did not find expected '-'", "wrong indentation: a list entry (- ...) was expected"),
-    ("undefined tag handle", 'YAML takes !NAME for a tag: put the value in "quotes"'),
-)
-
-
 def _refuse_hidden_breaks(text: str, file: str, kind: str) -> None:
-    found = _BREAKS.search(text)
-    if found:
-        message = (
-            f'the line separator U+{ord(found[0]):04X}: write it as "\\u{ord(found[0]):04x}" in double quotes'
-        )
-        raise InputError([Problem(message, kind, (), f"{file}:{position(text[: found.start()])}")])
-
-
-def _syntax_problem(error: Exception, text: str, file: str, kind: str) -> Problem:
-    found = _FORBIDDEN.search(text)
-    if found:
-        code = ord(found[0])
-        message = f'the control character U+{code:04X}: write it as "\\u{code:04x}" in double quotes'
-        return Problem(message, kind, (), f"{file}:{position(text[: found.start()])}")
-    if not isinstance(error, MarkedYAMLError):
-        return Problem(f"not YAML: {error}", kind, (), file)
-    spot = error.problem_mark or error.context_mark
-    place = f"{file}:{spot.line + 1}:{spot.column + 1}" if spot else file
-    said = " ".join(part for part in (error.context, error.problem) if part)
-    lines = text.splitlines()
-    if spot and spot.line < len(lines) and "\t" in _indentation(lines[spot.line]):
-        said += " '\\t'"
-    for words, advice in _ADVICE:
-        if words in said:
-            return Problem(f"{advice} ({error.problem})", kind, (), place)
-    return Problem(f"not YAML: {said}", kind, (), place)
-
-
-def _indentation(line: str) -> str:
-    return line[: len(line) - len(line.lstrip())]
+    """YAML 1.1 takes these for line breaks, and nobody sees them in an editor."""
+    for character in "\x85\u2028\u2029":
+        before, found, _ = text.partition(character)
+        if found:
+            code = ord(found)
+            message = f'the line separator U+{code:04X}: write it as "\\u{code:04x}" in double quotes'
+            raise InputError([Problem(message, kind, (), f"{file}:{position(before)}")])

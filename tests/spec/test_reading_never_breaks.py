@@ -16,8 +16,8 @@ a|1|no|''|~|08|1:30|*a|&a x|&a|!x y|!!str 1|<<|[|{}|? x|é|'/a:/b'|x:/y|slurm|dg
 )
 _KEYS = """
 name command version image nodes ranks_per_node mpi time env inherit secrets mounts container bind cpus smt
-sites account sbatch scheduler node_types type hosts count slurm pyxis volumes path extends numa node socket threads
-gpus hcas pci variants names when default distances << A 1A UID
+sites account sbatch scheduler node_types type hosts count slurm pyxis volumes path extends numa node socket
+threads gpus hcas pci variants names when default distances << A 1A UID
 """
 KEYS = st.sampled_from(_KEYS.split())
 TREES = st.recursive(
