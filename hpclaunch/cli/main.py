@@ -1,5 +1,6 @@
 """The `hpclaunch` command. Each subcommand's module is imported only when it is called."""
 
+import gc
 import os
 import sys
 from importlib import import_module
@@ -39,6 +40,8 @@ class Lazy(click.Group):
         module, _, attribute = COMMANDS[cmd_name].partition(":")
         command = getattr(import_module(f"hpclaunch.cli.{module}"), attribute)
         assert isinstance(command, click.Command)
+        gc.freeze()  # what is imported by now stays until the end
+        gc.enable()
         return command
 
 
