@@ -2,6 +2,6 @@
 
 import gc
 
-# A command's life is mostly imports, and the garbage collector would search what they bring in dozens of times,
-# and once more at the end, for nothing: a fifth of `hpclaunch render`. `main` starts it when they are done.
+# A command's life is mostly imports. The garbage collector would search what they bring in dozens of times,
+# and once more at the end, for nothing: a fifth of `hpclaunch render`. `main` turns it on after them.
 gc.disable()
