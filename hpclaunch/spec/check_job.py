@@ -1,14 +1,18 @@
 """What a job file alone tells to be wrong, beyond the types of its fields."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 
-from hpclaunch.spec import check_text, mounts, scalars
+from hpclaunch.spec import check_text, findings, mounts, scalars
 from hpclaunch.spec.job import Bind, Job, MountSpec, SiteHints
 from hpclaunch.values.errors import Path, Problem
 
 DOCUMENT = "job"
 MAX_NODES = 100_000
 MAX_PER_NODE = 4096
+
+_check = partial(findings.check, DOCUMENT)
+_problem = partial(findings.problem, DOCUMENT)
 
 
 def job_problems(job: Job) -> list[Problem]:
@@ -48,19 +52,6 @@ def env_problems(env: Mapping[str, str], document: str = DOCUMENT) -> list[Probl
         except ValueError as error:
             found.append(Problem(f"env: {error}", document, ("env", name)))
     return found
-
-
-def _check(found: list[Problem], path: Path, check: Callable[..., object], value: object) -> None:
-    try:
-        check(value)
-    except ValueError as error:
-        found.append(_problem(path, str(error)))
-
-
-def _problem(path: Path, message: str) -> Problem:
-    from hpclaunch.spec.forms import dotted
-
-    return Problem(f"{dotted(path)}: {message}", DOCUMENT, path)
 
 
 def _between(low: int, high: int) -> Callable[[int], None]:

@@ -1,10 +1,9 @@
 """Is a node type one machine? What its data alone tell to be wrong."""
 
-from collections.abc import Callable
+from functools import partial
 
-from hpclaunch.spec import check_text
+from hpclaunch.spec import check_text, findings
 from hpclaunch.spec.check_job import env_problems
-from hpclaunch.spec.forms import dotted
 from hpclaunch.spec.nodetype import NodeType
 from hpclaunch.spec.scalars import shown
 from hpclaunch.values import cpulist
@@ -13,6 +12,9 @@ from hpclaunch.values.errors import Path, Problem
 DOCUMENT = "node type"
 
 _HEX = frozenset("0123456789abcdef")
+
+_check = partial(findings.check, DOCUMENT)
+_problem = partial(findings.problem, DOCUMENT)
 
 
 def node_type_problems(machine: NodeType) -> list[Problem]:
@@ -27,17 +29,6 @@ def node_type_problems(machine: NodeType) -> list[Problem]:
     found += _device_problems(machine)
     found += _variant_problems(machine)
     return found + env_problems(machine.env, DOCUMENT)
-
-
-def _check(found: list[Problem], path: Path, check: Callable[[str], object], value: str) -> None:
-    try:
-        check(value)
-    except ValueError as error:
-        found.append(_problem(path, str(error)))
-
-
-def _problem(path: Path, message: str) -> Problem:
-    return Problem(f"{dotted(path)}: {message}", DOCUMENT, path)
 
 
 def _numa_problems(machine: NodeType) -> list[Problem]:

@@ -1,10 +1,9 @@
 """What a site file alone tells to be wrong, beyond the types of its fields."""
 
-from collections.abc import Callable
+from functools import partial
 
-from hpclaunch.spec import check_text, hosts
+from hpclaunch.spec import check_text, findings, hosts
 from hpclaunch.spec.check_job import env_problems
-from hpclaunch.spec.forms import dotted
 from hpclaunch.spec.scalars import shown
 from hpclaunch.spec.site import NodeGroup, Site, SlurmSite, Volume
 from hpclaunch.values import cpulist
@@ -12,6 +11,9 @@ from hpclaunch.values.errors import Path, Problem
 
 DOCUMENT = "site"
 MPI_FAMILIES = ("pmix", "pmi2", "none")
+
+_check = partial(findings.check, DOCUMENT)
+_problem = partial(findings.problem, DOCUMENT)
 
 
 def site_problems(site: Site) -> list[Problem]:
@@ -50,17 +52,6 @@ def site_relations(site: Site) -> list[Problem]:
         if site.scheduler != "local" and group.hosts is None and group.count is None:
             found.append(_problem(("node_types", index), 'needs hosts ("dgx[001-140]") or a count'))
     return found
-
-
-def _check(found: list[Problem], path: Path, check: Callable[[str], object], value: str) -> None:
-    try:
-        check(value)
-    except ValueError as error:
-        found.append(_problem(path, str(error)))
-
-
-def _problem(path: Path, message: str) -> Problem:
-    return Problem(f"{dotted(path)}: {message}", DOCUMENT, path)
 
 
 def _group_problems(group: NodeGroup, path: Path) -> list[Problem]:

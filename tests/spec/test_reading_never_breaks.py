@@ -1,5 +1,8 @@
 """Whatever the file holds, reading gives a document or an InputError with places, never another exception."""
 
+import subprocess
+import sys
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -78,3 +81,32 @@ def test_any_bytes(tmp_path_factory, data):
 @given(st.lists(st.tuples(KEYS, st.text(max_size=10)).map("=".join) | st.text(max_size=20), max_size=3))
 def test_any_set(sets):
     accepts_or_explains(lambda texts: parse_job("name: a\ncommand: x\n", "f", "/", texts), sets)
+
+
+WITHOUT_LIBYAML = """
+import sys
+sys.modules["yaml._yaml"] = None
+from hpclaunch.spec.read import parse_job
+from hpclaunch.values.errors import InputError
+import yaml
+assert not yaml.__with_libyaml__
+job = parse_job("name: 1.10\\ncommand: &c [echo, no, 1:30]\\nenv: {A: ''}\\n", "f", "/")
+assert (job.value.name, job.value.command, job.value.env) == ("1.10", ("echo", "no", "1:30"), {"A": ""})
+assert job.locate(("env", "A")) == "f:3:10"
+for text in ["[" * 5000, "name: !x y\\ncommand: z\\n", "a:\\n\\t- b"]:
+    try:
+        parse_job(text, "f", "/")
+    except InputError as error:
+        print(error)
+"""
+
+
+def test_reading_works_where_pyyaml_has_no_c_loader():
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT_LIBYAML], capture_output=True, text=True, check=False
+    )
+    assert done.stderr == ""
+    deep, tag, tab = done.stdout.splitlines()
+    assert deep == "f: nested more than 24 levels deep"
+    assert tag.startswith("f:1:7: the YAML tag '!x'")
+    assert tab.startswith("f:2:1: a tab in the indentation")
