@@ -34,6 +34,7 @@ if site=$(hpclaunch sandbox up --nodes 2 --node-type dgx-a100); then
   where="two fake DGX A100 nodes, under a real Slurm"
   has_mpi4py || without_mpi "/usr/bin/python3 has no mpi4py (package python3-mpi4py)"
 else
+  sandbox=
   [[ -z ${CI:-} ]] || { say "no sandbox, and this is CI" && exit 1; }
   site=local
   where="this machine's $(nproc) cores, without a scheduler: the sandbox's Slurm could not be started (see above)"

@@ -1,4 +1,4 @@
-"""What this rank really got, as one line of JSON: its node, cores, memory, GPUs, HCAs, arguments and environment.
+"""What this rank really got, as one line of JSON: node, cores, memory, GPUs, HCAs, arguments, environment.
 
 Needs nothing but Python 3; with mpi4py, started by an MPI launcher, it also sums over all ranks.
 """
@@ -24,7 +24,7 @@ def status(name):
 
 
 def memory_policy():
-    """The kernel's policy for this process's memory, "default" or "bind:3": the first line of numa_maps has it."""
+    """This process's memory policy, "default" or "bind:3", which the first line of numa_maps has."""
     try:
         with open("/proc/self/numa_maps", encoding="utf-8") as lines:
             return lines.readline().split()[1]

@@ -22,7 +22,9 @@ ANY = "any"
 
 def main() -> int:
     """Reads the plan, the log and the sandbox's records, and prints the table."""
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     options.add_argument("plan", type=Path)
     options.add_argument("--sandbox", type=Path)
     options.add_argument("--job", type=int)
@@ -53,7 +55,8 @@ def main() -> int:
     if different or faults:
         print(f"DIFFERENT: {different} of {len(planned)} ranks")
         return 1
-    print(f"ok: {len(said)} ranks on {len({node_of(line) for line in said.values()})} nodes, as planned")
+    nodes = len({node_of(line) for line in said.values()})
+    print(f"ok: {len(said)} ranks on {nodes} node{'s' if nodes > 1 else ''}, as planned")
     return 0
 
 
