@@ -37,21 +37,8 @@ class Local:
         environment = closed(os.environ, submission.environment, None)
         arguments = [str(secrets.write(record, submission.secrets))] if submission.secrets else []
         job_id = index.allocate(record.folder.parent, record.tag)
-        order = Order(str(record.folder), job_id, environment, tuple(arguments), submission.minutes)
-        try:
-            started = subprocess.run(
-                [sys.executable, "-m", "hpclaunch.schedulers.supervisor"],
-                # the supervisor must find this very package, also where it is not installed
-                cwd=Path(hpclaunch.__file__).parent.parent,
-                input=msgspec.json.encode(order),
-                capture_output=True,
-                timeout=START_S,
-            )
-        except subprocess.TimeoutExpired:
-            raise SchedulerError(f"the job did not start within {START_S:.0f} s") from None
-        if started.returncode:
-            said = started.stderr.decode("utf-8", "replace").strip()
-            raise Refused(f"the job could not be started on this machine: {said}")
+        limit_s = 60.0 * submission.minutes if submission.minutes else None
+        start(Order(str(record.folder), job_id, environment, tuple(arguments), limit_s))
         return job_id
 
     def locate(self, records: Sequence[Record]) -> dict[str, str]:
@@ -97,3 +84,22 @@ class Local:
             submitted=record.intent.created,
             started=running.started,
         )
+
+
+def start(order: Order) -> None:
+    """Starts a supervisor; returns when it runs the script. Raises Refused, or SchedulerError where it does
+    not answer."""
+    try:
+        started = subprocess.run(
+            [sys.executable, "-m", "hpclaunch.schedulers.supervisor"],
+            # the supervisor must find this very package, also where it is not installed
+            cwd=Path(hpclaunch.__file__).parent.parent,
+            input=msgspec.json.encode(order),
+            capture_output=True,
+            timeout=START_S,
+        )
+    except subprocess.TimeoutExpired:
+        raise SchedulerError(f"the job did not start within {START_S:.0f} s") from None
+    if started.returncode:
+        said = started.stderr.decode("utf-8", "replace").strip()
+        raise Refused(f"the job could not be started on this machine: {said}")

@@ -34,13 +34,13 @@ Cause = Literal["ended", "cancelled", "time limit"]
 
 class Order(Struct, frozen=True):
     """What a supervisor is told on its standard input: environment and arguments of the script, and the
-    time limit in minutes (None or 0: none)."""
+    time limit in seconds (None: none)."""
 
     record: str
     job_id: str
     environment: dict[str, str]
     arguments: tuple[str, ...]
-    minutes: int | None
+    limit_s: float | None
 
 
 class Running(Struct, frozen=True):
@@ -107,7 +107,7 @@ def supervise(order: Order, tell: Callable[[str], None]) -> None:
     begun = JobStatus("RUNNING", nodes=me.host, submitted=record.intent.created, started=running.started)
     record.update(begun)
     tell("running")
-    cause, status = _wait(script.pid, order.minutes)
+    cause, status = _wait(script.pid, order.limit_s)
     processes.end_all(script.pid, me.pid, frozenset({guard}), GRACE_S)
     if status is None:
         _, status = os.waitpid(script.pid, 0)
@@ -173,9 +173,9 @@ def _start_guard(session: int) -> tuple[int, int]:
         os._exit(0)
 
 
-def _wait(script: int, minutes: int | None) -> tuple[Cause, int | None]:
+def _wait(script: int, limit_s: float | None) -> tuple[Cause, int | None]:
     """Why the job ends, and the script's wait status where it ended by itself."""
-    deadline = time.monotonic() + 60 * minutes if minutes else None
+    deadline = None if limit_s is None else time.monotonic() + limit_s
     while True:
         status = _reap(script)
         if status is not None:

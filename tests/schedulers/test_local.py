@@ -1,0 +1,194 @@
+"""Local jobs, as real processes of this machine."""
+
+import os
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from hpclaunch.records import secrets
+from hpclaunch.records.lookup import find
+from hpclaunch.records.record import Record
+from hpclaunch.schedulers import lifecycle, processes
+from hpclaunch.schedulers.local import start
+from hpclaunch.schedulers.supervisor import Order, read_running
+from hpclaunch.values.errors import InputError, SchedulerError
+from hpclaunch.values.job import JobStatus, Submission
+
+Start = Callable[..., Record]
+
+
+def ended(record: Record) -> JobStatus:
+    return lifecycle.wait(record, pytest.fail, lambda _: time.sleep(0.02))
+
+
+def until(condition: Callable[[], object], limit_s: float = 20.0) -> None:
+    end = time.monotonic() + limit_s
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def pids(record: Record, count: int) -> list[int]:
+    """The process numbers that the script writes to its output, once there are `count`."""
+    until(lambda: record.log.exists() and len(record.log.read_text().split()) >= count)
+    return [int(word) for word in record.log.read_text().split()]
+
+
+def gone(numbers: list[int]) -> bool:
+    return not any(processes.read_stat(number) for number in numbers)
+
+
+@pytest.mark.parametrize(
+    ("script", "state", "status"),
+    [
+        ("true", "COMPLETED", 0),
+        ("exit 7", "FAILED", 7),
+        ("kill -9 $$", "FAILED", 137),
+        ("kill -TERM $$", "FAILED", 143),
+    ],
+)
+def test_the_script_s_own_status_is_the_job_s(local: Start, script: str, state: str, status: int) -> None:
+    result = ended(local(script))
+    assert (result.state, result.exit_status) == (state, status)
+    assert result.started <= result.ended  # type: ignore[operator]
+
+
+def test_the_script_gets_a_closed_environment_its_folder_and_its_secrets(
+    local: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("SBATCH_TIMELIMIT", "SLURM_CPU_BIND", "PYXIS_X", "STRAY", "LC_ALL"):
+        monkeypatch.setenv(name, "5")
+    hostile = "a b\n$HOME `id` 'q' \"d\" grün"
+    record = local(
+        'env -0; printf "pwd=%s\\0secret=%s\\0" "$PWD" "$(tr \'\\0\' @ < "$1")"; rm "$1"',
+        environment={"PROXY": hostile},
+        secrets={"TOKEN": "geheim $x"},
+    )
+    assert ended(record).state == "COMPLETED"
+    pairs = dict(part.split("=", 1) for part in record.log.read_text().split("\0")[:-1])
+    assert pairs["PROXY"] == hostile
+    assert pairs["pwd"] == str(record.work)
+    assert pairs["secret"] == "TOKEN=geheim $x@"
+    assert set(pairs) - {"pwd", "secret", "SHLVL", "_", "PWD"} <= {
+        "PATH", "HOME", "USER", "LOGNAME", "LANG", "PROXY",
+    }  # fmt: skip
+    written = b"".join(path.read_bytes() for path in record.folder.glob("*.json"))
+    assert b"geheim" not in written
+
+
+@pytest.mark.parametrize("name", ["SBATCH_TIMELIMIT", "LD_PRELOAD", "BASH_ENV"])
+def test_a_name_that_would_act_on_the_launch_is_refused_and_nothing_is_left(
+    record: Start, home: Path, name: str
+) -> None:
+    made = record("true")
+    with pytest.raises(InputError, match=f"{name} cannot be inherited"):
+        lifecycle.submit(made, Submission(environment={name: "x"}), pytest.fail)
+    assert not made.folder.exists()
+
+
+def test_cancel_ends_every_process_also_one_with_a_session_of_its_own(local: Start) -> None:
+    record = local("sleep 600 & echo $!; setsid sleep 601 & echo $!; (sleep 602 & echo $!); echo $$; wait")
+    numbers = pids(record, 4)
+    lifecycle.cancel(record)
+    assert ended(record).state == "CANCELLED"
+    assert gone(numbers)
+
+
+def test_ranks_hear_sigterm_before_they_are_killed(local: Start) -> None:
+    record = local("trap 'echo caught; exit 3' TERM; echo $$; while :; do sleep 0.1; done")
+    pids(record, 1)
+    lifecycle.cancel(record)
+    assert ended(record).state == "CANCELLED"
+    assert "caught" in record.log.read_text().split()
+
+
+def test_a_script_that_ignores_sigterm_is_killed(local: Start) -> None:
+    record = local("trap '' TERM; echo $$; while :; do sleep 0.1; done")
+    numbers = pids(record, 1)
+    lifecycle.cancel(record)
+    assert ended(record).state == "CANCELLED"
+    assert gone(numbers)
+
+
+def test_what_a_script_leaves_in_the_background_ends_with_it(local: Start) -> None:
+    record = local("sleep 600 & echo $!; exit 5")
+    assert ended(record).exit_status == 5
+    assert gone(pids(record, 1))
+
+
+def test_a_killed_supervisor_leaves_a_failed_job_and_no_processes(local: Start) -> None:
+    record = local("sleep 600 & echo $!; echo $$; wait")
+    numbers = pids(record, 2)
+    running = read_running(record.folder)
+    assert running
+    os.kill(running.supervisor.pid, signal.SIGKILL)
+    status = ended(record)
+    assert status.state == "FAILED"
+    assert "supervisor" in status.reason
+    until(lambda: gone(numbers))
+    lifecycle.cancel(record)
+
+
+def test_a_job_runs_on_when_the_submitting_process_and_its_session_are_gone(local: Start, home: Path) -> None:
+    child = os.fork()
+    if child == 0:
+        os.setsid()
+        local("sleep 0.5; echo done")
+        os.killpg(0, signal.SIGKILL)
+    os.waitpid(child, 0)
+    record = find("1")
+    assert ended(record).state == "COMPLETED"
+    assert record.log.read_text() == "done\n"
+
+
+def test_a_process_number_that_was_given_to_another_process_is_not_signalled() -> None:
+    me = processes.identify(os.getpid())
+    assert processes.is_running(me)
+    other = processes.ProcessId(me.pid, me.started - 1, me.boot, me.host)
+    assert not processes.is_running(other)
+    assert not processes.send(other, signal.SIGKILL)
+
+
+def test_the_time_limit_ends_a_job(record: Start) -> None:
+    made = record("echo $$; sleep 600")
+    start(Order(str(made.folder), "1", dict(os.environ), (), limit_s=0.5))
+    made.submitted("1")
+    numbers = pids(made, 1)
+    assert (ended(made).state, ended(made).exit_status) == ("TIMEOUT", 1)
+    assert gone(numbers)
+
+
+def test_a_job_of_another_machine_is_not_judged_from_here(local: Start) -> None:
+    record = local("sleep 600")
+    path = record.folder / "local.json"
+    real = path.read_bytes()
+    path.write_bytes(real.replace(os.uname().nodename.encode(), b"elsewhere"))
+    assert lifecycle.ask([record], pytest.fail)[record.tag].state == "UNKNOWN"
+    with pytest.raises(SchedulerError, match="elsewhere"):
+        lifecycle.cancel(record)
+    path.write_bytes(real)
+
+
+def test_a_submission_that_crashed_before_it_noted_the_id_is_found_again(local: Start) -> None:
+    record = local("sleep 0.2")
+    (record.folder / "state.json").unlink()
+    status = lifecycle.ask([record], pytest.fail)[record.tag]
+    assert record.state().job_id == "1"
+    assert status.state in ("PENDING", "RUNNING", "COMPLETED")
+
+
+def test_a_record_that_was_never_sent_says_so(record: Start) -> None:
+    made = record("true")
+    status = lifecycle.ask([made], pytest.fail)[made.tag]
+    assert (status.state, status.reason) == ("UNKNOWN", "it is not known to be submitted")
+    with pytest.raises(SchedulerError, match="nothing to cancel"):
+        lifecycle.cancel(made)
+
+
+def test_secrets_that_the_job_did_not_read_are_gone_when_it_has_ended(local: Start) -> None:
+    record = local("true", secrets={"TOKEN": "x"})
+    ended(record)
+    assert not secrets.path_of(record).exists()
