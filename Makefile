@@ -1,7 +1,7 @@
 # make demo, make test: each sets up all that it needs first.
 BIN := .venv/bin
 READY := .venv/.set-up
-SHELL_FILES = $(filter-out .ci/packages,$(wildcard .ci/*)) $(shell find bench examples tests -name '*.sh')
+SHELL_FILES = $(filter-out .ci/packages,$(wildcard .ci/*)) $(shell find bench/ examples/ tests/ -name '*.sh' -not -path 'tests/golden/*')
 # Empty assignments, `A && B || break` and `export "$$1"` of a NAME=value are meant in the wrapper.
 WRAPPER = --shell=sh --exclude=SC1007,SC2015,SC2163 hpclaunch/rank/wrapper.sh
 
