@@ -37,7 +37,9 @@ NAME = st.from_regex(r"[A-Za-z0-9][A-Za-z0-9._-]{0,20}", fullmatch=True)
 VARIABLE = st.from_regex(r"[A-Za-z_][A-Za-z0-9_]{0,10}", fullmatch=True).filter(
     lambda name: name not in SHELL_OWNED
 )
-LINE = st.text(st.characters(min_codepoint=33, blacklist_categories=["Cs", "Cc"]), min_size=1, max_size=20)
+LINE = st.text(
+    st.characters(min_codepoint=33, blacklist_categories=["Cs", "Cc"]), min_size=1, max_size=20
+).filter(str.strip)
 OPTIONAL_LINE = st.none() | LINE
 PATH = LINE.map(lambda text: "/" + text)
 CPUS = st.sampled_from(["0", "0-7,16", "3,1"])
