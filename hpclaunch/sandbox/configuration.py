@@ -70,11 +70,13 @@ def slurm_conf(layout: Layout, settings: Settings) -> str:
         "TaskPlugin=task/affinity",
         "SelectType=select/cons_tres",
         "SelectTypeParameters=CR_Core_Memory",
+        # Else a job that names no memory takes all of the node's, and no second one fits beside it.
+        f"DefMemPerCPU={settings.machine.memory_mib // settings.machine.cpu_count}",
         "SwitchType=switch/none",
         "GresTypes=gpu",
         "MpiDefault=none",
         # Jobs start at once, and end soon after they were told to.
-        "SchedulerParameters=sched_interval=1,bf_interval=2",
+        "SchedulerParameters=batch_sched_delay=0,sched_interval=1,bf_interval=1",
         "KillWait=5",
         # Without accounting a finished job is forgotten after this time (seconds).
         "MinJobAge=7200",

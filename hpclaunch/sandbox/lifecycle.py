@@ -28,6 +28,7 @@ STUBBED = (
     "GPUs and HCAs: names and counts alone, no device",
 )
 _READY_SECONDS = 40.0
+_ANSWER_SECONDS = 10.0
 
 
 class Status(Struct, frozen=True):
@@ -41,6 +42,12 @@ class Status(Struct, frozen=True):
     nodes: dict[str, str]
     ended: dict[str, int]
     stubbed: tuple[str, ...] = STUBBED
+
+
+def obstacle() -> str:
+    """Why no sandbox can be had on this machine, in one line that says what to do; "" where one can."""
+    absent = packages.missing()
+    return packages.advice(absent) if absent else processes.refusal()
 
 
 def up(
@@ -58,9 +65,9 @@ def up(
     where the sandbox is up already, where the folder holds something else, and where a daemon does not
     start; then nothing is left behind.
     """
-    absent = packages.missing()
-    if absent:
-        raise HpclaunchError(packages.advice(absent))
+    reason = obstacle()
+    if reason:
+        raise HpclaunchError(reason)
     if processes.supervisors(layout):
         raise HpclaunchError(
             f"the sandbox in {layout.folder} is up already; `hpclaunch sandbox down` ends it"
@@ -116,7 +123,9 @@ def status(layout: Layout) -> Status:
         folder=str(layout.folder),
         site=str(layout.site),
         slurm_conf=str(layout.slurm_conf),
-        nodes=_node_states(layout) if living and "slurmctld" not in ended else {},
+        nodes=_node_states(layout)
+        if living and not {"munged", configuration.CONTROLLER} & set(ended)
+        else {},
         ended=ended,
     )
 
@@ -193,20 +202,20 @@ def _await_idle(
 def _node_states(layout: Layout) -> dict[str, str]:
     """Node -> state ("idle", "alloc", "down*"), asked from the controller; empty if it does not answer."""
     env = {**os.environ, "SLURM_CONF": str(layout.slurm_conf)}
-    asked = subprocess.run(
-        [packages.find("sinfo"), "--noheader", "--Node", "--format=%N %t"],
-        env=env,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    argv = [packages.find("sinfo"), "--noheader", "--Node", "--format=%N %t"]
+    try:
+        asked = subprocess.run(
+            argv, env=env, capture_output=True, text=True, check=False, timeout=_ANSWER_SECONDS
+        )
+    except subprocess.TimeoutExpired:
+        return {}
     pairs = (line.split() for line in asked.stdout.splitlines())
     return {pair[0]: pair[1] for pair in pairs if len(pair) == 2}
 
 
 def _last_words(layout: Layout, ended: dict[str, int]) -> str:
     """The ends of the logs of what failed."""
-    names = [f"{name}.out" for name in ended] + ["supervisor.log", "slurmctld.log"]
+    names = [f"{name}.out" for name in ended] or ["supervisor.log", "slurmctld.log"]
     words = []
     for name in names:
         path = layout.log / name

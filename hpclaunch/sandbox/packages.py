@@ -18,6 +18,7 @@ _PROGRAMS = {
     "cc": "gcc",
     "unshare": "util-linux",
     "mount": "mount",
+    "hostname": "hostname",
 }
 _FILES = {
     "/usr/include/slurm/spank.h": "libslurm-dev",

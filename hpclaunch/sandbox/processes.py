@@ -18,16 +18,26 @@ def _command_tail(layout: Layout) -> tuple[str, ...]:
     return ("-m", _MODULE, str(layout.folder))
 
 
+def _namespaces() -> tuple[str, ...]:
+    # The user's own mode: the same user inside, with the rights that the other namespaces need.
+    user = () if os.getuid() == 0 else ("--user", "--map-current-user", "--keep-caps")
+    return (find("unshare"), *user, "--pid", "--fork", "--kill-child", "--mount", "--uts", "--mount-proc")
+
+
+def refusal() -> str:
+    """Why this machine refuses the namespaces of a sandbox, and what to do; "" where it grants them."""
+    tried = subprocess.run([*_namespaces(), "true"], capture_output=True, text=True, check=False)
+    if tried.returncode == 0:
+        return ""
+    way_out = "in a container, give it the right SYS_ADMIN" if os.getuid() == 0 else "run it as root"
+    return f"the sandbox needs namespaces of its own, which are refused ({tried.stderr.strip()}): {way_out}"
+
+
 def launch(layout: Layout) -> subprocess.Popen[bytes]:
     """Start the supervisor in its own PID, mount and UTS namespaces, detached from this terminal.
 
     Its environment is closed: what the caller has set (LD_PRELOAD, SLURM_*) must not reach a daemon.
     """
-    argv = [find("unshare")]
-    if os.getuid() != 0:
-        # The user's own mode: the same user inside, with the rights that the namespaces need.
-        argv += ["--user", "--map-current-user", "--keep-caps"]
-    argv += ["--pid", "--fork", "--kill-child", "--mount", "--uts", "--mount-proc"]
     package = Path(__file__).resolve().parents[2]
     env = {
         "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
@@ -36,7 +46,7 @@ def launch(layout: Layout) -> subprocess.Popen[bytes]:
     }
     with (layout.log / "supervisor.log").open("ab") as log:
         return subprocess.Popen(
-            [*argv, sys.executable, *_command_tail(layout)],
+            [*_namespaces(), sys.executable, *_command_tail(layout)],
             cwd="/",
             env=env,
             stdin=subprocess.DEVNULL,

@@ -21,9 +21,7 @@ _SOCKET_SECONDS = 10.0
 
 # A node of its own: name, /dev/shm and System V IPC. Without the last two Open MPI's ranks on two
 # "nodes" would find each other's shared memory.
-_AS_NODE = (
-    'echo "$1" >/proc/sys/kernel/hostname && mount -t tmpfs -o size=50% tmpfs /dev/shm && shift && exec "$@"'
-)
+_AS_NODE = 'hostname "$1" && mount -t tmpfs -o size=50% tmpfs /dev/shm && shift && exec "$@"'
 
 
 def _start(service: dict[str, Any], log: Path) -> subprocess.Popen[bytes]:
