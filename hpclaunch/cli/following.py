@@ -1,6 +1,6 @@
 """Standing by a job: printing its output while it runs, and waiting for its end."""
 
-import sys
+from typing import BinaryIO
 
 import click
 
@@ -16,9 +16,8 @@ def say(message: str) -> None:
         click.echo(f"hpclaunch: {line}", err=True)
 
 
-def follow(record: Record) -> JobStatus:
+def follow(record: Record, out: BinaryIO) -> JobStatus:
     """Prints the job's output until it has ended and all of it is out. Raises WaitFailed."""
-    out = sys.stdout.buffer
     reader = log.LogReader(record.log)
     log.copy(reader, out)
     status = lifecycle.wait(record, say, log.copying_pause(reader, out))

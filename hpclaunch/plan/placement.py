@@ -38,8 +38,12 @@ def whole_node(
     if isinstance(bind.memory, tuple):
         nodes = {node.node: node.node for node in machine.numa}
         mems = _explicit_numbers(bind.memory, ranks, "memory", nodes, f"NUMA nodes of {machine.name}")
+    elif bind.memory == "prefer":
+        # The kernel's policy and Slurm's take one node: the first GPU's own, where the rank has cores of it.
+        first = (machine.gpus[owned[0]].numa if owned else -1 for owned in ranks_gpus)
+        mems = tuple((numa if numa in mine else mine[0],) for numa, mine in zip(first, near, strict=True))
     else:
-        mems = ((),) * ranks if bind.memory == "none" else near
+        mems = near if bind.memory == "local" else ((),) * ranks
 
     names = _hca_names(machine, ranks_gpus, near, bind, hcas)
     return tuple(

@@ -114,8 +114,9 @@ def _srun(
         else Option("--distribution=block"),
     ]
     if common.gpus_per_node:
+        # No --gpu-bind: without one every rank sees all of the job's GPUs, which NVLink and CUDA IPC need;
+        # `--gpu-bind=none` makes 22.05 leave CUDA_VISIBLE_DEVICES out.
         lines.append(Option(f"--gres=gpu:{common.gpus_per_node}"))
-        lines.append(Option("--gpu-bind=none", "every rank sees all GPUs: NVLink and CUDA IPC need it"))
     if cpus_per_task:
         lines.append(Option(f"--cpus-per-task={cpus_per_task}"))
     if common.whole_node and not cpu_masks:

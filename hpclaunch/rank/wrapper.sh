@@ -1,5 +1,6 @@
 # Runs beside every rank, inside its container if it has one, and becomes the rank's command.
-# Protocol 1: SETTING=value... -- NAME=value... -- command...
+# Protocol 1: SETTING=value... -- NAME=value... -- =word...
+# Each word of the command has a `=` before it, since srun takes a word `:` for a separator.
 # Only what every /bin/sh has is used: dash, busybox, bash. Names begin with hl_ so that none of the image's
 # own variables is touched.
 set -u
@@ -132,6 +133,10 @@ while [ "$1" != -- ]; do
   shift
 done
 shift
+for hl_word; do
+  set -- "$@" "${hl_word#=}"
+  shift
+done
 case $hl_numactl in
   '') exec "$@" ;;
   *) exec "$hl_tool" "$hl_numactl" -- "$@" ;;

@@ -43,7 +43,10 @@ def run(request: pytest.FixtureRequest) -> Runner:
         assert not os.environ.get("CI"), f"CI needs {shell[0]}"
         pytest.skip(f"{shell[0]} is not installed")
 
-    def runner(*arguments: str, env: dict[str, str] | None = None, **more: object) -> object:
+    def runner(*given: str, env: dict[str, str] | None = None, **more: object) -> object:
+        # The third part is the command, each word with `=` before it.
+        command_at = given.index("--", given.index("--") + 1) + 1
+        arguments = [*given[:command_at], *(f"={word}" for word in given[command_at:])]
         full = {"PATH": os.environ["PATH"], **SLURM, **(env or {})}
         command = [*shell, "-c", wrapper_text(), "hpclaunch-rank", *arguments]
         return subprocess.run(command, env=full, capture_output=True, timeout=20, **more)  # type: ignore[call-overload]
