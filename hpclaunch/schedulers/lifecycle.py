@@ -59,14 +59,12 @@ def submit(record: Record, submission: Submission, warn: Warn) -> str:
         raise
     except Refused as error:
         secrets.remove(record)
-        record.update(JobStatus("FAILED", f"it was never submitted: {str(error).splitlines()[0]}"))
+        status = JobStatus("FAILED", f"it was never submitted: {str(error).splitlines()[0]}")
+        _note(warn, "", partial(record.update, status))
         raise
     except SchedulerError as error:
         job_id = _look_for(target, record, error)
-    try:
-        record.submitted(job_id)
-    except OSError as error:
-        warn(f"the job {job_id} is submitted, but its record {record.folder} cannot be written: {error}")
+    _note(warn, f"the job {job_id} is submitted, but ", partial(record.submitted, job_id))
     return job_id
 
 
@@ -102,7 +100,7 @@ def ask(records: Sequence[Record], warn: Warn) -> dict[str, JobStatus]:
     found = target.locate(lost) if lost else {}
     for record in lost:
         if record.tag in found:
-            _note(warn, record, partial(record.submitted, found[record.tag]))
+            _note(warn, "", partial(record.submitted, found[record.tag]))
     known = [record for record in records if record.state().job_id is not None]
     fresh = target.status(known) if known else {}
     result = {}
@@ -111,7 +109,7 @@ def ask(records: Sequence[Record], warn: Warn) -> dict[str, JobStatus]:
         if status is None:
             status = _forgotten(record)
         elif status != record.state().status:
-            _note(warn, record, partial(record.update, status, checked))
+            _note(warn, "", partial(record.update, status, checked))
         if status.has_ended:
             secrets.remove(record)
         result[record.tag] = status
@@ -185,8 +183,9 @@ def _forgotten(record: Record) -> JobStatus:
     return msgspec.structs.replace(last, state="UNKNOWN", reason=f"the scheduler no longer knows it{seen}")
 
 
-def _note(warn: Warn, record: Record, write: Callable[[], None]) -> None:
+def _note(warn: Warn, preface: str, write: Callable[[], None]) -> None:
+    """What is known of a job must not be lost because its record cannot take it."""
     try:
         write()
-    except OSError as error:
-        warn(f"the record {record.folder} cannot be written: {error}")
+    except (OSError, HpclaunchError) as error:
+        warn(f"{preface}its record cannot be written: {error}")
