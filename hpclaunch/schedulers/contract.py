@@ -1,11 +1,13 @@
 """What every scheduler can do. All of it works on records, which know their cluster and their tag."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from hpclaunch.records.record import Record
 from hpclaunch.values.errors import SchedulerError
 from hpclaunch.values.job import JobStatus, Submission
+
+Warn = Callable[[str], None]
 
 
 class Refused(SchedulerError):
@@ -13,14 +15,17 @@ class Refused(SchedulerError):
 
 
 class Scheduler(Protocol):
-    """Every method raises SchedulerError where the scheduler cannot be reached."""
+    """Every method raises SchedulerError where the scheduler cannot be reached. `slowest_poll_s` is how
+    long to let pass between two questions about a job that runs for long."""
+
+    slowest_poll_s: float
 
     def version(self) -> str:
         """The scheduler's version in its own words. Raises SchedulerError where it is not installed."""
 
-    def submit(self, record: Record, submission: Submission) -> str:
-        """Sends the record's script and gives the job id. Raises Refused, or SchedulerError where nobody
-        can tell whether it arrived."""
+    def submit(self, record: Record, submission: Submission, warn: Warn) -> str:
+        """Sends the record's script and gives the job id; `warn` hears what the scheduler said beside it.
+        Raises Refused, or SchedulerError where nobody can tell whether the job arrived."""
 
     def locate(self, records: Sequence[Record]) -> dict[str, str]:
         """Tag -> job id of those submissions that did arrive: for records without a job id."""

@@ -8,16 +8,13 @@ import msgspec
 
 from hpclaunch.records import secrets
 from hpclaunch.records.record import Record
-from hpclaunch.schedulers.contract import Refused, Scheduler
+from hpclaunch.schedulers.contract import Refused, Scheduler, Warn
 from hpclaunch.values.errors import HpclaunchError, InputError, SchedulerError
 from hpclaunch.values.job import JobStatus, Submission
 
 FIRST_POLL_S = 0.5
-LAST_POLL_S = 5.0
 PATIENCE_S = 600.0  # a controller that restarts, or fails over, is back before that
 UNKNOWN_POLLS = 3
-
-Warn = Callable[[str], None]
 
 
 class WaitFailed(HpclaunchError):
@@ -53,7 +50,7 @@ def submit(record: Record, submission: Submission, warn: Warn) -> str:
     """
     target = scheduler_of(record)
     try:
-        job_id = target.submit(record, submission)
+        job_id = target.submit(record, submission, warn)
     except InputError:
         record.discard()
         raise
@@ -121,7 +118,8 @@ def wait(record: Record, warn: Warn, pause: Callable[[float], None] = time.sleep
 
     Raises WaitFailed where the scheduler cannot be reached for 10 minutes or does not know the job.
     """
-    interval = FIRST_POLL_S
+    slowest = scheduler_of(record).slowest_poll_s
+    interval = min(FIRST_POLL_S, slowest)
     failing_since: float | None = None
     unknown = 0
     while True:
@@ -141,7 +139,7 @@ def wait(record: Record, warn: Warn, pause: Callable[[float], None] = time.sleep
             if unknown >= UNKNOWN_POLLS:
                 raise WaitFailed(f"how the job ended is not known: {status.reason}")
         pause(interval)
-        interval = min(interval * 1.5, LAST_POLL_S)
+        interval = min(interval * 1.5, slowest)
 
 
 def cancel(record: Record) -> None:

@@ -13,7 +13,7 @@ import hpclaunch
 from hpclaunch.records import index, secrets
 from hpclaunch.records.record import Record
 from hpclaunch.schedulers import processes
-from hpclaunch.schedulers.contract import Refused
+from hpclaunch.schedulers.contract import Refused, Warn
 from hpclaunch.schedulers.environment import closed
 from hpclaunch.schedulers.supervisor import Order, Running, read_running
 from hpclaunch.values.errors import SchedulerError
@@ -25,11 +25,13 @@ START_S = 60.0
 class Local:
     """Jobs as processes of the user on this machine."""
 
+    slowest_poll_s = 0.5
+
     def version(self) -> str:
         """The kernel's release."""
         return f"{os.uname().sysname} {os.uname().release}"
 
-    def submit(self, record: Record, submission: Submission) -> str:
+    def submit(self, record: Record, submission: Submission, warn: Warn) -> str:
         """Starts a supervisor and waits until it runs the script.
 
         Raises InputError for a name in `inherit` that would act on the script's shell; Refused.

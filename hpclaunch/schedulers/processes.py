@@ -72,19 +72,10 @@ def is_running(process: ProcessId) -> bool:
 
 def send(process: ProcessId, number: int) -> bool:
     """Sends a signal to that very process. False where it is gone."""
-    try:
-        descriptor = os.pidfd_open(process.pid)
-    except OSError:
+    if not is_running(process):
         return False
-    try:
-        if not is_running(process):
-            return False
-        signal.pidfd_send_signal(descriptor, number)
-        return True
-    except ProcessLookupError:
-        return False
-    finally:
-        os.close(descriptor)
+    _signal(process.pid, number)
+    return True
 
 
 def members(session: int, ancestor: int, spare: frozenset[int]) -> list[int]:

@@ -13,7 +13,7 @@ from pathlib import Path
 from hpclaunch.records import secrets
 from hpclaunch.records.record import Record
 from hpclaunch.schedulers import slurm_output
-from hpclaunch.schedulers.contract import Refused
+from hpclaunch.schedulers.contract import Refused, Warn
 from hpclaunch.schedulers.environment import closed
 from hpclaunch.schedulers.slurm_advice import advice_for, leaves_it_open
 from hpclaunch.values.errors import SchedulerError
@@ -33,6 +33,8 @@ Tags = dict[str, str | None]
 class Slurm:
     """One cluster: that of `slurm_conf`, or of the machine's own configuration."""
 
+    slowest_poll_s = 5.0
+
     def __init__(self, slurm_conf: str | None):
         self.slurm_conf = slurm_conf
 
@@ -40,7 +42,7 @@ class Slurm:
         """For example "slurm-wlm 22.05.8"."""
         return self._query(["sbatch", "--version"]).strip()
 
-    def submit(self, record: Record, submission: Submission) -> str:
+    def submit(self, record: Record, submission: Submission, warn: Warn) -> str:
         """Sends the record's script. Secrets go in a file of their own, whose path is the script's argument.
 
         Raises InputError for a name in `inherit` that would act on sbatch; Refused; SchedulerError where
@@ -57,7 +59,9 @@ class Slurm:
         ]
         if submission.secrets:
             command.append(str(secrets.write(record, submission.secrets)))
-        text = self._run(command, environment, SBATCH_S)
+        text, remarks = self._run(command, environment, SBATCH_S)
+        if remarks.strip():
+            warn(remarks.strip())  # a site's plugin may have changed the job
         job_id = slurm_output.parse_submitted(text)
         if job_id is None:
             raise SchedulerError(f"sbatch printed no job id: {text.strip()!r}")
@@ -100,10 +104,11 @@ class Slurm:
 
     def _query(self, command: Sequence[str]) -> str:
         # UTC, because Slurm prints times without a zone
-        return self._run(command, closed(os.environ, {}, self.slurm_conf) | {"TZ": "UTC"}, QUERY_S)
+        return self._run(command, closed(os.environ, {}, self.slurm_conf) | {"TZ": "UTC"}, QUERY_S)[0]
 
-    def _run(self, command: Sequence[str], environment: Mapping[str, str], limit_s: float) -> str:
-        """The command's standard output. Raises Refused, or SchedulerError where a submission is open."""
+    def _run(self, command: Sequence[str], environment: Mapping[str, str], limit_s: float) -> tuple[str, str]:
+        """The command's standard output and error. Raises Refused, or SchedulerError where a submission is
+        open."""
         name = command[0]
         if self.slurm_conf and not Path(self.slurm_conf).is_file():
             # Slurm's commands would look for the file again and again for a minute
@@ -129,11 +134,11 @@ class Slurm:
         except subprocess.TimeoutExpired:
             message = f"{name} did not answer within {limit_s:.0f} s"
             raise SchedulerError(message, "The controller is busy or down: `scontrol ping` tells.") from None
-        if done.returncode or ("error: " in done.stderr and not done.stdout):
+        if done.returncode:
             message = done.stderr.strip() or f"{name} ended with status {done.returncode} and no message"
             kind = SchedulerError if leaves_it_open(message) else Refused
             raise kind(message, advice_for(message))
-        return done.stdout
+        return done.stdout, done.stderr
 
 
 def filename_pattern(path: Path) -> str:

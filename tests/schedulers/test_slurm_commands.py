@@ -110,6 +110,13 @@ def test_a_refusal_is_kept_in_slurm_s_words_and_no_secret_stays(record: Make, co
     assert "nope" in kept.reason
 
 
+def test_what_a_site_says_beside_the_job_id_is_passed_on(record: Make, command: Command) -> None:
+    command("sbatch", "echo 'sbatch: your time limit was cut to 4 hours' >&2; echo 12")
+    warnings: list[str] = []
+    assert lifecycle.submit(record("true", "slurm"), Submission(), warnings.append) == "12"
+    assert warnings == ["sbatch: your time limit was cut to 4 hours"]
+
+
 def test_no_slurm_here_is_said_before_anything_is_written(
     command: Command, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
