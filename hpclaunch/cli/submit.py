@@ -53,7 +53,7 @@ def submit(
 
 
 def _from_this_shell(planned: Planned) -> Submission:
-    """The values of the names that the job takes from here. Raises InputError for a secret that is not set."""
+    """The values that the job takes from here. Raises InputError for a secret that is not set."""
     common = planned.plan.common
     missing = [
         Problem(
@@ -67,6 +67,9 @@ def _from_this_shell(planned: Planned) -> Submission:
     ]
     if missing:
         raise InputError(missing)
+    for name in common.inherit:
+        if name not in os.environ:
+            following.say(f"warning: {name} is not set in this shell, so the ranks inherit none")
     return Submission(
         environment={name: os.environ[name] for name in common.inherit if name in os.environ},
         secrets={name: os.environ[name] for name in common.secrets},
@@ -75,7 +78,7 @@ def _from_this_shell(planned: Planned) -> Submission:
 
 
 def _record(planned: Planned, text: str) -> Record:
-    """The record of a submission that is about to leave. Raises SchedulerError where there is no scheduler."""
+    """The record of what is about to leave. Raises SchedulerError where there is no scheduler."""
     plan = planned.plan
     slurm = planned.site.value.slurm
     slurm_conf = (slurm.conf if slurm else None) or os.environ.get("SLURM_CONF")

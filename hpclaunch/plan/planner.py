@@ -13,6 +13,7 @@ from hpclaunch.topology import model
 from hpclaunch.values import cpulist
 from hpclaunch.values.errors import InputError, Path, Problem
 from hpclaunch.values.launchplan import Common, Container, LaunchPlan, LocalTarget, Mount, SlurmTarget
+from hpclaunch.values.names import acts_on_commands
 from hpclaunch.values.placement import Gpu, NodeShape
 
 
@@ -154,10 +155,15 @@ class Planner:
                 problems.append(Problem(message, "job", ("mounts",)))
             if job.container != type(job.container)():
                 problems.append(Problem("`container` needs an `image`", "job", ("container",)))
-        both = sorted(set(job.secrets) & (set(job.env) | set(job.inherit)))
         problems += [
-            Problem(f"{name} is a secret, and also in `env` or `inherit`", "job", ("secrets",))
-            for name in both
+            Problem(
+                f"{name} cannot be inherited: it would change how the job is started; "
+                "set it in env, where the ranks alone see it",
+                "job",
+                ("inherit", index),
+            )
+            for index, name in enumerate(job.inherit)
+            if acts_on_commands(name)
         ]
         return problems
 

@@ -30,7 +30,9 @@ def _problem(command: str, text: str, slurm: SlurmSite, masked: bool) -> str:
         return f"{text!r} is no option: each entry begins with `-`, as in --switches=1"
     if any(ord(char) < 32 for char in text):
         return f"{text!r} has a control character in it"
-    if command == "sbatch" and name.lstrip("no-").startswith("container-") and name != "--container-id":
+    if not name.startswith("--"):
+        name = name[:2]  # -c16
+    if command == "sbatch" and "container-" in name and name != "--container-id":
         return f"{name} on sbatch starts the whole script in the container; use the job's own keys, or srun"
     for since, known, program in (
         (slurm_since().get(name), slurm.version, "Slurm"),

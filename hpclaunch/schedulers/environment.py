@@ -6,21 +6,7 @@ change the job without a trace in its script. Only what is listed here passes, a
 
 from collections.abc import Mapping
 
-from hpclaunch.values.errors import InputError, Problem
-
 BASE = ("PATH", "HOME", "USER", "LOGNAME")
-COMMAND_PREFIXES = (
-    "SBATCH_",
-    "SLURM_",
-    "SRUN_",
-    "SPANK_",
-    "_SLURM_",
-    "PYXIS_",
-    "ENROOT_",
-    "LD_",
-    "BASH_FUNC_",
-)
-COMMAND_NAMES = ("BASH_ENV", "ENV")
 
 
 def closed(
@@ -28,21 +14,8 @@ def closed(
 ) -> dict[str, str]:
     """The environment for a scheduler's command: BASE of `environ`, and `inherited` above it.
 
-    Raises InputError where a name in `inherited` would act on the scheduler's commands instead of the
-    job's ranks.
+    The plan has refused names in `inherited` that act on the scheduler's own commands.
     """
-    problems = [
-        Problem(
-            f"{name} cannot be inherited: it would change how the scheduler starts the job. "
-            "Set it in env: where the ranks need it",
-            "job",
-            ("inherit",),
-        )
-        for name in inherited
-        if name.startswith(COMMAND_PREFIXES) or name in COMMAND_NAMES
-    ]
-    if problems:
-        raise InputError(problems)
     result = {name: environ[name] for name in BASE if name in environ}
     result.setdefault("PATH", "/usr/local/bin:/usr/bin:/bin")
     result["LANG"] = "C.UTF-8"

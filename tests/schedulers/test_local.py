@@ -14,8 +14,8 @@ from hpclaunch.records.record import Record
 from hpclaunch.schedulers import lifecycle, processes
 from hpclaunch.schedulers.local import start
 from hpclaunch.schedulers.supervisor import Order, read_running
-from hpclaunch.values.errors import InputError, SchedulerError
-from hpclaunch.values.job import JobStatus, Submission
+from hpclaunch.values.errors import SchedulerError
+from hpclaunch.values.job import JobStatus
 
 Start = Callable[..., Record]
 
@@ -77,16 +77,6 @@ def test_the_script_gets_a_closed_environment_its_folder_and_its_secrets(
     }  # fmt: skip
     written = b"".join(path.read_bytes() for path in record.folder.glob("*.json"))
     assert b"geheim" not in written
-
-
-@pytest.mark.parametrize("name", ["SBATCH_TIMELIMIT", "LD_PRELOAD", "BASH_ENV"])
-def test_a_name_that_would_act_on_the_launch_is_refused_and_nothing_is_left(
-    record: Start, home: Path, name: str
-) -> None:
-    made = record("true")
-    with pytest.raises(InputError, match=f"{name} cannot be inherited"):
-        lifecycle.submit(made, Submission(environment={name: "x"}), pytest.fail)
-    assert not made.folder.exists()
 
 
 def test_cancel_ends_every_process_also_one_with_a_session_of_its_own(local: Start) -> None:

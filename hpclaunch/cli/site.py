@@ -1,0 +1,33 @@
+"""`hpclaunch site`: the sites that --site knows."""
+
+import json
+
+import click
+
+from hpclaunch.report.table import aligned
+from hpclaunch.spec.dump import dump_site
+from hpclaunch.spec.read import read_site
+from hpclaunch.spec.search import list_sites
+
+
+@click.group()
+def site() -> None:
+    """Sites: where jobs can go."""
+
+
+@site.command("list")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def list_(as_json: bool) -> None:
+    """List the sites that can be named: yours, the system's and the shipped ones."""
+    found = list_sites()
+    if as_json:
+        click.echo(json.dumps([{"name": entry.name, "file": entry.file} for entry in found], indent=2))
+    else:
+        click.echo(aligned(("NAME", "FILE"), [(entry.name, entry.file) for entry in found]))
+
+
+@site.command()
+@click.argument("name")
+def show(name: str) -> None:
+    """Show the site NAME (or a file's path) with everything that it extends put in."""
+    click.echo(dump_site(read_site(name).value), nl=False)
