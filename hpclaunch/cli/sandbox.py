@@ -1,13 +1,28 @@
 """`hpclaunch sandbox`: a real Slurm on this machine, with fake nodes."""
 
+import re
 from pathlib import Path
 
 import click
 
 from hpclaunch.values.errors import InputError
 
+
+def _plain(_context: click.Context, _option: click.Parameter, name: str) -> str:
+    # It names the cluster, which Slurm writes in small letters, and the default folder.
+    if not re.fullmatch(r"[a-z][a-z0-9_-]*", name):
+        raise InputError(
+            f"the name of a sandbox is small letters, digits, - and _, such as demo-2; not {name!r}"
+        )
+    return name
+
+
 _name = click.option(
-    "--name", default="sandbox", show_default=True, help="Which sandbox; several run side by side."
+    "--name",
+    default="sandbox",
+    show_default=True,
+    callback=_plain,
+    help="Which sandbox; several run side by side.",
 )
 _folder = click.option(
     "--dir",

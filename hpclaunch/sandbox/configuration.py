@@ -1,7 +1,6 @@
 """The files of a sandbox: Slurm's configuration, the site file, and the list of daemons."""
 
 import json
-import pwd
 from pathlib import Path
 from typing import Any
 
@@ -45,14 +44,13 @@ class Settings(Struct, frozen=True):
 
 
 def slurm_conf(layout: Layout, settings: Settings) -> str:
-    """slurm.conf. Keys of 22.05, which later releases up to 26.05 still read."""
-    user = pwd.getpwnam(settings.user)
+    """slurm.conf, in keys that Slurm reads from 22.05 to 26.05 (its read_config.c)."""
     lines = [
         f"ClusterName={settings.name}",
         f"SlurmctldHost={CONTROLLER}(127.0.0.1)",
         f"SlurmctldPort={settings.ports[0]}",
-        f"SlurmUser={user.pw_name}",
-        f"SlurmdUser={user.pw_name}",
+        f"SlurmUser={settings.user}",
+        f"SlurmdUser={settings.user}",
         "AuthType=auth/munge",
         f"AuthInfo=socket={layout.munge_socket}",
         f"StateSaveLocation={layout.run}/state",
@@ -72,7 +70,6 @@ def slurm_conf(layout: Layout, settings: Settings) -> str:
         "SelectTypeParameters=CR_Core_Memory",
         # Else a job that names no memory takes all of the node's, and no second one fits beside it.
         f"DefMemPerCPU={settings.machine.memory_mib // settings.machine.cpu_count}",
-        "SwitchType=switch/none",
         "GresTypes=gpu",
         "MpiDefault=none",
         # Jobs start at once, and end soon after they were told to.
@@ -80,7 +77,6 @@ def slurm_conf(layout: Layout, settings: Settings) -> str:
         "KillWait=5",
         # Without accounting a finished job is forgotten after this time (seconds).
         "MinJobAge=7200",
-        "AccountingStorageType=accounting_storage/none",
         "JobCompType=jobcomp/filetxt",
         f"JobCompLoc={layout.log}/jobcomp.txt",
         "MailProg=/bin/true",
@@ -157,7 +153,7 @@ def hosts_file(settings: Settings) -> str:
 
 def services_json(layout: Layout, settings: Settings) -> str:
     """The daemons for supervisor.py, in the order in which they start."""
-    munged = [find("munged"), "--foreground", "--force", "--num-threads=2"]
+    munged = [find("munged"), "--foreground", "--num-threads=2"]
     munged += [f"--socket={layout.munge_socket}", f"--key-file={layout.run}/munge/key"]
     munged += [f"--pid-file={layout.run}/munge/pid", f"--seed-file={layout.run}/munge/seed"]
     munged += [f"--log-file={layout.run}/munge/log"]

@@ -1,15 +1,18 @@
 """Bringing a sandbox up, taking it down, and saying how it is."""
 
+import fcntl
 import json
 import os
 import pwd
 import random
+import re
 import secrets
 import shutil
 import socket
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib.resources import as_file, files
 from pathlib import Path
 
@@ -27,6 +30,7 @@ STUBBED = (
     "memory policies: recorded, not enforced",
     "GPUs and HCAs: names and counts alone, no device",
 )
+_PLAIN = re.compile(r"[\w./+@:-]+", re.ASCII)
 _READY_SECONDS = 40.0
 _ANSWER_SECONDS = 10.0
 
@@ -65,9 +69,29 @@ def up(
     where the sandbox is up already, where the folder holds something else, and where a daemon does not
     start; then nothing is left behind.
     """
+    if not _PLAIN.fullmatch(str(layout.folder)):
+        raise HpclaunchError(
+            f"{layout.folder}: Slurm's files hold no path with blanks or signs; give another"
+        )
     reason = obstacle()
     if reason:
         raise HpclaunchError(reason)
+    with _locked(layout):
+        _start(layout, name, machine, nodes, declared, pyxis_version, say)
+    for line in STUBBED:
+        say(line)
+    return layout
+
+
+def _start(
+    layout: Layout,
+    name: str,
+    machine: Machine,
+    nodes: int,
+    declared: int,
+    pyxis_version: str,
+    say: Callable[[str], None],
+) -> None:
     if processes.supervisors(layout):
         raise HpclaunchError(
             f"the sandbox in {layout.folder} is up already; `hpclaunch sandbox down` ends it"
@@ -94,16 +118,27 @@ def up(
     except BaseException:
         _destroy(layout)
         raise
-    for line in STUBBED:
-        say(line)
-    return layout
 
 
 def down(layout: Layout) -> bool:
     """End every process and remove every file of the sandbox, also after a crash. False: there was none."""
-    existed = bool(processes.supervisors(layout)) or layout.marker.exists() or layout.run.exists()
-    _destroy(layout)
-    return existed
+    if not (layout.folder.exists() or layout.run.exists() or processes.supervisors(layout)):
+        return False
+    with _locked(layout):
+        _destroy(layout)
+    return True
+
+
+@contextmanager
+def _locked(layout: Layout) -> Iterator[None]:
+    """One `up` or `down` at a time. The lock is on the folder above: no file to leave, gone with its holder."""
+    layout.folder.parent.mkdir(parents=True, exist_ok=True)
+    above = os.open(layout.folder.parent, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(above, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(above)
 
 
 def status(layout: Layout) -> Status:
@@ -112,10 +147,7 @@ def status(layout: Layout) -> Status:
     name = layout.folder.name
     if layout.marker.exists():
         name = json.loads(layout.marker.read_text(encoding="utf-8"))["name"]
-    ended: dict[str, int] = {}
-    if living and (layout.run / "state.json").exists():
-        seen = json.loads((layout.run / "state.json").read_text(encoding="utf-8"))
-        ended = {daemon: code for daemon, code in seen.items() if code is not None}
+    ended = _ended(layout) if living else {}
     state = "down" if not living else "degraded" if ended else "up"
     return Status(
         name=name,
@@ -128,6 +160,15 @@ def status(layout: Layout) -> Status:
         else {},
         ended=ended,
     )
+
+
+def _ended(layout: Layout) -> dict[str, int]:
+    """Daemon -> exit status (negative: the signal) of those that have ended, as the supervisor noted."""
+    try:
+        seen = json.loads((layout.run / "state.json").read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}  # it has just begun
+    return {daemon: code for daemon, code in seen.items() if code is not None}
 
 
 def _make_folders(layout: Layout, settings: configuration.Settings) -> None:
@@ -191,7 +232,7 @@ def _await_idle(
         states = _node_states(layout)
         if all(states.get(host) == "idle" for host in settings.hosts):
             return
-        ended = status(layout).ended
+        ended = _ended(layout)
         if supervisor.poll() is not None or ended or time.monotonic() > end:
             who = ", ".join(ended) or ("the supervisor" if supervisor.poll() is not None else "")
             reason = f"{who} ended" if who else f"the nodes are {states or 'unknown'}"
@@ -227,14 +268,22 @@ def _last_words(layout: Layout, ended: dict[str, int]) -> str:
 
 def _remove(layout: Layout) -> None:
     """Remove the files. Raises HpclaunchError for a folder that is not empty and not a sandbox's."""
-    if layout.folder.exists():
-        if any(layout.folder.iterdir()) and not layout.marker.exists():
-            raise HpclaunchError(f"{layout.folder} is not empty and not a sandbox; give another folder")
-        shutil.rmtree(layout.folder)
+    if layout.folder.exists() and any(layout.folder.iterdir()) and not layout.marker.exists():
+        raise HpclaunchError(f"{layout.folder} is not empty and not a sandbox; give another folder")
     run: Path = layout.run
     if run.is_symlink() or (run.exists() and run.stat().st_uid != os.getuid()):
         raise HpclaunchError(f"{run} belongs to another user; remove it")
-    shutil.rmtree(run, ignore_errors=not run.exists())
+    if run.exists():
+        shutil.rmtree(run)
+    if layout.folder.exists():
+        # The marker goes last: what a crash leaves here is still known for a sandbox's.
+        for entry in layout.folder.iterdir():
+            if entry.is_dir() and not entry.is_symlink():
+                shutil.rmtree(entry)
+            elif entry != layout.marker:
+                entry.unlink()
+        layout.marker.unlink(missing_ok=True)
+        layout.folder.rmdir()
 
 
 def _destroy(layout: Layout) -> None:

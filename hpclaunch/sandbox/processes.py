@@ -12,6 +12,8 @@ from hpclaunch.sandbox.packages import find
 
 _MODULE = "hpclaunch.sandbox.supervisor"
 _GONE_SECONDS = 20.0
+# What is mounted on this machine later is seen inside, and never the other way round.
+_SHARING = ("--propagation", "slave")
 
 
 def _command_tail(layout: Layout) -> tuple[str, ...]:
@@ -21,7 +23,17 @@ def _command_tail(layout: Layout) -> tuple[str, ...]:
 def _namespaces() -> tuple[str, ...]:
     # The user's own mode: the same user inside, with the rights that the other namespaces need.
     user = () if os.getuid() == 0 else ("--user", "--map-current-user", "--keep-caps")
-    return (find("unshare"), *user, "--pid", "--fork", "--kill-child", "--mount", "--uts", "--mount-proc")
+    return (
+        find("unshare"),
+        *user,
+        "--pid",
+        "--fork",
+        "--kill-child",
+        "--mount",
+        *_SHARING,
+        "--uts",
+        "--mount-proc",
+    )
 
 
 def refusal() -> str:
@@ -73,10 +85,11 @@ def supervisors(layout: Layout) -> tuple[int, ...]:
         if not entry.isdigit():
             continue
         try:
+            mine = os.stat(f"/proc/{entry}").st_uid == os.getuid()
             words = Path("/proc", entry, "cmdline").read_bytes().split(b"\0")[:-1]
         except OSError:
             continue
-        if tuple(words[-len(tail) :]) == tail and _is_live(int(entry)):
+        if mine and tuple(words[-len(tail) :]) == tail and _is_live(int(entry)):
             found.append(int(entry))
     return tuple(found)
 

@@ -27,7 +27,7 @@ _AS_NODE = 'hostname "$1" && mount -t tmpfs -o size=50% tmpfs /dev/shm && shift 
 def _start(service: dict[str, Any], log: Path) -> subprocess.Popen[bytes]:
     argv = service["argv"]
     if service["node"]:
-        namespaces = ["unshare", "--mount", "--uts", "--ipc"]
+        namespaces = ["unshare", "--mount", "--propagation", "slave", "--uts", "--ipc"]
         argv = [*namespaces, "sh", "-ec", _AS_NODE, "sh", service["name"], "env", *service["env"], *argv]
     with (log / f"{service['name']}.out").open("ab") as out:
         return subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=out, stderr=out)

@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -130,6 +131,22 @@ def test_a_folder_of_someone_else_is_left_alone(slurm_possible: None, tmp_path: 
     assert (tmp_path / "thesis.tex").exists()
 
 
+def test_two_at_once_in_one_folder_make_one_sandbox(folder: Path) -> None:
+    argv = [sys.executable, "-m", "hpclaunch", "sandbox", "up", "--nodes", "1", "--dir", str(folder)]
+    both = [subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in "12"]
+    said = [one.communicate(timeout=120) for one in both]
+    assert sorted(one.returncode for one in both) == [0, 1]
+    assert sorted(out for out, _ in said) == ["", f"{folder}/site.yaml\n"]
+    assert json.loads(hpclaunch("status", "--json", "--dir", folder).stdout)["state"] == "up"
+
+
+def test_a_path_that_slurm_cannot_hold_is_refused(slurm_possible: None, tmp_path: Path) -> None:
+    refused = hpclaunch("up", "--dir", tmp_path / "my sandbox")
+    assert refused.returncode == 1
+    assert "blanks" in refused.stderr
+    assert not (tmp_path / "my sandbox").exists()
+
+
 def test_a_start_that_fails_leaves_nothing_and_says_why(folder: Path, tmp_path: Path) -> None:
     # A compiler that fails stands for everything that can go wrong on the way.
     fake = tmp_path / "bin"
@@ -175,8 +192,8 @@ def test_missing_packages_are_named_in_one_line(monkeypatch: pytest.MonkeyPatch,
     assert {"slurmctld", "slurmd", "slurm-client", "munge", "gcc"} <= set(line.split())
 
 
-@pytest.mark.parametrize("wrong", [["--node-type", "dgx-a1000"], ["--pyxis", "latest"]])
-def test_a_bad_node_type_or_release_is_an_input_error(tmp_path: Path, wrong: list[str]) -> None:
+@pytest.mark.parametrize("wrong", [["--node-type", "dgx-a1000"], ["--pyxis", "latest"], ["--name", "../Up"]])
+def test_a_bad_node_type_release_or_name_is_an_input_error(tmp_path: Path, wrong: list[str]) -> None:
     refused = hpclaunch("up", "--dir", tmp_path / "it", *wrong)
     assert (refused.returncode, refused.stdout) == (2, "")
     assert wrong[1] in refused.stderr
