@@ -161,10 +161,6 @@ class Record(Struct, frozen=True):
             if moment >= known.checked:
                 self._write(msgspec.structs.replace(known, status=status, checked=moment))
 
-    def discard(self) -> None:
-        """Removes the record of a submission that was never sent."""
-        files.remove_folder(self.folder)
-
     def _write(self, state: State) -> None:
         files.replace(self.folder / "state.json", _pretty(state))
 

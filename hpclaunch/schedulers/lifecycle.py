@@ -9,7 +9,7 @@ import msgspec
 from hpclaunch.records import secrets
 from hpclaunch.records.record import Record
 from hpclaunch.schedulers.contract import Refused, Scheduler, Warn
-from hpclaunch.values.errors import HpclaunchError, InputError, SchedulerError
+from hpclaunch.values.errors import HpclaunchError, SchedulerError
 from hpclaunch.values.job import JobStatus, Submission
 
 FIRST_POLL_S = 0.5
@@ -44,16 +44,13 @@ def scheduler_of(record: Record) -> Scheduler:
 def submit(record: Record, submission: Submission, warn: Warn) -> str:
     """Sends the job of a new record and gives its id.
 
-    Raises InputError with nothing sent and the record removed; Refused where the scheduler said no;
-    SchedulerError where nobody can tell whether the job arrived, and then says how to find out. A record
-    that cannot take the id is a warning: the job is there, and later commands find it by its tag.
+    Raises Refused where the scheduler said no; SchedulerError where nobody can tell whether the job
+    arrived, and then says how to find out. A record that cannot take the id is a warning: the job is there,
+    and later commands find it by its tag.
     """
     target = scheduler_of(record)
     try:
         job_id = target.submit(record, submission, warn)
-    except InputError:
-        record.discard()
-        raise
     except Refused as error:
         secrets.remove(record)
         status = JobStatus("FAILED", f"it was never submitted: {str(error).splitlines()[0]}")

@@ -32,10 +32,7 @@ class Local:
         return f"{os.uname().sysname} {os.uname().release}"
 
     def submit(self, record: Record, submission: Submission, warn: Warn) -> str:
-        """Starts a supervisor and waits until it runs the script.
-
-        Raises InputError for a name in `inherit` that would act on the script's shell; Refused.
-        """
+        """Starts a supervisor and waits until it runs the script. Raises Refused."""
         environment = closed(os.environ, submission.environment, None)
         arguments = [str(secrets.write(record, submission.secrets))] if submission.secrets else []
         job_id = index.allocate(record.folder.parent, record.tag)

@@ -45,8 +45,7 @@ class Slurm:
     def submit(self, record: Record, submission: Submission, warn: Warn) -> str:
         """Sends the record's script. Secrets go in a file of their own, whose path is the script's argument.
 
-        Raises InputError for a name in `inherit` that would act on sbatch; Refused; SchedulerError where
-        sbatch failed and the controller may have the job nevertheless.
+        Raises Refused; SchedulerError where sbatch failed and the controller may have the job nevertheless.
         """
         environment = closed(os.environ, submission.environment, self.slurm_conf)
         command = [
