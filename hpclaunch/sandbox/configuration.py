@@ -154,6 +154,8 @@ def hosts_file(settings: Settings) -> str:
 def services_json(layout: Layout, settings: Settings) -> str:
     """The daemons for supervisor.py, in the order in which they start."""
     munged = [find("munged"), "--foreground", "--num-threads=2"]
+    # In the user's own mode root is nobody, and munged takes the folder / for a stranger's.
+    munged += [] if settings.user == "root" else ["--force"]
     munged += [f"--socket={layout.munge_socket}", f"--key-file={layout.run}/munge/key"]
     munged += [f"--pid-file={layout.run}/munge/pid", f"--seed-file={layout.run}/munge/seed"]
     munged += [f"--log-file={layout.run}/munge/log"]

@@ -131,7 +131,7 @@ def down(layout: Layout) -> bool:
 
 @contextmanager
 def _locked(layout: Layout) -> Iterator[None]:
-    """One `up` or `down` at a time. The lock is on the folder above: no file to leave, gone with its holder."""
+    """One `up` or `down` at a time. The lock is on the folder above: no file, and gone with its holder."""
     layout.folder.parent.mkdir(parents=True, exist_ok=True)
     above = os.open(layout.folder.parent, os.O_RDONLY | os.O_DIRECTORY)
     try:
@@ -229,12 +229,14 @@ def _await_idle(
 ) -> None:
     end = time.monotonic() + _READY_SECONDS
     while True:
-        states = _node_states(layout)
+        ended = _ended(layout)
+        # Without munged every question would wait for its own time limit.
+        states = {} if ended else _node_states(layout)
         if all(states.get(host) == "idle" for host in settings.hosts):
             return
-        ended = _ended(layout)
-        if supervisor.poll() is not None or ended or time.monotonic() > end:
-            who = ", ".join(ended) or ("the supervisor" if supervisor.poll() is not None else "")
+        gone = supervisor.poll() is not None
+        if gone or ended or time.monotonic() > end:
+            who = ", ".join(ended) or ("the supervisor" if gone else "")
             reason = f"{who} ended" if who else f"the nodes are {states or 'unknown'}"
             raise HpclaunchError(f"the sandbox did not start: {reason}\n{_last_words(layout, ended)}")
         time.sleep(0.1)

@@ -39,10 +39,10 @@ def _write(path: Path, state: dict[str, Any]) -> None:
     new.replace(path)
 
 
-def _await(path: str) -> None:
-    """Wait for a socket to exist: Slurm's daemons end at once where munged does not answer."""
+def _await(path: str, process: "subprocess.Popen[bytes]") -> None:
+    """Wait for a daemon's socket: Slurm's daemons end at once where munged does not answer."""
     end = time.monotonic() + _SOCKET_SECONDS
-    while not os.path.exists(path) and time.monotonic() < end:
+    while not os.path.exists(path) and process.poll() is None and time.monotonic() < end:
         time.sleep(0.01)
 
 
@@ -54,14 +54,17 @@ def main(folder: Path) -> None:
     for source, target in plan["binds"]:
         subprocess.run(["mount", "--bind", source, target], check=True)
     signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
-    running: dict[int, str] = {}
+    # The Popen objects are kept: once dropped, the next Popen would reap their processes behind our back.
+    running: dict[int, tuple[str, subprocess.Popen[bytes]]] = {}
     state: dict[str, Any] = {}
     for service in plan["services"]:
         process = _start(service, folder / "log")
-        running[process.pid] = service["name"]
-        state[service["name"]] = None
         if service["socket"]:
-            _await(service["socket"])
+            _await(service["socket"], process)
+        state[service["name"]] = process.poll()
+        if state[service["name"]] is not None:
+            break
+        running[process.pid] = (service["name"], process)
     _write(state_file, state)
     while True:
         try:
@@ -70,7 +73,8 @@ def main(folder: Path) -> None:
             signal.pause()
             continue
         if pid in running:
-            state[running.pop(pid)] = os.waitstatus_to_exitcode(status)
+            name, _ = running.pop(pid)
+            state[name] = os.waitstatus_to_exitcode(status)
             _write(state_file, state)
 
 
