@@ -1,7 +1,5 @@
 """The raw options that a job passes on to sbatch and srun for one site."""
 
-from collections.abc import Sequence
-
 from hpclaunch.plan.capability import breaks_masks, pyxis_since, slurm_since, version
 from hpclaunch.spec.job import SiteHints
 from hpclaunch.spec.site import SlurmSite
@@ -45,11 +43,12 @@ def _problem(command: str, text: str, slurm: SlurmSite, masked: bool) -> str:
     return ""
 
 
-def quoted(options: Sequence[str]) -> tuple[str, ...]:
-    """The options as #SBATCH lines take them: sbatch's own parser, not a shell, reads those."""
-    return tuple(map(directive_value, options))
-
-
 def directive_value(text: str) -> str:
-    """Text with what is special on an #SBATCH line escaped (get_argument in Slurm's src/sbatch/opt.c)."""
-    return "".join(f"\\{char}" if char in "\\\"'# \t" else char for char in text)
+    """Text as an #SBATCH line must have it, which sbatch's own parser reads and no shell (get_argument in
+    Slurm's src/sbatch/opt.c).
+
+    Before 26.05 a blank ends an argument also where a backslash stands before it, so quotes it is.
+    """
+    if not any(char in "\\\"'# \t" for char in text):
+        return text
+    return '"' + "".join(f"\\{char}" if char in '\\"#' else char for char in text) + '"'
