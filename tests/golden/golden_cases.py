@@ -1,0 +1,45 @@
+"""The cases of cases.yaml, and the script of each."""
+
+from pathlib import Path
+
+import msgspec
+import yaml
+
+from hpclaunch.plan.planner import Planner
+from hpclaunch.render import script
+from hpclaunch.spec.read import parse_job, read_site
+from hpclaunch.topology import catalogue
+
+HERE = Path(__file__).parent
+ROOT = HERE.parent.parent
+
+# Where the job files are said to be, so that a script does not depend on where the checkout is.
+DIRECTORY = "/home/ada/jobs"
+
+
+class Case(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A job on a site, with `--set` texts."""
+
+    name: str
+    job: str
+    site: str
+    set: tuple[str, ...] = ()
+
+    @property
+    def golden(self) -> Path:
+        """The script as it is expected."""
+        return HERE / "scripts" / f"{self.name}.sh"
+
+    def render(self) -> str:
+        """The script as it is made now."""
+        file = ROOT / f"{self.job}.yaml" if "/" in self.job else HERE / "jobs" / f"{self.job}.yaml"
+        job = parse_job(file.read_text("utf-8"), str(file), DIRECTORY, self.set).value
+        own = HERE / "sites" / f"{self.site}.yaml"
+        shipped = ROOT / "site-configs" / f"{self.site}.yaml"  # whatever the user's own configuration has
+        site = read_site(str(own if own.exists() else shipped)).value
+        machines = {group.type: catalogue.load(group.type).value for group in site.node_types}
+        return script.render(Planner(site, machines).plan(job))
+
+
+CASES = msgspec.convert(yaml.safe_load((HERE / "cases.yaml").read_text("utf-8")), tuple[Case, ...])
+BATCH = [case for case in CASES if not case.name.startswith("local-")]

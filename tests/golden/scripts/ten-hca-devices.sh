@@ -1,0 +1,283 @@
+#!/bin/bash -p
+# train on ten-devices: 2 nodes of type dgx-a100, 8 ranks on each.
+# Made by hpclaunch 0.1.0 from a job file and a site file: change those, and render again.
+#SBATCH --job-name=train
+#SBATCH --nodes=2
+#SBATCH --ntasks-per-node=8
+#SBATCH --gres=gpu:8
+#SBATCH --exclusive  # the CPU masks below name cores of the whole node
+#SBATCH --mem=0  # all of its memory
+#SBATCH --time=01:00:00
+#SBATCH --partition=batch
+#SBATCH --no-requeue  # a job never runs twice by itself
+#SBATCH --open-mode=append
+#SBATCH --propagate=NONE  # the nodes' limits, not the login node's (memlock)
+
+# shellcheck disable=SC2016 # what stands in single quotes is meant as it stands
+set -u
+
+# From the shell that submitted this, nothing else reaches the job. (-p above: not its functions either.)
+for name in $(compgen -e); do
+  case $name in
+    PATH | SLURM_CONF | SLURM_JOB* | SLURM_ARRAY_* | SLURM_SUBMIT_* | SLURM_CLUSTER_NAME | SLURMD_NODENAME) ;;
+    BASHOPTS | SHELLOPTS) ;; # readonly, and -p ignores them
+    *) unset -v "$name" ;;
+  esac
+done
+HOME=~ USER=$(id -un) LOGNAME=$(id -un)
+export HOME USER LOGNAME
+
+# Hooks, the MPI plugin and daemons read these before a rank's own environment is set.
+export OMPI_MCA_btl_tcp_if_include=ib0
+export OMPI_MCA_btl='^openib'
+
+# Where each local rank runs, and its memory: bit N for CPU N and NUMA node N.
+masks=(
+  0xff000000000000000000000000000000ff000000000000                   # rank 0: CPUs 48-55,176-183; memory 3; GPU 0; mlx5_0
+  0xff000000000000000000000000000000ff00000000000000                 # rank 1: CPUs 56-63,184-191; memory 3; GPU 1; mlx5_1
+  0xff000000000000000000000000000000ff0000                           # rank 2: CPUs 16-23,144-151; memory 1; GPU 2; mlx5_2
+  0xff000000000000000000000000000000ff000000                         # rank 3: CPUs 24-31,152-159; memory 1; GPU 3; mlx5_3
+  0xff000000000000000000000000000000ff0000000000000000000000000000   # rank 4: CPUs 112-119,240-247; memory 7; GPU 4; mlx5_4
+  0xff000000000000000000000000000000ff000000000000000000000000000000 # rank 5: CPUs 120-127,248-255; memory 7; GPU 5; mlx5_5
+  0xff000000000000000000000000000000ff00000000000000000000           # rank 6: CPUs 80-87,208-215; memory 5; GPU 6; mlx5_6
+  0xff000000000000000000000000000000ff0000000000000000000000         # rank 7: CPUs 88-95,216-223; memory 5; GPU 7; mlx5_7
+)
+memory=(0x8 0x8 0x2 0x2 0x80 0x80 0x20 0x20)
+
+step=(
+  --nodes=2
+  --ntasks=16
+  --ntasks-per-node=8
+  --distribution=block
+  --gres=gpu:8
+  --mpi=pmix
+  --export=ALL
+  --propagate=NONE
+  --kill-on-bad-exit=1 # one failing rank ends the job
+  --open-mode=append
+)
+
+container=(
+  '--container-image=nvcr.io#nvidia/pytorch:24.07-py3'
+  '--container-mounts=/raid/datasets/imagenet:/data:ro,/home/ada/jobs/results:/results'
+  --container-workdir=/workspace
+  --no-container-mount-home
+  --no-container-remap-root
+  --container-writable
+  --no-container-entrypoint
+  '--container-env=OMPI_MCA_btl_tcp_if_include,OMPI_MCA_btl' # else the image's own values win
+)
+
+settings=(
+  from=slurm
+  'ucx=mlx5_0:1;mlx5_1:1;mlx5_2:1;mlx5_3:1;mlx5_4:1;mlx5_5:1;mlx5_6:1;mlx5_7:1' # UCX_NET_DEVICES of each local rank
+  memlock=1048576
+)
+
+environment=(
+  CUDA_DEVICE_ORDER=PCI_BUS_ID
+  'NCCL_IB_HCA==mlx5_0:1,mlx5_1:1,mlx5_2:1,mlx5_3:1,mlx5_4:1,mlx5_5:1,mlx5_6:1,mlx5_7:1'
+  NCCL_SOCKET_IFNAME=ib0
+  GLOO_SOCKET_IFNAME=ib0
+  OMPI_MCA_btl_tcp_if_include=ib0
+  NCCL_DEBUG=INFO
+  'OMPI_MCA_btl=^openib'
+)
+
+command=(
+  python
+  train.py
+  --config
+  large.toml
+)
+
+join() { # a b c -> a,b,c
+  local IFS=,
+  printf '%s' "$*"
+}
+
+# srun names the rank that failed first, but returns the status of those it stopped after it (143).
+# 128 + n for signal n.
+first_cause() {
+  local line cause=0
+  while IFS= read -r line; do
+    printf '%s\n' "$line" >&2
+    ((cause)) && continue
+    case $line in
+      "srun: error: "*": task"*": Exited with exit code "*) cause=${line##* } ;;
+      "srun: error: "*": task"*": Illegal instruction"*) cause=132 ;;
+      "srun: error: "*": task"*": Aborted"*) cause=134 ;;
+      "srun: error: "*": task"*": Bus error"*) cause=135 ;;
+      "srun: error: "*": task"*": Floating point exception"*) cause=136 ;;
+      "srun: error: "*": task"*": Killed"*) cause=137 ;;
+      "srun: error: "*": task"*": Out Of Memory"*) cause=137 ;;
+      "srun: error: "*": task"*": Segmentation fault"*) cause=139 ;;
+      "srun: error: "*": task"*": Terminated"*) cause=143 ;;
+    esac
+  done
+  return "$cause"
+}
+
+# What the ranks write goes straight to this job's output; only srun's own messages pass by first_cause.
+launch() {
+  local codes
+  srun "${step[@]}" \
+    --cpu-bind="mask_cpu:$(join "${masks[@]}")" \
+    --mem-bind="mask_mem:$(join "${memory[@]}")" \
+    "${container[@]}" \
+    --error=/dev/fd/3 \
+    /bin/sh -c "$wrapper" hpclaunch-rank "${settings[@]}" -- "${environment[@]}" -- "${command[@]/#/=}" \
+    2>&1 >&4 | first_cause
+  codes=("${PIPESTATUS[@]}")
+  if ((codes[0] && codes[1])); then return "${codes[1]}"; fi
+  return "${codes[0]}"
+}
+
+# The same in every script: what runs beside each rank, and becomes its command.
+IFS= read -r -d '' wrapper <<'WRAPPER'
+# Runs beside every rank, inside its container if it has one, and becomes the rank's command.
+# Protocol 1: SETTING=value... -- NAME=value... -- =word...
+# Each word of the command has a `=` before it, since srun takes a word `:` for a separator.
+# Only what every /bin/sh has is used: dash, busybox, bash. Names begin with hl_ so that none of the image's
+# own variables is touched.
+set -u
+
+hl_fail() {
+  printf 'hpclaunch: rank %s: %s\n' "${hl_rank:-?}" "$1" >&2
+  exit 121
+}
+
+hl_pick() { # hl_entry: entry $1, from 0, of the list $2 with `;` between
+  hl_entry=$2
+  hl_skip=$1
+  while [ "$hl_skip" -gt 0 ]; do
+    case $hl_entry in
+      *';'*) hl_entry=${hl_entry#*;} ;;
+      *) hl_entry= ;;
+    esac
+    hl_skip=$((hl_skip - 1))
+  done
+  hl_entry=${hl_entry%%;*}
+}
+
+hl_first_host() { # hl_host: the first of a Slurm node list: dgx003 of "dgx[003-140],login[1-2]"
+  hl_list=$1
+  hl_host=
+  while :; do
+    hl_head=${hl_list%%[[,]*}
+    hl_host=$hl_host$hl_head
+    hl_list=${hl_list#"$hl_head"}
+    case $hl_list in
+      '['*)
+        hl_list=${hl_list#?}
+        hl_group=${hl_list%%]*}
+        hl_host=$hl_host${hl_group%%[-,]*}
+        hl_list=${hl_list#*]}
+        ;;
+      *) break ;;
+    esac
+  done
+}
+
+hl_from= hl_rendezvous= hl_ucx= hl_memlock= hl_cwd= hl_cpus= hl_membind= hl_preferred= hl_root= hl_numactl=
+while [ "$1" != -- ]; do
+  case $1 in
+    from=*) hl_from=${1#*=} ;;
+    rendezvous=*) hl_rendezvous=${1#*=} ;;
+    ucx=*) hl_ucx=${1#*=} ;;
+    memlock=*) hl_memlock=${1#*=} ;;
+    cwd=*) hl_cwd=${1#*=} ;;
+    cpus=*) hl_cpus=${1#*=} ;;
+    membind=*) hl_membind=${1#*=} ;;
+    preferred=*) hl_preferred=${1#*=} ;;
+    rank=*) hl_rank=${1#*=} ;;
+    ranks=*) hl_ranks=${1#*=} ;;
+    port=*) hl_port=${1#*=} ;;
+    root=*) hl_root=${1#*=} ;; # where /dev is, for a made-up machine
+    *) hl_fail "this wrapper speaks protocol 1 and does not know the setting $1" ;;
+  esac
+  shift
+done
+shift
+
+# Who am I?
+case $hl_from in
+  slurm)
+    hl_rank=$SLURM_PROCID hl_local=$SLURM_LOCALID hl_node=$SLURM_NODEID
+    hl_ranks=$SLURM_STEP_NUM_TASKS hl_nodes=$SLURM_STEP_NUM_NODES
+    hl_first_host "$SLURM_STEP_NODELIST"
+    hl_port=$((61000 + (SLURM_JOB_ID * 7 + SLURM_STEP_ID) % 4500)) # above the ephemeral ports
+    ;;
+  openmpi)
+    hl_rank=$OMPI_COMM_WORLD_RANK hl_local=$OMPI_COMM_WORLD_LOCAL_RANK hl_node=0
+    hl_ranks=$OMPI_COMM_WORLD_SIZE hl_nodes=1 hl_host=127.0.0.1
+    ;;
+  local)
+    hl_local=$hl_rank hl_node=0 hl_nodes=1 hl_host=127.0.0.1
+    ;;
+  *) hl_fail "no setting says where the rank's number comes from (from=$hl_from)" ;;
+esac
+hl_local_ranks=$((hl_ranks / hl_nodes))
+
+for hl_device in "$hl_root"/dev/infiniband/uverbs*; do
+  [ -n "$hl_memlock" ] && [ -e "$hl_device" ] || break
+  hl_limit=$(ulimit -l)
+  [ "$hl_limit" = unlimited ] || [ "$hl_limit" -ge "$hl_memlock" ] ||
+    hl_fail "the memlock limit is $hl_limit KiB, too low for InfiniBand: set LimitMEMLOCK=infinity for slurmd and PropagateResourceLimitsExcept=MEMLOCK"
+  break
+done
+
+if [ -n "$hl_ucx" ]; then
+  hl_pick "$hl_local" "$hl_ucx"
+  [ -z "$hl_entry" ] || export UCX_NET_DEVICES="$hl_entry"
+fi
+
+if [ "$hl_rendezvous" = torch ]; then
+  [ "$hl_rank" != 0 ] || [ "$hl_node" = 0 ] ||
+    hl_fail "rank 0 is on node $hl_node and not on $hl_host, where MASTER_ADDR points"
+  export MASTER_ADDR="$hl_host" MASTER_PORT="$hl_port" RANK="$hl_rank" LOCAL_RANK="$hl_local"
+  export WORLD_SIZE="$hl_ranks" LOCAL_WORLD_SIZE="$hl_local_ranks" NODE_RANK="$hl_node"
+fi
+
+# Where no scheduler binds: cores for this process and all that come of it, memory by numactl.
+if [ -n "$hl_cpus" ]; then
+  hl_pick "$hl_local" "$hl_cpus"
+  if [ -n "$hl_entry" ] && ! taskset -pc "$hl_entry" $$ >/dev/null; then
+    hl_fail "could not bind to the cores $hl_entry"
+  fi
+fi
+if [ -n "$hl_membind$hl_preferred" ]; then
+  if ! command -v numactl >/dev/null; then
+    [ "$hl_rank" != 0 ] || printf 'hpclaunch: memory is not bound: there is no numactl\n' >&2
+  elif [ -n "$hl_membind" ]; then
+    hl_pick "$hl_local" "$hl_membind"
+    hl_numactl=--membind=$hl_entry
+  else
+    hl_pick "$hl_local" "$hl_preferred"
+    hl_numactl=--preferred=${hl_entry%%[-,]*} # it takes one node
+  fi
+fi
+
+if [ -n "$hl_cwd" ]; then
+  CDPATH='' cd -- "$hl_cwd" || hl_fail "cannot work in $hl_cwd"
+  unset -v OLDPWD # dash exports it
+fi
+
+# The environment last: the job's PATH or LD_PRELOAD must not reach the tools above.
+hl_tool=$(command -v numactl)
+while [ "$1" != -- ]; do
+  export "$1"
+  shift
+done
+shift
+for hl_word; do
+  set -- "$@" "${hl_word#=}"
+  shift
+done
+case $hl_numactl in
+  '') exec "$@" ;;
+  *) exec "$hl_tool" "$hl_numactl" -- "$@" ;;
+esac
+WRAPPER
+
+launch 3>&2 4>&1

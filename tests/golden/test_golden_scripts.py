@@ -1,0 +1,44 @@
+"""Rendered scripts against the ones in scripts/, which people read in review.
+
+After a change that is meant: `pytest tests/golden --update-golden`, and read what `git diff tests/golden` says.
+"""
+
+import shutil
+import subprocess
+
+import pytest
+
+from golden_cases import BATCH, CASES, HERE, Case
+
+each = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+
+
+@each
+def test_script_is_the_expected_one(case: Case, request: pytest.FixtureRequest) -> None:
+    text = case.render()
+    if request.config.getoption("--update-golden", default=False):
+        case.golden.write_text(text, "utf-8", newline="")
+    assert case.golden.exists(), "a new case: pytest tests/golden --update-golden"
+    with case.golden.open(encoding="utf-8", newline="") as file:
+        assert text == file.read()
+
+
+def test_every_script_belongs_to_a_case() -> None:
+    assert {path.stem for path in (HERE / "scripts").iterdir()} == {case.name for case in CASES}
+
+
+@each
+def test_shellcheck_finds_nothing(case: Case) -> None:
+    if shutil.which("shellcheck") is None:
+        pytest.skip("shellcheck is not installed")
+    done = subprocess.run(["shellcheck", case.golden], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.sandbox
+@pytest.mark.parametrize("case", BATCH, ids=lambda case: case.name)
+def test_sbatch_would_take_it(case: Case, nodes_560: dict[str, str]) -> None:
+    done = subprocess.run(
+        ["sbatch", "--test-only", case.golden], env=nodes_560, capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
