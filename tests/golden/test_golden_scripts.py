@@ -1,13 +1,12 @@
 """Rendered scripts against the ones in scripts/, which people read in review.
 
-After a change that is meant: `pytest tests/golden --update-golden`, and read what `git diff tests/golden` says.
+After a change that is meant: `pytest tests/golden --update-golden`, and read the diff.
 """
 
 import shutil
 import subprocess
 
 import pytest
-
 from golden_cases import BATCH, CASES, HERE, Case
 
 each = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
