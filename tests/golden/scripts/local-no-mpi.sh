@@ -1,6 +1,7 @@
 #!/bin/bash -p
 # on-the-host on this machine: 1 node of type dgx-a100, 8 ranks on each.
 # Made by hpclaunch 0.1.0 from a job file and a site file: change those, and render again.
+
 # shellcheck disable=SC2016 # what stands in single quotes is meant as it stands
 set -u
 

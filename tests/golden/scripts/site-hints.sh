@@ -17,7 +17,7 @@
 #SBATCH --open-mode=append
 #SBATCH --propagate=NONE  # the nodes' limits, not the login node's (memlock)
 #SBATCH --nice=100  # not checked
-#SBATCH "--comment=two words \# and a hash"  # not checked
+#SBATCH "--wckey=two words \# and a hash"  # not checked
 
 # shellcheck disable=SC2016 # what stands in single quotes is meant as it stands
 set -u
