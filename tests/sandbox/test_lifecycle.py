@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from conftest import Slurm
+from realslurm import Slurm
 
 from hpclaunch.records import secrets
 from hpclaunch.records.record import Record

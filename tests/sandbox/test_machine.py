@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from conftest import Slurm
+from realslurm import Slurm
 
 from hpclaunch.sandbox.recorded import Affinity, Task, affinity
 from hpclaunch.values.cpulist import format_list, format_mask, parse
@@ -131,10 +131,10 @@ gpus:
 """
 
 
-def test_interleaved_numbering(start: Callable[..., Slurm], tmp_path: Path) -> None:
+def test_interleaved_numbering(start_slurm: Callable[..., Slurm], tmp_path: Path) -> None:
     file = tmp_path / "interleaved.yaml"
     file.write_text(INTERLEAVED, encoding="utf-8")
-    slurm = start("--nodes", "1", "--node-type", file, "--name", "interleaved")
+    slurm = start_slurm("--nodes", "1", "--node-type", file, "--name", "interleaved")
     job, _, _ = slurm.batch("srun -n2 --cpu-bind=map_ldom:0,1 true", "--gpus-per-node=2")
     assert cpus_of(slurm, job) == ["0,2,4,6,8,10,12,14", "1,3,5,7,9,11,13,15"]
     job, _, _ = slurm.batch("srun -n1 --cpu-bind=cores true")
@@ -164,8 +164,8 @@ def test_mpi_over_pmix_on_two_nodes(slurm_a100: Slurm) -> None:
     assert (status, sorted(said.splitlines())) == (0, ["dgx1 4 1111"] * 2 + ["dgx2 4 1111"] * 2)
 
 
-def test_more_nodes_declared_than_started(start: Callable[..., Slurm]) -> None:
-    slurm = start("--nodes", "1", "--declared", "560", "--name", "many")
+def test_more_nodes_declared_than_started(start_slurm: Callable[..., Slurm]) -> None:
+    slurm = start_slurm("--nodes", "1", "--declared", "560", "--name", "many")
     test = ("sbatch", "--test-only", "--exclusive", "--mem=0", "--gpus-per-node=8", "--wrap=true")
     accepted = slurm.run(*test, "--nodes=560")
     assert accepted.returncode == 0, accepted.stderr

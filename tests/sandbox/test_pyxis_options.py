@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from conftest import Slurm
+from realslurm import Slurm
 
 from hpclaunch.sandbox.recorded import Given, pyxis
 
@@ -30,13 +30,13 @@ OF_0_24 = OF_0_20 | {"container-unshare"}
 
 
 @pytest.fixture(scope="module")
-def old(start: Callable[..., Slurm]) -> Slurm:
-    return start("--nodes", "1", "--pyxis", "0.11.1", "--name", "old")
+def old(start_slurm: Callable[..., Slurm]) -> Slurm:
+    return start_slurm("--nodes", "1", "--pyxis", "0.11.1", "--name", "old")
 
 
 @pytest.fixture(scope="module")
-def new(start: Callable[..., Slurm]) -> Slurm:
-    return start("--nodes", "1", "--pyxis", "0.24.0", "--name", "new")
+def new(start_slurm: Callable[..., Slurm]) -> Slurm:
+    return start_slurm("--nodes", "1", "--pyxis", "0.24.0", "--name", "new")
 
 
 def registered(slurm: Slurm, command: str) -> set[str]:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from conftest import Slurm, hpclaunch
+from realslurm import Slurm, hpclaunch
 
 from hpclaunch.sandbox import packages
 from hpclaunch.sandbox.layout import at
@@ -172,9 +172,9 @@ def test_status_of_what_is_up_and_of_what_is_not(slurm_a100: Slurm, tmp_path: Pa
     assert hpclaunch("down", "--dir", tmp_path / "none").returncode == 0
 
 
-def test_a_long_path_and_two_side_by_side(start: Callable[..., Slurm], tmp_path: Path) -> None:
+def test_a_long_path_and_two_side_by_side(start_slurm: Callable[..., Slurm], tmp_path: Path) -> None:
     folder = tmp_path / ("x" * 100) / ("y" * 100)
-    first = start("--nodes", "1", "--name", "first")
+    first = start_slurm("--nodes", "1", "--name", "first")
     assert hpclaunch("up", "--nodes", "1", "--dir", folder).returncode == 0
     try:
         env = {**os.environ, "SLURM_CONF": f"{folder}/etc/slurm.conf"}

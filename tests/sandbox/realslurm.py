@@ -1,0 +1,54 @@
+"""A sandbox as a test holds it, and the command that makes one."""
+
+import re
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Slurm:
+    """A sandbox that is up. `env` is this process's environment with SLURM_CONF set."""
+
+    folder: Path
+    site: Path
+    slurm_conf: Path
+    env: dict[str, str]
+
+    def run(self, *argv: str | Path, **more: object) -> "subprocess.CompletedProcess[str]":
+        """A command against this Slurm, with its output as text; `more` goes to subprocess.run."""
+        options: dict[str, object] = {"env": self.env, "capture_output": True, "text": True, "timeout": 120}
+        return subprocess.run(list(map(str, argv)), **{**options, **more})  # type: ignore[call-overload]
+
+    def batch(self, script: str, *options: str, under: tuple[str, ...] = ()) -> tuple[int, int, str]:
+        """Runs a script as a job on whole nodes: its id, exit status, output. `under` comes before sbatch."""
+        out = self.folder / "log" / "test-%j.out"
+        whole = ("--exclusive", "--mem=0", f"--output={out}")
+        submitted = self.run(
+            *under, "sbatch", "--parsable", *whole, *options, input=f"#!/bin/bash\n{script}\n"
+        )
+        assert submitted.stdout, submitted.stderr
+        job = int(submitted.stdout)
+        status = self.wait(job)
+        return job, status, Path(str(out).replace("%j", str(job))).read_text(encoding="utf-8")
+
+    def wait(self, job: int) -> int:
+        """The exit status of a job, once it has ended. `sbatch --wait` would look every two seconds alone."""
+        end = time.monotonic() + 120
+        while time.monotonic() < end:
+            shown = self.run("scontrol", "--oneliner", "show", "job", str(job)).stdout
+            state = re.search(r"JobState=(\w+)", shown)
+            if state and state[1] not in ("PENDING", "RUNNING", "COMPLETING"):
+                code, _, signal = re.search(r" ExitCode=(\d+):(\d+)", shown).expand(r"\1 \2").partition(" ")
+                return int(code) or (128 + int(signal) if int(signal) else 0)
+            time.sleep(0.05)
+        raise AssertionError(f"job {job} did not end: {shown}")
+
+
+def hpclaunch(*words: str | Path, **more: object) -> "subprocess.CompletedProcess[str]":
+    """`hpclaunch sandbox ...` as a user calls it."""
+    argv = [sys.executable, "-m", "hpclaunch", "sandbox", *map(str, words)]
+    options: dict[str, object] = {"capture_output": True, "text": True, "timeout": 120}
+    return subprocess.run(argv, **{**options, **more})  # type: ignore[call-overload]
