@@ -20,7 +20,7 @@ trap cleanup EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM HUP
 
-# With the PATH that ranks on the host have: another Python would not have Debian's mpi4py.
+# The Python of the job file: another one would not have Debian's mpi4py.
 has_mpi4py() { /usr/bin/python3 -c 'import mpi4py' 2>/dev/null; }
 
 sets=()
