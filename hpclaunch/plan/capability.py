@@ -21,7 +21,7 @@ def version(text: str) -> Version:
 def _table(name: str) -> dict[str, Any]:
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     with open(os.path.join(_DATA, name), encoding="utf-8") as file:
-        return dict(yaml.load(file, Loader=loader))  # noqa: S506  the safe loader, in C where there is one
+        return dict(loader(file).get_single_data())
 
 
 @cache
@@ -40,6 +40,12 @@ def slurm_since() -> dict[str, str]:
 def breaks_masks() -> frozenset[str]:
     """The options of srun that do not go with CPU masks on a whole node."""
     return frozenset(_table("slurm.yaml")["breaks_masks"])
+
+
+@cache
+def set_by_submit() -> frozenset[str]:
+    """The options of sbatch that a submission gives itself."""
+    return frozenset(_table("slurm.yaml")["set_by_submit"])
 
 
 def pyxis_has(option: str, site_version: str) -> bool:

@@ -1,9 +1,12 @@
 """The raw options that a job passes on to sbatch and srun for one site."""
 
-from hpclaunch.plan.capability import breaks_masks, pyxis_since, slurm_since, version
+from collections.abc import Sequence
+
+from hpclaunch.plan.capability import breaks_masks, pyxis_since, set_by_submit, slurm_since, version
 from hpclaunch.spec.job import SiteHints
 from hpclaunch.spec.site import SlurmSite
 from hpclaunch.values.errors import Problem
+from hpclaunch.values.launchplan import Option
 
 
 def check(
@@ -23,9 +26,9 @@ def check(
 
 
 def _problem(command: str, text: str, slurm: SlurmSite, masked: bool) -> str:
-    name = text.partition("=")[0].split()[0] if text.strip() else ""
-    if not name.startswith("-"):
-        return f"{text!r} is no option: each entry begins with `-`, as in --switches=1"
+    name = text.partition("=")[0]
+    if not name.startswith("-") or any(char.isspace() for char in name):
+        return f"{text!r} is no option: an entry is one word with `-` before it, as in --switches=1"
     if any(ord(char) < 32 for char in text):
         return f"{text!r} has a control character in it"
     if not name.startswith("--"):
@@ -38,9 +41,24 @@ def _problem(command: str, text: str, slurm: SlurmSite, masked: bool) -> str:
     ):
         if since and (known is None or version(since) > version(known)):
             return f"{name} came with {program} {since}, and this site has {known or 'none'}"
+    if command == "sbatch" and name in set_by_submit():
+        return f"{name} is hpclaunch's own on sbatch's command line: it is how the job is found again"
     if command == "srun" and masked and name in breaks_masks():
         return f"{name} does not go with the CPU masks of a whole node; set bind.cpus and bind.memory to none"
     return ""
+
+
+def given_twice(hints: SiteHints, site_name: str, flags: Sequence[Option]) -> list[Problem]:
+    """Raw options of srun that the job's own keys have given already. Slurm hands a plugin only the last of
+    two, so a second --container-mounts would take away the first (src/common/plugstack.c)."""
+    ours = {flag.text.partition("=")[0] for flag in flags}
+    return [
+        Problem(
+            f"{name} is given by the job's own keys: say it there", "job", ("sites", site_name, "srun", index)
+        )
+        for index, text in enumerate(hints.srun)
+        if (name := text.partition("=")[0]) in ours
+    ]
 
 
 def directive_value(text: str) -> str:

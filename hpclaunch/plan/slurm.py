@@ -31,6 +31,7 @@ def target(job: Job, site: Site, common: Common, exclusive: bool) -> tuple[Slurm
         try:
             flags, more = pyxis.options(job, site, common.container.mounts, outside)
             warnings += more
+            problems += raw.given_twice(hints, site.name, flags)
         except InputError as error:
             problems.extend(error.problems)
     if problems:
@@ -147,13 +148,11 @@ def hca_settings(common: Common) -> list[Option]:
     """The wrapper's settings about HCAs: UCX_NET_DEVICES of each local rank, and the limit that they need."""
     ports = {hca.name: hca.port for hca in common.shape.hcas}
     per_rank = [",".join(f"{name}:{ports[name]}" for name in seat.hcas) for seat in common.shape.seats]
-    if not any(per_rank):
-        return []
+    if not any(variable.name == "NCCL_IB_HCA" for variable in common.environment):
+        return []  # the node has no HCA, or the job leaves them alone
+    ucx = [Option("ucx=" + ";".join(per_rank), "UCX_NET_DEVICES of each local rank")] if any(per_rank) else []
     # Verbs pin the buffers that they send from; below this a job dies in ibv_reg_mr, far from the cause.
-    return [
-        Option("ucx=" + ";".join(per_rank), "UCX_NET_DEVICES of each local rank"),
-        Option("memlock=1048576"),
-    ]
+    return [*ucx, Option("memlock=1048576", "KiB that InfiniBand must be able to pin")]
 
 
 def _cpus_per_task(common: Common) -> int:

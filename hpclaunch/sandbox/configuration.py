@@ -44,7 +44,7 @@ class Settings(Struct, frozen=True):
 
 
 def slurm_conf(layout: Layout, settings: Settings) -> str:
-    """slurm.conf, in keys that Slurm reads from 22.05 to 26.05 (its read_config.c)."""
+    """slurm.conf, in keys that Slurm 22.05 reads (its read_config.c)."""
     lines = [
         f"ClusterName={settings.name}",
         f"SlurmctldHost={CONTROLLER}(127.0.0.1)",

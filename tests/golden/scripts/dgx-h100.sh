@@ -71,7 +71,7 @@ container=(
 settings=(
   from=slurm
   'ucx=mlx5_0:1;mlx5_3:1;mlx5_4:1;mlx5_5:1;mlx5_6:1;mlx5_9:1;mlx5_10:1;mlx5_11:1' # UCX_NET_DEVICES of each local rank
-  memlock=1048576
+  memlock=1048576 # KiB that InfiniBand must be able to pin
 )
 
 environment=(

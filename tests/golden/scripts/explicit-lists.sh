@@ -64,7 +64,7 @@ container=(
 settings=(
   from=slurm
   'ucx=mlx5_0:1;mlx5_2:1;mlx5_6:1;mlx5_8:1' # UCX_NET_DEVICES of each local rank
-  memlock=1048576
+  memlock=1048576 # KiB that InfiniBand must be able to pin
 )
 
 environment=(

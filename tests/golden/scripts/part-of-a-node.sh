@@ -57,6 +57,7 @@ container=(
 
 settings=(
   from=slurm
+  memlock=1048576 # KiB that InfiniBand must be able to pin
 )
 
 environment=(
