@@ -15,7 +15,9 @@ from realslurm import Slurm
 FAILS = 'if [ "$SLURM_PROCID" = 3 ]; then {}; fi; exec sleep 300'
 
 
-def submit(slurm: Slurm, folder: Path, command: str | list[str], **job: object) -> subprocess.CompletedProcess[str]:
+def submit(
+    slurm: Slurm, folder: Path, command: str | list[str], **job: object
+) -> subprocess.CompletedProcess[str]:
     path = folder / "job.yaml"
     full = {"name": "ending", "nodes": 2, "ranks_per_node": 3, "time": 5, "command": command, **job}
     path.write_text(yaml.safe_dump(full))
