@@ -1,0 +1,23 @@
+"""What commands print: JSON on standard output, messages on standard error."""
+
+import click
+import msgspec
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+
+
+def say(message: str, prefix: str = "hpclaunch: ") -> None:
+    """A message on standard error, each of its lines after the prefix."""
+    for line in message.splitlines():
+        click.echo(prefix + line, err=True)
+
+
+def warn(*messages: str) -> None:
+    """Says on standard error what the tool did not do."""
+    for message in messages:
+        say(f"warning: {message}")
+
+
+def print_json(value: object) -> None:
+    """A value on standard output, indented, in UTF-8 under every locale."""
+    click.echo(msgspec.json.format(msgspec.json.encode(value), indent=2))
