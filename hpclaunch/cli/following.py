@@ -2,33 +2,29 @@
 
 from typing import BinaryIO
 
-import click
-
+from hpclaunch.cli.output import say
 from hpclaunch.records.record import Record
 from hpclaunch.schedulers import follow as log
 from hpclaunch.schedulers import lifecycle
 from hpclaunch.values.job import JobStatus
 
 
-def say(message: str) -> None:
-    """A line on standard error."""
-    for line in message.splitlines():
-        click.echo(f"hpclaunch: {line}", err=True)
-
-
-def follow(record: Record, out: BinaryIO) -> JobStatus:
-    """Prints the job's output until it has ended and all of it is out. Raises WaitFailed."""
+def follow(record: Record, out: BinaryIO) -> int:
+    """Prints the job's output until it has ended and all of it is out; then as `wait`."""
     reader = log.LogReader(record.log)
     log.copy(reader, out)
     status = lifecycle.wait(record, say, log.copying_pause(reader, out))
     log.copy(reader, out)
-    return status
+    return _own_status(record, status)
 
 
 def wait(record: Record) -> int:
     """Waits for the end and gives the job's own exit status; says on standard error why it did not
     complete. Raises WaitFailed."""
-    status = lifecycle.wait(record, say)
+    return _own_status(record, lifecycle.wait(record, say))
+
+
+def _own_status(record: Record, status: JobStatus) -> int:
     if status.state != "COMPLETED":
         say(f"job {record.state().job_id}: {describe(status)}")
     return status.exit_status

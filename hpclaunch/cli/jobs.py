@@ -1,22 +1,21 @@
 """`hpclaunch status`, `logs`, `cancel`, `wait` and `list`. A job's record knows its site and scheduler."""
 
 import sys
-from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
 import click
-import msgspec
 
 from hpclaunch.cli import following
+from hpclaunch.cli.output import json_option, print_json, say
 from hpclaunch.records.lookup import all_records, find
 from hpclaunch.records.record import Record
+from hpclaunch.report.table import aligned
 from hpclaunch.schedulers import follow as log
 from hpclaunch.schedulers import lifecycle
 from hpclaunch.values.job import JobStatus
 
 job_id_argument = click.argument("job_id", metavar="JOB_ID")
-json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
 @click.command()
@@ -25,9 +24,9 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON."
 def status(job_id: str, as_json: bool) -> None:
     """Show the state of a job. JOB_ID is the scheduler's own, or site/id."""
     record = find(job_id)
-    facts = _facts(record, lifecycle.ask([record], following.say)[record.tag])
+    facts = _facts(record, lifecycle.ask([record], say)[record.tag])
     if as_json:
-        _print_json(facts)
+        print_json(facts)
         return
     width = max(map(len, facts))
     for name, value in facts.items():
@@ -45,7 +44,7 @@ def logs(job_id: str, follow: bool) -> None:
         following.follow(record, sys.stdout.buffer)
         return
     if not record.log.exists():
-        following.say("the job has written nothing yet")
+        say("the job has written nothing yet")
     log.copy(log.LogReader(record.log), sys.stdout.buffer)
 
 
@@ -54,9 +53,9 @@ def logs(job_id: str, follow: bool) -> None:
 def cancel(job_id: str) -> None:
     """End a job, or take it out of the queue."""
     record = find(job_id)
-    known = lifecycle.ask([record], following.say)[record.tag]
+    known = lifecycle.ask([record], say)[record.tag]
     if known.has_ended:
-        following.say(f"job {job_id} has ended already: {following.describe(known)}")
+        say(f"job {job_id} has ended already: {following.describe(known)}")
         return
     lifecycle.cancel(record)
 
@@ -78,11 +77,11 @@ def list_jobs(as_json: bool) -> None:
     """List the jobs that were submitted with hpclaunch, newest first."""
     records, problems = all_records()
     for problem in problems:
-        following.say(problem)
-    statuses = lifecycle.refresh(records, following.say)
+        say(problem)
+    statuses = lifecycle.refresh(records, say)
     rows = [_facts(record, statuses[record.tag]) for record in records if record.tag in statuses]
     if as_json:
-        _print_json(rows)
+        print_json(rows)
         return
     cells = [
         (
@@ -94,7 +93,7 @@ def list_jobs(as_json: bool) -> None:
         )
         for row in rows
     ]
-    _print_table(("JOB_ID", "SITE", "NAME", "CREATED", "STATE"), cells)
+    click.echo(aligned(("JOB_ID", "SITE", "NAME", "CREATED", "STATE"), cells))
 
 
 def _facts(record: Record, known: JobStatus) -> dict[str, Any]:
@@ -118,16 +117,6 @@ def _facts(record: Record, known: JobStatus) -> dict[str, Any]:
         "record": str(record.folder),
         "log": str(record.log),
     }
-
-
-def _print_json(value: object) -> None:
-    click.echo(msgspec.json.format(msgspec.json.encode(value), indent=2))
-
-
-def _print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
-    for row in (header, *rows):
-        click.echo("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
 
 
 def _local_time(text: str) -> str:

@@ -1,11 +1,11 @@
 """`hpclaunch schema`: JSON Schema of the files that users write."""
 
-import json
 from collections.abc import Callable
 from typing import Any
 
 import click
 
+from hpclaunch.cli.output import print_json
 from hpclaunch.spec import jsonschema
 
 
@@ -16,7 +16,7 @@ def schema() -> None:
 
 def _add(name: str, make: Callable[[], dict[str, Any]], help_text: str) -> None:
     def show() -> None:
-        click.echo(json.dumps(make(), indent=2))
+        print_json(make())
 
     schema.command(name, help=help_text)(show)
 

@@ -1,9 +1,8 @@
 """`hpclaunch site`: the sites that --site knows."""
 
-import json
-
 import click
 
+from hpclaunch.cli.output import json_option, print_json
 from hpclaunch.report.table import aligned
 from hpclaunch.spec.dump import dump_site
 from hpclaunch.spec.read import read_site
@@ -16,12 +15,12 @@ def site() -> None:
 
 
 @site.command("list")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@json_option
 def list_(as_json: bool) -> None:
     """List the sites that can be named: yours, the system's and the shipped ones."""
     found = list_sites()
     if as_json:
-        click.echo(json.dumps([{"name": entry.name, "file": entry.file} for entry in found], indent=2))
+        print_json([{"name": entry.name, "file": entry.file} for entry in found])
     else:
         click.echo(aligned(("NAME", "FILE"), [(entry.name, entry.file) for entry in found]))
 

@@ -7,6 +7,7 @@ import click
 import msgspec
 
 from hpclaunch.cli import following
+from hpclaunch.cli.output import say
 from hpclaunch.cli.planning import Planned, job_argument, plan_job, set_option, warn
 from hpclaunch.records.record import Record
 from hpclaunch.render import script
@@ -44,11 +45,11 @@ def submit(
         return
     submission = _from_this_shell(planned)
     record = _record(planned, text)
-    click.echo(lifecycle.submit(record, submission, following.say))
+    click.echo(lifecycle.submit(record, submission, say))
     sys.stdout.flush()  # whoever reads the id need not wait for the job's end
     if follow:
-        following.follow(record, sys.stderr.buffer)
-    if wait or follow:
+        sys.exit(following.follow(record, sys.stderr.buffer))
+    if wait:
         sys.exit(following.wait(record))
 
 
@@ -69,7 +70,7 @@ def _from_this_shell(planned: Planned) -> Submission:
         raise InputError(missing)
     for name in common.inherit:
         if name not in os.environ:
-            following.say(f"warning: {name} is not set in this shell, so the ranks inherit none")
+            say(f"warning: {name} is not set in this shell, so the ranks inherit none")
     return Submission(
         environment={name: os.environ[name] for name in common.inherit if name in os.environ},
         secrets={name: os.environ[name] for name in common.secrets},
