@@ -2,6 +2,8 @@
 
 import click
 
+from hpclaunch.cli.output import json_option, print_json
+
 
 @click.group()
 def topo() -> None:
@@ -9,16 +11,14 @@ def topo() -> None:
 
 
 @topo.command("list")
-@click.option("--json", "as_json", is_flag=True, help="Print a JSON list of the names.")
+@json_option
 def list_(as_json: bool) -> None:
     """List the node types by name: the shipped ones and your own."""
     from hpclaunch.topology import catalogue
 
     names = catalogue.names()
     if as_json:
-        import json
-
-        click.echo(json.dumps(names))
+        print_json(names)
     else:
         for name in names:
             click.echo(name)
@@ -26,17 +26,15 @@ def list_(as_json: bool) -> None:
 
 @topo.command()
 @click.argument("name")
-@click.option("--json", "as_json", is_flag=True, help="Print the node type as JSON.")
+@json_option
 def show(name: str, as_json: bool) -> None:
     """Show the node type NAME: a name of `topo list`, the path of a file, or `local` for this machine."""
     from hpclaunch.topology import catalogue
 
     node_type = catalogue.load(name).value
     if as_json:
-        import msgspec
-
-        click.echo(msgspec.json.format(msgspec.json.encode(node_type)).decode())
+        print_json(node_type)
     else:
-        from hpclaunch.topology.describe import describe
+        from hpclaunch.cli.nodetype import describe
 
         click.echo(describe(node_type), nl=False)

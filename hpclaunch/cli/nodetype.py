@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from hpclaunch.report.table import aligned
 from hpclaunch.spec.nodetype import HcaSpec, NodeType
 
 
@@ -66,11 +67,8 @@ def _sources(node_type: NodeType) -> Iterator[str]:
 
 
 def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
-    """Columns as wide as their widest cell, and an empty line after; nothing at all without rows."""
-    lines = [tuple(header), *map(tuple, rows)]
-    if len(lines) == 1:
-        return
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    for line in lines:
-        yield "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
-    yield ""
+    """A table and an empty line after; nothing at all without rows."""
+    found = tuple(rows)
+    if found:
+        yield aligned(header, found)
+        yield ""
