@@ -17,6 +17,12 @@ def _plain(_context: click.Context, _option: click.Parameter, name: str) -> str:
     return name
 
 
+def _release(_context: click.Context, _option: click.Parameter, text: str) -> str:
+    if not re.fullmatch(r"[0-9]{1,3}(\.[0-9]{1,3}){2}", text):
+        raise InputError(f"{text!r} is not a version such as 0.20.0")
+    return text
+
+
 _name = click.option(
     "--name",
     default="sandbox",
@@ -53,19 +59,21 @@ def sandbox() -> None:
     help="Nodes that the controller knows in all, for `sbatch --test-only`; only --nodes of them run jobs.",
 )
 @click.option(
-    "--pyxis", default="0.20.0", show_default=True, help="The release of Pyxis whose options exist."
+    "--pyxis",
+    default="0.20.0",
+    show_default=True,
+    callback=_release,
+    help="The release of Pyxis whose options exist.",
 )
 @_name
 @_folder
 def up(nodes: int, node_type: str, declared: int, pyxis: str, name: str, directory: Path | None) -> None:
     """Start a sandbox; prints the path of its site file."""
     from hpclaunch.cluster.machine import describe
-    from hpclaunch.cluster.pyxis import number
     from hpclaunch.sandbox import layout, lifecycle
     from hpclaunch.topology import catalogue
 
     try:
-        number(pyxis)
         machine = describe(catalogue.load(node_type).value)
     except ValueError as error:
         raise InputError(str(error)) from error

@@ -1,8 +1,8 @@
 """The container in Pyxis's words: options of srun, each checked against the site's version."""
 
+from hpclaunch.capability.tables import pyxis_has, pyxis_since
+from hpclaunch.capability.tables import version as version_of
 from hpclaunch.plan import image as images
-from hpclaunch.plan.capability import pyxis_has, pyxis_since
-from hpclaunch.plan.capability import version as version_of
 from hpclaunch.spec.job import Job
 from hpclaunch.spec.site import Site
 from hpclaunch.values.errors import InputError, Path, Problem

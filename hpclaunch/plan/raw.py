@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from hpclaunch.plan.capability import breaks_masks, pyxis_since, set_by_submit, slurm_since, version
+from hpclaunch.capability.tables import breaks_masks, pyxis_since, set_by_submit, slurm_since, version
 from hpclaunch.spec.job import SiteHints
 from hpclaunch.spec.site import SlurmSite
 from hpclaunch.values.errors import Problem

@@ -7,7 +7,7 @@ from typing import Any
 import yaml
 from msgspec import Struct
 
-from hpclaunch.cluster import pyxis
+from hpclaunch.capability.tables import pyxis_has_feature, pyxis_options
 from hpclaunch.cluster.machine import Machine
 from hpclaunch.cluster.slurmconf import gres_lines, node_line
 from hpclaunch.sandbox.layout import Layout
@@ -110,17 +110,14 @@ def gres_conf(layout: Layout, settings: Settings) -> str:
 def plugstack_conf(layout: Layout, settings: Settings) -> str:
     """The line that loads the stand-in for Pyxis, with the options of the declared release."""
     words = ["required", f"{layout.native}/spank_pyxis.so", f"record={layout.pyxis}"]
-    words += [word for word, feature in _SWITCHES if pyxis.has(feature, settings.pyxis_version)]
-    for option in pyxis.options(settings.pyxis_version):
+    words += [name for name in ("sbatch", "environment") if pyxis_has_feature(name, settings.pyxis_version)]
+    for option in pyxis_options(settings.pyxis_version):
         flags = [option.name]
         flags += ["argument"] if option.argument else []
         flags += ["repeats"] if option.repeats else []
         flags += [f"negates={option.negates}"] if option.negates else []
         words.append("option=" + ",".join(flags))
     return " ".join(words) + "\n"
-
-
-_SWITCHES = (("sbatch", "sbatch"), ("environment", "environment"))
 
 
 def site_yaml(layout: Layout, settings: Settings) -> str:

@@ -2,7 +2,6 @@
 
 import pytest
 
-from hpclaunch.cluster import pyxis
 from hpclaunch.cluster.machine import describe
 from hpclaunch.cluster.slurmconf import gres_lines
 from hpclaunch.spec.nodetype import GpuSpec, NodeType, NumaNode
@@ -47,15 +46,3 @@ def test_gpus_apart_on_one_numa_node_are_not_one_range() -> None:
 def test_what_slurm_conf_cannot_say_is_refused(numa: tuple[NumaNode, ...], why: str) -> None:
     with pytest.raises(ValueError, match=why):
         describe(node_type(*numa))
-
-
-def test_releases_are_compared_by_number() -> None:
-    def names(version: str) -> set[str]:
-        return {option.name for option in pyxis.options(version)}
-
-    assert "container-readonly" not in names("0.9.1")
-    assert "container-readonly" in names("0.11")
-    assert "container-unshare" not in names("0.23.0")
-    assert pyxis.has("environment", "0.21") is True
-    with pytest.raises(ValueError, match="latest"):
-        pyxis.options("latest")

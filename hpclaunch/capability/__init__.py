@@ -1,0 +1,1 @@
+"""What each version of Slurm and Pyxis can do: tables in `data/`, read by `tables`."""
