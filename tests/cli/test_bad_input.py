@@ -3,11 +3,11 @@
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from command import hpclaunch
 
 GOOD: dict[str, Any] = {
     "version": 1,
@@ -19,11 +19,10 @@ GOOD: dict[str, Any] = {
 }
 
 
-def hpclaunch(*arguments: str | Path, home: Path, cwd: Path) -> subprocess.CompletedProcess[str]:
-    """With no Slurm to be found: nothing that is wrong may come as far as asking for one."""
+def bare(*words: str | Path, home: Path, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """hpclaunch with no Slurm to be found: nothing that is wrong may come as far as asking for one."""
     env = {"PATH": "/nonexistent", "HPCLAUNCH_HOME": str(home), "HOME": str(home)}
-    command = [sys.executable, "-m", "hpclaunch", *map(str, arguments)]
-    return subprocess.run(command, env=env, cwd=cwd, capture_output=True, text=True, timeout=60)
+    return hpclaunch(*words, env=env, cwd=cwd)
 
 
 def refused(result: subprocess.CompletedProcess[str], home: Path, *words: str) -> None:
@@ -45,7 +44,7 @@ def home(tmp_path: Path) -> Path:
 def submit(tmp_path: Path, home: Path, change: dict[str, Any], site: str = "superpod-a100") -> Any:
     lines = [f"{key}: {json.dumps(value)}\n" for key, value in (GOOD | change).items()]
     (tmp_path / "job.yaml").write_text("".join(lines))
-    return hpclaunch("submit", "job.yaml", "--site", site, home=home, cwd=tmp_path)
+    return bare("submit", "job.yaml", "--site", site, home=home, cwd=tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -118,7 +117,7 @@ def test_an_option_newer_than_the_sites_pyxis(tmp_path: Path, home: Path) -> Non
 )
 def test_a_file_that_is_no_job(tmp_path: Path, home: Path, content: bytes, words: list[str]) -> None:
     (tmp_path / "job.yaml").write_bytes(content)
-    result = hpclaunch("submit", "job.yaml", "--site", "superpod-a100", home=home, cwd=tmp_path)
+    result = bare("submit", "job.yaml", "--site", "superpod-a100", home=home, cwd=tmp_path)
     refused(result, home, "job.yaml", *words)
     assert len(result.stderr) < 4000
 
@@ -127,7 +126,7 @@ def test_files_that_cannot_be_read(tmp_path: Path, home: Path) -> None:
     (tmp_path / "folder").mkdir()
     os.mkfifo(tmp_path / "pipe")
     for name in ("missing.yaml", "folder", "pipe"):
-        result = hpclaunch("submit", name, "--site", "superpod-a100", home=home, cwd=tmp_path)
+        result = bare("submit", name, "--site", "superpod-a100", home=home, cwd=tmp_path)
         refused(result, home, name)
 
 
@@ -137,8 +136,8 @@ def test_a_site_that_is_not_known(tmp_path: Path, home: Path) -> None:
 
 def test_where_it_goes_must_be_said(tmp_path: Path, home: Path) -> None:
     (tmp_path / "job.yaml").write_text(json.dumps(GOOD))
-    refused(hpclaunch("submit", "job.yaml", home=home, cwd=tmp_path), home, "--site")
-    both = hpclaunch("submit", "job.yaml", "--local", "--site", "x", home=home, cwd=tmp_path)
+    refused(bare("submit", "job.yaml", home=home, cwd=tmp_path), home, "--site")
+    both = bare("submit", "job.yaml", "--local", "--site", "x", home=home, cwd=tmp_path)
     refused(both, home, "--local")
 
 

@@ -1,12 +1,10 @@
 """--update-golden, and a controller that knows 560 nodes."""
 
 import os
-import subprocess
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
+from command import hpclaunch
 
 from hpclaunch.sandbox import lifecycle
 
@@ -26,12 +24,8 @@ def nodes_560(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, st
     if obstacle:
         pytest.skip(obstacle)
     folder = tmp_path_factory.mktemp("slurm") / "it"
-    _sandbox("up", folder, "--node-type", "dgx-a100", "--declared", "560")
+    up = hpclaunch("sandbox", "up", "--dir", folder, "--node-type", "dgx-a100", "--declared", "560")
+    assert up.returncode == 0, up.stderr
     yield {**os.environ, "SLURM_CONF": str(folder / "etc" / "slurm.conf")}
-    _sandbox("down", folder)
-
-
-def _sandbox(verb: str, folder: Path, *options: str) -> None:
-    argv = [sys.executable, "-m", "hpclaunch", "sandbox", verb, "--dir", str(folder), *options]
-    done = subprocess.run(argv, capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stderr
+    down = hpclaunch("sandbox", "down", "--dir", folder)
+    assert down.returncode == 0, down.stderr

@@ -2,6 +2,7 @@
 
 from collections import Counter
 
+import published
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,19 +16,6 @@ from hpclaunch.values.cpulist import format_list, parse
 from hpclaunch.values.errors import InputError
 from hpclaunch.values.placement import Hca, Seat
 
-# dgxa100_topology_ht.sh of NVIDIA's MLPerf v0.7 Mask R-CNN: strictly local, with SMT siblings.
-A100_LOCAL = [
-    "48-55,176-183",
-    "56-63,184-191",
-    "16-23,144-151",
-    "24-31,152-159",
-    "112-119,240-247",
-    "120-127,248-255",
-    "80-87,208-215",
-    "88-95,216-223",
-]
-# dgxa100_topology.sh of the same: over the whole socket, without SMT.
-A100_SPREAD = ["0-15", "48-63", "16-31", "32-47", "64-79", "112-127", "80-95", "96-111"]
 COUNTS = (1, 2, 3, 4, 8, 16, 33)
 
 
@@ -56,21 +44,21 @@ def mems(found: tuple[Seat, ...]) -> list[str]:
 
 def test_dgx_a100_reference() -> None:
     found = seats("dgx-a100", 8)
-    assert cpus(found) == A100_LOCAL
-    assert mems(found) == ["3", "3", "1", "1", "7", "7", "5", "5"]
+    assert cpus(found) == list(published.A100_CPUS)
+    assert [seat.mems for seat in found] == [(numa,) for numa in published.A100_MEMS]
     assert [seat.gpus for seat in found] == [(gpu,) for gpu in range(8)]
-    assert [name for seat in found for name in seat.hcas] == [f"mlx5_{n}" for n in (0, 1, 2, 3, 6, 7, 8, 9)]
+    assert [seat.hcas for seat in found] == [(name,) for name in published.A100_HCAS]
 
 
 def test_dgx_a100_without_the_second_storage_card() -> None:
     found = seats("dgx-a100", 8, variant="10-device")
     assert [seat.hcas for seat in found] == [(f"mlx5_{number}",) for number in range(8)]
-    assert cpus(found) == A100_LOCAL
+    assert cpus(found) == list(published.A100_CPUS)
 
 
 def test_dgx_a100_spread_as_published() -> None:
     found = seats("dgx-a100", 8, cpus="spread", smt=False)
-    assert cpus(found) == A100_SPREAD
+    assert cpus(found) == list(published.A100_SPREAD)
     assert mems(found) == ["0", "3", "1", "2", "4", "7", "5", "6"]
 
 
@@ -128,7 +116,8 @@ def test_reserved_cpus_are_left_out() -> None:
 def test_policies_that_do_not_bind() -> None:
     for seat in seats("dgx-a100", 8, cpus="none", memory="none", hcas="none"):
         assert (seat.cpus, seat.mems, seat.hcas) == ((), (), ())
-    assert mems(seats("dgx-a100", 8, cpus="none")) == ["3", "3", "1", "1", "7", "7", "5", "5"]
+    unbound = seats("dgx-a100", 8, cpus="none")
+    assert [seat.mems for seat in unbound] == [(numa,) for numa in published.A100_MEMS]
     assert {len(seat.hcas) for seat in seats("dgx-a100", 8, hcas="all")} == {8}
 
 

@@ -2,14 +2,15 @@
 
 import json
 import os
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 from typing import Any
 
 import yaml
+from command import hpclaunch
 from msgspec import Struct
+from realslurm import Slurm
 
 # Runs as each rank. Hexadecimal, since argument and environment are bytes.
 RECORDER = """\
@@ -47,15 +48,7 @@ class Ran(Struct, frozen=True):
     ranks: list[Rank]
 
 
-def hpclaunch(
-    arguments: list[str], env: dict[str, str], cwd: Path | None = None
-) -> subprocess.CompletedProcess[str]:
-    """Runs the command line as a user does."""
-    command = [sys.executable, "-m", "hpclaunch", *arguments]
-    return subprocess.run(command, env=env, cwd=cwd, capture_output=True, text=True, timeout=120)
-
-
-def launch(cluster: Any, job: dict[str, Any], words: list[str], shell: dict[str, str] | None = None) -> Ran:
+def launch(slurm: Slurm, job: dict[str, Any], words: list[str], shell: dict[str, str] | None = None) -> Ran:
     """Submits `job` with the recorder as its command and `words` as its arguments, and waits.
 
     `shell` is added to the environment of the shell that submits.
@@ -69,8 +62,8 @@ def launch(cluster: Any, job: dict[str, Any], words: list[str], shell: dict[str,
         path = top / "job.yaml"
         full = {"version": 1, "name": "recorder", "time": 5, "command": command} | job
         path.write_text(yaml.safe_dump(full, allow_unicode=False), encoding="utf-8")
-        env = {**cluster.env, "HPCLAUNCH_HOME": str(cluster.folder / "home"), **(shell or {})}
-        result = hpclaunch(["submit", str(path), "--site", str(cluster.site), "--wait"], env)
+        env = {**slurm.env, "HPCLAUNCH_HOME": str(slurm.folder / "home"), **(shell or {})}
+        result = hpclaunch("submit", path, "--site", slurm.site, "--wait", env=env)
         number = result.stdout.strip()
         assert number.isdigit(), result.stderr
         files = sorted((top / "out").glob("rank.*"), key=lambda file: int(file.suffix[1:]))

@@ -2,10 +2,12 @@
 
 import re
 import subprocess
-import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+from command import hpclaunch
 
 
 @dataclass(frozen=True)
@@ -17,10 +19,10 @@ class Slurm:
     slurm_conf: Path
     env: dict[str, str]
 
-    def run(self, *argv: str | Path, **more: object) -> "subprocess.CompletedProcess[str]":
+    def run(self, *argv: str | Path, **more: Any) -> "subprocess.CompletedProcess[str]":
         """A command against this Slurm, with its output as text; `more` goes to subprocess.run."""
-        options: dict[str, object] = {"env": self.env, "capture_output": True, "text": True, "timeout": 120}
-        return subprocess.run(list(map(str, argv)), **{**options, **more})  # type: ignore[call-overload]
+        options: dict[str, Any] = {"env": self.env, "capture_output": True, "text": True, "timeout": 120}
+        return subprocess.run(list(map(str, argv)), **{**options, **more})
 
     def batch(self, script: str, *options: str, under: tuple[str, ...] = ()) -> tuple[int, int, str]:
         """Runs a script as a job on whole nodes: its id, exit status, output. `under` comes before sbatch."""
@@ -47,8 +49,6 @@ class Slurm:
         raise AssertionError(f"job {job} did not end: {shown}")
 
 
-def hpclaunch(*words: str | Path, **more: object) -> "subprocess.CompletedProcess[str]":
-    """`hpclaunch sandbox ...` as a user calls it."""
-    argv = [sys.executable, "-m", "hpclaunch", "sandbox", *map(str, words)]
-    options: dict[str, object] = {"capture_output": True, "text": True, "timeout": 120}
-    return subprocess.run(argv, **{**options, **more})  # type: ignore[call-overload]
+def sandbox(*words: str | Path, **more: Any) -> "subprocess.CompletedProcess[str]":
+    """`hpclaunch sandbox WORDS` as a user calls it."""
+    return hpclaunch("sandbox", *words, **more)

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from launching import launch
+from launching import Ran, launch
+from realslurm import Slurm
 
 HOSTILE = [
     "",
@@ -60,7 +61,7 @@ def named(values: list[str]) -> dict[str, str]:
     return {f"HOSTILE_{number}": value for number, value in enumerate(values)}
 
 
-def expect(ran: Any, words: list[str], env: dict[str, str], ranks: int) -> None:
+def expect(ran: Ran, words: list[str], env: dict[str, str], ranks: int) -> None:
     assert ran.status == 0, ran.errors
     assert len(ran.ranks) == ranks
     for rank in ran.ranks:
@@ -71,7 +72,7 @@ def expect(ran: Any, words: list[str], env: dict[str, str], ranks: int) -> None:
 
 
 @pytest.mark.parametrize("container", [{}, IMAGE], ids=["host", "container"])
-def test_hostile_values(slurm_a100: Any, container: dict[str, Any]) -> None:
+def test_hostile_values(slurm_a100: Slurm, container: dict[str, Any]) -> None:
     env = named(HOSTILE)
     job = {"nodes": 2, "ranks_per_node": 3, "mpi": "pmix", "env": env, "workdir": "/usr", **container}
     ran = launch(slurm_a100, job, HOSTILE)
@@ -83,13 +84,13 @@ def test_hostile_values(slurm_a100: Any, container: dict[str, Any]) -> None:
 # Without shrinking: each example is a job.
 @settings(max_examples=8, deadline=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
 @given(words=st.lists(TEXT, max_size=12), values=st.lists(TEXT, max_size=12), contained=st.booleans())
-def test_any_value(slurm_a100: Any, words: list[str], values: list[str], contained: bool) -> None:
+def test_any_value(slurm_a100: Slurm, words: list[str], values: list[str], contained: bool) -> None:
     env = named(values)
     job = {"ranks_per_node": 2, "env": env, **(IMAGE if contained else {})}
     expect(launch(slurm_a100, job, words), words, env, ranks=2)
 
 
-def test_a_hostile_shell_changes_nothing(slurm_a100: Any) -> None:
+def test_a_hostile_shell_changes_nothing(slurm_a100: Slurm) -> None:
     shell = {
         "SBATCH_TIMELIMIT": "77",
         "SBATCH_NODES": "1",
@@ -120,7 +121,7 @@ def test_a_hostile_shell_changes_nothing(slurm_a100: Any) -> None:
     assert [rank.node for rank in ran.ranks] == ["dgx1", "dgx1", "dgx2", "dgx2"]
 
 
-def test_rendezvous_names_rank_0s_host(slurm_a100: Any) -> None:
+def test_rendezvous_names_rank_0s_host(slurm_a100: Slurm) -> None:
     ran = launch(slurm_a100, {"nodes": 2, "ranks_per_node": 3, "rendezvous": "torch"}, [])
     assert ran.status == 0, ran.errors
     names = ("RANK", "LOCAL_RANK", "NODE_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE")
@@ -130,7 +131,7 @@ def test_rendezvous_names_rank_0s_host(slurm_a100: Any) -> None:
     assert len({rank.env["MASTER_PORT"] for rank in ran.ranks}) == 1
 
 
-def test_secrets_arrive_and_stay_nowhere(slurm_a100: Any) -> None:
+def test_secrets_arrive_and_stay_nowhere(slurm_a100: Slurm) -> None:
     value = "s3cret 'value'\nof two lines"
     ran = launch(
         slurm_a100, {"ranks_per_node": 2, "secrets": ["WANDB_API_KEY"]}, ["x"], {"WANDB_API_KEY": value}

@@ -1,33 +1,25 @@
 """What Slurm computed for each rank is what the plan says: CPU masks, memory and the container's options."""
 
 import json
-import subprocess
 from pathlib import Path
 from typing import Any
 
+import published
 import pytest
 import yaml
-from launching import hpclaunch, launch
+from command import hpclaunch
+from launching import launch
+from realslurm import Slurm
 
 from hpclaunch.sandbox.recorded import affinity, pyxis
 from hpclaunch.values.cpulist import format_list
 
 COUNTS = (1, 2, 3, 4, 8, 16, 33)
-REFERENCE = [
-    "48-55,176-183",
-    "56-63,184-191",
-    "16-23,144-151",
-    "24-31,152-159",
-    "112-119,240-247",
-    "120-127,248-255",
-    "80-87,208-215",
-    "88-95,216-223",
-]
 
 
-def steps(cluster: Any, job_id: int) -> dict[int, tuple[str, str, str]]:
+def steps(slurm: Slurm, job_id: int) -> dict[int, tuple[str, str, str]]:
     """rank -> node, CPUs and NUMA nodes, as the daemons asked the kernel for them."""
-    found = affinity(Path(cluster.folder), job_id)
+    found = affinity(slurm.folder, job_id)
     return {
         task.rank: (task.node, format_list(got.cpus or ()), format_list(got.mems))
         for task, got in found.items()
@@ -35,10 +27,10 @@ def steps(cluster: Any, job_id: int) -> dict[int, tuple[str, str, str]]:
     }
 
 
-def planned(cluster: Any, job: dict[str, Any], tmp_path: Path) -> dict[int, tuple[str, str, str]]:
+def planned(slurm: Slurm, job: dict[str, Any], tmp_path: Path) -> dict[int, tuple[str, str, str]]:
     path = tmp_path / "job.yaml"
     path.write_text(yaml.safe_dump({"name": "j", "command": ["x"], **job}))
-    shown = hpclaunch(["explain", str(path), "--site", str(cluster.site), "--json"], cluster.env)
+    shown = hpclaunch("explain", path, "--site", slurm.site, "--json", env=slurm.env)
     ranks = json.loads(shown.stdout)["ranks"]
     return {rank["rank"]: (f"dgx{rank['node'] + 1}", rank["cpus"], rank["mems"]) for rank in ranks}
 
@@ -56,17 +48,16 @@ def test_masks_of_every_rank(
     assert steps(slurm, ran.job_id) == planned(slurm, job, tmp_path)
 
 
-def test_the_reference_on_dgx_a100(slurm_a100: Any) -> None:
+def test_the_reference_on_dgx_a100(slurm_a100: Slurm) -> None:
     ran = launch(slurm_a100, {"nodes": 2, "ranks_per_node": 8, "mpi": "pmix"}, [])
     got = steps(slurm_a100, ran.job_id)
-    mems = ["3", "3", "1", "1", "7", "7", "5", "5"]
     assert got == {
-        node * 8 + local: (f"dgx{node + 1}", REFERENCE[local], mems[local])
+        node * 8 + local: (f"dgx{node + 1}", published.A100_CPUS[local], str(published.A100_MEMS[local]))
         for node in (0, 1)
         for local in range(8)
     }
     devices = [rank.env["UCX_NET_DEVICES"].decode() for rank in ran.ranks[:8]]
-    assert devices == [f"mlx5_{number}:1" for number in (0, 1, 2, 3, 6, 7, 8, 9)]
+    assert devices == [f"{name}:1" for name in published.A100_HCAS]
 
 
 @pytest.mark.parametrize(
@@ -79,7 +70,7 @@ def test_the_reference_on_dgx_a100(slurm_a100: Any) -> None:
     ],
     ids=["spread", "prefer", "none", "lists"],
 )
-def test_policies(slurm_a100: Any, bind: dict[str, Any], tmp_path: Path) -> None:
+def test_policies(slurm_a100: Slurm, bind: dict[str, Any], tmp_path: Path) -> None:
     job = {"ranks_per_node": 2, "bind": bind}
     ran = launch(slurm_a100, job, [])
     assert ran.status == 0, ran.errors
@@ -95,14 +86,14 @@ def test_policies(slurm_a100: Any, bind: dict[str, Any], tmp_path: Path) -> None
     }
 
 
-def test_a_part_of_a_node_runs_unbound_and_says_so(slurm_a100: Any) -> None:
+def test_a_part_of_a_node_runs_unbound_and_says_so(slurm_a100: Slurm) -> None:
     ran = launch(slurm_a100, {"gpus_per_node": 4, "ranks_per_node": 4, "mpi": "pmix"}, [])
     assert ran.status == 0, ran.errors
     assert "not bound" in ran.errors
     assert [rank.env["CUDA_VISIBLE_DEVICES"].decode().count(",") for rank in ran.ranks] == [3] * 4
 
 
-def test_container_options_reach_the_step_as_written(slurm_a100: Any) -> None:
+def test_container_options_reach_the_step_as_written(slurm_a100: Slurm) -> None:
     job = {
         "image": "nvcr.io/nvidia/mxnet:21.09-py3",
         "mounts": ["/data with blank:/data:ro", "/scratch:/scratch"],
@@ -113,7 +104,7 @@ def test_container_options_reach_the_step_as_written(slurm_a100: Any) -> None:
     }
     ran = launch(slurm_a100, job, [])
     (options,) = [
-        given for (step, node), given in pyxis(Path(slurm_a100.folder), ran.job_id).items() if step == "0"
+        given for (step, node), given in pyxis(slurm_a100.folder, ran.job_id).items() if step == "0"
     ]
     assert not any(option.from_environment for option in options)
     assert {option.name.removeprefix("--"): option.value for option in options} == {
@@ -129,10 +120,9 @@ def test_container_options_reach_the_step_as_written(slurm_a100: Any) -> None:
     }
 
 
-def test_the_time_limit_is_the_jobs(slurm_a100: Any) -> None:
+def test_the_time_limit_is_the_jobs(slurm_a100: Slurm) -> None:
     """Also where the submitting shell says otherwise."""
     ran = launch(slurm_a100, {"ranks_per_node": 1, "time": "0-00:07"}, [], {"SBATCH_TIMELIMIT": "77"})
-    command = ["scontrol", "show", "job", "-o", str(ran.job_id)]
-    shown = subprocess.run(command, env=slurm_a100.env, capture_output=True, text=True, check=True).stdout
+    shown = slurm_a100.run("scontrol", "show", "job", "-o", str(ran.job_id)).stdout
     assert "TimeLimit=00:07:00 " in shown
     assert " Requeue=0 " in shown

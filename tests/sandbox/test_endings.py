@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from launching import hpclaunch
+from command import hpclaunch
 from realslurm import Slurm
 
 # Rank 3 fails alone, while the others would run for long.
@@ -21,7 +21,7 @@ def submit(
     path = folder / "job.yaml"
     full = {"name": "ending", "nodes": 2, "ranks_per_node": 3, "time": 5, "command": command, **job}
     path.write_text(yaml.safe_dump(full))
-    return hpclaunch(["submit", str(path), "--site", str(slurm.site), "--wait"], home(slurm))
+    return hpclaunch("submit", path, "--site", slurm.site, "--wait", env=home(slurm))
 
 
 def home(slurm: Slurm) -> dict[str, str]:
@@ -29,7 +29,7 @@ def home(slurm: Slurm) -> dict[str, str]:
 
 
 def log(slurm: Slurm, job_id: str) -> str:
-    return hpclaunch(["logs", f"a100/{job_id}"], home(slurm)).stdout
+    return hpclaunch("logs", f"a100/{job_id}", env=home(slurm)).stdout
 
 
 @pytest.mark.parametrize(
@@ -81,13 +81,13 @@ def running(slurm: Slurm, folder: Path, command: str, ranks: int) -> Iterator[st
     path.write_text(
         yaml.safe_dump({"name": "long", "nodes": 2, "ranks_per_node": ranks // 2, "command": command})
     )
-    job = hpclaunch(["submit", str(path), "--site", str(slurm.site)], home(slurm)).stdout.strip()
+    job = hpclaunch("submit", path, "--site", slurm.site, env=home(slurm)).stdout.strip()
     assert job.isdigit()
     try:
         until(lambda: len(list(folder.glob("up.*"))) == ranks)
         yield f"a100/{job}"
     finally:
-        hpclaunch(["cancel", f"a100/{job}"], home(slurm))
+        hpclaunch("cancel", f"a100/{job}", env=home(slurm))
 
 
 def until(condition: object) -> None:
@@ -105,8 +105,8 @@ def test_cancel_sends_sigterm_to_every_rank_and_ends_the_job(slurm_a100: Slurm, 
         "while :; do sleep 0.1; done"
     )
     with running(slurm_a100, folder, command, ranks=4) as job:
-        assert hpclaunch(["cancel", job], home(slurm_a100)).returncode == 0
-        waited = hpclaunch(["wait", job], home(slurm_a100))
+        assert hpclaunch("cancel", job, env=home(slurm_a100)).returncode == 0
+        waited = hpclaunch("wait", job, env=home(slurm_a100))
     assert waited.returncode == 1
     assert "CANCELLED" in waited.stderr
     assert sorted(path.name for path in folder.glob("got.*")) == [f"got.{rank}" for rank in range(4)]
@@ -119,7 +119,7 @@ def test_a_signal_to_the_job_reaches_the_ranks(slurm_a100: Slurm, tmp_path: Path
     )
     with running(slurm_a100, tmp_path, command, ranks=2) as job:
         slurm_a100.run("scancel", "--signal=USR1", job.split("/")[1])
-        assert hpclaunch(["wait", job], home(slurm_a100)).returncode == 5
+        assert hpclaunch("wait", job, env=home(slurm_a100)).returncode == 5
     assert len(list(tmp_path.glob("got.*"))) == 2
 
 

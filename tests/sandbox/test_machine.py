@@ -4,24 +4,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from published import A100_CPUS, A100_MEMS
 from realslurm import Slurm
 
 from hpclaunch.sandbox.recorded import Affinity, Task, affinity
 from hpclaunch.values.cpulist import format_list, format_mask, parse
 
-# The reference of issue and facts for 8 ranks on a DGX A100: CPUs local to each rank's GPU, with siblings.
-CPUS = (
-    "48-55,176-183",
-    "56-63,184-191",
-    "16-23,144-151",
-    "24-31,152-159",
-    "112-119,240-247",
-    "120-127,248-255",
-    "80-87,208-215",
-    "88-95,216-223",
-)
-MEMS = (3, 3, 1, 1, 7, 7, 5, 5)
-MASKS = "mask_cpu:" + ",".join(format_mask(parse(cpus)) for cpus in CPUS)
+# The published placement of 8 ranks: NVIDIA's dgxa100_topology_ht.sh.
+MASKS = "mask_cpu:" + ",".join(format_mask(parse(cpus)) for cpus in A100_CPUS)
 
 
 def cpus_of(slurm: Slurm, job: int, step: str = "0") -> list[str]:
@@ -43,7 +33,7 @@ def test_slurm_sees_the_node_types(slurm_a100: Slurm, slurm_h100: Slurm) -> None
 
 
 def test_masks_and_memory_of_sixteen_ranks_are_what_slurm_was_told(slurm_a100: Slurm) -> None:
-    mems = "mask_mem:" + ",".join(format_mask([node]) for node in MEMS)
+    mems = "mask_mem:" + ",".join(format_mask([node]) for node in A100_MEMS)
     job, status, said = slurm_a100.batch(
         f"srun --ntasks-per-node=8 --cpu-bind={MASKS} --mem-bind={mems} true", "--nodes=2"
     )
@@ -51,7 +41,7 @@ def test_masks_and_memory_of_sixteen_ranks_are_what_slurm_was_told(slurm_a100: S
     found = affinity(slurm_a100.folder, job)
     assert {task: got for task, got in found.items() if task.step == "0"} == {
         Task("0", f"dgx{1 + rank // 8}", rank): Affinity(
-            rank % 8, tuple(sorted(parse(CPUS[rank % 8]))), (MEMS[rank % 8],), "bind", 0
+            rank % 8, tuple(sorted(parse(A100_CPUS[rank % 8]))), (A100_MEMS[rank % 8],), "bind", 0
         )
         for rank in range(16)
     }

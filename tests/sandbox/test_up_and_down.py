@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from realslurm import Slurm, hpclaunch
+from realslurm import Slurm, sandbox
 
 from hpclaunch.sandbox import packages
 from hpclaunch.sandbox.layout import at
@@ -60,7 +60,7 @@ def status_when(folder: Path, state: str) -> dict[str, object]:
     """What status says once the state is this one: a kill takes a moment to be seen."""
     end = time.monotonic() + 20
     while True:
-        seen = json.loads(hpclaunch("status", "--json", "--dir", folder).stdout)
+        seen = json.loads(sandbox("status", "--json", "--dir", folder).stdout)
         if seen["state"] == state or time.monotonic() > end:
             assert seen["state"] == state
             return dict(seen)
@@ -71,12 +71,12 @@ def folder(slurm_possible: None, tmp_path: Path) -> Iterator[Path]:
     """A folder for one sandbox, which is down at the end whatever the test found."""
     yield tmp_path / "it"
     if (tmp_path / "it").exists():
-        hpclaunch("down", "--dir", tmp_path / "it")
+        sandbox("down", "--dir", tmp_path / "it")
 
 
 @pytest.mark.parametrize("name", ["munged", "slurmctld", "slurmd", "unshare", "supervisor"])
 def test_down_leaves_nothing_after_a_kill(folder: Path, tmp_path: Path, name: str) -> None:
-    assert hpclaunch("up", "--nodes", "1", "--dir", folder).returncode == 0
+    assert sandbox("up", "--nodes", "1", "--dir", folder).returncode == 0
     env = {**os.environ, "SLURM_CONF": f"{folder}/etc/slurm.conf"}
     script = f"setsid sleep 5431 & srun sh -c 'touch {tmp_path}/runs; exec sleep 5432'"
     job = ["sbatch", "--output=/dev/null", f"--wrap={script}"]
@@ -95,7 +95,7 @@ def test_down_leaves_nothing_after_a_kill(folder: Path, tmp_path: Path, name: st
         assert everything.isdisjoint(processes())
     else:
         assert seen["ended"] == {"dgx1" if name == "slurmd" else name: -9}
-    assert hpclaunch("down", "--dir", folder).returncode == 0
+    assert sandbox("down", "--dir", folder).returncode == 0
     assert everything.isdisjoint(processes())
     assert not folder.exists()
     assert not at(folder).run.exists()
@@ -105,18 +105,18 @@ def test_down_leaves_nothing_after_a_kill(folder: Path, tmp_path: Path, name: st
 
 
 def test_up_clears_what_a_crash_left(folder: Path) -> None:
-    assert hpclaunch("up", "--nodes", "1", "--dir", folder).returncode == 0
+    assert sandbox("up", "--nodes", "1", "--dir", folder).returncode == 0
     for pid in victims(folder, "supervisor"):
         os.kill(pid, signal.SIGKILL)
     status_when(folder, "down")
     (folder / "stale").touch()
-    again = hpclaunch("up", "--nodes", "1", "--dir", folder)
+    again = sandbox("up", "--nodes", "1", "--dir", folder)
     assert (again.returncode, again.stdout) == (0, f"{folder}/site.yaml\n")
     assert not (folder / "stale").exists()
 
 
 def test_a_second_up_is_refused_and_changes_nothing(slurm_a100: Slurm) -> None:
-    refused = hpclaunch("up", "--dir", slurm_a100.folder)
+    refused = sandbox("up", "--dir", slurm_a100.folder)
     assert (refused.returncode, refused.stdout) == (1, "")
     assert "up already" in refused.stderr
     assert slurm_a100.run("srun", "hostname").stdout == "dgx1\n"
@@ -125,7 +125,7 @@ def test_a_second_up_is_refused_and_changes_nothing(slurm_a100: Slurm) -> None:
 @pytest.mark.parametrize("command", ["up", "down"])
 def test_a_folder_of_someone_else_is_left_alone(slurm_possible: None, tmp_path: Path, command: str) -> None:
     (tmp_path / "thesis.tex").touch()
-    refused = hpclaunch(command, "--dir", tmp_path)
+    refused = sandbox(command, "--dir", tmp_path)
     assert refused.returncode == 1
     assert "not empty and not a sandbox" in refused.stderr
     assert (tmp_path / "thesis.tex").exists()
@@ -137,11 +137,11 @@ def test_two_at_once_in_one_folder_make_one_sandbox(folder: Path) -> None:
     said = [one.communicate(timeout=120) for one in both]
     assert sorted(one.returncode for one in both) == [0, 1]
     assert sorted(out for out, _ in said) == ["", f"{folder}/site.yaml\n"]
-    assert json.loads(hpclaunch("status", "--json", "--dir", folder).stdout)["state"] == "up"
+    assert json.loads(sandbox("status", "--json", "--dir", folder).stdout)["state"] == "up"
 
 
 def test_a_path_that_slurm_cannot_hold_is_refused(slurm_possible: None, tmp_path: Path) -> None:
-    refused = hpclaunch("up", "--dir", tmp_path / "my sandbox")
+    refused = sandbox("up", "--dir", tmp_path / "my sandbox")
     assert refused.returncode == 1
     assert "blanks" in refused.stderr
     assert not (tmp_path / "my sandbox").exists()
@@ -153,7 +153,7 @@ def test_a_start_that_fails_leaves_nothing_and_says_why(folder: Path, tmp_path: 
     fake.mkdir()
     (fake / "cc").write_text("#!/bin/sh\necho no room on the device >&2\nexit 1\n")
     (fake / "cc").chmod(0o755)
-    failed = hpclaunch("up", "--dir", folder, env={**os.environ, "PATH": f"{fake}:{os.environ['PATH']}"})
+    failed = sandbox("up", "--dir", folder, env={**os.environ, "PATH": f"{fake}:{os.environ['PATH']}"})
     assert (failed.returncode, failed.stdout) == (1, "")
     assert "no room on the device" in failed.stderr
     assert not folder.exists()
@@ -162,26 +162,26 @@ def test_a_start_that_fails_leaves_nothing_and_says_why(folder: Path, tmp_path: 
 
 
 def test_status_of_what_is_up_and_of_what_is_not(slurm_a100: Slurm, tmp_path: Path) -> None:
-    seen = json.loads(hpclaunch("status", "--json", "--dir", slurm_a100.folder).stdout)
+    seen = json.loads(sandbox("status", "--json", "--dir", slurm_a100.folder).stdout)
     assert (seen["name"], seen["state"]) == ("a100", "up")
     assert (seen["site"], seen["slurm_conf"]) == (str(slurm_a100.site), str(slurm_a100.slurm_conf))
     assert set(seen["nodes"]) == {"dgx1", "dgx2"}
     assert any("no image is started" in line for line in seen["stubbed"])
-    absent = hpclaunch("status", "--json", "--dir", tmp_path / "none")
+    absent = sandbox("status", "--json", "--dir", tmp_path / "none")
     assert json.loads(absent.stdout)["state"] == "down"
-    assert hpclaunch("down", "--dir", tmp_path / "none").returncode == 0
+    assert sandbox("down", "--dir", tmp_path / "none").returncode == 0
 
 
 def test_a_long_path_and_two_side_by_side(start_slurm: Callable[..., Slurm], tmp_path: Path) -> None:
     folder = tmp_path / ("x" * 100) / ("y" * 100)
     first = start_slurm("--nodes", "1", "--name", "first")
-    assert hpclaunch("up", "--nodes", "1", "--dir", folder).returncode == 0
+    assert sandbox("up", "--nodes", "1", "--dir", folder).returncode == 0
     try:
         env = {**os.environ, "SLURM_CONF": f"{folder}/etc/slurm.conf"}
         assert first.run("srun", "--mpi=pmix", "hostname", env=env).stdout == "dgx1\n"
         assert first.run("srun", "--mpi=pmix", "hostname").stdout == "dgx1\n"
     finally:
-        assert hpclaunch("down", "--dir", folder).returncode == 0
+        assert sandbox("down", "--dir", folder).returncode == 0
     assert first.run("srun", "hostname").stdout == "dgx1\n"
 
 
@@ -194,7 +194,7 @@ def test_missing_packages_are_named_in_one_line(monkeypatch: pytest.MonkeyPatch,
 
 @pytest.mark.parametrize("wrong", [["--node-type", "dgx-a1000"], ["--pyxis", "latest"], ["--name", "../Up"]])
 def test_a_bad_node_type_release_or_name_is_an_input_error(tmp_path: Path, wrong: list[str]) -> None:
-    refused = hpclaunch("up", "--dir", tmp_path / "it", *wrong)
+    refused = sandbox("up", "--dir", tmp_path / "it", *wrong)
     assert (refused.returncode, refused.stdout) == (2, "")
     assert wrong[1] in refused.stderr
     assert not (tmp_path / "it").exists()
