@@ -2,7 +2,8 @@
 
 import click
 
-from hpclaunch.cli.planning import job_argument, plan_job, set_option, warn
+from hpclaunch.cli.output import warn
+from hpclaunch.cli.planning import job_argument, plan_job, set_option
 from hpclaunch.spec.read import read_job
 
 
@@ -17,5 +18,5 @@ def check(job_file: str, site_name: str | None, sets: tuple[str, ...]) -> None:
         click.echo(f"{job_file}: {job.name} is a valid job")
         return
     planned = plan_job(job_file, site_name, sets)
-    warn(planned.plan)
+    warn(*planned.plan.warnings)
     click.echo(f"{job_file}: {planned.plan.common.name} can run on {planned.plan.site}")

@@ -9,6 +9,7 @@ from typing import NoReturn
 import click
 
 from hpclaunch import __version__
+from hpclaunch.cli.output import say
 from hpclaunch.values.errors import HpclaunchError, InputError
 
 COMMANDS = {
@@ -59,10 +60,10 @@ def main() -> NoReturn:
     except InputError as error:
         for problem in error.problems:
             # An editor finds file:line:col at the start of a line.
-            _say(str(problem), "" if problem.where else "hpclaunch: ")
+            say(str(problem), "" if problem.where else "hpclaunch: ")
         status = error.exit_status
     except HpclaunchError as error:
-        _say(str(error))
+        say(str(error))
         status = error.exit_status
     except click.Abort:
         status = 130
@@ -76,11 +77,6 @@ def main() -> NoReturn:
     except KeyboardInterrupt:
         status = 130
     except OSError as error:
-        _say(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+        say(f"{error.filename}: {error.strerror}" if error.filename else str(error))
         status = 1
     sys.exit(status if isinstance(status, int) else 0)
-
-
-def _say(message: str, prefix: str = "hpclaunch: ") -> None:
-    for line in message.splitlines():
-        click.echo(prefix + line, err=True)

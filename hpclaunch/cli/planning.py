@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import click
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from hpclaunch.plan.planner import Planner
 from hpclaunch.spec.document import Document, located
@@ -24,7 +24,6 @@ class Planned(Struct, frozen=True):
 
     job: Document[Job]
     site: Document[Site]
-    machines: dict[str, Document[NodeType]]
     plan: LaunchPlan
 
 
@@ -42,26 +41,21 @@ def plan_job(job_file: str, site_name: str, sets: Sequence[str]) -> Planned:
         problems.extend(error.problems)
     if job is None or site is None:
         raise InputError(problems)
-    machines = {}
+    machines: dict[str, NodeType] = {}
     for index, group in enumerate(site.value.node_types):
         if group.type not in machines:
             try:
-                machines[group.type] = catalogue.load(group.type)
+                machines[group.type] = catalogue.load(group.type).value
             except InputError as error:
-                where = site.locate(("node_types", index, "type"))
-                raise InputError(f"{where}: {error}") from None
+                here = site.locate(("node_types", index, "type"))
+                raise InputError(
+                    [structs.replace(problem, where=problem.where or here) for problem in error.problems]
+                ) from None
     try:
-        planner = Planner(site.value, {name: machine.value for name, machine in machines.items()})
-        plan = planner.plan(job.value)
+        plan = Planner(site.value, machines).plan(job.value)
     except InputError as error:
         raise located(error.problems, job, site) from None
-    return Planned(job, site, machines, plan)
-
-
-def warn(plan: LaunchPlan) -> None:
-    """Says on standard error what the tool did not do."""
-    for text in plan.warnings:
-        click.echo(f"hpclaunch: warning: {text}", err=True)
+    return Planned(job, site, plan)
 
 
 def job_argument(command: F) -> F:

@@ -5,8 +5,10 @@ import tempfile
 
 import click
 
-from hpclaunch.cli.planning import job_argument, plan_job, set_option, site_option, warn
+from hpclaunch.cli.output import warn
+from hpclaunch.cli.planning import job_argument, plan_job, set_option, site_option
 from hpclaunch.render import script
+from hpclaunch.values.errors import InputError
 
 
 @click.command()
@@ -18,14 +20,29 @@ def render(job_file: str, site_name: str, sets: tuple[str, ...], output: str | N
     """Print exactly what `submit` would send."""
     planned = plan_job(job_file, site_name, sets)
     text = script.render(planned.plan)
-    warn(planned.plan)
+    warn(*planned.plan.warnings)
     if output is None:
         click.echo(text, nl=False)
         return
-    # Whole or not at all: a script that was cut short must not be submitted.
-    folder = os.path.dirname(os.path.abspath(output))
-    descriptor, temporary = tempfile.mkstemp(dir=folder, prefix=".hpclaunch-")
-    with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as file:
-        file.write(text)
-        os.fchmod(file.fileno(), 0o755)
-    os.replace(temporary, output)
+    try:
+        _write(os.path.realpath(output), text)
+    except OSError as error:
+        raise InputError(f"{output} cannot be written: {error.strerror}") from None
+
+
+def _write(path: str, text: str) -> None:
+    """A file appears whole or not at all: a script that was cut short must not be submitted. What is no file
+    (/dev/stdout, a pipe) is written to, and never replaced. Raises OSError."""
+    if os.path.lexists(path) and not os.path.isfile(path):
+        with open(path, "w", encoding="utf-8", newline="") as device:
+            device.write(text)
+        return
+    descriptor, temporary = tempfile.mkstemp(dir=os.path.dirname(path), prefix=".hpclaunch-")
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as file:
+            file.write(text)
+            os.fchmod(file.fileno(), 0o755)
+        os.replace(temporary, path)
+    except OSError:
+        os.unlink(temporary)
+        raise

@@ -7,8 +7,8 @@ import click
 import msgspec
 
 from hpclaunch.cli import following
-from hpclaunch.cli.output import say
-from hpclaunch.cli.planning import Planned, job_argument, plan_job, set_option, warn
+from hpclaunch.cli.output import say, warn
+from hpclaunch.cli.planning import Planned, job_argument, plan_job, set_option
 from hpclaunch.records.record import Record
 from hpclaunch.render import script
 from hpclaunch.schedulers import lifecycle
@@ -39,7 +39,7 @@ def submit(
         raise InputError("say where the job runs: either --site SITE or --local")
     planned = plan_job(job_file, site_name or "local", sets)
     text = script.render(planned.plan)
-    warn(planned.plan)
+    warn(*planned.plan.warnings)
     if dry_run:
         click.echo(text, nl=False)
         return
@@ -70,7 +70,7 @@ def _from_this_shell(planned: Planned) -> Submission:
         raise InputError(missing)
     for name in common.inherit:
         if name not in os.environ:
-            say(f"warning: {name} is not set in this shell, so the ranks inherit none")
+            warn(f"{name} is not set in this shell, so the ranks inherit none")
     return Submission(
         environment={name: os.environ[name] for name in common.inherit if name in os.environ},
         secrets={name: os.environ[name] for name in common.secrets},

@@ -3,28 +3,22 @@ NVIDIA's launchers break them."""
 
 from collections.abc import Sequence
 
-from hpclaunch.spec.nodetype import NodeType
+from hpclaunch.spec.nodetype import GpuSpec, NodeType
 from hpclaunch.topology import model
 from hpclaunch.values.placement import Hca
 
 
 def of_gpus(machine: NodeType, gpus: int, hcas: Sequence[Hca]) -> tuple[Hca, ...]:
-    """One HCA for each GPU. A PCI switch in common is nearest, then NUMA distance."""
+    """One HCA for each of the first `gpus` GPUs. A PCI switch in common is nearest, then NUMA distance."""
     switches = {spec.pci: spec.switch for spec in machine.hcas}
+
+    def away(gpu: GpuSpec, hca: Hca) -> int:
+        if gpu.switch and gpu.switch == switches[hca.pci]:
+            return 0
+        return model.distance(machine, gpu.numa, hca.numa)
+
     load = [0] * len(hcas)
-    chosen = []
-    for gpu in machine.gpus[:gpus]:
-
-        def cost(index: int, gpu=gpu) -> tuple[int, int, int]:  # type: ignore[no-untyped-def]
-            hca = hcas[index]
-            together = gpu.switch != "" and gpu.switch == switches[hca.pci]
-            away = 0 if together else model.distance(machine, gpu.numa, hca.numa)
-            return away, load[index], index
-
-        best = min(range(len(hcas)), key=cost)
-        load[best] += 1
-        chosen.append(hcas[best])
-    return tuple(chosen)
+    return tuple(hcas[_nearest([away(gpu, hca) for hca in hcas], load)] for gpu in machine.gpus[:gpus])
 
 
 def of_ranks(
@@ -41,22 +35,22 @@ def of_ranks(
     every = tuple(hca.name for hca in hcas)
     if not hcas:
         return ((),) * len(ranks_gpus)
-    gpus = max((gpu for owned in ranks_gpus for gpu in owned), default=-1) + 1
-    if gpus:
-        by_gpu = of_gpus(machine, gpus, hcas)
+    if any(ranks_gpus):
+        by_gpu = of_gpus(machine, len(machine.gpus), hcas)
         return tuple(
             tuple(dict.fromkeys(by_gpu[gpu].name for gpu in owned)) if owned else every
             for owned in ranks_gpus
         )
     load = [0] * len(hcas)
-    result = []
-    for numas in ranks_numa:
+    away = (
+        [min(model.distance(machine, numa, hca.numa) for numa in numas) for hca in hcas]
+        for numas in ranks_numa
+    )
+    return tuple((every[_nearest(distances, load)],) for distances in away)
 
-        def cost(index: int, numas=numas) -> tuple[int, int, int]:  # type: ignore[no-untyped-def]
-            away = min((model.distance(machine, numa, hcas[index].numa) for numa in numas), default=0)
-            return away, load[index], index
 
-        best = min(range(len(hcas)), key=cost)
-        load[best] += 1
-        result.append((hcas[best].name,))
-    return tuple(result)
+def _nearest(away: Sequence[int], load: list[int]) -> int:
+    """The index of the nearest, of equals the least loaded, of those the first; its load is one more."""
+    best = min(range(len(away)), key=lambda index: (away[index], load[index], index))
+    load[best] += 1
+    return best

@@ -1,6 +1,6 @@
 """The launch as processes of this machine, without a scheduler."""
 
-from hpclaunch.plan.slurm import hca_settings
+from hpclaunch.plan import environment, wrapper
 from hpclaunch.spec.job import Job
 from hpclaunch.spec.nodetype import NodeType
 from hpclaunch.values.cpulist import format_list
@@ -14,9 +14,7 @@ MPIRUN = ("mpirun", "--bind-to", "none", "--map-by", "slot:OVERSUBSCRIBE")
 def target(job: Job, machine: NodeType, common: Common) -> LocalTarget:
     """The target: mpirun where the job speaks MPI, else each rank started by the script itself."""
     mpi = common.mpi != "none"
-    settings = [Option("from=openmpi" if mpi else "from=local")]
-    if common.rendezvous == "torch":
-        settings.append(Option("rendezvous=torch"))
+    settings = wrapper.settings(common, "openmpi" if mpi else "local")
     seats = common.shape.seats
     if any(seat.cpus for seat in seats):
         cpus = ";".join(format_list(seat.cpus) for seat in seats)
@@ -25,7 +23,9 @@ def target(job: Job, machine: NodeType, common: Common) -> LocalTarget:
         policy = "preferred" if job.bind.memory == "prefer" else "membind"
         mems = ";".join(format_list(seat.mems) for seat in seats)
         settings.append(Option(f"{policy}={mems}", "the NUMA nodes of each rank's memory"))
-    settings += hca_settings(common)
-    settings.append(Option(f"cwd={common.cwd}"))
-    launcher = (*MPIRUN, "--np", str(common.ranks_per_node)) if mpi else ()
-    return LocalTarget(launcher=launcher, wrapper=tuple(settings))
+    return LocalTarget(
+        launcher=(*MPIRUN, "--np", str(common.ranks_per_node)) if mpi else (),
+        wrapper=tuple(settings),
+        keep=("PATH",),
+        host_env=environment.for_the_host(common.environment) if mpi else (),
+    )

@@ -27,7 +27,8 @@ def whole_node(
         raise InputError([Problem("every CPU of the node is reserved", "site", ("node_types",))])
 
     if isinstance(bind.cpus, tuple):
-        cpus = _explicit_numbers(bind.cpus, ranks, "cpus", numa_of, f"CPUs of {machine.name}")
+        free = {cpu: numa for cpu, numa in numa_of.items() if cpu not in reserved}
+        cpus = _explicit_numbers(bind.cpus, ranks, "cpus", free, f"CPUs of {machine.name} that jobs may use")
         by_core = cpus
     else:
         owned = core_split.of_ranks(machine, ranks_gpus, by_numa, spread=bind.cpus == "spread")
@@ -40,8 +41,10 @@ def whole_node(
         mems = _explicit_numbers(bind.memory, ranks, "memory", nodes, f"NUMA nodes of {machine.name}")
     elif bind.memory == "prefer":
         # The kernel's policy and Slurm's take one node: the first GPU's own, where the rank has cores of it.
-        first = (machine.gpus[owned[0]].numa if owned else -1 for owned in ranks_gpus)
-        mems = tuple((numa if numa in mine else mine[0],) for numa, mine in zip(first, near, strict=True))
+        mems = tuple(
+            (next((machine.gpus[gpu].numa for gpu in gpus_of if machine.gpus[gpu].numa in mine), mine[0]),)
+            for gpus_of, mine in zip(ranks_gpus, near, strict=True)
+        )
     else:
         mems = near if bind.memory == "local" else ((),) * ranks
 
@@ -93,7 +96,10 @@ def _explicit_numbers(
 ) -> tuple[tuple[int, ...], ...]:
     _check_length(entries, ranks, key)
     result = tuple(cpulist.parse(entry) for entry in entries)
-    problems = [
+    empty = [
+        Problem("no entry", "job", ("bind", key, rank)) for rank, got in enumerate(result) if not got
+    ]
+    problems = empty + [
         Problem(
             f"{cpulist.format_list(missing)} of {entry!r} is not among the {what}: "
             f"{cpulist.format_list(known)}",

@@ -124,7 +124,10 @@ class Planner:
     def _new_shape(self, index: int, gpus: int, ranks: int, bind: Bind) -> tuple[NodeShape, bool]:
         group = self.site.node_types[index]
         machine = self.machines[group.type]
-        hcas = model.named_hcas(machine, group.variant)
+        try:
+            hcas = model.named_hcas(machine, group.variant)
+        except InputError as error:
+            raise InputError([Problem(str(error), "site", ("node_types", index, "variant"))]) from None
         forbidden = self.site.slurm is not None and self.site.slurm.exclusive is False
         whole = gpus == len(machine.gpus) and not forbidden
         if whole:

@@ -3,23 +3,30 @@
 from hpclaunch.capability.tables import pyxis_has, pyxis_since
 from hpclaunch.capability.tables import version as version_of
 from hpclaunch.plan import image as images
-from hpclaunch.spec.job import Job
 from hpclaunch.spec.site import Site
 from hpclaunch.values.errors import InputError, Path, Problem
-from hpclaunch.values.launchplan import Mount, Option
+from hpclaunch.values.launchplan import Container, Mount, Option
 
 # Pyxis splits --container-mounts at these and knows no escape (args.c).
 _SEPARATORS = ",:"
 
+# Both ways are written out, since the nodes' enroot.conf may set either.
+_SWITCHES = (
+    ("mount_home", "--container-mount-home", "--no-container-mount-home"),
+    ("remap_root", "--container-remap-root", "--no-container-remap-root"),
+    ("writable", "--container-writable", "--container-readonly"),
+    ("entrypoint", "--container-entrypoint", "--no-container-entrypoint"),
+)
+
 
 def options(
-    job: Job, site: Site, mounts: tuple[Mount, ...], outside: tuple[str, ...]
+    container: Container, directory: str, site: Site, outside: tuple[str, ...]
 ) -> tuple[tuple[Option, ...], list[str]]:
-    """The options, and warnings. `outside` names variables whose value from the host must beat the image's.
+    """The options, and warnings. A relative image file is found from `directory`; `outside` names variables
+    whose value from the host must beat the image's.
 
     Raises InputError for what this version of Pyxis cannot do, all of it at once.
     """
-    assert job.image is not None
     assert site.slurm is not None
     assert site.slurm.pyxis is not None
     version = site.slurm.pyxis
@@ -35,45 +42,39 @@ def options(
             problems.append(Problem(message, "job", path))
 
     try:
-        name = images.pyxis_form(job.image, job.directory)
+        name = images.pyxis_form(container.image, directory)
         add("--container-image", name, ("image",))
         if name.startswith("dockerd://") and version_of(version) < (0, 15):
             message = f"dockerd:// came with Pyxis 0.15.0, and site {site.name} has {version}"
             problems.append(Problem(message, "job", ("image",)))
     except InputError as error:
         problems.extend(error.problems)
-    problems.extend(_unspeakable(mounts))
-    if mounts:
-        add("--container-mounts", ",".join(map(_mount, mounts)), ("mounts",))
-    if job.workdir is not None:
-        add("--container-workdir", job.workdir, ("workdir",))
+    problems.extend(_unspeakable(container.mounts))
+    if container.mounts:
+        add("--container-mounts", ",".join(map(_mount, container.mounts)), ("mounts",))
+    if container.workdir:
+        add("--container-workdir", container.workdir, ("workdir",))
 
-    spec = job.container
-    switches = (
-        ("mount_home", spec.mount_home, "--container-mount-home", "--no-container-mount-home"),
-        ("remap_root", spec.remap_root, "--container-remap-root", "--no-container-remap-root"),
-        ("writable", spec.writable, "--container-writable", "--container-readonly"),
-        ("entrypoint", spec.entrypoint, "--container-entrypoint", "--no-container-entrypoint"),
-    )
-    defaults = type(spec)()
-    for key, wanted, yes, no in switches:
+    usual = Container(image="")
+    for key, yes, no in _SWITCHES:
+        wanted = getattr(container, key)
         option = yes if wanted else no
-        if not pyxis_has(option, version) and wanted == getattr(defaults, key):
+        if not pyxis_has(option, version) and wanted == getattr(usual, key):
             since = pyxis_since()[option]
             warnings.append(f"Pyxis {version} has no {option} ({since}): the nodes' enroot.conf decides")
         else:
             add(option, None, ("container", key))
 
-    names = tuple(dict.fromkeys(spec.env + outside))
-    if spec.env or (names and pyxis_has("--container-env", version)):
+    names = tuple(dict.fromkeys(container.env + outside))
+    if container.env or (names and pyxis_has("--container-env", version)):
         add("--container-env", ",".join(names), ("container", "env"), "else the image's own values win")
     elif names:
         warnings.append(
             f"Pyxis {version} has no --container-env (0.15.0): where the image sets {', '.join(names)}, "
             "its hooks see the image's value"
         )
-    if spec.save is not None:
-        add("--container-save", spec.save, ("container", "save"))
+    if container.save:
+        add("--container-save", container.save, ("container", "save"))
     if problems:
         raise InputError(problems)
     return tuple(found), warnings

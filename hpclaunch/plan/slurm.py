@@ -1,11 +1,23 @@
 """The launch in Slurm's words: what stands on #SBATCH lines, on srun's command line and in the wrapper's."""
 
-from hpclaunch.plan import environment, pyxis, raw
+from hpclaunch.plan import environment, pyxis, raw, wrapper
 from hpclaunch.spec.job import Job, SiteHints
 from hpclaunch.spec.site import Site, SlurmSite
 from hpclaunch.values.cpulist import format_mask
 from hpclaunch.values.errors import InputError, Problem
 from hpclaunch.values.launchplan import Common, Option, SlurmTarget
+
+# What the script needs of its environment: where srun is, and which job this is. Everything else that Slurm
+# sets is an option of srun too, and each of those is written out.
+KEEP = (
+    "PATH",
+    "SLURM_CONF",
+    "SLURM_JOB*",
+    "SLURM_ARRAY_*",
+    "SLURM_SUBMIT_*",
+    "SLURM_CLUSTER_NAME",
+    "SLURMD_NODENAME",
+)
 
 
 def target(job: Job, site: Site, common: Common, exclusive: bool) -> tuple[SlurmTarget, list[str]]:
@@ -29,7 +41,7 @@ def target(job: Job, site: Site, common: Common, exclusive: bool) -> tuple[Slurm
     if common.container is not None:
         outside = tuple(variable.name for variable in host_env) + common.secrets
         try:
-            flags, more = pyxis.options(job, site, common.container.mounts, outside)
+            flags, more = pyxis.options(common.container, job.directory, site, outside)
             warnings += more
             problems += raw.given_twice(hints, site.name, flags)
         except InputError as error:
@@ -39,10 +51,7 @@ def target(job: Job, site: Site, common: Common, exclusive: bool) -> tuple[Slurm
 
     cpus_per_task = 0 if masked else _cpus_per_task(common)
     if not masked:
-        warnings.append(
-            f"the ranks are not bound: the job takes {common.gpus_per_node} of {len(common.shape.gpus)} GPUs "
-            f"of a {common.shape.node_type}, and which cores come with them is known only when it runs"
-        )
+        warnings.append(f"the ranks are not bound: {_why_not_bound(site, common)}")
     seats = common.shape.seats
     cpu_masks = tuple(format_mask(seat.cpus) for seat in seats) if seats[0].cpus else ()
     mem_masks = tuple(format_mask(seat.mems) for seat in seats) if seats[0].mems else ()
@@ -56,7 +65,8 @@ def target(job: Job, site: Site, common: Common, exclusive: bool) -> tuple[Slurm
             mem_masks=mem_masks,
             mem_policy="prefer,mask_mem" if job.bind.memory == "prefer" else "mask_mem",
             path=slurm.path or "",
-            wrapper=_wrapper(common),
+            keep=KEEP,
+            wrapper=tuple(wrapper.settings(common, "slurm")),
             host_env=host_env,
         ),
         warnings,
@@ -74,7 +84,9 @@ def _sbatch(
     if common.gpus_per_node:
         lines.append(Option(f"--gres=gpu:{common.gpus_per_node}"))
     if exclusive:
-        lines.append(Option("--exclusive", "the CPU masks below name cores of the whole node"))
+        masked = bool(common.shape.seats[0].cpus)
+        why = "the CPU masks below name cores of the whole node" if masked else "no other job on its nodes"
+        lines.append(Option("--exclusive", why))
         lines.append(Option("--mem=0", "all of its memory"))
     else:
         lines.append(Option(f"--cpus-per-task={cpus_per_task}"))
@@ -134,25 +146,14 @@ def _srun(
     return (*lines, *(Option(text, "not checked") for text in hints.srun))
 
 
-def _wrapper(common: Common) -> tuple[Option, ...]:
-    settings = [Option("from=slurm")]
-    if common.rendezvous == "torch":
-        settings.append(Option("rendezvous=torch"))
-    settings += hca_settings(common)
-    if common.container is None and common.cwd:
-        settings.append(Option(f"cwd={common.cwd}"))
-    return tuple(settings)
-
-
-def hca_settings(common: Common) -> list[Option]:
-    """The wrapper's settings about HCAs: UCX_NET_DEVICES of each local rank, and the limit that they need."""
-    ports = {hca.name: hca.port for hca in common.shape.hcas}
-    per_rank = [",".join(f"{name}:{ports[name]}" for name in seat.hcas) for seat in common.shape.seats]
-    if not any(variable.name == "NCCL_IB_HCA" for variable in common.environment):
-        return []  # the node has no HCA, or the job leaves them alone
-    ucx = [Option("ucx=" + ";".join(per_rank), "UCX_NET_DEVICES of each local rank")] if any(per_rank) else []
-    # Verbs pin the buffers that they send from; below this a job dies in ibv_reg_mr, far from the cause.
-    return [*ucx, Option("memlock=1048576", "KiB that InfiniBand must be able to pin")]
+def _why_not_bound(site: Site, common: Common) -> str:
+    gpus = len(common.shape.gpus)
+    if common.gpus_per_node == gpus:
+        return f"site {site.name} shares its nodes among jobs (slurm.exclusive: false)"
+    return (
+        f"the job takes {common.gpus_per_node} of {gpus} GPUs of a {common.shape.node_type}, "
+        "and which cores come with them is known only when it runs"
+    )
 
 
 def _cpus_per_task(common: Common) -> int:

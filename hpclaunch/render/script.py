@@ -7,19 +7,6 @@ from hpclaunch.values.cpulist import format_list
 from hpclaunch.values.launchplan import Common, LaunchPlan, SlurmTarget
 from hpclaunch.values.placement import Seat
 
-# What a batch script needs of its environment: where srun is, and which job this is. Everything else that
-# Slurm sets is an option of srun too, and each of those is written out.
-_KEEP_SLURM = (
-    "PATH",
-    "SLURM_CONF",
-    "SLURM_JOB*",
-    "SLURM_ARRAY_*",
-    "SLURM_SUBMIT_*",
-    "SLURM_CLUSTER_NAME",
-    "SLURMD_NODENAME",
-)
-_KEEP_LOCAL = ("PATH",)
-
 
 def render(plan: LaunchPlan) -> str:
     """The text that is submitted: the same for the same plan, so a submission's tag is not in it."""
@@ -27,9 +14,7 @@ def render(plan: LaunchPlan) -> str:
         return _sbatch(plan, plan.target)
     common = plan.common
     return template("local.sh.j2").render(
-        **_shared(plan, _KEEP_LOCAL),
-        host_env=(),
-        wrapper=plan.target.wrapper,
+        **_shared(plan),
         launcher=plan.target.launcher,
         ranks_per_node=common.ranks_per_node,
     )
@@ -40,27 +25,27 @@ def _sbatch(plan: LaunchPlan, target: SlurmTarget) -> str:
     width = max(map(len, target.cpu_masks), default=0)
     rows = [f"{mask:<{width}} # {_seat(seat)}" for mask, seat in zip(target.cpu_masks, seats, strict=False)]
     return template("sbatch.sh.j2").render(
-        **_shared(plan, _KEEP_SLURM),
+        **_shared(plan),
         sbatch=target.sbatch,
         slurm_path=target.path,
-        host_env=target.host_env,
         masks=rows,
         mem_masks=target.mem_masks,
         mem_policy=target.mem_policy,
         srun=target.srun,
         pyxis=target.pyxis,
-        wrapper=target.wrapper,
     )
 
 
-def _shared(plan: LaunchPlan, keep: tuple[str, ...]) -> dict[str, object]:
+def _shared(plan: LaunchPlan) -> dict[str, object]:
     common = plan.common
     return {
         "version": __version__,
         "name": common.name,
         "site": plan.site,
         "title": _title(common),
-        "keep": keep,
+        "keep": plan.target.keep,
+        "host_env": plan.target.host_env,
+        "wrapper": plan.target.wrapper,
         "inherit": common.inherit,
         "secrets": common.secrets,
         "environment": common.environment,

@@ -76,7 +76,8 @@ class SlurmTarget(Struct, frozen=True):
     `sbatch` become #SBATCH lines, `srun` and `pyxis` the options of the step. `cpu_masks` and
     `mem_masks` have one hexadecimal entry for each local rank, or are empty: not bound by a mask;
     `mem_policy` is what --mem-bind does with them: mask_mem, or prefer,mask_mem.
-    `path` is the folder of srun where it is not on the usual PATH, or "".
+    `path` is the folder of srun where it is not on the usual PATH, or ""; `keep` are the variables (names,
+    or patterns of bash) of its own shell that the script does not clear.
     `wrapper` are the settings of the rank wrapper, `host_env` what hooks and daemons on the host must
     see before the container exists.
     """
@@ -89,15 +90,19 @@ class SlurmTarget(Struct, frozen=True):
     mem_masks: tuple[str, ...]
     mem_policy: str
     path: str
+    keep: tuple[str, ...]
     wrapper: tuple[Option, ...]
     host_env: tuple[EnvVar, ...]
 
 
 class LocalTarget(Struct, frozen=True):
-    """The launch as child processes of this machine. `launcher` is empty, or mpirun with its options."""
+    """The launch as child processes of this machine. `launcher` is empty, or mpirun with its options, and
+    `host_env` what mpirun itself must see; `keep` and `wrapper` are as under Slurm."""
 
     launcher: tuple[str, ...]
     wrapper: tuple[Option, ...]
+    keep: tuple[str, ...]
+    host_env: tuple[EnvVar, ...]
 
 
 class LaunchPlan(Struct, frozen=True):

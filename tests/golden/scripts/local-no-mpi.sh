@@ -19,11 +19,11 @@ export HOME USER LOGNAME
 settings=(
   from=local
   rendezvous=torch
-  'cpus=48-55,176-183;56-63,184-191;16-23,144-151;24-31,152-159;112-119,240-247;120-127,248-255;80-87,208-215;88-95,216-223' # the cores of each rank
-  'membind=3;3;1;1;7;7;5;5' # the NUMA nodes of each rank's memory
   'ucx=mlx5_0:1;mlx5_1:1;mlx5_2:1;mlx5_3:1;mlx5_6:1;mlx5_7:1;mlx5_8:1;mlx5_9:1' # UCX_NET_DEVICES of each local rank
   memlock=1048576 # KiB that InfiniBand must be able to pin
   cwd=/home/ada/jobs
+  'cpus=48-55,176-183;56-63,184-191;16-23,144-151;24-31,152-159;112-119,240-247;120-127,248-255;80-87,208-215;88-95,216-223' # the cores of each rank
+  'membind=3;3;1;1;7;7;5;5' # the NUMA nodes of each rank's memory
 )
 
 environment=(

@@ -5,7 +5,7 @@
 #SBATCH --nodes=2
 #SBATCH --ntasks-per-node=8
 #SBATCH --gres=gpu:8
-#SBATCH --exclusive  # the CPU masks below name cores of the whole node
+#SBATCH --exclusive  # no other job on its nodes
 #SBATCH --mem=0  # all of its memory
 #SBATCH --time=01:00:00
 #SBATCH --partition=batch
