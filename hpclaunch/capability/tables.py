@@ -33,6 +33,7 @@ class _Slurm(Struct, frozen=True, forbid_unknown_fields=True):
     since: dict[str, str]
     breaks_masks: frozenset[str]
     set_by_submit: frozenset[str]
+    far_cores_lost: str
 
 
 def version(text: str) -> Version:
@@ -91,6 +92,11 @@ def slurm_since() -> dict[str, str]:
 def breaks_masks() -> frozenset[str]:
     """The options of srun that do not go with CPU masks on a whole node."""
     return _slurm().breaks_masks
+
+
+def far_cores_lost(site_version: str) -> bool:
+    """Whether this Slurm may keep cores that are far from the GPUs out of a step on a whole node."""
+    return version(site_version) >= version(_slurm().far_cores_lost)
 
 
 def set_by_submit() -> frozenset[str]:

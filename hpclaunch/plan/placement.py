@@ -96,9 +96,7 @@ def _explicit_numbers(
 ) -> tuple[tuple[int, ...], ...]:
     _check_length(entries, ranks, key)
     result = tuple(cpulist.parse(entry) for entry in entries)
-    empty = [
-        Problem("no entry", "job", ("bind", key, rank)) for rank, got in enumerate(result) if not got
-    ]
+    empty = [Problem("no entry", "job", ("bind", key, rank)) for rank, got in enumerate(result) if not got]
     problems = empty + [
         Problem(
             f"{cpulist.format_list(missing)} of {entry!r} is not among the {what}: "

@@ -70,7 +70,7 @@ class Planner:
         )
         target: SlurmTarget | LocalTarget
         if site.scheduler == "slurm":
-            target, more = slurm.target(job, site, common, exclusive)
+            target, more = slurm.target(job, site, machine, common, exclusive)
         else:
             target, more = local.target(job, machine, common), []
         if len(site.node_types) > 1:

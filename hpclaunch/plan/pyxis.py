@@ -1,7 +1,6 @@
 """The container in Pyxis's words: options of srun, each checked against the site's version."""
 
-from hpclaunch.capability.tables import pyxis_has, pyxis_since
-from hpclaunch.capability.tables import version as version_of
+from hpclaunch.capability.tables import pyxis_feature_since, pyxis_has, pyxis_has_feature, pyxis_since
 from hpclaunch.plan import image as images
 from hpclaunch.spec.site import Site
 from hpclaunch.values.errors import InputError, Path, Problem
@@ -44,8 +43,9 @@ def options(
     try:
         name = images.pyxis_form(container.image, directory)
         add("--container-image", name, ("image",))
-        if name.startswith("dockerd://") and version_of(version) < (0, 15):
-            message = f"dockerd:// came with Pyxis 0.15.0, and site {site.name} has {version}"
+        if name.startswith("dockerd://") and not pyxis_has_feature("dockerd", version):
+            since = pyxis_feature_since("dockerd")
+            message = f"dockerd:// came with Pyxis {since}, and site {site.name} has {version}"
             problems.append(Problem(message, "job", ("image",)))
     except InputError as error:
         problems.extend(error.problems)
@@ -69,8 +69,9 @@ def options(
     if container.env or (names and pyxis_has("--container-env", version)):
         add("--container-env", ",".join(names), ("container", "env"), "else the image's own values win")
     elif names:
+        since = pyxis_since()["--container-env"]
         warnings.append(
-            f"Pyxis {version} has no --container-env (0.15.0): where the image sets {', '.join(names)}, "
+            f"Pyxis {version} has no --container-env ({since}): where the image sets {', '.join(names)}, "
             "its hooks see the image's value"
         )
     if container.save:

@@ -1,8 +1,11 @@
 """The launch in Slurm's words: what stands on #SBATCH lines, on srun's command line and in the wrapper's."""
 
+from hpclaunch.capability.tables import far_cores_lost
 from hpclaunch.plan import environment, pyxis, raw, wrapper
 from hpclaunch.spec.job import Job, SiteHints
+from hpclaunch.spec.nodetype import NodeType
 from hpclaunch.spec.site import Site, SlurmSite
+from hpclaunch.topology import model
 from hpclaunch.values.cpulist import format_mask
 from hpclaunch.values.errors import InputError, Problem
 from hpclaunch.values.launchplan import Common, Option, SlurmTarget
@@ -20,7 +23,9 @@ KEEP = (
 )
 
 
-def target(job: Job, site: Site, common: Common, exclusive: bool) -> tuple[SlurmTarget, list[str]]:
+def target(
+    job: Job, site: Site, machine: NodeType, common: Common, exclusive: bool
+) -> tuple[SlurmTarget, list[str]]:
     """The target and warnings. Raises InputError for what this site's Slurm cannot do."""
     slurm = site.slurm
     assert slurm is not None
@@ -52,6 +57,11 @@ def target(job: Job, site: Site, common: Common, exclusive: bool) -> tuple[Slurm
     cpus_per_task = 0 if masked else _cpus_per_task(common)
     if not masked:
         warnings.append(f"the ranks are not bound: {_why_not_bound(site, common)}")
+    elif far_cores_lost(slurm.version) and _far_from_gpus(machine, common):
+        warnings.append(
+            f"Slurm {slurm.version} may keep the cores that are far from the GPUs out of a step: if it says "
+            '"CPU binding outside of job step allocation", let bind.cpus be local and the ranks one per GPU'
+        )
     seats = common.shape.seats
     cpu_masks = tuple(format_mask(seat.cpus) for seat in seats) if seats[0].cpus else ()
     mem_masks = tuple(format_mask(seat.mems) for seat in seats) if seats[0].mems else ()
@@ -144,6 +154,19 @@ def _srun(
         Option("--open-mode=append"),
     ]
     return (*lines, *(Option(text, "not checked") for text in hints.srun))
+
+
+def _far_from_gpus(machine: NodeType, common: Common) -> bool:
+    """Whether a rank is bound to a core of a NUMA node that no GPU hangs on."""
+    near = {gpu.numa for gpu in common.shape.gpus}
+    far = {
+        cpu
+        for node in machine.numa
+        if node.node not in near
+        for core in model.cores(machine, node.node)
+        for cpu in core
+    }
+    return bool(near) and any(not far.isdisjoint(seat.cpus) for seat in common.shape.seats)
 
 
 def _why_not_bound(site: Site, common: Common) -> str:

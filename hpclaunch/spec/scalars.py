@@ -96,6 +96,8 @@ def variable_name(text: str) -> str:
         )
     if text in SHELL_OWNED:
         raise ValueError(f"{text} belongs to the shell, which sets it itself: use another name")
+    if text.startswith("hl_"):
+        raise ValueError(f"{text}: names with hl_ belong to the wrapper that starts a rank: use another")
     return text
 
 

@@ -186,3 +186,14 @@ def test_limits_of_a_site_without_hosts() -> None:
 )
 def test_the_time_limit(minutes: int, text: str) -> None:
     assert f"--time={text}" in [option.text for option in target(planned({"time": minutes})).sbatch]
+
+
+def test_far_cores_that_newer_slurms_may_withhold_are_said() -> None:
+    def said(plan: LaunchPlan) -> bool:
+        return any("far from the GPUs" in warning for warning in plan.warnings)
+
+    spread = {"bind": {"cpus": "spread"}}
+    assert said(planned(spread, {"version": "23.11"}))
+    assert said(planned({"ranks_per_node": 33}, {"version": "24.05.1"}))
+    assert not said(planned({}, {"version": "23.11"}))
+    assert not said(planned(spread, {"version": "23.02"}))
