@@ -38,16 +38,17 @@ Runner = Callable[..., subprocess.CompletedProcess[bytes]]
 
 @pytest.fixture(params=SHELLS, scope="module")
 def run(request: pytest.FixtureRequest) -> Runner:
-    shell = SHELLS[request.param]
-    if shutil.which(shell[0]) is None:
-        pytest.skip(f"{shell[0]} is not installed")
+    name, *options = SHELLS[request.param]
+    shell = shutil.which(name)
+    if shell is None:
+        pytest.skip(f"{name} is not installed")
 
     def runner(*given: str, env: dict[str, str] | None = None, **more: object) -> object:
         # The third part is the command, each word with `=` before it.
         command_at = given.index("--", given.index("--") + 1) + 1
         arguments = [*given[:command_at], *(f"={word}" for word in given[command_at:])]
         full = {"PATH": os.environ["PATH"], **SLURM, **(env or {})}
-        command = [*shell, "-c", wrapper_text(), "hpclaunch-rank", *arguments]
+        command = [shell, *options, "-c", wrapper_text(), "hpclaunch-rank", *arguments]
         return subprocess.run(command, env=full, capture_output=True, timeout=20, **more)  # type: ignore[call-overload]
 
     return runner  # type: ignore[return-value]
@@ -179,6 +180,55 @@ def test_cores_are_bound_where_no_scheduler_does_it(run: Runner) -> None:
     show = "import os; print(sorted(os.sched_getaffinity(0)))"
     result = run("from=local", "rank=1", "ranks=2", f"cpus=0-1;{cpu}", "--", "--", sys.executable, "-c", show)
     assert result.stdout.decode() == f"[{cpu}]\n"
+
+
+@pytest.fixture
+def stand_in(tmp_path: Path) -> str:
+    """A PATH on which a stand-in for numactl comes first: it prints its arguments and binds nothing."""
+    numactl = tmp_path / "bin" / "numactl"
+    numactl.parent.mkdir()
+    numactl.write_text("#!/bin/sh\nprintf '<%s>' \"$@\"\n")
+    numactl.chmod(0o755)
+    return f"{numactl.parent}:{os.environ['PATH']}"
+
+
+@pytest.mark.parametrize(
+    ("setting", "local", "option"),
+    [
+        ("membind=3;1-2;0,4", 0, "--membind=3"),
+        ("membind=3;1-2;0,4", 1, "--membind=1-2"),
+        ("membind=3;1-2;0,4", 2, "--membind=0,4"),
+        ("preferred=3;1-2;0,4", 0, "--preferred=3"),  # numactl(8): it takes one node
+        ("preferred=3;1-2;0,4", 1, "--preferred=1"),
+        ("preferred=3;1-2;0,4", 2, "--preferred=0"),
+    ],
+)
+def test_numactl_binds_memory_and_runs_the_command(
+    run: Runner, stand_in: str, setting: str, local: int, option: str
+) -> None:
+    # The job's own PATH has no numactl, and needs none.
+    arguments = ("from=slurm", setting, "--", "PATH=/nonexistent", "--", "train", "two  words", ":", "")
+    result = run(*arguments, env={"PATH": stand_in, "SLURM_LOCALID": str(local)})
+    assert result.stdout.decode() == f"<{option}><--><train><two  words><:><>"
+    assert result.stderr == b""
+
+
+def test_numactl_is_left_alone_where_nothing_is_said_of_memory(run: Runner, stand_in: str) -> None:
+    assert run("from=slurm", "--", "--", "echo", "ran", env={"PATH": stand_in}).stdout == b"ran\n"
+
+
+@pytest.mark.parametrize("policy", ["membind", "preferred"])
+def test_without_numactl_the_command_runs_and_rank_0_says_so(
+    run: Runner, tmp_path: Path, policy: str
+) -> None:
+    (tmp_path / "echo").symlink_to(shutil.which("echo") or "")
+    said = []
+    for rank in ("0", "1"):
+        env = {"PATH": str(tmp_path), "SLURM_PROCID": rank, "SLURM_LOCALID": rank, "SLURM_NODEID": "0"}
+        result = run("from=slurm", f"{policy}=0;1", "--", "--", "echo", "ran", env=env)
+        assert (result.returncode, result.stdout) == (0, b"ran\n")
+        said.append(result.stderr)
+    assert said == [b"hpclaunch: memory is not bound: there is no numactl\n", b""]
 
 
 @settings(max_examples=25, deadline=None)
