@@ -2,10 +2,15 @@
 
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
+from hpclaunch.cli.output import json_option, print_json, say
 from hpclaunch.values.errors import InputError
+
+if TYPE_CHECKING:
+    from hpclaunch.sandbox.layout import Layout
 
 
 def _plain(_context: click.Context, _option: click.Parameter, name: str) -> str:
@@ -36,6 +41,17 @@ _folder = click.option(
     type=click.Path(file_okay=False, path_type=Path),
     help="Its folder. Default: sandbox/NAME below $HPCLAUNCH_HOME.",
 )
+
+
+def _place(name: str, directory: Path | None) -> "Layout":
+    from hpclaunch.records import files
+    from hpclaunch.sandbox import layout
+
+    return layout.at(directory or files.home() / "sandbox" / name)
+
+
+def _say(text: str) -> None:
+    say(text, "sandbox: ")
 
 
 @click.group()
@@ -69,24 +85,17 @@ def sandbox() -> None:
 @_folder
 def up(nodes: int, node_type: str, declared: int, pyxis: str, name: str, directory: Path | None) -> None:
     """Start a sandbox; prints the path of its site file."""
-    from hpclaunch.cluster.machine import describe
-    from hpclaunch.sandbox import layout, lifecycle
+    from hpclaunch.cluster.slurmnode import slurm_node
+    from hpclaunch.sandbox import updown
+    from hpclaunch.spec.document import located
     from hpclaunch.topology import catalogue
 
+    document = catalogue.load(node_type)
+    place = _place(name, directory)
     try:
-        machine = describe(catalogue.load(node_type).value)
-    except ValueError as error:
-        raise InputError(str(error)) from error
-    place = layout.at(directory or layout.default_folder(name))
-    lifecycle.up(
-        place,
-        name,
-        machine,
-        nodes,
-        declared,
-        pyxis,
-        say=lambda text: click.echo(f"sandbox: {text}", err=True),
-    )
+        updown.up(place, name, slurm_node(document.value), nodes, declared, pyxis, _say)
+    except InputError as error:
+        raise located(error.problems, document) from None
     click.echo(place.site)
 
 
@@ -95,26 +104,24 @@ def up(nodes: int, node_type: str, declared: int, pyxis: str, name: str, directo
 @_folder
 def down(name: str, directory: Path | None) -> None:
     """End a sandbox and remove all that it left, also after a crash."""
-    from hpclaunch.sandbox import layout, lifecycle
+    from hpclaunch.sandbox import updown
 
-    place = layout.at(directory or layout.default_folder(name))
-    if not lifecycle.down(place):
-        click.echo(f"sandbox: there is none in {place.folder}", err=True)
+    place = _place(name, directory)
+    if not updown.down(place):
+        _say(f"there is none in {place.folder}")
 
 
 @sandbox.command()
-@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@json_option
 @_name
 @_folder
 def status(as_json: bool, name: str, directory: Path | None) -> None:
     """Say how a sandbox is, where its files are, and what in it is not real."""
-    import msgspec
+    from hpclaunch.sandbox import updown
 
-    from hpclaunch.sandbox import layout, lifecycle
-
-    seen = lifecycle.status(layout.at(directory or layout.default_folder(name)))
+    seen = updown.status(_place(name, directory))
     if as_json:
-        click.echo(msgspec.json.encode(seen))
+        print_json(seen)
         return
     click.echo(f"{seen.name}: {seen.state}")
     for daemon, code in seen.ended.items():

@@ -2,35 +2,35 @@
 
 from itertools import groupby
 
-from hpclaunch.cluster.machine import Machine
+from hpclaunch.cluster.slurmnode import SlurmNode
 
 
-def node_line(machine: Machine, hosts: str, **more: str) -> str:
+def node_line(node: SlurmNode, hosts: str, **more: str) -> str:
     """The NodeName line of these hosts ("dgx[001-140]"); `more` are further keys, in the order given."""
     keys = {
         "NodeName": hosts,
-        "Sockets": str(machine.sockets),
-        "CoresPerSocket": str(machine.cores_per_socket),
-        "ThreadsPerCore": str(machine.threads_per_core),
-        "RealMemory": str(machine.memory_mib),
+        "Sockets": str(node.sockets),
+        "CoresPerSocket": str(node.cores_per_socket),
+        "ThreadsPerCore": str(node.threads_per_core),
+        "RealMemory": str(node.memory_mib),
     }
-    if machine.gpu_numa:
-        kind = f"gpu:{machine.gpu_type}" if machine.gpu_type else "gpu"
-        keys["Gres"] = f"{kind}:{len(machine.gpu_numa)}"
+    if node.gpu_numa:
+        kind = f"gpu:{node.gpu_type}" if node.gpu_type else "gpu"
+        keys["Gres"] = f"{kind}:{len(node.gpu_numa)}"
     return " ".join(f"{key}={value}" for key, value in {**keys, **more}.items())
 
 
-def gres_lines(machine: Machine, hosts: str, device: str = "/dev/nvidia") -> tuple[str, ...]:
+def gres_lines(node: SlurmNode, hosts: str, device: str = "/dev/nvidia") -> tuple[str, ...]:
     """The GPUs in gres.conf: one line for each run of GPUs on the same NUMA node, with its cores.
 
     Without Cores= Slurm would take any core of the node as near; the numbers are Slurm's own core
     numbers (man gres.conf, "Cores"), not the kernel's CPU numbers. `device` comes before the GPU's number.
     """
-    kind = f" Type={machine.gpu_type}" if machine.gpu_type else ""
+    kind = f" Type={node.gpu_type}" if node.gpu_type else ""
     lines = []
-    for numa, run in groupby(enumerate(machine.gpu_numa), key=lambda item: item[1]):
+    for numa, run in groupby(enumerate(node.gpu_numa), key=lambda item: item[1]):
         indices = [index for index, _ in run]
         span = f"[{indices[0]}-{indices[-1]}]" if len(indices) > 1 else str(indices[0])
-        cores = machine.cores_near(numa)
+        cores = node.cores_near(numa)
         lines.append(f"NodeName={hosts} Name=gpu{kind} File={device}{span} Cores={cores}")
     return tuple(lines)

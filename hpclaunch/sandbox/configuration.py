@@ -8,10 +8,9 @@ import yaml
 from msgspec import Struct
 
 from hpclaunch.capability.tables import pyxis_has_feature, pyxis_options
-from hpclaunch.cluster.machine import Machine
 from hpclaunch.cluster.slurmconf import gres_lines, node_line
+from hpclaunch.cluster.slurmnode import SlurmNode
 from hpclaunch.sandbox.layout import Layout
-from hpclaunch.sandbox.machine import hwloc_synthetic
 from hpclaunch.sandbox.packages import find
 from hpclaunch.values.cpulist import format_list
 
@@ -20,10 +19,12 @@ CONTROLLER = "slurmctld"
 
 class Settings(Struct, frozen=True):
     """What a sandbox is made from. `declared` is how many nodes the controller knows in all: those above
-    `nodes` have no slurmd. `ports` are the controller's and then one for each node."""
+    `nodes` have no slurmd. `hwloc` is the machine as $HWLOC_SYNTHETIC has it; `ports` are the
+    controller's and then one for each node."""
 
     name: str
-    machine: Machine
+    machine: SlurmNode
+    hwloc: str
     nodes: int
     declared: int
     slurm_version: str
@@ -168,7 +169,7 @@ def services_json(layout: Layout, settings: Settings) -> str:
     ]
     env = [
         f"LD_PRELOAD={layout.native}/preload.so",
-        f"HWLOC_SYNTHETIC={hwloc_synthetic(settings.machine)}",
+        f"HWLOC_SYNTHETIC={settings.hwloc}",
     ]
     for host in settings.hosts:
         argv = [find("slurmd"), "-D", "-N", host, "-f", conf]

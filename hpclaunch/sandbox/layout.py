@@ -64,12 +64,3 @@ def at(folder: Path) -> Layout:
     user = os.getuid()
     run = Path(f"/run/hpclaunch-{short}") if user == 0 else Path(f"/tmp/hpclaunch-{user}-{short}")
     return Layout(folder, run)
-
-
-def default_folder(name: str) -> Path:
-    """The folder of the sandbox of this name below $HPCLAUNCH_HOME (default: the user's state folder)."""
-    home = os.environ.get("HPCLAUNCH_HOME")
-    if not home:
-        state = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")
-        home = os.path.join(state, "hpclaunch")
-    return Path(home, "sandbox", name)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from hpclaunch.sandbox import lifecycle
+from hpclaunch.sandbox import updown
 
 HELLO = Path(__file__).parent.parent.parent / "examples" / "hello-mpi"
 
@@ -28,7 +28,7 @@ REFERENCE = [
 
 @pytest.mark.sandbox
 def test_the_demo_shows_16_ranks_where_they_belong(tmp_path: Path) -> None:
-    obstacle = lifecycle.obstacle()
+    obstacle = updown.obstacle()
     if obstacle:
         pytest.skip(obstacle)
     programs = tmp_path / "bin"

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 from command import hpclaunch
 
-from hpclaunch.sandbox import lifecycle
+from hpclaunch.sandbox import updown
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -20,7 +20,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @pytest.fixture(scope="session")
 def nodes_560(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
     """The environment in which sbatch talks to a controller that declares 560 DGX A100."""
-    obstacle = lifecycle.obstacle()
+    obstacle = updown.obstacle()
     if obstacle:
         pytest.skip(obstacle)
     folder = tmp_path_factory.mktemp("slurm") / "it"

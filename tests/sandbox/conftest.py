@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from realslurm import Slurm, sandbox
 
-from hpclaunch.sandbox import lifecycle
+from hpclaunch.sandbox import updown
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -20,7 +20,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def slurm_possible() -> None:
     """Skips where Slurm's packages cannot be had."""
-    obstacle = lifecycle.obstacle()
+    obstacle = updown.obstacle()
     if obstacle:
         pytest.skip(obstacle)
 

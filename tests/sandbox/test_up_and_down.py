@@ -82,7 +82,8 @@ def test_down_leaves_nothing_after_a_kill(folder: Path, tmp_path: Path, name: st
     job = ["sbatch", "--output=/dev/null", f"--wrap={script}"]
     subprocess.run(job, env=env, check=True, capture_output=True, timeout=60)
     end = time.monotonic() + 30
-    while not (tmp_path / "runs").exists() and time.monotonic() < end:
+    while not (tmp_path / "runs").exists():
+        assert time.monotonic() < end, "the job did not start"
         time.sleep(0.05)
     everything = inside(folder)
     killed = victims(folder, name)
@@ -190,11 +191,3 @@ def test_missing_packages_are_named_in_one_line(monkeypatch: pytest.MonkeyPatch,
     line = packages.advice(packages.missing())
     assert "\n" not in line
     assert {"slurmctld", "slurmd", "slurm-client", "munge", "gcc"} <= set(line.split())
-
-
-@pytest.mark.parametrize("wrong", [["--node-type", "dgx-a1000"], ["--pyxis", "latest"], ["--name", "../Up"]])
-def test_a_bad_node_type_release_or_name_is_an_input_error(tmp_path: Path, wrong: list[str]) -> None:
-    refused = sandbox("up", "--dir", tmp_path / "it", *wrong)
-    assert (refused.returncode, refused.stdout) == (2, "")
-    assert wrong[1] in refused.stderr
-    assert not (tmp_path / "it").exists()

@@ -18,10 +18,10 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from hpclaunch.cluster.machine import Machine
+from hpclaunch.cluster.slurmnode import SlurmNode
 from hpclaunch.sandbox import configuration, packages, processes
+from hpclaunch.sandbox.hwloc import compiler_definitions, hwloc_synthetic
 from hpclaunch.sandbox.layout import Layout
-from hpclaunch.sandbox.machine import compiler_definitions
 from hpclaunch.values.errors import HpclaunchError
 
 STUBBED = (
@@ -57,18 +57,19 @@ def obstacle() -> str:
 def up(
     layout: Layout,
     name: str,
-    machine: Machine,
-    nodes: int = 2,
-    declared: int = 0,
-    pyxis_version: str = "0.20.0",
-    say: Callable[[str], None] = lambda text: None,
-) -> Layout:
+    machine: SlurmNode,
+    nodes: int,
+    declared: int,
+    pyxis_version: str,
+    say: Callable[[str], None],
+) -> None:
     """Start a sandbox and return when every node is idle.
 
-    What a crash left in the folder is removed first. Raises HpclaunchError where packages are missing,
-    where the sandbox is up already, where the folder holds something else, and where a daemon does not
-    start; then nothing is left behind.
+    What a crash left in the folder is removed first. Raises InputError for a machine that hwloc cannot be
+    told of; HpclaunchError where packages are missing, where the sandbox is up already, where the folder
+    holds something else, and where a daemon does not start; then nothing is left behind.
     """
+    hwloc = hwloc_synthetic(machine)
     if not _PLAIN.fullmatch(str(layout.folder)):
         raise HpclaunchError(
             f"{layout.folder}: Slurm's files hold no path with blanks or signs; give another"
@@ -77,42 +78,35 @@ def up(
     if reason:
         raise HpclaunchError(reason)
     with _locked(layout):
-        _start(layout, name, machine, nodes, declared, pyxis_version, say)
+        settings = configuration.Settings(
+            name=name,
+            machine=machine,
+            hwloc=hwloc,
+            nodes=nodes,
+            declared=max(nodes, declared),
+            slurm_version=packages.slurm_version(),
+            pyxis_version=pyxis_version,
+            ports=_free_ports(nodes + 1),
+            user=pwd.getpwuid(os.getuid()).pw_name,
+        )
+        _start(layout, settings, say)
     for line in STUBBED:
         say(line)
-    return layout
 
 
-def _start(
-    layout: Layout,
-    name: str,
-    machine: Machine,
-    nodes: int,
-    declared: int,
-    pyxis_version: str,
-    say: Callable[[str], None],
-) -> None:
+def _start(layout: Layout, settings: configuration.Settings, say: Callable[[str], None]) -> None:
     if processes.supervisors(layout):
         raise HpclaunchError(
             f"the sandbox in {layout.folder} is up already; `hpclaunch sandbox down` ends it"
         )
     _remove(layout)
-    settings = configuration.Settings(
-        name=name,
-        machine=machine,
-        nodes=nodes,
-        declared=max(nodes, declared),
-        slurm_version=packages.slurm_version(),
-        pyxis_version=pyxis_version,
-        ports=_free_ports(nodes + 1),
-        user=pwd.getpwuid(os.getuid()).pw_name,
-    )
     try:
         _make_folders(layout, settings)
         say("compiling the preload library and the stand-in for Pyxis")
-        _compile(layout, machine)
+        _compile(layout, settings.machine)
         configuration.write(layout, settings)
-        say(f"starting slurmctld and {nodes} slurmd of Slurm {settings.slurm_version} ({packages.system()})")
+        slurm = f"Slurm {settings.slurm_version} ({packages.system()})"
+        say(f"starting slurmctld and {settings.nodes} slurmd of {slurm}")
         supervisor = processes.launch(layout)
         _await_idle(layout, settings, supervisor)
     except BaseException:
@@ -194,7 +188,7 @@ def _make_folders(layout: Layout, settings: configuration.Settings) -> None:
         record.chmod(0o666)  # the tasks' own users write their lines
 
 
-def _compile(layout: Layout, machine: Machine) -> None:
+def _compile(layout: Layout, machine: SlurmNode) -> None:
     definitions = [*compiler_definitions(machine), f'-DRECORD="{layout.affinity}"']
     with as_file(files("hpclaunch.sandbox").joinpath("native")) as sources:
         jobs = []

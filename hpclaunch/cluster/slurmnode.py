@@ -1,9 +1,12 @@
 """A node type as Slurm counts it: sockets, cores, threads, and its own core numbers near each GPU."""
 
+from typing import NoReturn
+
 from msgspec import Struct
 
 from hpclaunch.spec.nodetype import NodeType
 from hpclaunch.values.cpulist import format_list, parse
+from hpclaunch.values.errors import InputError, Problem
 
 _KEPT_BY_SYSTEM = 1000 / 1024  # firmware and kernel keep some 2 % of what is fitted
 _UNKNOWN_GIB = 1024
@@ -26,7 +29,7 @@ class NumaCpus(Struct, frozen=True):
         return format_list(range(self.first_core, self.first_core + len(self.cores)))
 
 
-class Machine(Struct, frozen=True):
+class SlurmNode(Struct, frozen=True):
     """A node as slurmd reports it. `numa` is in the order in which Slurm counts cores; `gpu_numa` has the
     NUMA node of each GPU, `memory_mib` what jobs may ask for, `gpu_type` is Slurm's name or ""."""
 
@@ -48,32 +51,36 @@ class Machine(Struct, frozen=True):
         return next(group.core_range for group in self.numa if group.node == numa)
 
 
-def describe(node_type: NodeType) -> Machine:
-    """The machine of a node type.
+def slurm_node(node_type: NodeType) -> SlurmNode:
+    """What slurmd would report on a machine of this type.
 
-    Raises ValueError where it has no form in slurm.conf: sockets of different size, cores with different
-    numbers of threads, CPU numbers with gaps.
+    Raises InputError where it has no form in slurm.conf: a NUMA node without CPUs, sockets of different
+    size, cores with different numbers of threads, CPU numbers with gaps.
     """
     groups = []
     next_core = 0
+    uneven = False
     for spec in sorted(node_type.numa, key=lambda numa: (numa.socket, numa.node)):
         threads = [parse(text) for text in spec.threads]
-        if len({len(cpus) for cpus in threads}) != 1:
-            raise ValueError(f"{node_type.name}: the thread lists of NUMA node {spec.node} differ in length")
-        cores = tuple(zip(*threads, strict=True))
+        if not any(threads):
+            _refuse(
+                node_type, f"NUMA node {spec.node} has no CPUs, and Slurm is told of a machine by its cores"
+            )
+        uneven = uneven or len({len(cpus) for cpus in threads}) != 1
+        cores = tuple(zip(*threads, strict=False))
         groups.append(NumaCpus(spec.node, spec.socket, next_core, cores))
         next_core += len(cores)
     sockets: dict[int, int] = {}
     for group in groups:
         sockets[group.socket] = sockets.get(group.socket, 0) + len(group.cores)
     threads_per_core = {len(core) for group in groups for core in group.cores}
-    if len(set(sockets.values())) != 1 or len(threads_per_core) != 1:
-        raise ValueError(f"{node_type.name}: Slurm needs sockets of one size, and cores with as many threads")
+    if uneven or len(set(sockets.values())) != 1 or len(threads_per_core) != 1:
+        _refuse(node_type, "Slurm needs sockets of one size, and cores with as many threads")
     cpus = sorted(cpu for group in groups for core in group.cores for cpu in core)
     if cpus != list(range(len(cpus))):
-        raise ValueError(f"{node_type.name}: its CPUs are not numbered 0 to {len(cpus) - 1}")
+        _refuse(node_type, f"its CPUs are not numbered 0 to {len(cpus) - 1}")
     gib = node_type.memory_gib or sum(spec.memory_gib or 0 for spec in node_type.numa) or _UNKNOWN_GIB
-    return Machine(
+    return SlurmNode(
         name=node_type.name,
         sockets=len(sockets),
         cores_per_socket=sockets[groups[0].socket],
@@ -83,3 +90,7 @@ def describe(node_type: NodeType) -> Machine:
         gpu_numa=tuple(gpu.numa for gpu in node_type.gpus),
         gpu_type="" if node_type.gres == "gpu" else node_type.gres,
     )
+
+
+def _refuse(node_type: NodeType, message: str) -> NoReturn:
+    raise InputError([Problem(f"{node_type.name}: {message}", "node type", ("numa",))])
