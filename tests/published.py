@@ -17,7 +17,7 @@ A100_RANKS = (
 )
 A100_MEMS = tuple(numa for numa, _ in A100_RANKS)
 A100_CPUS = tuple(cpus for _, cpus in A100_RANKS)
-# The cores of each rank from dgxa100_topology.sh of NVIDIA's MLPerf v0.7 Mask R-CNN: over the whole socket, without SMT.
+# dgxa100_topology.sh of NVIDIA's MLPerf v0.7 Mask R-CNN: over the whole socket, without SMT.
 A100_SPREAD = ("0-15", "48-63", "16-31", "32-47", "64-79", "112-127", "80-95", "96-111")
 # The compute HCA of each GPU with all 12 devices; mlx5_4 and _5, _10 and _11 are the storage cards.
 A100_HCAS = tuple(f"mlx5_{number}" for number in (0, 1, 2, 3, 6, 7, 8, 9))

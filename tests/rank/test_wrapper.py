@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from variables import ENVIRONMENTS, TEXT
 
 from hpclaunch.rank import wrapper_text
 
@@ -31,7 +32,6 @@ RECORD = (
     "w(b'\\0'.join(map(os.fsencode, sys.argv[1:]))); w(b'\\0--\\0'); "
     "w(b'\\0'.join(k + b'=' + v for k, v in os.environb.items()))"
 )
-TEXT = st.text(st.characters(exclude_characters="\0", exclude_categories=("Cs",)), max_size=40)
 
 Runner = Callable[..., subprocess.CompletedProcess[bytes]]
 
@@ -232,12 +232,10 @@ def test_without_numactl_the_command_runs_and_rank_0_says_so(
 
 
 @settings(max_examples=25, deadline=None)
-@given(values=st.lists(TEXT, max_size=4), words=st.lists(TEXT, max_size=4))
-def test_any_value_arrives_byte_for_byte(run: Runner, values: list[str], words: list[str]) -> None:
-    pairs = [f"V{number}={value}" for number, value in enumerate(values)]
+@given(env=ENVIRONMENTS, words=st.lists(TEXT, max_size=4))
+def test_any_name_and_value_arrive_byte_for_byte(run: Runner, env: dict[str, str], words: list[str]) -> None:
+    pairs = [f"{name}={value}" for name, value in env.items()]
     result = run("from=slurm", "--", *pairs, "--", sys.executable, "-c", RECORD, "first", *words)
-    argv, env = recorded(result)
+    argv, got = recorded(result)
     assert argv == [b"first", *map(os.fsencode, words)]
-    assert {name: env[name] for name in env if name.startswith(b"V")} == {
-        f"V{number}".encode(): os.fsencode(value) for number, value in enumerate(values)
-    }
+    assert {name: got.get(name.encode()) for name in env} == {name: os.fsencode(env[name]) for name in env}

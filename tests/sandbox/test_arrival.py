@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from launching import Ran, launch
 from realslurm import Slurm
+from variables import ENVIRONMENTS, TEXT
 
 HOSTILE = [
     "",
@@ -54,7 +55,6 @@ COMPUTED = {
     "UCX_NET_DEVICES",
 }
 IMAGE = {"image": "nvcr.io/nvidia/pytorch:24.07-py3", "mounts": ["/tmp:/tmp"]}
-TEXT = st.text(st.characters(exclude_characters="\0", exclude_categories=("Cs",)), max_size=60)
 
 
 def named(values: list[str]) -> dict[str, str]:
@@ -83,9 +83,10 @@ def test_hostile_values(slurm_a100: Slurm, container: dict[str, Any]) -> None:
 
 # Without shrinking: each example is a job.
 @settings(max_examples=8, deadline=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
-@given(words=st.lists(TEXT, max_size=12), values=st.lists(TEXT, max_size=12), contained=st.booleans())
-def test_any_value(slurm_a100: Slurm, words: list[str], values: list[str], contained: bool) -> None:
-    env = named(values)
+@given(words=st.lists(TEXT, max_size=12), env=ENVIRONMENTS, contained=st.booleans())
+def test_any_name_and_value(
+    slurm_a100: Slurm, words: list[str], env: dict[str, str], contained: bool
+) -> None:
     job = {"ranks_per_node": 2, "env": env, **(IMAGE if contained else {})}
     expect(launch(slurm_a100, job, words), words, env, ranks=2)
 

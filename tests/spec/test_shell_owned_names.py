@@ -5,6 +5,7 @@ import shutil
 import subprocess
 
 import pytest
+from variables import usable
 
 from hpclaunch.spec.scalars import SHELL_OWNED
 
@@ -43,3 +44,21 @@ def test_a_usable_name_arrives(name):
     for shell in shells():
         for value in VALUES:
             assert arrived(shell, name, value) == value, shell
+
+
+# Beside the refused names: they must stay usable too.
+AROUND = {near for name in SHELL_OWNED for near in (f"{name}_", f"X{name}", name.lower(), name[:-1])}
+NEAR = sorted(AROUND - SHELL_OWNED - {""} | {"hl", "HL_X", "xhl_x", "_hl_x"})
+
+
+def test_the_refusal_is_not_wider_than_the_refused_names():
+    assert [name for name in NEAR if not usable(name)] == []
+    for shell in shells():
+        assert [name for name in NEAR if arrived(shell, name, "x 1.9$y") != "x 1.9$y"] == [], shell
+
+
+def test_every_variable_that_bash_knows_is_refused_or_arrives():
+    listing = subprocess.run(["bash", "-c", "compgen -v"], env={}, capture_output=True, text=True, check=True)
+    names = [name for name in listing.stdout.split() if usable(name)]
+    assert "IFS" in names
+    assert [name for name in names if arrived(["bash"], name, "x 1.9$y") != "x 1.9$y"] == []
