@@ -81,6 +81,7 @@ def submit(tmp_path: Path, home: Path, change: dict[str, Any], site: str = "supe
         ({"sites": {"superpod-a100": {"sbatch": ["--comment=mine"]}}}, ["--comment", "found again"]),
         ({"sites": {"superpod-a100": {"srun": ["--container-image=x"]}}}, ["job's own keys"]),
         ({"image": None, "mounts": ["/a:/b"]}, ["mounts", "image"]),
+        ({"image": None, "workdir": "new\nline"}, ["job.yaml:7:10", "line break"]),
         ({"time": "99:99:99:99"}, ["job.yaml:7:7", "time"]),
     ],
     ids=lambda value: str(value)[:40] if isinstance(value, dict) else "",
@@ -102,6 +103,12 @@ def test_an_option_newer_than_the_sites_pyxis(tmp_path: Path, home: Path) -> Non
     refused(result, home, "--container-env", "0.15.0", "0.11.1")
 
 
+# Each line stands for ten of the one before it, so the last for a billion.
+LAUGHS = b"sites:\n  a0: &a0 {account: x}\n" + b"".join(
+    b"  a%d: &a%d {<<: [%s]}\n" % (n, n, b", ".join([b"*a%d" % (n - 1)] * 10)) for n in range(1, 10)
+)
+
+
 @pytest.mark.parametrize(
     ("content", "words"),
     [
@@ -109,11 +116,11 @@ def test_an_option_newer_than_the_sites_pyxis(tmp_path: Path, home: Path) -> Non
         (b"name: \xe9\n", ["UTF-8"]),
         (b"", ["empty"]),
         (b"x: " + b"y" * 10_000_000, ["too large", "1,048,576"]),
-        (b"a: &a [x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b]\n" * 20, []),
+        (LAUGHS, ["merges (<<) expand to more than 100,000 keys"]),
         (b"\tname: x\n", ["tab"]),
-        (b"name: [1, 2\n", [":"]),
+        (b"name: [1, 2\n", ["job.yaml:2:1", "not closed"]),
     ],
-    ids=["utf-16", "latin-1", "empty", "10 MB", "aliases", "tab", "unclosed"],
+    ids=["utf-16", "latin-1", "empty", "10 MB", "a billion laughs", "tab", "unclosed"],
 )
 def test_a_file_that_is_no_job(tmp_path: Path, home: Path, content: bytes, words: list[str]) -> None:
     (tmp_path / "job.yaml").write_bytes(content)

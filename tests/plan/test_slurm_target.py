@@ -174,7 +174,7 @@ def test_masks_are_only_for_a_node_that_the_job_has_to_itself() -> None:
     assert "--exclusive" in [option.text for option in forced.sbatch]
 
 
-def test_limits_of_a_site_without_hosts() -> None:
+def test_what_the_site_cannot_do_is_refused() -> None:
     with pytest.raises(InputError, match="5 nodes, and site s has 4"):
         planned({"nodes": 5})
     with pytest.raises(InputError, match="runs no containers"):

@@ -48,18 +48,24 @@ class Ran(Struct, frozen=True):
     ranks: list[Rank]
 
 
-def launch(slurm: Slurm, job: dict[str, Any], words: list[str], shell: dict[str, str] | None = None) -> Ran:
+def launch(
+    slurm: Slurm,
+    job: dict[str, Any],
+    words: list[str],
+    shell: dict[str, str] | None = None,
+    folder: Path | None = None,
+) -> Ran:
     """Submits `job` with the recorder as its command and `words` as its arguments, and waits.
 
-    `shell` is added to the environment of the shell that submits.
+    `shell` is added to the environment of the shell that submits; `folder` is where the job file lies.
     """
-    with tempfile.TemporaryDirectory(prefix="ranks-") as folder:
-        top = Path(folder)
+    with tempfile.TemporaryDirectory(prefix="ranks-") as temporary:
+        top = Path(temporary)
         top.chmod(0o777)
         (top / "recorder.py").write_text(RECORDER)
         (top / "out").mkdir(mode=0o777)
         command = [sys.executable, str(top / "recorder.py"), str(top / "out"), *words]
-        path = top / "job.yaml"
+        path = (folder or top) / "job.yaml"
         full = {"version": 1, "name": "recorder", "time": 5, "command": command} | job
         path.write_text(yaml.safe_dump(full, allow_unicode=False), encoding="utf-8")
         env = {**slurm.env, "HPCLAUNCH_HOME": str(slurm.folder / "home"), **(shell or {})}

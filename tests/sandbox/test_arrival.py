@@ -1,6 +1,7 @@
 """What was written in the job file is what every rank receives, byte for byte, under the real Slurm."""
 
 import os
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -79,6 +80,39 @@ def test_hostile_values(slurm_a100: Slurm, container: dict[str, Any]) -> None:
     expect(ran, HOSTILE, env, ranks=6)
     if not container:  # the stand-in for Pyxis starts no container, so the directory is the image's business
         assert {rank.cwd for rank in ran.ranks} == {b"/usr"}
+
+
+FOLDERS = [
+    " two  words ",
+    'it\'s "quoted"',
+    "$x ${HOME} $(id) `id`",
+    "-dash",
+    "--",
+    "back\\slash\\",
+    "a,b;c&d|e<f>*?[g]",
+    "#%j %% = ~",
+    "~",
+    "Grüße 世界 \U0001f680",
+]
+
+
+@pytest.mark.parametrize("name", FOLDERS)
+def test_ranks_work_in_the_jobs_directory(slurm_a100: Slurm, tmp_path: Path, name: str) -> None:
+    """A relative one starts from the job file's folder, which has such a name too."""
+    place = tmp_path / name / name
+    place.mkdir(parents=True)
+    for workdir, expected in ((name, place), (str(place), place), (None, tmp_path / name)):
+        ran = launch(slurm_a100, {"workdir": workdir, "ranks_per_node": 2}, [], folder=tmp_path / name)
+        assert ran.status == 0, ran.errors
+        assert [rank.cwd for rank in ran.ranks] == [os.fsencode(expected)] * 2
+
+
+def test_the_job_file_may_lie_in_a_folder_with_a_line_break(slurm_a100: Slurm, tmp_path: Path) -> None:
+    folder = tmp_path / "new\nline\n"
+    folder.mkdir()
+    ran = launch(slurm_a100, {"ranks_per_node": 2}, [], folder=folder)
+    assert ran.status == 0, ran.errors
+    assert [rank.cwd for rank in ran.ranks] == [os.fsencode(folder)] * 2
 
 
 # Without shrinking: each example is a job.

@@ -47,32 +47,48 @@ def test_an_empty_file(text):
         parse_job(text, "f", "/")
 
 
+DEEP = "nested more than 24 levels deep"
+MANY = "more than 100,000 values"
+MERGES = "merges (<<) expand to more than 100,000 keys"
 BOMBS = {
-    "lists": "[" * 200_000,
-    "dashes": "- " * 200_000,
-    "maps": "{a: " * 100_000,
-    "complex keys": "? " * 200_000,
-    "anchors": "".join(f"&a{number} [" for number in range(50_000)),
-    "laughs in lists": "a0: &a0 [x, x]\n"
-    + "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 30)),
-    "laughs in a field": "command: [x]\nname: a\nsites:\n  a: &a {sbatch: &l ["
-    + "-x, " * 5000
-    + "]}\n"
-    + "".join(f"  b{n}: *a\n" for n in range(1000)),
-    "laughs in merges": "sites:\n  a0: &a0 {account: x}\n"
-    + "".join(f"  a{n}: &a{n} {{<<: [{', '.join([f'*a{n - 1}'] * 20)}]}}\n" for n in range(1, 9)),
-    "laughs in empty merges": "sites:\n  a0: &a0 {}\n"
-    + "".join(f"  a{n}: &a{n} {{<<: [{', '.join([f'*a{n - 1}'] * 50)}]}}\n" for n in range(1, 9)),
-    "values": "command: [" + "x, " * 300_000 + "]",
-    "wide": "".join(f"k{number}: 1\n" for number in range(60_000)),
+    "lists": ("[" * 200_000, DEEP),
+    "dashes": ("- " * 200_000, DEEP),
+    "maps": ("{a: " * 100_000, DEEP),
+    "complex keys": ("? " * 200_000, DEEP),
+    "anchors": ("".join(f"&a{number} [" for number in range(50_000)), DEEP),
+    "laughs in lists": (
+        "command: &a0 [x, x]\nmounts:\n"
+        + "".join(f"  - &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 30)),
+        "mounts[28] must be text",
+    ),
+    "laughs in a field": (
+        "command: [x]\nname: a\nsites:\n  a: &a {sbatch: &l ["
+        + "-x, " * 5000
+        + "]}\n"
+        + "".join(f"  b{n}: *a\n" for n in range(1000)),
+        "aliases (*NAME) expand to more than 100,000 values",
+    ),
+    "laughs in merges": (
+        "sites:\n  a0: &a0 {account: x}\n"
+        + "".join(f"  a{n}: &a{n} {{<<: [{', '.join([f'*a{n - 1}'] * 20)}]}}\n" for n in range(1, 9)),
+        MERGES,
+    ),
+    "laughs in empty merges": (
+        "sites:\n  a0: &a0 {}\n"
+        + "".join(f"  a{n}: &a{n} {{<<: [{', '.join([f'*a{n - 1}'] * 50)}]}}\n" for n in range(1, 9)),
+        MERGES,
+    ),
+    "values": ("command: [" + "x, " * 300_000 + "]", MANY),
+    "wide": ("".join(f"k{number}: 1\n" for number in range(60_000)), MANY),
 }
 
 
 @pytest.mark.parametrize("name", BOMBS)
 def test_a_bomb_is_refused(name):
+    text, reason = BOMBS[name]
     with pytest.raises(InputError) as caught:
-        parse_job(BOMBS[name], "f", "/")
-    assert caught.value.problems
+        parse_job(text, "f", "/")
+    assert reason in "\n".join(map(str, caught.value.problems))
 
 
 def test_a_list_in_itself_is_refused():
