@@ -72,7 +72,7 @@ class Planner:
         if site.scheduler == "slurm":
             target, more = slurm.target(job, site, machine, common, exclusive)
         else:
-            target, more = local.target(job, machine, common), []
+            target, more = local.target(job, site, machine, common)
         if len(site.node_types) > 1:
             more.append(
                 f"planned for {machine.name}; site {site.name} has other node types too: "
