@@ -8,6 +8,7 @@ import yaml
 from hpclaunch.plan.planner import Planner
 from hpclaunch.render import script
 from hpclaunch.spec.read import parse_job, read_site
+from hpclaunch.spec.site import Site
 from hpclaunch.topology import catalogue
 
 HERE = Path(__file__).parent
@@ -30,15 +31,19 @@ class Case(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """The script as it is expected."""
         return HERE / "scripts" / f"{self.name}.sh"
 
-    def render(self) -> str:
-        """The script as it is made now."""
+    def render(self, *more: str) -> str:
+        """The script as it is made now, with `more` as further `--set` texts."""
         file = ROOT / f"{self.job}.yaml" if "/" in self.job else HERE / "jobs" / f"{self.job}.yaml"
-        job = parse_job(file.read_text("utf-8"), str(file), DIRECTORY, self.set).value
-        own = HERE / "sites" / f"{self.site}.yaml"
-        shipped = ROOT / "site-configs" / f"{self.site}.yaml"  # whatever the user's own configuration has
-        site = read_site(str(own if own.exists() else shipped)).value
+        job = parse_job(file.read_text("utf-8"), str(file), DIRECTORY, (*self.set, *more)).value
+        site = self.read_site()
         machines = {group.type: catalogue.load(group.type).value for group in site.node_types}
         return script.render(Planner(site, machines).plan(job))
+
+    def read_site(self) -> Site:
+        """The site: one of sites/, else a shipped one, whatever the user's own configuration has."""
+        own = HERE / "sites" / f"{self.site}.yaml"
+        shipped = ROOT / "site-configs" / f"{self.site}.yaml"
+        return read_site(str(own if own.exists() else shipped)).value
 
 
 CASES = msgspec.convert(yaml.safe_load((HERE / "cases.yaml").read_text("utf-8")), tuple[Case, ...])

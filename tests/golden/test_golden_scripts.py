@@ -9,6 +9,9 @@ import subprocess
 import pytest
 from golden_cases import BATCH, CASES, HERE, Case
 
+from hpclaunch.rank import wrapper_text
+from hpclaunch.spec import hosts
+
 each = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 
 
@@ -24,6 +27,26 @@ def test_script_is_the_expected_one(case: Case, request: pytest.FixtureRequest) 
 
 def test_every_script_belongs_to_a_case() -> None:
     assert {path.stem for path in (HERE / "scripts").iterdir()} == {case.name for case in CASES}
+
+
+@pytest.mark.parametrize("case", BATCH, ids=lambda case: case.name)
+def test_a_script_is_as_long_for_every_node_of_the_site_as_for_one(case: Case) -> None:
+    (group,) = case.read_site().node_types
+    largest = hosts.count(group.hosts or "")
+    assert largest > 100
+    one, all_of_them = case.render("nodes=1"), case.render(f"nodes={largest}")
+    assert f"#SBATCH --nodes={largest}\n" in all_of_them
+    assert len(all_of_them.splitlines()) == len(one.splitlines())
+
+
+@each
+def test_bash_hands_every_rank_the_same_wrapper(case: Case) -> None:
+    text = case.render()
+    start = text.index("IFS= read -r -d '' wrapper <<'WRAPPER'\n")
+    end = text.index("\nWRAPPER\n", start) + len("\nWRAPPER\n")
+    reading = f'{text[start:end]}printf %s "$wrapper"'
+    done = subprocess.run(["bash", "-p"], input=reading, capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == (wrapper_text(), "")
 
 
 @each
