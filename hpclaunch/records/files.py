@@ -29,6 +29,18 @@ def home() -> Path:
     return path
 
 
+@contextlib.contextmanager
+def explained(what: str) -> Iterator[None]:
+    """What the disk refuses here is an HpclaunchError that says `what` and what to do."""
+    try:
+        yield
+    except OSError as error:
+        raise HpclaunchError(
+            f"{what} cannot be written: {error}\n"
+            "Set HPCLAUNCH_HOME to a folder of yours that the compute nodes see as well."
+        ) from error
+
+
 def private_folder(path: Path) -> Path:
     """`path`, made if need be; new folders are for the owner alone."""
     missing = []
@@ -57,12 +69,17 @@ def unused_name(folder: Path, prefix: str) -> Path:
 
 
 def write_synced(path: Path, data: bytes) -> None:
-    """A new file for the owner alone, on disk when this returns. Raises FileExistsError."""
+    """A new file for the owner alone, on disk when this returns. Raises FileExistsError, and OSError where
+    the disk does not take it all; then nothing of it stays."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
 
 
 def replace(path: Path, data: bytes) -> None:

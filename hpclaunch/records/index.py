@@ -32,19 +32,20 @@ def tag_of(site_folder: Path, job_id: str) -> str | None:
 def allocate(site_folder: Path, tag: str) -> str:
     """The next free number of the site, for a scheduler that has none of its own; taken for `tag`.
 
-    Two submissions at the same moment get different numbers. Raises OSError.
+    Two submissions at the same moment get different numbers. Raises HpclaunchError.
     """
-    folder = files.private_folder(site_folder / "ids")
-    temporary = files.unused_name(folder, ".id.")
-    files.write_synced(temporary, tag.encode())
-    try:
-        number = max((int(name) for name in os.listdir(folder) if name.isdigit()), default=0)
-        while True:
-            number += 1
-            with contextlib.suppress(FileExistsError):  # taken since the folder was read
-                os.link(temporary, folder / str(number))
-                break
-    finally:
-        temporary.unlink()
-    files.sync_folder(folder)
-    return str(number)
+    with files.explained("the job's number"):
+        folder = files.private_folder(site_folder / "ids")
+        temporary = files.unused_name(folder, ".id.")
+        files.write_synced(temporary, tag.encode())
+        try:
+            number = max((int(name) for name in os.listdir(folder) if name.isdigit()), default=0)
+            while True:
+                number += 1
+                with contextlib.suppress(FileExistsError):  # taken since the folder was read
+                    os.link(temporary, folder / str(number))
+                    break
+        finally:
+            temporary.unlink()
+        files.sync_folder(folder)
+        return str(number)

@@ -4,6 +4,8 @@ The form is NAME=value, each ended by a NUL byte, as in /proc/PID/environ: no va
 reads and removes the file; `remove` is for the job that never came to it.
 """
 
+import contextlib
+import os
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -17,13 +19,15 @@ def path_of(record: Record) -> Path:
 
 
 def write(record: Record, values: Mapping[str, str]) -> Path:
-    """Writes the file and gives its path. Raises OSError."""
+    """Writes the file and gives its path. Raises HpclaunchError; then nothing of it is on disk."""
     path = path_of(record)
-    files.private_folder(path.parent)
-    files.write_synced(path, b"".join(f"{name}={value}\0".encode() for name, value in values.items()))
+    with files.explained("the file of the job's secrets"):
+        files.private_folder(path.parent)
+        files.write_synced(path, b"".join(os.fsencode(f"{name}={value}\0") for name, value in values.items()))
     return path
 
 
 def remove(record: Record) -> None:
-    """Removes the file if it is still there."""
-    path_of(record).unlink(missing_ok=True)
+    """Removes the file if it is still there. Raises OSError where it stays."""
+    with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+        path_of(record).unlink()

@@ -25,7 +25,8 @@ class Scheduler(Protocol):
 
     def submit(self, record: Record, submission: Submission, warn: Warn) -> str:
         """Sends the record's script and gives the job id; `warn` hears what the scheduler said beside it.
-        Raises Refused, or SchedulerError where nobody can tell whether the job arrived."""
+        Raises SchedulerError where nobody can tell whether the job arrived; after Refused, and any other
+        HpclaunchError, there is none."""
 
     def locate(self, records: Sequence[Record]) -> dict[str, str]:
         """Tag -> job id of those submissions that did arrive: for records without a job id."""

@@ -44,20 +44,21 @@ def scheduler_of(record: Record) -> Scheduler:
 def submit(record: Record, submission: Submission, warn: Warn) -> str:
     """Sends the job of a new record and gives its id.
 
-    Raises Refused where the scheduler said no; SchedulerError where nobody can tell whether the job
-    arrived, and then says how to find out. A record that cannot take the id is a warning: the job is there,
-    and later commands find it by its tag.
+    Raises SchedulerError where nobody can tell whether the job arrived, and then says how to find out;
+    Refused where the scheduler said no, and HpclaunchError where nothing could be sent. A record that
+    cannot take the id is a warning: the job is there, and later commands find it by its tag.
     """
     target = scheduler_of(record)
     try:
         job_id = target.submit(record, submission, warn)
     except Refused as error:
-        secrets.remove(record)
-        status = JobStatus("FAILED", f"it was never submitted: {str(error).splitlines()[0]}")
-        _note(warn, "", partial(record.update, status))
+        _clear(record, error, warn)
         raise
     except SchedulerError as error:
         job_id = _look_for(target, record, error)
+    except HpclaunchError as error:
+        _clear(record, error, warn)
+        raise
     _note(warn, f"the job {job_id} is submitted, but ", partial(record.submitted, job_id))
     return job_id
 
@@ -105,7 +106,7 @@ def ask(records: Sequence[Record], warn: Warn) -> dict[str, JobStatus]:
         elif status != record.state().status:
             _note(warn, "", partial(record.update, status, checked))
         if status.has_ended:
-            secrets.remove(record)
+            _remove_secrets(record, warn)
         result[record.tag] = status
     return result
 
@@ -144,6 +145,20 @@ def cancel(record: Record) -> None:
     if record.state().job_id is None:
         raise SchedulerError("the job is not known to be submitted, so there is nothing to cancel")
     scheduler_of(record).cancel(record)
+
+
+def _clear(record: Record, error: HpclaunchError, warn: Warn) -> None:
+    """After a submission that has surely made no job."""
+    _remove_secrets(record, warn)
+    status = JobStatus("FAILED", f"it was never submitted: {str(error).splitlines()[0]}")
+    _note(warn, "", partial(record.update, status))
+
+
+def _remove_secrets(record: Record, warn: Warn) -> None:
+    try:
+        secrets.remove(record)
+    except OSError as error:
+        warn(f"the job's secrets stay on the disk, remove them: {error}")
 
 
 def _look_for(target: Scheduler, record: Record, error: SchedulerError) -> str:

@@ -32,12 +32,14 @@ class Local:
         return f"{os.uname().sysname} {os.uname().release}"
 
     def submit(self, record: Record, submission: Submission, warn: Warn) -> str:
-        """Starts a supervisor and waits until it runs the script. Raises Refused."""
+        """Starts a supervisor and waits until it runs the script. Raises Refused, HpclaunchError where the
+        disk refuses, and SchedulerError where the supervisor does not answer."""
         environment = closed(os.environ, submission.environment, None)
-        arguments = [str(secrets.write(record, submission.secrets))] if submission.secrets else []
         job_id = index.allocate(record.folder.parent, record.tag)
+        arguments = [str(secrets.write(record, submission.secrets))] if submission.secrets else []
         limit_s = 60.0 * submission.minutes if submission.minutes else None
-        start(Order(str(record.folder), job_id, environment, tuple(arguments), limit_s))
+        values = {name: os.fsencode(value) for name, value in environment.items()}
+        start(Order(str(record.folder), job_id, values, tuple(arguments), limit_s))
         return job_id
 
     def locate(self, records: Sequence[Record]) -> dict[str, str]:
@@ -97,6 +99,8 @@ def start(order: Order) -> None:
             capture_output=True,
             timeout=START_S,
         )
+    except OSError as error:
+        raise Refused(f"the job could not be started on this machine: {error}") from error
     except subprocess.TimeoutExpired:
         raise SchedulerError(f"the job did not start within {START_S:.0f} s") from None
     if started.returncode:

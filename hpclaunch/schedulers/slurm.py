@@ -45,7 +45,8 @@ class Slurm:
     def submit(self, record: Record, submission: Submission, warn: Warn) -> str:
         """Sends the record's script. Secrets go in a file of their own, whose path is the script's argument.
 
-        Raises Refused; SchedulerError where sbatch failed and the controller may have the job nevertheless.
+        Raises Refused, HpclaunchError where the disk refuses, and SchedulerError where sbatch failed and the
+        controller may have the job nevertheless.
         """
         environment = closed(os.environ, submission.environment, self.slurm_conf)
         command = [

@@ -34,11 +34,11 @@ Cause = Literal["ended", "cancelled", "time limit"]
 
 class Order(Struct, frozen=True):
     """What a supervisor is told on its standard input: environment and arguments of the script, and the
-    time limit in seconds (None: none)."""
+    time limit in seconds (None: none). Values of the environment are bytes: they need not be UTF-8."""
 
     record: str
     job_id: str
-    environment: dict[str, str]
+    environment: dict[str, bytes]
     arguments: tuple[str, ...]
     limit_s: float | None
 
