@@ -92,6 +92,7 @@ def _record(planned: Planned, text: str) -> Record:
         plan=msgspec.json.encode(plan),
         job_yaml=dump_job(planned.job.value),
         site_yaml=dump_site(planned.site.value),
+        directory=planned.job.value.directory,
         argv=sys.argv,
         scheduler_version=scheduler.version(),
         slurm_conf=slurm_conf,

@@ -4,6 +4,7 @@ The folder appears complete before anything is sent, and from then on only `stat
 record without a job id says: the submission was under way, and the scheduler may or may not have it.
 """
 
+import os
 import re
 import sys
 import time
@@ -27,7 +28,9 @@ SITE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
 
 class Intent(Struct, frozen=True):
     """What was about to be sent. `tag` is the folder's name and goes with the submission; `slurm_conf` the
-    configuration that the later commands need to reach the same cluster; `argv` the command line used."""
+    configuration that the later commands need to reach the same cluster; `argv` the command line used, and
+    `cwd` the folder in which ("": it was gone). `directory` is where the relative paths of job.yaml start.
+    """
 
     tag: str
     site: str
@@ -36,6 +39,8 @@ class Intent(Struct, frozen=True):
     created: str
     argv: tuple[str, ...]
     versions: dict[str, str]
+    directory: str
+    cwd: str
     slurm_conf: str | None = None
     schema: int = SCHEMA
 
@@ -69,6 +74,7 @@ class Record(Struct, frozen=True):
         plan: bytes,
         job_yaml: str,
         site_yaml: str,
+        directory: str,
         argv: Sequence[str],
         scheduler_version: str,
         slurm_conf: str | None = None,
@@ -86,12 +92,14 @@ class Record(Struct, frozen=True):
             scheduler=scheduler,
             name=name,
             created=now(),
-            argv=tuple(argv),
+            argv=tuple(map(_shown, argv)),
             versions={
                 "hpclaunch": __version__,
                 "python": ".".join(map(str, sys.version_info[:3])),
                 "scheduler": scheduler_version,
             },
+            directory=_shown(directory),
+            cwd=_shown(_cwd()),
             slurm_conf=slurm_conf,
         )
         contents = {
@@ -102,14 +110,9 @@ class Record(Struct, frozen=True):
             "script.sh": script.encode(),
         }
         folder = files.home() / "jobs" / site / tag
-        try:
+        with files.explained("the record of the job"):
             files.private_folder(folder.parent)
             files.make_folder(folder, contents, ("logs", "work"))
-        except OSError as error:
-            raise HpclaunchError(
-                f"the record of the job cannot be written: {error}\n"
-                "Set HPCLAUNCH_HOME to a folder of yours that the compute nodes see as well."
-            ) from error
         return cls(folder, intent)
 
     @classmethod
@@ -168,6 +171,18 @@ class Record(Struct, frozen=True):
 def now() -> str:
     """This moment as ISO 8601 in UTC, to the millisecond."""
     return datetime.now(timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _cwd() -> str:
+    try:
+        return os.getcwd()
+    except FileNotFoundError:
+        return ""
+
+
+def _shown(text: str) -> str:
+    """Text from outside as JSON can hold it: bytes that are not UTF-8 become \\xff."""
+    return os.fsencode(text).decode("utf-8", "backslashreplace")
 
 
 def _pretty(value: Struct) -> bytes:

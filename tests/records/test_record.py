@@ -2,9 +2,10 @@
 
 import json
 import os
+import resource
 import shutil
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -25,16 +26,17 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "home"
 
 
-def make(site: str = "alpha", name: str = "train") -> Record:
+def make(site: str = "alpha", directory: str = "/", argv: Sequence[str] = ("submit", "job.yaml")) -> Record:
     return Record.create(
         site=site,
         scheduler="slurm",
-        name=name,
+        name="train",
         script="#!/bin/bash\ntrue\n",
         plan=b'{"plan": 1}',
         job_yaml="name: train\n",
         site_yaml="name: alpha\n",
-        argv=["submit", "job.yaml"],
+        directory=directory,
+        argv=argv,
         scheduler_version="slurm 22.05.8",
     )
 
@@ -117,6 +119,28 @@ def test_secrets_stay_outside_the_record_and_keep_every_byte(home: Path) -> None
     secrets.remove(record)
     secrets.remove(record)
     assert not path.exists()
+
+
+def test_a_disk_that_is_full_keeps_no_part_of_a_secret(home: Path) -> None:
+    record = make()
+    kept = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (8, kept[1]))
+    try:
+        with pytest.raises(HpclaunchError, match="secrets cannot be written"):
+            secrets.write(record, {"TOKEN": "0123456789"})
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, kept)
+    assert list((home / "secrets").iterdir()) == []
+
+
+def test_an_intent_holds_the_folders_and_words_that_are_not_utf_8(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    record = make(directory="/jobs", argv=["submit", os.fsdecode(b"\xff.yaml")])
+    intent = Record.read(record.folder).intent
+    assert (intent.directory, intent.cwd) == ("/jobs", str(tmp_path))
+    assert intent.argv == ("submit", "\\xff.yaml")
 
 
 def test_a_status_asked_for_earlier_does_not_replace_a_later_one() -> None:

@@ -33,6 +33,7 @@ def make(slurm_conf: Path, script: str, *options: str) -> Record:
         plan=b"{}",
         job_yaml="",
         site_yaml="",
+        directory="/",
         argv=("submit",),
         scheduler_version=lifecycle.scheduler("slurm", str(slurm_conf)).version(),
         slurm_conf=str(slurm_conf),

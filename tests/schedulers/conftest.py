@@ -34,6 +34,7 @@ def record(home: Path) -> Make:
             plan=b"{}",
             job_yaml="",
             site_yaml="",
+            directory="/",
             argv=("submit",),
             scheduler_version="",
             slurm_conf=slurm_conf,

@@ -12,10 +12,11 @@ from hpclaunch.records import secrets
 from hpclaunch.records.lookup import find
 from hpclaunch.records.record import Record
 from hpclaunch.schedulers import lifecycle, processes
+from hpclaunch.schedulers.contract import Refused
 from hpclaunch.schedulers.local import start
 from hpclaunch.schedulers.supervisor import Order, read_running
-from hpclaunch.values.errors import SchedulerError
-from hpclaunch.values.job import JobStatus
+from hpclaunch.values.errors import HpclaunchError, SchedulerError
+from hpclaunch.values.job import JobStatus, Submission
 
 Start = Callable[..., Record]
 
@@ -144,7 +145,7 @@ def test_a_process_number_that_was_given_to_another_process_is_not_signalled() -
 
 def test_the_time_limit_ends_a_job(record: Start) -> None:
     made = record("echo $$; sleep 600")
-    start(Order(str(made.folder), "1", dict(os.environ), (), limit_s=0.5))
+    start(Order(str(made.folder), "1", {"PATH": b"/usr/bin:/bin"}, (), limit_s=0.5))
     made.submitted("1")
     numbers = pids(made, 1)
     assert (ended(made).state, ended(made).exit_status) == ("TIMEOUT", 1)
@@ -182,3 +183,35 @@ def test_secrets_that_the_job_did_not_read_are_gone_when_it_has_ended(local: Sta
     record = local("true", secrets={"TOKEN": "x"})
     ended(record)
     assert not secrets.path_of(record).exists()
+
+
+@pytest.mark.parametrize("blocked", ["jobs/here/ids", "secrets"])
+def test_a_disk_that_refuses_is_said_in_a_line_and_no_secret_stays(
+    record: Start, home: Path, blocked: str
+) -> None:
+    made = record("true")
+    (home / blocked).write_text("a file where a folder belongs")
+    with pytest.raises(HpclaunchError, match=r"cannot be written: .*\n.*HPCLAUNCH_HOME") as caught:
+        lifecycle.submit(made, Submission(secrets={"TOKEN": "x"}), pytest.fail)
+    assert not isinstance(caught.value, SchedulerError)
+    assert (home / "secrets").is_file() or not (home / "secrets").exists()
+    kept = made.state().status
+    assert kept
+    assert kept.state == "FAILED"
+
+
+def test_a_supervisor_that_cannot_be_started_leaves_no_secret(
+    record: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = record("true")
+    monkeypatch.setattr("sys.executable", "/nonexistent/python")
+    with pytest.raises(Refused, match="nonexistent"):
+        lifecycle.submit(made, Submission(secrets={"TOKEN": "x"}), pytest.fail)
+    assert not secrets.path_of(made).exists()
+
+
+def test_values_that_are_not_utf_8_arrive_as_they_are(local: Start) -> None:
+    odd = os.fsdecode(b"\xff\xfe=\x80")
+    record = local('printf "%s " "$PROXY"; cat "$1"; rm "$1"', environment={"PROXY": odd}, secrets={"S": odd})
+    assert ended(record).state == "COMPLETED"
+    assert record.log.read_bytes() == b"\xff\xfe=\x80 S=\xff\xfe=\x80\0"

@@ -13,7 +13,7 @@ from hpclaunch.records.record import Record
 from hpclaunch.schedulers import lifecycle
 from hpclaunch.schedulers.contract import Refused
 from hpclaunch.schedulers.lifecycle import WaitFailed
-from hpclaunch.values.errors import SchedulerError
+from hpclaunch.values.errors import HpclaunchError, SchedulerError
 from hpclaunch.values.job import JobStatus, Submission
 
 Make = Callable[..., Record]
@@ -108,6 +108,17 @@ def test_a_refusal_is_kept_in_slurm_s_words_and_no_secret_stays(record: Make, co
     assert kept
     assert kept.state == "FAILED"
     assert "nope" in kept.reason
+
+
+def test_secrets_that_cannot_be_written_stop_the_submission(
+    record: Make, command: Command, home: Path
+) -> None:
+    made = record("true", "slurm")
+    sbatch = command("sbatch", "echo 12")
+    (home / "secrets").write_text("a file where a folder belongs")
+    with pytest.raises(HpclaunchError, match="the file of the job's secrets cannot be written"):
+        lifecycle.submit(made, Submission(secrets={"TOKEN": "x"}), pytest.fail)
+    assert not sbatch.with_name("sbatch.argv").exists()
 
 
 def test_what_a_site_says_beside_the_job_id_is_passed_on(record: Make, command: Command) -> None:
