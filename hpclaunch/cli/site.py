@@ -6,7 +6,7 @@ from hpclaunch.cli.output import json_option, print_json
 from hpclaunch.report.table import aligned
 from hpclaunch.spec.dump import dump_site
 from hpclaunch.spec.read import read_site
-from hpclaunch.spec.search import list_sites
+from hpclaunch.spec.search import by_name, site_folders
 
 
 @click.group()
@@ -18,11 +18,11 @@ def site() -> None:
 @json_option
 def list_(as_json: bool) -> None:
     """List the sites that can be named: yours, the system's and the shipped ones."""
-    found = list_sites()
+    found = by_name(site_folders())
     if as_json:
-        print_json([{"name": entry.name, "file": entry.file} for entry in found])
+        print_json([{"name": name, "file": file} for name, file in found.items()])
     else:
-        click.echo(aligned(("NAME", "FILE"), [(entry.name, entry.file) for entry in found]))
+        click.echo(aligned(("NAME", "FILE"), list(found.items())))
 
 
 @site.command()

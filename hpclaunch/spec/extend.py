@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from hpclaunch.spec.merge import Merging, Pair
 from hpclaunch.spec.scalars import shown
-from hpclaunch.spec.search import is_path, list_sites, site_files, site_folders
+from hpclaunch.spec.search import by_name, candidates, is_path, site_folders
 from hpclaunch.spec.source import read_text
 from hpclaunch.spec.tree import MappingNode, Node, ScalarNode, compose, is_null, where
 from hpclaunch.values.errors import InputError, Problem
@@ -96,7 +96,7 @@ def _find(name: str, folder: str, chain: Sequence[str]) -> str:
     shipped one."""
     if is_path(name):
         return os.path.join(folder, name)
-    files = site_files(name)
+    files = candidates(name, site_folders())
     for file in files:
         if os.path.realpath(file) not in chain:
             return file
@@ -108,8 +108,9 @@ def _find(name: str, folder: str, chain: Sequence[str]) -> str:
 def _unknown(name: str) -> str:
     from hpclaunch.spec.forms import nearest
 
-    known = [site.name for site in list_sites()]
+    places = site_folders()
+    known = list(by_name(places))
     return (
         f"no site is named {shown(name)}{nearest(name, known)}. Known: {', '.join(known) or 'none'}. "
-        f"Searched in: {', '.join(site_folders())}. The path of a file (with a / or .yaml) works too."
+        f"Searched in: {', '.join(places)}. The path of a file (with a / or .yaml) works too."
     )

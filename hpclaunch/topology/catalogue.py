@@ -6,17 +6,16 @@ from hpclaunch.spec.document import Document
 from hpclaunch.spec.forms import nearest
 from hpclaunch.spec.nodetype import NodeType
 from hpclaunch.spec.read import read_node_type
-from hpclaunch.spec.search import is_path
+from hpclaunch.spec.search import by_name, folders, is_path
 from hpclaunch.values.errors import InputError
 
 LOCAL = "local"
 _SHIPPED = os.path.join(os.path.dirname(os.path.abspath(__file__)), "node-types")
-_ENDINGS = (".yaml", ".yml")
 
 
 def names() -> tuple[str, ...]:
     """The names of all node types that have a file, sorted. `local` has none and is not among them."""
-    return tuple(sorted(_files()))
+    return tuple(by_name(_folders()))
 
 
 def load(name: str) -> Document[NodeType]:
@@ -35,7 +34,7 @@ def load(name: str) -> Document[NodeType]:
         from hpclaunch.topology.local import read_local
 
         return Document(kind="node type", file="this machine", value=read_local(), marks={})
-    file = _files().get(name)
+    file = by_name(_folders()).get(name)
     if file is None:
         raise InputError(_unknown(name))
     document = read_node_type(file)
@@ -48,27 +47,7 @@ def load(name: str) -> Document[NodeType]:
 
 
 def _folders() -> list[str]:
-    """Where node types are searched, the user's own first; the same bases as for site files."""
-    own = [folder for folder in os.environ.get("HPCLAUNCH_NODE_TYPES", "").split(os.pathsep) if folder]
-    home = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
-    system = (os.environ.get("XDG_CONFIG_DIRS") or "/etc/xdg").split(os.pathsep)
-    bases = dict.fromkeys(base for base in (home, *system, "/etc") if base)
-    return [*own, *(os.path.join(base, "hpclaunch", "node-types") for base in bases), _SHIPPED]
-
-
-def _files() -> dict[str, str]:
-    """Name -> file. The first folder that has a name wins, as in `load`."""
-    found: dict[str, str] = {}
-    for folder in _folders():
-        try:
-            entries = os.listdir(folder)
-        except OSError:
-            continue  # a folder that is not there, or not ours to read, has no node types for us
-        for entry in sorted(entries):
-            name, ending = os.path.splitext(entry)
-            if ending in _ENDINGS and not name.startswith("."):
-                found.setdefault(name, os.path.join(folder, entry))
-    return found
+    return folders("node-types", "HPCLAUNCH_NODE_TYPES", _SHIPPED)
 
 
 def _unknown(name: str) -> str:

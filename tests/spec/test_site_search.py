@@ -3,7 +3,7 @@
 import pytest
 
 from hpclaunch.spec.read import read_site
-from hpclaunch.spec.search import list_sites, shipped
+from hpclaunch.spec.search import by_name, shipped_sites, site_folders
 from hpclaunch.values.errors import InputError
 
 
@@ -34,14 +34,14 @@ def test_the_first_folder_wins(places):
     for index in (3, 2, 1, 0):
         write(places[index], "s.yaml", index)
         assert read_site("s").value.env == {"FROM": str(index)}
-    assert dict(list_sites())["s"] == str(places[0] / "s.yaml")
+    assert by_name(site_folders())["s"] == str(places[0] / "s.yaml")
 
 
 def test_both_endings_are_found_and_other_files_are_not_listed(places):
     write(places[0], "a.yml", 0)
     write(places[0], ".hidden.yaml", 0)
     write(places[0], "notes.txt", 0)
-    names = [site.name for site in list_sites()]
+    names = list(by_name(site_folders()))
     assert "a" in names
     assert ".hidden" not in names
     assert "notes" not in names
@@ -75,7 +75,7 @@ def test_an_unknown_name_says_where_it_looked(places, name):
         read_site(name)
     message = str(caught.value)
     assert all(str(place) in message for place in places)
-    assert shipped("site-configs") in message
+    assert shipped_sites() in message
     assert "superpod" in message
     if name == "superpd":
         assert "did you mean 'superpod'" in message
