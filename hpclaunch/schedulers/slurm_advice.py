@@ -82,7 +82,6 @@ ADVICE = (
     ),
 )
 
-
 # Messages after which nobody can tell whether the controller has the job.
 UNREACHABLE = (
     "unable to contact",
@@ -104,9 +103,3 @@ def leaves_it_open(message: str) -> bool:
     """True where the controller may have taken a submission although the command failed."""
     lowered = message.lower()
     return "connect failure" not in lowered and any(part in lowered for part in UNREACHABLE)
-
-
-def is_unreachable(message: str) -> bool:
-    """True where the controller did not answer, so that asking again may help."""
-    lowered = message.lower()
-    return any(part in lowered for part in UNREACHABLE)

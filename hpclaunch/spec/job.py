@@ -4,8 +4,6 @@ from typing import Literal
 
 from msgspec import Struct, field
 
-Text = str  # the scalar's own text: `no`, `1.10` and `0o17` stay as they were written
-
 
 class Bind(Struct, frozen=True, forbid_unknown_fields=True):
     """Where ranks sit. A list holds one entry for each local rank: CPU lists, NUMA lists, HCA names."""

@@ -24,18 +24,9 @@ from hpclaunch.values.errors import InputError, Path, Problem
 T = TypeVar("T", bound=msgspec.Struct)
 
 
-def _scheduler(text: str) -> str:
-    if text == "kubernetes":
-        raise ValueError("kubernetes is not supported by this version; allowed: slurm, local")
-    if text not in ("slurm", "local"):
-        raise ValueError(f"{scalars.shown(text)} is not allowed here; write slurm or local")
-    return text
-
-
 RULES = Rules(
     scalars={
         (Job, "time"): (scalars.minutes, "a time such as 00:30:00 or 30m"),
-        (Site, "scheduler"): (_scheduler, "one of slurm, local"),
     },
     keys={
         (Job, "env"): scalars.variable_name,

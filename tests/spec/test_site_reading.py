@@ -63,12 +63,7 @@ SLURM = HEAD + "scheduler: slurm\nslurm: {version: 22.05}\n"
 GROUP = "node_types: [{type: t, count: 1}]\n"
 
 CORPUS = [
-    (
-        HEAD + "scheduler: kubernetes\n" + GROUP,
-        "3:12",
-        "kubernetes is not supported by this version; allowed: slurm, local",
-    ),
-    (HEAD + "scheduler: pbs\n" + GROUP, "3:12", "'pbs' is not allowed here; write slurm or local"),
+    (HEAD + "scheduler: kubernetes\n" + GROUP, "3:12", "'kubernetes' is not one of slurm, local"),
     (HEAD + "scheduler: slurm\n" + GROUP, "1:1", "slurm: scheduler: slurm needs it"),
     (SLURM + "node_types: []\n", "5:13", "node_types: the list is empty"),
     (SLURM + "node_types: [{type: t}]\n", "5:14", "needs hosts"),
