@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from realslurm import Slurm, sandbox
 
-from hpclaunch.sandbox import packages
+from hpclaunch.sandbox import packages, updown
 from hpclaunch.sandbox.layout import at
 
 
@@ -187,7 +187,13 @@ def test_a_long_path_and_two_side_by_side(start_slurm: Callable[..., Slurm], tmp
 
 
 def test_missing_packages_are_named_in_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "apt-get").touch(mode=0o755)
     monkeypatch.setattr(packages, "_PATH", str(tmp_path))
-    line = packages.advice(packages.missing())
-    assert "\n" not in line
-    assert {"slurmctld", "slurmd", "slurm-client", "munge", "gcc"} <= set(line.split())
+    monkeypatch.setattr(packages, "_PMIX", ())
+    monkeypatch.setattr(packages, "_FILES", {str(tmp_path / "none"): "libslurm-dev"})
+    command, _, names = updown.obstacle().partition(" install --no-install-recommends ")
+    assert command == "the sandbox needs packages: " + ("apt-get" if os.getuid() == 0 else "sudo apt-get")
+    wanted = set(names.split(" "))
+    assert {"slurmctld", "slurmd", "slurm-client", "munge", "gcc", "libslurm-dev", "libpmix-dev"} <= wanted
+    listed = (Path(__file__).parents[2] / ".ci" / "packages").read_text().splitlines()
+    assert wanted - {line.split(" ")[0] for line in listed} == {"hostname"}  # which every Debian has

@@ -5,8 +5,9 @@ import os
 import random
 import subprocess
 import sys
-import time
 from pathlib import Path
+
+import pytest
 
 from hpclaunch.schedulers.follow import LogReader, copy, copying_pause
 
@@ -56,10 +57,32 @@ def test_a_log_that_begins_anew_is_read_from_its_beginning(tmp_path: Path) -> No
     assert out.getvalue() == b"first run, long\nsecond\nthird, in another file\n"
 
 
-def test_a_pause_prints_what_comes_meanwhile_and_is_not_shorter_for_it(tmp_path: Path) -> None:
+class Clock:
+    """Time that passes only in sleep; whoever sleeps finds a new line in the log."""
+
+    def __init__(self, log: Path):
+        self.log = log
+        self.now = 0.0
+        self.slept = 0
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+        self.slept += 1
+        with self.log.open("a") as log:
+            log.write(f"line {self.slept}\n")
+
+
+def test_a_pause_prints_what_comes_meanwhile_and_is_not_shorter_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path, out = tmp_path / "log", io.BytesIO()
     path.write_bytes(b"here\n")
-    begin = time.monotonic()
-    copying_pause(LogReader(path), out)(0.3)
-    assert time.monotonic() - begin >= 0.3
-    assert out.getvalue() == b"here\n"
+    clock = Clock(path)
+    monkeypatch.setattr("hpclaunch.schedulers.follow.time", clock)
+    copying_pause(LogReader(path), out)(5.0)
+    assert clock.now == pytest.approx(5.0)
+    assert clock.slept > 1
+    assert out.getvalue() == path.read_bytes()
