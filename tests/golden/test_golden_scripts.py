@@ -3,6 +3,7 @@
 After a change that is meant: `pytest tests/golden --update-golden`, and read the diff.
 """
 
+import re
 import shutil
 import subprocess
 
@@ -41,10 +42,10 @@ def test_a_script_is_as_long_for_every_node_of_the_site_as_for_one(case: Case) -
 
 @each
 def test_bash_hands_every_rank_the_same_wrapper(case: Case) -> None:
-    text = case.render()
-    start = text.index("IFS= read -r -d '' wrapper <<'WRAPPER'\n")
-    end = text.index("\nWRAPPER\n", start) + len("\nWRAPPER\n")
-    reading = f'{text[start:end]}printf %s "$wrapper"'
+    here_document = r"^IFS= read -r -d '' (\w+) <<'WRAPPER'\n.*?^WRAPPER\n"
+    found = re.search(here_document, case.render(), re.MULTILINE | re.DOTALL)
+    assert found
+    reading = f'{found[0]}printf %s "${found[1]}"'
     done = subprocess.run(["bash", "-p"], input=reading, capture_output=True, text=True)
     assert (done.stdout, done.stderr) == (wrapper_text(), "")
 
