@@ -82,9 +82,15 @@ def layered(
     for name in on_node:
         if name not in job.env:
             merged.pop(name, None)  # the site's value is under the computed one
+    for name in job.inherit + job.secrets:
+        if name not in job.env:
+            merged.pop(name, None)  # these come from the submitter, as env does
     warnings = [
-        f"env.{name}: the job's value replaces the one that hpclaunch computes"
-        for name in job.env
+        f"{where}: the job's value replaces the one that hpclaunch computes"
+        for where, name in [
+            *((f"env.{name}", name) for name in job.env),
+            *((f"inherit: {name}", name) for name in job.inherit),
+        ]
         if name in on_node or name in fixed
     ]
     _check_size(merged.values())

@@ -168,6 +168,16 @@ class Planner:
             for index, name in enumerate(job.inherit)
             if acts_on_commands(name)
         ]
+        problems += [
+            Problem(f"{name} cannot be a secret: programs that start the job read it", "job", ("secrets", index))
+            for index, name in enumerate(job.secrets)
+            if acts_on_commands(name) or name == "PATH" or name in environment.RENDEZVOUS
+        ]
+        problems += [
+            Problem(f"~ is not expanded in {path!r}: write the whole path", "job", (key,))
+            for key, path in (("image", job.image), ("workdir", job.workdir))
+            if path is not None and path.startswith("~")
+        ]
         return problems
 
 
@@ -184,7 +194,7 @@ def _container(job: Job, resolved: tuple[Mount, ...]) -> Container | None:
         remap_root=spec.remap_root,
         entrypoint=spec.entrypoint,
         env=spec.env,
-        save=spec.save or "",
+        save=os.path.normpath(os.path.join(job.directory, spec.save)) if spec.save else "",
     )
 
 

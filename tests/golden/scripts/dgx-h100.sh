@@ -17,14 +17,15 @@
 set -u
 
 # From the shell that submitted this, nothing else reaches the job. (-p above: not its functions either.)
-for name in $(compgen -e); do
-  case $name in
+# This script's own variables begin with hl_, which no variable of a job does.
+for hl_name in $(compgen -e); do
+  case $hl_name in
     PATH | SLURM_CONF | SLURM_JOB* | SLURM_ARRAY_* | SLURM_SUBMIT_* | SLURM_CLUSTER_NAME | SLURMD_NODENAME) ;;
     BASHOPTS | SHELLOPTS) ;; # readonly, and -p ignores them
-    *) unset -v "$name" ;;
+    *) unset -v "$hl_name" ;;
   esac
 done
-HOME=~ USER=$(id -un) LOGNAME=$(id -un)
+HOME=${HOME-~} USER=${USER-$(id -un)} LOGNAME=${LOGNAME-$(id -un)}
 export HOME USER LOGNAME
 
 # Hooks, the MPI plugin and daemons read these before a rank's own environment is set.
@@ -32,7 +33,7 @@ export OMPI_MCA_btl_tcp_if_include=ibp41s0f0
 export OMPI_MCA_btl='^openib'
 
 # Where each local rank runs, and its memory: bit N for CPU N and NUMA node N.
-masks=(
+hl_masks=(
   0x3fff0000000000000000000000003fff                         # rank 0: CPUs 0-13,112-125; memory 0; GPU 0; mlx5_0
   0xfffc000000000000000000000000fffc000                      # rank 1: CPUs 14-27,126-139; memory 0; GPU 1; mlx5_3
   0x3fff0000000000000000000000003fff0000000                  # rank 2: CPUs 28-41,140-153; memory 0; GPU 2; mlx5_4
@@ -42,9 +43,9 @@ masks=(
   0x3fff0000000000000000000000003fff000000000000000000000    # rank 6: CPUs 84-97,196-209; memory 1; GPU 6; mlx5_10
   0xfffc000000000000000000000000fffc000000000000000000000000 # rank 7: CPUs 98-111,210-223; memory 1; GPU 7; mlx5_11
 )
-memory=(0x1 0x1 0x1 0x1 0x2 0x2 0x2 0x2)
+hl_memory=(0x1 0x1 0x1 0x1 0x2 0x2 0x2 0x2)
 
-step=(
+hl_step=(
   --nodes=2
   --ntasks=16
   --ntasks-per-node=8
@@ -57,7 +58,7 @@ step=(
   --open-mode=append
 )
 
-container=(
+hl_container=(
   '--container-image=nvcr.io#nvidia/pytorch:24.07-py3'
   '--container-mounts=/raid/datasets/imagenet:/data:ro,/home/ada/jobs/results:/results'
   --container-workdir=/workspace
@@ -68,13 +69,13 @@ container=(
   '--container-env=OMPI_MCA_btl_tcp_if_include,OMPI_MCA_btl' # else the image's own values win
 )
 
-settings=(
+hl_settings=(
   from=slurm
   'ucx=mlx5_0:1;mlx5_3:1;mlx5_4:1;mlx5_5:1;mlx5_6:1;mlx5_9:1;mlx5_10:1;mlx5_11:1' # UCX_NET_DEVICES of each local rank
   memlock=1048576 # KiB that InfiniBand must be able to pin
 )
 
-environment=(
+hl_environment=(
   CUDA_DEVICE_ORDER=PCI_BUS_ID
   'NCCL_IB_HCA==mlx5_0:1,mlx5_3:1,mlx5_4:1,mlx5_5:1,mlx5_6:1,mlx5_9:1,mlx5_10:1,mlx5_11:1'
   NCCL_SOCKET_IFNAME=ibp41s0f0
@@ -84,7 +85,7 @@ environment=(
   'OMPI_MCA_btl=^openib'
 )
 
-command=(
+hl_command=(
   python
   train.py
   --config
@@ -97,44 +98,54 @@ join() { # a b c -> a,b,c
 }
 
 # srun names the rank that failed first, but returns the status of those it stopped after it (143).
-# 128 + n for signal n.
+# 128 + n for signal n, by its text in srun's messages.
+hl_signals=(
+  [1]=Hangup [2]=Interrupt [3]=Quit [4]="Illegal instruction" [5]="Trace/breakpoint trap" [6]=Aborted
+  [7]="Bus error" [8]="Floating point exception" [9]=Killed [10]="User defined signal 1"
+  [11]="Segmentation fault" [12]="User defined signal 2" [13]="Broken pipe" [14]="Alarm clock"
+  [15]=Terminated [16]="Stack fault" [24]="CPU time limit exceeded" [25]="File size limit exceeded"
+  [26]="Virtual timer expired" [27]="Profiling timer expired" [29]="I/O possible" [30]="Power failure"
+  [31]="Bad system call"
+)
 first_cause() {
-  local line cause=0
-  while IFS= read -r line; do
-    printf '%s\n' "$line" >&2
-    ((cause)) && continue
-    case $line in
-      "srun: error: "*": task"*": Exited with exit code "*) cause=${line##* } ;;
-      "srun: error: "*": task"*": Illegal instruction"*) cause=132 ;;
-      "srun: error: "*": task"*": Aborted"*) cause=134 ;;
-      "srun: error: "*": task"*": Bus error"*) cause=135 ;;
-      "srun: error: "*": task"*": Floating point exception"*) cause=136 ;;
-      "srun: error: "*": task"*": Killed"*) cause=137 ;;
-      "srun: error: "*": task"*": Out Of Memory"*) cause=137 ;;
-      "srun: error: "*": task"*": Segmentation fault"*) cause=139 ;;
-      "srun: error: "*": task"*": Terminated"*) cause=143 ;;
+  local hl_line hl_said hl_cause=0 hl_signal
+  while IFS= read -r hl_line; do
+    printf '%s\n' "$hl_line" >&2
+    ((hl_cause)) && continue
+    [[ $hl_line == "srun: error: "*": task"*": "* ]] || continue
+    hl_said=${hl_line#"srun: error: "*": task"*": "}
+    case $hl_said in
+      "Exited with exit code "*) hl_cause=${hl_said##* } ;;
+      "Out Of Memory"*) hl_cause=137 ;;
+      "Real-time signal "*) hl_cause=$((128 + 34 + ${hl_said//[!0-9]/})) ;;
+      *)
+        for hl_signal in "${!hl_signals[@]}"; do
+          [[ $hl_said != "${hl_signals[hl_signal]}"* ]] || hl_cause=$((128 + hl_signal))
+        done
+        ;;
     esac
   done
-  return "$cause"
+  return "$hl_cause"
 }
 
 # What the ranks write goes straight to this job's output; only srun's own messages pass by first_cause.
 launch() {
-  local codes
-  srun "${step[@]}" \
-    --cpu-bind="mask_cpu:$(join "${masks[@]}")" \
-    --mem-bind="mask_mem:$(join "${memory[@]}")" \
-    "${container[@]}" \
+  local hl_codes
+  srun "${hl_step[@]}" \
+    --cpu-bind="mask_cpu:$(join "${hl_masks[@]}")" \
+    --mem-bind="mask_mem:$(join "${hl_memory[@]}")" \
+    "${hl_container[@]}" \
     --error=/dev/fd/3 \
-    /bin/sh -c "$wrapper" hpclaunch-rank "${settings[@]}" -- "${environment[@]}" -- "${command[@]/#/=}" \
+    /bin/sh -c "$hl_wrapper" hpclaunch-rank \
+    "${hl_settings[@]}" -- "${hl_environment[@]}" -- "${hl_command[@]/#/=}" \
     2>&1 >&4 | first_cause
-  codes=("${PIPESTATUS[@]}")
-  if ((codes[0] && codes[1])); then return "${codes[1]}"; fi
-  return "${codes[0]}"
+  hl_codes=("${PIPESTATUS[@]}")
+  if ((hl_codes[0] && hl_codes[1])); then return "${hl_codes[1]}"; fi
+  return "${hl_codes[0]}"
 }
 
 # The same in every script: what runs beside each rank, and becomes its command.
-IFS= read -r -d '' wrapper <<'WRAPPER'
+IFS= read -r -d '' hl_wrapper <<'WRAPPER'
 # Runs beside every rank, inside its container if it has one, and becomes the rank's command.
 # Protocol 1: SETTING=value... -- NAME=value... -- =word...
 # Each word of the command has a `=` before it, since srun takes a word `:` for a separator.

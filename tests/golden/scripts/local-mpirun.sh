@@ -6,20 +6,21 @@
 set -u
 
 # From the shell that submitted this, nothing else reaches the job. (-p above: not its functions either.)
-for name in $(compgen -e); do
-  case $name in
+# This script's own variables begin with hl_, which no variable of a job does.
+for hl_name in $(compgen -e); do
+  case $hl_name in
     PATH) ;;
     BASHOPTS | SHELLOPTS) ;; # readonly, and -p ignores them
-    *) unset -v "$name" ;;
+    *) unset -v "$hl_name" ;;
   esac
 done
-HOME=~ USER=$(id -un) LOGNAME=$(id -un)
+HOME=${HOME-~} USER=${USER-$(id -un)} LOGNAME=${LOGNAME-$(id -un)}
 export HOME USER LOGNAME
 
 # Hooks, the MPI plugin and daemons read these before a rank's own environment is set.
 export OMPI_MCA_btl_tcp_if_exclude='lo,docker0'
 
-settings=(
+hl_settings=(
   from=openmpi
   'ucx=mlx5_0:1;mlx5_1:1;mlx5_2:1;mlx5_3:1;mlx5_6:1;mlx5_7:1;mlx5_8:1;mlx5_9:1' # UCX_NET_DEVICES of each local rank
   memlock=1048576 # KiB that InfiniBand must be able to pin
@@ -28,7 +29,7 @@ settings=(
   'membind=3;3;1;1;7;7;5;5' # the NUMA nodes of each rank's memory
 )
 
-environment=(
+hl_environment=(
   PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
   CUDA_DEVICE_ORDER=PCI_BUS_ID
   'NCCL_IB_HCA==mlx5_0:1,mlx5_1:1,mlx5_2:1,mlx5_3:1,mlx5_6:1,mlx5_7:1,mlx5_8:1,mlx5_9:1'
@@ -37,22 +38,23 @@ environment=(
   OMP_NUM_THREADS=8
 )
 
-command=(
+hl_command=(
   /bin/sh
   -c
   './step.sh | tee "step-$RANK.log"'
 )
-port=$((61000 + $$ % 4500)) # above the ephemeral ports
+hl_port=$((61000 + $$ % 4500)) # above the ephemeral ports
 
 launch() {
-  local root=()
-  ((EUID)) || root=(--allow-run-as-root)
-  mpirun --bind-to none --map-by slot:OVERSUBSCRIBE --np 8 "${root[@]}" \
-    /bin/sh -c "$wrapper" hpclaunch-rank "${settings[@]}" "port=$port" -- "${environment[@]}" -- "${command[@]/#/=}"
+  local hl_root=()
+  ((EUID)) || hl_root=(--allow-run-as-root)
+  mpirun --bind-to none --map-by slot:OVERSUBSCRIBE --np 8 "${hl_root[@]}" \
+    /bin/sh -c "$hl_wrapper" hpclaunch-rank \
+    "${hl_settings[@]}" "port=$hl_port" -- "${hl_environment[@]}" -- "${hl_command[@]/#/=}"
 }
 
 # The same in every script: what runs beside each rank, and becomes its command.
-IFS= read -r -d '' wrapper <<'WRAPPER'
+IFS= read -r -d '' hl_wrapper <<'WRAPPER'
 # Runs beside every rank, inside its container if it has one, and becomes the rank's command.
 # Protocol 1: SETTING=value... -- NAME=value... -- =word...
 # Each word of the command has a `=` before it, since srun takes a word `:` for a separator.

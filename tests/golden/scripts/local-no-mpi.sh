@@ -6,17 +6,18 @@
 set -u
 
 # From the shell that submitted this, nothing else reaches the job. (-p above: not its functions either.)
-for name in $(compgen -e); do
-  case $name in
+# This script's own variables begin with hl_, which no variable of a job does.
+for hl_name in $(compgen -e); do
+  case $hl_name in
     PATH) ;;
     BASHOPTS | SHELLOPTS) ;; # readonly, and -p ignores them
-    *) unset -v "$name" ;;
+    *) unset -v "$hl_name" ;;
   esac
 done
-HOME=~ USER=$(id -un) LOGNAME=$(id -un)
+HOME=${HOME-~} USER=${USER-$(id -un)} LOGNAME=${LOGNAME-$(id -un)}
 export HOME USER LOGNAME
 
-settings=(
+hl_settings=(
   from=local
   rendezvous=torch
   'ucx=mlx5_0:1;mlx5_1:1;mlx5_2:1;mlx5_3:1;mlx5_6:1;mlx5_7:1;mlx5_8:1;mlx5_9:1' # UCX_NET_DEVICES of each local rank
@@ -26,7 +27,7 @@ settings=(
   'membind=3;3;1;1;7;7;5;5' # the NUMA nodes of each rank's memory
 )
 
-environment=(
+hl_environment=(
   PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
   CUDA_DEVICE_ORDER=PCI_BUS_ID
   'NCCL_IB_HCA==mlx5_0:1,mlx5_1:1,mlx5_2:1,mlx5_3:1,mlx5_6:1,mlx5_7:1,mlx5_8:1,mlx5_9:1'
@@ -34,46 +35,47 @@ environment=(
   OMP_NUM_THREADS=8
 )
 
-command=(
+hl_command=(
   /bin/sh
   -c
   './step.sh | tee "step-$RANK.log"'
 )
-port=$((61000 + $$ % 4500)) # above the ephemeral ports
+hl_port=$((61000 + $$ % 4500)) # above the ephemeral ports
 
 stop() { # SIGNAL: to every rank that still runs
-  local pids
-  mapfile -t pids < <(jobs -pr)
-  [[ -z ${pids[*]-} ]] || kill -s "$1" "${pids[@]}" 2>/dev/null
+  local hl_pids
+  mapfile -t hl_pids < <(jobs -pr)
+  [[ -z ${hl_pids[*]-} ]] || kill -s "$1" "${hl_pids[@]}" 2>/dev/null
 }
 
 # One failing rank ends the job, with the status of the first that failed.
 launch() {
-  local rank status first=0 left=8 interrupted
-  trap 'interrupted=1; stop TERM' TERM INT HUP
-  for ((rank = 0; rank < left; rank++)); do
-    /bin/sh -c "$wrapper" hpclaunch-rank "${settings[@]}" "rank=$rank" "ranks=$left" "port=$port" \
-      -- "${environment[@]}" -- "${command[@]/#/=}" </dev/null &
+  local hl_rank hl_status hl_first=0 hl_left=8 hl_interrupted
+  trap 'hl_interrupted=1; stop TERM' TERM INT HUP
+  for ((hl_rank = 0; hl_rank < hl_left; hl_rank++)); do
+    /bin/sh -c "$hl_wrapper" hpclaunch-rank \
+      "${hl_settings[@]}" "rank=$hl_rank" "ranks=$hl_left" "port=$hl_port" \
+      -- "${hl_environment[@]}" -- "${hl_command[@]/#/=}" </dev/null &
   done
-  while ((left)); do
-    interrupted=
+  while ((hl_left)); do
+    hl_interrupted=
     wait -n
-    status=$?
-    if [[ -n $interrupted ]]; then
-      ((first)) || first=143
+    hl_status=$?
+    if [[ -n $hl_interrupted ]]; then
+      ((hl_first)) || hl_first=143
       continue
     fi
-    ((left--))
-    if ((status && !first)); then
-      first=$status
+    ((hl_left--))
+    if ((hl_status && !hl_first)); then
+      hl_first=$hl_status
       stop TERM
     fi
   done
-  return "$first"
+  return "$hl_first"
 }
 
 # The same in every script: what runs beside each rank, and becomes its command.
-IFS= read -r -d '' wrapper <<'WRAPPER'
+IFS= read -r -d '' hl_wrapper <<'WRAPPER'
 # Runs beside every rank, inside its container if it has one, and becomes the rank's command.
 # Protocol 1: SETTING=value... -- NAME=value... -- =word...
 # Each word of the command has a `=` before it, since srun takes a word `:` for a separator.
