@@ -98,7 +98,7 @@ class Record(Struct, frozen=True):
                 "python": ".".join(map(str, sys.version_info[:3])),
                 "scheduler": scheduler_version,
             },
-            directory=_shown(directory),
+            directory=directory,
             cwd=_shown(_cwd()),
             slurm_conf=slurm_conf,
         )

@@ -46,6 +46,11 @@ def read_job(path: str | os.PathLike[str], sets: Sequence[str] = ()) -> Document
 
 def parse_job(text: str, file: str, directory: str, sets: Sequence[str] = ()) -> Document[Job]:
     """The job in `text`, which came from `file`; relative paths in it start from `directory`."""
+    try:
+        directory.encode()
+    except UnicodeEncodeError:
+        message = "the name of its folder is not UTF-8, and no record or script could hold it: rename it"
+        raise InputError([Problem(message, "job", (), file)]) from None
     root = _put(_root(compose(text, file, "job"), file, "job"), sets)
     document = _convert(root, Job, "job", file, job_problems)
     value = msgspec.structs.replace(document.value, directory=directory)

@@ -48,6 +48,13 @@ def test_a_path_through_a_file_and_an_impossible_name(tmp_path):
     assert "no such job file" in refusal("")
 
 
+def test_a_folder_whose_name_is_not_utf_8(tmp_path):
+    folder = tmp_path / os.fsdecode(b"\xff")
+    folder.mkdir()
+    (folder / "job.yaml").write_text("name: a\ncommand: [a]\n")
+    assert "not UTF-8" in refusal(folder / "job.yaml")
+
+
 def test_an_unreadable_file(tmp_path):
     if os.geteuid() == 0:
         path = "/proc/self/mem"  # a regular file that not even root can read from its start
