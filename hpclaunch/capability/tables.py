@@ -34,6 +34,8 @@ class _Slurm(Struct, frozen=True, forbid_unknown_fields=True):
     breaks_masks: frozenset[str]
     set_by_submit: frozenset[str]
     far_cores_lost: str
+    not_on_the_step: frozenset[str]
+    whole_names: frozenset[str]
 
 
 def version(text: str) -> Version:
@@ -100,5 +102,17 @@ def far_cores_lost(site_version: str) -> bool:
 
 
 def set_by_submit() -> frozenset[str]:
-    """The options of sbatch that a submission gives itself."""
+    """The options of sbatch that a submission gives itself, or cannot have."""
     return _slurm().set_by_submit
+
+
+def not_on_the_step() -> frozenset[str]:
+    """The options of srun that keep a job's ranks from starting or their end from being known."""
+    return _slurm().not_on_the_step
+
+
+def means(text: str, options: frozenset[str]) -> bool:
+    """Whether an option as written is one of `options`, in full or cut short as getopt allows."""
+    if text in options or text in _slurm().whole_names or not text.startswith("--"):
+        return text in options
+    return any(option.startswith(text) for option in options)

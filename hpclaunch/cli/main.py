@@ -56,7 +56,8 @@ def main() -> NoReturn:
     """Runs a command, and turns what goes wrong into one clear message and an exit status."""
     try:
         status = hpclaunch.main(standalone_mode=False)
-        sys.stdout.flush()
+        if sys.stdout is not None:
+            sys.stdout.flush()
     except InputError as error:
         for problem in error.problems:
             # An editor finds file:line:col at the start of a line.

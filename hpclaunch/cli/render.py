@@ -22,7 +22,7 @@ def render(job_file: str, site_name: str, sets: tuple[str, ...], output: str | N
     text = script.render(planned.plan)
     warn(*planned.plan.warnings)
     if output is None:
-        click.echo(text, nl=False)
+        click.echo(text.encode(), nl=False)  # UTF-8 in every locale, as submit sends it
         return
     try:
         _write(os.path.realpath(output), text)

@@ -41,16 +41,28 @@ def submit(
     text = script.render(planned.plan)
     warn(*planned.plan.warnings)
     if dry_run:
-        click.echo(text, nl=False)
+        click.echo(text.encode(), nl=False)
         return
     submission = _from_this_shell(planned)
     record = _record(planned, text)
-    click.echo(lifecycle.submit(record, submission, say))
-    sys.stdout.flush()  # whoever reads the id need not wait for the job's end
+    _tell(lifecycle.submit(record, submission, say))
     if follow:
         sys.exit(following.follow(record, sys.stderr.buffer))
     if wait:
         sys.exit(following.wait(record))
+
+
+def _tell(job_id: str) -> None:
+    """Prints the id, at once: whoever reads it need not wait for the job's end."""
+    try:
+        if sys.stdout is None:
+            raise OSError("it is closed")
+        click.echo(job_id)
+        sys.stdout.flush()
+    except OSError as error:
+        # The job is there, and must not be submitted again because nobody learnt of it.
+        say(f"the job is submitted, and its id is {job_id}; standard output did not take it: {error}")
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115  Python flushes it once more at its end
 
 
 def _from_this_shell(planned: Planned) -> Submission:

@@ -10,14 +10,8 @@ from collections.abc import Iterable
 from hpclaunch.spec.job import Job
 from hpclaunch.spec.nodetype import NodeType
 from hpclaunch.spec.site import Site
-from hpclaunch.values.errors import InputError, Problem
 from hpclaunch.values.launchplan import EnvVar
 from hpclaunch.values.placement import Hca
-
-# execve(2) refuses a longer string (MAX_ARG_STRLEN in the kernel: 32 pages of 4 KiB).
-LONGEST = 131_072
-# srun sends the environment in one message, and execve takes a quarter of an 8 MiB stack for it.
-LARGEST = 1_500_000
 
 # The wrapper computes these on the node, by the rank.
 RENDEZVOUS = (
@@ -93,23 +87,9 @@ def layered(
         ]
         if name in on_node or name in fixed
     ]
-    _check_size(merged.values())
     return tuple(merged.values()), warnings
 
 
 def for_the_host(variables: Iterable[EnvVar]) -> tuple[EnvVar, ...]:
     """Those that must be set outside the container too."""
     return tuple(variable for variable in variables if variable.name.startswith(HOST_PREFIXES))
-
-
-def _check_size(variables: Iterable[EnvVar]) -> None:
-    total = 0
-    for variable in variables:
-        size = len(variable.name) + len(variable.value.encode()) + 2
-        total += size
-        if size > LONGEST:
-            message = f"{variable.name} is {size} bytes long and the kernel takes {LONGEST}: put it in a file"
-            raise InputError([Problem(message, variable.origin, ("env", variable.name))])
-    if total > LARGEST:
-        message = f"the variables are {total} bytes together, and {LARGEST} can be passed on: use a file"
-        raise InputError([Problem(message, "job", ("env",))])

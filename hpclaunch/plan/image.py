@@ -8,6 +8,7 @@ nvcr.io/nvidia/mxnet:21.09-py3 becomes nvcr.io#nvidia/mxnet:21.09-py3. Pyxis tak
 import os.path
 import re
 
+from hpclaunch.spec.scalars import shown
 from hpclaunch.values.errors import InputError, Problem
 
 _REFERENCE = re.compile(
@@ -37,7 +38,7 @@ def pyxis_form(image: str, directory: str) -> str:
     if not scheme and is_file(rest):
         return os.path.normpath(os.path.join(directory, rest))
     if not _REFERENCE.fullmatch(rest):
-        _refuse(f"{image!r} is neither a reference like nvcr.io/nvidia/pytorch:24.07-py3 nor a .sqsh file")
+        _refuse(f"{shown(image)} is no reference like nvcr.io/nvidia/pytorch:24.07-py3 and no .sqsh file")
     first, slash, path = rest.partition("/")
     if slash and "#" not in rest and ("." in first or ":" in first or first == "localhost"):
         rest = f"{first}#{path}"

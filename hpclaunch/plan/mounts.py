@@ -28,7 +28,7 @@ def resolve(job: Job, site: Site) -> tuple[tuple[Mount, ...], list[Problem]]:
         assert source is not None  # the reader has checked that there is one or the other
         source = os.path.normpath(os.path.join(job.directory, source))
         mounts.append(Mount(source, spec.target, spec.read_only, spec.volume or ""))
-    targets = [mount.target.rstrip("/") for mount in mounts]
+    targets = [os.path.normpath(mount.target) for mount in mounts]
     for index, target in enumerate(targets):
         if target in targets[:index]:
             problems.append(Problem(f"two mounts have the target {target}", "job", ("mounts", index)))

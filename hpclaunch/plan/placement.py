@@ -55,9 +55,20 @@ def whole_node(
     )
 
 
-def unbound(gpus: int, ranks: int) -> tuple[Seat, ...]:
-    """Seats on a part of a node: which cores and GPUs the job gets is not known before it runs."""
-    return tuple(Seat(rank, (), (), owned, ()) for rank, owned in enumerate(gpus_of_ranks(gpus, ranks)))
+def unbound(gpus: int, ranks: int, bind: Bind, hcas: tuple[Hca, ...]) -> tuple[Seat, ...]:
+    """Seats on a part of a node: which cores and GPUs the job gets is not known before it runs.
+
+    Raises InputError for a list in `bind`, which could only be guessed to fit.
+    """
+    problems = [
+        Problem("a list needs whole nodes: all GPUs of each, and no other job there", "job", ("bind", key))
+        for key in ("cpus", "memory", "hcas")
+        if isinstance(getattr(bind, key), tuple)
+    ]
+    if problems:
+        raise InputError(problems)
+    names = tuple(hca.name for hca in hcas) if bind.hcas == "all" else ()
+    return tuple(Seat(rank, (), (), owned, names) for rank, owned in enumerate(gpus_of_ranks(gpus, ranks)))
 
 
 def _hca_names(

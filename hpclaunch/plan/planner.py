@@ -4,7 +4,7 @@ import os.path
 from collections.abc import Mapping
 from typing import NoReturn
 
-from hpclaunch.plan import environment, local, mounts, placement, slurm
+from hpclaunch.plan import environment, local, mounts, placement, size, slurm
 from hpclaunch.spec import hosts
 from hpclaunch.spec.job import Bind, Job, SiteHints
 from hpclaunch.spec.nodetype import NodeType
@@ -68,6 +68,9 @@ class Planner:
             rendezvous=job.rendezvous,
             minutes=job.time,
         )
+        problems += size.problems(common, environment.for_the_host(variables))
+        if problems:
+            raise InputError(problems)
         target: SlurmTarget | LocalTarget
         if site.scheduler == "slurm":
             target, more = slurm.target(job, site, machine, common, exclusive)
@@ -101,10 +104,10 @@ class Planner:
             most = max((len(self.machines[group.type].gpus), group.type) for _, group in groups)
             _refuse(f"{job.gpus_per_node} GPUs per node, and a {most[1]} has {most[0]}", ("gpus_per_node",))
         sizes = [self._size(index, group) for index, group in fitting]
-        for (index, _), size in zip(fitting, sizes, strict=True):
-            if size is None or job.nodes <= size:
+        for (index, _), nodes in zip(fitting, sizes, strict=True):
+            if nodes is None or job.nodes <= nodes:
                 return index
-        most_nodes = max(size for size in sizes if size is not None)
+        most_nodes = max(nodes for nodes in sizes if nodes is not None)
         return _refuse(f"{job.nodes} nodes, and site {self.site.name} has {most_nodes}", ("nodes",))
 
     def _size(self, index: int, group: NodeGroup) -> int | None:
@@ -134,7 +137,7 @@ class Planner:
             reserved = frozenset(cpulist.parse(group.reserved_cpus))
             seats = placement.whole_node(machine, gpus, ranks, bind, hcas, reserved)
         else:
-            seats = placement.unbound(gpus, ranks)
+            seats = placement.unbound(gpus, ranks, bind, hcas)
         shape = NodeShape(
             node_type=machine.name,
             hosts=group.hosts or "",
@@ -169,7 +172,7 @@ class Planner:
             if acts_on_commands(name)
         ]
         problems += [
-            Problem(f"{name} cannot be a secret: programs that start the job read it", "job", ("secrets", index))
+            Problem(f"{name} cannot be a secret: what starts the job reads it", "job", ("secrets", index))
             for index, name in enumerate(job.secrets)
             if acts_on_commands(name) or name == "PATH" or name in environment.RENDEZVOUS
         ]

@@ -2,7 +2,15 @@
 
 from collections.abc import Sequence
 
-from hpclaunch.capability.tables import breaks_masks, pyxis_since, set_by_submit, slurm_since, version
+from hpclaunch.capability.tables import (
+    breaks_masks,
+    means,
+    not_on_the_step,
+    pyxis_since,
+    set_by_submit,
+    slurm_since,
+    version,
+)
 from hpclaunch.spec.job import SiteHints
 from hpclaunch.spec.site import SlurmSite
 from hpclaunch.values.errors import Problem
@@ -29,10 +37,10 @@ def _problem(command: str, text: str, slurm: SlurmSite, masked: bool) -> str:
     name = text.partition("=")[0]
     if not name.startswith("-") or any(char.isspace() for char in name):
         return f"{text!r} is no option: an entry is one word with `-` before it, as in --switches=1"
+    if name.strip("-") == "" or (name[1] != "-" and len(name) > 2):
+        return f"{text!r}: write the option in its long form, as in --switches=1"
     if any(ord(char) < 32 for char in text):
         return f"{text!r} has a control character in it"
-    if not name.startswith("--"):
-        name = name[:2]  # -c16
     if command == "sbatch" and "container-" in name and name != "--container-id":
         return f"{name} on sbatch starts the whole script in the container; use the job's own keys, or srun"
     for since, known, program in (
@@ -41,24 +49,29 @@ def _problem(command: str, text: str, slurm: SlurmSite, masked: bool) -> str:
     ):
         if since and (known is None or version(since) > version(known)):
             return f"{name} came with {program} {since}, and this site has {known or 'none'}"
-    if command == "sbatch" and name in set_by_submit():
-        return f"{name} is hpclaunch's own on sbatch's command line: it is how the job is found again"
-    if command == "srun" and masked and name in breaks_masks():
+    if command == "sbatch" and means(name, set_by_submit()):
+        return f"{name} is hpclaunch's own on sbatch's command line, or would hide how the job ends"
+    if command == "srun" and means(name, not_on_the_step()):
+        return f"{name} would keep the ranks from starting, or their messages from the job's output"
+    if command == "srun" and masked and means(name, breaks_masks()):
         return f"{name} does not go with the CPU masks of a whole node; set bind.cpus and bind.memory to none"
     return ""
 
 
-def given_twice(hints: SiteHints, site_name: str, flags: Sequence[Option]) -> list[Problem]:
-    """Raw options of srun that the job's own keys have given already. Slurm hands a plugin only the last of
-    two, so a second --container-mounts would take away the first (src/common/plugstack.c)."""
-    ours = {flag.text.partition("=")[0] for flag in flags}
-    return [
-        Problem(
-            f"{name} is given by the job's own keys: say it there", "job", ("sites", site_name, "srun", index)
-        )
-        for index, text in enumerate(hints.srun)
-        if (name := text.partition("=")[0]) in ours
-    ]
+def given_twice(
+    command: str, options: Sequence[str], site_name: str, ours: Sequence[Option]
+) -> list[Problem]:
+    """Raw options that the job's own keys have given already: the later one would win without a word. Slurm
+    hands a plugin only the last of two, so a second --container-mounts would take away the first
+    (src/common/plugstack.c)."""
+    names = frozenset(option.text.partition("=")[0] for option in ours)
+    problems = []
+    for index, text in enumerate(options):
+        name = text.partition("=")[0]
+        if means(name, names):
+            message = f"{name} follows from the job's own keys: say it there"
+            problems.append(Problem(message, "job", ("sites", site_name, command, index)))
+    return problems
 
 
 def directive_value(text: str) -> str:

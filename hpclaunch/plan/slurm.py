@@ -48,13 +48,17 @@ def target(
         try:
             flags, more = pyxis.options(common.container, job.directory, site, outside)
             warnings += more
-            problems += raw.given_twice(hints, site.name, flags)
         except InputError as error:
             problems.extend(error.problems)
+    cpus_per_task = 0 if masked else _cpus_per_task(common)
+    seats = common.shape.seats
+    batch = _sbatch(job, slurm, hints, common, exclusive, cpus_per_task)
+    step = _srun(job, common, plugin, bool(seats[0].cpus), cpus_per_task)
+    problems += raw.given_twice("sbatch", hints.sbatch, site.name, batch)
+    problems += raw.given_twice("srun", hints.srun, site.name, (*step, *flags))
     if problems:
         raise InputError(problems)
 
-    cpus_per_task = 0 if masked else _cpus_per_task(common)
     if not masked:
         warnings.append(f"the ranks are not bound: {_why_not_bound(site, common)}")
     elif far_cores_lost(slurm.version) and _far_from_gpus(machine, common):
@@ -62,14 +66,13 @@ def target(
             f"Slurm {slurm.version} may keep the cores that are far from the GPUs out of a step: if it says "
             '"CPU binding outside of job step allocation", let bind.cpus be local and the ranks one per GPU'
         )
-    seats = common.shape.seats
     cpu_masks = tuple(format_mask(seat.cpus) for seat in seats) if seats[0].cpus else ()
     mem_masks = tuple(format_mask(seat.mems) for seat in seats) if seats[0].mems else ()
     return (
         SlurmTarget(
             version=slurm.version,
-            sbatch=_sbatch(job, slurm, hints, common, exclusive, cpus_per_task),
-            srun=_srun(job, hints, common, plugin, bool(cpu_masks), cpus_per_task),
+            sbatch=(*batch, *(Option(raw.directive_value(text), "not checked") for text in hints.sbatch)),
+            srun=(*step, *(Option(text, "not checked") for text in hints.srun)),
             pyxis=flags,
             cpu_masks=cpu_masks,
             mem_masks=mem_masks,
@@ -120,12 +123,10 @@ def _sbatch(
         Option("--open-mode=append"),
         Option("--propagate=NONE", "the nodes' limits, not the login node's (memlock)"),
     ]
-    return (*lines, *(Option(raw.directive_value(text), "not checked") for text in hints.sbatch))
+    return tuple(lines)
 
 
-def _srun(
-    job: Job, hints: SiteHints, common: Common, plugin: str, cpu_masks: bool, cpus_per_task: int
-) -> tuple[Option, ...]:
+def _srun(job: Job, common: Common, plugin: str, cpu_masks: bool, cpus_per_task: int) -> tuple[Option, ...]:
     ranks = common.nodes * common.ranks_per_node
     lines = [
         Option(f"--nodes={common.nodes}"),
@@ -153,7 +154,7 @@ def _srun(
         Option("--kill-on-bad-exit=1", "one failing rank ends the job"),
         Option("--open-mode=append"),
     ]
-    return (*lines, *(Option(text, "not checked") for text in hints.srun))
+    return tuple(lines)
 
 
 def _far_from_gpus(machine: NodeType, common: Common) -> bool:

@@ -197,3 +197,9 @@ def test_far_cores_that_newer_slurms_may_withhold_are_said() -> None:
     assert said(planned({"ranks_per_node": 33}, {"version": "24.05.1"}))
     assert not said(planned({}, {"version": "23.11"}))
     assert not said(planned(spread, {"version": "23.02"}))
+
+
+def test_what_the_kernel_does_not_take_is_refused() -> None:
+    with pytest.raises(InputError, match="command and variables"):
+        planned({"command": ["x", *["y" * 100_000] * 12], "env": {f"V{n}": "x" * 100_000 for n in range(10)}})
+    planned({"command": ["x", *["y" * 100_000] * 9], "env": {f"V{n}": "x" * 100_000 for n in range(9)}})

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from command import hpclaunch
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from launching import Ran, launch
@@ -176,3 +177,36 @@ def test_secrets_arrive_and_stay_nowhere(slurm_a100: Slurm) -> None:
     kept = [path for path in slurm_a100.folder.rglob("*") if path.is_file()]
     assert any(path.name == "intent.json" for path in kept)
     assert [path for path in kept if b"s3cret" in path.read_bytes()] == []
+
+
+def test_names_that_the_script_uses_are_the_jobs_all_the_same(slurm_a100: Slurm) -> None:
+    names = [
+        "name",
+        "step",
+        "masks",
+        "memory",
+        "environment",
+        "command",
+        "USER",
+        "container",
+        "line",
+        "codes",
+    ]
+    shell = {name: f"the shell's {name}" for name in names}
+    ran = launch(slurm_a100, {"ranks_per_node": 2, "inherit": names[:7], "secrets": names[7:]}, ["x"], shell)
+    expect(ran, ["x"], shell, ranks=2)
+
+
+def test_a_job_whose_secrets_are_gone_does_not_start(slurm_a100: Slurm, tmp_path: Path) -> None:
+    job = tmp_path / "job.yaml"
+    job.write_text(
+        f"name: late\ncommand: touch {tmp_path}/ran\nranks_per_node: 1\nsecrets: [TOKEN]\n"
+        "sites: {a100: {sbatch: [--hold]}}\n"
+    )
+    env = {**slurm_a100.env, "HPCLAUNCH_HOME": str(tmp_path / "home"), "TOKEN": "x"}
+    number = hpclaunch("submit", job, "--site", slurm_a100.site, env=env).stdout.strip()
+    (secret,) = (tmp_path / "home" / "secrets").iterdir()
+    secret.unlink()
+    slurm_a100.run("scontrol", "release", number)
+    assert hpclaunch("wait", f"a100/{number}", env=env).returncode == 121
+    assert not (tmp_path / "ran").exists()

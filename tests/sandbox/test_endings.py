@@ -41,6 +41,11 @@ def log(slurm: Slurm, job_id: str) -> str:
         ("kill -KILL $$", 137, "task 3: Killed"),
         ("kill -ABRT $$", 134, "task 3: Aborted"),
         ("kill -TERM $$", 143, "task 3: Terminated"),
+        ("kill -HUP $$", 129, "task 3: Hangup"),
+        ("kill -USR1 $$", 138, "task 3: User defined signal 1"),
+        ("kill -PIPE $$", 141, "task 3: Broken pipe"),
+        ("kill -SYS $$", 159, "task 3: Bad system call"),
+        ("kill -34 $$", 162, "task 3: Real-time signal 0"),
     ],
 )
 def test_the_first_failing_rank_gives_the_jobs_status(
