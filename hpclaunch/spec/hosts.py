@@ -30,6 +30,7 @@ def expand(hosts: str) -> list[str]:
     for ranges in _BRACKETS.findall(hosts):
         if not _RANGES.fullmatch(ranges):
             raise ValueError(f"{ranges!r} in the host list is not a range, such as 001-140")
+    hosts = _BRACKETS.sub(lambda found: f"[{_even(found[1])}]", hosts)
     # Late: a job on this machine alone has no host list, and the import costs 7 ms of a start.
     from ClusterShell.NodeSet import RESOLVER_NOGROUP, NodeSet, NodeSetException
 
@@ -42,3 +43,16 @@ def expand(hosts: str) -> list[str]:
     if len(nodes) > LIMIT:
         raise ValueError(f"the host list names {len(nodes):,} hosts, and {LIMIT:,} are allowed")
     return list(nodes)
+
+
+def _even(ranges: str) -> str:
+    """The same numbers with both ends of each range of one length, which ClusterShell wants where a number
+    has zeros before it: 08-100 is 08-99,100-100."""
+    parts = []
+    for one in ranges.split(","):
+        low, dash, high = one.partition("-")
+        while low.startswith("0") and len(low) < len(high):
+            parts.append(f"{low}-{'9' * len(low)}")
+            low = "1" + "0" * len(low)
+        parts.append(low + dash + high)
+    return ",".join(parts)
