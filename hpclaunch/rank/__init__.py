@@ -3,8 +3,6 @@
 import os.path
 from functools import cache
 
-PROTOCOL = 1
-
 
 @cache
 def wrapper_text() -> str:
