@@ -25,7 +25,7 @@ def bare(*words: str | Path, home: Path, cwd: Path) -> subprocess.CompletedProce
     return hpclaunch(*words, env=env, cwd=cwd)
 
 
-def refused(result: subprocess.CompletedProcess[str], home: Path, *words: str) -> None:
+def assert_refused(result: subprocess.CompletedProcess[str], home: Path, *words: str) -> None:
     assert result.returncode == 2, result.stderr
     assert result.stdout == ""
     assert "Traceback" not in result.stderr
@@ -99,12 +99,12 @@ def submit(tmp_path: Path, home: Path, change: dict[str, Any], site: str = "supe
     ids=lambda value: str(value)[:40] if isinstance(value, dict) else "",
 )
 def test_a_job_that_cannot_be(tmp_path: Path, home: Path, change: dict[str, Any], words: list[str]) -> None:
-    refused(submit(tmp_path, home, change), home, *words)
+    assert_refused(submit(tmp_path, home, change), home, *words)
 
 
 def test_all_problems_at_once(tmp_path: Path, home: Path) -> None:
     result = submit(tmp_path, home, {"nodes": 999, "mounts": ["nowhere:/x"], "inherit": ["LD_PRELOAD"]})
-    refused(result, home, "999", "nowhere", "LD_PRELOAD")
+    assert_refused(result, home, "999", "nowhere", "LD_PRELOAD")
     assert len(result.stderr.splitlines()) == 3
 
 
@@ -112,7 +112,7 @@ def test_an_option_newer_than_the_sites_pyxis(tmp_path: Path, home: Path) -> Non
     site = tmp_path / "old.yaml"
     site.write_text("extends: superpod-a100\nversion: 1\nname: old\nslurm: {pyxis: '0.11.1'}\n")
     result = submit(tmp_path, home, {"container": {"env": ["A"], "save": "/x.sqsh"}}, site=str(site))
-    refused(result, home, "--container-env", "0.15.0", "0.11.1")
+    assert_refused(result, home, "--container-env", "0.15.0", "0.11.1")
 
 
 # Each line stands for ten of the one before it, so the last for a billion.
@@ -137,7 +137,7 @@ LAUGHS = b"sites:\n  a0: &a0 {account: x}\n" + b"".join(
 def test_a_file_that_is_no_job(tmp_path: Path, home: Path, content: bytes, words: list[str]) -> None:
     (tmp_path / "job.yaml").write_bytes(content)
     result = bare("submit", "job.yaml", "--site", "superpod-a100", home=home, cwd=tmp_path)
-    refused(result, home, "job.yaml", *words)
+    assert_refused(result, home, "job.yaml", *words)
     assert len(result.stderr) < 4000
 
 
@@ -146,18 +146,18 @@ def test_files_that_cannot_be_read(tmp_path: Path, home: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     for name in ("missing.yaml", "folder", "pipe"):
         result = bare("submit", name, "--site", "superpod-a100", home=home, cwd=tmp_path)
-        refused(result, home, name)
+        assert_refused(result, home, name)
 
 
 def test_a_site_that_is_not_known(tmp_path: Path, home: Path) -> None:
-    refused(submit(tmp_path, home, {}, site="superpod-a10"), home, "superpod-a10", "'superpod-a100'")
+    assert_refused(submit(tmp_path, home, {}, site="superpod-a10"), home, "superpod-a10", "'superpod-a100'")
 
 
 def test_where_it_goes_must_be_said(tmp_path: Path, home: Path) -> None:
     (tmp_path / "job.yaml").write_text(json.dumps(GOOD))
-    refused(bare("submit", "job.yaml", home=home, cwd=tmp_path), home, "--site")
+    assert_refused(bare("submit", "job.yaml", home=home, cwd=tmp_path), home, "--site")
     both = bare("submit", "job.yaml", "--local", "--site", "x", home=home, cwd=tmp_path)
-    refused(both, home, "--local")
+    assert_refused(both, home, "--local")
 
 
 def test_no_slurm_is_exit_3_with_advice(tmp_path: Path, home: Path) -> None:
