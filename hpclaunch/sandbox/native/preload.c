@@ -104,6 +104,18 @@ long get_mempolicy(int *mode, unsigned long *nodes, unsigned long bits, void *ad
 	return 0;
 }
 
+/* Where libnuma is linked with -Bsymbolic-functions, as in Ubuntu, its own calls do not come by the above. */
+void numa_set_membind(struct bitmask *nodes)
+{
+	set_mempolicy(MPOL_BIND, nodes->maskp, nodes->size + 1);
+}
+
+void numa_set_preferred(int node)
+{
+	unsigned long mask = node < 0 ? 0 : 1UL << node;
+	set_mempolicy(node < 0 ? MPOL_LOCAL : MPOL_PREFERRED, &mask, WORD_BITS + 1);
+}
+
 int numa_available(void)
 {
 	return 0;
