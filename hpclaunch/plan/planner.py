@@ -150,9 +150,9 @@ class Planner:
 
     def _unsuitable(self, job: Job) -> list[Problem]:
         """What the job asks for and this kind of site cannot give at all."""
-        problems = []
         site = self.site
-        if job.image is not None and (site.container == "none" or site.scheduler == "local"):
+        problems = slurm.unsuitable(job, site) if site.scheduler == "slurm" else []
+        if job.image is not None and site.container == "none":
             message = f"site {site.name} runs no containers (`container: none`), and the job has an image"
             problems.append(Problem(message, "job", ("image",)))
         if job.image is None:

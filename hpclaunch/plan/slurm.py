@@ -23,24 +23,30 @@ KEEP = (
 )
 
 
+def unsuitable(job: Job, site: Site) -> list[Problem]:
+    """What the job asks for and this site's Slurm cannot give, whatever the nodes are."""
+    assert site.slurm is not None
+    if job.mpi == "none" or job.mpi in site.slurm.mpi_plugin:
+        return []
+    known = ", ".join(sorted(site.slurm.mpi_plugin)) or "none"
+    message = f"site {site.name} has no plugin for {job.mpi} under slurm.mpi_plugin; it has: {known}"
+    return [Problem(message, "job", ("mpi",))]
+
+
 def target(
     job: Job, site: Site, machine: NodeType, common: Common, exclusive: bool
 ) -> tuple[SlurmTarget, list[str]]:
-    """The target and warnings. Raises InputError for what this site's Slurm cannot do."""
+    """The target and warnings, for a job that is not unsuitable. Raises InputError for raw options and
+    for what this version of Pyxis cannot do."""
     slurm = site.slurm
     assert slurm is not None
     hints = job.sites.get(site.name, SiteHints())
-    masked = common.whole_node
+    seats = common.shape.seats
+    masked = bool(seats[0].cpus or seats[0].mems)
     problems, warnings = raw.check(hints, site.name, slurm, masked)
-    if masked and common.ranks_per_node > common.shape.cpu_count:
+    if common.whole_node and common.ranks_per_node > common.shape.cpu_count:
         message = f"{common.ranks_per_node} ranks on a node of {common.shape.cpu_count} CPUs: each needs one"
         problems.append(Problem(message, "job", ("ranks_per_node",)))
-    plugin = "none" if job.mpi == "none" else slurm.mpi_plugin.get(job.mpi, "")
-    if not plugin:
-        known = ", ".join(sorted(slurm.mpi_plugin)) or "none"
-        message = f"site {site.name} has no plugin for {job.mpi} under slurm.mpi_plugin; it has: {known}"
-        problems.append(Problem(message, "job", ("mpi",)))
-
     host_env = environment.for_the_host(common.environment)
     flags: tuple[Option, ...] = ()
     if common.container is not None:
@@ -50,8 +56,8 @@ def target(
             warnings += more
         except InputError as error:
             problems.extend(error.problems)
-    cpus_per_task = 0 if masked else _cpus_per_task(common)
-    seats = common.shape.seats
+    cpus_per_task = 0 if common.whole_node else _cpus_per_task(common)
+    plugin = "none" if job.mpi == "none" else slurm.mpi_plugin[job.mpi]
     batch = _sbatch(job, slurm, hints, common, exclusive, cpus_per_task)
     step = _srun(job, common, plugin, bool(seats[0].cpus), cpus_per_task)
     problems += raw.given_twice("sbatch", hints.sbatch, site.name, batch)
@@ -59,7 +65,7 @@ def target(
     if problems:
         raise InputError(problems)
 
-    if not masked:
+    if not common.whole_node:
         warnings.append(f"the ranks are not bound: {_why_not_bound(site, common)}")
     elif far_cores_lost(slurm.version) and _far_from_gpus(machine, common):
         warnings.append(

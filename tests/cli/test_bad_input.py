@@ -103,9 +103,14 @@ def test_a_job_that_cannot_be(tmp_path: Path, home: Path, change: dict[str, Any]
 
 
 def test_all_problems_at_once(tmp_path: Path, home: Path) -> None:
-    result = submit(tmp_path, home, {"nodes": 999, "mounts": ["nowhere:/x"], "inherit": ["LD_PRELOAD"]})
-    assert_refused(result, home, "999", "nowhere", "LD_PRELOAD")
-    assert len(result.stderr.splitlines()) == 3
+    result = submit(
+        tmp_path,
+        home,
+        {"nodes": 999, "mounts": ["nowhere:/x"], "inherit": ["LD_PRELOAD"], "mpi": "pmi2"},
+        site="superpod-h100",
+    )
+    assert_refused(result, home, "999", "nowhere", "LD_PRELOAD", "pmi2")
+    assert len(result.stderr.splitlines()) == 4
 
 
 def test_an_option_newer_than_the_sites_pyxis(tmp_path: Path, home: Path) -> None:

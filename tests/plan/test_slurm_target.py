@@ -203,3 +203,14 @@ def test_what_the_kernel_does_not_take_is_refused() -> None:
     with pytest.raises(InputError, match="command and variables"):
         planned({"command": ["x", *["y" * 100_000] * 12], "env": {f"V{n}": "x" * 100_000 for n in range(10)}})
     planned({"command": ["x", *["y" * 100_000] * 9], "env": {f"V{n}": "x" * 100_000 for n in range(9)}})
+
+
+def test_a_raw_option_that_breaks_masks_is_taken_where_there_are_none() -> None:
+    sites = {"s": {"srun": ["--threads-per-core=1"]}}
+    with pytest.raises(InputError, match="masks"):
+        planned({"sites": sites})
+    plan = planned({"sites": sites, "bind": {"cpus": "none", "memory": "none"}})
+    assert [option.why for option in target(plan).srun if option.text == "--threads-per-core=1"] == [
+        "not checked"
+    ]
+    assert [warning for warning in plan.warnings if "--threads-per-core=1" in warning]
