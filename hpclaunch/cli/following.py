@@ -26,7 +26,7 @@ def wait(record: Record) -> int:
 
 def _own_status(record: Record, status: JobStatus) -> int:
     if status.state != "COMPLETED":
-        say(f"job {record.state().job_id}: {describe(status)}")
+        say(f"job {record.state().job_id or record.tag}: {describe(status)}")
     return status.exit_status
 
 

@@ -57,7 +57,7 @@ def cancel(job_id: str) -> None:
     if known.has_ended:
         say(f"job {job_id} has ended already: {following.describe(known)}")
         return
-    lifecycle.cancel(record)
+    lifecycle.cancel(record, say)
 
 
 @click.command()

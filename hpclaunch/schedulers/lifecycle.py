@@ -15,6 +15,7 @@ from hpclaunch.values.job import JobStatus, Submission
 FIRST_POLL_S = 0.5
 PATIENCE_S = 600.0  # a controller that restarts, or fails over, is back before that
 UNKNOWN_POLLS = 3
+NEVER_SEEN = "it is not known to be submitted"
 
 
 class WaitFailed(HpclaunchError):
@@ -140,11 +141,15 @@ def wait(record: Record, warn: Warn, pause: Callable[[float], None] = time.sleep
         interval = min(interval * 1.5, slowest)
 
 
-def cancel(record: Record) -> None:
-    """Asks for the end of a job that has not ended. Raises SchedulerError."""
+def cancel(record: Record, warn: Warn) -> None:
+    """Asks for the end of a job that has not ended. Raises SchedulerError.
+
+    The secrets go at once: perhaps nobody asks for the job again. It has read them by now, or never will.
+    """
     if record.state().job_id is None:
         raise SchedulerError("the job is not known to be submitted, so there is nothing to cancel")
     scheduler_of(record).cancel(record)
+    _remove_secrets(record, warn)
 
 
 def _clear(record: Record, error: HpclaunchError, warn: Warn) -> None:
@@ -177,7 +182,12 @@ def _look_for(target: Scheduler, record: Record, error: SchedulerError) -> str:
 
 
 def _last_known(record: Record) -> JobStatus:
-    return record.state().status or JobStatus("UNKNOWN", "it is not known to be submitted")
+    state = record.state()
+    if state.status:
+        return state.status
+    if state.job_id is None:
+        return JobStatus("UNKNOWN", NEVER_SEEN)
+    return JobStatus("UNKNOWN", "it was submitted, and nobody has learnt its state yet")
 
 
 def _forgotten(record: Record) -> JobStatus:
@@ -186,7 +196,7 @@ def _forgotten(record: Record) -> JobStatus:
     if state.status and state.status.has_ended:
         return state.status
     if state.job_id is None:
-        return JobStatus("UNKNOWN", "it is not known to be submitted")
+        return JobStatus("UNKNOWN", NEVER_SEEN)
     last = state.status or JobStatus("UNKNOWN")
     when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(state.checked))
     seen = f"; it was last seen {last.state} at {when}" if state.status else ""

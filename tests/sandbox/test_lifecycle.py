@@ -65,7 +65,7 @@ def send(slurm_a100: Slurm, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
     yield submit
     for record in started:
-        lifecycle.cancel(record)
+        lifecycle.cancel(record, pytest.fail)
 
 
 def state_of(record: Record) -> JobStatus:
@@ -193,9 +193,10 @@ def test_secrets_reach_the_script_and_stay_out_of_what_others_see(send: Send, sl
 def test_a_cancelled_job_leaves_no_secret(send: Send) -> None:
     record = send("true", "--hold", secrets={"TOKEN": "x"})
     assert secrets.path_of(record).exists()
-    lifecycle.cancel(record)
-    assert ended(record).state == "CANCELLED"
-    assert not secrets.path_of(record).exists()
+    assert run("cancel", str(record.state().job_id)).returncode == 0
+    assert not secrets.path_of(record).exists()  # nobody has asked for its state since
+    done = state_of(record)
+    assert (done.state, done.reason) == ("CANCELLED", "")
 
 
 def test_a_crash_before_the_id_was_noted_loses_nothing(send: Send) -> None:

@@ -56,5 +56,5 @@ def local(record: Make) -> Iterator[Callable[..., Record]]:
     for left in all_records()[0]:
         running = read_running(left.folder)
         if running and processes.is_running(running.supervisor):
-            lifecycle.cancel(left)
+            lifecycle.cancel(left, pytest.fail)
             lifecycle.wait(left, print)

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from hpclaunch.records.record import Record
+from hpclaunch.values.job import JobStatus
 
 Start = Callable[..., Record]
 
@@ -44,6 +45,14 @@ def test_logs_follow_until_the_last_byte(local: Start) -> None:
     assert followed.stdout == b"\xff\0 raw1\n2\n3\n"
     assert followed.returncode == 0
     assert subprocess.run(command, capture_output=True, timeout=60).stdout == followed.stdout
+
+
+def test_waiting_for_a_refused_job_names_it_by_its_tag(record: Start) -> None:
+    made = record("true")
+    made.update(JobStatus("FAILED", "it was never submitted: no such partition"))
+    done = run("wait", made.tag)
+    assert done.returncode == 1
+    assert done.stderr == f"hpclaunch: job {made.tag}: FAILED: it was never submitted: no such partition\n"
 
 
 def test_an_interrupt_ends_following_without_a_word(local: Start) -> None:

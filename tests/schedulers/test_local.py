@@ -83,7 +83,7 @@ def test_the_script_gets_a_closed_environment_its_folder_and_its_secrets(
 def test_cancel_ends_every_process_also_one_with_a_session_of_its_own(local: Start) -> None:
     record = local("sleep 600 & echo $!; setsid sleep 601 & echo $!; (sleep 602 & echo $!); echo $$; wait")
     numbers = pids(record, 4)
-    lifecycle.cancel(record)
+    lifecycle.cancel(record, pytest.fail)
     assert ended(record).state == "CANCELLED"
     assert gone(numbers)
 
@@ -91,7 +91,7 @@ def test_cancel_ends_every_process_also_one_with_a_session_of_its_own(local: Sta
 def test_ranks_hear_sigterm_before_they_are_killed(local: Start) -> None:
     record = local("trap 'echo caught; exit 3' TERM; echo $$; while :; do sleep 0.1; done")
     pids(record, 1)
-    lifecycle.cancel(record)
+    lifecycle.cancel(record, pytest.fail)
     assert ended(record).state == "CANCELLED"
     assert "caught" in record.log.read_text().split()
 
@@ -99,7 +99,7 @@ def test_ranks_hear_sigterm_before_they_are_killed(local: Start) -> None:
 def test_a_script_that_ignores_sigterm_is_killed(local: Start) -> None:
     record = local("trap '' TERM; echo $$; while :; do sleep 0.1; done")
     numbers = pids(record, 1)
-    lifecycle.cancel(record)
+    lifecycle.cancel(record, pytest.fail)
     assert ended(record).state == "CANCELLED"
     assert gone(numbers)
 
@@ -120,7 +120,7 @@ def test_a_killed_supervisor_leaves_a_failed_job_and_no_processes(local: Start) 
     assert status.state == "FAILED"
     assert "supervisor" in status.reason
     until(lambda: gone(numbers))
-    lifecycle.cancel(record)
+    lifecycle.cancel(record, pytest.fail)
 
 
 def test_a_job_runs_on_when_the_submitting_process_and_its_session_are_gone(local: Start, home: Path) -> None:
@@ -159,7 +159,7 @@ def test_a_job_of_another_machine_is_not_judged_from_here(local: Start) -> None:
     path.write_bytes(real.replace(os.uname().nodename.encode(), b"elsewhere"))
     assert lifecycle.ask([record], pytest.fail)[record.tag].state == "UNKNOWN"
     with pytest.raises(SchedulerError, match="elsewhere"):
-        lifecycle.cancel(record)
+        lifecycle.cancel(record, pytest.fail)
     path.write_bytes(real)
 
 
@@ -176,7 +176,15 @@ def test_a_record_that_was_never_sent_says_so(record: Start) -> None:
     status = lifecycle.ask([made], pytest.fail)[made.tag]
     assert (status.state, status.reason) == ("UNKNOWN", "it is not known to be submitted")
     with pytest.raises(SchedulerError, match="nothing to cancel"):
-        lifecycle.cancel(made)
+        lifecycle.cancel(made, pytest.fail)
+
+
+def test_secrets_are_gone_when_a_job_is_cancelled(local: Start) -> None:
+    record = local("echo $$; exec sleep 600", secrets={"TOKEN": "x"})
+    pids(record, 1)
+    lifecycle.cancel(record, pytest.fail)
+    assert not secrets.path_of(record).exists()
+    assert ended(record).state == "CANCELLED"
 
 
 def test_secrets_that_the_job_did_not_read_are_gone_when_it_has_ended(local: Start) -> None:

@@ -190,17 +190,19 @@ def test_waiting_survives_a_controller_that_is_away_for_a_while(record: Make, co
 def test_listing_goes_on_with_the_last_known_states_when_slurm_is_away(
     record: Make, command: Command
 ) -> None:
-    made, ended = record("true", "slurm"), record("true", "slurm")
+    made, ended, unseen = record("true", "slurm"), record("true", "slurm"), record("true", "slurm")
     made.submitted("5")
     made.update(JobStatus("RUNNING"))
     ended.submitted("6")
     ended.update(JobStatus("COMPLETED", exit_code=0))
     squeue = command("squeue", SILENT)
     warnings: list[str] = []
-    states = lifecycle.refresh([made, ended], warnings.append)
+    unseen.submitted("7")
+    states = lifecycle.refresh([made, ended, unseen], warnings.append)
     assert [states[each.tag].state for each in (made, ended)] == ["RUNNING", "COMPLETED"]
+    assert (states[unseen.tag].state, "was submitted" in states[unseen.tag].reason) == ("UNKNOWN", True)
     assert "Unable to contact slurm controller" in warnings[0]
-    assert "--jobs=5" in argv(squeue)
+    assert "--jobs=5,7" in argv(squeue)
 
 
 def test_an_id_that_cannot_be_noted_is_given_all_the_same(record: Make, command: Command) -> None:
