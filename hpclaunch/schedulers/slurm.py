@@ -10,6 +10,8 @@ import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+import msgspec
+
 from hpclaunch.records import secrets
 from hpclaunch.records.record import Record
 from hpclaunch.schedulers import slurm_output
@@ -21,6 +23,9 @@ from hpclaunch.values.job import JobStatus, Submission
 
 QUERY_S = 60.0  # an unreachable controller makes squeue give up after about 20 s
 SBATCH_S = 240.0  # sbatch itself tries for two minutes while the queue is full (src/sbatch/sbatch.c)
+# The signal in Slurm's form of ESLURMD_IO_ERROR (4021), which slurmstepd gives as the wait status of a script
+# whose output it could not open (src/slurmd/slurmstepd/mgr.c, tags 20.11 to 26.05): 4021 & 127.
+NO_OUTPUT_SIGNAL = 53
 IDS_PER_COMMAND = 1000  # keeps the command line far below the kernel's limit
 
 SQUEUE = ("squeue", "--noheader", "--states=all", f"--Format={slurm_output.SQUEUE_FORMAT}")
@@ -36,7 +41,8 @@ class Slurm:
     slowest_poll_s = 5.0
 
     def __init__(self, slurm_conf: str | None):
-        self.slurm_conf = slurm_conf
+        # the commands do not run in the user's folder
+        self.slurm_conf = slurm_conf and os.path.abspath(slurm_conf)
 
     def version(self) -> str:
         """For example "slurm-wlm 22.05.8"."""
@@ -78,7 +84,10 @@ class Slurm:
         wanted = {record.tag: record.state().job_id for record in records}
         found = {tag: status for rows in self._squeue(wanted) for tag, (_, status) in rows.items()}
         forgotten = {tag: job_id for tag, job_id in wanted.items() if tag not in found}
-        return found | {tag: status for rows in self._sacct(forgotten) for tag, (_, status) in rows.items()}
+        found |= {tag: status for rows in self._sacct(forgotten) for tag, (_, status) in rows.items()}
+        return {
+            record.tag: _explained(record, found[record.tag]) for record in records if record.tag in found
+        }
 
     def cancel(self, record: Record) -> None:
         """scancel says nothing about a job that has ended, and neither does this."""
@@ -118,6 +127,7 @@ class Slurm:
         try:
             done = subprocess.run(
                 command,
+                cwd="/",  # the user's own may have been deleted, and sbatch asks for it
                 env=environment,
                 stdin=subprocess.DEVNULL,
                 capture_output=True,
@@ -139,6 +149,17 @@ class Slurm:
             kind = SchedulerError if leaves_it_open(message) else Refused
             raise kind(message, advice_for(message))
         return done.stdout, done.stderr
+
+
+def _explained(record: Record, status: JobStatus) -> JobStatus:
+    """A signal that nobody sent becomes what Slurm means by it. Where there is a log, it was one."""
+    if status.signal != NO_OUTPUT_SIGNAL or record.log.exists():
+        return status
+    reason = (
+        f"the node could not write the job's output in {record.log.parent}: "
+        "HPCLAUNCH_HOME must be a folder that the compute nodes see"
+    )
+    return msgspec.structs.replace(status, reason=reason, signal=None)
 
 
 def filename_pattern(path: Path) -> str:

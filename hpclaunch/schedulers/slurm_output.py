@@ -8,7 +8,7 @@ import os
 import re
 from collections.abc import Callable, Mapping
 
-from hpclaunch.schedulers.slurm_states import BY_WORD, REASONS
+from hpclaunch.schedulers.slurm_states import BY_WORD, CANCELLING, REASONS
 from hpclaunch.values.job import ENDED, JobStatus
 
 SQUEUE_FIELDS = ("JobID", "State", "exit_code", "NodeList", "SubmitTime", "StartTime", "EndTime", "Reason")
@@ -74,6 +74,8 @@ def _status(
 ) -> JobStatus:
     words = word.split()  # sacct says "CANCELLED by 1000"
     state, remark = BY_WORD.get(words[0] if words else "", ("UNKNOWN", f"Slurm calls its state {word!r}"))
+    if state == "CANCELLED" and reason not in CANCELLING:
+        reason = ""
     said = REASONS.get(reason, f"Slurm's reason: {reason}" if reason not in ("", "None", "(null)") else "")
     has_ended = state in ENDED
     exit_code, signal = ended_with if has_ended else (None, None)

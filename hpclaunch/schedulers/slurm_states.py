@@ -44,6 +44,9 @@ STATES = MappingProxyType(
 
 BY_WORD = MappingProxyType({word: meaning for words, meaning in STATES.items() for word in words})
 
+# What a cancelled job has beside these is why it was waiting, and no longer true.
+CANCELLING = frozenset({"DependencyNeverSatisfied"})
+
 REASONS = MappingProxyType(
     {
         "Resources": "it waits for free nodes",

@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -129,6 +130,19 @@ def test_wait_gives_the_job_s_own_status(send: Send, script: str, state: str, st
     done = run("wait", job_id)
     assert done.returncode == status
     assert json.loads(run("status", job_id, "--json").stdout)["state"] == state
+
+
+def test_a_home_that_the_node_cannot_write_is_said(send: Send) -> None:
+    record = send("true", "--hold")
+    shutil.rmtree(record.log.parent)
+    subprocess.run(
+        ["scontrol", "release", str(record.state().job_id)],
+        env={**os.environ, "SLURM_CONF": str(record.intent.slurm_conf)},
+        check=True,
+    )
+    done = run("wait", str(record.state().job_id))
+    assert done.returncode == 1
+    assert f"FAILED: the node could not write the job's output in {record.log.parent}" in done.stderr
 
 
 def test_cancel_ends_a_running_and_a_waiting_job(send: Send) -> None:

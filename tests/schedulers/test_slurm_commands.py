@@ -141,6 +141,48 @@ def test_a_slurm_conf_that_is_not_there_is_said_at_once(record: Make) -> None:
         lifecycle.scheduler("slurm", "/nowhere/slurm.conf").version()
 
 
+def test_a_deleted_folder_is_no_obstacle(
+    record: Make, command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    conf = tmp_path / "slurm.conf"
+    conf.touch()
+    made = record("true", "slurm", str(conf))
+    command("sbatch", "/bin/pwd || exit 1; echo 12")
+    folder = tmp_path / "deleted"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    folder.rmdir()
+    assert lifecycle.submit(made, Submission(), pytest.fail) == "12"
+
+
+def test_a_slurm_conf_with_a_relative_path_is_the_one_from_here(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "slurm.conf").touch()
+    monkeypatch.chdir(tmp_path)
+    sbatch = command("sbatch", "echo slurm 22.05.8")
+    lifecycle.scheduler("slurm", "slurm.conf").version()
+    assert environment(sbatch)["SLURM_CONF"] == str(tmp_path / "slurm.conf")
+
+
+@pytest.mark.parametrize("ended_with", ["4021", "0:53"])
+def test_a_log_that_the_node_could_not_open_is_explained(
+    record: Make, command: Command, ended_with: str
+) -> None:
+    made = record("true", "slurm")
+    made.submitted("5")
+    command(
+        "squeue",
+        f"echo '5|FAILED|{ended_with}|n1|N/A|N/A|N/A|JobLaunchFailure|hpclaunch:{made.tag}|/w|'",
+    )
+    status = lifecycle.ask([made], pytest.fail)[made.tag]
+    assert (status.state, status.exit_status) == ("FAILED", 1)
+    assert str(made.log.parent) in status.reason
+    assert "HPCLAUNCH_HOME" in status.reason
+    made.log.touch()
+    assert lifecycle.ask([made], pytest.fail)[made.tag].exit_status == 128 + 53
+
+
 def test_a_job_that_slurm_forgot_is_looked_up_in_the_accounts(record: Make, command: Command) -> None:
     made = record("true", "slurm")
     made.submitted("5")

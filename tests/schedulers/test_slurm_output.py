@@ -62,6 +62,19 @@ def test_reasons_are_plain_words_and_unknown_ones_are_quoted(jobs: dict[str, Job
     assert jobs["29"].reason == "Slurm's reason: job requeued in held state"
 
 
+def test_a_cancelled_job_waits_for_nothing() -> None:
+    line = "4|{}|0|n1|N/A|N/A|N/A|{}|c|/w|\n"
+    for state, reason, expected in (
+        ("CANCELLED", "JobHeldUser", ""),
+        ("CANCELLED", "AssocGrpCpuLimit", ""),
+        ("CANCELLED", "DependencyNeverSatisfied", "it will never start"),
+        ("PENDING", "JobHeldUser", "scontrol release"),
+    ):
+        ((_, status, _),) = slurm_output.parse_squeue(line.format(state, reason))
+        assert status.reason.endswith(expected)
+        assert bool(status.reason) == bool(expected)
+
+
 def test_the_later_form_of_an_exit_code() -> None:
     line = "4|{}|{}|n1|N/A|N/A|N/A|None|c|/w|\n"
     for text, expected in (("7:0", (7, None)), ("0:9", (None, 9)), ("", (None, None))):
