@@ -51,7 +51,7 @@ class Local:
         return {record.tag: self._status(record) for record in records}
 
     def cancel(self, record: Record) -> None:
-        """Tells the supervisor; where that is dead, ends what it left."""
+        """Tells the supervisor. Where that is dead, its guard has ended what it left."""
         running = read_running(record.folder)
         if running is None:
             raise SchedulerError(f"the job {record.state().job_id} has no supervisor that could be told")

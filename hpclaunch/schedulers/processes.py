@@ -1,6 +1,6 @@
 """Processes of this machine, told apart from later ones that got the same number.
 
-Facts: proc(5), fields 3 (state), 4 (parent), 6 (session) and 22 (start time, in clock ticks since boot).
+Facts: proc(5), fields 3 (state), 4 (parent) and 22 (start time, in clock ticks since boot).
 """
 
 import contextlib
@@ -30,7 +30,6 @@ class Stat(Struct, frozen=True):
     pid: int
     state: str
     parent: int
-    session: int
     started: int
 
 
@@ -43,7 +42,7 @@ def read_stat(pid: int) -> Stat | None:
     fields = text[text.rindex(")") + 2 :].split()  # the name before it may hold spaces and parentheses
     if fields[0] in "ZX":
         return None
-    return Stat(pid, fields[0], int(fields[1]), int(fields[3]), int(fields[19]))
+    return Stat(pid, fields[0], int(fields[1]), int(fields[19]))
 
 
 def identify(pid: int) -> ProcessId:
@@ -78,30 +77,26 @@ def send(process: ProcessId, number: int) -> bool:
     return True
 
 
-def members(session: int, ancestor: int, spare: frozenset[int]) -> list[int]:
-    """The processes of a session and the descendants of `ancestor`, without `ancestor` and `spare`.
-
-    A launcher's ranks stay in the session; what left it is still a descendant of the supervisor, which
-    adopts orphans.
-    """
+def descendants(ancestor: int) -> list[int]:
+    """The children of `ancestor` and theirs. Where it adopts orphans, a process of a job is among them
+    also when it left the job's session."""
     stats = [stat for name in os.listdir(PROC) if name.isdigit() and (stat := read_stat(int(name)))]
-    found = {stat.pid for stat in stats if stat.session == session}
     family = {ancestor}
     while True:
-        more = {stat.pid for stat in stats if stat.parent in family} - family - spare
+        more = {stat.pid for stat in stats if stat.parent in family} - family
         if not more:
             break
         family |= more
-    return sorted((found | family) - spare - {ancestor})
+    return sorted(family - {ancestor})
 
 
-def end_all(session: int, ancestor: int, spare: frozenset[int], grace_s: float) -> None:
-    """SIGTERM, and SIGKILL for what is left after `grace_s`. Returns when nothing is left."""
-    for pid in members(session, ancestor, spare):
+def end_all(ancestor: int, grace_s: float) -> None:
+    """SIGTERM to the descendants, and SIGKILL to what is left after `grace_s`. Returns when nothing is."""
+    for pid in descendants(ancestor):
         _signal(pid, signal.SIGCONT)  # a stopped process would sleep through the SIGTERM
         _signal(pid, signal.SIGTERM)
     deadline = time.monotonic() + grace_s
-    while left := members(session, ancestor, spare):
+    while left := descendants(ancestor):
         if time.monotonic() >= deadline:
             for pid in left:
                 _signal(pid, signal.SIGKILL)

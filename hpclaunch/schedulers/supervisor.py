@@ -1,8 +1,9 @@
 """The process beside a local job: starts the script, notes its states, and leaves nothing behind.
 
-`python -m hpclaunch.schedulers.supervisor` reads an Order from standard input, and returns 0 once a
-child of it, in a session of its own, runs the script. SIGTERM to that child cancels the job. A guard, a
-second process, ends the script should the supervisor be killed in a way that it cannot notice.
+`python -m hpclaunch.schedulers.supervisor` reads an Order from standard input, and returns 0 once the
+supervisor, in a session of its own, runs the script. SIGTERM to the supervisor cancels the job. Its parent,
+the guard, ends what is left should the supervisor be killed in a way that it cannot notice: the kernel gives
+a dead process's orphans to its nearest ancestor that asked for them (PR_SET_CHILD_SUBREAPER, prctl(2)).
 """
 
 import contextlib
@@ -26,8 +27,9 @@ from hpclaunch.schedulers.processes import ProcessId
 from hpclaunch.values.job import JobStatus
 
 GRACE_S = 10.0  # between SIGTERM and SIGKILL; Slurm's KillWait
-CHILD_SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER, prctl(2)
+CHILD_SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER in <linux/prctl.h>
 HEARD = {signal.SIGCHLD, signal.SIGTERM}
+DEAF = {signal.SIGINT, signal.SIGHUP}
 
 Cause = Literal["ended", "cancelled", "time limit"]
 
@@ -60,55 +62,57 @@ def read_running(folder: Path) -> Running | None:
 
 
 def main() -> int:
-    """Returns when the job runs, in the child that looks after it when the job has ended."""
+    """Returns when the job runs; in the supervisor and its guard when the job has ended."""
     order = msgspec.json.decode(sys.stdin.buffer.read(), type=Order)
     ready, ready_writer = os.pipe()
     if os.fork():
         os.close(ready_writer)
         with os.fdopen(ready, "rb") as pipe:
-            answer = pipe.read().decode()
+            answer = pipe.read().decode(errors="replace")
         if answer != "running":
             print(answer or "its supervisor died", file=sys.stderr)
             return 1
         return 0
     os.close(ready)
-    os.setsid()
-    signal.pthread_sigmask(signal.SIG_BLOCK, HEARD)
-    for number in (signal.SIGINT, signal.SIGHUP):
-        signal.signal(number, signal.SIG_IGN)
     answered = False
 
     def tell(text: str) -> None:
         nonlocal answered
         answered = True
-        os.write(ready_writer, text.encode())
+        with contextlib.suppress(BrokenPipeError):  # the submitter was interrupted; the job is there
+            os.write(ready_writer, text.encode(errors="backslashreplace"))
         os.close(ready_writer)
 
     try:
-        supervise(order, tell)
+        _detach(Path(order.record) / "logs" / "supervisor.log")
+        supervisor = os.fork()
+        if supervisor:
+            os.close(ready_writer)  # the submitter waits for the end of this pipe
+            answered = True
+            _guard(supervisor)
+        else:
+            _detach(None)
+            supervise(order, tell)
     except Exception as error:
         if answered:
             raise
         tell(f"{type(error).__name__}: {error}")
+        return 1
     return 0
 
 
 def supervise(order: Order, tell: Callable[[str], None]) -> None:
     """Runs the script of the record to its end. `tell` is called with "running" once it has started."""
     record = Record.read(Path(order.record))
-    _redirect(record.folder / "logs" / "supervisor.log")
-    if ctypes.CDLL(None, use_errno=True).prctl(CHILD_SUBREAPER, 1, 0, 0, 0):
-        raise OSError(ctypes.get_errno(), "prctl")
     me = processes.identify(os.getpid())
     running = Running(order.job_id, me, now())
     files.replace(record.folder / "local.json", msgspec.json.encode(running))
     script = _start(record, order)
-    guard, farewell = _start_guard(script.pid)
     begun = JobStatus("RUNNING", nodes=me.host, submitted=record.intent.created, started=running.started)
     record.update(begun)
     tell("running")
     cause, status = _wait(script.pid, order.limit_s)
-    processes.end_all(script.pid, me.pid, frozenset({guard}), GRACE_S)
+    processes.end_all(me.pid, GRACE_S)
     if status is None:
         _, status = os.waitpid(script.pid, 0)
     end = _ending(cause, status)
@@ -117,7 +121,26 @@ def supervise(order: Order, tell: Callable[[str], None]) -> None:
             end, nodes=begun.nodes, submitted=begun.submitted, started=begun.started, ended=now()
         )
     )
-    os.write(farewell, b".")
+
+
+def _guard(supervisor: int) -> None:
+    """Returns when the supervisor has ended, and nothing is left of the job of one that was killed."""
+    _, status = os.waitpid(supervisor, 0)
+    if status:
+        processes.end_all(os.getpid(), GRACE_S)
+
+
+def _detach(log: Path | None) -> None:
+    """Leaves the session of whoever started this process, and becomes the parent of its orphans. With a
+    log: lets go of the terminal too, and writes there what goes wrong from here on."""
+    os.setsid()
+    for number in HEARD:
+        signal.signal(number, signal.SIG_DFL)  # children of a process that ignores SIGCHLD leave no status
+    signal.pthread_sigmask(signal.SIG_SETMASK, HEARD | DEAF)
+    if ctypes.CDLL(None, use_errno=True).prctl(CHILD_SUBREAPER, 1, 0, 0, 0):
+        raise OSError(ctypes.get_errno(), "prctl")
+    if log:
+        _redirect(log)
 
 
 def _redirect(log: Path) -> None:
@@ -143,34 +166,15 @@ def _start(record: Record, order: Order) -> "subprocess.Popen[bytes]":
             stdout=log,
             stderr=subprocess.STDOUT,
             start_new_session=True,
-            preexec_fn=_default_signals,
+            preexec_fn=_reset_signals,
         )
 
 
-def _default_signals() -> None:
-    for number in (signal.SIGINT, signal.SIGHUP):
+def _reset_signals() -> None:
+    """What the submitter's shell ignores or blocks is nothing to the job."""
+    for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
         signal.signal(number, signal.SIG_DFL)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, HEARD)
-
-
-def _start_guard(session: int) -> tuple[int, int]:
-    """Forks the guard. Gives its pid and the descriptor on which it wants to hear that all went well;
-    when the descriptor closes without a word, the supervisor was killed."""
-    reader, writer = os.pipe()
-    guard = os.fork()
-    if guard:
-        os.close(reader)
-        return guard, writer
-    try:
-        # Nothing else may stay open here: the submitter waits for the end of its pipe.
-        os.dup2(reader, 3)
-        os.closerange(4, writer + 1)
-        os.setsid()
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, HEARD)
-        if not os.read(3, 1):
-            processes.end_all(session, os.getpid(), frozenset(), GRACE_S)
-    finally:
-        os._exit(0)
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
 
 
 def _wait(script: int, limit_s: float | None) -> tuple[Cause, int | None]:

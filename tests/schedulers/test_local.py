@@ -104,6 +104,24 @@ def test_a_script_that_ignores_sigterm_is_killed(local: Start) -> None:
     assert gone(numbers)
 
 
+SIGNALS = "grep -E '^Sig(Blk|Ign)' /proc/self/status"
+
+
+def test_what_the_submitting_process_ignores_or_blocks_reaches_no_job(local: Start) -> None:
+    numbers = {signal.SIGTERM, signal.SIGQUIT, signal.SIGUSR1, signal.SIGCHLD}
+    child = os.fork()
+    if child == 0:
+        for number in numbers:
+            signal.signal(number, signal.SIG_IGN)
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR2})
+        local(SIGNALS)
+        os._exit(0)
+    os.waitpid(child, 0)
+    record = find("1")
+    assert ended(record).state == "COMPLETED"
+    assert [int(line.split()[1], 16) for line in record.log.read_text().splitlines()] == [0, 0]
+
+
 def test_what_a_script_leaves_in_the_background_ends_with_it(local: Start) -> None:
     record = local("sleep 600 & echo $!; exit 5")
     assert ended(record).exit_status == 5
@@ -111,8 +129,11 @@ def test_what_a_script_leaves_in_the_background_ends_with_it(local: Start) -> No
 
 
 def test_a_killed_supervisor_leaves_a_failed_job_and_no_processes(local: Start) -> None:
-    record = local("sleep 600 & echo $!; echo $$; wait")
-    numbers = pids(record, 2)
+    record = local(
+        "sleep 600 & echo $!; setsid sleep 601 & echo $!; (setsid sh -c 'echo $$; exec sleep 602' &)\n"
+        "echo $$; wait"
+    )
+    numbers = pids(record, 4)
     running = read_running(record.folder)
     assert running
     os.kill(running.supervisor.pid, signal.SIGKILL)
