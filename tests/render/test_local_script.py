@@ -2,6 +2,7 @@
 
 import json
 import os
+import pty
 import shutil
 import signal
 import subprocess
@@ -113,6 +114,30 @@ def test_the_first_failing_rank_ends_the_others_and_gives_its_status(tmp_path: P
     # The time that it may take is less than the others would sleep.
     done = subprocess.run(script(tmp_path, job), timeout=50, capture_output=True)
     assert done.returncode == 7
+
+
+def test_ranks_do_not_ignore_interrupts(tmp_path: Path) -> None:
+    job = {"command": ["grep", "SigIgn", "/proc/self/status"], "ranks_per_node": 3, "rendezvous": "torch"}
+    done = subprocess.run(script(tmp_path, job), capture_output=True, text=True, timeout=60)
+    masks = [int(line.split()[1], 16) for line in done.stdout.splitlines()]
+    assert [mask & 0b110 for mask in masks] == [0, 0, 0]  # SIGINT is 2, SIGQUIT 3
+    assert done.stderr == ""
+
+
+def test_ctrl_c_on_a_terminal_ends_the_ranks(tmp_path: Path) -> None:
+    command = f"touch {tmp_path}/up.$RANK; exec sleep 60"
+    job = {"command": command, "ranks_per_node": 2, "rendezvous": "torch"}
+    command_line = script(tmp_path, job)
+    child, terminal = pty.fork()
+    if child == 0:
+        os.execv(command_line[0], command_line)
+    deadline = time.monotonic() + 30
+    while len(list(tmp_path.glob("up.*"))) < 2:
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    os.write(terminal, b"\x03")
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 143
+    os.close(terminal)
 
 
 def test_sigterm_reaches_the_ranks(tmp_path: Path) -> None:
