@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from published import A100_CPUS, A100_HCAS, A100_MEMS
 
 from hpclaunch.sandbox import updown
 
@@ -15,15 +16,44 @@ HELLO = Path(__file__).parent.parent.parent / "examples" / "hello-mpi"
 
 # Local rank -> cores, memory node, GPU and HCA of a DGX A100 with 8 ranks: the published placement.
 REFERENCE = [
-    ("48-55,176-183", "3", "0", "mlx5_0"),
-    ("56-63,184-191", "3", "1", "mlx5_1"),
-    ("16-23,144-151", "1", "2", "mlx5_2"),
-    ("24-31,152-159", "1", "3", "mlx5_3"),
-    ("112-119,240-247", "7", "4", "mlx5_6"),
-    ("120-127,248-255", "7", "5", "mlx5_7"),
-    ("80-87,208-215", "5", "6", "mlx5_8"),
-    ("88-95,216-223", "5", "7", "mlx5_9"),
+    (cpus, str(numa), str(gpu), hca)
+    for gpu, (cpus, numa, hca) in enumerate(zip(A100_CPUS, A100_MEMS, A100_HCAS, strict=True))
 ]
+
+
+def demo(tmp_path: Path, hpclaunch: str = "", **env: str) -> "subprocess.CompletedProcess[str]":
+    """Runs the demo. `hpclaunch` is shell text that goes before the command of that name."""
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    for name, words, before in (("hpclaunch", "-m hpclaunch", hpclaunch), ("python3", "", "")):
+        text = f'#!/bin/sh\n{before}\nexec "{sys.executable}" {words} "$@"\n'
+        (programs / name).write_text(text, encoding="utf-8")
+        (programs / name).chmod(0o755)
+    environment = {
+        **os.environ,
+        "PATH": f"{programs}:{os.environ['PATH']}",
+        "PYTHONPATH": str(HELLO.parent.parent),
+        "TMPDIR": str(tmp_path),
+        **env,
+    }
+    argv = [HELLO / "demo.sh"]
+    return subprocess.run(argv, env=environment, capture_output=True, text=True, timeout=120, check=False)
+
+
+NO_SANDBOX = 'case $1 in sandbox) echo "no Slurm to be had" >&2; exit 1 ;; esac'
+
+
+def test_without_slurm_the_demo_runs_on_this_machine_and_says_so(tmp_path: Path) -> None:
+    run = demo(tmp_path, NO_SANDBOX, CI="")
+    assert run.returncode == 0, run.stderr
+    assert "without a scheduler" in run.stderr
+    rows = [line.split() for line in run.stdout.splitlines()[1:17]]
+    assert [(row[0], row[-1]) for row in rows] == [(str(rank), "ok") for rank in range(16)]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["bin"]
+
+
+def test_in_ci_the_demo_does_not_do_without_slurm(tmp_path: Path) -> None:
+    assert demo(tmp_path, NO_SANDBOX, CI="true").returncode == 1
 
 
 @pytest.mark.sandbox
@@ -31,19 +61,7 @@ def test_the_demo_shows_16_ranks_where_they_belong(tmp_path: Path) -> None:
     obstacle = updown.obstacle()
     if obstacle:
         pytest.skip(obstacle)
-    programs = tmp_path / "bin"
-    programs.mkdir()
-    for name, words in (("hpclaunch", "-m hpclaunch"), ("python3", "")):
-        (programs / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" {words} "$@"\n', encoding="utf-8")
-        (programs / name).chmod(0o755)
-    environment = {
-        **os.environ,
-        "PATH": f"{programs}:{os.environ['PATH']}",
-        "PYTHONPATH": str(HELLO.parent.parent),
-        "TMPDIR": str(tmp_path),
-    }
-    argv = [HELLO / "demo.sh"]
-    run = subprocess.run(argv, env=environment, capture_output=True, text=True, timeout=120, check=False)
+    run = demo(tmp_path)
     assert run.returncode == 0, run.stderr
     rows = [line.split() for line in run.stdout.splitlines()[1:17]]
     seen = [(row[0], row[1], row[2], *row[3:7], row[-1]) for row in rows]
