@@ -52,11 +52,13 @@ stop() { # SIGNAL: to every rank that still runs
 launch() {
   local hl_rank hl_status hl_first=0 hl_left=8 hl_interrupted
   trap 'hl_interrupted=1; stop TERM' TERM INT HUP
+  set -m # without job control bash makes what it starts with & ignore SIGINT and SIGQUIT
   for ((hl_rank = 0; hl_rank < hl_left; hl_rank++)); do
     /bin/sh -c "$hl_wrapper" hpclaunch-rank \
       "${hl_settings[@]}" "rank=$hl_rank" "ranks=$hl_left" "port=$hl_port" \
       -- "${hl_environment[@]}" -- "${hl_command[@]/#/=}" </dev/null &
   done
+  set +m # with job control "jobs -r" would leave out a rank that is stopped
   while ((hl_left)); do
     hl_interrupted=
     wait -n
