@@ -89,17 +89,21 @@ def run(*arguments: str) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(command, capture_output=True, text=True, timeout=120)
 
 
+def release(held: Record) -> None:
+    subprocess.run(
+        ["scontrol", "release", str(held.state().job_id)],
+        env={**os.environ, "SLURM_CONF": str(held.intent.slurm_conf)},
+        check=True,
+    )
+
+
 def test_a_job_goes_through_its_phases(send: Send, tmp_path: Path) -> None:
     gate = tmp_path / "gate"
     record = send(f"until [ -e '{gate}' ]; do sleep 0.1; done; exit 7", "--hold")
     waiting = state_of(record)
     assert (waiting.state, waiting.started) == ("PENDING", None)
     assert "held" in waiting.reason
-    subprocess.run(
-        ["scontrol", "release", str(record.state().job_id)],
-        env={**os.environ, "SLURM_CONF": str(record.intent.slurm_conf)},
-        check=True,
-    )
+    release(record)
     until(lambda: state_of(record).state == "RUNNING")
     running = state_of(record)
     assert running.nodes == "dgx1"
@@ -135,11 +139,7 @@ def test_wait_gives_the_job_s_own_status(send: Send, script: str, state: str, st
 def test_a_home_that_the_node_cannot_write_is_said(send: Send) -> None:
     record = send("true", "--hold")
     shutil.rmtree(record.log.parent)
-    subprocess.run(
-        ["scontrol", "release", str(record.state().job_id)],
-        env={**os.environ, "SLURM_CONF": str(record.intent.slurm_conf)},
-        check=True,
-    )
+    release(record)
     done = run("wait", str(record.state().job_id))
     assert done.returncode == 1
     assert f"FAILED: the node could not write the job's output in {record.log.parent}" in done.stderr
@@ -177,13 +177,13 @@ def test_a_hostile_shell_changes_nothing(send: Send, monkeypatch: pytest.MonkeyP
     }
     for name, value in hostile.items():
         monkeypatch.setenv(name, value)
-    record = send(
-        "squeue -h -j $SLURM_JOB_ID -o %l; env -0 >env", "--time=5", environment={"PROXY": "a b\n$x,grün"}
-    )
+    value = os.fsdecode(b"a b\n$x,gr\xfcn")  # not UTF-8
+    record = send("squeue -h -j $SLURM_JOB_ID -o %l; env -0 >env", "--time=5", environment={"PROXY": value})
     assert ended(record).state == "COMPLETED", record.log.read_text()
     assert record.log.read_text() == "5:00\n"
-    found = dict(pair.split("=", 1) for pair in (record.work / "env").read_text().split("\0")[:-1])
-    assert found["PROXY"] == "a b\n$x,grün"
+    text = os.fsdecode((record.work / "env").read_bytes())
+    found = dict(pair.split("=", 1) for pair in text.split("\0")[:-1])
+    assert found["PROXY"] == value
     assert not {name for name, value in hostile.items() if found.get(name) == value}
 
 
