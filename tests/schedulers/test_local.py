@@ -119,7 +119,11 @@ def test_what_the_submitting_process_ignores_or_blocks_reaches_no_job(local: Sta
     os.waitpid(child, 0)
     record = find("1")
     assert ended(record).state == "COMPLETED"
-    assert [int(line.split()[1], 16) for line in record.log.read_text().splitlines()] == [0, 0]
+    # Signals 32 and 33 are the C library's own: who started the tests may ignore them, and no program can
+    # change that (signal(7)).
+    others = ~(1 << 31 | 1 << 32)
+    masks = [int(line.split()[1], 16) for line in record.log.read_text().splitlines()]
+    assert [mask & others for mask in masks] == [0, 0]
 
 
 def test_what_a_script_leaves_in_the_background_ends_with_it(local: Start) -> None:
