@@ -12,7 +12,7 @@ from hpclaunch.spec.scalars import shown
 from hpclaunch.values.errors import InputError, Problem
 
 _REFERENCE = re.compile(
-    r"(?:[^/#@]+@)?(?:[^/#]+\#)?"  # Enroot's own user@ and registry#
+    r"(?:[A-Za-z0-9._-]+@)?(?:[A-Za-z0-9.:_-]+\#)?"  # Enroot's own user@ and registry#
     r"[a-z0-9][a-z0-9._/-]*(?::[0-9]+/[a-z0-9._/-]+)?"
     r"(?::[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?(?:@sha256:[0-9a-f]{64})?"
 )

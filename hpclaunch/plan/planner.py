@@ -133,15 +133,15 @@ class Planner:
             raise InputError([Problem(str(error), "site", ("node_types", index, "variant"))]) from None
         forbidden = self.site.slurm is not None and self.site.slurm.exclusive is False
         whole = gpus == len(machine.gpus) and not forbidden
+        reserved = frozenset(cpulist.parse(group.reserved_cpus))
         if whole:
-            reserved = frozenset(cpulist.parse(group.reserved_cpus))
             seats = placement.whole_node(machine, gpus, ranks, bind, hcas, reserved)
         else:
             seats = placement.unbound(gpus, ranks, bind, hcas)
         shape = NodeShape(
             node_type=machine.name,
             hosts=group.hosts or "",
-            cpu_count=model.cpu_count(machine),
+            cpu_count=model.cpu_count(machine) - len(reserved),
             gpus=tuple(Gpu(number, gpu.pci, gpu.numa) for number, gpu in enumerate(machine.gpus)),
             hcas=hcas,
             seats=seats,

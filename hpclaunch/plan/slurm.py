@@ -59,7 +59,9 @@ def target(
     cpus_per_task = 0 if common.whole_node else _cpus_per_task(common)
     plugin = "none" if job.mpi == "none" else slurm.mpi_plugin[job.mpi]
     batch = _sbatch(job, slurm, hints, common, exclusive, cpus_per_task)
-    step = _srun(job, common, plugin, bool(seats[0].cpus), cpus_per_task)
+    all_cores = common.whole_node and far_cores_lost(slurm.version) and _uses_far_cores(machine, common)
+    cpus_per_gpu = common.shape.cpu_count // common.gpus_per_node if all_cores else 0
+    step = _srun(job, common, plugin, bool(seats[0].cpus), cpus_per_task, cpus_per_gpu)
     problems += raw.given_twice("sbatch", hints.sbatch, site.name, batch)
     problems += raw.given_twice("srun", hints.srun, site.name, (*step, *flags))
     if problems:
@@ -67,9 +69,9 @@ def target(
 
     if not common.whole_node:
         warnings.append(f"the ranks are not bound: {_why_not_bound(site, common)}")
-    elif far_cores_lost(slurm.version) and _far_from_gpus(machine, common):
+    elif cpus_per_gpu * common.gpus_per_node < common.shape.cpu_count and all_cores:
         warnings.append(
-            f"Slurm {slurm.version} may keep the cores that are far from the GPUs out of a step: if it says "
+            f"Slurm {slurm.version} may keep cores that are far from the GPUs out of a step: if it says "
             '"CPU binding outside of job step allocation", let bind.cpus be local and the ranks one per GPU'
         )
     cpu_masks = tuple(format_mask(seat.cpus) for seat in seats) if seats[0].cpus else ()
@@ -132,7 +134,9 @@ def _sbatch(
     return tuple(lines)
 
 
-def _srun(job: Job, common: Common, plugin: str, cpu_masks: bool, cpus_per_task: int) -> tuple[Option, ...]:
+def _srun(
+    job: Job, common: Common, plugin: str, cpu_masks: bool, cpus_per_task: int, cpus_per_gpu: int
+) -> tuple[Option, ...]:
     ranks = common.nodes * common.ranks_per_node
     lines = [
         Option(f"--nodes={common.nodes}"),
@@ -147,6 +151,10 @@ def _srun(job: Job, common: Common, plugin: str, cpu_masks: bool, cpus_per_task:
         # No --gpu-bind: without one every rank sees all of the job's GPUs, which NVLink and CUDA IPC need;
         # `--gpu-bind=none` makes 22.05 leave CUDA_VISIBLE_DEVICES out.
         lines.append(Option(f"--gres=gpu:{common.gpus_per_node}"))
+    if cpus_per_gpu:
+        lines.append(
+            Option(f"--cpus-per-gpu={cpus_per_gpu}", "all cores: else those far from the GPUs are lost")
+        )
     if cpus_per_task:
         lines.append(Option(f"--cpus-per-task={cpus_per_task}"))
     if common.whole_node and not cpu_masks:
@@ -163,8 +171,8 @@ def _srun(job: Job, common: Common, plugin: str, cpu_masks: bool, cpus_per_task:
     return tuple(lines)
 
 
-def _far_from_gpus(machine: NodeType, common: Common) -> bool:
-    """Whether a rank is bound to a core of a NUMA node that no GPU hangs on."""
+def _uses_far_cores(machine: NodeType, common: Common) -> bool:
+    """Whether a rank may run on a core of a NUMA node that no GPU hangs on, as every unbound one may."""
     near = {gpu.numa for gpu in common.shape.gpus}
     far = {
         cpu
@@ -173,7 +181,9 @@ def _far_from_gpus(machine: NodeType, common: Common) -> bool:
         for core in model.cores(machine, node.node)
         for cpu in core
     }
-    return bool(near) and any(not far.isdisjoint(seat.cpus) for seat in common.shape.seats)
+    return bool(near and far) and any(
+        not seat.cpus or not far.isdisjoint(seat.cpus) for seat in common.shape.seats
+    )
 
 
 def _why_not_bound(site: Site, common: Common) -> str:

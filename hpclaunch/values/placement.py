@@ -35,7 +35,8 @@ class Seat(Struct, frozen=True):
 
 
 class NodeShape(Struct, frozen=True):
-    """One kind of node in the job: its type, the hosts that are of it, and a seat for each local rank."""
+    """One kind of node in the job: its type, the hosts that are of it, how many CPUs jobs may use there, and
+    a seat for each local rank."""
 
     node_type: str
     hosts: str

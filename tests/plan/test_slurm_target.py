@@ -188,15 +188,20 @@ def test_the_time_limit(minutes: int, text: str) -> None:
     assert f"--time={text}" in [option.text for option in target(planned({"time": minutes})).sbatch]
 
 
-def test_far_cores_that_newer_slurms_may_withhold_are_said() -> None:
-    def said(plan: LaunchPlan) -> bool:
-        return any("far from the GPUs" in warning for warning in plan.warnings)
+def test_cores_far_from_the_gpus_are_asked_for_where_slurm_would_lose_them() -> None:
+    def asked(plan: LaunchPlan) -> list[str]:
+        return [option.text for option in target(plan).srun if "cpus-per-gpu" in option.text]
 
     spread = {"bind": {"cpus": "spread"}}
-    assert said(planned(spread, {"version": "23.11"}))
-    assert said(planned({"ranks_per_node": 33}, {"version": "24.05.1"}))
-    assert not said(planned({}, {"version": "23.11"}))
-    assert not said(planned(spread, {"version": "23.02"}))
+    assert asked(planned(spread, {"version": "23.11"})) == ["--cpus-per-gpu=32"]
+    assert asked(planned({"ranks_per_node": 33}, {"version": "24.05.1"})) == ["--cpus-per-gpu=32"]
+    assert asked(planned({"bind": {"cpus": "none"}}, {"version": "25.11"})) == ["--cpus-per-gpu=32"]
+    assert asked(planned({}, {"version": "23.11"})) == []
+    assert asked(planned(spread, {"version": "23.02"})) == []
+    # 250 CPUs do not divide among 8 GPUs.
+    types = [{"type": "dgx-a100", "hosts": "dgx[1-4]", "reserved_cpus": "0-2,128-130"}]
+    plan = planned(spread, {"version": "23.11"}, node_types=types)
+    assert [warning for warning in plan.warnings if "far from the GPUs" in warning]
 
 
 def test_what_the_kernel_does_not_take_is_refused() -> None:

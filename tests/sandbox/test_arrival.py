@@ -45,7 +45,10 @@ HOSTILE = [
     "x" * 5000,
 ]
 # What Slurm, its PMIx plugin, the shells on the way and Python itself set for a rank.
-NOT_OURS = ("SLURM", "SRUN_", "PMIX_", "GPU_DEVICE_ORDINAL", "ROCR_VISIBLE_DEVICES", "ZE_AFFINITY_MASK")
+NOT_OURS = (
+    *("SLURM", "SRUN_", "PMIX_", "GPU_DEVICE_ORDINAL", "ROCR_VISIBLE_DEVICES", "ZE_AFFINITY_MASK"),
+    *("HYDRA_", "I_MPI_HYDRA_", "OMPI_MCA_plm_", "PRTE_MCA_plm_"),  # from 23.11 on, for an mpirun in a step
+)
 FROM_SHELLS = {"HOME", "USER", "LOGNAME", "PWD", "SHLVL", "_", "LC_CTYPE", "CUDA_VISIBLE_DEVICES", "TMPDIR"}
 COMPUTED = {
     "PATH",
