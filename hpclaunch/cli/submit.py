@@ -95,6 +95,8 @@ def _record(planned: Planned, text: str) -> Record:
     plan = planned.plan
     slurm = planned.site.value.slurm
     slurm_conf = (slurm.conf if slurm else None) or os.environ.get("SLURM_CONF")
+    if slurm_conf:
+        slurm_conf = os.path.abspath(slurm_conf)  # later commands run in other folders
     scheduler = lifecycle.scheduler(plan.scheduler, slurm_conf)
     return Record.create(
         site=plan.site,
