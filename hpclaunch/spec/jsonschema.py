@@ -12,7 +12,10 @@ from hpclaunch.spec.site import Site
 Schema = dict[str, Any]
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
-_VARIABLE = {"pattern": "^[A-Za-z_][A-Za-z0-9_]*$", "not": {"enum": sorted(scalars.SHELL_OWNED)}}
+_VARIABLE = {
+    "pattern": "^(?!hl_)[A-Za-z_][A-Za-z0-9_]*$",  # hl_ is the rank wrapper's, as in scalars.variable_name
+    "not": {"enum": sorted(scalars.SHELL_OWNED)},
+}
 
 
 def job_schema() -> Schema:

@@ -36,6 +36,7 @@ BAD = [
     LEAST + "directory: /x\n",
     LEAST + "env: {1A: x}\n",
     LEAST + "env: {UID: x}\n",
+    LEAST + "env: {hl_rank: x}\n",
     LEAST + "env: {A: null}\n",
     LEAST + "mpi: openmpi\n",
     LEAST + "bind: {cpus: remote}\n",
