@@ -56,7 +56,7 @@ class Planner:
             nodes=job.nodes,
             ranks_per_node=ranks,
             gpus_per_node=gpus,
-            shape=shape,
+            shapes=(shape,),
             whole_node=whole,
             argv=("/bin/sh", "-c", job.command) if isinstance(job.command, str) else job.command,
             cwd=_cwd(job),
@@ -67,6 +67,7 @@ class Planner:
             mpi=job.mpi,
             rendezvous=job.rendezvous,
             minutes=job.time,
+            verify=job.verify,
         )
         problems += size.problems(common, environment.for_the_host(variables))
         if problems:

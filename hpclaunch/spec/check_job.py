@@ -24,6 +24,8 @@ def job_problems(job: Job) -> list[Problem]:
         _check(found, ("ranks_per_node",), _between(1, MAX_PER_NODE), job.ranks_per_node)
     if job.gpus_per_node is not None:
         _check(found, ("gpus_per_node",), _between(0, MAX_PER_NODE), job.gpus_per_node)
+    if job.gpu_type is not None:
+        _check(found, ("gpu_type",), check_text.name, job.gpu_type)
     if job.image is not None:
         _check(found, ("image",), _image, job.image)
     if job.workdir is not None:

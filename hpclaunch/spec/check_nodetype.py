@@ -57,10 +57,26 @@ def _numa_problems(machine: NodeType) -> list[Problem]:
                 message = f"CPU {shared[0]} stands in NUMA node {owners[shared[0]]} already"
                 found.append(_problem((*path, "threads", thread), message))
             owners.update((cpu, numa.node) for cpu in cpus)
+        found += _cache_problems(numa.l3, [cpu for cpu, node in owners.items() if node == numa.node], path)
         if len(lengths) > 1:
             found.append(
                 _problem((*path, "threads"), "the lists have different lengths; entry i of each is core i")
             )
+    return found
+
+
+def _cache_problems(lists: tuple[str, ...], cpus: list[int], path: Path) -> list[Problem]:
+    """Each CPU of the NUMA node is behind one last-level cache, or none of them is said to be."""
+    found: list[Problem] = []
+    behind: list[int] = []
+    for index, text in enumerate(lists):
+        try:
+            behind += cpulist.parse(text)
+        except ValueError as error:
+            found.append(_problem((*path, "l3", index), str(error)))
+    if lists and not found and sorted(behind) != sorted(cpus):
+        message = f"the lists must name each CPU of the NUMA node once: {cpulist.format_list(cpus)}"
+        found.append(_problem((*path, "l3"), message))
     return found
 
 
@@ -85,8 +101,11 @@ def _device_problems(machine: NodeType) -> list[Problem]:
     seen: set[str] = set()
     devices = [("gpus", index, gpu.pci, gpu.numa) for index, gpu in enumerate(machine.gpus)]
     devices += [("hcas", index, hca.pci, hca.numa) for index, hca in enumerate(machine.hcas)]
+    unknown = not any(gpu.pci for gpu in machine.gpus)
     for key, index, pci, numa in devices:
-        if not _is_pci(pci):
+        if key == "gpus" and not pci and unknown:
+            pass
+        elif not _is_pci(pci):
             message = f"{shown(pci)} is not a PCI address in lower case, such as 0000:0c:00.0"
             found.append(_problem((key, index, "pci"), message))
         elif pci in seen:
@@ -97,6 +116,12 @@ def _device_problems(machine: NodeType) -> list[Problem]:
     addresses = [gpu.pci for gpu in machine.gpus]
     if addresses != sorted(addresses):
         found.append(_problem(("gpus",), "the GPUs must stand in the order of their PCI addresses"))
+    switches = [("gpus", index, gpu.switch) for index, gpu in enumerate(machine.gpus)]
+    switches += [("hcas", index, hca.switch) for index, hca in enumerate(machine.hcas)]
+    for key, index, switch in switches:
+        if switch:
+            for part in switch.split("/"):
+                _check(found, (key, index, "switch"), check_text.name, part)
     for index, hca in enumerate(machine.hcas):
         if hca.port < 1:
             found.append(_problem(("hcas", index, "port"), f"{hca.port} must be at least 1"))

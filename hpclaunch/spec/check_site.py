@@ -5,7 +5,7 @@ from functools import partial
 from hpclaunch.spec import check_text, findings, hosts
 from hpclaunch.spec.check_job import env_problems
 from hpclaunch.spec.scalars import shown
-from hpclaunch.spec.site import NodeGroup, Site, SlurmSite, Volume
+from hpclaunch.spec.site import Fabric, NodeGroup, Site, SlurmSite, Volume
 from hpclaunch.values import cpulist
 from hpclaunch.values.errors import Path, Problem
 
@@ -31,6 +31,7 @@ def site_problems(site: Site) -> list[Problem]:
         _check(found, ("network", "socket_ifname"), check_text.line, site.network.socket_ifname)
     for index, interface in enumerate(site.network.exclude):
         _check(found, ("network", "exclude", index), check_text.line, interface)
+    found += _fabric_problems(site.fabric)
     for name, volume in site.volumes.items():
         _check(found, ("volumes", name), check_text.name, name)
         found += _volume_problems(volume, ("volumes", name))
@@ -64,6 +65,10 @@ def _group_problems(group: NodeGroup, path: Path) -> list[Problem]:
         _check(found, (*path, "hosts"), hosts.count, group.hosts)
     if group.count is not None and not 1 <= group.count <= hosts.LIMIT:
         found.append(_problem((*path, "count"), f"{group.count} must be from 1 to {hosts.LIMIT}"))
+    for profile, slices in group.mig.items():
+        _check(found, (*path, "mig", profile), check_text.name, profile)
+        if slices < 1:
+            found.append(_problem((*path, "mig", profile), f"{slices} must be at least 1"))
     if group.hosts is not None and group.count is not None:
         found.append(_problem((*path, "count"), "either hosts or count, not both"))
     return found
@@ -82,6 +87,18 @@ def _shared_hosts(site: Site) -> list[Problem]:
             return [_problem(("node_types", index, "hosts"), f"the host {shared} is in an earlier group too")]
         seen.update(names)
     return []
+
+
+def _fabric_problems(fabric: Fabric) -> list[Problem]:
+    found: list[Problem] = []
+    if fabric.unit is not None and fabric.unit < 1:
+        found.append(_problem(("fabric", "unit"), f"{fabric.unit} must be at least 1"))
+    if fabric.sharp is not None:
+        if fabric.sharp.network is not None:
+            _check(found, ("fabric", "sharp", "network"), check_text.line, fabric.sharp.network)
+        for problem in env_problems(fabric.sharp.env, DOCUMENT):
+            found.append(_problem(("fabric", "sharp", *problem.path), problem.message))
+    return found
 
 
 def _slurm_problems(slurm: SlurmSite) -> list[Problem]:

@@ -6,12 +6,18 @@ from msgspec import Struct, field
 
 
 class Bind(Struct, frozen=True, forbid_unknown_fields=True):
-    """Where ranks sit. A list holds one entry for each local rank: CPU lists, NUMA lists, HCA names."""
+    """Where ranks sit. A list holds one entry for each local rank: CPU lists, NUMA lists, HCA names.
+
+    `hcas: strict` is `nearest`, and ends a job that meets a node with an unusable HCA. Of two HCAs behind
+    the GPU's PCI switch `pairing: index` takes them in the order of their numbers, as NVIDIA's launchers do;
+    `switch` takes the one on the same inner switch.
+    """
 
     cpus: Literal["local", "spread", "none"] | tuple[str, ...] = "local"
     smt: bool = True
     memory: Literal["local", "prefer", "none"] | tuple[str, ...] = "local"
-    hcas: Literal["nearest", "all", "none"] | tuple[str, ...] = "nearest"
+    hcas: Literal["nearest", "strict", "all", "none"] | tuple[str, ...] = "nearest"
+    pairing: Literal["index", "switch"] = "index"
 
 
 class MountSpec(Struct, frozen=True, forbid_unknown_fields=True):
@@ -27,7 +33,8 @@ class ContainerSpec(Struct, frozen=True, forbid_unknown_fields=True):
     """How the container behaves. The defaults are written out, since sites' defaults differ.
 
     `env` names variables whose value from outside wins over the image's own before its entrypoint and
-    hooks run; `save` is a file that the root filesystem is saved to when the step ends.
+    hooks run; `save` is a file that the root filesystem is saved to when the step ends. `hcas` are the
+    HCAs that Enroot's hook lets into the container (MELLANOX_VISIBLE_DEVICES); unset leaves it alone.
     """
 
     writable: bool = True
@@ -36,6 +43,13 @@ class ContainerSpec(Struct, frozen=True, forbid_unknown_fields=True):
     entrypoint: bool = False
     env: tuple[str, ...] = ()
     save: str | None = None
+    hcas: Literal["compute", "all"] | None = None
+
+
+class JobFabric(Struct, frozen=True, forbid_unknown_fields=True):
+    """What the job wants of the network between nodes. `sharp`: reductions in the switches."""
+
+    sharp: bool = False
 
 
 class SiteHints(Struct, frozen=True, forbid_unknown_fields=True):
@@ -58,7 +72,9 @@ class SiteHints(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Job(Struct, frozen=True, forbid_unknown_fields=True):
-    """One job. `time` is the limit in minutes (0: no limit, None: the partition's), read from any of
+    """One job. `gpu_type` is Slurm's name of a kind of GPU, or a MIG profile (1g.5gb). `locality: unit` asks
+    for nodes of one scalable unit. `verify` makes each rank report where it is, for `hpclaunch verify`.
+    `time` is the limit in minutes (0: no limit, None: the partition's), read from any of
     Slurm's forms. `directory` is the absolute folder of the job file, which relative paths start from.
     """
 
@@ -69,6 +85,7 @@ class Job(Struct, frozen=True, forbid_unknown_fields=True):
     workdir: str | None = None
     nodes: int = 1
     gpus_per_node: int | None = None
+    gpu_type: str | None = None
     ranks_per_node: int | None = None
     mpi: Literal["pmix", "pmi2", "none"] = "none"
     rendezvous: Literal["none", "torch"] = "none"
@@ -79,5 +96,8 @@ class Job(Struct, frozen=True, forbid_unknown_fields=True):
     mounts: tuple[str | MountSpec, ...] = ()
     container: ContainerSpec = ContainerSpec()
     bind: Bind = Bind()
+    locality: Literal["any", "unit"] = "any"
+    fabric: JobFabric = JobFabric()
+    verify: bool = False
     sites: dict[str, SiteHints] = field(default_factory=dict)
     directory: str = ""

@@ -8,17 +8,20 @@ from msgspec import Struct, field
 
 class NumaNode(Struct, frozen=True, forbid_unknown_fields=True):
     """A NUMA node. `threads` has one kernel CPU list for each hardware thread of a core: entry i of the
-    first list and entry i of the second are SMT siblings."""
+    first list and entry i of the second are SMT siblings. `l3` has a kernel CPU list for each last-level
+    cache, or nothing where that is not known."""
 
     node: int
     socket: int
     threads: tuple[str, ...]
     memory_gib: int | None = None
+    l3: tuple[str, ...] = ()
 
 
 class GpuSpec(Struct, frozen=True, forbid_unknown_fields=True):
-    """A GPU in PCI order (the index that CUDA_DEVICE_ORDER=PCI_BUS_ID gives). `switch` names the PCI
-    switch or host bridge that it shares with an HCA."""
+    """A GPU in PCI order (the index that CUDA_DEVICE_ORDER=PCI_BUS_ID gives). `pci` is "" where no source
+    tells it, and then for all GPUs of the machine. `switch` is the PCI switch that it hangs on, as a path
+    from the CPU outwards: "pex0" (a switch), "pex0/1" (inner switch 1 of it). What begins alike is nearer."""
 
     pci: str
     numa: int
@@ -26,7 +29,7 @@ class GpuSpec(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class HcaSpec(Struct, frozen=True, forbid_unknown_fields=True):
-    """A function of a network adapter. Only `use: compute` carries a job's traffic."""
+    """A function of a network adapter. Only `use: compute` carries a job's traffic. `switch` as a GPU's."""
 
     pci: str
     numa: int

@@ -16,7 +16,7 @@ from hpclaunch.spec.extend import read_chain
 from hpclaunch.spec.forms import Reading, Rules, TooManyProblems
 from hpclaunch.spec.job import Job
 from hpclaunch.spec.nodetype import NodeType
-from hpclaunch.spec.site import Site
+from hpclaunch.spec.site import Sharp, Site
 from hpclaunch.spec.source import read_text
 from hpclaunch.spec.tree import MappingNode, Node, SequenceNode, compose, where
 from hpclaunch.values.errors import InputError, Path, Problem
@@ -31,6 +31,7 @@ RULES = Rules(
     keys={
         (Job, "env"): scalars.variable_name,
         (Site, "env"): scalars.variable_name,
+        (Sharp, "env"): scalars.variable_name,
         (NodeType, "env"): scalars.variable_name,
     },
     hidden=frozenset({(Job, "directory")}),

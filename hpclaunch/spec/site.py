@@ -7,13 +7,15 @@ from msgspec import Struct, field
 
 class NodeGroup(Struct, frozen=True, forbid_unknown_fields=True):
     """Nodes of one type: which hosts ("dgx[001-140]") or how many, which HCA variant they have, and the
-    CPUs that the system keeps for itself (a kernel list)."""
+    CPUs that the system keeps for itself (a kernel list). `mig` are the MIG slices that Slurm gives out on
+    each node, profile -> number: {1g.5gb: 56}."""
 
     type: str
     hosts: str | None = None
     count: int | None = None
     variant: str | None = None
     reserved_cpus: str = ""
+    mig: dict[str, int] = field(default_factory=dict)
 
 
 class SlurmSite(Struct, frozen=True, forbid_unknown_fields=True):
@@ -39,6 +41,23 @@ class Network(Struct, frozen=True, forbid_unknown_fields=True):
     exclude: tuple[str, ...] = ()
 
 
+class Sharp(Struct, frozen=True, forbid_unknown_fields=True):
+    """How this site gives SHARP (reductions in the InfiniBand switches): the value of `--network` that its
+    Slurm plugin or Enroot hook reads, and what NCCL needs beside NCCL_COLLNET_ENABLE=1."""
+
+    network: str | None = "sharp"
+    env: dict[str, str] = field(default_factory=dict)
+
+
+class Fabric(Struct, frozen=True, forbid_unknown_fields=True):
+    """The network between nodes: `unit` nodes make a scalable unit, `topology` is Slurm's plugin
+    (TopologyPlugin: tree or block), `sharp` is set where SHARP runs."""
+
+    unit: int | None = None
+    topology: Literal["tree", "block", "none"] = "none"
+    sharp: Sharp | None = None
+
+
 class Volume(Struct, frozen=True, forbid_unknown_fields=True):
     """What stands behind a volume's name: a path on every node (Slurm, this machine), or a claim
     (Kubernetes). At least one is there."""
@@ -58,5 +77,6 @@ class Site(Struct, frozen=True, forbid_unknown_fields=True):
     container: Literal["pyxis", "none"] = "none"
     slurm: SlurmSite | None = None
     network: Network = Network()
+    fabric: Fabric = Fabric()
     volumes: dict[str, Volume] = field(default_factory=dict)
     env: dict[str, str] = field(default_factory=dict)

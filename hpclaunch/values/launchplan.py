@@ -42,6 +42,7 @@ class Common(Struct, frozen=True):
     """What is launched, whichever scheduler does it. Two sites are compared on this.
 
     `argv` is what a rank executes and `cwd` where (empty in a container: the image's own directory).
+    `shapes` has one entry, or one for each node type that the job may get nodes of, told apart by `hosts`.
     `minutes` is the time limit, None for the partition's own, 0 for no limit. `inherit` and `secrets`
     are names of variables.
     """
@@ -50,7 +51,7 @@ class Common(Struct, frozen=True):
     nodes: int
     ranks_per_node: int
     gpus_per_node: int
-    shape: NodeShape
+    shapes: tuple[NodeShape, ...]
     whole_node: bool
     argv: tuple[str, ...]
     cwd: str
@@ -61,6 +62,12 @@ class Common(Struct, frozen=True):
     mpi: Literal["pmix", "pmi2", "none"]
     rendezvous: Literal["none", "torch"]
     minutes: int | None
+    verify: bool = False
+
+    @property
+    def shape(self) -> NodeShape:
+        """The first of the shapes, which is the only one of most jobs."""
+        return self.shapes[0]
 
 
 class Option(Struct, frozen=True):
