@@ -91,7 +91,8 @@ class Distance(Struct, frozen=True):
 
 class Seen(Struct, frozen=True):
     """All that one capture tells. `sockets`, `cores_per_socket` and `threads_per_core` are what a summary
-    says. `unread` are lines that were not understood, in a user's words: they are named, not dropped."""
+    says. `paths` are the bridges above PCI addresses, also of devices whose kind the capture does not tell.
+    `unread` are lines that were not understood, in a user's words: they are named, not dropped."""
 
     origin: Origin
     cpus: tuple[CpuSeen, ...] = ()
@@ -105,4 +106,5 @@ class Seen(Struct, frozen=True):
     threads_per_core: int | None = None
     model: str = ""
     kib: int | None = None
+    paths: dict[str, tuple[str, ...]] = field(default_factory=dict)
     unread: tuple[str, ...] = ()
