@@ -49,7 +49,7 @@ def named_hcas(node_type: NodeType, variant: str | None) -> tuple[Hca, ...]:
     None is the default variant; a type without variants has no HCA with a name. Raises InputError for a
     variant that the type does not have, with those that it has.
     """
-    names = _variant(node_type, variant).names if node_type.variants or variant else {}
+    names = variant_of(node_type, variant).names if node_type.variants or variant else {}
     found = [
         Hca(name=names[hca.pci], pci=hca.pci, numa=hca.numa, port=hca.port, link_layer=hca.link_layer)
         for hca in node_type.hcas
@@ -58,7 +58,8 @@ def named_hcas(node_type: NodeType, variant: str | None) -> tuple[Hca, ...]:
     return tuple(sorted(found, key=lambda hca: pci.order(hca.pci)))
 
 
-def _variant(node_type: NodeType, variant: str | None) -> Variant:
+def variant_of(node_type: NodeType, variant: str | None) -> Variant:
+    """The variant of this name, None for the default one. Raises InputError where the type has none such."""
     variants = node_type.variants
     if variant is None:
         defaults = [each for each in variants.values() if each.default] or list(variants.values())
