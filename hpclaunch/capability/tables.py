@@ -36,6 +36,10 @@ class _Slurm(Struct, frozen=True, forbid_unknown_fields=True):
     far_cores_lost: str
     not_on_the_step: frozenset[str]
     whole_names: frozenset[str]
+    block_sizes: str
+    small_blocks: str
+    topology_yaml: str
+    mig: str
 
 
 def version(text: str) -> Version:
@@ -99,6 +103,26 @@ def breaks_masks() -> frozenset[str]:
 def far_cores_lost(site_version: str) -> bool:
     """Whether this Slurm may keep cores that are far from the GPUs out of a step on a whole node."""
     return version(site_version) >= version(_slurm().far_cores_lost)
+
+
+def block_sizes_since() -> str:
+    """The release whose topology/block has BlockSizes and --segment."""
+    return _slurm().block_sizes
+
+
+def small_blocks(site_version: str) -> bool:
+    """Whether a block of this Slurm may have fewer nodes than the first of BlockSizes."""
+    return version(site_version) >= version(_slurm().small_blocks)
+
+
+def topology_yaml_since() -> str:
+    """The release that reads topology.yaml."""
+    return _slurm().topology_yaml
+
+
+def mig_since() -> str:
+    """The release that gives out MIG slices."""
+    return _slurm().mig
 
 
 def set_by_submit() -> frozenset[str]:

@@ -4,7 +4,7 @@ import os.path
 from collections.abc import Mapping
 from typing import NoReturn
 
-from hpclaunch.plan import environment, local, mounts, placement, size, slurm
+from hpclaunch.plan import environment, fabric, gpukind, local, mounts, placement, size, slurm
 from hpclaunch.spec import hosts
 from hpclaunch.spec.job import Bind, Job, SiteHints
 from hpclaunch.spec.nodetype import NodeType
@@ -40,13 +40,14 @@ class Planner:
             machine = self.machines[site.node_types[index].type]
             gpus = len(machine.gpus) if job.gpus_per_node is None else job.gpus_per_node
             ranks = job.ranks_per_node or max(gpus, 1)
-            shape, whole = self._shape(index, gpus, ranks, job.bind)
+            shaped = self._slices if gpukind.slices(job, site) else self._shape
+            shape, whole = shaped(index, gpus, ranks, job.bind)
         except InputError as error:
             problems.extend(error.problems)
         if problems:
             raise InputError(problems)
         exclusive = whole or (site.slurm is not None and site.slurm.exclusive is True)
-        fixed = environment.computed(job, site, gpus, shape.hcas)
+        fixed = environment.computed(job, site, gpus, shape.hcas) | fabric.variables(job, site)
         on_node = environment.computed_on_node(job, any(seat.hcas for seat in shape.seats))
         variables, warnings = environment.layered(
             job, site, machine, fixed, on_node, on_host=job.image is None
@@ -77,6 +78,7 @@ class Planner:
             target, more = slurm.target(job, site, machine, common, exclusive)
         else:
             target, more = local.target(job, site, machine, common)
+            more += fabric.without_scheduler(job)
         if len(site.node_types) > 1:
             more.append(
                 f"planned for {machine.name}; site {site.name} has other node types too: "
@@ -97,13 +99,13 @@ class Planner:
                 ("sites", self.site.name, "node_type"),
             )
         fitting = [
-            (index, group)
-            for index, group in groups
-            if job.gpus_per_node is None or job.gpus_per_node <= len(self.machines[group.type].gpus)
+            (index, group) for index, group in groups if gpukind.fits(job, group, self.machines[group.type])
         ]
         if not fitting:
-            most = max((len(self.machines[group.type].gpus), group.type) for _, group in groups)
-            _refuse(f"{job.gpus_per_node} GPUs per node, and a {most[1]} has {most[0]}", ("gpus_per_node",))
+            if gpukind.unsuitable(job, self.site, self.machines):
+                raise InputError(())  # these say it
+            found = [(group, self.machines[group.type]) for _, group in groups]
+            _refuse(gpukind.too_few(job, found), ("gpus_per_node",))
         sizes = [self._size(index, group) for index, group in fitting]
         for (index, _), nodes in zip(fitting, sizes, strict=True):
             if nodes is None or job.nodes <= nodes:
@@ -149,10 +151,26 @@ class Planner:
         )
         return shape, whole
 
+    def _slices(self, index: int, gpus: int, ranks: int, bind: Bind) -> tuple[NodeShape, bool]:
+        """Nodes of which the job gets MIG slices. Slurm chooses them when the job starts, so no rank has
+        cores, memory or an HCA of its own, and no slice has a PCI address."""
+        group = self.site.node_types[index]
+        machine = self.machines[group.type]
+        shape = NodeShape(
+            node_type=machine.name,
+            hosts=group.hosts or "",
+            cpu_count=model.cpu_count(machine) - len(cpulist.parse(group.reserved_cpus)),
+            gpus=(),
+            hcas=(),
+            seats=placement.unbound(gpus, ranks, bind, ()),
+        )
+        return shape, False
+
     def _unsuitable(self, job: Job) -> list[Problem]:
         """What the job asks for and this kind of site cannot give at all."""
         site = self.site
         problems = slurm.unsuitable(job, site) if site.scheduler == "slurm" else []
+        problems += gpukind.unsuitable(job, site, self.machines)
         if job.image is not None and site.container == "none":
             message = f"site {site.name} runs no containers (`container: none`), and the job has an image"
             problems.append(Problem(message, "job", ("image",)))

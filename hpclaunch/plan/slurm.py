@@ -1,7 +1,7 @@
 """The launch in Slurm's words: what stands on #SBATCH lines, on srun's command line and in the wrapper's."""
 
 from hpclaunch.capability.tables import far_cores_lost
-from hpclaunch.plan import environment, pyxis, raw, wrapper
+from hpclaunch.plan import environment, fabric, gpukind, pyxis, raw, wrapper
 from hpclaunch.spec.job import Job, SiteHints
 from hpclaunch.spec.nodetype import NodeType
 from hpclaunch.spec.site import Site, SlurmSite
@@ -26,11 +26,12 @@ KEEP = (
 def unsuitable(job: Job, site: Site) -> list[Problem]:
     """What the job asks for and this site's Slurm cannot give, whatever the nodes are."""
     assert site.slurm is not None
+    problems = fabric.unsuitable(job, site)
     if job.mpi == "none" or job.mpi in site.slurm.mpi_plugin:
-        return []
+        return problems
     known = ", ".join(sorted(site.slurm.mpi_plugin)) or "none"
     message = f"site {site.name} has no plugin for {job.mpi} under slurm.mpi_plugin; it has: {known}"
-    return [Problem(message, "job", ("mpi",))]
+    return [*problems, Problem(message, "job", ("mpi",))]
 
 
 def target(
@@ -56,19 +57,28 @@ def target(
             warnings += more
         except InputError as error:
             problems.extend(error.problems)
-    cpus_per_task = 0 if common.whole_node else _cpus_per_task(common)
+    slices = gpukind.slices(job, site)
+    cpus_per_task = 0 if common.whole_node else _cpus_per_task(common, gpukind.of_a_node(job, site, machine))
     plugin = "none" if job.mpi == "none" else slurm.mpi_plugin[job.mpi]
-    batch = _sbatch(job, slurm, hints, common, exclusive, cpus_per_task)
+    gres = gpukind.gres(job, site, machine, common.gpus_per_node)
+    of_batch, of_step, more = fabric.options(job, site)
+    warnings += more
+    batch = (*_sbatch(job, slurm, hints, common, exclusive, cpus_per_task, gres), *of_batch)
     all_cores = common.whole_node and far_cores_lost(slurm.version) and _uses_far_cores(machine, common)
     cpus_per_gpu = common.shape.cpu_count // common.gpus_per_node if all_cores else 0
-    step = _srun(job, common, plugin, bool(seats[0].cpus), cpus_per_task, cpus_per_gpu)
+    step = _srun(job, common, plugin, bool(seats[0].cpus), cpus_per_task, cpus_per_gpu, gres)
+    step = (*step, *of_step)
+    if slices:
+        why = "each rank sees its own MIG slice: CUDA shows a process one alone"
+        step = (*step, Option(f"--gpu-bind={gpukind.bind(common.ranks_per_node, common.gpus_per_node)}", why))
     problems += raw.given_twice("sbatch", hints.sbatch, site.name, batch)
     problems += raw.given_twice("srun", hints.srun, site.name, (*step, *flags))
     if problems:
         raise InputError(problems)
 
     if not common.whole_node:
-        warnings.append(f"the ranks are not bound: {_why_not_bound(site, common)}")
+        why = f"which slices of {job.gpu_type} come is known only when the job runs"
+        warnings.append(f"the ranks are not bound: {why if slices else _why_not_bound(site, common)}")
     elif cpus_per_gpu * common.gpus_per_node < common.shape.cpu_count and all_cores:
         warnings.append(
             f"Slurm {slurm.version} may keep cores that are far from the GPUs out of a step: if it says "
@@ -95,7 +105,13 @@ def target(
 
 
 def _sbatch(
-    job: Job, slurm: SlurmSite, hints: SiteHints, common: Common, exclusive: bool, cpus_per_task: int
+    job: Job,
+    slurm: SlurmSite,
+    hints: SiteHints,
+    common: Common,
+    exclusive: bool,
+    cpus_per_task: int,
+    gres: str,
 ) -> tuple[Option, ...]:
     lines = [
         Option(f"--job-name={job.name}"),
@@ -103,7 +119,7 @@ def _sbatch(
         Option(f"--ntasks-per-node={common.ranks_per_node}"),
     ]
     if common.gpus_per_node:
-        lines.append(Option(f"--gres=gpu:{common.gpus_per_node}"))
+        lines.append(Option(f"--gres={gres}"))
     if exclusive:
         masked = bool(common.shape.seats[0].cpus)
         why = "the CPU masks below name cores of the whole node" if masked else "no other job on its nodes"
@@ -135,7 +151,7 @@ def _sbatch(
 
 
 def _srun(
-    job: Job, common: Common, plugin: str, cpu_masks: bool, cpus_per_task: int, cpus_per_gpu: int
+    job: Job, common: Common, plugin: str, cpu_masks: bool, cpus_per_task: int, cpus_per_gpu: int, gres: str
 ) -> tuple[Option, ...]:
     ranks = common.nodes * common.ranks_per_node
     lines = [
@@ -150,7 +166,7 @@ def _srun(
     if common.gpus_per_node:
         # No --gpu-bind: without one every rank sees all of the job's GPUs, which NVLink and CUDA IPC need;
         # `--gpu-bind=none` makes 22.05 leave CUDA_VISIBLE_DEVICES out.
-        lines.append(Option(f"--gres=gpu:{common.gpus_per_node}"))
+        lines.append(Option(f"--gres={gres}"))
     if cpus_per_gpu:
         lines.append(
             Option(f"--cpus-per-gpu={cpus_per_gpu}", "all cores: else those far from the GPUs are lost")
@@ -196,11 +212,11 @@ def _why_not_bound(site: Site, common: Common) -> str:
     )
 
 
-def _cpus_per_task(common: Common) -> int:
+def _cpus_per_task(common: Common, gpus_of_node: int) -> int:
     """The GPUs' part of the node's CPUs, divided among the ranks; one each for a job without GPUs."""
     if not common.gpus_per_node:
         return 1
-    part = common.shape.cpu_count * common.gpus_per_node // len(common.shape.gpus)
+    part = common.shape.cpu_count * common.gpus_per_node // gpus_of_node
     return max(1, part // common.ranks_per_node)
 
 

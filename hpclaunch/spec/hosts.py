@@ -1,6 +1,7 @@
 """Host lists such as dgx[001-140], read by ClusterShell: how many hosts, and which."""
 
 import re
+from collections.abc import Sequence
 
 LIMIT = 100_000
 
@@ -43,6 +44,13 @@ def expand(hosts: str) -> list[str]:
     if len(nodes) > LIMIT:
         raise ValueError(f"the host list names {len(nodes):,} hosts, and {LIMIT:,} are allowed")
     return list(nodes)
+
+
+def fold(names: Sequence[str]) -> str:
+    """The shortest list of these names, each of which is one host: (dgx1, dgx2) is "dgx[1-2]"."""
+    from ClusterShell.NodeSet import RESOLVER_NOGROUP, NodeSet
+
+    return str(NodeSet.fromlist(names, resolver=RESOLVER_NOGROUP))
 
 
 def _even(ranges: str) -> str:
