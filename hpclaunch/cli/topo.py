@@ -13,15 +13,16 @@ def topo() -> None:
 @topo.command("list")
 @json_option
 def list_(as_json: bool) -> None:
-    """List the node types by name: the shipped ones and your own."""
+    """List the node types: the shipped ones and your own. HCAS are those for compute."""
     from hpclaunch.topology import catalogue
 
     names = catalogue.names()
     if as_json:
         print_json(names)
     else:
-        for name in names:
-            click.echo(name)
+        from hpclaunch.cli.nodetype import listing
+
+        click.echo(listing(names))
 
 
 @topo.command()

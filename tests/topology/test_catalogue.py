@@ -112,7 +112,27 @@ def test_topo_list() -> None:
     run = CliRunner().invoke(topo, ["list", "--json"], catch_exceptions=False)
     names = json.loads(run.stdout)
     assert {"dgx-a100", "dgx-h100"} <= set(names)
-    assert CliRunner().invoke(topo, ["list"], catch_exceptions=False).stdout.splitlines() == names
+    header, *rows = CliRunner().invoke(topo, ["list"], catch_exceptions=False).stdout.splitlines()
+    assert header.split() == ["NAME", "GPUS", "HCAS", "CPUS", "NUMA", "NODES", "DESCRIPTION"]
+    assert [row.split()[0] for row in rows] == names
+    # GPUs, HCAs for compute alone, CPUs and NUMA nodes.
+    numbers = {row.split()[0]: row.split()[1:5] for row in rows}
+    assert numbers["dgx-a100"] == ["8", "8", "256", "8"]
+    assert numbers["dgx-2"] == ["16", "8", "96", "2"]
+    assert numbers["supermicro-4029gp-tvrt"] == ["8", "0", "80", "2"]
+
+
+def test_a_file_that_is_wrong_does_not_hide_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = write(tmp_path, "box", second="1-2")
+    monkeypatch.setenv("HPCLAUNCH_NODE_TYPES", str(tmp_path))
+    run = CliRunner().invoke(topo, ["list"], catch_exceptions=False)
+    assert run.exit_code == 0
+    assert f"{file}:6:" in run.stderr
+    rows = [line.split() for line in run.stdout.splitlines()]
+    assert ["box", "-", "-", "-", "-", "-"] in rows
+    assert {"dgx-a100", "gb200-tray"} <= {row[0] for row in rows}
 
 
 def test_topo_show_json_is_the_node_type() -> None:
@@ -126,9 +146,26 @@ def test_topo_show_tables_have_a_row_for_each_device() -> None:
     run = CliRunner().invoke(topo, ["show", "dgx-a100"], catch_exceptions=False)
     rows = [line.split() for line in run.stdout.splitlines()]
     assert ["3", "0", "48-63,176-191", "12", "12", "12", "10", "32", "32", "32", "32"] in rows
+    assert ["3", "48-51,176-179", "52-55,180-183", "56-59,184-187", "60-63,188-191"] in rows
+    assert "SMT: 2 CPUs to a core, such as 0,128." in run.stdout
     assert ["4", "0000:87:00.0", "7", "pex2"] in rows
     assert ["0000:8d:00.0", "7", "pex2", "compute", "InfiniBand", "200", "Gb/s", "mlx5_6", "mlx5_4"] in rows
     assert ["0000:61:00.1", "0", "-", "storage", "Ethernet", "mlx5_5", "-"] in rows
+
+
+def test_topo_show_says_what_is_not_known_and_how_sure_the_rest_is() -> None:
+    run = CliRunner().invoke(topo, ["show", "dell-dss8440-10"], catch_exceptions=False)
+    rows = [line.split() for line in run.stdout.splitlines()]
+    # Even CPUs are on socket 0; long lists with a step are cut short.
+    assert ["0", "0", "0,2,...,46,48,50,...,94", "not", "known"] in rows
+    assert ["9", "not", "known", "1", "-"] in rows
+    assert "[confidence: low]" in run.stdout
+    assert "- not known: PCI addresses" in run.stdout
+
+
+def test_topo_show_has_the_environment() -> None:
+    run = CliRunner().invoke(topo, ["show", "azure-ndv2"], catch_exceptions=False)
+    assert ["NCCL_IGNORE_CPU_AFFINITY", "1"] in [line.split() for line in run.stdout.splitlines()]
 
 
 def test_topo_show_of_a_bare_machine_has_no_empty_tables(tmp_path: Path) -> None:
