@@ -148,8 +148,8 @@ def test_topo_show_tables_have_a_row_for_each_device() -> None:
     assert ["3", "0", "48-63,176-191", "12", "12", "12", "10", "32", "32", "32", "32"] in rows
     assert ["3", "48-51,176-179", "52-55,180-183", "56-59,184-187", "60-63,188-191"] in rows
     assert "SMT: 2 CPUs to a core, such as 0,128." in run.stdout
-    assert ["4", "0000:87:00.0", "7", "pex2"] in rows
-    assert ["0000:8d:00.0", "7", "pex2", "compute", "InfiniBand", "200", "Gb/s", "mlx5_6", "mlx5_4"] in rows
+    assert ["4", "0000:87:00.0", "7", "pex2/0"] in rows
+    assert ["0000:8d:00.0", "7", "pex2/1", "compute", "InfiniBand", "200", "Gb/s", "mlx5_6", "mlx5_4"] in rows
     assert ["0000:61:00.1", "0", "-", "storage", "Ethernet", "mlx5_5", "-"] in rows
 
 
