@@ -41,6 +41,15 @@ def plan_job(job_file: str, site_name: str, sets: Sequence[str]) -> Planned:
         problems.extend(error.problems)
     if job is None or site is None:
         raise InputError(problems)
+    try:
+        plan = Planner(site.value, machines_of(site)).plan(job.value)
+    except InputError as error:
+        raise located(error.problems, job, site) from None
+    return Planned(job, site, plan)
+
+
+def machines_of(site: Document[Site]) -> dict[str, NodeType]:
+    """The node type of each name that the site uses. Raises InputError with file:line:col."""
     machines: dict[str, NodeType] = {}
     for index, group in enumerate(site.value.node_types):
         if group.type not in machines:
@@ -51,11 +60,7 @@ def plan_job(job_file: str, site_name: str, sets: Sequence[str]) -> Planned:
                 raise InputError(
                     [structs.replace(problem, where=problem.where or here) for problem in error.problems]
                 ) from None
-    try:
-        plan = Planner(site.value, machines).plan(job.value)
-    except InputError as error:
-        raise located(error.problems, job, site) from None
-    return Planned(job, site, plan)
+    return machines
 
 
 def job_argument(command: F) -> F:

@@ -1,12 +1,17 @@
-"""`hpclaunch site`: the sites that --site knows."""
+"""`hpclaunch site`: the sites that --site knows, and what is derived from them."""
 
 import click
 
 from hpclaunch.cli.output import json_option, print_json
+from hpclaunch.cli.writing import put
 from hpclaunch.report.table import aligned
+from hpclaunch.spec.document import located
 from hpclaunch.spec.dump import dump_site
 from hpclaunch.spec.read import read_site
 from hpclaunch.spec.search import by_name, site_folders
+from hpclaunch.values.errors import InputError
+
+_output = click.option("-o", "--output", metavar="FILE", help="Write there, and not to standard output.")
 
 
 @click.group()
@@ -30,3 +35,28 @@ def list_(as_json: bool) -> None:
 def show(name: str) -> None:
     """Show the site NAME (or a file's path) with everything that it extends put in."""
     click.echo(dump_site(read_site(name).value), nl=False)
+
+
+@site.command()
+@click.argument("form", metavar="FORMAT")
+@click.option("--site", "site_name", metavar="SITE", required=True, help="A site's name, or its file.")
+@click.option("--node-type", metavar="TYPE", help="For nccl: which of the site's node types.")
+@_output
+def export(form: str, site_name: str, node_type: str | None, output: str | None) -> None:
+    """Print what the cluster's own configuration takes from a site.
+
+    FORMAT is slurm.conf, gres.conf, topology.conf, topology.yaml, nccl (for NCCL_TOPO_FILE) or verbsports
+    (for Spectrum Scale).
+    """
+    from hpclaunch.cli.planning import machines_of
+    from hpclaunch.cluster import export as exports
+
+    if form not in exports.FORMATS:
+        raise InputError(f"{form!r} is no format; known: {', '.join(exports.FORMATS)}")
+    document = read_site(site_name)
+    machines = machines_of(document)
+    try:
+        text = exports.export(form, document.value, machines, node_type)
+    except InputError as error:
+        raise located(error.problems, document) from None
+    put(text, output)

@@ -1,11 +1,13 @@
 """A node type as Slurm counts it: sockets, cores, threads, and its own core numbers near each GPU."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import NoReturn
 
-from msgspec import Struct
+from msgspec import Struct, field
 
-from hpclaunch.spec.nodetype import NodeType
-from hpclaunch.values.cpulist import format_list, parse
+from hpclaunch.spec.nodetype import NodeType, NumaNode
+from hpclaunch.values.cpulist import HIGHEST, format_list, parse
 from hpclaunch.values.errors import InputError, Problem
 
 _KEPT_BY_SYSTEM = 1000 / 1024  # firmware and kernel keep some 2 % of what is fitted
@@ -31,7 +33,9 @@ class NumaCpus(Struct, frozen=True):
 
 class SlurmNode(Struct, frozen=True):
     """A node as slurmd reports it. `numa` is in the order in which Slurm counts cores; `gpu_numa` has the
-    NUMA node of each GPU, `memory_mib` what jobs may ask for, `gpu_type` is Slurm's name or ""."""
+    NUMA node of each GPU, `memory_mib` what jobs may ask for, `gpu_type` is Slurm's name or "".
+    `memory_known` is false where the node type does not tell the memory and `memory_mib` is made up. `mig`
+    are the MIG slices in place of whole GPUs, profile -> number."""
 
     name: str
     sockets: int
@@ -41,6 +45,16 @@ class SlurmNode(Struct, frozen=True):
     numa: tuple[NumaCpus, ...]
     gpu_numa: tuple[int, ...] = ()
     gpu_type: str = ""
+    memory_known: bool = True
+    mig: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def gres(self) -> str:
+        """The GPUs as slurm.conf's Gres= has them: "gpu:a100:8", "gpu:1g.5gb:56", or ""."""
+        if self.mig:
+            return ",".join(f"gpu:{profile}:{slices}" for profile, slices in self.mig.items())
+        kind = f"gpu:{self.gpu_type}" if self.gpu_type else "gpu"
+        return f"{kind}:{len(self.gpu_numa)}" if self.gpu_numa else ""
 
     @property
     def cpu_count(self) -> int:
@@ -51,8 +65,8 @@ class SlurmNode(Struct, frozen=True):
         return next(group.core_range for group in self.numa if group.node == numa)
 
 
-def slurm_node(node_type: NodeType) -> SlurmNode:
-    """What slurmd would report on a machine of this type.
+def slurm_node(node_type: NodeType, mig: Mapping[str, int] = MappingProxyType({})) -> SlurmNode:
+    """What slurmd would report on a machine of this type, with these MIG slices.
 
     Raises InputError where it has no form in slurm.conf: a NUMA node without CPUs, sockets of different
     size, cores with different numbers of threads, CPU numbers with gaps.
@@ -60,14 +74,14 @@ def slurm_node(node_type: NodeType) -> SlurmNode:
     groups = []
     next_core = 0
     uneven = False
-    for spec in sorted(node_type.numa, key=lambda numa: (numa.socket, numa.node)):
+    for spec in _in_order(node_type):
         threads = [parse(text) for text in spec.threads]
         if not any(threads):
             _refuse(
                 node_type, f"NUMA node {spec.node} has no CPUs, and Slurm is told of a machine by its cores"
             )
         uneven = uneven or len({len(cpus) for cpus in threads}) != 1
-        cores = tuple(zip(*threads, strict=False))
+        cores = tuple(sorted(zip(*threads, strict=False)))
         groups.append(NumaCpus(spec.node, spec.socket, next_core, cores))
         next_core += len(cores)
     sockets: dict[int, int] = {}
@@ -79,17 +93,32 @@ def slurm_node(node_type: NodeType) -> SlurmNode:
     cpus = sorted(cpu for group in groups for core in group.cores for cpu in core)
     if cpus != list(range(len(cpus))):
         _refuse(node_type, f"its CPUs are not numbered 0 to {len(cpus) - 1}")
-    gib = node_type.memory_gib or sum(spec.memory_gib or 0 for spec in node_type.numa) or _UNKNOWN_GIB
+    gib = node_type.memory_gib or sum(spec.memory_gib or 0 for spec in node_type.numa)
     return SlurmNode(
         name=node_type.name,
         sockets=len(sockets),
         cores_per_socket=sockets[groups[0].socket],
         threads_per_core=threads_per_core.pop(),
-        memory_mib=int(gib * 1024 * _KEPT_BY_SYSTEM),
+        memory_mib=int((gib or _UNKNOWN_GIB) * 1024 * _KEPT_BY_SYSTEM),
         numa=tuple(groups),
         gpu_numa=tuple(gpu.numa for gpu in node_type.gpus),
         gpu_type="" if node_type.gres == "gpu" else node_type.gres,
+        memory_known=gib > 0,
+        mig=dict(mig),
     )
+
+
+def _in_order(node_type: NodeType) -> list[NumaNode]:
+    """NUMA nodes as hwloc, and with it slurmd, counts them: socket by socket, each by its lowest CPU,
+    whatever numbers the kernel gives to sockets and nodes."""
+
+    def lowest(numa: NumaNode) -> int:
+        return min((cpu for text in numa.threads for cpu in parse(text)), default=HIGHEST)
+
+    sockets: dict[int, int] = {}
+    for numa in node_type.numa:
+        sockets[numa.socket] = min(sockets.get(numa.socket, HIGHEST), lowest(numa))
+    return sorted(node_type.numa, key=lambda numa: (sockets[numa.socket], lowest(numa)))
 
 
 def _refuse(node_type: NodeType, message: str) -> NoReturn:

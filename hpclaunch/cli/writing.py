@@ -1,0 +1,37 @@
+"""A command's result, on standard output or in the file that -o names."""
+
+import os
+import tempfile
+
+import click
+
+from hpclaunch.values.errors import InputError
+
+
+def put(text: str, output: str | None, mode: int = 0o644) -> None:
+    """Prints the text, or writes it into `output`, in UTF-8 in every locale. A file appears whole or not at
+    all. Raises InputError where it cannot be written."""
+    if output is None:
+        click.echo(text.encode(), nl=False)
+        return
+    try:
+        _write(os.path.realpath(output), text, mode)
+    except OSError as error:
+        raise InputError(f"{output} cannot be written: {error.strerror}") from None
+
+
+def _write(path: str, text: str, mode: int) -> None:
+    """What is no file (/dev/stdout, a pipe) is written to, and never replaced. Raises OSError."""
+    if os.path.lexists(path) and not os.path.isfile(path):
+        with open(path, "w", encoding="utf-8", newline="") as device:
+            device.write(text)
+        return
+    descriptor, temporary = tempfile.mkstemp(dir=os.path.dirname(path), prefix=".hpclaunch-")
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as file:
+            file.write(text)
+            os.fchmod(file.fileno(), mode)
+        os.replace(temporary, path)
+    except OSError:
+        os.unlink(temporary)
+        raise

@@ -1,0 +1,51 @@
+"""What can be derived from a site, by the name of its form."""
+
+from collections.abc import Callable, Mapping
+
+from hpclaunch.cluster.ncclxml import nccl_xml
+from hpclaunch.cluster.slurmconf import gres_conf, slurm_conf
+from hpclaunch.cluster.topologyconf import topology_conf, topology_yaml
+from hpclaunch.cluster.verbsports import verbs_ports
+from hpclaunch.spec.nodetype import NodeType
+from hpclaunch.spec.site import NodeGroup, Site
+from hpclaunch.values.errors import InputError, Problem
+
+NCCL = "nccl"
+SLURM: Mapping[str, Callable[[Site, Mapping[str, NodeType]], str]] = {
+    "slurm.conf": slurm_conf,
+    "gres.conf": gres_conf,
+    "topology.conf": lambda site, _: topology_conf(site),
+    "topology.yaml": lambda site, _: topology_yaml(site),
+}
+FORMATS = (*SLURM, NCCL, "verbsports")
+
+
+def export(form: str, site: Site, machines: Mapping[str, NodeType], node_type: str | None) -> str:
+    """The text in one of FORMATS; `machines` holds the node type of each name that the site uses.
+
+    `node_type` says which of the site's node types NCCL's file is for, where it has several. Raises
+    InputError for what the site, or its scheduler, has not.
+    """
+    if form in SLURM:
+        if site.slurm is None:
+            message = f"site {site.name} has no Slurm that {form} could be for"
+            raise InputError([Problem(message, "site", ("scheduler",))])
+        return SLURM[form](site, machines)
+    if form == NCCL:
+        group = _one(site, node_type)
+        return nccl_xml(machines[group.type], group.variant)
+    return verbs_ports(site, machines)
+
+
+def _one(site: Site, node_type: str | None) -> NodeGroup:
+    """The first group of the type that is asked for, or of the only one there is."""
+    groups = [group for group in site.node_types if node_type in (None, group.type)]
+    kinds = {(group.type, group.variant) for group in groups}
+    if len(kinds) == 1:
+        return groups[0]
+    known = ", ".join(dict.fromkeys(group.type for group in site.node_types))
+    if not groups:
+        raise InputError(f"site {site.name} has no nodes of type {node_type}; it has: {known}")
+    if node_type is not None:
+        raise InputError(f"site {site.name} has {node_type} nodes in several variants: NCCL's file needs one")
+    raise InputError(f"NCCL's file is for one machine: name its type with --node-type: {known}")
