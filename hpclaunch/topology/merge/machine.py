@@ -1,0 +1,202 @@
+"""The merge itself: captures in, a node type and the report out."""
+
+from collections.abc import Mapping, Sequence
+
+from msgspec import Struct, field
+
+from hpclaunch.spec.nodetype import GpuSpec, HcaSpec, NodeType, NumaNode, Variant
+from hpclaunch.topology.merge import cpus, gpus, hcas, places, switches, uses
+from hpclaunch.topology.merge.cpus import Nodes
+from hpclaunch.topology.merge.findings import Findings
+from hpclaunch.topology.merge.uses import Decided, Use
+from hpclaunch.topology.seen import Seen
+from hpclaunch.values import cpulist
+from hpclaunch.values.errors import InputError, Problem
+
+VARIANT = "captured"
+_KIB_PER_GIB = 1 << 20
+
+
+class Merged(Struct, frozen=True):
+    """A node type and what was found on the way: `unknown` no capture tells, `assumed` was concluded from the
+    usual, `warnings` a user should know. `reasons` says of each HCA, by PCI address, what its use follows
+    from, and `ask` has those that a person should look at."""
+
+    node_type: NodeType
+    unknown: tuple[str, ...] = ()
+    assumed: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    unread: tuple[str, ...] = ()
+    reasons: dict[str, str] = field(default_factory=dict)
+    ask: tuple[str, ...] = ()
+
+
+def merge(
+    captures: Sequence[Seen], name: str, description: str = "", said: Mapping[str, Use] | None = None
+) -> Merged:
+    """One machine from its captures. `said` are uses of HCAs by name or PCI address, from the user.
+
+    Raises InputError where captures contradict one another, one line for each contradiction with both
+    sources; where something is missing that a node type needs, with the capture that would tell it; and for
+    a name in `said` that no HCA has.
+    """
+    findings = Findings()
+    nodes = cpus.nodes(captures, findings)
+    memory = cpus.memories(captures, findings)
+    all_gpus = gpus.gpus(captures, findings)
+    all_hcas = hcas.hcas(captures, findings)
+    found = switches.relations(captures, all_gpus, all_hcas, findings)
+    link = uses.links(all_hcas, findings)
+    if nodes is None:
+        raise _refused(findings)
+    gpu_numa = gpus.numa(all_gpus, nodes, findings)
+    hca_numa = places.numa(all_hcas, all_gpus, gpu_numa, found, nodes, findings)
+    if findings.contradictions or findings.missing:
+        raise _refused(findings)
+    used = uses.uses(all_hcas, all_gpus, link, found, said or {}, findings)
+    named = switches.switches(found, all_gpus, all_hcas)
+    placed = [hca for hca in all_hcas if hca.key in hca_numa]
+    specs = tuple(
+        HcaSpec(
+            pci=hca.pci,
+            numa=hca_numa[hca.key],
+            use=used[hca.key].use,
+            switch=named.get(hca.key, ""),
+            link_layer=link[hca.key].layer or "InfiniBand",
+            rate_gbps=link[hca.key].rate_gbps,
+            port=link[hca.key].port,
+        )
+        for hca in placed
+    )
+    names = {hca.pci: hca.name for hca in placed if hca.name}
+    _say_devices(all_gpus, all_hcas, found, findings)
+    node_type = NodeType(
+        name=name,
+        description=description or _description(captures, all_gpus, nodes),
+        numa=_numa(nodes, memory, findings),
+        gpus=tuple(GpuSpec(gpu.pci, gpu_numa[gpu.key], named.get(gpu.key, "")) for gpu in all_gpus),
+        hcas=specs,
+        variants={VARIANT: Variant("the names in the captures", names, default=True)} if names else {},
+        distances=nodes.distances,
+        memory_gib=_memory(captures, nodes, memory, findings),
+        sources=tuple(findings.sources),
+    )
+    return Merged(
+        node_type,
+        unknown=tuple(findings.unknown),
+        assumed=tuple(findings.assumed),
+        warnings=tuple(findings.warnings),
+        unread=tuple(line for seen in captures for line in seen.unread),
+        reasons={hca.pci: _reason(used[hca.key]) for hca in placed},
+        ask=tuple(hca.key for hca in placed if not used[hca.key].sure),
+    )
+
+
+def _refused(findings: Findings) -> InputError:
+    lines = [f"contradiction: {line}" for line in findings.contradictions]
+    lines += [f"missing: {line}" for line in findings.missing]
+    return InputError([Problem(line) for line in dict.fromkeys(lines)])
+
+
+def _reason(decided: Decided) -> str:
+    return (
+        decided.why if decided.sure else f"{decided.why}; say --compute, --storage or --management to be sure"
+    )
+
+
+def _say_devices(
+    all_gpus: Sequence[gpus.Gpu], all_hcas: Sequence[hcas.Hca], found: switches.Relations, findings: Findings
+) -> None:
+    if not all_gpus:
+        findings.unknown.append("GPUs: no capture shows one; `nvidia-smi topo -m` or `lspci -D -nn` would")
+    if not all_hcas and all_gpus:
+        findings.unknown.append("HCAs: no capture shows one with its address; `ibdev2netdev -v` would")
+    if all_gpus and all_hcas and not (found.levels or any(found.paths.values())):
+        findings.unknown.append(
+            "PCI switches: no capture tells them; `nvidia-smi topo -m` or `lspci -tv` does"
+        )
+
+
+def _description(captures: Sequence[Seen], all_gpus: Sequence[gpus.Gpu], nodes: Nodes) -> str:
+    models = [each.model for gpu in all_gpus for each in gpu.seen if each.model]
+    model = f" ({models[0]})" if models else ""
+    cpu = next((f" ({seen.model})" for seen in captures if seen.model), "")
+    sockets = len(set(nodes.socket.values()))
+    return f"{sockets} sockets, {len(nodes.cores)} cores{cpu}, {len(all_gpus)} GPUs{model}, from captures"
+
+
+def _numa(nodes: Nodes, memory: Mapping[int, int], findings: Findings) -> tuple[NumaNode, ...]:
+    numbers = sorted(nodes.cpus)
+    sockets: dict[int, int] = {}
+    for node in numbers:
+        own = sorted({nodes.socket[cpu] for cpu in nodes.cpus[node]})
+        if own:
+            sockets[node] = nodes.socket[min(nodes.cpus[node])]
+        if len(own) > 1:
+            findings.assumed.append(
+                f"NUMA node {node} has CPUs of sockets {', '.join(map(str, own))}: it is put on the first"
+            )
+    for node in numbers:
+        if node not in sockets:
+            sockets[node] = _nearest(node, numbers, nodes, sockets)
+            findings.assumed.append(
+                f"NUMA node {node} has no CPUs: it is put on socket {sockets[node]}, the nearest"
+            )
+    return tuple(
+        NumaNode(
+            node=node,
+            socket=sockets[node],
+            threads=_threads([core for core in nodes.cores if core[0] in nodes.cpus[node]]),
+            memory_gib=memory[node] // _KIB_PER_GIB or None if node in memory else None,
+            l3=_caches(nodes, node),
+        )
+        for node in numbers
+    )
+
+
+def _nearest(node: int, numbers: Sequence[int], nodes: Nodes, sockets: Mapping[int, int]) -> int:
+    if not nodes.distances:
+        return min(sockets.values(), default=0)
+    row = nodes.distances[numbers.index(node)]
+    with_cpus = [other for other in numbers if nodes.cpus[other]]
+    return sockets[min(with_cpus, key=lambda other: row[numbers.index(other)])] if with_cpus else 0
+
+
+def _threads(cores: Sequence[tuple[int, ...]]) -> tuple[str, ...]:
+    """One CPU list for each hardware thread; cores with more of them first, so that lists stay aligned."""
+    ordered = sorted(cores, key=lambda core: (-len(core), core))
+    width = len(ordered[0]) if ordered else 0
+    return tuple(_in_order([core[i] for core in ordered if len(core) > i]) for i in range(width))
+
+
+def _in_order(numbers: Sequence[int]) -> str:
+    """A kernel CPU list that keeps the order: (0, 1, 2, 9, 8) is "0-2,9,8"."""
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and runs[-1][-1] == number - 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    return ",".join(cpulist.format_list(run) for run in runs)
+
+
+def _caches(nodes: Nodes, node: int) -> tuple[str, ...]:
+    """The CPUs of the node behind each cache: with sub-NUMA clusters a cache may reach beyond the node."""
+    own = nodes.cpus[node]
+    if not nodes.l3:
+        return ()
+    groups = {nodes.l3[cpu] & own for cpu in own}
+    return tuple(cpulist.format_list(group) for group in sorted(groups, key=min))
+
+
+def _memory(
+    captures: Sequence[Seen], nodes: Nodes, memory: Mapping[int, int], findings: Findings
+) -> int | None:
+    total = max((seen.kib for seen in captures if seen.kib), default=0)
+    if not total and memory and set(memory) >= set(nodes.cpus):
+        total = sum(memory.values())
+    if total:
+        findings.source("memory_gib", [seen.origin for seen in captures if seen.kib or seen.numa])
+    else:
+        findings.unknown.append("the memory: no capture tells it; `numactl -H` does")
+    return total // _KIB_PER_GIB or None
