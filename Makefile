@@ -2,9 +2,9 @@
 BIN := .venv/bin
 READY := .venv/.set-up
 SHELL_FILES = $(filter-out .ci/packages,$(wildcard .ci/*)) bench/run $(shell find bench/ examples/ tests/ -name '*.sh' -not -path 'tests/golden/*')
-# Empty assignments, `A && B || break`, `export "$$1"` of a NAME=value, and `ulimit -l`, which is not in POSIX but in
-# every shell that the wrapper is tested under, are meant.
-WRAPPER = --shell=sh --exclude=SC1007,SC2015,SC2163,SC3045 hpclaunch/rank/wrapper.sh
+# Empty assignments, `A && B || break`, words that a list is split into (globbing is off), `export "$$1"` of a
+# NAME=value, and `ulimit -l`, which is not in POSIX but in every shell that the wrapper is tested under, are meant.
+WRAPPER = --shell=sh --exclude=SC1007,SC2015,SC2086,SC2163,SC3045
 
 .PHONY: demo test test-fast test-sandbox lint wheel bench setup clean
 .DELETE_ON_ERROR:
@@ -28,7 +28,7 @@ lint: $(READY)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	shellcheck $(SHELL_FILES)
-	shellcheck $(WRAPPER)
+	$(BIN)/python -c 'from hpclaunch import rank; print(rank.wrapper_text(rank.SETTINGS), end="")' | shellcheck $(WRAPPER) -
 
 wheel: $(READY)
 	$(BIN)/python -m build --wheel

@@ -3,62 +3,14 @@
 import os
 import resource
 import shutil
-import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from running import RECORD, SLURM, Runner, recorded
 from variables import ENVIRONMENTS, TEXT
-
-from hpclaunch.rank import wrapper_text
-
-SHELLS = {"dash": ["dash"], "busybox": ["busybox", "sh"], "bash": ["bash", "--posix"]}
-SLURM = {
-    "SLURM_PROCID": "11",
-    "SLURM_LOCALID": "3",
-    "SLURM_NODEID": "1",
-    "SLURM_STEP_NUM_TASKS": "16",
-    "SLURM_STEP_NUM_NODES": "2",
-    "SLURM_STEP_NODELIST": "dgx[003-004]",
-    "SLURM_JOB_ID": "4711",
-    "SLURM_STEP_ID": "0",
-}
-# Prints, with NUL between, the arguments and then the environment, as bytes.
-RECORD = (
-    "import os, sys; w = sys.stdout.buffer.write; "
-    "w(b'\\0'.join(map(os.fsencode, sys.argv[1:]))); w(b'\\0--\\0'); "
-    "w(b'\\0'.join(k + b'=' + v for k, v in os.environb.items()))"
-)
-
-Runner = Callable[..., subprocess.CompletedProcess[bytes]]
-
-
-@pytest.fixture(params=SHELLS, scope="module")
-def run(request: pytest.FixtureRequest) -> Runner:
-    name, *options = SHELLS[request.param]
-    shell = shutil.which(name)
-    if shell is None:
-        pytest.skip(f"{name} is not installed")
-
-    def runner(*given: str, env: dict[str, str] | None = None, **more: object) -> object:
-        # The third part is the command, each word with `=` before it.
-        command_at = given.index("--", given.index("--") + 1) + 1
-        arguments = [*given[:command_at], *(f"={word}" for word in given[command_at:])]
-        full = {"PATH": os.environ["PATH"], **SLURM, **(env or {})}
-        command = [shell, *options, "-c", wrapper_text(), "hpclaunch-rank", *arguments]
-        return subprocess.run(command, env=full, capture_output=True, timeout=20, **more)  # type: ignore[call-overload]
-
-    return runner  # type: ignore[return-value]
-
-
-def recorded(result: subprocess.CompletedProcess[bytes]) -> tuple[list[bytes], dict[bytes, bytes]]:
-    assert result.returncode == 0, result.stderr.decode()
-    argv, _, environment = result.stdout.partition(b"\0--\0")
-    pairs = (entry.partition(b"=") for entry in environment.split(b"\0"))
-    return argv.split(b"\0"), {name: value for name, _, value in pairs}
 
 
 def test_torch_names_follow_from_the_step(run: Runner) -> None:
@@ -218,17 +170,22 @@ def test_numactl_is_left_alone_where_nothing_is_said_of_memory(run: Runner, stan
 
 
 @pytest.mark.parametrize("policy", ["membind", "preferred"])
-def test_without_numactl_the_command_runs_and_rank_0_says_so(
+def test_without_numactl_the_command_runs_and_one_rank_of_the_node_says_so(
     run: Runner, tmp_path: Path, policy: str
 ) -> None:
     (tmp_path / "echo").symlink_to(shutil.which("echo") or "")
     said = []
     for rank in ("0", "1"):
-        env = {"PATH": str(tmp_path), "SLURM_PROCID": rank, "SLURM_LOCALID": rank, "SLURM_NODEID": "0"}
+        env = {
+            "PATH": str(tmp_path),
+            "SLURM_PROCID": rank,
+            "SLURM_LOCALID": rank,
+            "SLURMD_NODENAME": "dgx003",
+        }
         result = run("from=slurm", f"{policy}=0;1", "--", "--", "echo", "ran", env=env)
         assert (result.returncode, result.stdout) == (0, b"ran\n")
         said.append(result.stderr)
-    assert said == [b"hpclaunch: memory is not bound: there is no numactl\n", b""]
+    assert said == [b"hpclaunch: dgx003: memory is not bound: there is no numactl\n", b""]
 
 
 @settings(max_examples=25, deadline=None)

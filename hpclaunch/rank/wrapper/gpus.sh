@@ -1,0 +1,18 @@
+# The GPUs that open here, as INDEX/MINOR/PCI: which of the node's it is in PCI order, and /dev/nvidiaMINOR.
+hl_open='?'
+case $hl_verify$hl_seats in *[0-9]*) ;; *) hl_open= ;; esac # a job without GPUs
+if [ -n "$hl_open" ] && [ -d "$hl_root/proc/driver/nvidia/gpus" ]; then
+  hl_open= hl_index=0
+  set +f
+  for hl_folder in "$hl_root"/proc/driver/nvidia/gpus/*; do
+    set -f
+    [ -r "$hl_folder/information" ] || continue
+    hl_minor=
+    while read -r hl_key hl_word hl_value; do
+      case "$hl_key $hl_word" in 'Device Minor:') hl_minor=$hl_value ;; esac
+    done <"$hl_folder/information"
+    ! hl_opens "$hl_root/dev/nvidia$hl_minor" || hl_open="$hl_open $hl_index/$hl_minor/${hl_folder##*/}"
+    hl_index=$((hl_index + 1))
+  done
+  set -f
+fi

@@ -1,0 +1,77 @@
+# What this rank has at its start, for hpclaunch verify: "-" is none, "?" could not be looked up.
+hl_read_allowed
+hl_cpus=$hl_value
+hl_read "$hl_root/sys/devices/system/cpu/online"
+hl_online=$hl_text
+
+hl_numa=
+set +f
+for hl_folder in "$hl_root"/sys/devices/system/node/node[0-9]*; do
+  set -f
+  hl_read "$hl_folder/cpulist"
+  [ "$hl_text" != '?' ] || continue
+  hl_expand "$hl_text"
+  for hl_cpu in $hl_numbers; do
+    case $hl_allowed in *" $hl_cpu "*)
+      hl_numa=$hl_numa,${hl_folder##*/node}
+      break
+      ;;
+    esac
+  done
+done
+set -f
+
+# numactl gives its policy to what it starts, so another process is asked.
+if [ -n "$hl_policy" ]; then
+  hl_text=$("$hl_tool" "$hl_policy" -- /bin/sh -c 'read -r hl_text <"$1"; printf %s "$hl_text"' sh "$hl_root/proc/self/numa_maps")
+else
+  hl_read "$hl_root/proc/self/numa_maps"
+fi
+hl_memory='?' # of "7f00 bind=static:3 file=...", bind:3; of "7f00 prefer (many):3 ...", prefer:3
+case $hl_text in
+  *' prefer (many):'*) hl_memory=prefer:${hl_text#*'many):'} ;;
+  *' weighted interleave:'*) hl_memory=interleave:${hl_text#*interleave:} ;;
+  *' '*) hl_memory=${hl_text#* } ;;
+esac
+hl_memory=${hl_memory%% *}
+case $hl_memory in *=*:*) hl_memory=${hl_memory%%=*}:${hl_memory#*:} ;; esac
+
+hl_read "$hl_root/sys/devices/system/cpu/cpu${hl_cpus%%[-,]*}/topology/thread_siblings_list"
+hl_siblings=$hl_text
+
+hl_gpu_list=
+[ "$hl_open" != '?' ] || hl_gpu_list='?'
+for hl_gpu in ${hl_open#'?'}; do
+  hl_gpu=${hl_gpu##*/}
+  hl_read "$hl_root/sys/bus/pci/devices/$hl_gpu/numa_node"
+  hl_gpu_list=$hl_gpu_list,$hl_gpu@$hl_text
+done
+
+hl_hca_list=
+for hl_hca in $hl_chosen; do
+  hl_folder=$hl_root/sys/class/infiniband/${hl_hca%%/*}
+  hl_number=${hl_hca##*/}
+  for hl_file in "ports/$hl_number/state" "ports/$hl_number/link_layer"; do
+    hl_read "$hl_folder/$hl_file"
+    hl_hca=$hl_hca/${hl_text#*: }
+  done
+  hl_read "$hl_folder/device/numa_node"
+  hl_hca_list=$hl_hca_list,$hl_hca@$hl_text
+done
+
+hl_own_list=
+for hl_gpu in $hl_own; do hl_own_list=$hl_own_list,${hl_gpu##*/}; done
+
+hl_limit=$(ulimit -l)
+hl_lists() {
+  hl_more="gpus=${hl_gpu_list:--} hcas=${hl_hca_list:--} memlock=$hl_limit${hl_own_list:+ own=$hl_own_list}"
+}
+hl_gpu_list=${hl_gpu_list#,} hl_hca_list=${hl_hca_list#,} hl_own_list=${hl_own_list#,} hl_numa=${hl_numa#,}
+hl_lists
+hl_report="hpclaunch-verify 1 rank=$hl_rank local=$hl_local node=$hl_here cpus=$hl_cpus online=$hl_online numa=${hl_numa:-?} memory=$hl_memory siblings=$hl_siblings"
+# Longer lines than 1,000 bytes may arrive in pieces, with other ranks' between.
+if [ $((${#hl_report} + ${#hl_more})) -gt 990 ]; then
+  hl_gpu_list='?'
+  hl_lists
+fi
+printf '%s %s\n' "$hl_report" "$hl_more" >&2

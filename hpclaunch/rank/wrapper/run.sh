@@ -1,0 +1,21 @@
+if [ -n "$hl_ucx" ]; then
+  hl_pick "$hl_local" "$hl_ucx"
+  [ -z "$hl_entry" ] || export UCX_NET_DEVICES="$hl_entry"
+fi
+if [ -n "$hl_cwd" ]; then
+  CDPATH='' cd -- "$hl_cwd" || hl_fail "cannot work in $hl_cwd"
+  unset -v OLDPWD # dash exports it
+fi
+
+# The environment last: the job's PATH or LD_PRELOAD must not reach the tools above.
+while [ "$1" != -- ]; do
+  export "$1"
+  shift
+done
+shift
+for hl_word; do
+  set -- "$@" "${hl_word#=}"
+  shift
+done
+[ -n "$hl_policy" ] || exec "$@"
+exec "$hl_tool" "$hl_policy" -- "$@"
