@@ -51,9 +51,10 @@ def looks_like(text: str) -> bool:
 def read(text: str, file: str) -> Seen:
     """What lscpu tells. Raises InputError where the text is none of lscpu's, breaks off, or contradicts
     itself."""
-    lines = captures.lines(text, file)
+    written = re.search(r'"(?:lscpu|cpus)"\s*:', text) is not None
+    lines = captures.lines(text, file, long_lines=written)
     begin = next((index for index, line in enumerate(lines) if line.text.lstrip()[:1] in ("{", "[")), None)
-    if begin is not None and re.search(r'"(?:lscpu|cpus)"\s*:', text):
+    if begin is not None and written:
         return _json(lines, begin, file)
     if lscpu_table.looks_like(text):
         return lscpu_table.read(lines, Origin(file, FORMAT))

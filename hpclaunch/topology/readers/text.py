@@ -12,8 +12,8 @@ from hpclaunch.topology.seen import Origin
 from hpclaunch.values import cpulist
 from hpclaunch.values.errors import InputError, Problem
 
-# No capture of one machine comes near it; it bounds the time that a wrong file takes.
-_MOST_CHARS = 8_000_000
+# No capture of one machine comes near these; they bound the time that a wrong file takes.
+_MOST_CHARS, _MOST_IN_LINE = 2_000_000, 20_000
 # A log that holds more than the capture would fill the screen.
 _MOST_UNREAD = 10
 _SHOWN_CHARS = 80
@@ -29,6 +29,8 @@ _CODES = re.compile(
 )
 _ENTITIES = {"&gt;": ">", "&lt;": "<", "&amp;": "&", "&nbsp;": " ", "&#39;": "'", "&quot;": '"'}
 _ENTITY = re.compile("|".join(_ENTITIES))
+# What Markdown writers put in front of signs; the other such signs have a meaning in some format.
+_ESCAPED = re.compile(r"\\([_=>])")
 # Signs that word processors and browsers put in place of a space or a hyphen, or that show nothing.
 _SIGNS = {
     **dict.fromkeys(map(ord, "\u00a0\u2000\u2001\u2002\u2003\u2007\u2009\u202f\u3000"), " "),
@@ -90,29 +92,34 @@ def _alike(breaks: int) -> Iterator[tuple[str, ...]]:
             yield (*(usual,) * index, other, *(usual,) * (breaks - index - 1))
 
 
-def lines(text: str, file: str, comments: bool = True) -> tuple[Line, ...]:
-    """The lines of a capture without colour codes, Markdown fences, signs of HTML and, with `comments`,
-    without signs of a comment (#, //, >) in front. Empty lines stay, so that numbers are those of the file.
+def lines(text: str, file: str, long_lines: bool = False) -> tuple[Line, ...]:
+    """The lines of a capture without colour codes, Markdown fences, signs of HTML, and signs of a comment
+    (#, //, >) in front. Empty lines stay, so that numbers are those of the file.
 
-    Raises InputError for a text that is far too long to be a capture.
+    Raises InputError for a text that is far too long to be a capture, or has a line that is.
     """
     if len(text) > _MOST_CHARS:
         raise wrong(file, f"this is {len(text)} characters long, which no capture of one machine is")
-    return tuple(
-        _line(number, raw, comments) for number, raw in enumerate(re.split(r"\r\n|\n|\r", text), start=1)
-    )
+    found = []
+    for number, raw in enumerate(re.split(r"\r\n|\n|\r", text), start=1):
+        if len(raw) > _MOST_IN_LINE and not long_lines:
+            raise wrong(file, f"this line has {len(raw)} characters, which no line of a capture has", number)
+        found.append(_line(number, raw))
+    return tuple(found)
 
 
-def _line(number: int, raw: str, comments: bool) -> Line:
+def _line(number: int, raw: str) -> Line:
     text = raw
     if "\x1b" in text or "[" in text:
         text = _CODES.sub("", text)
     if "&" in text:
         text = _ENTITY.sub(lambda match: _ENTITIES[match.group()], text)
+    if "\\" in text:
+        text = _ESCAPED.sub(r"\1", text)
     text = text.translate(_SIGNS).rstrip()
     if _FENCE.fullmatch(text):
         return Line(number, "")
-    sign = _COMMENT.match(text) if comments else None
+    sign = _COMMENT.match(text)
     shown = text[sign.end() :] if sign else text
     return Line(number, shown, raw.find(shown) if shown and shown in raw else 0)
 
