@@ -1,0 +1,40 @@
+"""Pictures of a plan and of a machine."""
+
+from collections.abc import Sequence
+
+from hpclaunch.report import claims, layout, svg
+from hpclaunch.report.scene import Group
+from hpclaunch.values.launchplan import LaunchPlan
+from hpclaunch.values.outline import Outline
+
+
+def of_plan(plan: LaunchPlan, machines: Sequence[Outline], width: float = layout.WIDE) -> tuple[Group, ...]:
+    """A picture for each shape of node of the plan, one under the other. `machines` has the outline of each
+    shape, in the same order."""
+    common = plan.common
+    pictures: list[Group] = []
+    for shape, machine in zip(common.shapes, machines, strict=True):
+        nodes = _count(common.nodes, "node") if len(common.shapes) == 1 else f"nodes {shape.hosts}"
+        same = "; every node has the same" if common.nodes > 1 and len(common.shapes) == 1 else ""
+        local = "; the numbers are local ranks" if common.nodes > 1 and common.whole_node else ""
+        line = (
+            f"{nodes} of type {shape.node_type}, {_count(common.ranks_per_node, 'rank')} on each{same}{local}"
+        )
+        head = layout.Head(f"{common.name} on {plan.site}", (f"{line}.",))
+        top = pictures[-1].bottom if pictures else 0.0
+        pictures.append(layout.picture(head, machine, claims.of_plan(common, shape), width, top))
+    return tuple(pictures)
+
+
+def of_machine(machine: Outline, width: float = layout.WIDE) -> Group:
+    """The machine alone."""
+    return layout.picture(layout.Head(machine.name, (machine.description,)), machine, None, width)
+
+
+def as_svg(pictures: Sequence[Group]) -> str:
+    """The text of a file with these pictures."""
+    return svg.document(pictures)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
