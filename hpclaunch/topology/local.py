@@ -4,7 +4,8 @@ import os
 from collections.abc import Iterable
 
 from hpclaunch.spec.nodetype import GpuSpec, HcaSpec, NodeType, NumaNode, Variant
-from hpclaunch.topology.machine import Cpu, InfinibandDevice, Machine, read_machine
+from hpclaunch.topology.machine import Cpu, Device, InfinibandDevice, Machine, read_machine
+from hpclaunch.values import cpulist
 
 VARIANT = "this-machine"
 _KIB_PER_GIB = 1024 * 1024
@@ -46,12 +47,13 @@ def node_type(machine: Machine, allowed: Iterable[int] | None = None) -> NodeTyp
                 socket=socket(index),
                 threads=_threads([by_number[cpu] for cpu in memory.cpus if cpu in usable], usable),
                 memory_gib=_gib(memory.kib),
+                l3=_caches(machine.caches, [cpu for cpu in memory.cpus if cpu in usable]),
             )
             for index, memory in enumerate(machine.memories)
         ),
         distances=distances if square else (),
         gpus=tuple(
-            GpuSpec(pci=gpu.pci, numa=_known(gpu.numa, nodes), switch=gpu.root_port) for gpu in machine.gpus
+            GpuSpec(pci=gpu.pci, numa=_known(gpu.numa, nodes), switch=_switch(gpu)) for gpu in machine.gpus
         ),
         hcas=_hcas(machine.hcas, nodes),
         variants={
@@ -78,6 +80,20 @@ def _threads(cpus: list[Cpu], usable: frozenset[int]) -> tuple[str, ...]:
     return tuple(_in_order([core[i] for core in ordered if len(core) > i]) for i in range(width))
 
 
+def _caches(caches: tuple[tuple[int, ...], ...], cpus: list[int]) -> tuple[str, ...]:
+    """The CPUs of a NUMA node by the L3 that they are behind; nothing where one of them is behind none."""
+    shares = [shared for cache in caches if (shared := sorted(set(cache).intersection(cpus)))]
+    if sorted(cpu for shared in shares for cpu in shared) != sorted(cpus):
+        return ()
+    return tuple(cpulist.format_list(shared) for shared in sorted(shares))
+
+
+def _switch(device: Device) -> str:
+    """The bridges above a device as a path. Devices below one switch have its upstream port in common, and
+    differ in the port that each hangs on."""
+    return "/".join(device.path)
+
+
 def _in_order(numbers: list[int]) -> str:
     """A kernel CPU list that keeps the order: (0, 1, 2, 9, 8) is "0-2,9,8"."""
     runs: list[list[int]] = []
@@ -102,7 +118,7 @@ def _hcas(hcas: tuple[InfinibandDevice, ...], nodes: tuple[int, ...]) -> tuple[H
                 pci=hca.device.pci,
                 numa=_known(hca.device.numa, nodes),
                 use="management" if ethernet and infiniband else "compute",
-                switch=hca.device.root_port,
+                switch=_switch(hca.device),
                 link_layer="Ethernet" if ethernet else "InfiniBand",
                 rate_gbps=hca.rate_gbps,
                 port=hca.port,

@@ -6,6 +6,7 @@ stable/sysfs-devices-system-cpu, testing/sysfs-bus-pci and stable/sysfs-class-in
 
 import os
 import re
+from collections.abc import Iterator
 
 from msgspec import Struct
 
@@ -37,12 +38,12 @@ class Memory(Struct, frozen=True):
 
 
 class Device(Struct, frozen=True):
-    """A PCI device. `numa` is -1 where the firmware does not say. `root_port` is the PCI bridge below the
-    root complex that it hangs on, empty for a device without a bridge."""
+    """A PCI device. `numa` is -1 where the firmware does not say. `path` are the bridges above it, from the
+    root port down, none for a device on the root complex itself."""
 
     pci: str
     numa: int
-    root_port: str
+    path: tuple[str, ...]
 
 
 class InfinibandDevice(Struct, frozen=True):
@@ -57,13 +58,14 @@ class InfinibandDevice(Struct, frozen=True):
 
 class Machine(Struct, frozen=True):
     """What the kernel shows. CPUs and NUMA nodes rise in number, devices in PCI address. Every CPU is in
-    exactly one of the NUMA nodes."""
+    exactly one of the NUMA nodes. `caches` are the CPUs behind each L3, none where there is no L3."""
 
     cpus: tuple[Cpu, ...]
     memories: tuple[Memory, ...]
     gpus: tuple[Device, ...]
     hcas: tuple[InfinibandDevice, ...]
     kib: int | None
+    caches: tuple[tuple[int, ...], ...] = ()
 
 
 def read_machine(root: str = "/") -> Machine:
@@ -80,27 +82,56 @@ def read_machine(root: str = "/") -> Machine:
         gpus=_gpus(root),
         hcas=_hcas(os.path.join(root, "sys/class/infiniband")),
         kib=kib,
+        caches=_caches(os.path.join(root, "sys/devices/system/cpu"), cpus),
     )
 
 
 def _cpus(folder: str) -> tuple[Cpu, ...]:
-    online = _text(os.path.join(folder, "online"))
+    online = text_of(os.path.join(folder, "online"))
     if not online:
         raise HpclaunchError(f"cannot read this machine: {folder}/online is missing or empty")
     found = []
     for number in cpulist.parse(online):
         topology = os.path.join(folder, f"cpu{number}", "topology")
-        siblings = cpulist.parse(_text(os.path.join(topology, "thread_siblings_list"))) or (number,)
+        siblings = cpulist.parse(text_of(os.path.join(topology, "thread_siblings_list"))) or (number,)
         # -1 stands for "not known" on some virtual machines.
         package = max(_number(os.path.join(topology, "physical_package_id"), 0), 0)
         found.append(Cpu(number, package, tuple(sorted(siblings))))
     return tuple(found)
 
 
+def _caches(folder: str, cpus: tuple[Cpu, ...]) -> tuple[tuple[int, ...], ...]:
+    """The CPUs behind each L3. Only the first CPU of a cache is asked, since a machine has hundreds; one
+    whose first CPU has no L3 has none."""
+    found: list[tuple[int, ...]] = []
+    behind: set[int] = set()
+    for cpu in cpus:
+        if cpu.number in behind:
+            continue
+        cache = os.path.join(folder, f"cpu{cpu.number}", "cache")
+        index = next((entry for entry in _by_likelihood(cache) if _is_l3(os.path.join(cache, entry))), "")
+        shared = cpulist.parse(text_of(os.path.join(cache, index, "shared_cpu_list"))) if index else ()
+        if shared:
+            found.append(tuple(sorted(shared)))
+            behind.update(shared)
+        elif not found:
+            return ()
+    return tuple(found)
+
+
+def _by_likelihood(cache: str) -> Iterator[str]:
+    yield "index3"
+    yield from (entry for entry in entries(cache) if entry.startswith("index"))
+
+
+def _is_l3(index: str) -> bool:
+    return text_of(os.path.join(index, "level")) == "3"
+
+
 def _memories(folder: str, cpus: tuple[Cpu, ...]) -> tuple[Memory, ...]:
-    numbers = sorted(int(entry[4:]) for entry in _entries(folder) if re.fullmatch(r"node\d+", entry))
+    numbers = sorted(int(entry[4:]) for entry in entries(folder) if re.fullmatch(r"node\d+", entry))
     paths = [os.path.join(folder, f"node{number}") for number in numbers]
-    listed = [frozenset(cpulist.parse(_text(os.path.join(path, "cpulist")))) for path in paths]
+    listed = [frozenset(cpulist.parse(text_of(os.path.join(path, "cpulist")))) for path in paths]
     homes: list[list[int]] = [[] for _ in numbers]
     for cpu in cpus if numbers else ():
         homes[_home(cpu, cpus, listed)].append(cpu.number)
@@ -108,7 +139,7 @@ def _memories(folder: str, cpus: tuple[Cpu, ...]) -> tuple[Memory, ...]:
         Memory(
             node=number,
             cpus=tuple(home),
-            distances=tuple(int(word) for word in _text(os.path.join(path, "distance")).split()),
+            distances=tuple(int(word) for word in text_of(os.path.join(path, "distance")).split()),
             kib=_mem_total(os.path.join(path, "meminfo")),
         )
         for number, path, home in zip(numbers, paths, homes, strict=True)
@@ -128,12 +159,12 @@ def _home(cpu: Cpu, cpus: tuple[Cpu, ...], listed: list[frozenset[int]]) -> int:
 def _gpus(root: str) -> tuple[Device, ...]:
     folder = os.path.join(root, "sys/bus/pci/devices")
     found = []
-    for address in _entries(folder):
+    for address in entries(folder):
         path = os.path.join(folder, address)
         # The class is the cheapest question that leaves out almost every device.
-        if not _text(os.path.join(path, "class")).startswith(_GPU_CLASSES):
+        if not text_of(os.path.join(path, "class")).startswith(_GPU_CLASSES):
             continue
-        if _text(os.path.join(path, "vendor")) != _NVIDIA:
+        if text_of(os.path.join(path, "vendor")) != _NVIDIA:
             continue
         # A GPU given to a virtual machine has the driver vfio-pci and cannot be used here.
         driver = os.path.basename(os.path.realpath(os.path.join(path, "driver")))
@@ -144,21 +175,21 @@ def _gpus(root: str) -> tuple[Device, ...]:
 
 def _hcas(folder: str) -> tuple[InfinibandDevice, ...]:
     found = []
-    for name in _entries(folder):
+    for name in entries(folder):
         path = os.path.join(folder, name)
         device = _device(os.path.join(path, "device"))
-        ports = sorted(int(port) for port in _entries(os.path.join(path, "ports")) if port.isdigit())
+        ports = sorted(int(port) for port in entries(os.path.join(path, "ports")) if port.isdigit())
         # Software devices (rxe, siw) are on no PCI device, and one without a port carries nothing.
         if not pci.is_address(device.pci) or not ports:
             continue
         port = os.path.join(path, "ports", str(ports[0]))
-        rate = re.match(r"[\d.]+", _text(os.path.join(port, "rate")))  # "200 Gb/sec (4X HDR)"
+        rate = re.match(r"[\d.]+", text_of(os.path.join(port, "rate")))  # "200 Gb/sec (4X HDR)"
         found.append(
             InfinibandDevice(
                 name=name,
                 device=device,
                 port=ports[0],
-                link_layer=_text(os.path.join(port, "link_layer")),
+                link_layer=text_of(os.path.join(port, "link_layer")),
                 rate_gbps=int(float(rate.group())) if rate else None,
             )
         )
@@ -170,17 +201,19 @@ def _device(path: str) -> Device:
     real = os.path.realpath(path)
     above = [part for part in real.split("/")[:-1] if pci.is_address(part)]
     numa = _number(os.path.join(real, "numa_node"), -1)
-    return Device(os.path.basename(real), numa, above[0] if above else "")
+    return Device(os.path.basename(real), numa, tuple(above))
 
 
-def _entries(folder: str) -> list[str]:
+def entries(folder: str) -> list[str]:
+    """The names in a folder, none where it cannot be read."""
     try:
         return os.listdir(folder)
     except OSError:
         return []
 
 
-def _text(file: str) -> str:
+def text_of(file: str) -> str:
+    """What a file of /sys or /proc says, "" where it cannot be read."""
     try:
         with open(file, encoding="ascii", errors="replace") as stream:
             return stream.read().strip(" \n\0")
@@ -189,10 +222,10 @@ def _text(file: str) -> str:
 
 
 def _number(file: str, otherwise: int) -> int:
-    text = _text(file)
+    text = text_of(file)
     return int(text) if re.fullmatch(r"-?\d+", text) else otherwise
 
 
 def _mem_total(file: str) -> int | None:
-    match = re.search(r"MemTotal:\s+(\d+) kB", _text(file))
+    match = re.search(r"MemTotal:\s+(\d+) kB", text_of(file))
     return int(match.group(1)) if match else None

@@ -31,6 +31,12 @@ class SysfsTree:
             self.write(f"{folder}/thread_siblings_list", siblings)
             self.write(f"{folder}/physical_package_id", str(package))
 
+    def cache(self, cpu: int, index: int, level: int, shared: str) -> None:
+        """A cache of a CPU, and the CPUs that are behind it."""
+        folder = f"sys/devices/system/cpu/cpu{cpu}/cache/index{index}"
+        self.write(f"{folder}/level", str(level))
+        self.write(f"{folder}/shared_cpu_list", shared)
+
     def node(self, number: int, cpulist: str, distance: str, kib: int = 32 * 1024 * 1024) -> None:
         folder = f"sys/devices/system/node/node{number}"
         self.write(f"{folder}/cpulist", cpulist)
@@ -62,6 +68,8 @@ class SysfsTree:
         link_layer: str = "InfiniBand",
         rate: str = "200 Gb/sec (4X HDR)",
         ports: tuple[int, ...] = (1,),
+        state: str = "4: ACTIVE",
+        net: str = "",
     ) -> None:
         folder = self.pci(*route, vendor="0x15b3", device_class="0x020700", numa=numa, driver="mlx5_core")
         own = folder / "infiniband" / name
@@ -69,6 +77,9 @@ class SysfsTree:
             base = str(own.relative_to(self.root) / "ports" / str(port))
             self.write(f"{base}/link_layer", link_layer)
             self.write(f"{base}/rate", rate)
+            self.write(f"{base}/state", state)
+        if net:
+            (folder / "net" / net).mkdir(parents=True)
         own.mkdir(parents=True, exist_ok=True)
         (own / "device").symlink_to(folder)
         self.link(f"sys/class/infiniband/{name}", own)

@@ -158,10 +158,30 @@ def test_a_gpu_and_an_hca_below_one_root_port_share_a_switch(dell: SysfsTree) ->
     found = read(dell)
     assert {device.pci: device.switch for device in (*found.gpus, *found.hcas)} == {
         "0000:00:09.0": "",
-        "0000:1b:00.0": "0000:15:01.0",
-        "0000:18:00.0": "0000:15:01.0",
+        "0000:1b:00.0": "0000:15:01.0/0000:16:00.0/0000:17:00.0",
+        "0000:18:00.0": "0000:15:01.0/0000:16:00.0/0000:17:04.0",
         "0000:29:00.0": "0000:27:01.0",
     }
+
+
+def test_cpus_behind_one_l3_are_told(dell: SysfsTree) -> None:
+    for cpu, shared in ((0, "0,4"), (1, "1,3,5,7"), (2, "2,6")):
+        dell.cache(cpu, 3, 3, shared)
+    assert [node.l3 for node in read(dell).numa] == [("0,4", "2,6"), ("1,3,5,7",)]
+    assert [node.l3 for node in read(dell, (2, 3, 7)).numa] == [("2",), ("3,7",)]
+
+
+def test_an_l3_is_found_by_its_level(dell: SysfsTree) -> None:
+    # A core without a separate instruction cache has its L3 as index2.
+    for cpu, shared in ((0, "0,2,4,6"), (1, "1,3,5,7")):
+        dell.cache(cpu, 1, 2, str(cpu))
+        dell.cache(cpu, 2, 3, shared)
+    assert [node.l3 for node in read(dell).numa] == [("0,2,4,6",), ("1,3,5,7",)]
+
+
+def test_a_node_whose_caches_are_not_all_told_has_none(dell: SysfsTree) -> None:
+    dell.cache(0, 3, 3, "0,4")
+    assert [node.l3 for node in read(dell).numa] == [(), ()]
 
 
 def test_hcas_have_their_names_and_links(dell: SysfsTree) -> None:

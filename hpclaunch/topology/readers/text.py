@@ -92,9 +92,9 @@ def _alike(breaks: int) -> Iterator[tuple[str, ...]]:
             yield (*(usual,) * index, other, *(usual,) * (breaks - index - 1))
 
 
-def lines(text: str, file: str, long_lines: bool = False) -> tuple[Line, ...]:
-    """The lines of a capture without colour codes, Markdown fences, signs of HTML, and signs of a comment
-    (#, //, >) in front. Empty lines stay, so that numbers are those of the file.
+def lines(text: str, file: str, comments: bool = True, long_lines: bool = False) -> tuple[Line, ...]:
+    """The lines of a capture without colour codes, Markdown fences, signs of HTML and, with `comments`,
+    without signs of a comment (#, //, >) in front. Empty lines stay, so that numbers are those of the file.
 
     Raises InputError for a text that is far too long to be a capture, or has a line that is.
     """
@@ -104,11 +104,11 @@ def lines(text: str, file: str, long_lines: bool = False) -> tuple[Line, ...]:
     for number, raw in enumerate(re.split(r"\r\n|\n|\r", text), start=1):
         if len(raw) > _MOST_IN_LINE and not long_lines:
             raise wrong(file, f"this line has {len(raw)} characters, which no line of a capture has", number)
-        found.append(_line(number, raw))
+        found.append(_line(number, raw, comments))
     return tuple(found)
 
 
-def _line(number: int, raw: str) -> Line:
+def _line(number: int, raw: str, comments: bool) -> Line:
     text = raw
     if "\x1b" in text or "[" in text:
         text = _CODES.sub("", text)
@@ -119,7 +119,7 @@ def _line(number: int, raw: str) -> Line:
     text = text.translate(_SIGNS).rstrip()
     if _FENCE.fullmatch(text):
         return Line(number, "")
-    sign = _COMMENT.match(text)
+    sign = _COMMENT.match(text) if comments else None
     shown = text[sign.end() :] if sign else text
     return Line(number, shown, raw.find(shown) if shown and shown in raw else 0)
 
