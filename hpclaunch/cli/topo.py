@@ -5,7 +5,21 @@ import click
 from hpclaunch.cli.output import json_option, print_json
 
 
-@click.group()
+class _Topo(click.Group):
+    """`discover` is imported only where it is called: it brings the readers of all captures."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return ["discover", *super().list_commands(ctx)]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name != "discover":
+            return super().get_command(ctx, cmd_name)
+        from hpclaunch.cli.discover import discover
+
+        return discover
+
+
+@click.group(cls=_Topo)
 def topo() -> None:
     """Node types: the machines that hpclaunch knows."""
 

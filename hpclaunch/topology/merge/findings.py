@@ -1,9 +1,11 @@
 """What is found out while captures are put together, beside the machine itself."""
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Literal, TypeVar
 
 from hpclaunch.spec.nodetype import Source
+from hpclaunch.topology.readers import sysfs
 from hpclaunch.topology.seen import Origin
 
 T = TypeVar("T")
@@ -45,10 +47,23 @@ class Findings:
         found = list(dict.fromkeys(origins))
         if not found:
             return
-        by_capture = list(dict.fromkeys(f"{each.file} ({each.format})" for each in found))
+        by_capture = list(dict.fromkeys(map(capture, found)))
         # Two formats in one bundle count as two: they come from two programs.
         sure: Confidence = "high" if len({each.format for each in found}) > 1 else "medium"
         self.sources.append(Source(of=of, source=shortened(by_capture), confidence=confidence or sure))
+
+    def grouped_sources(self) -> tuple[Source, ...]:
+        """The sources, with what comes from the same place together."""
+        groups: dict[tuple[str, Confidence], list[str]] = {}
+        for each in self.sources:
+            groups.setdefault((each.source, each.confidence), []).append(each.of)
+        return tuple(Source("; ".join(of), source, sure) for (source, sure), of in groups.items())
+
+
+def capture(origin: Origin) -> str:
+    """The capture that an origin is in. One of /sys names the file of each fact; the capture is all of it."""
+    file = re.sub(r"(^|/)sys/.*$", r"\1sys", origin.file) if origin.format == sysfs.FORMAT else origin.file
+    return f"{file} ({origin.format})"
 
 
 def shortened(names: Sequence[str], separator: str = "; ") -> str:

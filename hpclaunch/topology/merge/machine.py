@@ -70,16 +70,19 @@ def merge(
     )
     names = {hca.pci: hca.name for hca in placed if hca.name}
     _say_devices(all_gpus, all_hcas, found, findings)
+    numa = _numa(nodes, memory, findings)
+    if findings.missing:
+        raise _refused(findings)
     node_type = NodeType(
         name=name,
         description=description or _description(captures, all_gpus, nodes),
-        numa=_numa(nodes, memory, findings),
+        numa=numa,
         gpus=tuple(GpuSpec(gpu.pci, gpu_numa[gpu.key], named.get(gpu.key, "")) for gpu in all_gpus),
         hcas=specs,
         variants={VARIANT: Variant("the names in the captures", names, default=True)} if names else {},
         distances=nodes.distances,
         memory_gib=_memory(captures, nodes, memory, findings),
-        sources=tuple(findings.sources),
+        sources=findings.grouped_sources(),
     )
     return Merged(
         node_type,
@@ -122,13 +125,25 @@ def _description(captures: Sequence[Seen], all_gpus: Sequence[gpus.Gpu], nodes: 
     model = f" ({models[0]})" if models else ""
     cpu = next((f" ({seen.model})" for seen in captures if seen.model), "")
     sockets = len(set(nodes.socket.values()))
-    return f"{sockets} sockets, {len(nodes.cores)} cores{cpu}, {len(all_gpus)} GPUs{model}, from captures"
+    parts = [_count(sockets, "socket"), _count(len(nodes.cores), "core") + cpu]
+    parts.append(_count(len(all_gpus), "GPU") + model)
+    return f"{', '.join(parts)}; from captures"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _numa(nodes: Nodes, memory: Mapping[int, int], findings: Findings) -> tuple[NumaNode, ...]:
     numbers = sorted(nodes.cpus)
     sockets: dict[int, int] = {}
     for node in numbers:
+        widths = {len(core) for core in nodes.cores if core[0] in nodes.cpus[node]}
+        if len(widths) > 1:
+            findings.missing.append(
+                f"NUMA node {node} has cores of {' and of '.join(map(str, sorted(widths)))} threads, which a node "
+                "type cannot say; capture it with all CPUs on line"
+            )
         own = sorted({nodes.socket[cpu] for cpu in nodes.cpus[node]})
         if own:
             sockets[node] = nodes.socket[min(nodes.cpus[node])]
