@@ -2,17 +2,17 @@
 
 A core is the tuple of its SMT siblings, which always stay together. Cores are first divided among GPUs:
 those of the GPU's own NUMA node (`local`), or also a fair part of the socket's other cores (`spread`). A
-rank then has the cores of its GPUs, or its part of the cores of the GPU that it shares.
+rank then has the cores of its GPUs, or its part of the cores of the GPU that it shares. Parts are runs of
+neighbouring cores of sizes that differ by one at most, the larger first; within a NUMA node cores are
+exchanged between ranks where that keeps more last-level caches for one rank alone.
 """
 
 from collections.abc import Sequence
 
+from hpclaunch.plan.caches import Core, Cores, regrouped
 from hpclaunch.plan.split import runs
 from hpclaunch.spec.nodetype import NodeType
 from hpclaunch.topology import model
-
-Core = tuple[int, ...]
-Cores = tuple[Core, ...]
 
 
 def usable(machine: NodeType, numa: int, reserved: frozenset[int], smt: bool) -> Cores:
@@ -56,6 +56,12 @@ def of_ranks(
     machine: NodeType, ranks_gpus: Sequence[tuple[int, ...]], by_numa: dict[int, Cores], spread: bool
 ) -> tuple[Cores, ...]:
     """The cores of each local rank."""
+    return _with_whole_caches(machine, by_numa, _in_runs(machine, ranks_gpus, by_numa, spread))
+
+
+def _in_runs(
+    machine: NodeType, ranks_gpus: Sequence[tuple[int, ...]], by_numa: dict[int, Cores], spread: bool
+) -> tuple[Cores, ...]:
     gpus = max((gpu for owned in ranks_gpus for gpu in owned), default=-1) + 1
     everything = tuple(core for cores in by_numa.values() for core in cores)
     if gpus == 0:
@@ -84,6 +90,25 @@ def of_ranks(
         # Several GPUs of one NUMA node may stand on the same few cores.
         result.append(tuple(dict.fromkeys(mine)) if owned_gpus else helper)
     return tuple(result)
+
+
+def _with_whole_caches(
+    machine: NodeType, by_numa: dict[int, Cores], ranks: tuple[Cores, ...]
+) -> tuple[Cores, ...]:
+    """How many cores of each NUMA node a rank has stays as it is: its memory is there. Where ranks share
+    cores, all of a NUMA node stays."""
+    result: list[list[Core]] = [[] for _ in ranks]
+    for numa, cores in by_numa.items():
+        here = frozenset(cores)
+        mine = [tuple(core for core in owned if core in here) for owned in ranks]
+        caches = model.caches(machine, numa)
+        if caches and sum(map(len, mine)) == len(set().union(*mine)):
+            owners = [rank for rank, part in enumerate(mine) if part]
+            for rank, part in zip(owners, regrouped([mine[rank] for rank in owners], caches), strict=True):
+                mine[rank] = part
+        for kept, part in zip(result, mine, strict=True):
+            kept.extend(part)
+    return tuple(map(tuple, result))
 
 
 def _home(machine: NodeType, numa: int, by_numa: dict[int, Cores]) -> int:

@@ -5,13 +5,14 @@
 The image's own variables are under these; the submitter's shell gives the names in `inherit` and no others.
 """
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable, Sequence
 
 from hpclaunch.spec.job import Job
 from hpclaunch.spec.nodetype import NodeType
 from hpclaunch.spec.site import Site
+from hpclaunch.values.errors import InputError, Problem
 from hpclaunch.values.launchplan import EnvVar
-from hpclaunch.values.placement import Hca
+from hpclaunch.values.placement import NodeShape
 
 # The wrapper computes these on the node, by the rank.
 RENDEZVOUS = (
@@ -23,7 +24,6 @@ RENDEZVOUS = (
     "LOCAL_WORLD_SIZE",
     "NODE_RANK",
 )
-UCX = "UCX_NET_DEVICES"
 
 # Hooks of the container runtime, the MPI plugin and daemons read these before the rank's own process exists.
 HOST_PREFIXES = ("NVIDIA_", "MELLANOX_", "ENROOT_", "OMPI_MCA_", "PRTE_MCA_", "PMIX_")
@@ -32,19 +32,25 @@ HOST_PREFIXES = ("NVIDIA_", "MELLANOX_", "ENROOT_", "OMPI_MCA_", "PRTE_MCA_", "P
 HOST_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
-def computed_on_node(job: Job, hcas: bool) -> tuple[str, ...]:
-    """The names that the rank wrapper sets."""
-    return (RENDEZVOUS if job.rendezvous == "torch" else ()) + ((UCX,) if hcas else ())
+def computed_on_node(job: Job, shapes: Sequence[NodeShape]) -> tuple[str, ...]:
+    """The names that the rank wrapper sets, since what is usable is seen on the node alone."""
+    names: tuple[str, ...] = RENDEZVOUS if job.rendezvous == "torch" else ()
+    if job.bind.hcas == "none" or not any(shape.hcas for shape in shapes):
+        return names
+    names += ("NCCL_IB_HCA",)
+    if any(seat.hcas or seat.gpus for shape in shapes for seat in shape.seats):
+        names += ("UCX_NET_DEVICES",)
+    return names if job.mpi == "none" else (*names, "OMPI_MCA_btl_openib_if_include")
 
 
-def computed(job: Job, site: Site, gpus: int, hcas: tuple[Hca, ...]) -> dict[str, str]:
-    """The names that are the same for all ranks of a job."""
+def computed(job: Job, site: Site, gpus: int, visible_hcas: str) -> dict[str, str]:
+    """The names that are the same for all ranks of a job. `visible_hcas` are the HCAs that a container may
+    have in the form that Enroot wants, "" where the job leaves that alone."""
     values: dict[str, str] = {}
     if gpus:
         values["CUDA_DEVICE_ORDER"] = "PCI_BUS_ID"  # so that index and local rank agree with the plan
-    if hcas and job.bind.hcas != "none":
-        # One `=` for the whole list: without it mlx5_1 also matches mlx5_10 (NCCL, NCCL_IB_HCA).
-        values["NCCL_IB_HCA"] = "=" + ",".join(f"{hca.name}:{hca.port}" for hca in hcas)
+    if visible_hcas:
+        values["MELLANOX_VISIBLE_DEVICES"] = visible_hcas
     network = site.network
     if network.socket_ifname:
         values["NCCL_SOCKET_IFNAME"] = network.socket_ifname
@@ -59,12 +65,21 @@ def computed(job: Job, site: Site, gpus: int, hcas: tuple[Hca, ...]) -> dict[str
 
 
 def layered(
-    job: Job, site: Site, machine: NodeType, fixed: dict[str, str], on_node: tuple[str, ...], on_host: bool
+    job: Job,
+    site: Site,
+    machines: Sequence[NodeType],
+    fixed: dict[str, str],
+    on_node: tuple[str, ...],
+    on_host: bool,
 ) -> tuple[tuple[EnvVar, ...], list[str]]:
-    """The variables that the wrapper sets last, and a warning for each computed one that the job replaces."""
+    """The variables that the wrapper sets last, and a warning for each computed one that the job replaces.
+
+    Raises InputError where node types of the job differ in a variable that nothing above them sets.
+    """
+    above = {*site.env, *fixed, *on_node, *job.env, *job.inherit, *job.secrets}
     layers: tuple[tuple[str, dict[str, str]], ...] = (
         ("hpclaunch", {"PATH": HOST_PATH} if on_host else {}),
-        ("node type", machine.env),
+        ("node type", _of_all(machines, site, above)),
         ("site", site.env),
         ("hpclaunch", fixed),
         ("job", job.env),
@@ -88,6 +103,29 @@ def layered(
         if name in on_node or name in fixed
     ]
     return tuple(merged.values()), warnings
+
+
+def _of_all(machines: Sequence[NodeType], site: Site, above: Container[str]) -> dict[str, str]:
+    """What the node types set, but for names that something above them sets in any case."""
+    first = machines[0]
+    problems = [
+        Problem(
+            f"the node types {first.name} and {other.name} differ in {name} ({_shown(first, name)} and "
+            f"{_shown(other, name)}): set it in the site's env or the job's, or choose one by node_type",
+            "job",
+            ("sites", site.name, "node_type"),
+        )
+        for other in machines[1:]
+        for name in dict.fromkeys((*first.env, *other.env))
+        if name not in above and first.env.get(name) != other.env.get(name)
+    ]
+    if problems:
+        raise InputError(problems)
+    return first.env
+
+
+def _shown(machine: NodeType, name: str) -> str:
+    return machine.env.get(name, "unset")
 
 
 def for_the_host(variables: Iterable[EnvVar]) -> tuple[EnvVar, ...]:

@@ -1,56 +1,58 @@
-"""Which HCAs each local rank uses: the nearest to its GPUs, with an even load, ties in index order as
-NVIDIA's launchers break them."""
+"""Which HCAs each local rank uses: the nearest to its GPUs at even load, ties in index order as NVIDIA's
+launchers break them; and in which order others stand in for one that is down."""
 
 from collections.abc import Sequence
+from typing import Literal
 
-from hpclaunch.spec.nodetype import GpuSpec, NodeType
+from hpclaunch.plan.assignment import balanced
+from hpclaunch.spec.nodetype import NodeType
 from hpclaunch.topology import model
 from hpclaunch.values.placement import Hca
 
-
-def of_gpus(machine: NodeType, gpus: int, hcas: Sequence[Hca]) -> tuple[Hca, ...]:
-    """One HCA for each of the first `gpus` GPUs. A PCI switch in common is nearest, then NUMA distance."""
-    switches = {spec.pci: spec.switch for spec in machine.hcas}
-
-    def away(gpu: GpuSpec, hca: Hca) -> int:
-        if gpu.switch and gpu.switch == switches[hca.pci]:
-            return 0
-        return model.distance(machine, gpu.numa, hca.numa)
-
-    load = [0] * len(hcas)
-    return tuple(hcas[_nearest([away(gpu, hca) for hca in hcas], load)] for gpu in machine.gpus[:gpus])
+Pairing = Literal["index", "switch"]
+Order = tuple[int, ...]
 
 
-def of_ranks(
-    machine: NodeType,
-    ranks_gpus: Sequence[tuple[int, ...]],
-    ranks_numa: Sequence[tuple[int, ...]],
-    hcas: Sequence[Hca],
-) -> tuple[tuple[str, ...], ...]:
-    """The HCA names of each local rank. `ranks_numa` are the NUMA nodes of its cores.
-
-    A rank without a GPU beside ranks that have one may use them all; where no rank has one, each uses the
-    nearest to its cores.
-    """
-    every = tuple(hca.name for hca in hcas)
-    if not hcas:
-        return ((),) * len(ranks_gpus)
-    if any(ranks_gpus):
-        by_gpu = of_gpus(machine, len(machine.gpus), hcas)
-        return tuple(
-            tuple(dict.fromkeys(by_gpu[gpu].name for gpu in owned)) if owned else every
-            for owned in ranks_gpus
-        )
-    load = [0] * len(hcas)
-    away = (
-        [min(model.distance(machine, numa, hca.numa) for numa in numas) for hca in hcas]
-        for numas in ranks_numa
+def gpu_costs(machine: NodeType, hcas: Sequence[Hca], pairing: Pairing) -> tuple[tuple[int, ...], ...]:
+    """How far each HCA is from each GPU of the machine, as numbers whose sums compare as the sums of their
+    parts do, one after the other: whether a PCI switch is in common, with `switch` also the inner ones from
+    the outermost on, then the NUMA distance."""
+    paths = {spec.pci: spec.switch for spec in machine.hcas}
+    common = [[model.switches_in_common(gpu.switch, paths[hca.pci]) for hca in hcas] for gpu in machine.gpus]
+    if pairing == "index":
+        common = [[min(number, 1) for number in row] for row in common]
+    deepest = max((number for row in common for number in row), default=0)
+    distances = [[model.distance(machine, gpu.numa, hca.numa) for hca in hcas] for gpu in machine.gpus]
+    base = len(machine.gpus) * max((far for row in distances for far in row), default=0) + 1
+    # One digit for each switch that is not in common: all below the last have no sum as large as `base`.
+    missing = [sum(base**digit for digit in range(1, deepest - number + 1)) for number in range(deepest + 1)]
+    return tuple(
+        tuple(missing[number] + far for number, far in zip(*both, strict=True))
+        for both in zip(common, distances, strict=True)
     )
-    return tuple((every[_nearest(distances, load)],) for distances in away)
 
 
-def _nearest(away: Sequence[int], load: list[int]) -> int:
-    """The index of the nearest, of equals the least loaded, of those the first; its load is one more."""
-    best = min(range(len(away)), key=lambda index: (away[index], load[index], index))
-    load[best] += 1
-    return best
+def orders(costs: Sequence[Sequence[int]]) -> tuple[Order, ...]:
+    """For each GPU (or rank without one) the indexes of all HCAs: first the one that it uses, then the
+    others from the nearest on. `costs` are how far each is, those of all GPUs of the machine, so that jobs
+    on parts of one node do not meet on an HCA.
+    """
+    if not costs or not costs[0]:
+        return ((),) * len(costs)
+    return tuple(order(row, (own,)) for row, own in zip(costs, balanced(costs), strict=True))
+
+
+def from_cores(machine: NodeType, numas: Sequence[int], hcas: Sequence[Hca]) -> tuple[int, ...]:
+    """How far each HCA is from the nearest of these NUMA nodes."""
+    return tuple(min(model.distance(machine, numa, hca.numa) for numa in numas) for hca in hcas)
+
+
+def from_gpus(costs: Sequence[Sequence[int]], gpus: Sequence[int]) -> tuple[int, ...]:
+    """How far each HCA is from the nearest of these GPUs."""
+    return tuple(map(min, zip(*(costs[gpu] for gpu in gpus), strict=True)))
+
+
+def order(costs: Sequence[int], own: Sequence[int]) -> Order:
+    """All HCAs: those that are used, then the others from the nearest on."""
+    others = (index for index in range(len(costs)) if index not in own)
+    return (*own, *sorted(others, key=lambda index: (costs[index], index)))

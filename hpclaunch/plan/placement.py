@@ -8,7 +8,7 @@ from hpclaunch.spec.nodetype import NodeType
 from hpclaunch.topology import model
 from hpclaunch.values import cpulist
 from hpclaunch.values.errors import InputError, Problem
-from hpclaunch.values.placement import Hca, Seat
+from hpclaunch.values.placement import Cores, Hca, Seat
 
 
 def whole_node(
@@ -23,9 +23,6 @@ def whole_node(
     numa_of = {
         cpu: node.node for node in machine.numa for core in model.cores(machine, node.node) for cpu in core
     }
-    if not any(by_numa.values()):
-        raise InputError([Problem("every CPU of the node is reserved", "site", ("node_types",))])
-
     if isinstance(bind.cpus, tuple):
         free = {cpu: numa for cpu, numa in numa_of.items() if cpu not in reserved}
         cpus = _explicit_numbers(bind.cpus, ranks, "cpus", free, f"CPUs of {machine.name} that jobs may use")
@@ -48,15 +45,23 @@ def whole_node(
     else:
         mems = near if bind.memory == "local" else ((),) * ranks
 
-    names = _hca_names(machine, ranks_gpus, near, bind, hcas)
+    own, following = _hcas(machine, ranks_gpus, near, bind, hcas)
     return tuple(
-        Seat(rank, tuple(sorted(cpus[rank])), tuple(sorted(mems[rank])), ranks_gpus[rank], names[rank])
+        Seat(
+            local_rank=rank,
+            cpus=tuple(sorted(cpus[rank])),
+            mems=tuple(sorted(mems[rank])),
+            gpus=ranks_gpus[rank],
+            hcas=tuple(hcas[index].name for index in own[rank]),
+            next_hcas=tuple(hcas[index].name for index in following[rank]),
+        )
         for rank in range(ranks)
     )
 
 
-def unbound(gpus: int, ranks: int, bind: Bind, hcas: tuple[Hca, ...]) -> tuple[Seat, ...]:
-    """Seats on a part of a node: which cores and GPUs the job gets is not known before it runs.
+def part_of_node(gpus: int, ranks: int, bind: Bind, hcas: tuple[Hca, ...]) -> tuple[Seat, ...]:
+    """Seats on a part of a node: which GPUs and cores the job gets is found on the node when it runs, so a
+    seat has positions among those GPUs, and no more.
 
     Raises InputError for a list in `bind`, which could only be guessed to fit.
     """
@@ -71,35 +76,83 @@ def unbound(gpus: int, ranks: int, bind: Bind, hcas: tuple[Hca, ...]) -> tuple[S
     return tuple(Seat(rank, (), (), owned, names) for rank, owned in enumerate(gpus_of_ranks(gpus, ranks)))
 
 
-def _hca_names(
+def core_pools(
+    machine: NodeType, bind: Bind, reserved: frozenset[int]
+) -> tuple[tuple[Cores, ...], tuple[tuple[int, ...], ...]]:
+    """All cores that jobs may use, by NUMA node, and for each GPU the keys of their pools from the nearest
+    on. Raises InputError where no CPU is left for jobs."""
+    cores = tuple(
+        Cores(node.socket if bind.cpus == "spread" else node.node, node.node, usable)
+        for node in machine.numa
+        if (usable := core_split.usable(machine, node.node, reserved, bind.smt))
+    )
+    if not cores:
+        raise InputError([Problem("every CPU of the node is reserved", "site", ("node_types",))])
+    orders = []
+    for gpu in machine.gpus:
+        away: dict[int, tuple[bool, int]] = {}
+        for each in cores:
+            far = (each.node != gpu.numa, model.distance(machine, gpu.numa, each.node))
+            away[each.pool] = min(far, away.get(each.pool, far))
+        orders.append(tuple(sorted(away, key=lambda pool: (away[pool], pool))))
+    return cores, tuple(orders)
+
+
+def _hcas(
     machine: NodeType,
     ranks_gpus: tuple[tuple[int, ...], ...],
     near: tuple[tuple[int, ...], ...],
     bind: Bind,
     hcas: tuple[Hca, ...],
-) -> tuple[tuple[str, ...], ...]:
-    every = tuple(hca.name for hca in hcas)
+) -> tuple[list[hca_choice.Order], list[hca_choice.Order]]:
+    """For each rank the indexes of the HCAs that it uses, and of those that stand in for them."""
+    nothing: list[hca_choice.Order] = [()] * len(ranks_gpus)
+    every = tuple(range(len(hcas)))
+    if bind.hcas == "none" or not hcas:
+        if isinstance(bind.hcas, tuple):
+            _named(bind.hcas, ranks_gpus, machine, hcas)
+        return nothing, nothing
+    if bind.hcas == "all":
+        return [every] * len(ranks_gpus), nothing
+    costs = hca_choice.gpu_costs(machine, hcas, bind.pairing)
+    from_rank = [
+        hca_choice.from_gpus(costs, gpus) if gpus else hca_choice.from_cores(machine, numas, hcas)
+        for gpus, numas in zip(ranks_gpus, near, strict=True)
+    ]
     if isinstance(bind.hcas, tuple):
-        _check_length(bind.hcas, len(ranks_gpus), "hcas")
-        result = tuple(
-            tuple(name.strip() for name in entry.split(",") if name.strip()) for entry in bind.hcas
+        own = _named(bind.hcas, ranks_gpus, machine, hcas)
+    elif any(ranks_gpus):
+        used = [order[0] for order in hca_choice.orders(costs)]
+        # A rank without a GPU beside ranks that have one may use them all.
+        own = [tuple(dict.fromkeys(used[gpu] for gpu in gpus)) if gpus else every for gpus in ranks_gpus]
+    else:
+        own = [order[:1] for order in hca_choice.orders(from_rank)]
+    orders = [hca_choice.order(*both) for both in zip(from_rank, own, strict=True)]
+    return own, [order[len(mine) :] if mine else () for order, mine in zip(orders, own, strict=True)]
+
+
+def _named(
+    entries: tuple[str, ...],
+    ranks_gpus: tuple[tuple[int, ...], ...],
+    machine: NodeType,
+    hcas: tuple[Hca, ...],
+) -> list[hca_choice.Order]:
+    _check_length(entries, len(ranks_gpus), "hcas")
+    every = [hca.name for hca in hcas]
+    result = [[name.strip() for name in entry.split(",") if name.strip()] for entry in entries]
+    problems = [
+        Problem(
+            f"{name!r} is no compute HCA of {machine.name}; it has {', '.join(every) or 'none'}",
+            "job",
+            ("bind", "hcas", rank),
         )
-        problems = [
-            Problem(
-                f"{name!r} is no compute HCA of {machine.name}; it has {', '.join(every) or 'none'}",
-                "job",
-                ("bind", "hcas", rank),
-            )
-            for rank, names in enumerate(result)
-            for name in names
-            if name not in every
-        ]
-        if problems:
-            raise InputError(problems)
-        return result
-    if bind.hcas == "nearest":
-        return hca_choice.of_ranks(machine, ranks_gpus, near, hcas)
-    return (every if bind.hcas == "all" else (),) * len(ranks_gpus)
+        for rank, names in enumerate(result)
+        for name in names
+        if name not in every
+    ]
+    if problems:
+        raise InputError(problems)
+    return [tuple(dict.fromkeys(map(every.index, names))) for names in result]
 
 
 def _explicit_numbers(

@@ -4,17 +4,18 @@ import os.path
 from collections.abc import Mapping
 from typing import NoReturn
 
-from hpclaunch.plan import environment, fabric, gpukind, local, mounts, placement, size, slurm
-from hpclaunch.spec import hosts
-from hpclaunch.spec.job import Bind, Job, SiteHints
+from msgspec import structs
+
+from hpclaunch.plan import environment, fabric, gpukind, local, mounts, shapes, size, slurm
+from hpclaunch.plan.groups import Groups
+from hpclaunch.spec.job import Bind, Job
 from hpclaunch.spec.nodetype import NodeType
-from hpclaunch.spec.site import NodeGroup, Site
+from hpclaunch.spec.site import Site
 from hpclaunch.topology import model
-from hpclaunch.values import cpulist
 from hpclaunch.values.errors import InputError, Path, Problem
 from hpclaunch.values.launchplan import Common, Container, LaunchPlan, LocalTarget, Mount, SlurmTarget
 from hpclaunch.values.names import acts_on_commands
-from hpclaunch.values.placement import Gpu, NodeShape
+from hpclaunch.values.placement import Hca, NodeShape
 
 
 class Planner:
@@ -27,8 +28,8 @@ class Planner:
     def __init__(self, site: Site, machines: Mapping[str, NodeType]):
         self.site = site
         self.machines = machines
-        self._shapes: dict[tuple[int, int, int, Bind], tuple[NodeShape, bool]] = {}
-        self._sizes: dict[int, int | None] = {}
+        self.groups = Groups(site, machines)
+        self._shapes: dict[tuple[int, int, int, Bind, bool], NodeShape] = {}
 
     def plan(self, job: Job) -> LaunchPlan:
         """The plan of `job` here. Raises InputError, with every problem found, where it cannot be."""
@@ -36,28 +37,29 @@ class Planner:
         resolved, problems = mounts.resolve(job, site)
         problems += self._unsuitable(job)
         try:
-            index = self._group(job)
-            machine = self.machines[site.node_types[index].type]
-            gpus = len(machine.gpus) if job.gpus_per_node is None else job.gpus_per_node
+            chosen, warnings = self.groups.choose(job)
+            first = self.groups.machine(chosen[0])
+            gpus = len(first.gpus) if job.gpus_per_node is None else job.gpus_per_node
             ranks = job.ranks_per_node or max(gpus, 1)
-            shaped = self._slices if gpukind.slices(job, site) else self._shape
-            shape, whole = shaped(index, gpus, ranks, job.bind)
+            machines, on_nodes = self._shapes_of(job, chosen, gpus, ranks)
+            visible = self._visible_hcas(job, chosen)
         except InputError as error:
             problems.extend(error.problems)
         if problems:
             raise InputError(problems)
+        whole = self._whole(job, first, gpus)
         exclusive = whole or (site.slurm is not None and site.slurm.exclusive is True)
-        fixed = environment.computed(job, site, gpus, shape.hcas) | fabric.variables(job, site)
-        on_node = environment.computed_on_node(job, any(seat.hcas for seat in shape.seats))
-        variables, warnings = environment.layered(
-            job, site, machine, fixed, on_node, on_host=job.image is None
+        fixed = environment.computed(job, site, gpus, visible) | fabric.variables(job, site)
+        on_node = environment.computed_on_node(job, on_nodes)
+        variables, replaced = environment.layered(
+            job, site, machines, fixed, on_node, on_host=job.image is None
         )
         common = Common(
             name=job.name,
             nodes=job.nodes,
             ranks_per_node=ranks,
             gpus_per_node=gpus,
-            shapes=(shape,),
+            shapes=on_nodes,
             whole_node=whole,
             argv=("/bin/sh", "-c", job.command) if isinstance(job.command, str) else job.command,
             cwd=_cwd(job),
@@ -75,96 +77,69 @@ class Planner:
             raise InputError(problems)
         target: SlurmTarget | LocalTarget
         if site.scheduler == "slurm":
-            target, more = slurm.target(job, site, machine, common, exclusive)
+            target, more = slurm.target(job, site, machines, common, exclusive)
         else:
-            target, more = local.target(job, site, machine, common)
+            target, more = local.target(job, site, machines[0], common)
             more += fabric.without_scheduler(job)
-        if len(site.node_types) > 1:
-            more.append(
-                f"planned for {machine.name}; site {site.name} has other node types too: "
-                "see that the partition or constraint gives no others"
-            )
-        return LaunchPlan(site.name, site.scheduler, common, target, tuple(warnings + more))
+        return LaunchPlan(site.name, site.scheduler, common, target, (*replaced, *more, *warnings))
 
-    def _group(self, job: Job) -> int:
-        """The first group of nodes that is large enough."""
-        wanted = job.sites.get(self.site.name, SiteHints()).node_type
-        groups = [
-            (index, group) for index, group in enumerate(self.site.node_types) if wanted in (None, group.type)
-        ]
-        if not groups:
-            known = ", ".join(group.type for group in self.site.node_types)
-            _refuse(
-                f"site {self.site.name} has no nodes of type {wanted}; it has: {known}",
-                ("sites", self.site.name, "node_type"),
-            )
-        fitting = [
-            (index, group) for index, group in groups if gpukind.fits(job, group, self.machines[group.type])
-        ]
-        if not fitting:
-            if gpukind.unsuitable(job, self.site, self.machines):
-                raise InputError(())  # these say it
-            found = [(group, self.machines[group.type]) for _, group in groups]
-            _refuse(gpukind.too_few(job, found), ("gpus_per_node",))
-        sizes = [self._size(index, group) for index, group in fitting]
-        for (index, _), nodes in zip(fitting, sizes, strict=True):
-            if nodes is None or job.nodes <= nodes:
-                return index
-        most_nodes = max(nodes for nodes in sizes if nodes is not None)
-        return _refuse(f"{job.nodes} nodes, and site {self.site.name} has {most_nodes}", ("nodes",))
+    def _whole(self, job: Job, machine: NodeType, gpus: int) -> bool:
+        """Whether the job has nodes to itself. A site may forbid that; MIG slices are never all of a node."""
+        forbidden = self.site.slurm is not None and self.site.slurm.exclusive is False
+        return gpus == len(machine.gpus) and not forbidden and not gpukind.slices(job, self.site)
 
-    def _size(self, index: int, group: NodeGroup) -> int | None:
-        if index not in self._sizes:
-            if group.hosts is not None:
-                self._sizes[index] = hosts.count(group.hosts)
-            else:
-                self._sizes[index] = group.count if self.site.scheduler == "slurm" else 1
-        return self._sizes[index]
+    def _shapes_of(
+        self, job: Job, chosen: tuple[int, ...], gpus: int, ranks: int
+    ) -> tuple[list[NodeType], tuple[NodeShape, ...]]:
+        """One shape for each group, with its machine; groups that differ in their hosts alone are one."""
+        hosts: dict[tuple[str, NodeShape], list[str]] = {}
+        for index in chosen:
+            shape = self._shape(job, index, gpus, ranks)
+            name = self.site.node_types[index].type
+            hosts.setdefault((name, structs.replace(shape, hosts="")), []).append(shape.hosts)
+        machines = [self.machines[name] for name, _ in hosts]
+        return machines, tuple(
+            structs.replace(shape, hosts=",".join(lists)) for (_, shape), lists in hosts.items()
+        )
 
-    def _shape(self, index: int, gpus: int, ranks: int, bind: Bind) -> tuple[NodeShape, bool]:
-        key = (index, gpus, ranks, bind)
+    def _shape(self, job: Job, index: int, gpus: int, ranks: int) -> NodeShape:
+        slices = gpukind.slices(job, self.site)
+        key = (index, gpus, ranks, job.bind, slices)
         if key not in self._shapes:
-            self._shapes[key] = self._new_shape(index, gpus, ranks, bind)
+            group, machine = self.site.node_types[index], self.groups.machine(index)
+            if slices:
+                self._shapes[key] = shapes.with_slices(machine, group, gpus, ranks, job.bind)
+            else:
+                whole, hcas = self._whole(job, machine, gpus), self._hcas(index)
+                self._shapes[key] = shapes.shape(machine, group, hcas, gpus, ranks, job.bind, whole)
         return self._shapes[key]
 
-    def _new_shape(self, index: int, gpus: int, ranks: int, bind: Bind) -> tuple[NodeShape, bool]:
-        group = self.site.node_types[index]
-        machine = self.machines[group.type]
+    def _hcas(self, index: int) -> tuple[Hca, ...]:
         try:
-            hcas = model.named_hcas(machine, group.variant)
+            return model.named_hcas(self.groups.machine(index), self.site.node_types[index].variant)
         except InputError as error:
             raise InputError([Problem(str(error), "site", ("node_types", index, "variant"))]) from None
-        forbidden = self.site.slurm is not None and self.site.slurm.exclusive is False
-        whole = gpus == len(machine.gpus) and not forbidden
-        reserved = frozenset(cpulist.parse(group.reserved_cpus))
-        if whole:
-            seats = placement.whole_node(machine, gpus, ranks, bind, hcas, reserved)
-        else:
-            seats = placement.unbound(gpus, ranks, bind, hcas)
-        shape = NodeShape(
-            node_type=machine.name,
-            hosts=group.hosts or "",
-            cpu_count=model.cpu_count(machine) - len(reserved),
-            gpus=tuple(Gpu(number, gpu.pci, gpu.numa) for number, gpu in enumerate(machine.gpus)),
-            hcas=hcas,
-            seats=seats,
-        )
-        return shape, whole
 
-    def _slices(self, index: int, gpus: int, ranks: int, bind: Bind) -> tuple[NodeShape, bool]:
-        """Nodes of which the job gets MIG slices. Slurm chooses them when the job starts, so no rank has
-        cores, memory or an HCA of its own, and no slice has a PCI address."""
-        group = self.site.node_types[index]
-        machine = self.machines[group.type]
-        shape = NodeShape(
-            node_type=machine.name,
-            hosts=group.hosts or "",
-            cpu_count=model.cpu_count(machine) - len(cpulist.parse(group.reserved_cpus)),
-            gpus=(),
-            hcas=(),
-            seats=placement.unbound(gpus, ranks, bind, ()),
-        )
-        return shape, False
+    def _visible_hcas(self, job: Job, chosen: tuple[int, ...]) -> str:
+        """The value of MELLANOX_VISIBLE_DEVICES, one for all nodes, or "" where the job does not ask for
+        it."""
+        if job.container.hcas != "compute":
+            return job.container.hcas or ""
+        found: dict[str, str] = {}
+        for index in chosen:
+            group, machine = self.site.node_types[index], self.groups.machine(index)
+            numbers = ",".join(map(str, model.visible_devices(machine, group.variant)))
+            found.setdefault(numbers, machine.name + (f" ({group.variant})" if group.variant else ""))
+        if "" in found:
+            _refuse(f"no compute HCA of a {found['']} is known", ("container", "hcas"))
+        if len(found) > 1:
+            _refuse(
+                "the compute HCAs have other numbers on each node type "
+                f"({'; '.join(f'{name}: {numbers}' for numbers, name in found.items())}): choose one with "
+                f"sites.{self.site.name}.node_type, or write hcas: all",
+                ("container", "hcas"),
+            )
+        return next(iter(found))
 
     def _unsuitable(self, job: Job) -> list[Problem]:
         """What the job asks for and this kind of site cannot give at all."""

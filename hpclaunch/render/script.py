@@ -50,13 +50,14 @@ def _shared(plan: LaunchPlan) -> dict[str, object]:
         "secrets": common.secrets,
         "environment": common.environment,
         "argv": common.argv,
-        "wrapper_text": wrapper_text(),
+        "wrapper_text": wrapper_text([option.text for option in plan.target.wrapper]),
     }
 
 
 def _title(common: Common) -> str:
     nodes = _count(common.nodes, "node")
-    return f"{nodes} of type {common.shape.node_type}, {_count(common.ranks_per_node, 'rank')} on each"
+    types = " or ".join(dict.fromkeys(shape.node_type for shape in common.shapes))
+    return f"{nodes} of type {types}, {_count(common.ranks_per_node, 'rank')} on each"
 
 
 def _seat(seat: Seat) -> str:

@@ -4,29 +4,25 @@ from typing import Any
 
 from hpclaunch.report.table import aligned
 from hpclaunch.values.cpulist import format_list
-from hpclaunch.values.launchplan import LaunchPlan
-from hpclaunch.values.placement import Seat
+from hpclaunch.values.launchplan import Common, LaunchPlan
+from hpclaunch.values.placement import Gpu, NodeShape, Seat
 
 
 def as_data(plan: LaunchPlan) -> dict[str, Any]:
-    """The ranks for `explain --json`: cpus and mems as kernel lists, gpus as indices in PCI order."""
+    """The plan for `explain --json`: cpus and mems as kernel lists, gpus as indices in PCI order.
+
+    `shapes` has one entry for each kind of node, with its hosts and what each local rank has there; `ranks`
+    are all ranks of the job. Where it may get nodes of several kinds, an entry of `ranks` has what is the
+    same on all of them. On a part of a node (`whole_node` is false) `gpus` are positions among those that
+    the job gets there, the rank finds the rest on the node, and `gpus` of the shape says what is near each.
+    """
     common = plan.common
-    pci = {gpu.index: gpu.pci for gpu in common.shape.gpus}
-    hca_pci = {hca.name: hca.pci for hca in common.shape.hcas}
+    shapes = [_shape(common, shape) for shape in common.shapes]
+    local = [_agreed(rows) for rows in zip(*(shape["ranks"] for shape in shapes), strict=True)]
     ranks = [
-        {
-            "rank": node * common.ranks_per_node + seat.local_rank,
-            "node": node,
-            "local_rank": seat.local_rank,
-            "gpus": list(seat.gpus),
-            "gpu_pci": [pci[gpu] for gpu in seat.gpus],
-            "cpus": format_list(seat.cpus),
-            "mems": format_list(seat.mems),
-            "hcas": list(seat.hcas),
-            "hca_pci": [hca_pci[name] for name in seat.hcas],
-        }
+        {"rank": node * common.ranks_per_node + row["local_rank"], "node": node, **row}
         for node in range(common.nodes)
-        for seat in common.shape.seats
+        for row in local
     ]
     environment = [
         {"name": variable.name, "value": variable.value, "from": variable.origin}
@@ -37,23 +33,40 @@ def as_data(plan: LaunchPlan) -> dict[str, Any]:
         "site": plan.site,
         "scheduler": plan.scheduler,
         "node_type": common.shape.node_type,
+        "whole_node": common.whole_node,
         "ranks": ranks,
+        "shapes": shapes,
         "environment": environment,
         "warnings": list(plan.warnings),
     }
 
 
+HEADER = ("local rank", "cores", "memory", "GPU", "HCA")
+
+
 def as_table(plan: LaunchPlan) -> str:
-    """One node's ranks: every node of the job has the same."""
-    rows = [_row(seat) for seat in plan.common.shape.seats]
-    return aligned(("local rank", "cores", "memory", "GPU", "HCA"), rows)
+    """The ranks of one node for each shape of node: every node of that shape has the same."""
+    shapes = plan.common.shapes
+    tables = [aligned(HEADER, rows(plan, shape)) for shape in shapes]
+    if len(shapes) == 1:
+        return tables[0]
+    return "\n\n".join(
+        f"{shape.node_type}, {shape.hosts}:\n{table}" for shape, table in zip(shapes, tables, strict=True)
+    )
 
 
-def _row(seat: Seat) -> tuple[str, ...]:
+def rows(plan: LaunchPlan, shape: NodeShape) -> list[tuple[str, ...]]:
+    """A row for each local rank. On a part of a node a rank finds there what goes with its GPU; its GPUs are
+    counted among those that the job gets."""
+    found = "with its GPU" if not plan.common.whole_node and any(gpu.pools for gpu in shape.gpus) else ""
+    return [_row(seat, found) for seat in shape.seats]
+
+
+def _row(seat: Seat, found: str) -> tuple[str, ...]:
     return (
         str(seat.local_rank),
-        format_list(seat.cpus) or "any",
-        format_list(seat.mems) or "any",
+        format_list(seat.cpus) or found or "any",
+        format_list(seat.mems) or found or "any",
         format_list(seat.gpus) or "-",
-        ",".join(seat.hcas) or "-",
+        ",".join(seat.hcas) or found or "-",
     )

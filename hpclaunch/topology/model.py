@@ -1,7 +1,7 @@
 """What follows from a node type: cores, sockets, distances, and the HCAs by name."""
 
 from functools import lru_cache
-from itertools import zip_longest
+from itertools import takewhile, zip_longest
 
 from hpclaunch.spec.nodetype import NodeType, NumaNode, Variant
 from hpclaunch.topology import pci
@@ -43,6 +43,26 @@ def distance(node_type: NodeType, numa_a: int, numa_b: int) -> int:
     return _SAME_SOCKET if a.socket == b.socket else _OTHER_SOCKET
 
 
+def caches(node_type: NodeType, numa: int) -> tuple[frozenset[int], ...]:
+    """The CPUs behind each last-level cache of a NUMA node, () where the type does not tell them. Raises
+    InputError for a NUMA node that the type does not have."""
+    return tuple(frozenset(cpulist.parse(text)) for text in _numa(node_type, numa).l3)
+
+
+def memory_gib(node_type: NodeType) -> int | None:
+    """What is fitted in all, None where the type does not tell."""
+    return node_type.memory_gib or sum(node.memory_gib or 0 for node in node_type.numa) or None
+
+
+def switches_in_common(path_a: str, path_b: str) -> int:
+    """How many PCI switches two devices hang on together, from the CPU outwards: "pex0/1" and "pex0/0" are
+    both on one."""
+    if not path_a or not path_b:
+        return 0
+    together = zip(path_a.split("/"), path_b.split("/"), strict=False)
+    return sum(1 for _ in takewhile(lambda parts: parts[0] == parts[1], together))
+
+
 def named_hcas(node_type: NodeType, variant: str | None) -> tuple[Hca, ...]:
     """The compute HCAs that this variant of the node type has, in PCI order, with their device names.
 
@@ -56,6 +76,15 @@ def named_hcas(node_type: NodeType, variant: str | None) -> tuple[Hca, ...]:
         if hca.use == "compute" and hca.pci in names
     ]
     return tuple(sorted(found, key=lambda hca: pci.order(hca.pci)))
+
+
+def visible_devices(node_type: NodeType, variant: str | None) -> tuple[int, ...]:
+    """The numbers of the compute HCAs among all Mellanox functions of this variant, storage ones too, as
+    Enroot's hook 99-mellanox.sh counts them: as the shell sorts /sys/bus/pci/drivers/mlx?_core/*. Raises
+    InputError as `named_hcas` does."""
+    compute = {hca.pci for hca in named_hcas(node_type, variant)}
+    names = variant_of(node_type, variant).names if compute else {}
+    return tuple(number for number, address in enumerate(sorted(names)) if address in compute)
 
 
 def variant_of(node_type: NodeType, variant: str | None) -> Variant:

@@ -97,7 +97,7 @@ def test_explain_says_where_values_came_from(env: dict[str, str], train: Path) -
     explained = shown(env, *words)
     variables = {variable["name"]: variable for variable in explained["environment"]}
     assert variables["CUDA_DEVICE_ORDER"]["value"] == "FASTEST_FIRST"
-    assert variables["NCCL_IB_HCA"]["from"] == "hpclaunch"
+    assert variables["NCCL_SOCKET_IFNAME"]["from"] == "hpclaunch"
     assert [text for text in explained["warnings"] if "CUDA_DEVICE_ORDER" in text]
     # To a person the warning is said, but not in the table.
     table = hpclaunch(*words, env=env)

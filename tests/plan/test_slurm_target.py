@@ -3,6 +3,7 @@
 from typing import Any
 
 import msgspec
+import published
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,6 +16,7 @@ from hpclaunch.topology import catalogue
 from hpclaunch.values.errors import InputError
 from hpclaunch.values.launchplan import LaunchPlan, SlurmTarget
 
+ON_NODE = {"NCCL_IB_HCA", "UCX_NET_DEVICES", "OMPI_MCA_btl_openib_if_include"}
 BASE = {"name": "j", "command": ["x"], "directory": "/home/me", "image": "nvcr.io/nvidia/pytorch:24.07-py3"}
 
 
@@ -142,11 +144,30 @@ def test_the_jobs_own_rendezvous_is_kept_and_said() -> None:
     assert [warning for warning in plan.warnings if "MASTER_PORT" in warning]
 
 
-def test_hcas_by_exact_match_for_the_whole_list() -> None:
-    value, _ = env(planned({}))["NCCL_IB_HCA"]
-    assert value.count("=") == 1
-    assert value[1:].split(",") == [f"mlx5_{number}:1" for number in (0, 1, 2, 3, 6, 7, 8, 9)]
-    assert "NCCL_IB_HCA" not in env(planned({"bind": {"hcas": "none"}}))
+def settings(plan: LaunchPlan) -> dict[str, str]:
+    pairs = [option.text.split("=", 1) for option in target(plan).wrapper]
+    assert len(pairs) == len(dict(pairs))
+    return dict(pairs)
+
+
+def test_hcas_are_a_matter_of_the_node() -> None:
+    plan = planned({"mpi": "pmix"}, env={name: "site" for name in ON_NODE})
+    assert not ON_NODE & set(env(plan))  # the wrapper's are above the site's
+    entries = [entry.split("/") for entry in settings(plan)["hcas"].split()]
+    assert entries[0] == ["mlx5_0", "0000:0c:00.0", "1", "InfiniBand"]
+    assert [name for name, *_ in entries] == list(published.A100_HCAS)
+    near = [(count, order.split(",")) for count, _, order in map(_parted, settings(plan)["near"].split(";"))]
+    assert [(count, order[0]) for count, order in near] == [("1", str(gpu)) for gpu in range(8)]
+    assert near[1][1] == ["1", "0", "2", "3", "4", "5", "6", "7"]  # its own, its switch's, its socket's, the rest
+    assert near[6][1] == ["6", "7", "4", "5", "0", "1", "2", "3"]
+    assert settings(plan)["openib"] == "1"
+    assert "openib" not in settings(planned({}))
+    assert settings(planned({"bind": {"hcas": "strict"}}))["strict"] == "1"
+    assert not {"hcas", "near", "openib", "strict"} & set(settings(planned({"bind": {"hcas": "none"}})))
+
+
+def _parted(text: str) -> tuple[str, str, str]:
+    return text.partition(":")
 
 
 def test_sockets_are_the_sites() -> None:

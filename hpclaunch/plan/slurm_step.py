@@ -1,0 +1,68 @@
+"""The options of srun: how ranks are laid out, and who binds them."""
+
+from collections.abc import Sequence
+
+from hpclaunch.spec.job import Job
+from hpclaunch.spec.nodetype import NodeType
+from hpclaunch.topology import model
+from hpclaunch.values.launchplan import Common, Option
+from hpclaunch.values.placement import NodeShape
+
+
+def options(
+    job: Job, common: Common, plugin: str, gres: str, bind: tuple[Option, ...], cpus: tuple[Option, ...]
+) -> tuple[Option, ...]:
+    """The options but for those of the fabric and of slices. `cpus` says how many a step has, where it must
+    be said, and `bind` what Slurm itself does not bind."""
+    ranks = common.nodes * common.ranks_per_node
+    lines = [
+        Option(f"--nodes={common.nodes}"),
+        Option(f"--ntasks={ranks}"),
+        Option(f"--ntasks-per-node={common.ranks_per_node}"),
+        # From 26.05 `block` follows the network's topology, and rank 0 need not be on the step's first host.
+        Option(f"--distribution=plane={common.ranks_per_node}", "rank 0 is on the step's first host")
+        if job.rendezvous == "torch"
+        else Option("--distribution=block"),
+    ]
+    if common.gpus_per_node:
+        # No --gpu-bind: without one every rank sees all of the job's GPUs, which NVLink and CUDA IPC need;
+        # `--gpu-bind=none` makes 22.05 leave CUDA_VISIBLE_DEVICES out.
+        lines.append(Option(f"--gres={gres}"))
+    lines += [
+        *cpus,
+        *bind,
+        Option(f"--mpi={plugin}"),
+        Option("--export=ALL"),
+        Option("--propagate=NONE"),
+        Option("--kill-on-bad-exit=1", "one failing rank ends the job"),
+        Option("--open-mode=append"),
+    ]
+    return tuple(lines)
+
+
+def not_bound_by_slurm(job: Job, common: Common, masks: bool) -> tuple[Option, ...]:
+    """--cpu-bind=none and --mem-bind=none, where there are no masks: else the site's own default binds ranks
+    to cores that Slurm chose, and the wrapper could not leave those."""
+    options = []
+    for option, policy in (("--cpu-bind", job.bind.cpus), ("--mem-bind", job.bind.memory)):
+        if policy == "none" or not masks:
+            why = "" if policy == "none" else "the rank wrapper binds"
+            options.append(Option(f"{option}=none", why))
+    return tuple(options)
+
+
+def uses_far_cores(machines: Sequence[NodeType], shapes: Sequence[NodeShape]) -> bool:
+    """Whether a rank may run on a core of a NUMA node that no GPU hangs on, as every unbound one may."""
+    return any(_uses_far_cores(*both) for both in zip(machines, shapes, strict=True))
+
+
+def _uses_far_cores(machine: NodeType, shape: NodeShape) -> bool:
+    near = {gpu.numa for gpu in shape.gpus}
+    far = {
+        cpu
+        for node in machine.numa
+        if node.node not in near
+        for core in model.cores(machine, node.node)
+        for cpu in core
+    }
+    return bool(near and far) and any(not seat.cpus or not far.isdisjoint(seat.cpus) for seat in shape.seats)
