@@ -32,7 +32,7 @@ def settings(
     if infiniband and job.bind.hcas == "strict":
         found.append(Option("strict=1", "an HCA that cannot be used ends the job"))
     if infiniband and job.mpi != "none":
-        found.append(Option("openib=1", "also for Open MPI 4 and older"))
+        found.append(Option("openib=1", "OMPI_MCA_btl_openib_if_include, for Open MPI 4 and older"))
     if job.verify:
         found.append(Option("verify=1", "each rank reports where it is"))
     for machine, shape in zip(machines, common.shapes, strict=True):

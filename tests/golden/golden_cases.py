@@ -10,6 +10,7 @@ from hpclaunch.render import script
 from hpclaunch.spec.read import parse_job, read_site
 from hpclaunch.spec.site import Site
 from hpclaunch.topology import catalogue
+from hpclaunch.values.launchplan import LaunchPlan
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
@@ -33,11 +34,15 @@ class Case(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def render(self, *more: str) -> str:
         """The script as it is made now, with `more` as further `--set` texts."""
+        return script.render(self.plan(*more))
+
+    def plan(self, *more: str) -> LaunchPlan:
+        """What the script is made of."""
         file = ROOT / f"{self.job}.yaml" if "/" in self.job else HERE / "jobs" / f"{self.job}.yaml"
         job = parse_job(file.read_text("utf-8"), str(file), DIRECTORY, (*self.set, *more)).value
         site = self.read_site()
         machines = {group.type: catalogue.load(group.type).value for group in site.node_types}
-        return script.render(Planner(site, machines).plan(job))
+        return Planner(site, machines).plan(job)
 
     def read_site(self) -> Site:
         """The site: one of sites/, else a shipped one, whatever the user's own configuration has."""

@@ -32,8 +32,7 @@ def test_every_script_belongs_to_a_case() -> None:
 
 @pytest.mark.parametrize("case", BATCH, ids=lambda case: case.name)
 def test_a_script_is_as_long_for_every_node_of_the_site_as_for_one(case: Case) -> None:
-    (group,) = case.read_site().node_types
-    largest = hosts.count(group.hosts or "")
+    largest = sum(hosts.count(group.hosts or "") for group in case.read_site().node_types)
     assert largest > 100
     one, all_of_them = case.render("nodes=1"), case.render(f"nodes={largest}")
     assert f"#SBATCH --nodes={largest}\n" in all_of_them
@@ -41,13 +40,14 @@ def test_a_script_is_as_long_for_every_node_of_the_site_as_for_one(case: Case) -
 
 
 @each
-def test_bash_hands_every_rank_the_same_wrapper(case: Case) -> None:
+def test_bash_hands_every_rank_the_wrapper_of_its_settings(case: Case) -> None:
     here_document = r"^IFS= read -r -d '' (\w+) <<'WRAPPER'\n.*?^WRAPPER\n"
     found = re.search(here_document, case.render(), re.MULTILINE | re.DOTALL)
     assert found
     reading = f'{found[0]}printf %s "${found[1]}"'
     done = subprocess.run(["bash", "-p"], input=reading, capture_output=True, text=True)
-    assert (done.stdout, done.stderr) == (wrapper_text(), "")
+    settings = [option.text for option in case.plan().target.wrapper]
+    assert (done.stdout, done.stderr) == (wrapper_text(settings), "")
 
 
 @each

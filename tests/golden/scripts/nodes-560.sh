@@ -71,13 +71,14 @@ hl_container=(
 
 hl_settings=(
   from=slurm
-  'ucx=mlx5_0:1;mlx5_1:1;mlx5_2:1;mlx5_3:1;mlx5_6:1;mlx5_7:1;mlx5_8:1;mlx5_9:1' # UCX_NET_DEVICES of each local rank
   memlock=1048576 # KiB that InfiniBand must be able to pin
+  openib=1 # OMPI_MCA_btl_openib_if_include, for Open MPI 4 and older
+  'hcas=mlx5_0/0000:0c:00.0/1/InfiniBand mlx5_1/0000:12:00.0/1/InfiniBand mlx5_2/0000:4b:00.0/1/InfiniBand mlx5_3/0000:54:00.0/1/InfiniBand mlx5_6/0000:8d:00.0/1/InfiniBand mlx5_7/0000:94:00.0/1/InfiniBand mlx5_8/0000:ba:00.0/1/InfiniBand mlx5_9/0000:cc:00.0/1/InfiniBand' # the compute HCAs; on the node their PCI addresses count
+  'near=1:0,1,2,3,4,5,6,7;1:1,0,2,3,4,5,6,7;1:2,3,0,1,4,5,6,7;1:3,2,0,1,4,5,6,7;1:4,5,6,7,0,1,2,3;1:5,4,6,7,0,1,2,3;1:6,7,4,5,0,1,2,3;1:7,6,4,5,0,1,2,3' # of each local rank: how many of them, from the nearest on
 )
 
 hl_environment=(
   CUDA_DEVICE_ORDER=PCI_BUS_ID
-  'NCCL_IB_HCA==mlx5_0:1,mlx5_1:1,mlx5_2:1,mlx5_3:1,mlx5_6:1,mlx5_7:1,mlx5_8:1,mlx5_9:1'
   NCCL_SOCKET_IFNAME=ib0
   GLOO_SOCKET_IFNAME=ib0
   OMPI_MCA_btl_tcp_if_include=ib0
@@ -147,15 +148,22 @@ launch() {
 # The same in every script: what runs beside each rank, and becomes its command.
 IFS= read -r -d '' hl_wrapper <<'WRAPPER'
 # Runs beside every rank, inside its container if it has one, and becomes the rank's command.
-# Protocol 1: SETTING=value... -- NAME=value... -- =word...
+# Protocol 2: SETTING=value... -- NAME=value... -- =word...
 # Each word of the command has a `=` before it, since srun takes a word `:` for a separator.
 # Only what every /bin/sh has is used: dash, busybox, bash. Names begin with hl_ so that none of the image's
 # own variables is touched.
-set -u
+set -uf # f: values such as dgx[001-140] are no file names
+
+hl_root=${HPCLAUNCH_ROOT-} # where /sys, /proc and /dev are, for a made-up machine
+unset -v HPCLAUNCH_ROOT
 
 hl_fail() {
   printf 'hpclaunch: rank %s: %s\n' "${hl_rank:-?}" "$1" >&2
   exit 121
+}
+
+hl_warn() { # once for the node
+  [ "$hl_local" != 0 ] || printf 'hpclaunch: %s: %s\n' "$hl_here" "$1" >&2
 }
 
 hl_pick() { # hl_entry: entry $1, from 0, of the list $2 with `;` between
@@ -171,41 +179,42 @@ hl_pick() { # hl_entry: entry $1, from 0, of the list $2 with `;` between
   hl_entry=${hl_entry%%;*}
 }
 
-hl_first_host() { # hl_host: the first of a Slurm node list: dgx003 of "dgx[003-140],login[1-2]"
-  hl_list=$1
-  hl_host=
-  while :; do
-    hl_head=${hl_list%%[[,]*}
-    hl_host=$hl_host$hl_head
-    hl_list=${hl_list#"$hl_head"}
-    case $hl_list in
-      '['*)
-        hl_list=${hl_list#?}
-        hl_group=${hl_list%%]*}
-        hl_host=$hl_host${hl_group%%[-,]*}
-        hl_list=${hl_list#*]}
-        ;;
-      *) break ;;
-    esac
-  done
+hl_read() { # hl_text: the first line of the file $1, "?" where it cannot be read
+  hl_text='?'
+  { read -r hl_text <"$1"; } 2>/dev/null || :
 }
 
-hl_from= hl_rendezvous= hl_ucx= hl_memlock= hl_cwd= hl_cpus= hl_membind= hl_preferred= hl_root= hl_numactl=
+hl_from= hl_cwd= hl_ucx= hl_memlock= hl_rank= hl_ranks= hl_port= hl_strict= hl_openib= hl_verify=
+hl_hcas= hl_near= hl_cpus= hl_membind= hl_preferred= hl_cores= hl_gpus= hl_seats= hl_part=
+hl_chosen= hl_own= hl_open= hl_policy= hl_tool= # what later parts find
+hl_here=${SLURMD_NODENAME-} # the node's name
+hl_table= hl_tables=
+hl_name_node() {
+  [ -n "$hl_here" ] || hl_read "$hl_root/proc/sys/kernel/hostname"
+  hl_here=${hl_here:-$hl_text}
+}
 while [ "$1" != -- ]; do
-  case $1 in
-    from=*) hl_from=${1#*=} ;;
-    rendezvous=*) hl_rendezvous=${1#*=} ;;
-    ucx=*) hl_ucx=${1#*=} ;;
-    memlock=*) hl_memlock=${1#*=} ;;
-    cwd=*) hl_cwd=${1#*=} ;;
-    cpus=*) hl_cpus=${1#*=} ;;
-    membind=*) hl_membind=${1#*=} ;;
-    preferred=*) hl_preferred=${1#*=} ;;
-    rank=*) hl_rank=${1#*=} ;;
-    ranks=*) hl_ranks=${1#*=} ;;
-    port=*) hl_port=${1#*=} ;;
-    root=*) hl_root=${1#*=} ;; # where /dev is, for a made-up machine
-    *) hl_fail "this wrapper speaks protocol 1 and does not know the setting $1" ;;
+  hl_setting=${1%%=*}
+  hl_value=${1#*=}
+  case $hl_setting in
+    hosts) # begins a table, up to the next one; the first that has this host is its own
+      hl_name_node
+      case $hl_table in
+        own | past) hl_table=past ;;
+        *)
+          hl_table=other hl_tables="$hl_tables $hl_value"
+          if hl_in_hosts "$hl_here" "$hl_value" || hl_in_hosts "${hl_here%%.*}" "$hl_value"; then hl_table=own; fi
+          ;;
+      esac
+      ;;
+    hcas | near | cpus | membind | preferred | cores | gpus | seats | part)
+      case $hl_table in '' | own) eval "hl_$hl_setting=\$hl_value" ;; esac
+      ;;
+    from | cwd | memlock | rank | ranks | port | root | strict | openib | verify | ucx)
+      eval "hl_$hl_setting=\$hl_value"
+      ;;
+    rendezvous) ;; # a part below
+    *) hl_fail "this wrapper speaks protocol 2 and does not know the setting $1" ;;
   esac
   shift
 done
@@ -216,66 +225,159 @@ case $hl_from in
   slurm)
     hl_rank=$SLURM_PROCID hl_local=$SLURM_LOCALID hl_node=$SLURM_NODEID
     hl_ranks=$SLURM_STEP_NUM_TASKS hl_nodes=$SLURM_STEP_NUM_NODES
-    hl_first_host "$SLURM_STEP_NODELIST"
-    hl_port=$((61000 + (SLURM_JOB_ID * 7 + SLURM_STEP_ID) % 4500)) # above the ephemeral ports
     ;;
   openmpi)
     hl_rank=$OMPI_COMM_WORLD_RANK hl_local=$OMPI_COMM_WORLD_LOCAL_RANK hl_node=0
-    hl_ranks=$OMPI_COMM_WORLD_SIZE hl_nodes=1 hl_host=127.0.0.1
+    hl_ranks=$OMPI_COMM_WORLD_SIZE hl_nodes=1
     ;;
-  local)
-    hl_local=$hl_rank hl_node=0 hl_nodes=1 hl_host=127.0.0.1
-    ;;
+  local) hl_local=$hl_rank hl_node=0 hl_nodes=1 ;;
   *) hl_fail "no setting says where the rank's number comes from (from=$hl_from)" ;;
 esac
 hl_local_ranks=$((hl_ranks / hl_nodes))
+hl_name_node
+[ "$hl_table" != other ] ||
+  hl_fail "the site's node types have no host $hl_here, only$hl_tables: which type it is of is not known"
 
+set +f
 for hl_device in "$hl_root"/dev/infiniband/uverbs*; do
-  [ -n "$hl_memlock" ] && [ -e "$hl_device" ] || break
+  [ -e "$hl_device" ] || break
   hl_limit=$(ulimit -l)
   [ "$hl_limit" = unlimited ] || [ "$hl_limit" -ge "$hl_memlock" ] ||
     hl_fail "the memlock limit is $hl_limit KiB, too low for InfiniBand: set LimitMEMLOCK=infinity for slurmd and PropagateResourceLimitsExcept=MEMLOCK"
   break
 done
+set -f
+
+hl_opens() { # does the device $1 open? Its mode does not tell: a cgroup may refuse root too.
+  [ -e "$1" ] && { true <>"$1"; } 2>/dev/null
+}
+
+# Every compute HCA (NAME/PCI/PORT/LINK) by its PCI address: names shift with each card that a node has more.
+hl_check_hca() { # hl_why: what keeps the port hl_number of the device hl_hca from being used, or nothing
+  hl_why=
+  hl_folder=$hl_root/sys/class/infiniband/$hl_hca
+  hl_read "$hl_folder/ports/$hl_number/state"
+  case $hl_text in
+    *': ACTIVE') ;;
+    '?') hl_why=", has no port $hl_number" ;;
+    *) hl_why=", port $hl_number is ${hl_text#*: }" ;;
+  esac
+  hl_read "$hl_folder/ports/$hl_number/link_layer"
+  case $hl_text in
+    "$hl_link" | '?') ;;
+    *) hl_why="$hl_why, port $hl_number is $hl_text instead of $hl_link" ;;
+  esac
+  hl_uverbs=
+  set +f
+  for hl_device in "$hl_folder"/device/infiniband_verbs/*; do
+    set -f
+    hl_read "$hl_device/ibdev"
+    [ "$hl_text" != "$hl_hca" ] || hl_uverbs=/dev/infiniband/${hl_device##*/}
+  done
+  set -f
+  if [ -z "$hl_uverbs" ]; then
+    hl_why="$hl_why, has no device for verbs (the kernel's module ib_uverbs)"
+  elif ! hl_opens "$hl_root$hl_uverbs"; then
+    hl_why="$hl_why, $hl_uverbs does not open"
+  fi
+}
+
+hl_choose() { # hl_chosen: and the first $1 usable ones of the indexes $2
+  hl_left=$1
+  hl_order=$2,
+  while [ "$hl_left" -gt 0 ] && [ -n "$hl_order" ]; do
+    hl_index=${hl_order%%,*}
+    hl_order=${hl_order#*,}
+    case $hl_usable in *" $hl_index="*) ;; *) continue ;; esac
+    hl_hca=${hl_usable#*" $hl_index="}
+    hl_hca=${hl_hca%% *}
+    case "$hl_chosen " in *" $hl_hca "*) ;; *) hl_chosen="$hl_chosen $hl_hca" ;; esac
+    hl_left=$((hl_left - 1))
+  done
+}
+
+hl_ports() { # hl_list: NAME:PORT,... of the words [INDEX=]NAME/PCI/PORT
+  hl_list=
+  for hl_hca; do
+    hl_hca=${hl_hca#*=}
+    hl_list=$hl_list,${hl_hca%%/*}:${hl_hca##*/}
+  done
+  hl_list=${hl_list#,}
+}
+
+hl_found='?' # NAME/PCI of each device here; a subshell, since it changes its folder
+if [ -d "$hl_root/sys/class/infiniband" ]; then
+  hl_found=$(
+    set +f
+    for hl_device in "$hl_root"/sys/class/infiniband/*; do
+      CDPATH='' cd -P -- "$hl_device/device" 2>/dev/null && printf '%s/%s ' "${hl_device##*/}" "${PWD##*/}"
+    done
+  )
+fi
+hl_usable= hl_bad= hl_index=0 # usable: INDEX=NAME/PCI/PORT
+for hl_entry in $hl_hcas; do
+  hl_name=${hl_entry%%/*} hl_rest=${hl_entry#*/}
+  hl_pci=${hl_rest%%/*} hl_rest=${hl_rest#*/}
+  hl_number=${hl_rest%/*} hl_link=${hl_rest#*/}
+  hl_hca=$hl_name hl_why=
+  case " $hl_found" in
+    ' ?') ;;
+    *"/$hl_pci "*)
+      hl_hca=" ${hl_found%%"/$hl_pci "*}"
+      hl_hca=${hl_hca##* }
+      hl_check_hca
+      ;;
+    *) hl_why=', absent' ;;
+  esac
+  if [ -z "$hl_why" ]; then
+    hl_usable="$hl_usable $hl_index=$hl_hca/$hl_pci/$hl_number"
+  else
+    hl_bad="$hl_bad; $hl_hca ($hl_pci): ${hl_why#, }"
+  fi
+  hl_index=$((hl_index + 1))
+done
+case $hl_found/$hl_usable in
+  '?'*) hl_bad='HCAs go by the names that the node type expects: there is no /sys/class/infiniband' ;;
+  */) hl_bad="HCAs not used:${hl_bad#;}; none is left, so NCCL_IB_HCA and UCX_NET_DEVICES are not set" ;;
+  *) [ -z "$hl_bad" ] || hl_bad="HCAs not used:${hl_bad#;}; ranks take the next nearest" ;;
+esac
+if [ -n "$hl_bad" ]; then
+  [ -z "$hl_strict" ] || hl_fail "$hl_here: $hl_bad (bind.hcas is strict)"
+  hl_warn "$hl_bad"
+fi
+
+hl_chosen= # this rank's, as NAME/PCI/PORT
+hl_pick "$hl_local" "$hl_near"
+if [ -n "$hl_entry" ]; then
+  hl_choose "${hl_entry%%:*}" "${hl_entry#*:}"
+elif [ -z "$hl_near" ]; then # on a part of a node: those of its GPUs
+  for hl_gpu in $hl_own; do
+    case $hl_gpu in -/*) continue ;; esac
+    hl_nth "${hl_gpu%%/*}" $hl_gpus
+    hl_choose 1 "${hl_entry##*|}"
+  done
+  # A rank without a GPU that is known may use them all.
+  [ -n "$hl_chosen" ] || for hl_hca in $hl_usable; do hl_chosen="$hl_chosen ${hl_hca#*=}"; done
+fi
+
+hl_ports $hl_usable
+[ -z "$hl_list" ] || export NCCL_IB_HCA="=$hl_list"
+hl_ports $hl_chosen
+if [ -n "$hl_list" ]; then
+  export UCX_NET_DEVICES="$hl_list"
+  [ -z "$hl_openib" ] || export OMPI_MCA_btl_openib_if_include="$hl_list"
+fi
 
 if [ -n "$hl_ucx" ]; then
   hl_pick "$hl_local" "$hl_ucx"
   [ -z "$hl_entry" ] || export UCX_NET_DEVICES="$hl_entry"
 fi
-
-if [ "$hl_rendezvous" = torch ]; then
-  [ "$hl_rank" != 0 ] || [ "$hl_node" = 0 ] ||
-    hl_fail "rank 0 is on node $hl_node and not on $hl_host, where MASTER_ADDR points"
-  export MASTER_ADDR="$hl_host" MASTER_PORT="$hl_port" RANK="$hl_rank" LOCAL_RANK="$hl_local"
-  export WORLD_SIZE="$hl_ranks" LOCAL_WORLD_SIZE="$hl_local_ranks" NODE_RANK="$hl_node"
-fi
-
-# Where no scheduler binds: cores for this process and all that come of it, memory by numactl.
-if [ -n "$hl_cpus" ]; then
-  hl_pick "$hl_local" "$hl_cpus"
-  if [ -n "$hl_entry" ] && ! taskset -pc "$hl_entry" $$ >/dev/null; then
-    hl_fail "could not bind to the cores $hl_entry"
-  fi
-fi
-if [ -n "$hl_membind$hl_preferred" ]; then
-  if ! command -v numactl >/dev/null; then
-    [ "$hl_rank" != 0 ] || printf 'hpclaunch: memory is not bound: there is no numactl\n' >&2
-  elif [ -n "$hl_membind" ]; then
-    hl_pick "$hl_local" "$hl_membind"
-    hl_numactl=--membind=$hl_entry
-  else
-    hl_pick "$hl_local" "$hl_preferred"
-    hl_numactl=--preferred=${hl_entry%%[-,]*} # it takes one node
-  fi
-fi
-
 if [ -n "$hl_cwd" ]; then
   CDPATH='' cd -- "$hl_cwd" || hl_fail "cannot work in $hl_cwd"
   unset -v OLDPWD # dash exports it
 fi
 
 # The environment last: the job's PATH or LD_PRELOAD must not reach the tools above.
-hl_tool=$(command -v numactl)
 while [ "$1" != -- ]; do
   export "$1"
   shift
@@ -285,10 +387,8 @@ for hl_word; do
   set -- "$@" "${hl_word#=}"
   shift
 done
-case $hl_numactl in
-  '') exec "$@" ;;
-  *) exec "$hl_tool" "$hl_numactl" -- "$@" ;;
-esac
+[ -n "$hl_policy" ] || exec "$@"
+exec "$hl_tool" "$hl_policy" -- "$@"
 WRAPPER
 
 launch 3>&2 4>&1

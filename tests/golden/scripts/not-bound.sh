@@ -131,15 +131,22 @@ launch() {
 # The same in every script: what runs beside each rank, and becomes its command.
 IFS= read -r -d '' hl_wrapper <<'WRAPPER'
 # Runs beside every rank, inside its container if it has one, and becomes the rank's command.
-# Protocol 1: SETTING=value... -- NAME=value... -- =word...
+# Protocol 2: SETTING=value... -- NAME=value... -- =word...
 # Each word of the command has a `=` before it, since srun takes a word `:` for a separator.
 # Only what every /bin/sh has is used: dash, busybox, bash. Names begin with hl_ so that none of the image's
 # own variables is touched.
-set -u
+set -uf # f: values such as dgx[001-140] are no file names
+
+hl_root=${HPCLAUNCH_ROOT-} # where /sys, /proc and /dev are, for a made-up machine
+unset -v HPCLAUNCH_ROOT
 
 hl_fail() {
   printf 'hpclaunch: rank %s: %s\n' "${hl_rank:-?}" "$1" >&2
   exit 121
+}
+
+hl_warn() { # once for the node
+  [ "$hl_local" != 0 ] || printf 'hpclaunch: %s: %s\n' "$hl_here" "$1" >&2
 }
 
 hl_pick() { # hl_entry: entry $1, from 0, of the list $2 with `;` between
@@ -155,41 +162,42 @@ hl_pick() { # hl_entry: entry $1, from 0, of the list $2 with `;` between
   hl_entry=${hl_entry%%;*}
 }
 
-hl_first_host() { # hl_host: the first of a Slurm node list: dgx003 of "dgx[003-140],login[1-2]"
-  hl_list=$1
-  hl_host=
-  while :; do
-    hl_head=${hl_list%%[[,]*}
-    hl_host=$hl_host$hl_head
-    hl_list=${hl_list#"$hl_head"}
-    case $hl_list in
-      '['*)
-        hl_list=${hl_list#?}
-        hl_group=${hl_list%%]*}
-        hl_host=$hl_host${hl_group%%[-,]*}
-        hl_list=${hl_list#*]}
-        ;;
-      *) break ;;
-    esac
-  done
+hl_read() { # hl_text: the first line of the file $1, "?" where it cannot be read
+  hl_text='?'
+  { read -r hl_text <"$1"; } 2>/dev/null || :
 }
 
-hl_from= hl_rendezvous= hl_ucx= hl_memlock= hl_cwd= hl_cpus= hl_membind= hl_preferred= hl_root= hl_numactl=
+hl_from= hl_cwd= hl_ucx= hl_memlock= hl_rank= hl_ranks= hl_port= hl_strict= hl_openib= hl_verify=
+hl_hcas= hl_near= hl_cpus= hl_membind= hl_preferred= hl_cores= hl_gpus= hl_seats= hl_part=
+hl_chosen= hl_own= hl_open= hl_policy= hl_tool= # what later parts find
+hl_here=${SLURMD_NODENAME-} # the node's name
+hl_table= hl_tables=
+hl_name_node() {
+  [ -n "$hl_here" ] || hl_read "$hl_root/proc/sys/kernel/hostname"
+  hl_here=${hl_here:-$hl_text}
+}
 while [ "$1" != -- ]; do
-  case $1 in
-    from=*) hl_from=${1#*=} ;;
-    rendezvous=*) hl_rendezvous=${1#*=} ;;
-    ucx=*) hl_ucx=${1#*=} ;;
-    memlock=*) hl_memlock=${1#*=} ;;
-    cwd=*) hl_cwd=${1#*=} ;;
-    cpus=*) hl_cpus=${1#*=} ;;
-    membind=*) hl_membind=${1#*=} ;;
-    preferred=*) hl_preferred=${1#*=} ;;
-    rank=*) hl_rank=${1#*=} ;;
-    ranks=*) hl_ranks=${1#*=} ;;
-    port=*) hl_port=${1#*=} ;;
-    root=*) hl_root=${1#*=} ;; # where /dev is, for a made-up machine
-    *) hl_fail "this wrapper speaks protocol 1 and does not know the setting $1" ;;
+  hl_setting=${1%%=*}
+  hl_value=${1#*=}
+  case $hl_setting in
+    hosts) # begins a table, up to the next one; the first that has this host is its own
+      hl_name_node
+      case $hl_table in
+        own | past) hl_table=past ;;
+        *)
+          hl_table=other hl_tables="$hl_tables $hl_value"
+          if hl_in_hosts "$hl_here" "$hl_value" || hl_in_hosts "${hl_here%%.*}" "$hl_value"; then hl_table=own; fi
+          ;;
+      esac
+      ;;
+    hcas | near | cpus | membind | preferred | cores | gpus | seats | part)
+      case $hl_table in '' | own) eval "hl_$hl_setting=\$hl_value" ;; esac
+      ;;
+    from | cwd | memlock | rank | ranks | port | root | strict | openib | verify | ucx)
+      eval "hl_$hl_setting=\$hl_value"
+      ;;
+    rendezvous) ;; # a part below
+    *) hl_fail "this wrapper speaks protocol 2 and does not know the setting $1" ;;
   esac
   shift
 done
@@ -200,66 +208,29 @@ case $hl_from in
   slurm)
     hl_rank=$SLURM_PROCID hl_local=$SLURM_LOCALID hl_node=$SLURM_NODEID
     hl_ranks=$SLURM_STEP_NUM_TASKS hl_nodes=$SLURM_STEP_NUM_NODES
-    hl_first_host "$SLURM_STEP_NODELIST"
-    hl_port=$((61000 + (SLURM_JOB_ID * 7 + SLURM_STEP_ID) % 4500)) # above the ephemeral ports
     ;;
   openmpi)
     hl_rank=$OMPI_COMM_WORLD_RANK hl_local=$OMPI_COMM_WORLD_LOCAL_RANK hl_node=0
-    hl_ranks=$OMPI_COMM_WORLD_SIZE hl_nodes=1 hl_host=127.0.0.1
+    hl_ranks=$OMPI_COMM_WORLD_SIZE hl_nodes=1
     ;;
-  local)
-    hl_local=$hl_rank hl_node=0 hl_nodes=1 hl_host=127.0.0.1
-    ;;
+  local) hl_local=$hl_rank hl_node=0 hl_nodes=1 ;;
   *) hl_fail "no setting says where the rank's number comes from (from=$hl_from)" ;;
 esac
 hl_local_ranks=$((hl_ranks / hl_nodes))
-
-for hl_device in "$hl_root"/dev/infiniband/uverbs*; do
-  [ -n "$hl_memlock" ] && [ -e "$hl_device" ] || break
-  hl_limit=$(ulimit -l)
-  [ "$hl_limit" = unlimited ] || [ "$hl_limit" -ge "$hl_memlock" ] ||
-    hl_fail "the memlock limit is $hl_limit KiB, too low for InfiniBand: set LimitMEMLOCK=infinity for slurmd and PropagateResourceLimitsExcept=MEMLOCK"
-  break
-done
+hl_name_node
+[ "$hl_table" != other ] ||
+  hl_fail "the site's node types have no host $hl_here, only$hl_tables: which type it is of is not known"
 
 if [ -n "$hl_ucx" ]; then
   hl_pick "$hl_local" "$hl_ucx"
   [ -z "$hl_entry" ] || export UCX_NET_DEVICES="$hl_entry"
 fi
-
-if [ "$hl_rendezvous" = torch ]; then
-  [ "$hl_rank" != 0 ] || [ "$hl_node" = 0 ] ||
-    hl_fail "rank 0 is on node $hl_node and not on $hl_host, where MASTER_ADDR points"
-  export MASTER_ADDR="$hl_host" MASTER_PORT="$hl_port" RANK="$hl_rank" LOCAL_RANK="$hl_local"
-  export WORLD_SIZE="$hl_ranks" LOCAL_WORLD_SIZE="$hl_local_ranks" NODE_RANK="$hl_node"
-fi
-
-# Where no scheduler binds: cores for this process and all that come of it, memory by numactl.
-if [ -n "$hl_cpus" ]; then
-  hl_pick "$hl_local" "$hl_cpus"
-  if [ -n "$hl_entry" ] && ! taskset -pc "$hl_entry" $$ >/dev/null; then
-    hl_fail "could not bind to the cores $hl_entry"
-  fi
-fi
-if [ -n "$hl_membind$hl_preferred" ]; then
-  if ! command -v numactl >/dev/null; then
-    [ "$hl_rank" != 0 ] || printf 'hpclaunch: memory is not bound: there is no numactl\n' >&2
-  elif [ -n "$hl_membind" ]; then
-    hl_pick "$hl_local" "$hl_membind"
-    hl_numactl=--membind=$hl_entry
-  else
-    hl_pick "$hl_local" "$hl_preferred"
-    hl_numactl=--preferred=${hl_entry%%[-,]*} # it takes one node
-  fi
-fi
-
 if [ -n "$hl_cwd" ]; then
   CDPATH='' cd -- "$hl_cwd" || hl_fail "cannot work in $hl_cwd"
   unset -v OLDPWD # dash exports it
 fi
 
 # The environment last: the job's PATH or LD_PRELOAD must not reach the tools above.
-hl_tool=$(command -v numactl)
 while [ "$1" != -- ]; do
   export "$1"
   shift
@@ -269,10 +240,8 @@ for hl_word; do
   set -- "$@" "${hl_word#=}"
   shift
 done
-case $hl_numactl in
-  '') exec "$@" ;;
-  *) exec "$hl_tool" "$hl_numactl" -- "$@" ;;
-esac
+[ -n "$hl_policy" ] || exec "$@"
+exec "$hl_tool" "$hl_policy" -- "$@"
 WRAPPER
 
 launch 3>&2 4>&1
