@@ -60,3 +60,26 @@ def export(form: str, site_name: str, node_type: str | None, output: str | None)
     except InputError as error:
         raise located(error.problems, document) from None
     put(text, output)
+
+
+@site.command()
+@click.argument("name", metavar="SITE")
+@json_option
+def check(name: str, as_json: bool) -> int:
+    """Compare SITE with its running cluster, and name what differs.
+
+    The exit status is 1 where something does, and 3 where the cluster cannot be reached.
+    """
+    from hpclaunch.cli import site_cluster
+
+    return site_cluster.check(name, as_json)
+
+
+@site.command()
+@click.option("--name", help="The site's name. Default: the cluster's.")
+@_output
+def init(name: str | None, output: str | None) -> None:
+    """Write a first site file from this machine's running cluster."""
+    from hpclaunch.cli import site_cluster
+
+    put(site_cluster.init(name).text, output)
