@@ -13,7 +13,7 @@ def as_data(plan: LaunchPlan) -> dict[str, Any]:
 
     `shapes` has one entry for each kind of node, with its hosts and what each local rank has there; `ranks`
     are all ranks of the job. Where it may get nodes of several kinds, an entry of `ranks` has what is the
-    same on all of them. On a part of a node (`whole_node` is false) `gpus` are positions among those that
+    same on all of them, and empty values for the rest. On a part of a node (`whole_node` is false) `gpus` are positions among those that
     the job gets there, the rank finds the rest on the node, and `gpus` of the shape says what is near each.
     """
     common = plan.common
@@ -41,32 +41,109 @@ def as_data(plan: LaunchPlan) -> dict[str, Any]:
     }
 
 
+def _shape(common: Common, shape: NodeShape) -> dict[str, Any]:
+    pci = {gpu.index: gpu.pci for gpu in shape.gpus}
+    hca_pci = {hca.name: hca.pci for hca in shape.hcas}
+    return {
+        "node_type": shape.node_type,
+        "hosts": shape.hosts,
+        "gpus": [] if common.whole_node else [_near(shape, gpu) for gpu in shape.gpus],
+        "ranks": [
+            {
+                "local_rank": seat.local_rank,
+                "gpus": list(seat.gpus),
+                "gpu_pci": [pci[gpu] for gpu in seat.gpus] if common.whole_node else [],
+                "cpus": format_list(seat.cpus),
+                "mems": format_list(seat.mems),
+                "hcas": list(seat.hcas),
+                "hca_pci": [hca_pci[name] for name in seat.hcas],
+                "next_hcas": list(seat.next_hcas),
+            }
+            for seat in shape.seats
+        ],
+    }
+
+
+def _near(shape: NodeShape, gpu: Gpu) -> dict[str, Any]:
+    """What a rank has with this GPU on a part of a node: its part of these cores, and the first of these HCAs
+    that is usable."""
+    nearest = [part for part in shape.cores if part.pool in gpu.pools[:1]]
+    return {
+        "gpu": gpu.index,
+        "pci": gpu.pci,
+        "cpus": format_list(cpu for part in nearest for core in part.cores for cpu in core),
+        "mems": format_list(part.node for part in nearest if part.cores),
+        "hcas": list(gpu.hcas),
+    }
+
+
+def _agreed(rows: tuple[dict[str, Any], ...]) -> dict[str, Any]:
+    """What is the same in all of the rows; what differs is empty."""
+    first = rows[0]
+    return {
+        key: value if all(row[key] == value for row in rows[1:]) else type(value)()
+        for key, value in first.items()
+    }
+
+
 HEADER = ("local rank", "cores", "memory", "GPU", "HCA")
+_NEAR = ("GPU", "PCI address", "its part of cores", "memory", "HCA")
 
 
 def as_table(plan: LaunchPlan) -> str:
-    """The ranks of one node for each shape of node: every node of that shape has the same."""
+    """One node's ranks, for each kind of node that the job may get; all of a kind have the same. On a part
+    of a node also what is near each of its GPUs."""
     shapes = plan.common.shapes
-    tables = [aligned(HEADER, rows(plan, shape)) for shape in shapes]
-    if len(shapes) == 1:
-        return tables[0]
-    return "\n\n".join(
-        f"{shape.node_type}, {shape.hosts}:\n{table}" for shape, table in zip(shapes, tables, strict=True)
-    )
+    parts = []
+    for shape in shapes:
+        if len(shapes) > 1:
+            parts.append(f"{shape.node_type}, {shape.hosts}:")
+        parts.append(aligned(HEADER, rows(plan, shape)))
+        if not plan.common.whole_node and plan.common.gpus_per_node and shape.gpus:
+            near = (_near(shape, gpu) for gpu in shape.gpus)
+            parts.append(
+                aligned(
+                    _NEAR,
+                    [
+                        (
+                            str(gpu["gpu"]),
+                            gpu["pci"] or "-",
+                            gpu["cpus"] or "-",
+                            gpu["mems"] or "-",
+                            ",".join(gpu["hcas"][:1]) or "-",
+                        )
+                        for gpu in near
+                    ],
+                )
+            )
+    return "\n\n".join(parts)
 
 
 def rows(plan: LaunchPlan, shape: NodeShape) -> list[tuple[str, ...]]:
     """A row for each local rank. On a part of a node a rank finds there what goes with its GPU; its GPUs are
-    counted among those that the job gets."""
-    found = "with its GPU" if not plan.common.whole_node and any(gpu.pools for gpu in shape.gpus) else ""
-    return [_row(seat, found) for seat in shape.seats]
+    counted among those that the job gets, from 1."""
+    settings = dict(option.text.split("=", 1) for option in plan.target.wrapper)
+    bound = settings.get("part", "").split(",")
+    gpus = not plan.common.whole_node and "gpus" in settings
+    return [
+        (
+            str(seat.local_rank),
+            format_list(seat.cpus) or _found(seat, "cpus" in bound),
+            format_list(seat.mems) or _found(seat, "membind" in bound or "preferred" in bound),
+            _gpus(plan.common, seat),
+            ",".join(seat.hcas) or ("with its GPU" if gpus and seat.gpus and shape.hcas else "-"),
+        )
+        for seat in shape.seats
+    ]
 
 
-def _row(seat: Seat, found: str) -> tuple[str, ...]:
-    return (
-        str(seat.local_rank),
-        format_list(seat.cpus) or found or "any",
-        format_list(seat.mems) or found or "any",
-        format_list(seat.gpus) or "-",
-        ",".join(seat.hcas) or found or "-",
-    )
+def _gpus(common: Common, seat: Seat) -> str:
+    if common.whole_node or not seat.gpus:
+        return format_list(seat.gpus) or "-"
+    return f"{format_list(position + 1 for position in seat.gpus)} of {common.gpus_per_node}"
+
+
+def _found(seat: Seat, bound: bool) -> str:
+    if not bound:
+        return "any"
+    return "with its GPU" if seat.gpus else "of the job's"
