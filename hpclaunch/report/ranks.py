@@ -13,8 +13,9 @@ def as_data(plan: LaunchPlan) -> dict[str, Any]:
 
     `shapes` has one entry for each kind of node, with its hosts and what each local rank has there; `ranks`
     are all ranks of the job. Where it may get nodes of several kinds, an entry of `ranks` has what is the
-    same on all of them, and empty values for the rest. On a part of a node (`whole_node` is false) `gpus` are positions among those that
-    the job gets there, the rank finds the rest on the node, and `gpus` of the shape says what is near each.
+    same on all of them, and empty values for the rest. On a part of a node (`whole_node` is false) `gpus` are
+    positions among those that the job gets there, from 0; the rank finds the rest on the node, and `gpus` of
+    the shape says what is near each.
     """
     common = plan.common
     shapes = [_shape(common, shape) for shape in common.shapes]
