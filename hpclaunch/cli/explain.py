@@ -3,8 +3,13 @@
 import click
 
 from hpclaunch.cli.output import json_option, print_json, warn
-from hpclaunch.cli.planning import job_argument, plan_job, set_option, site_option
+from hpclaunch.cli.planning import Planned, job_argument, plan_job, set_option, site_option
+from hpclaunch.cli.writing import put
+from hpclaunch.plan.origins import Sources, origins, said
+from hpclaunch.report import origins as origin_table
 from hpclaunch.report import ranks
+from hpclaunch.values.errors import InputError
+from hpclaunch.values.outline import Outline
 
 
 @click.command()
@@ -12,14 +17,52 @@ from hpclaunch.report import ranks
 @site_option
 @set_option
 @json_option
-def explain(job_file: str, site_name: str, sets: tuple[str, ...], as_json: bool) -> None:
-    """Show each rank's cores, memory, GPU and HCA."""
-    plan = plan_job(job_file, site_name, sets).plan
+@click.option("--svg", metavar="FILE", help="Write a picture of one node there; - prints it, and no table.")
+@click.option("--html", metavar="FILE", help="Write a page with picture, tables and script; - prints it.")
+def explain(
+    job_file: str, site_name: str, sets: tuple[str, ...], as_json: bool, svg: str | None, html: str | None
+) -> None:
+    """Show each rank's cores, memory, GPU and HCA, and the file and line that set each value."""
+    if [svg, html].count("-") + as_json > 1:
+        raise InputError("standard output takes one result: name a file for the others")
+    planned = plan_job(job_file, site_name, sets)
+    plan = planned.plan
+    rows = _origins(planned)
+    if svg is not None:
+        from hpclaunch.report import picture
+
+        put(picture.as_svg(picture.of_plan(plan, _outlines(planned))), svg)
+    if html is not None:
+        from hpclaunch.render import script
+        from hpclaunch.report.page import page
+
+        put(page(plan, _outlines(planned), rows, script.render(plan)), html)
     if as_json:
-        print_json(ranks.as_data(plan))
+        print_json({**ranks.as_data(plan), "origins": origin_table.as_data(rows)})
         return
     warn(*plan.warnings)
+    if "-" in (svg, html):
+        return
     common = plan.common
-    nodes = f"{common.nodes} x {common.shape.node_type}"
-    click.echo(f"{common.name} on {plan.site}: {nodes}, the same on every node")
+    types = ", ".join(shape.node_type for shape in common.shapes)
+    same = ", the same on every node" if len(common.shapes) == 1 else ""
+    click.echo(f"{common.name} on {plan.site}: {common.nodes} x {types}{same}")
     click.echo(ranks.as_table(plan))
+    click.echo()
+    click.echo(origin_table.as_table(rows))
+
+
+def _origins(planned: Planned) -> list[origin_table.Row]:
+    sources = Sources(planned.job, planned.site, planned.machines)
+    return [(origin.what, origin.value, said(origin, sources)) for origin in origins(sources, planned.plan)]
+
+
+def _outlines(planned: Planned) -> tuple[Outline, ...]:
+    from hpclaunch.plan.groups import Groups
+    from hpclaunch.topology.outline import outline
+
+    site = planned.site.value
+    machines = {name: document.value for name, document in planned.machines.items()}
+    chosen, _ = Groups(site, machines).choose(planned.job.value)
+    groups = [site.node_types[index] for index in chosen]
+    return tuple(outline(machines[group.type], group.variant, group.reserved_cpus) for group in groups)

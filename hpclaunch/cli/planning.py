@@ -20,10 +20,11 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Planned(Struct, frozen=True):
-    """A plan and what it was made of."""
+    """A plan and what it was made of; `machines` by the name that the site uses."""
 
     job: Document[Job]
     site: Document[Site]
+    machines: dict[str, Document[NodeType]]
     plan: LaunchPlan
 
 
@@ -41,20 +42,31 @@ def plan_job(job_file: str, site_name: str, sets: Sequence[str]) -> Planned:
         problems.extend(error.problems)
     if job is None or site is None:
         raise InputError(problems)
+    documents = documents_of(site)
     try:
-        plan = Planner(site.value, machines_of(site)).plan(job.value)
+        plan = Planner(site.value, values_of(documents)).plan(job.value)
     except InputError as error:
         raise located(error.problems, job, site) from None
-    return Planned(job, site, plan)
+    return Planned(job, site, documents, plan)
 
 
 def machines_of(site: Document[Site]) -> dict[str, NodeType]:
     """The node type of each name that the site uses. Raises InputError with file:line:col."""
-    machines: dict[str, NodeType] = {}
+    return values_of(documents_of(site))
+
+
+def values_of(documents: dict[str, Document[NodeType]]) -> dict[str, NodeType]:
+    """The node types without their places."""
+    return {name: document.value for name, document in documents.items()}
+
+
+def documents_of(site: Document[Site]) -> dict[str, Document[NodeType]]:
+    """As `machines_of`, with the place of each key in its file."""
+    machines: dict[str, Document[NodeType]] = {}
     for index, group in enumerate(site.value.node_types):
         if group.type not in machines:
             try:
-                machines[group.type] = catalogue.load(group.type).value
+                machines[group.type] = catalogue.load(group.type)
             except InputError as error:
                 here = site.locate(("node_types", index, "type"))
                 raise InputError(

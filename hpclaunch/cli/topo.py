@@ -3,6 +3,7 @@
 import click
 
 from hpclaunch.cli.output import json_option, print_json
+from hpclaunch.values.errors import InputError
 
 
 class _Topo(click.Group):
@@ -42,11 +43,25 @@ def list_(as_json: bool) -> None:
 @topo.command()
 @click.argument("name")
 @json_option
-def show(name: str, as_json: bool) -> None:
+@click.option("--svg", metavar="FILE", help="Write a picture there; - prints it, and nothing else.")
+@click.option("--variant", metavar="NAME", help="The HCA names of the picture; else the default ones.")
+def show(name: str, as_json: bool, svg: str | None, variant: str | None) -> None:
     """Show the node type NAME: a name of `topo list`, the path of a file, or `local` for this machine."""
     from hpclaunch.topology import catalogue
 
+    if svg == "-" and as_json:
+        raise InputError("standard output takes one result: name a file for the picture")
+    if variant is not None and svg is None:
+        raise InputError("--variant is for the picture: say --svg too")
     node_type = catalogue.load(name).value
+    if svg is not None:
+        from hpclaunch.cli.writing import put
+        from hpclaunch.report import picture
+        from hpclaunch.topology.outline import outline
+
+        put(picture.as_svg([picture.of_machine(outline(node_type, variant))]), svg)
+        if svg == "-":
+            return
     if as_json:
         print_json(node_type)
     else:

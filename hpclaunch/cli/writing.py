@@ -9,9 +9,9 @@ from hpclaunch.values.errors import InputError
 
 
 def put(text: str, output: str | None, mode: int = 0o644) -> None:
-    """Prints the text, or writes it into `output`, in UTF-8 in every locale. A file appears whole or not at
-    all. Raises InputError where it cannot be written."""
-    if output is None:
+    """Prints the text (`output` None or `-`) or writes it into a file, in UTF-8 in every locale.
+    A file appears whole or not at all. Raises InputError where it cannot be written."""
+    if output is None or output == "-":
         click.echo(text.encode(), nl=False)
         return
     try:

@@ -10,7 +10,7 @@ from typing import TypeVar
 from msgspec import Struct
 
 from hpclaunch.report.text import brief, named
-from hpclaunch.values.launchplan import Common
+from hpclaunch.values.launchplan import LaunchPlan
 from hpclaunch.values.placement import NodeShape, Seat
 
 K = TypeVar("K")
@@ -33,9 +33,9 @@ class Claims(Struct, frozen=True):
     notes: tuple[str, ...] = ()
 
 
-def of_plan(common: Common, shape: NodeShape) -> Claims:
+def of_plan(plan: LaunchPlan, shape: NodeShape) -> Claims:
     """The claims on one shape of node of a plan."""
-    return _of_ranks(shape.seats) if common.whole_node else _of_gpus(common, shape)
+    return _of_ranks(shape.seats) if plan.common.whole_node else _of_gpus(plan, shape)
 
 
 def _of_ranks(seats: tuple[Seat, ...]) -> Claims:
@@ -68,49 +68,55 @@ def _of_seat(seat: Seat) -> tuple[str, ...]:
     )
 
 
-def _of_gpus(common: Common, shape: NodeShape) -> Claims:
-    wanted = common.gpus_per_node
-    if not wanted:
-        note = "The job takes no GPUs and a part of the node: which cores, Slurm decides when it runs."
+def _of_gpus(plan: LaunchPlan, shape: NodeShape) -> Claims:
+    wanted = plan.common.gpus_per_node
+    if not wanted or not shape.gpus:
+        taken = f"{wanted} slices of GPUs" if wanted else "no GPUs"
+        note = f"The job takes {taken}, and a part of the node: which, Slurm decides when it runs."
         return Claims("GPU", {}, {}, {}, {}, {}, notes=(note,))
-    taken = "all GPUs, on nodes that jobs share" if wanted == len(shape.gpus) else _count(wanted, shape)
-    notes = [
-        f"The job takes {taken}. Which cores and GPUs, each rank finds on its node; "
-        "here is what goes with each GPU."
+    taken = (
+        "all GPUs, on nodes that jobs share"
+        if wanted == len(shape.gpus)
+        else f"{wanted} of {len(shape.gpus)} GPUs"
+    )
+    note = f"The job takes {taken}. Which, its ranks find on the node; here is what goes with each GPU."
+    bound = {word for option in plan.target.wrapper for word in _part(option.text)}
+    cores = [
+        (gpu.index, part)
+        for gpu in shape.gpus
+        for part in shape.cores
+        if part.pool in gpu.pools[:1] and part.cores
     ]
-    if not any(gpu.pools for gpu in shape.gpus):
-        notes.append("The ranks are not bound.")
-    pool_of = {gpu.index: gpu.pools[0] for gpu in shape.gpus if gpu.pools}
-    with_pool = [
-        (index, part) for index, pool in pool_of.items() for part in shape.cores if part.pool == pool
-    ]
+    cpus = [(cpu, gpu) for gpu, part in cores for core in part.cores for cpu in core if "cpus" in bound]
+    memory = [(part.node, gpu) for gpu, part in cores if bound & {"membind", "preferred"}]
     return Claims(
         noun="GPU",
-        cpus=_inverted((cpu, index) for index, part in with_pool for core in part.cores for cpu in core),
-        memory=_inverted((part.node, index) for index, part in with_pool if part.cores),
+        cpus=_inverted(cpus),
+        memory=_inverted(memory),
         gpus={gpu.index: (gpu.index,) for gpu in shape.gpus},
         hcas=_inverted((gpu.hcas[0], gpu.index) for gpu in shape.gpus if gpu.hcas),
         entries={
             gpu.index: (
-                *([gpu.hcas[0]] if gpu.hcas else []),
-                *_pool(shape, pool_of.get(gpu.index)),
+                *gpu.hcas[:1],
+                *_brief("memory", [node for node, owner in memory if owner == gpu.index], "any memory"),
+                *_brief("part of CPUs", [cpu for cpu, owner in cpus if owner == gpu.index], "any CPU"),
             )
             for gpu in shape.gpus
         },
-        notes=tuple(notes),
+        anywhere=not cpus,
+        any_memory=not memory,
+        notes=(note,) if cpus else (note, "Its ranks are not bound to cores."),
     )
 
 
-def _pool(shape: NodeShape, pool: int | None) -> tuple[str, ...]:
-    parts = [part for part in shape.cores if part.pool == pool and part.cores]
-    if not parts:
-        return ()
-    cpus = [cpu for part in parts for core in part.cores for cpu in core]
-    return f"memory {brief([part.node for part in parts])}", f"part of CPUs {brief(cpus)}"
+def _part(setting: str) -> list[str]:
+    """What the rank wrapper binds on a part of a node, of this setting of it."""
+    name, _, value = setting.partition("=")
+    return value.split(",") if name == "part" else []
 
 
-def _count(wanted: int, shape: NodeShape) -> str:
-    return f"{wanted} of {len(shape.gpus)} GPUs"
+def _brief(what: str, numbers: list[int], otherwise: str) -> tuple[str]:
+    return (f"{what} {brief(numbers)}" if numbers else otherwise,)
 
 
 def _names(names: tuple[str, ...]) -> str:

@@ -91,7 +91,7 @@ def _whose(owners: Owners, claims: Claims | None) -> str:
         return "free for jobs"
     if owners:
         return text.named(claims.noun, owners)
-    return f"any {claims.noun}" if claims.anywhere else f"no {claims.noun}"
+    return "any rank" if claims.anywhere else f"no {claims.noun}"
 
 
 def _best(width: float, keys: Sequence[Key], caches: Sequence[int]) -> _Grid:
@@ -153,7 +153,9 @@ def _words(
         return word if bands.room(word) <= room(run) else ""
 
     if claims is None:
-        return lambda run, owners: "" if owners is None else fitting(run, _cpus(run, numa))
+        # The head of the NUMA node tells those of a single row.
+        rows = len(runs) > 1
+        return lambda run, owners: fitting(run, _cpus(run, numa)) if rows and owners == () else ""
     noun = claims.noun
     in_words = all(
         bands.room(text.named(noun, owners)) <= room(run) for run in runs for owners in run.key if owners
@@ -162,7 +164,7 @@ def _words(
     def word(run: _Run, owners: Owners) -> str:
         if owners:
             return fitting(run, text.named(noun, owners) if in_words else text.short(owners))
-        return fitting(run, "reserved" if owners is None else f"any {noun}" if claims.anywhere else "")
+        return fitting(run, "reserved" if owners is None else "any rank" if claims.anywhere else "")
 
     return word
 

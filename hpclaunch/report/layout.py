@@ -116,7 +116,7 @@ def _memory(x: float, y: float, width: float, numa: NumaOutline, claims: Claims 
         return bands.band(x, y, width, _MEMORY_BAND, (), "", f"memory{size}")
     words = f"memory{size}"
     taken = text.width(words, 10) + _PAD
-    nobody = f"any {claims.noun}" if claims.any_memory else f"no {claims.noun}"
+    nobody = "any rank" if claims.any_memory else f"no {claims.noun}"
     return [
         Text(x, y + 14, words, 10, ink="faint"),
         *bands.band(

@@ -1,4 +1,5 @@
-"""Scenes as SVG. Everything that a picture needs is in its own text: no scripts, no fonts, no other files."""
+"""Scenes as SVG. All that a picture needs is in its own text: no scripts, no fonts, no other files. The
+classes let a page that has the picture in it change its light for dark."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from xml.etree import ElementTree as ET
@@ -74,7 +75,7 @@ def element(pictures: Sequence[Group], prefix: str) -> ET.Element:
 
 def _draw(parent: ET.Element, item: Item, prefix: str) -> None:
     if isinstance(item, Group):
-        group = ET.SubElement(parent, "g", {"class": f"hp-{item.frame.role}"})
+        group = ET.SubElement(parent, "g", {"class": item.frame.role})
         _draw_rect(group, item.frame, prefix)
         for inner in item.items:
             _draw(group, inner, prefix)
@@ -106,6 +107,8 @@ def _draw_rect(parent: ET.Element, rect: Rect, prefix: str) -> None:
         found["stroke"] = line
     if dashes:
         found["stroke-dasharray"] = dashes
+    if rect.role in _LOOKS:
+        found["class"] = f"r-{rect.role}"
     drawn = ET.SubElement(parent, "rect", found)
     if rect.title:
         ET.SubElement(drawn, "title").text = rect.title
@@ -114,6 +117,8 @@ def _draw_rect(parent: ET.Element, rect: Rect, prefix: str) -> None:
 def _draw_text(parent: ET.Element, text: Text) -> None:
     fill = style(text.owner).text if text.ink == "owner" else _INKS[text.ink]
     found = {"x": _number(text.x), "y": _number(text.y), "font-size": _number(text.size), "fill": fill}
+    if text.ink in _INKS:
+        found["class"] = f"t-{text.ink}"
     if text.bold:
         found["font-weight"] = "bold"
     if text.anchor != "start":

@@ -5,6 +5,7 @@ from typing import Generic, TypeVar
 
 from msgspec import Struct
 
+from hpclaunch.values.cpulist import format_list
 from hpclaunch.values.errors import InputError, Path, Problem
 
 T = TypeVar("T")
@@ -30,6 +31,25 @@ class Document(Struct, Generic[T], frozen=True):
             if mark:
                 return f"{self.files.get(path[:length], self.file)}:{mark[0]}:{mark[1]}"
         return self.file
+
+    def has(self, path: Path) -> bool:
+        """Whether the file, or the command line, says something at this very path."""
+        return path in self.marks
+
+    def lines(self, paths: Sequence[Path]) -> str:
+        """file:line of the values at these paths, or of the nearest keys above them: file:26, file:26-33,
+        file:8,12; several files where a site extends another."""
+        found: dict[str, set[int]] = {}
+        for path in paths:
+            place = self.locate(path)
+            file, _, line = place.rpartition(":")[0].rpartition(":")
+            if line.isdigit():
+                found.setdefault(file, set()).add(int(line))
+            else:
+                found.setdefault(place, set())
+        return ", ".join(
+            f"{file}:{format_list(numbers)}" if numbers else file for file, numbers in found.items()
+        )
 
 
 def located(problems: Sequence[Problem], *documents: Document) -> InputError:  # type: ignore[type-arg]

@@ -1,0 +1,191 @@
+"""Where each value of a plan came from: the file and line that set it, or the default."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from msgspec import Struct
+
+from hpclaunch.plan import environment
+from hpclaunch.plan.groups import Groups
+from hpclaunch.plan.origin import Origin, Place
+from hpclaunch.plan.origins_of_ranks import of_ranks
+from hpclaunch.spec.document import Document
+from hpclaunch.spec.job import Job, SiteHints
+from hpclaunch.spec.nodetype import NodeType
+from hpclaunch.spec.site import NodeGroup, Site
+from hpclaunch.values.errors import Path
+from hpclaunch.values.launchplan import Common, LaunchPlan, SlurmTarget
+
+_HINTS = ("account", "partition", "qos", "reservation", "constraint", "nodelist", "exclude", "mail")
+
+
+class Sources(Struct, frozen=True):
+    """The documents that a plan was made of; `machines` by the name that the site uses."""
+
+    job: Document[Job]
+    site: Document[Site]
+    machines: Mapping[str, Document[NodeType]]
+
+
+def said(origin: Origin, sources: Sources) -> str:
+    """ "job.yaml:12", "--set nodes", "default", and behind a semicolon the lines of facts that took part."""
+    first = next((place for place in origin.places if _document(place, sources).has(place.path)), None)
+    parts = [_document(first, sources).lines([first.path]) if first else origin.otherwise]
+    by_document: dict[str, list[Place]] = {}
+    for place in origin.facts:
+        by_document.setdefault(place.document, []).append(place)
+    for places in by_document.values():
+        parts.append(_document(places[0], sources).lines([place.path for place in places]))
+    return "; ".join(dict.fromkeys(part for part in parts if part))
+
+
+def _document(place: Place, sources: Sources) -> Document:  # type: ignore[type-arg]
+    if place.document == "job":
+        return sources.job
+    return sources.site if place.document == "site" else sources.machines[place.document]
+
+
+def origins(sources: Sources, plan: LaunchPlan) -> tuple[Origin, ...]:
+    """The origin of each value of `plan`, which was made of these sources: the nodes first, then what the
+    ranks own and run, how the scheduler is asked, and the environment."""
+    job, site = sources.job.value, sources.site.value
+    machines = {name: document.value for name, document in sources.machines.items()}
+    chosen, _ = Groups(site, machines).choose(job)
+    groups = [(index, site.node_types[index]) for index in chosen]
+    common = plan.common
+    return (
+        *_nodes(job, site, common, groups),
+        *of_ranks(job, common, groups, machines),
+        *_program(job, site, common),
+        *_launch(job, site, plan),
+        *_environment(job, site, common, groups[0][1].type),
+    )
+
+
+def _job(*path: str | int) -> Place:
+    return Place("job", path)
+
+
+def _site(*path: str | int) -> Place:
+    return Place("site", path)
+
+
+def _nodes(job: Job, site: Site, common: Common, groups: Sequence[tuple[int, NodeGroup]]) -> Iterator[Origin]:
+    yield Origin("name", common.name, (_job("name"),))
+    yield Origin("nodes", str(common.nodes), (_job("nodes"),))
+    wanted = _job("sites", site.name, "node_type")
+    for index, group in groups:
+        yield Origin("node type", group.type, (wanted,), "", (_site("node_types", index, "type"),))
+        for key in ("hosts", "variant", "reserved_cpus"):
+            if getattr(group, key):
+                yield Origin(key, getattr(group, key), (_site("node_types", index, key),))
+    machine = groups[0][1].type
+    gpus = Place(machine, ("gpus",))
+    slices = bool(groups[0][1].mig)
+    yield Origin(
+        "gpus_per_node",
+        str(common.gpus_per_node),
+        (_job("gpus_per_node"),),
+        "default: all",
+        () if job.gpus_per_node is not None or slices or not common.shape.gpus else (gpus,),
+    )
+    if job.gpu_type is not None:
+        yield Origin("gpu_type", job.gpu_type, (_job("gpu_type"),))
+    usual = "default: one for each GPU" if common.gpus_per_node else "default"
+    yield Origin("ranks_per_node", str(common.ranks_per_node), (_job("ranks_per_node"),), usual)
+
+
+def _program(job: Job, site: Site, common: Common) -> Iterator[Origin]:
+    command = job.command if isinstance(job.command, str) else " ".join(job.command)
+    yield Origin("command", command, (_job("command"),))
+    container = common.container
+    if container is None:
+        yield Origin("workdir", common.cwd, (_job("workdir"),), "default: the job file's folder")
+        return
+    yield Origin("image", container.image, (_job("image"),))
+    yield Origin("workdir", container.workdir or "the image's own", (_job("workdir"),))
+    for key in ("writable", "mount_home", "remap_root", "entrypoint"):
+        yield Origin(f"container.{key}", _yes(getattr(container, key)), (_job("container", key),))
+    if container.env:
+        yield Origin("container.env", ", ".join(container.env), (_job("container", "env"),))
+    if container.save:
+        yield Origin("container.save", container.save, (_job("container", "save"),))
+    for index, mount in enumerate(container.mounts):
+        text = f"{mount.source}:{mount.target}" + (":ro" if mount.read_only else "")
+        volume = (_site("volumes", mount.volume, "path"),) if mount.volume else ()
+        yield Origin(f"mounts[{index}]", text, (_job("mounts", index),), facts=volume)
+
+
+def _launch(job: Job, site: Site, plan: LaunchPlan) -> Iterator[Origin]:
+    common = plan.common
+    minutes = {None: "the partition's", 0: "no limit"}.get(common.minutes, f"{common.minutes} minutes")
+    yield Origin("time", minutes, (_job("time"),))
+    slurm = site.slurm
+    plugin: tuple[Place, ...] = ()
+    family: str = common.mpi
+    if slurm is not None and family in slurm.mpi_plugin and slurm.mpi_plugin[family] != family:
+        plugin = (_site("slurm", "mpi_plugin", family),)
+        family = f"{family} (plugin {slurm.mpi_plugin[family]})"
+    yield Origin("mpi", family, (_job("mpi"),), facts=plugin)
+    yield Origin("rendezvous", common.rendezvous, (_job("rendezvous"),))
+    yield Origin("locality", job.locality, (_job("locality"),))
+    if job.fabric.sharp:
+        yield Origin("fabric.sharp", "true", (_job("fabric", "sharp"),), facts=(_site("fabric", "sharp"),))
+    yield Origin("verify", _yes(common.verify), (_job("verify"),))
+    yield Origin("scheduler", plan.scheduler, (_site("scheduler"),))
+    if slurm is None or not isinstance(plan.target, SlurmTarget):
+        return
+    yield Origin("slurm.version", slurm.version, (_site("slurm", "version"),))
+    if common.container is not None and slurm.pyxis:
+        yield Origin("slurm.pyxis", slurm.pyxis, (_site("slurm", "pyxis"),))
+    exclusive = any(option.text == "--exclusive" for option in plan.target.sbatch)
+    why = "default: the job takes whole nodes" if exclusive else "default: the job takes a part of a node"
+    yield Origin("exclusive", _yes(exclusive), (_site("slurm", "exclusive"),), why)
+    hints = job.sites.get(site.name, SiteHints())
+    for key in _HINTS:
+        own, usual = getattr(hints, key), getattr(slurm, key, None)
+        if own:
+            yield Origin(key, own, (_job("sites", site.name, key),))
+        elif usual:
+            yield Origin(key, usual, (_site("slurm", key),))
+        elif key in ("account", "partition"):
+            yield Origin(key, "Slurm's default")
+    for command in ("sbatch", "srun"):
+        for index, option in enumerate(getattr(hints, command)):
+            yield Origin(f"{command}[{index}]", option, (_job("sites", site.name, command, index),))
+
+
+def _environment(job: Job, site: Site, common: Common, machine: str) -> Iterator[Origin]:
+    documents = {"job": "job", "site": "site", "node type": machine}
+    for variable in common.environment:
+        name = variable.name
+        if variable.origin in documents:
+            places: tuple[Place, ...] = (Place(documents[variable.origin], ("env", name)),)
+        else:
+            places = tuple(_computed(name))
+        yield Origin(f"env.{name}", variable.value, places, "hpclaunch")
+    set_here = {variable.name for variable in common.environment}
+    for name in environment.computed_on_node(job, common.shapes):
+        if name not in set_here:
+            key: Path = ("rendezvous",) if name in environment.RENDEZVOUS else ("bind", "hcas")
+            yield Origin(f"env.{name}", "found on each node", (Place("job", key),), "hpclaunch")
+    for index, name in enumerate(job.inherit):
+        if name in common.inherit:
+            yield Origin(f"env.{name}", "your shell's", (_job("inherit", index),))
+    for index, name in enumerate(common.secrets):
+        yield Origin(f"env.{name}", "a secret of your shell", (_job("secrets", index),))
+
+
+def _computed(name: str) -> Iterator[Place]:
+    """What a variable that hpclaunch computes follows from."""
+    if name in ("NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME") or name.startswith("OMPI_MCA_btl_tcp_if_"):
+        yield _site("network", "socket_ifname")
+        yield _site("network", "exclude")
+    if name == "MELLANOX_VISIBLE_DEVICES":
+        yield _job("container", "hcas")
+    yield _site("fabric", "sharp", "env", name)
+    if name == "NCCL_COLLNET_ENABLE":
+        yield _job("fabric", "sharp")
+
+
+def _yes(value: bool) -> str:
+    return "true" if value else "false"
