@@ -24,6 +24,18 @@ _FIELD = re.compile(r"\s*([A-Za-z][A-Za-z0-9 _/-]{0,40}):(?:\s+(.*)|)")
 _KNOWN = re.compile(
     r"\s*(?:[A-Z][A-Z0-9_ ]+|Unknown flags: .*|Device ports:|.*\b(?:ibstat|ibstatus|ibv_devinfo)\b.*)"
 )
+# What ibstat, ibstatus and ibv_devinfo call them.
+_STATES = {
+    "nop",
+    "no state change",
+    "down",
+    "init",
+    "initializing",
+    "armed",
+    "active",
+    "active_defer",
+    "actdefer",
+}
 # iWARP devices say "Unspecified".
 _LINK_LAYERS = {"infiniband": "InfiniBand", "ethernet": "Ethernet", "unspecified": "", "": ""}
 _LISTED_LOOKS = re.compile(r"\s*(?:mlx[0-9]_|hfi1_|irdma|bnxt_re|rdmap|roce|ibp|ibs)\w*[0-9]\s*")
@@ -120,8 +132,7 @@ def _hcas(device: _Device, file: str) -> list[HcaSeen]:
     if device.fields.get("vendor_part_id"):
         model = f"MT{device.fields['vendor_part_id']}"
     if not device.ports:
-        # The device alone was asked for (ibstat -s), or the rest is missing: its name is still true.
-        return [HcaSeen(Origin(file, FORMAT, device.line), name=device.name, model=model)]
+        raise captures.wrong(file, f"no port of {device.name}: the capture breaks off", device.line)
     return [_hca(port, model, file) for port in device.ports]
 
 
@@ -132,6 +143,8 @@ def _hca(port: _Port, model: str, file: str) -> HcaSeen:
     if not state:
         message = f"no state of port {port.number} of {name}: the capture breaks off"
         raise captures.wrong(file, message, port.line)
+    if state.lower() not in _STATES:
+        raise captures.wrong(file, f"{captures.quoted(state)} is no state of a port ({name})", port.line)
     link = _link(port)
     if link.lower() not in _LINK_LAYERS:
         message = f"the link layer of {name} is {captures.quoted(link)}, neither InfiniBand nor Ethernet"
@@ -141,7 +154,7 @@ def _hca(port: _Port, model: str, file: str) -> HcaSeen:
         name=name,
         port=port.number,
         link_layer=_LINK_LAYERS[link.lower()],
-        rate_gbps=_rate(port.fields.get("rate", "")) if state.upper() == "ACTIVE" else None,
+        rate_gbps=_rate(port.fields) if state.upper() == "ACTIVE" else None,
         state=state,
         model=model,
     )
@@ -151,10 +164,11 @@ def _link(port: _Port) -> str:
     return port.fields.get("link layer", port.fields.get("link_layer", ""))
 
 
-def _rate(text: str) -> int | None:
-    """ "200" and "200 Gb/sec (4X HDR)" are 200; None where it is not told."""
-    match = re.match(r"([0-9]{1,6})(?:\.[0-9]+)?(?:\s|$)", text)
-    return int(match.group(1)) if match else None
+def _rate(fields: dict[str, str]) -> int | None:
+    """ "200" and "200 Gb/sec (4X HDR)" are 200; None where it is not told, or where it is the last that is,
+    since each of the tools writes more after it."""
+    match = re.match(r"([0-9]{1,6})(?:\.[0-9]+)?(?:\s|$)", fields.get("rate", ""))
+    return int(match.group(1)) if match and list(fields)[-1] != "rate" else None
 
 
 def _number(text: str, file: str, line: int) -> int:

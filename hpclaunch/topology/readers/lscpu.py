@@ -167,6 +167,12 @@ def _summary(fields: list[_Field], origin: Origin, left: list[Line]) -> Seen:
         raise captures.wrong(origin.file, message)
     masks = bool(listed) and listed[0].name.endswith("mask")
     online = values.cpus(listed[0], masks) if listed else ()
+    if listed and count is not None:
+        others = values.texts("Off-line CPU(s) list", "Off-line CPU(s) mask")
+        offline = values.cpus(others[0], masks) if others else ()
+        if len(online) + len(offline) != count:
+            message = f"it says {count} CPUs and lists {len(online) + len(offline)}: the capture breaks off"
+            raise captures.wrong(origin.file, message, listed[0].line)
     nodes = _nodes(values, masks)
     home = {cpu: node.node for node in nodes for cpu in node.cpus or ()}
     lost = [cpu for cpu in online if nodes and cpu not in home]

@@ -215,7 +215,8 @@ def _split(text: str) -> list[str]:
 
 def _exact(
     cells: list[str], names: tuple[str, ...], columns: tuple[str, ...]
-) -> tuple[tuple[str, ...], dict[str, str]] | None:
+) -> tuple[tuple[str, ...], dict[str, str] | None] | None:
+    """The cells of a row where tabs or bars tell them, None where they do not fit the header."""
     levels = tuple(cells[1 : 1 + len(names)])
     tail = cells[1 + len(names) :]
     while tail and not tail[-1]:
@@ -224,6 +225,8 @@ def _exact(
         del tail[-2]  # nvidia-smi puts two tabs in front of this column's value
     if len(levels) != len(names) or len(tail) > len(columns) or not all(map(_IS_LEVEL.fullmatch, levels)):
         return None
+    if tail and len(tail) < len(columns):
+        return levels, None  # nvidia-smi writes all of them: the rest was cut off, and maybe a part of these
     return levels, dict(zip(columns, tail, strict=False))
 
 

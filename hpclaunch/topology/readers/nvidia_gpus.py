@@ -1,7 +1,7 @@
 """The other outputs of nvidia-smi that name GPUs: `-L`, `--query-gpu=... --format=csv`, and the plain table.
 
--L tells index and model, the table and the query may tell PCI addresses. Without the header of a query only
-columns whose values can be nothing else are taken: PCI addresses, UUIDs aside, and an index that counts.
+-L tells index and model, the table and the query may tell PCI addresses. Where neither a header nor the
+command says what the columns of a query are, only those whose values can be nothing else are taken.
 """
 
 import csv
@@ -27,7 +27,8 @@ _LOOKS = re.compile(
     rf"|\b(?:pci\.bus_id|gpu_bus_id)\b|(?:^|,)[ \t]*{_BUS}[ \t]*,|,[ \t]*{_BUS}[ \t]*$",
     re.MULTILINE,
 )
-_MOST_GPUS = 1024
+_QUERY = re.compile(r"--query-gpu=([\w.,]+)")
+_MOST_GPUS, _MOST_CELL = 1024, 200
 
 
 def looks_like(text: str) -> bool:
@@ -93,18 +94,24 @@ def _command(text: str) -> bool:
 def _query(lines: Sequence[Line], file: str, left: list[Line]) -> list[GpuSeen]:
     """The GPUs of a query: of each line with a PCI address, by the header where there is one."""
     header: list[str] = []
+    asked: list[str] = []
     rows: list[tuple[Line, list[str]]] = []
     for line in lines:
+        if _command(line.text):
+            query = _QUERY.search(line.text)
+            asked = query.group(1).lower().split(",") if query else asked
+            continue
         cells = _cells(line)
         names = [re.sub(r"\s*\[.*", "", cell).lower() for cell in cells]
         if not header and not rows and {"pci.bus_id", "gpu_bus_id"} & set(names):
             header = names
         elif any(_BUS_CELL.fullmatch(cell) for cell in cells):
             rows.append((line, cells))
-        elif line.text.strip() and not _command(line.text):
+        elif line.text.strip():
             left.append(line)
         if len(rows) > _MOST_GPUS:
             raise captures.wrong(file, f"more than {_MOST_GPUS} GPUs", line.number)
+    header = header or asked
     width = len(header or (rows[0][1] if rows else ()))
     for line, cells in rows:
         if len(cells) != width:
@@ -139,6 +146,8 @@ def _gpus(rows: list[tuple[Line, list[str]]], names: list[str], file: str) -> li
     found = []
     for line, cells in rows:
         values = dict(zip(names, cells, strict=True))
+        if any(len(cell) > _MOST_CELL for cell in cells):
+            raise _wrong(file, "a cell that is too long", line)
         bus = values.get("pci.bus_id", values.get("gpu_bus_id", ""))
         pci = functions.address(bus)
         if not pci:

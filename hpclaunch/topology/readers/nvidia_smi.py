@@ -56,6 +56,9 @@ def read(text: str, file: str) -> Seen:
     legend, legend_lines = _legend(lines, file)
     # In old layouts the label is the name.
     names = {label: label for label in found.names if not _NUMBERED.match(label)} | legend
+    last = max((index for index, line in enumerate(lines) if line.text.strip()), default=0)
+    if last in legend_lines and any(_NIC.fullmatch(label) and label not in legend for label in found.names):
+        del names[legend_lines[last]]  # the legend was cut off, perhaps in the middle of this name
     _agree(found, file)
     origin = Origin(file, FORMAT)
     notes: list[str] = []

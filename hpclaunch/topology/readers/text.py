@@ -39,7 +39,7 @@ _SIGNS = {
     **dict.fromkeys(map(ord, "\u200b\u200c\u200d\u2060\ufeff"), ""),
     **dict.fromkeys([*range(9), *range(11, 32), 127], ""),
 }
-_COMMENT = re.compile(r"\s*(?:(?:#+|//+|>+|;+|\*+(?=\s))[ ]?)+")
+_COMMENT = re.compile(r"\s*(?:(?:#+|//+|>+|;+|\*+(?=\s|$))[ ]?)+")
 _FENCE = re.compile(r"\s*(?:```+|~~~+)\s*[\w+-]*\s*")
 
 
@@ -117,10 +117,10 @@ def _line(number: int, raw: str, comments: bool) -> Line:
     if "\\" in text:
         text = _ESCAPED.sub(r"\1", text)
     text = text.translate(_SIGNS).rstrip()
-    if _FENCE.fullmatch(text):
-        return Line(number, "")
     sign = _COMMENT.match(text) if comments else None
     shown = text[sign.end() :] if sign else text
+    if _FENCE.fullmatch(shown):
+        return Line(number, "")
     return Line(number, shown, raw.find(shown) if shown and shown in raw else 0)
 
 
