@@ -11,7 +11,7 @@ from hpclaunch.spec import units
 from hpclaunch.spec.job import Job
 from hpclaunch.spec.site import Site
 from hpclaunch.values.errors import Problem
-from hpclaunch.values.launchplan import Option
+from hpclaunch.values.launchplan import EnvVar, Option
 
 
 def unsuitable(job: Job, site: Site) -> list[Problem]:
@@ -47,10 +47,8 @@ def options(job: Job, site: Site) -> tuple[tuple[Option, ...], tuple[Option, ...
             )
     sharp = site.fabric.sharp if job.fabric.sharp else None
     if sharp is not None and sharp.network is not None:
-        # sbatch's own SLURM_NETWORK does not pass the cleared environment of the script, and srun sets it
-        # for the step's hooks from its own option (src/srun/opt.c).
-        batch.append(Option(f"--network={sharp.network}"))
-        step.append(Option(f"--network={sharp.network}", "SLURM_NETWORK, which Enroot's SHARP hook reads"))
+        batch.append(Option(f"--network={sharp.network}", "SHARP"))
+        step.append(Option(f"--network={sharp.network}"))
     return tuple(batch), tuple(step), warnings
 
 
@@ -59,6 +57,15 @@ def variables(job: Job, site: Site) -> dict[str, str]:
     if not job.fabric.sharp or site.fabric.sharp is None:
         return {}
     return {"NCCL_COLLNET_ENABLE": "1", **site.fabric.sharp.env}
+
+
+def for_the_host(job: Job, site: Site) -> tuple[EnvVar, ...]:
+    """What Enroot's hook for SHARP reads: srun makes it of --network from 24.05 on alone, before that on a
+    Cray (src/srun/opt.c), and the script's cleared environment has not kept the job's."""
+    sharp = site.fabric.sharp if job.fabric.sharp else None
+    if sharp is None or sharp.network is None:
+        return ()
+    return (EnvVar("SLURM_NETWORK", sharp.network, "hpclaunch"),)
 
 
 def without_scheduler(job: Job) -> list[str]:

@@ -107,7 +107,7 @@ def target(
             path=slurm.path or "",
             keep=KEEP,
             wrapper=tuple(wrapper.settings(job, common, machines, "slurm", binds=not masked)),
-            host_env=host_env,
+            host_env=(*host_env, *fabric.for_the_host(job, site)),
         ),
         warnings,
     )

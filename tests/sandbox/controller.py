@@ -27,9 +27,16 @@ class Controller:
 
     def run(self, *argv: str) -> str:
         """What the command prints; it must succeed."""
+        return self._done(*argv).stdout
+
+    def ask(self, *argv: str) -> str:
+        """What the command says on standard error; it must succeed."""
+        return self._done(*argv).stderr
+
+    def _done(self, *argv: str) -> "subprocess.CompletedProcess[str]":
         done = subprocess.run(argv, env=self.env, capture_output=True, text=True, timeout=60, check=False)
         assert done.returncode == 0, done.stderr
-        return done.stdout
+        return done
 
     def complaints(self) -> list[str]:
         """What slurmctld has against its configuration. That nodes do not answer is no such thing."""

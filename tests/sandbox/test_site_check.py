@@ -3,12 +3,15 @@
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
 from command import hpclaunch
 from controller import controller
 from realslurm import Slurm
 
+from hpclaunch.sandbox.packages import slurm_version
 from hpclaunch.spec.read import read_site
 
 POD = """\
@@ -55,29 +58,38 @@ def test_a_first_site_is_like_the_cluster(slurm_a100: Slurm, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
-    ("key", "old", "new", "said"),
+    ("key", "change", "said"),
     [
-        ("slurm.version", r"version: '[\d.]+'", "version: '20.11'", "20.11"),
-        ("slurm.partition", "partition: batch", "partition: gpu", "there are: batch"),
-        ("slurm.pyxis", "pyxis: 0.20.0", "pyxis: 0.15.0", "newer"),
-        ("slurm.pyxis", "pyxis: 0.20.0", "pyxis: 0.24.0", "older"),
-        ("slurm.mpi_plugin.pmix", "pmix: pmix", "pmix: pmix_v9", "no MPI plugin pmix_v9"),
-        ("container", "container: pyxis", "container: none", "there is Pyxis"),
-        ("node_types.0", r"hosts: dgx\[1-2\]", "hosts: dgx[1-5]", "dgx[3-5]: not known"),
-        ("node_types", r"hosts: dgx\[1-2\]", "hosts: dgx1", "dgx2: in the partition batch"),
-        ("node_types.0", r"hosts: dgx\[1-2\]", "count: 3", "3 dgx-a100 nodes, and the cluster has 2"),
-        ("node_types.0", "type: dgx-a100", "type: dgx-h100", "2x64x2"),
-        ("node_types.0", "type: dgx-a100", "mig: {1g.5gb: 56}\n  type: dgx-a100", "56 1g.5gb"),
-        ("fabric.topology", "network:", "fabric: {topology: tree}\nnetwork:", "plugin is none"),
-        ("slurm.exclusive", "partition: batch", "partition: batch\n  exclusive: false", "ConstrainDevices"),
+        ("slurm.version", {"slurm": {"version": "20.11"}}, "20.11"),
+        ("slurm.partition", {"slurm": {"partition": "gpu"}}, "there are: batch"),
+        ("slurm.pyxis", {"slurm": {"pyxis": "0.15.0"}}, "newer"),
+        ("slurm.pyxis", {"slurm": {"pyxis": "0.24.0"}}, "older"),
+        ("slurm.mpi_plugin.pmix", {"slurm": {"mpi_plugin": {"pmix": "pmix_v9"}}}, "no MPI plugin pmix_v9"),
+        ("slurm.exclusive", {"slurm": {"exclusive": False}}, "ConstrainDevices"),
+        ("container", {"container": "none"}, "there is Pyxis"),
+        ("node_types.0", {"node_types": {"hosts": "dgx[1-5]"}}, "dgx[3-5]: not known"),
+        ("node_types", {"node_types": {"hosts": "dgx1"}}, "dgx2: in the partition batch"),
+        (
+            "node_types.0",
+            {"node_types": {"hosts": None, "count": 3}},
+            "the cluster has 2 like them",
+        ),
+        ("node_types.0", {"node_types": {"type": "dgx-h100"}}, "2x64x2"),
+        ("node_types.0", {"node_types": {"mig": {"1g.5gb": 56}}}, "56 1g.5gb"),
+        ("fabric.topology", {"fabric": {"topology": "tree"}}, "plugin is none"),
     ],
 )
-def test_drift_is_named(slurm_a100: Slurm, tmp_path: Path, key: str, old: str, new: str, said: str) -> None:
-    text = slurm_a100.site.read_text()
+def test_drift_is_named(
+    slurm_a100: Slurm, tmp_path: Path, key: str, change: dict[str, Any], said: str
+) -> None:
+    site = yaml.safe_load(slurm_a100.site.read_text())
+    for name, value in change.items():
+        into = site["node_types"][0] if name == "node_types" else site.get(name)
+        site[name] = {**into, **value} if isinstance(into, dict) else value
+        if name == "node_types":
+            site[name] = [site[name]]
     file = tmp_path / "site.yaml"
-    changed = re.sub(old, new, text, count=1)
-    assert changed != text
-    file.write_text(changed)
+    file.write_text(yaml.safe_dump(site))
     found = drifts(file, slurm_a100.slurm_conf)
     assert [line for line in found if line.startswith(f"drift: {key}: ") and said in line], found
     done = hpclaunch("site", "check", file, "--json", env=env(slurm_a100.slurm_conf))
@@ -150,8 +162,6 @@ def test_a_cluster_that_cannot_be_asked(tmp_path: Path) -> None:
 
 def pod(tmp_path: Path) -> Path:
     """The site file, for the Slurm that is here."""
-    from hpclaunch.sandbox.packages import slurm_version
-
     file = tmp_path / "pod.yaml"
     file.write_text(POD.replace("VERSION", slurm_version()))
     return file
