@@ -65,9 +65,21 @@ def sandbox() -> None:
 
 @sandbox.command()
 @click.option(
-    "--nodes", type=click.IntRange(1, 64), default=2, show_default=True, help="Nodes with a slurmd."
+    "--nodes",
+    type=click.IntRange(1, 64),
+    default=2,
+    show_default=True,
+    help="Nodes with a slurmd, of each type that names no number.",
 )
-@click.option("--node-type", default="dgx-a100", show_default=True, help="Name or file of a node type.")
+@click.option(
+    "--node-type",
+    "node_types",
+    metavar="TYPE[@VARIANT][:NODES]",
+    multiple=True,
+    default=("dgx-a100",),
+    show_default="dgx-a100",
+    help="Name or file of a node type, the numbering of its HCAs, how many nodes; several make mixed nodes.",
+)
 @click.option(
     "--declared",
     type=click.IntRange(0, 60_000),
@@ -83,19 +95,27 @@ def sandbox() -> None:
 )
 @_name
 @_folder
-def up(nodes: int, node_type: str, declared: int, pyxis: str, name: str, directory: Path | None) -> None:
-    """Start a sandbox; prints the path of its site file."""
-    from hpclaunch.cluster.slurmnode import slurm_node
-    from hpclaunch.sandbox import updown
+def up(
+    nodes: int, node_types: tuple[str, ...], declared: int, pyxis: str, name: str, directory: Path | None
+) -> None:
+    """Start a sandbox; prints the path of its site file.
+
+    --node-type dgx-a100@10-device:1 --node-type dgx-h100:1 makes one of mixed nodes.
+    """
+    from hpclaunch.sandbox import groups, updown
     from hpclaunch.spec.document import located
     from hpclaunch.topology import catalogue
 
-    document = catalogue.load(node_type)
+    wanted = [groups.parse(text, nodes) for text in node_types]
+    documents = [catalogue.load(each.type) for each in wanted]
     place = _place(name, directory)
-    try:
-        updown.up(place, name, slurm_node(document.value), nodes, declared, pyxis, _say)
-    except InputError as error:
-        raise located(error.problems, document) from None
+    made: list[groups.Group] = []
+    for each, document in zip(wanted, documents, strict=True):
+        try:
+            made = groups.add(made, each, document.value, declared)
+        except InputError as error:
+            raise located(error.problems, document) from None
+    updown.up(place, name, tuple(made), pyxis, _say)
     click.echo(place.site)
 
 

@@ -1,6 +1,7 @@
 """The files of a sandbox: Slurm's configuration, the site file, and the list of daemons."""
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -9,39 +10,31 @@ from msgspec import Struct
 
 from hpclaunch.capability.tables import pyxis_has_feature, pyxis_options
 from hpclaunch.cluster.slurmconf import gres_lines, node_line
-from hpclaunch.cluster.slurmnode import SlurmNode
+from hpclaunch.sandbox.groups import Group
 from hpclaunch.sandbox.layout import Layout
 from hpclaunch.sandbox.packages import find
-from hpclaunch.values.cpulist import format_list
 
 CONTROLLER = "slurmctld"
+BIND_TOOLS = ("taskset", "numactl")
 
 
 class Settings(Struct, frozen=True):
-    """What a sandbox is made from. `declared` is how many nodes the controller knows in all: those above
-    `nodes` have no slurmd. `hwloc` is the machine as $HWLOC_SYNTHETIC has it; `ports` are the
-    controller's and then one for each node."""
+    """What a sandbox is made from. `ports` are the controller's and then one for each node with a slurmd."""
 
     name: str
-    machine: SlurmNode
-    hwloc: str
-    nodes: int
-    declared: int
+    groups: tuple[Group, ...]
     slurm_version: str
     pyxis_version: str
     ports: tuple[int, ...]
     user: str
 
     @property
-    def prefix(self) -> str:
-        return self.machine.name.partition("-")[0] or "node"
+    def hosts(self) -> tuple[str, ...]:
+        return tuple(host for group in self.groups for host in group.hosts)
 
     @property
-    def hosts(self) -> tuple[str, ...]:
-        return tuple(f"{self.prefix}{index}" for index in range(1, self.nodes + 1))
-
-    def host_range(self, first: int, last: int) -> str:
-        return f"{self.prefix}[{format_list(range(first, last + 1))}]"
+    def most_gpus(self) -> int:
+        return max(len(group.machine.gpu_numa) for group in self.groups)
 
 
 def slurm_conf(layout: Layout, settings: Settings) -> str:
@@ -70,7 +63,7 @@ def slurm_conf(layout: Layout, settings: Settings) -> str:
         "SelectType=select/cons_tres",
         "SelectTypeParameters=CR_Core_Memory",
         # Else a job that names no memory takes all of the node's, and no second one fits beside it.
-        f"DefMemPerCPU={settings.machine.memory_mib // settings.machine.cpu_count}",
+        f"DefMemPerCPU={min(each.machine.memory_mib // each.machine.cpu_count for each in settings.groups)}",
         "GresTypes=gpu",
         "MpiDefault=none",
         # Jobs start at once, and end soon after they were told to.
@@ -85,31 +78,34 @@ def slurm_conf(layout: Layout, settings: Settings) -> str:
         "SlurmctldTimeout=30",
         "SlurmdTimeout=30",
     ]
-    for host, port in zip(settings.hosts, settings.ports[1:], strict=True):
-        where = {"NodeHostname": host, "NodeAddr": "127.0.0.1", "Port": str(port)}
-        lines.append(node_line(settings.machine, host, **where, State="UNKNOWN"))
-    if settings.declared > settings.nodes:
-        # A cloud node that is powered down counts as usable, so that `sbatch --test-only` accepts it.
-        rest = settings.host_range(settings.nodes + 1, settings.declared)
-        lines += [
-            node_line(settings.machine, rest, NodeAddr="127.0.0.1", Weight="1000", State="CLOUD"),
-            "SuspendProgram=/bin/true",
-            "ResumeProgram=/bin/true",
-            "SuspendTime=86400",
-        ]
+    ports = iter(settings.ports[1:])
+    for group in settings.groups:
+        for host in group.hosts:
+            where = {"NodeHostname": host, "NodeAddr": "127.0.0.1", "Port": str(next(ports))}
+            lines.append(node_line(group.machine, host, **where, State="UNKNOWN"))
+        if rest := group.hosts_without_daemon:
+            # A cloud node that is powered down counts as usable, so that `sbatch --test-only` accepts it.
+            lines += [
+                node_line(group.machine, rest, NodeAddr="127.0.0.1", Weight="1000", State="CLOUD"),
+                "SuspendProgram=/bin/true",
+                "ResumeProgram=/bin/true",
+                "SuspendTime=86400",
+            ]
     lines.append("PartitionName=batch Nodes=ALL Default=YES MaxTime=INFINITE State=UP")
     return "".join(f"{line}\n" for line in lines)
 
 
 def gres_conf(layout: Layout, settings: Settings) -> str:
     """gres.conf: the fake devices of all nodes, declared ones too."""
-    hosts = settings.host_range(1, settings.declared)
-    lines = gres_lines(settings.machine, hosts, f"{layout.folder}/devices/nvidia")
-    return "".join(f"{line}\n" for line in lines)
+    device = f"{layout.folder}/devices/nvidia"
+    lines = (gres_lines(group.machine, group.declared_hosts, device) for group in settings.groups)
+    return "".join(f"{line}\n" for group in lines for line in group)
 
 
 def plugstack_conf(layout: Layout, settings: Settings) -> str:
-    """The line that loads the stand-in for Pyxis, with the options of the declared release."""
+    """The lines that load the made-up machines, and the stand-in for Pyxis with the options of the declared
+    release."""
+    machine = f"required {layout.native}/spank_machine.so machines={layout.machines} tasks={layout.tasks}\n"
     words = ["required", f"{layout.native}/spank_pyxis.so", f"record={layout.pyxis}"]
     words += [name for name in ("sbatch", "environment") if pyxis_has_feature(name, settings.pyxis_version)]
     for option in pyxis_options(settings.pyxis_version):
@@ -118,7 +114,7 @@ def plugstack_conf(layout: Layout, settings: Settings) -> str:
         flags += ["repeats"] if option.repeats else []
         flags += [f"negates={option.negates}"] if option.negates else []
         words.append("option=" + ",".join(flags))
-    return " ".join(words) + "\n"
+    return machine + " ".join(words) + "\n"
 
 
 def site_yaml(layout: Layout, settings: Settings) -> str:
@@ -127,7 +123,7 @@ def site_yaml(layout: Layout, settings: Settings) -> str:
         "version": 1,
         "name": settings.name,
         "scheduler": "slurm",
-        "node_types": [{"type": settings.machine.name, "hosts": settings.host_range(1, settings.declared)}],
+        "node_types": [_node_group(group) for group in settings.groups],
         "container": "pyxis",
         "slurm": {
             "version": settings.slurm_version,
@@ -139,7 +135,13 @@ def site_yaml(layout: Layout, settings: Settings) -> str:
         "network": {"socket_ifname": "lo"},
     }
     text = yaml.safe_dump(site, sort_keys=False)
-    return f"# Written by `hpclaunch sandbox up`: {settings.nodes} fake nodes on this machine.\n{text}"
+    count = len(settings.hosts)
+    return f"# Written by `hpclaunch sandbox up`: {count} fake nodes on this machine.\n{text}"
+
+
+def _node_group(group: Group) -> dict[str, str]:
+    found = {"type": group.node_type, "hosts": group.declared_hosts}
+    return found if group.variant is None else {**found, "variant": group.variant}
 
 
 def hosts_file(settings: Settings) -> str:
@@ -167,22 +169,19 @@ def services_json(layout: Layout, settings: Settings) -> str:
             "node": False,
         },
     ]
-    env = [
-        f"LD_PRELOAD={layout.native}/preload.so",
-        f"HWLOC_SYNTHETIC={settings.hwloc}",
-    ]
-    for host in settings.hosts:
-        argv = [find("slurmd"), "-D", "-N", host, "-f", conf]
-        services.append({"name": host, "argv": argv, "socket": "", "node": True, "env": env})
+    for number, group in enumerate(settings.groups):
+        env = [f"LD_PRELOAD={layout.preload(number)}", f"HWLOC_SYNTHETIC={group.hwloc}"]
+        for host in group.hosts:
+            argv = [find("slurmd"), "-D", "-N", host, "-f", conf]
+            services.append({"name": host, "argv": argv, "socket": "", "node": True, "env": env})
     # slurmd wants a device file for each GPU. This one every user may mount, and it goes with the namespace.
-    fakes = [
-        ("/dev/null", f"{layout.folder}/devices/nvidia{gpu}")
-        for gpu, _ in enumerate(settings.machine.gpu_numa)
-    ]
+    binds = [("/dev/null", f"{layout.folder}/devices/nvidia{gpu}") for gpu in range(settings.most_gpus)]
+    # The stand-ins take the place of the programs themselves, so that no PATH has to change.
+    binds += [(f"{layout.native}/bin/{tool}", os.path.realpath(find(tool))) for tool in BIND_TOOLS]
     plan = {
         "run": str(layout.run),
         "hostname": CONTROLLER,
-        "binds": [(str(layout.folder / "etc" / "hosts"), "/etc/hosts"), *fakes],
+        "binds": [(str(layout.folder / "etc" / "hosts"), "/etc/hosts"), *binds],
         "services": services,
     }
     return json.dumps(plan, indent=1)

@@ -40,6 +40,20 @@ class Layout(Struct, frozen=True):
     def native(self) -> Path:
         return self.folder / "native"
 
+    def preload(self, number: int) -> Path:
+        """The preload library for the nodes of a group."""
+        return self.native / f"preload-{number}.so"
+
+    @property
+    def machines(self) -> Path:
+        """A folder for each node's made-up machine."""
+        return self.folder / "machines"
+
+    @property
+    def tasks(self) -> Path:
+        """A folder for each running task, by its process id."""
+        return self.run / "tasks"
+
     @property
     def log(self) -> Path:
         return self.folder / "log"

@@ -17,6 +17,8 @@ _PROGRAMS = {
     "munged": "munge",
     "cc": "gcc",
     "unshare": "util-linux",
+    "taskset": "util-linux",
+    "numactl": "numactl",
     "mount": "mount",
     "hostname": "hostname",
 }

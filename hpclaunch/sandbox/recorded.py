@@ -5,9 +5,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from hpclaunch.sandbox.layout import at
+from hpclaunch.values import cpulist
 
 
 class Task(Struct, frozen=True):
@@ -19,9 +20,9 @@ class Task(Struct, frozen=True):
 
 
 class Affinity(Struct, frozen=True):
-    """What Slurm asked the kernel for on behalf of a task, just before it began.
+    """What Slurm asked the kernel for on behalf of a task, just before it began, or the task itself.
 
-    `cpus` are OS CPU numbers, None where Slurm bound nothing; `mems` the NUMA nodes of a memory policy and
+    `cpus` are OS CPU numbers, None where nobody bound them; `mems` the NUMA nodes of a memory policy and
     `policy` its kind ("bind", "preferred"), () and "" where none was asked for. `restart` counts requeues.
     """
 
@@ -41,18 +42,47 @@ class Given(Struct, frozen=True):
 
 
 def affinity(folder: Path, job_id: int) -> dict[Task, Affinity]:
-    """Every task of this job, of its last run where it was requeued; empty while none has begun."""
+    """Every task of this job as Slurm bound it, of its last run where it was requeued; empty while none has
+    begun."""
+    return _last_run(
+        {_task(line): _by_slurm(line) for line in _lines(at(folder).affinity, job_id) if "by" not in line}
+    )
+
+
+def bound(folder: Path, job_id: int) -> dict[Task, Affinity]:
+    """Every task of this job as it is bound in the end: as Slurm did it, or the rank itself where it called
+    taskset or numactl."""
     found: dict[Task, Affinity] = {}
     for line in _lines(at(folder).affinity, job_id):
-        mask, policy = line["cpu_mask"], line.get("mem_policy", "default")
-        bound = policy != "default"
-        found[Task(line["step"], line["node"], line["rank"])] = Affinity(
-            local_rank=line["local_rank"],
-            cpus=None if mask is None else _bits(mask),
-            mems=_bits(line["mem_mask"]) if bound else (),
-            policy=policy if bound else "",
-            restart=line["restart"],
-        )
+        task = _task(line)
+        # The stand-ins run before the rank's command, and after Slurm's own line.
+        if line.get("by") != "rank":
+            found[task] = _by_slurm(line)
+        elif "cpu_list" in line:
+            found[task] = structs.replace(found[task], cpus=cpulist.parse(line["cpu_list"]))
+        else:
+            mems = cpulist.parse(line["mem_list"])
+            found[task] = structs.replace(found[task], mems=mems, policy=line["mem_policy"])
+    return _last_run(found)
+
+
+def _task(line: dict[str, Any]) -> Task:
+    return Task(line["step"], line["node"], line["rank"])
+
+
+def _by_slurm(line: dict[str, Any]) -> Affinity:
+    mask, policy = line["cpu_mask"], line.get("mem_policy", "default")
+    asked = policy != "default"
+    return Affinity(
+        local_rank=line["local_rank"],
+        cpus=None if mask is None else _bits(mask),
+        mems=_bits(line["mem_mask"]) if asked else (),
+        policy=policy if asked else "",
+        restart=line["restart"],
+    )
+
+
+def _last_run(found: dict[Task, Affinity]) -> dict[Task, Affinity]:
     last = max((task.restart for task in found.values()), default=0)
     return {task: got for task, got in found.items() if got.restart == last}
 

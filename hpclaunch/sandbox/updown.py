@@ -13,14 +13,13 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from importlib.resources import as_file, files
 from pathlib import Path
+from typing import Any
 
 from msgspec import Struct
 
-from hpclaunch.cluster.slurmnode import SlurmNode
-from hpclaunch.sandbox import configuration, packages, processes
-from hpclaunch.sandbox.hwloc import compiler_definitions, hwloc_synthetic
+from hpclaunch.sandbox import compiled, configuration, machines, packages, processes
+from hpclaunch.sandbox.groups import Group
 from hpclaunch.sandbox.layout import Layout
 from hpclaunch.values.errors import HpclaunchError
 
@@ -28,7 +27,8 @@ STUBBED = (
     "containers: a stand-in for Pyxis records the options; no image is started",
     "CPU masks: computed and checked by Slurm, recorded, not enforced",
     "memory policies: recorded, not enforced",
-    "GPUs and HCAs: names and counts alone, no device",
+    "taskset and numactl: stand-ins in native/bin bind ranks as above, before they start the command",
+    "GPUs, HCAs and the memlock limit: a made-up /sys, /proc and /dev for each node in machines/, no device",
 )
 _PLAIN = re.compile(r"[\w./+@:-]+", re.ASCII)
 _READY_SECONDS = 40.0
@@ -45,7 +45,7 @@ class Status(Struct, frozen=True):
     slurm_conf: str
     nodes: dict[str, str]
     ended: dict[str, int]
-    stubbed: tuple[str, ...] = STUBBED
+    stubbed: tuple[str, ...]
 
 
 def obstacle() -> str:
@@ -57,19 +57,16 @@ def obstacle() -> str:
 def up(
     layout: Layout,
     name: str,
-    machine: SlurmNode,
-    nodes: int,
-    declared: int,
+    groups: tuple[Group, ...],
     pyxis_version: str,
     say: Callable[[str], None],
 ) -> None:
     """Start a sandbox and return when every node is idle.
 
-    What a crash left in the folder is removed first. Raises InputError for a machine that hwloc cannot be
-    told of; HpclaunchError where packages are missing, where the sandbox is up already, where the folder
-    holds something else, and where a daemon does not start; then nothing is left behind.
+    What a crash left in the folder is removed first. Raises HpclaunchError where packages are missing, where
+    the sandbox is up already, where the folder holds something else, and where a daemon does not start; then
+    nothing is left behind.
     """
-    hwloc = hwloc_synthetic(machine)
     if not _PLAIN.fullmatch(str(layout.folder)):
         raise HpclaunchError(
             f"{layout.folder}: Slurm's files hold no path with blanks or signs; give another"
@@ -80,18 +77,22 @@ def up(
     with _locked(layout):
         settings = configuration.Settings(
             name=name,
-            machine=machine,
-            hwloc=hwloc,
-            nodes=nodes,
-            declared=max(nodes, declared),
+            groups=groups,
             slurm_version=packages.slurm_version(),
             pyxis_version=pyxis_version,
-            ports=_free_ports(nodes + 1),
+            ports=_free_ports(1 + sum(group.nodes for group in groups)),
             user=pwd.getpwuid(os.getuid()).pw_name,
         )
         _start(layout, settings, say)
-    for line in STUBBED:
+    for line in _stubbed(settings):
         say(line)
+
+
+def _stubbed(settings: configuration.Settings) -> tuple[str, ...]:
+    """What is not real, in a line each."""
+    names = dict.fromkeys(group.machine.name for group in settings.groups if group.made_up_gpus)
+    more = (f"the PCI addresses of the GPUs of {', '.join(names)}: made up, since no source has them",)
+    return STUBBED + (more if names else ())
 
 
 def _start(layout: Layout, settings: configuration.Settings, say: Callable[[str], None]) -> None:
@@ -102,11 +103,11 @@ def _start(layout: Layout, settings: configuration.Settings, say: Callable[[str]
     _remove(layout)
     try:
         _make_folders(layout, settings)
-        say("compiling the preload library and the stand-in for Pyxis")
-        _compile(layout, settings.machine)
+        say("compiling the preload library and the stand-ins for Pyxis, taskset and numactl")
+        compiled.build(layout, settings)
         configuration.write(layout, settings)
         slurm = f"Slurm {settings.slurm_version} ({packages.system()})"
-        say(f"starting slurmctld and {settings.nodes} slurmd of {slurm}")
+        say(f"starting slurmctld and {len(settings.hosts)} slurmd of {slurm}")
         supervisor = processes.launch(layout)
         _await_idle(layout, settings, supervisor)
     except BaseException:
@@ -138,13 +139,13 @@ def _locked(layout: Layout) -> Iterator[None]:
 def status(layout: Layout) -> Status:
     """How the sandbox is; asks its controller for the nodes. A sandbox that is not there is down."""
     living = bool(processes.supervisors(layout))
-    name = layout.folder.name
+    marker: dict[str, Any] = {"name": layout.folder.name, "stubbed": STUBBED}
     if layout.marker.exists():
-        name = json.loads(layout.marker.read_text(encoding="utf-8"))["name"]
+        marker |= json.loads(layout.marker.read_text(encoding="utf-8"))
     ended = _ended(layout) if living else {}
     state = "down" if not living else "degraded" if ended else "up"
     return Status(
-        name=name,
+        name=marker["name"],
         state=state,
         folder=str(layout.folder),
         site=str(layout.site),
@@ -153,6 +154,7 @@ def status(layout: Layout) -> Status:
         if living and not {"munged", configuration.CONTROLLER} & set(ended)
         else {},
         ended=ended,
+        stubbed=tuple(marker["stubbed"]),
     )
 
 
@@ -167,11 +169,12 @@ def _ended(layout: Layout) -> dict[str, int]:
 
 def _make_folders(layout: Layout, settings: configuration.Settings) -> None:
     layout.folder.mkdir(parents=True, exist_ok=True)
-    layout.marker.write_text(json.dumps({"name": settings.name, "run": str(layout.run)}), encoding="utf-8")
+    marker = {"name": settings.name, "run": str(layout.run), "stubbed": _stubbed(settings)}
+    layout.marker.write_text(json.dumps(marker), encoding="utf-8")
     layout.run.mkdir(mode=0o755)
     layout.run.chmod(0o755)
-    for folder in ("etc", "log", "native", "devices", "record"):
-        (layout.folder / folder).mkdir()
+    for folder in ("etc", "log", "native/bin", "native/real", "devices", "record", "machines"):
+        (layout.folder / folder).mkdir(parents=True)
     for path in ("munge", "state", "spool", "tmp"):
         (layout.run / path).mkdir(mode=0o700 if path == "munge" else 0o755)
     for host in settings.hosts:
@@ -181,26 +184,16 @@ def _make_folders(layout: Layout, settings: configuration.Settings) -> None:
     key = layout.run / "munge" / "key"
     key.touch(mode=0o600)
     key.write_bytes(secrets.token_bytes(128))
-    for index in range(len(settings.machine.gpu_numa)):
+    layout.tasks.mkdir()
+    layout.tasks.chmod(0o1777)  # each task makes its folder as the job's user
+    for group in settings.groups:
+        for host in group.hosts:
+            machines.write(group.tree, group.machine, host, layout.machines / host)
+    for index in range(settings.most_gpus):
         (layout.folder / "devices" / f"nvidia{index}").touch()
     for record in (layout.affinity, layout.pyxis):
         record.touch()
         record.chmod(0o666)  # the tasks' own users write their lines
-
-
-def _compile(layout: Layout, machine: SlurmNode) -> None:
-    definitions = [*compiler_definitions(machine), f'-DRECORD="{layout.affinity}"']
-    with as_file(files("hpclaunch.sandbox").joinpath("native")) as sources:
-        jobs = []
-        for name, more in (("preload", definitions), ("spank_pyxis", [])):
-            target = layout.native / f"{name}.so"
-            argv = [packages.find("cc"), "-shared", "-fPIC", "-O1", *more, "-o", str(target)]
-            argv.append(str(sources / f"{name}.c"))
-            jobs.append(subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True))
-        for job in jobs:
-            said, _ = job.communicate()
-            if job.returncode:
-                raise HpclaunchError(f"the C compiler failed:\n{said}")
 
 
 def _free_ports(count: int) -> tuple[int, ...]:

@@ -1,5 +1,6 @@
 """Slurm believes in the machine of the node type: counts, NUMA nodes, SMT siblings, GPUs, masks."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -131,14 +132,17 @@ def test_interleaved_numbering(start_slurm: Callable[..., Slurm], tmp_path: Path
     assert cpus_of(slurm, job) == ["0,8"]
 
 
-def test_nothing_of_the_sandbox_reaches_a_task(slurm_a100: Slurm) -> None:
+def test_a_task_gets_the_name_of_its_made_up_machine_and_nothing_else(slurm_a100: Slurm) -> None:
     look = "env; cat /proc/self/maps"
     bare = ("env", "-i", f"SLURM_CONF={slurm_a100.slurm_conf}", "PATH=/usr/bin:/bin")
-    _, status, said = slurm_a100.batch(f"{look}; srun -n1 sh -c '{look}'", "--nodes=1", under=bare)
+    _, status, said = slurm_a100.batch(f"{look}; echo ==; srun -n1 sh -c '{look}'", "--nodes=1", under=bare)
     assert status == 0
     assert said.count("SLURMD_NODENAME=dgx1\n") == 2
+    batch, step = said.split("==\n")
+    step, count = re.subn(r"^HPCLAUNCH_ROOT=/run/.*\n", "", step, flags=re.MULTILINE)
+    assert count == 1
     for word in ("LD_", "HWLOC_", "preload.so", "PYTHON", "HPCLAUNCH"):
-        assert word not in said
+        assert word not in batch + step
 
 
 def test_mpi_over_pmix_on_two_nodes(slurm_a100: Slurm) -> None:

@@ -104,6 +104,21 @@ long get_mempolicy(int *mode, unsigned long *nodes, unsigned long bits, void *ad
 	return 0;
 }
 
+/* For spank_machine.c, which is in the same process: what was asked for on behalf of this task. */
+int sandbox_bound(cpu_set_t *mask)
+{
+	const struct slot *slot = bound(getpid());
+	if (slot)
+		*mask = slot->mask;
+	return slot != NULL;
+}
+
+const char *sandbox_policy(unsigned long *nodes)
+{
+	*nodes = policy_nodes;
+	return policy;
+}
+
 /* Where libnuma is linked with -Bsymbolic-functions, as in Ubuntu, its own calls do not come by the above. */
 void numa_set_membind(struct bitmask *nodes)
 {
