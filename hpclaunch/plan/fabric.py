@@ -98,8 +98,13 @@ def _no_segment(job: Job, site: Site) -> str:
             "write locality: any"
         )
     block = _block(site)
-    if block == 1 or _segment(job.nodes, block) > 1:
+    if units.unit(site) == 1 or _segment(job.nodes, block) > 1:
         return ""
+    if block == 1:
+        return (
+            f"the smallest unit of site {site.name} has one node, and no segment of its Slurm "
+            f"{site.slurm.version} may be larger; write locality: any"
+        )
     low = next(nodes for nodes in range(job.nodes - 1, 0, -1) if nodes <= block or _segment(nodes, block) > 1)
     return (
         f"{job.nodes} nodes cannot be cut into equal segments of at most {block} nodes, as --segment needs; "
