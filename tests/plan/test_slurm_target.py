@@ -151,14 +151,23 @@ def settings(plan: LaunchPlan) -> dict[str, str]:
 
 
 def test_hcas_are_a_matter_of_the_node() -> None:
-    plan = planned({"mpi": "pmix"}, env={name: "site" for name in ON_NODE})
+    plan = planned({"mpi": "pmix"}, env=dict.fromkeys(ON_NODE, "site"))
     assert not ON_NODE & set(env(plan))  # the wrapper's are above the site's
     entries = [entry.split("/") for entry in settings(plan)["hcas"].split()]
     assert entries[0] == ["mlx5_0", "0000:0c:00.0", "1", "InfiniBand"]
     assert [name for name, *_ in entries] == list(published.A100_HCAS)
     near = [(count, order.split(",")) for count, _, order in map(_parted, settings(plan)["near"].split(";"))]
     assert [(count, order[0]) for count, order in near] == [("1", str(gpu)) for gpu in range(8)]
-    assert near[1][1] == ["1", "0", "2", "3", "4", "5", "6", "7"]  # its own, its switch's, its socket's, the rest
+    assert near[1][1] == [
+        "1",
+        "0",
+        "2",
+        "3",
+        "4",
+        "5",
+        "6",
+        "7",
+    ]  # its own, its switch's, its socket's, the rest
     assert near[6][1] == ["6", "7", "4", "5", "0", "1", "2", "3"]
     assert settings(plan)["openib"] == "1"
     assert "openib" not in settings(planned({}))
