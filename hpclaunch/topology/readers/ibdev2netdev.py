@@ -34,7 +34,7 @@ def read(text: str, file: str) -> Seen:
     found: dict[tuple[str, int], HcaSeen] = {}
     addresses: dict[str, str] = {}
     left: list[Line] = []
-    for line in _unbroken(captures.lines(text, file)):
+    for line in _unbroken(captures.lines(text, file, longest=captures.LONGEST)):
         match = _PORT.fullmatch(line.text)
         if match is None:
             if line.text.strip() and not _COMMAND.fullmatch(line.text):
@@ -68,7 +68,8 @@ def _unbroken(lines: tuple[Line, ...]) -> list[Line]:
                 open_line = None
                 continue
         found.append(line)
-        open_line = None if _PORT.fullmatch(line.text) or len(line.text) > 400 else line
+        whole_line = _PORT.fullmatch(line.text) or not line.text.strip() or len(line.text) > 400
+        open_line = None if whole_line else line
     return found
 
 

@@ -73,7 +73,7 @@ def read(text: str, file: str) -> Seen:
     has a device or port twice."""
     origin = Origin(file, FORMAT)
     left: list[Line] = []
-    devices = _devices(captures.lines(text, file), file, left)
+    devices = _devices(captures.lines(text, file, longest=captures.LONGEST), file, left)
     if not devices and left and all(_LISTED_LOOKS.fullmatch(line.text) for line in left):
         return _list(left, origin)
     if not devices:

@@ -52,7 +52,8 @@ def read(text: str, file: str) -> Seen:
     """What lscpu tells. Raises InputError where the text is none of lscpu's, breaks off, or contradicts
     itself."""
     written = re.search(r'"(?:lscpu|cpus)"\s*:', text) is not None
-    lines = captures.lines(text, file, long_lines=written)
+    # JSON may stand in one line.
+    lines = captures.lines(text, file) if written else captures.lines(text, file, longest=captures.LONGEST)
     begin = next((index for index, line in enumerate(lines) if line.text.lstrip()[:1] in ("{", "[")), None)
     if begin is not None and written:
         return _json(lines, begin, file)

@@ -36,7 +36,7 @@ def looks_like(text: str) -> bool:
 def read(text: str, file: str) -> Seen:
     """What numactl tells. Raises InputError where the text is none of numactl's, breaks off, or contradicts
     itself."""
-    return _Reading(captures.lines(text, file), Origin(file, FORMAT)).seen()
+    return _Reading(captures.lines(text, file, longest=captures.LONGEST), Origin(file, FORMAT)).seen()
 
 
 def _rising(text: str) -> tuple[int, ...]:
@@ -94,8 +94,15 @@ class _Reading:
 
     def _nodes(self, lines: Sequence[Line]) -> None:
         last: list[Line] | None = None
+        begun = ""
         for line in lines:
-            text = line.text
+            text = begun + line.text
+            begun = ""
+            if text.lstrip().startswith("available:") and ")" not in text:
+                begun = text.rstrip()  # a terminal broke it; no space is in its list
+                if len(begun) > captures.LONGEST:
+                    break
+                continue
             cpus, size, available = _CPUS.fullmatch(text), _SIZE.fullmatch(text), _AVAILABLE.fullmatch(text)
             if last is not None and _NUMBERS.fullmatch(text):
                 last.append(line)  # a long list that a terminal broke
@@ -108,8 +115,12 @@ class _Reading:
                 self.mb[node] = self._number(size.group(2), _MOST_MB, line) if size.group(2) else None
             elif available:
                 self.available = self._listed(available, line)
+            elif text.lstrip().startswith("available:"):
+                raise self._wrong("the list of available nodes cannot be read", line.number)
             elif text.strip() and not _KNOWN.fullmatch(text) and not _COMMAND.fullmatch(text):
                 self.left.append(line)
+        if begun:
+            raise self._wrong("the list of available nodes does not end")
 
     def _listed(self, match: re.Match[str], line: Line) -> tuple[int, ...]:
         try:

@@ -39,7 +39,7 @@ def looks_like(text: str) -> bool:
 def read(text: str, file: str) -> Seen:
     """The GPUs with what is told of them. Raises InputError where none is listed, or one twice."""
     origin = Origin(file, FORMAT)
-    lines = captures.lines(text, file)
+    lines = captures.lines(text, file, longest=captures.LONGEST)
     left: list[Line] = []
     gpus = _lines(lines, file, left) or _query(lines, file, left)
     if not gpus:

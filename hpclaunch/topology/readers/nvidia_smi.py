@@ -34,7 +34,8 @@ _NUMBERED = re.compile(r"(?:GPU|NIC)[0-9]")
 _NICS = re.compile(r"\s*(?:NIC[0-9]{1,4}\s*:\s*[A-Za-z][A-Za-z0-9_.-]*\s*)+")
 _EACH_NIC = re.compile(r"(NIC[0-9]{1,4})\s*:\s*([A-Za-z][A-Za-z0-9_.-]*)")
 _LEGEND = re.compile(r"\s*(?:NIC )?Legend\s*:?", re.IGNORECASE)
-_MEANING = re.compile(r"\s*(?:X|SYS|SOC|NODE|PHB|PXB|PIX|PSB|NV#)\s*=\s*\S.*")
+# The words of the matrix, and those of its sisters for peer access (topo -p2p).
+_MEANING = re.compile(r"\s*(?:X|SYS|SOC|NODE|PHB|PXB|PIX|NV#|OK|[CGT]?NS|DR|U)\s*=\s*\S.*")
 _PROMPT = re.compile(r".*\bnvidia-smi\s+topo\b.*")
 _MOST_HEADERS = 6
 _MOST_NICS = 4096
@@ -42,7 +43,7 @@ _MOST_NICS = 4096
 
 def looks_like(text: str) -> bool:
     """Whether there is a line that begins with a GPU and, soon after it, a row "GPU0 X"."""
-    return _LOOKS.search(text.replace("\x1b[4m", "").replace("\x1b[0m", "")) is not None
+    return _LOOKS.search(captures.without_codes(text)) is not None
 
 
 def read(text: str, file: str) -> Seen:
@@ -51,7 +52,7 @@ def read(text: str, file: str) -> Seen:
     Raises InputError where there is no whole matrix, where it contradicts itself (not the same both ways,
     the diagonal not X), and where there are two.
     """
-    lines = captures.lines(text, file)
+    lines = captures.lines(text, file, longest=captures.LONGEST)
     found, others = _matrix(lines, file)
     legend, legend_lines = _legend(lines, file)
     # In old layouts the label is the name.

@@ -12,8 +12,10 @@ from hpclaunch.topology.seen import Origin
 from hpclaunch.values import cpulist
 from hpclaunch.values.errors import InputError, Problem
 
-# No capture of one machine comes near these; they bound the time that a wrong file takes.
-_MOST_CHARS, _MOST_IN_LINE = 2_000_000, 20_000
+# No capture of one machine, and no line of one that has words, comes near these; they bound the time that a
+# wrong file takes.
+_MOST_CHARS = 8_000_000
+LONGEST = 20_000
 # A log that holds more than the capture would fill the screen.
 _MOST_UNREAD = 10
 _SHOWN_CHARS = 80
@@ -92,26 +94,24 @@ def _alike(breaks: int) -> Iterator[tuple[str, ...]]:
             yield (*(usual,) * index, other, *(usual,) * (breaks - index - 1))
 
 
-def lines(text: str, file: str, comments: bool = True, long_lines: bool = False) -> tuple[Line, ...]:
+def lines(text: str, file: str, comments: bool = True, longest: int = _MOST_CHARS) -> tuple[Line, ...]:
     """The lines of a capture without colour codes, Markdown fences, signs of HTML and, with `comments`,
     without signs of a comment (#, //, >) in front. Empty lines stay, so that numbers are those of the file.
 
-    Raises InputError for a text that is far too long to be a capture, or has a line that is.
+    Raises InputError for a text that is far too long to be a capture, and for a line above `longest`.
     """
     if len(text) > _MOST_CHARS:
         raise wrong(file, f"this is {len(text)} characters long, which no capture of one machine is")
     found = []
     for number, raw in enumerate(re.split(r"\r\n|\n|\r", text), start=1):
-        if len(raw) > _MOST_IN_LINE and not long_lines:
+        if len(raw) > longest:
             raise wrong(file, f"this line has {len(raw)} characters, which no line of a capture has", number)
         found.append(_line(number, raw, comments))
     return tuple(found)
 
 
 def _line(number: int, raw: str, comments: bool) -> Line:
-    text = raw
-    if "\x1b" in text or "[" in text:
-        text = _CODES.sub("", text)
+    text = without_codes(raw)
     if "&" in text:
         text = _ENTITY.sub(lambda match: _ENTITIES[match.group()], text)
     if "\\" in text:
@@ -122,6 +122,11 @@ def _line(number: int, raw: str, comments: bool) -> Line:
     if _FENCE.fullmatch(shown):
         return Line(number, "")
     return Line(number, shown, raw.find(shown) if shown and shown in raw else 0)
+
+
+def without_codes(text: str) -> str:
+    """The text without colours and other codes of a terminal."""
+    return _CODES.sub("", text) if "\x1b" in text or "[" in text else text
 
 
 def wrong(file: str, message: str, line: int = 0, column: int = 1) -> InputError:
