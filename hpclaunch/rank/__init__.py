@@ -14,6 +14,7 @@ _PARTS: tuple[tuple[str, frozenset[str]], ...] = tuple(
         ("settings", ""),
         ("rank", ""),
         ("rendezvous", "rendezvous"),
+        ("limits", "memlock verify"),
         ("memlock", "memlock"),
         ("devices", "hcas seats verify"),
         ("gpus", "seats verify"),
@@ -30,10 +31,8 @@ _PARTS: tuple[tuple[str, frozenset[str]], ...] = tuple(
 SETTINGS: tuple[str, ...] = tuple(sorted(set().union(*(needed for _, needed in _PARTS))))
 
 
-def wrapper_text(settings: Sequence[str] | None = None) -> str:
+def wrapper_text(settings: Sequence[str]) -> str:
     """The wrapper as it is handed to `/bin/sh -c`: what its settings ("from=slurm") need, and no more."""
-    if settings is None:
-        settings = SETTINGS
     names = {setting.partition("=")[0] for setting in settings}
     return "\n".join(_read(part) for part, needed in _PARTS if not needed or needed & names)
 

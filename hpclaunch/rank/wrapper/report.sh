@@ -23,7 +23,9 @@ set -f
 
 # numactl gives its policy to what it starts, so another process is asked.
 if [ -n "$hl_policy" ]; then
-  hl_text=$("$hl_tool" "$hl_policy" -- /bin/sh -c 'read -r hl_text <"$1"; printf %s "$hl_text"' sh "$hl_root/proc/self/numa_maps")
+  # shellcheck disable=SC2016 # for the other shell
+  hl_text=$("$hl_tool" "$hl_policy" -- /bin/sh -c 'read -r line <"$1"; printf %s "$line"' sh \
+    "$hl_root/proc/self/numa_maps")
 else
   hl_read "$hl_root/proc/self/numa_maps"
 fi
@@ -62,7 +64,7 @@ done
 hl_own_list=
 for hl_gpu in $hl_own; do hl_own_list=$hl_own_list,${hl_gpu##*/}; done
 
-hl_limit=$(ulimit -l)
+hl_find_limit
 hl_lists() {
   hl_more="gpus=${hl_gpu_list:--} hcas=${hl_hca_list:--} memlock=$hl_limit${hl_own_list:+ own=$hl_own_list}"
 }
