@@ -90,8 +90,8 @@ def _caches(caches: tuple[tuple[int, ...], ...], cpus: list[int]) -> tuple[str, 
 
 def _switch(device: Device) -> str:
     """The bridges above a device as a path. Devices below one switch have its upstream port in common, and
-    differ in the port that each hangs on."""
-    return "/".join(device.path)
+    differ in the port that each hangs on. A name in a node type has no colon."""
+    return "/".join(device.path).replace(":", "-")
 
 
 def _in_order(numbers: list[int]) -> str:

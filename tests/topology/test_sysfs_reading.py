@@ -7,6 +7,7 @@ import pytest
 from published import address
 from sysfs_tree import SysfsTree
 
+from hpclaunch.spec.check_nodetype import node_type_problems
 from hpclaunch.spec.nodetype import NodeType
 from hpclaunch.topology import catalogue, model
 from hpclaunch.topology.local import node_type
@@ -158,10 +159,11 @@ def test_a_gpu_and_an_hca_below_one_root_port_share_a_switch(dell: SysfsTree) ->
     found = read(dell)
     assert {device.pci: device.switch for device in (*found.gpus, *found.hcas)} == {
         "0000:00:09.0": "",
-        "0000:1b:00.0": "0000:15:01.0/0000:16:00.0/0000:17:00.0",
-        "0000:18:00.0": "0000:15:01.0/0000:16:00.0/0000:17:04.0",
-        "0000:29:00.0": "0000:27:01.0",
+        "0000:1b:00.0": "0000-15-01.0/0000-16-00.0/0000-17-00.0",
+        "0000:18:00.0": "0000-15-01.0/0000-16-00.0/0000-17-04.0",
+        "0000:29:00.0": "0000-27-01.0",
     }
+    assert node_type_problems(found) == []
 
 
 def test_cpus_behind_one_l3_are_told(dell: SysfsTree) -> None:
