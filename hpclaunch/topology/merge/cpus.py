@@ -93,7 +93,7 @@ def _numa(captures: Sequence[Seen], findings: Findings) -> dict[int, Cpus]:
             )
             continue
         found[node] = value
-        used += [origin for _, origin in whole or parts]
+        used += [origin for cpus, origin in (*whole, *parts) if cpus == value]
         for cpus, origin in parts if whole else ():
             if not cpus <= value:
                 findings.agree(what, [whole[0], (cpus, origin)], _shown)

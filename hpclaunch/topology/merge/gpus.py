@@ -91,7 +91,7 @@ def _of_job(
 def _joined(
     captures: Sequence[Seen], addresses: tuple[str, ...], count: int, findings: Findings
 ) -> tuple[Gpu, ...]:
-    found: list[list[GpuSeen]] = [[] for _ in range(max(len(addresses), count))]
+    found: list[list[GpuSeen]] = [[] for _ in addresses or range(count)]
     for seen in captures:
         for each in seen.gpus:
             if each.pci and each.pci in addresses:

@@ -15,6 +15,7 @@ from hpclaunch.values.errors import InputError, Problem
 
 VARIANT = "captured"
 _KIB_PER_GIB = 1 << 20
+_MOST_UNREAD = 5
 
 
 class Merged(Struct, frozen=True):
@@ -45,14 +46,16 @@ def merge(
     memory = cpus.memories(captures, findings)
     all_gpus = gpus.gpus(captures, findings)
     all_hcas = hcas.hcas(captures, findings)
+    if findings.contradictions:  # what hangs on what follows from which devices there are
+        raise _refused(findings, captures)
     found = switches.relations(captures, all_gpus, all_hcas, findings)
     link = uses.links(all_hcas, findings)
     if nodes is None:
-        raise _refused(findings)
+        raise _refused(findings, captures)
     gpu_numa = gpus.numa(all_gpus, nodes, findings)
     hca_numa = places.numa(all_hcas, all_gpus, gpu_numa, found, nodes, findings)
     if findings.contradictions or findings.missing:
-        raise _refused(findings)
+        raise _refused(findings, captures)
     used = uses.uses(all_hcas, all_gpus, link, found, said or {}, findings)
     named = switches.switches(found, all_gpus, all_hcas)
     placed = [hca for hca in all_hcas if hca.key in hca_numa]
@@ -72,7 +75,7 @@ def merge(
     _say_devices(all_gpus, all_hcas, found, findings)
     numa = _numa(nodes, memory, findings)
     if findings.missing:
-        raise _refused(findings)
+        raise _refused(findings, captures)
     node_type = NodeType(
         name=name,
         description=description or _description(captures, all_gpus, nodes),
@@ -95,9 +98,14 @@ def merge(
     )
 
 
-def _refused(findings: Findings) -> InputError:
+def _refused(findings: Findings, captures: Sequence[Seen]) -> InputError:
+    """What a capture left out may be the reason, so that is named too."""
     lines = [f"contradiction: {line}" for line in findings.contradictions]
     lines += [f"missing: {line}" for line in findings.missing]
+    unread = [line for seen in captures for line in seen.unread]
+    lines += [f"not understood: {line}" for line in unread[:_MOST_UNREAD]]
+    if len(unread) > _MOST_UNREAD:
+        lines.append(f"not understood: {len(unread) - _MOST_UNREAD} more lines")
     return InputError([Problem(line) for line in dict.fromkeys(lines)])
 
 
@@ -141,8 +149,8 @@ def _numa(nodes: Nodes, memory: Mapping[int, int], findings: Findings) -> tuple[
         widths = {len(core) for core in nodes.cores if core[0] in nodes.cpus[node]}
         if len(widths) > 1:
             findings.missing.append(
-                f"NUMA node {node} has cores of {' and of '.join(map(str, sorted(widths)))} threads, which a node "
-                "type cannot say; capture it with all CPUs on line"
+                f"NUMA node {node} has cores of {' and of '.join(map(str, sorted(widths)))} threads, which a "
+                "node type cannot say; capture it with all CPUs on line"
             )
         own = sorted({nodes.socket[cpu] for cpu in nodes.cpus[node]})
         if own:

@@ -75,7 +75,8 @@ def uses(
         names = ", ".join(hca.key for hca in hcas) or "none"
         raise InputError(f"no HCA is named {', '.join(sorted(unknown))}; the captures show: {names}")
     near = {hca.key: _beside(hca, gpus, found) for hca in hcas}
-    result = {hca.key: _decide(hca, hcas, gpus, link, near) for hca in hcas}
+    placed = {hca.key for hca in hcas if hca.key in found.paths or _told(hca, gpus, found)}
+    result = {hca.key: _decide(hca, hcas, gpus, link, near, hca.key in placed) for hca in hcas}
     for hca in hcas:
         use = said.get(hca.name) or said.get(hca.pci)
         if use:
@@ -93,12 +94,17 @@ def _beside(hca: Hca, gpus: Sequence[Gpu], found: Relations) -> tuple[str, ...]:
     return tuple(gpu.key for gpu in gpus if found.level(hca.key, gpu.key) in NEAR)
 
 
+def _told(hca: Hca, gpus: Sequence[Gpu], found: Relations) -> bool:
+    return any(found.level(hca.key, gpu.key) for gpu in gpus)
+
+
 def _decide(
     hca: Hca,
     hcas: Sequence[Hca],
     gpus: Sequence[Gpu],
     link: Mapping[str, Link],
     near: Mapping[str, Collection[str]],
+    placed: bool,
 ) -> Decided:
     ethernet = [each.key for each in hcas if link[each.key].layer == "Ethernet"]
     infiniband = [each.key for each in hcas if each.key not in ethernet]
@@ -117,6 +123,8 @@ def _decide(
         return Decided("compute", f"{layer}, on a PCI switch with {', '.join(sorted(near[hca.key]))}", True)
     if not gpus:
         return Decided("compute", f"{layer}, on a machine without GPUs", True)
+    if not placed:
+        return Decided("compute", f"{layer}; how near it is to the GPUs is not told", False)
     if any(near[other] for other in rivals):
         return Decided("storage", f"{layer}, but on no PCI switch with a GPU, as others are", False)
     rates = {link[other].rate_gbps or 0 for other in rivals}

@@ -42,7 +42,7 @@ def read(text: str, file: str) -> Seen:
     body = lines(text, file)
     form = _form(body)
     readers = {TREE: _tree, RECORDS: _records, QUOTED: _quoted, LISTING: _listing}
-    found, strange = readers[form](body) if form else ([], body)
+    found, strange = readers[form](body, file) if form else ([], list(body))
     origin = Origin(file, form or LISTING)
     once = {each.pci: each for each in reversed(found)}
     twice = [each for each in found if once[each.pci] != each]
@@ -63,12 +63,12 @@ def _form(body: Iterable[Line]) -> str:
     return ""
 
 
-def _tree(body: tuple[Line, ...]) -> tuple[list[Function], list[Line]]:
+def _tree(body: tuple[Line, ...], file: str) -> tuple[list[Function], list[Line]]:
     first = next(index for index, line in enumerate(body) if lspci_tree.begins(line.text))
-    return lspci_tree.functions(body[first:])
+    return lspci_tree.functions(body[first:], file)
 
 
-def _records(body: tuple[Line, ...]) -> tuple[list[Function], list[Line]]:
+def _records(body: tuple[Line, ...], file: str) -> tuple[list[Function], list[Line]]:
     found: list[Function] = []
     for start, fields in _blocks(body):
         code, class_name = _split(fields.get("Class", ""))
@@ -112,7 +112,7 @@ def _split(text: str) -> tuple[str, str]:
     return (text, "") if re.fullmatch(r"[0-9a-f]{4}", text) else ("", text)
 
 
-def _quoted(body: tuple[Line, ...]) -> tuple[list[Function], list[Line]]:
+def _quoted(body: tuple[Line, ...], file: str) -> tuple[list[Function], list[Line]]:
     found: list[Function] = []
     strange: list[Line] = []
     for line in body:
@@ -131,7 +131,7 @@ def _quoted(body: tuple[Line, ...]) -> tuple[list[Function], list[Line]]:
     return found, strange
 
 
-def _listing(body: tuple[Line, ...]) -> tuple[list[Function], list[Line]]:
+def _listing(body: tuple[Line, ...], file: str) -> tuple[list[Function], list[Line]]:
     """The lines of devices begin at the margin; those of -v below them are indented."""
     found: list[Function] = []
     strange: list[Line] = []

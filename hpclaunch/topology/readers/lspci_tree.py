@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable
 
 from hpclaunch.topology.readers.functions import Function
-from hpclaunch.topology.readers.text import Line
+from hpclaunch.topology.readers.text import Line, wrong
 
 _ROOT = re.compile(r"\[(?:([0-9a-f]{4,8}):)?([0-9a-f]{2})\]", re.ASCII)
 _DEVICE = re.compile(r"([0-9a-f]{2})\.([0-7])(?![0-9a-f])", re.ASCII)
@@ -41,9 +41,12 @@ def begins(line: str) -> bool:
     return start.end() > 0 and line[start.end() - 1] == "-" and _ROOT.match(line, start.end()) is not None
 
 
-def functions(lines: Iterable[Line]) -> tuple[list[Function], list[Line]]:
-    """Every device of the tree but bridges, with its path, and the lines that fit no bus: whatever such a
-    line shows is in neither, since its bridges are not known."""
+def functions(lines: Iterable[Line], file: str) -> tuple[list[Function], list[Line]]:
+    """Every device of the tree but bridges, with its path, and the lines that are not the tree's.
+
+    Raises InputError for a line of the tree that fits no bus, as where lines were broken or moved: what is
+    below it would hang on the wrong bridge.
+    """
     found: list[Function] = []
     strange: list[Line] = []
     open_buses: list[_Bus] = []
@@ -66,6 +69,8 @@ def functions(lines: Iterable[Line]) -> tuple[list[Function], list[Line]]:
         if at == len(line.text) and root is not None:
             continue  # a bus without devices
         if not open_buses or open_buses[-1].column != at or not _chain(line, at, open_buses, found):
+            if at and _DEVICE.match(line.text, at):
+                raise wrong(file, "this line fits no bus above it: were lines wrapped or moved?", line.number)
             strange.append(line)
     return found, strange
 
