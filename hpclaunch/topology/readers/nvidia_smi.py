@@ -27,7 +27,9 @@ _LEVELS: dict[str, Level] = {
     "SOC": "SYS",
 }
 _LOOKS = re.compile(
-    r"^[^\w\n]{0,40}GPU[0-9]+.*(?:\n.*){0,9}?\n[^\w\n]{0,40}GPU[0-9]+[\s|]{1,40}X\b", re.MULTILINE
+    r"^[^\w\n]{0,40}GPU[0-9]+.*(?:\n.*){0,9}?\n[^\w\n]{0,40}GPU[0-9]+[\s|]{1,40}X\b"
+    r"(?![\s|]{1,40}(?:OK|[CGT]?NS|DR|U)\b)",  # the matrix of peer access (topo -p2p)
+    re.MULTILINE,
 )
 _NIC = re.compile(r"NIC[0-9]{1,4}")
 _NUMBERED = re.compile(r"(?:GPU|NIC)[0-9]")

@@ -234,7 +234,10 @@ def test_what_is_refused_is_named_with_its_place(text: str, place: str, says: st
 
 
 def test_a_matrix_of_peer_access_is_none_of_distances() -> None:
-    assert not nvidia_smi.looks_like("Legend:\n X = Self\n OK = Status Ok\n")
-    assert "'OK' is none of" in refused(" \tGPU0\tGPU1\t\n GPU0\tX\tOK\n GPU1\tOK\tX\n")
-    peers = "\n\tGPU0\tGPU1\nGPU0\tX\tOK\nGPU1\tOK\tX\n\nLegend:\n  OK   = Status Ok\n"
-    assert len(read(DGX_TEXT + LEGEND + peers).gpus) == 4
+    peers = " \tGPU0\tGPU1\t\n GPU0\tX\tOK\t\n GPU1\tOK\tX\t\n\nLegend:\n  OK   = Status Ok\n"
+    assert not nvidia_smi.looks_like(peers)
+    assert "'OK' is none of" in refused(peers)
+    for text in (f"{DGX_TEXT}{LEGEND}\n{peers}", f"{peers}\n{DGX_TEXT}"):
+        seen = read(text)
+        assert {(each.a, each.b): each.level for each in seen.levels} == DGX.pairs()
+        assert len(seen.unread) == 3  # its rows and header
