@@ -108,9 +108,8 @@ def _hcas(
     """For each rank the indexes of the HCAs that it uses, and of those that stand in for them."""
     nothing: list[hca_choice.Order] = [()] * len(ranks_gpus)
     every = tuple(range(len(hcas)))
+    listed = _named(bind.hcas, ranks_gpus, machine, hcas) if isinstance(bind.hcas, tuple) else None
     if bind.hcas == "none" or not hcas:
-        if isinstance(bind.hcas, tuple):
-            _named(bind.hcas, ranks_gpus, machine, hcas)
         return nothing, nothing
     if bind.hcas == "all":
         return [every] * len(ranks_gpus), nothing
@@ -119,8 +118,8 @@ def _hcas(
         hca_choice.from_gpus(costs, gpus) if gpus else hca_choice.from_cores(machine, numas, hcas)
         for gpus, numas in zip(ranks_gpus, near, strict=True)
     ]
-    if isinstance(bind.hcas, tuple):
-        own = _named(bind.hcas, ranks_gpus, machine, hcas)
+    if listed is not None:
+        own = listed
     elif any(ranks_gpus):
         used = [order[0] for order in hca_choice.orders(costs)]
         # A rank without a GPU beside ranks that have one may use them all.
