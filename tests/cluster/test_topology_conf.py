@@ -14,8 +14,6 @@ from hpclaunch.spec import hosts
 from hpclaunch.spec.site import Fabric, NodeGroup, Site, SlurmSite
 from hpclaunch.values.errors import InputError
 
-UNITS = Fabric(unit=20, topology="tree")
-
 
 def site(*lists: str, unit: int = 20, topology: Any = "block", version: str = "25.11") -> Site:
     groups = tuple(NodeGroup("dgx-h100", hosts=each) for each in lists)
