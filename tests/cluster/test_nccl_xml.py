@@ -59,9 +59,8 @@ def test_the_form_is_what_nccl_s_own_parser_takes(name: str) -> None:
 
 def test_a_switch_is_as_fast_as_its_adapters() -> None:
     """PCI 3.0 for EDR, 4.0 for HDR, 5.0 for NDR."""
-    for name, speed in (("dgx-2", "8.0"), ("dgx-a100", "16.0"), ("dgx-h100", "32.0")):
-        speeds = set(re.findall(r'link_speed="([\d.]+) GT/s PCIe"', nccl_xml(MACHINES[name], None)))
-        assert speeds == {speed}
+    for name, speed in (("dgx-2", "8 GT/s"), ("dgx-a100", "16 GT/s"), ("dgx-h100", "32 GT/s")):
+        assert set(re.findall(r'link_speed="([^"]*)"', nccl_xml(MACHINES[name], None))) == {speed}
 
 
 def test_a_machine_without_addresses_is_refused() -> None:
