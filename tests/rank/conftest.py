@@ -32,3 +32,10 @@ def node(tmp_path: Path) -> Node:
 def on_node(shell: list[str], node: Node) -> Runner:
     """Runs the wrapper on the made-up node."""
     return partial(run_wrapper, shell, root=node.root)
+
+
+@pytest.fixture(scope="session")
+def shell_on_node(shell: list[str], tmp_path_factory: pytest.TempPathFactory) -> tuple[Runner, Node]:
+    """The same for many examples, each of which sets up what it needs."""
+    node = Node(tmp_path_factory.mktemp("node"))
+    return partial(run_wrapper, shell, root=node.root), node

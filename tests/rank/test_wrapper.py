@@ -59,14 +59,6 @@ def test_rank_0_elsewhere_than_master_addr_is_an_error(run: Runner) -> None:
     assert b"rank 0 is on node 1" in result.stderr
 
 
-def test_ucx_device_is_the_local_ranks_own(run: Runner) -> None:
-    devices = "ucx=mlx5_0:1;mlx5_1:1;;mlx5_3:1,mlx5_6:1"
-    for local, expected in (("0", b"mlx5_0:1"), ("2", None), ("3", b"mlx5_3:1,mlx5_6:1"), ("9", None)):
-        env = {"SLURM_LOCALID": local}
-        result = run("from=slurm", devices, "--", "--", sys.executable, "-c", RECORD, env=env)
-        assert recorded(result)[1].get(b"UCX_NET_DEVICES") == expected
-
-
 def test_the_jobs_value_replaces_a_computed_one(run: Runner) -> None:
     result = run(
         "from=slurm", "rendezvous=torch", "--", "MASTER_PORT=7", "RANK=x", "--", sys.executable, "-c", RECORD

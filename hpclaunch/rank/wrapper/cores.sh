@@ -93,22 +93,35 @@ for hl_gpu in $hl_granted; do
 done
 
 # Where nothing holds the job to its cores, the kernel allows every one, and which are the job's is not known.
+# slurm.conf may count CPUs in threads or in cores.
 hl_count_words $hl_allowed
 hl_has=$hl_count
-hl_count_words $hl_job_cores
-if [ -z "$hl_unbound" ]; then
-  if [ "$hl_has" -gt "${SLURM_CPUS_ON_NODE:-$hl_has}" ]; then
-    hl_unbound=1
-    hl_warn "ranks are not bound: the job has $SLURM_CPUS_ON_NODE CPUs here and may run on $hl_has. Slurm does not confine jobs to their cores (ConstrainCores=yes in cgroup.conf)"
-  elif [ -z "$hl_job_cores" ]; then
-    hl_unbound=1
-    hl_warn "ranks are not bound: the job's CPUs ($hl_value) are none of those of the node's type"
-  fi
+hl_granted_cpus=${SLURM_CPUS_ON_NODE:-$hl_has}
+hl_confined=
+[ "$hl_has" -gt "$hl_granted_cpus" ] || hl_confined=1
+if [ -z "$hl_confined" ]; then
+  hl_read "$hl_root/sys/devices/system/cpu/online"
+  hl_expand "${hl_text#'?'}"
+  hl_count_words $hl_numbers
+  hl_online=$hl_count
+  hl_count_words $hl_job_cores
+  [ "$hl_has" -ge "$hl_online" ] || [ "$hl_count" -gt "$hl_granted_cpus" ] || hl_confined=1
 fi
-
+if [ -n "$hl_unbound" ]; then
+  :
+elif [ -z "$hl_confined" ]; then
+  hl_unbound=1
+  hl_warn "ranks are not bound: the job has $hl_granted_cpus CPUs here and may run on $hl_has. Slurm does not confine jobs to their cores (ConstrainCores=yes in cgroup.conf)"
+elif [ -z "$hl_job_cores" ]; then
+  hl_unbound=1
+  hl_warn "ranks are not bound: the job's CPUs ($hl_value) are none of those of the node's type"
+fi
+# Where a GPU of its is not known, neither is what is near.
+case $hl_own in *' -/'*) hl_unbound=1 ;; esac
 hl_own_cores=
-case $hl_seated in
-  '')
+case $hl_unbound/$hl_seated in
+  1*) ;;
+  /)
     hl_run "$hl_local" "$hl_local_ranks" $hl_job_cores
     hl_add $hl_got
     ;;
@@ -139,6 +152,3 @@ case $hl_seated in
     [ -n "$hl_own_cores" ] || hl_own_cores=$hl_job_cores
     ;;
 esac
-# Where a GPU of its is not known, neither is what is near.
-case $hl_own in *' -/'*) hl_own_cores= ;; esac
-[ -z "$hl_unbound" ] || hl_own_cores=

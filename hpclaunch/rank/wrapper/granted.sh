@@ -50,7 +50,7 @@ else
 fi
 if [ "$hl_count" -lt "$hl_needed" ]; then
   hl_unbound=1
-  hl_warn "ranks are not bound: they need $hl_needed GPUs, and $hl_count are to be seen here"
+  hl_warn "ranks are not bound: GPUs of the job found here: $hl_count, needed: $hl_needed"
 elif [ -n "$hl_seated" ] && [ -n "$hl_strange" ]; then
   hl_warn "the ranks of these GPUs are not bound, since the node's type has none there:$hl_strange"
 fi

@@ -1,10 +1,12 @@
 hl_find_limit() { # hl_limit: how many KiB this process may pin, or "unlimited"
-  hl_limit=$(ulimit -l)
-  [ -r "$hl_root/proc/self/limits" ] || return 0 # a made-up machine may have a limit of its own
-  while read -r hl_key hl_word hl_value hl_number hl_rest; do
-    case "$hl_key $hl_word $hl_value $hl_number" in
-      'Max locked memory unlimited') hl_limit=unlimited ;;
-      'Max locked memory '*) hl_limit=$((hl_number / 1024)) ;;
-    esac
-  done <"$hl_root/proc/self/limits"
+  hl_limit=
+  {
+    while read -r hl_key hl_word hl_value hl_number hl_text; do
+      case "$hl_key $hl_word $hl_value $hl_number" in
+        'Max locked memory unlimited') hl_limit=unlimited ;;
+        'Max locked memory '*) hl_limit=$((hl_number / 1024)) ;;
+      esac
+    done <"$hl_root/proc/self/limits"
+  } 2>/dev/null
+  [ -n "$hl_limit" ] || hl_limit=$(ulimit -l)
 }

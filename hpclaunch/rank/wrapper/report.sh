@@ -4,28 +4,36 @@ hl_cpus=$hl_value
 hl_read "$hl_root/sys/devices/system/cpu/online"
 hl_online=$hl_text
 
+# By cat, since from Linux 5.16 on these are empty to who reads byte by byte, as dash and busybox do.
+hl_newline='
+'
 hl_numa=
 set +f
-for hl_folder in "$hl_root"/sys/devices/system/node/node[0-9]*; do
+hl_text=$(cat "$hl_root"/sys/devices/system/node/node[0-9]*/cpulist \
+  "$hl_root/sys/devices/system/cpu/cpu${hl_cpus%%[-,]*}/topology/thread_siblings_list" 2>/dev/null)
+hl_rest=$hl_text$hl_newline
+for hl_file in "$hl_root"/sys/devices/system/node/node[0-9]*/cpulist; do
   set -f
-  hl_read "$hl_folder/cpulist"
-  [ "$hl_text" != '?' ] || continue
-  hl_expand "$hl_text"
+  [ -r "$hl_file" ] || continue
+  hl_expand "${hl_rest%%"$hl_newline"*}"
+  hl_rest=${hl_rest#*"$hl_newline"}
   for hl_cpu in $hl_numbers; do
     case $hl_allowed in *" $hl_cpu "*)
-      hl_numa=$hl_numa,${hl_folder##*/node}
+      hl_file=${hl_file%/cpulist}
+      hl_numa=$hl_numa,${hl_file##*/node}
       break
       ;;
     esac
   done
 done
 set -f
+hl_siblings=${hl_rest%%"$hl_newline"*}
 
 # numactl gives its policy to what it starts, so another process is asked.
 if [ -n "$hl_policy" ]; then
   # shellcheck disable=SC2016 # for the other shell
   hl_text=$("$hl_tool" "$hl_policy" -- /bin/sh -c 'read -r line <"$1"; printf %s "$line"' sh \
-    "$hl_root/proc/self/numa_maps")
+    "$hl_root/proc/self/numa_maps" 2>/dev/null)
 else
   hl_read "$hl_root/proc/self/numa_maps"
 fi
@@ -37,9 +45,6 @@ case $hl_text in
 esac
 hl_memory=${hl_memory%% *}
 case $hl_memory in *=*:*) hl_memory=${hl_memory%%=*}:${hl_memory#*:} ;; esac
-
-hl_read "$hl_root/sys/devices/system/cpu/cpu${hl_cpus%%[-,]*}/topology/thread_siblings_list"
-hl_siblings=$hl_text
 
 hl_gpu_list=
 [ "$hl_open" != '?' ] || hl_gpu_list='?'
@@ -65,15 +70,15 @@ hl_own_list=
 for hl_gpu in $hl_own; do hl_own_list=$hl_own_list,${hl_gpu##*/}; done
 
 hl_find_limit
-hl_lists() {
-  hl_more="gpus=${hl_gpu_list:--} hcas=${hl_hca_list:--} memlock=$hl_limit${hl_own_list:+ own=$hl_own_list}"
+hl_join() {
+  hl_line="$hl_report gpus=${hl_gpu_list:--} hcas=${hl_hca_list:--} memlock=$hl_limit"
+  [ -z "$hl_own_list" ] || hl_line="$hl_line own=$hl_own_list"
 }
 hl_gpu_list=${hl_gpu_list#,} hl_hca_list=${hl_hca_list#,} hl_own_list=${hl_own_list#,} hl_numa=${hl_numa#,}
-hl_lists
-hl_report="hpclaunch-verify 1 rank=$hl_rank local=$hl_local node=$hl_here cpus=$hl_cpus online=$hl_online numa=${hl_numa:-?} memory=$hl_memory siblings=$hl_siblings"
-# Longer lines than 1,000 bytes may arrive in pieces, with other ranks' between.
-if [ $((${#hl_report} + ${#hl_more})) -gt 990 ]; then
-  hl_gpu_list='?'
-  hl_lists
-fi
-printf '%s %s\n' "$hl_report" "$hl_more" >&2
+hl_report="hpclaunch-verify 1 rank=$hl_rank local=$hl_local node=$hl_here cpus=$hl_cpus online=$hl_online"
+hl_report="$hl_report numa=${hl_numa:-?} memory=$hl_memory siblings=${hl_siblings:-?}"
+hl_join
+# Slurm passes on 1,024 bytes at a time, and another rank's may come between.
+[ ${#hl_line} -lt 1000 ] || { hl_gpu_list='?' && hl_join; }
+[ ${#hl_line} -lt 1000 ] || { hl_hca_list='?' && hl_join; }
+printf '%s\n' "$hl_line" >&2

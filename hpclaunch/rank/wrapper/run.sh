@@ -1,7 +1,3 @@
-if [ -n "$hl_ucx" ]; then
-  hl_pick "$hl_local" "$hl_ucx"
-  [ -z "$hl_entry" ] || export UCX_NET_DEVICES="$hl_entry"
-fi
 if [ -n "$hl_cwd" ]; then
   CDPATH='' cd -- "$hl_cwd" || hl_fail "cannot work in $hl_cwd"
   unset -v OLDPWD # dash exports it

@@ -1,4 +1,4 @@
-hl_from= hl_cwd= hl_ucx= hl_memlock= hl_rank= hl_ranks= hl_port= hl_strict= hl_openib= hl_verify=
+hl_from= hl_cwd= hl_memlock= hl_rank= hl_ranks= hl_port= hl_strict= hl_openib= hl_verify=
 hl_hcas= hl_near= hl_cpus= hl_membind= hl_preferred= hl_cores= hl_gpus= hl_seats= hl_part=
 hl_chosen= hl_own= hl_open= hl_policy= hl_tool= # what later parts find
 hl_here=${SLURMD_NODENAME-} # the node's name
@@ -24,7 +24,7 @@ while [ "$1" != -- ]; do
     hcas | near | cpus | membind | preferred | cores | gpus | seats | part)
       case $hl_table in '' | own) eval "hl_$hl_setting=\$hl_value" ;; esac
       ;;
-    from | cwd | memlock | rank | ranks | port | root | strict | openib | verify | ucx)
+    from | cwd | memlock | rank | ranks | port | root | strict | openib | verify)
       eval "hl_$hl_setting=\$hl_value"
       ;;
     rendezvous) ;; # a part below

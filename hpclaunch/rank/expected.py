@@ -1,0 +1,81 @@
+"""What a plan promises a rank: who binds it, with which memory policy, on which kind of node."""
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+import msgspec
+from msgspec import Struct
+
+from hpclaunch.values.launchplan import Common, LaunchPlan, LocalTarget, SlurmTarget
+from hpclaunch.values.placement import NodeShape
+
+
+class Binding(Struct, frozen=True):
+    """How ranks are bound on one kind of node: whether to cores, with which memory policy of the kernel's
+    ("": none), and who does it. `memlock` is the limit that the wrapper asks for in KiB, 0 for none."""
+
+    cpus: bool
+    memory: Literal["bind", "prefer", ""]
+    by: Literal["Slurm", "the rank wrapper"]
+    memlock: int
+
+
+def read_plan(data: bytes) -> LaunchPlan:
+    """The plan of a job's record. Raises ValueError where it is not one (msgspec's errors are of that kind)."""
+    raw: dict[str, Any] = msgspec.json.decode(data, type=dict[str, Any])
+    try:
+        target = SlurmTarget if raw["scheduler"] == "slurm" else LocalTarget
+        return LaunchPlan(
+            site=raw["site"],
+            scheduler=raw["scheduler"],
+            common=msgspec.convert(raw["common"], Common),
+            target=msgspec.convert(raw["target"], target),
+            warnings=tuple(raw["warnings"]),
+        )
+    except KeyError as error:
+        raise ValueError(f"it has no {error}") from None
+
+
+def binding(plan: LaunchPlan, shape: NodeShape) -> Binding:
+    """How ranks are bound on nodes of this shape."""
+    target = plan.target
+    settings = _settings(plan, shape)
+    memlock = int(settings.get("memlock", 0))
+    if isinstance(target, SlurmTarget) and (target.cpu_masks or target.mem_masks):
+        memory = "prefer" if "prefer" in target.mem_policy else "bind"
+        return Binding(bool(target.cpu_masks), memory if target.mem_masks else "", "Slurm", memlock)
+    bound = {*settings, *settings.get("part", "").split(",")}
+    policy: Literal["bind", "prefer", ""] = "prefer" if "preferred" in bound else ""
+    return Binding("cpus" in bound, "bind" if "membind" in bound else policy, "the rank wrapper", memlock)
+
+
+def _settings(plan: LaunchPlan, shape: NodeShape) -> dict[str, str]:
+    """The wrapper's settings for nodes of this shape: those before the first table, and those of its own."""
+    found: dict[str, str] = {}
+    reading = True
+    for option in plan.target.wrapper:
+        name, _, value = option.text.partition("=")
+        if name == "hosts":
+            reading = value == shape.hosts
+        if reading:
+            found[name] = value
+    return found
+
+
+def shape_finder(common: Common) -> Callable[[str], NodeShape | None]:
+    """What gives the shape of a host, None for one that is in no shape's hosts. A job with one shape has it
+    everywhere."""
+    if len(common.shapes) == 1:
+        return lambda node: common.shape
+    from ClusterShell.NodeSet import RESOLVER_NOGROUP, NodeSet
+
+    sets = [(NodeSet(shape.hosts, resolver=RESOLVER_NOGROUP), shape) for shape in common.shapes]
+
+    def find(node: str) -> NodeShape | None:
+        for name in (node, node.partition(".")[0]):
+            for hosts, shape in sets:
+                if name in hosts:
+                    return shape
+        return None
+
+    return find
