@@ -73,11 +73,12 @@ def _nodes(job: Job, site: Site, common: Common, groups: Sequence[tuple[int, Nod
     yield Origin("name", common.name, (_job("name"),))
     yield Origin("nodes", str(common.nodes), (_job("nodes"),))
     wanted = _job("sites", site.name, "node_type")
-    for index, group in groups:
-        yield Origin("node type", group.type, (wanted,), "", (_site("node_types", index, "type"),))
+    for (index, group), shape in zip(groups, common.shapes, strict=True):
+        behind = f" ({shape.node_type})" if len(groups) > 1 else ""
+        yield Origin(f"node type{behind}", group.type, (wanted,), "", (_site("node_types", index, "type"),))
         for key in ("hosts", "variant", "reserved_cpus"):
             if getattr(group, key):
-                yield Origin(key, getattr(group, key), (_site("node_types", index, key),))
+                yield Origin(f"{key}{behind}", getattr(group, key), (_site("node_types", index, key),))
     machine = groups[0][1].type
     gpus = Place(machine, ("gpus",))
     slices = bool(groups[0][1].mig)

@@ -19,7 +19,7 @@ def owners(x: float, y: float, width: float, claims: Claims | None) -> tuple[lis
         return [], 0.0
     everybody = list(claims.entries)
     if len(everybody) > _FULL:
-        return _swatches(x, y, width, everybody)
+        return _swatches(x, y, width, everybody, claims.noun)
     swatch = max(bands.room(text.named(claims.noun, (owner,))) for owner in everybody)
     groups, height = devices.flow(
         x,
@@ -67,12 +67,14 @@ def _entry(x: float, y: float, width: float, owner: int, swatch: float, claims: 
     return Group(Rect(x, y, width, height, "entry", title=text.named(claims.noun, (owner,))), tuple(items))
 
 
-def _swatches(x: float, y: float, width: float, everybody: Sequence[int]) -> tuple[list[Item], float]:
+def _swatches(
+    x: float, y: float, width: float, everybody: Sequence[int], noun: str
+) -> tuple[list[Item], float]:
     each = bands.room(str(max(everybody))) + 3
     columns = max(1, int(width // each))
     items: list[Item] = []
     for index, owner in enumerate(everybody):
         line, column = divmod(index, columns)
         left, top = x + column * each, y + line * (_SWATCH + 3)
-        items += bands.band(left, top, each - 3, _SWATCH, (owner,), "", "")
+        items += bands.band(left, top, each - 3, _SWATCH, (owner,), noun, "")
     return items, -(-len(everybody) // columns) * (_SWATCH + 3)

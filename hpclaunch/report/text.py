@@ -1,30 +1,30 @@
 """How wide text is, and how to make it fit, without asking a browser.
 
-The widths are those of DejaVu Sans (its hmtx table), which is among the widest of the fonts that a browser
-takes for `sans-serif`: in Arial, Helvetica or Liberation Sans the same text is narrower.
+A width is that of DejaVu Sans (its hmtx table) or of Helvetica (Adobe's font metrics, which Arial and
+Liberation Sans share), whichever is wider: these are what a browser takes for the fonts of a picture.
 """
 
+import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 
 # Thousandths of the font size for the characters from U+0020 to U+007E.
 _REGULAR = (
     318, 401, 460, 838, 636, 950, 780, 275, 390, 390, 500, 838, 318, 361, 318, 337, 636, 636, 636, 636,
-    636, 636, 636, 636, 636, 636, 337, 337, 838, 838, 838, 531, 1000, 684, 686, 698, 770, 632, 575, 775,
-    752, 295, 295, 656, 557, 863, 748, 787, 603, 787, 695, 635, 611, 732, 684, 989, 685, 611, 685, 390,
-    337, 390, 838, 500, 500, 613, 635, 550, 635, 615, 352, 635, 634, 278, 278, 579, 278, 974, 634, 612,
+    636, 636, 636, 636, 636, 636, 337, 337, 838, 838, 838, 556, 1015, 684, 686, 722, 770, 667, 611, 778,
+    752, 295, 500, 667, 557, 863, 748, 787, 667, 787, 722, 667, 611, 732, 684, 989, 685, 667, 685, 390,
+    337, 390, 838, 556, 500, 613, 635, 550, 635, 615, 352, 635, 634, 278, 278, 579, 278, 974, 634, 612,
     635, 635, 411, 521, 392, 634, 592, 818, 592, 592, 525, 636, 337, 636, 838,
 )  # fmt: skip
 _BOLD = (
     348, 456, 521, 838, 696, 1002, 872, 306, 457, 457, 523, 838, 380, 415, 380, 365, 696, 696, 696, 696,
-    696, 696, 696, 696, 696, 696, 400, 400, 838, 838, 838, 580, 1000, 774, 762, 734, 830, 683, 683, 821,
-    837, 372, 372, 775, 637, 995, 837, 850, 733, 850, 770, 720, 682, 812, 774, 1103, 771, 724, 725, 457,
-    365, 457, 838, 500, 500, 675, 716, 593, 716, 678, 435, 716, 712, 343, 343, 665, 343, 1042, 712, 687,
+    696, 696, 696, 696, 696, 696, 400, 400, 838, 838, 838, 611, 1000, 774, 762, 734, 830, 683, 683, 821,
+    837, 372, 556, 775, 637, 995, 837, 850, 733, 850, 770, 720, 682, 812, 774, 1103, 771, 724, 725, 457,
+    365, 457, 838, 556, 500, 675, 716, 593, 716, 678, 435, 716, 712, 343, 343, 665, 343, 1042, 712, 687,
     716, 716, 493, 595, 478, 712, 652, 924, 645, 652, 582, 712, 365, 712, 838,
 )  # fmt: skip
 _OTHER = 1250  # wider than an ideograph, a Cyrillic Shcha or an emoji
-
-ASCENT, DESCENT = 0.93, 0.24  # of the font size, above and below the baseline
+_NARROWEST = 275  # of all of them
 
 
 def width(text: str, size: float, bold: bool = False) -> float:
@@ -37,7 +37,8 @@ def fitted(text: str, room: float, size: float, bold: bool = False) -> str:
     """The text, or as much of its beginning as fits before an ellipsis; "" where not even that does."""
     if width(text, size, bold) <= room:
         return text
-    for end in range(len(text) - 1, 0, -1):
+    most = int(room / size / _NARROWEST * 1000) + 1
+    for end in range(min(len(text) - 1, most), 0, -1):
         cut = text[:end].rstrip() + "…"
         if width(cut, size, bold) <= room:
             return cut
@@ -45,18 +46,27 @@ def fitted(text: str, room: float, size: float, bold: bool = False) -> str:
 
 
 def wrapped(parts: Iterable[str], room: float, size: float, joint: str = " ") -> list[str]:
-    """Lines of the parts, broken between parts alone; a part that is wider than a line is cut short."""
+    """Lines of the parts, broken between parts; a part that is wider than a line is broken behind commas, and
+    what is still too wide is cut short."""
     lines: list[str] = []
     for part in parts:
-        text = fitted(part, room, size)
-        if not text:
-            continue
-        longer = f"{lines[-1]}{joint}{text}" if lines else text
-        if lines and width(longer, size) <= room:
+        if lines and width(longer := f"{lines[-1]}{joint}{part}", size) <= room:
             lines[-1] = longer
+        elif width(part, size) <= room:
+            lines.append(part)
         else:
-            lines.append(text)
+            lines += _broken(part, room, size)
     return lines
+
+
+def _broken(text: str, room: float, size: float) -> list[str]:
+    lines: list[str] = []
+    for piece in re.findall("[^,]*,|[^,]+", text):
+        if lines and width(lines[-1] + piece, size) <= room:
+            lines[-1] += piece
+        else:
+            lines.append(piece)
+    return [line for line in (fitted(line, room, size) for line in lines) if line]
 
 
 def brief(numbers: Sequence[int]) -> str:
