@@ -82,7 +82,7 @@ def brief(numbers: Sequence[int]) -> str:
         first, last = ordered[start], ordered[end - 1]
         if step == 1 and end - start > 1:
             parts.append(f"{first}-{last}")
-        elif step > 1 and end - start > 3:
+        elif step > 1 and end - start > 4:
             parts.append(f"{first},{first + step},…,{last}")
         else:
             end = start + 1
