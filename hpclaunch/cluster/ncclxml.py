@@ -18,8 +18,8 @@ from hpclaunch.values.errors import InputError, Problem
 
 GPU, BRIDGE = "0x030200", "0x060400"
 ADAPTER = {"InfiniBand": "0x020700", "Ethernet": "0x020000"}
-# The PCI link of 16 lanes that carries this rate (Gb/s), in those words of NCCL's kvDictPciGen that it has had
-# for longest: /sys says "16.0 GT/s PCIe", which 2.8 did not know.
+# The PCI link of 16 lanes that carries this rate (Gb/s), in the oldest words of NCCL's kvDictPciGen: it was
+# later that it learned what /sys says, "16.0 GT/s PCIe".
 LINKS = ((100, "8 GT/s"), (200, "16 GT/s"), (400, "32 GT/s"), (800, "64.0 GT/s PCIe"))
 
 

@@ -52,6 +52,8 @@ def site_relations(site: Site) -> list[Problem]:
     for index, group in enumerate(site.node_types):
         if site.scheduler != "local" and group.hosts is None and group.count is None:
             found.append(_problem(("node_types", index), 'needs hosts ("dgx[001-140]") or a count'))
+        if site.scheduler == "local" and group.mig:
+            found.append(_problem(("node_types", index, "mig"), "needs a scheduler that gives slices out"))
     return found
 
 

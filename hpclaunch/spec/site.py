@@ -8,7 +8,7 @@ from msgspec import Struct, field
 class NodeGroup(Struct, frozen=True, forbid_unknown_fields=True):
     """Nodes of one type: which hosts ("dgx[001-140]") or how many, which HCA variant they have, and the
     CPUs that the system keeps for itself (a kernel list). `mig` are the MIG slices that Slurm gives out on
-    each node, profile -> number: {1g.5gb: 56}."""
+    each node in place of whole GPUs, Slurm's type (a profile) -> number: {1g.5gb: 56}."""
 
     type: str
     hosts: str | None = None
