@@ -25,6 +25,7 @@ COMMANDS = {
     "status": "jobs:status",
     "submit": "submit:submit",
     "topo": "topo:topo",
+    "verify": "verify:verify",
     "wait": "jobs:wait",
 }
 

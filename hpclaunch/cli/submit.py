@@ -22,6 +22,7 @@ from hpclaunch.values.job import Submission
 @click.option("--site", "site_name", metavar="SITE", help="A site's name, or the path of its file.")
 @click.option("--local", "here", is_flag=True, help="Run it on this machine: --site local.")
 @set_option
+@click.option("--verify", is_flag=True, help="Ranks report where they are, for `hpclaunch verify`.")
 @click.option("--dry-run", is_flag=True, help="Print what would be sent, and send nothing.")
 @click.option("--wait", is_flag=True, help="Wait for the end, and exit with the job's own status.")
 @click.option("--follow", is_flag=True, help="Print the job's output on standard error until it ends.")
@@ -30,6 +31,7 @@ def submit(
     site_name: str | None,
     here: bool,
     sets: tuple[str, ...],
+    verify: bool,
     dry_run: bool,
     wait: bool,
     follow: bool,
@@ -37,6 +39,7 @@ def submit(
     """Submit a job. Prints the job id alone on standard output."""
     if here == (site_name is not None):
         raise InputError("say where the job runs: either --site SITE or --local")
+    sets += ("verify=true",) if verify else ()
     planned = plan_job(job_file, site_name or "local", sets)
     text = script.render(planned.plan)
     warn(*planned.plan.warnings)

@@ -9,27 +9,33 @@ from msgspec import Struct
 from hpclaunch.values.launchplan import Common, LaunchPlan, LocalTarget, SlurmTarget
 from hpclaunch.values.placement import NodeShape
 
+Policy = Literal["bind", "prefer", ""]
+
 
 class Binding(Struct, frozen=True):
     """How ranks are bound on one kind of node: whether to cores, with which memory policy of the kernel's
     ("": none), and who does it. `memlock` is the limit that the wrapper asks for in KiB, 0 for none."""
 
     cpus: bool
-    memory: Literal["bind", "prefer", ""]
+    memory: Policy
     by: Literal["Slurm", "the rank wrapper"]
     memlock: int
 
 
 def read_plan(data: bytes) -> LaunchPlan:
-    """The plan of a job's record. Raises ValueError where it is not one (msgspec's errors are of that kind)."""
+    """The plan of a job's record. Raises ValueError where it is not one (msgspec's errors are such)."""
     raw: dict[str, Any] = msgspec.json.decode(data, type=dict[str, Any])
     try:
-        target = SlurmTarget if raw["scheduler"] == "slurm" else LocalTarget
+        target: SlurmTarget | LocalTarget
+        if raw["scheduler"] == "slurm":
+            target = msgspec.convert(raw["target"], SlurmTarget)
+        else:
+            target = msgspec.convert(raw["target"], LocalTarget)
         return LaunchPlan(
             site=raw["site"],
             scheduler=raw["scheduler"],
             common=msgspec.convert(raw["common"], Common),
-            target=msgspec.convert(raw["target"], target),
+            target=target,
             warnings=tuple(raw["warnings"]),
         )
     except KeyError as error:
@@ -42,11 +48,11 @@ def binding(plan: LaunchPlan, shape: NodeShape) -> Binding:
     settings = _settings(plan, shape)
     memlock = int(settings.get("memlock", 0))
     if isinstance(target, SlurmTarget) and (target.cpu_masks or target.mem_masks):
-        memory = "prefer" if "prefer" in target.mem_policy else "bind"
-        return Binding(bool(target.cpu_masks), memory if target.mem_masks else "", "Slurm", memlock)
+        kind: Policy = "prefer" if "prefer" in target.mem_policy else "bind"
+        return Binding(bool(target.cpu_masks), kind if target.mem_masks else "", "Slurm", memlock)
     bound = {*settings, *settings.get("part", "").split(",")}
-    policy: Literal["bind", "prefer", ""] = "prefer" if "preferred" in bound else ""
-    return Binding("cpus" in bound, "bind" if "membind" in bound else policy, "the rank wrapper", memlock)
+    policy: Policy = "bind" if "membind" in bound else "prefer" if "preferred" in bound else ""
+    return Binding("cpus" in bound, policy, "the rank wrapper", memlock)
 
 
 def _settings(plan: LaunchPlan, shape: NodeShape) -> dict[str, str]:

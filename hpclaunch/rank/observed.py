@@ -1,7 +1,7 @@
 """What ranks reported of themselves at their start: the lines of the wrapper's report.sh in a job's log.
 
-A log holds what a job printed, too, so nothing in it is trusted because of its first word: a line counts where
-every part of it has its form and its rank can be one of the job's, and is named where it does not.
+A log holds what a job printed, too, so nothing in it is trusted because of its first word: a line counts
+where every part of it has its form and its rank can be one of the job's, and is named where it does not.
 """
 
 import re
@@ -35,8 +35,8 @@ class Report(Struct, frozen=True):
 
     `numa` are the NUMA nodes that `cpus` lie in on this node, `siblings` the threads of the core of the first
     of them, `gpus` has address -> NUMA node of every GPU that opens, `own` the addresses of the rank's own
-    GPUs on a part of a node. `memory` is the kernel's policy: ("bind", (3,)), or None. `memlock` is KiB, -1 for
-    unlimited.
+    GPUs on a part of a node. `memory` is the kernel's policy: ("bind", (3,)), or None. `memlock` is KiB, -1
+    for unlimited.
     """
 
     rank: int
@@ -54,10 +54,10 @@ class Report(Struct, frozen=True):
 
 
 class Observed(Struct, frozen=True):
-    """All that a log tells. `reports` has the last report of each rank, `repeated` the ranks whose earlier one
-    differed (a job that ran twice). `broken` says of each line that looks like a report and is none where it
-    is and why. `warnings` has what the wrapper said of a node, `failures` why a rank ended before its command.
-    """
+    """All that a log tells. `reports` has the last report of each rank, `repeated` the ranks whose earlier
+    one differed (a job that ran twice). `broken` says of each line that looks like a report and is none where
+    it is and why. `warnings` has what the wrapper said of a node, `failures` why a rank ended before its
+    command."""
 
     reports: dict[int, Report]
     repeated: tuple[int, ...]
@@ -90,7 +90,7 @@ def read(lines: Iterable[bytes], ranks: int, ranks_per_node: int) -> Observed:
                 repeated.add(report.rank)
             reports[report.rank] = report
         elif said := _SAID.fullmatch(line.rstrip(b"\r\n")):
-            rank, node, words = (part and part.decode("utf-8", "replace") for part in said.groups())
+            rank, node, words = ((part or b"").decode("utf-8", "replace") for part in said.groups())
             if rank:
                 failures[int(rank)] = words
             else:
@@ -182,8 +182,8 @@ def _hcas(text: str) -> tuple[Hca, ...]:
     for item in _items(text):
         device, _, numa = item.rpartition("@")
         name, pci, port, state, link = device.split("/")
-        known = ("" if word == "?" else _name(word) for word in (state, link))
-        found.append(Hca(_name(name), _address(pci), _number(port), *known, numa=_numa_number(numa)))
+        state, link = ("" if word == "?" else _name(word) for word in (state, link))
+        found.append(Hca(_name(name), _address(pci), _number(port), state, link, _numa_number(numa)))
     return tuple(found)
 
 
