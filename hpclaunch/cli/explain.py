@@ -44,7 +44,7 @@ def explain(
     if "-" in (svg, html):
         return
     common = plan.common
-    types = ", ".join(shape.node_type for shape in common.shapes)
+    types = " or ".join(shape.node_type for shape in common.shapes)
     same = ", the same on every node" if len(common.shapes) == 1 else ""
     click.echo(f"{common.name} on {plan.site}: {common.nodes} x {types}{same}")
     click.echo(ranks.as_table(plan))
