@@ -13,7 +13,7 @@ from hpclaunch.topology import nodetypetext
 from hpclaunch.topology.captures import Used
 from hpclaunch.topology.merge.machine import Merged, merge
 from hpclaunch.topology.merge.uses import Use
-from hpclaunch.values.errors import HpclaunchError, InputError
+from hpclaunch.values.errors import HpclaunchError, InputError, SchedulerError
 
 _MOST_LINES = 20
 
@@ -139,7 +139,7 @@ def _through_slurm(
     names: set[str] = set()
     for kind, node in kinds.items():
         if node is None:
-            failed.append(HpclaunchError(f"no node is free to run on, of the kind: {kind}"))
+            failed.append(SchedulerError(f"no node is free to run on, of the kind: {kind}"))
             continue
         try:
             used = sources.from_text(runner.run(node.name, sources.script(), partition), node.name)

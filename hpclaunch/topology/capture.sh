@@ -30,7 +30,10 @@ memory() {
 }
 
 real=
-[ -z "$root" ] || real=$(readlink -f "$root")
+if [ -n "$root" ]; then
+  real=$(readlink -f "$root/sys") # which may itself be a link
+  real=${real%/sys}
+fi
 echo '# hpclaunch capture 1'
 cpu=$root/sys/devices/system/cpu
 file "$cpu/online"

@@ -89,7 +89,8 @@ def _numa(captures: Sequence[Seen], findings: Findings) -> dict[int, Cpus]:
         value = findings.agree(what, whole or parts, _shown)
         if value is None:
             findings.missing.append(
-                f"the CPUs of NUMA node {node}, which {known[node]} has: no capture tells them; {ADD_CPUS}"
+                f"the CPUs of NUMA node {node}, which {known[node]} has: no capture tells them; "
+                "add `lscpu` or `numactl -H`"
             )
             continue
         found[node] = value

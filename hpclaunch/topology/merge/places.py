@@ -35,12 +35,6 @@ def numa(
         if node is None and len(nodes.cpus) == 1:
             node = next(iter(nodes.cpus))
         if node is None:
-            node = _only_left(hca, gpus, gpu_numa, found, nodes)
-            if node is not None:
-                findings.assumed.append(
-                    f"{hca} is on NUMA node {node}: its distance to the GPUs of all other nodes is SYS"
-                )
-        if node is None:
             silent.append(str(hca))
         elif node not in nodes.cpus:
             source = claims[0][1] if claims else "a capture"
@@ -72,13 +66,3 @@ def _near(hca: Hca, gpus: Sequence[Gpu], gpu_numa: Mapping[str, int], found: Rel
         if gpu.key in gpu_numa and found.level(hca.key, gpu.key) in _ONE_NODE
     }
     return places.pop() if len(places) == 1 else None
-
-
-def _only_left(
-    hca: Hca, gpus: Sequence[Gpu], gpu_numa: Mapping[str, int], found: Relations, nodes: Nodes
-) -> int | None:
-    far = {
-        gpu_numa[gpu.key] for gpu in gpus if gpu.key in gpu_numa and found.level(hca.key, gpu.key) == "SYS"
-    }
-    left = [node for node in nodes.cpus if node not in far]
-    return left[0] if far and len(left) == 1 else None

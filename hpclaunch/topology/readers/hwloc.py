@@ -100,7 +100,7 @@ class _Topology:
             if any(shared[cpu] > 1 for cpu in cpus or ()):
                 # Memory without CPUs of its own (HBM, CXL) has the CPUs beside it here.
                 self.unread.append(
-                    f"line {each.line}: NUMA node {number} shares its CPUs with another; "
+                    f"{self.file}:{each.line}: NUMA node {number} shares its CPUs with another; "
                     "which of them the kernel gives them is not told"
                 )
                 cpus = None
@@ -165,7 +165,7 @@ class _Topology:
     def _matrix(self, element: Element, order: list[int], values: list[int]) -> dict[int, dict[int, int]]:
         size = len(order)
         if len(values) != size * size or min(values, default=1) < 1:
-            self.unread.append(f"line {element.line}: {len(values)} distances for {size} NUMA nodes")
+            self.unread.append(f"{self.file}:{element.line}: {len(values)} distances for {size} NUMA nodes")
             return {}
         rows = [values[row * size : (row + 1) * size] for row in range(size)]
         return {node: dict(zip(order, row, strict=True)) for node, row in zip(order, rows, strict=True)}

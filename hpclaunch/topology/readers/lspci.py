@@ -9,10 +9,13 @@ import re
 import shlex
 from collections.abc import Iterable, Iterator
 
+import msgspec
+
 from hpclaunch.topology.readers import functions, lspci_tree
 from hpclaunch.topology.readers.functions import Function
 from hpclaunch.topology.readers.text import Line, lines, unread
 from hpclaunch.topology.seen import Origin, Seen
+from hpclaunch.values.errors import InputError
 
 _ADDRESS = r"(?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]"
 _LISTED = re.compile(
@@ -65,7 +68,15 @@ def _form(body: Iterable[Line]) -> str:
 
 def _tree(body: tuple[Line, ...], file: str) -> tuple[list[Function], list[Line]]:
     first = next(index for index, line in enumerate(body) if lspci_tree.begins(line.text))
-    return lspci_tree.functions(body[first:], file)
+    tree = body[first:]
+    try:
+        return lspci_tree.functions(tree, file)
+    except InputError:
+        # Whoever pastes a tree often loses, or adds, the blanks before its first line alone.
+        head = msgspec.structs.replace(tree[0], text=tree[0].text.lstrip())
+        if head == tree[0]:
+            raise
+        return lspci_tree.functions((head, *tree[1:]), file)
 
 
 def _records(body: tuple[Line, ...], file: str) -> tuple[list[Function], list[Line]]:

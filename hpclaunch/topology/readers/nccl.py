@@ -65,7 +65,7 @@ class _Dump:
                 cpus = bitset.numbers(element.get("affinity")) or None
             except ValueError:
                 if element.get("affinity"):
-                    self.unread.append(f"line {element.line}: the affinity is not a CPU mask")
+                    self.unread.append(f"{self.file}:{element.line}: the affinity is not a CPU mask")
             if numa in self.numa and self.numa[numa].cpus != cpus:
                 raise NotXml(f"line {element.line}: NUMA node {numa} stands twice, with other CPUs")
             self.numa[numa] = NumaSeen(numa, self._at(element), cpus)
@@ -83,7 +83,9 @@ class _Dump:
         """Notes the device; returns the path of what is below it."""
         busid = functions.address(element.get("busid"))
         if not busid:
-            self.unread.append(f"line {element.line}: {element.get('busid')[:40]!r} is not a PCI address")
+            self.unread.append(
+                f"{self.file}:{element.line}: {element.get('busid')[:40]!r} is not a PCI address"
+            )
             return path
         code = element.get("class").removeprefix("0x")[:4].lower()
         vendor = element.get("vendor").removeprefix("0x").lower()
@@ -113,7 +115,7 @@ class _Dump:
             first = port == "1" and function.pci != ""
             if not first:
                 self.unread.append(
-                    f"line {net.line}: NCCL merges the functions of a card: "
+                    f"{self.file}:{net.line}: NCCL merges the functions of a card: "
                     f"the PCI address of {net.get('name')} is not told"
                 )
             card = function if first else functions.Function("", net.line, function.code)

@@ -60,6 +60,13 @@ def test_a_tree_with_one_root_bus_and_without_names() -> None:
     assert seen.paths == {"0000:02:00.0": ("0000:00:01.0", "0000:01:00.0")}
 
 
+def test_a_tree_whose_first_line_alone_was_moved() -> None:
+    text = (
+        "  -[0000:00]-+-06.0-[03]----00.0  NVIDIA Corporation GA100 [A100]\n           \\-1f.3  Some SMBus\n"
+    )
+    assert read(text).gpus[0].path == ("0000:00:06.0",)
+
+
 def test_a_tree_whose_lines_were_moved_is_refused() -> None:
     lines = TREE.splitlines()
     lines[6] = lines[6].replace(" |           |      ", " |           |", 1)

@@ -206,7 +206,7 @@ def test_a_dump_of_nccl() -> None:
         ("mlx5_5", "", None, 100, ""),
     ]
     assert seen.unread == (
-        "line 16: NCCL merges the functions of a card: the PCI address of mlx5_5 is not told",
+        "nccl.xml:16: NCCL merges the functions of a card: the PCI address of mlx5_5 is not told",
     )
 
 
