@@ -118,8 +118,8 @@ def _program(job: Job, site: Site, common: Common) -> Iterator[Origin]:
 
 def _launch(job: Job, site: Site, plan: LaunchPlan) -> Iterator[Origin]:
     common = plan.common
-    usual = "no limit" if site.slurm is None else "the partition's"
-    minutes = {None: usual, 0: "no limit"}.get(common.minutes, f"{common.minutes} minutes")
+    unset = "no limit" if site.slurm is None else "the partition's"
+    minutes = {None: unset, 0: "no limit"}.get(common.minutes, f"{common.minutes} minutes")
     yield Origin("time", minutes, (_job("time"),))
     slurm = site.slurm
     plugin: tuple[Place, ...] = ()
