@@ -83,7 +83,7 @@ CORPUS = [
     (SLURM + GROUP + "container: docker\n", "6:12", "'docker' is not one of pyxis, none"),
     (SLURM + GROUP + "container: pyxis\n", "4:8", "container: pyxis needs its version"),
     (HEAD + "scheduler: local\ncontainer: pyxis\n" + GROUP, "4:12", "pyxis needs scheduler: slurm"),
-    (HEAD + "scheduler: local\nnode_types: [{type: t, mig: {1g.5gb: 7}}]\n", "4:28", "needs a scheduler"),
+    (HEAD + "scheduler: local\nnode_types: [{type: t, mig: {1g.5gb: 7}}]\n", "4:29", "needs a scheduler"),
     (SLURM.replace("22.05", "22") + GROUP, "4:18", "'22' is not a version of Slurm"),
     (SLURM.replace("22.05", "22.05-1") + GROUP, "4:18", "not a version of Slurm, such as 22.05"),
     (SLURM.replace("22.05", "22.05, pyxis: 0.20") + GROUP, "4:32", "'0.20' is not a version such as 0.20.0"),
