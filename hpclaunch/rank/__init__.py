@@ -1,4 +1,26 @@
-"""The wrapper that runs beside every rank: one POSIX sh text with a small protocol."""
+"""The wrapper that runs beside every rank: one POSIX sh text with a small protocol.
+
+Its arguments are SETTING=value... -- NAME=value... -- =word...: the settings below, the rank's environment,
+and its command, each word with `=` before it.
+
+    from=slurm|openmpi|local   where the rank's number comes from; of local, rank= and ranks= are it
+    rendezvous=torch           MASTER_ADDR and the rest; port= where no Slurm job id gives one
+    cwd=, memlock=KIB          working folder, and what InfiniBand must be able to pin
+    strict=1, openib=1         an HCA that cannot be used ends the job; Open MPI 4 and older are told too
+    verify=1                   one line on standard error: what the rank has
+    root=DIR                   /sys, /proc and /dev are there, a made-up machine; else HPCLAUNCH_ROOT says it
+
+Each `hosts=HOSTLIST` begins a table, up to the next; without any there is one table for all hosts. In tables,
+with `;` between local ranks and indexes from 0:
+
+    hcas=NAME/PCI/PORT/LINK ...     the compute HCAs in PCI order
+    near=N:i,j,k;...                how many of them the rank uses, and which, from the nearest on
+    cpus=, membind=, preferred=     CPUs and NUMA nodes, in the kernel's list form
+    cores=POOL.NODE:LIST/LIST ...   on a part of a node: all cores, entry i of each LIST are siblings
+    gpus=PCI|POOL,...|i,j,k ...     and all GPUs, with the pools and HCAs from the nearest on
+    seats=0;1;2-3                   and the rank's among those that the job gets there
+    part=cpus,membind               and what is bound: cpus, membind or preferred
+"""
 
 import os.path
 from collections.abc import Sequence
@@ -10,15 +32,15 @@ _PARTS: tuple[tuple[str, frozenset[str]], ...] = tuple(
     for part, needed in (
         ("begin", ""),
         ("hosts", "hosts"),
-        ("lists", "seats cores verify"),
+        ("lists", "seats part verify"),
         ("settings", ""),
         ("rank", ""),
         ("rendezvous", "rendezvous"),
         ("limits", "memlock verify"),
         ("memlock", "memlock"),
-        ("devices", "hcas seats verify"),
-        ("gpus", "seats verify"),
-        ("granted", "seats"),
+        ("devices", "hcas seats part verify"),
+        ("gpus", "seats part verify"),
+        ("granted", "seats part"),
         ("hcas", "hcas"),
         ("cores", "part"),
         ("bind", "cpus membind preferred part"),

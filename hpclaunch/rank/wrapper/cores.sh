@@ -107,7 +107,7 @@ if [ -z "$hl_confined" ]; then
   hl_count_words $hl_job_cores
   [ "$hl_has" -ge "$hl_online" ] || [ "$hl_count" -gt "$hl_granted_cpus" ] || hl_confined=1
 fi
-if [ -n "$hl_unbound" ]; then
+if [ -n "$hl_unbound" ] || [ -z "$hl_part" ]; then
   :
 elif [ -z "$hl_confined" ]; then
   hl_unbound=1
@@ -118,7 +118,6 @@ elif [ -z "$hl_job_cores" ]; then
 fi
 # Where a GPU of its is not known, neither is what is near.
 case $hl_own in *' -/'*) hl_unbound=1 ;; esac
-hl_own_cores=
 case $hl_unbound/$hl_seated in
   1*) ;;
   /)

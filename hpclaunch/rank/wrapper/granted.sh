@@ -28,7 +28,7 @@ while [ -n "$hl_list" ]; do
   hl_seat=$((hl_seat + 1))
 done
 
-hl_unbound= hl_granted= hl_count=0 hl_strange= # granted: INDEX/PCI in PCI order
+hl_granted= hl_count=0 hl_strange= # granted: INDEX/PCI in PCI order
 hl_expand "${SLURM_STEP_GPUS:-${SLURM_JOB_GPUS-}}"
 if [ "$hl_open" = '?' ]; then
   for hl_index in $hl_numbers; do

@@ -82,8 +82,9 @@ for hl_entry in $hl_hcas; do
   fi
   hl_index=$((hl_index + 1))
 done
-case $hl_found/$hl_usable in
-  '?'*) hl_bad='HCAs go by the names that the node type expects: there is no /sys/class/infiniband' ;;
+case $hl_hcas/$hl_found/$hl_usable in
+  /*) ;; # nodes of this type have none
+  */'?/'*) hl_bad='HCAs go by the names that the node type expects: there is no /sys/class/infiniband' ;;
   */) hl_bad="HCAs not used:${hl_bad#;}; none is left, so NCCL_IB_HCA and UCX_NET_DEVICES are not set" ;;
   *) [ -z "$hl_bad" ] || hl_bad="HCAs not used:${hl_bad#;}; ranks take the next nearest" ;;
 esac

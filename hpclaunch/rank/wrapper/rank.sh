@@ -14,4 +14,4 @@ esac
 hl_local_ranks=$((hl_ranks / hl_nodes))
 hl_name_node
 [ "$hl_table" != other ] ||
-  hl_fail "the site's node types have no host $hl_here, only$hl_tables: which type it is of is not known"
+  hl_fail "no node type of the site has the host $hl_here, so its cores and HCAs are not known; they have$hl_tables"

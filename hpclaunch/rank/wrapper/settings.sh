@@ -1,6 +1,6 @@
 hl_from= hl_cwd= hl_memlock= hl_rank= hl_ranks= hl_port= hl_strict= hl_openib= hl_verify=
 hl_hcas= hl_near= hl_cpus= hl_membind= hl_preferred= hl_cores= hl_gpus= hl_seats= hl_part=
-hl_chosen= hl_own= hl_open= hl_policy= hl_tool= # what later parts find
+hl_chosen= hl_own= hl_own_cores= hl_unbound= hl_open= hl_policy= hl_tool= # what later parts find
 hl_here=${SLURMD_NODENAME-} # the node's name
 hl_table= hl_tables=
 hl_name_node() {

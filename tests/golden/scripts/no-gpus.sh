@@ -193,9 +193,9 @@ hl_read_allowed() { # hl_value: the kernel's list of the CPUs that this process 
   hl_value=${hl_value:-?}
 }
 
-hl_from= hl_cwd= hl_ucx= hl_memlock= hl_rank= hl_ranks= hl_port= hl_strict= hl_openib= hl_verify=
+hl_from= hl_cwd= hl_memlock= hl_rank= hl_ranks= hl_port= hl_strict= hl_openib= hl_verify=
 hl_hcas= hl_near= hl_cpus= hl_membind= hl_preferred= hl_cores= hl_gpus= hl_seats= hl_part=
-hl_chosen= hl_own= hl_open= hl_policy= hl_tool= # what later parts find
+hl_chosen= hl_own= hl_own_cores= hl_unbound= hl_open= hl_policy= hl_tool= # what later parts find
 hl_here=${SLURMD_NODENAME-} # the node's name
 hl_table= hl_tables=
 hl_name_node() {
@@ -219,7 +219,7 @@ while [ "$1" != -- ]; do
     hcas | near | cpus | membind | preferred | cores | gpus | seats | part)
       case $hl_table in '' | own) eval "hl_$hl_setting=\$hl_value" ;; esac
       ;;
-    from | cwd | memlock | rank | ranks | port | root | strict | openib | verify | ucx)
+    from | cwd | memlock | rank | ranks | port | root | strict | openib | verify)
       eval "hl_$hl_setting=\$hl_value"
       ;;
     rendezvous) ;; # a part below
@@ -245,12 +245,25 @@ esac
 hl_local_ranks=$((hl_ranks / hl_nodes))
 hl_name_node
 [ "$hl_table" != other ] ||
-  hl_fail "the site's node types have no host $hl_here, only$hl_tables: which type it is of is not known"
+  hl_fail "no node type of the site has the host $hl_here, so its cores and HCAs are not known; they have$hl_tables"
+
+hl_find_limit() { # hl_limit: how many KiB this process may pin, or "unlimited"
+  hl_limit=
+  {
+    while read -r hl_key hl_word hl_value hl_number hl_text; do
+      case "$hl_key $hl_word $hl_value $hl_number" in
+        'Max locked memory unlimited') hl_limit=unlimited ;;
+        'Max locked memory '*) hl_limit=$((hl_number / 1024)) ;;
+      esac
+    done <"$hl_root/proc/self/limits"
+  } 2>/dev/null
+  [ -n "$hl_limit" ] || hl_limit=$(ulimit -l)
+}
 
 set +f
 for hl_device in "$hl_root"/dev/infiniband/uverbs*; do
   [ -e "$hl_device" ] || break
-  hl_limit=$(ulimit -l)
+  hl_find_limit
   [ "$hl_limit" = unlimited ] || [ "$hl_limit" -ge "$hl_memlock" ] ||
     hl_fail "the memlock limit is $hl_limit KiB, too low for InfiniBand: set LimitMEMLOCK=infinity for slurmd and PropagateResourceLimitsExcept=MEMLOCK"
   break
@@ -310,7 +323,7 @@ while [ -n "$hl_list" ]; do
   hl_seat=$((hl_seat + 1))
 done
 
-hl_unbound= hl_granted= hl_count=0 hl_strange= # granted: INDEX/PCI in PCI order
+hl_granted= hl_count=0 hl_strange= # granted: INDEX/PCI in PCI order
 hl_expand "${SLURM_STEP_GPUS:-${SLURM_JOB_GPUS-}}"
 if [ "$hl_open" = '?' ]; then
   for hl_index in $hl_numbers; do
@@ -332,7 +345,7 @@ else
 fi
 if [ "$hl_count" -lt "$hl_needed" ]; then
   hl_unbound=1
-  hl_warn "ranks are not bound: they need $hl_needed GPUs, and $hl_count are to be seen here"
+  hl_warn "ranks are not bound: GPUs of the job found here: $hl_count, needed: $hl_needed"
 elif [ -n "$hl_seated" ] && [ -n "$hl_strange" ]; then
   hl_warn "the ranks of these GPUs are not bound, since the node's type has none there:$hl_strange"
 fi
@@ -428,8 +441,9 @@ for hl_entry in $hl_hcas; do
   fi
   hl_index=$((hl_index + 1))
 done
-case $hl_found/$hl_usable in
-  '?'*) hl_bad='HCAs go by the names that the node type expects: there is no /sys/class/infiniband' ;;
+case $hl_hcas/$hl_found/$hl_usable in
+  /*) ;; # nodes of this type have none
+  */'?/'*) hl_bad='HCAs go by the names that the node type expects: there is no /sys/class/infiniband' ;;
   */) hl_bad="HCAs not used:${hl_bad#;}; none is left, so NCCL_IB_HCA and UCX_NET_DEVICES are not set" ;;
   *) [ -z "$hl_bad" ] || hl_bad="HCAs not used:${hl_bad#;}; ranks take the next nearest" ;;
 esac
@@ -555,22 +569,34 @@ for hl_gpu in $hl_granted; do
 done
 
 # Where nothing holds the job to its cores, the kernel allows every one, and which are the job's is not known.
+# slurm.conf may count CPUs in threads or in cores.
 hl_count_words $hl_allowed
 hl_has=$hl_count
-hl_count_words $hl_job_cores
-if [ -z "$hl_unbound" ]; then
-  if [ "$hl_has" -gt "${SLURM_CPUS_ON_NODE:-$hl_has}" ]; then
-    hl_unbound=1
-    hl_warn "ranks are not bound: the job has $SLURM_CPUS_ON_NODE CPUs here and may run on $hl_has. Slurm does not confine jobs to their cores (ConstrainCores=yes in cgroup.conf)"
-  elif [ -z "$hl_job_cores" ]; then
-    hl_unbound=1
-    hl_warn "ranks are not bound: the job's CPUs ($hl_value) are none of those of the node's type"
-  fi
+hl_granted_cpus=${SLURM_CPUS_ON_NODE:-$hl_has}
+hl_confined=
+[ "$hl_has" -gt "$hl_granted_cpus" ] || hl_confined=1
+if [ -z "$hl_confined" ]; then
+  hl_read "$hl_root/sys/devices/system/cpu/online"
+  hl_expand "${hl_text#'?'}"
+  hl_count_words $hl_numbers
+  hl_online=$hl_count
+  hl_count_words $hl_job_cores
+  [ "$hl_has" -ge "$hl_online" ] || [ "$hl_count" -gt "$hl_granted_cpus" ] || hl_confined=1
 fi
-
-hl_own_cores=
-case $hl_seated in
-  '')
+if [ -n "$hl_unbound" ] || [ -z "$hl_part" ]; then
+  :
+elif [ -z "$hl_confined" ]; then
+  hl_unbound=1
+  hl_warn "ranks are not bound: the job has $hl_granted_cpus CPUs here and may run on $hl_has. Slurm does not confine jobs to their cores (ConstrainCores=yes in cgroup.conf)"
+elif [ -z "$hl_job_cores" ]; then
+  hl_unbound=1
+  hl_warn "ranks are not bound: the job's CPUs ($hl_value) are none of those of the node's type"
+fi
+# Where a GPU of its is not known, neither is what is near.
+case $hl_own in *' -/'*) hl_unbound=1 ;; esac
+case $hl_unbound/$hl_seated in
+  1*) ;;
+  /)
     hl_run "$hl_local" "$hl_local_ranks" $hl_job_cores
     hl_add $hl_got
     ;;
@@ -601,9 +627,6 @@ case $hl_seated in
     [ -n "$hl_own_cores" ] || hl_own_cores=$hl_job_cores
     ;;
 esac
-# Where a GPU of its is not known, neither is what is near.
-case $hl_own in *' -/'*) hl_own_cores= ;; esac
-[ -z "$hl_unbound" ] || hl_own_cores=
 
 # Cores for this process and all that come of it, memory by numactl. Empty: not bound.
 hl_pick "$hl_local" "$hl_cpus"
@@ -645,10 +668,6 @@ if [ -n "$hl_nodes$hl_prefer" ]; then
   fi
 fi
 
-if [ -n "$hl_ucx" ]; then
-  hl_pick "$hl_local" "$hl_ucx"
-  [ -z "$hl_entry" ] || export UCX_NET_DEVICES="$hl_entry"
-fi
 if [ -n "$hl_cwd" ]; then
   CDPATH='' cd -- "$hl_cwd" || hl_fail "cannot work in $hl_cwd"
   unset -v OLDPWD # dash exports it

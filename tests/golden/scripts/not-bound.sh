@@ -167,9 +167,9 @@ hl_read() { # hl_text: the first line of the file $1, "?" where it cannot be rea
   { read -r hl_text <"$1"; } 2>/dev/null || :
 }
 
-hl_from= hl_cwd= hl_ucx= hl_memlock= hl_rank= hl_ranks= hl_port= hl_strict= hl_openib= hl_verify=
+hl_from= hl_cwd= hl_memlock= hl_rank= hl_ranks= hl_port= hl_strict= hl_openib= hl_verify=
 hl_hcas= hl_near= hl_cpus= hl_membind= hl_preferred= hl_cores= hl_gpus= hl_seats= hl_part=
-hl_chosen= hl_own= hl_open= hl_policy= hl_tool= # what later parts find
+hl_chosen= hl_own= hl_own_cores= hl_unbound= hl_open= hl_policy= hl_tool= # what later parts find
 hl_here=${SLURMD_NODENAME-} # the node's name
 hl_table= hl_tables=
 hl_name_node() {
@@ -193,7 +193,7 @@ while [ "$1" != -- ]; do
     hcas | near | cpus | membind | preferred | cores | gpus | seats | part)
       case $hl_table in '' | own) eval "hl_$hl_setting=\$hl_value" ;; esac
       ;;
-    from | cwd | memlock | rank | ranks | port | root | strict | openib | verify | ucx)
+    from | cwd | memlock | rank | ranks | port | root | strict | openib | verify)
       eval "hl_$hl_setting=\$hl_value"
       ;;
     rendezvous) ;; # a part below
@@ -219,12 +219,8 @@ esac
 hl_local_ranks=$((hl_ranks / hl_nodes))
 hl_name_node
 [ "$hl_table" != other ] ||
-  hl_fail "the site's node types have no host $hl_here, only$hl_tables: which type it is of is not known"
+  hl_fail "no node type of the site has the host $hl_here, so its cores and HCAs are not known; they have$hl_tables"
 
-if [ -n "$hl_ucx" ]; then
-  hl_pick "$hl_local" "$hl_ucx"
-  [ -z "$hl_entry" ] || export UCX_NET_DEVICES="$hl_entry"
-fi
 if [ -n "$hl_cwd" ]; then
   CDPATH='' cd -- "$hl_cwd" || hl_fail "cannot work in $hl_cwd"
   unset -v OLDPWD # dash exports it

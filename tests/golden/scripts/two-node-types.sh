@@ -235,9 +235,9 @@ hl_take_number() { # hl_states: each without a number of the ranges $1 that it b
   hl_states=$hl_next
 }
 
-hl_from= hl_cwd= hl_ucx= hl_memlock= hl_rank= hl_ranks= hl_port= hl_strict= hl_openib= hl_verify=
+hl_from= hl_cwd= hl_memlock= hl_rank= hl_ranks= hl_port= hl_strict= hl_openib= hl_verify=
 hl_hcas= hl_near= hl_cpus= hl_membind= hl_preferred= hl_cores= hl_gpus= hl_seats= hl_part=
-hl_chosen= hl_own= hl_open= hl_policy= hl_tool= # what later parts find
+hl_chosen= hl_own= hl_own_cores= hl_unbound= hl_open= hl_policy= hl_tool= # what later parts find
 hl_here=${SLURMD_NODENAME-} # the node's name
 hl_table= hl_tables=
 hl_name_node() {
@@ -261,7 +261,7 @@ while [ "$1" != -- ]; do
     hcas | near | cpus | membind | preferred | cores | gpus | seats | part)
       case $hl_table in '' | own) eval "hl_$hl_setting=\$hl_value" ;; esac
       ;;
-    from | cwd | memlock | rank | ranks | port | root | strict | openib | verify | ucx)
+    from | cwd | memlock | rank | ranks | port | root | strict | openib | verify)
       eval "hl_$hl_setting=\$hl_value"
       ;;
     rendezvous) ;; # a part below
@@ -287,12 +287,25 @@ esac
 hl_local_ranks=$((hl_ranks / hl_nodes))
 hl_name_node
 [ "$hl_table" != other ] ||
-  hl_fail "the site's node types have no host $hl_here, only$hl_tables: which type it is of is not known"
+  hl_fail "no node type of the site has the host $hl_here, so its cores and HCAs are not known; they have$hl_tables"
+
+hl_find_limit() { # hl_limit: how many KiB this process may pin, or "unlimited"
+  hl_limit=
+  {
+    while read -r hl_key hl_word hl_value hl_number hl_text; do
+      case "$hl_key $hl_word $hl_value $hl_number" in
+        'Max locked memory unlimited') hl_limit=unlimited ;;
+        'Max locked memory '*) hl_limit=$((hl_number / 1024)) ;;
+      esac
+    done <"$hl_root/proc/self/limits"
+  } 2>/dev/null
+  [ -n "$hl_limit" ] || hl_limit=$(ulimit -l)
+}
 
 set +f
 for hl_device in "$hl_root"/dev/infiniband/uverbs*; do
   [ -e "$hl_device" ] || break
-  hl_limit=$(ulimit -l)
+  hl_find_limit
   [ "$hl_limit" = unlimited ] || [ "$hl_limit" -ge "$hl_memlock" ] ||
     hl_fail "the memlock limit is $hl_limit KiB, too low for InfiniBand: set LimitMEMLOCK=infinity for slurmd and PropagateResourceLimitsExcept=MEMLOCK"
   break
@@ -387,8 +400,9 @@ for hl_entry in $hl_hcas; do
   fi
   hl_index=$((hl_index + 1))
 done
-case $hl_found/$hl_usable in
-  '?'*) hl_bad='HCAs go by the names that the node type expects: there is no /sys/class/infiniband' ;;
+case $hl_hcas/$hl_found/$hl_usable in
+  /*) ;; # nodes of this type have none
+  */'?/'*) hl_bad='HCAs go by the names that the node type expects: there is no /sys/class/infiniband' ;;
   */) hl_bad="HCAs not used:${hl_bad#;}; none is left, so NCCL_IB_HCA and UCX_NET_DEVICES are not set" ;;
   *) [ -z "$hl_bad" ] || hl_bad="HCAs not used:${hl_bad#;}; ranks take the next nearest" ;;
 esac
@@ -459,10 +473,6 @@ if [ -n "$hl_nodes$hl_prefer" ]; then
   fi
 fi
 
-if [ -n "$hl_ucx" ]; then
-  hl_pick "$hl_local" "$hl_ucx"
-  [ -z "$hl_entry" ] || export UCX_NET_DEVICES="$hl_entry"
-fi
 if [ -n "$hl_cwd" ]; then
   CDPATH='' cd -- "$hl_cwd" || hl_fail "cannot work in $hl_cwd"
   unset -v OLDPWD # dash exports it

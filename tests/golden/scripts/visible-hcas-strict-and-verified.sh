@@ -211,9 +211,9 @@ hl_read_allowed() { # hl_value: the kernel's list of the CPUs that this process 
   hl_value=${hl_value:-?}
 }
 
-hl_from= hl_cwd= hl_ucx= hl_memlock= hl_rank= hl_ranks= hl_port= hl_strict= hl_openib= hl_verify=
+hl_from= hl_cwd= hl_memlock= hl_rank= hl_ranks= hl_port= hl_strict= hl_openib= hl_verify=
 hl_hcas= hl_near= hl_cpus= hl_membind= hl_preferred= hl_cores= hl_gpus= hl_seats= hl_part=
-hl_chosen= hl_own= hl_open= hl_policy= hl_tool= # what later parts find
+hl_chosen= hl_own= hl_own_cores= hl_unbound= hl_open= hl_policy= hl_tool= # what later parts find
 hl_here=${SLURMD_NODENAME-} # the node's name
 hl_table= hl_tables=
 hl_name_node() {
@@ -237,7 +237,7 @@ while [ "$1" != -- ]; do
     hcas | near | cpus | membind | preferred | cores | gpus | seats | part)
       case $hl_table in '' | own) eval "hl_$hl_setting=\$hl_value" ;; esac
       ;;
-    from | cwd | memlock | rank | ranks | port | root | strict | openib | verify | ucx)
+    from | cwd | memlock | rank | ranks | port | root | strict | openib | verify)
       eval "hl_$hl_setting=\$hl_value"
       ;;
     rendezvous) ;; # a part below
@@ -263,12 +263,25 @@ esac
 hl_local_ranks=$((hl_ranks / hl_nodes))
 hl_name_node
 [ "$hl_table" != other ] ||
-  hl_fail "the site's node types have no host $hl_here, only$hl_tables: which type it is of is not known"
+  hl_fail "no node type of the site has the host $hl_here, so its cores and HCAs are not known; they have$hl_tables"
+
+hl_find_limit() { # hl_limit: how many KiB this process may pin, or "unlimited"
+  hl_limit=
+  {
+    while read -r hl_key hl_word hl_value hl_number hl_text; do
+      case "$hl_key $hl_word $hl_value $hl_number" in
+        'Max locked memory unlimited') hl_limit=unlimited ;;
+        'Max locked memory '*) hl_limit=$((hl_number / 1024)) ;;
+      esac
+    done <"$hl_root/proc/self/limits"
+  } 2>/dev/null
+  [ -n "$hl_limit" ] || hl_limit=$(ulimit -l)
+}
 
 set +f
 for hl_device in "$hl_root"/dev/infiniband/uverbs*; do
   [ -e "$hl_device" ] || break
-  hl_limit=$(ulimit -l)
+  hl_find_limit
   [ "$hl_limit" = unlimited ] || [ "$hl_limit" -ge "$hl_memlock" ] ||
     hl_fail "the memlock limit is $hl_limit KiB, too low for InfiniBand: set LimitMEMLOCK=infinity for slurmd and PropagateResourceLimitsExcept=MEMLOCK"
   break
@@ -382,8 +395,9 @@ for hl_entry in $hl_hcas; do
   fi
   hl_index=$((hl_index + 1))
 done
-case $hl_found/$hl_usable in
-  '?'*) hl_bad='HCAs go by the names that the node type expects: there is no /sys/class/infiniband' ;;
+case $hl_hcas/$hl_found/$hl_usable in
+  /*) ;; # nodes of this type have none
+  */'?/'*) hl_bad='HCAs go by the names that the node type expects: there is no /sys/class/infiniband' ;;
   */) hl_bad="HCAs not used:${hl_bad#;}; none is left, so NCCL_IB_HCA and UCX_NET_DEVICES are not set" ;;
   *) [ -z "$hl_bad" ] || hl_bad="HCAs not used:${hl_bad#;}; ranks take the next nearest" ;;
 esac
@@ -420,28 +434,36 @@ hl_cpus=$hl_value
 hl_read "$hl_root/sys/devices/system/cpu/online"
 hl_online=$hl_text
 
+# By cat, since from Linux 5.16 on these are empty to who reads byte by byte, as dash and busybox do.
+hl_newline='
+'
 hl_numa=
 set +f
-for hl_folder in "$hl_root"/sys/devices/system/node/node[0-9]*; do
+hl_text=$(cat "$hl_root"/sys/devices/system/node/node[0-9]*/cpulist \
+  "$hl_root/sys/devices/system/cpu/cpu${hl_cpus%%[-,]*}/topology/thread_siblings_list" 2>/dev/null)
+hl_rest=$hl_text$hl_newline
+for hl_file in "$hl_root"/sys/devices/system/node/node[0-9]*/cpulist; do
   set -f
-  hl_read "$hl_folder/cpulist"
-  [ "$hl_text" != '?' ] || continue
-  hl_expand "$hl_text"
+  [ -r "$hl_file" ] || continue
+  hl_expand "${hl_rest%%"$hl_newline"*}"
+  hl_rest=${hl_rest#*"$hl_newline"}
   for hl_cpu in $hl_numbers; do
     case $hl_allowed in *" $hl_cpu "*)
-      hl_numa=$hl_numa,${hl_folder##*/node}
+      hl_file=${hl_file%/cpulist}
+      hl_numa=$hl_numa,${hl_file##*/node}
       break
       ;;
     esac
   done
 done
 set -f
+hl_siblings=${hl_rest%%"$hl_newline"*}
 
 # numactl gives its policy to what it starts, so another process is asked.
 if [ -n "$hl_policy" ]; then
   # shellcheck disable=SC2016 # for the other shell
   hl_text=$("$hl_tool" "$hl_policy" -- /bin/sh -c 'read -r line <"$1"; printf %s "$line"' sh \
-    "$hl_root/proc/self/numa_maps")
+    "$hl_root/proc/self/numa_maps" 2>/dev/null)
 else
   hl_read "$hl_root/proc/self/numa_maps"
 fi
@@ -453,9 +475,6 @@ case $hl_text in
 esac
 hl_memory=${hl_memory%% *}
 case $hl_memory in *=*:*) hl_memory=${hl_memory%%=*}:${hl_memory#*:} ;; esac
-
-hl_read "$hl_root/sys/devices/system/cpu/cpu${hl_cpus%%[-,]*}/topology/thread_siblings_list"
-hl_siblings=$hl_text
 
 hl_gpu_list=
 [ "$hl_open" != '?' ] || hl_gpu_list='?'
@@ -480,24 +499,20 @@ done
 hl_own_list=
 for hl_gpu in $hl_own; do hl_own_list=$hl_own_list,${hl_gpu##*/}; done
 
-hl_limit=$(ulimit -l)
-hl_lists() {
-  hl_more="gpus=${hl_gpu_list:--} hcas=${hl_hca_list:--} memlock=$hl_limit${hl_own_list:+ own=$hl_own_list}"
+hl_find_limit
+hl_join() {
+  hl_line="$hl_report gpus=${hl_gpu_list:--} hcas=${hl_hca_list:--} memlock=$hl_limit"
+  [ -z "$hl_own_list" ] || hl_line="$hl_line own=$hl_own_list"
 }
 hl_gpu_list=${hl_gpu_list#,} hl_hca_list=${hl_hca_list#,} hl_own_list=${hl_own_list#,} hl_numa=${hl_numa#,}
-hl_lists
-hl_report="hpclaunch-verify 1 rank=$hl_rank local=$hl_local node=$hl_here cpus=$hl_cpus online=$hl_online numa=${hl_numa:-?} memory=$hl_memory siblings=$hl_siblings"
-# Longer lines than 1,000 bytes may arrive in pieces, with other ranks' between.
-if [ $((${#hl_report} + ${#hl_more})) -gt 990 ]; then
-  hl_gpu_list='?'
-  hl_lists
-fi
-printf '%s %s\n' "$hl_report" "$hl_more" >&2
+hl_report="hpclaunch-verify 1 rank=$hl_rank local=$hl_local node=$hl_here cpus=$hl_cpus online=$hl_online"
+hl_report="$hl_report numa=${hl_numa:-?} memory=$hl_memory siblings=${hl_siblings:-?}"
+hl_join
+# Slurm passes on 1,024 bytes at a time, and another rank's may come between.
+[ ${#hl_line} -lt 1000 ] || { hl_gpu_list='?' && hl_join; }
+[ ${#hl_line} -lt 1000 ] || { hl_hca_list='?' && hl_join; }
+printf '%s\n' "$hl_line" >&2
 
-if [ -n "$hl_ucx" ]; then
-  hl_pick "$hl_local" "$hl_ucx"
-  [ -z "$hl_entry" ] || export UCX_NET_DEVICES="$hl_entry"
-fi
 if [ -n "$hl_cwd" ]; then
   CDPATH='' cd -- "$hl_cwd" || hl_fail "cannot work in $hl_cwd"
   unset -v OLDPWD # dash exports it
