@@ -2,6 +2,7 @@
 
 import os
 import re
+from collections.abc import Sequence
 
 import click
 import msgspec
@@ -96,10 +97,10 @@ def _report(used: Used, merged: Merged) -> None:
     warn(*merged.warnings)
     _some("concluded, not told: ", merged.assumed)
     _some("not known: ", merged.unknown)
-    _some("look at: ", [f"the use of {hca}" for hca in merged.ask])
+    _some("look at: ", merged.ask)
 
 
-def _some(title: str, lines: tuple[str, ...] | list[str]) -> None:
+def _some(title: str, lines: Sequence[str]) -> None:
     for line in lines[:_MOST_LINES]:
         say(title + line)
     if len(lines) > _MOST_LINES:

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct, field
 
+from hpclaunch.spec.check_nodetype import node_type_problems
 from hpclaunch.spec.nodetype import GpuSpec, HcaSpec, NodeType, NumaNode, Variant
 from hpclaunch.topology.merge import cpus, gpus, hcas, places, switches, uses
 from hpclaunch.topology.merge.cpus import Nodes
@@ -21,7 +22,7 @@ _MOST_UNREAD = 5
 class Merged(Struct, frozen=True):
     """A node type and what was found on the way: `unknown` no capture tells, `assumed` was concluded from the
     usual, `warnings` a user should know. `reasons` says of each HCA, by PCI address, what its use follows
-    from, and `ask` has those that a person should look at."""
+    from, and `ask` has a line for each that a person should look at."""
 
     node_type: NodeType
     unknown: tuple[str, ...] = ()
@@ -87,6 +88,9 @@ def merge(
         memory_gib=_memory(captures, nodes, memory, findings),
         sources=findings.grouped_sources(),
     )
+    wrong = node_type_problems(node_type)
+    if wrong:  # a name that no device can have, or one that the user gave
+        raise InputError([Problem(f"{'.'.join(map(str, each.path))}: {each.message}") for each in wrong])
     return Merged(
         node_type,
         unknown=tuple(findings.unknown),
@@ -94,7 +98,11 @@ def merge(
         warnings=tuple(findings.warnings),
         unread=tuple(line for seen in captures for line in seen.unread),
         reasons={hca.pci: _reason(used[hca.key]) for hca in placed},
-        ask=tuple(hca.key for hca in placed if not used[hca.key].sure),
+        ask=tuple(
+            f"{hca.key} is written as {used[hca.key].use}: {_reason(used[hca.key])}"
+            for hca in placed
+            if not used[hca.key].sure
+        ),
     )
 
 

@@ -10,6 +10,7 @@ from hpclaunch.topology.merge.findings import Claim, Findings, shortened
 from hpclaunch.topology.merge.gpus import Gpu
 from hpclaunch.topology.merge.hcas import Hca
 from hpclaunch.topology.merge.switches import NEAR, Relations
+from hpclaunch.topology.readers import nccl
 from hpclaunch.values.errors import InputError
 
 Use = Literal["compute", "storage", "management"]
@@ -42,7 +43,7 @@ def links(hcas: Sequence[Hca], findings: Findings) -> dict[str, Link]:
         layers: list[Claim[str]] = [(each.link_layer, each.origin) for each in seen if each.link_layer]
         layer = findings.agree(f"link layer of {hca}", layers)
         rates = [(each.rate_gbps, each.origin) for each in seen if each.rate_gbps]
-        rate = findings.agree(f"rate of {hca} in Gb/s", rates)
+        rate = _rate(hca, rates, findings)
         states = [each for each in seen if each.state and "ACTIVE" not in each.state.upper()]
         down = [each for each in states if each.state.upper() not in ("UP", "LINKUP")]
         if down:
@@ -58,6 +59,18 @@ def links(hcas: Sequence[Hca], findings: Findings) -> dict[str, Link]:
             "`ibstat` tells"
         )
     return result
+
+
+def _rate(hca: Hca, rates: Sequence[Claim[int]], findings: Findings) -> int | None:
+    """NCCL computes the rate, and older ones not for newer links: what other tools say goes before it."""
+    told = [claim for claim in rates if claim[1].format != nccl.FORMAT]
+    rate = findings.agree(f"rate of {hca} in Gb/s", told or rates)
+    for value, origin in rates:
+        if told and origin.format == nccl.FORMAT and value != rate:
+            findings.warnings.append(
+                f"rate of {hca} in Gb/s: {value} in {origin}; {rate} in {told[0][1]} is taken"
+            )
+    return rate
 
 
 def uses(

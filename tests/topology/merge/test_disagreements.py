@@ -116,8 +116,15 @@ def test_distances_and_rates() -> None:
     )
     assert [line for line in lines if "distance of NUMA nodes" in line]
     slow = structs.replace(A100, hcas=(structs.replace(A100.hcas[0], rate_gbps=100), *A100.hcas[1:]))
-    lines = refused(a=captured.lscpu(A100), b=captured.ibstat(slow), c=captured.nccl(A100))
-    assert "contradiction: rate of mlx5_0 (0000:0c:00.0) in Gb/s: 100 in b.txt" in "\n".join(lines)
+    lines = refused(a=captured.hwloc(A100), b=captured.ibstat(slow), c=captured.ibstat(A100))
+    assert lines == [
+        "contradiction: rate of mlx5_0 (0000:0c:00.0) in Gb/s: 100 in b.txt:4 (ibstat), "
+        "but 200 in c.txt:4 (ibstat)"
+    ]
+    # NCCL only computes it.
+    found = merged(a=captured.hwloc(A100), b=captured.ibstat(slow), c=captured.nccl(A100))
+    assert found.node_type.hcas[0].rate_gbps == 100
+    assert any("200 in c.txt" in line and "100 in b.txt" in line for line in found.warnings)
 
 
 @pytest.mark.parametrize(
@@ -199,8 +206,9 @@ def test_the_user_says_what_an_hca_is_for() -> None:
     uses = {hca.pci: hca.use for hca in found.node_type.hcas}
     assert uses["0000:18:00.0"] == "storage"
     assert uses["0000:29:00.0"] == "management"
-    assert "mlx5_1" in merge(seen, "made").ask
-    assert "mlx5_1" not in found.ask
+    asked = [line for line in merge(seen, "made").ask if line.startswith("mlx5_1 ")]
+    assert asked[0].startswith("mlx5_1 is written as storage: InfiniBand, but on no PCI switch with a GPU")
+    assert not [line for line in found.ask if line.startswith("mlx5_1 ")]
     with pytest.raises(InputError, match="no HCA is named mlx5_99; the captures show: mlx5_0, "):
         merge(seen, "made", said={"mlx5_99": "storage"})
 
@@ -226,3 +234,8 @@ def test_an_interface_named_after_its_address_joins_name_and_address() -> None:
     assert names["0000:18:00.0"] == "mlx5_0"
     assert names["0000:9a:00.0"] == "mlx5_6"
     assert any("mlx5_0 is at 0000:18:00.0: b.txt:1" in line for line in found.assumed)
+
+
+def test_a_name_that_no_node_type_can_have() -> None:
+    with pytest.raises(InputError, match=r"^name: "):
+        merge(read(a=captured.lscpu(A100)), "two words")
