@@ -47,7 +47,7 @@ class Node(Struct, frozen=True):
 
     def warned(self, *words: str) -> str:
         """The first warning of the wrapper on this node that has one of these words, "" if none has."""
-        return next((text for text in self.said if any(word in text for word in words)), "")
+        return next((f"{self.name}: {text}" for text in self.said if any(word in text for word in words)), "")
 
 
 def listed(numbers: Sequence[int] | None) -> str:
