@@ -1,6 +1,7 @@
 """What Slurm computed for each rank is what the plan says: CPU masks, memory and the container's options."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from command import hpclaunch
 from launching import launch
 from realslurm import Slurm
 
-from hpclaunch.sandbox.recorded import affinity, pyxis
+from hpclaunch.sandbox.recorded import affinity, bound, pyxis
 from hpclaunch.values.cpulist import format_list
 
 COUNTS = (1, 2, 3, 4, 8, 16, 33)
@@ -86,11 +87,50 @@ def test_policies(slurm_a100: Slurm, bind: dict[str, Any], tmp_path: Path) -> No
     }
 
 
-def test_a_part_of_a_node_runs_unbound_and_says_so(slurm_a100: Slurm) -> None:
-    ran = launch(slurm_a100, {"gpus_per_node": 4, "ranks_per_node": 4, "mpi": "pmix"}, [])
-    assert ran.status == 0, ran.errors
-    assert "not bound" in ran.errors
-    assert [rank.env["CUDA_VISIBLE_DEVICES"].decode().count(",") for rank in ran.ranks] == [3] * 4
+def test_half_of_a_node_is_bound_as_published(slurm_a100: Slurm) -> None:
+    """The other half, with another job on the first: GPUs are counted from the first of the job's own."""
+    hold = ("--nodelist=dgx1", "--gres=gpu:4", "--ntasks=4", "--cpus-per-task=32", "--mem=1G")
+    words = ("sbatch", "--parsable", "--output=/dev/null", *hold, "--wrap", "sleep 60")
+    first = slurm_a100.run(*words).stdout.strip()
+    ran = launch(slurm_a100, {"gpus_per_node": 4, "sites": {"a100": {"nodelist": "dgx1"}}}, [])
+    held = slurm_a100.run("scontrol", "show", "job", first).stdout
+    slurm_a100.run("scancel", first)
+    assert "JobState=RUNNING" in held
+    assert (ran.status, ran.errors) == (0, "")
+    assert ran.ranks[0].env["SLURM_STEP_GPUS"] == b"4,5,6,7"
+    got = {
+        task.rank: found for task, found in bound(slurm_a100.folder, ran.job_id).items() if task.step == "0"
+    }
+    assert [format_list(got[rank].cpus or ()) for rank in range(4)] == list(published.A100_CPUS[4:])
+    assert [got[rank].mems for rank in range(4)] == [(numa,) for numa in published.A100_MEMS[4:]]
+    devices = [rank.env["UCX_NET_DEVICES"].decode() for rank in ran.ranks]
+    assert devices == [f"{name}:1" for name in published.A100_HCAS[4:]]
+
+
+def test_nodes_of_two_types_have_ranks_as_each_alone_would(
+    start_slurm: Callable[..., Slurm], tmp_path: Path
+) -> None:
+    kinds = ("--node-type", "dgx-a100@10-device:1", "--node-type", "dgx-h100:1")
+    slurm = start_slurm(*kinds, "--name", "mixed")
+    job = {"nodes": 2, "ranks_per_node": 9}
+    ran = launch(slurm, job, [])
+    assert (ran.status, ran.errors) == (0, "")
+    got = {task.rank: found for task, found in bound(slurm.folder, ran.job_id).items() if task.step == "0"}
+    path = tmp_path / "job.yaml"
+    path.write_text(yaml.safe_dump({"name": "j", "command": ["x"], **job}))
+    shown = hpclaunch("explain", path, "--site", slurm.site, "--json", env=slurm.env)
+    shapes = {shape["node_type"]: shape["ranks"] for shape in json.loads(shown.stdout)["shapes"]}
+    assert set(shapes) == {"dgx-a100", "dgx-h100"}
+    assert len({rank.node for rank in ran.ranks}) == 2
+    by_node = {rank.node: len(rank.env["NCCL_IB_HCA"]) for rank in ran.ranks}
+    assert len(set(by_node.values())) == 2  # mlx5_0 to mlx5_7, and up to mlx5_11
+    for number, rank in enumerate(ran.ranks):
+        long = by_node[rank.node] == max(by_node.values())
+        expected = shapes["dgx-h100" if long else "dgx-a100"][number % 9]
+        assert format_list(got[number].cpus or ()) == expected["cpus"]
+        assert format_list(got[number].mems) == expected["mems"]
+        devices = ",".join(f"{name}:1" for name in expected["hcas"])
+        assert rank.env["UCX_NET_DEVICES"].decode() == devices
 
 
 def test_container_options_reach_the_step_as_written(slurm_a100: Slurm) -> None:
