@@ -58,6 +58,7 @@ COMPUTED = {
     "GLOO_SOCKET_IFNAME",
     "OMPI_MCA_btl_tcp_if_include",
     "UCX_NET_DEVICES",
+    "OMPI_MCA_btl_openib_if_include",
 }
 IMAGE = {"image": "nvcr.io/nvidia/pytorch:24.07-py3", "mounts": ["/tmp:/tmp"]}
 
