@@ -88,6 +88,13 @@ def test_the_next_nearest_replaces_one_that_cannot_be_used(
     assert C not in said
 
 
+def test_verbs_of_another_device_on_the_same_card_do_not_count(on_node: Runner, node: Node) -> None:
+    as_expected(node)
+    node.write("sys/class/infiniband/mlx5_0/device/infiniband_verbs/uverbs9/ibdev", "mlx5_0_rep")
+    node.device("dev/infiniband/uverbs9", opens=False)
+    assert chosen(on_node, 0) == (ALL, "mlx5_0:1", "")
+
+
 def test_uverbs_that_is_not_there_is_not_made(on_node: Runner, node: Node) -> None:
     as_expected(node)
     missing = node.root / "dev/infiniband/uverbs0"

@@ -32,6 +32,25 @@ def test_a_host_in_no_table_is_named(on_node: Runner, node: Node, host: str) -> 
     assert "dgx[001-004] big[1-2],dgx[005-140]" in said
 
 
+@pytest.mark.parametrize(
+    ("hosts", "host", "named"),
+    [
+        ("n[8-10]", "n10", True),
+        ("n[8-10]", "n08", False),
+        ("n[8-10]", "n010", False),
+        ("n[08-10]", "n08", True),
+        ("n[08-10]", "n8", False),
+        ("n[0-1]", "n0", True),
+        ("n[1-20]0", "n10", True),  # 1 and a zero, not 10
+        ("n[1-20]0", "n200", True),
+        ("n[1-20]0", "n20", True),
+        ("n[1-20]0", "n2", False),
+    ],
+)
+def test_zeros_count(on_node: Runner, node: Node, hosts: str, host: str, named: bool) -> None:
+    assert cores_on(on_node, node, host, f"hosts={hosts}", "cpus=0;1")[0] == (0 if named else 121)
+
+
 def test_the_first_of_two_tables_holds(on_node: Runner, node: Node) -> None:
     tables = ("hosts=a[1-9]", "cpus=0;1", "hosts=a1", "cpus=2;3", "hosts=b", "cpus=4;5")
     assert cores_on(on_node, node, "a1", *tables) == (0, "1", "")

@@ -266,11 +266,12 @@ def unbound_and_said(job: Job, of: int, *settings: str) -> str:
     return first
 
 
-def test_nothing_confines_the_job(on_node: Runner, dgx: Node) -> None:
+@pytest.mark.parametrize("cpus", [32, 128])  # 128 is how many cores there are
+def test_nothing_confines_the_job(on_node: Runner, dgx: Node, cpus: int) -> None:
     dgx.cpus("0-255", {}, {})
-    job = Job(on_node, dgx, "0-255", 32, "2,5")
+    job = Job(on_node, dgx, "0-255", cpus, "2,5")
     said = unbound_and_said(job, 2, CORES, TABLE, "seats=0;1", BOTH)
-    for part in ("32 CPUs", "256", "ConstrainCores=yes", "cgroup.conf"):
+    for part in (f"{cpus} CPUs", "256", "ConstrainCores=yes", "cgroup.conf"):
         assert part in said
     # The HCAs do not hang on it.
     for index in range(8):
@@ -299,6 +300,7 @@ def test_a_gpu_that_the_node_type_has_not(on_node: Runner, dgx: Node) -> None:
     assert job.rank(0, 3, CORES, TABLE, "seats=0;1;2", BOTH)[:2] == ("16-31", "--membind=1")
     assert "0000:5a:00.0" in job.rank(0, 3, CORES, TABLE, "seats=0;1;2", BOTH)[2]
     assert job.rank(1, 3, CORES, TABLE, "seats=0;1;2", BOTH) == (None, None, "")
+    assert job.rank(1, 2, CORES, TABLE, "seats=0;1-2", BOTH) == (None, None, "")
     assert job.rank(2, 3, CORES, TABLE, "seats=0;1;2", BOTH) == ("112-127", "--membind=7", "")
 
 
