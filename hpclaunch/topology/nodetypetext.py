@@ -2,7 +2,7 @@
 reason beside it, and what is not known at the top."""
 
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -13,7 +13,7 @@ from hpclaunch.topology.merge.machine import Merged
 
 _WIDTH = 110
 # As the specification has them; a file says them where they are otherwise.
-_USUAL: Mapping[str, Any] = {"use": "compute", "port": 1, "switch": "", "l3": [], "memory_gib": None}
+_USUAL: Mapping[str, Any] = {"use": "compute", "port": 1, "switch": "", "memory_gib": None}
 
 
 def dump(merged: Merged) -> str:
@@ -68,13 +68,33 @@ def _variants(machine: NodeType) -> Iterator[str]:
 def _entry(value: msgspec.Struct) -> str:
     """A device on one line, without what is as usual."""
     fields = msgspec.to_builtins(value)
-    return _flow({key: part for key, part in fields.items() if key not in _USUAL or part != _USUAL[key]})
+    told = {key: part for key, part in fields.items() if key not in _USUAL or part != _USUAL[key]}
+    if not told.get("l3", True):
+        del told["l3"]
+    return _flow({key: _lists(part) if key in ("threads", "l3") else part for key, part in told.items()})
+
+
+class _CpuList(str):
+    """Quoted in the file: other readers of YAML may take 8,136 for a number."""
+
+
+def _lists(texts: Sequence[str]) -> list[_CpuList]:
+    return [_CpuList(text) for text in texts]
+
+
+class _Dumper(yaml.SafeDumper):
+    pass
+
+
+_Dumper.add_representer(
+    _CpuList, lambda dumper, text: dumper.represent_scalar("tag:yaml.org,2002:str", str(text), style='"')
+)
 
 
 def _flow(value: Any) -> str:
     """A value on one line, quoted where YAML needs it."""
-    text: str = yaml.safe_dump(
-        value, default_flow_style=True, sort_keys=False, width=1_000_000, allow_unicode=True
+    text: str = yaml.dump(
+        value, Dumper=_Dumper, default_flow_style=True, sort_keys=False, width=1_000_000, allow_unicode=True
     )
     return text.removesuffix("\n").removesuffix("\n...").removesuffix("\n")
 

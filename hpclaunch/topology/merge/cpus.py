@@ -19,13 +19,15 @@ ADD_CPUS = "add `lscpu -e` (or `lstopo out.xml`)"
 
 class Nodes(Struct, frozen=True):
     """The NUMA nodes by number, with their CPUs; `cores` are all cores as rising CPUs, `socket` and `l3` by
-    CPU, `l3` empty where it is not known; `distances` in the order of the nodes, or empty."""
+    CPU, `l3` empty where it is not known; `distances` in the order of the nodes, or empty; `origin` is the
+    first capture that tells of CPUs."""
 
     cpus: dict[int, Cpus]
     distances: tuple[tuple[int, ...], ...]
     cores: tuple[tuple[int, ...], ...]
     socket: dict[int, int]
     l3: dict[int, Cpus]
+    origin: Origin
 
     def home(self, cpus: Cpus) -> int | None:
         """The one NUMA node that all these CPUs lie in; None for none, or several."""
@@ -66,7 +68,8 @@ def nodes(captures: Sequence[Seen], findings: Findings) -> Nodes | None:
             f"{gap} of the CPU numbers 0-{max(everyone)} are in no NUMA node: "
             "they are offline, or a capture was made where not all CPUs were allowed"
         )
-    return Nodes(numa, matrix, cores, socket, l3)
+    origin = next(seen.origin for seen in captures if seen.cpus or any(each.cpus for each in seen.numa))
+    return Nodes(numa, matrix, cores, socket, l3, origin)
 
 
 def _numa(captures: Sequence[Seen], findings: Findings) -> dict[int, Cpus]:

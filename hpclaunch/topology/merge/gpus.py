@@ -9,10 +9,11 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from hpclaunch.topology import pci
-from hpclaunch.topology.merge.cpus import Nodes
+from hpclaunch.topology.merge.cpus import Nodes, is_partial
 from hpclaunch.topology.merge.findings import Claim, Findings
 from hpclaunch.topology.readers import nccl
 from hpclaunch.topology.seen import GpuSeen, Origin, Seen
+from hpclaunch.values.cpulist import format_list
 
 
 class Gpu(Struct, frozen=True):
@@ -109,6 +110,20 @@ def _joined(
     )
 
 
+def _compare_affinity(gpu: Gpu, node: int, nodes: Nodes, findings: Findings) -> None:
+    """The CPUs that the driver gives a GPU are the machine's, and some of them its NUMA node's. Where the
+    CPUs come from a capture that may lack some, nothing can be said."""
+    if is_partial(nodes.origin):
+        return
+    everyone = frozenset(cpu for own in nodes.cpus.values() for cpu in own)
+    for each in gpu.seen:
+        if each.cpus and not (nodes.cpus[node] & set(each.cpus) and everyone >= set(each.cpus)):
+            findings.contradictions.append(
+                f"CPUs near {gpu}: {format_list(each.cpus)} in {each.origin}, "
+                f"but NUMA node {node} has {format_list(nodes.cpus[node])} in {nodes.origin}"
+            )
+
+
 def numa(all_gpus: Sequence[Gpu], nodes: Nodes, findings: Findings) -> dict[str, int]:
     """GPU's key -> NUMA node: as a capture says it, else from the CPUs that the driver gives the GPU, else
     the only node. A GPU for which nothing tells is `missing`."""
@@ -133,6 +148,8 @@ def numa(all_gpus: Sequence[Gpu], nodes: Nodes, findings: Findings) -> dict[str,
         else:
             result[gpu.key] = node
             used += [origin for _, origin in claims]
+            if len({number for number, _ in claims}) < 2:
+                _compare_affinity(gpu, node, nodes, findings)
     findings.source("gpus (NUMA nodes)", used)
     if silent:
         findings.missing.append(
