@@ -242,7 +242,7 @@ def test_a_name_that_no_node_type_can_have() -> None:
 
 
 def test_cpus_near_a_gpu_that_no_other_capture_has() -> None:
-    """A matrix of another machine tells itself by its CPUs, also where the NUMA nodes have the same numbers."""
+    """A matrix of another machine shows by its CPUs, also where the NUMA nodes have the same numbers."""
     matrix = "\tGPU0\tCPU Affinity\tNUMA Affinity\nGPU0\t X \t0-63\t0\n"
     cpus = (
         "CPU(s): 4\nOn-line CPU(s) list: 0-3\nThread(s) per core: 1\nSocket(s): 1\nNUMA node0 CPU(s): 0-3\n"
