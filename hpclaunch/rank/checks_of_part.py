@@ -45,9 +45,10 @@ def _cores(node: Node, report: Report, own: list[Gpu]) -> Iterator[Finding]:
     far = sorted(cpu for cpu in seen & node.pool_of.keys() if node.pool_of[cpu] not in near)
     if near and far:
         expected = sorted({part.node for part in node.shape.cores if part.pool in near})
+        # man gres.conf, "Cores": what is given with a GPU are cores of its socket.
         cause = (
-            "Slurm gave the job no cores next to this GPU: gres.conf needs Cores= "
-            "(`hpclaunch site export gres.conf`)"
+            "Slurm gave the job no cores next to its GPU: it gives those of the socket (gres.conf, Cores=), "
+            "and those of the NUMA node with SlurmdParameters=numa_node_as_socket"
         )
         yield Finding("cores", f"in NUMA nodes {format_list(expected)}", format_list(far), cause)
     split = sorted(cpu for cpu in seen & node.core_of.keys() if not seen.issuperset(node.core_of[cpu]))

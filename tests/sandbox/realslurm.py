@@ -19,6 +19,11 @@ class Slurm:
     slurm_conf: Path
     env: dict[str, str]
 
+    @property
+    def name(self) -> str:
+        """The site's name."""
+        return re.findall(r"^name: (.*)$", self.site.read_text(encoding="utf-8"), re.MULTILINE)[0]
+
     def run(self, *argv: str | Path, **more: Any) -> "subprocess.CompletedProcess[str]":
         """A command against this Slurm, with its output as text; `more` goes to subprocess.run."""
         options: dict[str, Any] = {"env": self.env, "capture_output": True, "text": True, "timeout": 120}

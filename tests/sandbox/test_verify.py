@@ -88,7 +88,7 @@ def test_a_wrong_node_type_is_found_and_named(
 ) -> None:
     file = wrong_type("dgx-a100", tmp_path, **change())
     site = site_with(slurm_a100, tmp_path, {"type": str(file), "hosts": "dgx[1-2]"})
-    seen = run(slurm_a100, {"sites": {"a100": {"nodelist": "dgx1"}}}, tmp_path, site)
+    seen = run(slurm_a100, {"sites": {slurm_a100.name: {"nodelist": "dgx1"}}}, tmp_path, site)
     assert seen.status == 1
     assert ("dgx1", what) in seen.whats()
     assert {one["rank"] for one in seen.differences if one["what"] == what} == set(range(8))
@@ -125,14 +125,14 @@ def test_an_hca_that_is_down_on_one_of_two_nodes(slurm_a100: Slurm, tmp_path: Pa
 def test_a_low_memlock_limit_is_why_a_rank_is_missing(slurm_a100: Slurm, tmp_path: Path) -> None:
     limits = slurm_a100.folder / "machines/dgx1/proc/self/limits"
     with written(limits, "Max locked memory         65536                65536                bytes\n"):
-        seen = run(slurm_a100, {"sites": {"a100": {"nodelist": "dgx1"}}}, tmp_path)
+        seen = run(slurm_a100, {"sites": {slurm_a100.name: {"nodelist": "dgx1"}}}, tmp_path)
     assert seen.status == 1
     assert {(one["what"], one["observed"]) for one in seen.differences} >= {("report", "it ended at once")}
     assert any("memlock limit is 64 KiB" in one["cause"] for one in seen.differences)
 
 
 def test_a_job_that_waits_and_one_that_reports_nothing(slurm_a100: Slurm, tmp_path: Path) -> None:
-    job = {"sites": {"a100": {"sbatch": ["--hold"]}}}
+    job = {"sites": {slurm_a100.name: {"sbatch": ["--hold"]}}}
     waiting = submit(slurm_a100, job, tmp_path)
     said = ask(slurm_a100, waiting)
     assert (said.returncode, said.stdout) == (1, "")
