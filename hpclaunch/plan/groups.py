@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import NoReturn
 
+from msgspec import structs
+
 from hpclaunch.plan import gpukind
 from hpclaunch.spec import hosts
 from hpclaunch.spec.job import Job, SiteHints
@@ -31,6 +33,8 @@ class Groups:
         """
         fitting = self._fitting(job)
         chosen = self._large_enough(job, fitting)
+        if job.gpus_per_node is None:
+            job = structs.replace(job, gpus_per_node=len(self.machine(chosen[0]).gpus))
         others = [
             index
             for index, group in enumerate(self._site.node_types)

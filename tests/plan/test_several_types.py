@@ -108,7 +108,7 @@ def test_groups_that_differ_in_their_hosts_alone_are_one() -> None:
 def test_what_cannot_be_told_apart_is_not_mixed_and_said(
     groups: tuple[dict[str, Any], ...], planned_for: list[str], words: list[str]
 ) -> None:
-    plan = planned({"gpus_per_node": None}, *groups)
+    plan = planned({"gpus_per_node": 8}, *groups)
     assert [shape.node_type for shape in plan.common.shapes] == planned_for
     (warning,) = plan.warnings
     assert all(word in warning for word in words)
@@ -119,6 +119,9 @@ def test_what_cannot_be_told_apart_is_not_mixed_and_said(
 def test_nodes_that_the_job_cannot_get_are_not_warned_of() -> None:
     small = {"type": "dell-xe8545", "hosts": "small[1-9]"}  # with four GPUs
     assert planned({"gpus_per_node": 8}, A100, small).warnings == ()
+    assert planned({}, A100, small).warnings == ()  # all GPUs of a DGX A100 are asked for
+    (warning,) = planned({"gpus_per_node": 4}, A100, small).warnings
+    assert "dell-xe8545" in warning
 
 
 def test_what_fits_nowhere_is_refused() -> None:
