@@ -24,7 +24,7 @@ def gpu_costs(machine: NodeType, hcas: Sequence[Hca], pairing: Pairing) -> tuple
     deepest = max((number for row in common for number in row), default=0)
     distances = [[model.distance(machine, gpu.numa, hca.numa) for hca in hcas] for gpu in machine.gpus]
     base = len(machine.gpus) * max((far for row in distances for far in row), default=0) + 1
-    # One digit for each switch that is not in common: all below the last have no sum as large as `base`.
+    # A digit for each switch that is not in common, the outermost the highest; no sum over all GPUs carries.
     missing = [sum(base**digit for digit in range(1, deepest - number + 1)) for number in range(deepest + 1)]
     return tuple(
         tuple(missing[number] + far for number, far in zip(*both, strict=True))
