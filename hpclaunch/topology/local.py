@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterable
 
 from hpclaunch.spec.nodetype import GpuSpec, HcaSpec, NodeType, NumaNode, Variant
+from hpclaunch.topology import model
 from hpclaunch.topology.machine import Cpu, Device, InfinibandDevice, Machine, read_machine
 from hpclaunch.values import cpulist
 
@@ -69,15 +70,8 @@ def node_type(machine: Machine, allowed: Iterable[int] | None = None) -> NodeTyp
 
 
 def _threads(cpus: list[Cpu], usable: frozenset[int]) -> tuple[str, ...]:
-    """One CPU list for each hardware thread, such that entry i of each list belongs to one core.
-
-    Cores with more usable threads come first: a core that lacks its second thread would otherwise shift
-    all siblings after it.
-    """
     cores = {tuple(cpu for cpu in one.siblings if cpu in usable) for one in cpus}
-    ordered = sorted(cores, key=lambda core: (-len(core), core))
-    width = len(ordered[0]) if ordered else 0
-    return tuple(_in_order([core[i] for core in ordered if len(core) > i]) for i in range(width))
+    return model.thread_lists(cores)
 
 
 def _caches(caches: tuple[tuple[int, ...], ...], cpus: list[int]) -> tuple[str, ...]:
@@ -92,17 +86,6 @@ def _switch(device: Device) -> str:
     """The bridges above a device as a path. Devices below one switch have its upstream port in common, and
     differ in the port that each hangs on. A name in a node type has no colon."""
     return "/".join(device.path).replace(":", "-")
-
-
-def _in_order(numbers: list[int]) -> str:
-    """A kernel CPU list that keeps the order: (0, 1, 2, 9, 8) is "0-2,9,8"."""
-    runs: list[list[int]] = []
-    for number in numbers:
-        if runs and runs[-1][1] == number - 1:
-            runs[-1][1] = number
-        else:
-            runs.append([number, number])
-    return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in runs)
 
 
 def _hcas(hcas: tuple[InfinibandDevice, ...], nodes: tuple[int, ...]) -> tuple[HcaSpec, ...]:

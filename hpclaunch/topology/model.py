@@ -1,5 +1,6 @@
 """What follows from a node type: cores, sockets, distances, and the HCAs by name."""
 
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import takewhile, zip_longest
 
@@ -20,6 +21,18 @@ def cores(node_type: NodeType, numa: int) -> tuple[tuple[int, ...], ...]:
     A NUMA node that is memory alone has none. Raises InputError for one that the type does not have.
     """
     return _cores(_numa(node_type, numa).threads)
+
+
+def thread_lists(cores: Iterable[Sequence[int]]) -> tuple[str, ...]:
+    """`threads` of a NUMA node with these cores, as `cores` reads them back: a CPU list for each hardware
+    thread, such that entry i of each list belongs to one core.
+
+    Cores with more threads come first: a core that lacks its second thread would otherwise shift all
+    siblings after it.
+    """
+    ordered = sorted(cores, key=lambda core: (-len(core), core))
+    width = len(ordered[0]) if ordered else 0
+    return tuple(cpulist.format_in_order(core[i] for core in ordered if len(core) > i) for i in range(width))
 
 
 def cpu_count(node_type: NodeType) -> int:

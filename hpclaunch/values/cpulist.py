@@ -50,6 +50,17 @@ def format_list(numbers: Iterable[int]) -> str:
     return ",".join(parts)
 
 
+def format_in_order(numbers: Iterable[int]) -> str:
+    """A kernel list that keeps the order: (0, 1, 2, 9, 8) is "0-2,9,8"."""
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and runs[-1][-1] == number - 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    return ",".join(map(format_list, runs))
+
+
 def format_mask(numbers: Iterable[int]) -> str:
     """The mask in hexadecimal: (0, 4) is "0x11"."""
     mask = 0

@@ -24,8 +24,8 @@ class SocketOutline(Struct, frozen=True):
 
 
 class GpuOutline(Struct, frozen=True):
-    """A GPU: its index in PCI order, its PCI address ("" where it is not known), and the PCI switches above it
-    from the CPU outwards."""
+    """A GPU: its index in PCI order, its PCI address ("" where it is not known), and the PCI switches above
+    it from the CPU outwards."""
 
     index: int
     pci: str

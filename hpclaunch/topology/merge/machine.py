@@ -6,6 +6,7 @@ from msgspec import Struct, field
 
 from hpclaunch.spec.check_nodetype import node_type_problems
 from hpclaunch.spec.nodetype import GpuSpec, HcaSpec, NodeType, NumaNode, Variant
+from hpclaunch.topology import model
 from hpclaunch.topology.merge import cpus, gpus, hcas, places, switches, uses
 from hpclaunch.topology.merge.cpus import Nodes
 from hpclaunch.topology.merge.findings import Findings
@@ -177,7 +178,7 @@ def _numa(nodes: Nodes, memory: Mapping[int, int], findings: Findings) -> tuple[
         NumaNode(
             node=node,
             socket=sockets[node],
-            threads=_threads([core for core in nodes.cores if core[0] in nodes.cpus[node]]),
+            threads=model.thread_lists(core for core in nodes.cores if core[0] in nodes.cpus[node]),
             memory_gib=memory[node] // _KIB_PER_GIB or None if node in memory else None,
             l3=_caches(nodes, node),
         )
@@ -191,24 +192,6 @@ def _nearest(node: int, numbers: Sequence[int], nodes: Nodes, sockets: Mapping[i
     row = nodes.distances[numbers.index(node)]
     with_cpus = [other for other in numbers if nodes.cpus[other]]
     return sockets[min(with_cpus, key=lambda other: row[numbers.index(other)])] if with_cpus else 0
-
-
-def _threads(cores: Sequence[tuple[int, ...]]) -> tuple[str, ...]:
-    """One CPU list for each hardware thread; cores with more of them first, so that lists stay aligned."""
-    ordered = sorted(cores, key=lambda core: (-len(core), core))
-    width = len(ordered[0]) if ordered else 0
-    return tuple(_in_order([core[i] for core in ordered if len(core) > i]) for i in range(width))
-
-
-def _in_order(numbers: Sequence[int]) -> str:
-    """A kernel CPU list that keeps the order: (0, 1, 2, 9, 8) is "0-2,9,8"."""
-    runs: list[list[int]] = []
-    for number in numbers:
-        if runs and runs[-1][-1] == number - 1:
-            runs[-1].append(number)
-        else:
-            runs.append([number])
-    return ",".join(cpulist.format_list(run) for run in runs)
 
 
 def _caches(nodes: Nodes, node: int) -> tuple[str, ...]:
