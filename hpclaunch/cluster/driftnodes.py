@@ -77,8 +77,8 @@ def _unlike(expected: SlurmNode, node: ClusterNode) -> str:
 
 def _cpus_unlike(expected: SlurmNode, node: ClusterNode) -> str:
     keys = ("sockets", "cores_per_socket", "threads_per_core")
-    there, said = ([getattr(each, key) for key in keys] for each in (node, expected))
-    if there == said:
+    there, said = (tuple(getattr(each, key) for key in keys) for each in (node, expected))
+    if there in (said, expected.numa_as_sockets):
         return ""
     return "{}x{}x{} sockets, cores, threads, and a {} has {}x{}x{}".format(*there, expected.name, *said)
 

@@ -81,6 +81,11 @@ def gres_conf(site: Site, machines: Mapping[str, NodeType]) -> str:
 def _nodes(nodes: Nodes) -> Iterator[str]:
     node = nodes.slurm
     yield f"# {node.name}"
+    if node.numa_as_sockets and node.gpu_numa:
+        # Slurm looks no closer than the socket when it picks the cores that go with some GPUs of a node.
+        sockets, cores, _ = node.numa_as_sockets
+        yield "# Jobs on some of a node's GPUs get cores beside them with SlurmdParameters=numa_node_as_socket"
+        yield f"# (Slurm 22.05 and later); the line then says Sockets={sockets} CoresPerSocket={cores}."
     more = {}
     if not node.memory_known:
         yield "# The node type does not tell the memory: add RealMemory= as `slurmd -C` on a node says it."

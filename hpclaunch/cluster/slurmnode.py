@@ -60,6 +60,15 @@ class SlurmNode(Struct, frozen=True):
     def cpu_count(self) -> int:
         return self.sockets * self.cores_per_socket * self.threads_per_core
 
+    @property
+    def numa_as_sockets(self) -> tuple[int, int, int] | None:
+        """Sockets, cores and threads under SlurmdParameters=numa_node_as_socket; None where that changes
+        nothing, or where NUMA nodes differ in size."""
+        sizes = {len(group.cores) for group in self.numa}
+        if len(sizes) > 1 or len(self.numa) == self.sockets:
+            return None
+        return len(self.numa), sizes.pop(), self.threads_per_core
+
     def cores_near(self, numa: int) -> str:
         """The cores of a NUMA node in Slurm's numbering, as gres.conf wants them: "48-63"."""
         return next(group.core_range for group in self.numa if group.node == numa)

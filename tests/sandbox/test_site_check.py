@@ -135,6 +135,25 @@ def test_what_was_exported_agrees_with_its_site(slurm_possible: None, tmp_path: 
     assert read_site(str(first)).value.fabric == read_site(str(site)).value.fabric
 
 
+def test_numa_nodes_as_sockets_are_the_same_machine(slurm_possible: None, tmp_path: Path) -> None:
+    """What the exported comment advises is no drift, and `site init` knows the machine in it."""
+    site = pod(tmp_path)
+    site.write_text(site.read_text().replace("dgx-h100", "dgx-a100"))
+    files = exported(site)
+    advised = re.search(r"# .*(Sockets=\d+ CoresPerSocket=\d+)", files["slurm.conf"])
+    assert advised
+    text = re.sub(
+        r"(?m)^(NodeName=\S+) Sockets=\d+ CoresPerSocket=\d+", rf"\1 {advised[1]}", files["slurm.conf"]
+    )
+    with controller(tmp_path / "slurm", {**files, "slurm.conf": text}) as made:
+        conf = made.folder / "etc" / "slurm.conf"
+        assert drifts(site, conf, status=0) == []
+        done = hpclaunch("site", "init", env=env(conf))
+    (tmp_path / "first.yaml").write_text(done.stdout)
+    (group,) = read_site(str(tmp_path / "first.yaml")).value.node_types
+    assert group.type == "dgx-a100"
+
+
 def test_nodes_that_no_node_type_is_like(slurm_possible: None, tmp_path: Path) -> None:
     files = exported(pod(tmp_path))
     nodes = "NodeName=cpu[1-4] Sockets=2 CoresPerSocket=20 ThreadsPerCore=1 RealMemory=1000"
