@@ -84,7 +84,7 @@ def _nodes(nodes: Nodes) -> Iterator[str]:
     if node.numa_as_sockets and node.gpu_numa:
         # Slurm looks no closer than the socket when it picks the cores that go with some GPUs of a node.
         sockets, cores, _ = node.numa_as_sockets
-        yield "# Jobs on some of a node's GPUs get cores beside them with SlurmdParameters=numa_node_as_socket"
+        yield "# Jobs on some GPUs of a node get cores beside them with SlurmdParameters=numa_node_as_socket"
         yield f"# (Slurm 22.05 and later); the line then says Sockets={sockets} CoresPerSocket={cores}."
     more = {}
     if not node.memory_known:
