@@ -1,7 +1,6 @@
 """`hpclaunch topo discover`."""
 
 import os
-import re
 from collections.abc import Sequence
 
 import click
@@ -123,15 +122,16 @@ def _through_slurm(
     as_json: bool,
 ) -> None:
     """One node of each kind. A kind that cannot be read does not keep the others from being written."""
-    from hpclaunch.schedulers.slurm_nodes import NodeRunner, one_of_each
+    from hpclaunch.schedulers import slurm_nodes
+    from hpclaunch.schedulers.slurm_commands import Commands
     from hpclaunch.spec.read import read_site
 
     document = read_site(site_name)
     slurm = document.value.slurm
     if document.value.scheduler != "slurm" or slurm is None:
         raise InputError(f"the site {document.value.name} has no Slurm; run `topo discover` on its nodes")
-    runner = NodeRunner(slurm.conf or os.environ.get("SLURM_CONF"))
-    kinds = one_of_each(runner.nodes(partition))
+    commands = Commands(slurm.conf or os.environ.get("SLURM_CONF"))
+    kinds = slurm_nodes.one_of_each(slurm_nodes.list_nodes(commands, partition, warn))
     if output is None and len(kinds) > 1:
         listed = "; ".join(kinds)
         raise InputError(f"there are {len(kinds)} kinds of node ({listed}): name a folder with -o")
@@ -143,8 +143,9 @@ def _through_slurm(
             failed.append(SchedulerError(f"no node is free to run on, of the kind: {kind}"))
             continue
         try:
-            used = sources.from_text(runner.run(node.name, sources.script(), partition), node.name)
-            name = _name(node.gres, node.name)
+            printed = slurm_nodes.run_on(commands, node.name, sources.script(), partition)
+            used = sources.from_text(printed, node.name)
+            name = slurm_nodes.type_name(node)
             name = node.name if name in names else name
             names.add(name)
             merged = merge(used.seen, name, description or f"{kind}; as on {node.name}", said)
@@ -165,10 +166,3 @@ def _through_slurm(
         say(str(later))
     if failed:
         raise failed[0]
-
-
-def _name(gres: str, node: str) -> str:
-    """After the node, without its number: dgx-a100-004 is of the type dgx-a100."""
-    stem = re.sub(r"[-_.]?[0-9]*$", "", node.partition(".")[0])
-    model = re.match(r"gpu:([A-Za-z][\w.-]*):", gres)
-    return "-".join(part for part in (stem or "node", model.group(1) if model else "") if part)

@@ -8,7 +8,8 @@ from hpclaunch.cli.output import print_json, say, warn
 from hpclaunch.cli.planning import machines_of
 from hpclaunch.cluster.drift import compare
 from hpclaunch.cluster.firstsite import FirstSite, first_site
-from hpclaunch.schedulers.slurm_cluster import ClusterReader
+from hpclaunch.schedulers.slurm_cluster import read_cluster
+from hpclaunch.schedulers.slurm_commands import Commands
 from hpclaunch.spec.read import read_site
 from hpclaunch.topology import catalogue
 from hpclaunch.values.errors import InputError, Problem
@@ -22,7 +23,7 @@ def check(name: str, as_json: bool) -> int:
         message = f"site {site.name} has scheduler: {site.scheduler}, and only Slurm's clusters can be asked"
         raise InputError([Problem(message, "site", ("scheduler",), document.locate(("scheduler",)))])
     machines = machines_of(document)
-    cluster = ClusterReader(site.slurm.conf or os.environ.get("SLURM_CONF")).read()
+    cluster = read_cluster(Commands(site.slurm.conf or os.environ.get("SLURM_CONF")))
     found = compare(site, machines, cluster)
     if as_json:
         print_json(found)
@@ -39,7 +40,7 @@ def check(name: str, as_json: bool) -> int:
 def init(name: str | None) -> FirstSite:
     """The first site file of this machine's cluster. Raises SchedulerError where it cannot be asked."""
     slurm_conf = os.environ.get("SLURM_CONF")
-    cluster = ClusterReader(slurm_conf).read()
+    cluster = read_cluster(Commands(slurm_conf))
     machines = {kind: catalogue.load(kind).value for kind in catalogue.names()}
     called = name or cluster.config.get("clustername", "")
     found = first_site(called, cluster, machines, slurm_conf and os.path.abspath(slurm_conf))

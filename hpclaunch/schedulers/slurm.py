@@ -1,13 +1,11 @@
 """Slurm through its commands: sbatch, squeue, sacct, scancel.
 
-Every command runs without a shell, with a time limit, and in a closed environment. `squeue --states=all`
-also shows jobs that ended within MinJobAge, with their exit code, so that a life is mostly followed by
-squeue alone; sacct answers later, where the cluster keeps accounts.
+`squeue --states=all` also shows jobs that ended within MinJobAge, with their exit code, so that a life is
+mostly followed by squeue alone; sacct answers later, where the cluster keeps accounts.
 """
 
 import os
-import subprocess
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import msgspec
@@ -15,13 +13,11 @@ import msgspec
 from hpclaunch.records import secrets
 from hpclaunch.records.record import Record
 from hpclaunch.schedulers import slurm_output
-from hpclaunch.schedulers.contract import Refused, Warn
-from hpclaunch.schedulers.environment import closed
-from hpclaunch.schedulers.slurm_advice import advice_for, leaves_it_open
+from hpclaunch.schedulers.contract import Warn
+from hpclaunch.schedulers.slurm_commands import Commands
 from hpclaunch.values.errors import SchedulerError
 from hpclaunch.values.job import JobStatus, Submission
 
-QUERY_S = 60.0  # an unreachable controller makes squeue give up after about 20 s
 SBATCH_S = 240.0  # sbatch itself tries for two minutes while the queue is full (src/sbatch/sbatch.c)
 # The signal in Slurm's form of ESLURMD_IO_ERROR (4021), which slurmstepd gives as the wait status of a script
 # whose output it could not open (src/slurmd/slurmstepd/mgr.c, tags 20.11 to 26.05): 4021 & 127.
@@ -41,12 +37,11 @@ class Slurm:
     slowest_poll_s = 5.0
 
     def __init__(self, slurm_conf: str | None):
-        # the commands do not run in the user's folder
-        self.slurm_conf = slurm_conf and os.path.abspath(slurm_conf)
+        self._commands = Commands(slurm_conf)
 
     def version(self) -> str:
         """For example "slurm-wlm 22.05.8"."""
-        return self._query(["sbatch", "--version"]).strip()
+        return self._commands.query(["sbatch", "--version"]).strip()
 
     def submit(self, record: Record, submission: Submission, warn: Warn) -> str:
         """Sends the record's script. Secrets go in a file of their own, whose path is the script's argument.
@@ -54,7 +49,6 @@ class Slurm:
         Raises Refused, HpclaunchError where the disk refuses, and SchedulerError where sbatch failed and the
         controller may have the job nevertheless.
         """
-        environment = closed(os.environ, submission.environment, self.slurm_conf)
         command = [
             "sbatch",
             "--parsable",
@@ -65,7 +59,7 @@ class Slurm:
         ]
         if submission.secrets:
             command.append(str(secrets.write(record, submission.secrets)))
-        text, remarks = self._run(command, environment, SBATCH_S)
+        text, remarks = self._commands.run(command, SBATCH_S, submission.environment)
         if remarks.strip():
             warn(remarks.strip())  # a site's plugin may have changed the job
         job_id = slurm_output.parse_submitted(text)
@@ -75,7 +69,7 @@ class Slurm:
 
     def locate(self, records: Sequence[Record]) -> dict[str, str]:
         """Looks for the tags among the user's jobs that the controller still knows."""
-        text = self._query([*SQUEUE, f"--user={os.getuid()}"])
+        text = self._commands.query([*SQUEUE, f"--user={os.getuid()}"])
         rows = slurm_output.by_tag(slurm_output.parse_squeue(text), {record.tag: None for record in records})
         return {tag: job_id for tag, (job_id, _) in rows.items()}
 
@@ -91,12 +85,12 @@ class Slurm:
 
     def cancel(self, record: Record) -> None:
         """scancel says nothing about a job that has ended, and neither does this."""
-        self._query(["scancel", str(record.state().job_id)])
+        self._commands.query(["scancel", str(record.state().job_id)])
 
     def _squeue(self, wanted: Tags) -> Iterator[Rows]:
         for tags in _portions(wanted):
             try:
-                text = self._query([*SQUEUE, f"--jobs={_ids(tags)}"])
+                text = self._commands.query([*SQUEUE, f"--jobs={_ids(tags)}"])
             except SchedulerError as error:
                 if "Invalid job id" in str(error):  # said where the only job asked for is forgotten
                     continue
@@ -106,49 +100,10 @@ class Slurm:
     def _sacct(self, wanted: Tags) -> Iterator[Rows]:
         for tags in _portions(wanted):
             try:
-                text = self._query([*SACCT, f"--jobs={_ids(tags)}"])
+                text = self._commands.query([*SACCT, f"--jobs={_ids(tags)}"])
             except SchedulerError:
                 return  # many clusters keep no accounts; the record's own last word stands then
             yield slurm_output.by_tag(slurm_output.parse_sacct(text), tags)
-
-    def _query(self, command: Sequence[str]) -> str:
-        # UTC, because Slurm prints times without a zone
-        return self._run(command, closed(os.environ, {}, self.slurm_conf) | {"TZ": "UTC"}, QUERY_S)[0]
-
-    def _run(self, command: Sequence[str], environment: Mapping[str, str], limit_s: float) -> tuple[str, str]:
-        """The command's standard output and error. Raises Refused, or SchedulerError where a submission is
-        open."""
-        name = command[0]
-        if self.slurm_conf and not Path(self.slurm_conf).is_file():
-            # Slurm's commands would look for the file again and again for a minute
-            raise Refused(
-                f"there is no slurm.conf at {self.slurm_conf}", "Check SLURM_CONF and the site file."
-            )
-        try:
-            done = subprocess.run(
-                command,
-                cwd="/",  # the user's own may have been deleted, and sbatch asks for it
-                env=environment,
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                encoding="utf-8",
-                errors="replace",
-                timeout=limit_s,
-            )
-        except FileNotFoundError:
-            raise Refused(
-                f"{name} is not on the PATH", "Use a login node of the cluster, or load Slurm's module."
-            ) from None
-        except OSError as error:
-            raise Refused(f"{name} cannot be started: {error}") from error
-        except subprocess.TimeoutExpired:
-            message = f"{name} did not answer within {limit_s:.0f} s"
-            raise SchedulerError(message, "The controller is busy or down: `scontrol ping` tells.") from None
-        if done.returncode:
-            message = done.stderr.strip() or f"{name} ended with status {done.returncode} and no message"
-            kind = SchedulerError if leaves_it_open(message) else Refused
-            raise kind(message, advice_for(message))
-        return done.stdout, done.stderr
 
 
 def _explained(record: Record, status: JobStatus) -> JobStatus:

@@ -5,12 +5,10 @@ where the value of a few keys (OS, Reason, Comment) may have blanks in it; those
 before them and have none (src/scontrol, src/api/node_info.c and partition_info.c, tags 20.11 to 26.05).
 """
 
-import os
 import re
 from collections.abc import Iterator
 
-from hpclaunch.schedulers.environment import closed
-from hpclaunch.schedulers.slurm import QUERY_S, Slurm
+from hpclaunch.schedulers.slurm_commands import QUERY_S, Commands
 from hpclaunch.values.cluster import Cluster, ClusterNode, Gres, Partition
 from hpclaunch.values.errors import SchedulerError
 
@@ -25,40 +23,36 @@ _NOTHING = ("", "(null)", "N/A")
 _KILO = {"": 1, "K": 1024, "M": 1024**2, "G": 1024**3}
 
 
-class ClusterReader(Slurm):
-    """Asks the cluster of `slurm_conf`, or of this machine's own configuration. Hidden partitions
-    are told with --all alone."""
+def read_cluster(commands: Commands) -> Cluster:
+    """All that the cluster says of itself, its hidden partitions too. Raises SchedulerError where the
+    controller cannot be asked."""
+    show = ["scontrol", "--all", "--oneliner", "show"]  # without --all hidden partitions are left out
+    config = parse_config(commands.query(["scontrol", "show", "config"]))
+    nodes, bad_nodes = parse_nodes(commands.query([*show, "nodes"]))
+    accounts = None
+    if not config.get("accountingstoragetype", "(null)").endswith(("none", "(null)")):
+        accounts = _said(commands, ["sacctmgr", "-nP", "show", "account", "format=account"])
+    mpi = _said(commands, ["srun", "--mpi=list"])
+    options = _said(commands, ["srun", "--help"])
+    return Cluster(
+        config=config,
+        nodes=nodes,
+        partitions=parse_partitions(commands.query([*show, "partitions"])),
+        leaves=parse_leaves(_said(commands, [*show, "topology"]) or ""),
+        mpi=None if mpi is None else parse_mpi(mpi),
+        srun_options=None if options is None else frozenset(_OPTION.findall(options)),
+        accounts=None if accounts is None else tuple(accounts.split()),
+        unread=bad_nodes,
+    )
 
-    def read(self) -> Cluster:
-        """All that there is to say. Raises SchedulerError where the controller cannot be asked."""
-        config = parse_config(self._query(["scontrol", "show", "config"]))
-        show = ["scontrol", "--all", "--oneliner", "show"]
-        nodes, bad_nodes = parse_nodes(self._query([*show, "nodes"]))
-        accounts = None
-        if not config.get("accountingstoragetype", "(null)").endswith(("none", "(null)")):
-            accounts = self._try(["sacctmgr", "-nP", "show", "account", "format=account"])
-        mpi = self._try(["srun", "--mpi=list"])
-        options = self._try(["srun", "--help"])
-        return Cluster(
-            config=config,
-            nodes=nodes,
-            partitions=parse_partitions(
-                self._query(["scontrol", "--all", "--oneliner", "show", "partitions"])
-            ),
-            leaves=parse_leaves(self._try([*show, "topology"]) or ""),
-            mpi=None if mpi is None else parse_mpi(mpi),
-            srun_options=None if options is None else frozenset(_OPTION.findall(options)),
-            accounts=None if accounts is None else tuple(accounts.split()),
-            unread=bad_nodes,
-        )
 
-    def _try(self, command: list[str]) -> str | None:
-        """The output, None where the command failed: it is not there, or this cluster has nothing to say."""
-        try:
-            out, err = self._run(command, closed(os.environ, {}, self.slurm_conf), QUERY_S)
-        except SchedulerError:
-            return None
-        return out + err  # srun of 20.11 lists its MPI plugins on standard error
+def _said(commands: Commands, command: list[str]) -> str | None:
+    """The output, None where the command failed: it is not there, or this cluster has nothing to say."""
+    try:
+        out, err = commands.run(command, QUERY_S)
+    except SchedulerError:
+        return None
+    return out + err  # srun of 20.11 lists its MPI plugins on standard error
 
 
 def parse_config(text: str) -> dict[str, str]:
@@ -86,6 +80,9 @@ def parse_nodes(text: str) -> tuple[tuple[ClusterNode, ...], tuple[str, ...]]:
                     memory_mib=int(record["RealMemory"]),
                     gpus=parse_gres(record.get("Gres", "")),
                     partitions=_list(record.get("Partitions", "")),
+                    gres=_bare(record.get("Gres", "")),
+                    features=_list(record.get("ActiveFeatures", "") or record.get("AvailableFeatures", "")),
+                    state=record.get("State", "UNKNOWN"),
                 )
             )
         except (KeyError, ValueError):
@@ -95,14 +92,18 @@ def parse_nodes(text: str) -> tuple[tuple[ClusterNode, ...], tuple[str, ...]]:
 
 def parse_gres(text: str) -> tuple[Gres, ...]:
     """The GPUs in a Gres= of a node: "gpu:a100:8(S:0-1)", "gpu:1g.5gb:42(S:0,1),shard:8"."""
-    bare = re.sub(r"\([^)]*\)", "", text)
     found: dict[str, int] = {}
-    for part in bare.split(","):
+    for part in _bare(text).split(","):
         match = _GPU.match(part)
         if match:
             kind = match[1] or ""
             found[kind] = found.get(kind, 0) + int(match[2]) * _KILO[match[3]]
     return tuple(Gres(kind, count) for kind, count in found.items() if count)
+
+
+def _bare(gres: str) -> str:
+    """A Gres= of a node without the sockets that Slurm adds, "" for none."""
+    return "" if gres in _NOTHING else re.sub(r"\([^)]*\)", "", gres)
 
 
 def parse_partitions(text: str) -> tuple[Partition, ...]:

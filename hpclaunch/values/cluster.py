@@ -11,7 +11,9 @@ class Gres(Struct, frozen=True):
 
 
 class ClusterNode(Struct, frozen=True):
-    """A node as `scontrol show nodes` tells it. `memory_mib` is what jobs may ask for."""
+    """A node as `scontrol show nodes` tells it. `memory_mib` is what jobs may ask for; `gres` are all its
+    generic resources in Slurm's words, `gpus` those of them that are GPUs; `state` is Slurm's own word with
+    its flags: IDLE+DRAIN, DOWN*."""
 
     name: str
     sockets: int
@@ -20,6 +22,9 @@ class ClusterNode(Struct, frozen=True):
     memory_mib: int
     gpus: tuple[Gres, ...] = ()
     partitions: tuple[str, ...] = ()
+    gres: str = ""
+    features: tuple[str, ...] = ()
+    state: str = "UNKNOWN"
 
 
 class Partition(Struct, frozen=True):

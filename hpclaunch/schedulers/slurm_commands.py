@@ -1,0 +1,65 @@
+"""Running Slurm's commands: without a shell, with a time limit, and in a closed environment."""
+
+import os
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+
+from hpclaunch.schedulers.contract import Refused
+from hpclaunch.schedulers.environment import closed
+from hpclaunch.schedulers.slurm_advice import advice_for, leaves_it_open
+from hpclaunch.values.errors import SchedulerError
+
+QUERY_S = 60.0  # an unreachable controller makes squeue give up after about 20 s
+_NOTHING: Mapping[str, str] = MappingProxyType({})
+
+
+class Commands:
+    """The commands for one cluster: that of `slurm_conf`, or of the machine's own configuration."""
+
+    def __init__(self, slurm_conf: str | None):
+        # the commands do not run in the user's folder
+        self.slurm_conf = slurm_conf and os.path.abspath(slurm_conf)
+
+    def query(self, command: Sequence[str]) -> str:
+        """The standard output of a command that only asks. Raises SchedulerError as `run` does."""
+        # UTC, because Slurm prints times without a zone
+        return self.run(command, QUERY_S, {"TZ": "UTC"})[0]
+
+    def run(
+        self, command: Sequence[str], limit_s: float, inherited: Mapping[str, str] = _NOTHING
+    ) -> tuple[str, str]:
+        """The command's standard output and error; `inherited` are variables beside those of the closed
+        environment. Raises Refused, or SchedulerError where a submission is open."""
+        name = command[0]
+        if self.slurm_conf and not Path(self.slurm_conf).is_file():
+            # Slurm's commands would look for the file again and again for a minute
+            raise Refused(
+                f"there is no slurm.conf at {self.slurm_conf}", "Check SLURM_CONF and the site file."
+            )
+        try:
+            done = subprocess.run(
+                command,
+                cwd="/",  # the user's own may have been deleted, and sbatch asks for it
+                env=closed(os.environ, inherited, self.slurm_conf),
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                encoding="utf-8",
+                errors="replace",
+                timeout=limit_s,
+            )
+        except FileNotFoundError:
+            raise Refused(
+                f"{name} is not on the PATH", "Use a login node of the cluster, or load Slurm's module."
+            ) from None
+        except OSError as error:
+            raise Refused(f"{name} cannot be started: {error}") from error
+        except subprocess.TimeoutExpired:
+            message = f"{name} did not answer within {limit_s:.0f} s"
+            raise SchedulerError(message, "The controller is busy or down: `scontrol ping` tells.") from None
+        if done.returncode:
+            message = done.stderr.strip() or f"{name} ended with status {done.returncode} and no message"
+            kind = SchedulerError if leaves_it_open(message) else Refused
+            raise kind(message, advice_for(message))
+        return done.stdout, done.stderr
