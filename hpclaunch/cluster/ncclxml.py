@@ -12,7 +12,8 @@ from itertools import count
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from hpclaunch.spec.nodetype import GpuSpec, HcaSpec, NodeType
-from hpclaunch.topology import model, pci
+from hpclaunch.topology import model
+from hpclaunch.values import pci
 from hpclaunch.values.cpulist import parse
 from hpclaunch.values.errors import InputError, Problem
 

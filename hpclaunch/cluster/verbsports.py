@@ -10,7 +10,8 @@ from hpclaunch.cluster.slurmconf import HEADER
 from hpclaunch.spec import hosts
 from hpclaunch.spec.nodetype import HcaSpec, NodeType
 from hpclaunch.spec.site import Site
-from hpclaunch.topology import model, pci
+from hpclaunch.topology import model
+from hpclaunch.values import pci
 from hpclaunch.values.errors import InputError, Problem
 
 

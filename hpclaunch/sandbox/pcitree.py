@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping
 from msgspec import Struct, field, structs
 
 from hpclaunch.spec.nodetype import GpuSpec, HcaSpec, NodeType
-from hpclaunch.topology import pci
 from hpclaunch.topology.model import variant_of
+from hpclaunch.values import pci
 
 _BUSES = range(1, 255)
 # Vendor, class and driver: a 3D controller of NVIDIA; an InfiniBand or Ethernet controller of Mellanox; a

@@ -6,12 +6,10 @@ from hpclaunch.spec import check_text, findings
 from hpclaunch.spec.check_job import env_problems
 from hpclaunch.spec.nodetype import NodeType
 from hpclaunch.spec.scalars import shown
-from hpclaunch.values import cpulist
+from hpclaunch.values import cpulist, pci
 from hpclaunch.values.errors import Path, Problem
 
 DOCUMENT = "node type"
-
-_HEX = frozenset("0123456789abcdef")
 
 _check = partial(findings.check, DOCUMENT)
 _problem = partial(findings.problem, DOCUMENT)
@@ -102,19 +100,19 @@ def _device_problems(machine: NodeType) -> list[Problem]:
     devices = [("gpus", index, gpu.pci, gpu.numa) for index, gpu in enumerate(machine.gpus)]
     devices += [("hcas", index, hca.pci, hca.numa) for index, hca in enumerate(machine.hcas)]
     unknown = not any(gpu.pci for gpu in machine.gpus)
-    for key, index, pci, numa in devices:
-        if key == "gpus" and not pci and unknown:
+    for key, index, address, numa in devices:
+        if key == "gpus" and not address and unknown:
             pass
-        elif not _is_pci(pci):
-            message = f"{shown(pci)} is not a PCI address in lower case, such as 0000:0c:00.0"
+        elif not pci.is_address(address):
+            message = f"{shown(address)} is not a PCI address in lower case, such as 0000:0c:00.0"
             found.append(_problem((key, index, "pci"), message))
-        elif pci in seen:
-            found.append(_problem((key, index, "pci"), f"{pci} stands twice"))
-        seen.add(pci)
+        elif address in seen:
+            found.append(_problem((key, index, "pci"), f"{address} stands twice"))
+        seen.add(address)
         if numa not in nodes:
             found.append(_problem((key, index, "numa"), f"there is no NUMA node {numa} in `numa`"))
-    addresses = [gpu.pci for gpu in machine.gpus]
-    if addresses != sorted(addresses):
+    places = [pci.order(gpu.pci) for gpu in machine.gpus if pci.is_address(gpu.pci)]
+    if places != sorted(places):
         found.append(_problem(("gpus",), "the GPUs must stand in the order of their PCI addresses"))
     switches = [("gpus", index, gpu.switch) for index, gpu in enumerate(machine.gpus)]
     switches += [("hcas", index, hca.switch) for index, hca in enumerate(machine.hcas)]
@@ -130,20 +128,6 @@ def _device_problems(machine: NodeType) -> list[Problem]:
     return found
 
 
-def _is_pci(text: str) -> bool:
-    """dddd:bb:dd.f as the kernel writes it; Intel VMD's domains have five digits and more."""
-    parts = text.split(":")
-    if len(parts) != 3:
-        return False
-    slot, _, function = parts[2].partition(".")
-    lengths = (len(parts[1]), len(slot), len(function))
-    return (
-        4 <= len(parts[0]) <= 8
-        and lengths == (2, 2, 1)
-        and _HEX.issuperset(parts[0] + parts[1] + slot + function)
-    )
-
-
 def _variant_problems(machine: NodeType) -> list[Problem]:
     found: list[Problem] = []
     known = {hca.pci for hca in machine.hcas}
@@ -152,13 +136,14 @@ def _variant_problems(machine: NodeType) -> list[Problem]:
         path: Path = ("variants", name)
         _check(found, path, check_text.name, name)
         owners: dict[str, str] = {}
-        for pci, device in variant.names.items():
-            if pci not in known:
-                found.append(_problem((*path, "names", pci), f"there is no HCA {pci} in `hcas`"))
-            _check(found, (*path, "names", pci), check_text.name, device)
+        for address, device in variant.names.items():
+            key = (*path, "names", address)
+            if address not in known:
+                found.append(_problem(key, f"there is no HCA {address} in `hcas`"))
+            _check(found, key, check_text.name, device)
             if device in owners:
-                found.append(_problem((*path, "names", pci), f"{owners[device]} is named {device} already"))
-            owners[device] = pci
+                found.append(_problem(key, f"{owners[device]} is named {device} already"))
+            owners[device] = address
         if variant.default and default:
             found.append(_problem((*path, "default"), f"the variant {default} is the default already"))
         default = default or (name if variant.default else "")

@@ -10,8 +10,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from hpclaunch.topology import pci
-from hpclaunch.values import cpulist
+from hpclaunch.values import cpulist, pci
 from hpclaunch.values.errors import HpclaunchError
 
 _NVIDIA = "0x10de"

@@ -5,8 +5,7 @@ from functools import lru_cache
 from itertools import takewhile, zip_longest
 
 from hpclaunch.spec.nodetype import NodeType, NumaNode, Variant
-from hpclaunch.topology import pci
-from hpclaunch.values import cpulist
+from hpclaunch.values import cpulist, pci
 from hpclaunch.values.errors import InputError
 from hpclaunch.values.placement import Hca
 

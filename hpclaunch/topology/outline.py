@@ -1,8 +1,8 @@
 """A node type as a picture shows it."""
 
 from hpclaunch.spec.nodetype import NodeType, NumaNode
-from hpclaunch.topology import model, pci
-from hpclaunch.values import cpulist
+from hpclaunch.topology import model
+from hpclaunch.values import cpulist, pci
 from hpclaunch.values.outline import GpuOutline, HcaOutline, NumaOutline, Outline, SocketOutline
 
 

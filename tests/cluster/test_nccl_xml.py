@@ -6,8 +6,9 @@ import pytest
 
 from hpclaunch.cluster.ncclxml import nccl_xml
 from hpclaunch.spec.nodetype import NodeType
-from hpclaunch.topology import catalogue, model, pci
+from hpclaunch.topology import catalogue, model
 from hpclaunch.topology.readers import nccl
+from hpclaunch.values import pci
 from hpclaunch.values.cpulist import parse
 from hpclaunch.values.errors import InputError
 

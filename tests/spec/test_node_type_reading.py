@@ -53,6 +53,8 @@ CORPUS = [
         "'0000:07:0.0' is not a PCI address",
     ),
     ('"0000:0f:00.0"', "0000:0F:00.0", "11:11", "in lower case"),
+    ("0000:07:00.0, numa: 0", "0000:07:00.8, numa: 0", "10:11", "'0000:07:00.8' is not a PCI address"),
+    ("0000:07:00.0, numa: 0", "10000:01:00.0, numa: 0", "10:3", "the order of their PCI addresses"),
     ('"0000:0f:00.0"', "0000:07:00.0", "11:11", "0000:07:00.0 stands twice"),
     ('"0000:0f:00.0"', "0000:01:00.0", "10:3", "in the order of their PCI addresses"),
     ("{pci: 0000:0c:00.0, numa: 0}", "{pci: 0000:0c:00.0, numa: 5}", "13:31", "there is no NUMA node 5"),

@@ -11,8 +11,8 @@ from published import address
 from hpclaunch.cluster.slurmnode import slurm_node
 from hpclaunch.spec.nodetype import NodeType
 from hpclaunch.spec.read import parse_node_type, read_node_type
-from hpclaunch.topology import catalogue, model, pci
-from hpclaunch.values import cpulist
+from hpclaunch.topology import catalogue, model
+from hpclaunch.values import cpulist, pci
 
 # The files themselves: a type of the person who runs the tests may have the same name.
 FILES = {file.stem: file for file in sorted(Path(catalogue.__file__).with_name("node-types").glob("*.yaml"))}

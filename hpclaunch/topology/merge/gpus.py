@@ -8,11 +8,11 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from hpclaunch.topology import pci
 from hpclaunch.topology.merge.cpus import Nodes, is_partial
 from hpclaunch.topology.merge.findings import Claim, Findings
 from hpclaunch.topology.readers import nccl
 from hpclaunch.topology.seen import GpuSeen, Origin, Seen
+from hpclaunch.values import pci
 from hpclaunch.values.cpulist import format_list
 
 

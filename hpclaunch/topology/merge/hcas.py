@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
-from hpclaunch.topology import pci
 from hpclaunch.topology.merge.findings import Claim, Findings, shortened
 from hpclaunch.topology.readers import nccl
 from hpclaunch.topology.seen import HcaSeen, Origin, Seen
+from hpclaunch.values import pci
 
 # systemd.net-naming-scheme(7): prefix, P<domain>, p<bus>s<slot>f<function>, all decimal; the function only
 # where the card has several, and n<port> or np<port> after it.

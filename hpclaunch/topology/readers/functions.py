@@ -11,8 +11,8 @@ from typing import Literal
 
 from msgspec import Struct
 
-from hpclaunch.topology import pci
 from hpclaunch.topology.seen import GpuSeen, HcaSeen, Origin, Seen
+from hpclaunch.values import pci
 
 Kind = Literal["gpu", "hca", "bridge", "other", "unknown"]
 

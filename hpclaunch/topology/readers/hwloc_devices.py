@@ -2,10 +2,10 @@
 
 import re
 
-from hpclaunch.topology import pci
 from hpclaunch.topology.readers import bitset, functions
 from hpclaunch.topology.readers.xmltree import Element
 from hpclaunch.topology.seen import GpuSeen, HcaSeen, Origin
+from hpclaunch.values import pci
 
 # The kernel's ib_port_state, which hwloc writes as a number.
 _STATES = {"1": "DOWN", "2": "INIT", "3": "ARMED", "4": "ACTIVE"}

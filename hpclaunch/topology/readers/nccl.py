@@ -7,10 +7,10 @@ under function 0, so that a second port's address is not told; and a dump has on
 
 import re
 
-from hpclaunch.topology import pci
 from hpclaunch.topology.readers import bitset, functions
 from hpclaunch.topology.readers.xmltree import Element, NotXml, parse
 from hpclaunch.topology.seen import GpuSeen, HcaSeen, NumaSeen, Origin, Seen
+from hpclaunch.values import pci
 from hpclaunch.values.errors import InputError
 
 FORMAT = "NCCL topology"
