@@ -27,8 +27,8 @@ LINKS = ((100, "8 GT/s"), (200, "16 GT/s"), (400, "32 GT/s"), (800, "64.0 GT/s P
 def nccl_xml(machine: NodeType, variant: str | None) -> str:
     """The file. It has every GPU and adapter of the variant, below its NUMA node and switches.
 
-    Raises InputError where the PCI addresses are not known, for a variant that the type does not have,
-    and for a switch with devices of several NUMA nodes.
+    A switch with devices of several NUMA nodes is in it once below each. Raises InputError where the PCI
+    addresses are not known, and for a variant that the type does not have.
     """
     if any(not gpu.pci for gpu in machine.gpus):
         message = f"{machine.name}: no source tells its PCI addresses, and NCCL finds devices by them"
@@ -41,7 +41,8 @@ def nccl_xml(machine: NodeType, variant: str | None) -> str:
     }
     switches: dict[tuple[int, str], Element] = {}
     numbers = count(1)
-    devices = _devices(machine, variant)
+    found: list[GpuSpec | HcaSpec] = [*machine.gpus, *model.hcas(machine, variant)]
+    devices = sorted(found, key=lambda device: pci.order(device.pci))
     for device in devices:
         parent = cpus[device.numa]
         path = device.switch.split("/") if device.switch else []
@@ -58,17 +59,6 @@ def nccl_xml(machine: NodeType, variant: str | None) -> str:
     indent(system)
     text = tostring(system, "unicode").replace(" />", "/>")  # NCCL reads the blank as one more attribute
     return f"<!-- {machine.name}: made by hpclaunch from its node type -->\n{text}\n"
-
-
-def _devices(machine: NodeType, variant: str | None) -> list[GpuSpec | HcaSpec]:
-    """GPUs and the adapters that the variant has, in PCI order."""
-    found: list[GpuSpec | HcaSpec] = list(machine.gpus)
-    if machine.variants or variant:
-        names = model.variant_of(machine, variant).names
-        found += [hca for hca in machine.hcas if hca.pci in names]
-    else:
-        found += machine.hcas
-    return sorted(found, key=lambda device: pci.order(device.pci))
 
 
 def _mask(threads: Iterable[str], width: int) -> str:

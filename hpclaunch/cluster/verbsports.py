@@ -8,10 +8,9 @@ from collections.abc import Mapping
 from hpclaunch.cluster.groups import hosts_of
 from hpclaunch.cluster.slurmconf import HEADER
 from hpclaunch.spec import hosts
-from hpclaunch.spec.nodetype import HcaSpec, NodeType
+from hpclaunch.spec.nodetype import NodeType
 from hpclaunch.spec.site import Site
 from hpclaunch.topology import model
-from hpclaunch.values import pci
 from hpclaunch.values.errors import InputError, Problem
 
 
@@ -40,16 +39,15 @@ def verbs_ports(site: Site, machines: Mapping[str, NodeType]) -> str:
 
 def _ports(machine: NodeType, variant: str | None) -> tuple[list[str], str]:
     """(DEVICE/PORT of each HCA, why these)."""
-    names = model.variant_of(machine, variant).names if machine.variants or variant else {}
-    present: list[HcaSpec] = sorted(
-        (hca for hca in machine.hcas if hca.pci in names and hca.link_layer == "InfiniBand"),
-        key=lambda hca: pci.order(hca.pci),
-    )
+    names = model.device_names(machine, variant)
+    hcas = [
+        hca for hca in model.hcas(machine, variant) if hca.pci in names and hca.link_layer == "InfiniBand"
+    ]
     for use, why in (
         ("storage", "its storage HCAs"),
         ("compute", "no storage HCA is InfiniBand: its compute HCAs, shared with the jobs' traffic"),
     ):
-        ports = [f"{names[hca.pci]}/{hca.port}" for hca in present if hca.use == use]
+        ports = [f"{names[hca.pci]}/{hca.port}" for hca in hcas if hca.use == use]
         if ports:
             return ports, why
     return [], "which has no InfiniBand HCA"

@@ -1,10 +1,10 @@
 """What follows from a node type: cores, sockets, distances, and the HCAs by name."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import takewhile, zip_longest
 
-from hpclaunch.spec.nodetype import NodeType, NumaNode, Variant
+from hpclaunch.spec.nodetype import HcaSpec, NodeType, NumaNode, Variant
 from hpclaunch.values import cpulist, pci
 from hpclaunch.values.errors import InputError
 from hpclaunch.values.placement import Hca
@@ -75,28 +75,39 @@ def switches_in_common(path_a: str, path_b: str) -> int:
     return sum(1 for _ in takewhile(lambda parts: parts[0] == parts[1], together))
 
 
-def named_hcas(node_type: NodeType, variant: str | None) -> tuple[Hca, ...]:
-    """The compute HCAs that this variant of the node type has, in PCI order, with their device names.
+def device_names(node_type: NodeType, variant: str | None) -> Mapping[str, str]:
+    """PCI address -> device name of the HCAs that this variant has; none for a type without variants. None
+    is the default variant. Raises InputError for a variant that the type does not have, with those that it
+    has."""
+    return variant_of(node_type, variant).names if node_type.variants or variant else {}
 
-    None is the default variant; a type without variants has no HCA with a name. Raises InputError for a
-    variant that the type does not have, with those that it has.
-    """
-    names = variant_of(node_type, variant).names if node_type.variants or variant else {}
-    found = [
+
+def hcas(node_type: NodeType, variant: str | None) -> tuple[HcaSpec, ...]:
+    """The HCAs that this variant has, in PCI order; all of a type without variants. Raises InputError as
+    `device_names` does."""
+    names = device_names(node_type, variant)
+    present = (hca for hca in node_type.hcas if hca.pci in names or not node_type.variants)
+    return tuple(sorted(present, key=lambda hca: pci.order(hca.pci)))
+
+
+def named_hcas(node_type: NodeType, variant: str | None) -> tuple[Hca, ...]:
+    """The compute HCAs that this variant has, in PCI order, with their device names. Raises InputError as
+    `device_names` does."""
+    names = device_names(node_type, variant)
+    return tuple(
         Hca(name=names[hca.pci], pci=hca.pci, numa=hca.numa, port=hca.port, link_layer=hca.link_layer)
-        for hca in node_type.hcas
+        for hca in hcas(node_type, variant)
         if hca.use == "compute" and hca.pci in names
-    ]
-    return tuple(sorted(found, key=lambda hca: pci.order(hca.pci)))
+    )
 
 
 def visible_devices(node_type: NodeType, variant: str | None) -> tuple[int, ...]:
     """The numbers of the compute HCAs among all Mellanox functions of this variant, storage ones too, as
     Enroot's hook 99-mellanox.sh counts them: as the shell sorts /sys/bus/pci/drivers/mlx?_core/*. Raises
-    InputError as `named_hcas` does."""
+    InputError as `device_names` does."""
     compute = {hca.pci for hca in named_hcas(node_type, variant)}
-    names = variant_of(node_type, variant).names if compute else {}
-    return tuple(number for number, address in enumerate(sorted(names)) if address in compute)
+    addresses = sorted(device_names(node_type, variant))
+    return tuple(number for number, address in enumerate(addresses) if address in compute)
 
 
 def variant_of(node_type: NodeType, variant: str | None) -> Variant:

@@ -2,7 +2,7 @@
 
 from hpclaunch.spec.nodetype import NodeType, NumaNode
 from hpclaunch.topology import model
-from hpclaunch.values import cpulist, pci
+from hpclaunch.values import cpulist
 from hpclaunch.values.outline import GpuOutline, HcaOutline, NumaOutline, Outline, SocketOutline
 
 
@@ -55,8 +55,7 @@ def _numa(node_type: NodeType, node: NumaNode) -> NumaOutline:
 
 def _hcas(node_type: NodeType, variant: str | None) -> tuple[HcaOutline, ...]:
     """In PCI order. A type without variants has HCAs without names."""
-    named = bool(node_type.variants or variant)
-    names = model.variant_of(node_type, variant).names if named else {}
+    names = model.device_names(node_type, variant)
     return tuple(
         HcaOutline(
             name=names.get(hca.pci, ""),
@@ -67,8 +66,7 @@ def _hcas(node_type: NodeType, variant: str | None) -> tuple[HcaOutline, ...]:
             link_layer=hca.link_layer,
             rate_gbps=hca.rate_gbps,
         )
-        for hca in sorted(node_type.hcas, key=lambda hca: pci.order(hca.pci))
-        if not named or hca.pci in names
+        for hca in model.hcas(node_type, variant)
     )
 
 
