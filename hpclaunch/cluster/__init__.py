@@ -1,0 +1,1 @@
+"""What an administrator derives from a site, and how a site file differs from the running cluster."""

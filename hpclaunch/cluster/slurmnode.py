@@ -7,6 +7,7 @@ from typing import NoReturn
 from msgspec import Struct, field
 
 from hpclaunch.spec.nodetype import NodeType, NumaNode
+from hpclaunch.topology import model
 from hpclaunch.values.cpulist import HIGHEST, format_list, parse
 from hpclaunch.values.errors import InputError, Problem
 
@@ -28,6 +29,7 @@ class NumaCpus(Struct, frozen=True):
 
     @property
     def core_range(self) -> str:
+        """Its cores in Slurm's numbering: "48-63"."""
         return format_list(range(self.first_core, self.first_core + len(self.cores)))
 
 
@@ -58,6 +60,7 @@ class SlurmNode(Struct, frozen=True):
 
     @property
     def cpu_count(self) -> int:
+        """How many CPUs (hardware threads) Slurm counts."""
         return self.sockets * self.cores_per_socket * self.threads_per_core
 
     @property
@@ -70,7 +73,7 @@ class SlurmNode(Struct, frozen=True):
         return len(self.numa), sizes.pop(), self.threads_per_core
 
     def cores_near(self, numa: int) -> str:
-        """The cores of a NUMA node in Slurm's numbering, as gres.conf wants them: "48-63"."""
+        """`core_range` of the NUMA node of this number, as gres.conf wants it."""
         return next(group.core_range for group in self.numa if group.node == numa)
 
 
@@ -82,27 +85,24 @@ def slurm_node(node_type: NodeType, mig: Mapping[str, int] = MappingProxyType({}
     """
     groups = []
     next_core = 0
-    uneven = False
     for spec in _in_order(node_type):
-        threads = [parse(text) for text in spec.threads]
-        if not any(threads):
+        cores = model.cores(node_type, spec.node)
+        if not cores:
             _refuse(
                 node_type, f"NUMA node {spec.node} has no CPUs, and Slurm is told of a machine by its cores"
             )
-        uneven = uneven or len({len(cpus) for cpus in threads}) != 1
-        cores = tuple(sorted(zip(*threads, strict=False)))
         groups.append(NumaCpus(spec.node, spec.socket, next_core, cores))
         next_core += len(cores)
     sockets: dict[int, int] = {}
     for group in groups:
         sockets[group.socket] = sockets.get(group.socket, 0) + len(group.cores)
     threads_per_core = {len(core) for group in groups for core in group.cores}
-    if uneven or len(set(sockets.values())) != 1 or len(threads_per_core) != 1:
+    if len(set(sockets.values())) != 1 or len(threads_per_core) != 1:
         _refuse(node_type, "Slurm needs sockets of one size, and cores with as many threads")
     cpus = sorted(cpu for group in groups for core in group.cores for cpu in core)
     if cpus != list(range(len(cpus))):
         _refuse(node_type, f"its CPUs are not numbered 0 to {len(cpus) - 1}")
-    gib = node_type.memory_gib or sum(spec.memory_gib or 0 for spec in node_type.numa)
+    gib = model.memory_gib(node_type)
     return SlurmNode(
         name=node_type.name,
         sockets=len(sockets),
@@ -112,7 +112,7 @@ def slurm_node(node_type: NodeType, mig: Mapping[str, int] = MappingProxyType({}
         numa=tuple(groups),
         gpu_numa=tuple(gpu.numa for gpu in node_type.gpus),
         gpu_type="" if node_type.gres == "gpu" else node_type.gres,
-        memory_known=gib > 0,
+        memory_known=gib is not None,
         mig=dict(mig),
     )
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from msgspec import Struct, field, structs
 
 from hpclaunch.spec.nodetype import GpuSpec, HcaSpec, NodeType
-from hpclaunch.topology.model import variant_of
+from hpclaunch.topology.model import device_names
 from hpclaunch.values import pci
 
 _BUSES = range(1, 255)
@@ -48,7 +48,7 @@ def with_addresses(node_type: NodeType) -> NodeType:
 def devices(node_type: NodeType, variant: str | None, tree: Tree) -> None:
     """Add all devices of the node type. An HCA that the variant does not name is absent. Raises InputError
     for a variant that the type does not have."""
-    names = variant_of(node_type, variant).names if node_type.variants or variant else {}
+    names = device_names(node_type, variant)
     hcas = [hca for hca in node_type.hcas if hca.pci in names]
     places = _places([*node_type.gpus, *hcas], tree)
     for minor, gpu in enumerate(node_type.gpus):
