@@ -10,31 +10,33 @@ from hpclaunch.spec.nodetype import NodeType
 from hpclaunch.spec.site import NodeGroup, Site
 from hpclaunch.values.errors import InputError, Problem
 
-NCCL = "nccl"
-SLURM: Mapping[str, Callable[[Site, Mapping[str, NodeType]], str]] = {
+# What is asked of a site's Slurm, of any site, and of one machine of it.
+OF_SLURM: Mapping[str, Callable[[Site, Mapping[str, NodeType]], str]] = {
     "slurm.conf": slurm_conf,
     "gres.conf": gres_conf,
     "topology.conf": lambda site, _: topology_conf(site),
     "topology.yaml": lambda site, _: topology_yaml(site),
 }
-FORMATS = (*SLURM, NCCL, "verbsports")
+OF_SITE: Mapping[str, Callable[[Site, Mapping[str, NodeType]], str]] = {"verbsports": verbs_ports}
+OF_MACHINE: Mapping[str, Callable[[NodeType, str | None], str]] = {"nccl": nccl_xml}
+FORMATS = (*OF_SLURM, *OF_MACHINE, *OF_SITE)
 
 
 def export(form: str, site: Site, machines: Mapping[str, NodeType], node_type: str | None) -> str:
     """The text in one of FORMATS; `machines` holds the node type of each name that the site uses.
 
-    `node_type` says which of the site's node types NCCL's file is for, where it has several. Raises
-    InputError for what the site, or its scheduler, has not.
+    `node_type` says which of the site's node types a file of one machine is for, where the site has several.
+    Raises InputError for what the site, or its scheduler, has not.
     """
-    if form in SLURM:
-        if site.slurm is None:
-            message = f"site {site.name} has no Slurm that {form} could be for"
-            raise InputError([Problem(message, "site", ("scheduler",))])
-        return SLURM[form](site, machines)
-    if form == NCCL:
+    if form in OF_MACHINE:
         group = _one(site, node_type)
-        return nccl_xml(machines[group.type], group.variant)
-    return verbs_ports(site, machines)
+        return OF_MACHINE[form](machines[group.type], group.variant)
+    if node_type is not None:
+        raise InputError(f"{form} is for the whole site: --node-type is only for {', '.join(OF_MACHINE)}")
+    if form in OF_SLURM and site.slurm is None:
+        message = f"site {site.name} has no Slurm that {form} could be for"
+        raise InputError([Problem(message, "site", ("scheduler",))])
+    return {**OF_SLURM, **OF_SITE}[form](site, machines)
 
 
 def _one(site: Site, node_type: str | None) -> NodeGroup:

@@ -58,6 +58,8 @@ def test_nccl_is_for_one_machine() -> None:
     both = site(NodeGroup("dgx-a100", hosts="a[1-2]"), NodeGroup("dgx-h100", hosts="h[1-2]"))
     with pytest.raises(InputError, match="--node-type: dgx-a100, dgx-h100"):
         export("nccl", both, MACHINES, None)
+    with pytest.raises(InputError, match="--node-type is only for nccl"):
+        export("slurm.conf", both, MACHINES, "dgx-a100")
     assert "0000:1b:00.0" in export("nccl", both, MACHINES, "dgx-h100")
     with pytest.raises(InputError, match="no nodes of type dgx-2"):
         export("nccl", both, MACHINES, "dgx-2")
