@@ -182,6 +182,8 @@ def services_json(layout: Layout, settings: Settings) -> str:
         "run": str(layout.run),
         "hostname": CONTROLLER,
         "binds": [(str(layout.folder / "etc" / "hosts"), "/etc/hosts"), *binds],
+        # A few small files for each task: in memory, and gone with the namespace.
+        "tasks": str(layout.tasks),
         "services": services,
     }
     return json.dumps(plan, indent=1)

@@ -53,6 +53,7 @@ def main(folder: Path) -> None:
     socket.sethostname(plan["hostname"])
     for source, target in plan["binds"]:
         subprocess.run(["mount", "--bind", source, target], check=True)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "mode=1777,size=10%", "tmpfs", plan["tasks"]], check=True)
     signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
     # The Popen objects are kept: once dropped, the next Popen would reap their processes behind our back.
     running: dict[int, tuple[str, subprocess.Popen[bytes]]] = {}

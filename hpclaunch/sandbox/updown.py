@@ -185,7 +185,6 @@ def _make_folders(layout: Layout, settings: configuration.Settings) -> None:
     key.touch(mode=0o600)
     key.write_bytes(secrets.token_bytes(128))
     layout.tasks.mkdir()
-    layout.tasks.chmod(0o1777)  # each task makes its folder as the job's user
     for group in settings.groups:
         for host in group.hosts:
             machines.write(group.tree, group.machine, host, layout.machines / host)

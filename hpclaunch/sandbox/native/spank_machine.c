@@ -12,6 +12,7 @@
  *   machines=DIR  a made-up machine for each node's name      tasks=DIR  where a folder for each task is made
  */
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdarg.h>
@@ -65,14 +66,16 @@ static int read_arguments(int count, char **arguments)
 static void clear(void)
 {
 	static const char *const files[] = {"sys", "proc/self/status", "proc/self/numa_maps", "proc/self/limits",
-					    "proc/driver", "proc/meminfo", "proc/sys", "dev/infiniband", "granted",
+					    "proc/driver", "proc/meminfo", "proc/sys", "granted",
 					    "record"};
 	static const char *const folders[] = {"proc/self", "proc", "dev", ""};
 	for (unsigned i = 0; i < sizeof(files) / sizeof(*files); i++)
 		unlink(path("%s/%s", at, files[i]));
-	for (int minor = 0; minor < CPUS / 4; minor++)
-		if (unlink(path("%s/dev/nvidia%d", at, minor)) && errno == ENOENT && minor >= 64)
-			break;
+	DIR *devices = opendir(path("%s/dev", at));
+	for (struct dirent *entry; devices && (entry = readdir(devices));)
+		unlink(path("%s/dev/%s", at, entry->d_name));
+	if (devices)
+		closedir(devices);
 	for (unsigned i = 0; i < sizeof(folders) / sizeof(*folders); i++)
 		rmdir(path("%s/%s", at, folders[i]));
 }
@@ -173,11 +176,13 @@ int slurm_spank_task_init(spank_t spank, int count, char **arguments)
 	if (spank_getenv(spank, "SLURMD_NODENAME", node, sizeof(node)) != ESPANK_SUCCESS)
 		return 0;
 	snprintf(at, sizeof(at), "%s/%d", tasks, getpid());
-	clear();
-	if (mkdir(at, 0755) || symlink(path("%s/%s/sys", machines, node), path("%s/sys", at)))
-		return refuse(at);
-	if (granted_cpus(spank, node, &granted) || make_proc(node, &granted) || make_devices(spank, node) ||
-	    make_notes(spank, node, &granted))
+	if (mkdir(at, 0755)) {
+		clear();
+		if (mkdir(at, 0755))
+			return refuse(at);
+	}
+	if (symlink(path("%s/%s/sys", machines, node), path("%s/sys", at)) || granted_cpus(spank, node, &granted) ||
+	    make_proc(node, &granted) || make_devices(spank, node) || make_notes(spank, node, &granted))
 		return refuse(at);
 	return spank_setenv(spank, "HPCLAUNCH_ROOT", at, 1) == ESPANK_SUCCESS ? 0 : refuse("HPCLAUNCH_ROOT");
 }
