@@ -19,8 +19,9 @@ Owners = Mapping[int, tuple[int, ...]]
 
 class Claims(Struct, frozen=True):
     """`noun` is what an owner is; `cpus`, `memory` (by NUMA node), `gpus` (by index) and `hcas` (by name) say
-    whose each is. `entries` tell of each owner what it has; `unbound` are owners that may run on any core.
-    `notes` are sentences for the head of the picture."""
+    whose each is. `entries` tell of each owner what it has; `anywhere` says that some owner may run on any
+    core, `any_memory` that some owner's memory may be in any NUMA node. `notes` are sentences for the head of
+    the picture."""
 
     noun: str
     cpus: Owners
@@ -80,7 +81,7 @@ def _of_gpus(plan: LaunchPlan, shape: NodeShape) -> Claims:
         else f"{wanted} of {len(shape.gpus)} GPUs"
     )
     note = f"The job takes {taken}. Which, its ranks find on the node; here is what goes with each GPU."
-    bound = {word for option in plan.target.wrapper for word in _part(option.text)}
+    bound = set(plan.settings_for(shape).get("part", "").split(","))
     cores = [
         (gpu.index, part)
         for gpu in shape.gpus
@@ -107,12 +108,6 @@ def _of_gpus(plan: LaunchPlan, shape: NodeShape) -> Claims:
         any_memory=not memory,
         notes=(note,) if cpus else (note, "Its ranks are not bound to cores."),
     )
-
-
-def _part(setting: str) -> list[str]:
-    """What the rank wrapper binds on a part of a node, of this setting of it."""
-    name, _, value = setting.partition("=")
-    return value.split(",") if name == "part" else []
 
 
 def _brief(what: str, numbers: list[int], otherwise: str) -> tuple[str]:

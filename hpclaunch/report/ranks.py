@@ -123,7 +123,7 @@ def as_table(plan: LaunchPlan) -> str:
 def rows(plan: LaunchPlan, shape: NodeShape) -> list[tuple[str, ...]]:
     """A row for each local rank. On a part of a node a rank finds there what goes with its GPU; its GPUs are
     counted among those that the job gets, from 1."""
-    settings = dict(option.text.split("=", 1) for option in plan.target.wrapper)
+    settings = plan.settings_for(shape)
     bound = settings.get("part", "").split(",")
     gpus = not plan.common.whole_node and "gpus" in settings
     return [

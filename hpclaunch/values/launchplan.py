@@ -120,3 +120,16 @@ class LaunchPlan(Struct, frozen=True):
     common: Common
     target: SlurmTarget | LocalTarget
     warnings: tuple[str, ...]
+
+    def settings_for(self, shape: NodeShape) -> dict[str, str]:
+        """The settings of the rank wrapper on nodes of this shape, by name: those before the first `hosts=`,
+        and those after its own."""
+        found: dict[str, str] = {}
+        counts = True
+        for option in self.target.wrapper:
+            name, _, value = option.text.partition("=")
+            if name == "hosts":
+                counts = value == shape.hosts
+            if counts:
+                found[name] = value
+        return found
