@@ -30,8 +30,9 @@ def explain(
     rows = _origins(planned)
     if svg is not None:
         from hpclaunch.report import picture
+        from hpclaunch.report.svg import document
 
-        put(picture.as_svg(picture.of_plan(plan, _outlines(planned))), svg)
+        put(document(picture.of_plan(plan, _outlines(planned))), svg)
     if html is not None:
         from hpclaunch.render import script
         from hpclaunch.report.page import page

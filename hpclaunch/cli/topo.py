@@ -57,9 +57,10 @@ def show(name: str, as_json: bool, svg: str | None, variant: str | None) -> None
     if svg is not None:
         from hpclaunch.cli.writing import put
         from hpclaunch.report import picture
+        from hpclaunch.report.svg import document
         from hpclaunch.topology.outline import outline
 
-        put(picture.as_svg([picture.of_machine(outline(node_type, variant))]), svg)
+        put(document([picture.of_machine(outline(node_type, variant))]), svg)
         if svg == "-":
             return
     if as_json:

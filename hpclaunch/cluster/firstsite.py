@@ -35,7 +35,7 @@ def first_site(
     nodes = [node for node in cluster.nodes if partition is None or partition.name in node.partitions]
     groups: list[str] = []
     comments: list[str] = []
-    for shape, alike in groupby(sorted(nodes, key=_shape), key=_shape):
+    for shape, alike in groupby(sorted(nodes, key=layout), key=layout):
         found = tuple(alike)
         line, remarks = _group(shape, found, machines)
         groups += [line] if line else []
@@ -61,10 +61,6 @@ def first_site(
         "# volumes: {scratch: {path: /scratch}}",
     ]
     return FirstSite("".join(f"{line}\n" for line in lines), len(groups))
-
-
-def _shape(node: ClusterNode) -> str:
-    return layout(node)
 
 
 def _group(

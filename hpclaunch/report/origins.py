@@ -13,7 +13,7 @@ Row = tuple[str, str, str]  # what, its value, from where
 def as_table(rows: Sequence[Row]) -> str:
     """what  value  from"""
     return aligned(
-        ("what", "value", "from"), [(what, _short(value), _line(place)) for what, value, place in rows]
+        ("what", "value", "from"), [(what, _short(value), printable(place)) for what, value, place in rows]
     )
 
 
@@ -22,10 +22,6 @@ def as_data(rows: Sequence[Row]) -> list[dict[str, str]]:
     return [{"what": what, "value": value, "from": place} for what, value, place in rows]
 
 
-def _line(value: str) -> str:
-    return printable(value)
-
-
 def _short(value: str) -> str:
-    text = _line(value)
+    text = printable(value)
     return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "\u2026"

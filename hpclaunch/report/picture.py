@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from hpclaunch.report import claims, layout, svg
+from hpclaunch.report import claims, layout
 from hpclaunch.report.scene import Group
 from hpclaunch.values.launchplan import LaunchPlan
 from hpclaunch.values.outline import Outline
@@ -33,11 +33,6 @@ def of_plan(
 def of_machine(machine: Outline, width: float = layout.WIDE) -> Group:
     """The machine alone."""
     return layout.picture(layout.Head(machine.name, (machine.description,)), machine, None, width)
-
-
-def as_svg(pictures: Sequence[Group]) -> str:
-    """The text of a file with these pictures."""
-    return svg.document(pictures)
 
 
 def _count(number: int, noun: str) -> str:

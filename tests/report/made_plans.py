@@ -4,6 +4,7 @@ from typing import Any
 
 from hpclaunch.plan.planner import Planner
 from hpclaunch.report import layout, picture
+from hpclaunch.report.svg import document
 from hpclaunch.spec.job import Job
 from hpclaunch.spec.site import NodeGroup, Site, SlurmSite
 from hpclaunch.topology import catalogue
@@ -27,4 +28,4 @@ def planned(
 
 def svg(plan: LaunchPlan, machines: tuple[Outline, ...], width: float = layout.WIDE) -> str:
     """The text of the picture."""
-    return picture.as_svg(picture.of_plan(plan, machines, width))
+    return document(picture.of_plan(plan, machines, width))

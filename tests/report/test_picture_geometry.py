@@ -34,7 +34,7 @@ def test_every_node_type_with_nothing_cut(name: str, ranks: int | None) -> None:
 def test_every_node_type_alone(name: str) -> None:
     for width in WIDTHS:
         found = drawn.read(
-            picture.as_svg([picture.of_machine(outline(catalogue.load(name).value, None), width)])
+            svg_module.document([picture.of_machine(outline(catalogue.load(name).value, None), width)])
         )
         drawn.check_geometry(found)
         assert not cut(found)
