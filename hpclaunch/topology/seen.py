@@ -63,8 +63,8 @@ class GpuSeen(Struct, frozen=True):
 
 
 class HcaSeen(Struct, frozen=True):
-    """A port's device function, known by name (mlx5_0), PCI address, or both. Of a bond, `bond` are
-    the names of its functions. `state` is as the source says it (ACTIVE, Down)."""
+    """A port's device function, known by name (mlx5_0), PCI address, or both. `state` is as the source says
+    it (ACTIVE, Down)."""
 
     origin: Origin
     name: str = ""
@@ -77,7 +77,6 @@ class HcaSeen(Struct, frozen=True):
     netdev: str = ""
     model: str = ""
     path: tuple[str, ...] = ()
-    bond: tuple[str, ...] = ()
 
 
 class Distance(Struct, frozen=True):

@@ -58,6 +58,11 @@ def class_code(name: str) -> str:
     return _CODES.get(name.strip().lower(), "ffff" if name.strip() else "")
 
 
+def link_layer(code: str) -> str:
+    """The link layer of an adapter of this class, "" where the class does not tell it."""
+    return {"0207": "InfiniBand", "0200": "Ethernet"}.get(code, "")
+
+
 def kind(function: Function) -> Kind:
     """What the function is, by class and vendor; where the class is not told (`lspci -tv`), by its name."""
     vendor = function.vendor.lower()
@@ -110,7 +115,7 @@ def seen(origin: Origin, functions: Iterable[Function], unread: Iterable[str] = 
                     name=each.name,
                     pci=each.pci,
                     numa=each.numa,
-                    link_layer={"0207": "InfiniBand", "0200": "Ethernet"}.get(each.code, ""),
+                    link_layer=link_layer(each.code),
                     netdev=each.netdev,
                     model=each.device,
                     path=each.path,

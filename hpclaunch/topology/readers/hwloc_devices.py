@@ -52,7 +52,7 @@ class Devices:
         fabrics = [each for each in inside if self._is_fabric(each)]
         if not fabrics and what != "hca":
             return
-        link_layer = {"0207": "InfiniBand", "0200": "Ethernet"}.get(code, "") if what == "hca" else ""
+        link_layer = functions.link_layer(code) if what == "hca" else ""
         nets = [each.get("name") for each in inside if self._is_network(each)]
         for each in fabrics or [element]:
             told = info(each)

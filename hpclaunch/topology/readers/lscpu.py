@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from hpclaunch.topology.readers import lscpu_table
+from hpclaunch.topology.readers import bitset, lscpu_table
 from hpclaunch.topology.readers import text as captures
 from hpclaunch.topology.readers.text import Line
 from hpclaunch.topology.seen import CpuSeen, NumaSeen, Origin, Seen
@@ -154,7 +154,9 @@ class _Values:
     def cpus(self, each: _Field, masks: bool) -> tuple[int, ...]:
         try:
             hexadecimal = masks or each.value.startswith("0x")
-            return captures.mask(each.value) if hexadecimal and each.value else captures.cpus(each.value)
+            return (
+                bitset.of_one_number(each.value) if hexadecimal and each.value else captures.cpus(each.value)
+            )
         except ValueError as error:
             raise captures.wrong(self.origin.file, f"{each.name}: {error}", each.line) from None
 

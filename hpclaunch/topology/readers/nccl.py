@@ -131,7 +131,7 @@ class _Dump:
             pci=card.pci,
             numa=numa,
             port=1 if name else None,
-            link_layer={"0207": "InfiniBand", "0200": "Ethernet"}.get(card.code, "") if card.pci else "",
+            link_layer=functions.link_layer(card.code) if card.pci else "",
             rate_gbps=mbps // 1000 or None,
             path=card.path,
         )

@@ -168,15 +168,6 @@ def cpus(text: str) -> tuple[int, ...]:
         raise ValueError(f"{quoted(text)} is not a CPU list: {str(error)[:_SHOWN_CHARS]}") from None
 
 
-def mask(text: str) -> tuple[int, ...]:
-    """A CPU mask in hexadecimal, with or without 0x and commas. Raises ValueError for anything else."""
-    digits = text.removeprefix("0x").replace(",", "")
-    if not re.fullmatch(r"[0-9a-fA-F]{1,16384}", digits):
-        raise ValueError(f"{quoted(text)} is not a CPU mask in hexadecimal")
-    value = int(digits, 16)
-    return tuple(bit for bit in range(value.bit_length()) if value >> bit & 1)
-
-
 def first_that(candidates: Iterable[str], parse: Callable[[str], _Found]) -> _Found:
     """What `parse` makes of the first candidate that it takes; its first ValueError where it takes none."""
     problem: ValueError | None = None
