@@ -89,12 +89,13 @@ def _switch(device: Device) -> str:
 
 
 def _hcas(hcas: tuple[InfinibandDevice, ...], nodes: tuple[int, ...]) -> tuple[HcaSpec, ...]:
-    """One HCA for each PCI address. Ethernet ports beside InfiniBand ones carry the machine's own
-    traffic; where all are Ethernet (RoCE) they are all that a job has."""
-    infiniband = any(hca.link_layer == "InfiniBand" for hca in hcas)
+    """One HCA for each PCI address, with its first port. Ethernet ports beside InfiniBand ones carry the
+    machine's own traffic; where all are Ethernet (RoCE) they are all that a job has."""
+    infiniband = any(hca.ports[0].link_layer == "InfiniBand" for hca in hcas)
     found: dict[str, HcaSpec] = {}
     for hca in hcas:
-        ethernet = hca.link_layer == "Ethernet"
+        port = hca.ports[0]
+        ethernet = port.link_layer == "Ethernet"
         found.setdefault(
             hca.device.pci,
             HcaSpec(
@@ -103,8 +104,8 @@ def _hcas(hcas: tuple[InfinibandDevice, ...], nodes: tuple[int, ...]) -> tuple[H
                 use="management" if ethernet and infiniband else "compute",
                 switch=_switch(hca.device),
                 link_layer="Ethernet" if ethernet else "InfiniBand",
-                rate_gbps=hca.rate_gbps,
-                port=hca.port,
+                rate_gbps=port.rate_gbps,
+                port=port.number,
             ),
         )
     return tuple(found.values())

@@ -17,6 +17,8 @@ _NVIDIA = "0x10de"
 # Classes of PCI that a data centre or a display GPU has: VGA controller and 3D controller.
 _GPU_CLASSES = ("0x0300", "0x0302")
 
+_RATE = re.compile(r"([0-9]{1,6})(?:\.[0-9]+)?\s")  # "200 Gb/sec (4X HDR)"
+
 
 class Cpu(Struct, frozen=True):
     """An online CPU: its package (socket) and all CPUs of its core, itself among them."""
@@ -45,14 +47,22 @@ class Device(Struct, frozen=True):
     path: tuple[str, ...]
 
 
+class Port(Struct, frozen=True):
+    """A port of an HCA. `state` is the kernel's word (ACTIVE, DOWN), "" where it is not said; `rate_gbps` is
+    None where it is not said, and where the port is down: then the kernel says the slowest that there is."""
+
+    number: int
+    state: str
+    link_layer: str
+    rate_gbps: int | None
+
+
 class InfinibandDevice(Struct, frozen=True):
-    """An entry of /sys/class/infiniband and its first port; `rate_gbps` is None where it is not said."""
+    """An entry of /sys/class/infiniband, with one port or more, rising in number."""
 
     name: str
     device: Device
-    port: int
-    link_layer: str
-    rate_gbps: int | None
+    ports: tuple[Port, ...]
 
 
 class Machine(Struct, frozen=True):
@@ -177,22 +187,24 @@ def _hcas(folder: str) -> tuple[InfinibandDevice, ...]:
     for name in entries(folder):
         path = os.path.join(folder, name)
         device = _device(os.path.join(path, "device"))
-        ports = sorted(int(port) for port in entries(os.path.join(path, "ports")) if port.isdigit())
+        ports = sorted(int(port) for port in entries(os.path.join(path, "ports")) if port.isdecimal())
         # Software devices (rxe, siw) are on no PCI device, and one without a port carries nothing.
         if not pci.is_address(device.pci) or not ports:
             continue
-        port = os.path.join(path, "ports", str(ports[0]))
-        rate = re.match(r"[\d.]+", text_of(os.path.join(port, "rate")))  # "200 Gb/sec (4X HDR)"
-        found.append(
-            InfinibandDevice(
-                name=name,
-                device=device,
-                port=ports[0],
-                link_layer=text_of(os.path.join(port, "link_layer")),
-                rate_gbps=int(float(rate.group())) if rate else None,
-            )
-        )
+        found.append(InfinibandDevice(name, device, tuple(_port(path, number) for number in ports)))
     return tuple(sorted(found, key=lambda hca: (pci.order(hca.device.pci), hca.name)))
+
+
+def _port(hca: str, number: int) -> Port:
+    folder = os.path.join(hca, "ports", str(number))
+    state = text_of(os.path.join(folder, "state")).partition(":")[2].strip()  # "4: ACTIVE"
+    rate = _RATE.match(text_of(os.path.join(folder, "rate"))) if state in ("", "ACTIVE") else None
+    return Port(
+        number=number,
+        state=state,
+        link_layer=text_of(os.path.join(folder, "link_layer")),
+        rate_gbps=int(rate.group(1)) if rate else None,
+    )
 
 
 def _device(path: str) -> Device:

@@ -198,6 +198,9 @@ def test_hcas_have_their_names_and_links(dell: SysfsTree) -> None:
         ("0000:aa:00.0", 1, 1, "compute", 400),
     ]
     assert [hca.name for hca in model.named_hcas(found, None)] == ["mlx5_2", "mlx5_10"]
+    dell.hca("mlx5_3", "0000:b0:01.0", "0000:ba:00.0", numa=1, state="1: DOWN", rate="10 Gb/sec (4X SDR)")
+    (down,) = (hca for hca in read(dell).hcas if hca.pci == "0000:ba:00.0")
+    assert (down.use, down.rate_gbps) == ("compute", None)  # what it says is not what the link can do
     assert found.variants["this-machine"].names["0000:21:00.0"] == "mlx5_bond_0"
 
 

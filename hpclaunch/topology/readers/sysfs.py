@@ -1,8 +1,8 @@
 """The live machine, or a tree with copies of its /sys and /proc: what `machine` reads, and beside it what
-only discovery needs: every port of an HCA with its state and interface, and the models of the GPUs.
+only discovery needs: the interface of each port of an HCA, and the models of the devices.
 
-The files are those of the kernel's Documentation/ABI (stable/sysfs-class-infiniband, testing/sysfs-class-net)
-and of the NVIDIA driver's README (proc/driver/nvidia/gpus/*/information).
+The files are those of the kernel's Documentation/ABI (testing/sysfs-class-net) and of the NVIDIA driver's
+README (proc/driver/nvidia/gpus/*/information).
 """
 
 import os
@@ -14,7 +14,6 @@ from hpclaunch.values.errors import HpclaunchError, InputError
 
 FORMAT = "sysfs"
 _MODEL = re.compile(r"^Model:\s+(\S.*?)\s*$", re.MULTILINE)
-_RATE = re.compile(r"([0-9]{1,6})(?:\.[0-9]+)?\s")  # "200 Gb/sec (4X HDR)"
 
 
 def read_live(root: str = "/") -> Seen:
@@ -99,28 +98,22 @@ def _gpus(machine: Machine, root: str) -> tuple[GpuSeen, ...]:
 def _ports(hca: InfinibandDevice, root: str) -> list[HcaSeen]:
     path = f"sys/class/infiniband/{hca.name}"
     folder = os.path.join(root, path)
-    found = []
-    for number in sorted(int(entry) for entry in entries(os.path.join(folder, "ports")) if entry.isdecimal()):
-        port = os.path.join(folder, "ports", str(number))
-        state = text_of(os.path.join(port, "state")).partition(":")[2].strip()  # "4: ACTIVE"
-        # A port that is down says the slowest rate that there is.
-        rate = _RATE.match(text_of(os.path.join(port, "rate"))) if state in ("", "ACTIVE") else None
-        found.append(
-            HcaSeen(
-                _at(root, path),
-                name=hca.name,
-                pci=hca.device.pci,
-                numa=hca.device.numa if hca.device.numa >= 0 else None,
-                port=number,
-                link_layer=text_of(os.path.join(port, "link_layer")),
-                rate_gbps=int(rate.group(1)) if rate else None,
-                state=state,
-                netdev=_interface(os.path.join(folder, "device/net"), number),
-                model=text_of(os.path.join(folder, "hca_type")),
-                path=hca.device.path,
-            )
+    return [
+        HcaSeen(
+            _at(root, path),
+            name=hca.name,
+            pci=hca.device.pci,
+            numa=hca.device.numa if hca.device.numa >= 0 else None,
+            port=port.number,
+            link_layer=port.link_layer,
+            rate_gbps=port.rate_gbps,
+            state=port.state,
+            netdev=_interface(os.path.join(folder, "device/net"), port.number),
+            model=text_of(os.path.join(folder, "hca_type")),
+            path=hca.device.path,
         )
-    return found
+        for port in hca.ports
+    ]
 
 
 def _interface(folder: str, port: int) -> str:
