@@ -8,10 +8,10 @@ import os
 from collections.abc import Sequence
 
 from hpclaunch.spec.merge import Merging, Pair
-from hpclaunch.spec.scalars import shown
 from hpclaunch.spec.search import by_name, candidates, is_path, site_folders
 from hpclaunch.spec.source import read_text
 from hpclaunch.spec.tree import MappingNode, Node, ScalarNode, compose, is_null, where
+from hpclaunch.spec.wording import not_found
 from hpclaunch.values.errors import InputError, Problem
 
 KIND = "site"
@@ -96,21 +96,11 @@ def _find(name: str, folder: str, chain: Sequence[str]) -> str:
     shipped one."""
     if is_path(name):
         return os.path.join(folder, name)
-    files = candidates(name, site_folders())
+    places = site_folders()
+    files = candidates(name, places)
     for file in files:
         if os.path.realpath(file) not in chain:
             return file
     if files:
         return files[0]
-    raise InputError(_unknown(name))
-
-
-def _unknown(name: str) -> str:
-    from hpclaunch.spec.forms import nearest
-
-    places = site_folders()
-    known = list(by_name(places))
-    return (
-        f"no site is named {shown(name)}{nearest(name, known)}. Known: {', '.join(known) or 'none'}. "
-        f"Searched in: {', '.join(places)}. The path of a file (with a / or .yaml) works too."
-    )
+    raise InputError(not_found(KIND, name, list(by_name(places)), places))

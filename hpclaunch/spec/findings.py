@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import TypeVar
 
-from hpclaunch.spec.forms import dotted
+from hpclaunch.spec.wording import dotted
 from hpclaunch.values.errors import Path, Problem
 
 T = TypeVar("T")

@@ -7,7 +7,7 @@ value of the right type takes its place, so that one reading finds everything th
 from __future__ import annotations
 
 import types
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, Literal, Union, get_args, get_origin
 
 from msgspec import NODEFAULT, Struct
@@ -23,6 +23,7 @@ from hpclaunch.spec.tree import (
     SequenceNode,
     where,
 )
+from hpclaunch.spec.wording import dotted, nearest
 from hpclaunch.values.errors import InputError, Path, Problem
 
 MAX_PROBLEMS = 40  # nobody reads more, and a file of another kind would fill the screen
@@ -327,22 +328,3 @@ def entries(reading: Reading, node: MappingNode, path: Path) -> list[tuple[str, 
         else:
             found[key] = (key, key_node, value)
     return list(found.values())
-
-
-def dotted(path: Sequence[str | int]) -> str:
-    """env.LR, mounts[0]"""
-    text = ""
-    for part in path:
-        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
-    return text if len(text) <= 120 else text[:117] + "..."
-
-
-def nearest(word: str, known: Sequence[str] | dict[str, Any]) -> str:
-    """ " (did you mean ...?)" where one of `known` is close to `word`, else ""."""
-    if len(word) <= 64:
-        from difflib import get_close_matches  # 2 ms of import that only an error pays
-
-        close = get_close_matches(word.lower(), list(known), n=1)
-        if close:
-            return f" (did you mean {close[0]!r}?)"
-    return ""

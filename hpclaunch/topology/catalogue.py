@@ -3,10 +3,10 @@
 import os
 
 from hpclaunch.spec.document import Document
-from hpclaunch.spec.forms import nearest
 from hpclaunch.spec.nodetype import NodeType
 from hpclaunch.spec.read import read_node_type
 from hpclaunch.spec.search import by_name, folders, is_path
+from hpclaunch.spec.wording import not_found
 from hpclaunch.values.errors import InputError
 
 LOCAL = "local"
@@ -36,7 +36,7 @@ def load(name: str) -> Document[NodeType]:
         return Document(kind="node type", file="this machine", value=read_local(), marks={})
     file = by_name(_folders()).get(name)
     if file is None:
-        raise InputError(_unknown(name))
+        raise InputError(not_found("node type", name, [*names(), LOCAL], _folders()))
     document = read_node_type(file)
     if document.value.name != name:
         raise InputError(
@@ -48,11 +48,3 @@ def load(name: str) -> Document[NodeType]:
 
 def _folders() -> list[str]:
     return folders("node-types", "HPCLAUNCH_NODE_TYPES", _SHIPPED)
-
-
-def _unknown(name: str) -> str:
-    known = [*names(), LOCAL]
-    return (
-        f"no node type is named {name!r}{nearest(name, known)}. Known: {', '.join(known)}. "
-        f"Searched in: {', '.join(_folders())}. The path of a file (with a / or .yaml) works too."
-    )
