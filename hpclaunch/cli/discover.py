@@ -92,7 +92,7 @@ def _report(used: Used, merged: Merged) -> None:
     captures = dict.fromkeys(f"{seen.origin.file} ({seen.origin.format})" for seen in used.seen)
     say(f"read: {'; '.join(captures)}")
     _some("not used: ", used.unused)
-    _some("not understood: ", merged.unread)
+    _some("", merged.unread)
     warn(*merged.warnings)
     _some("concluded, not told: ", merged.assumed)
     _some("not known: ", merged.unknown)

@@ -23,6 +23,7 @@ from hpclaunch.topology.readers import (
     nvidia_smi,
     sysfs_dump,
 )
+from hpclaunch.topology.readers.text import check_length, without_markup
 from hpclaunch.topology.seen import Seen
 from hpclaunch.values.errors import InputError, Problem
 
@@ -32,6 +33,8 @@ KNOWN = (
     "ibstat, lspci (also -tv, -vmm), hwloc XML (lstopo out.xml), NCCL_TOPO_DUMP_FILE, "
     "and the output of `topo discover --script`"
 )
+# In XML entities belong to the format.
+_XML = re.compile(r"<(?:topology|system)\b")
 _COMMANDS = r"(?:lscpu|numactl|nvidia-smi|ibdev2netdev|ibstat(?:us)?|lspci|lstopo[\w-]*|hwloc-ls|uname|cat)"
 _BEGINS = re.compile(
     rf"""\s*(?:
@@ -122,6 +125,8 @@ def read(text: str, file: str) -> Used:
     seen: list[Seen] = []
     unused: list[str] = []
     problems: list[Problem] = []
+    if not _XML.search(text):
+        text = without_markup(text)
     for part in _parts(text):
         if part.is_empty():
             continue
@@ -152,6 +157,11 @@ def _parts(text: str) -> list[_Part]:
 
 
 def _read_part(part: _Part, file: str, problems: list[Problem]) -> list[Seen] | None:
+    try:
+        check_length(part.text, file)
+    except InputError as error:
+        problems += error.problems
+        return []
     readers = [reader for reader in READERS if reader.looks_like(part.text)]
     if not readers:
         return None

@@ -1,6 +1,7 @@
 """What users hand over: files of any name and encoding, several captures in one, and what is none."""
 
 import contextlib
+import html
 import random
 
 import captured
@@ -95,6 +96,17 @@ def test_xml_in_a_bundle() -> None:
     assert formats(text) == ["hwloc XML", "lscpu"]
 
 
+@pytest.mark.parametrize("name", sorted(TEXTS))
+def test_the_source_of_a_web_page(name: str) -> None:
+    """Saved from a browser: every sign as an entity, in <pre>; the lines stay where they are."""
+    page = (
+        "<pre><code>"
+        + html.escape(TEXTS[name]).replace("\t", "&#9;").replace("  ", "&nbsp; ")
+        + "</code></pre>"
+    )
+    assert captures.read(page, "f") == captures.read(TEXTS[name], "f")
+
+
 def test_what_fits_nothing_is_named_beside_what_does() -> None:
     used = captures.read(f"$ uname -a\nLinux dgx001 5.15\n$ lscpu\n{TEXTS['lscpu']}", "b.txt")
     assert len(used.seen) == 1
@@ -114,6 +126,14 @@ def test_encodings_and_ends_of_lines(encoding: str, end: str) -> None:
 def test_what_is_no_text(data: bytes) -> None:
     with pytest.raises(InputError, match=r"f: this is not text\. Known captures: lscpu"):
         captures.decode(data, "f")
+
+
+def test_too_much_of_a_capture_is_said_with_its_file() -> None:
+    with pytest.raises(InputError) as caught:
+        captures.read("GPU0 X SYS 0-3\n" * 600_000, "long.txt")
+    assert [
+        (problem.where, "9,000,001 characters" in problem.message) for problem in caught.value.problems
+    ] == [("long.txt", True)]
 
 
 def test_too_much() -> None:

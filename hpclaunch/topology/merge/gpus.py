@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from hpclaunch.topology.merge.cpus import Nodes, is_partial
 from hpclaunch.topology.merge.findings import Claim, Findings
-from hpclaunch.topology.readers import nccl
+from hpclaunch.topology.readers import nccl, nvidia_smi
 from hpclaunch.topology.seen import GpuSeen, Origin, Seen
 from hpclaunch.values import pci
 from hpclaunch.values.cpulist import format_list
@@ -124,13 +124,27 @@ def _compare_affinity(gpu: Gpu, node: int, nodes: Nodes, findings: Findings) -> 
             )
 
 
+def _compare_lists(gpu: Gpu, findings: Findings) -> None:
+    """The driver shows the CPUs near a GPU that a process may use: of two captures one may show fewer, but
+    two that have CPUs of their own each were made on two machines."""
+    lists = sorted(((frozenset(each.cpus), each.origin) for each in gpu.seen if each.cpus), key=_size)
+    for cpus, origin in lists[:-1]:
+        if not cpus <= lists[-1][0]:
+            findings.agree(f"CPUs near {gpu}", [(cpus, origin), lists[-1]], format_list)
+
+
+def _size(said: Claim[frozenset[int]]) -> int:
+    return len(said[0])
+
+
 def numa(all_gpus: Sequence[Gpu], nodes: Nodes, findings: Findings) -> dict[str, int]:
     """GPU's key -> NUMA node: as a capture says it, else from the CPUs that the driver gives the GPU, else
     the only node. A GPU for which nothing tells is `missing`."""
     result: dict[str, int] = {}
     used: list[Origin] = []
-    silent: list[str] = []
+    silent: list[Gpu] = []
     for gpu in all_gpus:
+        _compare_lists(gpu, findings)
         claims: list[Claim[int]] = [(each.numa, each.origin) for each in gpu.seen if each.numa is not None]
         for each in gpu.seen:
             home = nodes.home(frozenset(each.cpus)) if each.cpus else None
@@ -140,7 +154,7 @@ def numa(all_gpus: Sequence[Gpu], nodes: Nodes, findings: Findings) -> dict[str,
         if node is None and len(nodes.cpus) == 1:
             node = next(iter(nodes.cpus))
         if node is None:
-            silent.append(str(gpu))
+            silent.append(gpu)
         elif node not in nodes.cpus:
             findings.contradictions.append(
                 f"NUMA node of {gpu}: {node} in {claims[0][1]}, but no capture has a NUMA node {node}"
@@ -152,8 +166,21 @@ def numa(all_gpus: Sequence[Gpu], nodes: Nodes, findings: Findings) -> dict[str,
                 _compare_affinity(gpu, node, nodes, findings)
     findings.source("gpus (NUMA nodes)", used)
     if silent:
-        findings.missing.append(
-            f"the NUMA node of {', '.join(silent)}: no capture tells it; add `nvidia-smi topo -m`, "
-            "`lspci -D -vmm`, or `lstopo out.xml`"
-        )
+        findings.missing.append(_not_told(silent))
     return result
+
+
+def _not_told(silent: Sequence[Gpu]) -> str:
+    """Which GPUs' NUMA nodes are open, why, and what would tell. In a container the matrix has no CPUs."""
+    names = f"the NUMA node of {', '.join(map(str, silent))}"
+    said = [each for gpu in silent for each in gpu.seen]
+    add = "`lspci -D -vmm`, or `lstopo out.xml`"
+    for each in said:
+        if each.cpus:
+            return (
+                f"{names}: the CPUs near GPUs are not those of one NUMA node "
+                f"({format_list(each.cpus)} in {each.origin}); add {add}"
+            )
+    if any(each.origin.format == nvidia_smi.FORMAT for each in said):
+        return f"{names}: nvidia-smi saw no CPUs or NUMA node near them; add {add}"
+    return f"{names}: no capture tells it; add `nvidia-smi topo -m`, {add}"

@@ -91,7 +91,7 @@ def merge(
     )
     wrong = node_type_problems(node_type)
     if wrong:  # a name that no device can have, or one that the user gave
-        raise InputError([Problem(f"{'.'.join(map(str, each.path))}: {each.message}") for each in wrong])
+        raise InputError([Problem(each.message) for each in wrong])
     return Merged(
         node_type,
         unknown=tuple(findings.unknown),
@@ -112,9 +112,9 @@ def _refused(findings: Findings, captures: Sequence[Seen]) -> InputError:
     lines = [f"contradiction: {line}" for line in findings.contradictions]
     lines += [f"missing: {line}" for line in findings.missing]
     unread = [line for seen in captures for line in seen.unread]
-    lines += [f"not understood: {line}" for line in unread[:_MOST_UNREAD]]
+    lines += unread[:_MOST_UNREAD]
     if len(unread) > _MOST_UNREAD:
-        lines.append(f"not understood: {len(unread) - _MOST_UNREAD} more lines")
+        lines.append(f"{len(unread) - _MOST_UNREAD} more lines that were not understood")
     return InputError([Problem(line) for line in dict.fromkeys(lines)])
 
 
@@ -168,12 +168,7 @@ def _numa(nodes: Nodes, memory: Mapping[int, int], findings: Findings) -> tuple[
             findings.assumed.append(
                 f"NUMA node {node} has CPUs of sockets {', '.join(map(str, own))}: it is put on the first"
             )
-    for node in numbers:
-        if node not in sockets:
-            sockets[node] = _nearest(node, numbers, nodes, sockets)
-            findings.assumed.append(
-                f"NUMA node {node} has no CPUs: it is put on socket {sockets[node]}, the nearest"
-            )
+    _place_empty([node for node in numbers if node not in sockets], numbers, nodes, sockets, findings)
     return tuple(
         NumaNode(
             node=node,
@@ -184,6 +179,20 @@ def _numa(nodes: Nodes, memory: Mapping[int, int], findings: Findings) -> tuple[
         )
         for node in numbers
     )
+
+
+def _place_empty(
+    empty: Sequence[int], numbers: Sequence[int], nodes: Nodes, sockets: dict[int, int], findings: Findings
+) -> None:
+    """Puts NUMA nodes without CPUs (the memory of GPUs, CXL) on a socket too, and says by what."""
+    found = {node: _nearest(node, numbers, nodes, sockets) for node in empty}
+    why = "the nearest" if nodes.distances else "the first, as no capture tells the distances"
+    for socket in sorted(set(found.values())):
+        there = [node for node in empty if found[node] == socket]
+        listed = cpulist.format_list(there)
+        what = f"NUMA nodes {listed} have" if len(there) > 1 else f"NUMA node {listed} has"
+        findings.assumed.append(f"{what} no CPUs: put on socket {socket}, {why}")
+    sockets.update(found)
 
 
 def _nearest(node: int, numbers: Sequence[int], nodes: Nodes, sockets: Mapping[int, int]) -> int:

@@ -59,10 +59,14 @@ def numa(
 
 
 def _near(hca: Hca, gpus: Sequence[Gpu], gpu_numa: Mapping[str, int], found: Relations) -> int | None:
-    """The NUMA node of the GPUs that are not farther than NODE, where they agree."""
-    places = {
-        gpu_numa[gpu.key]
-        for gpu in gpus
-        if gpu.key in gpu_numa and found.level(hca.key, gpu.key) in _ONE_NODE
-    }
-    return places.pop() if len(places) == 1 else None
+    """The NUMA node of the nearest GPUs that are not farther than NODE, where they agree. On virtual machines
+    and some BIOS settings all devices are NODE to each other, and a shared switch tells more."""
+    for level in _ONE_NODE:
+        places = {
+            gpu_numa[gpu.key]
+            for gpu in gpus
+            if gpu.key in gpu_numa and found.level(hca.key, gpu.key) == level
+        }
+        if places:
+            return places.pop() if len(places) == 1 else None
+    return None

@@ -24,6 +24,8 @@ _FIELD = re.compile(r"\s*([A-Za-z][A-Za-z0-9 _/-]{0,40}):(?:\s+(.*)|)")
 _KNOWN = re.compile(
     r"\s*(?:[A-Z][A-Z0-9_ ]+|Unknown flags: .*|Device ports:|.*\b(?:ibstat|ibstatus|ibv_devinfo)\b.*)"
 )
+# A device that could not be read, such as "ibpanic: [13] main: stat of IB device 'mlx5_8' failed: ...".
+_FAILED = re.compile(r"\s*ib(?:panic|warn):.*")
 # What ibstat, ibstatus and ibv_devinfo call them.
 _STATES = {
     "nop",
@@ -103,6 +105,8 @@ def _devices(lines: Sequence[Line], file: str, left: list[Line]) -> list[_Device
             port = _new_port(device, status.group(2), line, file)
         elif inner and device:
             port = _new_port(device, inner.group(1) or inner.group(2), line, file)
+        elif _FAILED.fullmatch(text):
+            left.append(line)
         elif (match := _FIELD.fullmatch(text)) and device:
             value = re.split(r"\s+#", match.group(2) or "")[0].strip()
             fields = port.fields if port else device.fields

@@ -29,7 +29,8 @@ _KNOWN = re.compile(
     r"|(?:Thread|Core|Socket|Cluster|Book|Drawer)\(s\)(?: per (?:core|socket|cluster|book|drawer))?"
     r"|Stepping|Frequency boost|CPU\(s\) scaling MHz|CPU (?:max|min|static|dynamic)? ?MHz|BogoMIPS|Flags"
     r"|Physical (?:sockets|chips|cores/chip)|Virtuali[sz]ation.*|Hypervisor.*|Dispatching mode"
-    r"|Caches \(sum of all\)|L[1-4][di]? cache|NUMA|NUMA node\(s\)|NUMA node[0-9]+ CPU\(s\)|Vulnerabilit.*"
+    r"|Caches \(sum of all\)|L[1-4][di]?(?: cache)?"
+    r"|NUMA|NUMA node\(s\)|NUMA node[0-9]+ CPU\(s\)|Vulnerabilit.*"
 )
 _COMMAND = re.compile(r"(?:.*[$%>]\s*)?(?:LC_ALL=\S+\s+|LANG=\S+\s+|sudo\s+)*lscpu\b[^:]*")
 _LIST_PIECE = re.compile(r"\s*[0-9,-]+")

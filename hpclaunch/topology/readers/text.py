@@ -3,6 +3,7 @@ around them, errors with their place, and numbers that are never taken on trust.
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from html import unescape
 from itertools import product
 from typing import TypeVar
 
@@ -29,8 +30,10 @@ _MOST_BREAKS, _MOST_JOINED_CHARS, _MOST_PIECES = 6, 4_000, 32
 _CODES = re.compile(
     r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b[@-Z\\-_]|(?:\^\[)?\[[0-9;]{1,8}m"
 )
-_ENTITIES = {"&gt;": ">", "&lt;": "<", "&amp;": "&", "&nbsp;": " ", "&#39;": "'", "&quot;": '"'}
-_ENTITY = re.compile("|".join(_ENTITIES))
+# What the source of a web page has in and around a capture. Entities end in a semicolon: html.unescape alone
+# would also take "&lt" at the beginning of a word.
+_ENTITY = re.compile(r"&(?:#[0-9]{1,6}|#[xX][0-9a-fA-F]{1,5}|[A-Za-z][A-Za-z0-9]{1,12});")
+_TAG = re.compile(r"</?(?:pre|code|span|div|p|br)\b[^<>\n]{0,200}>", re.IGNORECASE)
 # What Markdown writers put in front of signs; the other such signs have a meaning in some format.
 _ESCAPED = re.compile(r"\\([_=>])")
 # Signs that word processors and browsers put in place of a space or a hyphen, or that show nothing.
@@ -100,8 +103,7 @@ def lines(text: str, file: str, comments: bool = True, longest: int = _MOST_CHAR
 
     Raises InputError for a text that is far too long to be a capture, and for a line above `longest`.
     """
-    if len(text) > _MOST_CHARS:
-        raise wrong(file, f"this is {len(text)} characters long, which no capture of one machine is")
+    check_length(text, file)
     found = []
     for number, raw in enumerate(re.split(r"\r\n|\n|\r", text), start=1):
         if len(raw) > longest:
@@ -110,10 +112,15 @@ def lines(text: str, file: str, comments: bool = True, longest: int = _MOST_CHAR
     return tuple(found)
 
 
+def check_length(text: str, file: str) -> None:
+    """Raises InputError for a text that is far too long to be a capture."""
+    if len(text) > _MOST_CHARS:
+        raise wrong(file, f"this is {len(text):,} characters long, which no capture of one machine is")
+
+
 def _line(number: int, raw: str, comments: bool) -> Line:
     text = without_codes(raw)
-    if "&" in text:
-        text = _ENTITY.sub(lambda match: _ENTITIES[match.group()], text)
+    text = without_markup(text)
     if "\\" in text:
         text = _ESCAPED.sub(r"\1", text)
     text = text.translate(_SIGNS).rstrip()
@@ -122,6 +129,15 @@ def _line(number: int, raw: str, comments: bool) -> Line:
     if _FENCE.fullmatch(shown):
         return Line(number, "")
     return Line(number, shown, raw.find(shown) if shown and shown in raw else 0)
+
+
+def without_markup(text: str) -> str:
+    """The text without the tags, entities and fixed spaces of a web page; for captures that are not XML."""
+    if "<" in text:
+        text = _TAG.sub("", text)
+    if "&" in text:
+        text = _ENTITY.sub(lambda match: unescape(match.group()), text)
+    return text.replace("\u00a0", " ")
 
 
 def without_codes(text: str) -> str:

@@ -236,8 +236,49 @@ def test_an_interface_named_after_its_address_joins_name_and_address() -> None:
     assert any("mlx5_0 is at 0000:18:00.0: b.txt:1" in line for line in found.assumed)
 
 
+def test_an_hca_on_the_switch_of_a_gpu_is_on_its_numa_node() -> None:
+    """Where the firmware lets all devices look as if they were on one NUMA node, only a switch tells."""
+    cpus = (
+        "CPU(s): 4\nOn-line CPU(s) list: 0-3\nThread(s) per core: 1\nSocket(s): 2\nNUMA node0 CPU(s): 0-1\n"
+    )
+    matrix = (
+        "\tGPU0\tGPU1\tmlx5_0\tmlx5_1\tCPU Affinity\tNUMA Affinity\n"
+        "GPU0\t X \tNODE\tPIX\tNODE\t0-1\t0\n"
+        "GPU1\tNODE\t X \tNODE\tNODE\t2-3\t1\n"
+        "mlx5_0\tPIX\tNODE\t X \tNODE\n"
+        "mlx5_1\tNODE\tNODE\tNODE\t X \n"
+    )
+    ports = "".join(
+        f"0000:{bus}:00.0 mlx5_{number} (MT4129 - X) ConnectX-7 fw 28 port 1 (ACTIVE) ==> ib{number} (Up)\n"
+        for number, bus in enumerate(("19", "5f"))
+    )
+    found = merged(cpus=cpus + "NUMA node1 CPU(s): 2-3\n", topo=matrix, ports=ports)
+    assert [(hca.pci, hca.numa) for hca in found.node_type.hcas] == [("0000:19:00.0", 0)]
+    assert any(line.startswith("the NUMA node of mlx5_1 (0000:5f:00.0)") for line in found.unknown)
+
+
+def test_nodes_without_cpus_are_nearest_only_where_distances_are_told() -> None:
+    cpus = (
+        "CPU(s): 2\nOn-line CPU(s) list: 0-1\nThread(s) per core: 1\nSocket(s): 1\nNUMA node0 CPU(s): 0-1\n"
+    )
+    empty = "".join(f"NUMA node{node} CPU(s):\n" for node in (1, 2, 3))
+    found = merged(cpus=cpus + empty)
+    assert "NUMA nodes 1-3 have no CPUs: put on socket 0, the first, as no capture tells the distances" in (
+        found.assumed
+    )
+    two = "CPU(s): 2\nOn-line CPU(s) list: 0-1\nThread(s) per core: 1\nSocket(s): 2\n"
+    lists = "NUMA node0 CPU(s): 0\nNUMA node1 CPU(s): 1\nNUMA node2 CPU(s):\n"
+    memory = "".join(
+        f"node {node} cpus:{cpu}\nnode {node} size: 9 MB\nnode {node} free: 9 MB\n"
+        for node, cpu in enumerate((" 0", " 1", ""))
+    )
+    distances = "node distances:\nnode 0 1 2\n 0: 10 20 40\n 1: 20 10 30\n 2: 40 30 10\n"
+    found = merged(cpus=two + lists, numactl=f"available: 3 nodes (0-2)\n{memory}{distances}")
+    assert "NUMA node 2 has no CPUs: put on socket 1, the nearest" in found.assumed
+
+
 def test_a_name_that_no_node_type_can_have() -> None:
-    with pytest.raises(InputError, match=r"^name: "):
+    with pytest.raises(InputError, match=r"^name: 'two words'"):
         merge(read(a=captured.lscpu(A100)), "two words")
 
 
@@ -250,3 +291,40 @@ def test_cpus_near_a_gpu_that_no_other_capture_has() -> None:
     (line,) = refused(topo=matrix, cpus=cpus)
     assert "0-63 in topo.txt:2" in line
     assert "has 0-3 in cpus.txt" in line
+
+
+def matrix_of(near: str) -> str:
+    return f"\tGPU0\tGPU1\tCPU Affinity\nGPU0\t X \tSYS\t{near}\nGPU1\tSYS\t X \t2-3,6-7\n"
+
+
+FOUR_CORES = (
+    "CPU(s): 8\nOn-line CPU(s) list: 0-7\nThread(s) per core: 2\nSocket(s): 2\n"
+    "NUMA node0 CPU(s): 0-1,4-5\nNUMA node1 CPU(s): 2-3,6-7\n"
+)
+
+
+def test_two_matrices_with_other_cpus_near_a_gpu() -> None:
+    """Each fits the CPUs of the machine, but not the other. One made in a cgroup may show fewer."""
+    lines = refused(cpus=FOUR_CORES, a=matrix_of("0-1,4-5"), b=matrix_of("0-2"))
+    assert lines == [
+        "contradiction: CPUs near GPU 0: 0-2 in b.txt:2 (nvidia-smi topo), "
+        "but 0-1,4-5 in a.txt:2 (nvidia-smi topo)"
+    ]
+    assert [
+        gpu.numa for gpu in merged(cpus=FOUR_CORES, a=matrix_of("0-1,4-5"), b=matrix_of("1")).node_type.gpus
+    ] == [
+        0,
+        1,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("near", "says"),
+    [
+        ("0-2", "the CPUs near GPUs are not those of one NUMA node (0-2 in topo.txt:2 (nvidia-smi topo))"),
+        ("N/A", "nvidia-smi saw no CPUs or NUMA node near them"),
+    ],
+)
+def test_a_matrix_that_tells_no_numa_node_is_not_asked_for_again(near: str, says: str) -> None:
+    (line,) = refused(cpus=FOUR_CORES, topo=matrix_of(near))
+    assert line == f"missing: the NUMA node of GPU 0: {says}; add `lspci -D -vmm`, or `lstopo out.xml`"

@@ -142,6 +142,12 @@ def test_old_words() -> None:
     assert (seen.sockets, seen.cpu_count, seen.numa[0].cpus) == (2, 8, tuple(range(8)))
 
 
+def test_sizes_of_caches_are_no_strange_lines() -> None:
+    caches = "Caches (sum of all):\n  L1d: 2 MiB (64 instances)\n  L1i: 2 MiB\n  L2: 64 MiB\n  L3: 512 MiB\n"
+    seen = lscpu.read(f"CPU(s): 1\nOn-line CPU(s) list: 0\nL1d cache: 32K\n{caches}", "f")
+    assert seen.unread == ()
+
+
 def test_other_lines_are_named() -> None:
     seen = lscpu.read("CPU(s): 1\nHello: world\nOn-line CPU(s) list: 0\n", "f")
     assert seen.unread == ("f:2: not understood: 'Hello: world'",)

@@ -110,6 +110,15 @@ def test_ports_cut_anywhere_tell_nothing_that_the_whole_does_not(write: Callable
             assert hca.rate_gbps in (None, known.rate_gbps)
 
 
+def test_a_device_that_ibstat_could_not_read_is_named() -> None:
+    port = "CA 'mlx5_7'\n\tNumber of ports: 1\n\tPort 1:\n\t\tState: Active\n\t\tLink layer: InfiniBand\n"
+    failed = "ibpanic: [1323906] main: stat of IB device 'mlx5_8' failed: No such file or directory\n"
+    seen = ibstat.read(port + failed, "f")
+    assert [hca.name for hca in seen.hcas] == ["mlx5_7"]
+    assert len(seen.unread) == 1
+    assert "mlx5_8" in seen.unread[0]
+
+
 def test_what_people_do_to_ibdev2netdev() -> None:
     seen = ibdev2netdev.read(
         "[root@dgx ~]# ibdev2netdev -v | sort\n"
