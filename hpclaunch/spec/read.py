@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import msgspec
+from msgspec import structs
 
 from hpclaunch.spec import scalars, sets
 from hpclaunch.spec.check_job import job_problems
@@ -16,6 +17,7 @@ from hpclaunch.spec.extend import read_chain
 from hpclaunch.spec.forms import Reading, Rules, TooManyProblems
 from hpclaunch.spec.job import Job
 from hpclaunch.spec.nodetype import NodeType
+from hpclaunch.spec.search import is_path
 from hpclaunch.spec.site import Sharp, Site
 from hpclaunch.spec.source import read_text
 from hpclaunch.spec.tree import MappingNode, Node, SequenceNode, compose, where
@@ -54,17 +56,30 @@ def parse_job(text: str, file: str, directory: str, sets: Sequence[str] = ()) ->
         raise InputError([Problem(message, "job", (), file)]) from None
     root = _put(_root(compose(text, file, "job"), file, "job"), sets)
     document = _convert(root, Job, "job", file, job_problems)
-    value = msgspec.structs.replace(document.value, directory=directory)
+    value = structs.replace(document.value, directory=directory)
     return Document(document.kind, document.file, value, document.marks, document.files)
 
 
 def read_site(name_or_path: str) -> Document[Site]:
     """The site of this name, or in this file; a site that `extends` another is complete in the result.
 
-    A name is searched as `spec.search.site_folders` says; what has a `/` or ends in .yaml is a path.
+    A name is searched as `spec.search.site_folders` says; what has a `/` or ends in .yaml is a path. Paths
+    of node types in the result start from the current folder, as those of other files do.
     """
     root, file = read_chain(name_or_path)
-    return _convert(root, Site, "site", file, site_problems, site_relations)
+    return _with_files(_convert(root, Site, "site", file, site_problems, site_relations))
+
+
+def _with_files(document: Document[Site]) -> Document[Site]:
+    """Node types that are files start, as `extends` does, from the folder of the site file that has them."""
+    groups = []
+    for index, group in enumerate(document.value.node_types):
+        written_in = document.files.get(("node_types", index, "type"), document.file)
+        if is_path(group.type):
+            group = structs.replace(group, type=os.path.join(os.path.dirname(written_in), group.type))
+        groups.append(group)
+    value = structs.replace(document.value, node_types=tuple(groups))
+    return Document(document.kind, document.file, value, document.marks, document.files)
 
 
 def read_node_type(path: str | os.PathLike[str]) -> Document[NodeType]:

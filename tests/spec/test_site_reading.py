@@ -1,5 +1,7 @@
 """Site files: what is read, what is refused, and how a site extends another."""
 
+import os
+
 import pytest
 
 from hpclaunch.spec.read import read_site
@@ -207,3 +209,21 @@ def test_a_long_chain_is_refused(sites):
 def test_two_extends_are_a_double_key(sites):
     file = sites("a", "extends: b\nextends: c\nname: a\n")
     assert (f"{file}:2:1", f"the key 'extends' stands twice, first at {file}:1:1") in problems_of("a")
+
+
+def test_a_node_type_that_is_a_file_starts_from_the_site_file_that_names_it(tmp_path, monkeypatch):
+    """Not from the folder that the user happens to be in; also where the site is extended from elsewhere."""
+    groups = ("./ours.yaml", "n1"), ("/etc/theirs.yaml", "n2"), ("dgx-2", "n3")
+    group = "node_types:\n" + "".join(f"  - {{type: {kind}, hosts: {hosts}}}\n" for kind, hosts in groups)
+    for name in ("base", "other", "elsewhere"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "base/site.yaml").write_text(
+        f"version: 1\nname: base\nscheduler: slurm\n{group}\nslurm: {{version: '23.02'}}\n"
+    )
+    (tmp_path / "other/site.yaml").write_text("version: 1\nname: other\nextends: ../base/site.yaml\n")
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    for name in ("base", "other"):
+        for path in (f"../{name}/site.yaml", str(tmp_path / name / "site.yaml")):
+            ours, theirs, named = (group.type for group in read_site(path).value.node_types)
+            assert os.path.realpath(ours) == str(tmp_path / "base/ours.yaml")
+            assert (theirs, named) == ("/etc/theirs.yaml", "dgx-2")
