@@ -7,7 +7,7 @@ import click
 import msgspec
 
 from hpclaunch.cli.output import json_option, print_json, say, warn
-from hpclaunch.cli.writing import put
+from hpclaunch.cli.writing import put, refuse_existing
 from hpclaunch.topology import discover as sources
 from hpclaunch.topology import nodetypetext
 from hpclaunch.topology.captures import Used
@@ -63,7 +63,7 @@ def discover(
         return
     used = sources.from_files(files) if files else sources.from_this_machine()
     merged = merge(used.seen, name or "captured", description, said)
-    _refuse_existing(output)
+    refuse_existing(output)
     _report(used, merged)
     put(_json(used, merged) if as_json else nodetypetext.dump(merged), output)
 
@@ -80,12 +80,6 @@ def _uses(compute: tuple[str, ...], storage: tuple[str, ...], management: tuple[
             if found.setdefault(hca, use) != use:
                 raise InputError(f"{hca} cannot be both {found[hca]} and {use}")
     return found
-
-
-def _refuse_existing(output: str | None) -> None:
-    """A node type that a person has reviewed is not written over."""
-    if output is not None and os.path.isfile(output):
-        raise InputError(f"{output} is there already: remove it first, or name another file")
 
 
 def _report(used: Used, merged: Merged) -> None:
@@ -155,7 +149,7 @@ def _through_slurm(
                 results.append(msgspec.json.decode(_json(used, merged)))
             if target:
                 os.makedirs(os.path.dirname(target), exist_ok=True)
-                _refuse_existing(target)
+                refuse_existing(target)
             if target or not as_json:
                 put(nodetypetext.dump(merged), target)
         except HpclaunchError as error:

@@ -3,7 +3,7 @@
 import click
 
 from hpclaunch.cli.output import json_option, print_json
-from hpclaunch.cli.writing import put
+from hpclaunch.cli.writing import put, refuse_existing
 from hpclaunch.report.table import aligned
 from hpclaunch.spec.document import located
 from hpclaunch.spec.dump import dump_site
@@ -82,4 +82,5 @@ def init(name: str | None, output: str | None) -> None:
     """Write a first site file from this machine's running cluster."""
     from hpclaunch.cli import site_cluster
 
+    refuse_existing(output)
     put(site_cluster.init(name).text, output)

@@ -20,6 +20,12 @@ def put(text: str, output: str | None, mode: int = 0o644) -> None:
         raise InputError(f"{output} cannot be written: {error.strerror}") from None
 
 
+def refuse_existing(output: str | None) -> None:
+    """For what a person goes on to edit: a file that is there is not written over. Raises InputError."""
+    if output is not None and os.path.isfile(output):
+        raise InputError(f"{output} is there already: remove it first, or name another file")
+
+
 def _write(path: str, text: str, mode: int) -> None:
     """What is no file (/dev/stdout, a pipe) is written to, and never replaced. Raises OSError."""
     if os.path.lexists(path) and not os.path.isfile(path):

@@ -7,6 +7,7 @@ links of devices, the names of adapters (ncclTopoFillGpu, ncclTopoFillNet). So n
 to node are not in the file. Of switches, which have made-up addresses here, it must be told the link.
 """
 
+import re
 from collections.abc import Iterable
 from itertools import count
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
@@ -58,7 +59,8 @@ def nccl_xml(machine: NodeType, variant: str | None) -> str:
         SubElement(parent, "pci", {"busid": device.pci, "class": kind})
     indent(system)
     text = tostring(system, "unicode").replace(" />", "/>")  # NCCL reads the blank as one more attribute
-    return f"<!-- {machine.name}: made by hpclaunch from its node type -->\n{text}\n"
+    name = re.sub("-(?=-)", "- ", machine.name)  # two in a row would end a comment of XML
+    return f"<!-- {name}: made by hpclaunch from its node type -->\n{text}\n"
 
 
 def _mask(threads: Iterable[str], width: int) -> str:

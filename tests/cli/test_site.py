@@ -86,3 +86,11 @@ def test_only_a_cluster_can_be_checked() -> None:
     done = hpclaunch("site", "check", "local")
     assert done.returncode == 2
     assert "scheduler: local" in done.stderr
+
+
+def test_a_first_site_file_is_not_written_over(base: Path) -> None:
+    """Its owner has gone on to edit it."""
+    done = hpclaunch("site", "init", "-o", base)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "is there already" in done.stderr
+    assert base.read_text() == BASE

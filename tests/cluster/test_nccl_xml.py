@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from msgspec import structs
 
 from hpclaunch.cluster.ncclxml import nccl_xml
 from hpclaunch.spec.nodetype import NodeType
@@ -41,6 +42,12 @@ def test_the_reader_of_dumps_finds_the_same_machine(name: str) -> None:
                 assert in_common(gpu.path, hca.path) == (
                     model.switches_in_common(spec.switch, of.switch) if spec.numa == of.numa else 0
                 )
+
+
+@pytest.mark.parametrize("name", ["a--b", "a---b-"])
+def test_a_name_with_hyphens_leaves_the_comment_whole(name: str) -> None:
+    text = nccl_xml(structs.replace(MACHINES["dgx-1v"], name=name), None)
+    assert len(nccl.read(text, "topo.xml").gpus) == 8
 
 
 @pytest.mark.parametrize("name", ADDRESSED)
