@@ -1,7 +1,7 @@
 """Job + Site + node types -> LaunchPlan."""
 
 import os.path
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NoReturn
 
 from msgspec import structs
@@ -81,7 +81,8 @@ class Planner:
         else:
             target, more = local.target(job, site, machines[0], common)
             more += fabric.without_scheduler(job)
-        return LaunchPlan(site.name, site.scheduler, common, target, (*replaced, *more, *warnings))
+        unnamed = _unnamed(job, machines)
+        return LaunchPlan(site.name, site.scheduler, common, target, (*replaced, *more, *warnings, *unnamed))
 
     def _whole(self, job: Job, machine: NodeType, gpus: int) -> bool:
         """Whether the job has nodes to itself. A site may forbid that; MIG slices are never all of a node."""
@@ -193,6 +194,21 @@ def _container(job: Job, resolved: tuple[Mount, ...]) -> Container | None:
         env=spec.env,
         save=os.path.normpath(os.path.join(job.directory, spec.save)) if spec.save else "",
     )
+
+
+def _unnamed(job: Job, machines: Sequence[NodeType]) -> list[str]:
+    """A warning for each node type with HCAs of which nothing tells the names: no rank can be given one."""
+    if job.bind.hcas == "none":
+        return []
+    nameless = [
+        machine.name
+        for machine in machines
+        if not machine.variants and any(hca.use == "compute" for hca in machine.hcas)
+    ]
+    return [
+        f"no rank gets an HCA of a {name}: its node type has their addresses, and no variant with names"
+        for name in dict.fromkeys(nameless)
+    ]
 
 
 def _cwd(job: Job) -> str:

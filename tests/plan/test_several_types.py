@@ -186,3 +186,13 @@ def test_ranks_of_each_table_are_those_of_the_type_alone() -> None:
         assert both[name] == planned({"ranks_per_node": 33}, group).common.shape.seats
     cpus = tables(planned({"ranks_per_node": 33}))["hgx[1-4]"]["cpus"].split(";")
     assert cpus == [format_list(seat.cpus) for seat in both["dgx-h100"]]
+
+
+def test_hcas_that_have_no_names_are_not_passed_over_in_silence() -> None:
+    nameless = structs.replace(MACHINES["dgx-a100"], variants={})
+    plan = planned({}, A100, machines={"dgx-a100": nameless})
+    assert [seat.hcas for seat in plan.common.shapes[0].seats] == [()] * 8
+    (warning,) = plan.warnings
+    assert "no rank gets an HCA of a dgx-a100" in warning
+    assert planned({"bind": {"hcas": "none"}}, A100, machines={"dgx-a100": nameless}).warnings == ()
+    assert planned({}, A100).warnings == ()
