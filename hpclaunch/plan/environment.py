@@ -32,14 +32,16 @@ HOST_PREFIXES = ("NVIDIA_", "MELLANOX_", "ENROOT_", "OMPI_MCA_", "PRTE_MCA_", "P
 HOST_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
-def computed_on_node(job: Job, shapes: Sequence[NodeShape]) -> tuple[str, ...]:
-    """The names that the rank wrapper sets, since what is usable is seen on the node alone."""
+def computed_on_node(job: Job, shapes: Sequence[NodeShape], whole: bool) -> tuple[str, ...]:
+    """The names that the rank wrapper sets, since what is usable is seen on the node alone. On a part of a
+    node a rank with a GPU has the HCA of that."""
     names: tuple[str, ...] = RENDEZVOUS if job.rendezvous == "torch" else ()
     if job.bind.hcas == "none" or not any(shape.hcas for shape in shapes):
         return names
     names += ("NCCL_IB_HCA",)
-    if any(seat.hcas or seat.gpus for shape in shapes for seat in shape.seats):
-        names += ("UCX_NET_DEVICES",)
+    if not any(seat.hcas or (seat.gpus and not whole) for shape in shapes for seat in shape.seats):
+        return names
+    names += ("UCX_NET_DEVICES",)
     return names if job.mpi == "none" else (*names, "OMPI_MCA_btl_openib_if_include")
 
 

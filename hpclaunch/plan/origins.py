@@ -166,7 +166,7 @@ def _environment(job: Job, site: Site, common: Common, machine: str) -> Iterator
             places = tuple(_computed(name))
         yield Origin(f"env.{name}", variable.value, places, "hpclaunch")
     set_here = {variable.name for variable in common.environment}
-    for name in environment.computed_on_node(job, common.shapes):
+    for name in environment.computed_on_node(job, common.shapes, common.whole_node):
         if name not in set_here:
             key: Path = ("rendezvous",) if name in environment.RENDEZVOUS else ("bind", "hcas")
             yield Origin(f"env.{name}", "found on each node", (Place("job", key),), "hpclaunch")

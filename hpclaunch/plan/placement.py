@@ -72,7 +72,8 @@ def part_of_node(gpus: int, ranks: int, bind: Bind, hcas: tuple[Hca, ...]) -> tu
     ]
     if problems:
         raise InputError(problems)
-    names = tuple(hca.name for hca in hcas) if bind.hcas == "all" else ()
+    every = bind.hcas == "all" or (bind.hcas != "none" and not gpus)  # without GPUs none is the nearest
+    names = tuple(hca.name for hca in hcas) if every else ()
     return tuple(Seat(rank, (), (), owned, names) for rank, owned in enumerate(gpus_of_ranks(gpus, ranks)))
 
 

@@ -50,7 +50,7 @@ class Planner:
         whole = self._whole(job, first, gpus)
         exclusive = whole or (site.slurm is not None and site.slurm.exclusive is True)
         fixed = environment.computed(job, site, gpus, visible) | fabric.variables(job, site)
-        on_node = environment.computed_on_node(job, on_nodes)
+        on_node = environment.computed_on_node(job, on_nodes, whole)
         variables, replaced = environment.layered(
             job, site, machines, fixed, on_node, on_host=job.image is None
         )

@@ -42,7 +42,7 @@ def settings(
                 Option(f"hosts={shape.hosts}", f"up to the next hosts= for nodes of type {shape.node_type}")
             )
         if shape.hcas and job.bind.hcas != "none":
-            found += _hcas(shape)
+            found += _hcas(shape, common.whole_node)
         if not common.whole_node:
             found += _part(job.bind, shape, memory)
         elif binds:
@@ -50,10 +50,11 @@ def settings(
     return found
 
 
-def _hcas(shape: NodeShape) -> list[Option]:
+def _hcas(shape: NodeShape, whole: bool) -> list[Option]:
     entries = " ".join(f"{hca.name}/{hca.pci}/{hca.port}/{hca.link_layer}" for hca in shape.hcas)
     found = [Option(f"hcas={entries}", "the compute HCAs; on the node their PCI addresses count")]
-    if any(seat.hcas for seat in shape.seats):
+    # Without these a rank has the HCAs of its GPUs, which on a part of a node are found there.
+    if whole or any(seat.hcas for seat in shape.seats):
         orders = (f"{len(seat.hcas)}:{_indexes(shape, seat.hcas + seat.next_hcas)}" for seat in shape.seats)
         found.append(
             Option("near=" + ";".join(orders), "of each local rank: how many of them, from the nearest on")

@@ -14,7 +14,8 @@ Each `hosts=HOSTLIST` begins a table, up to the next; without any there is one t
 with `;` between local ranks and indexes from 0:
 
     hcas=NAME/PCI/PORT/LINK ...     the compute HCAs in PCI order
-    near=N:i,j,k;...                how many of them the rank uses, and which, from the nearest on
+    near=N:i,j,k;...                how many of them the rank uses, and which, from the nearest on; without it
+                                    those of its GPUs
     cpus=, membind=, preferred=     CPUs and NUMA nodes, in the kernel's list form
     cores=POOL.NODE:LIST/LIST ...   on a part of a node: all cores, entry i of each LIST are siblings
     gpus=PCI|POOL,...|i,j,k ...     and all GPUs, with the pools and HCAs from the nearest on

@@ -158,21 +158,26 @@ def test_hcas_are_a_matter_of_the_node() -> None:
     assert [name for name, *_ in entries] == list(published.A100_HCAS)
     near = [(count, order.split(",")) for count, _, order in map(_parted, settings(plan)["near"].split(";"))]
     assert [(count, order[0]) for count, order in near] == [("1", str(gpu)) for gpu in range(8)]
-    assert near[1][1] == [
-        "1",
-        "0",
-        "2",
-        "3",
-        "4",
-        "5",
-        "6",
-        "7",
-    ]  # its own, its switch's, its socket's, the rest
-    assert near[6][1] == ["6", "7", "4", "5", "0", "1", "2", "3"]
+    assert near[1][1] == list("10234567")  # its own, its switch's, its socket's, the rest
+    assert near[6][1] == list("67450123")
     assert settings(plan)["openib"] == "1"
     assert "openib" not in settings(planned({}))
     assert settings(planned({"bind": {"hcas": "strict"}}))["strict"] == "1"
     assert not {"hcas", "near", "openib", "strict"} & set(settings(planned({"bind": {"hcas": "none"}})))
+
+
+@pytest.mark.parametrize(
+    ("job", "left"),
+    [
+        # No rank of a whole node has one of its own, so nothing replaces what the site sets of the ranks'.
+        ({"mpi": "pmix", "bind": {"hcas": [""] * 8}}, ON_NODE - {"NCCL_IB_HCA"}),
+        ({"mpi": "pmix", "bind": {"hcas": "none"}}, ON_NODE),
+        ({"mpi": "pmix", "gpus_per_node": 0}, set()),
+        ({"mpi": "pmix", "gpus_per_node": 2}, set()),
+    ],
+)
+def test_the_sites_variables_stay_where_the_wrapper_sets_none(job: dict[str, Any], left: set[str]) -> None:
+    assert ON_NODE & set(env(planned(job, env=dict.fromkeys(ON_NODE, "site")))) == left
 
 
 def _parted(text: str) -> tuple[str, str, str]:

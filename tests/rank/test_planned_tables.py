@@ -79,6 +79,29 @@ def test_the_next_hca_of_the_plan_stands_in(on_node: Runner, node: Node) -> None
     assert environment(done)["UCX_NET_DEVICES"] == f"{shape.seats[1].next_hcas[0]}:1" == "mlx5_0:1"
 
 
+@pytest.mark.parametrize(
+    ("job", "ucx"),
+    [
+        ({"ranks_per_node": 1, "bind": {"hcas": [""]}}, [None]),
+        ({"ranks_per_node": 2, "bind": {"hcas": ["", "mlx5_3"]}}, [None, "mlx5_3:1"]),
+        ({"gpus_per_node": 0, "ranks_per_node": 2}, ["every"] * 2),
+    ],
+)
+def test_a_rank_has_the_hcas_of_its_entry_and_no_other(
+    on_node: Runner, node: Node, job: dict[str, Any], ucx: list[str | None]
+) -> None:
+    (shape,), settings = planned(job, ALONE)
+    every = ",".join(f"{hca.name}:1" for hca in shape.hcas)
+    node.allowed("0-255")
+    equip(node, "dgx-a100")
+    for local, expected in enumerate(ucx):
+        done = on_node(*settings, "--", "--", "env", "-0", env=rank(local, len(ucx), "dgx007"))
+        assert done.stderr == b""
+        got = environment(done)
+        assert got["NCCL_IB_HCA"] == f"={every}"
+        assert got.get("UCX_NET_DEVICES") == (every if expected == "every" else expected)
+
+
 @pytest.mark.parametrize("ranks", [1, 2, 4, 5])
 def test_a_part_has_what_the_whole_node_would_give_it(on_node: Runner, node: Node, ranks: int) -> None:
     """GPUs 2 and 3 with the cores of their NUMA node: ranks divide them as on a whole node."""

@@ -61,6 +61,7 @@ hl_settings=(
   memlock=1048576 # KiB that InfiniBand must be able to pin
   openib=1 # OMPI_MCA_btl_openib_if_include, for Open MPI 4 and older
   'hcas=mlx5_0/0000:0c:00.0/1/InfiniBand mlx5_1/0000:12:00.0/1/InfiniBand mlx5_2/0000:4b:00.0/1/InfiniBand mlx5_3/0000:54:00.0/1/InfiniBand mlx5_6/0000:8d:00.0/1/InfiniBand mlx5_7/0000:94:00.0/1/InfiniBand mlx5_8/0000:ba:00.0/1/InfiniBand mlx5_9/0000:cc:00.0/1/InfiniBand' # the compute HCAs; on the node their PCI addresses count
+  'near=8:0,1,2,3,4,5,6,7;8:0,1,2,3,4,5,6,7' # of each local rank: how many of them, from the nearest on
   'cores=0.0:0-15/128-143 1.1:16-31/144-159 2.2:32-47/160-175 3.3:48-63/176-191 4.4:64-79/192-207 5.5:80-95/208-223 6.6:96-111/224-239 7.7:112-127/240-255' # POOL.NUMA:CPUs of all cores that jobs may use, siblings after /
   'seats=;' # which of the GPUs that the job gets are each rank's
   'part=cpus,membind' # what is bound
