@@ -72,15 +72,15 @@ class Planner:
             minutes=job.time,
             verify=job.verify,
         )
-        problems += size.problems(common, environment.for_the_host(variables))
-        if problems:
-            raise InputError(problems)
         target: SlurmTarget | LocalTarget
         if site.scheduler == "slurm":
             target, more = slurm.target(job, site, machines, common, exclusive)
         else:
             target, more = local.target(job, site, machines[0], common)
             more += fabric.without_scheduler(job)
+        too_large = size.problems(common, target)
+        if too_large:
+            raise InputError(too_large)
         unnamed = _unnamed(job, machines)
         return LaunchPlan(site.name, site.scheduler, common, target, (*replaced, *more, *warnings, *unnamed))
 

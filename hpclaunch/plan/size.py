@@ -1,38 +1,82 @@
 """What the kernel takes when a program is started: a job that is larger would die far from the cause."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator
+
+from msgspec import Struct
 
 from hpclaunch.values.errors import Path, Problem
-from hpclaunch.values.launchplan import Common, EnvVar
+from hpclaunch.values.launchplan import Common, EnvVar, LocalTarget, SlurmTarget
 
-# execve(2) refuses a longer string (MAX_ARG_STRLEN in the kernel: 32 pages of 4 KiB).
-LONGEST = 131_072
-# All strings together: a quarter of the usual 8 MiB stack, less what the scheduler adds for each rank.
+# A longer string is refused (MAX_ARG_STRLEN in the kernel: 32 pages of 4 KiB, less the byte at its end).
+LONGEST = 131_071
+# All strings together: a quarter of the usual 8 MiB stack, less the rank wrapper's own text and what the
+# scheduler adds for each rank.
 LARGEST = 1_900_000
 
 
-def problems(common: Common, on_host: Sequence[EnvVar]) -> list[Problem]:
-    """What is too large in a rank's arguments and environment. `on_host` are the variables that srun gets
-    in its environment as well."""
-    found: list[Problem] = []
-    total = sum(map(_bytes, on_host))
-    parts: list[tuple[str, int, str, Path]] = [
-        (f"word {index} of the command", len(word.encode()), "job", ("command",))
-        for index, word in enumerate(common.argv)
+class _Part(Struct, frozen=True):
+    """One string that srun or the rank wrapper is started with: its bytes, what set it, and what would make
+    it shorter."""
+
+    what: str
+    size: int
+    document: str
+    path: Path
+    instead: str
+
+
+def problems(common: Common, target: SlurmTarget | LocalTarget) -> list[Problem]:
+    """What is too large in the arguments and the environment of what starts the ranks."""
+    parts = [*_command(common), *_environment(common), *_tables(target)]
+    found = [
+        Problem(
+            f"{part.what} is {part.size:,} bytes long, and the kernel takes {LONGEST:,}: {part.instead}",
+            part.document,
+            part.path,
+        )
+        for part in parts
+        if part.size > LONGEST
     ]
-    parts += [
-        (variable.name, _bytes(variable), variable.origin, ("env", variable.name))
-        for variable in common.environment
-    ]
-    for what, size, document, path in parts:
-        total += size + 9  # the string's end and its pointer
-        if size >= LONGEST:
-            message = f"{what} is {size:,} bytes long, and the kernel takes {LONGEST - 1:,}: put it in a file"
-            found.append(Problem(message, document, path))
+    # Each string has an end and a pointer, 9 bytes; those for the host are in srun's environment as well.
+    total = sum(part.size + 9 for part in parts) + sum(_bytes(variable) + 9 for variable in target.host_env)
     if total > LARGEST and not found:
-        message = f"command and variables have {total:,} bytes, and {LARGEST:,} can be passed on: use a file"
+        largest = max(parts, key=lambda part: part.size)
+        message = (
+            f"command, variables and the ranks' tables have {total:,} bytes, and {LARGEST:,} can be passed "
+            f"on; {largest.what} has {largest.size:,} of them: {largest.instead}"
+        )
         found.append(Problem(message, "job", ("command",)))
     return found
+
+
+def _command(common: Common) -> Iterator[_Part]:
+    for index, word in enumerate(common.argv):
+        # With the `=` that each word has before it.
+        size = len(word.encode()) + 1
+        yield _Part(f"word {index} of the command", size, "job", ("command",), "put it in a file")
+
+
+def _environment(common: Common) -> Iterator[_Part]:
+    for variable in common.environment:
+        path = ("env", variable.name)
+        yield _Part(variable.name, _bytes(variable), variable.origin, path, "put it in a file")
+
+
+def _tables(target: SlurmTarget | LocalTarget) -> Iterator[_Part]:
+    """What the plan itself writes, and grows with the ranks of a node."""
+    tables = [option.text for option in target.wrapper]
+    if isinstance(target, SlurmTarget):
+        for option, masks in (
+            ("--cpu-bind=mask_cpu:", target.cpu_masks),
+            (f"--mem-bind={target.mem_policy}:", target.mem_masks),
+        ):
+            tables += [option + ",".join(masks)] if masks else []
+        for flag in (*target.srun, *target.pyxis):
+            what = f"srun's {flag.text.partition('=')[0]}"
+            yield _Part(what, len(flag.text.encode()), "job", (), "shorten what it is made of")
+    for text in tables:
+        what = f"the ranks' table {text.partition('=')[0]}"
+        yield _Part(what, len(text.encode()), "job", ("ranks_per_node",), "take fewer ranks per node")
 
 
 def _bytes(variable: EnvVar) -> int:
