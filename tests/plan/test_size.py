@@ -56,6 +56,11 @@ def planned(job: dict[str, Any], *machines: NodeType, **site: Any) -> LaunchPlan
             {"env": {f"A{number}": "x" * 100_000 for number in range(19)}},
             ["1,900,000", "A10 has 100,004", "in a file"],
         ),
+        (
+            {"command": ["true", *["x" * 100_000] * 9], "env": {f"A{n}": "x" * 100_000 for n in range(9)}},
+            {"command": ["true", *["x" * 100_000] * 9], "env": {f"A{n}": "x" * 100_000 for n in range(10)}},
+            ["command, variables", "1,900,000"],
+        ),
     ],
 )
 def test_what_a_job_passes_on(small: dict[str, Any], large: dict[str, Any], words: list[str]) -> None:

@@ -239,12 +239,6 @@ def test_cores_far_from_the_gpus_are_asked_for_where_slurm_would_lose_them() -> 
     assert [warning for warning in plan.warnings if "far from the GPUs" in warning]
 
 
-def test_what_the_kernel_does_not_take_is_refused() -> None:
-    with pytest.raises(InputError, match="command and variables"):
-        planned({"command": ["x", *["y" * 100_000] * 12], "env": {f"V{n}": "x" * 100_000 for n in range(10)}})
-    planned({"command": ["x", *["y" * 100_000] * 9], "env": {f"V{n}": "x" * 100_000 for n in range(9)}})
-
-
 def test_a_raw_option_that_breaks_masks_is_taken_where_there_are_none() -> None:
     sites = {"s": {"srun": ["--threads-per-core=1"]}}
     with pytest.raises(InputError, match="masks"):
