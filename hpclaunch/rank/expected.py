@@ -45,7 +45,7 @@ def read_plan(data: bytes) -> LaunchPlan:
 def binding(plan: LaunchPlan, shape: NodeShape) -> Binding:
     """How ranks are bound on nodes of this shape."""
     target = plan.target
-    settings = _settings(plan, shape)
+    settings = plan.settings_for(shape)
     memlock = int(settings.get("memlock", 0))
     if isinstance(target, SlurmTarget) and (target.cpu_masks or target.mem_masks):
         kind: Policy = "prefer" if "prefer" in target.mem_policy else "bind"
@@ -53,19 +53,6 @@ def binding(plan: LaunchPlan, shape: NodeShape) -> Binding:
     bound = {*settings, *settings.get("part", "").split(",")}
     policy: Policy = "bind" if "membind" in bound else "prefer" if "preferred" in bound else ""
     return Binding("cpus" in bound, policy, "the rank wrapper", memlock)
-
-
-def _settings(plan: LaunchPlan, shape: NodeShape) -> dict[str, str]:
-    """The wrapper's settings for nodes of this shape: those before the first table, and those of its own."""
-    found: dict[str, str] = {}
-    reading = True
-    for option in plan.target.wrapper:
-        name, _, value = option.text.partition("=")
-        if name == "hosts":
-            reading = value == shape.hosts
-        if reading:
-            found[name] = value
-    return found
 
 
 def shape_finder(common: Common) -> Callable[[str], NodeShape | None]:
