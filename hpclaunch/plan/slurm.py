@@ -66,7 +66,7 @@ def target(
     slices = gpukind.slices(job, site)
     gres = gpukind.gres(job, site, machines[0], common.gpus_per_node)
     gpus_of_node = gpukind.of_a_node(job, site, machines[0])
-    cpus_per_task = slurm_batch.cpus_per_task(common, gpus_of_node)
+    cpus_per_task = slurm_batch.cpus_per_task(common, machines, gpus_of_node)
     of_node = (
         slurm_batch.whole(bool(cpu_masks))
         if exclusive

@@ -78,12 +78,18 @@ def part(
     return cpus, Option(f"--mem={share}M", why)
 
 
-def cpus_per_task(common: Common, gpus_of_node: int) -> int:
-    """The GPUs' part of the node's CPUs, divided among the ranks; one each for a job without GPUs."""
+def cpus_per_task(common: Common, machines: Sequence[NodeType], gpus_of_node: int) -> int:
+    """The GPUs' part of the node's CPUs, divided among the ranks; one each for a job without GPUs.
+
+    Whole cores where there are enough: sbatch gives three tasks of 3 CPUs 5 cores of two threads, and srun
+    wants 2 for each of them, so the step would wait for a sixth until the job's time is over.
+    """
     if not common.gpus_per_node:
         return 1
     least = min(shape.cpu_count for shape in common.shapes)
-    return max(1, least * common.gpus_per_node // gpus_of_node // common.ranks_per_node)
+    share = least * common.gpus_per_node // gpus_of_node // common.ranks_per_node
+    threads = max(len(numa.threads) for machine in machines for numa in machine.numa)
+    return max(1, share if share < threads else share - share % threads)
 
 
 def _time(minutes: int) -> str:

@@ -65,7 +65,7 @@ def test_ranks_have_positions_and_the_wrapper_binds() -> None:
     assert [seat.gpus for seat in plan.common.shape.seats] == [(0,), (0,), (1,), (1,), (2,), (2,), ()]
     assert {(seat.cpus, seat.mems, seat.hcas) for seat in plan.common.shape.seats} == {((), (), ())}
     assert options(plan, "--cpu-bind") == options(plan, "--mem-bind") == ["none"]
-    assert options(plan, "--cpus-per-task") == ["13", "13"]
+    assert options(plan, "--cpus-per-task") == ["12", "12"]  # 3/8 of 256 CPUs for 7, in whole cores
     assert (target(plan).cpu_masks, target(plan).mem_masks, plan.warnings) == ((), (), ())
     found = settings_of(plan)
     assert found["seats"] == "0;0;1;1;2;2;"

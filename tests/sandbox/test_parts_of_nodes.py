@@ -115,6 +115,16 @@ def test_several_gpus_for_a_rank_and_several_ranks_for_a_gpu(slurm_a100: Slurm, 
     assert few.seen.status == 0
 
 
+@pytest.mark.parametrize(("gpus", "ranks"), [(2, 3), (1, 9)], ids=["3-for-2", "9-for-1"])
+def test_ranks_that_do_not_divide_the_cores_start(
+    slurm_a100: Slurm, gpus: int, ranks: int, tmp_path: Path
+) -> None:
+    """64 CPUs for 3 ranks are 21 each, half a core: Slurm would wait for cores that the job does not have."""
+    (side,) = side_by_side(slurm_a100, "dgx1", tmp_path, {"gpus_per_node": gpus, "ranks_per_node": ranks})
+    assert sorted(side.ranks) == list(range(ranks))
+    assert all(got.cpus and len(got.cpus) % 2 == 0 for got in side.ranks.values())
+
+
 def test_even_and_odd_cpus_and_gpus_without_published_addresses(
     start_slurm: Callable[..., Slurm], tmp_path: Path
 ) -> None:
