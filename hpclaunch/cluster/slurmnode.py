@@ -80,19 +80,23 @@ class SlurmNode(Struct, frozen=True):
 def slurm_node(node_type: NodeType, mig: Mapping[str, int] = MappingProxyType({})) -> SlurmNode:
     """What slurmd would report on a machine of this type, with these MIG slices.
 
-    Raises InputError where it has no form in slurm.conf: a NUMA node without CPUs, sockets of different
-    size, cores with different numbers of threads, CPU numbers with gaps.
+    NUMA nodes that are memory alone, as a Grace's GPUs are, have no part in it. Raises InputError where a
+    machine has no form in slurm.conf: a GPU on such a node, sockets of different size, cores with different
+    numbers of threads, CPU numbers with gaps.
     """
     groups = []
     next_core = 0
     for spec in _in_order(node_type):
         cores = model.cores(node_type, spec.node)
-        if not cores:
-            _refuse(
-                node_type, f"NUMA node {spec.node} has no CPUs, and Slurm is told of a machine by its cores"
-            )
-        groups.append(NumaCpus(spec.node, spec.socket, next_core, cores))
-        next_core += len(cores)
+        if cores:
+            groups.append(NumaCpus(spec.node, spec.socket, next_core, cores))
+            next_core += len(cores)
+    with_cores = {group.node for group in groups}
+    if not groups:
+        _refuse(node_type, "it has no CPUs, and Slurm is told of a machine by its cores")
+    for index, gpu in enumerate(node_type.gpus):
+        if gpu.numa not in with_cores:
+            _refuse(node_type, f"GPU {index} is on NUMA node {gpu.numa}, which has no CPUs to name as near")
     sockets: dict[int, int] = {}
     for group in groups:
         sockets[group.socket] = sockets.get(group.socket, 0) + len(group.cores)

@@ -13,7 +13,7 @@ from hpclaunch.sandbox.hwloc import hwloc_synthetic
 from hpclaunch.spec.nodetype import NodeType
 from hpclaunch.spec.search import is_path
 from hpclaunch.values.cpulist import format_list
-from hpclaunch.values.errors import InputError
+from hpclaunch.values.errors import InputError, Problem
 
 _WANTED = re.compile(r"(?P<type>.+?)(?:@(?P<variant>[\w][\w.-]*))?(?::(?P<nodes>\d+))?", re.ASCII)
 MOST_NODES = 64
@@ -88,6 +88,11 @@ def add(made: Sequence[Group], wanted: Wanted, node_type: NodeType, declared: in
     if declared and made:
         raise InputError("--declared goes with one node type, since the further nodes are all of it")
     machine = slurm_node(node_type)
+    told = {group.node for group in machine.numa}
+    for numa in node_type.numa:
+        if numa.node not in told:
+            message = f"{node_type.name}: NUMA node {numa.node} has no CPUs, and a sandbox has no such nodes"
+            raise InputError([Problem(message, "node type", ("numa",))])
     complete = pcitree.with_addresses(node_type)
     group = Group(
         node_type=os.path.abspath(wanted.type) if is_path(wanted.type) else wanted.type,

@@ -41,10 +41,23 @@ def test_gpus_apart_on_one_numa_node_are_not_one_range() -> None:
         ((NumaNode(0, 0, ("0-3", "4-6")),), "as many threads"),
         ((NumaNode(0, 0, ("0-3",)), NumaNode(1, 1, ("4-5",))), "sockets of one size"),
         ((NumaNode(0, 0, ("0-1", "2-3")), NumaNode(1, 1, ("4-5",))), "as many threads"),
-        ((NumaNode(0, 0, ("0-3",)), NumaNode(2, 0, ())), "NUMA node 2 has no CPUs"),
+        ((NumaNode(0, 0, ()),), "it has no CPUs"),
         ((NumaNode(0, 0, ("1-4",)),), "not numbered 0 to 3"),
     ],
 )
 def test_what_slurm_conf_cannot_say_is_refused(numa: tuple[NumaNode, ...], why: str) -> None:
     with pytest.raises(InputError, match=why):
         slurm_node(node_type(*numa))
+
+
+def test_numa_nodes_of_memory_alone_count_for_nothing() -> None:
+    """A Grace shows its GPUs' memory as NUMA nodes without CPUs; Slurm counts cores."""
+    cores = (NumaNode(0, 0, ("0-3",)), NumaNode(1, 1, ("4-7",)))
+    memory = (NumaNode(2, 0, ()), NumaNode(10, 1, ()))
+    assert slurm_node(node_type(*cores, *memory, gpus=(0, 1))) == slurm_node(node_type(*cores, gpus=(0, 1)))
+
+
+def test_a_gpu_beside_no_core_is_refused() -> None:
+    numa = (NumaNode(0, 0, ("0-3",)), NumaNode(2, 0, ()))
+    with pytest.raises(InputError, match="GPU 1 is on NUMA node 2, which has no CPUs"):
+        slurm_node(node_type(*numa, gpus=(0, 2)))
