@@ -52,12 +52,18 @@ def settings(
 
 def _hcas(shape: NodeShape, whole: bool) -> list[Option]:
     entries = " ".join(f"{hca.name}/{hca.pci}/{hca.port}/{hca.link_layer}" for hca in shape.hcas)
-    found = [Option(f"hcas={entries}", "the compute HCAs; on the node their PCI addresses count")]
+    found = [
+        Option(
+            f"hcas={entries}", "NAME/PCI/PORT/LINK of the compute HCAs: names as expected, addresses count"
+        )
+    ]
     # Without these a rank has the HCAs of its GPUs, which on a part of a node are found there.
     if whole or any(seat.hcas for seat in shape.seats):
         orders = (f"{len(seat.hcas)}:{_indexes(shape, seat.hcas + seat.next_hcas)}" for seat in shape.seats)
         found.append(
-            Option("near=" + ";".join(orders), "of each local rank: how many of them, from the nearest on")
+            Option(
+                "near=" + ";".join(orders), "for each rank how many it uses, and which, from the nearest on"
+            )
         )
     return found
 
@@ -67,7 +73,7 @@ def _whole(bind: Bind, shape: NodeShape, memory: bool) -> list[Option]:
     found = []
     if any(seat.cpus for seat in shape.seats):
         cpus = ";".join(format_list(seat.cpus) for seat in shape.seats)
-        found.append(Option(f"cpus={cpus}", "the cores of each rank"))
+        found.append(Option(f"cpus={cpus}", "the CPUs of each rank"))
     if memory:
         mems = ";".join(format_list(seat.mems) for seat in shape.seats)
         found.append(Option(f"{_policy(bind)}={mems}", "the NUMA nodes of each rank's memory"))
@@ -84,15 +90,20 @@ def _part(bind: Bind, shape: NodeShape, memory: bool) -> list[Option]:
             f"{each.pool}.{each.node}:{columns}" for each in shape.cores for columns in _columns(each.cores)
         )
         found.append(
-            Option(f"cores={cores}", "POOL.NUMA:CPUs of all cores that jobs may use, siblings after /")
+            Option(
+                f"cores={cores}",
+                "POOL.NUMA:CPUs/SIBLINGS that jobs may use; GPUs divide the pool that they are nearest to",
+            )
         )
     nearest = bool(shape.hcas) and bind.hcas in ("nearest", "strict")
     if any(seat.gpus for seat in shape.seats) and shape.gpus and (bound or nearest):
         gpus = " ".join(_gpu(shape, gpu, nearest) for gpu in shape.gpus)
-        found.append(Option(f"gpus={gpus}", "PCI address|pools|HCAs, from the nearest on"))
+        found.append(
+            Option(f"gpus={gpus}", "PCI|POOLS|HCAS of the node's GPUs, pools and HCAs from the nearest on")
+        )
     if found:
         seats = ";".join(format_list(seat.gpus) for seat in shape.seats)
-        found.append(Option(f"seats={seats}", "which of the GPUs that the job gets are each rank's"))
+        found.append(Option(f"seats={seats}", "for each rank which of the job's GPUs on the node"))
     if bound and shape.cores:
         found.append(Option(f"part={','.join(bound)}", "what is bound"))
     return found

@@ -50,6 +50,10 @@ _PARTS: tuple[tuple[str, frozenset[str]], ...] = tuple(
     )
 )
 
+# The settings of many entries, with what stands between these. More white space may follow it, such as the
+# end of a line.
+SEPARATORS = {"hcas": " ", "near": ";", "cpus": ";", "cores": " ", "gpus": " "}
+
 # The settings that need a part of their own. With all of them the text has every part.
 SETTINGS: tuple[str, ...] = tuple(sorted(set().union(*(needed for _, needed in _PARTS))))
 

@@ -1,11 +1,16 @@
 """The script of a plan: for sbatch, or for this machine."""
 
 from hpclaunch import __version__
-from hpclaunch.rank import wrapper_text
+from hpclaunch.rank import SEPARATORS, wrapper_text
+from hpclaunch.render import quote
 from hpclaunch.render.templates import template
 from hpclaunch.values.cpulist import format_list
-from hpclaunch.values.launchplan import Common, LaunchPlan, SlurmTarget
+from hpclaunch.values.launchplan import Common, LaunchPlan, Option, SlurmTarget
 from hpclaunch.values.placement import Seat
+
+# A setting of so many characters has a line for each of its entries. Nobody reads a longer one, and the white
+# space would count towards what the kernel takes.
+_LAID_OUT = range(100, 4000)
 
 
 def render(plan: LaunchPlan) -> str:
@@ -45,13 +50,24 @@ def _shared(plan: LaunchPlan) -> dict[str, object]:
         "title": _title(common),
         "keep": plan.target.keep,
         "host_env": plan.target.host_env,
-        "wrapper": plan.target.wrapper,
+        "settings": [_setting(option) for option in plan.target.wrapper],
         "inherit": common.inherit,
         "secrets": common.secrets,
         "environment": common.environment,
         "argv": common.argv,
         "wrapper_text": wrapper_text([option.text for option in plan.target.wrapper]),
     }
+
+
+def _setting(option: Option) -> str:
+    """A setting of the rank wrapper as an element of a bash array that is indented by two."""
+    name = option.text.partition("=")[0]
+    word = quote.bash(option.text)
+    if name not in SEPARATORS or len(word) not in _LAID_OUT or not word.startswith("'"):
+        return f"{word} # {option.why}" if option.why else word
+    mark = SEPARATORS[name]
+    between = mark.strip() + "\n" + " " * len(f"  '{name}=")
+    return f"# {option.why}\n  {word.replace(mark, between)}"
 
 
 def _title(common: Common) -> str:

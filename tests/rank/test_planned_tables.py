@@ -1,5 +1,7 @@
-"""What the plan tells the rank wrapper comes true on a made-up node."""
+"""What the plan tells the rank wrapper, and a script hands to it, comes true on a made-up node."""
 
+import re
+import subprocess
 from typing import Any
 
 import msgspec
@@ -9,6 +11,7 @@ from made_up_node import Node
 from running import Runner, environment
 
 from hpclaunch.plan.planner import Planner
+from hpclaunch.render import script
 from hpclaunch.spec.job import Job
 from hpclaunch.spec.site import Site
 from hpclaunch.topology import catalogue
@@ -23,7 +26,11 @@ def planned(job: dict[str, Any], groups: list[dict[str, str]]) -> tuple[tuple[No
     site = {"name": "s", "scheduler": "slurm", "node_types": groups, "slurm": {"version": "23.02"}}
     base = {"name": "j", "command": ["x"], "directory": "/"}
     plan = Planner(msgspec.convert(site, Site), MACHINES).plan(msgspec.convert({**base, **job}, Job))
-    return plan.common.shapes, [option.text for option in plan.target.wrapper]
+    array = re.search(r"^hl_settings=\(\n.*?^\)\n", script.render(plan), re.MULTILINE | re.DOTALL)
+    assert array
+    command = ["bash", "-c", array[0] + "printf '%s\\0' \"${hl_settings[@]}\""]
+    settings = subprocess.check_output(command, text=True).split("\0")[:-1]
+    return plan.common.shapes, settings
 
 
 def equip(node: Node, name: str, skip: str = "") -> None:

@@ -70,8 +70,24 @@ hl_settings=(
   from=slurm
   memlock=1048576 # KiB that InfiniBand must be able to pin
   openib=1 # OMPI_MCA_btl_openib_if_include, for Open MPI 4 and older
-  'hcas=mlx5_0/0000:0c:00.0/1/InfiniBand mlx5_1/0000:12:00.0/1/InfiniBand mlx5_2/0000:4b:00.0/1/InfiniBand mlx5_3/0000:54:00.0/1/InfiniBand mlx5_6/0000:8d:00.0/1/InfiniBand mlx5_7/0000:94:00.0/1/InfiniBand mlx5_8/0000:ba:00.0/1/InfiniBand mlx5_9/0000:cc:00.0/1/InfiniBand' # the compute HCAs; on the node their PCI addresses count
-  'near=1:0,1,2,3,4,5,6,7;1:1,0,2,3,4,5,6,7;1:2,3,0,1,4,5,6,7;1:3,2,0,1,4,5,6,7;1:4,5,6,7,0,1,2,3;1:5,4,6,7,0,1,2,3;1:6,7,4,5,0,1,2,3;1:7,6,4,5,0,1,2,3' # of each local rank: how many of them, from the nearest on
+  # NAME/PCI/PORT/LINK of the compute HCAs: names as expected, addresses count
+  'hcas=mlx5_0/0000:0c:00.0/1/InfiniBand
+        mlx5_1/0000:12:00.0/1/InfiniBand
+        mlx5_2/0000:4b:00.0/1/InfiniBand
+        mlx5_3/0000:54:00.0/1/InfiniBand
+        mlx5_6/0000:8d:00.0/1/InfiniBand
+        mlx5_7/0000:94:00.0/1/InfiniBand
+        mlx5_8/0000:ba:00.0/1/InfiniBand
+        mlx5_9/0000:cc:00.0/1/InfiniBand'
+  # for each rank how many it uses, and which, from the nearest on
+  'near=1:0,1,2,3,4,5,6,7;
+        1:1,0,2,3,4,5,6,7;
+        1:2,3,0,1,4,5,6,7;
+        1:3,2,0,1,4,5,6,7;
+        1:4,5,6,7,0,1,2,3;
+        1:5,4,6,7,0,1,2,3;
+        1:6,7,4,5,0,1,2,3;
+        1:7,6,4,5,0,1,2,3'
 )
 
 hl_environment=(
@@ -179,7 +195,8 @@ hl_pick() { # hl_entry: entry $1, from 0, of the list $2 with `;` between
     esac
     hl_skip=$((hl_skip - 1))
   done
-  hl_entry=${hl_entry%%;*}
+  set -- ${hl_entry%%;*} # without the white space that scripts have between entries
+  hl_entry=${1-}
 }
 
 hl_read() { # hl_text: the first line of the file $1, "?" where it cannot be read

@@ -159,7 +159,8 @@ hl_pick() { # hl_entry: entry $1, from 0, of the list $2 with `;` between
     esac
     hl_skip=$((hl_skip - 1))
   done
-  hl_entry=${hl_entry%%;*}
+  set -- ${hl_entry%%;*} # without the white space that scripts have between entries
+  hl_entry=${1-}
 }
 
 hl_read() { # hl_text: the first line of the file $1, "?" where it cannot be read

@@ -63,10 +63,34 @@ hl_settings=(
   from=slurm
   memlock=1048576 # KiB that InfiniBand must be able to pin
   openib=1 # OMPI_MCA_btl_openib_if_include, for Open MPI 4 and older
-  'hcas=mlx5_0/0000:0c:00.0/1/InfiniBand mlx5_1/0000:12:00.0/1/InfiniBand mlx5_2/0000:4b:00.0/1/InfiniBand mlx5_3/0000:54:00.0/1/InfiniBand mlx5_6/0000:8d:00.0/1/InfiniBand mlx5_7/0000:94:00.0/1/InfiniBand mlx5_8/0000:ba:00.0/1/InfiniBand mlx5_9/0000:cc:00.0/1/InfiniBand' # the compute HCAs; on the node their PCI addresses count
-  'cores=0.0:0-15/128-143 1.1:16-31/144-159 2.2:32-47/160-175 3.3:48-63/176-191 4.4:64-79/192-207 5.5:80-95/208-223 6.6:96-111/224-239 7.7:112-127/240-255' # POOL.NUMA:CPUs of all cores that jobs may use, siblings after /
-  'gpus=0000:07:00.0|3,0,1,2,4,5,6,7|0,1,2,3,4,5,6,7 0000:0f:00.0|3,0,1,2,4,5,6,7|1,0,2,3,4,5,6,7 0000:47:00.0|1,0,2,3,4,5,6,7|2,3,0,1,4,5,6,7 0000:4e:00.0|1,0,2,3,4,5,6,7|3,2,0,1,4,5,6,7 0000:87:00.0|7,4,5,6,0,1,2,3|4,5,6,7,0,1,2,3 0000:90:00.0|7,4,5,6,0,1,2,3|5,4,6,7,0,1,2,3 0000:b7:00.0|5,4,6,7,0,1,2,3|6,7,4,5,0,1,2,3 0000:bd:00.0|5,4,6,7,0,1,2,3|7,6,4,5,0,1,2,3' # PCI address|pools|HCAs, from the nearest on
-  'seats=0;1;2;3' # which of the GPUs that the job gets are each rank's
+  # NAME/PCI/PORT/LINK of the compute HCAs: names as expected, addresses count
+  'hcas=mlx5_0/0000:0c:00.0/1/InfiniBand
+        mlx5_1/0000:12:00.0/1/InfiniBand
+        mlx5_2/0000:4b:00.0/1/InfiniBand
+        mlx5_3/0000:54:00.0/1/InfiniBand
+        mlx5_6/0000:8d:00.0/1/InfiniBand
+        mlx5_7/0000:94:00.0/1/InfiniBand
+        mlx5_8/0000:ba:00.0/1/InfiniBand
+        mlx5_9/0000:cc:00.0/1/InfiniBand'
+  # POOL.NUMA:CPUs/SIBLINGS that jobs may use; GPUs divide the pool that they are nearest to
+  'cores=0.0:0-15/128-143
+         1.1:16-31/144-159
+         2.2:32-47/160-175
+         3.3:48-63/176-191
+         4.4:64-79/192-207
+         5.5:80-95/208-223
+         6.6:96-111/224-239
+         7.7:112-127/240-255'
+  # PCI|POOLS|HCAS of the node's GPUs, pools and HCAs from the nearest on
+  'gpus=0000:07:00.0|3,0,1,2,4,5,6,7|0,1,2,3,4,5,6,7
+        0000:0f:00.0|3,0,1,2,4,5,6,7|1,0,2,3,4,5,6,7
+        0000:47:00.0|1,0,2,3,4,5,6,7|2,3,0,1,4,5,6,7
+        0000:4e:00.0|1,0,2,3,4,5,6,7|3,2,0,1,4,5,6,7
+        0000:87:00.0|7,4,5,6,0,1,2,3|4,5,6,7,0,1,2,3
+        0000:90:00.0|7,4,5,6,0,1,2,3|5,4,6,7,0,1,2,3
+        0000:b7:00.0|5,4,6,7,0,1,2,3|6,7,4,5,0,1,2,3
+        0000:bd:00.0|5,4,6,7,0,1,2,3|7,6,4,5,0,1,2,3'
+  'seats=0;1;2;3' # for each rank which of the job's GPUs on the node
   'part=cpus,membind' # what is bound
 )
 
@@ -167,7 +191,8 @@ hl_pick() { # hl_entry: entry $1, from 0, of the list $2 with `;` between
     esac
     hl_skip=$((hl_skip - 1))
   done
-  hl_entry=${hl_entry%%;*}
+  set -- ${hl_entry%%;*} # without the white space that scripts have between entries
+  hl_entry=${1-}
 }
 
 hl_read() { # hl_text: the first line of the file $1, "?" where it cannot be read

@@ -63,14 +63,62 @@ hl_settings=(
   memlock=1048576 # KiB that InfiniBand must be able to pin
   openib=1 # OMPI_MCA_btl_openib_if_include, for Open MPI 4 and older
   'hosts=dgx[001-140]' # up to the next hosts= for nodes of type dgx-a100
-  'hcas=mlx5_0/0000:0c:00.0/1/InfiniBand mlx5_1/0000:12:00.0/1/InfiniBand mlx5_2/0000:4b:00.0/1/InfiniBand mlx5_3/0000:54:00.0/1/InfiniBand mlx5_6/0000:8d:00.0/1/InfiniBand mlx5_7/0000:94:00.0/1/InfiniBand mlx5_8/0000:ba:00.0/1/InfiniBand mlx5_9/0000:cc:00.0/1/InfiniBand' # the compute HCAs; on the node their PCI addresses count
-  'near=1:0,1,2,3,4,5,6,7;1:1,0,2,3,4,5,6,7;1:2,3,0,1,4,5,6,7;1:3,2,0,1,4,5,6,7;1:4,5,6,7,0,1,2,3;1:5,4,6,7,0,1,2,3;1:6,7,4,5,0,1,2,3;1:7,6,4,5,0,1,2,3' # of each local rank: how many of them, from the nearest on
-  'cpus=48-55,176-183;56-63,184-191;16-23,144-151;24-31,152-159;112-119,240-247;120-127,248-255;80-87,208-215;88-95,216-223' # the cores of each rank
+  # NAME/PCI/PORT/LINK of the compute HCAs: names as expected, addresses count
+  'hcas=mlx5_0/0000:0c:00.0/1/InfiniBand
+        mlx5_1/0000:12:00.0/1/InfiniBand
+        mlx5_2/0000:4b:00.0/1/InfiniBand
+        mlx5_3/0000:54:00.0/1/InfiniBand
+        mlx5_6/0000:8d:00.0/1/InfiniBand
+        mlx5_7/0000:94:00.0/1/InfiniBand
+        mlx5_8/0000:ba:00.0/1/InfiniBand
+        mlx5_9/0000:cc:00.0/1/InfiniBand'
+  # for each rank how many it uses, and which, from the nearest on
+  'near=1:0,1,2,3,4,5,6,7;
+        1:1,0,2,3,4,5,6,7;
+        1:2,3,0,1,4,5,6,7;
+        1:3,2,0,1,4,5,6,7;
+        1:4,5,6,7,0,1,2,3;
+        1:5,4,6,7,0,1,2,3;
+        1:6,7,4,5,0,1,2,3;
+        1:7,6,4,5,0,1,2,3'
+  # the CPUs of each rank
+  'cpus=48-55,176-183;
+        56-63,184-191;
+        16-23,144-151;
+        24-31,152-159;
+        112-119,240-247;
+        120-127,248-255;
+        80-87,208-215;
+        88-95,216-223'
   'membind=3;3;1;1;7;7;5;5' # the NUMA nodes of each rank's memory
   'hosts=hgx[01-16],hgx20' # up to the next hosts= for nodes of type dgx-h100
-  'hcas=mlx5_0/0000:18:00.0/1/InfiniBand mlx5_3/0000:40:00.0/1/InfiniBand mlx5_4/0000:4f:00.0/1/InfiniBand mlx5_5/0000:5e:00.0/1/InfiniBand mlx5_6/0000:9a:00.0/1/InfiniBand mlx5_9/0000:c0:00.0/1/InfiniBand mlx5_10/0000:ce:00.0/1/InfiniBand mlx5_11/0000:dc:00.0/1/InfiniBand' # the compute HCAs; on the node their PCI addresses count
-  'near=1:0,1,2,3,4,5,6,7;1:1,0,2,3,4,5,6,7;1:2,0,1,3,4,5,6,7;1:3,0,1,2,4,5,6,7;1:4,5,6,7,0,1,2,3;1:5,4,6,7,0,1,2,3;1:6,4,5,7,0,1,2,3;1:7,4,5,6,0,1,2,3' # of each local rank: how many of them, from the nearest on
-  'cpus=0-13,112-125;14-27,126-139;28-41,140-153;42-55,154-167;56-69,168-181;70-83,182-195;84-97,196-209;98-111,210-223' # the cores of each rank
+  # NAME/PCI/PORT/LINK of the compute HCAs: names as expected, addresses count
+  'hcas=mlx5_0/0000:18:00.0/1/InfiniBand
+        mlx5_3/0000:40:00.0/1/InfiniBand
+        mlx5_4/0000:4f:00.0/1/InfiniBand
+        mlx5_5/0000:5e:00.0/1/InfiniBand
+        mlx5_6/0000:9a:00.0/1/InfiniBand
+        mlx5_9/0000:c0:00.0/1/InfiniBand
+        mlx5_10/0000:ce:00.0/1/InfiniBand
+        mlx5_11/0000:dc:00.0/1/InfiniBand'
+  # for each rank how many it uses, and which, from the nearest on
+  'near=1:0,1,2,3,4,5,6,7;
+        1:1,0,2,3,4,5,6,7;
+        1:2,0,1,3,4,5,6,7;
+        1:3,0,1,2,4,5,6,7;
+        1:4,5,6,7,0,1,2,3;
+        1:5,4,6,7,0,1,2,3;
+        1:6,4,5,7,0,1,2,3;
+        1:7,4,5,6,0,1,2,3'
+  # the CPUs of each rank
+  'cpus=0-13,112-125;
+        14-27,126-139;
+        28-41,140-153;
+        42-55,154-167;
+        56-69,168-181;
+        70-83,182-195;
+        84-97,196-209;
+        98-111,210-223'
   'membind=0;0;0;0;1;1;1;1' # the NUMA nodes of each rank's memory
 )
 
@@ -171,7 +219,8 @@ hl_pick() { # hl_entry: entry $1, from 0, of the list $2 with `;` between
     esac
     hl_skip=$((hl_skip - 1))
   done
-  hl_entry=${hl_entry%%;*}
+  set -- ${hl_entry%%;*} # without the white space that scripts have between entries
+  hl_entry=${1-}
 }
 
 hl_read() { # hl_text: the first line of the file $1, "?" where it cannot be read
