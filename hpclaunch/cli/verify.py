@@ -88,8 +88,10 @@ def _look(record: Record, plan: LaunchPlan) -> tuple[Verdict, JobStatus]:
 
 
 def _print(plan: LaunchPlan, verdict: Verdict) -> None:
-    for note in verdict.notes:
+    for note in verdict.notes[:_MOST_LINES]:
         say(note)
+    if len(verdict.notes) > _MOST_LINES:
+        say(f"... and {len(verdict.notes) - _MOST_LINES} more notes: --json has them all")
     if verdict.as_planned:
         click.echo(f"all {verdict.ranks} ranks are as planned for {_types(plan)}")
         return

@@ -153,18 +153,19 @@ def _why_other_cores(node: Node, report: Report, planned: frozenset[int]) -> str
     return "it is bound to other cores than the plan names: was the site changed after the job was planned?"
 
 
-def memory(node: Node, report: Report, planned: Sequence[int]) -> Iterator[Finding]:
-    """The memory policy is the planned one, on these NUMA nodes."""
+def memory(node: Node, report: Report, planned: Sequence[int], exact: bool = True) -> Iterator[Finding]:
+    """The memory policy is the planned one, on these NUMA nodes; not `exact`: on some of them."""
     kind = node.binding.memory
     if not kind or not planned:
         return
     # One node is preferred: neither numactl nor Slurm's set_mempolicy takes more.
+    exact = exact and kind == "bind"
     expected = f"{kind}:{format_list(planned)}"
     if report.memory is None:
         yield unknown("memory policy", "the kernel has no /proc/self/numa_maps")
         return
     seen, nodes = report.memory
-    right = set(nodes) == set(planned) if kind == "bind" else nodes and set(nodes) <= set(planned)
+    right = set(nodes) == set(planned) if exact else nodes and set(nodes) <= set(planned)
     if seen == kind and right:
         return
     observed = f"{seen}:{format_list(nodes)}" if nodes else seen
@@ -186,7 +187,7 @@ def hcas(node: Node, report: Report, names: Sequence[str]) -> Iterator[Finding]:
     if not wanted:
         return
     if report.hcas is None:
-        yield unknown("HCAs", "there is no /sys/class/infiniband to be read")
+        yield unknown("HCAs", "there are too many for a line")
         return
     expected = ", ".join(f"{hca.name} ({hca.pci})" for hca in wanted)
     if {hca.pci for hca in wanted} != {hca.pci for hca in report.hcas}:
@@ -194,6 +195,13 @@ def hcas(node: Node, report: Report, names: Sequence[str]) -> Iterator[Finding]:
         said = node.warned("HCAs not used", "HCAs go by")
         cause = said or f"{node.other_type}: its HCAs have other PCI addresses"
         yield Finding("HCAs", expected, observed, cause)
+        return
+    if not all(hca.state for hca in report.hcas):
+        # The wrapper takes a device that it cannot look at only where it can look at none.
+        cause = (
+            f"{node.name} shows no InfiniBand devices: is mlx5_ib loaded there, and /sys in the container?"
+        )
+        yield Finding("HCAs", expected, "no /sys/class/infiniband", cause)
         return
     by_address = {hca.pci: hca for hca in wanted}
     for seen in report.hcas:

@@ -15,18 +15,36 @@ def rank(node: Node, report: Report) -> Iterator[Finding]:
     by_address = {gpu.pci: gpu for gpu in node.shape.gpus if gpu.pci}
     seat = node.shape.seats[report.local]
     own = [by_address[pci] for pci in report.own if pci in by_address]
-    if by_address and report.gpus is not None and len(own) != len(seat.gpus):
+    if by_address and node.binding.finds_gpus and report.gpus is not None and len(own) != len(seat.gpus):
         cause = node.warned(*CORES_UNBOUND) or node.other_type
         yield Finding("own GPUs", str(len(seat.gpus)), ", ".join(report.own) or "none", cause)
     if node.binding.cpus:
         yield from _cores(node, report, own)
     if report.cpus:
-        nodes = sorted({node.node_of[cpu] for cpu in report.cpus if cpu in node.node_of})
-        yield from checks.memory(node, report, nodes)
+        yield from checks.memory(
+            node, report, _memory_nodes(node, report, own), exact=_knows_cores(node, own)
+        )
     if seat.hcas:
         yield from checks.hcas(node, report, seat.hcas)
     elif own and all(gpu.hcas for gpu in own):
         yield from checks.hcas(node, report, tuple(dict.fromkeys(gpu.hcas[0] for gpu in own)))
+
+
+def _knows_cores(node: Node, own: list[Gpu]) -> bool:
+    """Whether it is known which cores are the rank's: it is bound to them, or they are those of its GPUs."""
+    return node.binding.cpus or bool(own)
+
+
+def _memory_nodes(node: Node, report: Report, own: list[Gpu]) -> list[int]:
+    """The NUMA nodes of the rank's cores; of one that may run anywhere, those of the cores that its GPUs are
+    nearest to."""
+    assert report.cpus is not None
+    cpus = [cpu for cpu in report.cpus if cpu in node.node_of]
+    if not node.binding.cpus and own:
+        there = {node.pool_of[cpu] for cpu in cpus}
+        pools = {next((pool for pool in gpu.pools if pool in there), None) for gpu in own}
+        cpus = [cpu for cpu in cpus if node.pool_of[cpu] in pools]
+    return sorted({node.node_of[cpu] for cpu in cpus})
 
 
 def _cores(node: Node, report: Report, own: list[Gpu]) -> Iterator[Finding]:

@@ -14,12 +14,14 @@ Policy = Literal["bind", "prefer", ""]
 
 class Binding(Struct, frozen=True):
     """How ranks are bound on one kind of node: whether to cores, with which memory policy of the kernel's
-    ("": none), and who does it. `memlock` is the limit that the wrapper asks for in KiB, 0 for none."""
+    ("": none), and who does it. `memlock` is the limit that the wrapper asks for in KiB, 0 for none;
+    `finds_gpus` whether it looks for each rank's own GPUs, on a part of a node."""
 
     cpus: bool
     memory: Policy
     by: Literal["Slurm", "the rank wrapper"]
     memlock: int
+    finds_gpus: bool = False
 
 
 def read_plan(data: bytes) -> LaunchPlan:
@@ -52,7 +54,17 @@ def binding(plan: LaunchPlan, shape: NodeShape) -> Binding:
         return Binding(bool(target.cpu_masks), kind if target.mem_masks else "", "Slurm", memlock)
     bound = {*settings, *settings.get("part", "").split(",")}
     policy: Policy = "bind" if "membind" in bound else "prefer" if "preferred" in bound else ""
-    return Binding("cpus" in bound, policy, "the rank wrapper", memlock)
+    return Binding("cpus" in bound, policy, "the rank wrapper", memlock, "seats" in settings)
+
+
+def may_run_again(plan: LaunchPlan) -> bool:
+    """Whether Slurm may start the job once more: plans say --no-requeue, and an option of the user's own may
+    come after it."""
+    last = ""
+    if isinstance(plan.target, SlurmTarget):
+        names = (option.text.partition("=")[0] for option in plan.target.sbatch)
+        last = next((name for name in reversed([*names]) if name in ("--requeue", "--no-requeue")), "")
+    return last == "--requeue"
 
 
 def shape_finder(common: Common) -> Callable[[str], NodeShape | None]:

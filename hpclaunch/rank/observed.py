@@ -15,6 +15,7 @@ from hpclaunch.values import cpulist
 MARK = b"hpclaunch-verify "
 VERSION = "1"
 _SHOWN = 160
+_MOST_EARLIER = 16
 _SAID = re.compile(rb"hpclaunch: (?:rank (\d{1,9})|([A-Za-z0-9][\w.-]*)): (.+)")
 
 
@@ -54,13 +55,13 @@ class Report(Struct, frozen=True):
 
 
 class Observed(Struct, frozen=True):
-    """All that a log tells. `reports` has the last report of each rank, `repeated` the ranks whose earlier
-    one differed (a job that ran twice). `broken` says of each line that looks like a report and is none where
+    """All that a log tells. `reports` has the last report of each rank, `earlier` those before it that
+    differ, for the ranks that have any. `broken` says of each line that looks like a report and is none where
     it is and why. `warnings` has what the wrapper said of a node, `failures` why a rank ended before its
     command."""
 
     reports: dict[int, Report]
-    repeated: tuple[int, ...]
+    earlier: dict[int, tuple[Report, ...]]
     broken: tuple[str, ...]
     warnings: dict[str, tuple[str, ...]]
     failures: dict[int, str]
@@ -69,7 +70,7 @@ class Observed(Struct, frozen=True):
 def read(lines: Iterable[bytes], ranks: int, ranks_per_node: int) -> Observed:
     """The reports in the lines of a log, for a job of so many ranks."""
     reports: dict[int, Report] = {}
-    repeated: set[int] = set()
+    earlier: dict[int, tuple[Report, ...]] = {}
     broken: list[str] = []
     warnings: dict[str, dict[str, None]] = {}
     failures: dict[int, str] = {}
@@ -86,8 +87,10 @@ def read(lines: Iterable[bytes], ranks: int, ranks_per_node: int) -> Observed:
             except ValueError as error:
                 broken.append(f"line {number}: {error}: {text[:_SHOWN]!r}")
                 continue
-            if report.rank in reports and reports[report.rank] != report:
-                repeated.add(report.rank)
+            before = reports.get(report.rank, report)
+            others = earlier.get(report.rank, ())
+            if before != report and before not in others and len(others) < _MOST_EARLIER:
+                earlier[report.rank] = (*others, before)
             reports[report.rank] = report
         elif said := _SAID.fullmatch(line.rstrip(b"\r\n")):
             rank, node, words = ((part or b"").decode("utf-8", "replace") for part in said.groups())
@@ -96,7 +99,7 @@ def read(lines: Iterable[bytes], ranks: int, ranks_per_node: int) -> Observed:
             else:
                 warnings.setdefault(node, {})[words] = None
     said_of = {node: tuple(words) for node, words in warnings.items()}
-    return Observed(reports, tuple(sorted(repeated)), tuple(broken), said_of, failures)
+    return Observed(reports, earlier, tuple(broken), said_of, failures)
 
 
 def parse(text: str) -> Report:

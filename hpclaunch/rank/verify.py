@@ -5,14 +5,15 @@ GPUs when the job starts, so there rules hold: cores next to the rank's own GPUs
 in two ranks, memory and HCA beside them.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 
 from hpclaunch.rank import checks, checks_of_part
 from hpclaunch.rank.checks import Finding, Node
-from hpclaunch.rank.expected import binding, shape_finder
+from hpclaunch.rank.expected import binding, may_run_again, shape_finder
 from hpclaunch.rank.observed import Observed, Report
+from hpclaunch.values.cpulist import format_list
 from hpclaunch.values.launchplan import LaunchPlan
 from hpclaunch.values.placement import NodeShape
 
@@ -48,18 +49,16 @@ def compare(plan: LaunchPlan, observed: Observed, ended: str = "") -> Verdict:
     common = plan.common
     find = shape_finder(common)
     nodes: dict[str, Node] = {}
-    found: list[Difference] = []
     notes: dict[str, None] = {}
-    for rank in range(common.nodes * common.ranks_per_node):
-        report = observed.reports.get(rank)
-        if report is None:
-            found.append(_missing(rank, observed, ended))
-            continue
+    total = common.nodes * common.ranks_per_node
+    found = [_missing(rank, observed, ended) for rank in range(total) if rank not in observed.reports]
+    counted = _counted(plan, observed)
+    for report in counted:
         shape = find(report.node)
         if shape is None:
             kinds = ", ".join(each.hosts for each in common.shapes)
             cause = "the site file's `hosts` name it for no node type"
-            found.append(Difference(rank, report.node, "node", f"one of {kinds}", report.node, cause))
+            found.append(Difference(report.rank, report.node, "node", f"one of {kinds}", report.node, cause))
             continue
         if report.node not in nodes:
             nodes[report.node] = _node(plan, shape, report.node, observed)
@@ -68,18 +67,33 @@ def compare(plan: LaunchPlan, observed: Observed, ended: str = "") -> Verdict:
                 notes[f"{report.node}: {finding.what} not checked: {finding.observed}"] = None
             else:
                 found.append(_difference(report, finding))
-    together = _together(common.ranks_per_node, observed)
+    together = _together(common.ranks_per_node, counted, observed)
     found += [_difference(report, finding) for report, finding in together]
     if not common.whole_node:
         shared = checks_of_part.among_ranks(nodes, observed.reports.values())
         found += [_difference(report, finding) for report, finding in shared]
-    if observed.repeated:
-        several = ", ".join(map(str, observed.repeated[:8]))
-        notes[f"reported more than once, as after a requeue, and the last counts: ranks {several}"] = None
+    if observed.earlier:
+        several = format_list(observed.earlier)
+        why = (
+            "as after a requeue, and the last counts"
+            if may_run_again(plan)
+            else "though the job runs once, and each counts: does it print the log of another job?"
+        )
+        notes[f"reported more than once, {why}: ranks {several}"] = None
     notes.update(dict.fromkeys(f"not a report, {broken}" for broken in observed.broken))
-    found.sort(key=lambda difference: difference.rank)
-    total = common.nodes * common.ranks_per_node
+    found = sorted(dict.fromkeys(found), key=lambda difference: difference.rank)
     return Verdict(total, len(observed.reports), tuple(found), tuple(notes))
+
+
+def _counted(plan: LaunchPlan, observed: Observed) -> list[Report]:
+    """By rank. Of a job that runs once a rank reports once, so where its output has more of it, which one is
+    its own is not known: each must be as planned."""
+    again = may_run_again(plan)
+    return [
+        report
+        for rank, last in sorted(observed.reports.items())
+        for report in (*(() if again else observed.earlier.get(rank, ())), last)
+    ]
 
 
 def _difference(report: Report, finding: Finding) -> Difference:
@@ -123,12 +137,15 @@ def _missing(rank: int, observed: Observed, ended: str) -> Difference:
     return Difference(rank, "", "report", "a report", "it ended at once" if failed else "none", cause)
 
 
-def _together(ranks_per_node: int, observed: Observed) -> Iterator[tuple[Report, Finding]]:
+def _together(
+    ranks_per_node: int, reports: Iterable[Report], observed: Observed
+) -> Iterator[tuple[Report, Finding]]:
     """Ranks of one block are on one node, and have the local ranks of their order there."""
     cause = "ranks are not laid out in blocks: a --distribution of the site or the job"
-    for rank, report in sorted(observed.reports.items()):
-        if report.local != rank % ranks_per_node:
-            yield report, Finding("local rank", str(rank % ranks_per_node), str(report.local), cause)
-        first = observed.reports.get(rank - rank % ranks_per_node, report)
+    for report in reports:
+        local = report.rank % ranks_per_node
+        if report.local != local:
+            yield report, Finding("local rank", str(local), str(report.local), cause)
+        first = observed.reports.get(report.rank - local, report)
         if first.node != report.node:
             yield report, Finding("node", f"{first.node}, as rank {first.rank}", report.node, cause)

@@ -121,6 +121,7 @@ def test_all_as_planned() -> None:
         ({"hcas": "mlx5_0/0000:0c:00.0/1/ACTIVE/Ethernet@3"}, "HCA link layer", "LINK_TYPE"),
         ({"hcas": "mlx5_0/0000:0c:00.0/1/DOWN/InfiniBand@3"}, "HCA state", "went down"),
         ({"hcas": "mlx5_0/0000:0c:00.0/1/ACTIVE/InfiniBand@1"}, "NUMA node of HCA", "other NUMA nodes"),
+        ({"hcas": "mlx5_0/0000:0c:00.0/1/?/?@?"}, "HCAs", "shows no InfiniBand devices"),
         ({"memlock": "64"}, "memlock limit", "LimitMEMLOCK"),
         ({"node": "dgx002"}, "node", "not laid out in blocks"),
     ],
@@ -240,6 +241,34 @@ def test_rules_on_a_part_of_a_node(fields: Fields, what: str, cause: str) -> Non
     assert all(cause.replace("its socket", "the socket") in one.cause for one in named)
 
 
+@pytest.mark.parametrize(
+    ("bind", "fields", "what"),
+    [
+        ({"cpus": "none"}, {"memory": "bind:3"}, ""),
+        # The job has no core on NUMA node 3, and the others of the socket are all as far: the first it is.
+        ({"cpus": "none"}, {"cpus": "0-47,128-175", "numa": "0-2", "memory": "bind:0"}, ""),
+        ({"cpus": "none"}, {"cpus": "0-47,128-175", "numa": "0-2", "memory": "bind:0-2"}, "memory policy"),
+        ({"cpus": "none"}, {"memory": "bind:2-3"}, "memory policy"),
+        ({"cpus": "none"}, {"memory": "default"}, "memory policy"),
+        ({"cpus": "none", "memory": "prefer"}, {"memory": "prefer:3"}, ""),
+        ({"cpus": "none", "memory": "prefer"}, {"memory": "prefer:0"}, "memory policy"),
+        (
+            {"cpus": "none", "memory": "none", "hcas": "none"},
+            {"memory": "default", "own": "", "hcas": "-"},
+            "",
+        ),
+    ],
+)
+def test_ranks_that_may_run_on_all_cores_of_the_job(bind: Fields, fields: Fields, what: str) -> None:
+    plan, reports = part(bind=bind)
+    for report in reports:
+        report |= {"cpus": "0-63,128-191", "numa": "0-3", "siblings": "0,128", **fields}
+        if not report["own"]:
+            del report["own"]
+    got = verdict(plan, reports)
+    assert {one.what for one in got.differences} == ({what} if what else set())
+
+
 def test_reports_that_cannot_be_trusted_are_named_and_not_counted() -> None:
     plan = planned(nodes=1)
     good = as_planned(plan)
@@ -270,12 +299,27 @@ def test_a_line_that_a_rank_had_begun_is_no_harm() -> None:
 
 
 def test_after_a_requeue_the_last_report_counts() -> None:
-    plan = planned(nodes=1)
+    plan = planned(nodes=1, sites={"s": {"sbatch": ["--requeue"]}})
     before = changed(plan, 5, cpus="0-255")
     got = verdict(plan, [*before, *as_planned(plan)])
     assert got.as_planned
     assert got.notes == ("reported more than once, as after a requeue, and the last counts: ranks 5",)
     assert not verdict(plan, [*as_planned(plan), *before]).as_planned
+
+
+def test_of_a_job_that_runs_once_every_report_counts() -> None:
+    """Its ranks may print the log of another job, before or after another rank has reported."""
+    plan = planned(nodes=1)
+    mine = changed(plan, 5, cpus="0-255")
+    for reports in ([*mine, *as_planned(plan)], [*as_planned(plan), *mine]):
+        got = verdict(plan, reports)
+        assert {(one.rank, one.what) for one in got.differences} >= {(5, "cores")}
+        assert {one.rank for one in got.differences} == {5}
+        (note,) = got.notes
+        assert note.startswith("reported more than once, though the job runs once")
+        assert note.endswith("ranks 5")
+    again = verdict(plan, [*as_planned(plan), *as_planned(plan)])
+    assert (again.as_planned, again.notes) == (True, ())
 
 
 @given(st.data())
@@ -301,6 +345,11 @@ def test_a_job_on_this_machine(tmp_path: Path) -> None:
     found = json.loads(said.stdout)
     assert (said.returncode, found["as_planned"], found["reported"]) == (0, True, 2), found
     log = next((tmp_path / "home").glob("jobs/local/*/logs/output.log"))
+    with log.open("ab") as more:
+        more.write(b"hpclaunch-verify 1 what a job printed\n" * 1000)
+    noisy = hpclaunch("verify", f"local/{done.stdout.strip()}", env=env)
+    assert (noisy.returncode, len(noisy.stderr.splitlines())) == (0, 41)
+    assert "960 more notes" in noisy.stderr
     log.write_bytes(b"".join(text for text in log.open("rb") if b"rank=1 " not in text))
     said = hpclaunch("verify", f"local/{done.stdout.strip()}", env=env)
     assert said.returncode == 1
