@@ -47,7 +47,7 @@ def options(job: Job, site: Site) -> tuple[tuple[Option, ...], tuple[Option, ...
             )
     sharp = site.fabric.sharp if job.fabric.sharp else None
     if sharp is not None and sharp.network is not None:
-        batch.append(Option(f"--network={sharp.network}", "SHARP"))
+        batch.append(Option(f"--network={sharp.network}", "SHARP: reductions in the switches"))
         step.append(Option(f"--network={sharp.network}"))
     return tuple(batch), tuple(step), warnings
 
