@@ -1,4 +1,5 @@
 # The GPUs that open here, as INDEX/MINOR/PCI: which of the node's it is in PCI order, and /dev/nvidiaMINOR.
+# "?" where there is no driver to ask.
 hl_open='?'
 case $hl_verify$hl_seats in *[0-9]*) ;; *) hl_open= ;; esac # a job without GPUs
 if [ -n "$hl_open" ] && [ -d "$hl_root/proc/driver/nvidia/gpus" ]; then

@@ -16,7 +16,8 @@ hl_table_index() { # hl_index: where the table has the GPU at $1, the node's num
   hl_index=-
 }
 
-hl_seated= hl_needed=0 # LOCAL_RANK:POSITION for each rank and granted GPU of its
+# Seated: LOCAL_RANK:POSITION for each rank and granted GPU of its. So many GPUs the job must have.
+hl_seated= hl_needed=0
 hl_seat=0 hl_list=$hl_seats\;
 while [ -n "$hl_list" ]; do
   hl_expand "${hl_list%%;*}"
@@ -28,7 +29,8 @@ while [ -n "$hl_list" ]; do
   hl_seat=$((hl_seat + 1))
 done
 
-hl_granted= hl_count=0 hl_strange= # granted: INDEX/PCI in PCI order
+# Granted: the job's GPUs here in PCI order, INDEX/PCI with the place in the table, "-" for a strange one.
+hl_granted= hl_count=0 hl_strange=
 hl_expand "${SLURM_STEP_GPUS:-${SLURM_JOB_GPUS-}}"
 if [ "$hl_open" = '?' ]; then
   for hl_index in $hl_numbers; do
@@ -55,7 +57,6 @@ elif [ -n "$hl_seated" ] && [ -n "$hl_strange" ]; then
   hl_warn "the ranks of these GPUs are not bound, since the node's type has none there:$hl_strange"
 fi
 
-hl_own=
 for hl_entry in $hl_seated; do
   [ "${hl_entry%:*}" = "$hl_local" ] || continue
   hl_nth "${hl_entry#*:}" $hl_granted

@@ -60,7 +60,8 @@ if [ -d "$hl_root/sys/class/infiniband" ]; then
     done
   )
 fi
-hl_usable= hl_bad= hl_index=0 # usable: INDEX=NAME/PCI/PORT
+
+hl_usable= hl_bad= hl_index=0 # usable: INDEX=NAME/PCI/PORT with the index in the table
 for hl_entry in $hl_hcas; do
   hl_name=${hl_entry%%/*} hl_rest=${hl_entry#*/}
   hl_pci=${hl_rest%%/*} hl_rest=${hl_rest#*/}
@@ -82,6 +83,7 @@ for hl_entry in $hl_hcas; do
   fi
   hl_index=$((hl_index + 1))
 done
+
 case $hl_hcas/$hl_found/$hl_usable in
   /*) ;; # nodes of this type have none
   */'?/'*) hl_bad='HCAs go by the names that the node type expects: there is no /sys/class/infiniband' ;;

@@ -13,10 +13,13 @@ hl_expand() { # hl_numbers: those of the kernel's list $1, each with a space aft
   done
 }
 
-hl_read_allowed() { # hl_value: the kernel's list of the CPUs that this process may use, "?"; hl_allowed: " 0 1 2 "
-  hl_key= hl_value=
-  { while [ "$hl_key" != Cpus_allowed_list: ] && read -r hl_key hl_value; do :; done <"$hl_root/proc/self/status"; } 2>/dev/null
-  hl_expand "$hl_value"
+hl_read_allowed() { # hl_allowed: " 0 1 2 ", the CPUs that this process may use; hl_allowed_list: 0-2, or "?"
+  hl_key= hl_allowed_list=
+  {
+    while [ "$hl_key" != Cpus_allowed_list: ] && read -r hl_key hl_allowed_list; do :; done \
+      <"$hl_root/proc/self/status"
+  } 2>/dev/null
+  hl_expand "$hl_allowed_list"
   hl_allowed=" $hl_numbers"
-  hl_value=${hl_value:-?}
+  hl_allowed_list=${hl_allowed_list:-?}
 }

@@ -1,3 +1,4 @@
+# InfiniBand pins memory. With too low a limit a library would fail, far from the cause.
 set +f
 for hl_device in "$hl_root"/dev/infiniband/uverbs*; do
   [ -e "$hl_device" ] || break

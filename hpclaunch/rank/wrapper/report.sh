@@ -1,16 +1,15 @@
 # What this rank has at its start, for hpclaunch verify: "-" is none, "?" could not be looked up.
 hl_read_allowed
-hl_cpus=$hl_value
 hl_read "$hl_root/sys/devices/system/cpu/online"
 hl_online=$hl_text
 
 # By cat, since from Linux 5.16 on these are empty to who reads byte by byte, as dash and busybox do.
 hl_newline='
 '
-hl_numa=
+hl_numa= # the NUMA nodes of those CPUs
 set +f
 hl_text=$(cat "$hl_root"/sys/devices/system/node/node[0-9]*/cpulist \
-  "$hl_root/sys/devices/system/cpu/cpu${hl_cpus%%[-,]*}/topology/thread_siblings_list" 2>/dev/null)
+  "$hl_root/sys/devices/system/cpu/cpu${hl_allowed_list%%[-,]*}/topology/thread_siblings_list" 2>/dev/null)
 hl_rest=$hl_text$hl_newline
 for hl_file in "$hl_root"/sys/devices/system/node/node[0-9]*/cpulist; do
   set -f
@@ -69,13 +68,13 @@ done
 hl_own_list=
 for hl_gpu in $hl_own; do hl_own_list=$hl_own_list,${hl_gpu##*/}; done
 
-hl_find_limit
-hl_join() {
+hl_join() { # hl_line
   hl_line="$hl_report gpus=${hl_gpu_list:--} hcas=${hl_hca_list:--} memlock=$hl_limit"
   [ -z "$hl_own_list" ] || hl_line="$hl_line own=$hl_own_list"
 }
+hl_find_limit
 hl_gpu_list=${hl_gpu_list#,} hl_hca_list=${hl_hca_list#,} hl_own_list=${hl_own_list#,} hl_numa=${hl_numa#,}
-hl_report="hpclaunch-verify 1 rank=$hl_rank local=$hl_local node=$hl_here cpus=$hl_cpus online=$hl_online"
+hl_report="hpclaunch-verify 1 rank=$hl_rank local=$hl_local node=$hl_here cpus=$hl_allowed_list online=$hl_online"
 hl_report="$hl_report numa=${hl_numa:-?} memory=$hl_memory siblings=${hl_siblings:-?}"
 hl_join
 # Slurm passes on 1,024 bytes at a time, and another rank's may come between.

@@ -128,7 +128,7 @@ launch() {
   return "${hl_codes[0]}"
 }
 
-# The same in every script: what runs beside each rank, and becomes its command.
+# What runs beside each rank and becomes its command: hpclaunch's own text, the parts that this job needs.
 IFS= read -r -d '' hl_wrapper <<'WRAPPER'
 # Runs beside every rank, inside its container if it has one, and becomes the rank's command.
 # Protocol 2: SETTING=value... -- NAME=value... -- =word...
@@ -168,12 +168,18 @@ hl_read() { # hl_text: the first line of the file $1, "?" where it cannot be rea
   { read -r hl_text <"$1"; } 2>/dev/null || :
 }
 
+# What the launcher says: for all ranks, and of tables the one of this host.
 hl_from= hl_cwd= hl_memlock= hl_rank= hl_ranks= hl_port= hl_strict= hl_openib= hl_verify=
 hl_hcas= hl_near= hl_cpus= hl_membind= hl_preferred= hl_cores= hl_gpus= hl_seats= hl_part=
-hl_chosen= hl_own= hl_own_cores= hl_unbound= hl_open= hl_policy= hl_tool= # what later parts find
-hl_here=${SLURMD_NODENAME-} # the node's name
-hl_table= hl_tables=
-hl_name_node() {
+# What the parts below find, each where a job needs it:
+hl_open=                # the GPUs that open here, INDEX/MINOR/PCI
+hl_own= hl_own_cores=   # on a part of a node this rank's GPUs, INDEX/PCI, and cores, POOL.NODE:CPU,CPU
+hl_unbound=             # 1: they are not known, so the rank stays as Slurm started it
+hl_chosen=              # this rank's HCAs, NAME/PCI/PORT
+hl_policy= hl_tool=     # numactl's option, and where it is
+hl_here=${SLURMD_NODENAME-}
+hl_table= hl_tables= # whose table is being read, own, other or past; and the hosts of all that are not its own
+hl_name_node() { # hl_here: the name of this node
   [ -n "$hl_here" ] || hl_read "$hl_root/proc/sys/kernel/hostname"
   hl_here=${hl_here:-$hl_text}
 }

@@ -162,7 +162,7 @@ launch() {
   return "${hl_codes[0]}"
 }
 
-# The same in every script: what runs beside each rank, and becomes its command.
+# What runs beside each rank and becomes its command: hpclaunch's own text, the parts that this job needs.
 IFS= read -r -d '' hl_wrapper <<'WRAPPER'
 # Runs beside every rank, inside its container if it has one, and becomes the rank's command.
 # Protocol 2: SETTING=value... -- NAME=value... -- =word...
@@ -202,12 +202,18 @@ hl_read() { # hl_text: the first line of the file $1, "?" where it cannot be rea
   { read -r hl_text <"$1"; } 2>/dev/null || :
 }
 
+# What the launcher says: for all ranks, and of tables the one of this host.
 hl_from= hl_cwd= hl_memlock= hl_rank= hl_ranks= hl_port= hl_strict= hl_openib= hl_verify=
 hl_hcas= hl_near= hl_cpus= hl_membind= hl_preferred= hl_cores= hl_gpus= hl_seats= hl_part=
-hl_chosen= hl_own= hl_own_cores= hl_unbound= hl_open= hl_policy= hl_tool= # what later parts find
-hl_here=${SLURMD_NODENAME-} # the node's name
-hl_table= hl_tables=
-hl_name_node() {
+# What the parts below find, each where a job needs it:
+hl_open=                # the GPUs that open here, INDEX/MINOR/PCI
+hl_own= hl_own_cores=   # on a part of a node this rank's GPUs, INDEX/PCI, and cores, POOL.NODE:CPU,CPU
+hl_unbound=             # 1: they are not known, so the rank stays as Slurm started it
+hl_chosen=              # this rank's HCAs, NAME/PCI/PORT
+hl_policy= hl_tool=     # numactl's option, and where it is
+hl_here=${SLURMD_NODENAME-}
+hl_table= hl_tables= # whose table is being read, own, other or past; and the hosts of all that are not its own
+hl_name_node() { # hl_here: the name of this node
   [ -n "$hl_here" ] || hl_read "$hl_root/proc/sys/kernel/hostname"
   hl_here=${hl_here:-$hl_text}
 }
@@ -269,6 +275,7 @@ hl_find_limit() { # hl_limit: how many KiB this process may pin, or "unlimited"
   [ -n "$hl_limit" ] || hl_limit=$(ulimit -l)
 }
 
+# InfiniBand pins memory. With too low a limit a library would fail, far from the cause.
 set +f
 for hl_device in "$hl_root"/dev/infiniband/uverbs*; do
   [ -e "$hl_device" ] || break
@@ -345,7 +352,8 @@ if [ -d "$hl_root/sys/class/infiniband" ]; then
     done
   )
 fi
-hl_usable= hl_bad= hl_index=0 # usable: INDEX=NAME/PCI/PORT
+
+hl_usable= hl_bad= hl_index=0 # usable: INDEX=NAME/PCI/PORT with the index in the table
 for hl_entry in $hl_hcas; do
   hl_name=${hl_entry%%/*} hl_rest=${hl_entry#*/}
   hl_pci=${hl_rest%%/*} hl_rest=${hl_rest#*/}
@@ -367,6 +375,7 @@ for hl_entry in $hl_hcas; do
   fi
   hl_index=$((hl_index + 1))
 done
+
 case $hl_hcas/$hl_found/$hl_usable in
   /*) ;; # nodes of this type have none
   */'?/'*) hl_bad='HCAs go by the names that the node type expects: there is no /sys/class/infiniband' ;;

@@ -160,7 +160,7 @@ launch() {
   return "${hl_codes[0]}"
 }
 
-# The same in every script: what runs beside each rank, and becomes its command.
+# What runs beside each rank and becomes its command: hpclaunch's own text, the parts that this job needs.
 IFS= read -r -d '' hl_wrapper <<'WRAPPER'
 # Runs beside every rank, inside its container if it has one, and becomes the rank's command.
 # Protocol 2: SETTING=value... -- NAME=value... -- =word...
@@ -215,20 +215,29 @@ hl_expand() { # hl_numbers: those of the kernel's list $1, each with a space aft
   done
 }
 
-hl_read_allowed() { # hl_value: the kernel's list of the CPUs that this process may use, "?"; hl_allowed: " 0 1 2 "
-  hl_key= hl_value=
-  { while [ "$hl_key" != Cpus_allowed_list: ] && read -r hl_key hl_value; do :; done <"$hl_root/proc/self/status"; } 2>/dev/null
-  hl_expand "$hl_value"
+hl_read_allowed() { # hl_allowed: " 0 1 2 ", the CPUs that this process may use; hl_allowed_list: 0-2, or "?"
+  hl_key= hl_allowed_list=
+  {
+    while [ "$hl_key" != Cpus_allowed_list: ] && read -r hl_key hl_allowed_list; do :; done \
+      <"$hl_root/proc/self/status"
+  } 2>/dev/null
+  hl_expand "$hl_allowed_list"
   hl_allowed=" $hl_numbers"
-  hl_value=${hl_value:-?}
+  hl_allowed_list=${hl_allowed_list:-?}
 }
 
+# What the launcher says: for all ranks, and of tables the one of this host.
 hl_from= hl_cwd= hl_memlock= hl_rank= hl_ranks= hl_port= hl_strict= hl_openib= hl_verify=
 hl_hcas= hl_near= hl_cpus= hl_membind= hl_preferred= hl_cores= hl_gpus= hl_seats= hl_part=
-hl_chosen= hl_own= hl_own_cores= hl_unbound= hl_open= hl_policy= hl_tool= # what later parts find
-hl_here=${SLURMD_NODENAME-} # the node's name
-hl_table= hl_tables=
-hl_name_node() {
+# What the parts below find, each where a job needs it:
+hl_open=                # the GPUs that open here, INDEX/MINOR/PCI
+hl_own= hl_own_cores=   # on a part of a node this rank's GPUs, INDEX/PCI, and cores, POOL.NODE:CPU,CPU
+hl_unbound=             # 1: they are not known, so the rank stays as Slurm started it
+hl_chosen=              # this rank's HCAs, NAME/PCI/PORT
+hl_policy= hl_tool=     # numactl's option, and where it is
+hl_here=${SLURMD_NODENAME-}
+hl_table= hl_tables= # whose table is being read, own, other or past; and the hosts of all that are not its own
+hl_name_node() { # hl_here: the name of this node
   [ -n "$hl_here" ] || hl_read "$hl_root/proc/sys/kernel/hostname"
   hl_here=${hl_here:-$hl_text}
 }
@@ -290,6 +299,7 @@ hl_find_limit() { # hl_limit: how many KiB this process may pin, or "unlimited"
   [ -n "$hl_limit" ] || hl_limit=$(ulimit -l)
 }
 
+# InfiniBand pins memory. With too low a limit a library would fail, far from the cause.
 set +f
 for hl_device in "$hl_root"/dev/infiniband/uverbs*; do
   [ -e "$hl_device" ] || break
@@ -305,6 +315,7 @@ hl_opens() { # does the device $1 open? Its mode does not tell: a cgroup may ref
 }
 
 # The GPUs that open here, as INDEX/MINOR/PCI: which of the node's it is in PCI order, and /dev/nvidiaMINOR.
+# "?" where there is no driver to ask.
 hl_open='?'
 case $hl_verify$hl_seats in *[0-9]*) ;; *) hl_open= ;; esac # a job without GPUs
 if [ -n "$hl_open" ] && [ -d "$hl_root/proc/driver/nvidia/gpus" ]; then
@@ -341,7 +352,8 @@ hl_table_index() { # hl_index: where the table has the GPU at $1, the node's num
   hl_index=-
 }
 
-hl_seated= hl_needed=0 # LOCAL_RANK:POSITION for each rank and granted GPU of its
+# Seated: LOCAL_RANK:POSITION for each rank and granted GPU of its. So many GPUs the job must have.
+hl_seated= hl_needed=0
 hl_seat=0 hl_list=$hl_seats\;
 while [ -n "$hl_list" ]; do
   hl_expand "${hl_list%%;*}"
@@ -353,7 +365,8 @@ while [ -n "$hl_list" ]; do
   hl_seat=$((hl_seat + 1))
 done
 
-hl_granted= hl_count=0 hl_strange= # granted: INDEX/PCI in PCI order
+# Granted: the job's GPUs here in PCI order, INDEX/PCI with the place in the table, "-" for a strange one.
+hl_granted= hl_count=0 hl_strange=
 hl_expand "${SLURM_STEP_GPUS:-${SLURM_JOB_GPUS-}}"
 if [ "$hl_open" = '?' ]; then
   for hl_index in $hl_numbers; do
@@ -380,7 +393,6 @@ elif [ -n "$hl_seated" ] && [ -n "$hl_strange" ]; then
   hl_warn "the ranks of these GPUs are not bound, since the node's type has none there:$hl_strange"
 fi
 
-hl_own=
 for hl_entry in $hl_seated; do
   [ "${hl_entry%:*}" = "$hl_local" ] || continue
   hl_nth "${hl_entry#*:}" $hl_granted
@@ -449,7 +461,8 @@ if [ -d "$hl_root/sys/class/infiniband" ]; then
     done
   )
 fi
-hl_usable= hl_bad= hl_index=0 # usable: INDEX=NAME/PCI/PORT
+
+hl_usable= hl_bad= hl_index=0 # usable: INDEX=NAME/PCI/PORT with the index in the table
 for hl_entry in $hl_hcas; do
   hl_name=${hl_entry%%/*} hl_rest=${hl_entry#*/}
   hl_pci=${hl_rest%%/*} hl_rest=${hl_rest#*/}
@@ -471,6 +484,7 @@ for hl_entry in $hl_hcas; do
   fi
   hl_index=$((hl_index + 1))
 done
+
 case $hl_hcas/$hl_found/$hl_usable in
   /*) ;; # nodes of this type have none
   */'?/'*) hl_bad='HCAs go by the names that the node type expects: there is no /sys/class/infiniband' ;;
@@ -507,16 +521,16 @@ fi
 # Cores on a part of a node. A core is POOL.NODE:CPU,CPU with those of its siblings that the job has. The
 # division is that of whole nodes (plan/split.py): of a pool's cores among the GPUs that it is nearest to, and
 # of a GPU's among the ranks that share it.
-hl_run() { # hl_got: of the words after them, run $1 of $2 contiguous ones, larger first; they share too few
-  hl_part_no=$1 hl_parts=$2
+hl_take_part() { # hl_got: part $1 of $2 of the words after them, in runs, larger first; too few are shared
+  hl_which=$1 hl_of=$2
   shift 2
-  hl_size=$(($# / hl_parts)) hl_larger=$(($# % hl_parts))
-  if [ $# -lt "$hl_parts" ]; then
-    hl_start=$((hl_part_no * $# / hl_parts)) hl_size=$(($# > 0))
-  elif [ "$hl_part_no" -lt "$hl_larger" ]; then
-    hl_start=$((hl_part_no * hl_size + hl_part_no)) hl_size=$((hl_size + 1))
+  hl_size=$(($# / hl_of)) hl_larger=$(($# % hl_of))
+  if [ $# -lt "$hl_of" ]; then
+    hl_start=$((hl_which * $# / hl_of)) hl_size=$(($# > 0))
+  elif [ "$hl_which" -lt "$hl_larger" ]; then
+    hl_start=$((hl_which * hl_size + hl_which)) hl_size=$((hl_size + 1))
   else
-    hl_start=$((hl_part_no * hl_size + hl_larger))
+    hl_start=$((hl_which * hl_size + hl_larger))
   fi
   shift "$hl_start"
   hl_got=
@@ -537,23 +551,23 @@ hl_add_thread() { # hl_row: each core of it with the next of the CPUs after it, 
   hl_row=$hl_next
 }
 
-hl_share() { # hl_got: the cores of the granted GPU number $1
+hl_take_cores() { # hl_got: the cores of the granted GPU number $1, its part of its pool
   hl_nth "$1" $hl_pools
-  hl_ordinal=0 hl_count=0 hl_index=0 hl_in_pool=
+  hl_before=0 hl_sharing=0 hl_index=0 hl_in_pool=
   for hl_pool in $hl_pools; do
     if [ "$hl_pool" = "$hl_entry" ]; then
-      [ "$hl_index" -ge "$1" ] || hl_ordinal=$((hl_ordinal + 1))
-      hl_count=$((hl_count + 1))
+      [ "$hl_index" -ge "$1" ] || hl_before=$((hl_before + 1))
+      hl_sharing=$((hl_sharing + 1))
     fi
     hl_index=$((hl_index + 1))
   done
   for hl_core in $hl_job_cores; do
     case $hl_core in "$hl_entry."*) hl_in_pool="$hl_in_pool $hl_core" ;; esac
   done
-  hl_run "$hl_ordinal" "$hl_count" $hl_in_pool
+  hl_take_part "$hl_before" "$hl_sharing" $hl_in_pool
 }
 
-hl_add() { # hl_own_cores: with the words after it, each once
+hl_add_own() { # hl_own_cores: with the words after it, each once
   for hl_core; do
     case "$hl_own_cores " in *" $hl_core "*) ;; *) hl_own_cores="$hl_own_cores $hl_core" ;; esac
   done
@@ -563,6 +577,7 @@ hl_count_words() { # hl_count
   hl_count=$#
 }
 
+# The job's cores: those of the table (POOL.NODE:LIST/LIST) with a CPU that this process may use.
 hl_read_allowed
 hl_job_cores=
 for hl_entry in $hl_cores; do
@@ -598,61 +613,64 @@ for hl_gpu in $hl_granted; do
   hl_pools="$hl_pools $hl_pool"
 done
 
-# Where nothing holds the job to its cores, the kernel allows every one, and which are the job's is not known.
-# slurm.conf may count CPUs in threads or in cores.
+# Are these the job's alone? Where nothing holds it to its cores, the kernel allows every one, and which are
+# the job's is not known. slurm.conf may count CPUs in threads or in cores.
 hl_count_words $hl_allowed
-hl_has=$hl_count
-hl_granted_cpus=${SLURM_CPUS_ON_NODE:-$hl_has}
+hl_may_use=$hl_count
+hl_job_cpus=${SLURM_CPUS_ON_NODE:-$hl_may_use}
 hl_confined=
-[ "$hl_has" -gt "$hl_granted_cpus" ] || hl_confined=1
+[ "$hl_may_use" -gt "$hl_job_cpus" ] || hl_confined=1
 if [ -z "$hl_confined" ]; then
   hl_read "$hl_root/sys/devices/system/cpu/online"
   hl_expand "${hl_text#'?'}"
   hl_count_words $hl_numbers
-  hl_online=$hl_count
+  hl_online_cpus=$hl_count
   hl_count_words $hl_job_cores
-  [ "$hl_has" -ge "$hl_online" ] || [ "$hl_count" -gt "$hl_granted_cpus" ] || hl_confined=1
+  [ "$hl_may_use" -ge "$hl_online_cpus" ] || [ "$hl_count" -gt "$hl_job_cpus" ] || hl_confined=1
 fi
 if [ -n "$hl_unbound" ] || [ -z "$hl_part" ]; then
   :
 elif [ -z "$hl_confined" ]; then
   hl_unbound=1
-  hl_warn "ranks are not bound: the job has $hl_granted_cpus CPUs here and may run on $hl_has. Slurm does not confine jobs to their cores (ConstrainCores=yes in cgroup.conf)"
+  hl_warn "ranks are not bound: the job has $hl_job_cpus CPUs here and may run on $hl_may_use. Slurm does not confine jobs to their cores (ConstrainCores=yes in cgroup.conf)"
 elif [ -z "$hl_job_cores" ]; then
   hl_unbound=1
-  hl_warn "ranks are not bound: the job's CPUs ($hl_value) are none of those of the node's type"
+  hl_warn "ranks are not bound: the job's CPUs ($hl_allowed_list) are none of those of the node's type"
 fi
 # Where a GPU of its is not known, neither is what is near.
 case $hl_own in *' -/'*) hl_unbound=1 ;; esac
+
+# This rank's cores.
 case $hl_unbound/$hl_seated in
   1*) ;;
-  /)
-    hl_run "$hl_local" "$hl_local_ranks" $hl_job_cores
-    hl_add $hl_got
+  /) # a job without GPUs
+    hl_take_part "$hl_local" "$hl_local_ranks" $hl_job_cores
+    hl_add_own $hl_got
     ;;
-  *" $hl_local:"*)
-    for hl_position in $hl_seated; do
-      [ "${hl_position%:*}" = "$hl_local" ] || continue
-      hl_share "${hl_position#*:}"
-      hl_ordinal=0 hl_count=0
+  *" $hl_local:"*) # its part of the cores of each of its GPUs
+    for hl_entry in $hl_seated; do
+      [ "${hl_entry%:*}" = "$hl_local" ] || continue
+      hl_position=${hl_entry#*:}
+      hl_take_cores "$hl_position"
+      hl_before=0 hl_sharing=0
       for hl_seat in $hl_seated; do
-        [ "${hl_seat#*:}" = "${hl_position#*:}" ] || continue
-        hl_count=$((hl_count + 1))
-        [ "${hl_seat%:*}" -ge "$hl_local" ] || hl_ordinal=$((hl_ordinal + 1))
+        [ "${hl_seat#*:}" = "$hl_position" ] || continue
+        hl_sharing=$((hl_sharing + 1))
+        [ "${hl_seat%:*}" -ge "$hl_local" ] || hl_before=$((hl_before + 1))
       done
-      [ "$hl_count" = 1 ] || hl_run "$hl_ordinal" "$hl_count" $hl_got
-      hl_add $hl_got
+      [ "$hl_sharing" = 1 ] || hl_take_part "$hl_before" "$hl_sharing" $hl_got
+      hl_add_own $hl_got
     done
     ;;
   *) # without a GPU: the cores that are no GPU's, or where there are none, all
     hl_taken= hl_position=0
     for hl_gpu in $hl_granted; do
-      hl_share "$hl_position"
+      hl_take_cores "$hl_position"
       hl_taken="$hl_taken$hl_got "
       hl_position=$((hl_position + 1))
     done
     for hl_core in $hl_job_cores; do
-      case $hl_taken in *" $hl_core "*) ;; *) hl_add "$hl_core" ;; esac
+      case $hl_taken in *" $hl_core "*) ;; *) hl_add_own "$hl_core" ;; esac
     done
     [ -n "$hl_own_cores" ] || hl_own_cores=$hl_job_cores
     ;;

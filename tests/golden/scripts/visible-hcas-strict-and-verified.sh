@@ -165,7 +165,7 @@ launch() {
   return "${hl_codes[0]}"
 }
 
-# The same in every script: what runs beside each rank, and becomes its command.
+# What runs beside each rank and becomes its command: hpclaunch's own text, the parts that this job needs.
 IFS= read -r -d '' hl_wrapper <<'WRAPPER'
 # Runs beside every rank, inside its container if it has one, and becomes the rank's command.
 # Protocol 2: SETTING=value... -- NAME=value... -- =word...
@@ -220,20 +220,29 @@ hl_expand() { # hl_numbers: those of the kernel's list $1, each with a space aft
   done
 }
 
-hl_read_allowed() { # hl_value: the kernel's list of the CPUs that this process may use, "?"; hl_allowed: " 0 1 2 "
-  hl_key= hl_value=
-  { while [ "$hl_key" != Cpus_allowed_list: ] && read -r hl_key hl_value; do :; done <"$hl_root/proc/self/status"; } 2>/dev/null
-  hl_expand "$hl_value"
+hl_read_allowed() { # hl_allowed: " 0 1 2 ", the CPUs that this process may use; hl_allowed_list: 0-2, or "?"
+  hl_key= hl_allowed_list=
+  {
+    while [ "$hl_key" != Cpus_allowed_list: ] && read -r hl_key hl_allowed_list; do :; done \
+      <"$hl_root/proc/self/status"
+  } 2>/dev/null
+  hl_expand "$hl_allowed_list"
   hl_allowed=" $hl_numbers"
-  hl_value=${hl_value:-?}
+  hl_allowed_list=${hl_allowed_list:-?}
 }
 
+# What the launcher says: for all ranks, and of tables the one of this host.
 hl_from= hl_cwd= hl_memlock= hl_rank= hl_ranks= hl_port= hl_strict= hl_openib= hl_verify=
 hl_hcas= hl_near= hl_cpus= hl_membind= hl_preferred= hl_cores= hl_gpus= hl_seats= hl_part=
-hl_chosen= hl_own= hl_own_cores= hl_unbound= hl_open= hl_policy= hl_tool= # what later parts find
-hl_here=${SLURMD_NODENAME-} # the node's name
-hl_table= hl_tables=
-hl_name_node() {
+# What the parts below find, each where a job needs it:
+hl_open=                # the GPUs that open here, INDEX/MINOR/PCI
+hl_own= hl_own_cores=   # on a part of a node this rank's GPUs, INDEX/PCI, and cores, POOL.NODE:CPU,CPU
+hl_unbound=             # 1: they are not known, so the rank stays as Slurm started it
+hl_chosen=              # this rank's HCAs, NAME/PCI/PORT
+hl_policy= hl_tool=     # numactl's option, and where it is
+hl_here=${SLURMD_NODENAME-}
+hl_table= hl_tables= # whose table is being read, own, other or past; and the hosts of all that are not its own
+hl_name_node() { # hl_here: the name of this node
   [ -n "$hl_here" ] || hl_read "$hl_root/proc/sys/kernel/hostname"
   hl_here=${hl_here:-$hl_text}
 }
@@ -295,6 +304,7 @@ hl_find_limit() { # hl_limit: how many KiB this process may pin, or "unlimited"
   [ -n "$hl_limit" ] || hl_limit=$(ulimit -l)
 }
 
+# InfiniBand pins memory. With too low a limit a library would fail, far from the cause.
 set +f
 for hl_device in "$hl_root"/dev/infiniband/uverbs*; do
   [ -e "$hl_device" ] || break
@@ -310,6 +320,7 @@ hl_opens() { # does the device $1 open? Its mode does not tell: a cgroup may ref
 }
 
 # The GPUs that open here, as INDEX/MINOR/PCI: which of the node's it is in PCI order, and /dev/nvidiaMINOR.
+# "?" where there is no driver to ask.
 hl_open='?'
 case $hl_verify$hl_seats in *[0-9]*) ;; *) hl_open= ;; esac # a job without GPUs
 if [ -n "$hl_open" ] && [ -d "$hl_root/proc/driver/nvidia/gpus" ]; then
@@ -390,7 +401,8 @@ if [ -d "$hl_root/sys/class/infiniband" ]; then
     done
   )
 fi
-hl_usable= hl_bad= hl_index=0 # usable: INDEX=NAME/PCI/PORT
+
+hl_usable= hl_bad= hl_index=0 # usable: INDEX=NAME/PCI/PORT with the index in the table
 for hl_entry in $hl_hcas; do
   hl_name=${hl_entry%%/*} hl_rest=${hl_entry#*/}
   hl_pci=${hl_rest%%/*} hl_rest=${hl_rest#*/}
@@ -412,6 +424,7 @@ for hl_entry in $hl_hcas; do
   fi
   hl_index=$((hl_index + 1))
 done
+
 case $hl_hcas/$hl_found/$hl_usable in
   /*) ;; # nodes of this type have none
   */'?/'*) hl_bad='HCAs go by the names that the node type expects: there is no /sys/class/infiniband' ;;
@@ -447,17 +460,16 @@ fi
 
 # What this rank has at its start, for hpclaunch verify: "-" is none, "?" could not be looked up.
 hl_read_allowed
-hl_cpus=$hl_value
 hl_read "$hl_root/sys/devices/system/cpu/online"
 hl_online=$hl_text
 
 # By cat, since from Linux 5.16 on these are empty to who reads byte by byte, as dash and busybox do.
 hl_newline='
 '
-hl_numa=
+hl_numa= # the NUMA nodes of those CPUs
 set +f
 hl_text=$(cat "$hl_root"/sys/devices/system/node/node[0-9]*/cpulist \
-  "$hl_root/sys/devices/system/cpu/cpu${hl_cpus%%[-,]*}/topology/thread_siblings_list" 2>/dev/null)
+  "$hl_root/sys/devices/system/cpu/cpu${hl_allowed_list%%[-,]*}/topology/thread_siblings_list" 2>/dev/null)
 hl_rest=$hl_text$hl_newline
 for hl_file in "$hl_root"/sys/devices/system/node/node[0-9]*/cpulist; do
   set -f
@@ -516,13 +528,13 @@ done
 hl_own_list=
 for hl_gpu in $hl_own; do hl_own_list=$hl_own_list,${hl_gpu##*/}; done
 
-hl_find_limit
-hl_join() {
+hl_join() { # hl_line
   hl_line="$hl_report gpus=${hl_gpu_list:--} hcas=${hl_hca_list:--} memlock=$hl_limit"
   [ -z "$hl_own_list" ] || hl_line="$hl_line own=$hl_own_list"
 }
+hl_find_limit
 hl_gpu_list=${hl_gpu_list#,} hl_hca_list=${hl_hca_list#,} hl_own_list=${hl_own_list#,} hl_numa=${hl_numa#,}
-hl_report="hpclaunch-verify 1 rank=$hl_rank local=$hl_local node=$hl_here cpus=$hl_cpus online=$hl_online"
+hl_report="hpclaunch-verify 1 rank=$hl_rank local=$hl_local node=$hl_here cpus=$hl_allowed_list online=$hl_online"
 hl_report="$hl_report numa=${hl_numa:-?} memory=$hl_memory siblings=${hl_siblings:-?}"
 hl_join
 # Slurm passes on 1,024 bytes at a time, and another rank's may come between.
