@@ -33,13 +33,9 @@ class _Slurm(Struct, frozen=True, forbid_unknown_fields=True):
     since: dict[str, str]
     breaks_masks: frozenset[str]
     set_by_submit: frozenset[str]
-    far_cores_lost: str
     not_on_the_step: frozenset[str]
     whole_names: frozenset[str]
-    block_sizes: str
-    small_blocks: str
-    topology_yaml: str
-    mig: str
+    features: dict[str, str]
 
 
 def version(text: str) -> Version:
@@ -95,34 +91,19 @@ def slurm_since() -> dict[str, str]:
     return _slurm().since
 
 
+def slurm_feature_since(feature: str) -> str:
+    """The release that brought something other than an option. KeyError: the table does not name it."""
+    return _slurm().features[feature]
+
+
+def slurm_has_feature(feature: str, site_version: str) -> bool:
+    """Whether this release has something other than an option."""
+    return version(slurm_feature_since(feature)) <= version(site_version)
+
+
 def breaks_masks() -> frozenset[str]:
     """The options of srun that do not go with CPU masks on a whole node."""
     return _slurm().breaks_masks
-
-
-def far_cores_lost(site_version: str) -> bool:
-    """Whether this Slurm may keep cores that are far from the GPUs out of a step on a whole node."""
-    return version(site_version) >= version(_slurm().far_cores_lost)
-
-
-def block_sizes_since() -> str:
-    """The release whose topology/block has BlockSizes and --segment."""
-    return _slurm().block_sizes
-
-
-def small_blocks(site_version: str) -> bool:
-    """Whether a block of this Slurm may have fewer nodes than the first of BlockSizes."""
-    return version(site_version) >= version(_slurm().small_blocks)
-
-
-def topology_yaml_since() -> str:
-    """The release that reads topology.yaml."""
-    return _slurm().topology_yaml
-
-
-def mig_since() -> str:
-    """The release that gives out MIG slices."""
-    return _slurm().mig
 
 
 def set_by_submit() -> frozenset[str]:

@@ -5,7 +5,7 @@ Forms: topology.conf(5) and topology.yaml(5) of Slurm, src/plugins/topology, tag
 
 import yaml
 
-from hpclaunch.capability.tables import block_sizes_since, small_blocks, topology_yaml_since, version
+from hpclaunch.capability.tables import slurm_feature_since, slurm_has_feature
 from hpclaunch.cluster.groups import hosts_of
 from hpclaunch.cluster.slurmconf import HEADER
 from hpclaunch.spec import hosts, units
@@ -50,7 +50,7 @@ def topology_yaml(site: Site) -> str:
     that does not read it yet."""
     _check(site)
     assert site.slurm is not None
-    _since(site, topology_yaml_since(), "topology.yaml")
+    _needs(site, "topology_yaml", "topology.yaml")
     found = leaves(site)
     if site.fabric.topology == "block":
         blocks = [{"block": name, "nodes": part} for name, part in found.items()]
@@ -69,16 +69,17 @@ def _check(site: Site) -> None:
         message = f"site {site.name} names no topology plugin: set fabric.topology to tree or block"
         raise InputError([Problem(message, "site", ("fabric", "topology"))])
     if site.fabric.topology == "block":
-        _since(site, block_sizes_since(), "BlockSizes for topology/block")
+        _needs(site, "block_sizes", "BlockSizes for topology/block")
 
 
-def _since(site: Site, since: str, what: str) -> None:
+def _needs(site: Site, feature: str, what: str) -> None:
     assert site.slurm is not None
-    if version(site.slurm.version) < version(since):
+    if not slurm_has_feature(feature, site.slurm.version):
+        since = slurm_feature_since(feature)
         message = f"{what} came with Slurm {since}, and this site has {site.slurm.version}"
         raise InputError([Problem(message, "site", ("slurm", "version"))])
 
 
 def _base_block(site: Site) -> int:
     assert site.slurm is not None
-    return units.base_block(site, small_blocks(site.slurm.version))
+    return units.base_block(site, slurm_has_feature("small_blocks", site.slurm.version))

@@ -6,7 +6,7 @@ Slurm its topology is named in a warning, and the same job file still goes there
 demand, since a job asks for it to measure or to use it: a site without it is an error.
 """
 
-from hpclaunch.capability.tables import block_sizes_since, small_blocks, version
+from hpclaunch.capability.tables import slurm_feature_since, slurm_has_feature
 from hpclaunch.spec import units
 from hpclaunch.spec.job import Job
 from hpclaunch.spec.site import Site
@@ -79,7 +79,7 @@ def _near(job: Job) -> bool:
 
 def _block(site: Site) -> int:
     assert site.slurm is not None
-    return units.base_block(site, small_blocks(site.slurm.version))
+    return units.base_block(site, slurm_has_feature("small_blocks", site.slurm.version))
 
 
 def _segment(nodes: int, block: int) -> int:
@@ -91,8 +91,8 @@ def _segment(nodes: int, block: int) -> int:
 def _no_segment(job: Job, site: Site) -> str:
     """Why the job cannot be cut into segments, or "". A segment of one node would say nothing."""
     assert site.slurm is not None
-    since = block_sizes_since()
-    if version(site.slurm.version) < version(since):
+    if not slurm_has_feature("block_sizes", site.slurm.version):
+        since = slurm_feature_since("block_sizes")
         return (
             f"unit needs --segment, which came with Slurm {since}, and this site has {site.slurm.version}; "
             "write locality: any"

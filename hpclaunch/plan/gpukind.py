@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from hpclaunch.capability.tables import mig_since, version
+from hpclaunch.capability.tables import slurm_feature_since, slurm_has_feature
 from hpclaunch.spec.job import Job
 from hpclaunch.spec.nodetype import NodeType
 from hpclaunch.spec.site import NodeGroup, Site
@@ -91,8 +91,9 @@ def unsuitable(job: Job, site: Site, machines: Mapping[str, NodeType]) -> list[P
 
 def _slice_problems(job: Job, site: Site) -> list[Problem]:
     assert site.slurm is not None
-    if version(site.slurm.version) < version(mig_since()):
-        message = f"MIG slices came with Slurm {mig_since()}, and this site has {site.slurm.version}"
+    if not slurm_has_feature("mig", site.slurm.version):
+        since = slurm_feature_since("mig")
+        message = f"MIG slices came with Slurm {since}, and this site has {site.slurm.version}"
         return [Problem(message, "job", ("gpu_type",))]
     if job.gpus_per_node is None:
         message = f"say how many slices of {job.gpu_type} a node gives to the job: gpus_per_node"

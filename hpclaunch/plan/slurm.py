@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from hpclaunch.capability.tables import far_cores_lost
+from hpclaunch.capability.tables import slurm_has_feature
 from hpclaunch.plan import environment, fabric, gpukind, pyxis, raw, slurm_batch, slurm_step, wrapper
 from hpclaunch.spec.job import Job, SiteHints
 from hpclaunch.spec.nodetype import NodeType
@@ -87,7 +87,7 @@ def target(
         warnings.append(
             f"the ranks are not bound: which slices of {job.gpu_type} come is known only when the job runs"
         )
-    unbound = () if slices else slurm_step.not_bound_by_slurm(job, common, masked)
+    unbound = () if slices else slurm_step.not_bound_by_slurm(job, masked)
     plugin = "none" if job.mpi == "none" else slurm.mpi_plugin[job.mpi]
     batch = (*slurm_batch.options(job, slurm, hints, common, of_node, gres), *of_batch)
     step = (*slurm_step.options(job, common, plugin, gres, unbound, cpus_of_step), *of_step)
@@ -117,7 +117,9 @@ def _all_cores(
     machines: Sequence[NodeType], common: Common, slurm: SlurmSite
 ) -> tuple[tuple[Option, ...], list[str]]:
     """What makes a step on whole nodes get the cores that are far from the GPUs too, and warnings."""
-    if not far_cores_lost(slurm.version) or not slurm_step.uses_far_cores(machines, common.shapes):
+    if not slurm_has_feature("far_cores_lost", slurm.version) or not slurm_step.uses_far_cores(
+        machines, common.shapes
+    ):
         return (), []
     cpus = min(shape.cpu_count for shape in common.shapes)
     each = cpus // common.gpus_per_node

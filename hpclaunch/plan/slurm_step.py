@@ -40,7 +40,7 @@ def options(
     return tuple(lines)
 
 
-def not_bound_by_slurm(job: Job, common: Common, masks: bool) -> tuple[Option, ...]:
+def not_bound_by_slurm(job: Job, masks: bool) -> tuple[Option, ...]:
     """--cpu-bind=none and --mem-bind=none, where there are no masks: else the site's own default binds ranks
     to cores that Slurm chose, and the wrapper could not leave those."""
     options = []
