@@ -117,9 +117,8 @@ def _all_cores(
     machines: Sequence[NodeType], common: Common, slurm: SlurmSite
 ) -> tuple[tuple[Option, ...], list[str]]:
     """What makes a step on whole nodes get the cores that are far from the GPUs too, and warnings."""
-    if not slurm_has_feature("far_cores_lost", slurm.version) or not slurm_step.uses_far_cores(
-        machines, common.shapes
-    ):
+    loses = slurm_has_feature("far_cores_lost", slurm.version)
+    if not loses or not slurm_step.uses_far_cores(machines, common.shapes):
         return (), []
     cpus = min(shape.cpu_count for shape in common.shapes)
     each = cpus // common.gpus_per_node
