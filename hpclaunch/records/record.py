@@ -155,13 +155,16 @@ class Record(Struct, frozen=True):
             self._write(msgspec.structs.replace(self.state(), job_id=job_id))
         index.add(self.folder.parent, job_id, self.tag)
 
-    def update(self, status: JobStatus, checked: float | None = None) -> None:
+    def update(
+        self, status: JobStatus, checked: float | None = None, instead_of: State | None = None
+    ) -> None:
         """Notes a status asked for at `checked` (default: now). One that is older than what is known is
-        dropped, so that two commands side by side never bring an ended job back to life. Raises OSError."""
+        dropped, and so is one in place of a state (`instead_of`) that is not the known one any more: else two
+        processes side by side could bring an ended job back to life. Raises OSError."""
         moment = time.time() if checked is None else checked
         with files.locked(self.folder / "lock"):
             known = self.state()
-            if moment >= known.checked:
+            if moment >= known.checked and instead_of in (None, known):
                 self._write(msgspec.structs.replace(known, status=status, checked=moment))
 
     def _write(self, state: State) -> None:

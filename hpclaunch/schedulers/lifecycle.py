@@ -97,15 +97,17 @@ def ask(records: Sequence[Record], warn: Warn) -> dict[str, JobStatus]:
     for record in lost:
         if record.tag in found:
             _note(warn, "", partial(record.submitted, found[record.tag]))
-    known = [record for record in records if record.state().job_id is not None]
+    before = {record.tag: record.state() for record in records}
+    known = [record for record in records if before[record.tag].job_id is not None]
     fresh = target.status(known) if known else {}
     result = {}
     for record in records:
         status = fresh.get(record.tag)
         if status is None:
             status = _forgotten(record)
-        elif status != record.state().status:
-            _note(warn, "", partial(record.update, status, checked))
+        elif status != before[record.tag].status:
+            # A supervisor may have noted the end since it was asked.
+            _note(warn, "", partial(record.update, status, checked, before[record.tag]))
         if status.has_ended:
             _remove_secrets(record, warn)
         result[record.tag] = status

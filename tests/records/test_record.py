@@ -153,6 +153,18 @@ def test_a_status_asked_for_earlier_does_not_replace_a_later_one() -> None:
     assert state.job_id == "7"
 
 
+def test_a_status_in_place_of_one_that_has_changed_meanwhile_is_dropped() -> None:
+    """A supervisor takes the time of its note before it can write it."""
+    record = make()
+    record.update(JobStatus("RUNNING"), checked=100.0)
+    seen = record.state()
+    record.update(JobStatus("FAILED", exit_code=7), checked=101.0)
+    record.update(JobStatus("RUNNING", nodes="n1"), checked=102.0, instead_of=seen)
+    assert record.state().status == JobStatus("FAILED", exit_code=7)
+    record.update(JobStatus("COMPLETED"), checked=103.0, instead_of=record.state())
+    assert record.state().status == JobStatus("COMPLETED")
+
+
 @pytest.mark.parametrize("site", ["a/b", "..", ".hidden", "", "a b"])
 def test_a_site_name_that_is_no_folder_name_is_refused(site: str, home: Path) -> None:
     with pytest.raises(HpclaunchError, match="cannot be the name of a site"):

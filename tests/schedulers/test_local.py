@@ -3,7 +3,7 @@
 import os
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -13,7 +13,7 @@ from hpclaunch.records.lookup import find
 from hpclaunch.records.record import Record
 from hpclaunch.schedulers import lifecycle, processes
 from hpclaunch.schedulers.contract import Refused
-from hpclaunch.schedulers.local import start
+from hpclaunch.schedulers.local import Local, start
 from hpclaunch.schedulers.supervisor import Order, read_running
 from hpclaunch.values.errors import HpclaunchError, SchedulerError
 from hpclaunch.values.job import JobStatus, Submission
@@ -146,6 +146,28 @@ def test_a_killed_supervisor_leaves_a_failed_job_and_no_processes(local: Start) 
     assert "supervisor" in status.reason
     until(lambda: gone(numbers))
     lifecycle.cancel(record, pytest.fail)
+
+
+def test_an_end_that_is_noted_while_the_job_is_asked_about_stays(
+    local: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    record = local("mkfifo go; read _ < go; exit 7")
+    until((record.work / "go").exists)
+    seen = lifecycle.ask([record], pytest.fail)
+
+    class Slow(Local):
+        """Answers, as it may, with what it read before the supervisor's last note."""
+
+        def status(self, records: Sequence[Record]) -> dict[str, JobStatus]:
+            (record.work / "go").write_text("go\n")
+            until(lambda: (known := record.state().status) and known.has_ended)
+            return seen
+
+    monkeypatch.setattr(lifecycle, "scheduler_of", lambda _: Slow())
+    monkeypatch.setattr(time, "time", lambda: 1e12)  # the supervisor's note has an earlier time
+    lifecycle.ask([record], pytest.fail)
+    monkeypatch.undo()
+    assert ended(record).exit_status == 7
 
 
 def test_a_job_runs_on_when_the_submitting_process_and_its_session_are_gone(local: Start, home: Path) -> None:
