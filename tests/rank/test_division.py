@@ -70,7 +70,12 @@ def expected(
         parts = divided([core for home, core in mine if home == pool], len(owners)) if owners else []
         shares |= dict(zip(owners, parts, strict=True))
     owned = {core for share in shares.values() for core in share}
-    left = {core for _, core in mine} - owned or {core for _, core in mine}
+    left = {core for _, core in mine} - owned
+    if not left and not all(seats):  # each GPU gives its last, if its ranks have others
+        for position, share in shares.items():
+            if len(share) > sum(position in seat for seat in seats):
+                left.add(share.pop())
+    left = left or {core for _, core in mine}
     result = []
     for rank, positions in enumerate(seats):
         cores: set[Core] = set() if positions else left

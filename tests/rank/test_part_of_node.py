@@ -148,9 +148,18 @@ def test_ranks_and_gpus_in_any_number(
     assert job.ranks(len(expected), CORES, TABLE, f"seats={seats}", BOTH) == expected
 
 
-def test_a_rank_without_a_gpu_has_all_cores_where_the_gpus_take_all(on_node: Runner, dgx: Node) -> None:
-    job = Job(on_node, dgx, "16-19,144-147", 8, "2")
-    assert job.rank(1, 2, CORES, TABLE, "seats=0;", BOTH) == ("16-19,144-147", "--membind=1", "")
+def test_a_rank_without_a_gpu_gets_a_core_of_each_gpu_that_has_one_to_spare(
+    on_node: Runner, dgx: Node
+) -> None:
+    job = Job(on_node, dgx, "16-19,112,144-147,240", 10, "2,5")
+    assert job.ranks(4, CORES, TABLE, "seats=0;0;1;", BOTH) == [
+        ("16-17,144-145", "--membind=1"),
+        ("18,146", "--membind=1"),
+        ("112,240", "--membind=7"),
+        ("19,147", "--membind=1"),
+    ]
+    one_each = Job(on_node, dgx, "16,112,144,240", 4, "2,5")
+    assert one_each.rank(2, 3, CORES, TABLE, "seats=0;1;", BOTH) == ("16,112,144,240", "--membind=1,7", "")
 
 
 def test_a_job_without_gpus_divides_its_cores_in_runs(on_node: Runner, node: Node) -> None:

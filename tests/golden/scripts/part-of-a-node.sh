@@ -567,6 +567,25 @@ hl_take_cores() { # hl_got: the cores of the granted GPU number $1, its part of 
   hl_take_part "$hl_before" "$hl_sharing" $hl_in_pool
 }
 
+hl_find_sharers() { # hl_sharing: how many ranks have the granted GPU number $1; hl_before: of these before this
+  hl_before=0 hl_sharing=0
+  for hl_seat in $hl_seated; do
+    [ "${hl_seat#*:}" = "$1" ] || continue
+    hl_sharing=$((hl_sharing + 1))
+    [ "${hl_seat%:*}" -ge "$hl_local" ] || hl_before=$((hl_before + 1))
+  done
+}
+
+hl_give() { # hl_spare: with the last of a GPU's cores; hl_got: the others. hl_sharing ranks have one each
+  [ $# -gt "$hl_sharing" ] || return 0
+  hl_got=
+  while [ $# -gt 1 ]; do
+    hl_got="$hl_got $1"
+    shift
+  done
+  hl_spare="$hl_spare $1"
+}
+
 hl_add_own() { # hl_own_cores: with the words after it, each once
   for hl_core; do
     case "$hl_own_cores " in *" $hl_core "*) ;; *) hl_own_cores="$hl_own_cores $hl_core" ;; esac
@@ -640,6 +659,24 @@ fi
 # Where a GPU of its is not known, neither is what is near.
 case $hl_own in *' -/'*) hl_unbound=1 ;; esac
 
+# Ranks without a GPU beside others have the cores that are no GPU's. Where there are none, each GPU gives its
+# last one, if its ranks have others.
+hl_spare= hl_giving=
+case $hl_unbound/$hl_seated/\;$hl_seats\; in
+  /?*';;'*)
+    hl_taken= hl_position=0
+    for hl_gpu in $hl_granted; do
+      hl_take_cores "$hl_position"
+      hl_taken="$hl_taken$hl_got "
+      hl_position=$((hl_position + 1))
+    done
+    for hl_core in $hl_job_cores; do
+      case $hl_taken in *" $hl_core "*) ;; *) hl_spare="$hl_spare $hl_core" ;; esac
+    done
+    [ -n "$hl_spare" ] || hl_giving=1
+    ;;
+esac
+
 # This rank's cores.
 case $hl_unbound/$hl_seated in
   1*) ;;
@@ -652,27 +689,22 @@ case $hl_unbound/$hl_seated in
       [ "${hl_entry%:*}" = "$hl_local" ] || continue
       hl_position=${hl_entry#*:}
       hl_take_cores "$hl_position"
-      hl_before=0 hl_sharing=0
-      for hl_seat in $hl_seated; do
-        [ "${hl_seat#*:}" = "$hl_position" ] || continue
-        hl_sharing=$((hl_sharing + 1))
-        [ "${hl_seat%:*}" -ge "$hl_local" ] || hl_before=$((hl_before + 1))
-      done
+      hl_find_sharers "$hl_position"
+      [ -z "$hl_giving" ] || hl_give $hl_got
       [ "$hl_sharing" = 1 ] || hl_take_part "$hl_before" "$hl_sharing" $hl_got
       hl_add_own $hl_got
     done
     ;;
-  *) # without a GPU: the cores that are no GPU's, or where there are none, all
-    hl_taken= hl_position=0
+  *) # without a GPU; where no rank has a core to spare, all
+    hl_position=0
     for hl_gpu in $hl_granted; do
+      [ -n "$hl_giving" ] || break
       hl_take_cores "$hl_position"
-      hl_taken="$hl_taken$hl_got "
+      hl_find_sharers "$hl_position"
+      hl_give $hl_got
       hl_position=$((hl_position + 1))
     done
-    for hl_core in $hl_job_cores; do
-      case $hl_taken in *" $hl_core "*) ;; *) hl_add_own "$hl_core" ;; esac
-    done
-    [ -n "$hl_own_cores" ] || hl_own_cores=$hl_job_cores
+    hl_add_own ${hl_spare:-$hl_job_cores}
     ;;
 esac
 
