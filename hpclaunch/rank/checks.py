@@ -3,11 +3,12 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from hpclaunch.rank.expected import Binding
 from hpclaunch.rank.observed import Report
 from hpclaunch.values.cpulist import format_list
-from hpclaunch.values.placement import NodeShape
+from hpclaunch.values.placement import Gpu, NodeShape
 
 # Words of the wrapper's warnings (wrapper/bind.sh, granted.sh, cores.sh) after which ranks have any cores.
 CORES_UNBOUND = ("cores nor memory", "are not bound")
@@ -95,15 +96,28 @@ def _cpus(node: Node, report: Report) -> Iterator[Finding]:
         yield Finding("NUMA nodes of the cores", listed(expected), listed(report.numa), cause)
 
 
+def gpus_by_address(node: Node, report: Report) -> dict[str, Gpu]:
+    """The GPUs of the node's type by their addresses. A type may have none: then those that open are its GPUs
+    in PCI order if they are as many, and else each is one next to the same NUMA node, of unknown HCAs."""
+    gpus, seen = node.shape.gpus, report.gpus or {}
+    if any(gpu.pci for gpu in gpus):
+        return {gpu.pci: gpu for gpu in gpus}
+    if len(seen) == len(gpus):
+        return dict(zip(sorted(seen), gpus, strict=True))
+    beside = {gpu.numa: replace(gpu, hcas=()) for gpu in gpus}
+    return {pci: beside[numa] for pci, numa in seen.items() if numa in beside}
+
+
 def _gpus(node: Node, report: Report) -> Iterator[Finding]:
-    planned = {gpu.pci: gpu.numa for gpu in node.shape.gpus if gpu.pci}
+    gpus = node.shape.gpus
+    planned = {gpu.pci for gpu in gpus if gpu.pci}
     if not node.gpus:
         return
     if report.gpus is None:
         yield unknown("GPUs", "there is no /proc/driver/nvidia, or there are too many for a line")
         return
-    strange = sorted(report.gpus.keys() - planned.keys()) if planned else []
-    missing = sorted(planned.keys() - report.gpus.keys()) if node.all_gpus else []
+    strange = sorted(report.gpus.keys() - planned) if planned else []
+    missing = sorted(planned - report.gpus.keys()) if node.all_gpus else []
     if not report.gpus:
         cause = "the container sees none (NVIDIA_VISIBLE_DEVICES), or the driver is not loaded"
         yield Finding("GPUs", f"{node.gpus}", "none opens", cause)
@@ -111,14 +125,21 @@ def _gpus(node: Node, report: Report) -> Iterator[Finding]:
         cause = f"{node.other_type}: its GPUs have other PCI addresses"
         expected = ", ".join(missing) or "those of the node type"
         yield Finding("GPUs", expected, ", ".join(strange), cause)
-    elif missing or len(report.gpus) < node.gpus:
+    elif 0 < len(gpus) < len(report.gpus):
+        yield Finding("GPUs", str(len(gpus)), str(len(report.gpus)), f"{node.other_type}: it has more GPUs")
+    elif missing or (gpus and len(report.gpus) < node.gpus):  # slices may all be of one GPU
         cause = "they are gone from the bus, or /dev/nvidiaN does not open: see `nvidia-smi -L`, dmesg"
         what = f"without {', '.join(missing)}" if missing else str(len(report.gpus))
         yield Finding("GPUs", str(node.gpus), what, cause)
-    moved = {pci: numa for pci, numa in report.gpus.items() if planned.get(pci, numa) != numa and numa >= 0}
+    beside = {pci: str(gpu.numa) for pci, gpu in gpus_by_address(node, report).items()}
+    if gpus and not planned:
+        any_of_them = " or ".join(dict.fromkeys(str(gpu.numa) for gpu in gpus))
+        beside = dict.fromkeys(report.gpus, any_of_them) | beside
+    moved = {pci: numa for pci, numa in report.gpus.items() if numa >= 0 and pci in beside}
+    moved = {pci: numa for pci, numa in moved.items() if beside[pci] != str(numa)}
     if moved:
         cause = f"{node.other_type}: its GPUs are next to other NUMA nodes"
-        expected = ", ".join(f"{pci} on {planned[pci]}" for pci in moved)
+        expected = ", ".join(f"{pci} on {beside[pci]}" for pci in moved)
         yield Finding("NUMA nodes of GPUs", expected, ", ".join(map(str, moved.values())), cause)
     if blind := sorted(pci for pci, numa in report.gpus.items() if numa < 0):
         yield unknown("NUMA node of GPUs", f"the firmware does not tell it for {', '.join(blind)}")

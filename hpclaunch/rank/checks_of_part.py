@@ -12,7 +12,7 @@ from hpclaunch.values.placement import Gpu
 
 def rank(node: Node, report: Report) -> Iterator[Finding]:
     """The rules that one rank can break alone."""
-    by_address = {gpu.pci: gpu for gpu in node.shape.gpus if gpu.pci}
+    by_address = checks.gpus_by_address(node, report)
     seat = node.shape.seats[report.local]
     own = [by_address[pci] for pci in report.own if pci in by_address]
     if by_address and node.binding.finds_gpus and report.gpus is not None and len(own) != len(seat.gpus):

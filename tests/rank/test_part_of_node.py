@@ -297,6 +297,16 @@ def test_half_of_the_node_counted_in_cores_is_no_sign_of_that(on_node: Runner, d
     assert job.ranks(1, CORES, TABLE, "seats=0", BOTH) == [("16-31,144-159", "--membind=1")]
 
 
+def test_of_the_gpus_of_a_table_without_addresses_a_container_shows_some(on_node: Runner, node: Node) -> None:
+    """The third of eight would pass for the first."""
+    node.gpu("0000:47:00.0", 2, numa=1)
+    table = "gpus=" + " ".join(f"|{NEAREST[numa]}|" for numa in GPUS.values())
+    said = unbound_and_said(
+        Job(on_node, node, "16-31,48-63", 32, "2"), 1, CORES, table, "seats=0", "part=cpus"
+    )
+    assert "no addresses, and 8 GPUs where 1 are seen: 0000:47:00.0" in said
+
+
 def test_none_of_the_jobs_cpus_is_in_the_table(on_node: Runner, dgx: Node) -> None:
     job = Job(on_node, dgx, "300-303", 4, "2,5")
     assert "300-303" in unbound_and_said(job, 2, CORES, TABLE, "seats=0;1", BOTH)

@@ -159,3 +159,13 @@ def test_real_numactl_is_seen_by_the_kernel(run: Runner) -> None:
     shown = Path("/proc/self/numa_maps").exists()
     assert fields(line(run, "membind=;;;0"))["memory"] == ("bind:0" if shown else "?")
     assert fields(line(run, "preferred=;;;0"))["memory"] == ("prefer:0" if shown else "?")
+
+
+def test_gpus_whose_addresses_nothing_tells_are_not_named(on_node: Runner, node: Node) -> None:
+    """Neither the table nor a driver has them; all else is reported."""
+    node.cpus("0-3", {0: "0-3"}, {0: "0"})
+    node.allowed("0-3")
+    table = ("cores=0.0:0-3", "gpus=|0| |0|", "seats=0-1", "part=cpus")
+    seen = fields(line(on_node, *table, env={"SLURM_STEP_GPUS": "0,1", "SLURM_CPUS_ON_NODE": "4"}))
+    assert "own" not in seen
+    assert seen["gpus"] == "?"

@@ -72,10 +72,6 @@ hl_add_own() { # hl_own_cores: with the words after it, each once
   done
 }
 
-hl_count_words() { # hl_count
-  hl_count=$#
-}
-
 # The job's cores: those of the table (POOL.NODE:LIST/LIST) with a CPU that this process may use.
 hl_read_allowed
 hl_job_cores=

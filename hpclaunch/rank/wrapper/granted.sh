@@ -9,7 +9,7 @@ hl_table_index() { # hl_index: where the table has the GPU at $1, the node's num
   for hl_entry in $hl_gpus; do
     case $hl_entry in
       "$1|"*) return ;;
-      '|'*) [ "$hl_index" != "$2" ] || return 0 ;; # a table without addresses
+      '|'*) [ "$hl_index" != "$2" ] || [ "$hl_shown" -lt "$hl_of_node" ] || return 0 ;; # without addresses
     esac
     hl_index=$((hl_index + 1))
   done
@@ -29,6 +29,8 @@ while [ -n "$hl_list" ]; do
   hl_seat=$((hl_seat + 1))
 done
 
+hl_count_words $hl_gpus
+hl_of_node=$hl_count
 # Granted: the job's GPUs here in PCI order, INDEX/PCI with the place in the table, "-" for a strange one.
 hl_granted= hl_count=0 hl_strange=
 hl_expand "${SLURM_STEP_GPUS:-${SLURM_JOB_GPUS-}}"
@@ -54,7 +56,11 @@ if [ "$hl_count" -lt "$hl_needed" ]; then
   hl_unbound=1
   hl_warn "ranks are not bound: GPUs of the job found here: $hl_count, needed: $hl_needed"
 elif [ -n "$hl_seated" ] && [ -n "$hl_strange" ]; then
-  hl_warn "the ranks of these GPUs are not bound, since the node's type has none there:$hl_strange"
+  case $hl_gpus/$hl_open in
+    '|'*/[!?]*) hl_why="has no addresses, and $hl_of_node GPUs where $hl_shown are seen" ;;
+    *) hl_why='has none there' ;;
+  esac
+  hl_warn "the ranks of these GPUs are not bound, since the node's type $hl_why:$hl_strange"
 fi
 
 for hl_entry in $hl_seated; do

@@ -13,6 +13,10 @@ hl_expand() { # hl_numbers: those of the kernel's list $1, each with a space aft
   done
 }
 
+hl_count_words() { # hl_count
+  hl_count=$#
+}
+
 hl_read_allowed() { # hl_allowed: " 0 1 2 ", the CPUs that this process may use; hl_allowed_list: 0-2, or "?"
   hl_key= hl_allowed_list=
   {

@@ -66,7 +66,12 @@ for hl_hca in $hl_chosen; do
 done
 
 hl_own_list=
-for hl_gpu in $hl_own; do hl_own_list=$hl_own_list,${hl_gpu##*/}; done
+for hl_gpu in $hl_own; do
+  case $hl_gpu in
+    */) ;; # its address is not known
+    *) hl_own_list=$hl_own_list,${hl_gpu##*/} ;;
+  esac
+done
 
 hl_join() { # hl_line
   hl_line="$hl_report gpus=${hl_gpu_list:--} hcas=${hl_hca_list:--} memlock=$hl_limit"

@@ -203,6 +203,10 @@ hl_expand() { # hl_numbers: those of the kernel's list $1, each with a space aft
   done
 }
 
+hl_count_words() { # hl_count
+  hl_count=$#
+}
+
 hl_read_allowed() { # hl_allowed: " 0 1 2 ", the CPUs that this process may use; hl_allowed_list: 0-2, or "?"
   hl_key= hl_allowed_list=
   {
@@ -303,11 +307,12 @@ hl_opens() { # does the device $1 open? Its mode does not tell: a cgroup may ref
 }
 
 # The GPUs that open here, as INDEX/MINOR/PCI: which of the node's it is in PCI order, and /dev/nvidiaMINOR.
-# "?" where there is no driver to ask.
-hl_open='?'
+# "?" where there is no driver to ask. Shown are more: others of the node's may not open, and a container may
+# hide them.
+hl_open='?' hl_shown=0
 case $hl_verify$hl_seats in *[0-9]*) ;; *) hl_open= ;; esac # a job without GPUs
 if [ -n "$hl_open" ] && [ -d "$hl_root/proc/driver/nvidia/gpus" ]; then
-  hl_open= hl_index=0
+  hl_open=
   set +f
   for hl_folder in "$hl_root"/proc/driver/nvidia/gpus/*; do
     set -f
@@ -316,8 +321,8 @@ if [ -n "$hl_open" ] && [ -d "$hl_root/proc/driver/nvidia/gpus" ]; then
     while read -r hl_key hl_word hl_value; do
       case "$hl_key $hl_word" in 'Device Minor:') hl_minor=$hl_value ;; esac
     done <"$hl_folder/information"
-    ! hl_opens "$hl_root/dev/nvidia$hl_minor" || hl_open="$hl_open $hl_index/$hl_minor/${hl_folder##*/}"
-    hl_index=$((hl_index + 1))
+    ! hl_opens "$hl_root/dev/nvidia$hl_minor" || hl_open="$hl_open $hl_shown/$hl_minor/${hl_folder##*/}"
+    hl_shown=$((hl_shown + 1))
   done
   set -f
 fi
@@ -333,7 +338,7 @@ hl_table_index() { # hl_index: where the table has the GPU at $1, the node's num
   for hl_entry in $hl_gpus; do
     case $hl_entry in
       "$1|"*) return ;;
-      '|'*) [ "$hl_index" != "$2" ] || return 0 ;; # a table without addresses
+      '|'*) [ "$hl_index" != "$2" ] || [ "$hl_shown" -lt "$hl_of_node" ] || return 0 ;; # without addresses
     esac
     hl_index=$((hl_index + 1))
   done
@@ -353,6 +358,8 @@ while [ -n "$hl_list" ]; do
   hl_seat=$((hl_seat + 1))
 done
 
+hl_count_words $hl_gpus
+hl_of_node=$hl_count
 # Granted: the job's GPUs here in PCI order, INDEX/PCI with the place in the table, "-" for a strange one.
 hl_granted= hl_count=0 hl_strange=
 hl_expand "${SLURM_STEP_GPUS:-${SLURM_JOB_GPUS-}}"
@@ -378,7 +385,11 @@ if [ "$hl_count" -lt "$hl_needed" ]; then
   hl_unbound=1
   hl_warn "ranks are not bound: GPUs of the job found here: $hl_count, needed: $hl_needed"
 elif [ -n "$hl_seated" ] && [ -n "$hl_strange" ]; then
-  hl_warn "the ranks of these GPUs are not bound, since the node's type has none there:$hl_strange"
+  case $hl_gpus/$hl_open in
+    '|'*/[!?]*) hl_why="has no addresses, and $hl_of_node GPUs where $hl_shown are seen" ;;
+    *) hl_why='has none there' ;;
+  esac
+  hl_warn "the ranks of these GPUs are not bound, since the node's type $hl_why:$hl_strange"
 fi
 
 for hl_entry in $hl_seated; do
@@ -578,10 +589,6 @@ hl_add_own() { # hl_own_cores: with the words after it, each once
   for hl_core; do
     case "$hl_own_cores " in *" $hl_core "*) ;; *) hl_own_cores="$hl_own_cores $hl_core" ;; esac
   done
-}
-
-hl_count_words() { # hl_count
-  hl_count=$#
 }
 
 # The job's cores: those of the table (POOL.NODE:LIST/LIST) with a CPU that this process may use.

@@ -220,6 +220,10 @@ hl_expand() { # hl_numbers: those of the kernel's list $1, each with a space aft
   done
 }
 
+hl_count_words() { # hl_count
+  hl_count=$#
+}
+
 hl_read_allowed() { # hl_allowed: " 0 1 2 ", the CPUs that this process may use; hl_allowed_list: 0-2, or "?"
   hl_key= hl_allowed_list=
   {
@@ -320,11 +324,12 @@ hl_opens() { # does the device $1 open? Its mode does not tell: a cgroup may ref
 }
 
 # The GPUs that open here, as INDEX/MINOR/PCI: which of the node's it is in PCI order, and /dev/nvidiaMINOR.
-# "?" where there is no driver to ask.
-hl_open='?'
+# "?" where there is no driver to ask. Shown are more: others of the node's may not open, and a container may
+# hide them.
+hl_open='?' hl_shown=0
 case $hl_verify$hl_seats in *[0-9]*) ;; *) hl_open= ;; esac # a job without GPUs
 if [ -n "$hl_open" ] && [ -d "$hl_root/proc/driver/nvidia/gpus" ]; then
-  hl_open= hl_index=0
+  hl_open=
   set +f
   for hl_folder in "$hl_root"/proc/driver/nvidia/gpus/*; do
     set -f
@@ -333,8 +338,8 @@ if [ -n "$hl_open" ] && [ -d "$hl_root/proc/driver/nvidia/gpus" ]; then
     while read -r hl_key hl_word hl_value; do
       case "$hl_key $hl_word" in 'Device Minor:') hl_minor=$hl_value ;; esac
     done <"$hl_folder/information"
-    ! hl_opens "$hl_root/dev/nvidia$hl_minor" || hl_open="$hl_open $hl_index/$hl_minor/${hl_folder##*/}"
-    hl_index=$((hl_index + 1))
+    ! hl_opens "$hl_root/dev/nvidia$hl_minor" || hl_open="$hl_open $hl_shown/$hl_minor/${hl_folder##*/}"
+    hl_shown=$((hl_shown + 1))
   done
   set -f
 fi
@@ -526,7 +531,12 @@ for hl_hca in $hl_chosen; do
 done
 
 hl_own_list=
-for hl_gpu in $hl_own; do hl_own_list=$hl_own_list,${hl_gpu##*/}; done
+for hl_gpu in $hl_own; do
+  case $hl_gpu in
+    */) ;; # its address is not known
+    *) hl_own_list=$hl_own_list,${hl_gpu##*/} ;;
+  esac
+done
 
 hl_join() { # hl_line
   hl_line="$hl_report gpus=${hl_gpu_list:--} hcas=${hl_hca_list:--} memlock=$hl_limit"
