@@ -132,7 +132,7 @@ def _missing(rank: int, observed: Observed, ended: str) -> Difference:
     cause = failed or (
         f"it did not start, or its node's output did not arrive: the job is {ended}"
         if ended
-        else "it has not reported yet: the job still runs"
+        else "it has not reported yet: the job waits, or still runs"
     )
     return Difference(rank, "", "report", "a report", "it ended at once" if failed else "none", cause)
 
