@@ -117,8 +117,7 @@ def _bind_problems(bind: Bind, ranks: int | None) -> list[Problem]:
         if isinstance(lists, str):
             continue
         for index, text in enumerate(lists):
-            if text or key != "hcas":  # "" gives a rank no HCA
-                _check(found, ("bind", key, index), check, text)
+            _check(found, ("bind", key, index), check, text)
         if not lists or (ranks is not None and len(lists) != ranks):
             wanted = f"{ranks} (ranks_per_node)" if ranks is not None else "one for each local rank"
             message = f'{len(lists)} entries, not {wanted}; an entry with a comma needs quotes: "0-7,16-23"'

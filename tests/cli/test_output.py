@@ -161,10 +161,3 @@ def test_check_says_what_is_wrong_and_where(
     done = hpclaunch("check", train.name, *options, env=env, cwd=train.parent)
     assert (done.returncode, done.stdout) == (2, "")
     assert [line for line in done.stderr.splitlines() if place in line and said in line]
-
-
-def test_an_empty_entry_of_a_list_gives_a_rank_no_hca(tmp_path: Path) -> None:
-    job = tmp_path / "job.yaml"
-    job.write_text('version: 1\nname: j\ncommand: [true]\nranks_per_node: 2\nbind: {hcas: ["mlx5_1", ""]}\n')
-    done = hpclaunch("explain", job, "--site", "superpod-a100", "--json")
-    assert [rank["hcas"] for rank in json.loads(done.stdout)["ranks"]] == [["mlx5_1"], []]
