@@ -95,7 +95,7 @@ def damaged(draw: st.DrawFn, whole: str) -> str:
 
 def read_or_refused(reader: ModuleType, capture: str) -> Seen | None:
     """What was read. Every message is one that can be shown."""
-    assert reader.looks_like(capture) in (True, False)
+    assert isinstance(reader.looks_like(capture), bool)
     seen: Seen | None = None
     try:
         seen = reader.read(capture, "f")
