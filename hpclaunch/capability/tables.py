@@ -43,7 +43,7 @@ def version(text: str) -> Version:
     return tuple(int(part) for part in text.split("."))
 
 
-def _read(name: str) -> Any:
+def read(name: str) -> Any:
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     with open(os.path.join(_DATA, name), encoding="utf-8") as file:
         return loader(file).get_single_data()
@@ -51,12 +51,12 @@ def _read(name: str) -> Any:
 
 @cache
 def _pyxis() -> _Pyxis:
-    return msgspec.convert(_read("pyxis.yaml"), _Pyxis)
+    return msgspec.convert(read("pyxis.yaml"), _Pyxis)
 
 
 @cache
 def _slurm() -> _Slurm:
-    return msgspec.convert(_read("slurm.yaml"), _Slurm)
+    return msgspec.convert(read("slurm.yaml"), _Slurm)
 
 
 @cache

@@ -11,8 +11,8 @@ from hpclaunch.spec.job import Job
 from hpclaunch.spec.nodetype import NodeType
 from hpclaunch.spec.site import Site
 from hpclaunch.values.errors import InputError, Problem
-from hpclaunch.values.launchplan import EnvVar
 from hpclaunch.values.placement import NodeShape
+from hpclaunch.values.words import EnvVar
 
 # The wrapper computes these on the node, by the rank.
 RENDEZVOUS = (

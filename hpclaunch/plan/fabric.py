@@ -11,7 +11,7 @@ from hpclaunch.spec import units
 from hpclaunch.spec.job import Job
 from hpclaunch.spec.site import Site
 from hpclaunch.values.errors import Problem
-from hpclaunch.values.launchplan import EnvVar, Option
+from hpclaunch.values.words import EnvVar, Option
 
 
 def unsuitable(job: Job, site: Site) -> list[Problem]:

@@ -4,7 +4,8 @@ from hpclaunch.capability.tables import pyxis_feature_since, pyxis_has, pyxis_ha
 from hpclaunch.plan import image as images
 from hpclaunch.spec.site import Site
 from hpclaunch.values.errors import InputError, Path, Problem
-from hpclaunch.values.launchplan import Container, Mount, Option
+from hpclaunch.values.launchplan import Container, Mount
+from hpclaunch.values.words import Option
 
 # Pyxis splits --container-mounts at these and knows no escape (args.c).
 _SEPARATORS = ",:"

@@ -14,7 +14,7 @@ from hpclaunch.capability.tables import (
 from hpclaunch.spec.job import SiteHints
 from hpclaunch.spec.site import SlurmSite
 from hpclaunch.values.errors import Problem
-from hpclaunch.values.launchplan import Option
+from hpclaunch.values.words import Option
 
 
 def check(

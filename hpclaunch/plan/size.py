@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from hpclaunch.values.errors import Path, Problem
-from hpclaunch.values.launchplan import Common, EnvVar, LocalTarget, SlurmTarget
+from hpclaunch.values.launchplan import Common, LocalTarget, SlurmTarget
+from hpclaunch.values.words import EnvVar
 
 # A longer string is refused (MAX_ARG_STRLEN in the kernel: 32 pages of 4 KiB, less the byte at its end).
 LONGEST = 131_071

@@ -9,7 +9,8 @@ from hpclaunch.spec.nodetype import NodeType
 from hpclaunch.spec.site import Site, SlurmSite
 from hpclaunch.values.cpulist import format_mask
 from hpclaunch.values.errors import InputError, Problem
-from hpclaunch.values.launchplan import Common, Option, SlurmTarget
+from hpclaunch.values.launchplan import Common, SlurmTarget
+from hpclaunch.values.words import Option
 
 # What the script needs of its environment: where srun is, and which job this is. Everything else that Slurm
 # sets is an option of srun too, and each of those is written out.

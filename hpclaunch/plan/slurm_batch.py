@@ -8,7 +8,8 @@ from hpclaunch.spec.job import Job, SiteHints
 from hpclaunch.spec.nodetype import NodeType
 from hpclaunch.spec.site import SlurmSite
 from hpclaunch.topology import model
-from hpclaunch.values.launchplan import Common, Option
+from hpclaunch.values.launchplan import Common
+from hpclaunch.values.words import Option
 
 # Of what is fitted, firmware and kernel keep some 2 %, and sites more (RealMemory, MemSpecLimit). What all
 # parts of a node ask for must fit together, or the last of them waits for ever.

@@ -5,8 +5,9 @@ from collections.abc import Sequence
 from hpclaunch.spec.job import Job
 from hpclaunch.spec.nodetype import NodeType
 from hpclaunch.topology import model
-from hpclaunch.values.launchplan import Common, Option
+from hpclaunch.values.launchplan import Common
 from hpclaunch.values.placement import NodeShape
+from hpclaunch.values.words import Option
 
 
 def options(

@@ -10,8 +10,9 @@ from hpclaunch.plan.caches import Core
 from hpclaunch.spec.job import Bind, Job
 from hpclaunch.spec.nodetype import NodeType
 from hpclaunch.values.cpulist import format_list
-from hpclaunch.values.launchplan import Common, Option
+from hpclaunch.values.launchplan import Common
 from hpclaunch.values.placement import Gpu, NodeShape
+from hpclaunch.values.words import Option
 
 
 def settings(

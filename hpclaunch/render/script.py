@@ -5,8 +5,9 @@ from hpclaunch.rank import SEPARATORS, wrapper_text
 from hpclaunch.render import quote
 from hpclaunch.render.templates import template
 from hpclaunch.values.cpulist import format_list
-from hpclaunch.values.launchplan import Common, LaunchPlan, Option, SlurmTarget
+from hpclaunch.values.launchplan import Common, LaunchPlan, LocalTarget, SlurmTarget
 from hpclaunch.values.placement import Seat
+from hpclaunch.values.words import Option
 
 # A setting of so many characters has a line for each of its entries. Nobody reads a longer one, and the white
 # space would count towards what the kernel takes.
@@ -17,12 +18,15 @@ def render(plan: LaunchPlan) -> str:
     """The text that is submitted: the same for the same plan, so a submission's tag is not in it."""
     if isinstance(plan.target, SlurmTarget):
         return _sbatch(plan, plan.target)
-    common = plan.common
-    return template("local.sh.j2").render(
-        **_shared(plan),
-        launcher=plan.target.launcher,
-        ranks_per_node=common.ranks_per_node,
-    )
+    if isinstance(plan.target, LocalTarget):
+        return template("local.sh.j2").render(
+            **_shared(plan, plan.target),
+            launcher=plan.target.launcher,
+            ranks_per_node=plan.common.ranks_per_node,
+        )
+    from hpclaunch.render import manifest  # who renders a script does not pay for it
+
+    return manifest.render(plan, plan.target)
 
 
 def _sbatch(plan: LaunchPlan, target: SlurmTarget) -> str:
@@ -30,7 +34,7 @@ def _sbatch(plan: LaunchPlan, target: SlurmTarget) -> str:
     width = max(map(len, target.cpu_masks), default=0)
     rows = [f"{mask:<{width}} # {_seat(seat)}" for mask, seat in zip(target.cpu_masks, seats, strict=False)]
     return template("sbatch.sh.j2").render(
-        **_shared(plan),
+        **_shared(plan, target),
         sbatch=target.sbatch,
         slurm_path=target.path,
         masks=rows,
@@ -41,21 +45,21 @@ def _sbatch(plan: LaunchPlan, target: SlurmTarget) -> str:
     )
 
 
-def _shared(plan: LaunchPlan) -> dict[str, object]:
+def _shared(plan: LaunchPlan, target: SlurmTarget | LocalTarget) -> dict[str, object]:
     common = plan.common
     return {
         "version": __version__,
         "name": common.name,
         "site": plan.site,
         "title": _title(common),
-        "keep": plan.target.keep,
-        "host_env": plan.target.host_env,
-        "settings": [_setting(option) for option in plan.target.wrapper],
+        "keep": target.keep,
+        "host_env": target.host_env,
+        "settings": [_setting(option) for option in target.wrapper],
         "inherit": common.inherit,
         "secrets": common.secrets,
         "environment": common.environment,
         "argv": common.argv,
-        "wrapper_text": wrapper_text([option.text for option in plan.target.wrapper]),
+        "wrapper_text": wrapper_text([option.text for option in target.wrapper]),
     }
 
 

@@ -43,6 +43,9 @@ def site_relations(site: Site) -> list[Problem]:
     found: list[Problem] = []
     if site.scheduler == "slurm" and site.slurm is None:
         found.append(_problem(("slurm",), 'scheduler: slurm needs it; write slurm: {version: "22.05"}'))
+    if site.scheduler == "kubernetes" and site.kubernetes is None:
+        message = "scheduler: kubernetes needs it; write kubernetes: {namespace: default}"
+        found.append(_problem(("kubernetes",), message))
     if site.container == "pyxis" and site.scheduler != "slurm":
         found.append(_problem(("container",), f"pyxis needs scheduler: slurm, not {site.scheduler}"))
     if site.container == "pyxis" and site.slurm is not None and site.slurm.pyxis is None:
@@ -141,8 +144,10 @@ def _pyxis_version(text: str) -> None:
 
 def _volume_problems(volume: Volume, path: Path) -> list[Problem]:
     found: list[Problem] = []
-    if volume.path is None and volume.claim is None:
-        found.append(_problem(path, "needs a path (or a claim, for Kubernetes)"))
+    sources = (volume.path, volume.claim, volume.nfs, volume.config_map, volume.empty_dir)
+    if all(source is None for source in sources):
+        message = "needs a path (or for Kubernetes a claim, nfs, config_map or empty_dir)"
+        found.append(_problem(path, message))
     if volume.path is not None:
         _check(found, (*path, "path"), check_text.absolute, volume.path)
     if volume.claim is not None:

@@ -32,6 +32,8 @@ class MountSpec(Struct, frozen=True, forbid_unknown_fields=True):
 class ContainerSpec(Struct, frozen=True, forbid_unknown_fields=True):
     """How the container behaves. The defaults are written out, since sites' defaults differ.
 
+    `mpi` is the MPI in the image, which starts the ranks where no scheduler does (unset: as the site says).
+    `privileged` gives the container every right on its node; only Kubernetes can, and it is warned of.
     `env` names variables whose value from outside wins over the image's own before its entrypoint and
     hooks run; `save` is a file that the root filesystem is saved to when the step ends. `hcas` are the
     HCAs that Enroot's hook lets into the container (MELLANOX_VISIBLE_DEVICES); unset leaves it alone.
@@ -44,6 +46,8 @@ class ContainerSpec(Struct, frozen=True, forbid_unknown_fields=True):
     env: tuple[str, ...] = ()
     save: str | None = None
     hcas: Literal["compute", "all"] | None = None
+    mpi: Literal["openmpi", "intel", "mpich"] | None = None
+    privileged: bool = False
 
 
 class JobFabric(Struct, frozen=True, forbid_unknown_fields=True):
@@ -55,7 +59,8 @@ class JobFabric(Struct, frozen=True, forbid_unknown_fields=True):
 class SiteHints(Struct, frozen=True, forbid_unknown_fields=True):
     """The little in a job file that is about the person and the place.
 
-    `sbatch` and `srun` are options passed on as they are, not checked.
+    `sbatch` and `srun` are options passed on as they are, not checked. On Kubernetes: `queue` is Kueue's,
+    `user` the number of the container's user, and with `share_nodes` several workers may be on one node.
     """
 
     account: str | None = None
@@ -69,6 +74,11 @@ class SiteHints(Struct, frozen=True, forbid_unknown_fields=True):
     node_type: str | None = None
     sbatch: tuple[str, ...] = ()
     srun: tuple[str, ...] = ()
+    namespace: str | None = None
+    queue: str | None = None
+    priority_class: str | None = None
+    user: int | None = None
+    share_nodes: bool = False
 
 
 class Job(Struct, frozen=True, forbid_unknown_fields=True):

@@ -4,11 +4,14 @@ from typing import Literal
 
 from msgspec import Struct, field
 
+from hpclaunch.spec.kubernetes import Allocatable, KubernetesSite, Toleration
+
 
 class NodeGroup(Struct, frozen=True, forbid_unknown_fields=True):
     """Nodes of one type: which hosts ("dgx[001-140]") or how many, which HCA variant they have, and the
-    CPUs that the system keeps for itself (a kernel list). `mig` are the MIG slices that Slurm gives out on
-    each node in place of whole GPUs, Slurm's type (a profile) -> number: {1g.5gb: 56}."""
+    CPUs that the system keeps for itself (a kernel list). `mig` are the MIG slices that the scheduler gives
+    out on each node in place of whole GPUs, profile -> number: {1g.5gb: 56}. On Kubernetes `selector` are
+    the labels of these nodes, with `tolerations` of their taints and what pods can have of them."""
 
     type: str
     hosts: str | None = None
@@ -16,6 +19,9 @@ class NodeGroup(Struct, frozen=True, forbid_unknown_fields=True):
     variant: str | None = None
     reserved_cpus: str = ""
     mig: dict[str, int] = field(default_factory=dict)
+    selector: dict[str, str] = field(default_factory=dict)
+    tolerations: tuple[Toleration, ...] = ()
+    allocatable: Allocatable = Allocatable()
 
 
 class SlurmSite(Struct, frozen=True, forbid_unknown_fields=True):
@@ -58,24 +64,69 @@ class Fabric(Struct, frozen=True, forbid_unknown_fields=True):
     sharp: Sharp | None = None
 
 
+class Nfs(Struct, frozen=True, forbid_unknown_fields=True):
+    """A folder that an NFS server exports."""
+
+    server: str
+    path: str
+
+
+class EmptyDir(Struct, frozen=True, forbid_unknown_fields=True):
+    """A folder that lives as long as the pod: on the node's disk, or in its memory."""
+
+    memory: bool = False
+    size: str | None = None
+
+
+class Csi(Struct, frozen=True, forbid_unknown_fields=True):
+    """Existing data behind a claim, for `site export storage`: Spectrum Scale's driver is
+    spectrumscale.csi.ibm.com, and its handle ends with path=/gpfs/...."""
+
+    driver: str
+    handle: str
+    attributes: dict[str, str] = field(default_factory=dict)
+
+
+class StorageClass(Struct, frozen=True, forbid_unknown_fields=True):
+    """How volumes of a class are made on request, for `site export storage`."""
+
+    provisioner: str
+    parameters: dict[str, str] = field(default_factory=dict)
+    reclaim: Literal["Delete", "Retain"] = "Delete"
+
+
 class Volume(Struct, frozen=True, forbid_unknown_fields=True):
-    """What stands behind a volume's name: a path on every node (Slurm, this machine), or a claim
-    (Kubernetes). At least one is there."""
+    """What stands behind a volume's name: a path on every node (on Kubernetes a hostPath, where nothing else
+    is there), a claim, an NFS export, a config map, or an empty folder. `file`: the path is a file. `folder`
+    is a folder inside the claim. The rest says what `site export storage` makes: the claim's size, its class,
+    and the existing data (`csi`) or how its class makes it (`provision`)."""
 
     path: str | None = None
+    file: bool = False
     claim: str | None = None
+    folder: str | None = None
+    nfs: Nfs | None = None
+    config_map: str | None = None
+    empty_dir: EmptyDir | None = None
+    size: str | None = None
+    access: Literal["ReadWriteMany", "ReadOnlyMany", "ReadWriteOnce"] = "ReadWriteMany"
+    storage_class: str | None = None
+    labels: dict[str, str] = field(default_factory=dict)
+    csi: Csi | None = None
+    provision: StorageClass | None = None
 
 
 class Site(Struct, frozen=True, forbid_unknown_fields=True):
     """One site."""
 
     name: str
-    scheduler: Literal["slurm", "local"]
+    scheduler: Literal["slurm", "kubernetes", "local"]
     node_types: tuple[NodeGroup, ...]
     version: Literal[1] = 1
     extends: str | None = None
     container: Literal["pyxis", "none"] = "none"
     slurm: SlurmSite | None = None
+    kubernetes: KubernetesSite | None = None
     network: Network = Network()
     fabric: Fabric = Fabric()
     volumes: dict[str, Volume] = field(default_factory=dict)

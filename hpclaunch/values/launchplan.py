@@ -5,14 +5,8 @@ from typing import Literal
 from msgspec import Struct
 
 from hpclaunch.values.placement import NodeShape
-
-
-class EnvVar(Struct, frozen=True):
-    """One variable of a rank. `origin` is the layer that set it: node type, site, hpclaunch or job."""
-
-    name: str
-    value: str
-    origin: str
+from hpclaunch.values.pods import KubernetesTarget
+from hpclaunch.values.words import EnvVar, Option
 
 
 class Mount(Struct, frozen=True):
@@ -70,13 +64,6 @@ class Common(Struct, frozen=True):
         return self.shapes[0]
 
 
-class Option(Struct, frozen=True):
-    """One option of a command, and why it is there ("" where the name says it)."""
-
-    text: str
-    why: str = ""
-
-
 class SlurmTarget(Struct, frozen=True):
     """The launch in Slurm's words.
 
@@ -116,9 +103,9 @@ class LaunchPlan(Struct, frozen=True):
     """A whole launch. `warnings` say what the tool did not do, and what the job overrode."""
 
     site: str
-    scheduler: Literal["slurm", "local"]
+    scheduler: Literal["slurm", "kubernetes", "local"]
     common: Common
-    target: SlurmTarget | LocalTarget
+    target: SlurmTarget | KubernetesTarget | LocalTarget
     warnings: tuple[str, ...]
 
     def settings_for(self, shape: NodeShape) -> dict[str, str]:

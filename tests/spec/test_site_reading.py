@@ -65,7 +65,7 @@ SLURM = HEAD + "scheduler: slurm\nslurm: {version: 22.05}\n"
 GROUP = "node_types: [{type: t, count: 1}]\n"
 
 CORPUS = [
-    (HEAD + "scheduler: kubernetes\n" + GROUP, "3:12", "'kubernetes' is not one of slurm, local"),
+    (HEAD + "scheduler: pbs\n" + GROUP, "3:12", "'pbs' is not one of slurm, kubernetes, local"),
     (HEAD + "scheduler: slurm\n" + GROUP, "1:1", "slurm: scheduler: slurm needs it"),
     (SLURM + "node_types: []\n", "5:13", "node_types: the list is empty"),
     (SLURM + "node_types: [{type: t}]\n", "5:14", "needs hosts"),
@@ -99,7 +99,7 @@ CORPUS = [
     (SLURM + GROUP + "volumes: {a: {path: b}}\n", "6:21", "not an absolute path"),
     (SLURM + GROUP + "volumes: {'a:b': {path: /b}}\n", "6:18", "'a:b' is not a name"),
     (SLURM + GROUP + "env: {SHLVL: 1}\n", "6:7", "belongs to the shell"),
-    (SLURM + GROUP + "kubernetes: {}\n", "6:1", "unknown key 'kubernetes'"),
+    (SLURM + GROUP + "pbs: {}\n", "6:1", "unknown key 'pbs'"),
     ("", "", "the file is empty"),
     ("- a", "1:1", "a site is a map of keys"),
 ]

@@ -1,0 +1,50 @@
+"""What the MPI operator's versions can do: `data/mpi_operator.yaml`."""
+
+from functools import cache
+
+import msgspec
+from msgspec import Struct
+
+from hpclaunch.capability.tables import read, version
+
+
+class _Api(Struct, frozen=True, forbid_unknown_fields=True):
+    since: str
+    until: str
+
+
+class _Operator(Struct, frozen=True, forbid_unknown_fields=True):
+    apis: dict[str, _Api]
+    features: dict[str, str]
+
+
+@cache
+def _operator() -> _Operator:
+    return msgspec.convert(read("mpi_operator.yaml"), _Operator)
+
+
+def apis(operator_version: str) -> tuple[str, ...]:
+    """The APIs that this version of the operator serves, newest first."""
+    known = version(operator_version)
+    found = [
+        name
+        for name, api in _operator().apis.items()
+        if version(api.since) <= known and (not api.until or known <= version(api.until))
+    ]
+    return tuple(reversed(found))
+
+
+def span(api: str) -> str:
+    """Which versions serve an API, in words: "0.2.0 to 0.3.0"."""
+    known = _operator().apis[api]
+    return f"{known.since} to {known.until}" if known.until else f"{known.since} and newer"
+
+
+def feature_since(feature: str) -> str:
+    """The version that brought a field of v2beta1. KeyError: the table does not name it."""
+    return _operator().features[feature]
+
+
+def has_feature(feature: str, operator_version: str) -> bool:
+    """Whether this version knows that field of v2beta1."""
+    return version(feature_since(feature)) <= version(operator_version)

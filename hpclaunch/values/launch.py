@@ -1,0 +1,94 @@
+"""What a rendered text would launch, as `readback` finds it there. Two of them can be compared."""
+
+from typing import Literal
+
+from msgspec import Struct
+
+
+class SeenMount(Struct, frozen=True):
+    """A mount. `kind` is what is behind it: a path of the host, a claim, an NFS export, a config map or an
+    empty folder; `source` names that (SERVER:PATH for NFS, "" for an empty folder), and `folder` a folder
+    within it."""
+
+    target: str
+    kind: Literal["path", "claim", "nfs", "config map", "empty"]
+    source: str
+    folder: str = ""
+    read_only: bool = False
+
+
+class SeenSeat(Struct, frozen=True):
+    """What one local rank is given. Empty `cpus` or `mems`: not bound; `hcas` are those that it uses, and
+    `next_hcas` those in reserve, as NAME/PCI/PORT/LINK. `gpus` are positions among the job's on the node,
+    where the text tells them."""
+
+    local_rank: int
+    cpus: tuple[int, ...] = ()
+    mems: tuple[int, ...] = ()
+    memory: Literal["", "membind", "preferred"] = ""
+    hcas: tuple[str, ...] = ()
+    next_hcas: tuple[str, ...] = ()
+    gpus: tuple[int, ...] = ()
+
+
+class SeenTable(Struct, frozen=True):
+    """The seats of one kind of node; `hosts` "" is all. `hcas` are all compute HCAs of such a node, `part`
+    the settings with which a part of a node finds its own cores (cores=, gpus=, part=), by name."""
+
+    hosts: str
+    seats: tuple[SeenSeat, ...]
+    hcas: tuple[str, ...] = ()
+    part: tuple[tuple[str, str], ...] = ()
+
+
+class SeenVariable(Struct, frozen=True):
+    """A variable of a rank. `source` is "text" for a value that stands in the text, else where it comes from
+    when the job starts: the submitter's shell, a secret."""
+
+    name: str
+    value: str = ""
+    source: Literal["text", "submitter", "secret"] = "text"
+
+
+class Unbridged(Struct, frozen=True):
+    """Something in the text that the other scheduler has nothing for, and why."""
+
+    what: str
+    why: str
+
+
+class Launch(Struct, frozen=True):
+    """The launch of a text.
+
+    `argv`, `cwd` ("": the image's own) and `environment` are those of each rank, after its wrapper;
+    `before` are variables that hooks, launchers and daemons see outside it. `numbering` is how ranks go over
+    nodes: "block" is 0 1 2 on the first, 3 4 5 on the next. `seconds` is the time limit, None for none said,
+    0 for no limit. `image` is in Docker's form. `wrapper` says whether the text beside each rank is the one
+    that this hpclaunch has for these settings. `settings` are the wrapper's others (from= left out).
+    `apart`: each worker has a node to itself. `unread` is what the reader did not understand, `unbridged`
+    what it understood and another scheduler lacks.
+    """
+
+    scheduler: Literal["slurm", "kubernetes"]
+    name: str
+    nodes: int
+    ranks_per_node: int
+    gpus_per_node: int
+    whole_node: bool
+    apart: bool
+    numbering: str
+    one_failure_ends_all: bool
+    retries: int
+    seconds: int | None
+    image: str
+    argv: tuple[str, ...]
+    cwd: str
+    environment: tuple[SeenVariable, ...]
+    before: tuple[SeenVariable, ...]
+    mounts: tuple[SeenMount, ...]
+    tables: tuple[SeenTable, ...]
+    settings: tuple[tuple[str, str], ...]
+    wrapper: str
+    rights: tuple[str, ...] = ()
+    unread: tuple[str, ...] = ()
+    unbridged: tuple[Unbridged, ...] = ()

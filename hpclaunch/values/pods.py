@@ -1,0 +1,157 @@
+"""The launch in Kubernetes' words. Field names are the API's own, in Python's spelling.
+
+Text fields hold what the rank or the kubelet is to see: `render` doubles the `$` that the kubelet halves.
+"""
+
+from typing import Literal
+
+from msgspec import Struct
+
+from hpclaunch.values.words import EnvVar, Option
+
+Labels = tuple[tuple[str, str], ...]
+
+
+class SecretRef(Struct, frozen=True):
+    """A variable whose value is in a Secret of the namespace. `optional`: the pod starts without it too."""
+
+    variable: str
+    name: str
+    key: str
+    optional: bool = False
+
+
+class PodVolume(Struct, frozen=True):
+    """A volume of a pod: its name there, the kind of its source as the API has it, and the source's fields
+    in their order, such as (("claimName", "adas-data-pvc"),)."""
+
+    name: str
+    kind: Literal["persistentVolumeClaim", "hostPath", "nfs", "emptyDir", "configMap"]
+    fields: tuple[tuple[str, str | bool | int], ...] = ()
+    why: str = ""
+
+
+class VolumeMount(Struct, frozen=True):
+    """Where a container sees a volume, or a folder of it."""
+
+    name: str
+    mount_path: str
+    sub_path: str = ""
+    read_only: bool = False
+
+
+class Toleration(Struct, frozen=True):
+    """As the API has it; what is empty is left out."""
+
+    key: str = ""
+    operator: str = "Exists"
+    value: str = ""
+    effect: str = ""
+
+
+class Security(Struct, frozen=True):
+    """The container's rights: its user and group (None: the image's, or the namespace's), the group of its
+    volumes, and the capabilities beyond the runtime's. `drop_all`: only those of `add` are left."""
+
+    run_as_user: int | None = None
+    run_as_group: int | None = None
+    fs_group: int | None = None
+    add: tuple[str, ...] = ()
+    drop_all: bool = False
+    allow_privilege_escalation: bool | None = None
+    privileged: bool = False
+
+
+class NodeChoice(Struct, frozen=True):
+    """Which nodes a pod may go to: labels that the node has, and by required affinity names that it has or
+    has not (kubernetes.io/hostname)."""
+
+    selector: Labels = ()
+    hosts: tuple[str, ...] = ()
+    not_hosts: tuple[str, ...] = ()
+    tolerations: tuple[Toleration, ...] = ()
+
+
+class Pod(Struct, frozen=True):
+    """A pod template with its one container.
+
+    `limits` are requests as well where `guaranteed`, so that the pod owns what it has. `apart` is the label
+    (key, value) of pods that may not share a node with this one. `command` are the first words of the
+    container's command, before those that `render` takes from the plan; `kit` an image that is copied to
+    `kit_folder` before the container starts. `ready_port`: the pod is ready when this port answers.
+    """
+
+    container: str
+    image: str
+    image_pull_policy: str = ""
+    labels: Labels = ()
+    annotations: Labels = ()
+    service_account: str = ""
+    image_pull_secrets: tuple[str, ...] = ()
+    priority_class: str = ""
+    scheduler_name: str = ""
+    nodes: NodeChoice = NodeChoice()
+    apart: tuple[str, str] | None = None
+    security: Security = Security()
+    working_dir: str = ""
+    env: tuple[EnvVar, ...] = ()
+    secrets: tuple[SecretRef, ...] = ()
+    limits: Labels = ()
+    requests: Labels = ()
+    volumes: tuple[PodVolume, ...] = ()
+    mounts: tuple[VolumeMount, ...] = ()
+    kit: str = ""
+    kit_folder: str = ""
+    ready_port: int | None = None
+    active_deadline_s: int | None = None
+
+
+class RunPolicy(Struct, frozen=True):
+    """How the job's pods end. Seconds; None: not given. `min_available`, `queue` and `priority_class` are the
+    gang's (schedulingPolicy), None: no gang."""
+
+    clean_pod_policy: str
+    ttl_s: int
+    active_deadline_s: int | None = None
+    deadline_why: str = ""
+    backoff_limit: int = 0
+    min_available: int | None = None
+    queue: str = ""
+    priority_class: str = ""
+
+
+class MpiJob(Struct, frozen=True):
+    """What an MPIJob has beyond its pods. `api` is v2beta1, v1 or v1alpha2. Empty: the version lacks the
+    field, or its default is meant."""
+
+    api: Literal["v2beta1", "v1", "v1alpha2"]
+    workers: int
+    slots: int
+    implementation: str = ""
+    ssh_auth_mount_path: str = ""
+    launcher_creation_policy: str = ""
+
+
+class KubernetesTarget(Struct, frozen=True):
+    """The launch as an MPIJob, or where `mpi_job` is None as a batch/v1 Job of one pod, the worker.
+
+    `starter` begins the command line that starts the ranks, such as mpirun and its options; it is empty
+    where the pod's own process is the one rank. `launch` are the settings of the text that runs it
+    (hpclaunch/rank/pod), `serve` those of the workers' text, `wrapper` those of the rank wrapper.
+    `variables_secret` is the Secret that a submission makes for inherited and secret variables, "" for none.
+    """
+
+    name: str
+    namespace: str
+    labels: Labels
+    annotations: Labels
+    run_policy: RunPolicy
+    mpi_job: MpiJob | None
+    launcher: Pod | None
+    worker: Pod
+    starter: tuple[Option, ...]
+    launch: tuple[Option, ...]
+    serve: tuple[Option, ...]
+    wrapper: tuple[Option, ...]
+    variables_secret: str = ""
+    context: str = ""
