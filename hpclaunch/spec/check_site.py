@@ -4,8 +4,11 @@ from functools import partial
 
 from hpclaunch.spec import check_text, findings, hosts
 from hpclaunch.spec.check_job import env_problems
+from hpclaunch.spec.check_kubernetes import cluster_problems, node_problems
+from hpclaunch.spec.check_kubernetes_relations import cluster_relations
+from hpclaunch.spec.check_volume import volume_problems
 from hpclaunch.spec.scalars import shown
-from hpclaunch.spec.site import Fabric, NodeGroup, Site, SlurmSite, Volume
+from hpclaunch.spec.site import Fabric, NodeGroup, Site, SlurmSite
 from hpclaunch.values import cpulist
 from hpclaunch.values.errors import Path, Problem
 
@@ -27,6 +30,8 @@ def site_problems(site: Site) -> list[Problem]:
     found += _shared_hosts(site)
     if site.slurm is not None:
         found += _slurm_problems(site.slurm)
+    if site.kubernetes is not None:
+        found += cluster_problems(site.kubernetes)
     if site.network.socket_ifname is not None:
         _check(found, ("network", "socket_ifname"), check_text.line, site.network.socket_ifname)
     for index, interface in enumerate(site.network.exclude):
@@ -34,7 +39,7 @@ def site_problems(site: Site) -> list[Problem]:
     found += _fabric_problems(site.fabric)
     for name, volume in site.volumes.items():
         _check(found, ("volumes", name), check_text.name, name)
-        found += _volume_problems(volume, ("volumes", name))
+        found += volume_problems(volume, ("volumes", name))
     return found + env_problems(site.env, DOCUMENT)
 
 
@@ -57,7 +62,7 @@ def site_relations(site: Site) -> list[Problem]:
             found.append(_problem(("node_types", index), 'needs hosts ("dgx[001-140]") or a count'))
         if site.scheduler == "local" and group.mig:
             found.append(_problem(("node_types", index, "mig"), "needs a scheduler that gives slices out"))
-    return found
+    return found + cluster_relations(site)
 
 
 def _group_problems(group: NodeGroup, path: Path) -> list[Problem]:
@@ -74,6 +79,7 @@ def _group_problems(group: NodeGroup, path: Path) -> list[Problem]:
         _check(found, (*path, "mig", profile), check_text.name, profile)
         if slices < 1:
             found.append(_problem((*path, "mig", profile), f"{slices} must be at least 1"))
+    found += node_problems(group, path)
     if group.hosts is not None and group.count is not None:
         found.append(_problem((*path, "count"), "either hosts or count, not both"))
     return found
@@ -140,16 +146,3 @@ def _pyxis_version(text: str) -> None:
     parts = text.split(".")
     if len(parts) != 3 or not check_text.are_digits(parts, range(1, 4)):
         raise ValueError(f"{shown(text)} is not a version such as 0.20.0")
-
-
-def _volume_problems(volume: Volume, path: Path) -> list[Problem]:
-    found: list[Problem] = []
-    sources = (volume.path, volume.claim, volume.nfs, volume.config_map, volume.empty_dir)
-    if all(source is None for source in sources):
-        message = "needs a path (or for Kubernetes a claim, nfs, config_map or empty_dir)"
-        found.append(_problem(path, message))
-    if volume.path is not None:
-        _check(found, (*path, "path"), check_text.absolute, volume.path)
-    if volume.claim is not None:
-        _check(found, (*path, "claim"), check_text.name, volume.claim)
-    return found
