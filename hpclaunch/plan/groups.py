@@ -102,7 +102,7 @@ class Groups:
             if group.hosts is not None:
                 self._sizes[index] = hosts.count(group.hosts)
             else:
-                self._sizes[index] = group.count if self._site.scheduler == "slurm" else 1
+                self._sizes[index] = 1 if self._site.scheduler == "local" else group.count
         return self._sizes[index]
 
     def _names(self, indexes: tuple[int, ...] | list[int]) -> str:

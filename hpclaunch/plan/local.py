@@ -1,7 +1,7 @@
 """The launch as processes of this machine, without a scheduler."""
 
-from hpclaunch.plan import environment, wrapper
-from hpclaunch.spec.job import Job, SiteHints
+from hpclaunch.plan import environment, hints, wrapper
+from hpclaunch.spec.job import Job
 from hpclaunch.spec.nodetype import NodeType
 from hpclaunch.spec.site import Site
 from hpclaunch.values.launchplan import Common, LocalTarget
@@ -15,15 +15,10 @@ def target(job: Job, site: Site, machine: NodeType, common: Common) -> tuple[Loc
     """The target, and warnings: mpirun where the job speaks MPI, else the script starts each rank itself."""
     mpi = common.mpi != "none"
     settings = wrapper.settings(job, common, [machine], "openmpi" if mpi else "local", binds=True)
-    hints = job.sites.get(site.name, SiteHints())
-    unheeded = [
-        name for name in hints.__struct_fields__ if getattr(hints, name) != getattr(SiteHints(), name)
-    ]
-    warnings = [f"sites.{site.name}.{name} means nothing here: there is no scheduler" for name in unheeded]
     local = LocalTarget(
         launcher=(*MPIRUN, "--np", str(common.ranks_per_node)) if mpi else (),
         wrapper=tuple(settings),
         keep=("PATH",),
         host_env=environment.for_the_host(common.environment) if mpi else (),
     )
-    return local, warnings
+    return local, hints.unheeded(job, site)

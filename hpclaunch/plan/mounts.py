@@ -10,7 +10,8 @@ from hpclaunch.values.launchplan import Mount
 
 
 def resolve(job: Job, site: Site) -> tuple[tuple[Mount, ...], list[Problem]]:
-    """The mounts in the job's order, and what is wrong with them."""
+    """The mounts in the job's order, and what is wrong with them. On Kubernetes a volume may have another
+    source than a path."""
     mounts: list[Mount] = []
     problems: list[Problem] = []
     for index, entry in enumerate(job.mounts):
@@ -19,14 +20,16 @@ def resolve(job: Job, site: Site) -> tuple[tuple[Mount, ...], list[Problem]]:
         source = spec.source
         if spec.volume is not None:
             volume = site.volumes.get(spec.volume)
-            if volume is None or volume.path is None:
-                known = ", ".join(sorted(site.volumes)) or "none"
+            if volume is None or (volume.path is None and site.scheduler != "kubernetes"):
+                usable = (name for name, has in site.volumes.items() if has.path or site.kubernetes)
+                known = ", ".join(sorted(usable)) or "none"
                 message = f"site {site.name} has no volume {spec.volume!r}; it has: {known}"
                 problems.append(Problem(message, "job", path))
                 continue
-            source = volume.path
+            source = volume.path or ""
         assert source is not None  # the reader has checked that there is one or the other
-        source = os.path.normpath(os.path.join(job.directory, source))
+        if source:
+            source = os.path.normpath(os.path.join(job.directory, source))
         mounts.append(Mount(source, spec.target, spec.read_only, spec.volume or ""))
     targets = [os.path.normpath(mount.target) for mount in mounts]
     for index, target in enumerate(targets):

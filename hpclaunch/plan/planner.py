@@ -16,6 +16,7 @@ from hpclaunch.values.errors import InputError, Path, Problem
 from hpclaunch.values.launchplan import Common, Container, LaunchPlan, LocalTarget, Mount, SlurmTarget
 from hpclaunch.values.names import acts_on_commands
 from hpclaunch.values.placement import Hca, NodeShape
+from hpclaunch.values.pods import KubernetesTarget
 
 
 class Planner:
@@ -66,15 +67,19 @@ class Planner:
             environment=variables,
             inherit=tuple(name for name in job.inherit if name not in job.env),
             secrets=job.secrets,
-            container=_container(job, resolved),
+            container=self._container(job, resolved),
             mpi=job.mpi,
             rendezvous=job.rendezvous,
             minutes=job.time,
             verify=job.verify,
         )
-        target: SlurmTarget | LocalTarget
+        target: SlurmTarget | KubernetesTarget | LocalTarget
         if site.scheduler == "slurm":
             target, more = slurm.target(job, site, machines, common, exclusive)
+        elif site.scheduler == "kubernetes":
+            from hpclaunch.plan.kubernetes import target as kubernetes  # others need not pay for it
+
+            target, more = kubernetes.target(job, site, machines[0], chosen[0], common)
         else:
             target, more = local.target(job, site, machines[0], common)
             more += fabric.without_scheduler(job)
@@ -142,12 +147,36 @@ class Planner:
             )
         return next(iter(found))
 
+    def _container(self, job: Job, resolved: tuple[Mount, ...]) -> Container | None:
+        if job.image is None:
+            return None
+        spec, name = job.container, job.image
+        if self.site.scheduler == "kubernetes":
+            from hpclaunch.plan.kubernetes import unsuitable
+
+            name = unsuitable.image(name)
+        return Container(
+            image=name,
+            mounts=resolved,
+            workdir=job.workdir or "",
+            writable=spec.writable,
+            mount_home=spec.mount_home,
+            remap_root=spec.remap_root,
+            entrypoint=spec.entrypoint,
+            env=spec.env,
+            save=os.path.normpath(os.path.join(job.directory, spec.save)) if spec.save else "",
+        )
+
     def _unsuitable(self, job: Job) -> list[Problem]:
         """What the job asks for and this kind of site cannot give at all."""
         site = self.site
         problems = slurm.unsuitable(job, site) if site.scheduler == "slurm" else []
+        if site.scheduler == "kubernetes":
+            from hpclaunch.plan.kubernetes import unsuitable
+
+            problems += unsuitable.problems(job, site)
         problems += gpukind.unsuitable(job, site, self.machines)
-        if job.image is not None and site.container == "none":
+        if job.image is not None and site.container == "none" and site.scheduler != "kubernetes":
             message = f"site {site.name} runs no containers (`container: none`), and the job has an image"
             problems.append(Problem(message, "job", ("image",)))
         if job.image is None:
@@ -177,23 +206,6 @@ class Planner:
             if path is not None and path.startswith("~")
         ]
         return problems
-
-
-def _container(job: Job, resolved: tuple[Mount, ...]) -> Container | None:
-    if job.image is None:
-        return None
-    spec = job.container
-    return Container(
-        image=job.image,
-        mounts=resolved,
-        workdir=job.workdir or "",
-        writable=spec.writable,
-        mount_home=spec.mount_home,
-        remap_root=spec.remap_root,
-        entrypoint=spec.entrypoint,
-        env=spec.env,
-        save=os.path.normpath(os.path.join(job.directory, spec.save)) if spec.save else "",
-    )
 
 
 def _unnamed(job: Job, machines: Sequence[NodeType]) -> list[str]:

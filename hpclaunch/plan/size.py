@@ -6,10 +6,14 @@ from msgspec import Struct
 
 from hpclaunch.values.errors import Path, Problem
 from hpclaunch.values.launchplan import Common, LocalTarget, SlurmTarget
+from hpclaunch.values.pods import KubernetesTarget
 from hpclaunch.values.words import EnvVar
 
 # A longer string is refused (MAX_ARG_STRLEN in the kernel: 32 pages of 4 KiB, less the byte at its end).
 LONGEST = 131_071
+# An object that etcd stores has at most 1.5 MiB (its --max-request-bytes), and this is what may be in it of
+# the job's own, with room for the texts and for what the API server notes.
+LARGEST_OBJECT = 1_000_000
 # All strings together: a quarter of the usual 8 MiB stack, less the rank wrapper's own text and what the
 # scheduler adds for each rank.
 LARGEST = 1_900_000
@@ -26,7 +30,7 @@ class _Part(Struct, frozen=True):
     instead: str
 
 
-def problems(common: Common, target: SlurmTarget | LocalTarget) -> list[Problem]:
+def problems(common: Common, target: SlurmTarget | KubernetesTarget | LocalTarget) -> list[Problem]:
     """What is too large in the arguments and the environment of what starts the ranks."""
     parts = [*_command(common), *_environment(common), *_tables(target)]
     found = [
@@ -39,11 +43,13 @@ def problems(common: Common, target: SlurmTarget | LocalTarget) -> list[Problem]
         if part.size > LONGEST
     ]
     # Each string has an end and a pointer, 9 bytes; those for the host are in srun's environment as well.
-    total = sum(part.size + 9 for part in parts) + sum(_bytes(variable) + 9 for variable in target.host_env)
-    if total > LARGEST and not found:
+    of_host = () if isinstance(target, KubernetesTarget) else target.host_env
+    total = sum(part.size + 9 for part in parts) + sum(_bytes(variable) + 9 for variable in of_host)
+    most = LARGEST_OBJECT if isinstance(target, KubernetesTarget) else LARGEST
+    if total > most and not found:
         largest = max(parts, key=lambda part: part.size)
         message = (
-            f"command, variables and the ranks' tables have {total:,} bytes, and {LARGEST:,} can be passed "
+            f"command, variables and the ranks' tables have {total:,} bytes, and {most:,} can be passed "
             f"on; {largest.what} has {largest.size:,} of them: {largest.instead}"
         )
         found.append(Problem(message, "job", ("command",)))
@@ -63,7 +69,7 @@ def _environment(common: Common) -> Iterator[_Part]:
         yield _Part(variable.name, _bytes(variable), variable.origin, path, "put it in a file")
 
 
-def _tables(target: SlurmTarget | LocalTarget) -> Iterator[_Part]:
+def _tables(target: SlurmTarget | KubernetesTarget | LocalTarget) -> Iterator[_Part]:
     """What the plan itself writes, and grows with the ranks of a node."""
     tables = [option.text for option in target.wrapper]
     if isinstance(target, SlurmTarget):

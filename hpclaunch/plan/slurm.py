@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 from hpclaunch.capability.tables import slurm_has_feature
 from hpclaunch.plan import environment, fabric, gpukind, pyxis, raw, slurm_batch, slurm_step, wrapper
-from hpclaunch.spec.job import Job, SiteHints
+from hpclaunch.plan import hints as site_hints
+from hpclaunch.spec.job import Job
 from hpclaunch.spec.nodetype import NodeType
 from hpclaunch.spec.site import Site, SlurmSite
 from hpclaunch.values.cpulist import format_mask
@@ -43,13 +44,17 @@ def target(
     Raises InputError for raw options and for what this version of Pyxis cannot do."""
     slurm = site.slurm
     assert slurm is not None
-    hints = job.sites.get(site.name, SiteHints())
+    hints = site_hints.of_site(job, site)
     seats = common.shape.seats
     # Masks are the same on all nodes of a step, and name cores of whole nodes.
     masked = common.whole_node and len(common.shapes) == 1
     cpu_masks = tuple(format_mask(seat.cpus) for seat in seats) if masked and seats[0].cpus else ()
     mem_masks = tuple(format_mask(seat.mems) for seat in seats) if masked and seats[0].mems else ()
-    problems, warnings = raw.check(hints, site.name, slurm, bool(cpu_masks or mem_masks))
+    warnings = site_hints.unheeded(job, site)
+    if job.container.privileged:
+        warnings.append("container.privileged has no effect: Pyxis' containers have no rights of their own")
+    problems, more = raw.check(hints, site.name, slurm, bool(cpu_masks or mem_masks))
+    warnings += more
     cpus = min(shape.cpu_count for shape in common.shapes)
     if common.whole_node and common.ranks_per_node > cpus:
         message = f"{common.ranks_per_node} ranks on a node of {cpus} CPUs: each needs one"

@@ -21,12 +21,14 @@ class Bind(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class MountSpec(Struct, frozen=True, forbid_unknown_fields=True):
-    """The long form of a mount: a volume that the site names, or a path of the host."""
+    """The long form of a mount: a volume that the site names, or a path of the host. `file`: the path is a
+    file and no folder, which Kubernetes must be told."""
 
     target: str
     volume: str | None = None
     source: str | None = None
     read_only: bool = False
+    file: bool = False
 
 
 class ContainerSpec(Struct, frozen=True, forbid_unknown_fields=True):

@@ -25,10 +25,10 @@ class RunAs(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Sshd(Struct, frozen=True, forbid_unknown_fields=True):
-    """The sshd of the workers. `port`: 22 for root, else 2222. For images that have none `kit` is an image
-    whose `folder` holds bin/ssh and sbin/sshd: it is copied into each pod before the container starts."""
+    """The sshd of the workers. For images that have none `kit` is an image whose `folder` holds bin/ssh and
+    sbin/sshd: it is copied into each pod before the container starts."""
 
-    port: int | None = None
+    port: int = 2222
     kit: str | None = None
     folder: str = "/opt/ssh"
 
@@ -76,7 +76,8 @@ class KubernetesSite(Struct, frozen=True, forbid_unknown_fields=True):
     """The site's cluster. `mpi_operator` is the operator's version; without it and `mpijob` only jobs of one
     node run. `rdma` maps an HCA, by its name or PCI address, to the device plugin's resource (shared_ib0:
     rdma/shared_ib0; with a `/` as it is). `networks` are Multus attachments of the workers, `shm` the size of
-    /dev/shm, `ttl` the seconds that a finished job stays, `mpi` what images have unless a job says another.
+    /dev/shm, `worker_wait` the seconds that the launcher waits for workers where the operator does not do
+    that, `ttl` the seconds that a finished job stays, `mpi` what images have unless a job says another.
     `openshift` with `profile`: `root` needs the SCC of `site export rbac`, `rootless` has a fixed user.
     """
 
@@ -98,6 +99,7 @@ class KubernetesSite(Struct, frozen=True, forbid_unknown_fields=True):
     hugepages: dict[str, str] = field(default_factory=dict)
     shm: str | None = None
     sshd: Sshd = Sshd()
+    worker_wait: int = 3600
     launcher: LauncherPod = LauncherPod()
     queue: str | None = None
     gang: Gang | None = None

@@ -10,7 +10,8 @@ from hpclaunch.values.words import EnvVar, Option
 
 
 class Mount(Struct, frozen=True):
-    """A host path seen inside the container. `volume` is the site's name for it, if it has one."""
+    """A host path seen inside the container. `volume` is the site's name for it, if it has one; on
+    Kubernetes there may be no path behind that (`source` is "")."""
 
     source: str
     target: str

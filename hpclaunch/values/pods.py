@@ -51,7 +51,8 @@ class Toleration(Struct, frozen=True):
 
 class Security(Struct, frozen=True):
     """The container's rights: its user and group (None: the image's, or the namespace's), the group of its
-    volumes, and the capabilities beyond the runtime's. `drop_all`: only those of `add` are left."""
+    volumes, and the capabilities beyond the runtime's. `drop_all`: only those of `add` are left. What is
+    empty, None or False is not given."""
 
     run_as_user: int | None = None
     run_as_group: int | None = None
@@ -59,6 +60,9 @@ class Security(Struct, frozen=True):
     add: tuple[str, ...] = ()
     drop_all: bool = False
     allow_privilege_escalation: bool | None = None
+    run_as_non_root: bool = False
+    seccomp_profile: str = ""
+    read_only_root: bool = False
     privileged: bool = False
 
 
@@ -149,7 +153,7 @@ class KubernetesTarget(Struct, frozen=True):
     mpi_job: MpiJob | None
     launcher: Pod | None
     worker: Pod
-    starter: tuple[Option, ...]
+    starter: tuple[str, ...]
     launch: tuple[Option, ...]
     serve: tuple[Option, ...]
     wrapper: tuple[Option, ...]

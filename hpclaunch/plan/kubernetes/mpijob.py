@@ -1,0 +1,134 @@
+"""Which MPIJob the site serves, and how the job's pods start and end under it."""
+
+from typing import Literal
+
+from msgspec import Struct
+
+from hpclaunch.capability import mpi_operator
+from hpclaunch.plan.hints import of_site
+from hpclaunch.spec.job import Job
+from hpclaunch.spec.kubernetes import TRAINING_OPERATOR, KubernetesSite, MpiJobApi
+from hpclaunch.spec.site import Site
+from hpclaunch.values.errors import Problem
+from hpclaunch.values.launchplan import Common
+from hpclaunch.values.pods import MpiJob, RunPolicy
+
+HOSTFILE = "/etc/mpi/hostfile"
+ROOT_KEYS = "/root/.ssh"
+_IMPLEMENTATIONS = {"openmpi": "OpenMPI", "intel": "Intel", "mpich": "MPICH"}
+_WAIT = "WaitForWorkersReady"
+
+
+class Served(Struct, frozen=True):
+    """The API that the site serves. `ssh`: the launcher reaches workers by ssh, else by kubectl exec.
+    `waits`: the operator starts the launcher when the workers are ready."""
+
+    api: Literal["v2beta1", "v1", "v1alpha2"]
+    ssh: bool
+    waits: bool
+
+
+def served(site: Site) -> Served:
+    """The API, for a site without `problems`."""
+    kubernetes = site.kubernetes
+    assert kubernetes is not None
+    api = _api(kubernetes).api
+    return Served(api, api == "v2beta1", api == "v2beta1" and _has(kubernetes, "launcherCreationPolicy"))
+
+
+def problems(job: Job, site: Site) -> list[Problem]:
+    """What the site's operator cannot do for this job."""
+    kubernetes = site.kubernetes
+    assert kubernetes is not None
+    version = kubernetes.mpi_operator
+    if version is None and kubernetes.mpijob is None:
+        message = f"site {site.name} names no MPI operator (kubernetes.mpi_operator): one node is the most"
+        return [Problem(message, "job", ("nodes",))]
+    wanted = _api(kubernetes)
+    here = ("kubernetes", "mpijob")
+    if wanted.operator == TRAINING_OPERATOR and wanted.api != "v1":
+        return [Problem(f"the training-operator serves v1 alone, not {wanted.api}", "site", here)]
+    if wanted.operator != TRAINING_OPERATOR and version and wanted.api not in mpi_operator.apis(version):
+        serves = " and ".join(mpi_operator.apis(version)) or "no MPIJob known here"
+        span = mpi_operator.span(wanted.api)
+        message = f"MPI operator {version} serves {serves}; {wanted.api} is served by {span}"
+        return [Problem(message, "site", here if kubernetes.mpijob else ("kubernetes", "mpi_operator"))]
+    found = []
+    mpi = job.container.mpi or kubernetes.mpi
+    name = _IMPLEMENTATIONS[mpi]
+    if wanted.api != "v2beta1" and mpi != "openmpi":
+        message = f"{name} images came with MPIJob v2beta1, and site {site.name} serves {wanted.api}"
+        found.append(Problem(message, "job", ("container", "mpi")))
+    feature = f"mpiImplementation {name}"
+    if wanted.api == "v2beta1" and mpi != "openmpi" and not _has(kubernetes, feature):
+        since = mpi_operator.feature_since(feature)
+        message = f"{feature} came with MPI operator {since}, and site {site.name} has {version}"
+        found.append(Problem(message, "job", ("container", "mpi")))
+    if kubernetes.gang and wanted.api == "v2beta1" and not _has(kubernetes, "schedulingPolicy"):
+        since = mpi_operator.feature_since("schedulingPolicy")
+        message = f"gangs (schedulingPolicy) came with MPI operator {since}, and this is {version}"
+        found.append(Problem(message, "site", ("kubernetes", "gang")))
+    return found
+
+
+def mpi_job(job: Job, site: Site, common: Common) -> MpiJob:
+    """The fields of the MPIJob's own."""
+    kubernetes = site.kubernetes
+    assert kubernetes is not None
+    by = served(site)
+    keys = f"{kubernetes.run_as.home.rstrip('/')}/.ssh" if kubernetes.run_as else ROOT_KEYS
+    return MpiJob(
+        api=by.api,
+        workers=common.nodes,
+        slots=common.ranks_per_node,
+        implementation=_IMPLEMENTATIONS[job.container.mpi or kubernetes.mpi] if by.ssh else "",
+        ssh_auth_mount_path=keys if by.ssh else "",
+        launcher_creation_policy=_WAIT if by.waits else "",
+    )
+
+
+def run_policy(job: Job, site: Site, common: Common, mpi: MpiJob | None) -> tuple[RunPolicy, list[str]]:
+    """How pods end. A gang is the workers where the launcher comes after them, else all pods: a gang that
+    waits for a launcher which waits for the workers would never start."""
+    kubernetes = site.kubernetes
+    assert kubernetes is not None
+    hints = of_site(job, site)
+    deadline = common.minutes * 60 if common.minutes and mpi else None
+    why, warnings = "", []
+    waits = mpi is not None and bool(mpi.launcher_creation_policy)
+    if deadline is not None:
+        why = "from the launcher's start, which is when the workers are ready"
+        if not waits:
+            since = mpi_operator.feature_since("launcherCreationPolicy")
+            why = "from the launcher's start: the time that workers wait for nodes counts"
+            warnings.append(
+                "the time limit counts from when the launcher starts, so also while workers wait for nodes: "
+                f"launcherCreationPolicy came with MPI operator {since}"
+            )
+    gang = kubernetes.gang if mpi else None
+    least = None if gang is None or mpi is None else mpi.workers + (0 if waits else 1)
+    return (
+        RunPolicy(
+            clean_pod_policy=kubernetes.clean_pods,
+            ttl_s=kubernetes.ttl,
+            active_deadline_s=deadline,
+            deadline_why=why,
+            min_available=least,
+            queue=gang.queue or "" if gang else "",
+            priority_class=(hints.priority_class or kubernetes.priority_class or "") if gang else "",
+        ),
+        warnings,
+    )
+
+
+def _api(kubernetes: KubernetesSite) -> MpiJobApi:
+    """What the site says; else the newest that its operator serves."""
+    if kubernetes.mpijob is not None:
+        return kubernetes.mpijob
+    known = mpi_operator.apis(kubernetes.mpi_operator) if kubernetes.mpi_operator else ()
+    return MpiJobApi(api=known[0]) if known else MpiJobApi()  # type: ignore[arg-type]
+
+
+def _has(kubernetes: KubernetesSite, feature: str) -> bool:
+    """A site that names no version has the newest."""
+    return kubernetes.mpi_operator is None or mpi_operator.has_feature(feature, kubernetes.mpi_operator)

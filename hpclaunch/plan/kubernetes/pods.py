@@ -1,0 +1,162 @@
+"""The pods of a job: workers, or the one that is all of it; and the launcher."""
+
+from msgspec import structs
+
+from hpclaunch.plan import environment
+from hpclaunch.plan.hints import of_site
+from hpclaunch.plan.kubernetes import names, volumes
+from hpclaunch.plan.kubernetes.resources import Resources
+from hpclaunch.spec.job import Job
+from hpclaunch.spec.kubernetes import KubernetesSite
+from hpclaunch.spec.site import Site
+from hpclaunch.values.launchplan import Common
+from hpclaunch.values.pods import Labels, NodeChoice, Pod, SecretRef, Security
+from hpclaunch.values.words import EnvVar
+
+JOB_LABEL = "hpclaunch/job"
+ROLE_LABEL = "hpclaunch/role"
+QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
+_MULTUS = "k8s.v1.cni.cncf.io/networks"
+
+# The device plugin sets this to the GPUs that a pod has. The pod's own value would win, and show others'.
+_DEVICE_PLUGINS = "NVIDIA_VISIBLE_DEVICES"
+_HOOKS = ("NVIDIA_", "MELLANOX_")  # read by the container runtime
+
+
+def of_object(kubernetes: KubernetesSite, job: Job, site: Site, name: str) -> Labels:
+    """The labels of the MPIJob or Job."""
+    queue = of_site(job, site).queue or kubernetes.queue
+    return (
+        ("app.kubernetes.io/managed-by", "hpclaunch"),
+        (JOB_LABEL, name),
+        *(((QUEUE_LABEL, queue),) if queue else ()),
+        *kubernetes.labels.items(),
+    )
+
+
+def worker(
+    job: Job,
+    site: Site,
+    common: Common,
+    name: str,
+    needs: Resources,
+    mounted: volumes.Volumes,
+    rights: Security,
+    nodes: NodeChoice,
+) -> Pod:
+    """A pod with GPUs, as one of several; `alone` makes it the only one."""
+    kubernetes = site.kubernetes
+    assert kubernetes is not None
+    first = _pod(job, site, common, name, "worker")
+    networks = ((_MULTUS, ",".join(kubernetes.networks)),) if kubernetes.networks else ()
+    volume, mount = volumes.shm(needs.shm)
+    return structs.replace(
+        first,
+        annotations=(*first.annotations, *networks),
+        nodes=nodes,
+        apart=None if of_site(job, site).share_nodes else (JOB_LABEL, name),
+        security=rights,
+        env=tuple(each for each in _host_env(common) if each.name.startswith(_HOOKS)),
+        requests=needs.owned,
+        limits=(*needs.owned, *needs.devices),
+        volumes=(*mounted[0], volume),
+        mounts=(*mounted[1], mount),
+    )
+
+
+def alone(pod: Pod, kubernetes: KubernetesSite, common: Common, secrets: tuple[SecretRef, ...]) -> Pod:
+    """The worker as the pod of a Job: its own process starts the ranks, or is the one rank."""
+    assert common.container is not None
+    gang = kubernetes.gang
+    return structs.replace(
+        pod,
+        apart=None,
+        scheduler_name=gang.scheduler_name or "" if gang else "",
+        env=_host_env(common),
+        secrets=secrets,
+        working_dir=common.container.workdir,
+        # On the pod, where it counts from when a node takes the pod; on the Job it would count the queue.
+        active_deadline_s=common.minutes * 60 if common.minutes else None,
+    )
+
+
+def with_sshd(pod: Pod, kubernetes: KubernetesSite) -> Pod:
+    """A worker that the launcher reaches by ssh: it is ready when sshd answers."""
+    kit = kubernetes.sshd.kit or ""
+    return structs.replace(
+        pod,
+        ready_port=kubernetes.sshd.port,
+        kit=kit,
+        kit_folder=kubernetes.sshd.folder if kit else "",
+    )
+
+
+def launcher(
+    job: Job, site: Site, common: Common, like: Pod, name: str, secrets: tuple[SecretRef, ...]
+) -> Pod:
+    """The pod that runs mpirun. It has the worker's image, whose variables the ranks are given, and none of
+    its devices and data."""
+    kubernetes = site.kubernetes
+    assert kubernetes is not None
+    own = kubernetes.launcher
+    amounts = (("cpu", str(own.cpu)), ("memory", own.memory))
+    return structs.replace(
+        _pod(job, site, common, name, "launcher"),
+        nodes=NodeChoice(selector=tuple(own.selector.items())),
+        security=structs.replace(like.security, add=(), privileged=False),
+        env=tuple(each for each in _host_env(common) if not each.name.startswith(_HOOKS)),
+        secrets=secrets,
+        requests=amounts,
+        limits=amounts,
+        kit=like.kit,
+        kit_folder=like.kit_folder,
+    )
+
+
+def secret_name(common: Common, kubernetes: KubernetesSite, name: str) -> str:
+    """The Secret that a submission makes of the submitter's own values, "" where none is needed."""
+    own = [*common.inherit, *(secret for secret in common.secrets if secret not in kubernetes.secrets)]
+    return names.label(f"{name}-env") if own else ""
+
+
+def secrets(common: Common, kubernetes: KubernetesSite, made: str) -> tuple[SecretRef, ...]:
+    """The variables whose values lie in Secrets: the site's own, or `made`, that of the submission."""
+    found = [SecretRef(variable, made, variable, optional=True) for variable in common.inherit]
+    for variable in common.secrets:
+        kept = kubernetes.secrets.get(variable)
+        found.append(
+            SecretRef(variable, kept.name, kept.key) if kept else SecretRef(variable, made, variable)
+        )
+    return tuple(found)
+
+
+def unset_on_pods(common: Common) -> list[str]:
+    """A warning where the job sets what a pod must leave to the device plugin."""
+    if all(each.name != _DEVICE_PLUGINS for each in common.environment):
+        return []
+    return [
+        f"{_DEVICE_PLUGINS} reaches the ranks and not the pod: there the device plugin says which GPUs it has"
+    ]
+
+
+def _pod(job: Job, site: Site, common: Common, name: str, role: str) -> Pod:
+    """What all pods of a job share."""
+    kubernetes = site.kubernetes
+    assert kubernetes is not None
+    assert common.container is not None
+    return Pod(
+        container=role,
+        image=common.container.image,
+        image_pull_policy=kubernetes.image_pull_policy or "",
+        labels=((JOB_LABEL, name), (ROLE_LABEL, role), *kubernetes.labels.items()),
+        annotations=tuple(kubernetes.annotations.items()),
+        service_account=kubernetes.service_account or "",
+        image_pull_secrets=kubernetes.image_pull_secrets,
+        priority_class=of_site(job, site).priority_class or kubernetes.priority_class or "",
+    )
+
+
+def _host_env(common: Common) -> tuple[EnvVar, ...]:
+    return tuple(
+        each for each in environment.for_the_host(common.environment) if each.name != _DEVICE_PLUGINS
+    )

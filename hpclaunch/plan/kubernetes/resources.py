@@ -1,0 +1,108 @@
+"""What a worker asks of its node: GPUs, HCAs, CPUs, memory, and /dev/shm within that memory."""
+
+from collections.abc import Iterable
+
+from msgspec import Struct
+
+from hpclaunch.plan import gpukind
+from hpclaunch.spec.job import Job
+from hpclaunch.spec.kubernetes import KubernetesSite
+from hpclaunch.spec.nodetype import NodeType
+from hpclaunch.spec.site import NodeGroup, Site
+from hpclaunch.topology import model
+from hpclaunch.values import quantity
+from hpclaunch.values.launchplan import Common
+from hpclaunch.values.placement import Hca
+from hpclaunch.values.pods import Labels
+
+# Of what a node has, the kubelet, the system and daemon sets keep some; a site that knows how much says it
+# (node_types.allocatable).
+_FOR_PODS = 0.9
+
+
+class Resources(Struct, frozen=True):
+    """Of one worker. `owned` are CPUs, memory and huge pages, asked for and limited alike, so that the
+    kubelet gives the pod CPUs of its own (Guaranteed); `devices` are GPUs and HCAs. `shm` is the size of
+    /dev/shm, "" where the memory is not known; `rdma`: there are HCAs."""
+
+    owned: Labels
+    devices: Labels
+    shm: str
+    rdma: bool
+
+
+def of_worker(
+    job: Job, site: Site, group: NodeGroup, machine: NodeType, common: Common
+) -> tuple[Resources, list[str]]:
+    """The resources, and warnings."""
+    kubernetes = site.kubernetes
+    assert kubernetes is not None
+    of_node = gpukind.of_a_node(job, site, machine)
+    parts = (common.gpus_per_node, of_node) if of_node and common.gpus_per_node else (1, 1)
+    warnings = []
+    cpus = group.allocatable.cpu or int(common.shape.cpu_count * _FOR_PODS)
+    owned = [("cpu", str(max(1, cpus * parts[0] // parts[1])))]
+    memory = _memory(group, machine)
+    shm = kubernetes.shm or ""
+    if memory is None:
+        warnings.append(
+            f"how much memory a {machine.name} has is not known, so the pods have no limit of it: set "
+            "node_types.allocatable.memory in the site"
+        )
+    else:
+        share = _rounded(memory * parts[0] // parts[1])
+        owned.append(("memory", quantity.of_bytes(share)))
+        shm = shm or quantity.of_bytes(_rounded(share // 2))
+    owned += [(f"hugepages-{size}", amount) for size, amount in kubernetes.hugepages.items()]
+    devices = []
+    if common.gpus_per_node:
+        devices.append((_gpu(job, site, kubernetes), str(common.gpus_per_node)))
+    hcas, more = _hcas(job, site.name, kubernetes, common.shape.hcas)
+    return Resources(tuple(owned), (*devices, *hcas), shm, bool(hcas)), [*warnings, *more]
+
+
+def _gpu(job: Job, site: Site, kubernetes: KubernetesSite) -> str:
+    """The device plugin names MIG slices after their profile, where its strategy is `mixed`."""
+    if not gpukind.slices(job, site):
+        return kubernetes.gpu_resource
+    domain = kubernetes.gpu_resource.partition("/")[0]
+    return f"{domain}/mig-{job.gpu_type}"
+
+
+def _memory(group: NodeGroup, machine: NodeType) -> int | None:
+    """What pods may have of a node, in bytes."""
+    if group.allocatable.memory is not None:
+        return quantity.whole(group.allocatable.memory)
+    fitted = model.memory_gib(machine)
+    return None if fitted is None else int(fitted * _FOR_PODS) << 30
+
+
+def _rounded(size: int) -> int:
+    """Down to whole GiB, or MiB where it is less than one."""
+    unit = 30 if size >= 1 << 30 else 20
+    return size >> unit << unit
+
+
+def _hcas(
+    job: Job, site_name: str, kubernetes: KubernetesSite, hcas: Iterable[Hca]
+) -> tuple[Labels, list[str]]:
+    """How many of each resource stand for the compute HCAs, and warnings."""
+    hcas = tuple(hcas)
+    if job.bind.hcas == "none" or not hcas:
+        return (), []
+    counts: dict[str, int] = {}
+    without = []
+    for hca in hcas:
+        resource = kubernetes.rdma.get(hca.pci) or kubernetes.rdma.get(hca.name)
+        if resource is None:
+            without.append(hca.name)
+        else:
+            full = resource if "/" in resource else f"rdma/{resource}"
+            counts[full] = counts.get(full, 0) + 1
+    warnings = []
+    if without:
+        warnings.append(
+            f"the pods do not get the HCAs {', '.join(without)}: site {site_name} names no resource for them "
+            "(kubernetes.rdma), so ranks do without"
+        )
+    return tuple((name, str(number)) for name, number in counts.items()), warnings

@@ -1,0 +1,68 @@
+"""What a job asks for and Kubernetes cannot give, whatever the cluster is."""
+
+from hpclaunch.plan import gpukind
+from hpclaunch.plan import image as images
+from hpclaunch.spec.job import Job
+from hpclaunch.spec.site import Site
+from hpclaunch.values.errors import Problem
+
+
+def problems(job: Job, site: Site) -> list[Problem]:
+    """All of it at once."""
+    found: list[Problem] = []
+
+    def refuse(message: str, *path: str | int) -> None:
+        found.append(Problem(message, "job", tuple(path)))
+
+    if job.image is None:
+        refuse(f"site {site.name} runs containers alone: the job needs an image", "image")
+        return found
+    if images.is_file(job.image):
+        refuse(
+            f"{job.image} is a squashfs file, which Enroot alone reads: push the image to a registry, from "
+            "which both schedulers take it",
+            "image",
+        )
+    elif job.image.startswith("dockerd://"):
+        refuse("dockerd:// is an image of one machine's daemon: push it to a registry", "image")
+    container = job.container
+    if container.mount_home:
+        refuse("no home folder can be mounted: a cluster's nodes know no users", "container", "mount_home")
+    if container.entrypoint:
+        message = "the image's entrypoint does not run: the command of the pods starts the ranks in its place"
+        refuse(f"{message}; call it in `command`", "container", "entrypoint")
+    if container.save is not None:
+        refuse("a pod's root filesystem cannot be saved: build the image elsewhere", "container", "save")
+    if job.fabric.sharp:
+        refuse("SHARP is asked of Slurm and Enroot: there is no way to ask for it here", "fabric", "sharp")
+    if gpukind.slices(job, site) and (job.gpus_per_node or 1) > 1:
+        refuse(
+            "a pod with several MIG slices shows them all to each rank, and CUDA takes the first: ask for "
+            "one slice per node, and as many nodes (sites.SITE.share_nodes) as slices",
+            "gpus_per_node",
+        )
+    return found
+
+
+def warnings(job: Job, site: Site) -> list[str]:
+    """What has no effect."""
+    found = []
+    if job.locality == "unit" and job.nodes > 1:
+        found.append(
+            "locality: unit has no effect: Kubernetes knows nothing of scalable units; label their nodes and "
+            "choose by node_types.selector"
+        )
+    if job.container.env:
+        found.append("container.env has no effect: on pods the job's variables always win over the image's")
+    if job.container.hcas is not None:
+        found.append("container.hcas has no effect: pods have the HCAs that the device plugin gives them")
+    return found
+
+
+def image(text: str) -> str:
+    """The reference as the kubelet takes it: Enroot's registry#name is registry/name, docker:// goes."""
+    name = text.removeprefix("docker://")
+    _, at, rest = name.partition("@")
+    if at and "#" in rest:
+        name = rest  # Enroot's user@, whose password is in a file of the submitter's
+    return name.replace("#", "/", 1)

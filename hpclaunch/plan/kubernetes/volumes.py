@@ -1,0 +1,65 @@
+"""The job's mounts as volumes of the pods."""
+
+from collections.abc import Sequence
+
+from hpclaunch.plan.kubernetes import names
+from hpclaunch.spec.job import Job
+from hpclaunch.spec.mounts import long_form
+from hpclaunch.spec.site import Site, Volume
+from hpclaunch.values.errors import Problem
+from hpclaunch.values.launchplan import Mount
+from hpclaunch.values.pods import PodVolume, VolumeMount
+
+SHM = "dshm"
+
+Volumes = tuple[tuple[PodVolume, ...], tuple[VolumeMount, ...]]
+
+
+def of_job(job: Job, site: Site, mounts: Sequence[Mount]) -> tuple[Volumes, list[Problem]]:
+    """Volumes and where they are mounted, and what is wrong with them. `mounts` are the job's, resolved."""
+    specs = [long_form(entry) if isinstance(entry, str) else entry for entry in job.mounts]
+    named = [(mount.volume, ("mounts", index)) for index, mount in enumerate(mounts) if mount.volume]
+    labels, problems = names.unique(named, "volumes", "volume")
+    volumes: dict[str, PodVolume] = {}
+    placed = []
+    for index, (mount, spec) in enumerate(zip(mounts, specs, strict=False)):
+        volume = site.volumes[mount.volume] if mount.volume else Volume(path=mount.source, file=spec.file)
+        name = labels[mount.volume] if mount.volume else f"path-{index}"
+        volumes.setdefault(name, source(name, volume))
+        placed.append(VolumeMount(name, mount.target, _folder(volume), mount.read_only))
+    if SHM in volumes:
+        message = f"a volume {SHM} would be the pod's /dev/shm to Kubernetes: rename it"
+        problems.append(Problem(message, "job", ("mounts",)))
+    return (tuple(volumes.values()), tuple(placed)), problems
+
+
+def shm(size: str) -> tuple[PodVolume, VolumeMount]:
+    """/dev/shm in memory: the runtime's own has 64 MiB, with which NCCL and data loaders fail."""
+    fields: tuple[tuple[str, str], ...] = (("medium", "Memory"),)
+    if size:
+        fields += (("sizeLimit", size),)
+    why = "NCCL and data loaders need more than the runtime's 64 MiB; it counts towards the pod's memory"
+    return PodVolume(SHM, "emptyDir", fields, why), VolumeMount(SHM, "/dev/shm")
+
+
+def source(name: str, volume: Volume) -> PodVolume:
+    """What is behind a volume, in the API's words. A claim is before all else, as the site wrote it for
+    Kubernetes; a path that is there for Slurm too is the last."""
+    if volume.claim is not None:
+        return PodVolume(name, "persistentVolumeClaim", (("claimName", volume.claim),))
+    if volume.nfs is not None:
+        return PodVolume(name, "nfs", (("server", volume.nfs.server), ("path", volume.nfs.path)))
+    if volume.config_map is not None:
+        return PodVolume(name, "configMap", (("name", volume.config_map),))
+    if volume.empty_dir is not None:
+        fields: tuple[tuple[str, str], ...] = (("medium", "Memory"),) if volume.empty_dir.memory else ()
+        if volume.empty_dir.size is not None:
+            fields += (("sizeLimit", volume.empty_dir.size),)
+        return PodVolume(name, "emptyDir", fields)
+    # With a type the kubelet refuses a path that is not there; without, it would make an empty folder.
+    kind = "File" if volume.file else "Directory"
+    return PodVolume(name, "hostPath", (("path", volume.path or ""), ("type", kind)))
+
+
+def _folder(volume: Volume) -> str:
+    return volume.folder or "" if volume.claim is not None else ""
