@@ -95,12 +95,19 @@ def memory(text: str) -> int:
 
 def network(text: str) -> str:
     """A Multus attachment: [NAMESPACE/]NAME[@INTERFACE] (multus-cni, parsePodNetworkObjectName)."""
-    where, at, interface = text.partition("@")
+    where, at, device = text.partition("@")
     parts = where.split("/")
     if len(parts) > 2 or not all(_is_part(part) for part in parts):
         raise ValueError(f"{shown(text)} is not a network attachment: NAME, NAMESPACE/NAME or NAME@INTERFACE")
-    if at and (not 1 <= len(interface) <= 15 or "@" in interface or any(c in "/ \t" for c in interface)):
-        raise ValueError(f"{shown(interface)} is not the name of an interface: 1 to 15 characters, no '/'")
+    if at:
+        interface(device)
+    return text
+
+
+def interface(text: str) -> str:
+    """The name of a network interface, as Linux takes it."""
+    if not 1 <= len(text) <= 15 or text in (".", "..") or any(c in "/:@ \t" for c in text):
+        raise ValueError(f"{shown(text)} is not the name of an interface: 1 to 15 characters, no '/' or ':'")
     return text
 
 

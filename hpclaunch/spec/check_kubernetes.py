@@ -76,7 +76,7 @@ def cluster_problems(kubernetes: KubernetesSite) -> list[Problem]:
     found += _labels(kubernetes.labels, (*SITE, "labels"))
     for key in kubernetes.annotations:
         _check(found, (*SITE, "annotations", key), _free_key, key)
-    return found
+    return found + _for_exports(kubernetes)
 
 
 def node_problems(group: NodeGroup, path: Path) -> list[Problem]:
@@ -99,6 +99,23 @@ def _parts(kubernetes: KubernetesSite) -> list[Problem]:
         _check(found, (*SITE, "gang", "queue"), apiwords.name, gang.queue)
     if gang is not None and gang.scheduler_name is not None:
         _check(found, (*SITE, "gang", "scheduler_name"), apiwords.name, gang.scheduler_name)
+    return found
+
+
+def _for_exports(kubernetes: KubernetesSite) -> list[Problem]:
+    """What only the administrator's exports take."""
+    found: list[Problem] = []
+    for resource, interfaces in kubernetes.rdma_interfaces.items():
+        path = (*SITE, "rdma_interfaces", resource)
+        if resource not in kubernetes.rdma.values():
+            known = ", ".join(kubernetes.rdma.values())
+            message = f"kubernetes.rdma has no HCA with this resource; it has: {known}"
+            found.append(_problem(path, message))
+        for index, interface in enumerate(interfaces):
+            _check(found, (*path, index), apiwords.interface, interface)
+    _check(found, (*SITE, "machine_pool"), apiwords.short_name, kubernetes.machine_pool)
+    for index, submitter in enumerate(kubernetes.submitters):
+        _check(found, (*SITE, "submitters", index), _submitter, submitter)
     return found
 
 
@@ -219,3 +236,15 @@ def _image(text: str) -> None:
     check_text.line(text)
     if not text.isascii() or " " in text or text.startswith("/") or "://" in text or "#" in text:
         raise ValueError(f"{shown(text)} is not an image such as registry.example.com/sshd:1")
+
+
+def _submitter(text: str) -> None:
+    kind, _, rest = text.partition(":")
+    if kind in ("user", "group") and rest:
+        check_text.line(rest)
+        return
+    namespace, _, account = rest.partition(":")
+    if kind != "serviceaccount" or not account:
+        raise ValueError(f"{shown(text)}: write user:NAME, group:NAME or serviceaccount:NAMESPACE:NAME")
+    apiwords.label(namespace)
+    apiwords.name(account)

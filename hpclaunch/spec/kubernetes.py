@@ -79,6 +79,10 @@ class KubernetesSite(Struct, frozen=True, forbid_unknown_fields=True):
     /dev/shm, `worker_wait` the seconds that the launcher waits for workers where the operator does not do
     that, `ttl` the seconds that a finished job stays, `mpi` what images have unless a job says another.
     `openshift` with `profile`: `root` needs the SCC of `site export rbac`, `rootless` has a fixed user.
+
+    For the administrator's exports alone: `rdma_interfaces` are the network interfaces behind each shared
+    resource of `rdma`, `machine_pool` is the machine config pool of the nodes, and `submitters` are who may
+    submit: user:NAME, group:NAME, or serviceaccount:NAMESPACE:NAME.
     """
 
     namespace: str = "default"
@@ -109,3 +113,6 @@ class KubernetesSite(Struct, frozen=True, forbid_unknown_fields=True):
     labels: dict[str, str] = field(default_factory=dict)
     annotations: dict[str, str] = field(default_factory=dict)
     secrets: dict[str, SecretKey] = field(default_factory=dict)
+    rdma_interfaces: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    machine_pool: str = "worker"
+    submitters: tuple[str, ...] = ()
