@@ -43,11 +43,11 @@ class SeenTable(Struct, frozen=True):
 
 class SeenVariable(Struct, frozen=True):
     """A variable of a rank. `source` is "text" for a value that stands in the text, else where it comes from
-    when the job starts: the submitter's shell, a secret."""
+    when the job starts: the submitter's shell, a secret, a field of the pod (whose path is the value)."""
 
     name: str
     value: str = ""
-    source: Literal["text", "submitter", "secret"] = "text"
+    source: Literal["text", "submitter", "secret", "pod"] = "text"
 
 
 class Unbridged(Struct, frozen=True):
@@ -66,7 +66,9 @@ class Launch(Struct, frozen=True):
     0 for no limit. `image` is in Docker's form. `wrapper` says whether the text beside each rank is the one
     that this hpclaunch has for these settings. `settings` are the wrapper's others (from= left out).
     `apart`: each worker has a node to itself. `unread` is what the reader did not understand, `unbridged`
-    what it understood and another scheduler lacks.
+    what it understood and another scheduler lacks. `retries` -1 is without end. `resources` are the amounts
+    that a pod may have, by the API's names and without the GPUs, and `gpu_kind` is Slurm's type of GPU or a
+    MIG profile, "" for any.
     """
 
     scheduler: Literal["slurm", "kubernetes"]
@@ -92,3 +94,5 @@ class Launch(Struct, frozen=True):
     rights: tuple[str, ...] = ()
     unread: tuple[str, ...] = ()
     unbridged: tuple[Unbridged, ...] = ()
+    resources: tuple[tuple[str, str], ...] = ()
+    gpu_kind: str = ""
