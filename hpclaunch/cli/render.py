@@ -18,4 +18,4 @@ def render(job_file: str, site_name: str, sets: tuple[str, ...], output: str | N
     planned = plan_job(job_file, site_name, sets)
     text = script.render(planned.plan)
     warn(*planned.plan.warnings)
-    put(text, output, 0o755)  # a script that was cut short must not be submitted
+    put(text, output, 0o644 if planned.plan.scheduler == "kubernetes" else 0o755)

@@ -14,6 +14,7 @@ from hpclaunch.spec.nodetype import NodeType
 from hpclaunch.spec.site import NodeGroup, Site
 from hpclaunch.values.errors import Path
 from hpclaunch.values.launchplan import Common, LaunchPlan, SlurmTarget
+from hpclaunch.values.pods import KubernetesTarget
 
 _HINTS = ("account", "partition", "qos", "reservation", "constraint", "nodelist", "exclude", "mail")
 
@@ -55,8 +56,9 @@ def origins(sources: Sources, plan: LaunchPlan) -> tuple[Origin, ...]:
     return (
         *_nodes(job, site, common, groups),
         *of_ranks(job, common, groups, machines),
-        *_program(job, site, common),
+        *_program(job, site, plan),
         *_launch(job, site, plan),
+        *_pods(job, site, chosen[0], plan),
         *_environment(job, site, common, groups[0][1].type),
     )
 
@@ -95,7 +97,15 @@ def _nodes(job: Job, site: Site, common: Common, groups: Sequence[tuple[int, Nod
     yield Origin("ranks_per_node", str(common.ranks_per_node), (_job("ranks_per_node"),), usual)
 
 
-def _program(job: Job, site: Site, common: Common) -> Iterator[Origin]:
+def _pods(job: Job, site: Site, group: int, plan: LaunchPlan) -> Iterator[Origin]:
+    if isinstance(plan.target, KubernetesTarget):
+        from hpclaunch.plan.kubernetes import origins as of_pods  # others need not pay for it
+
+        yield from of_pods.of_target(job, site, group, plan.target)
+
+
+def _program(job: Job, site: Site, plan: LaunchPlan) -> Iterator[Origin]:
+    common = plan.common
     command = job.command if isinstance(job.command, str) else " ".join(job.command)
     yield Origin("command", command, (_job("command"),))
     container = common.container
@@ -111,8 +121,8 @@ def _program(job: Job, site: Site, common: Common) -> Iterator[Origin]:
     if container.save:
         yield Origin("container.save", container.save, (_job("container", "save"),))
     for index, mount in enumerate(container.mounts):
-        text = f"{mount.source}:{mount.target}" + (":ro" if mount.read_only else "")
-        volume = (_site("volumes", mount.volume, "path"),) if mount.volume else ()
+        text = f"{mount.source or mount.volume}:{mount.target}" + (":ro" if mount.read_only else "")
+        volume = (_site("volumes", mount.volume),) if mount.volume else ()
         yield Origin(f"mounts[{index}]", text, (_job("mounts", index),), facts=volume)
 
 
