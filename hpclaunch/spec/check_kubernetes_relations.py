@@ -38,7 +38,7 @@ def _rights(kubernetes: KubernetesSite) -> list[Problem]:
         found.append(_problem((*SITE, "run_as"), message))
     if rootless and run_as is not None and run_as.user == 0:
         found.append(_problem((*SITE, "run_as", "user"), "0 is root, and the profile is rootless"))
-    if not rootless and run_as is not None and run_as.user != 0:
+    if not rootless and run_as is not None and run_as.user > 0:
         message = f"profile: root runs as 0: write profile: rootless for user {run_as.user}"
         found.append(_problem((*SITE, "run_as", "user"), message))
     if rootless and kubernetes.sshd.port <= LAST_PRIVILEGED_PORT:
