@@ -79,10 +79,10 @@ class NodeChoice(Struct, frozen=True):
 class Pod(Struct, frozen=True):
     """A pod template with its one container.
 
-    `limits` are requests as well where `guaranteed`, so that the pod owns what it has. `apart` is the label
-    (key, value) of pods that may not share a node with this one. `command` are the first words of the
-    container's command, before those that `render` takes from the plan; `kit` an image that is copied to
-    `kit_folder` before the container starts. `ready_port`: the pod is ready when this port answers.
+    `requests` are what the scheduler finds a node for, `limits` the most that the container gets; where both
+    name the same CPUs and memory the pod owns them. `apart` are labels: pods that have all of them may not
+    share a node with this one. `kit` is an image whose `kit_folder` is copied to the same folder here before
+    the container starts. `ready_port`: the pod is ready when this port answers.
     """
 
     container: str
@@ -95,7 +95,7 @@ class Pod(Struct, frozen=True):
     priority_class: str = ""
     scheduler_name: str = ""
     nodes: NodeChoice = NodeChoice()
-    apart: tuple[str, str] | None = None
+    apart: Labels = ()
     security: Security = Security()
     working_dir: str = ""
     env: tuple[EnvVar, ...] = ()

@@ -54,7 +54,8 @@ def worker(
         first,
         annotations=(*first.annotations, *networks),
         nodes=nodes,
-        apart=None if of_site(job, site).share_nodes else (JOB_LABEL, name),
+        # Of workers: with the launcher's label too, there would have to be a node more than the job takes.
+        apart=() if of_site(job, site).share_nodes else ((JOB_LABEL, name), (ROLE_LABEL, "worker")),
         security=rights,
         env=tuple(each for each in _host_env(common) if each.name.startswith(_HOOKS)),
         requests=needs.owned,
@@ -70,7 +71,7 @@ def alone(pod: Pod, kubernetes: KubernetesSite, common: Common, secrets: tuple[S
     gang = kubernetes.gang
     return structs.replace(
         pod,
-        apart=None,
+        apart=(),
         scheduler_name=gang.scheduler_name or "" if gang else "",
         env=_host_env(common),
         secrets=secrets,
