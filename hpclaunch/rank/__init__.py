@@ -3,10 +3,15 @@
 Its arguments are SETTING=value... -- NAME=value... -- =word...: the settings below, the rank's environment,
 and its command, each word with `=` before it.
 
-    from=slurm|openmpi|local   where the rank's number comes from; of local, rank= and ranks= are it
-    rendezvous=torch           MASTER_ADDR and the rest; port= where no Slurm job id gives one
+    from=slurm|openmpi|hydra   where the rank's number comes from: srun, mpirun (4 and 5), or mpiexec of MPICH
+                               and Intel MPI. Under Hydra the wrapper stays beside the command, and a signal
+                               ends it where the command fails: else the other ranks would run on
+    from=local                 rank= and ranks= are the number
+    rendezvous=torch           MASTER_ADDR and the rest; port= where no Slurm job id gives one. With several
+                               pods HPCLAUNCH_MASTER is the first one (pod/)
     cwd=, memlock=KIB          working folder, and what InfiniBand must be able to pin
     strict=1, openib=1         an HCA that cannot be used ends the job; Open MPI 4 and older are told too
+    besteffort=1               what a pod may not bind stays unbound, with one warning
     verify=1                   one line on standard error: what the rank has
     root=DIR                   /sys, /proc and /dev are there, a made-up machine; else HPCLAUNCH_ROOT says it
 
@@ -27,7 +32,9 @@ import os.path
 from collections.abc import Sequence
 from functools import cache
 
-# The parts in their order, each with the settings that need it; none: every wrapper has it.
+_OUTSIDE_SLURM = "from=openmpi from=hydra from=local"
+
+# The parts in their order, each with the settings that need it, by name or whole; none: every wrapper has it.
 _PARTS: tuple[tuple[str, frozenset[str]], ...] = tuple(
     (part, frozenset(needed.split()))
     for part, needed in (
@@ -35,17 +42,22 @@ _PARTS: tuple[tuple[str, frozenset[str]], ...] = tuple(
         ("hosts", "hosts"),
         ("lists", "seats part verify"),
         ("settings", ""),
+        ("mpirun", "from=openmpi from=hydra"),
         ("rank", ""),
         ("rendezvous", "rendezvous"),
+        ("capability", _OUTSIDE_SLURM),
         ("limits", "memlock verify"),
         ("memlock", "memlock"),
         ("devices", "hcas seats part verify"),
         ("gpus", "seats part verify"),
         ("granted", "seats part"),
+        ("virtual", _OUTSIDE_SLURM),
         ("hcas", "hcas"),
         ("cores", "part"),
+        ("besteffort", "besteffort"),
         ("bind", "cpus membind preferred part"),
         ("report", "verify"),
+        ("stay", "from=hydra"),
         ("run", ""),
     )
 )
@@ -60,8 +72,8 @@ SETTINGS: tuple[str, ...] = tuple(sorted(set().union(*(needed for _, needed in _
 
 def wrapper_text(settings: Sequence[str]) -> str:
     """The wrapper as it is handed to `/bin/sh -c`: what its settings ("from=slurm") need, and no more."""
-    names = {setting.partition("=")[0] for setting in settings}
-    return "\n".join(_read(part) for part, needed in _PARTS if not needed or needed & names)
+    given = {setting.partition("=")[0] for setting in settings}.union(settings)
+    return "\n".join(_read(part) for part, needed in _PARTS if not needed or needed & given)
 
 
 @cache

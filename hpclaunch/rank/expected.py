@@ -8,8 +8,13 @@ from msgspec import Struct
 
 from hpclaunch.values.launchplan import Common, LaunchPlan, LocalTarget, SlurmTarget
 from hpclaunch.values.placement import NodeShape
+from hpclaunch.values.pods import KubernetesTarget
 
 Policy = Literal["bind", "prefer", ""]
+_TARGETS: dict[str, type[SlurmTarget | KubernetesTarget | LocalTarget]] = {
+    "slurm": SlurmTarget,
+    "kubernetes": KubernetesTarget,
+}
 
 
 class Binding(Struct, frozen=True):
@@ -28,16 +33,12 @@ def read_plan(data: bytes) -> LaunchPlan:
     """The plan of a job's record. Raises ValueError where it is not one (msgspec's errors are such)."""
     raw: dict[str, Any] = msgspec.json.decode(data, type=dict[str, Any])
     try:
-        target: SlurmTarget | LocalTarget
-        if raw["scheduler"] == "slurm":
-            target = msgspec.convert(raw["target"], SlurmTarget)
-        else:
-            target = msgspec.convert(raw["target"], LocalTarget)
+        target = _TARGETS.get(raw["scheduler"], LocalTarget)
         return LaunchPlan(
             site=raw["site"],
             scheduler=raw["scheduler"],
             common=msgspec.convert(raw["common"], Common),
-            target=target,
+            target=msgspec.convert(raw["target"], target),
             warnings=tuple(raw["warnings"]),
         )
     except KeyError as error:

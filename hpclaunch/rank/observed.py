@@ -16,7 +16,9 @@ MARK = b"hpclaunch-verify "
 VERSION = "1"
 _SHOWN = 160
 _MOST_EARLIER = 16
-_SAID = re.compile(rb"hpclaunch: (?:rank (\d{1,9})|([A-Za-z0-9][\w.-]*)): (.+)")
+# What mpirun puts before a line: [1,3]<stderr>: of Open MPI 4, with a space of 5, [3] of Hydra.
+_TAG = rb"(?:\[(?:\d+,)?\d+\](?:<std(?:err|out)>:)? ?)?"
+_SAID = re.compile(_TAG + rb"hpclaunch: (?:rank (\d{1,9})|([A-Za-z0-9][\w.-]*)): (.+)")
 
 
 class Hca(Struct, frozen=True):

@@ -55,6 +55,10 @@ def test_a_setting_whose_part_is_missing_is_no_silent_loss(shell: list[str]) -> 
     assert (result.returncode, result.stdout) == (121, b"")
 
 
+# Settings whose parts only help those of another one.
+WITH = {"besteffort": "cpus", "from=openmpi": "hcas", "from=hydra": "hcas", "from=local": "hcas"}
+
+
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_shellcheck_finds_nothing_in_what_one_setting_needs(setting: str) -> None:
     if shutil.which("shellcheck") is None:
@@ -62,5 +66,6 @@ def test_shellcheck_finds_nothing_in_what_one_setting_needs(setting: str) -> Non
     # As in the Makefile; also what a part that is not there would use or set.
     known = "SC1007,SC2015,SC2034,SC2086,SC2163,SC3045"
     command = ["shellcheck", "--shell=sh", f"--exclude={known}", "-"]
-    done = subprocess.run(command, input=wrapper_text([setting]), capture_output=True, text=True, timeout=60)
+    text = wrapper_text([setting, WITH.get(setting, "")])
+    done = subprocess.run(command, input=text, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stdout

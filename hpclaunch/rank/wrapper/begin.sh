@@ -5,8 +5,9 @@
 # own variables is touched.
 set -uf # f: values such as dgx[001-140] are no file names
 
-hl_root=${HPCLAUNCH_ROOT-} # where /sys, /proc and /dev are, for a made-up machine
-unset -v HPCLAUNCH_ROOT
+hl_root=${HPCLAUNCH_ROOT-}     # where /sys, /proc and /dev are, for a made-up machine
+hl_master=${HPCLAUNCH_MASTER-} # of several pods the first, as their launcher tells it
+unset -v HPCLAUNCH_ROOT HPCLAUNCH_MASTER
 
 hl_fail() {
   printf 'hpclaunch: rank %s: %s\n' "${hl_rank:-?}" "$1" >&2

@@ -24,6 +24,8 @@ if [ -n "$hl_bind" ]; then
   if ! command -v taskset >/dev/null; then
     hl_warn "neither cores nor memory are bound: there is no taskset"
     hl_nodes= hl_prefer=
+  elif [ -n "$hl_besteffort" ]; then
+    hl_try_cores
   elif ! taskset -pc "$hl_bind" $$ >/dev/null; then
     hl_fail "could not bind to the cores $hl_bind"
   fi
@@ -33,6 +35,7 @@ if [ -n "$hl_nodes$hl_prefer" ]; then
     hl_tool=$(command -v numactl) # the job's PATH may have none
     hl_policy=--membind=$hl_nodes
     [ -n "$hl_nodes" ] || hl_policy=--preferred=$hl_prefer
+    [ -z "$hl_besteffort" ] || hl_try_policy
   else
     hl_warn "memory is not bound: there is no numactl"
   fi

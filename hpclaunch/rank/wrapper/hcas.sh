@@ -76,6 +76,7 @@ for hl_entry in $hl_hcas; do
       ;;
     *) hl_why=', absent' ;;
   esac
+  [ -z "$hl_why" ] || [ "$hl_from" = slurm ] || hl_try_virtual
   if [ -z "$hl_why" ]; then
     hl_usable="$hl_usable $hl_index=$hl_hca/$hl_pci/$hl_number"
   else

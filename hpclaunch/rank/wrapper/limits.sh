@@ -9,4 +9,5 @@ hl_find_limit() { # hl_limit: how many KiB this process may pin, or "unlimited"
     done <"$hl_root/proc/self/limits"
   } 2>/dev/null
   [ -n "$hl_limit" ] || hl_limit=$(ulimit -l)
+  [ "$hl_from" = slurm ] || ! hl_has_ipc_lock || hl_limit=unlimited
 }

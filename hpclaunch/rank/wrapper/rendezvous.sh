@@ -21,7 +21,7 @@ if [ "$hl_from" = slurm ]; then
   hl_first_host "$SLURM_STEP_NODELIST"
   hl_port=$((61000 + (SLURM_JOB_ID * 7 + SLURM_STEP_ID) % 4500)) # above the ephemeral ports
 else
-  hl_master=127.0.0.1
+  hl_master=${hl_master:-127.0.0.1}
 fi
 [ "$hl_rank" != 0 ] || [ "$hl_node" = 0 ] ||
   hl_fail "rank 0 is on node $hl_node and not on $hl_master, where MASTER_ADDR points"

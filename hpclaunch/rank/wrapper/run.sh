@@ -13,5 +13,6 @@ for hl_word; do
   set -- "$@" "${hl_word#=}"
   shift
 done
-[ -n "$hl_policy" ] || exec "$@"
-exec "$hl_tool" "$hl_policy" -- "$@"
+[ -z "$hl_policy" ] || set -- "$hl_tool" "$hl_policy" -- "$@"
+[ "$hl_from" != hydra ] || hl_stay "$@"
+exec "$@"

@@ -1,5 +1,6 @@
 # What the launcher says: for all ranks, and of tables the one of this host.
 hl_from= hl_cwd= hl_memlock= hl_rank= hl_ranks= hl_port= hl_strict= hl_openib= hl_verify=
+hl_besteffort=
 hl_hcas= hl_near= hl_cpus= hl_membind= hl_preferred= hl_cores= hl_gpus= hl_seats= hl_part=
 # What the parts below find, each where a job needs it:
 hl_open=                # the GPUs that open here, INDEX/MINOR/PCI
@@ -30,7 +31,7 @@ while [ "$1" != -- ]; do
     hcas | near | cpus | membind | preferred | cores | gpus | seats | part)
       case $hl_table in '' | own) eval "hl_$hl_setting=\$hl_value" ;; esac
       ;;
-    from | cwd | memlock | rank | ranks | port | root | strict | openib | verify)
+    from | cwd | memlock | rank | ranks | port | root | strict | openib | verify | besteffort)
       eval "hl_$hl_setting=\$hl_value"
       ;;
     rendezvous) ;; # a part below

@@ -109,8 +109,9 @@ IFS= read -r -d '' hl_wrapper <<'WRAPPER'
 # own variables is touched.
 set -uf # f: values such as dgx[001-140] are no file names
 
-hl_root=${HPCLAUNCH_ROOT-} # where /sys, /proc and /dev are, for a made-up machine
-unset -v HPCLAUNCH_ROOT
+hl_root=${HPCLAUNCH_ROOT-}     # where /sys, /proc and /dev are, for a made-up machine
+hl_master=${HPCLAUNCH_MASTER-} # of several pods the first, as their launcher tells it
+unset -v HPCLAUNCH_ROOT HPCLAUNCH_MASTER
 
 hl_fail() {
   printf 'hpclaunch: rank %s: %s\n' "${hl_rank:-?}" "$1" >&2
@@ -142,6 +143,7 @@ hl_read() { # hl_text: the first line of the file $1, "?" where it cannot be rea
 
 # What the launcher says: for all ranks, and of tables the one of this host.
 hl_from= hl_cwd= hl_memlock= hl_rank= hl_ranks= hl_port= hl_strict= hl_openib= hl_verify=
+hl_besteffort=
 hl_hcas= hl_near= hl_cpus= hl_membind= hl_preferred= hl_cores= hl_gpus= hl_seats= hl_part=
 # What the parts below find, each where a job needs it:
 hl_open=                # the GPUs that open here, INDEX/MINOR/PCI
@@ -172,7 +174,7 @@ while [ "$1" != -- ]; do
     hcas | near | cpus | membind | preferred | cores | gpus | seats | part)
       case $hl_table in '' | own) eval "hl_$hl_setting=\$hl_value" ;; esac
       ;;
-    from | cwd | memlock | rank | ranks | port | root | strict | openib | verify)
+    from | cwd | memlock | rank | ranks | port | root | strict | openib | verify | besteffort)
       eval "hl_$hl_setting=\$hl_value"
       ;;
     rendezvous) ;; # a part below
@@ -189,8 +191,12 @@ case $hl_from in
     hl_ranks=$SLURM_STEP_NUM_TASKS hl_nodes=$SLURM_STEP_NUM_NODES
     ;;
   openmpi)
-    hl_rank=$OMPI_COMM_WORLD_RANK hl_local=$OMPI_COMM_WORLD_LOCAL_RANK hl_node=0
-    hl_ranks=$OMPI_COMM_WORLD_SIZE hl_nodes=1
+    hl_rank=$OMPI_COMM_WORLD_RANK hl_ranks=$OMPI_COMM_WORLD_SIZE
+    hl_divide "$OMPI_COMM_WORLD_LOCAL_RANK" "$OMPI_COMM_WORLD_LOCAL_SIZE"
+    ;;
+  hydra) # MPICH, Intel MPI
+    hl_rank=$PMI_RANK hl_ranks=$PMI_SIZE
+    hl_divide "$MPI_LOCALRANKID" "$MPI_LOCALNRANKS"
     ;;
   local) hl_local=$hl_rank hl_node=0 hl_nodes=1 ;;
   *) hl_fail "no setting says where the rank's number comes from (from=$hl_from)" ;;
@@ -223,12 +229,22 @@ if [ "$hl_from" = slurm ]; then
   hl_first_host "$SLURM_STEP_NODELIST"
   hl_port=$((61000 + (SLURM_JOB_ID * 7 + SLURM_STEP_ID) % 4500)) # above the ephemeral ports
 else
-  hl_master=127.0.0.1
+  hl_master=${hl_master:-127.0.0.1}
 fi
 [ "$hl_rank" != 0 ] || [ "$hl_node" = 0 ] ||
   hl_fail "rank 0 is on node $hl_node and not on $hl_master, where MASTER_ADDR points"
 export MASTER_ADDR="$hl_master" MASTER_PORT="$hl_port" RANK="$hl_rank" LOCAL_RANK="$hl_local"
 export WORLD_SIZE="$hl_ranks" LOCAL_WORLD_SIZE="$hl_local_ranks" NODE_RANK="$hl_node"
+
+# CAP_IPC_LOCK lifts the memlock limit, as in pods that run as root. Under Slurm it does not tell: jobs of Pyxis
+# have it in a user namespace, where it does not count.
+hl_has_ipc_lock() { # bit 14 of CapEff
+  hl_key=
+  {
+    while [ "$hl_key" != CapEff: ] && read -r hl_key hl_value; do :; done <"$hl_root/proc/self/status"
+  } 2>/dev/null
+  case $hl_key/$hl_value in CapEff:/*[4-7c-f]???) ;; *) return 1 ;; esac
+}
 
 hl_find_limit() { # hl_limit: how many KiB this process may pin, or "unlimited"
   hl_limit=
@@ -241,21 +257,41 @@ hl_find_limit() { # hl_limit: how many KiB this process may pin, or "unlimited"
     done <"$hl_root/proc/self/limits"
   } 2>/dev/null
   [ -n "$hl_limit" ] || hl_limit=$(ulimit -l)
+  [ "$hl_from" = slurm ] || ! hl_has_ipc_lock || hl_limit=unlimited
 }
 
 # InfiniBand pins memory. With too low a limit a library would fail, far from the cause.
+hl_lift="the default ulimits of the nodes' container runtime, or as root CAP_IPC_LOCK"
+[ "$hl_from" != slurm ] || hl_lift='LimitMEMLOCK=infinity for slurmd and PropagateResourceLimitsExcept=MEMLOCK'
 set +f
 for hl_device in "$hl_root"/dev/infiniband/uverbs*; do
   [ -e "$hl_device" ] || break
   hl_find_limit
   [ "$hl_limit" = unlimited ] || [ "$hl_limit" -ge "$hl_memlock" ] ||
-    hl_fail "the memlock limit is $hl_limit KiB, too low for InfiniBand: set LimitMEMLOCK=infinity for slurmd and PropagateResourceLimitsExcept=MEMLOCK"
+    hl_fail "the memlock limit is $hl_limit KiB, too low for InfiniBand: set $hl_lift"
   break
 done
 set -f
 
 hl_opens() { # does the device $1 open? Its mode does not tell: a cgroup may refuse root too.
   [ -e "$1" ] && { true <>"$1"; } 2>/dev/null
+}
+
+# In a pod with SR-IOV it is not the card that can be used, but one of its virtual functions.
+hl_try_virtual() { # hl_hca, hl_why: the first virtual function of the card at hl_pci that can be used, if any can
+  hl_card=$hl_hca$hl_why
+  hl_list=$(
+    set +f
+    for hl_device in "$hl_root"/sys/class/infiniband/*; do
+      CDPATH='' cd -P -- "$hl_device/device/physfn" 2>/dev/null && [ "${PWD##*/}" = "$hl_pci" ] &&
+        printf '%s ' "${hl_device##*/}"
+    done
+  )
+  for hl_hca in $hl_list; do
+    hl_check_hca
+    [ -n "$hl_why" ] || return 0
+  done
+  hl_hca=${hl_card%%,*} hl_why=,${hl_card#*,}
 }
 
 # Every compute HCA (NAME/PCI/PORT/LINK) by its PCI address: names shift with each card that a node has more.
@@ -336,6 +372,7 @@ for hl_entry in $hl_hcas; do
       ;;
     *) hl_why=', absent' ;;
   esac
+  [ -z "$hl_why" ] || [ "$hl_from" = slurm ] || hl_try_virtual
   if [ -z "$hl_why" ]; then
     hl_usable="$hl_usable $hl_index=$hl_hca/$hl_pci/$hl_number"
   else
@@ -403,6 +440,8 @@ if [ -n "$hl_bind" ]; then
   if ! command -v taskset >/dev/null; then
     hl_warn "neither cores nor memory are bound: there is no taskset"
     hl_nodes= hl_prefer=
+  elif [ -n "$hl_besteffort" ]; then
+    hl_try_cores
   elif ! taskset -pc "$hl_bind" $$ >/dev/null; then
     hl_fail "could not bind to the cores $hl_bind"
   fi
@@ -412,6 +451,7 @@ if [ -n "$hl_nodes$hl_prefer" ]; then
     hl_tool=$(command -v numactl) # the job's PATH may have none
     hl_policy=--membind=$hl_nodes
     [ -n "$hl_nodes" ] || hl_policy=--preferred=$hl_prefer
+    [ -z "$hl_besteffort" ] || hl_try_policy
   else
     hl_warn "memory is not bound: there is no numactl"
   fi
@@ -432,8 +472,9 @@ for hl_word; do
   set -- "$@" "${hl_word#=}"
   shift
 done
-[ -n "$hl_policy" ] || exec "$@"
-exec "$hl_tool" "$hl_policy" -- "$@"
+[ -z "$hl_policy" ] || set -- "$hl_tool" "$hl_policy" -- "$@"
+[ "$hl_from" != hydra ] || hl_stay "$@"
+exec "$@"
 WRAPPER
 
 launch

@@ -170,8 +170,9 @@ IFS= read -r -d '' hl_wrapper <<'WRAPPER'
 # own variables is touched.
 set -uf # f: values such as dgx[001-140] are no file names
 
-hl_root=${HPCLAUNCH_ROOT-} # where /sys, /proc and /dev are, for a made-up machine
-unset -v HPCLAUNCH_ROOT
+hl_root=${HPCLAUNCH_ROOT-}     # where /sys, /proc and /dev are, for a made-up machine
+hl_master=${HPCLAUNCH_MASTER-} # of several pods the first, as their launcher tells it
+unset -v HPCLAUNCH_ROOT HPCLAUNCH_MASTER
 
 hl_fail() {
   printf 'hpclaunch: rank %s: %s\n' "${hl_rank:-?}" "$1" >&2
@@ -203,6 +204,7 @@ hl_read() { # hl_text: the first line of the file $1, "?" where it cannot be rea
 
 # What the launcher says: for all ranks, and of tables the one of this host.
 hl_from= hl_cwd= hl_memlock= hl_rank= hl_ranks= hl_port= hl_strict= hl_openib= hl_verify=
+hl_besteffort=
 hl_hcas= hl_near= hl_cpus= hl_membind= hl_preferred= hl_cores= hl_gpus= hl_seats= hl_part=
 # What the parts below find, each where a job needs it:
 hl_open=                # the GPUs that open here, INDEX/MINOR/PCI
@@ -233,7 +235,7 @@ while [ "$1" != -- ]; do
     hcas | near | cpus | membind | preferred | cores | gpus | seats | part)
       case $hl_table in '' | own) eval "hl_$hl_setting=\$hl_value" ;; esac
       ;;
-    from | cwd | memlock | rank | ranks | port | root | strict | openib | verify)
+    from | cwd | memlock | rank | ranks | port | root | strict | openib | verify | besteffort)
       eval "hl_$hl_setting=\$hl_value"
       ;;
     rendezvous) ;; # a part below
@@ -250,8 +252,12 @@ case $hl_from in
     hl_ranks=$SLURM_STEP_NUM_TASKS hl_nodes=$SLURM_STEP_NUM_NODES
     ;;
   openmpi)
-    hl_rank=$OMPI_COMM_WORLD_RANK hl_local=$OMPI_COMM_WORLD_LOCAL_RANK hl_node=0
-    hl_ranks=$OMPI_COMM_WORLD_SIZE hl_nodes=1
+    hl_rank=$OMPI_COMM_WORLD_RANK hl_ranks=$OMPI_COMM_WORLD_SIZE
+    hl_divide "$OMPI_COMM_WORLD_LOCAL_RANK" "$OMPI_COMM_WORLD_LOCAL_SIZE"
+    ;;
+  hydra) # MPICH, Intel MPI
+    hl_rank=$PMI_RANK hl_ranks=$PMI_SIZE
+    hl_divide "$MPI_LOCALRANKID" "$MPI_LOCALNRANKS"
     ;;
   local) hl_local=$hl_rank hl_node=0 hl_nodes=1 ;;
   *) hl_fail "no setting says where the rank's number comes from (from=$hl_from)" ;;
@@ -272,15 +278,18 @@ hl_find_limit() { # hl_limit: how many KiB this process may pin, or "unlimited"
     done <"$hl_root/proc/self/limits"
   } 2>/dev/null
   [ -n "$hl_limit" ] || hl_limit=$(ulimit -l)
+  [ "$hl_from" = slurm ] || ! hl_has_ipc_lock || hl_limit=unlimited
 }
 
 # InfiniBand pins memory. With too low a limit a library would fail, far from the cause.
+hl_lift="the default ulimits of the nodes' container runtime, or as root CAP_IPC_LOCK"
+[ "$hl_from" != slurm ] || hl_lift='LimitMEMLOCK=infinity for slurmd and PropagateResourceLimitsExcept=MEMLOCK'
 set +f
 for hl_device in "$hl_root"/dev/infiniband/uverbs*; do
   [ -e "$hl_device" ] || break
   hl_find_limit
   [ "$hl_limit" = unlimited ] || [ "$hl_limit" -ge "$hl_memlock" ] ||
-    hl_fail "the memlock limit is $hl_limit KiB, too low for InfiniBand: set LimitMEMLOCK=infinity for slurmd and PropagateResourceLimitsExcept=MEMLOCK"
+    hl_fail "the memlock limit is $hl_limit KiB, too low for InfiniBand: set $hl_lift"
   break
 done
 set -f
@@ -367,6 +376,7 @@ for hl_entry in $hl_hcas; do
       ;;
     *) hl_why=', absent' ;;
   esac
+  [ -z "$hl_why" ] || [ "$hl_from" = slurm ] || hl_try_virtual
   if [ -z "$hl_why" ]; then
     hl_usable="$hl_usable $hl_index=$hl_hca/$hl_pci/$hl_number"
   else
@@ -423,8 +433,9 @@ for hl_word; do
   set -- "$@" "${hl_word#=}"
   shift
 done
-[ -n "$hl_policy" ] || exec "$@"
-exec "$hl_tool" "$hl_policy" -- "$@"
+[ -z "$hl_policy" ] || set -- "$hl_tool" "$hl_policy" -- "$@"
+[ "$hl_from" != hydra ] || hl_stay "$@"
+exec "$@"
 WRAPPER
 
 launch 3>&2 4>&1
