@@ -1,0 +1,181 @@
+"""Whether two launches agree in what surrounds the ranks: wrapper, rights, amounts, nodes of their own."""
+
+import re
+
+from hpclaunch.readback.place import NOTHING, Difference, Side
+from hpclaunch.values.launch import Launch
+
+_MIG = re.compile(r"\d+g\.\d+gb")
+_OWN = "own"
+
+# Pods need these for what needs nothing under Slurm: verbs pin memory, sshd changes user and root folder.
+_OF_PODS = frozenset(f"capability {name}" for name in ("IPC_LOCK", "SETGID", "SETUID", "SYS_CHROOT"))
+_OF_USERS = ("user ", "group ", "also group ", "without capability ", "no new privileges")
+_SHARED_BY_SLURM = frozenset(("the node's network", "the node's processes", "the node's shared memory"))
+
+_OF_NODES = re.compile(r"cpu|memory|ephemeral-storage|hugepages-.*")
+_SETTINGS = {
+    "besteffort": "a pod may have fewer cores than a node; a binding that it forbids is a warning",
+    "port": "pods have a network of their own; on a node jobs get a port by their number",
+}
+
+
+def wrapper(a: Side, b: Side) -> list[Difference]:
+    """The text beside each rank, and what it is told beside the tables."""
+    found = []
+    texts = a.launch.wrapper, b.launch.wrapper
+    if texts[0] != texts[1]:
+        shown = {_OWN: "this hpclaunch's", "": "none"}
+        values = (shown.get(text, text) for text in texts)
+        found.append(Difference("text beside each rank", *values, why="what it does is not known"))
+    mine, theirs = dict(a.launch.settings), dict(b.launch.settings)
+    mixed = a.launch.scheduler != b.launch.scheduler
+    for name in dict.fromkeys((*mine, *theirs)):
+        values = mine.get(name, NOTHING), theirs.get(name, NOTHING)
+        if values[0] == values[1]:
+            continue
+        why = _SETTINGS.get(name, "") if mixed and NOTHING in values else ""
+        found.append(Difference(f"setting {name}", *values, "place" if why else "difference", why))
+    return found
+
+
+def gpu_kind(a: Side, b: Side) -> list[Difference]:
+    """MIG profiles count; the type of whole GPUs is the node's."""
+    kinds = a.launch.gpu_kind, b.launch.gpu_kind
+    if kinds[0] == kinds[1]:
+        return []
+    values = (kind or "any" for kind in kinds)
+    if any(_MIG.fullmatch(kind) for kind in kinds) or a.launch.scheduler == b.launch.scheduler:
+        return [Difference("kind of GPU", *values)]
+    return [
+        Difference("kind of GPU", *values, "place", "Slurm's name of it; pods choose by the nodes' labels")
+    ]
+
+
+def own_nodes(a: Side, b: Side) -> list[Difference]:
+    """Whether no other job is on the nodes, and no two parts of this one on the same."""
+    found = []
+    if a.launch.apart != b.launch.apart:
+        values = ("yes" if side.launch.apart else "no" for side in (a, b))
+        why = "without required anti-affinity two workers may share a node"
+        found.append(Difference("each part of the job on a node of its own", *values, why=why))
+    whole = _is_whole(a), _is_whole(b)
+    if whole[0] != whole[1]:
+        values = ("yes" if each else "no" for each in whole)
+        less = [_takes_less(side) for side in (a, b)]
+        kind = "place" if all(less) else "difference"
+        why = "a site may give whole nodes alone, also to jobs that take a part" if all(less) else ""
+        found.append(Difference("no other job on the nodes", *values, kind, why))  # type: ignore[arg-type]
+    return found
+
+
+def rights(a: Side, b: Side) -> list[Difference]:
+    """What the processes may do. Who they are is the place's."""
+    mine, theirs = set(a.launch.rights), set(b.launch.rights)
+    mixed = a.launch.scheduler != b.launch.scheduler
+    other_place = mixed or (a.place.name and b.place.name and a.place.name != b.place.name)
+    found = []
+    for right in sorted(mine ^ theirs):
+        of_place = right in _OF_PODS or right.startswith(_OF_USERS) or (mixed and right in _SHARED_BY_SLURM)
+        values = ("yes", NOTHING) if right in mine else (NOTHING, "yes")
+        what = f"rights: {right}"
+        if of_place and other_place:
+            found.append(Difference(what, *values, "place", _why_right(right, a.launch, b.launch)))
+        else:
+            why = "containers under Pyxis have the user's own rights" if mixed else ""
+            found.append(Difference(what, *values, "unbridged" if mixed else "difference", why))
+    return found
+
+
+def resources(a: Side, b: Side) -> list[Difference]:
+    """The amounts of pods, and a device for each HCA that ranks are told of."""
+    found = [*_devices(a, True), *_devices(b, False)]
+    if a.launch.scheduler == b.launch.scheduler:
+        return found + _amounts(a, b)
+    for side in (a, b):
+        amounts = dict(side.launch.resources)
+        bound = {cpu for table in side.launch.tables for seat in table.seats for cpu in seat.cpus}
+        cpus = amounts.get("cpu", "")
+        if side.launch.scheduler == "kubernetes" and cpus.isdigit() and int(cpus) < len(bound):
+            why = "the kubelet and daemon sets keep the others; ranks stay within the pod's"
+            values = [f"{cpus} of them", "all"]
+            found.append(
+                Difference(
+                    f"the {len(bound)} CPUs that ranks are bound to",
+                    *(values if side is a else values[::-1]),
+                    "place",
+                    why,
+                )
+            )
+    return found
+
+
+def _amounts(a: Side, b: Side) -> list[Difference]:
+    mine, theirs = dict(a.launch.resources), dict(b.launch.resources)
+    other_place = a.place.name and b.place.name and a.place.name != b.place.name
+    found = []
+    for name in dict.fromkeys((*mine, *theirs)):
+        values = mine.get(name, NOTHING), theirs.get(name, NOTHING)
+        if values[0] == values[1]:
+            continue
+        if other_place and NOTHING not in values and _OF_NODES.fullmatch(name):
+            why = "what is left of a node for pods is the cluster's"
+            found.append(Difference(f"limit {name}", *values, "place", why))
+        elif not other_place or _OF_NODES.fullmatch(name):
+            found.append(Difference(f"limit {name}", *values))
+    return found
+
+
+def _devices(side: Side, first: bool) -> list[Difference]:
+    """Whether a pod gets the devices of the HCAs that its ranks are told of."""
+    launch = side.launch
+    hcas = max((table.hcas for table in launch.tables), key=len, default=())
+    if launch.scheduler != "kubernetes" or not hcas:
+        return []
+    has = {name: amount for name, amount in launch.resources if not _OF_NODES.fullmatch(name)}
+    if side.place.rdma is None:
+        wanted, given = len(hcas), sum(int(amount) for amount in has.values() if amount.isdigit())
+        if given >= wanted:
+            return []
+        return [_device("devices of HCAs", f"{given} for {wanted}", "all", first)]
+    counts: dict[str, int] = {}
+    for hca in hcas:
+        name, _, rest = hca.partition("/")
+        resource = side.place.rdma.get(rest.partition("/")[0]) or side.place.rdma.get(name) or ""
+        counts[resource] = counts.get(resource, 0) + 1
+    return [
+        _device(
+            f"devices of {resource}" if resource else "HCAs without a resource",
+            f"{has.get(resource, '0')} for {wanted}",
+            "all",
+            first,
+        )
+        for resource, wanted in counts.items()
+        if has.get(resource, "0") != str(wanted)
+    ]
+
+
+def _device(what: str, mine: str, theirs: str, first: bool) -> Difference:
+    why = "ranks cannot open an HCA that the pod's limits have no device for"
+    return Difference(what, mine if first else theirs, theirs if first else mine, why=why)
+
+
+def _is_whole(side: Side) -> bool:
+    """A pod has a node to itself when it takes all GPUs; a text alone does not tell how many there are."""
+    launch, of_node = side.launch, side.place.gpus_of_node
+    if launch.scheduler == "kubernetes" and of_node is not None:
+        return launch.apart and launch.gpus_per_node == of_node
+    return launch.whole_node
+
+
+def _takes_less(side: Side) -> bool:
+    of_node = side.place.gpus_of_node
+    return of_node is not None and side.launch.gpus_per_node < of_node
+
+
+def _why_right(right: str, a: Launch, b: Launch) -> str:
+    if right in _OF_PODS:
+        return "pods need it for what needs no right under Slurm"
+    if right in _SHARED_BY_SLURM:
+        return "under Slurm ranks have it too"
+    return "who containers run as is the site's"

@@ -1,0 +1,157 @@
+"""Whether two launches have the same command, environment and data."""
+
+import os.path
+import re
+from itertools import zip_longest
+
+from hpclaunch.readback.place import NOTHING, Difference, Side
+from hpclaunch.values.launch import SeenMount, SeenVariable
+
+# What the container runtime reads of the environment that it is started with, under Slurm and in a pod.
+_HOOKS = ("NVIDIA_", "MELLANOX_")
+_DEVICES = "NVIDIA_VISIBLE_DEVICES"
+_FROM_OUTSIDE = {"submitter": "the submitter's", "secret": "a secret's", "pod": "the pod's"}
+
+
+def command(a: Side, b: Side) -> list[Difference]:
+    """The image, the folder, and the words that a rank executes."""
+    found = []
+    if _reference(a.launch.image) != _reference(b.launch.image):
+        found.append(Difference("image", a.launch.image or "none", b.launch.image or "none"))
+    if a.launch.cwd != b.launch.cwd:
+        image = "the image's own"
+        found.append(Difference("working folder", a.launch.cwd or image, b.launch.cwd or image))
+    mine, theirs = a.launch.argv, b.launch.argv
+    for index, (one, other) in enumerate(zip_longest(mine, theirs)):
+        if one == other:
+            continue
+        if len(mine) != len(theirs):  # what follows may have only moved
+            what = f"command from word {index} on"
+            found.append(Difference(what, _words(mine[index:]), _words(theirs[index:])))
+            break
+        found.append(Difference(f"command, word {index}", _value(one), _value(other)))
+    return found
+
+
+def environment(a: Side, b: Side) -> list[Difference]:
+    """What ranks have, then what only the runtime and the launchers around them see."""
+    found = []
+    mine, theirs = _by_name(a.launch.environment), _by_name(b.launch.environment)
+    for name in dict.fromkeys((*mine, *theirs)):
+        found += _variable(f"environment {name}", name, mine.get(name), theirs.get(name), a, b)
+    outer = _by_name(a.launch.before), _by_name(b.launch.before)
+    mixed = a.launch.scheduler != b.launch.scheduler
+    for name in dict.fromkeys((*outer[0], *outer[1])):
+        # Across schedulers the others are for one of them alone, such as ENROOT_*; ranks are given them too.
+        if not mixed or name.startswith(_HOOKS):
+            what = f"outside the ranks {name}"
+            found += _variable(what, name, outer[0].get(name), outer[1].get(name), a, b)
+    return found
+
+
+def mounts(a: Side, b: Side) -> list[Difference]:
+    """The data: what is at each target, and whether it can be written."""
+    found = []
+    mine, theirs = _by_target(a), _by_target(b)
+    for target in dict.fromkeys((*mine, *theirs)):
+        one, other = mine.get(target), theirs.get(target)
+        what = f"mount {target}"
+        if one is None or other is None:
+            found.append(Difference(what, _shown_mount(one, a), _shown_mount(other, b)))
+            continue
+        forms = _form(one), _form(other)
+        if forms[0] != forms[1]:
+            names = sorted(_names(one, a) & _names(other, b))
+            kind, why = ("place", f"both are the site's volume {names[0]}") if names else ("difference", "")
+            found.append(Difference(what, _shown_mount(one, a), _shown_mount(other, b), kind, why))  # type: ignore[arg-type]
+        if one.read_only != other.read_only:
+            modes = tuple("read-only" if each.read_only else "read-write" for each in (one, other))
+            found.append(Difference(f"{what}: access", *modes))
+    return found
+
+
+def _variable(
+    what: str, name: str, one: SeenVariable | None, other: SeenVariable | None, a: Side, b: Side
+) -> list[Difference]:
+    if one == other or (one and other and "text" not in (one.source, other.source)):
+        return []
+    values = _shown_variable(one), _shown_variable(other)
+    if what.startswith("outside") and name == _DEVICES:
+        why = "on a pod the device plugin says which GPUs there are"
+        return [Difference(what, *values, "unbridged", why)]
+    if _is_of(one, name, a) and _is_of(other, name, b):
+        return [Difference(what, *values, "place", "set by each site, or for its nodes")]
+    return [Difference(what, *values)]
+
+
+def _is_of(seen: SeenVariable | None, name: str, side: Side) -> bool:
+    """Whether this is what the site says of the variable, and nothing else has set it."""
+    if seen is None:
+        return name not in side.place.variables and bool(side.place.name)
+    return seen.source == "text" and side.place.variables.get(name) == seen.value
+
+
+def _by_name(variables: tuple[SeenVariable, ...]) -> dict[str, SeenVariable]:
+    return {each.name: each for each in variables}
+
+
+def _by_target(side: Side) -> dict[str, SeenMount]:
+    return {os.path.normpath(each.target): each for each in side.launch.mounts}
+
+
+def _form(mount: SeenMount) -> tuple[str, str, str]:
+    """A folder within a path is a path."""
+    source, folder = mount.source, mount.folder.strip("/")
+    if mount.kind == "path":
+        return mount.kind, os.path.normpath(os.path.join(source, folder) if folder else source), ""
+    return mount.kind, source, folder
+
+
+def _names(mount: SeenMount, side: Side) -> set[str]:
+    """The site's volumes that are this."""
+    form = _form(mount)
+    return {
+        name
+        for name, (kind, source, folder) in side.place.volumes.items()
+        if _form(SeenMount("", kind, source, folder)) == form  # type: ignore[arg-type]
+    }
+
+
+def _shown_mount(mount: SeenMount | None, side: Side) -> str:
+    if mount is None:
+        return NOTHING
+    source = " ".join(part for part in (mount.kind, mount.source, mount.folder) if part)
+    names = sorted(_names(mount, side))
+    return f"{names[0]} ({source})" if names else source
+
+
+def _shown_variable(seen: SeenVariable | None) -> str:
+    if seen is None:
+        return NOTHING
+    return _value(seen.value) if seen.source == "text" else _FROM_OUTSIDE[seen.source]
+
+
+def _value(text: str | None) -> str:
+    """Text as it is, or in quotes where it would not be seen."""
+    if text is None:
+        return NOTHING
+    return text if text.isprintable() and text.strip() == text and text not in ("", NOTHING) else repr(text)
+
+
+def _words(words: tuple[str, ...]) -> str:
+    return " ".join(map(_value, words)) or NOTHING
+
+
+def _reference(image: str) -> str:
+    """A reference with what Docker puts in where it is left out: docker.io, library, latest."""
+    if not image or image.startswith(("/", ".")):
+        return image
+    name = image.removeprefix("docker://")
+    first, slash, _ = name.partition("/")
+    if not slash:
+        name = f"docker.io/library/{name}"
+    elif not ("." in first or ":" in first or first == "localhost"):
+        name = f"docker.io/{name}"
+    elif first == "docker.io" and name.count("/") == 1:
+        name = f"docker.io/library/{name.partition('/')[2]}"
+    return name if re.search(r":[^/]+$|@", name) else f"{name}:latest"

@@ -1,0 +1,190 @@
+"""What a pod gives its container: variables, mounts, amounts, rights, and a node to itself."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from hpclaunch.readback.kubelet import expand
+from hpclaunch.readback.kubernetes.models import Container, EnvEntry, PodSpec, Template, Volume
+from hpclaunch.values.launch import SeenMount, SeenVariable, Unbridged
+
+_HOSTNAME = "kubernetes.io/hostname"
+_SHM = "/dev/shm"
+_OWNED = ("cpu", "memory")
+
+
+def variables(container: Container, unread: list[str]) -> dict[str, SeenVariable]:
+    """The container's variables by name, expanded; of two with one name the last counts."""
+    known: dict[str, str] = {}
+    found: dict[str, SeenVariable] = {}
+    for entry in container.env:
+        seen = _variable(entry, known, f"{container.name}: env {entry.name}", unread)
+        found[entry.name] = seen
+        if seen.source == "text":
+            known[entry.name] = seen.value
+        else:
+            known.pop(entry.name, None)
+    return found
+
+
+def words(
+    container: Container, known: Mapping[str, SeenVariable], unread: list[str]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The container's command and args as its process gets them."""
+    texts = {name: each.value for name, each in known.items() if each.source == "text"}
+    for name, each in known.items():
+        if each.source != "text" and any(
+            f"$({name})" in word for word in (*container.command, *container.args)
+        ):
+            unread.append(
+                f"{container.name}: the value of {name} stands in its command, and the text has it not"
+            )
+    return (
+        tuple(expand(word, texts) for word in container.command),
+        tuple(expand(word, texts) for word in container.args),
+    )
+
+
+def mounts(pod: PodSpec, container: Container, kit: str, unread: list[str]) -> tuple[SeenMount, ...]:
+    """The data that the container sees. Not data are /dev/shm and the folder that an init container copies
+    ssh to (`kit`, "" for none)."""
+    volumes = {volume.name: volume for volume in pod.volumes}
+    found = []
+    for index, mount in enumerate(container.volume_mounts):
+        here = f"{container.name}.volumeMounts[{index}] ({mount.mount_path})"
+        volume = volumes.get(mount.name)
+        if volume is None:
+            unread.append(f"{here}: the pod has no volume {mount.name!r}")
+            continue
+        if volume.empty_dir is not None and mount.mount_path in (_SHM, kit):
+            continue
+        seen = _mount(volume, mount.mount_path, mount.sub_path, mount.read_only)
+        if seen is None:
+            unread.append(f"{here}: what is behind the volume {mount.name!r} is not known")
+        else:
+            found.append(seen)
+    return tuple(found)
+
+
+def gpus(container: Container, more: Iterable[str]) -> tuple[int, str, tuple[tuple[str, str], ...]]:
+    """How many GPUs the limits give, their kind where they are MIG slices, and the other amounts. `more` are
+    names of resources that are GPUs on this site."""
+    resources = container.resources
+    count, kind, others = 0, "", []
+    for name, amount in (resources.limits or resources.requests).items():
+        last = name.rpartition("/")[2]
+        if name in more or last in ("gpu", "gpu.shared") or last.startswith("mig-"):
+            count += int(amount) if str(amount).isdigit() else 0
+            kind = last.removeprefix("mig-") if last.startswith("mig-") else kind
+        else:
+            others.append((name, str(amount)))
+    return count, kind, tuple(others)
+
+
+def is_guaranteed(pod: PodSpec) -> bool:
+    """Whether the kubelet's static CPU manager gives each container CPUs of its own: limits of whole CPUs and
+    memory, and no other requests than these."""
+    for container in (*pod.containers, *pod.init_containers):
+        resources = container.resources
+        for name in _OWNED:
+            limit = resources.limits.get(name)
+            if limit is None or str(resources.requests.get(name, limit)) != str(limit):
+                return False
+    return True
+
+
+def is_apart(template: Template, labels: Mapping[str, str]) -> bool:
+    """Whether no two pods with these labels share a node: required anti-affinity by host name to a label that
+    they have, by equality."""
+    anti = template.spec.affinity.pod_anti_affinity
+    for term in anti.required_during_scheduling_ignored_during_execution:
+        selector = term.label_selector
+        matches = all(labels.get(key) == value for key, value in selector.match_labels.items()) and all(
+            each.operator == "In" and labels.get(each.key) in each.values
+            for each in selector.match_expressions
+        )
+        if (
+            term.topology_key == _HOSTNAME
+            and matches
+            and (selector.match_labels or selector.match_expressions)
+        ):
+            return True
+    return False
+
+
+def rights(pod: PodSpec, container: Container) -> tuple[str, ...]:
+    """The rights that differ from a runtime's own, in words."""
+    own, shared = container.security_context, pod.security_context
+    user = shared.run_as_user if own.run_as_user is None else own.run_as_user
+    group = shared.run_as_group if own.run_as_group is None else own.run_as_group
+    found = [f"capability {name}" for name in own.capabilities.add]
+    found += [f"without capability {name}" for name in own.capabilities.drop]
+    found += [f"user {user}"] if user is not None else []
+    found += [f"group {group}"] if group is not None else []
+    found += [f"group of volumes {shared.fs_group}"] if shared.fs_group is not None else []
+    found += [f"also group {number}" for number in shared.supplemental_groups]
+    flags = (
+        ("privileged", own.privileged),
+        ("read-only root filesystem", own.read_only_root_filesystem),
+        ("no new privileges", own.allow_privilege_escalation is False),
+        ("the node's network", pod.host_network),
+        ("the node's processes", pod.host_pid),
+        ("the node's shared memory", pod.host_ipc),
+    )
+    return tuple(sorted([*found, *(name for name, has in flags if has)]))
+
+
+def besides(pod: PodSpec, container: Container, kit: str) -> list[Unbridged]:
+    """What else happens in the pod: other containers, and a /dev/shm that is none."""
+    found = [
+        Unbridged(f"the container {other.name}", "it runs beside the ranks")
+        for other in pod.containers
+        if other.name != container.name
+    ]
+    found += [
+        Unbridged(
+            f"the init container {other.name}", "it runs before the ranks, and what it does is not known"
+        )
+        for other in pod.init_containers
+        if not (kit and {mount.mount_path for mount in other.volume_mounts} == {kit})
+    ]
+    if not any(mount.mount_path == _SHM for mount in container.volume_mounts) and not pod.host_ipc:
+        why = (
+            "a runtime's own has 64 MiB, with which NCCL and data loaders fail; a node's has half its memory"
+        )
+        found.append(Unbridged("no /dev/shm in memory", why))
+    return found
+
+
+def _variable(entry: EnvEntry, known: Mapping[str, str], where: str, unread: list[str]) -> SeenVariable:
+    source = entry.value_from
+    if source is None:
+        return SeenVariable(entry.name, expand(entry.value, known))
+    if source.secret_key_ref is not None:
+        # hpclaunch makes those optional that the submitter's shell may lack (`inherit`).
+        kind = "submitter" if source.secret_key_ref.optional else "secret"
+        return SeenVariable(entry.name, "", kind)  # type: ignore[arg-type]
+    if source.field_ref is not None:
+        return SeenVariable(entry.name, source.field_ref.field_path, "pod")
+    unread.append(f"{where}: where its value is from is not known")
+    return SeenVariable(entry.name, "", "pod")
+
+
+def _mount(volume: Volume, target: str, folder: str, read_only: bool) -> SeenMount | None:
+    if volume.persistent_volume_claim is not None:
+        claim = volume.persistent_volume_claim
+        return SeenMount(target, "claim", claim.claim_name, folder, read_only or claim.read_only)
+    if volume.host_path is not None:
+        return SeenMount(target, "path", volume.host_path.path, folder, read_only)
+    if volume.nfs is not None:
+        source = f"{volume.nfs.server}:{volume.nfs.path}"
+        return SeenMount(target, "nfs", source, folder, read_only or volume.nfs.read_only)
+    if volume.empty_dir is not None:
+        return SeenMount(target, "empty", "", folder, read_only)
+    if volume.config_map is not None:  # the kubelet mounts them read-only, whatever the mount says
+        return SeenMount(target, "config map", volume.config_map.name, folder, True)
+    return None
+
+
+def main_container(pod: PodSpec, name: str = "") -> Container | None:
+    """The container that the operator wires: the one of that name, else the first."""
+    containers: Sequence[Container] = pod.containers
+    return next((each for each in containers if each.name == name), containers[0] if containers else None)

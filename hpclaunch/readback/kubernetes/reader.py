@@ -1,0 +1,321 @@
+"""Manifest -> Launch: an MPIJob (v2beta1, v1, v1alpha2), a batch/v1 Job, or a Pod."""
+
+from collections.abc import Collection
+from typing import Any
+
+from msgspec import Struct
+
+from hpclaunch.readback.kubernetes import command, models, pods
+from hpclaunch.readback.kubernetes.document import Document, documents
+from hpclaunch.readback.kubernetes.mpirun import HYDRA, Started
+from hpclaunch.readback.kubernetes.typed import typed
+from hpclaunch.values.errors import InputError, Problem
+from hpclaunch.values.launch import Launch, SeenSeat, SeenTable, SeenVariable, Unbridged
+
+_MODELS: dict[tuple[str, str], type[Any]] = {
+    ("kubeflow.org/v2beta1", "MPIJob"): models.MpiJobV2Beta1,
+    ("kubeflow.org/v1", "MPIJob"): models.MpiJobV1,
+    ("kubeflow.org/v1alpha2", "MPIJob"): models.MpiJobV1Alpha2,
+    ("batch/v1", "Job"): models.BatchJob,
+    ("v1", "Pod"): models.BarePod,
+}
+_HOSTFILE = "/etc/mpi/hostfile"
+_WITHOUT_END = -1
+_DEFAULT_RETRIES = 6  # of a batch/v1 Job, which the launcher of v2beta1 and v1alpha2 is too
+
+# What hpclaunch's launcher text does not carry to the ranks: what is the pod's own, and the launchers' own.
+_STAYS = frozenset(
+    (
+        *("HOME", "HOSTNAME", "PWD", "OLDPWD", "SHLVL", "_", "TERM", "K_MPI_JOB_ROLE"),
+        *("NVIDIA_VISIBLE_DEVICES", "NVIDIA_DRIVER_CAPABILITIES"),
+    )
+)
+_STAYS_PREFIXES = ("KUBERNETES_", "OMPI_", "PMIX_", "PRTE_", "PMI_", "HYDRA_", "I_MPI_")
+_OFF = frozenset(("0", "off", "no", "disable"))
+
+
+class _Parts(Struct, frozen=True):
+    """What is left of an object once its kind does not count: the pod that starts the ranks, the pods that
+    they run in, how many, and how they end."""
+
+    name: str
+    starter: models.Template
+    ranks: models.Template
+    nodes: int
+    slots: int
+    main: str
+    mpi: str
+    retries: int
+    seconds: int | None
+    unbridged: tuple[Unbridged, ...] = ()
+    unread: tuple[str, ...] = ()
+    many: bool = False
+
+
+def read(text: str, file: str = "manifest", gpu_resources: Collection[str] = ()) -> Launch:
+    """What the one MPIJob, Job or Pod of a text would launch. `file` is what messages call the text, and
+    `gpu_resources` are names of GPUs beside the usual ones (nvidia.com/gpu).
+
+    Raises InputError, with file:line:col, where the text is no such manifest.
+    """
+    document, others = _the_one(documents(text, file), file)
+    model = _MODELS[_kind(document)]
+    found, unread = typed(document, model)
+    unread += others
+    parts = _parts(found, document)
+    return _launch(parts, unread, gpu_resources)
+
+
+def _the_one(found: list[Document], file: str) -> tuple[Document, tuple[str, ...]]:
+    for document in found:
+        if not isinstance(document.value, dict):
+            raise document.refuse((), "a manifest begins with apiVersion and kind")
+    mine = [document for document in found if _kind(document) in _MODELS]
+    known = ", ".join(f"{kind} {version}" for version, kind in _MODELS)
+    if not mine:
+        seen = ", ".join(f"{kind} {version}" for version, kind in map(_kind, found)) or "nothing"
+        where = found[0].refuse((), "").problems[0].where if found else file
+        raise InputError([Problem(f"{seen}: nothing here that starts ranks ({known})", where=where)])
+    if len(mine) > 1:
+        raise mine[1].refuse((), "a second object that starts ranks: a text is one launch")
+    others = (document for document in found if document is not mine[0])
+    return mine[0], tuple(f"another object: {' '.join(reversed(_kind(each)))}" for each in others)
+
+
+def _kind(document: Document) -> tuple[str, str]:
+    return str(document.value.get("apiVersion", "?")), str(document.value.get("kind", "?"))
+
+
+def _parts(found: Any, document: Document) -> _Parts:
+    if isinstance(found, models.BarePod):
+        never = found.spec.restart_policy == "Never"
+        template = models.Template(found.spec, found.metadata)
+        retries = 0 if never else _WITHOUT_END
+        return _Parts(
+            found.metadata.name, template, template, 1, 1, "", "", retries, found.spec.active_deadline_seconds
+        )
+    if isinstance(found, models.BatchJob):
+        return _of_batch(found)
+    return _of_mpi_job(found, document)
+
+
+def _of_batch(found: models.BatchJob) -> _Parts:
+    spec = found.spec
+    template = spec.template
+    unbridged: tuple[Unbridged, ...] = ()
+    if (spec.completions or spec.parallelism) != 1 or spec.parallelism != 1:
+        why = "each pod is a launch of its own; ranks of several pods need an MPIJob"
+        unbridged = (Unbridged(f"{spec.completions or spec.parallelism} pods", why),)
+    return _Parts(
+        name=found.metadata.name,
+        starter=template,
+        ranks=template,
+        nodes=1,
+        slots=1,
+        main="",
+        mpi="",
+        retries=_retries(spec.backoff_limit, template.spec.restart_policy),
+        seconds=_least(spec.active_deadline_seconds, template.spec.active_deadline_seconds),
+        unbridged=(*unbridged, *_suspended(spec.suspend)),
+    )
+
+
+def _of_mpi_job(found: Any, document: Document) -> _Parts:
+    spec = found.spec
+    launcher, worker = spec.mpi_replica_specs.launcher, spec.mpi_replica_specs.worker
+    policy: models.RunPolicy = spec.run_policy
+    limit, seconds = policy.backoff_limit, policy.active_deadline_seconds
+    default = _DEFAULT_RETRIES
+    restart = launcher.restart_policy or "OnFailure"
+    mpi = "openmpi"
+    if isinstance(spec, models.V2Beta1):
+        mpi = spec.mpi_implementation.lower()
+    elif isinstance(spec, models.V1Alpha2):
+        limit = spec.backoff_limit if limit is None else limit
+        seconds = spec.active_deadline_seconds if seconds is None else seconds
+        mpi = spec.mpi_distribution.lower().removesuffix("mpi") if spec.mpi_distribution != "OpenMPI" else mpi
+    else:
+        # v1 makes the launcher a pod of its own, which only its restart policy starts again.
+        default, restart = 0, launcher.restart_policy or "Never"
+    as_worker = isinstance(spec, models.V2Beta1) and spec.run_launcher_as_worker
+    nodes = (worker.replicas or 0 if worker else 0) + as_worker
+    if nodes < 1 or spec.slots_per_worker < 1:
+        raise document.refuse(("spec", "mpiReplicaSpecs"), "an MPIJob without a worker starts no rank")
+    return _Parts(
+        name=found.metadata.name,
+        starter=launcher.template,
+        ranks=worker.template if worker else launcher.template,
+        nodes=nodes,
+        slots=spec.slots_per_worker,
+        main=getattr(spec, "main_container", ""),
+        mpi=mpi,
+        retries=_retries(default if limit is None else limit, restart),
+        seconds=_least(seconds, launcher.template.spec.active_deadline_seconds),
+        unbridged=_suspended(policy.suspend),
+        many=True,
+    )
+
+
+def _launch(parts: _Parts, unknown: tuple[str, ...], gpu_resources: Collection[str]) -> Launch:
+    unread = [*unknown, *parts.unread]
+    first = pods.main_container(parts.starter.spec, parts.main)
+    beside = pods.main_container(parts.ranks.spec, parts.main)
+    if first is None or beside is None:
+        raise InputError(f"{parts.name}: a pod has no container")
+    known = pods.variables(first, unread)
+    own = known if parts.starter is parts.ranks else pods.variables(beside, unread)
+    before, args = pods.words(first, known, unread)
+    begun = command.starting((*before, *args))
+    if not before:
+        unread.append(f"{first.name}: what it runs is the image's own entrypoint")
+    started = begun.started
+    unbridged = [*parts.unbridged, *begun.unbridged]
+    if parts.many:
+        unbridged += command.serving(*pods.words(beside, own, unread))
+        unbridged += _of_several(parts, first, beside, started)
+    unread += begun.unread
+    per_node, numbering, more = _layout(parts, started)
+    unbridged += more
+    rank = command.rank(begun.rank, per_node)
+    unread += rank.words.unread if rank.words else ()
+    tables = rank.words.tables if rank.words else (_unbound(per_node),)
+    kit = dict(begun.settings).get("kit", "")
+    unbridged += pods.besides(parts.ranks.spec, beside, kit)
+    unbridged += _binding(parts, started, known, tables)
+    count, kind, resources = pods.gpus(beside, gpu_resources)
+    labels = parts.ranks.metadata.labels
+    apart = parts.nodes == 1 or pods.is_apart(parts.ranks, labels)
+    cwd = (started.cwd if started else "") or first.working_dir or (rank.words.cwd if rank.words else "")
+    return Launch(
+        scheduler="kubernetes",
+        name=parts.name,
+        nodes=parts.nodes,
+        ranks_per_node=per_node,
+        gpus_per_node=count,
+        # Other jobs may be on a node that this one leaves a part of. How much a node has is not in the text:
+        # tables of parts say that it is not all.
+        whole_node=apart and count > 0 and not any(table.part for table in tables),
+        apart=apart,
+        numbering=numbering,
+        one_failure_ends_all=started.one_failure_ends_all if started else True,
+        retries=parts.retries,
+        seconds=parts.seconds,
+        image=beside.image,
+        argv=rank.argv,
+        cwd=cwd,
+        environment=_environment(parts, known, begun, rank),
+        before=_before(known, own, started),
+        mounts=pods.mounts(parts.ranks.spec, beside, kit, unread),
+        tables=tables,
+        settings=rank.words.settings if rank.words else (),
+        wrapper=rank.wrapper,
+        rights=pods.rights(parts.ranks.spec, beside),
+        unread=tuple(unread),
+        unbridged=tuple(unbridged),
+        resources=resources,
+        gpu_kind=kind,
+    )
+
+
+def _layout(parts: _Parts, started: Started | None) -> tuple[int, str, list[Unbridged]]:
+    """Ranks on a node, and how they are numbered."""
+    if started is None:
+        return (
+            1,
+            "block",
+            []
+            if not parts.many
+            else [
+                Unbridged("no mpirun", "how the launcher's command starts ranks on the workers is not known")
+            ],
+        )
+    numbering = started.numbering
+    found = []
+    if started.hostfile not in ("", _HOSTFILE):
+        found.append(Unbridged(f"the hostfile {started.hostfile}", f"the operator's is {_HOSTFILE}"))
+    slots = started.per_node or parts.slots
+    if not parts.many:
+        return started.ranks or started.per_node or 1, "block", found
+    ranks = started.ranks or parts.nodes * slots
+    if ranks % parts.nodes == 0 and (ranks == parts.nodes * slots or numbering == "cyclic"):
+        return ranks // parts.nodes, numbering, found
+    why = f"{parts.nodes} nodes of {slots} slots: they are not filled alike"
+    return slots, f"{numbering}, {ranks} ranks in all", [*found, Unbridged(f"{ranks} ranks", why)]
+
+
+def _binding(
+    parts: _Parts, started: Started | None, known: dict[str, SeenVariable], tables: tuple[SeenTable, ...]
+) -> list[Unbridged]:
+    """Who binds ranks beside their wrapper, and whether the pods have cores to bind to."""
+    found = []
+    if started is not None and started.kind == HYDRA:
+        pins = {**{name: each.value for name, each in known.items()}, **dict(started.set)}
+        if parts.mpi == "intel" and pins.get("I_MPI_PIN", "on").lower() not in _OFF:
+            found.append(Unbridged("I_MPI_PIN is not off", "Intel MPI binds ranks by itself"))
+    elif started is not None and not started.binding:
+        found.append(Unbridged("mpirun without --bind-to none", "Open MPI binds ranks by itself"))
+    if started is not None and started.binding not in ("", "none"):
+        found.append(Unbridged(f"mpirun --bind-to {started.binding}", "mpirun binds ranks by itself"))
+    bound = any(seat.cpus for table in tables for seat in table.seats) or any(table.part for table in tables)
+    if bound and not pods.is_guaranteed(parts.ranks.spec):
+        why = "the kubelet gives cores of its own only to a pod whose limits are its requests"
+        found.append(Unbridged("pods that are not Guaranteed", why))
+    return found
+
+
+def _of_several(
+    parts: _Parts, first: models.Container, beside: models.Container, started: Started | None
+) -> list[Unbridged]:
+    if first.image == beside.image or started is None:
+        return []
+    return [Unbridged(f"the launcher's image {first.image}", "its mpirun is of another image than the ranks")]
+
+
+def _environment(
+    parts: _Parts, known: dict[str, SeenVariable], begun: command.Starting, rank: command.Rank
+) -> tuple[SeenVariable, ...]:
+    """The variables of a rank: what comes to it with its pod or the launcher, then what the wrapper sets."""
+    found: dict[str, SeenVariable] = {}
+    started = begun.started
+    for name, each in known.items():
+        carried = (
+            not (name in _STAYS or name.startswith(_STAYS_PREFIXES))
+            if begun.is_own
+            else started is None or started.all_carried or name in started.carried
+        )
+        if carried or not parts.many:
+            found[name] = each
+    for name, value in started.set if started else ():
+        if not name.startswith("I_MPI_"):  # of Hydra itself
+            found[name] = SeenVariable(name, value)
+    for each in rank.words.environment if rank.words else ():
+        found[each.name] = each
+    return tuple(found.values())
+
+
+def _before(
+    known: dict[str, SeenVariable], own: dict[str, SeenVariable], started: Started | None
+) -> tuple[SeenVariable, ...]:
+    """What the runtime, the launcher and its daemons see."""
+    found = {**own, **known}
+    for name, value in started.parameters if started else ():
+        found[f"OMPI_MCA_{name}"] = SeenVariable(f"OMPI_MCA_{name}", value)
+    return tuple(found.values())
+
+
+def _unbound(ranks: int) -> SeenTable:
+    return SeenTable("", tuple(SeenSeat(rank) for rank in range(ranks)))
+
+
+def _retries(limit: int, restart: str) -> int:
+    """With OnFailure the kubelet starts the container again before the Job counts it as failed."""
+    return max(limit, 1) if restart == "OnFailure" else limit
+
+
+def _least(*seconds: int | None) -> int | None:
+    given = [each for each in seconds if each is not None]
+    return min(given) if given else None
+
+
+def _suspended(suspend: Any) -> tuple[Unbridged, ...]:
+    return (Unbridged("suspend", "it waits until somebody resumes it"),) if suspend is True else ()

@@ -1,0 +1,48 @@
+"""What a site says of itself, for a comparison: the words that mean the same thing elsewhere."""
+
+from collections.abc import Mapping
+from typing import Literal
+
+from msgspec import Struct, field
+
+from hpclaunch.values.launch import Launch
+
+# A volume's form, as in SeenMount: what kind, which, and the folder in it.
+Form = tuple[str, str, str]
+
+
+class Place(Struct, frozen=True):
+    """A site. `volumes` has the form of each volume that it names, and `variables` what it and its node types
+    set for ranks, with the values. `node_types` is the type of nodes for each table of a text, by its hosts
+    ("" where there is one table), `gpus_of_node` how many GPUs such a node has, and `rdma` the resource that
+    stands for each HCA, by the HCA's name or PCI address. An empty Place knows nothing of a site, and then
+    nothing is put down to it."""
+
+    name: str = ""
+    volumes: Mapping[str, Form] = field(default_factory=dict)
+    variables: Mapping[str, str] = field(default_factory=dict)
+    node_types: Mapping[str, str] = field(default_factory=dict)
+    gpus_of_node: int | None = None
+    rdma: Mapping[str, str] | None = None
+
+
+class Side(Struct, frozen=True):
+    """One of the two that are compared: a launch, and where it would be."""
+
+    launch: Launch
+    place: Place = Place()
+
+
+class Difference(Struct, frozen=True):
+    """Something that is not the same. `a` and `b` say what each has. A "difference" and what is "unbridged"
+    (one scheduler has nothing for it) make two launches, "place" does not: the job meets it wherever the two
+    places differ. `why` says what is behind it, "" where the two values tell."""
+
+    what: str
+    a: str
+    b: str
+    kind: Literal["difference", "unbridged", "place"] = "difference"
+    why: str = ""
+
+
+NOTHING = "-"
