@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from hpclaunch.capability.tables import slurm_feature_since, slurm_has_feature
+from hpclaunch.plan.hints import of_site
 from hpclaunch.spec.job import Job
 from hpclaunch.spec.nodetype import NodeType
 from hpclaunch.spec.site import NodeGroup, Site
@@ -33,6 +34,14 @@ def fits(job: Job, group: NodeGroup, machine: NodeType) -> bool:
         return job.gpus_per_node == 0
     wanted = job.gpus_per_node or (0 if job.gpu_type is None else 1)
     return wanted <= count(job, group, machine)
+
+
+def room(job: Job, site: Site, group: NodeGroup, machine: NodeType) -> int | None:
+    """How many of the job's nodes one machine of the group has room for, None where that is not known. It is
+    one, but for pods that may share a machine."""
+    if site.scheduler != "kubernetes" or not of_site(job, site).share_nodes or job.gpus_per_node is None:
+        return 1
+    return count(job, group, machine) // job.gpus_per_node if job.gpus_per_node else None
 
 
 def too_few(job: Job, found: Sequence[tuple[NodeGroup, NodeType]]) -> str:
@@ -77,7 +86,7 @@ def unsuitable(job: Job, site: Site, machines: Mapping[str, NodeType]) -> list[P
     if job.gpu_type is None:
         return []
     known = sorted({name for group in site.node_types for name in kinds(group, machines[group.type])})
-    if site.scheduler != "slurm":
+    if site.scheduler == "local":
         message = f"site {site.name} has no scheduler to choose GPUs by their type: leave gpu_type out"
         return [Problem(message, "job", ("gpu_type",))]
     if job.gpu_type not in known:
@@ -90,8 +99,7 @@ def unsuitable(job: Job, site: Site, machines: Mapping[str, NodeType]) -> list[P
 
 
 def _slice_problems(job: Job, site: Site) -> list[Problem]:
-    assert site.slurm is not None
-    if not slurm_has_feature("mig", site.slurm.version):
+    if site.slurm is not None and not slurm_has_feature("mig", site.slurm.version):
         since = slurm_feature_since("mig")
         message = f"MIG slices came with Slurm {since}, and this site has {site.slurm.version}"
         return [Problem(message, "job", ("gpu_type",))]

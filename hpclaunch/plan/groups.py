@@ -6,8 +6,9 @@ from typing import NoReturn
 from msgspec import structs
 
 from hpclaunch.plan import gpukind
+from hpclaunch.plan.hints import of_site
 from hpclaunch.spec import hosts
-from hpclaunch.spec.job import Job, SiteHints
+from hpclaunch.spec.job import Job
 from hpclaunch.spec.nodetype import NodeType
 from hpclaunch.spec.site import NodeGroup, Site
 from hpclaunch.values.errors import InputError, Path, Problem
@@ -40,7 +41,8 @@ class Groups:
             for index, group in enumerate(self._site.node_types)
             if index not in chosen and gpukind.fits(job, group, self.machine(index))
         ]
-        if not others:
+        # Kubernetes is told the labels or names of the chosen nodes, so others cannot come.
+        if not others or self._site.scheduler == "kubernetes":
             return chosen, []
         here, there = self._names(chosen), self._names(others)
         warning = (
@@ -55,7 +57,7 @@ class Groups:
     def _fitting(self, job: Job) -> list[int]:
         """The groups that have what the job asks for, but for their number of nodes."""
         site = self._site
-        wanted = job.sites.get(site.name, SiteHints()).node_type
+        wanted = of_site(job, site).node_type
         groups = [
             (index, group) for index, group in enumerate(site.node_types) if wanted in (None, group.type)
         ]
@@ -79,12 +81,19 @@ class Groups:
             chosen = tuple(index for index in fitting if self._alike(job, first, index))
             if not all(self._site.node_types[index].hosts for index in chosen):
                 chosen = (first,)
-            sizes = [self._size(index, self._site.node_types[index]) for index in chosen]
+            sizes = [self._places(job, index) for index in chosen]
             total = sum(size for size in sizes if size is not None)
             if None in sizes or job.nodes <= total:
                 return chosen
             most = max(most, total)
-        return _refuse(f"{job.nodes} nodes, and site {self._site.name} has {most}", ("nodes",))
+        has = "has room for" if of_site(job, self._site).share_nodes else "has"
+        return _refuse(f"{job.nodes} nodes, and site {self._site.name} {has} {most}", ("nodes",))
+
+    def _places(self, job: Job, index: int) -> int | None:
+        """For how many of the job's nodes the group has room, None where that is not known."""
+        group = self._site.node_types[index]
+        size, room = self._size(index, group), gpukind.room(job, self._site, group, self.machine(index))
+        return None if size is None or room is None else size * room
 
     def _alike(self, job: Job, one: int, other: int) -> bool:
         """Whether one set of options gets nodes of both: as many GPUs, all of them or slices of none, and one

@@ -24,6 +24,11 @@ def is_file(image: str) -> bool:
     return image.startswith(("/", "./", "../")) or image.endswith(_FILES)
 
 
+def is_reference(text: str) -> bool:
+    """Whether the text, without a scheme, is one of Docker's references or Enroot's."""
+    return _REFERENCE.fullmatch(text) is not None
+
+
 def pyxis_form(image: str, directory: str) -> str:
     """The value of --container-image. `directory` is where relative paths start from.
 
@@ -37,7 +42,7 @@ def pyxis_form(image: str, directory: str) -> str:
         _refuse(f"{scheme}:// images are not taken by Pyxis (it knows docker:// and dockerd://); {advice}")
     if not scheme and is_file(rest):
         return os.path.normpath(os.path.join(directory, rest))
-    if not _REFERENCE.fullmatch(rest):
+    if not is_reference(rest):
         _refuse(f"{shown(image)} is no reference like nvcr.io/nvidia/pytorch:24.07-py3 and no .sqsh file")
     first, slash, path = rest.partition("/")
     if slash and "#" not in rest and ("." in first or ":" in first or first == "localhost"):

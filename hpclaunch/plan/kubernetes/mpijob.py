@@ -1,5 +1,6 @@
 """Which MPIJob the site serves, and how the job's pods start and end under it."""
 
+import os.path
 from typing import Literal
 
 from msgspec import Struct
@@ -71,18 +72,34 @@ def problems(job: Job, site: Site) -> list[Problem]:
     return found
 
 
+def mounted(site: Site) -> dict[str, str]:
+    """Folders of the container that are not the job's, and who mounts them, for a site without `problems`."""
+    kubernetes = site.kubernetes
+    assert kubernetes is not None
+    found = {os.path.dirname(HOSTFILE): "the MPI operator, for its list of hosts"}
+    if served(site).ssh:
+        found[keys(kubernetes)] = "the MPI operator, for its ssh key"
+        if kubernetes.sshd.kit:
+            found[kubernetes.sshd.folder] = "the site, for ssh (kubernetes.sshd.kit)"
+    return found
+
+
+def keys(kubernetes: KubernetesSite) -> str:
+    """Where the ssh key is: in the user's home, where ssh looks for it."""
+    return f"{kubernetes.run_as.home.rstrip('/')}/.ssh" if kubernetes.run_as else ROOT_KEYS
+
+
 def mpi_job(job: Job, site: Site, common: Common) -> MpiJob:
     """The fields of the MPIJob's own."""
     kubernetes = site.kubernetes
     assert kubernetes is not None
     by = served(site)
-    keys = f"{kubernetes.run_as.home.rstrip('/')}/.ssh" if kubernetes.run_as else ROOT_KEYS
     return MpiJob(
         api=by.api,
         workers=common.nodes,
         slots=common.ranks_per_node,
         implementation=_IMPLEMENTATIONS[job.container.mpi or kubernetes.mpi] if by.ssh else "",
-        ssh_auth_mount_path=keys if by.ssh else "",
+        ssh_auth_mount_path=keys(kubernetes) if by.ssh else "",
         launcher_creation_policy=_WAIT if by.waits else "",
     )
 

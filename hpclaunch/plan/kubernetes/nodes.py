@@ -1,8 +1,13 @@
-"""Which nodes the pods may go to, and what of the job's hints for a site means something on Kubernetes."""
+"""Which nodes the pods may go to: those that the job is planned for, less what it leaves out."""
 
+from collections.abc import Sequence
+
+from hpclaunch.plan import gpukind
+from hpclaunch.plan.hints import of_site
 from hpclaunch.spec import hosts
-from hpclaunch.spec.job import SiteHints
-from hpclaunch.spec.site import NodeGroup
+from hpclaunch.spec.job import Job
+from hpclaunch.spec.nodetype import NodeType
+from hpclaunch.spec.site import NodeGroup, Site
 from hpclaunch.values.errors import Path, Problem
 from hpclaunch.values.pods import NodeChoice, Toleration
 
@@ -10,23 +15,39 @@ from hpclaunch.values.pods import NodeChoice, Toleration
 MOST_NAMES = 64
 
 
-def of_worker(group: NodeGroup, hints: SiteHints, site: str) -> tuple[NodeChoice, list[Problem]]:
-    """The labels of the group's nodes (its host names, where it has no labels), and the job's own choice."""
+def of_worker(
+    job: Job, site: Site, group: NodeGroup, machine: NodeType
+) -> tuple[NodeChoice, list[Problem], list[str]]:
+    """The labels of the group's nodes (its host names, where it has no labels) and the job's own choice;
+    problems and warnings."""
+    hints = of_site(job, site)
     problems: list[Problem] = []
-    chosen = _names(hints.nodelist, ("sites", site, "nodelist"), problems)
-    if not chosen and not group.selector and group.hosts is not None:
-        names = hosts.expand(group.hosts)
-        chosen = tuple(names) if len(names) <= MOST_NAMES else ()
+    warnings = []
+    of_group = hosts.expand(group.hosts) if group.hosts is not None else []
+    chosen = _names(hints.nodelist, ("sites", site.name, "nodelist"), problems)
+    excluded = _names(hints.exclude, ("sites", site.name, "exclude"), problems)
+    if not problems:
+        problems += _outside(chosen, of_group, group, site)
+        problems += _too_few(job, site, group, machine, chosen or of_group, excluded)
+    if not chosen and not group.selector:
+        if len(of_group) <= MOST_NAMES:
+            chosen = tuple(of_group)
+        else:
+            warnings.append(
+                f"the pods may go to any node that has what they ask for: {len(of_group)} names "
+                "(node_types.hosts) are too many for a manifest, and the nodes have no labels in the site "
+                "(node_types.selector)"
+            )
     choice = NodeChoice(
         selector=tuple(group.selector.items()),
         hosts=chosen,
-        not_hosts=_names(hints.exclude, ("sites", site, "exclude"), problems),
+        not_hosts=excluded,
         tolerations=tuple(
             Toleration(each.key or "", each.operator, each.value or "", each.effect or "")
             for each in group.tolerations
         ),
     )
-    return choice, problems
+    return choice, problems, warnings
 
 
 def _names(text: str | None, path: Path, problems: list[Problem]) -> tuple[str, ...]:
@@ -37,3 +58,36 @@ def _names(text: str | None, path: Path, problems: list[Problem]) -> tuple[str, 
     except ValueError as error:
         problems.append(Problem(str(error), "job", path))
         return ()
+
+
+def _outside(chosen: Sequence[str], of_group: Sequence[str], group: NodeGroup, site: Site) -> list[Problem]:
+    """Nodes that the job names and its plan is not for."""
+    strange = sorted(set(chosen) - set(of_group)) if of_group else []
+    if not strange:
+        return []
+    message = f"{hosts.fold(strange)} is not among the nodes that the job is planned for ({group.hosts})"
+    if len(site.node_types) > 1:
+        message += f": choose their type with sites.{site.name}.node_type"
+    return [Problem(message, "job", ("sites", site.name, "nodelist"))]
+
+
+def _too_few(
+    job: Job,
+    site: Site,
+    group: NodeGroup,
+    machine: NodeType,
+    names: Sequence[str],
+    excluded: Sequence[str],
+) -> list[Problem]:
+    """Workers that would wait for ever, since the names that are left have no room for them. (Slurm adds
+    nodes to a nodelist that is too short.)"""
+    hints = of_site(job, site)
+    if not names or (hints.nodelist is None and hints.exclude is None):
+        return []
+    left, of_each = len(set(names) - set(excluded)), gpukind.room(job, site, group, machine)
+    room = left * (job.nodes if of_each is None else of_each)
+    if job.nodes <= room:
+        return []
+    key = "nodelist" if hints.nodelist is not None else "exclude"
+    message = f"the job takes {job.nodes} nodes, and this leaves room for {room}"
+    return [Problem(message, "job", ("sites", site.name, key))]

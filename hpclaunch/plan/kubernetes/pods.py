@@ -1,5 +1,7 @@
 """The pods of a job: workers, or the one that is all of it; and the launcher."""
 
+import os.path
+
 from msgspec import structs
 
 from hpclaunch.plan import environment
@@ -49,7 +51,7 @@ def worker(
     assert kubernetes is not None
     first = _pod(job, site, common, name, "worker")
     networks = ((_MULTUS, ",".join(kubernetes.networks)),) if kubernetes.networks else ()
-    volume, mount = volumes.shm(needs.shm)
+    own = () if _mounts_shm(mounted) else (volumes.shm(needs.shm),)
     return structs.replace(
         first,
         annotations=(*first.annotations, *networks),
@@ -60,8 +62,8 @@ def worker(
         env=tuple(each for each in _host_env(common) if each.name.startswith(_HOOKS)),
         requests=needs.owned,
         limits=(*needs.owned, *needs.devices),
-        volumes=(*mounted[0], volume),
-        mounts=(*mounted[1], mount),
+        volumes=(*mounted[0], *(volume for volume, _ in own)),
+        mounts=(*mounted[1], *(mount for _, mount in own)),
     )
 
 
@@ -155,6 +157,11 @@ def _pod(job: Job, site: Site, common: Common, name: str, role: str) -> Pod:
         image_pull_secrets=kubernetes.image_pull_secrets,
         priority_class=of_site(job, site).priority_class or kubernetes.priority_class or "",
     )
+
+
+def _mounts_shm(mounted: volumes.Volumes) -> bool:
+    """Whether the job brings a /dev/shm of its own."""
+    return any(os.path.normpath(mount.mount_path) == volumes.SHM_TARGET for mount in mounted[1])
 
 
 def _host_env(common: Common) -> tuple[EnvVar, ...]:

@@ -11,6 +11,7 @@ from hpclaunch.spec.nodetype import NodeType
 from hpclaunch.spec.site import NodeGroup, Site
 from hpclaunch.topology import model
 from hpclaunch.values import quantity
+from hpclaunch.values.errors import InputError, Problem
 from hpclaunch.values.launchplan import Common
 from hpclaunch.values.placement import Hca
 from hpclaunch.values.pods import Labels
@@ -34,13 +35,16 @@ class Resources(Struct, frozen=True):
 def of_worker(
     job: Job, site: Site, group: NodeGroup, machine: NodeType, common: Common
 ) -> tuple[Resources, list[str]]:
-    """The resources, and warnings."""
+    """The resources, and warnings. A part of a node is as much of its CPUs and memory as of its GPUs; without
+    GPUs it is a CPU for each rank, as under Slurm. Raises InputError where a job that insists on its HCAs
+    cannot have them."""
     kubernetes = site.kubernetes
     assert kubernetes is not None
-    of_node = gpukind.of_a_node(job, site, machine)
-    parts = (common.gpus_per_node, of_node) if of_node and common.gpus_per_node else (1, 1)
+    cpus = group.allocatable.cpu or max(1, int(common.shape.cpu_count * _FOR_PODS))
+    parts = (common.gpus_per_node, gpukind.of_a_node(job, site, machine))
+    if not common.gpus_per_node:
+        parts = (min(common.ranks_per_node, cpus), cpus)
     warnings = []
-    cpus = group.allocatable.cpu or int(common.shape.cpu_count * _FOR_PODS)
     owned = [("cpu", str(max(1, cpus * parts[0] // parts[1])))]
     memory = _memory(group, machine)
     shm = kubernetes.shm or ""
@@ -52,7 +56,14 @@ def of_worker(
     else:
         share = _rounded(memory * parts[0] // parts[1])
         owned.append(("memory", quantity.of_bytes(share)))
-        shm = shm or quantity.of_bytes(_rounded(share // 2))
+        half = quantity.of_bytes(_rounded(share // 2))
+        if shm and quantity.whole(shm) > share:
+            warnings.append(
+                f"/dev/shm has {half} and not the site's {shm} (kubernetes.shm): it counts towards the pod's "
+                f"memory, which is {quantity.of_bytes(share)}"
+            )
+            shm = half
+        shm = shm or half
     owned += [(f"hugepages-{size}", amount) for size, amount in kubernetes.hugepages.items()]
     devices = []
     if common.gpus_per_node:
@@ -100,6 +111,12 @@ def _hcas(
             full = resource if "/" in resource else f"rdma/{resource}"
             counts[full] = counts.get(full, 0) + 1
     warnings = []
+    if without and job.bind.hcas == "strict":
+        message = (
+            f"the pods would not get the HCAs {', '.join(without)}, and `strict` ends a job that lacks one: "
+            f"site {site_name} names no resource for them (kubernetes.rdma)"
+        )
+        raise InputError([Problem(message, "job", ("bind", "hcas"))])
     if without:
         warnings.append(
             f"the pods do not get the HCAs {', '.join(without)}: site {site_name} names no resource for them "

@@ -25,15 +25,15 @@ def of_pod(job: Job, site: Site, sshd: bool, rdma: bool) -> tuple[Security, list
             "container.privileged: every process of the job has all rights on its node; RDMA needs none "
             "(kubernetes.rdma gives the pods their HCAs)"
         )
+    if rdma and not job.container.privileged and (kubernetes.profile == "rootless" or hints.user):
+        warnings.append(
+            "without root IPC_LOCK has no effect: HCAs need the runtime's memlock limit to be lifted "
+            "(hpclaunch site export machine-config), and ranks stop with a clear error where it is not"
+        )
     if kubernetes.profile == "rootless":
         run_as = kubernetes.run_as
         user = hints.user if hints.user is not None else (run_as.user if run_as else None)
         group = run_as.group if run_as else None
-        if rdma and not job.container.privileged:
-            warnings.append(
-                "without root IPC_LOCK has no effect: HCAs need the runtime's memlock limit to be lifted "
-                "(hpclaunch site export machine-config), and ranks stop with a clear error where it is not"
-            )
         return (
             Security(
                 run_as_user=user,
@@ -69,6 +69,12 @@ def _problems(job: Job, site: str, kubernetes: KubernetesSite, hints: SiteHints,
     if kubernetes.profile == "rootless" and job.container.remap_root:
         message = f"site {site} runs no container as root (kubernetes.profile: rootless)"
         found.append(Problem(message, "job", ("container", "remap_root")))
+    if kubernetes.profile == "rootless" and hints.user == 0:
+        message = f"0 is root, and site {site} runs no container as root (kubernetes.profile: rootless)"
+        found.append(Problem(message, "job", ("sites", site, "user")))
+    if hints.user and job.container.remap_root:
+        message = f"container.remap_root makes it 0, and here it is {hints.user}: leave one of them out"
+        found.append(Problem(message, "job", ("sites", site, "user")))
     if hints.user is not None and sshd:
         message = (
             "sshd of the workers knows only the users of the image, and the site says which it runs as "

@@ -33,9 +33,8 @@ def settings(
         launch.append(Option(f"wait={kubernetes.worker_wait}", "seconds that workers may take to be there"))
     if not served.ssh:
         return tuple(launch), ()
-    keys = f"{kubernetes.run_as.home.rstrip('/')}/.ssh" if kubernetes.run_as else mpijob.ROOT_KEYS
     port = Option(f"port={kubernetes.sshd.port}")
-    shared = [Option(f"keys={keys}")]
+    shared = [Option(f"keys={mpijob.keys(kubernetes)}")]
     if kubernetes.sshd.kit:
         shared.append(Option(f"kit={kubernetes.sshd.folder}", "ssh and sshd, which the image has not"))
     if kubernetes.run_as:

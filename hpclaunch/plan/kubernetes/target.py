@@ -40,14 +40,16 @@ def target(
     mpi, served = (mpijob.mpi_job(job, site, common), mpijob.served(site)) if many else (None, None)
     ssh = served is not None and served.ssh
 
-    needs, warnings = resources.of_worker(job, site, site.node_types[group], machine, common)
-    mounted, more = volumes.of_job(job, site, common.container.mounts)
+    of_group = site.node_types[group]
+    needs, warnings = resources.of_worker(job, site, of_group, machine, common)
+    mounted, more = volumes.of_job(job, site, common.container.mounts, mpijob.mounted(site) if many else {})
     problems += more
     rights, more, said = security.of_pod(job, site, ssh, needs.rdma)
     problems += more
     warnings += said
-    choice, more = nodes.of_worker(site.node_types[group], site_hints.of_site(job, site), site.name)
+    choice, more, said = nodes.of_worker(job, site, of_group, machine)
     problems += more
+    warnings += said
     if problems:
         raise InputError(problems)
     policy, said = mpijob.run_policy(job, site, common, mpi)

@@ -3,6 +3,7 @@
 from hpclaunch.plan import gpukind
 from hpclaunch.plan import image as images
 from hpclaunch.spec.job import Job
+from hpclaunch.spec.scalars import shown
 from hpclaunch.spec.site import Site
 from hpclaunch.values.errors import Problem
 
@@ -25,6 +26,8 @@ def problems(job: Job, site: Site) -> list[Problem]:
         )
     elif job.image.startswith("dockerd://"):
         refuse("dockerd:// is an image of one machine's daemon: push it to a registry", "image")
+    elif not images.is_reference(job.image.removeprefix("docker://")):
+        refuse(f"{shown(job.image)} is no reference like nvcr.io/nvidia/pytorch:24.07-py3", "image")
     container = job.container
     if container.mount_home:
         refuse("no home folder can be mounted: a cluster's nodes know no users", "container", "mount_home")
@@ -51,6 +54,10 @@ def warnings(job: Job, site: Site) -> list[str]:
         found.append(
             "locality: unit has no effect: Kubernetes knows nothing of scalable units; label their nodes and "
             "choose by node_types.selector"
+        )
+    if gpukind.slices(job, site):
+        found.append(
+            f"the ranks are not bound: which slices of {job.gpu_type} come is known only when the job runs"
         )
     if job.container.env:
         found.append("container.env has no effect: on pods the job's variables always win over the image's")

@@ -1,6 +1,7 @@
 """The job's mounts as volumes of the pods."""
 
-from collections.abc import Sequence
+import os.path
+from collections.abc import Mapping, Sequence
 
 from hpclaunch.plan.kubernetes import names
 from hpclaunch.spec.job import Job
@@ -11,25 +12,37 @@ from hpclaunch.values.launchplan import Mount
 from hpclaunch.values.pods import PodVolume, VolumeMount
 
 SHM = "dshm"
+SHM_TARGET = "/dev/shm"
+_PATH = "path"
 
 Volumes = tuple[tuple[PodVolume, ...], tuple[VolumeMount, ...]]
 
 
-def of_job(job: Job, site: Site, mounts: Sequence[Mount]) -> tuple[Volumes, list[Problem]]:
-    """Volumes and where they are mounted, and what is wrong with them. `mounts` are the job's, resolved."""
+def of_job(
+    job: Job, site: Site, mounts: Sequence[Mount], taken: Mapping[str, str]
+) -> tuple[Volumes, list[Problem]]:
+    """Volumes and where they are mounted, and what is wrong with them. `mounts` are the job's, resolved;
+    `taken` are folders of the container that others mount, and who does."""
     specs = [long_form(entry) if isinstance(entry, str) else entry for entry in job.mounts]
     named = [(mount.volume, ("mounts", index)) for index, mount in enumerate(mounts) if mount.volume]
     labels, problems = names.unique(named, "volumes", "volume")
+    own = {SHM, *(f"{_PATH}-{index}" for index, mount in enumerate(mounts) if not mount.volume)}
+    problems += [
+        Problem(f"hpclaunch has a volume {labels[name]} in each pod: rename the site's {name}", "job", path)
+        for name, path in named
+        if labels[name] in own
+    ]
     volumes: dict[str, PodVolume] = {}
     placed = []
     for index, (mount, spec) in enumerate(zip(mounts, specs, strict=False)):
         volume = site.volumes[mount.volume] if mount.volume else Volume(path=mount.source, file=spec.file)
-        name = labels[mount.volume] if mount.volume else f"path-{index}"
+        name = labels[mount.volume] if mount.volume else f"{_PATH}-{index}"
         volumes.setdefault(name, source(name, volume))
         placed.append(VolumeMount(name, mount.target, _folder(volume), mount.read_only))
-    if SHM in volumes:
-        message = f"a volume {SHM} would be the pod's /dev/shm to Kubernetes: rename it"
-        problems.append(Problem(message, "job", ("mounts",)))
+        by = taken.get(os.path.normpath(mount.target))
+        if by is not None:
+            message = f"{mount.target} is mounted by {by}: choose another target"
+            problems.append(Problem(message, "job", ("mounts", index)))
     return (tuple(volumes.values()), tuple(placed)), problems
 
 
@@ -39,7 +52,7 @@ def shm(size: str) -> tuple[PodVolume, VolumeMount]:
     if size:
         fields += (("sizeLimit", size),)
     why = "NCCL and data loaders need more than the runtime's 64 MiB; it counts towards the pod's memory"
-    return PodVolume(SHM, "emptyDir", fields, why), VolumeMount(SHM, "/dev/shm")
+    return PodVolume(SHM, "emptyDir", fields, why), VolumeMount(SHM, SHM_TARGET)
 
 
 def source(name: str, volume: Volume) -> PodVolume:
