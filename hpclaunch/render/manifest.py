@@ -1,9 +1,132 @@
 """The manifest of a plan: an MPIJob, or a Job of one pod."""
 
-from hpclaunch.values.launchplan import LaunchPlan
+from collections.abc import Iterable
+
+from msgspec import Struct
+
+from hpclaunch import __version__
+from hpclaunch.rank import pod as texts
+from hpclaunch.rank import wrapper_text
+from hpclaunch.render import quote, words
+from hpclaunch.render.templates import template
+from hpclaunch.values.launchplan import Common, LaunchPlan
 from hpclaunch.values.pods import KubernetesTarget
+from hpclaunch.values.words import Option
+
+_LONG = 60  # characters of a word that has its comment above it
+
+
+class Word(Struct, frozen=True):
+    """A word of a command line, with a comment above or beside it."""
+
+    text: str
+    above: str = ""
+    beside: str = ""
+
+
+class Process(Struct, frozen=True):
+    """What a container runs; where both are empty the operator's own choice. `uses_api`: it talks to the API
+    server."""
+
+    command: tuple[Word, ...] = ()
+    args: tuple[Word, ...] = ()
+    uses_api: bool = False
 
 
 def render(plan: LaunchPlan, target: KubernetesTarget) -> str:
-    """The text that is submitted: the same for the same plan, so a submission's tag is not in it."""
-    raise NotImplementedError(f"{plan.common.name}: {target.name}")
+    """The text that is submitted: the same for the same plan, so a submission's tag is not in it. Raises
+    ValueError for a text that YAML cannot hold, such as one with NUL."""
+    job = target.mpi_job
+    head, run = _head(plan, target), target.run_policy
+    if job is None:
+        process = _launcher(plan.common, target) if target.starter else _rank(plan.common, target)
+        return template("job.yaml.j2").render(head=head, target=target, run=run, worker=process)
+    return template("mpijob.yaml.j2").render(
+        head=head,
+        target=target,
+        job=job,
+        run=run,
+        # The old versions' launchers start processes by kubectl exec.
+        launcher=_launcher(plan.common, target, uses_api=job.api != "v2beta1"),
+        worker=_serving(target.serve) if target.serve else Process(),
+    )
+
+
+def _launcher(common: Common, target: KubernetesTarget, uses_api: bool = False) -> Process:
+    """The launcher's text, which runs mpirun, which runs a wrapper for each rank."""
+    settings = [option.text for option in target.launch]
+    wrapper = _rank(common, target)
+    return Process(
+        command=_shell(texts.launcher_text(settings), "hpclaunch-launcher", "What starts the ranks."),
+        args=(
+            *map(_setting, target.launch),
+            Word("--"),
+            *map(Word, target.starter),
+            *wrapper.command,
+            *wrapper.args,
+        ),
+        uses_api=uses_api,
+    )
+
+
+def _rank(common: Common, target: KubernetesTarget) -> Process:
+    """The wrapper of a rank, its settings, environment and command."""
+    settings = [option.text for option in target.wrapper]
+    above = "What runs beside each rank and becomes its command: the parts that this job needs."
+    environment = [f"{variable.name}={variable.value}" for variable in common.environment]
+    return Process(
+        command=_shell(wrapper_text(settings), "hpclaunch-rank", above),
+        args=(
+            *map(_setting, target.wrapper),
+            *_part(environment, "The rank's environment."),
+            *_part([f"={word}" for word in common.argv], "And its command, each word after a =."),
+        ),
+    )
+
+
+def _serving(settings: Iterable[Option]) -> Process:
+    """A worker's text, which becomes the sshd that mpirun starts its daemons by."""
+    text = texts.worker_text([option.text for option in settings])
+    return Process(
+        command=_shell(text, "hpclaunch-worker", "What waits for the launcher."),
+        args=tuple(map(_setting, settings)),
+    )
+
+
+def _shell(text: str, name: str, above: str) -> tuple[Word, ...]:
+    return Word("/bin/sh", above=above), Word("-c"), Word(text), Word(name)
+
+
+def _part(texts: Iterable[str], above: str) -> tuple[Word, ...]:
+    return Word("--", above=above), *map(Word, texts)
+
+
+def _setting(option: Option) -> Word:
+    """A long table has a line for each of its entries, which its reader takes for the same."""
+    mark = words.separator(option.text, len(option.text))
+    text = option.text.replace(mark, mark.strip() + "\n") if mark else option.text
+    if mark or len(text) > _LONG:
+        return Word(text, above=option.why)
+    return Word(text, beside=option.why)
+
+
+def _head(plan: LaunchPlan, target: KubernetesTarget) -> dict[str, object]:
+    """What the comment at the top says. `by_hand` is the command that makes the Secret of a submission, with
+    values that no process list shows."""
+    by_hand, optional = [], []
+    if target.variables_secret:
+        pod = target.launcher or target.worker
+        made = [secret for secret in pod.secrets if secret.name == target.variables_secret]
+        context = ["--context", target.context] if target.context else []
+        kubectl = ["kubectl", *context, "-n", target.namespace, "create", "secret", "generic"]
+        by_hand = [" ".join(map(quote.bash, (*kubectl, target.variables_secret)))]
+        by_hand += [f'--from-file={secret.key}=<(printf %s "${secret.variable}")' for secret in made]
+        optional = [secret.variable for secret in made if secret.optional]
+    return {
+        "name": target.name,
+        "site": plan.site,
+        "title": words.title(plan.common),
+        "version": __version__,
+        "by_hand": by_hand,
+        "optional": optional,
+    }

@@ -1,17 +1,13 @@
 """The script of a plan: for sbatch, or for this machine."""
 
 from hpclaunch import __version__
-from hpclaunch.rank import SEPARATORS, wrapper_text
-from hpclaunch.render import quote
+from hpclaunch.rank import wrapper_text
+from hpclaunch.render import quote, words
 from hpclaunch.render.templates import template
 from hpclaunch.values.cpulist import format_list
-from hpclaunch.values.launchplan import Common, LaunchPlan, LocalTarget, SlurmTarget
+from hpclaunch.values.launchplan import LaunchPlan, LocalTarget, SlurmTarget
 from hpclaunch.values.placement import Seat
 from hpclaunch.values.words import Option
-
-# A setting of so many characters has a line for each of its entries. Nobody reads a longer one, and the white
-# space would count towards what the kernel takes.
-_LAID_OUT = range(100, 4000)
 
 
 def render(plan: LaunchPlan) -> str:
@@ -51,7 +47,7 @@ def _shared(plan: LaunchPlan, target: SlurmTarget | LocalTarget) -> dict[str, ob
         "version": __version__,
         "name": common.name,
         "site": plan.site,
-        "title": _title(common),
+        "title": words.title(common),
         "keep": target.keep,
         "host_env": target.host_env,
         "settings": [_setting(option) for option in target.wrapper],
@@ -65,19 +61,13 @@ def _shared(plan: LaunchPlan, target: SlurmTarget | LocalTarget) -> dict[str, ob
 
 def _setting(option: Option) -> str:
     """A setting of the rank wrapper as an element of a bash array that is indented by two."""
-    name = option.text.partition("=")[0]
     word = quote.bash(option.text)
-    if name not in SEPARATORS or len(word) not in _LAID_OUT or not word.startswith("'"):
+    mark = words.separator(option.text, len(word))
+    if not mark or not word.startswith("'"):
         return f"{word} # {option.why}" if option.why else word
-    mark = SEPARATORS[name]
+    name = option.text.partition("=")[0]
     between = mark.strip() + "\n" + " " * len(f"  '{name}=")
     return f"# {option.why}\n  {word.replace(mark, between)}"
-
-
-def _title(common: Common) -> str:
-    nodes = _count(common.nodes, "node")
-    types = " or ".join(dict.fromkeys(shape.node_type for shape in common.shapes))
-    return f"{nodes} of type {types}, {_count(common.ranks_per_node, 'rank')} on each"
 
 
 def _seat(seat: Seat) -> str:
@@ -89,7 +79,3 @@ def _seat(seat: Seat) -> str:
     if seat.hcas:
         parts.append(",".join(seat.hcas))
     return "; ".join(parts)
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -6,7 +6,7 @@ from functools import cache
 
 from jinja2 import BaseLoader, Environment, FileSystemLoader, ModuleLoader, StrictUndefined, Template
 
-from hpclaunch.render import quote
+from hpclaunch.render import kubelet, quote, yamltext
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
@@ -16,13 +16,17 @@ def environment(loader: BaseLoader) -> Environment:
     env = Environment(
         loader=loader,
         undefined=StrictUndefined,
-        autoescape=False,  # a shell script: `bash` quotes what comes from users
+        autoescape=False,  # shell and YAML: `bash` and `yaml` quote what comes from users
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
     env.filters["bash"] = quote.bash
     env.filters["inherited"] = quote.inherited
+    env.filters["kubelet"] = kubelet.word
+    env.filters["yaml"] = yamltext.value
+    env.filters["comment"] = yamltext.comment
+    env.filters["under"] = yamltext.under
     return env
 
 

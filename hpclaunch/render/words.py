@@ -1,0 +1,25 @@
+"""Words that scripts and manifests share."""
+
+from hpclaunch.rank import SEPARATORS
+from hpclaunch.values.launchplan import Common
+
+# A setting of so many characters has a line for each of its entries. Nobody reads a longer one, and the white
+# space would count towards what the kernel takes.
+_LAID_OUT = range(100, 4000)
+
+
+def title(common: Common) -> str:
+    """What the job takes, in a few words."""
+    nodes = _count(common.nodes, "node")
+    types = " or ".join(dict.fromkeys(shape.node_type for shape in common.shapes))
+    return f"{nodes} of type {types}, {_count(common.ranks_per_node, 'rank')} on each"
+
+
+def separator(setting: str, length: int) -> str:
+    """What stands between the entries of a setting of the rank wrapper ("hcas=...") that has a line for each,
+    at this length; "" for all others."""
+    return SEPARATORS.get(setting.partition("=")[0], "") if length in _LAID_OUT else ""
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"

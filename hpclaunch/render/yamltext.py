@@ -1,0 +1,82 @@
+"""Python values as YAML, so that readers of YAML 1.1 and of 1.2 all get back what was written, and a person
+can read it.
+
+What is no plain word is quoted, what has several lines becomes a literal block, and what nobody sees on a
+screen (controls, line ends of Unicode, spaces of other widths) is escaped.
+"""
+
+# What needs no quotes, where it begins as below and no reader takes it for more than text.
+_PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./@%+=,:-")
+_FIRST = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_/")
+
+# Booleans and null of YAML 1.1, and what some readers take for a number ("-inf").
+_NOT_TEXT = frozenset("y n yes no true false on off null inf infinity nan".split())
+
+_NAMED = {"\n": "\\n", "\t": "\\t", "\r": "\\r", "\\": "\\\\", '"': '\\"'}
+
+
+def value(what: str | bool | int, column: int = 0) -> str:
+    """A string, a boolean or an integer. `column` is where the key or the dash before it stands: the lines of
+    a literal block stand two columns right of it. Raises ValueError for a string that no YAML has: with NUL,
+    or with half of a surrogate pair."""
+    if isinstance(what, bool):
+        return "true" if what else "false"
+    if isinstance(what, int):
+        return str(what)
+    if _is_plain(what):
+        return what
+    if "\n" in what and _reads_as_block(what):
+        return _block(what, column)
+    if what.isprintable() and "'" not in what and ('"' in what or "\\" in what):
+        return f"'{what}'"
+    return '"' + "".join(map(_escaped, what)) + '"'
+
+
+def comment(text: str) -> str:
+    """Text for one comment: on one line, whatever it is."""
+    return text if text.isprintable() else "".join(map(_escaped, text))
+
+
+def under(text: str, column: int) -> str:
+    """Lines moved right by so many columns; the end of the last line is left to what comes after."""
+    indent = " " * column
+    return "\n".join(indent + line if line else "" for line in text.removesuffix("\n").split("\n"))
+
+
+def _is_plain(text: str) -> bool:
+    if not _PLAIN.issuperset(text) or text.endswith(":"):
+        return False
+    if text.startswith("="):
+        return len(text) > 1
+    word = text.lstrip("-")
+    dashes = len(text) - len(word)
+    if dashes > 2 or (not word and dashes < 2):
+        return False
+    return not word or (word[0] in _FIRST and word.lower() not in _NOT_TEXT)
+
+
+def _reads_as_block(text: str) -> bool:
+    """Whether each line shows all that it has: nothing at its end that an editor would take away."""
+    return not text.isspace() and all(
+        line.replace("\t", "").isprintable() and not line.endswith((" ", "\t")) for line in text.split("\n")
+    )
+
+
+def _block(text: str, column: int) -> str:
+    """Readers find the block's column by its first line; where that has white space of its own they are told."""
+    body = text.rstrip("\n")
+    ends = len(text) - len(body)
+    told = "2" if text[0] in " \t\n" else ""
+    keep = ("-", "")[ends] if ends < 2 else "+"
+    return f"|{told}{keep}\n{under(body, column + 2)}" + "\n" * (ends - 1)
+
+
+def _escaped(char: str) -> str:
+    if char in _NAMED:
+        return _NAMED[char]
+    if char.isprintable():
+        return char
+    code = ord(char)
+    if code == 0 or 0xD800 <= code <= 0xDFFF:
+        raise ValueError(f"{char!r} is no character of a text in YAML")
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
