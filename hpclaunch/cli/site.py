@@ -46,7 +46,8 @@ def export(form: str, site_name: str, node_type: str | None, output: str | None)
     """Print what the cluster's own configuration takes from a site.
 
     FORMAT is slurm.conf, gres.conf, topology.conf, topology.yaml, nccl (for NCCL_TOPO_FILE) or verbsports
-    (for Spectrum Scale).
+    (for Spectrum Scale). For Kubernetes it is rbac, storage, rdma-config or machine-config (OpenShift's
+    nodes): YAML that an administrator applies.
     """
     from hpclaunch.cli.planning import machines_of
     from hpclaunch.cluster import export as exports

@@ -2,24 +2,34 @@
 
 from collections.abc import Callable, Mapping
 
+from hpclaunch.cluster.machineconfig import machine_config
 from hpclaunch.cluster.ncclxml import nccl_xml
+from hpclaunch.cluster.rbac import rbac
+from hpclaunch.cluster.rdmaconfig import rdma_config
 from hpclaunch.cluster.slurmconf import gres_conf, slurm_conf
+from hpclaunch.cluster.storage import storage
 from hpclaunch.cluster.topologyconf import topology_conf, topology_yaml
 from hpclaunch.cluster.verbsports import verbs_ports
 from hpclaunch.spec.nodetype import NodeType
 from hpclaunch.spec.site import NodeGroup, Site
 from hpclaunch.values.errors import InputError, Problem
 
-# What is asked of a site's Slurm, of any site, and of one machine of it.
+# What is asked of a site's Slurm, of its Kubernetes, of any site, and of one machine of it.
 OF_SLURM: Mapping[str, Callable[[Site, Mapping[str, NodeType]], str]] = {
     "slurm.conf": slurm_conf,
     "gres.conf": gres_conf,
     "topology.conf": lambda site, _: topology_conf(site),
     "topology.yaml": lambda site, _: topology_yaml(site),
 }
+OF_KUBERNETES: Mapping[str, Callable[[Site, Mapping[str, NodeType]], str]] = {
+    "rbac": rbac,
+    "storage": storage,
+    "rdma-config": rdma_config,
+    "machine-config": machine_config,
+}
 OF_SITE: Mapping[str, Callable[[Site, Mapping[str, NodeType]], str]] = {"verbsports": verbs_ports}
 OF_MACHINE: Mapping[str, Callable[[NodeType, str | None], str]] = {"nccl": nccl_xml}
-FORMATS = (*OF_SLURM, *OF_MACHINE, *OF_SITE)
+FORMATS = (*OF_SLURM, *OF_MACHINE, *OF_SITE, *OF_KUBERNETES)
 
 
 def export(form: str, site: Site, machines: Mapping[str, NodeType], node_type: str | None) -> str:
@@ -36,7 +46,7 @@ def export(form: str, site: Site, machines: Mapping[str, NodeType], node_type: s
     if form in OF_SLURM and site.slurm is None:
         message = f"site {site.name} has no Slurm that {form} could be for"
         raise InputError([Problem(message, "site", ("scheduler",))])
-    return {**OF_SLURM, **OF_SITE}[form](site, machines)
+    return {**OF_SLURM, **OF_SITE, **OF_KUBERNETES}[form](site, machines)
 
 
 def _one(site: Site, node_type: str | None) -> NodeGroup:
