@@ -1,5 +1,6 @@
 """Standing by a job: printing its output while it runs, and waiting for its end."""
 
+import time
 from typing import BinaryIO
 
 from hpclaunch.cli.output import say
@@ -12,10 +13,34 @@ from hpclaunch.values.job import JobStatus
 def follow(record: Record, out: BinaryIO) -> int:
     """Prints the job's output until it has ended and all of it is out; then as `wait`."""
     reader = log.LogReader(record.log)
+    bring, interval = lifecycle.log_bringer(record, say)
+    bring()
     log.copy(reader, out)
-    status = lifecycle.wait(record, say, log.copying_pause(reader, out))
+    status = lifecycle.wait(record, say, log.copying_pause(reader, out, bring, interval))
     log.copy(reader, out)
     return _own_status(record, status)
+
+
+def follow_workers(record: Record, pod: str | None, out: BinaryIO) -> int:
+    """As `follow`, for what the workers themselves write, or one pod."""
+    lines = log.NamedLines(out)
+
+    def pause(seconds: float) -> None:
+        show_workers(record, pod, lines)
+        time.sleep(seconds)
+
+    status = lifecycle.wait(record, say, pause)
+    show_workers(record, pod, lines)
+    lines.end()
+    return _own_status(record, status)
+
+
+def show_workers(record: Record, pod: str | None, lines: log.NamedLines) -> None:
+    """Prints what is new in the logs of the workers, or of one pod. Raises InputError for a job that has no
+    such pods."""
+    for path in lifecycle.worker_logs(record, say):
+        if pod in (None, path.stem):
+            lines.copy(path.stem, path)
 
 
 def wait(record: Record) -> int:

@@ -24,7 +24,10 @@ job_id_argument = click.argument("job_id", metavar="JOB_ID")
 def status(job_id: str, as_json: bool) -> None:
     """Show the state of a job. JOB_ID is the scheduler's own, or site/id."""
     record = find(job_id)
-    facts = _facts(record, lifecycle.ask([record], say)[record.tag])
+    known = lifecycle.ask([record], say)[record.tag]
+    if known.has_ended:
+        lifecycle.keep_log(record, say)  # its pods do not stay
+    facts = _facts(record, known)
     if as_json:
         print_json(facts)
         return
@@ -37,12 +40,26 @@ def status(job_id: str, as_json: bool) -> None:
 @click.command()
 @job_id_argument
 @click.option("-f", "--follow", is_flag=True, help="Go on until the job has ended.")
-def logs(job_id: str, follow: bool) -> None:
-    """Print what a job wrote to its standard output and error."""
+@click.option("--workers", is_flag=True, help="What the worker pods wrote, each line after its pod's name.")
+@click.option("--pod", metavar="NAME", help="The same of one worker pod.")
+def logs(job_id: str, follow: bool, workers: bool, pod: str | None) -> None:
+    """Print what a job wrote to its standard output and error.
+
+    On Kubernetes that is the launcher's log, to which mpirun passes what the ranks write.
+    """
     record = find(job_id)
+    if workers or pod:
+        if follow:
+            following.follow_workers(record, pod, sys.stdout.buffer)
+        else:
+            lines = log.NamedLines(sys.stdout.buffer)
+            following.show_workers(record, pod, lines)
+            lines.end()
+        return
     if follow:
         following.follow(record, sys.stdout.buffer)
         return
+    lifecycle.keep_log(record, say)
     if not record.log.exists():
         say("the job has written nothing yet")
     log.copy(log.LogReader(record.log), sys.stdout.buffer)
@@ -55,7 +72,8 @@ def cancel(job_id: str) -> None:
     record = find(job_id)
     known = lifecycle.ask([record], say)[record.tag]
     if known.has_ended:
-        say(f"job {job_id} has ended already: {following.describe(known)}")
+        freed = "; its name is free again" if lifecycle.free_name(record) else ""
+        say(f"job {job_id} has ended already: {following.describe(known)}{freed}")
         return
     lifecycle.cancel(record, say)
 

@@ -9,12 +9,14 @@ import msgspec
 from hpclaunch.cli import following
 from hpclaunch.cli.output import say, warn
 from hpclaunch.cli.planning import Planned, job_argument, plan_job, set_option
-from hpclaunch.records.record import Record
+from hpclaunch.records.record import Cluster, Record
 from hpclaunch.render import script
 from hpclaunch.schedulers import lifecycle
+from hpclaunch.schedulers.contract import Refused
 from hpclaunch.spec.dump import dump_job, dump_site
-from hpclaunch.values.errors import InputError, Problem
+from hpclaunch.values.errors import InputError, Problem, SchedulerError
 from hpclaunch.values.job import Submission
+from hpclaunch.values.pods import KubernetesTarget
 
 
 @click.command()
@@ -45,6 +47,7 @@ def submit(
     warn(*planned.plan.warnings)
     if dry_run:
         click.echo(text.encode(), nl=False)
+        _ask_the_cluster(planned, text)
         return
     submission = _from_this_shell(planned)
     record = _record(planned, text)
@@ -70,7 +73,10 @@ def _tell(job_id: str) -> None:
 
 def _from_this_shell(planned: Planned) -> Submission:
     """The values that the job takes from here. Raises InputError for a secret that is not set."""
-    common = planned.plan.common
+    common, target = planned.plan.common, planned.plan.target
+    here = common.secrets  # on Kubernetes some may lie in the namespace
+    if isinstance(target, KubernetesTarget):
+        here = tuple(one.variable for one in target.worker.secrets if one.name == target.variables_secret)
     missing = [
         Problem(
             f"{name} is not set in this shell",
@@ -79,7 +85,7 @@ def _from_this_shell(planned: Planned) -> Submission:
             planned.job.locate(("secrets", index)),
         )
         for index, name in enumerate(common.secrets)
-        if name not in os.environ
+        if name in here and name not in os.environ
     ]
     if missing:
         raise InputError(missing)
@@ -88,8 +94,9 @@ def _from_this_shell(planned: Planned) -> Submission:
             warn(f"{name} is not set in this shell, so the ranks inherit none")
     return Submission(
         environment={name: os.environ[name] for name in common.inherit if name in os.environ},
-        secrets={name: os.environ[name] for name in common.secrets},
+        secrets={name: os.environ[name] for name in common.secrets if name in here},
         minutes=common.minutes,
+        secret_name=target.variables_secret if isinstance(target, KubernetesTarget) else "",
     )
 
 
@@ -100,7 +107,8 @@ def _record(planned: Planned, text: str) -> Record:
     slurm_conf = (slurm.conf if slurm else None) or os.environ.get("SLURM_CONF")
     if slurm_conf:
         slurm_conf = os.path.abspath(slurm_conf)  # later commands run in other folders
-    scheduler = lifecycle.scheduler(plan.scheduler, slurm_conf)
+    cluster = _cluster(planned)
+    scheduler = lifecycle.scheduler(plan.scheduler, slurm_conf, cluster)
     return Record.create(
         site=plan.site,
         scheduler=plan.scheduler,
@@ -113,4 +121,34 @@ def _record(planned: Planned, text: str) -> Record:
         argv=sys.argv,
         scheduler_version=scheduler.version(),
         slurm_conf=slurm_conf,
+        cluster=cluster,
     )
+
+
+def _cluster(planned: Planned) -> Cluster | None:
+    """The Kubernetes cluster that the job goes to. Raises SchedulerError where this shell knows of none."""
+    target = planned.plan.target
+    if not isinstance(target, KubernetesTarget):
+        return None
+    from hpclaunch.schedulers.kubernetes_login import resolve
+
+    return resolve(target.namespace, target.context or None, os.environ)
+
+
+def _ask_the_cluster(planned: Planned, text: str) -> None:
+    """A dry run by the cluster's own server. It needs no cluster: who prints manifests for others has none.
+    Raises Refused where the cluster would not take the manifest."""
+    try:
+        cluster = _cluster(planned)
+        if cluster is None:
+            return
+        from hpclaunch.schedulers.kubernetes import Kubernetes
+
+        remarks = Kubernetes(cluster).check(text)
+    except Refused:
+        raise
+    except SchedulerError as error:
+        say(f"not checked by the cluster: {str(error).splitlines()[0]}")
+        return
+    warn(*remarks)
+    say(f"the cluster would take it ({cluster.context or 'the cluster of this pod'}, {cluster.namespace})")

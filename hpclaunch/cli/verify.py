@@ -75,6 +75,7 @@ def _look(record: Record, plan: LaunchPlan) -> tuple[Verdict, JobStatus]:
         status = lifecycle.ask([record], say)[record.tag]
     except SchedulerError as error:
         trouble = error
+    lifecycle.keep_log(record, say)
     common = plan.common
     try:
         with record.log.open("rb") as lines:

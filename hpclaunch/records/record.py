@@ -26,9 +26,18 @@ SCHEMA = 1
 SITE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
 
 
+class Cluster(Struct, frozen=True):
+    """Where on which Kubernetes cluster a job is. `kubeconfig` are absolute paths as KUBECONFIG has them, and
+    `context` is the one of theirs that was used; both are "" within a pod, which has a cluster of its own."""
+
+    namespace: str
+    context: str = ""
+    kubeconfig: str = ""
+
+
 class Intent(Struct, frozen=True):
-    """What was about to be sent. `tag` is the folder's name and goes with the submission; `slurm_conf` the
-    configuration that the later commands need to reach the same cluster; `argv` the command line used, and
+    """What was about to be sent. `tag` is the folder's name and goes with the submission; `slurm_conf`, or
+    `cluster`, what the later commands need to reach the same cluster; `argv` the command line used, and
     `cwd` the folder in which ("": it was gone). `directory` is where the relative paths of job.yaml start.
     """
 
@@ -42,15 +51,18 @@ class Intent(Struct, frozen=True):
     directory: str
     cwd: str
     slurm_conf: str | None = None
+    cluster: Cluster | None = None
     schema: int = SCHEMA
 
 
 class State(Struct, frozen=True, omit_defaults=True):
-    """What is known since. `checked` is when the scheduler was asked for `status`, in seconds since 1970."""
+    """What is known since. `checked` is when the scheduler was asked for `status`, in seconds since 1970.
+    `cancelled`: its end was asked for, where the scheduler itself forgets that."""
 
     job_id: str | None = None
     status: JobStatus | None = None
     checked: float = 0.0
+    cancelled: bool = False
     schema: int = SCHEMA
 
 
@@ -78,6 +90,7 @@ class Record(Struct, frozen=True):
         argv: Sequence[str],
         scheduler_version: str,
         slurm_conf: str | None = None,
+        cluster: Cluster | None = None,
     ) -> "Record":
         """Writes the record of a submission that has not been sent yet.
 
@@ -101,13 +114,14 @@ class Record(Struct, frozen=True):
             directory=directory,
             cwd=_shown(_cwd()),
             slurm_conf=slurm_conf,
+            cluster=cluster,
         )
         contents = {
             "intent.json": _pretty(intent),
             "job.yaml": job_yaml.encode(),
             "site.yaml": site_yaml.encode(),
             "plan.json": plan,
-            "script.sh": script.encode(),
+            _script_name(intent): script.encode(),
         }
         folder = files.home() / "jobs" / site / tag
         with files.explained("the record of the job"):
@@ -130,7 +144,8 @@ class Record(Struct, frozen=True):
 
     @property
     def script(self) -> Path:
-        return self.folder / "script.sh"
+        """What was sent: a script, or a manifest."""
+        return self.folder / _script_name(self.intent)
 
     @property
     def log(self) -> Path:
@@ -155,6 +170,11 @@ class Record(Struct, frozen=True):
             self._write(msgspec.structs.replace(self.state(), job_id=job_id))
         index.add(self.folder.parent, job_id, self.tag)
 
+    def cancelled(self, asked: bool = True) -> None:
+        """Notes that the job's end is asked for, or after all not. Raises OSError."""
+        with files.locked(self.folder / "lock"):
+            self._write(msgspec.structs.replace(self.state(), cancelled=asked))
+
     def update(
         self, status: JobStatus, checked: float | None = None, instead_of: State | None = None
     ) -> None:
@@ -169,6 +189,10 @@ class Record(Struct, frozen=True):
 
     def _write(self, state: State) -> None:
         files.replace(self.folder / "state.json", _pretty(state))
+
+
+def _script_name(intent: Intent) -> str:
+    return "manifest.yaml" if intent.scheduler == "kubernetes" else "script.sh"
 
 
 def now() -> str:

@@ -16,9 +16,12 @@ class Refused(SchedulerError):
 
 class Scheduler(Protocol):
     """Every method raises SchedulerError where the scheduler cannot be reached. `slowest_poll_s` is how
-    long to let pass between two questions about a job that runs for long."""
+    long to let pass between two questions about a job that runs for long, `log_poll_s` between two looks at
+    its log. `keeps_ended`: a job that has ended stays there, with its name, until it is cancelled."""
 
     slowest_poll_s: float
+    log_poll_s: float
+    keeps_ended: bool
 
     def version(self) -> str:
         """The scheduler's version in its own words. Raises SchedulerError where it is not installed."""
@@ -36,3 +39,7 @@ class Scheduler(Protocol):
 
     def cancel(self, record: Record) -> None:
         """Asks for the job's end, and does not wait for it. No error where it has ended meanwhile."""
+
+    def bring_log(self, record: Record) -> None:
+        """Brings what the job has written so far into the record's log, where it does not write there itself.
+        Raises OSError where the disk refuses."""

@@ -44,16 +44,47 @@ def copy(reader: LogReader, out: BinaryIO) -> None:
     out.flush()
 
 
-def copying_pause(reader: LogReader, out: BinaryIO) -> Callable[[float], None]:
-    """A pause for `lifecycle.wait` that prints the log while it waits."""
+def copying_pause(
+    reader: LogReader, out: BinaryIO, bring: Callable[[], None], interval: float
+) -> Callable[[float], None]:
+    """A pause for `lifecycle.wait` that prints the log while it waits, each `interval` seconds; `bring` makes
+    the file up to date before."""
 
     def pause(seconds: float) -> None:
         end = time.monotonic() + seconds
         while True:
+            bring()
             copy(reader, out)
             left = end - time.monotonic()
             if left <= 0:
                 return
-            time.sleep(min(left, FIRST_POLL_S))
+            time.sleep(min(left, interval))
 
     return pause
+
+
+class NamedLines:
+    """Prints several logs as whole lines, each after the name of its log."""
+
+    def __init__(self, out: BinaryIO):
+        self.out = out
+        self.readers: dict[str, LogReader] = {}
+        self.begun: dict[str, bytes] = {}
+
+    def copy(self, name: str, path: Path) -> None:
+        """Prints the lines of a log that are new."""
+        reader = self.readers.setdefault(name, LogReader(path))
+        for data in reader.read():
+            *lines, left = (self.begun.pop(name, b"") + data).split(b"\n")
+            for line in lines:
+                self.out.write(b"%s: %s\n" % (name.encode(), line))
+            if left:
+                self.begun[name] = left
+        self.out.flush()
+
+    def end(self) -> None:
+        """Prints last lines that have no end."""
+        for name, left in self.begun.items():
+            self.out.write(b"%s: %s\n" % (name.encode(), left))
+        self.begun.clear()
+        self.out.flush()

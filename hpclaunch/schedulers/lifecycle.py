@@ -3,13 +3,14 @@
 import time
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from pathlib import Path
 
 import msgspec
 
 from hpclaunch.records import secrets
-from hpclaunch.records.record import Record
+from hpclaunch.records.record import Cluster, Record
 from hpclaunch.schedulers.contract import Refused, Scheduler, Warn
-from hpclaunch.values.errors import HpclaunchError, SchedulerError
+from hpclaunch.values.errors import HpclaunchError, InputError, SchedulerError
 from hpclaunch.values.job import JobStatus, Submission
 
 FIRST_POLL_S = 0.5
@@ -18,14 +19,17 @@ UNKNOWN_POLLS = 3
 NEVER_SEEN = "it is not known to be submitted"
 
 
+Where = tuple[str, str | None, Cluster | None]
+
+
 class WaitFailed(HpclaunchError):
     """hpclaunch could not wait until the job's end, and the job may go on."""
 
     exit_status = 125
 
 
-def scheduler(name: str, slurm_conf: str | None = None) -> Scheduler:
-    """The scheduler of that name: slurm or local."""
+def scheduler(name: str, slurm_conf: str | None = None, cluster: Cluster | None = None) -> Scheduler:
+    """The scheduler of that name: slurm, local, or kubernetes, which needs a cluster."""
     if name == "slurm":
         from hpclaunch.schedulers.slurm import Slurm
 
@@ -34,12 +38,16 @@ def scheduler(name: str, slurm_conf: str | None = None) -> Scheduler:
         from hpclaunch.schedulers.local import Local
 
         return Local()
+    if name == "kubernetes" and cluster:
+        from hpclaunch.schedulers.kubernetes import Kubernetes
+
+        return Kubernetes(cluster)
     raise HpclaunchError(f"this hpclaunch has no scheduler {name!r}")
 
 
 def scheduler_of(record: Record) -> Scheduler:
     """The scheduler that the record was made for, on the same cluster."""
-    return scheduler(record.intent.scheduler, record.intent.slurm_conf)
+    return scheduler(*_where(record))
 
 
 def submit(record: Record, submission: Submission, warn: Warn) -> str:
@@ -68,7 +76,7 @@ def refresh(records: Iterable[Record], warn: Warn) -> dict[str, JobStatus]:
     """Tag -> status. Asks each scheduler once for all of its jobs that had not ended; of one that cannot be
     reached the last known states stand, and `warn` is called. Damaged records are warned of and left out."""
     result: dict[str, JobStatus] = {}
-    groups: dict[tuple[str, str | None], list[Record]] = {}
+    groups: dict[Where, list[Record]] = {}
     for record in records:
         try:
             known = record.state().status
@@ -78,7 +86,7 @@ def refresh(records: Iterable[Record], warn: Warn) -> dict[str, JobStatus]:
         if known and known.has_ended:
             result[record.tag] = known
         else:
-            groups.setdefault((record.intent.scheduler, record.intent.slurm_conf), []).append(record)
+            groups.setdefault(_where(record), []).append(record)
     for members in groups.values():
         try:
             result |= ask(members, warn)
@@ -135,6 +143,7 @@ def wait(record: Record, warn: Warn, pause: Callable[[float], None] = time.sleep
                 raise WaitFailed(f"the scheduler cannot be reached: {error}") from error
         else:
             if status.has_ended:
+                keep_log(record, warn)
                 return status
             unknown = unknown + 1 if status.state == "UNKNOWN" else 0
             if unknown >= UNKNOWN_POLLS:
@@ -152,6 +161,67 @@ def cancel(record: Record, warn: Warn) -> None:
         raise SchedulerError("the job is not known to be submitted, so there is nothing to cancel")
     scheduler_of(record).cancel(record)
     _remove_secrets(record, warn)
+
+
+def free_name(record: Record) -> bool:
+    """Removes a job that has ended from a scheduler that keeps its name taken; True where there is such a
+    scheduler. Raises SchedulerError."""
+    target = scheduler_of(record)
+    if not target.keeps_ended or record.state().job_id is None:
+        return False
+    target.cancel(record)
+    return True
+
+
+def keep_log(record: Record, warn: Warn) -> None:
+    """Brings the job's log into the record, where the scheduler has it. The status says more than the log, so
+    trouble is a warning."""
+    if record.state().job_id is None:
+        return
+    try:
+        scheduler_of(record).bring_log(record)
+    except (SchedulerError, OSError) as error:
+        warn(f"the log is not complete: {error}")
+
+
+def log_bringer(record: Record, warn: Warn) -> tuple[Callable[[], None], float]:
+    """What brings the log up to date, and how long to let pass before it is called again. It warns once of a
+    trouble that lasts. Raises SchedulerError."""
+    target = scheduler_of(record)
+    said = ""
+
+    def bring() -> None:
+        nonlocal said
+        try:
+            target.bring_log(record)
+            said = ""
+        except (SchedulerError, OSError) as error:
+            if str(error) != said:
+                warn(f"the log is not complete: {error}")
+            said = str(error)
+
+    return bring, target.log_poll_s
+
+
+def worker_logs(record: Record, warn: Warn) -> list[Path]:
+    """The logs of a job's workers, up to date: one file for each, with the pod's name. Raises InputError
+    for a job on a scheduler that has none."""
+    if record.intent.scheduler != "kubernetes":
+        raise InputError("only jobs on Kubernetes have pods: `hpclaunch logs` shows all that this job wrote")
+    from hpclaunch.schedulers.kubernetes import Kubernetes
+
+    target = scheduler_of(record)
+    assert isinstance(target, Kubernetes)
+    try:
+        target.bring_worker_logs(record)
+    except (SchedulerError, OSError) as error:
+        warn(f"the logs are not complete: {error}")
+    return target.worker_logs(record)
+
+
+def _where(record: Record) -> Where:
+    """The scheduler and the cluster of it, which answer for many records at once."""
+    return record.intent.scheduler, record.intent.slurm_conf, record.intent.cluster
 
 
 def _clear(record: Record, error: HpclaunchError, warn: Warn) -> None:

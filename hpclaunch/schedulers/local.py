@@ -15,6 +15,7 @@ from hpclaunch.records.record import Record
 from hpclaunch.schedulers import processes
 from hpclaunch.schedulers.contract import Refused, Warn
 from hpclaunch.schedulers.environment import closed
+from hpclaunch.schedulers.follow import FIRST_POLL_S
 from hpclaunch.schedulers.supervisor import Order, Running, read_running
 from hpclaunch.values.errors import SchedulerError
 from hpclaunch.values.job import JobStatus, Submission
@@ -26,6 +27,8 @@ class Local:
     """Jobs as processes of the user on this machine."""
 
     slowest_poll_s = 0.5
+    log_poll_s = FIRST_POLL_S
+    keeps_ended = False
 
     def version(self) -> str:
         """The kernel's release."""
@@ -61,6 +64,9 @@ class Local:
                 f"Run the same command on {running.supervisor.host}.",
             )
         processes.send(running.supervisor, signal.SIGTERM)
+
+    def bring_log(self, record: Record) -> None:
+        """Nothing to do: the job itself writes there."""
 
     def _status(self, record: Record) -> JobStatus:
         known = record.state().status or JobStatus("PENDING")

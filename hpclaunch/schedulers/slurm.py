@@ -14,6 +14,7 @@ from hpclaunch.records import secrets
 from hpclaunch.records.record import Record
 from hpclaunch.schedulers import slurm_output
 from hpclaunch.schedulers.contract import Warn
+from hpclaunch.schedulers.follow import FIRST_POLL_S
 from hpclaunch.schedulers.slurm_commands import Commands
 from hpclaunch.values.errors import SchedulerError
 from hpclaunch.values.job import JobStatus, Submission
@@ -35,6 +36,8 @@ class Slurm:
     """One cluster: that of `slurm_conf`, or of the machine's own configuration."""
 
     slowest_poll_s = 5.0
+    log_poll_s = FIRST_POLL_S
+    keeps_ended = False
 
     def __init__(self, slurm_conf: str | None):
         self._commands = Commands(slurm_conf)
@@ -86,6 +89,9 @@ class Slurm:
     def cancel(self, record: Record) -> None:
         """scancel says nothing about a job that has ended, and neither does this."""
         self._commands.query(["scancel", str(record.state().job_id)])
+
+    def bring_log(self, record: Record) -> None:
+        """Nothing to do: the job itself writes there."""
 
     def _squeue(self, wanted: Tags) -> Iterator[Rows]:
         for tags in _portions(wanted):

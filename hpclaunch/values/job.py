@@ -27,12 +27,13 @@ class Submission(Struct, frozen=True):
 
     `environment` holds the names of the job's `inherit` that the submitter has. `secrets` are values
     that no record, script or message may hold. `minutes` is the time limit for a scheduler that cannot
-    read it in the script (None or 0: no limit).
+    read it in the script (None or 0: no limit). `secret_name` is the Kubernetes Secret in which both go.
     """
 
     environment: dict[str, str] = field(default_factory=dict)
     secrets: dict[str, str] = field(default_factory=dict)
     minutes: int | None = None
+    secret_name: str = ""
 
 
 class JobStatus(Struct, frozen=True, omit_defaults=True):

@@ -82,7 +82,7 @@ def test_a_pause_prints_what_comes_meanwhile_and_is_not_shorter_for_it(
     path.write_bytes(b"here\n")
     clock = Clock(path)
     monkeypatch.setattr("hpclaunch.schedulers.follow.time", clock)
-    copying_pause(LogReader(path), out)(5.0)
+    copying_pause(LogReader(path), out, lambda: None, 0.05)(5.0)
     assert clock.now == pytest.approx(5.0)
     assert clock.slept > 1
     assert out.getvalue() == path.read_bytes()
