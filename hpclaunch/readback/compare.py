@@ -17,8 +17,8 @@ and what a reader did not understand, is never passed over.
 """
 
 from hpclaunch.readback import compare_pods, compare_tables, compare_words
-from hpclaunch.readback.place import NOTHING, Difference, Side
-from hpclaunch.values.launch import Launch
+from hpclaunch.readback.place import NOTHING, Side
+from hpclaunch.values.launch import Difference, Launch
 
 _NOT_READ = "the reader does not understand it, so what it does is not known"
 

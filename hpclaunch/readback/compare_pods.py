@@ -2,8 +2,8 @@
 
 import re
 
-from hpclaunch.readback.place import NOTHING, Difference, Side
-from hpclaunch.values.launch import Launch
+from hpclaunch.readback.place import NOTHING, Side
+from hpclaunch.values.launch import Difference, Launch
 
 _MIG = re.compile(r"\d+g\.\d+gb")
 _OWN = "own"

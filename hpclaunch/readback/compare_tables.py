@@ -3,9 +3,9 @@
 Tables are of a kind of node and have a seat for each local rank, so 560 nodes cost as much as two.
 """
 
-from hpclaunch.readback.place import NOTHING, Difference, Side
+from hpclaunch.readback.place import NOTHING, Side
 from hpclaunch.values.cpulist import format_list
-from hpclaunch.values.launch import SeenSeat, SeenTable
+from hpclaunch.values.launch import Difference, SeenSeat, SeenTable
 
 _NUMBERING = "as many, by each machine's own numbers"
 

@@ -4,8 +4,8 @@ import os.path
 import re
 from itertools import zip_longest
 
-from hpclaunch.readback.place import NOTHING, Difference, Side
-from hpclaunch.values.launch import SeenMount, SeenVariable
+from hpclaunch.readback.place import NOTHING, Side
+from hpclaunch.values.launch import Difference, SeenMount, SeenVariable
 
 # What the container runtime reads of the environment that it is started with, under Slurm and in a pod.
 _HOOKS = ("NVIDIA_", "MELLANOX_")

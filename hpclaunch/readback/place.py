@@ -1,7 +1,6 @@
 """What a site says of itself, for a comparison: the words that mean the same thing elsewhere."""
 
 from collections.abc import Mapping
-from typing import Literal
 
 from msgspec import Struct, field
 
@@ -31,18 +30,6 @@ class Side(Struct, frozen=True):
 
     launch: Launch
     place: Place = Place()
-
-
-class Difference(Struct, frozen=True):
-    """Something that is not the same. `a` and `b` say what each has. A "difference" and what is "unbridged"
-    (one scheduler has nothing for it) make two launches, "place" does not: the job meets it wherever the two
-    places differ. `why` says what is behind it, "" where the two values tell."""
-
-    what: str
-    a: str
-    b: str
-    kind: Literal["difference", "unbridged", "place"] = "difference"
-    why: str = ""
 
 
 NOTHING = "-"

@@ -96,3 +96,15 @@ class Launch(Struct, frozen=True):
     unbridged: tuple[Unbridged, ...] = ()
     resources: tuple[tuple[str, str], ...] = ()
     gpu_kind: str = ""
+
+
+class Difference(Struct, frozen=True):
+    """Something that is not the same in two launches. `a` and `b` say what each has. A "difference" and what is
+    "unbridged" (one scheduler has nothing for it) make two launches, "place" does not: every job meets it
+    where the two places differ. `why` says what is behind it, "" where the two values tell."""
+
+    what: str
+    a: str
+    b: str
+    kind: Literal["difference", "unbridged", "place"] = "difference"
+    why: str = ""

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
+from hpclaunch.rank.pod import launcher_text, worker_text
 from hpclaunch.readback.kubernetes import mpirun
 from hpclaunch.readback.wrapper_words import WrapperWords, identity, wrapper_words
 from hpclaunch.values.launch import Unbridged
@@ -61,8 +62,6 @@ def serving(command: Sequence[str], args: Sequence[str]) -> list[Unbridged]:
     if tuple(words[:2]) == _SHELL and list(words[3:4]) == [_WORKER]:
         unread: list[str] = []
         _settings(words[4:], _OF_WORKER, unread, "workers'")
-        from hpclaunch.rank.pod import worker_text
-
         if not unread and words[2] == worker_text(words[4:]):
             return []
         return [
@@ -79,8 +78,6 @@ def _own_launcher(text: str, words: Sequence[str]) -> Starting:
     settings = _settings(words[:end], _OF_LAUNCHER, unread, "launcher's")
     command = tuple(words[end + 1 :])
     unbridged = []
-    from hpclaunch.rank.pod import launcher_text
-
     is_own = not unread and text == launcher_text(words[:end])
     if not is_own:
         why = "it is not the one that this hpclaunch has for these settings"

@@ -133,18 +133,18 @@ def rights(pod: PodSpec, container: Container) -> tuple[str, ...]:
 
 
 def besides(pod: PodSpec, container: Container, kit: str) -> list[Unbridged]:
-    """What else happens in the pod: other containers, and a /dev/shm that is none."""
+    """What else happens in the pod: other containers, and a /dev/shm that is none. The init container that
+    brings ssh (`kit` is the folder of it) touches no other volume."""
+    brought = {mount.name for mount in container.volume_mounts if kit and mount.mount_path == kit}
     found = [
         Unbridged(f"the container {other.name}", "it runs beside the ranks")
         for other in pod.containers
         if other.name != container.name
     ]
     found += [
-        Unbridged(
-            f"the init container {other.name}", "it runs before the ranks, and what it does is not known"
-        )
+        Unbridged(f"the init container {other.name}", "what it does before the ranks is not known")
         for other in pod.init_containers
-        if not (kit and {mount.mount_path for mount in other.volume_mounts} == {kit})
+        if not brought or {mount.name for mount in other.volume_mounts} != brought
     ]
     if not any(mount.mount_path == _SHM for mount in container.volume_mounts) and not pod.host_ipc:
         why = (

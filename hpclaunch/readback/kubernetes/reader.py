@@ -1,27 +1,16 @@
 """Manifest -> Launch: an MPIJob (v2beta1, v1, v1alpha2), a batch/v1 Job, or a Pod."""
 
 from collections.abc import Collection
-from typing import Any
-
-from msgspec import Struct
 
 from hpclaunch.readback.kubernetes import command, models, pods
 from hpclaunch.readback.kubernetes.document import Document, documents
 from hpclaunch.readback.kubernetes.mpirun import HYDRA, Started
+from hpclaunch.readback.kubernetes.objects import MODELS, Parts, parts_of
 from hpclaunch.readback.kubernetes.typed import typed
 from hpclaunch.values.errors import InputError, Problem
 from hpclaunch.values.launch import Launch, SeenSeat, SeenTable, SeenVariable, Unbridged
 
-_MODELS: dict[tuple[str, str], type[Any]] = {
-    ("kubeflow.org/v2beta1", "MPIJob"): models.MpiJobV2Beta1,
-    ("kubeflow.org/v1", "MPIJob"): models.MpiJobV1,
-    ("kubeflow.org/v1alpha2", "MPIJob"): models.MpiJobV1Alpha2,
-    ("batch/v1", "Job"): models.BatchJob,
-    ("v1", "Pod"): models.BarePod,
-}
 _HOSTFILE = "/etc/mpi/hostfile"
-_WITHOUT_END = -1
-_DEFAULT_RETRIES = 6  # of a batch/v1 Job, which the launcher of v2beta1 and v1alpha2 is too
 
 # What hpclaunch's launcher text does not carry to the ranks: what is the pod's own, and the launchers' own.
 _STAYS = frozenset(
@@ -34,24 +23,6 @@ _STAYS_PREFIXES = ("KUBERNETES_", "OMPI_", "PMIX_", "PRTE_", "PMI_", "HYDRA_", "
 _OFF = frozenset(("0", "off", "no", "disable"))
 
 
-class _Parts(Struct, frozen=True):
-    """What is left of an object once its kind does not count: the pod that starts the ranks, the pods that
-    they run in, how many, and how they end."""
-
-    name: str
-    starter: models.Template
-    ranks: models.Template
-    nodes: int
-    slots: int
-    main: str
-    mpi: str
-    retries: int
-    seconds: int | None
-    unbridged: tuple[Unbridged, ...] = ()
-    unread: tuple[str, ...] = ()
-    many: bool = False
-
-
 def read(text: str, file: str = "manifest", gpu_resources: Collection[str] = ()) -> Launch:
     """What the one MPIJob, Job or Pod of a text would launch. `file` is what messages call the text, and
     `gpu_resources` are names of GPUs beside the usual ones (nvidia.com/gpu).
@@ -59,19 +30,18 @@ def read(text: str, file: str = "manifest", gpu_resources: Collection[str] = ())
     Raises InputError, with file:line:col, where the text is no such manifest.
     """
     document, others = _the_one(documents(text, file), file)
-    model = _MODELS[_kind(document)]
+    model = MODELS[_kind(document)]
     found, unread = typed(document, model)
     unread += others
-    parts = _parts(found, document)
-    return _launch(parts, unread, gpu_resources)
+    return _launch(parts_of(found, document), unread, gpu_resources)
 
 
 def _the_one(found: list[Document], file: str) -> tuple[Document, tuple[str, ...]]:
     for document in found:
         if not isinstance(document.value, dict):
             raise document.refuse((), "a manifest begins with apiVersion and kind")
-    mine = [document for document in found if _kind(document) in _MODELS]
-    known = ", ".join(f"{kind} {version}" for version, kind in _MODELS)
+    mine = [document for document in found if _kind(document) in MODELS]
+    known = ", ".join(f"{kind} {version}" for version, kind in MODELS)
     if not mine:
         seen = ", ".join(f"{kind} {version}" for version, kind in map(_kind, found)) or "nothing"
         where = found[0].refuse((), "").problems[0].where if found else file
@@ -86,77 +56,7 @@ def _kind(document: Document) -> tuple[str, str]:
     return str(document.value.get("apiVersion", "?")), str(document.value.get("kind", "?"))
 
 
-def _parts(found: Any, document: Document) -> _Parts:
-    if isinstance(found, models.BarePod):
-        never = found.spec.restart_policy == "Never"
-        template = models.Template(found.spec, found.metadata)
-        retries = 0 if never else _WITHOUT_END
-        return _Parts(
-            found.metadata.name, template, template, 1, 1, "", "", retries, found.spec.active_deadline_seconds
-        )
-    if isinstance(found, models.BatchJob):
-        return _of_batch(found)
-    return _of_mpi_job(found, document)
-
-
-def _of_batch(found: models.BatchJob) -> _Parts:
-    spec = found.spec
-    template = spec.template
-    unbridged: tuple[Unbridged, ...] = ()
-    if (spec.completions or spec.parallelism) != 1 or spec.parallelism != 1:
-        why = "each pod is a launch of its own; ranks of several pods need an MPIJob"
-        unbridged = (Unbridged(f"{spec.completions or spec.parallelism} pods", why),)
-    return _Parts(
-        name=found.metadata.name,
-        starter=template,
-        ranks=template,
-        nodes=1,
-        slots=1,
-        main="",
-        mpi="",
-        retries=_retries(spec.backoff_limit, template.spec.restart_policy),
-        seconds=_least(spec.active_deadline_seconds, template.spec.active_deadline_seconds),
-        unbridged=(*unbridged, *_suspended(spec.suspend)),
-    )
-
-
-def _of_mpi_job(found: Any, document: Document) -> _Parts:
-    spec = found.spec
-    launcher, worker = spec.mpi_replica_specs.launcher, spec.mpi_replica_specs.worker
-    policy: models.RunPolicy = spec.run_policy
-    limit, seconds = policy.backoff_limit, policy.active_deadline_seconds
-    default = _DEFAULT_RETRIES
-    restart = launcher.restart_policy or "OnFailure"
-    mpi = "openmpi"
-    if isinstance(spec, models.V2Beta1):
-        mpi = spec.mpi_implementation.lower()
-    elif isinstance(spec, models.V1Alpha2):
-        limit = spec.backoff_limit if limit is None else limit
-        seconds = spec.active_deadline_seconds if seconds is None else seconds
-        mpi = spec.mpi_distribution.lower().removesuffix("mpi") if spec.mpi_distribution != "OpenMPI" else mpi
-    else:
-        # v1 makes the launcher a pod of its own, which only its restart policy starts again.
-        default, restart = 0, launcher.restart_policy or "Never"
-    as_worker = isinstance(spec, models.V2Beta1) and spec.run_launcher_as_worker
-    nodes = (worker.replicas or 0 if worker else 0) + as_worker
-    if nodes < 1 or spec.slots_per_worker < 1:
-        raise document.refuse(("spec", "mpiReplicaSpecs"), "an MPIJob without a worker starts no rank")
-    return _Parts(
-        name=found.metadata.name,
-        starter=launcher.template,
-        ranks=worker.template if worker else launcher.template,
-        nodes=nodes,
-        slots=spec.slots_per_worker,
-        main=getattr(spec, "main_container", ""),
-        mpi=mpi,
-        retries=_retries(default if limit is None else limit, restart),
-        seconds=_least(seconds, launcher.template.spec.active_deadline_seconds),
-        unbridged=_suspended(policy.suspend),
-        many=True,
-    )
-
-
-def _launch(parts: _Parts, unknown: tuple[str, ...], gpu_resources: Collection[str]) -> Launch:
+def _launch(parts: Parts, unknown: tuple[str, ...], gpu_resources: Collection[str]) -> Launch:
     unread = [*unknown, *parts.unread]
     first = pods.main_container(parts.starter.spec, parts.main)
     beside = pods.main_container(parts.ranks.spec, parts.main)
@@ -177,7 +77,9 @@ def _launch(parts: _Parts, unknown: tuple[str, ...], gpu_resources: Collection[s
     per_node, numbering, more = _layout(parts, started)
     unbridged += more
     rank = command.rank(begun.rank, per_node)
-    unread += rank.words.unread if rank.words else ()
+    if rank.words:
+        unread += rank.words.unread
+        unbridged += _numbers(rank.words.source, started)
     tables = rank.words.tables if rank.words else (_unbound(per_node),)
     kit = dict(begun.settings).get("kit", "")
     unbridged += pods.besides(parts.ranks.spec, beside, kit)
@@ -217,7 +119,7 @@ def _launch(parts: _Parts, unknown: tuple[str, ...], gpu_resources: Collection[s
     )
 
 
-def _layout(parts: _Parts, started: Started | None) -> tuple[int, str, list[Unbridged]]:
+def _layout(parts: Parts, started: Started | None) -> tuple[int, str, list[Unbridged]]:
     """Ranks on a node, and how they are numbered."""
     if started is None:
         return (
@@ -243,8 +145,17 @@ def _layout(parts: _Parts, started: Started | None) -> tuple[int, str, list[Unbr
     return slots, f"{numbering}, {ranks} ranks in all", [*found, Unbridged(f"{ranks} ranks", why)]
 
 
+def _numbers(source: str, started: Started | None) -> list[Unbridged]:
+    """Whether the wrapper looks for its rank's number where its launcher puts it."""
+    wanted = started.kind if started else "local"
+    if source == wanted:
+        return []
+    why = f"what starts the ranks is {wanted}, so they would not find their numbers"
+    return [Unbridged(f"the rank wrapper's from={source}", why)]
+
+
 def _binding(
-    parts: _Parts, started: Started | None, known: dict[str, SeenVariable], tables: tuple[SeenTable, ...]
+    parts: Parts, started: Started | None, known: dict[str, SeenVariable], tables: tuple[SeenTable, ...]
 ) -> list[Unbridged]:
     """Who binds ranks beside their wrapper, and whether the pods have cores to bind to."""
     found = []
@@ -264,7 +175,7 @@ def _binding(
 
 
 def _of_several(
-    parts: _Parts, first: models.Container, beside: models.Container, started: Started | None
+    parts: Parts, first: models.Container, beside: models.Container, started: Started | None
 ) -> list[Unbridged]:
     if first.image == beside.image or started is None:
         return []
@@ -272,7 +183,7 @@ def _of_several(
 
 
 def _environment(
-    parts: _Parts, known: dict[str, SeenVariable], begun: command.Starting, rank: command.Rank
+    parts: Parts, known: dict[str, SeenVariable], begun: command.Starting, rank: command.Rank
 ) -> tuple[SeenVariable, ...]:
     """The variables of a rank: what comes to it with its pod or the launcher, then what the wrapper sets."""
     found: dict[str, SeenVariable] = {}
@@ -305,17 +216,3 @@ def _before(
 
 def _unbound(ranks: int) -> SeenTable:
     return SeenTable("", tuple(SeenSeat(rank) for rank in range(ranks)))
-
-
-def _retries(limit: int, restart: str) -> int:
-    """With OnFailure the kubelet starts the container again before the Job counts it as failed."""
-    return max(limit, 1) if restart == "OnFailure" else limit
-
-
-def _least(*seconds: int | None) -> int | None:
-    given = [each for each in seconds if each is not None]
-    return min(given) if given else None
-
-
-def _suspended(suspend: Any) -> tuple[Unbridged, ...]:
-    return (Unbridged("suspend", "it waits until somebody resumes it"),) if suspend is True else ()

@@ -1,0 +1,44 @@
+"""What the site of a plan says of itself, for a comparison of what is launched there."""
+
+import os.path
+
+from hpclaunch.cli.planning import Planned
+from hpclaunch.plan import gpukind
+from hpclaunch.readback.place import Form, Place
+from hpclaunch.spec.site import Site, Volume
+
+
+def place(planned: Planned) -> Place:
+    """The site's names of volumes and devices, its nodes, and the variables that are not the job's."""
+    job, site, plan = planned.job.value, planned.site.value, planned.plan
+    shapes = plan.common.shapes
+    machine = planned.machines[shapes[0].node_type].value
+    return Place(
+        name=site.name,
+        volumes={name: _form(volume, site, job.directory) for name, volume in site.volumes.items()},
+        variables={each.name: each.value for each in plan.common.environment if each.origin != "job"},
+        node_types={shape.hosts if len(shapes) > 1 else "": shape.node_type for shape in shapes},
+        gpus_of_node=gpukind.of_a_node(job, site, machine),
+        rdma=_rdma(site),
+    )
+
+
+def _form(volume: Volume, site: Site, folder: str) -> Form:
+    """On Kubernetes a path is what a volume is where it is nothing else."""
+    if site.scheduler == "kubernetes":
+        if volume.claim is not None:
+            return "claim", volume.claim, volume.folder or ""
+        if volume.nfs is not None:
+            return "nfs", f"{volume.nfs.server}:{volume.nfs.path}", ""
+        if volume.config_map is not None:
+            return "config map", volume.config_map, ""
+        if volume.empty_dir is not None:
+            return "empty", "", ""
+    return "path", os.path.normpath(os.path.join(folder, volume.path or "")), ""
+
+
+def _rdma(site: Site) -> dict[str, str] | None:
+    if site.kubernetes is None:
+        return None
+    names = site.kubernetes.rdma.items()
+    return {hca: name if "/" in name else f"rdma/{name}" for hca, name in names}

@@ -1,0 +1,42 @@
+"""Two launches beside each other, for a terminal."""
+
+from collections.abc import Iterable, Sequence
+
+from hpclaunch.report.table import aligned
+from hpclaunch.values.launch import Difference, Launch
+
+_WIDEST = 44
+
+
+def summary(launch: Launch) -> str:
+    """What was compared and found the same."""
+    bound = any(seat.cpus for table in launch.tables for seat in table.seats)
+    hcas = max((len(table.hcas) for table in launch.tables), default=0)
+    parts = [
+        f"{_count(len(launch.argv), 'word')} of the command",
+        "image and working folder",
+        _count(len(launch.environment), "variable"),
+        _count(len(launch.mounts), "mount"),
+        "cores and memory of each rank" if bound else "no binding",
+        f"{_count(launch.gpus_per_node, 'GPU')} and {_count(hcas, 'HCA')} of a node",
+        "numbering, time limit, retries and rights",
+    ]
+    ranks = launch.nodes * launch.ranks_per_node
+    return (
+        f"the same launch: {_count(ranks, 'rank')} on {_count(launch.nodes, 'node')}\n"
+        f"compared: {', '.join(parts)}"
+    )
+
+
+def table(names: Sequence[str], differences: Iterable[Difference]) -> str:
+    """A row for each difference, with the two sites' values and what is behind them."""
+    rows = [(_cut(each.what), _cut(each.a), _cut(each.b), each.why) for each in differences]
+    return aligned(("WHAT", *names, "WHY"), rows)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _WIDEST else f"{text[: _WIDEST - 3]}..."
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
