@@ -76,7 +76,9 @@ def _from_this_shell(planned: Planned) -> Submission:
     common, target = planned.plan.common, planned.plan.target
     here = common.secrets  # on Kubernetes some may lie in the namespace
     if isinstance(target, KubernetesTarget):
-        here = tuple(one.variable for one in target.worker.secrets if one.name == target.variables_secret)
+        pods = [pod for pod in (target.launcher, target.worker) if pod]
+        made = [one for pod in pods for one in pod.secrets if one.name == target.variables_secret]
+        here = tuple(one.variable for one in made)
     missing = [
         Problem(
             f"{name} is not set in this shell",

@@ -10,12 +10,11 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from hpclaunch.records.lookup import find
 from hpclaunch.records.record import Cluster, Record, now
 from hpclaunch.schedulers import kubernetes_logs, kubernetes_secret
 from hpclaunch.schedulers.contract import Refused, Warn
 from hpclaunch.schedulers.kubernetes_client import Client
-from hpclaunch.schedulers.kubernetes_errors import CONFLICT, FORBIDDEN, NOT_FOUND, Answer
+from hpclaunch.schedulers.kubernetes_errors import CONFLICT, FORBIDDEN, Answer
 from hpclaunch.schedulers.kubernetes_manifest import (
     JOB_LABEL,
     TAG_LABEL,
@@ -25,9 +24,10 @@ from hpclaunch.schedulers.kubernetes_manifest import (
     read_manifest,
 )
 from hpclaunch.schedulers.kubernetes_objects import JobObject, Pod
+from hpclaunch.schedulers.kubernetes_refusals import explained, taken
 from hpclaunch.schedulers.kubernetes_secret import Variables
 from hpclaunch.schedulers.kubernetes_states import DELETED, is_of, launcher_of, status_of, workers_of
-from hpclaunch.values.errors import HpclaunchError, SchedulerError
+from hpclaunch.values.errors import SchedulerError
 from hpclaunch.values.job import JobStatus, Submission
 
 LONGEST_SELECTOR = 50  # labels by value; a longer one would not fit in a URL
@@ -66,7 +66,7 @@ class Kubernetes:
         try:
             return self._client.create(manifest, dry_run=True)[1]
         except Answer as error:
-            raise self._explained(error, manifest) from error
+            raise explained(self._client, error, manifest) from error
 
     def submit(self, record: Record, submission: Submission, warn: Warn) -> str:
         """Makes the object, and before it the Secret of its variables. Gives the object's name.
@@ -195,59 +195,14 @@ class Kubernetes:
                 there = self._client.job(manifest.kind, manifest.name)
                 if there and there.metadata.label(TAG_LABEL) == tag:
                     return there
-                refused = self._taken(manifest, there)
+                refused = taken(manifest, there)
             else:
-                refused = self._explained(error, manifest)
+                refused = explained(self._client, error, manifest)
         except Answer as second:
             refused = second
         if variables and (stays := variables.remove(self._client)):
             warn(stays)
         raise refused from error
-
-    def _taken(self, manifest: Manifest, there: JobObject | None) -> Refused:
-        kind, name, namespace = manifest.kind.name, manifest.name, manifest.namespace
-        other = "or give this one another name: --set name=NAME"
-        if there is None or there.metadata.deletion_timestamp:
-            return Refused(
-                f"the {kind} {name} in namespace {namespace} is being deleted, and has the name until then",
-                f"Submit again in a moment, {other}.",
-            )
-        status = status_of(msgspec.structs.replace(there, kind=kind), (), ())
-        whose, how = (
-            "another's",
-            f"`kubectl -n {namespace} delete {manifest.kind.plural} {name}` if it is yours",
-        )
-        try:
-            record = find(there.metadata.label(TAG_LABEL)) if there.metadata.label(TAG_LABEL) else None
-        except HpclaunchError:
-            record = None
-        if record:
-            whose, how = "an earlier one of yours", f"`hpclaunch cancel {record.intent.site}/{record.tag}`"
-        what = "It has ended; remove it" if status.has_ended else "Wait for its end, cancel it"
-        return Refused(
-            f"namespace {namespace} has a {kind} {name} already, {whose}: {status.state}",
-            f"{what} ({how}), {other}.",
-        )
-
-    def _explained(self, error: Answer, manifest: Manifest) -> Answer:
-        """A 404 in the words of what is not there."""
-        if error.code != NOT_FOUND:
-            return error
-        kind, namespace = manifest.kind, manifest.namespace
-        if error.kind == "namespaces":
-            text = f"the cluster has no namespace {namespace}"
-            return Answer(NOT_FOUND, text, "Set `namespace` in the site file, or ask for the namespace.")
-        try:
-            served = self._client.served(kind.group)
-        except SchedulerError:
-            return error
-        if not served:
-            text = f"the cluster has no {kind.name}: the MPI operator is not installed"
-            return Answer(NOT_FOUND, text, "Ask the administrator for it; jobs of one pod run without.")
-        text = f"the cluster serves {kind.group} in version {', '.join(served)}, and not {kind.version}"
-        return Answer(
-            NOT_FOUND, text, "Set `mpi_operator` or `mpijob` in the site file to what the cluster has."
-        )
 
     def _adopt(self, record: Record, job: JobObject) -> None:
         try:

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 CONNECT_S = 10.0
 READ_S = 20.0  # between two pieces of an answer
 RETRIES = 4
+BACKOFF_S = 0.5  # doubled from each time to the next
 LONGEST_PAUSE_S = 10.0  # whatever Retry-After says
 PAGE = 500
 CHUNK = 65_536
@@ -281,7 +282,7 @@ def _retries() -> "Retry":
         redirect=0,
         allowed_methods=None,  # all: see Client
         status_forcelist=(429, 500, 502, 503, 504),
-        backoff_factor=0.5,
+        backoff_factor=BACKOFF_S,
         raise_on_status=False,  # the last answer says why
     )
 

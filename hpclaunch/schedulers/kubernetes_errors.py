@@ -88,14 +88,14 @@ def unreachable(host: str, error: BaseException) -> SchedulerError:
     elif isinstance(error, exceptions.SSLError) or "CERTIFICATE" in text or "SSL" in text:
         why = f"no trusted connection ({_tail(text)})"
         advice = "Check the certificates in the kubeconfig, and whether the login has expired."
-    elif isinstance(error, exceptions.ConnectTimeoutError):
-        why, advice = "it takes no connection", REACH
-    elif isinstance(error, exceptions.ReadTimeoutError):
-        why, advice = "it does not answer in time", LATER
     elif isinstance(error, exceptions.NameResolutionError) or "resolve" in text:
         why, advice = "nobody knows its name", REACH
-    elif isinstance(error, exceptions.NewConnectionError):
+    elif isinstance(error, exceptions.NewConnectionError):  # before the next: it was one of them once
         why, advice = f"it takes no connection ({_tail(text)})", REACH
+    elif isinstance(error, exceptions.ConnectTimeoutError):
+        why, advice = "it takes no connection in time", REACH
+    elif isinstance(error, exceptions.ReadTimeoutError):
+        why, advice = "it does not answer in time", LATER
     else:
         why, advice = f"the connection was lost ({_tail(text)})", LATER
     return SchedulerError(f"the cluster at {host} cannot be reached: {why}", advice)

@@ -1,17 +1,39 @@
 """Records in a folder of the test, and a submission through the same functions as the command line."""
 
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from apiserver import ApiServer, kubeconfig, serving
 
 from hpclaunch.records.lookup import all_records
 from hpclaunch.records.record import Record
-from hpclaunch.schedulers import lifecycle, processes
+from hpclaunch.schedulers import kubernetes_client, lifecycle, processes
+from hpclaunch.schedulers.kubernetes_login import resolve
 from hpclaunch.schedulers.supervisor import read_running
 from hpclaunch.values.job import Submission
 
 Make = Callable[..., Record]
+
+MPIJOB = """\
+apiVersion: kubeflow.org/v2beta1
+kind: MPIJob
+metadata:
+  name: train
+  namespace: adas
+  labels: {app.kubernetes.io/managed-by: hpclaunch, hpclaunch/job: train}
+spec:
+  slotsPerWorker: 8
+  runPolicy: {cleanPodPolicy: Running}
+  mpiReplicaSpecs: {}
+"""
+JOB = """\
+apiVersion: batch/v1
+kind: Job
+metadata: {name: train, namespace: adas, labels: {hpclaunch/job: train}}
+spec: {backoffLimit: 0}
+"""
 
 
 @pytest.fixture
@@ -58,3 +80,34 @@ def local(record: Make) -> Iterator[Callable[..., Record]]:
         if running and processes.is_running(running.supervisor):
             lifecycle.cancel(left, pytest.fail)
             lifecycle.wait(left, print)
+
+
+@pytest.fixture
+def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ApiServer]:
+    """A Kubernetes API server, which KUBECONFIG names."""
+    with serving() as started:
+        monkeypatch.setenv("KUBECONFIG", str(kubeconfig(tmp_path / "kubeconfig", started.url)))
+        monkeypatch.setattr(kubernetes_client, "BACKOFF_S", 0.001)
+        yield started
+
+
+@pytest.fixture
+def on_kubernetes(home: Path) -> Make:
+    """A record of a job for the cluster of KUBECONFIG: `on_kubernetes()` an MPIJob train."""
+
+    def make(manifest: str = MPIJOB, plan: bytes = b"{}") -> Record:
+        return Record.create(
+            site="here",
+            scheduler="kubernetes",
+            name="train",
+            script=manifest,
+            plan=plan,
+            job_yaml="",
+            site_yaml="",
+            directory="/",
+            argv=("submit",),
+            scheduler_version="",
+            cluster=resolve("adas", None, os.environ),
+        )
+
+    return make
