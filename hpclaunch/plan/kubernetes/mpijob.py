@@ -57,14 +57,15 @@ def problems(job: Job, site: Site) -> list[Problem]:
     found = []
     mpi = job.container.mpi or kubernetes.mpi
     name = _IMPLEMENTATIONS[mpi]
+    document, path = ("job", ("container", "mpi")) if job.container.mpi else ("site", ("kubernetes", "mpi"))
     if wanted.api != "v2beta1" and mpi != "openmpi":
         message = f"{name} images came with MPIJob v2beta1, and site {site.name} serves {wanted.api}"
-        found.append(Problem(message, "job", ("container", "mpi")))
+        found.append(Problem(message, document, path))
     feature = f"mpiImplementation {name}"
     if wanted.api == "v2beta1" and mpi != "openmpi" and not _has(kubernetes, feature):
         since = mpi_operator.feature_since(feature)
         message = f"{feature} came with MPI operator {since}, and site {site.name} has {version}"
-        found.append(Problem(message, "job", ("container", "mpi")))
+        found.append(Problem(message, document, path))
     if kubernetes.gang and wanted.api == "v2beta1" and not _has(kubernetes, "schedulingPolicy"):
         since = mpi_operator.feature_since("schedulingPolicy")
         message = f"gangs (schedulingPolicy) came with MPI operator {since}, and this is {version}"
