@@ -1,0 +1,18 @@
+"""Bash, read without running it: a script's statements, and what its commands would be given.
+
+`parse` makes statements of a text (the grammar is tree-sitter's), `tokens` and `pieces` read words by bash's own
+rules of quoting, `evaluate` walks the statements with variables whose text is known or not.
+
+Inside, text is what bash sees in the C locale: bytes, one character for each (Latin-1). `inside` and `outside`
+go between that and Python's text.
+"""
+
+
+def inside(text: str) -> str:
+    """Python's text as bytes, one character each."""
+    return text.encode("utf-8", "surrogateescape").decode("latin-1")
+
+
+def outside(text: str) -> str:
+    """The reverse. Bytes that are no UTF-8 become what os.fsdecode makes of them."""
+    return text.encode("latin-1", "replace").decode("utf-8", "surrogateescape")

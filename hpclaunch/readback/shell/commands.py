@@ -1,0 +1,341 @@
+"""The shell's own commands (bash's manual, "Shell Builtin Commands"), as far as they change what commands are
+given. Each gets the shell, the words as they were written, and as they were expanded."""
+
+import re
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from hpclaunch.readback.shell import conditions, escapes, patterns
+from hpclaunch.readback.shell.assign import assign, is_assignment, target
+from hpclaunch.readback.shell.parameters import is_name
+from hpclaunch.readback.shell.state import Array, Outside, Variable
+from hpclaunch.readback.shell.values import Names, Part, Unknown, Value, join, known, shown
+
+if TYPE_CHECKING:
+    from hpclaunch.readback.shell.evaluate import Shell
+
+_FORMAT = re.compile(r"%(?:%|-?[0-9]*([sd]))|%|\\")
+
+
+class Input(Struct, frozen=True):
+    """What a command reads: where it comes from, and its text where the script has it."""
+
+    name: str
+    text: Value | None = None
+
+
+def _nothing(shell: "Shell", written: Sequence[str], words: Sequence[Value]) -> None:
+    """Changes nothing that counts here."""
+
+
+def _noted(shell: "Shell", written: Sequence[str], words: Sequence[Value]) -> None:
+    shell.status = None
+    shell.note(f"what `{' '.join(map(shown, words[:6]))}` changes is not followed")
+
+
+def _false(shell: "Shell", written: Sequence[str], words: Sequence[Value]) -> None:
+    shell.status = False
+
+
+def _unknown_status(shell: "Shell", written: Sequence[str], words: Sequence[Value]) -> None:
+    shell.status = None
+
+
+def _declare(shell: "Shell", written: Sequence[str], words: Sequence[Value]) -> None:
+    """declare, typeset, local, export, readonly: written words, since an assignment among them is not split."""
+    command = known(words[0]) or ""
+    flags, rest = _flags(written[1:])
+    local = bool(shell.locals) and (
+        command == "local" or (command in ("declare", "typeset") and "g" not in flags)
+    )
+    exports: bool | None = True if command == "export" or "x" in flags else None
+    if exports and ("n" in flags or "+x" in flags):
+        exports = False
+    if set(flags) & set("fFp"):
+        return
+    if "n" in flags and command != "export":
+        _noted(shell, written, words)
+        return
+    for word in rest:
+        if is_assignment(word):
+            _declare_one(shell, target(word), local, exports)
+            assign(shell.state, shell.expander, word, keyed="A" in flags)
+            _declare_one(shell, target(word), False, exports)
+            continue
+        for value in shell.expander.fields(word):
+            _declare_value(shell, value, local, exports)
+
+
+def _declare_value(shell: "Shell", value: Value, local: bool, exports: bool | None) -> None:
+    """A word that an expansion gave: NAME, NAME=value, or what is not known."""
+    first = value[0] if value else ""
+    if isinstance(first, str) and is_name(first) and len(value) == 1:
+        _declare_one(shell, first, local, exports)
+        return
+    name, equals, text = first.partition("=") if isinstance(first, str) else ("", "", "")
+    if equals and is_name(name):
+        _declare_one(shell, name, local, exports)
+        shell.state.assign(name, join([text, *value[1:]]))
+        _declare_one(shell, name, False, exports)
+    elif exports:
+        shell.state.unnamed = (*shell.state.unnamed, value)
+    else:
+        shell.note(f"a variable with a name that the script does not tell: {shown(value)}")
+
+
+def _declare_one(shell: "Shell", name: str, local: bool, exports: bool | None) -> None:
+    state = shell.state
+    if local and name not in shell.locals[-1]:
+        shell.locals[-1][name] = state.get(name)
+        state.set(name, Variable(None))
+    if exports is None:
+        return
+    before = state.get(name)
+    if before is None:
+        if not state.outside.may_have(name):
+            state.set(name, Variable(None, exported=exports))
+        elif not exports:
+            state.set(name, Variable((Unknown("variable", name),), exported=False))
+        return
+    state.set(name, Variable(before.value, exported=exports))
+
+
+def _flags(written: Sequence[str]) -> tuple[list[str], list[str]]:
+    flags: list[str] = []
+    for index, word in enumerate(written):
+        if word == "--":
+            return flags, list(written[index + 1 :])
+        if not re.fullmatch(r"[-+][A-Za-z]+", word):
+            return flags, list(written[index:])
+        flags += list(word[1:]) if word[0] == "-" else [f"+{char}" for char in word[1:]]
+    return flags, []
+
+
+def _unset(shell: "Shell", written: Sequence[str], words: Sequence[Value]) -> None:
+    state = shell.state
+    flags = "".join(text for word in words[1:] if (text := known(word) or "").startswith("-"))
+    for word in words[1:]:
+        text = known(word)
+        if text is not None and text.startswith("-"):
+            continue
+        if len(word) == 1 and isinstance(word[0], Names):
+            names = word[0]
+            if not names.only:
+                keep = tuple(pattern for pattern in names.but if state.outside.closed or pattern)
+                state.outside = Outside(True, keep)
+            elif state.outside.closed:
+                left = tuple(pattern for pattern in state.outside.keep if pattern not in names.only)
+                state.outside = Outside(True, left)
+            else:
+                shell.note("some variables of the shell that started the script are taken away, by a pattern")
+        elif text is None:
+            shell.note(f"unset of a name that the script does not tell: {shown(word)}")
+        elif "f" in flags:
+            state.define(text, None)
+        elif is_name(text):
+            state.set(text, Variable(None))
+        else:
+            shell.note(f"unset of {text}")
+            state.forget(text.partition("[")[0])
+
+
+def _set(shell: "Shell", written: Sequence[str], words: Sequence[Value]) -> None:
+    texts = [known(word) for word in words[1:]]
+    for index, text in enumerate(texts):
+        if text in ("--", "-"):
+            shell.state.arguments = tuple(words[index + 2 :])
+            return
+        if text is None or text[:1] not in ("-", "+"):
+            if index and texts[index - 1] in ("-o", "+o"):
+                continue
+            shell.state.arguments = tuple(words[index + 1 :])
+            return
+
+
+def _shift(shell: "Shell", written: Sequence[str], words: Sequence[Value]) -> None:
+    count = known(words[1]) if len(words) > 1 else "1"
+    arguments = shell.state.arguments
+    if arguments is None or count is None or not count.isdigit() or len(count) > 6:
+        shell.state.arguments = None
+        shell.note("shift, of arguments that the script does not tell")
+    elif int(count) <= len(arguments):
+        shell.state.arguments = arguments[int(count) :]
+
+
+def _read(shell: "Shell", written: Sequence[str], words: Sequence[Value]) -> None:
+    """read: one line, or up to the delimiter of -d; in full for one variable, else its words."""
+    texts = [known(word) for word in words[1:]]
+    raw, delimiter, array, names = False, "\n", False, []
+    index = 0
+    while index < len(texts):
+        text = texts[index]
+        if text is not None and re.fullmatch(r"-[A-Za-z].*", text):
+            letter = text[-1]
+            raw |= "r" in text
+            array |= "a" in text
+            if letter in "dnNptui":
+                index += 1
+                if letter == "d":
+                    delimiter = (texts[index] if index < len(texts) else None) or "\0"
+                elif letter != "p":
+                    raw = False
+        else:
+            names.append(text)
+        index += 1
+    shell.status = None
+    given = known(shell.input.text) if shell.input.text is not None else None
+    for name in names or ["REPLY"]:
+        if name is None or not is_name(name):
+            shell.note("read into a name that the script does not tell")
+            continue
+        value: Value = (Unknown("input", shell.input.name),)
+        if given is not None and len(names) == 1 and not array and (raw or "\\" not in given):
+            value = (_trimmed(shell, given.partition(delimiter)[0]),)
+        shell.state.assign(name, Array({}, whole=False) if array else value)
+
+
+def _trimmed(shell: "Shell", text: str) -> str:
+    variable = shell.state.get("IFS")
+    separators = " \t\n"
+    if variable and variable.value is not None and not isinstance(variable.value, Array):
+        separators = known(variable.value) or ""
+    return text.strip("".join(char for char in separators if char in " \t\n"))
+
+
+def _mapfile(shell: "Shell", written: Sequence[str], words: Sequence[Value]) -> None:
+    name = known(words[-1]) if len(words) > 1 else "MAPFILE"
+    if name is None or not is_name(name):
+        _noted(shell, written, words)
+        return
+    given = known(shell.input.text) if shell.input.text is not None else None
+    if given is None or len(words) > 3 or (len(words) == 3 and known(words[1]) != "-t"):
+        shell.state.assign(name, Array({}, whole=False))
+        return
+    lines = given.splitlines(keepends=len(words) < 3)
+    shell.state.assign(name, Array({index: (line,) for index, line in enumerate(lines)}))
+
+
+def _printf(shell: "Shell", written: Sequence[str], words: Sequence[Value]) -> None:
+    variable = known(words[2]) if len(words) > 2 and known(words[1]) == "-v" else None
+    given = words[3:] if variable else words[1:]
+    if given and known(given[0]) == "--":
+        given = given[1:]
+    value = _formatted(given)
+    if variable:
+        shell.state.assign(variable, value)
+    elif shell.output is not None:
+        shell.output += value
+
+
+def _formatted(given: Sequence[Value]) -> Value:
+    source = known(given[0]) if given else ""
+    unknown: Value = (Unknown("output", "printf " + " ".join(map(shown, given[:20]))),)
+    if source is None or (shapes := _shapes(source)) is None:
+        return unknown
+    arguments = list(given[1:])
+    takes = sum(shape in ("%s", "%d") for shape in shapes)
+    parts: list[Part] = []
+    for _ in range(max(1, -(-len(arguments) // takes)) if takes else 1):
+        for shape in shapes:
+            if shape in ("%s", "%d"):
+                value = arguments.pop(0) if arguments else ()
+                if shape == "%d" and not (known(value) or "x").lstrip("-").isdigit():
+                    return unknown
+                parts += value
+            else:
+                parts.append(shape)
+    return join(parts)
+
+
+def _shapes(source: str) -> list[str] | None:
+    """The format in pieces: text, %s and %d. None for any other."""
+    found: list[str] = []
+    for piece in re.split(r"(%.?)", source, flags=re.DOTALL):
+        if piece == "%%":
+            found.append("%")
+        elif piece in ("%s", "%d"):
+            found.append(piece)
+        elif piece.startswith("%"):
+            return None
+        else:
+            found.append(escapes.printf(piece))
+    return found
+
+
+def _echo(shell: "Shell", written: Sequence[str], words: Sequence[Value]) -> None:
+    if shell.output is None:
+        return
+    rest = list(words[1:])
+    ends, escaped = "\n", False
+    while rest and re.fullmatch(r"-[neE]+", known(rest[0]) or ""):
+        flags = known(rest.pop(0)) or ""
+        ends = "" if "n" in flags else ends
+        escaped = "e" in flags
+    parts: list[Part] = []
+    for index, word in enumerate(rest):
+        parts += (" ", *word) if index else word
+    if escaped:
+        parts = [escapes.printf(part) if isinstance(part, str) else part for part in parts]
+    shell.output += join([*parts, ends])
+
+
+def _compgen(shell: "Shell", written: Sequence[str], words: Sequence[Value]) -> None:
+    if shell.output is not None:
+        names = [known(word) for word in words[1:]] == ["-e"]
+        shell.output.append(Names() if names else Unknown("output", "compgen"))
+
+
+def _test(shell: "Shell", written: Sequence[str], words: Sequence[Value]) -> None:
+    given = list(words[1:])
+    if known(words[0]) == "[":
+        given = given[:-1]
+    # The words are expanded already: a place among them stands for each, but for operators.
+    texts = [known(word) for word in given]
+    places = [
+        text if text is not None and _is_operator(text) else str(index) for index, text in enumerate(texts)
+    ]
+
+    def value(place: str) -> Value:
+        return given[int(place)] if place.isdigit() else (place,)
+
+    def number(place: str) -> int | None:
+        text = known(value(place))
+        return int(text) if text is not None and re.fullmatch(r"-?[0-9]{1,18}", text) else None
+
+    def pattern(place: str) -> str | None:
+        text = known(value(place))
+        return None if text is None else patterns.quoted(text)
+
+    shell.status = conditions.Condition(value, pattern, number).holds(places)
+
+
+def _is_operator(text: str) -> bool:
+    return text in ("!", "(", ")", "=", "==", "!=", "<", ">") or bool(re.fullmatch(r"-[A-Za-z]{1,2}", text))
+
+
+def _trap(shell: "Shell", written: Sequence[str], words: Sequence[Value]) -> None:
+    if len(words) > 2 and known(words[1]) not in ("", "-"):
+        _noted(shell, written, words)
+
+
+Builtin = Callable[["Shell", Sequence[str], Sequence[Value]], None]
+
+BUILTINS: dict[str, Builtin] = {
+    **dict.fromkeys((":", "true", "wait", "shopt", "hash", "umask", "ulimit", "times", "logout"), _nothing),
+    **dict.fromkeys(("cd", "pushd", "popd", "type", "jobs", "kill", "disown", "let"), _unknown_status),
+    **dict.fromkeys((".", "source", "alias", "unalias", "enable", "getopts", "coproc", "exec"), _noted),
+    **dict.fromkeys(("declare", "typeset", "local", "export", "readonly"), _declare),
+    **dict.fromkeys(("test", "["), _test),
+    **dict.fromkeys(("mapfile", "readarray"), _mapfile),
+    "false": _false,
+    "unset": _unset,
+    "set": _set,
+    "shift": _shift,
+    "read": _read,
+    "printf": _printf,
+    "echo": _echo,
+    "compgen": _compgen,
+    "trap": _trap,
+}

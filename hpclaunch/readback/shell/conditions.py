@@ -1,0 +1,102 @@
+"""[[ ... ]] and [ ... ]: true, false, or not known (bash's manual, "Bash Conditional Expressions")."""
+
+from collections.abc import Callable, Sequence
+
+from hpclaunch.readback.shell import patterns
+from hpclaunch.readback.shell.values import Value, known
+
+_NUMBERS = {
+    "-eq": int.__eq__,
+    "-ne": int.__ne__,
+    "-lt": int.__lt__,
+    "-le": int.__le__,
+    "-gt": int.__gt__,
+    "-ge": int.__ge__,
+}
+_COMPARISONS = frozenset(("=", "==", "!=", "=~", "<", ">", "-nt", "-ot", "-ef", *_NUMBERS))
+_DEEPEST = 40
+
+
+class Condition:
+    """Reads the words of [[ ]]. `value` expands a word, `pattern` one as a pattern (None: not known), and
+    `number` evaluates arithmetic. What is no condition is not known."""
+
+    def __init__(
+        self,
+        value: Callable[[str], Value],
+        pattern: Callable[[str], str | None],
+        number: Callable[[str], int | None],
+    ):
+        self._value = value
+        self._pattern = pattern
+        self._number = number
+        self._words: Sequence[str] = ()
+        self._at = 0
+
+    def holds(self, words: Sequence[str]) -> bool | None:
+        """Whether the condition holds."""
+        self._words, self._at = words, 0
+        result = self._any(0)
+        return result if self._at == len(words) else None
+
+    def _next(self, *words: str) -> bool:
+        if self._at < len(self._words) and self._words[self._at] in words:
+            self._at += 1
+            return True
+        return False
+
+    def _any(self, depth: int) -> bool | None:
+        results = [self._all(depth)]
+        while self._next("||", "-o"):
+            results.append(self._all(depth))
+        return True if True in results else None if None in results else False
+
+    def _all(self, depth: int) -> bool | None:
+        results = [self._one(depth)]
+        while self._next("&&", "-a"):
+            results.append(self._one(depth))
+        return False if False in results else None if None in results else True
+
+    def _one(self, depth: int) -> bool | None:
+        if depth > _DEEPEST:
+            self._at = len(self._words)
+            return None
+        negated = False
+        while len(self._words) - self._at > 1 and self._next("!"):
+            negated = not negated
+        if self._next("("):
+            result = self._any(depth + 1)
+            self._next(")")
+        else:
+            result = self._primary()
+        return None if result is None else result != negated
+
+    def _primary(self) -> bool | None:
+        rest = self._words[self._at :]
+        if len(rest) > 2 and rest[1] in _COMPARISONS:
+            self._at += 3
+            return self._compared(rest[0], rest[1], rest[2])
+        if len(rest) > 1 and len(rest[0]) == 2 and rest[0][0] == "-":
+            self._at += 2
+            return self._is_empty(rest[1], rest[0]) if rest[0] in ("-z", "-n") else None
+        self._at += 1
+        return self._is_empty(rest[0], "-n") if rest else None
+
+    def _is_empty(self, word: str, operator: str) -> bool | None:
+        value = self._value(word)
+        text = known(value)
+        if text is None:
+            return operator == "-n" if any(isinstance(part, str) for part in value) else None
+        return (text == "") == (operator == "-z")
+
+    def _compared(self, left: str, operator: str, right: str) -> bool | None:
+        if operator in _NUMBERS:
+            numbers = self._number(left), self._number(right)
+            return None if numbers[0] is None or numbers[1] is None else _NUMBERS[operator](*numbers)
+        text = known(self._value(left))
+        if operator in ("=", "==", "!="):
+            pattern = self._pattern(right)
+            if text is None or pattern is None:
+                return None
+            return patterns.matches(pattern, text) == (operator != "!=")
+        return None

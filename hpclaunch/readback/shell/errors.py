@@ -1,0 +1,17 @@
+"""What is wrong with a script that cannot be read."""
+
+from hpclaunch.values.errors import HpclaunchError
+
+
+class ScriptError(HpclaunchError):
+    """The text as a whole cannot be read: it is no script, or too much of one."""
+
+    exit_status = 2
+
+    def __init__(self, message: str, line: int = 0):
+        self.line = line
+        super().__init__(f"line {line}: {message}" if line else message)
+
+
+class Unreadable(Exception):
+    """A part of a script that is beyond this reader. Whoever evaluates it notes that, with its line."""

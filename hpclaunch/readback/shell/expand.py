@@ -1,0 +1,295 @@
+"""Written words -> what a command is given: parameters, substitutions, splitting and quotes, in bash's order."""
+
+from collections.abc import Callable, Sequence
+
+from hpclaunch.readback.shell import arithmetic, braces, parameters, patterns, pieces
+from hpclaunch.readback.shell.fields import BLANKS, Fields
+from hpclaunch.readback.shell.parameters import Expansion
+from hpclaunch.readback.shell.pieces import Piece
+from hpclaunch.readback.shell.state import Array, State
+from hpclaunch.readback.shell.values import IfSet, Unknown, Value, join, known, shown
+
+_TESTS = (":-", "-", ":=", "=", ":?", "?", ":+", "+")
+
+
+class Expander:
+    """Expands words in a state. `output_of` gives what the command of a $(...) writes."""
+
+    def __init__(self, state: State, output_of: Callable[[str], Value]):
+        self._state = state
+        self._output_of = output_of
+
+    def words(self, written: Sequence[str]) -> list[Value]:
+        """The words of a command. Raises Unreadable."""
+        return [word for each in written for word in self.fields(each)]
+
+    def fields(self, written: str) -> list[Value]:
+        """What one written word becomes: none, one or several. Raises Unreadable."""
+        found: list[Value] = []
+        for text in braces.expanded(written):
+            fields = Fields(self._separators())
+            self._add(fields, self._with_home(pieces.of_word(text)))
+            found += fields.words()
+        return found
+
+    def value(self, written: str) -> Value:
+        """The word of an assignment or of `case`: one value, whatever is in it. Raises Unreadable."""
+        return self._joined(self._with_home(pieces.of_word(written)))
+
+    def pattern(self, written: str) -> str | None:
+        """A word as a pattern, None where its text is not known. Raises Unreadable."""
+        return self._pattern(pieces.of_word(written, blanks=True))
+
+    def document(self, text: str) -> Value:
+        """A here-document. Raises Unreadable."""
+        return self._joined(pieces.of_quoted(text, quotes=False))
+
+    def number(self, source: str) -> int | None:
+        """An arithmetic expression; what it assigns to is forgotten. Raises Unreadable."""
+        text = known(self._joined(pieces.of_quoted(source)))
+        if text is None:
+            return None
+        for name in arithmetic.changed(text):
+            self._state.forget(name)
+        return arithmetic.evaluate(text, self._number_of)
+
+    def _number_of(self, name: str) -> str | None:
+        values = self._values(Expansion(name))
+        if values is None or not values:
+            return None if values is None else ""
+        return known(values[0])
+
+    def _separators(self) -> str:
+        variable = self._state.get("IFS")
+        if variable is None or variable.value is None or isinstance(variable.value, Array):
+            return BLANKS
+        text = known(variable.value)
+        return BLANKS if text is None else text
+
+    def _with_home(self, found: list[Piece]) -> list[Piece]:
+        """A ~ at the start becomes the home folder."""
+        if not found or not isinstance(found[0], pieces.Literal) or found[0].quoted:
+            return found
+        text = found[0].text
+        tilde, slash, rest = text.partition("/")
+        if not tilde.startswith("~") or (len(found) > 1 and not slash):
+            return found
+        home: Piece = pieces.Parameter("~" + tilde[1:], True)
+        return [home, pieces.Literal(slash + rest, False), *found[1:]]
+
+    def _joined(self, found: Sequence[Piece]) -> Value:
+        values: list[Value] = []
+        for piece in found:
+            if isinstance(piece, pieces.Literal):
+                values.append((piece.text,))
+                continue
+            fields = Fields(None)
+            self._add(fields, [piece])
+            separator = self._separators()[:1] if _is_star(piece) else " "
+            for index, word in enumerate(fields.words()):
+                values += [(separator,), word] if index else [word]
+        return join([part for value in values for part in value])
+
+    def _pattern(self, found: Sequence[Piece]) -> str | None:
+        parts = []
+        for piece in found:
+            text = known(self._joined([piece]))
+            if text is None:
+                return None
+            parts.append(patterns.quoted(text) if getattr(piece, "quoted", True) else text)
+        return "".join(parts)
+
+    def _add(self, fields: Fields, found: Sequence[Piece]) -> None:
+        for piece in found:
+            if isinstance(piece, pieces.Literal):
+                fields.add_text(piece.text, piece.quoted)
+            elif isinstance(piece, pieces.Command):
+                fields.add_value(self._output_of(piece.source), piece.quoted)
+            elif isinstance(piece, pieces.Arithmetic):
+                number = self.number(piece.source)
+                value: Value = (
+                    (str(number),) if number is not None else (Unknown("number", f"$(({piece.source}))"),)
+                )
+                fields.add_value(value, piece.quoted)
+            elif isinstance(piece, pieces.Process):
+                fields.add_value((Unknown("files", piece.source),), True)
+            elif piece.body.startswith("~"):
+                fields.add_value(self._home(piece.body), True)
+            else:
+                self._parameter(fields, parameters.read(piece.body), piece.quoted)
+
+    def _home(self, written: str) -> Value:
+        if written == "~":
+            variable = self._state.get("HOME")
+            if variable and variable.value is not None and not isinstance(variable.value, Array):
+                return variable.value
+        return (Unknown("home", written),)
+
+    def _parameter(self, fields: Fields, expansion: Expansion, quoted: bool) -> None:
+        if expansion.before == "!" or expansion.operator == "@":
+            name = expansion.name if expansion.before == "" else f"!{expansion.name}"
+            fields.add_value((Unknown("either", name),), quoted)
+            return
+        values = self._values(expansion)
+        if expansion.before == "#":
+            fields.add_value(self._length(expansion, values), quoted)
+            return
+        if expansion.operator in _TESTS:
+            self._tested(fields, expansion, values, quoted)
+            return
+        found: list[Value] = values or []
+        if expansion.operator:
+            found = self._changed(expansion, found)
+        self._put(fields, expansion, found, quoted)
+
+    def _put(self, fields: Fields, expansion: Expansion, values: list[Value], quoted: bool) -> None:
+        if not expansion.of_all:
+            fields.add_value(values[0] if values else (), quoted)
+        elif quoted and "*" in (expansion.name, expansion.index):
+            separator = self._separators()[:1]
+            parts = [
+                part
+                for index, value in enumerate(values)
+                for part in ((separator, *value) if index else value)
+            ]
+            fields.add_value(join(list(parts)), True)
+        else:
+            fields.add_list(values, quoted)
+
+    def _values(self, expansion: Expansion) -> list[Value] | None:
+        """The values that the parameter has, none where it is unset, and None where that is not known and no
+        value either."""
+        name, state = expansion.name, self._state
+        if name in ("@", "*"):
+            return list(state.arguments) if state.arguments is not None else [(Unknown("argument", name),)]
+        if name == "#":
+            return (
+                [(str(len(state.arguments)),)]
+                if state.arguments is not None
+                else [(Unknown("argument", "#"),)]
+            )
+        if name.isdigit():
+            index = int(name)
+            if state.arguments is None or index == 0:
+                return [(Unknown("argument", name),)]
+            return [state.arguments[index - 1]] if index <= len(state.arguments) else []
+        if not parameters.is_name(name):
+            return [(Unknown("either", name),)]
+        variable = state.get(name)
+        if variable is None:
+            return [(Unknown("variable", name),)] if state.outside.may_have(name) else []
+        if variable.value is None:
+            return []
+        if isinstance(variable.value, Array):
+            return self._elements(variable.value, expansion)
+        return [variable.value] if expansion.index in (None, "@", "*", "0") else self._other(expansion)
+
+    def _elements(self, array: Array, expansion: Expansion) -> list[Value] | None:
+        unknown: Value = (Unknown("either", expansion.name),)
+        if expansion.of_all:
+            items = list(array.items.values())
+            return items if array.whole else [*items, unknown]
+        key = self.key(expansion.index or "0", array)
+        if key is None or not array.whole:
+            return [unknown]
+        return [array.items[key]] if key in array.items else []
+
+    def _other(self, expansion: Expansion) -> list[Value] | None:
+        return [(Unknown("either", expansion.name),)] if self.number(expansion.index or "0") != 0 else None
+
+    def key(self, index: str, array: Array) -> int | str | None:
+        """The key of an element as its array has it, None where it is not known. Raises Unreadable."""
+        if any(isinstance(key, str) for key in array.items):
+            return known(self.value(index))
+        number = self.number(index)
+        if number is not None and number < 0:
+            return max((key for key in array.items if isinstance(key, int)), default=-1) + 1 + number
+        return number
+
+    def _length(self, expansion: Expansion, values: list[Value] | None) -> Value:
+        unknown: Value = (Unknown("number", f"#{expansion.name}"),)
+        if values is None:
+            return unknown
+        if expansion.of_all:
+            return (str(len(values)),) if all(known(value) is not None for value in values) else unknown
+        text = known(values[0]) if values else ""
+        return unknown if text is None else (str(len(text)),)
+
+    def _tested(self, fields: Fields, expansion: Expansion, values: list[Value] | None, quoted: bool) -> None:
+        operator = expansion.operator
+        is_set = _is_set(values, counts_empty=":" not in operator)
+        operand = (
+            pieces.of_quoted(expansion.operand) if quoted else pieces.of_word(expansion.operand, blanks=True)
+        )
+        operand = operand if quoted else self._with_home(operand)
+        if operator.endswith("+"):
+            if is_set:
+                self._add(fields, operand)
+            elif is_set is None and not expansion.of_all:
+                fields.add_value((IfSet(expansion.name, self._joined(operand)),), quoted)
+            return
+        if is_set or (operator.endswith("?") and values):
+            self._put(fields, expansion, values or [], quoted)
+        elif is_set is None and values and known(self._joined(operand)) == "":
+            self._put(fields, expansion, values, quoted)
+        elif is_set is None:
+            fields.add_value((Unknown("either", f"{expansion.name}{operator}{expansion.operand}"),), quoted)
+        elif not operator.endswith("?"):
+            if operator.endswith("=") and parameters.is_name(expansion.name):
+                self._state.assign(expansion.name, self._joined(operand))
+            self._add(fields, operand)
+
+    def _changed(self, expansion: Expansion, values: list[Value]) -> list[Value]:
+        operator = expansion.operator
+        if operator == ":":
+            return self._cut(expansion, values)
+        pattern, by = expansion.operand, ""
+        if operator.startswith("/"):
+            pattern, by = parameters.halves(expansion.operand)
+        compiled = self._pattern(pieces.of_word(pattern, blanks=True))
+        replacement = known(self._joined(pieces.of_word(by, blanks=True)))
+        found: list[Value] = []
+        for value in values:
+            text = known(value)
+            if text is not None and compiled is not None and replacement is not None:
+                found.append((parameters.transformed(operator, text, compiled, replacement),))
+            elif (operator, compiled) == ("/#", "") and replacement is not None:
+                found.append(join([replacement, *value]))
+            else:
+                found.append((Unknown("either", f"{expansion.name}{operator}{expansion.operand}"),))
+        return found
+
+    def _cut(self, expansion: Expansion, values: list[Value]) -> list[Value]:
+        unknown: list[Value] = [(Unknown("either", f"{expansion.name}:{expansion.operand}"),)]
+        offset, colon, length = expansion.operand.partition(":")
+        start = self.number(offset)
+        count = self.number(length) if colon else None
+        texts = [known(value) for value in values]
+        if start is None or (colon and count is None) or None in texts or expansion.name in ("@", "*"):
+            return unknown
+        if expansion.of_all:
+            first, last = parameters.cut([shown(value) for value in values], start, count)
+            return values[first:last]
+        text = texts[0] if texts else ""
+        first, last = parameters.cut(text or "", start, count)
+        return [((text or "")[first:last],)]
+
+
+def _is_star(piece: Piece) -> bool:
+    return isinstance(piece, pieces.Parameter) and (piece.body == "*" or "[*]" in piece.body)
+
+
+def _is_set(values: list[Value] | None, counts_empty: bool) -> bool | None:
+    """Whether a parameter is set (and not empty), None where that is not known."""
+    if values is None:
+        return None
+    if not values:
+        return False
+    parts = values[0]
+    if any(isinstance(part, str) for part in parts) or len(values) > 1:
+        return True
+    if not parts:
+        return counts_empty
+    if any(isinstance(part, Unknown) and part.kind in ("variable", "argument", "either") for part in parts):
+        return None
+    return True if counts_empty else None

@@ -1,0 +1,83 @@
+"""What a word or a variable holds: text, and parts that are known only when the script runs."""
+
+from typing import Literal
+
+from msgspec import Struct
+
+from hpclaunch.readback.shell.errors import Unreadable
+
+# Text may double with each statement (a=$a$a), and nobody's command line is longer.
+_LONGEST = 16 << 20
+
+
+class Unknown(Struct, frozen=True):
+    """Text that the script does not tell. `kind` is where it comes from, and `name` says more: the variable of
+    the shell that started the script, the number of its argument, the command, the file that is read, the
+    pattern of file names, or the statement after which a value depends on something unknown. `splits`:
+    it may be several words, or none."""
+
+    kind: Literal["variable", "argument", "output", "input", "number", "files", "home", "either"]
+    name: str
+    splits: bool = False
+
+
+class IfSet(Struct, frozen=True):
+    """${NAME+...} where it is not known whether the script starts with NAME: `then`, or nothing."""
+
+    name: str
+    then: "Value"
+
+
+class Names(Struct, frozen=True):
+    """Any name of a variable that the script started with, but for those that match a pattern of `but`; where
+    `only` is not empty those alone that match one of it."""
+
+    only: tuple[str, ...] = ()
+    but: tuple[str, ...] = ()
+
+
+Part = str | Unknown | IfSet | Names
+Value = tuple[Part, ...]
+
+
+def join(parts: list[Part]) -> Value:
+    """The parts as one value, neighbouring text in one piece. Raises Unreadable for a text beyond all measure."""
+    found: list[Part] = []
+    texts: list[str] = []
+    for part in parts:
+        if isinstance(part, str):
+            texts.append(part)
+            continue
+        if any(texts):
+            found.append("".join(texts))
+        texts = []
+        found.append(part)
+    if any(texts):
+        found.append("".join(texts))
+    if sum(len(part) for part in found if isinstance(part, str)) > _LONGEST or len(found) > 10_000:
+        raise Unreadable("a value that grows beyond all measure")
+    return tuple(found)
+
+
+def known(value: Value) -> str | None:
+    """The text, None where a part is not known."""
+    if not value:
+        return ""
+    return value[0] if len(value) == 1 and isinstance(value[0], str) else None
+
+
+def shown(value: Value) -> str:
+    """The value for people: what is unknown looks as in a script."""
+    return "".join(map(_shown, value))
+
+
+def _shown(part: Part) -> str:
+    if isinstance(part, str):
+        return part
+    if isinstance(part, IfSet):
+        return f"${{{part.name}+{shown(part.then)}}}"
+    if isinstance(part, Names):
+        return "$(compgen -e)"
+    if part.kind in ("variable", "argument", "either"):
+        return f"${{{part.name}}}"
+    return part.name
