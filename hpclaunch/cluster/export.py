@@ -46,6 +46,9 @@ def export(form: str, site: Site, machines: Mapping[str, NodeType], node_type: s
     if form in OF_SLURM and site.slurm is None:
         message = f"site {site.name} has no Slurm that {form} could be for"
         raise InputError([Problem(message, "site", ("scheduler",))])
+    if form in OF_KUBERNETES and site.kubernetes is None:
+        message = f"site {site.name} has no Kubernetes that {form} could be for"
+        raise InputError([Problem(message, "site", ("scheduler",))])
     return {**OF_SLURM, **OF_SITE, **OF_KUBERNETES}[form](site, machines)
 
 

@@ -7,7 +7,6 @@ from msgspec import Struct
 from hpclaunch.capability import mpi_operator
 from hpclaunch.spec.kubernetes import KubernetesSite
 from hpclaunch.spec.site import Site, Volume
-from hpclaunch.values.errors import InputError, Problem
 
 # sshd as root becomes another user for each connection, and while that is not known has an empty root folder
 # (OpenSSH's privilege separation).
@@ -34,7 +33,7 @@ class PodNeeds(Struct, frozen=True):
 
 
 def pod_needs(site: Site) -> PodNeeds:
-    """The needs of jobs that use what the site names. Raises InputError where there is no Kubernetes."""
+    """The needs of jobs that use what the site names."""
     kubernetes = kubernetes_of(site)
     api = mpi_api(kubernetes)
     root, ssh, rdma = kubernetes.profile == "root", api == "v2beta1", bool(kubernetes.rdma)
@@ -46,10 +45,8 @@ def pod_needs(site: Site) -> PodNeeds:
 
 
 def kubernetes_of(site: Site) -> KubernetesSite:
-    """The Kubernetes part of a site. Raises InputError where it has none."""
-    if site.kubernetes is None:
-        message = f"site {site.name} has no Kubernetes that this could be for"
-        raise InputError([Problem(message, "site", ("scheduler",))])
+    """The Kubernetes part of a site that `export` has found to have one."""
+    assert site.kubernetes is not None
     return site.kubernetes
 
 

@@ -21,10 +21,7 @@ _SUBMIT, _SECRETS = "hpclaunch-submit", "hpclaunch-secrets"
 
 def rbac(site: Site, machines: Mapping[str, NodeType]) -> str:
     """The account of jobs with what lets its pods in (on OpenShift the SCC and its use, elsewhere the
-    namespace's Pod Security labels), then the roles of those who submit.
-
-    Raises InputError where the site has no Kubernetes.
-    """
+    namespace's Pod Security labels), then the roles of those who submit."""
     kubernetes, needs = kubernetes_of(site), pod_needs(site)
     documents = [] if kubernetes.openshift else [_namespace(kubernetes, needs)]
     documents += _account(kubernetes)

@@ -3,6 +3,7 @@
 Where keys contradict one another is in `check_kubernetes_relations`.
 """
 
+import string
 from collections.abc import Callable
 from functools import partial
 
@@ -20,6 +21,9 @@ _LARGEST_ID = 2**31 - 1  # the API's range of users and groups
 _LARGEST_PORT = 65_535
 LAST_PRIVILEGED_PORT = 1023
 _LONGEST = 2**31 - 1  # seconds in an int32 of the API
+
+# Of k8s-rdma-shared-dev-plugin (validResourceName in pkg/resources/resources_manager.go).
+_SHARED_NAME = frozenset(string.ascii_letters + string.digits + "_")
 
 # Labels and annotations that others set: the key or its domain -> what to write instead.
 _OWNED = {
@@ -218,8 +222,11 @@ def _hca(text: str) -> None:
 def _rdma_resource(text: str) -> None:
     if "/" in text:
         apiwords.resource(text)
-        return
-    apiwords.label_key(text)
+    elif not text or len(text) > apiwords.LONGEST_LABEL or not _SHARED_NAME.issuperset(text):
+        raise ValueError(
+            f"{shown(text)} is no resource of the shared device plugin, which has letters, digits and '_' alone; "
+            "another plugin's is such as nvidia.com/resibp12s0"
+        )
 
 
 def _pages(size: str, amount: str) -> None:

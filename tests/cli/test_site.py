@@ -7,7 +7,7 @@ import pytest
 import yaml
 from command import hpclaunch
 
-from hpclaunch.cluster.export import FORMATS
+from hpclaunch.cluster.export import FORMATS, OF_KUBERNETES
 
 BASE = """\
 version: 1
@@ -50,8 +50,20 @@ def test_a_site_takes_sharp_away_again(base: Path) -> None:
     assert "sharp" not in yaml.safe_load(hpclaunch("site", "show", over).stdout)["fabric"]
 
 
+OPENSHIFT = """\
+version: 1
+name: openshift
+scheduler: kubernetes
+node_types: [{type: dgx-a100, count: 2}]
+kubernetes: {namespace: adas, openshift: true, service_account: mpi, rdma: {mlx5_0: shared_ib0}}
+volumes: {data: {claim: data, size: 1Ti}}
+"""
+
+
 @pytest.mark.parametrize("form", FORMATS)
 def test_a_file_has_what_is_printed(base: Path, form: str) -> None:
+    if form in OF_KUBERNETES:
+        base.write_text(OPENSHIFT)
     file = base.parent / "out"
     printed = hpclaunch("site", "export", form, "--site", base)
     written = hpclaunch("site", "export", form, "--site", base, "-o", file)
@@ -71,6 +83,7 @@ def test_a_file_has_what_is_printed(base: Path, form: str) -> None:
         (["nccl"], "dgx-a100", "dell-xe8545", "PCI addresses"),
         (["slurm.conf"], "dgx-a100", "no-such-type", "base.yaml:4:21: "),
         (["slurm.conf", "-o", "/no/such/folder/file"], "", "", "cannot be written"),
+        (["rbac"], "", "", "has no Kubernetes that rbac could be for"),
     ],
 )
 def test_what_is_wrong_is_said_with_its_place(

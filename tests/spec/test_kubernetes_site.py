@@ -47,7 +47,7 @@ WRONG = [
     ("image_pull_secrets: [ok, -no]", 28, "'-no' is not a name that Kubernetes takes"),
     ("gpu_resource: gpu", 17, "has no domain: a device plugin's resource is such as nvidia.com/gpu"),
     ("gpu_resource: kubernetes.io/gpu", 17, "for the resources of Kubernetes itself"),
-    ("rdma: {mlx5_0: shared ib0}", 18, "is not a key such as example.com/name"),
+    ("rdma: {mlx5_0: shared-ib0}", 18, "is no resource of the shared device plugin"),
     ("rdma: {mlx5_0: a/b/c}", 18, "is not a key such as"),
     ("rdma: {mlx5/0: shared_ib0}", 18, "'mlx5/0' is not a name"),
     ("rdma: {'0c:00.0': shared_ib0}", 21, "not a PCI address in full and small letters"),
