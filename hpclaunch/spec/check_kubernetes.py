@@ -224,8 +224,8 @@ def _rdma_resource(text: str) -> None:
         apiwords.resource(text)
     elif not text or len(text) > apiwords.LONGEST_LABEL or not _SHARED_NAME.issuperset(text):
         raise ValueError(
-            f"{shown(text)} is no resource of the shared device plugin, which has letters, digits and '_' alone; "
-            "another plugin's is such as nvidia.com/resibp12s0"
+            f"{shown(text)} is no resource of the shared device plugin, which has letters, digits and '_' "
+            "alone; another plugin's is such as nvidia.com/resibp12s0"
         )
 
 
