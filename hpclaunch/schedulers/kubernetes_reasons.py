@@ -11,33 +11,33 @@ from hpclaunch.values.job import State
 
 # What the scheduler says of some nodes -> what that means. {0} is the number of nodes, {1} what is named.
 NODES = (
-    (r"(\d+) Insufficient ([\w./-]*\w)", "{0} have too little {1} free"),
+    (r"(\d+) Insufficient ([\w./-]*\w)", "{0} with too little {1} free"),
     (
         r"(\d+) node\(s\) (?:had|were) (?:untolerated )?taint \{node\.kubernetes\.io/unschedulable: ?\}",
-        "{0} are cordoned",
+        "{0} cordoned",
     ),
     (
         r"(\d+) node\(s\) had (?:untolerated )?taint \{node\.kubernetes\.io/(?:not-ready|unreachable): ?\}",
-        "{0} are not ready",
+        "{0} not ready",
     ),
     (
         r"(\d+) node\(s\) had (?:untolerated )?taint \{([^}]*?)(?:: )?\}",
-        "{0} have the taint {1}, which the job does not tolerate",
+        "{0} with the taint {1}, which the job does not tolerate",
     ),
-    (r"(\d+) node\(s\) were unschedulable", "{0} are cordoned"),
-    (r"(\d+) node\(s\) were not ready", "{0} are not ready"),
+    (r"(\d+) node\(s\) were unschedulable", "{0} cordoned"),
+    (r"(\d+) node\(s\) were not ready", "{0} not ready"),
     (
         r"(\d+) node\(s\) didn't match (?:Pod's )?node (?:affinity/selector|affinity|selector)",
-        "{0} are not of the nodes that the job asks for",
+        "{0} not of those that the job asks for",
     ),
     (
         r"(\d+) node\(s\) didn't (?:match pod affinity/anti-affinity(?: rules)?|match pod anti-affinity rules"
         r"|satisfy existing pods anti-affinity rules)",
-        "{0} have a worker of this job already",
+        "{0} with a worker of this job already",
     ),
-    (r"(\d+) node\(s\) had volume node affinity conflict", "{0} cannot reach a volume of the job"),
-    (r"(\d+) node\(s\) didn't have free ports", "{0} have the job's port in use"),
-    (r"(\d+) Too many pods", "{0} have as many pods as they take"),
+    (r"(\d+) node\(s\) had volume node affinity conflict", "{0} out of reach of a volume of the job"),
+    (r"(\d+) node\(s\) didn't have free ports", "{0} with the job's port in use"),
+    (r"(\d+) Too many pods", "{0} full of pods"),
 )
 OF_NODES = re.compile(r"^\d+/(\d+) nodes are available")
 NODE_REASONS = tuple((re.compile(pattern), text) for pattern, text in NODES)
