@@ -18,13 +18,14 @@ _OF_WORKER = frozenset(("port", "keys", "kit", "home"))
 
 
 class Starting(Struct, frozen=True):
-    """What the first process of a pod comes to. `settings` are those of hpclaunch's launcher, if it is that;
-    `started` is None where no mpirun starts the ranks. `rank` holds the words of each rank's command."""
+    """What the first process of a pod comes to. `carries`: it is hpclaunch's launcher, of these `settings`,
+    which gives its own variables to ranks. `started` is None where no mpirun starts them, and `rank` holds
+    the words of each rank's command."""
 
     rank: tuple[str, ...]
     started: mpirun.Started | None = None
     settings: tuple[tuple[str, str], ...] = ()
-    is_own: bool = False
+    carries: bool = False
     unread: tuple[str, ...] = ()
     unbridged: tuple[Unbridged, ...] = ()
 
@@ -78,8 +79,7 @@ def _own_launcher(text: str, words: Sequence[str]) -> Starting:
     settings = _settings(words[:end], _OF_LAUNCHER, unread, "launcher's")
     command = tuple(words[end + 1 :])
     unbridged = []
-    is_own = not unread and text == launcher_text(words[:end])
-    if not is_own:
+    if unread or text != launcher_text(words[:end]):
         why = "it is not the one that this hpclaunch has for these settings"
         unbridged.append(Unbridged("the launcher's text", why))
     started = None
@@ -93,7 +93,7 @@ def _own_launcher(text: str, words: Sequence[str]) -> Starting:
         started.command if started else (),
         started,
         tuple(settings.items()),
-        is_own,
+        True,
         tuple(unread),
         tuple(unbridged),
     )

@@ -191,7 +191,7 @@ def _environment(
     for name, each in known.items():
         carried = (
             not (name in _STAYS or name.startswith(_STAYS_PREFIXES))
-            if begun.is_own
+            if begun.carries
             else started is None or started.all_carried or name in started.carried
         )
         if carried or not parts.many:
