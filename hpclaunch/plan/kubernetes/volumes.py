@@ -14,6 +14,9 @@ from hpclaunch.values.pods import PodVolume, VolumeMount
 SHM = "dshm"
 SHM_TARGET = "/dev/shm"
 _PATH = "path"
+# What else pods have: of the MPI operator (configVolumeName and others in its mpi_job_controller.go), and of
+# the image that brings ssh.
+_OF_OTHERS = frozenset({"mpi-job-config", "mpi-job-kubectl", "ssh-auth", "hpclaunch-kit"})
 
 Volumes = tuple[tuple[PodVolume, ...], tuple[VolumeMount, ...]]
 
@@ -26,11 +29,12 @@ def of_job(
     specs = [long_form(entry) if isinstance(entry, str) else entry for entry in job.mounts]
     named = [(mount.volume, ("mounts", index)) for index, mount in enumerate(mounts) if mount.volume]
     labels, problems = names.unique(named, "volumes", "volume")
-    own = {SHM, *(f"{_PATH}-{index}" for index, mount in enumerate(mounts) if not mount.volume)}
+    paths = (f"{_PATH}-{index}" for index, mount in enumerate(mounts) if not mount.volume)
+    others = {SHM, *paths, *_OF_OTHERS}
     problems += [
-        Problem(f"hpclaunch has a volume {labels[name]} in each pod: rename the site's {name}", "job", path)
+        Problem(f"pods have another volume called {labels[name]}: rename the site's {name}", "job", path)
         for name, path in named
-        if labels[name] in own
+        if labels[name] in others
     ]
     volumes: dict[str, PodVolume] = {}
     placed = []

@@ -108,9 +108,15 @@ def test_two_volumes_of_one_name_to_kubernetes_are_refused_by_both_names() -> No
 
 
 @pytest.mark.parametrize(
-    ("volume", "mounts"), [("dshm", ["dshm:/data"]), ("path-1", ["path-1:/data", "/scratch:/scratch"])]
+    ("volume", "mounts"),
+    [
+        ("dshm", ["dshm:/data"]),
+        ("path-1", ["path-1:/data", "/scratch:/scratch"]),
+        ("ssh-auth", ["ssh-auth:/data"]),
+        ("mpi-job-config", ["mpi-job-config:/data"]),
+    ],
 )
-def test_a_volume_with_a_name_that_hpclaunch_gives_is_refused(volume: str, mounts: list[str]) -> None:
+def test_a_volume_with_a_name_that_pods_have_anyway_is_refused(volume: str, mounts: list[str]) -> None:
     """It would be mounted in place of the other, without a word."""
     found = refused({"mounts": mounts}, volumes={volume: {"claim": "c"}})
     assert list(found) == [("job", ("mounts", 0))]
