@@ -96,7 +96,7 @@ def resources(a: Side, b: Side) -> list[Difference]:
         amounts = dict(side.launch.resources)
         bound = {cpu for table in side.launch.tables for seat in table.seats for cpu in seat.cpus}
         cpus = amounts.get("cpu", "")
-        if side.launch.scheduler == "kubernetes" and cpus.isdigit() and int(cpus) < len(bound):
+        if side.launch.scheduler == "kubernetes" and _is_number(cpus) and int(cpus) < len(bound):
             why = "the kubelet and daemon sets keep the others; ranks stay within the pod's"
             values = [f"{cpus} of them", "all"]
             found.append(
@@ -134,7 +134,7 @@ def _devices(side: Side, first: bool) -> list[Difference]:
         return []
     has = {name: amount for name, amount in launch.resources if not _OF_NODES.fullmatch(name)}
     if side.place.rdma is None:
-        wanted, given = len(hcas), sum(int(amount) for amount in has.values() if amount.isdigit())
+        wanted, given = len(hcas), sum(int(amount) for amount in has.values() if _is_number(amount))
         if given >= wanted:
             return []
         return [_device("devices of HCAs", f"{given} for {wanted}", "all", first)]
@@ -171,6 +171,10 @@ def _is_whole(side: Side) -> bool:
 def _takes_less(side: Side) -> bool:
     of_node = side.place.gpus_of_node
     return of_node is not None and side.launch.gpus_per_node < of_node
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) < 10
 
 
 def _why_right(right: str, a: Launch, b: Launch) -> str:

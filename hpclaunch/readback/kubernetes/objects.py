@@ -33,7 +33,6 @@ class Parts(Struct, frozen=True):
     retries: int
     seconds: int | None
     unbridged: tuple[Unbridged, ...] = ()
-    unread: tuple[str, ...] = ()
     many: bool = False
 
 

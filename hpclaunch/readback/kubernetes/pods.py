@@ -72,7 +72,7 @@ def gpus(container: Container, more: Iterable[str]) -> tuple[int, str, tuple[tup
     for name, amount in (resources.limits or resources.requests).items():
         last = name.rpartition("/")[2]
         if name in more or last in ("gpu", "gpu.shared") or last.startswith("mig-"):
-            count += int(amount) if str(amount).isdigit() else 0
+            count += int(amount) if _is_number(str(amount)) else 0
             kind = last.removeprefix("mig-") if last.startswith("mig-") else kind
         else:
             others.append((name, str(amount)))
@@ -182,6 +182,10 @@ def _mount(volume: Volume, target: str, folder: str, read_only: bool) -> SeenMou
     if volume.config_map is not None:  # the kubelet mounts them read-only, whatever the mount says
         return SeenMount(target, "config map", volume.config_map.name, folder, True)
     return None
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) < 10
 
 
 def main_container(pod: PodSpec, name: str = "") -> Container | None:

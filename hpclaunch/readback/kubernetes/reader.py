@@ -33,7 +33,12 @@ def read(text: str, file: str = "manifest", gpu_resources: Collection[str] = ())
     model = MODELS[_kind(document)]
     found, unread = typed(document, model)
     unread += others
-    return _launch(parts_of(found, document), unread, gpu_resources)
+    parts = parts_of(found, document)
+    first = pods.main_container(parts.starter.spec, parts.main)
+    beside = pods.main_container(parts.ranks.spec, parts.main)
+    if first is None or beside is None:
+        raise document.refuse(("spec",), "a pod has no container")
+    return _launch(parts, first, beside, unread, gpu_resources)
 
 
 def _the_one(found: list[Document], file: str) -> tuple[Document, tuple[str, ...]]:
@@ -53,15 +58,19 @@ def _the_one(found: list[Document], file: str) -> tuple[Document, tuple[str, ...
 
 
 def _kind(document: Document) -> tuple[str, str]:
-    return str(document.value.get("apiVersion", "?")), str(document.value.get("kind", "?"))
+    version, kind = (str(document.value.get(key, "?")) for key in ("apiVersion", "kind"))
+    return version[:40].replace("\n", " "), kind[:40].replace("\n", " ")
 
 
-def _launch(parts: Parts, unknown: tuple[str, ...], gpu_resources: Collection[str]) -> Launch:
-    unread = [*unknown, *parts.unread]
-    first = pods.main_container(parts.starter.spec, parts.main)
-    beside = pods.main_container(parts.ranks.spec, parts.main)
-    if first is None or beside is None:
-        raise InputError(f"{parts.name}: a pod has no container")
+def _launch(
+    parts: Parts,
+    first: models.Container,
+    beside: models.Container,
+    unknown: tuple[str, ...],
+    gpu_resources: Collection[str],
+) -> Launch:
+    """`first` starts the ranks, which run as `beside` does."""
+    unread = list(unknown)
     known = pods.variables(first, unread)
     own = known if parts.starter is parts.ranks else pods.variables(beside, unread)
     before, args = pods.words(first, known, unread)
