@@ -105,7 +105,7 @@ def _setting(option: Option) -> Word:
     """A long table has a line for each of its entries, which its reader takes for the same."""
     mark = words.separator(option.text, len(option.text))
     text = option.text.replace(mark, mark.strip() + "\n") if mark else option.text
-    if mark or len(text) > _LONG:
+    if "\n" in text or len(text) > _LONG:
         return Word(text, above=option.why)
     return Word(text, beside=option.why)
 

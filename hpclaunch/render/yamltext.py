@@ -10,7 +10,7 @@ _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ01234567
 _FIRST = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_/")
 
 # Booleans and null of YAML 1.1, and what some readers take for a number ("-inf").
-_NOT_TEXT = frozenset("y n yes no true false on off null inf infinity nan".split())
+_NOT_TEXT = frozenset(("y", "n", "yes", "no", "true", "false", "on", "off", "null", "inf", "infinity", "nan"))
 
 _NAMED = {"\n": "\\n", "\t": "\\t", "\r": "\\r", "\\": "\\\\", '"': '\\"'}
 
@@ -63,7 +63,8 @@ def _reads_as_block(text: str) -> bool:
 
 
 def _block(text: str, column: int) -> str:
-    """Readers find the block's column by its first line; where that has white space of its own they are told."""
+    """Readers take the block's column from its first line; where that has white space of its own they are
+    told."""
     body = text.rstrip("\n")
     ends = len(text) - len(body)
     told = "2" if text[0] in " \t\n" else ""
