@@ -4,13 +4,14 @@ from collections.abc import Collection
 
 from hpclaunch.readback.kubernetes import command, models, pods
 from hpclaunch.readback.kubernetes.document import Document, documents
-from hpclaunch.readback.kubernetes.mpirun import HYDRA, Started
+from hpclaunch.readback.kubernetes.mpirun import HYDRA, OPEN_MPI, Started
 from hpclaunch.readback.kubernetes.objects import MODELS, Parts, parts_of
 from hpclaunch.readback.kubernetes.typed import typed
 from hpclaunch.values.errors import InputError, Problem
 from hpclaunch.values.launch import Launch, SeenSeat, SeenTable, SeenVariable, Unbridged
 
 _HOSTFILE = "/etc/mpi/hostfile"
+_MCA = "OMPI_MCA_"
 
 # What hpclaunch's launcher text does not carry to the ranks: what is the pod's own, and the launchers' own.
 _STAYS = frozenset(
@@ -203,8 +204,9 @@ def _environment(
             if begun.carries
             else started is None or started.all_carried or name in started.carried
         )
-        if carried or not parts.many:
+        if carried or not parts.many or _goes_with_open_mpi(name, started):
             found[name] = each
+    found |= _parameters(started)
     for name, value in started.set if started else ():
         if not name.startswith("I_MPI_"):  # of Hydra itself
             found[name] = SeenVariable(name, value)
@@ -217,10 +219,17 @@ def _before(
     known: dict[str, SeenVariable], own: dict[str, SeenVariable], started: Started | None
 ) -> tuple[SeenVariable, ...]:
     """What the runtime, the launcher and its daemons see."""
-    found = {**own, **known}
-    for name, value in started.parameters if started else ():
-        found[f"OMPI_MCA_{name}"] = SeenVariable(f"OMPI_MCA_{name}", value)
-    return tuple(found.values())
+    return tuple({**own, **known, **_parameters(started)}.values())
+
+
+def _parameters(started: Started | None) -> dict[str, SeenVariable]:
+    """The parameters of mpirun's command line, which Open MPI gives to ranks as variables."""
+    given = started.parameters if started else ()
+    return {f"{_MCA}{name}": SeenVariable(f"{_MCA}{name}", value) for name, value in given}
+
+
+def _goes_with_open_mpi(name: str, started: Started | None) -> bool:
+    return started is not None and started.kind == OPEN_MPI and name.startswith(_MCA)
 
 
 def _unbound(ranks: int) -> SeenTable:
