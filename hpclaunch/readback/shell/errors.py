@@ -10,6 +10,7 @@ class ScriptError(HpclaunchError):
 
     def __init__(self, message: str, line: int = 0):
         self.line = line
+        self.message = message
         super().__init__(f"line {line}: {message}" if line else message)
 
 

@@ -1,0 +1,229 @@
+"""An sbatch script -> what it would launch: its #SBATCH lines, and the srun that its shell comes to."""
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from hpclaunch.readback.shell import outside
+from hpclaunch.readback.shell.calls import Call, Reading
+from hpclaunch.readback.shell.errors import ScriptError
+from hpclaunch.readback.shell.evaluate import evaluate
+from hpclaunch.readback.shell.values import IfSet, Unknown, Value, known, shown
+from hpclaunch.readback.slurm import forms, meanings
+from hpclaunch.readback.slurm.container import container
+from hpclaunch.readback.slurm.directives import directives
+from hpclaunch.readback.slurm.layout import bound, layout
+from hpclaunch.readback.slurm.options import Given, options
+from hpclaunch.readback.slurm.surroundings import Surroundings, surroundings
+from hpclaunch.readback.wrapper_words import WrapperWords, identity, wrapper_words
+from hpclaunch.values.errors import InputError, Problem
+from hpclaunch.values.launch import Launch, SeenSeat, SeenTable, SeenVariable, Unbridged
+
+_SHELLS = ("/bin/sh", "sh")
+_WRAPPER = "hpclaunch-rank"
+# They tell the script something and change nothing.
+_HARMLESS = frozenset({"id", "date", "hostname", "whoami", "uname"})
+
+
+class _Batch(Struct, frozen=True):
+    """The #SBATCH lines: options by name, and what is not understood of them."""
+
+    given: dict[str, str]
+    unread: tuple[str, ...]
+    unbridged: tuple[Unbridged, ...]
+
+
+class _Rank(Struct, frozen=True):
+    """What srun runs: the wrapper's words where it is one, else the command itself."""
+
+    argv: tuple[str, ...]
+    words: WrapperWords | None
+    wrapper: str
+    unread: tuple[str, ...]
+
+
+def read(text: str, name: str = "the script") -> Launch:
+    """What the script would launch. `name` is what it is called in errors.
+
+    Raises InputError, with its line, for a text that sbatch or bash would not take, or without an srun.
+    """
+    try:
+        return _launch(text)
+    except ScriptError as error:
+        where = f"{name}:{error.line}" if error.line else name
+        raise InputError([Problem(error.message, where=where)]) from None
+
+
+def _launch(text: str) -> Launch:
+    batch = _batch(text)
+    reading = evaluate(text, {"srun"})
+    step, others = _steps(reading)
+    given, command = options("srun", step.words[1:])
+    unread = [f"line {note.line}: {note.text}" for note in reading.notes]
+    unread += [f"line {step.line}: srun runs only under a condition ({each})" for each in step.conditions]
+    named = _by_name(given, step.line, unread)
+    size = layout(batch.given, named)
+    box = container(named)
+    rank = _rank(command, size.ranks_per_node, step.line)
+    inherited = (
+        [each.name for each in rank.words.environment if each.source == "submitter"] if rank.words else []
+    )
+    around = surroundings(step, box.env, inherited)
+    more, unbridged = meanings.of_others("srun", given, step.line)
+    tables = rank.words.tables if rank.words else (_unbound(size.ranks_per_node),)
+    tables = bound(named, tables, more, unbridged)
+    seconds = _seconds(batch.given.get("time"), more)
+    if named.get("export", "ALL").upper() != "ALL":
+        more.append(f"line {step.line}: srun --export={named['export']}: which variables ranks get")
+    return Launch(
+        scheduler="slurm",
+        name=batch.given.get("job-name", ""),
+        nodes=size.nodes,
+        ranks_per_node=size.ranks_per_node,
+        gpus_per_node=size.gpus_per_node,
+        whole_node="exclusive" in batch.given and "oversubscribe" not in batch.given,
+        apart=True,
+        numbering=size.numbering,
+        one_failure_ends_all=named.get("kill-on-bad-exit", "0") != "0",
+        # Slurm's own default (JobRequeue=1) is to start a job again as often as a node fails.
+        retries=0 if _last(batch.given, "requeue", "no-requeue") == "no-requeue" else -1,
+        seconds=seconds,
+        image=box.image,
+        argv=rank.argv,
+        cwd=box.workdir or (rank.words.cwd if rank.words else ""),
+        environment=_environment(around, rank),
+        before=around.exported,
+        mounts=box.mounts,
+        tables=tables,
+        settings=rank.words.settings if rank.words else (),
+        wrapper=rank.wrapper,
+        rights=box.rights,
+        unread=(*batch.unread, *unread, *more, *size.unread, *box.unread, *around.unread, *rank.unread),
+        unbridged=(*batch.unbridged, *unbridged, *size.unbridged, *box.unbridged, *around.unbridged, *others),
+        gpu_kind=size.gpu_kind,
+    )
+
+
+def _batch(text: str) -> _Batch:
+    given: dict[str, str] = {}
+    unread: list[str] = []
+    unbridged: list[Unbridged] = []
+    for directive in directives(text):
+        found, rest = options("sbatch", [(argument,) if argument else () for argument in directive.arguments])
+        more, others = meanings.of_others("sbatch", found, directive.line)
+        unread += more
+        unbridged += others
+        if rest:
+            unread.append(f"line {directive.line}: {shown(rest[0])} is no option of sbatch")
+        for each in found:
+            given.pop(each.name, None)  # the order tells which of two opposites is the last
+            given[each.name] = known(each.value) or "" if each.value is not None else ""
+            if each.name == "exclusive" and each.value is not None:
+                unread.append(f"line {directive.line}: --{each.written.lstrip('-')}")
+            if "container-" in each.name and each.name not in ("container-id", "container-type"):
+                unread.append(
+                    f"line {directive.line}: {each.written} starts the script itself in a container"
+                )
+    return _Batch(given, tuple(unread), tuple(unbridged))
+
+
+def _steps(reading: Reading) -> tuple[Call, list[Unbridged]]:
+    """The srun that starts the ranks, and what else is run."""
+    steps = [call for call in reading.calls if _program(call) == "srun"]
+    if not steps:
+        raise ScriptError("no srun in it starts ranks")
+    wrapped = [call for call in steps if (_WRAPPER,) in call.words]
+    chosen = (wrapped or steps)[-1]
+    why = "Kubernetes runs nothing on the nodes beside a job's pods"
+    found = []
+    for call in reading.calls:
+        if call is chosen or _program(call) in _HARMLESS or _removes_secrets(call):
+            continue
+        text = " ".join(map(shown, call.words[:12]))
+        found.append(Unbridged(f"line {call.line}: {outside(text[:200])}", why))
+    return chosen, found
+
+
+def _program(call: Call) -> str:
+    return (known(call.words[0]) or "").rpartition("/")[2] if call.words else ""
+
+
+def _removes_secrets(call: Call) -> bool:
+    """rm of the file of secrets, after it was read."""
+    *flags, file = call.words
+    return (
+        _program(call) == "rm"
+        and file == (Unknown("argument", "1"),)
+        and all((known(word) or "")[:1] == "-" for word in flags[1:])
+    )
+
+
+def _by_name(given: Sequence[Given], line: int, unread: list[str]) -> dict[str, str]:
+    """The options of srun by name; the last of several counts."""
+    found: dict[str, str] = {}
+    for each in given:
+        if not each.name:
+            continue
+        found.pop(each.name, None)
+        value = each.value if each.value is not None else ("1",) if each.name == "kill-on-bad-exit" else ()
+        if known(value) is None:
+            unread.append(f"line {line}: {outside(each.written)}: its value is not in the text")
+        found[each.name] = outside(shown(value))
+    return found
+
+
+def _rank(command: Sequence[Value], ranks: int, line: int) -> _Rank:
+    unread: list[str] = []
+    texts = [known(word) for word in command[:4]]
+    if len(texts) < 4 or texts[0] not in _SHELLS or texts[1] != "-c" or texts[3] != _WRAPPER:
+        argv = tuple(_text(word, line, unread) for word in command)
+        unread.append(f"line {line}: srun starts no rank wrapper, so what it says of a rank is not read")
+        return _Rank(argv, None, "", tuple(unread))
+    seen = wrapper_words([_word(word, line, unread) for word in command[4:]], ranks)
+    if seen.source != "slurm":
+        unread.append(
+            f"line {line}: the rank wrapper's from={seen.source}, so ranks do not find their numbers"
+        )
+    wrapper = identity(outside(texts[2] or ""), seen.given)
+    return _Rank(seen.argv, seen, wrapper, (*unread, *(f"line {line}: {each}" for each in seen.unread)))
+
+
+def _word(word: Value, line: int, unread: list[str]) -> str | SeenVariable:
+    """A word for the rank wrapper: text, or a variable of the submitter's, ${NAME+"NAME=$NAME"}."""
+    inner = word[0].then if len(word) == 1 and isinstance(word[0], IfSet) else word
+    if len(inner) == 2 and isinstance(inner[0], str) and isinstance(inner[1], Unknown):
+        name = inner[0].removesuffix("=")
+        if inner[1] == Unknown("variable", name):
+            return SeenVariable(outside(name), source="submitter")
+    return _text(word, line, unread)
+
+
+def _text(word: Value, line: int, unread: list[str]) -> str:
+    text = known(word)
+    if text is None:
+        unread.append(f"line {line}: {outside(shown(word))} is known only when the script runs")
+    return outside(shown(word))
+
+
+def _environment(around: Surroundings, rank: _Rank) -> tuple[SeenVariable, ...]:
+    """What srun passes on, and over that what the wrapper sets."""
+    found = {each.name: each for each in around.exported if not each.name.startswith("SLURM_")}
+    found.update((name, SeenVariable(name, source="secret")) for name in around.secrets)
+    found.update((each.name, each) for each in (rank.words.environment if rank.words else ()))
+    return tuple(found.values())
+
+
+def _seconds(text: str | None, unread: list[str]) -> int | None:
+    try:
+        return None if text is None else forms.seconds(text)
+    except ValueError as error:
+        unread.append(f"--time: {error}")
+        return None
+
+
+def _last(given: dict[str, str], *names: str) -> str:
+    return next((name for name in reversed(given) if name in names), "")
+
+
+def _unbound(ranks: int) -> SeenTable:
+    return SeenTable("", tuple(SeenSeat(rank) for rank in range(ranks)))

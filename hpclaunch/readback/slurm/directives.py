@@ -1,0 +1,82 @@
+"""#SBATCH lines, as sbatch takes them apart (src/sbatch/opt.c: _opt_batch_script and get_argument): quotes and
+backslashes of its own, # begins a comment, and the first line that is a command ends them."""
+
+from msgspec import Struct
+
+from hpclaunch.readback.shell.errors import ScriptError
+
+_MARKS = ("#SBATCH", "#SLURM")
+_BLANKS = " \t\n\v\f\r"
+
+
+class Directive(Struct, frozen=True):
+    """The arguments of one line."""
+
+    line: int
+    arguments: tuple[str, ...]
+
+
+def directives(text: str) -> list[Directive]:
+    """The lines, of a text that sbatch would take.
+
+    Raises ScriptError for a text that it refuses: without #!, with the line ends of DOS, with a quote that
+    nothing closes; and for one of several components (hetjob).
+    """
+    if not text.startswith("#!"):
+        raise ScriptError("no script: it begins with #! and the path of a shell", 1)
+    if "\r\n" in text:
+        raise ScriptError(
+            "line ends of DOS, which sbatch refuses", text[: text.index("\r\n")].count("\n") + 1
+        )
+    found: list[Directive] = []
+    for number, line in enumerate(text.split("\n"), 1):
+        mark = next((mark for mark in _MARKS if line.startswith(mark)), "")
+        if mark:
+            found.append(Directive(number, _arguments(line[len(mark) :], number)))
+        elif line.lstrip(_BLANKS)[:1] not in ("", "#"):
+            break
+    return found
+
+
+def _arguments(line: str, number: int) -> tuple[str, ...]:
+    first = line.strip(_BLANKS).split(None, 1)[:1]
+    if first and first[0].lower() in ("hetjob", "packjob"):
+        raise ScriptError("a job of several components (hetjob) is not read", number)
+    found: list[str] = []
+    index = 0
+    while True:
+        while line[index : index + 1] and line[index] in _BLANKS:
+            index += 1
+        argument, index = _argument(line, index, number)
+        if not argument:
+            return tuple(found)
+        found.append(argument)
+
+
+def _argument(line: str, index: int, number: int) -> tuple[str, int]:
+    """The argument that begins at `index`, "" where there is no more, and where it ends."""
+    text: list[str] = []
+    quote = ""
+    while index < len(line):
+        char = line[index]
+        if not quote and char in _BLANKS:
+            break
+        if char == "\\":
+            text.append(line[index + 1 : index + 2])
+            index += 2
+            continue
+        index += 1
+        if quote:
+            if char == quote:
+                quote = ""
+            else:
+                text.append(char)
+        elif char in "\"'":
+            quote = char
+        elif char == "#":
+            return "".join(text), len(line)
+        else:
+            text.append(char)
+    if quote:
+        raise ScriptError(f"a {quote} that nothing closes", number)
+    return "".join(text), index
