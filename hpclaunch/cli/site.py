@@ -69,7 +69,8 @@ def export(form: str, site_name: str, node_type: str | None, output: str | None)
 def check(name: str, as_json: bool) -> int:
     """Compare SITE with its running cluster, and name what differs.
 
-    The exit status is 1 where something does, and 3 where the cluster cannot be reached.
+    Of Kubernetes it is the namespace that jobs go to: what it lacks for them. The exit status is 1 where
+    something differs, and 3 where the cluster cannot be reached.
     """
     from hpclaunch.cli import site_cluster
 

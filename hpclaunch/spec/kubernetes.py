@@ -8,6 +8,10 @@ from msgspec import Struct, field
 MPI_OPERATOR = "mpi-operator"
 TRAINING_OPERATOR = "training-operator"
 
+# Of a node's CPUs and memory the kubelet, the system and daemon sets keep some. Pods have this part of them,
+# where a site does not say how much (node_types.allocatable).
+FOR_PODS = 0.9
+
 
 class MpiJobApi(Struct, frozen=True, forbid_unknown_fields=True):
     """Which MPIJob the cluster serves, where the operator's version does not tell."""
