@@ -25,7 +25,7 @@ def tables(a: Side, b: Side) -> list[Difference]:
             values = ("yes", NOTHING) if one else (NOTHING, "yes")
             found.append(Difference(f"{prefix}places of ranks", *values, why=why))
             continue
-        machines = "" if types[0] == types[1] or not all(types) else f"{types[0]} and {types[1]}"
+        machines = "" if types[0] == types[1] or not all(types) else " and ".join(sorted(types))
         found += [
             Difference(prefix + each.what, each.a, each.b, each.kind, each.why)
             for each in (
