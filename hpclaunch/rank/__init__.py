@@ -4,8 +4,8 @@ Its arguments are SETTING=value... -- NAME=value... -- =word...: the settings be
 and its command, each word with `=` before it.
 
     from=slurm|openmpi|hydra   where the rank's number comes from: srun, mpirun (4 and 5), or mpiexec of MPICH
-                               and Intel MPI. Under Hydra the wrapper stays beside the command, and a signal
-                               ends it where the command fails: else the other ranks would run on
+                               and Intel MPI (Hydra, under which the wrapper stays, to end the job if the
+                               command fails)
     from=local                 rank= and ranks= are the number
     rendezvous=torch           MASTER_ADDR and the rest; port= where no Slurm job id gives one. With several
                                pods HPCLAUNCH_MASTER is the first one (pod/)

@@ -1,0 +1,69 @@
+"""What runs in the pods of an MPIJob: POSIX sh texts with small protocols, as the rank wrapper is one.
+
+The launcher's text prepares mpirun for the workers and becomes it. Its arguments are
+SETTING=value... -- mpirun WORD...
+
+    mpi=openmpi|intel|mpich    whose mpirun it is; Open MPI 4 and 5
+    hosts=/etc/mpi/hostfile    the operator's list of workers; without it all ranks are in this pod
+    wait=SECONDS               how long until each worker must take a connection
+    ssh=PORT                   where the workers' sshd listens; without it commands go by kubectl exec
+    keys=DIR, home=DIR         the folder of the ssh key, and HOME where the image's does not fit the user
+    kit=DIR                    bin/ssh is there, in an image that has none
+
+The ranks get, by name, what is in the launcher's environment at its start: the image's, and the pod's with its
+secrets. Left out is what belongs to the pod itself (HOME, HOSTNAME, KUBERNETES_*, the NVIDIA runtime's) and to
+mpirun. The rank wrapper finds in HPCLAUNCH_MASTER where the first worker is.
+
+The workers' text becomes sshd, with nothing of the image's configuration: SETTING=value...
+
+    port=, keys=DIR, home=DIR
+    kit=DIR                    sbin/sshd is there, in an image that has none
+"""
+
+import os.path
+from collections.abc import Sequence
+from functools import cache
+
+_LAUNCHER = (
+    "begin",
+    "hosts",
+    "ssh",
+    "exec",
+    "wait",
+    "address",
+    "carry",
+    "workdir",
+    "openmpi",
+    "hydra",
+    "run",
+)
+
+
+def launcher_text(settings: Sequence[str]) -> str:
+    """The launcher's text as it is handed to `/bin/sh -c`: what its settings ("mpi=openmpi") need."""
+    given = dict(setting.partition("=")[::2] for setting in settings)
+    several = "hosts" in given
+    by_ssh = "ssh" in given
+    needed = {
+        "hosts": several,
+        "ssh": several and by_ssh,
+        "exec": several and not by_ssh,
+        "wait": several and "wait" in given,
+        "address": several and not by_ssh,
+        "carry": several,
+        "openmpi": given.get("mpi") == "openmpi",
+        "hydra": given.get("mpi") != "openmpi",
+    }
+    return "\n".join(_read("launcher", part) for part in _LAUNCHER if needed.get(part, True))
+
+
+def worker_text(settings: Sequence[str]) -> str:
+    """The workers' text, likewise."""
+    kit = any(setting.startswith("kit=") for setting in settings)
+    return "\n".join(_read("worker", part) for part in ("begin", "kit" if kit else "image", "serve"))
+
+
+@cache
+def _read(folder: str, part: str) -> str:
+    with open(os.path.join(os.path.dirname(__file__), folder, f"{part}.sh"), encoding="utf-8") as file:
+        return file.read()
