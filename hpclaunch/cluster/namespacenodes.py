@@ -38,9 +38,9 @@ def nodes(site: Site, machines: Mapping[str, NodeType], ask: Ask) -> Iterator[Fi
         taking = [node for node in found if _takes_pods(node)]
         away = [node for node in found if not _takes_pods(node)]
         if away and taking:
-            yield Finding(key, f"{_names(away)} take no pods now: not ready, or cordoned", checked=False)
+            yield Finding(key, f"no pods go to {_names(away)} now: not ready, or cordoned", checked=False)
         elif away:
-            yield Finding(key, f"none of {_names(away)} takes pods: not ready, or cordoned")
+            yield Finding(key, f"no pods go to {_names(away)}, which are all: not ready, or cordoned")
         yield from _taints(key, group, taking)
         yield from _amounts(key, group, asked, taking)
     selector = kubernetes_of(site).launcher.selector
@@ -82,7 +82,7 @@ def _taints(key: str, group: NodeGroup, found: Sequence[Node]) -> Iterator[Findi
                 value = f"={taint['value']}" if taint.get("value") else ""
                 by_taint.setdefault(f"{taint['key']}{value}:{taint['effect']}", []).append(node)
     for taint, tainted in by_taint.items():
-        message = f"{_names(tainted)} have the taint {taint}, which keeps jobs away"
+        message = f"the taint {taint} of {_names(tainted)} keeps jobs away"
         name = taint.partition(":")[0].partition("=")[0]
         yield Finding(f"{key}.tolerations", f"{message}: add {{key: {name}}}")
 
