@@ -45,9 +45,8 @@ def diff(files: tuple[str, ...], sites: tuple[str, ...], sets: tuple[str, ...], 
     refused = [each for each in planned if isinstance(each, InputError)]
     if len(refused) == 2:
         raise refused[0]
-    for name, each in zip(sites, planned, strict=True):
-        if isinstance(each, Planned):
-            warn(*(f"{name}: {text}" for text in each.plan.warnings))
+    plans = [each.plan for each in planned if isinstance(each, Planned)]
+    warn(*dict.fromkeys(f"{plan.site}: {text}" for plan in plans for text in plan.warnings))
     if refused:
         _finish(sites, None, _unbridged(planned), as_json)
     sides = [_side(each) for each in planned if isinstance(each, Planned)]

@@ -2,6 +2,8 @@
 
 import re
 
+from msgspec import structs
+
 from hpclaunch.readback.place import NOTHING, Side
 from hpclaunch.values.launch import Difference, Launch
 
@@ -89,24 +91,37 @@ def rights(a: Side, b: Side) -> list[Difference]:
 
 def resources(a: Side, b: Side) -> list[Difference]:
     """The amounts of pods, and a device for each HCA that ranks are told of."""
-    found = [*_devices(a, True), *_devices(b, False)]
+    mine, theirs = _lacking(a), _lacking(b)
+    why = "ranks cannot open an HCA that the pod's limits have no device for"
+    found = [
+        Difference(what, mine.get(what, "all"), theirs.get(what, "all"), why=why)
+        for what in dict.fromkeys((*mine, *theirs))
+        if mine.get(what) != theirs.get(what)
+    ]
     if a.launch.scheduler == b.launch.scheduler:
         return found + _amounts(a, b)
-    for side in (a, b):
-        amounts = dict(side.launch.resources)
-        bound = {cpu for table in side.launch.tables for seat in table.seats for cpu in seat.cpus}
-        cpus = amounts.get("cpu", "")
-        if side.launch.scheduler == "kubernetes" and _is_number(cpus) and int(cpus) < len(bound):
-            why = "the kubelet and daemon sets keep the others; ranks stay within the pod's"
-            values = [f"{cpus} of them", "all"]
-            found.append(
-                Difference(
-                    f"the {len(bound)} CPUs that ranks are bound to",
-                    *(values if side is a else values[::-1]),
-                    "place",
-                    why,
-                )
+    if a.launch.scheduler == "kubernetes":
+        return found + [structs.replace(each, a=each.b, b=each.a) for each in _limits(a.launch)]
+    return found + _limits(b.launch)
+
+
+def _limits(pod: Launch) -> list[Difference]:
+    """What a pod has less than a job of Slurm's (on the left), which gets all of a node, or parts that Slurm
+    counts in its own way."""
+    amounts = dict(pod.resources)
+    found = []
+    bound = {cpu for table in pod.tables for seat in table.seats for cpu in seat.cpus}
+    cpus = amounts.get("cpu", "")
+    if _is_number(cpus) and int(cpus) < len(bound):
+        why = "the kubelet and daemon sets keep the others; ranks stay within the pod's"
+        found.append(
+            Difference(
+                f"the {len(bound)} CPUs that ranks are bound to", "all", f"{cpus} of them", "place", why
             )
+        )
+    if "memory" in amounts:
+        why = "what is left of a node for pods is the cluster's, and /dev/shm counts towards it"
+        found.append(Difference("limit memory", "Slurm's", amounts["memory"], "place", why))
     return found
 
 
@@ -126,38 +141,28 @@ def _amounts(a: Side, b: Side) -> list[Difference]:
     return found
 
 
-def _devices(side: Side, first: bool) -> list[Difference]:
-    """Whether a pod gets the devices of the HCAs that its ranks are told of."""
+def _lacking(side: Side) -> dict[str, str]:
+    """The devices that a pod lacks for the HCAs that its ranks are told of."""
     launch = side.launch
     hcas = max((table.hcas for table in launch.tables), key=len, default=())
     if launch.scheduler != "kubernetes" or not hcas:
-        return []
+        return {}
     has = {name: amount for name, amount in launch.resources if not _OF_NODES.fullmatch(name)}
     if side.place.rdma is None:
-        wanted, given = len(hcas), sum(int(amount) for amount in has.values() if _is_number(amount))
-        if given >= wanted:
-            return []
-        return [_device("devices of HCAs", f"{given} for {wanted}", "all", first)]
-    counts: dict[str, int] = {}
+        given = sum(int(amount) for amount in has.values() if _is_number(amount))
+        return {} if given >= len(hcas) else {"devices of HCAs": f"{given} for {len(hcas)}"}
+    wanted: dict[str, int] = {}
     for hca in hcas:
         name, _, rest = hca.partition("/")
         resource = side.place.rdma.get(rest.partition("/")[0]) or side.place.rdma.get(name) or ""
-        counts[resource] = counts.get(resource, 0) + 1
-    return [
-        _device(
-            f"devices of {resource}" if resource else "HCAs without a resource",
-            f"{has.get(resource, '0')} for {wanted}",
-            "all",
-            first,
-        )
-        for resource, wanted in counts.items()
-        if has.get(resource, "0") != str(wanted)
-    ]
-
-
-def _device(what: str, mine: str, theirs: str, first: bool) -> Difference:
-    why = "ranks cannot open an HCA that the pod's limits have no device for"
-    return Difference(what, mine if first else theirs, theirs if first else mine, why=why)
+        wanted[resource] = wanted.get(resource, 0) + 1
+    return {
+        f"devices of {resource}"
+        if resource
+        else "HCAs without a resource": f"{has.get(resource, '0')} for {count}"
+        for resource, count in wanted.items()
+        if has.get(resource, "0") != str(count)
+    }
 
 
 def _is_whole(side: Side) -> bool:

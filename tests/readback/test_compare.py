@@ -103,6 +103,7 @@ def test_the_same_launch_at_two_places() -> None:
             "rights: capability IPC_LOCK",
             "rights: user 0",
             "the 4 CPUs that ranks are bound to",
+            "limit memory",
         ),
         "place",
     )
