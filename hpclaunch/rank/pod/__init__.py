@@ -10,9 +10,9 @@ SETTING=value... -- mpirun WORD...
     keys=DIR, home=DIR         the folder of the ssh key, and HOME where the image's does not fit the user
     kit=DIR                    bin/ssh is there, in an image that has none
 
-The ranks get, by name, what is in the launcher's environment at its start: the image's, and the pod's with its
-secrets. Left out is what belongs to the pod itself (HOME, HOSTNAME, KUBERNETES_*, the NVIDIA runtime's) and to
-mpirun. The rank wrapper finds in HPCLAUNCH_MASTER where the first worker is.
+The ranks get, by name, what is in the launcher's environment at its start: the image's, and the pod's with
+its secrets. Left out is what belongs to the pod itself (HOME, HOSTNAME, KUBERNETES_*, the NVIDIA runtime's)
+and to mpirun. The rank wrapper finds in HPCLAUNCH_MASTER where the first worker is.
 
 The workers' text becomes sshd, with nothing of the image's configuration: SETTING=value...
 

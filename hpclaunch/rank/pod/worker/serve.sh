@@ -11,8 +11,12 @@ if [ "$(id -u)" = 0 ]; then
   esac
 fi
 
+# bash reads ~/.bashrc for sshd, and what that exports must not reach the ranks.
+# shellcheck disable=SC2016 # for the session's shell
+hl_session='exec env -i "HOME=$HOME" "USER=$USER" "LOGNAME=$LOGNAME" "PATH=$PATH" /bin/sh -c "$SSH_ORIGINAL_COMMAND"'
+
 # All is said here, so that the image's own configuration does not matter, nor PAM's.
 exec "$hl_sshd" -D -e -f /dev/null -o "Port=$hl_port" -o "HostKey=$hl_keys/id_rsa" \
   -o "AuthorizedKeysFile=$hl_keys/authorized_keys" -o StrictModes=no -o PidFile=none -o UsePAM=no \
   -o PermitRootLogin=yes -o PasswordAuthentication=no -o KbdInteractiveAuthentication=no \
-  -o UseDNS=no -o MaxStartups=1000 -o AllowTcpForwarding=no
+  -o "ForceCommand=$hl_session" -o UseDNS=no -o MaxStartups=1000 -o AllowTcpForwarding=no
