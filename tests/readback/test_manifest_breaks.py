@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 import rendered
-from rendered import CLUSTER, JOB, Change, changed, container, found, replaced, setting, side
+from rendered import CLUSTER, JOB, SLURM, Change, changed, container, found, replaced, setting, side
 
-from hpclaunch.readback.place import Place
+from hpclaunch.readback.place import Place, Side
+from hpclaunch.readback.script import read as read_script
 
 Whole = dict[str, Any]
 
@@ -242,6 +243,17 @@ BREAKS: dict[str, tuple[Change, set[str]]] = {
 }
 
 
+# Slurm's script has nothing to hold these against: a pod's amounts, what its launcher sees, and a right that
+# needs none there.
+ONLY_BETWEEN_PODS = {"limit rdma/ib9", "outside the ranks TOKEN", "rights: capability IPC_LOCK"}
+
+
+@pytest.fixture(scope="module")
+def on_slurm(tmp_path_factory: pytest.TempPathFactory) -> Side:
+    text, where = rendered.render(tmp_path_factory.mktemp("slurm"), JOB, SLURM)
+    return Side(read_script(text), where)
+
+
 def test_the_manifest_is_the_same_as_itself(manifest: tuple[str, Place]) -> None:
     text, where = manifest
     assert rendered.compare(side(text, where), side(changed(text, lambda _: None), where)) == ()
@@ -254,3 +266,14 @@ def test_a_break_is_found_and_nothing_else(name: str, manifest: tuple[str, Place
     one, other = side(text, where), side(changed(text, change), where)
     assert {each.what for each in found(one, other)} == expected
     assert {each.what for each in found(other, one)} == expected
+
+
+@pytest.mark.parametrize("name", BREAKS)
+def test_a_break_is_found_beside_the_script_for_slurm(
+    name: str, manifest: tuple[str, Place], on_slurm: Side
+) -> None:
+    text, where = manifest
+    change, expected = BREAKS[name]
+    assert found(on_slurm, side(text, where)) == []
+    broken = side(changed(text, change), where)
+    assert {each.what for each in found(on_slurm, broken)} == expected - ONLY_BETWEEN_PODS
