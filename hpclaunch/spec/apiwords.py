@@ -4,18 +4,16 @@ The grammar is that of k8s.io/apimachinery/pkg/util/validation and k8s.io/kubern
 As in `check_text` there are no patterns: compiling them would cost every start more than all checks.
 """
 
-import string
-
 from hpclaunch.spec.scalars import shown
 from hpclaunch.values import quantity
 
 LONGEST_LABEL = 63
 LONGEST_NAME = 253
 
-_LOWER = frozenset(string.ascii_lowercase + string.digits)
-_ALNUM = frozenset(string.ascii_letters + string.digits)
+_LOWER = frozenset("abcdefghijklmnopqrstuvwxyz0123456789")
+ALNUM = _LOWER | frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
 _IN_LABEL = _LOWER | {"-"}
-_IN_WORD = _ALNUM | set("-_.")
+_IN_WORD = ALNUM | set("-_.")
 _ENDS = "a letter or digit at both ends"
 
 
@@ -143,5 +141,5 @@ def _is_name(text: str) -> bool:
 
 
 def _is_word(text: str) -> bool:
-    ends = bool(text) and text[0] in _ALNUM and text[-1] in _ALNUM
+    ends = bool(text) and text[0] in ALNUM and text[-1] in ALNUM
     return ends and len(text) <= LONGEST_LABEL and _IN_WORD.issuperset(text)

@@ -3,7 +3,6 @@
 Where keys contradict one another is in `check_kubernetes_relations`.
 """
 
-import string
 from collections.abc import Callable
 from functools import partial
 
@@ -23,7 +22,7 @@ LAST_PRIVILEGED_PORT = 1023
 _LONGEST = 2**31 - 1  # seconds in an int32 of the API
 
 # Of k8s-rdma-shared-dev-plugin (validResourceName in pkg/resources/resources_manager.go).
-_SHARED_NAME = frozenset(string.ascii_letters + string.digits + "_")
+_SHARED_NAME = apiwords.ALNUM | {"_"}
 
 # Labels and annotations that others set: the key or its domain -> what to write instead.
 _OWNED = {

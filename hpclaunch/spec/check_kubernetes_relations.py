@@ -5,28 +5,18 @@ from functools import partial
 from hpclaunch.spec import findings
 from hpclaunch.spec.check_kubernetes import DOCUMENT, LAST_PRIVILEGED_PORT, SITE
 from hpclaunch.spec.kubernetes import TRAINING_OPERATOR, KubernetesSite
-from hpclaunch.spec.site import NodeGroup, Site
+from hpclaunch.spec.site import Site
 from hpclaunch.values.errors import Problem
 
 _problem = partial(findings.problem, DOCUMENT)
-_PLAIN = NodeGroup("")
 
 
 def cluster_relations(site: Site) -> list[Problem]:
     """What contradicts itself in the cluster of the site and in its groups of nodes."""
     kubernetes = site.kubernetes
-    if site.scheduler != "kubernetes" or kubernetes is None:
-        return _without_a_cluster(site)
+    if kubernetes is None:
+        return []
     return [*_rights(kubernetes), *_operator(kubernetes), *_gang(kubernetes), *_groups(site)]
-
-
-def _without_a_cluster(site: Site) -> list[Problem]:
-    found = []
-    for index, group in enumerate(site.node_types):
-        for key in ("selector", "tolerations", "allocatable"):
-            if getattr(group, key) != getattr(_PLAIN, key):
-                found.append(_problem(("node_types", index, key), "is for scheduler: kubernetes alone"))
-    return found
 
 
 def _rights(kubernetes: KubernetesSite) -> list[Problem]:

@@ -4,8 +4,6 @@ from functools import partial
 
 from hpclaunch.spec import check_text, findings, hosts
 from hpclaunch.spec.check_job import env_problems
-from hpclaunch.spec.check_kubernetes import cluster_problems, node_problems
-from hpclaunch.spec.check_kubernetes_relations import cluster_relations
 from hpclaunch.spec.check_volume import volume_problems
 from hpclaunch.spec.scalars import shown
 from hpclaunch.spec.site import Fabric, NodeGroup, Site, SlurmSite
@@ -14,6 +12,8 @@ from hpclaunch.values.errors import Path, Problem
 
 DOCUMENT = "site"
 MPI_FAMILIES = ("pmix", "pmi2", "none")
+
+_PLAIN_GROUP = NodeGroup("")
 
 _check = partial(findings.check, DOCUMENT)
 _problem = partial(findings.problem, DOCUMENT)
@@ -31,7 +31,7 @@ def site_problems(site: Site) -> list[Problem]:
     if site.slurm is not None:
         found += _slurm_problems(site.slurm)
     if site.kubernetes is not None:
-        found += cluster_problems(site.kubernetes)
+        found += _kubernetes_problems(site)
     if site.network.socket_ifname is not None:
         _check(found, ("network", "socket_ifname"), check_text.line, site.network.socket_ifname)
     for index, interface in enumerate(site.network.exclude):
@@ -62,7 +62,25 @@ def site_relations(site: Site) -> list[Problem]:
             found.append(_problem(("node_types", index), 'needs hosts ("dgx[001-140]") or a count'))
         if site.scheduler == "local" and group.mig:
             found.append(_problem(("node_types", index, "mig"), "needs a scheduler that gives slices out"))
-    return found + cluster_relations(site)
+    if site.scheduler == "kubernetes":
+        from hpclaunch.spec.check_kubernetes_relations import cluster_relations
+
+        return found + cluster_relations(site)
+    for index, group in enumerate(site.node_types):
+        for key in ("selector", "tolerations", "allocatable"):
+            if getattr(group, key) != getattr(_PLAIN_GROUP, key):
+                found.append(_problem(("node_types", index, key), "is for scheduler: kubernetes alone"))
+    return found
+
+
+def _kubernetes_problems(site: Site) -> list[Problem]:
+    from hpclaunch.spec.check_kubernetes import cluster_problems, node_problems  # a Slurm site pays nothing
+
+    assert site.kubernetes is not None
+    found = cluster_problems(site.kubernetes)
+    for index, group in enumerate(site.node_types):
+        found += node_problems(group, ("node_types", index))
+    return found
 
 
 def _group_problems(group: NodeGroup, path: Path) -> list[Problem]:
@@ -79,7 +97,6 @@ def _group_problems(group: NodeGroup, path: Path) -> list[Problem]:
         _check(found, (*path, "mig", profile), check_text.name, profile)
         if slices < 1:
             found.append(_problem((*path, "mig", profile), f"{slices} must be at least 1"))
-    found += node_problems(group, path)
     if group.hosts is not None and group.count is not None:
         found.append(_problem((*path, "count"), "either hosts or count, not both"))
     return found

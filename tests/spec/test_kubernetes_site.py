@@ -3,12 +3,14 @@
 import re
 from pathlib import Path
 
+import jsonschema
 import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
 from hpclaunch.spec import apiwords
+from hpclaunch.spec.jsonschema import site_schema
 from hpclaunch.spec.read import read_site
 from hpclaunch.values.errors import InputError
 
@@ -267,3 +269,8 @@ def test_shipped_sites_are_named_as_their_files(file: Path) -> None:
     site = read_site(str(file)).value
     assert site.name == file.stem
     assert (site.scheduler == "kubernetes") == ("kubernetes" in yaml.safe_load(file.read_text()))
+
+
+@pytest.mark.parametrize("file", sorted(SHIPPED.glob("*.yaml")), ids=lambda file: file.stem)
+def test_shipped_sites_are_valid_to_an_editor(file: Path) -> None:
+    jsonschema.validate(yaml.safe_load(file.read_text()), site_schema())
