@@ -15,6 +15,7 @@ class _Api(Struct, frozen=True, forbid_unknown_fields=True):
 
 class _Operator(Struct, frozen=True, forbid_unknown_fields=True):
     apis: dict[str, _Api]
+    ignores: dict[str, frozenset[str]]
     features: dict[str, str]
 
 
@@ -38,6 +39,11 @@ def span(api: str) -> str:
     """Which versions serve an API, in words: "0.2.0 to 0.3.0"."""
     known = _operator().apis[api]
     return f"{known.since} to {known.until}" if known.until else f"{known.since} and newer"
+
+
+def heeds(api: str, field: str) -> bool:
+    """Whether the operator does what this field of the API's run policy says."""
+    return field not in _operator().ignores.get(api, ())
 
 
 def feature_since(feature: str) -> str:

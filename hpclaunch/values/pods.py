@@ -51,12 +51,13 @@ class Toleration(Struct, frozen=True):
 
 class Security(Struct, frozen=True):
     """The container's rights: its user and group (None: the image's, or the namespace's), the group of its
-    volumes, and the capabilities beyond the runtime's. `drop_all`: only those of `add` are left. What is
-    empty, None or False is not given."""
+    volumes (`fs_group_change_policy`: when those are given to it), and the capabilities beyond the runtime's.
+    `drop_all`: only those of `add` are left. What is empty, None or False is not given."""
 
     run_as_user: int | None = None
     run_as_group: int | None = None
     fs_group: int | None = None
+    fs_group_change_policy: str = ""
     add: tuple[str, ...] = ()
     drop_all: bool = False
     allow_privilege_escalation: bool | None = None
@@ -82,7 +83,8 @@ class Pod(Struct, frozen=True):
     `requests` are what the scheduler finds a node for, `limits` the most that the container gets; where both
     name the same CPUs and memory the pod owns them. `apart` are labels: pods that have all of them may not
     share a node with this one. `kit` is an image whose `kit_folder` is copied to the same folder here before
-    the container starts. `ready_port`: the pod is ready when this port answers.
+    the container starts. `ready_port`: the pod is ready when this port answers. `service_links`: it
+    has variables for each Service of the namespace (None: the cluster leaves no choice).
     """
 
     container: str
@@ -108,6 +110,7 @@ class Pod(Struct, frozen=True):
     kit_folder: str = ""
     ready_port: int | None = None
     active_deadline_s: int | None = None
+    service_links: bool | None = False
 
 
 class RunPolicy(Struct, frozen=True):
@@ -115,7 +118,7 @@ class RunPolicy(Struct, frozen=True):
     gang's (schedulingPolicy), None: no gang."""
 
     clean_pod_policy: str
-    ttl_s: int
+    ttl_s: int | None
     active_deadline_s: int | None = None
     deadline_why: str = ""
     backoff_limit: int = 0

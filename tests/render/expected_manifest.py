@@ -20,7 +20,7 @@ def manifest(target: KubernetesTarget) -> Json:
     )
     run = target.run_policy
     if target.mpi_job is None:
-        spec = {**_end(run), "ttlSecondsAfterFinished": run.ttl_s, "template": pod(target.worker)}
+        spec = {**_end(run), **_ttl(run), "template": pod(target.worker)}
         spec["template"]["spec"]["restartPolicy"] = "Never"
         return {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": spec}
     assert target.launcher
@@ -67,7 +67,7 @@ def pod(pod: Pod, uses_api: bool = False) -> Json:
         activeDeadlineSeconds=pod.active_deadline_s,
         serviceAccountName=pod.service_account,
         automountServiceAccountToken=None if uses_api else False,
-        enableServiceLinks=False,
+        enableServiceLinks=pod.service_links,
         imagePullSecrets=[{"name": name} for name in pod.image_pull_secrets],
         priorityClassName=pod.priority_class,
         schedulerName=pod.scheduler_name,
@@ -96,17 +96,20 @@ def _given(**fields: Any) -> Json:
 
 def _of_version(job: MpiJob, run: RunPolicy, container: str) -> Json:
     clean = {"cleanPodPolicy": run.clean_pod_policy}
-    ttl = {"ttlSecondsAfterFinished": run.ttl_s}
     if job.api == "v1alpha2":
         return {"mainContainer": container, **clean, **_end(run)}
     if job.api == "v1":
-        return {"mainContainer": container, **clean, "runPolicy": {**ttl, **_end(run), **_gang(run)}}
+        return {"mainContainer": container, **clean, "runPolicy": {**_ttl(run), **_end(run), **_gang(run)}}
     return _given(
         mpiImplementation=job.implementation,
         sshAuthMountPath=job.ssh_auth_mount_path,
         launcherCreationPolicy=job.launcher_creation_policy,
-        runPolicy={**clean, **ttl, **_end(run), **_gang(run)},
+        runPolicy={**clean, **_ttl(run), **_end(run), **_gang(run)},
     )
+
+
+def _ttl(run: RunPolicy) -> Json:
+    return _given(ttlSecondsAfterFinished=run.ttl_s)
 
 
 def _end(run: RunPolicy) -> Json:
@@ -142,7 +145,7 @@ def _of_pod(security: Security) -> Json:
         runAsGroup=security.run_as_group,
         runAsNonRoot=security.run_as_non_root or None,
         fsGroup=security.fs_group,
-        fsGroupChangePolicy=None if security.fs_group is None else "OnRootMismatch",
+        fsGroupChangePolicy=security.fs_group_change_policy,
         seccompProfile=_given(type=security.seccomp_profile),
     )
 

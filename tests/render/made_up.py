@@ -66,6 +66,7 @@ WORKER = Pod(
         run_as_user=1000,
         run_as_group=1000,
         fs_group=2000,
+        fs_group_change_policy="OnRootMismatch",
         add=("IPC_LOCK",),
         drop_all=True,
         allow_privilege_escalation=False,
@@ -212,6 +213,7 @@ _SECURITY = st.builds(
     run_as_user=_NUMBER,
     run_as_group=_NUMBER,
     fs_group=_NUMBER,
+    fs_group_change_policy=st.sampled_from(["", "OnRootMismatch"]),
     add=_some(st.sampled_from(["IPC_LOCK", "SYS_CHROOT"])),
     drop_all=_BOOL,
     allow_privilege_escalation=st.none() | _BOOL,
@@ -262,12 +264,13 @@ _POD = st.builds(
     kit_folder=_PATH,
     ready_port=st.none() | st.integers(1, 65535),
     active_deadline_s=st.none() | st.integers(1, 10**6),
+    service_links=st.none() | _BOOL,
 )
 _OPTIONS = st.lists(st.builds(Option, _TEXT.map(lambda text: f"a={text}"), _TEXT), max_size=3).map(tuple)
 _RUN = st.builds(
     RunPolicy,
     clean_pod_policy=st.sampled_from(["Running", "All"]),
-    ttl_s=st.integers(0, 10**6),
+    ttl_s=st.none() | st.integers(0, 10**6),
     active_deadline_s=st.none() | st.integers(1, 10**6),
     deadline_why=_TEXT,
     backoff_limit=st.integers(0, 3),

@@ -5,6 +5,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+from hpclaunch.capability import kubernetes as cluster
 from hpclaunch.capability import mpi_operator
 from hpclaunch.plan.hints import of_site
 from hpclaunch.spec.job import Job
@@ -18,6 +19,7 @@ HOSTFILE = "/etc/mpi/hostfile"
 ROOT_KEYS = "/root/.ssh"
 _IMPLEMENTATIONS = {"openmpi": "OpenMPI", "intel": "Intel", "mpich": "MPICH"}
 _WAIT = "WaitForWorkersReady"
+_DEADLINE, _TTL = "activeDeadlineSeconds", "ttlSecondsAfterFinished"
 
 
 class Served(Struct, frozen=True):
@@ -125,18 +127,42 @@ def run_policy(job: Job, site: Site, common: Common, mpi: MpiJob | None) -> tupl
             )
     gang = kubernetes.gang if mpi else None
     least = None if gang is None or mpi is None else mpi.workers + (0 if waits else 1)
+    ttl, said = _ttl(kubernetes, mpi)
+    if mpi is not None and not _heeds(kubernetes, mpi.api, _DEADLINE):
+        deadline = None
     return (
         RunPolicy(
             clean_pod_policy=kubernetes.clean_pods,
-            ttl_s=kubernetes.ttl,
+            ttl_s=ttl,
             active_deadline_s=deadline,
             deadline_why=why,
             min_available=least,
             queue=gang.queue or "" if gang else "",
             priority_class=(hints.priority_class or kubernetes.priority_class or "") if gang else "",
         ),
-        warnings,
+        [*warnings, *said],
     )
+
+
+def launcher_deadline(site: Site, common: Common, mpi: MpiJob) -> int | None:
+    """The time limit of the launcher's own pod, where the operator does not look at the job's."""
+    assert site.kubernetes is not None
+    return common.minutes * 60 if common.minutes and not _heeds(site.kubernetes, mpi.api, _DEADLINE) else None
+
+
+def _ttl(kubernetes: KubernetesSite, mpi: MpiJob | None) -> tuple[int | None, list[str]]:
+    """How long a finished job stays, and a warning where that cannot be said."""
+    if mpi is not None and not _heeds(kubernetes, mpi.api, _TTL):
+        message = f"the operator of {mpi.api} does not remove it (kubernetes.ttl)"
+    elif mpi is None and not cluster.has_field(_TTL, kubernetes.version):
+        message = f"Kubernetes removes it from {cluster.field_since(_TTL)} on (kubernetes.ttl)"
+    else:
+        return kubernetes.ttl, []
+    return None, [f"the finished job stays until it is deleted: {message}"]
+
+
+def _heeds(kubernetes: KubernetesSite, api: str, field: str) -> bool:
+    return _api(kubernetes).operator == TRAINING_OPERATOR or mpi_operator.heeds(api, field)
 
 
 def _api(kubernetes: KubernetesSite) -> MpiJobApi:

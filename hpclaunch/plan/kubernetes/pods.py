@@ -4,6 +4,7 @@ import os.path
 
 from msgspec import structs
 
+from hpclaunch.capability import kubernetes as cluster
 from hpclaunch.plan import environment
 from hpclaunch.plan.hints import of_site
 from hpclaunch.plan.kubernetes import names, volumes
@@ -156,6 +157,7 @@ def _pod(job: Job, site: Site, common: Common, name: str, role: str) -> Pod:
         service_account=kubernetes.service_account or "",
         image_pull_secrets=kubernetes.image_pull_secrets,
         priority_class=of_site(job, site).priority_class or kubernetes.priority_class or "",
+        service_links=False if cluster.has_field("enableServiceLinks", kubernetes.version) else None,
     )
 
 

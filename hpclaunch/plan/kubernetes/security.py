@@ -1,5 +1,6 @@
 """What the containers may do: as little as the site's profile needs."""
 
+from hpclaunch.capability import kubernetes as cluster
 from hpclaunch.plan.hints import of_site
 from hpclaunch.spec.job import Job, SiteHints
 from hpclaunch.spec.kubernetes import KubernetesSite
@@ -34,15 +35,18 @@ def of_pod(job: Job, site: Site, sshd: bool, rdma: bool) -> tuple[Security, list
         run_as = kubernetes.run_as
         user = hints.user if hints.user is not None else (run_as.user if run_as else None)
         group = run_as.group if run_as else None
+        changes = cluster.has_field("fsGroupChangePolicy", kubernetes.version)
+        seccomp = cluster.has_field("seccompProfile", kubernetes.version)
         return (
             Security(
                 run_as_user=user,
                 run_as_group=group,
                 fs_group=group,
+                fs_group_change_policy="OnRootMismatch" if changes and group is not None else "",
                 drop_all=not job.container.privileged,
                 allow_privilege_escalation=None if job.container.privileged else False,
                 run_as_non_root=True,
-                seccomp_profile="" if job.container.privileged else "RuntimeDefault",
+                seccomp_profile="RuntimeDefault" if seccomp and not job.container.privileged else "",
                 read_only_root=not job.container.writable,
                 privileged=job.container.privileged,
             ),

@@ -1,5 +1,7 @@
 """The target of a job on a Kubernetes site: an MPIJob, or for one node a batch/v1 Job of one pod."""
 
+from msgspec import structs
+
 from hpclaunch.plan import hints as site_hints
 from hpclaunch.plan import wrapper
 from hpclaunch.plan.kubernetes import (
@@ -66,6 +68,10 @@ def target(
         warnings += _without_sshd(common.container.image, kubernetes.sshd.kit)
     if not many:
         worker = pods.alone(worker, kubernetes, common, variables)
+    launcher = pods.launcher(job, site, common, worker, name, variables) if many else None
+    if launcher is not None and mpi is not None:
+        limit = mpijob.launcher_deadline(site, common, mpi)
+        launcher = structs.replace(launcher, active_deadline_s=limit)
     # Where one rank is all there is, the pod's own process is it.
     started = many or common.ranks_per_node > 1
     launch, serve = starter.settings(job, kubernetes, served) if started else ((), ())
@@ -77,7 +83,7 @@ def target(
             annotations=tuple(kubernetes.annotations.items()),
             run_policy=policy,
             mpi_job=mpi,
-            launcher=pods.launcher(job, site, common, worker, name, variables) if many else None,
+            launcher=launcher,
             worker=worker,
             starter=starter.words(job, kubernetes, common, many) if started else (),
             launch=launch,

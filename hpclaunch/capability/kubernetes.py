@@ -1,0 +1,27 @@
+"""What the versions of Kubernetes know: `data/kubernetes.yaml`."""
+
+from functools import cache
+
+import msgspec
+from msgspec import Struct
+
+from hpclaunch.capability.tables import read, version
+
+
+class _Fields(Struct, frozen=True, forbid_unknown_fields=True):
+    fields: dict[str, str]
+
+
+@cache
+def _fields() -> dict[str, str]:
+    return msgspec.convert(read("kubernetes.yaml"), _Fields).fields
+
+
+def field_since(field: str) -> str:
+    """The version that brought a field. KeyError: the table does not name it."""
+    return _fields()[field]
+
+
+def has_field(field: str, cluster_version: str | None) -> bool:
+    """Whether this version knows that field; a cluster whose version nobody says is a new one."""
+    return cluster_version is None or version(field_since(field)) <= version(cluster_version)
