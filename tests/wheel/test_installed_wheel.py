@@ -12,14 +12,47 @@ ROOT = Path(__file__).parent.parent.parent
 EXAMPLES = sorted(path.stem for path in (ROOT / "examples").glob("*.yaml"))
 SITES = sorted(path.stem for path in (ROOT / "site-configs").glob("*.yaml"))
 
+# The volume that an example mounts, and those that each site has.
+MOUNTED = {
+    "16gpu-tensorflow-benchmark-imagenet": "efs",
+    "bert": "bert",
+    "caffe-imagenet": "imagenet",
+    "maskrcnn": "home",
+    "resnet50-mxnet": "imagenet",
+    "tf2-a2d2-16x01x02-gpu": "adas-data",
+}
+VOLUMES = {
+    "k8s-minimal": "data",
+    "k8s-superpod-a100": "bert, imagenet, scratch",
+    "local": "none",
+    "openshift-dgx1-spectrumscale": "adas-data, adas-priv",
+    "openshift-robotic-drive": "efs",
+    "openshift-supermicro": "coco, home",
+    "superpod-a100": "bert, imagenet, scratch",
+    "superpod-h100": "bert, imagenet, scratch",
+}
+KUBERNETES = [site for site in VOLUMES if site.startswith(("k8s-", "openshift-"))]
 NO_CONTAINERS = "site local runs no containers (`container: none`), and the job has an image"
+SQUASHFS = "which Enroot alone reads: push the image to a registry, from which both schedulers take it"
 # What a site refuses, and the reason that it gives. All other pairs are rendered.
 REFUSED = {
-    ("bert", "local"): NO_CONTAINERS,
-    ("caffe-imagenet", "local"): NO_CONTAINERS,
+    **{
+        (example, site): f"site {site} has no volume '{volume}'; it has: {volumes}"
+        for example, volume in MOUNTED.items()
+        for site, volumes in VOLUMES.items()
+        if volume not in volumes.split(", ")
+    },
+    **{
+        ("hello-mpi", site): f"site {site} runs containers alone: the job needs an image"
+        for site in KUBERNETES
+    },
+    **{(example, site): SQUASHFS for example in ("bert", "resnet50-mxnet") for site in KUBERNETES},
+    **{
+        (example, "openshift-supermicro"): "2 nodes, and site openshift-supermicro has 1"
+        for example in ("nccl-allreduce", "tensorflow-benchmarks-gpu-v1a2")
+    },
+    **{(example, "local"): NO_CONTAINERS for example in EXAMPLES},
     ("hello-mpi", "local"): "2 nodes, and site local has 1",
-    ("nccl-allreduce", "local"): NO_CONTAINERS,
-    ("resnet50-mxnet", "local"): NO_CONTAINERS,
 }
 
 # Rendering that stops where Jinja would read a template's text.
