@@ -95,5 +95,5 @@ def _array(expander: Expander, text: str, start: Array, keyed: bool) -> Array:
 
 
 def _text_key(expander: Expander, written: str) -> str:
-    value = expander.value(written)
+    value = expander.subscript(written)
     return "".join(part if isinstance(part, str) else "?" for part in value)

@@ -16,6 +16,9 @@ from hpclaunch.readback.shell.values import Names, Part, Unknown, Value, join, k
 if TYPE_CHECKING:
     from hpclaunch.readback.shell.evaluate import Shell
 
+# An assignment among their words is one: neither split nor a pattern.
+DECLARATIONS = ("declare", "typeset", "local", "export", "readonly")
+
 _FORMAT = re.compile(r"%(?:%|-?[0-9]*([sd]))|%|\\")
 
 
@@ -326,7 +329,7 @@ BUILTINS: dict[str, Builtin] = {
     **dict.fromkeys((":", "true", "wait", "shopt", "hash", "umask", "ulimit", "times", "logout"), _nothing),
     **dict.fromkeys(("cd", "pushd", "popd", "type", "jobs", "kill", "disown", "let"), _unknown_status),
     **dict.fromkeys((".", "source", "alias", "unalias", "enable", "getopts", "coproc", "exec"), _noted),
-    **dict.fromkeys(("declare", "typeset", "local", "export", "readonly"), _declare),
+    **dict.fromkeys(DECLARATIONS, _declare),
     **dict.fromkeys(("test", "["), _test),
     **dict.fromkeys(("mapfile", "readarray"), _mapfile),
     "false": _false,

@@ -10,7 +10,7 @@ from enum import Enum
 
 from hpclaunch.readback.shell import conditions, inside
 from hpclaunch.readback.shell.calls import Call, Note, Reading
-from hpclaunch.readback.shell.commands import BUILTINS, Input
+from hpclaunch.readback.shell.commands import BUILTINS, DECLARATIONS, Input
 from hpclaunch.readback.shell.errors import ScriptError, Unreadable
 from hpclaunch.readback.shell.expand import Expander
 from hpclaunch.readback.shell.parse import parse
@@ -146,7 +146,8 @@ class Shell:
 
     def _simple(self, statement: Simple) -> Flow:
         expander = self.expander
-        words = expander.words(statement.words)
+        declares = statement.words[:1] and statement.words[0] in DECLARATIONS
+        words = expander.words(statement.words[:1] if declares else statement.words)
         self.status = True
         if not words:
             for written in statement.assignments:
@@ -272,7 +273,7 @@ class Shell:
                 text: Value = self.expander.document(document.text) if document.expands else (document.text,)
                 self.input = Input("a here-document", text)
             elif redirection.operator == "<<<":
-                self.input = Input("a here-string", (*self.expander.value(redirection.target), "\n"))
+                self.input = Input("a here-string", join([*self.expander.value(redirection.target), "\n"]))
             elif redirection.operator in ("<", "<>", "<&") and redirection.descriptor in ("", "0"):
                 self.input = Input(shown(self.expander.value(redirection.target)))
             elif redirection.descriptor in ("", "1") and redirection.operator != "<":

@@ -36,6 +36,10 @@ class Expander:
         """The word of an assignment or of `case`: one value, whatever is in it. Raises Unreadable."""
         return self._joined(self._with_home(pieces.of_word(written)))
 
+    def subscript(self, written: str) -> Value:
+        """The key between [ and ] of an array whose keys are text. Raises Unreadable."""
+        return self._joined(pieces.of_word(written, blanks=True))
+
     def pattern(self, written: str) -> str | None:
         """A word as a pattern, None where its text is not known. Raises Unreadable."""
         return self._pattern(pieces.of_word(written, blanks=True))
@@ -99,10 +103,14 @@ class Expander:
             parts.append(patterns.quoted(text) if getattr(piece, "quoted", True) else text)
         return "".join(parts)
 
-    def _add(self, fields: Fields, found: Sequence[Piece]) -> None:
+    def _add(self, fields: Fields, found: Sequence[Piece], expanded: bool = False) -> None:
+        """Add the pieces; `expanded`: text that is not quoted is split too, as that of ${x:-a b} is."""
         for piece in found:
             if isinstance(piece, pieces.Literal):
-                fields.add_text(piece.text, piece.quoted)
+                if expanded and not piece.quoted:
+                    fields.add_value((piece.text,), False)
+                else:
+                    fields.add_text(piece.text, piece.quoted)
             elif isinstance(piece, pieces.Command):
                 fields.add_value(self._output_of(piece.source), piece.quoted)
             elif isinstance(piece, pieces.Arithmetic):
@@ -200,7 +208,7 @@ class Expander:
     def key(self, index: str, array: Array) -> int | str | None:
         """The key of an element as its array has it, None where it is not known. Raises Unreadable."""
         if any(isinstance(key, str) for key in array.items):
-            return known(self.value(index))
+            return known(self.subscript(index))
         number = self.number(index)
         if number is not None and number < 0:
             return max((key for key in array.items if isinstance(key, int)), default=-1) + 1 + number
@@ -224,7 +232,7 @@ class Expander:
         operand = operand if quoted else self._with_home(operand)
         if operator.endswith("+"):
             if is_set:
-                self._add(fields, operand)
+                self._add(fields, operand, expanded=True)
             elif is_set is None and not expansion.of_all:
                 fields.add_value((IfSet(expansion.name, self._joined(operand)),), quoted)
             return
@@ -237,7 +245,7 @@ class Expander:
         elif not operator.endswith("?"):
             if operator.endswith("=") and parameters.is_name(expansion.name):
                 self._state.assign(expansion.name, self._joined(operand))
-            self._add(fields, operand)
+            self._add(fields, operand, expanded=True)
 
     def _changed(self, expansion: Expansion, values: list[Value]) -> list[Value]:
         operator = expansion.operator
@@ -265,14 +273,23 @@ class Expander:
         start = self.number(offset)
         count = self.number(length) if colon else None
         texts = [known(value) for value in values]
-        if start is None or (colon and count is None) or None in texts or expansion.name in ("@", "*"):
+        arguments = expansion.name in ("@", "*")
+        if arguments and start is not None and start < 0:
+            start += len(values) + 1
+        if start is None or (colon and count is None) or None in texts or (arguments and start < 1):
             return unknown
+        if arguments:
+            if start > len(values):
+                return []
+            start -= 1  # ${@:1} are all of them: 0 is the script
         if expansion.of_all:
             first, last = parameters.cut([shown(value) for value in values], start, count)
             return values[first:last]
-        text = texts[0] if texts else ""
-        first, last = parameters.cut(text or "", start, count)
-        return [((text or "")[first:last],)]
+        if not texts:
+            return []
+        text = texts[0] or ""
+        first, last = parameters.cut(text, start, count)
+        return [(text[first:last],)]
 
 
 def _is_star(piece: Piece) -> bool:

@@ -45,8 +45,10 @@ class Fields:
     def add_list(self, values: Sequence[Value], quoted: bool) -> None:
         """What "$@" or $@ gave: a word for each."""
         for index, value in enumerate(values):
-            if index:
+            if index and (quoted or not self._separators):
                 self._end()
+            elif index:
+                self._split(self._separators[0])  # between : and : a word is kept that has nothing in it
             self.add_value(value, quoted)
 
     def words(self) -> list[Value]:

@@ -6,7 +6,7 @@ from functools import lru_cache
 from hpclaunch.readback.shell.errors import Unreadable
 
 _LONG = 4096
-_ACTIVE = re.compile(r"[*?\[]")
+_ACTIVE = re.compile(r"[*?]|\[.*\]", re.DOTALL)
 _CLASSES = {
     "alnum": "0-9A-Za-z",
     "alpha": "A-Za-z",

@@ -43,6 +43,7 @@ class Process(Struct, frozen=True):
     source: str
 
 
+_ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 _IN_BACKQUOTES = re.compile(r"\\([$`\\])")
 _IN_QUOTED_BACKQUOTES = re.compile(r"\\([$`\\\"])")
 
@@ -97,7 +98,10 @@ def of_word(text: str, blanks: bool = False) -> list[Piece]:
 
 
 def of_quoted(text: str, quotes: bool = True) -> list[Piece]:
-    """The pieces of what stands in "...", and without `quotes` of a here-document, where \\" stays."""
+    """The pieces of what stands in "...", and without `quotes` of a here-document, where \\" stays. In "${x+...}"
+    quotes may stand once more."""
+    if "\\\n" in text and "$(" not in text and "`" not in text:
+        text = _ESCAPED.sub(lambda escaped: "" if escaped[1] == "\n" else escaped[0], text)
     found: list[Piece] = []
     plain: list[str] = []
     index = 0
@@ -109,6 +113,10 @@ def of_quoted(text: str, quotes: bool = True) -> list[Piece]:
         if char == "\\" and after and (after in special or after == "\n"):
             end += 1
             plain.append("" if after == "\n" else after)
+        elif char == '"' and quotes:
+            end = extents.double(text, index)
+            found += [Literal("".join(plain), True), *of_quoted(text[index + 1 : end - 1])]
+            plain.clear()
         elif char in "$`" and _is_expansion(text, index):
             piece, end = _expansion(text, index, True)
             found += [Literal("".join(plain), True), piece] if plain else [piece]
