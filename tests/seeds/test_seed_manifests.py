@@ -1,5 +1,6 @@
 """The manifests that hpclaunch was made for come out of job files: each field of them, or why not."""
 
+import json
 import subprocess
 from functools import cache
 from pathlib import Path
@@ -190,3 +191,26 @@ def test_the_same_file_is_a_job_for_slurm(name: str, tmp_path: Path) -> None:
     script = tmp_path / "job.sh"
     script.write_text(rendered(name, str(SLURM)))
     assert subprocess.run(["bash", "-n", script]).returncode == 0
+
+
+# What `hpclaunch diff` finds between the site of a seed and one of Slurm, beyond what the places differ in.
+DIFFERENCES = {
+    "tf2-a2d2-16x01x02-gpu": {"each part of the job on a node of its own"},
+    # Robotic Drive's pods have no HCAs.
+    "16gpu-tensorflow-benchmark-imagenet": {"HCAs without a resource"},
+    "tensorflow-benchmarks-gpu-v1a2": {"HCAs without a resource"},
+    "horovod-new_test": {"HCAs without a resource"},
+    # Nor has Supermicro's machine.
+    "maskrcnn": {"HCAs of local ranks", "compute HCAs of a node", "setting memlock"},
+    "nv-nccl": set(),
+    "mofed-test-pod": set(),
+}
+
+
+@pytest.mark.parametrize("name", SEEDS)
+def test_both_schedulers_are_given_the_same_launch_or_it_is_said(name: str) -> None:
+    run = hpclaunch("diff", EXAMPLES / f"{name}.yaml", "--site", SEEDS[name][0], "--site", SLURM, "--json")
+    found = json.loads(run.stdout)
+    others = {each["what"] for each in found["differences"] if each["kind"] != "place"}
+    assert others == DIFFERENCES[name]
+    assert run.returncode == (1 if others else 0)
