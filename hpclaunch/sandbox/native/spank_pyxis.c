@@ -1,12 +1,15 @@
 /*
  * A stand-in for Pyxis (github.com/NVIDIA/pyxis): registers the options that one of its releases has,
- * refuses what that release refuses, and records what each step was given. It starts no container.
+ * refuses what that release refuses, and records what each step was given. It starts no container; where it is
+ * told of a made-up image, tasks with --container-image get that image's variables and working folder.
  *
  * Arguments in plugstack.conf:
  *   record=FILE                      append one JSON object for each step and node to FILE
  *   sbatch                           the options exist on sbatch and salloc too (Pyxis 0.12.0 and later)
  *   environment                      PYXIS_CONTAINER_* count for what no option says (0.21.0 and later)
  *   option=NAME[,argument][,repeats][,negates=NAME]
+ *   image=FOLDER                     of every image: FOLDER/env has its variables, NAME=value and a NUL each, and
+ *                                    tasks work in FOLDER/workdir, unless --container-workdir says where
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -33,7 +36,7 @@ struct given {
 
 static struct given given[MOST];
 static int known, with_sbatch, with_environment;
-static const char *record_file;
+static const char *record_file, *image;
 
 static int refuse(const char *name, const char *why)
 {
@@ -135,6 +138,8 @@ int slurm_spank_init(spank_t spank, int count, char **arguments)
 	for (int i = 0; i < count; i++) {
 		if (!strncmp(arguments[i], "record=", 7))
 			record_file = arguments[i] + 7;
+		else if (!strncmp(arguments[i], "image=", 6))
+			image = arguments[i] + 6;
 		else if (!strcmp(arguments[i], "sbatch"))
 			with_sbatch = 1;
 		else if (!strcmp(arguments[i], "environment"))
@@ -229,6 +234,57 @@ static void write_text(FILE *out, const char *text)
 		else
 			fputc(*text, out);
 	fputc('"', out);
+}
+
+static int names(const char *list, const char *name)
+{
+	size_t length = strlen(name);
+	for (const char *at = list; at && *at; at = strchr(at, ','), at += at != NULL)
+		if (!strncmp(at, name, length) && (at[length] == ',' || !at[length]))
+			return 1;
+	return 0;
+}
+
+/* The image's variables win, but for those that --container-env names (spank_import_container_env). */
+static int set_variables(spank_t spank)
+{
+	char path[4096], *entry = NULL;
+	size_t size = 0;
+	int kept = find("container-env");
+	snprintf(path, sizeof(path), "%s/env", image);
+	FILE *in = fopen(path, "r");
+	if (!in) {
+		slurm_error("pyxis: cannot read %s", path);
+		return -1;
+	}
+	while (getdelim(&entry, &size, 0, in) > 0) {
+		char *value = strchr(entry, '=');
+		if (!value)
+			continue;
+		*value++ = 0;
+		spank_setenv(spank, entry, value, kept < 0 || !names(given[kept].value, entry));
+	}
+	free(entry);
+	fclose(in);
+	return 0;
+}
+
+/* In what is about to become the task. */
+int slurm_spank_task_init(spank_t spank, int count, char **arguments)
+{
+	(void)count;
+	(void)arguments;
+	if (!image || !given[find("container-image")].set)
+		return 0;
+	char folder[4096];
+	const struct given *workdir = &given[find("container-workdir")];
+	snprintf(folder, sizeof(folder), "%s/workdir", image);
+	const char *wanted = workdir->set ? workdir->value : folder;
+	if (chdir(wanted)) {
+		slurm_error("pyxis: couldn't chdir to %s", wanted);
+		return -1;
+	}
+	return set_variables(spank);
 }
 
 /* Once for each step and node, in slurmstepd, where the job and the step have their numbers. */
