@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from hpclaunch.plan.hints import of_site
 from hpclaunch.plan.kubernetes.mpijob import served
+from hpclaunch.plan.kubernetes.volumes import SHM
 from hpclaunch.plan.origin import Origin, Place
 from hpclaunch.spec.job import Job
 from hpclaunch.spec.site import Site
@@ -16,16 +17,17 @@ def of_target(job: Job, site: Site, group: int, target: KubernetesTarget) -> Ite
     """The object first, then what each pod is given. `group` is the index of the nodes in node_types."""
     hints = of_site(job, site)
     mpi = target.mpi_job
-    yield Origin("object", _object(site, target), (_site("mpijob"), _site("mpi_operator")), "one node")
+    by = (_site("mpijob"), _site("mpi_operator")) if mpi else ()
+    yield Origin("object", _object(site, target), by, "one node")
     yield Origin("object's name", target.name, (), "the job's name", (Place("job", ("name",)),))
     yield Origin("namespace", target.namespace, (_hint(site, "namespace"), _site("namespace")), _DEFAULT)
-    if mpi is not None:
+    if target.starter:
         family = job.container.mpi or site.kubernetes.mpi if site.kubernetes else ""
         yield Origin("MPI of the image", family, (Place("job", ("container", "mpi")), _site("mpi")), _DEFAULT)
     for name, amount in target.worker.limits:
-        yield Origin(f"pod: {name}", amount, *_of_amount(site, group, name))
+        yield Origin(f"pod: {name}", amount, *_of_amount(job, site, group, name))
     for volume in target.worker.volumes:
-        if volume.kind == "emptyDir" and ("medium", "Memory") in volume.fields:
+        if volume.name == SHM:
             size = str(dict(volume.fields).get("sizeLimit", "no limit"))
             yield Origin("pod: /dev/shm", size, (_site("shm"),), "half of the pod's memory")
     selector = ", ".join(f"{key}={value}" for key, value in target.worker.nodes.selector)
@@ -46,8 +48,10 @@ def of_target(job: Job, site: Site, group: int, target: KubernetesTarget) -> Ite
             yield Origin(key, own, (_hint(site, key), _site(key)))
 
 
-def _of_amount(site: Site, group: int, name: str) -> tuple[tuple[Place, ...], str]:
+def _of_amount(job: Job, site: Site, group: int, name: str) -> tuple[tuple[Place, ...], str]:
     """What sets an amount, and what it is where nothing does."""
+    if name in ("cpu", "memory") and job.gpus_per_node == 0:
+        return (Place("job", ("ranks_per_node",)),), "without GPUs: a CPU for each rank, and as much memory"
     if name in ("cpu", "memory"):
         place = Place("site", ("node_types", group, "allocatable", name))
         return (place,), "90 % of the node type, or the GPUs' part of that"
