@@ -52,6 +52,14 @@ def test_slurm_and_kubernetes_launch_the_same(job: Path) -> None:
     assert ["environment NCCL_SOCKET_IFNAME", "ib0", "eth0", "set by each site, or for its nodes"] in rows
 
 
+def test_the_readme_shows_what_it_prints() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    command, *shown = text.partition("```\n$ hpclaunch diff")[2].partition("\n```")[0].splitlines()
+    done = hpclaunch("diff", *command.split(), cwd=ROOT)
+    assert done.returncode == 0
+    assert set(shown) - {"..."} <= set(done.stdout.splitlines())
+
+
 def test_two_sites_of_slurm_and_json(job: Path, tmp_path: Path) -> None:
     sites = slurm(tmp_path, "one"), slurm(tmp_path, "two", ifname="ib1", path="/gpfs/data")
     done = hpclaunch("diff", job, "--site", sites[0], "--site", sites[1], "--json")
