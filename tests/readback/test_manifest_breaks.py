@@ -213,7 +213,8 @@ BREAKS: dict[str, tuple[Change, set[str]]] = {
     "another folder": (word("/work", "/tmp"), {"working folder"}),
     "privileged": (
         worker(securityContext={"privileged": True}),
-        {"rights: privileged", "rights: capability IPC_LOCK"},
+        {"rights: privileged"}
+        | {f"rights: capability {name}" for name in ("IPC_LOCK", "SETGID", "SETUID", "SYS_CHROOT")},
     ),
     "requests below the limits": (
         lambda manifest: container(manifest, "Worker")["resources"]["requests"].update(cpu="1"),

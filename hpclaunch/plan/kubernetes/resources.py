@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from hpclaunch.plan import gpukind
 from hpclaunch.spec.job import Job
-from hpclaunch.spec.kubernetes import KubernetesSite
+from hpclaunch.spec.kubernetes import FOR_PODS, KubernetesSite
 from hpclaunch.spec.nodetype import NodeType
 from hpclaunch.spec.site import NodeGroup, Site
 from hpclaunch.topology import model
@@ -15,10 +15,6 @@ from hpclaunch.values.errors import InputError, Problem
 from hpclaunch.values.launchplan import Common
 from hpclaunch.values.placement import Hca
 from hpclaunch.values.pods import Labels
-
-# Of what a node has, the kubelet, the system and daemon sets keep some; a site that knows how much says it
-# (node_types.allocatable).
-_FOR_PODS = 0.9
 
 
 class Resources(Struct, frozen=True):
@@ -40,7 +36,7 @@ def of_worker(
     cannot have them."""
     kubernetes = site.kubernetes
     assert kubernetes is not None
-    cpus = group.allocatable.cpu or max(1, int(common.shape.cpu_count * _FOR_PODS))
+    cpus = group.allocatable.cpu or max(1, int(common.shape.cpu_count * FOR_PODS))
     parts = (common.gpus_per_node, gpukind.of_a_node(job, site, machine))
     if not common.gpus_per_node:
         parts = (min(common.ranks_per_node, cpus), cpus)
@@ -85,7 +81,7 @@ def _memory(group: NodeGroup, machine: NodeType) -> int | None:
     if group.allocatable.memory is not None:
         return quantity.whole(group.allocatable.memory)
     fitted = model.memory_gib(machine)
-    return None if fitted is None else int(fitted * _FOR_PODS) << 30
+    return None if fitted is None else int(fitted * FOR_PODS) << 30
 
 
 def _rounded(size: int) -> int:

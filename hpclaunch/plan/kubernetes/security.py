@@ -9,7 +9,7 @@ from hpclaunch.values.errors import Problem
 from hpclaunch.values.pods import Security
 
 # What sshd as root needs to become a session: to change its user, and its root folder while a connection is
-# not authenticated (OpenSSH's privsep). OpenShift's runtime leaves SYS_CHROOT out.
+# not authenticated (OpenSSH's privsep). CRI-O, which is OpenShift's runtime too, leaves SYS_CHROOT out.
 SSHD = ("SETGID", "SETUID", "SYS_CHROOT")
 PINNING = "IPC_LOCK"  # verbs pin memory beyond the limit of a container
 
@@ -55,7 +55,7 @@ def of_pod(job: Job, site: Site, sshd: bool, rdma: bool) -> tuple[Security, list
         )
     root = sshd or job.container.remap_root
     run_as_user = hints.user if hints.user is not None else 0 if root else None
-    add = SSHD if sshd and kubernetes.openshift else ()
+    add = SSHD if sshd else ()
     return (
         Security(
             run_as_user=run_as_user,

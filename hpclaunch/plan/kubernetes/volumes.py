@@ -43,6 +43,9 @@ def of_job(
         name = labels[mount.volume] if mount.volume else f"{_PATH}-{index}"
         volumes.setdefault(name, source(name, volume))
         placed.append(VolumeMount(name, mount.target, _folder(volume), mount.read_only))
+        if volume.claim is not None and volume.access == "ReadOnlyMany" and not mount.read_only:
+            message = f"{mount.volume} can only be read at site {site.name} (ReadOnlyMany): mount it with :ro"
+            problems.append(Problem(message, "job", ("mounts", index)))
         by = taken.get(os.path.normpath(mount.target))
         if by is not None:
             message = f"{mount.target} is mounted by {by}: choose another target"

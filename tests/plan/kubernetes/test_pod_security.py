@@ -31,11 +31,11 @@ def test_nobody_is_privileged_by_itself(
 @pytest.mark.parametrize(
     ("job", "site", "user", "add"),
     [
-        # sshd changes its user and its root folder, which OpenShift's runtime lets nobody do by itself.
+        # sshd changes its user and its root folder, which CRI-O lets nobody do by itself.
         ({}, OPENSHIFT, 0, {"SETGID", "SETUID", "SYS_CHROOT", "IPC_LOCK"}),
         ({}, {**OPENSHIFT, **NONE}, 0, {"SETGID", "SETUID", "SYS_CHROOT"}),
-        ({}, {}, 0, {"IPC_LOCK"}),
-        ({}, NONE, 0, set()),
+        ({}, {}, 0, {"SETGID", "SETUID", "SYS_CHROOT", "IPC_LOCK"}),
+        ({}, NONE, 0, {"SETGID", "SETUID", "SYS_CHROOT"}),
         # kubectl exec and one pod need no sshd, so the image's own user is kept.
         ({}, {**EXEC, **OPENSHIFT}, None, {"IPC_LOCK"}),
         (ONE, OPENSHIFT, None, {"IPC_LOCK"}),
