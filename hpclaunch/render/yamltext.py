@@ -6,11 +6,12 @@ screen (controls, line ends of Unicode, spaces of other widths) is escaped.
 """
 
 # What needs no quotes, where it begins as below and no reader takes it for more than text.
-_PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./@%+=,:-")
+_PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./@%+=,:;^$~-")
 _FIRST = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_/")
 
-# Booleans and null of YAML 1.1, and what some readers take for a number ("-inf").
-_NOT_TEXT = frozenset(("y", "n", "yes", "no", "true", "false", "on", "off", "null", "inf", "infinity", "nan"))
+# Booleans and null of YAML 1.1, and what some readers take for a number, with a dash before it too.
+_NOT_TEXT = frozenset(("y", "n", "yes", "no", "true", "false", "on", "off", "null"))
+_NUMBERS = frozenset(("inf", "infinity", "nan"))
 
 _NAMED = {"\n": "\\n", "\t": "\\t", "\r": "\\r", "\\": "\\\\", '"': '\\"'}
 
@@ -52,7 +53,9 @@ def _is_plain(text: str) -> bool:
     dashes = len(text) - len(word)
     if dashes > 2 or (not word and dashes < 2):
         return False
-    return not word or (word[0] in _FIRST and word.lower() not in _NOT_TEXT)
+    if not word:
+        return True
+    return word[0] in _FIRST and word.lower() not in (_NUMBERS if dashes else _NUMBERS | _NOT_TEXT)
 
 
 def _reads_as_block(text: str) -> bool:

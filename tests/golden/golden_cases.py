@@ -1,4 +1,4 @@
-"""The cases of cases.yaml, and the script of each."""
+"""The cases of cases.yaml and manifest-cases.yaml, and the script or the manifest of each."""
 
 from pathlib import Path
 
@@ -29,15 +29,17 @@ class Case(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def golden(self) -> Path:
-        """The script as it is expected."""
+        """The script or the manifest as it is expected."""
+        if self.read_site().scheduler == "kubernetes":
+            return HERE / "manifests" / f"{self.name}.yaml"
         return HERE / "scripts" / f"{self.name}.sh"
 
     def render(self, *more: str) -> str:
-        """The script as it is made now, with `more` as further `--set` texts."""
+        """The text as it is made now, with `more` as further `--set` texts."""
         return script.render(self.plan(*more))
 
     def plan(self, *more: str) -> LaunchPlan:
-        """What the script is made of."""
+        """What the text is made of."""
         file = ROOT / f"{self.job}.yaml" if "/" in self.job else HERE / "jobs" / f"{self.job}.yaml"
         job = parse_job(file.read_text("utf-8"), str(file), DIRECTORY, (*self.set, *more)).value
         site = self.read_site()
@@ -51,5 +53,10 @@ class Case(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return read_site(str(own if own.exists() else shipped)).value
 
 
-CASES = msgspec.convert(yaml.safe_load((HERE / "cases.yaml").read_text("utf-8")), tuple[Case, ...])
+def _cases(file: str) -> tuple[Case, ...]:
+    return msgspec.convert(yaml.safe_load((HERE / file).read_text("utf-8")), tuple[Case, ...])
+
+
+CASES = _cases("cases.yaml")
 BATCH = [case for case in CASES if not case.name.startswith("local-")]
+MANIFESTS = _cases("manifest-cases.yaml")

@@ -15,7 +15,7 @@ import kubernetes_validate
 import yaml
 
 CORE_VERSIONS = ("1.25", "1.30", kubernetes_validate.latest_version())
-_CRDS = Path(__file__).parents[3] / "shared" / "data"
+_CRDS = Path(__file__).parents[2] / "shared" / "data"
 
 Schema = dict[str, Any]
 

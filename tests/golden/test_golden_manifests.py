@@ -1,0 +1,75 @@
+"""Rendered manifests against the ones in manifests/, which people read in review.
+
+After a change that is meant: `pytest tests/golden --update-golden`, and read the diff.
+"""
+
+from typing import Any
+
+import pytest
+import yaml
+from api_schemas import CORE_VERSIONS, validate
+from golden_cases import HERE, MANIFESTS, Case
+from kubelet_expansion import argv
+
+from hpclaunch.rank import wrapper_text
+from hpclaunch.values.pods import KubernetesTarget
+
+each = pytest.mark.parametrize("case", MANIFESTS, ids=lambda case: case.name)
+
+
+@each
+def test_manifest_is_the_expected_one(case: Case, request: pytest.FixtureRequest) -> None:
+    text = case.render()
+    if request.config.getoption("--update-golden", default=False):
+        case.golden.write_text(text, "utf-8", newline="")
+    assert case.golden.exists(), "a new case: pytest tests/golden --update-golden"
+    with case.golden.open(encoding="utf-8", newline="") as file:
+        assert text == file.read()
+
+
+def test_every_manifest_belongs_to_a_case() -> None:
+    assert {path.stem for path in (HERE / "manifests").iterdir()} == {case.name for case in MANIFESTS}
+
+
+@each
+def test_the_api_knows_every_field(case: Case) -> None:
+    validate(yaml.safe_load(case.golden.read_text("utf-8")), CORE_VERSIONS[-1])
+
+
+MANY = [case for case in MANIFESTS if case.site == "k8s-superpod-a100" and "nodes=1" not in case.set]
+
+
+@pytest.mark.parametrize("case", MANY, ids=lambda case: case.name)
+def test_a_manifest_is_as_long_for_all_nodes_as_for_two(case: Case) -> None:
+    two, all_of_them = case.render("nodes=2"), case.render("nodes=140")
+    assert "\n      replicas: 140\n" in all_of_them
+    assert len(all_of_them.splitlines()) == len(two.splitlines())
+
+
+@each
+def test_ranks_get_the_words_of_the_plan(case: Case) -> None:
+    """The wrapper, its settings, the environment and the command of each rank, after the kubelet."""
+    plan = case.plan()
+    assert isinstance(plan.target, KubernetesTarget)
+    manifest: dict[str, Any] = yaml.safe_load(case.golden.read_text("utf-8"))
+    spec = manifest["spec"]
+    template = spec["mpiReplicaSpecs"]["Launcher"]["template"] if plan.target.mpi_job else spec["template"]
+    words = argv(template["spec"]["containers"][0], {})
+    at = words.index("hpclaunch-rank")
+    settings = [option.text for option in plan.target.wrapper]
+    assert words[at - 3 : at] == ["/bin/sh", "-c", wrapper_text(settings)]
+    told, environment, command = _split(words[at + 1 :])
+    assert [_on_one_line(setting) for setting in told] == settings
+    assert environment == [f"{each.name}={each.value}" for each in plan.common.environment]
+    assert command == [f"={word}" for word in plan.common.argv]
+
+
+def _split(words: list[str]) -> tuple[list[str], list[str], list[str]]:
+    first = words.index("--")
+    second = words.index("--", first + 1)
+    return words[:first], words[first + 1 : second], words[second + 1 :]
+
+
+def _on_one_line(setting: str) -> str:
+    """What of white space a table's entries have between them is all the same to the wrapper."""
+    return setting.replace(";\n", ";").replace("\n", " ")
