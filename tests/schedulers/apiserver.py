@@ -41,7 +41,7 @@ class Request:
 @dataclass
 class Fault:
     """What happens to the next request that matches: an answer of one's own, a socket that is closed before
-    or after the work is done, or a pause."""
+    or after the work is done or in the middle of the answer, or a pause."""
 
     method: str
     path: str
@@ -224,15 +224,17 @@ class ApiServer:
         }
 
     def _log(self, name: str, query: dict[str, str]) -> bytes:
+        """As the kubelet: parts of a line that are old enough are left out, and a line's time is that of the
+        first part that is shown."""
         oldest = time.time() - float(query["sinceSeconds"]) if "sinceSeconds" in query else 0.0
         out = b""
-        begin = True
         for moment, text in self.logs.get(name, []):
             if moment >= oldest:
                 nanos = f"{moment:.9f}".split(".")[1]
-                when = f"{stamp(moment)[:-1]}.{nanos}Z ".encode()
-                out += (when if begin and query.get("timestamps", "").lower() == "true" else b"") + text
-                begin = text.endswith(b"\n")
+                begins = not out or out.endswith(b"\n")
+                if begins and query.get("timestamps", "").lower() == "true":
+                    out += f"{stamp(moment)[:-1]}.{nanos}Z ".encode()
+                out += text
         return out
 
 
@@ -290,9 +292,15 @@ def _handler(server: ApiServer) -> type[http.server.BaseHTTPRequestHandler]:
                 self.close_connection = True
                 self.connection.close()
                 return
+            if fault and fault.drop == "middle":
+                self.send(code, body, {}, cut=len(body) // 2)
+                self.wfile.flush()
+                self.close_connection = True
+                self.connection.close()
+                return
             self.send(code, body, {"Warning": f'299 - "{server.warnings[0]}"'} if server.warnings else {})
 
-        def send(self, code: int, body: Any, headers: dict[str, str]) -> None:
+        def send(self, code: int, body: Any, headers: dict[str, str], cut: int | None = None) -> None:
             data = body if isinstance(body, bytes) else json.dumps(body).encode()
             self.send_response(code)
             self.send_header("Content-Type", "text/plain" if isinstance(body, bytes) else "application/json")
@@ -300,7 +308,7 @@ def _handler(server: ApiServer) -> type[http.server.BaseHTTPRequestHandler]:
                 self.send_header(name, value)
             self.send_header("Content-Length", str(len(data)))
             self.end_headers()
-            self.wfile.write(data)
+            self.wfile.write(data[:cut])
 
         do_GET = do_POST = do_PATCH = do_DELETE = handle_one
 

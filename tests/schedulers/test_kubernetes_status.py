@@ -185,9 +185,9 @@ OLD = (
     [
         (
             FULL,
-            "no node can take it: of 12 nodes 4 with too little nvidia.com/gpu free, 1 cordoned, 3 with the "
-            "taint nvidia.com/gpu: present, which the job does not tolerate, 2 not of those that the job asks "
-            "for, 2 with a worker of this job already",
+            "no node can take it: of 12 nodes 4 with too little nvidia.com/gpu free, 1 cordoned, 3 with "
+            "the taint nvidia.com/gpu: present, which the job does not tolerate, 2 not of those that the job "
+            "asks for, 2 with a worker of this job already",
         ),
         (
             OLD,
