@@ -246,7 +246,11 @@ BREAKS: dict[str, tuple[Change, set[str]]] = {
 
 # Slurm's script has nothing to hold these against: a pod's amounts, what its launcher sees, and a right that
 # needs none there.
-ONLY_BETWEEN_PODS = {"limit rdma/ib9", "outside the ranks TOKEN", "rights: capability IPC_LOCK"}
+ONLY_BETWEEN_PODS = {
+    "limit rdma/ib9",
+    "outside the ranks TOKEN",
+    *(f"rights: capability {name}" for name in ("IPC_LOCK", "SETGID", "SETUID", "SYS_CHROOT")),
+}
 
 
 @pytest.fixture(scope="module")
