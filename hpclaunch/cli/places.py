@@ -20,6 +20,7 @@ def place(planned: Planned) -> Place:
         node_types={shape.hosts if len(shapes) > 1 else "": shape.node_type for shape in shapes},
         gpus_of_node=gpukind.of_a_node(job, site, machine),
         rdma=_rdma(site),
+        networks=site.kubernetes.networks if site.kubernetes else (),
     )
 
 

@@ -16,10 +16,13 @@ that was lost or changed on the way is a difference, whoever set it. What only o
 and what a reader did not understand, is never passed over.
 """
 
+import re
+
 from hpclaunch.readback import compare_pods, compare_tables, compare_words
 from hpclaunch.readback.place import NOTHING, Side
 from hpclaunch.values.launch import Difference, Launch
 
+_LINE = re.compile(r"^line \d+: ")
 _NOT_READ = "the reader does not understand it, so what it does is not known"
 
 
@@ -82,20 +85,21 @@ def _ends(a: Side, b: Side) -> list[Difference]:
 def _listed(a: Side, b: Side) -> list[Difference]:
     """What one of the texts has, and the other has not, or no reader understands."""
     found = []
-    for sides in ((a, b), (b, a)):
-        mine, theirs = (side.launch for side in sides)
-        others = {each.what for each in theirs.unbridged}
-        for each in mine.unbridged:
-            if each.what not in others:
-                found.append(_sided(sides[0] is a, each.what, "yes", each.why))
-        for text in mine.unread:
-            if text not in theirs.unread:
-                found.append(_sided(sides[0] is a, "not understood", text, _NOT_READ))
+    for first, mine, theirs in ((True, a.launch, b.launch), (False, b.launch, a.launch)):
+        rows = [(each.what, "yes", each.why) for each in mine.unbridged if each.what not in _whats(theirs)]
+        # Where in a text it stands does not count.
+        others = {_LINE.sub("", text) for text in theirs.unread}
+        rows += [
+            ("not understood", text, _NOT_READ) for text in mine.unread if _LINE.sub("", text) not in others
+        ]
+        for what, value, why in rows:
+            values = (value, NOTHING) if first else (NOTHING, value)
+            found.append(Difference(what, *values, "unbridged", why))
     return found
 
 
-def _sided(first: bool, what: str, value: str, why: str) -> Difference:
-    return Difference(what, value if first else NOTHING, NOTHING if first else value, "unbridged", why)
+def _whats(launch: Launch) -> set[str]:
+    return {each.what for each in launch.unbridged}
 
 
 def differ(what: str, a: str, b: str, why: str = "") -> list[Difference]:

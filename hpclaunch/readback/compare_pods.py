@@ -15,7 +15,7 @@ _OF_PODS = frozenset(f"capability {name}" for name in ("IPC_LOCK", "SETGID", "SE
 _OF_USERS = ("user ", "group ", "also group ", "without capability ", "no new privileges")
 _SHARED_BY_SLURM = frozenset(("the node's network", "the node's processes", "the node's shared memory"))
 
-_OF_NODES = re.compile(r"cpu|memory|ephemeral-storage|hugepages-.*")
+_OF_NODES = re.compile(r"cpu|memory|ephemeral-storage|hugepages-.*|/dev/shm")
 _SETTINGS = {
     "besteffort": "a pod may have fewer cores than a node; a binding that it forbids is a warning",
     "port": "pods have a network of their own; on a node jobs get a port by their number",
@@ -99,7 +99,7 @@ def resources(a: Side, b: Side) -> list[Difference]:
         if mine.get(what) != theirs.get(what)
     ]
     if a.launch.scheduler == b.launch.scheduler:
-        return found + _amounts(a, b)
+        return found + _amounts(a, b) + _where(a, b)
     if a.launch.scheduler == "kubernetes":
         return found + [structs.replace(each, a=each.b, b=each.a) for each in _limits(a.launch)]
     return found + _limits(b.launch)
@@ -120,8 +120,11 @@ def _limits(pod: Launch) -> list[Difference]:
             )
         )
     if "memory" in amounts:
-        why = "what is left of a node for pods is the cluster's, and /dev/shm counts towards it"
+        why = "what is left of a node for pods is the cluster's"
         found.append(Difference("limit memory", "Slurm's", amounts["memory"], "place", why))
+    if "/dev/shm" in amounts:
+        why = "in a pod it counts towards the memory"
+        found.append(Difference("limit /dev/shm", "the node's", amounts["/dev/shm"], "place", why))
     return found
 
 
@@ -141,8 +144,25 @@ def _amounts(a: Side, b: Side) -> list[Difference]:
     return found
 
 
+def _where(a: Side, b: Side) -> list[Difference]:
+    """What chooses nodes, networks and queue: each cluster's own."""
+    mine, theirs = dict(a.launch.where), dict(b.launch.where)
+    other_place = a.place.name and b.place.name and a.place.name != b.place.name
+    return [
+        Difference(
+            name,
+            mine.get(name, NOTHING),
+            theirs.get(name, NOTHING),
+            "place" if other_place else "difference",
+            "each cluster's own" if other_place else "",
+        )
+        for name in dict.fromkeys((*mine, *theirs))
+        if mine.get(name) != theirs.get(name)
+    ]
+
+
 def _lacking(side: Side) -> dict[str, str]:
-    """The devices that a pod lacks for the HCAs that its ranks are told of."""
+    """The devices and networks that a pod lacks for the HCAs that its ranks are told of."""
     launch = side.launch
     hcas = max((table.hcas for table in launch.tables), key=len, default=())
     if launch.scheduler != "kubernetes" or not hcas:
@@ -156,7 +176,10 @@ def _lacking(side: Side) -> dict[str, str]:
         name, _, rest = hca.partition("/")
         resource = side.place.rdma.get(rest.partition("/")[0]) or side.place.rdma.get(name) or ""
         wanted[resource] = wanted.get(resource, 0) + 1
-    return {
+    attached = dict(launch.where).get("networks", "").split(",")
+    lost = [name for name in side.place.networks if name not in attached]
+    networks = {"networks of pods": f"without {', '.join(lost)}"} if lost else {}
+    return networks | {
         f"devices of {resource}"
         if resource
         else "HCAs without a resource": f"{has.get(resource, '0')} for {count}"

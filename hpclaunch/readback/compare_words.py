@@ -42,8 +42,12 @@ def environment(a: Side, b: Side) -> list[Difference]:
     outer = _by_name(a.launch.before), _by_name(b.launch.before)
     mixed = a.launch.scheduler != b.launch.scheduler
     for name in dict.fromkeys((*outer[0], *outer[1])):
-        # Across schedulers the others are for one of them alone, such as ENROOT_*; ranks are given them too.
-        if not mixed or name.startswith(_HOOKS):
+        # What one scheduler's launchers see, such as ENROOT_*, and ranks as well: that is compared above.
+        ranks_too = all(
+            name not in around or around[name] == ranks.get(name)
+            for around, ranks in zip(outer, (mine, theirs), strict=True)
+        )
+        if not mixed or name.startswith(_HOOKS) or not ranks_too:
             what = f"outside the ranks {name}"
             found += _variable(what, name, outer[0].get(name), outer[1].get(name), a, b)
     return found

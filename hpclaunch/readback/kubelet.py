@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 
 def expand(text: str, known: Mapping[str, str]) -> str:
-    """The text as the container gets it; bytes that are no UTF-8 any more are surrogates, as in os.environ."""
+    """The text as the container gets it; what is no UTF-8 any more are surrogates, as in os.environ."""
     parts = []
     rest = text
     while True:

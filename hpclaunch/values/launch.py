@@ -67,8 +67,9 @@ class Launch(Struct, frozen=True):
     that this hpclaunch has for these settings. `settings` are the wrapper's others (from= left out).
     `apart`: each worker has a node to itself. `unread` is what the reader did not understand, `unbridged`
     what it understood and another scheduler lacks. `retries` -1 is without end. `resources` are the amounts
-    that a pod may have, by the API's names and without the GPUs, and `gpu_kind` is Slurm's type of GPU or a
-    MIG profile, "" for any.
+    that a pod may have, by the API's names and without the GPUs (and the size of its /dev/shm), `where` is
+    what chooses its nodes, networks and queue, and `gpu_kind` is Slurm's type of GPU or a MIG profile, ""
+    for any.
     """
 
     scheduler: Literal["slurm", "kubernetes"]
@@ -96,11 +97,12 @@ class Launch(Struct, frozen=True):
     unbridged: tuple[Unbridged, ...] = ()
     resources: tuple[tuple[str, str], ...] = ()
     gpu_kind: str = ""
+    where: tuple[tuple[str, str], ...] = ()
 
 
 class Difference(Struct, frozen=True):
-    """Something that is not the same in two launches. `a` and `b` say what each has. A "difference" and what is
-    "unbridged" (one scheduler has nothing for it) make two launches, "place" does not: every job meets it
+    """Something that is not the same in two launches. `a` and `b` say what each has. A "difference" and what
+    is "unbridged" (one scheduler has nothing for it) make two launches, "place" does not: every job meets it
     where the two places differ. `why` says what is behind it, "" where the two values tell."""
 
     what: str

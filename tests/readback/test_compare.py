@@ -38,7 +38,7 @@ ON_SLURM = Launch(
     argv=("run", "a b"),
     cwd="/work",
     environment=(SeenVariable("A", "1"), SeenVariable("IFNAME", "ib0"), SeenVariable("S", source="secret")),
-    before=(SeenVariable("ENROOT_X", "1"),),
+    before=(SeenVariable("A", "1"),),
     mounts=(SeenMount("/data", "path", "/lustre/data", read_only=True),),
     tables=(SeenTable("", SEATS, HCAS),),
     settings=(("memlock", "1048576"),),

@@ -68,6 +68,11 @@ def spec(path: str, value: Any) -> Change:
     return change
 
 
+def more_env(role: str, name: str) -> Change:
+    entry = {"name": name, "value": "x"}
+    return lambda manifest: container(manifest, role).setdefault("env", []).append(entry)
+
+
 def one_hca_fewer(manifest: Whole) -> None:
     setting(args(manifest), "hcas", lambda each: each[:-1], "\n")
     setting(args(manifest), "near", lambda each: [re.sub(",7|7,", "", entry) for entry in each], ";")
@@ -212,9 +217,8 @@ BREAKS: dict[str, tuple[Change, set[str]]] = {
     ),
     "another folder": (word("/work", "/tmp"), {"working folder"}),
     "privileged": (
-        worker(securityContext={"privileged": True}),
-        {"rights: privileged"}
-        | {f"rights: capability {name}" for name in ("IPC_LOCK", "SETGID", "SETUID", "SYS_CHROOT")},
+        lambda manifest: container(manifest, "Worker")["securityContext"].update(privileged=True),
+        {"rights: privileged"},
     ),
     "requests below the limits": (
         lambda manifest: container(manifest, "Worker")["resources"]["requests"].update(cpu="1"),
@@ -222,7 +226,18 @@ BREAKS: dict[str, tuple[Change, set[str]]] = {
     ),
     "no /dev/shm": (
         lambda manifest: container(manifest, "Worker")["volumeMounts"].pop(),
-        {"no /dev/shm in memory"},
+        {"no /dev/shm in memory", "limit /dev/shm"},
+    ),
+    "a small /dev/shm": (
+        volume("dshm", {"emptyDir": {"medium": "Memory", "sizeLimit": "1Gi"}}),
+        {"limit /dev/shm"},
+    ),
+    "other nodes": (pod("Worker", nodeSelector={"gpu": "v100"}), {"nodeSelector"}),
+    "a variable of the workers' sshd": (more_env("Worker", "LD_PRELOAD"), {"outside the ranks LD_PRELOAD"}),
+    "a variable of Hydra": (more_env("Launcher", "HYDRA_X"), {"outside the ranks HYDRA_X"}),
+    "a variable that is carried": (
+        more_env("Launcher", "MORE"),
+        {"environment MORE", "outside the ranks MORE"},
     ),
     "a second container": (
         lambda manifest: manifest["spec"]["mpiReplicaSpecs"]["Worker"]["template"]["spec"][
@@ -244,12 +259,14 @@ BREAKS: dict[str, tuple[Change, set[str]]] = {
 }
 
 
-# Slurm's script has nothing to hold these against: a pod's amounts, what its launcher sees, and a right that
-# needs none there.
+# Slurm's script has nothing to hold these against: a pod's amounts, its nodes, and what its launcher sees of
+# what ranks are given too.
 ONLY_BETWEEN_PODS = {
     "limit rdma/ib9",
+    "limit /dev/shm",
+    "nodeSelector",
+    "outside the ranks MORE",
     "outside the ranks TOKEN",
-    *(f"rights: capability {name}" for name in ("IPC_LOCK", "SETGID", "SETUID", "SYS_CHROOT")),
 }
 
 

@@ -15,13 +15,15 @@ MODELS: dict[tuple[str, str], type[Any]] = {
     ("batch/v1", "Job"): models.BatchJob,
     ("v1", "Pod"): models.BarePod,
 }
+_KUEUE = "kueue.x-k8s.io/queue-name"
 _WITHOUT_END = -1
 _DEFAULT_RETRIES = 6  # of a batch/v1 Job, which the launcher of v2beta1 and v1alpha2 is too
 
 
 class Parts(Struct, frozen=True):
     """What is left of an object once its kind does not count: the pod that starts the ranks, the pods that
-    they run in, how many, and how they end."""
+    they run in, how many, and how they end. `by_exec`: ranks start by kubectl exec, with the variables of
+    their own pod."""
 
     name: str
     starter: models.Template
@@ -34,6 +36,8 @@ class Parts(Struct, frozen=True):
     seconds: int | None
     unbridged: tuple[Unbridged, ...] = ()
     many: bool = False
+    by_exec: bool = False
+    queue: str = ""
 
 
 def parts_of(found: Any, document: Document) -> Parts:
@@ -68,6 +72,7 @@ def _of_batch(found: models.BatchJob) -> Parts:
         retries=_retries(spec.backoff_limit, template.spec.restart_policy),
         seconds=_least(spec.active_deadline_seconds, template.spec.active_deadline_seconds),
         unbridged=(*unbridged, *_suspended(spec.suspend)),
+        queue=_queue(found.metadata),
     )
 
 
@@ -89,6 +94,8 @@ def _of_mpi_job(found: Any, document: Document) -> Parts:
         # v1 makes the launcher a pod of its own, which only its restart policy starts again.
         default, restart = 0, launcher.restart_policy or "Never"
     as_worker = isinstance(spec, models.V2Beta1) and spec.run_launcher_as_worker
+    if launcher.replicas not in (None, 1):
+        raise document.refuse(("spec", "mpiReplicaSpecs", "Launcher", "replicas"), "a launcher is one pod")
     nodes = (worker.replicas or 0 if worker else 0) + as_worker
     if nodes < 1 or spec.slots_per_worker < 1:
         raise document.refuse(("spec", "mpiReplicaSpecs"), "an MPIJob without a worker starts no rank")
@@ -104,12 +111,18 @@ def _of_mpi_job(found: Any, document: Document) -> Parts:
         seconds=_least(seconds, launcher.template.spec.active_deadline_seconds),
         unbridged=_suspended(policy.suspend),
         many=True,
+        by_exec=not isinstance(spec, models.V2Beta1),
+        queue=_queue(found.metadata),
     )
 
 
 def _retries(limit: int, restart: str) -> int:
     """With OnFailure the kubelet starts the container again before the Job counts it as failed."""
     return max(limit, 1) if restart == "OnFailure" else limit
+
+
+def _queue(meta: models.Meta) -> str:
+    return meta.labels.get(_KUEUE, "")
 
 
 def _least(*seconds: int | None) -> int | None:

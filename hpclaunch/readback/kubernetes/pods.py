@@ -2,12 +2,15 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
+import msgspec
+
 from hpclaunch.readback.kubelet import expand
 from hpclaunch.readback.kubernetes.models import Container, EnvEntry, PodSpec, Template, Volume
 from hpclaunch.values.launch import SeenMount, SeenVariable, Unbridged
 
 _HOSTNAME = "kubernetes.io/hostname"
 _SHM = "/dev/shm"
+NETWORKS = "k8s.v1.cni.cncf.io/networks"  # Multus
 _OWNED = ("cpu", "memory")
 
 
@@ -77,6 +80,35 @@ def gpus(container: Container, more: Iterable[str]) -> tuple[int, str, tuple[tup
         else:
             others.append((name, str(amount)))
     return count, kind, tuple(others)
+
+
+def shm(pod: PodSpec, container: Container) -> tuple[tuple[str, str], ...]:
+    """The size of /dev/shm, where it is in memory; without one of its own it may fill the pod's."""
+    mounted = {mount.name for mount in container.volume_mounts if mount.mount_path == _SHM}
+    sizes = (
+        volume.empty_dir.size_limit for volume in pod.volumes if volume.name in mounted and volume.empty_dir
+    )
+    return tuple((_SHM, str(size) or "the limit of memory") for size in sizes)
+
+
+def where(template: Template, queue: str) -> tuple[tuple[str, str], ...]:
+    """What chooses the pod's nodes, its networks and its queue."""
+    pod = template.spec
+    choices = {
+        "nodeSelector": pod.node_selector,
+        "nodeAffinity": pod.affinity.node_affinity,
+        "podAffinity": pod.affinity.pod_affinity,
+        "tolerations": pod.tolerations,
+        "schedulerName": pod.scheduler_name,
+        "priorityClassName": pod.priority_class_name,
+        "networks": template.metadata.annotations.get(NETWORKS),
+        "queue": queue,
+    }
+    return tuple(
+        (name, each if isinstance(each, str) else msgspec.json.encode(each).decode())
+        for name, each in choices.items()
+        if each
+    )
 
 
 def is_guaranteed(pod: PodSpec) -> bool:

@@ -115,7 +115,7 @@ def _launch(
         image=beside.image,
         argv=rank.argv,
         cwd=cwd,
-        environment=_environment(parts, known, begun, rank),
+        environment=_environment(parts, known, own, begun, rank),
         before=_before(known, own, started),
         mounts=pods.mounts(parts.ranks.spec, beside, kit, unread),
         tables=tables,
@@ -124,7 +124,8 @@ def _launch(
         rights=pods.rights(parts.ranks.spec, beside),
         unread=tuple(unread),
         unbridged=tuple(unbridged),
-        resources=resources,
+        resources=(*resources, *pods.shm(parts.ranks.spec, beside)),
+        where=pods.where(parts.ranks, parts.queue),
         gpu_kind=kind,
     )
 
@@ -193,10 +194,14 @@ def _of_several(
 
 
 def _environment(
-    parts: Parts, known: dict[str, SeenVariable], begun: command.Starting, rank: command.Rank
+    parts: Parts,
+    known: dict[str, SeenVariable],
+    own: dict[str, SeenVariable],
+    begun: command.Starting,
+    rank: command.Rank,
 ) -> tuple[SeenVariable, ...]:
     """The variables of a rank: what comes to it with its pod or the launcher, then what the wrapper sets."""
-    found: dict[str, SeenVariable] = {}
+    found = dict(own) if parts.by_exec else {}  # a session of sshd has nothing of its pod's
     started = begun.started
     for name, each in known.items():
         carried = (
