@@ -65,6 +65,8 @@ def test_what_is_a_label_and_short_enough_stays_as_it_is(text: str) -> None:
 
 
 @given(st.text("ab", min_size=64, max_size=128), st.text("ab", min_size=64, max_size=128))
+@example("a" * 80 + "b", "a" * 80 + "c")
+@example("Train_" + "a" * 80, "train-" + "a" * 80)
 def test_long_names_that_begin_alike_stay_apart(one: str, other: str) -> None:
     assert (names.of_job(one, 2) == names.of_job(other, 2)) == (one == other)
 
