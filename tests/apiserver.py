@@ -2,6 +2,7 @@
 and logs as a kube-apiserver has them, and on request its troubles. Nothing runs: tests put pods there."""
 
 import base64
+import copy
 import http.server
 import json
 import re
@@ -116,7 +117,8 @@ class ApiServer:
                 self.objects.pop(key)
 
     def answer(self, request: Request) -> tuple[int, Any]:
-        if self.token and request.headers.get("authorization", "").removeprefix("Bearer ") != self.token:
+        scheme, _, token = request.headers.get("authorization", "").partition(" ")
+        if self.token and (scheme.lower(), token) != ("bearer", self.token):
             raise Refusal(401, "Unauthorized", "Unauthorized")
         if request.path.rstrip("/") == "/version":
             return 200, {"major": "1", "minor": "29", "gitVersion": "v1.29.3"}
@@ -181,7 +183,7 @@ class ApiServer:
                 409, "AlreadyExists", f'{plural} "{name}" already exists', {"name": name, "kind": plural}
             )
         if "dryRun" not in request.query:
-            self.add(plural, body, ns)
+            body = self.add(plural, copy.deepcopy(body), ns)
         return 201, body
 
     def _single(self, plural: str, ns: str, name: str, request: Request) -> tuple[int, Any]:
