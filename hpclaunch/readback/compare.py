@@ -5,7 +5,7 @@ They are when a rank cannot tell them apart by anything that the job says, or th
 - the same command, working folder, image, environment and data, data read-only where it was;
 - the same number of nodes and of ranks on each, numbered alike, with the same number of GPUs and HCAs;
 - each rank on the same cores and memory, with the same of the node's HCAs, on nodes of one type. On another
-  type of node it has as many cores, NUMA nodes and HCAs (which they are is that machine's own numbering);
+  type of node it has as many cores, NUMA nodes and HCAs; which they are is that machine's own numbering;
 - a node that is its own where it was, the same time limit, the same end when one rank fails, as many retries.
 
 Not counted is what the places differ in by themselves, the same for every job: the network interface in a
@@ -22,6 +22,7 @@ from hpclaunch.readback import compare_pods, compare_tables, compare_words
 from hpclaunch.readback.place import NOTHING, Side
 from hpclaunch.values.launch import Difference, Launch
 
+_GPU_BIND = "--gpu-bind="
 _LINE = re.compile(r"^line \d+: ")
 _NOT_READ = "the reader does not understand it, so what it does is not known"
 
@@ -86,7 +87,12 @@ def _listed(a: Side, b: Side) -> list[Difference]:
     """What one of the texts has, and the other has not, or no reader understands."""
     found = []
     for first, mine, theirs in ((True, a.launch, b.launch), (False, b.launch, a.launch)):
-        rows = [(each.what, "yes", each.why) for each in mine.unbridged if each.what not in _whats(theirs)]
+        rows = [
+            (each.what, "yes", each.why)
+            for each in mine.unbridged
+            if each.what not in _whats(theirs)
+            and not (each.what.startswith(_GPU_BIND) and _has_one_gpu(a, b))
+        ]
         # Where in a text it stands does not count.
         others = {_LINE.sub("", text) for text in theirs.unread}
         rows += [
@@ -96,6 +102,11 @@ def _listed(a: Side, b: Side) -> list[Difference]:
             values = (value, NOTHING) if first else (NOTHING, value)
             found.append(Difference(what, *values, "unbridged", why))
     return found
+
+
+def _has_one_gpu(a: Side, b: Side) -> bool:
+    """Then each rank sees that one, whoever shows it."""
+    return a.launch.gpus_per_node == b.launch.gpus_per_node == 1
 
 
 def _whats(launch: Launch) -> set[str]:

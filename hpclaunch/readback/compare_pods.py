@@ -113,12 +113,9 @@ def _limits(pod: Launch) -> list[Difference]:
     bound = {cpu for table in pod.tables for seat in table.seats for cpu in seat.cpus}
     cpus = amounts.get("cpu", "")
     if _is_number(cpus) and int(cpus) < len(bound):
-        why = "the kubelet and daemon sets keep the others; ranks stay within the pod's"
-        found.append(
-            Difference(
-                f"the {len(bound)} CPUs that ranks are bound to", "all", f"{cpus} of them", "place", why
-            )
-        )
+        what = f"the {len(bound)} CPUs that ranks are bound to"
+        why = "the kubelet keeps the others: name those as reserved_cpus of both sites, or bind fewer"
+        found.append(Difference(what, "all", f"{cpus} of them", why=why))
     if "memory" in amounts:
         why = "what is left of a node for pods is the cluster's"
         found.append(Difference("limit memory", "Slurm's", amounts["memory"], "place", why))

@@ -7,8 +7,6 @@ from hpclaunch.readback.place import NOTHING, Side
 from hpclaunch.values.cpulist import format_list
 from hpclaunch.values.launch import Difference, SeenSeat, SeenTable
 
-_NUMBERING = "as many, by each machine's own numbers"
-
 
 def tables(a: Side, b: Side) -> list[Difference]:
     """Every difference, kind of node by kind of node."""
@@ -57,47 +55,45 @@ def _type(table: SeenTable | None, side: Side) -> str:
 
 
 def _seats(one: SeenTable, other: SeenTable, machines: str) -> list[Difference]:
-    found = []
     pairs = list(zip(one.seats, other.seats, strict=False))  # another number of them is said as such
-    for what, text, count in (
-        ("cores", _cores, lambda seat, _: len(seat.cpus)),
-        ("memory", _memory, lambda seat, _: (seat.memory, len(seat.mems))),
-        ("GPUs", _gpus, lambda seat, _: seat.gpus),
-        ("HCAs", _own, lambda seat, _: len(seat.hcas)),
-        ("HCAs in reserve", _reserve, lambda seat, _: len(seat.next_hcas)),
+    if machines:
+        return _of_machines(pairs, machines)
+    return [
+        Difference(f"local rank {mine.local_rank}: {what}", text(mine, one), text(theirs, other))
+        for what, text in _ASPECTS
+        for mine, theirs in pairs
+        if text(mine, one) != text(theirs, other)
+    ]
+
+
+def _of_machines(pairs: list[tuple[SeenSeat, SeenSeat]], machines: str) -> list[Difference]:
+    """On other machines the numbers of cores and the like are others: what counts is how many each rank has,
+    in one line for all ranks."""
+    found = []
+    for what, count in (
+        ("cores of each rank", lambda seat: f"{len(seat.cpus)} CPUs" if seat.cpus else "not bound"),
+        (
+            "memory of each rank",
+            lambda seat: f"{seat.memory} of {len(seat.mems)} NUMA nodes" if seat.mems else "not bound",
+        ),
+        ("HCAs of each rank", lambda seat: str(len(seat.hcas))),
+        ("GPUs of each rank", lambda seat: format_list(seat.gpus) or NOTHING),
     ):
-        values = [(text(mine, one), text(theirs, other)) for mine, theirs in pairs]
-        if machines:
-            same = all(count(mine, one) == count(theirs, other) for mine, theirs in pairs)
-            found += _of_machines(what, values, same, machines)
-            continue
-        found += [
-            Difference(f"local rank {rank}: {what}", *value)
-            for rank, value in enumerate(values)
-            if value[0] != value[1]
-        ]
+        sides = [[count(seat) for seat in side] for side in zip(*pairs, strict=True)]
+        if sides and sides[0] != sides[1]:
+            values = (each[0] if len(set(each)) == 1 else "; ".join(each) for each in sides)
+            found.append(Difference(what, *values, why=f"{machines} differ"))
     return found
-
-
-def _of_machines(what: str, values: list[tuple[str, str]], same: bool, machines: str) -> list[Difference]:
-    """All ranks in one line, since on other machines all differ."""
-    sides = [[value[side] for value in values] for side in (0, 1)]
-    if sides[0] == sides[1]:
-        return []
-    kind, why = ("place", _NUMBERING) if same else ("difference", f"{machines} differ")
-    return [Difference(f"{what} of local ranks", *("; ".join(each) for each in sides), kind, why)]  # type: ignore[arg-type]
 
 
 def _hcas(one: SeenTable, other: SeenTable, machines: str) -> list[Difference]:
     """The compute HCAs of a node: as many, at the same addresses."""
-    if one.hcas == other.hcas:
-        return []
-    lists = [" ".join(_brief(hca) for hca in table.hcas) or NOTHING for table in (one, other)]
+    lists = [" ".join(_brief(hca) for hca in table.hcas) for table in (one, other)]
     if len(one.hcas) != len(other.hcas):
         counts = (f"{len(table.hcas)}: {text}" for table, text in zip((one, other), lists, strict=True))
         return [Difference("compute HCAs of a node", *counts, why=f"{machines} differ" if machines else "")]
-    if machines:
-        return [Difference("compute HCAs of a node", *lists, "place", _NUMBERING)]
+    if one.hcas == other.hcas or machines:
+        return []
     if [_address(hca) for hca in one.hcas] == [_address(hca) for hca in other.hcas]:
         why = "the same addresses: names are each system's own, and ranks go by addresses"
         return [Difference("compute HCAs of a node", *lists, "place", why)]
@@ -109,20 +105,15 @@ def _hcas(one: SeenTable, other: SeenTable, machines: str) -> list[Difference]:
 
 
 def _parts(one: SeenTable, other: SeenTable, machines: str) -> list[Difference]:
-    """On parts of nodes the ranks find their cores by these settings."""
+    """On parts of nodes the ranks find their cores by these settings, of which all but `part` are a machine's
+    own."""
     mine, theirs = dict(one.part), dict(other.part)
-    found = []
-    for name in dict.fromkeys((*mine, *theirs)):
-        values = mine.get(name, NOTHING), theirs.get(name, NOTHING)
-        if values[0] == values[1]:
-            continue
-        both = NOTHING not in values and machines and name != "part"
-        found.append(
-            Difference(f"on a part of a node: {name}", *values, "place", _NUMBERING)
-            if both
-            else Difference(f"on a part of a node: {name}", *values)
-        )
-    return found
+    return [
+        Difference(f"on a part of a node: {name}", mine.get(name, NOTHING), theirs.get(name, NOTHING))
+        for name in dict.fromkeys((*mine, *theirs))
+        if mine.get(name) != theirs.get(name)
+        and not (machines and name != "part" and name in mine and name in theirs)
+    ]
 
 
 def _cores(seat: SeenSeat, table: SeenTable) -> str:
@@ -156,3 +147,12 @@ def _brief(hca: str) -> str:
 
 def _address(hca: str) -> str:
     return hca.partition("/")[2]
+
+
+_ASPECTS = (
+    ("cores", _cores),
+    ("memory", _memory),
+    ("GPUs", _gpus),
+    ("HCAs", _own),
+    ("HCAs in reserve", _reserve),
+)

@@ -57,7 +57,7 @@ IN_PODS = structs.replace(
     mounts=(SeenMount("/data/", "claim", "data-pvc", "one", read_only=True),),
     settings=(("besteffort", "1"), ("memlock", "1048576"), ("port", "29500")),
     rights=("capability IPC_LOCK", "user 0"),
-    resources=(("cpu", "3"), ("memory", "9Gi"), ("rdma/a", "2")),
+    resources=(("cpu", "4"), ("memory", "9Gi"), ("rdma/a", "2")),
 )
 SUPERPOD = Place(
     name="superpod",
@@ -102,7 +102,6 @@ def test_the_same_launch_at_two_places() -> None:
             "setting port",
             "rights: capability IPC_LOCK",
             "rights: user 0",
-            "the 4 CPUs that ranks are bound to",
             "limit memory",
         ),
         "place",
@@ -225,13 +224,34 @@ def test_other_names_of_hcas_at_the_same_addresses_are_of_the_place() -> None:
 
 
 def test_another_type_of_node_is_compared_by_numbers_in_one_line_each() -> None:
-    bigger = tuple(structs.replace(seat, cpus=(8, 9, 10), mems=(5,)) for seat in SEATS)
-    found = after({"tables": (SeenTable("", bigger, HCAS),)}, {"node_types": {"": "large"}})
-    kinds = {what: each.kind for what, each in found.items()}
-    assert kinds.pop("cores of local ranks") == "difference"
-    assert found["cores of local ranks"].why == "large and small differ"
-    assert kinds.pop("memory of local ranks") == "place"
-    assert {kind for what, kind in kinds.items() if not what.startswith("the ")} == {"place"}
+    elsewhere = tuple(structs.replace(seat, cpus=(8, 9), mems=(5,)) for seat in SEATS)
+    large = {"node_types": {"": "large"}}
+    found = after({"tables": (SeenTable("", elsewhere, tuple(f"{hca}x" for hca in HCAS)),)}, large)
+    assert {each.kind for each in found.values()} == {"place"}
+    more = tuple(structs.replace(seat, cpus=(8, 9, 10), mems=(5, 6), hcas=()) for seat in SEATS)
+    found = after({"tables": (SeenTable("", more, HCAS[:1]),), "resources": (("rdma/a", "2"),)}, large)
+    assert {what: (each.a, each.b) for what, each in found.items() if each.kind == "difference"} == {
+        "cores of each rank": ("2 CPUs", "3 CPUs"),
+        "memory of each rank": ("membind of 1 NUMA nodes", "membind of 2 NUMA nodes"),
+        "HCAs of each rank": ("1", "0"),
+        "compute HCAs of a node": ("2: mlx5_0/0000:0c:00.0 mlx5_1/0000:12:00.0", "1: mlx5_0/0000:0c:00.0"),
+        "devices of rdma/a": ("all", "2 for 1"),
+    }
+    assert found["cores of each rank"].why == "large and small differ"
+
+
+def test_a_pod_with_fewer_cores_than_its_ranks_are_bound_to() -> None:
+    found = after({"resources": (("cpu", "3"), ("memory", "9Gi"), ("rdma/a", "2"))})
+    assert {what: (each.kind, each.a, each.b) for what, each in found.items()} == {
+        "the 4 CPUs that ranks are bound to": ("difference", "all", "3 of them")
+    }
+
+
+def test_the_one_gpu_of_a_node_is_seen_whoever_binds_it() -> None:
+    bound = structs.replace(ON_SLURM, unbridged=(Unbridged("--gpu-bind=per_task:1", "w"),))
+    assert "--gpu-bind=per_task:1" in differences(Side(bound), Side(IN_PODS))
+    one, other = (structs.replace(each, gpus_per_node=1) for each in (bound, IN_PODS))
+    assert "--gpu-bind=per_task:1" not in differences(Side(one), Side(other))
 
 
 def test_tables_of_several_types_are_held_against_their_own() -> None:
