@@ -49,8 +49,12 @@ def assign(state: State, expander: Expander, written: str, keyed: bool = False) 
     if key is None:
         state.assign(name, Array({**array.items}, whole=False))
         return
+    expander.budget.spend(len(array.items) // 200)
     added = join([*array.items.get(key, ()), *value]) if adds else value
-    state.assign(name, Array({**array.items, key: added}, array.whole))
+    items = {**array.items, key: added}
+    if isinstance(key, int) and key not in array.items:
+        items = dict(sorted(items.items(), key=_number))
+    state.assign(name, Array(items, array.whole))
 
 
 def _old(state: State, name: str, old: Value | Array | None) -> Value:
@@ -69,9 +73,12 @@ def _as_array(value: Value | Array | None) -> Array:
 
 
 def _array(expander: Expander, text: str, start: Array, keyed: bool) -> Array:
+    expander.budget.spend(len(start.items) // 200)
     items = dict(start.items)
     whole = start.whole
-    following = max((key for key in items if isinstance(key, int)), default=-1) + 1
+    last = next(reversed(items), -1)  # they are in their order
+    following = last + 1 if isinstance(last, int) else 0
+    sorts = False
     for token in words(text):
         found = _ELEMENT.match(token.text)
         if not found:
@@ -89,9 +96,14 @@ def _array(expander: Expander, text: str, start: Array, keyed: bool) -> Array:
             continue
         items[number] = value
         following = number + 1
-    if not keyed and any(isinstance(key, int) for key in items):
-        items = dict(sorted(items.items(), key=lambda item: item[0] if isinstance(item[0], int) else 0))
+        sorts = True
+    if sorts:
+        items = dict(sorted(items.items(), key=_number))
     return Array(items, whole)
+
+
+def _number(item: tuple[int | str, Value]) -> int:
+    return item[0] if isinstance(item[0], int) else 0
 
 
 def _text_key(expander: Expander, written: str) -> str:

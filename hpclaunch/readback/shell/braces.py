@@ -15,6 +15,8 @@ def expanded(word: str) -> list[str]:
     """The words; most often the one. Raises Unreadable for what would be very many."""
     if "{" not in word:
         return [word]
+    if word.count("{") > 200:
+        raise Unreadable("a word with a great many braces")
     found = _expanded(word, 0)
     if len(found) > _MOST:
         raise Unreadable(f"{word!r} is {len(found)} words")

@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Sequence
 from enum import Enum
 
 from hpclaunch.readback.shell import conditions, inside
+from hpclaunch.readback.shell.budget import Budget
 from hpclaunch.readback.shell.calls import Call, Note, Reading
 from hpclaunch.readback.shell.commands import BUILTINS, DECLARATIONS, Input
 from hpclaunch.readback.shell.errors import ScriptError, Unreadable
@@ -37,8 +38,7 @@ from hpclaunch.readback.shell.statements import (
 )
 from hpclaunch.readback.shell.values import Names, Part, Unknown, Value, join, known, shown
 
-_MOST_STEPS = 60_000
-_DEEPEST = 60
+_DEEPEST = 90
 
 
 class Flow(Enum):
@@ -56,9 +56,11 @@ def evaluate(text: str, watched: Collection[str]) -> Reading:
 
     Raises ScriptError for a text that bash would not take, or that takes too long.
     """
-    script = parse(inside(text))
     shell = Shell(watched)
-    shell.run(script)
+    try:
+        shell.run(parse(inside(text)))
+    except RecursionError:
+        raise ScriptError("commands within commands, too deep", shell.line) from None
     return Reading(tuple(shell.calls), tuple(shell.notes))
 
 
@@ -76,7 +78,7 @@ class Shell:
         self.line = 1
         self._watched = watched
         self._conditions: list[str] = []
-        self._steps = 0
+        self._budget = Budget()
         self._depth = 0
         self._walks: dict[type, Callable[..., Flow]] = {
             Simple: self._simple,
@@ -98,7 +100,7 @@ class Shell:
     @property
     def expander(self) -> Expander:
         """What expands words as things stand."""
-        return Expander(self.state, self._output_of)
+        return Expander(self.state, self._output_of, self._budget)
 
     def note(self, text: str) -> None:
         """Say that this line is not understood."""
@@ -106,10 +108,9 @@ class Shell:
 
     def run(self, statement: Statement) -> Flow:
         """Walk a statement. Raises ScriptError where that takes too long."""
-        self._steps += 1
         self._depth += 1
-        if self._steps > _MOST_STEPS:
-            raise ScriptError("too much to work out from here on", statement.line)
+        self._budget.line = statement.line
+        self._budget.spend()
         if self._depth > _DEEPEST:
             raise ScriptError("commands within commands, too deep", statement.line)
         self.line = statement.line
@@ -222,9 +223,11 @@ class Shell:
         name = known(words[0]) if words else None
         environment: tuple[tuple[str, Value], ...] = ()
         if name is not None and name.rpartition("/")[2] in self._watched:
+            exported = self.state.exported()
+            self._budget.spend(len(exported) // 10)
             environment = tuple(
                 (each, variable.value)
-                for each, variable in self.state.exported().items()
+                for each, variable in exported.items()
                 if variable.value is not None and not isinstance(variable.value, Array)
             )
         self.calls.append(

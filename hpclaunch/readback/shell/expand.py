@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from hpclaunch.readback.shell import arithmetic, braces, parameters, patterns, pieces
+from hpclaunch.readback.shell.budget import Budget
 from hpclaunch.readback.shell.fields import BLANKS, Fields
 from hpclaunch.readback.shell.parameters import Expansion
 from hpclaunch.readback.shell.pieces import Piece
@@ -15,9 +16,10 @@ _TESTS = (":-", "-", ":=", "=", ":?", "?", ":+", "+")
 class Expander:
     """Expands words in a state. `output_of` gives what the command of a $(...) writes."""
 
-    def __init__(self, state: State, output_of: Callable[[str], Value]):
+    def __init__(self, state: State, output_of: Callable[[str], Value], budget: Budget):
         self._state = state
         self._output_of = output_of
+        self.budget = budget
 
     def words(self, written: Sequence[str]) -> list[Value]:
         """The words of a command. Raises Unreadable."""
@@ -29,7 +31,9 @@ class Expander:
         for text in braces.expanded(written):
             fields = Fields(self._separators())
             self._add(fields, self._with_home(pieces.of_word(text)))
-            found += fields.words()
+            words = fields.words()
+            self.budget.spend(len(words))
+            found += words
         return found
 
     def value(self, written: str) -> Value:
@@ -196,6 +200,7 @@ class Expander:
         unknown: Value = (Unknown("either", expansion.name),)
         if expansion.of_all:
             items = list(array.items.values())
+            self.budget.spend(len(items) // 4)
             return items if array.whole else [*items, unknown]
         key = self.key(expansion.index or "0", array)
         if key is None or not array.whole:

@@ -7,7 +7,7 @@ from msgspec import Struct
 from hpclaunch.readback.shell.errors import Unreadable
 
 # Text may double with each statement (a=$a$a), and nobody's command line is longer.
-_LONGEST = 16 << 20
+_LONGEST = 4 << 20
 
 
 class Unknown(Struct, frozen=True):

@@ -1,0 +1,20 @@
+"""How much work an evaluation may be: texts that grow without end, or loops over all that there is, are refused."""
+
+from hpclaunch.readback.shell.errors import ScriptError
+
+# Some ten microseconds each. A script of ours takes a few hundred.
+_MOST = 60_000
+
+
+class Budget:
+    """Counts the work; `line` is where the script is."""
+
+    def __init__(self, most: int = _MOST) -> None:
+        self._left = most
+        self.line = 1
+
+    def spend(self, amount: int = 1) -> None:
+        """Count that much. Raises ScriptError where it is too much."""
+        self._left -= amount
+        if self._left < 0:
+            raise ScriptError("too much to work out from here on", self.line)
