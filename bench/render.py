@@ -1,7 +1,8 @@
 """What `hpclaunch render` costs: the CPU time of the whole process, as typed.
 
 Against `python -c "import click, yaml, jinja2"` in the same environment, which no command line tool with
-these three can be under; and for 2 nodes against 560, which must cost the same.
+these three can be under; for 2 nodes against 560, which must cost the same; and for a Kubernetes site, where an
+MPIJob must cost no more than the script.
 """
 
 import argparse
@@ -12,15 +13,23 @@ from pathlib import Path
 import measure
 
 JOB = measure.ROOT / "bench" / "job.yaml"
-SITE = """
+SHARED = """
 version: 1
 name: large
-scheduler: slurm
-container: pyxis
 node_types: [{type: dgx-a100, hosts: "dgx[001-560]"}]
-slurm: {version: "22.05", pyxis: "0.20.0", partition: batch, mpi_plugin: {pmix: pmix}}
 network: {socket_ifname: ib0}
 volumes: {imagenet: {path: /raid/datasets/imagenet}, scratch: {path: /scratch}}
+"""
+SLURM = """
+scheduler: slurm
+container: pyxis
+slurm: {version: "22.05", pyxis: "0.20.0", partition: batch, mpi_plugin: {pmix: pmix}}
+"""
+KUBERNETES = """
+scheduler: kubernetes
+kubernetes:
+  mpi_operator: "0.8.0"
+  rdma: {mlx5_0: ib0, mlx5_1: ib1, mlx5_2: ib2, mlx5_3: ib3, mlx5_6: ib6, mlx5_7: ib7, mlx5_8: ib8, mlx5_9: ib9}
 """
 
 
@@ -31,19 +40,21 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         programs = measure.new_environment(folder / "venv", str(measure.wheel(folder)))
-        site = folder / "large.yaml"
-        site.write_text(SITE)
-        command: list[str | Path] = [programs / "hpclaunch", "render", JOB, "--site", site]
+        commands: dict[str, list[str | Path]] = {}
+        for name, own in (("script", SLURM), ("MPIJob", KUBERNETES)):
+            site = folder / f"{name}.yaml"
+            site.write_text(SHARED + own)
+            commands[name] = [programs / "hpclaunch", "render", JOB, "--site", site]
+            commands[f"{name}, 560 nodes"] = [*commands[name], "--set", "nodes=560"]
         times = measure.alternate(
             rounds,
             imports=[programs / "python", "-c", "import click, yaml, jinja2"],
-            render=command,
-            render_560=[*command, "--set", "nodes=560"],
+            **commands,
         )
         measure.show(times, "imports")
-        for nodes in (2, 560):
-            text = subprocess.check_output([*command, "--set", f"nodes={nodes}"], env=measure.ENVIRONMENT)
-            print(f"script for {nodes} nodes: {len(text)} bytes")
+        for name, command in commands.items():
+            text = subprocess.check_output(command, env=measure.ENVIRONMENT, stderr=subprocess.DEVNULL)
+            print(f"{name}: {len(text)} bytes")
 
 
 if __name__ == "__main__":

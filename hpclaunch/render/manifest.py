@@ -9,6 +9,7 @@ from hpclaunch.rank import pod as texts
 from hpclaunch.rank import wrapper_text
 from hpclaunch.render import quote, words
 from hpclaunch.render.templates import template
+from hpclaunch.render.yamltext import finished
 from hpclaunch.values.launchplan import Common, LaunchPlan
 from hpclaunch.values.pods import KubernetesTarget
 from hpclaunch.values.words import Option
@@ -37,19 +38,14 @@ def render(plan: LaunchPlan, target: KubernetesTarget) -> str:
     """The text that is submitted: the same for the same plan, so a submission's tag is not in it. Raises
     ValueError for a text that YAML cannot hold, such as one with NUL."""
     job = target.mpi_job
-    head, run = _head(plan, target), target.run_policy
+    shared = {"head": _head(plan, target), "target": target, "run": target.run_policy}
     if job is None:
         process = _launcher(plan.common, target) if target.starter else _rank(plan.common, target)
-        return template("job.yaml.j2").render(head=head, target=target, run=run, worker=process)
-    return template("mpijob.yaml.j2").render(
-        head=head,
-        target=target,
-        job=job,
-        run=run,
-        # The old versions' launchers start processes by kubectl exec.
-        launcher=_launcher(plan.common, target, uses_api=job.api != "v2beta1"),
-        worker=_serving(target.serve) if target.serve else Process(),
-    )
+        return finished(template("job.yaml.j2").render(shared, worker=process))
+    # The old versions' launchers start processes by kubectl exec.
+    launcher = _launcher(plan.common, target, uses_api=job.api != "v2beta1")
+    worker = _serving(target.serve) if target.serve else Process()
+    return finished(template("mpijob.yaml.j2").render(shared, job=job, launcher=launcher, worker=worker))
 
 
 def _launcher(common: Common, target: KubernetesTarget, uses_api: bool = False) -> Process:

@@ -2,7 +2,8 @@
 can read it.
 
 What is no plain word is quoted, what has several lines becomes a literal block, and what nobody sees on a
-screen (controls, line ends of Unicode, spaces of other widths) is escaped.
+screen (controls, line ends of Unicode, spaces of other widths) is escaped. A block knows its column only when
+the whole text is there: until `finished` its lines are one.
 """
 
 # What needs no quotes, where it begins as below and no reader takes it for more than text.
@@ -13,13 +14,15 @@ _FIRST = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_/")
 _NOT_TEXT = frozenset(("y", "n", "yes", "no", "true", "false", "on", "off", "null"))
 _NUMBERS = frozenset(("inf", "infinity", "nan"))
 
+# Between the lines of a block, until the text is finished: nothing else has it, as controls are escaped.
+_END = "\x1f"
+
 _NAMED = {"\n": "\\n", "\t": "\\t", "\r": "\\r", "\\": "\\\\", '"': '\\"'}
 
 
-def value(what: str | bool | int, column: int = 0) -> str:
-    """A string, a boolean or an integer. `column` is where the key or the dash before it stands: the lines of
-    a literal block stand two columns right of it. Raises ValueError for a string that no YAML has: with NUL,
-    or with half of a surrogate pair."""
+def value(what: str | bool | int) -> str:
+    """A string, a boolean or an integer. Raises ValueError for a string that no YAML has: with NUL, or with
+    half of a surrogate pair."""
     if isinstance(what, bool):
         return "true" if what else "false"
     if isinstance(what, int):
@@ -27,7 +30,7 @@ def value(what: str | bool | int, column: int = 0) -> str:
     if _is_plain(what):
         return what
     if "\n" in what and _reads_as_block(what):
-        return _block(what, column)
+        return _block(what)
     if what.isprintable() and "'" not in what and ('"' in what or "\\" in what):
         return f"'{what}'"
     return '"' + "".join(map(_escaped, what)) + '"'
@@ -41,7 +44,23 @@ def comment(text: str) -> str:
 def under(text: str, column: int) -> str:
     """Lines moved right by so many columns; the end of the last line is left to what comes after."""
     indent = " " * column
-    return "\n".join(indent + line if line else "" for line in text.removesuffix("\n").split("\n"))
+    return indent + text.removesuffix("\n").replace("\n", "\n" + indent)
+
+
+def finished(text: str) -> str:
+    """The text with the lines of its blocks where they belong: two columns right of the dash or the key that
+    they are the value of."""
+    return "\n".join(_with_lines(line) if _END in line else line for line in text.split("\n"))
+
+
+def _with_lines(line: str) -> str:
+    head, *lines = line.split(_END)
+    bare = head.lstrip(" ")
+    column = len(head) - len(bare) + 2
+    if bare.startswith("- ") and not bare.startswith("- |"):  # the first key of an entry
+        column += 2
+    indent = " " * column
+    return "\n".join((head, *(indent + each if each else "" for each in lines)))
 
 
 def _is_plain(text: str) -> bool:
@@ -60,19 +79,18 @@ def _is_plain(text: str) -> bool:
 
 def _reads_as_block(text: str) -> bool:
     """Whether each line shows all that it has: nothing at its end that an editor would take away."""
-    return not text.isspace() and all(
-        line.replace("\t", "").isprintable() and not line.endswith((" ", "\t")) for line in text.split("\n")
-    )
+    seen = text.replace("\n", "").replace("\t", "").isprintable()
+    return seen and not text.isspace() and not any(space in f"{text}\n" for space in (" \n", "\t\n"))
 
 
-def _block(text: str, column: int) -> str:
+def _block(text: str) -> str:
     """Readers take the block's column from its first line; where that has white space of its own they are
     told."""
     body = text.rstrip("\n")
     ends = len(text) - len(body)
     told = "2" if text[0] in " \t\n" else ""
     keep = ("-", "")[ends] if ends < 2 else "+"
-    return f"|{told}{keep}\n{under(body, column + 2)}" + "\n" * (ends - 1)
+    return f"|{told}{keep}{_END}" + (body + "\n" * (ends - 1)).replace("\n", _END)
 
 
 def _escaped(char: str) -> str:

@@ -84,7 +84,8 @@ NOT_PLAIN = (
 @each_reader
 @pytest.mark.parametrize("text", NOT_PLAIN)
 def test_text_stays_text(text: str, reader: str) -> None:
-    assert READERS[reader](f"a:\n- {yamltext.value(text)}\n- end\n") == {"a": [text, "end"]}
+    document = yamltext.finished(f"a:\n- {yamltext.value(text)}\n- end\n")
+    assert READERS[reader](document) == {"a": [text, "end"]}
 
 
 @each_reader
@@ -95,45 +96,45 @@ def test_keys_stay_text(text: str, reader: str) -> None:
 
 @given(TEXTS, TEXTS, st.integers(0, 3))
 def test_readers_get_back_what_was_written(text: str, other: str, depth: int) -> None:
-    """Wherever it stands: under a key, in a list, as a key, last or not, and however deep."""
+    """Wherever it stands: under a key, in a list, as a key, first in an entry or last, and however deep."""
     key = text.replace("\n", "")[:60]
-    lines = f"""\
+    beside = "" if "\n" in other else " # a comment"  # none can stand beside a literal block
+    document = f"""\
 list:
 - {yamltext.value(text)}
-- {yamltext.value(other)} # a comment
+- {yamltext.value(other)}{beside}
 {yamltext.value(key)}: 1
 deep:
-  - name: {yamltext.value(other, 4)}
-    value: {yamltext.value(text, 4)}
+  - first: {yamltext.value(other)}
+    value: {yamltext.value(text)}
   # a comment
-  - value: {yamltext.value(other, 4)}
+  - value: {yamltext.value(text)}
+below:
+  {yamltext.value("a " + key)}: {yamltext.value(other)}
 """
-    if "\n" in other:  # no comment can stand beside a literal block
-        lines = lines.replace(" # a comment", "")
-    document = "".join(f"{' ' * 2 * level}down:\n" for level in range(depth)) + yamltext.under(
-        lines, 2 * depth
-    )
     expected: dict[str, object] = {
         "list": [text, other],
         key: 1,
-        "deep": [{"name": other, "value": text}, {"value": other}],
+        "deep": [{"first": other, "value": text}, {"value": text}],
+        "below": {"a " + key: other},
     }
     for _ in range(depth):
+        document = f"down:\n{yamltext.under(document, 2)}\n"
         expected = {"down": expected}
     for reader in READERS.values():
-        assert reader(document + "\n") == expected
+        assert reader(yamltext.finished(document)) == expected
 
 
 @given(TEXTS)
 def test_nothing_stands_in_the_text_that_nobody_sees(text: str) -> None:
-    written = yamltext.value(text)
+    written = yamltext.finished(f"- {yamltext.value(text)}")
     assert written.replace("\n", "").replace("\t", "").isprintable()
     assert all(line == line.rstrip() for line in written.split("\n"))
 
 
 @given(TEXTS, TEXTS)
-def test_a_comment_is_one_line_and_hides_nothing(comment: str, text: str) -> None:
-    document = f"# {yamltext.comment(comment)}\na: {yamltext.value('x')} # {yamltext.comment(text)}\nb: 1\n"
+def test_a_comment_is_one_line_and_hides_nothing(above: str, beside: str) -> None:
+    document = f"# {yamltext.comment(above)}\na: x # {yamltext.comment(beside)}\nb: 1\n"
     for reader in READERS.values():
         assert reader(document) == {"a": "x", "b": 1}
 
@@ -160,6 +161,10 @@ def test_numbers_and_booleans_are_such(number: int, reader: str) -> None:
 
 
 def test_a_text_of_lines_is_a_block_that_reads_as_it_is() -> None:
-    assert yamltext.value("if x; then\n\n  y\nfi\n", 4) == "|\n      if x; then\n\n        y\n      fi"
-    assert yamltext.value("a\nb") == "|-\n  a\n  b"
-    assert yamltext.value("  a\nb\n\n") == "|2+\n    a\n  b\n"
+    script, two, moved = map(yamltext.value, ("if x; then\n\n  y\nfi\n", "a\nb", "  a\nb\n\n"))
+    document = f"- value: {script}\n  other: {two}\n- {moved}\n"
+    assert yamltext.finished(yamltext.under(document, 2)).split("\n") == [
+        *("  - value: |", "      if x; then", "", "        y", "      fi"),
+        *("    other: |-", "      a", "      b"),
+        *("  - |2+", "      a", "    b", ""),
+    ]
