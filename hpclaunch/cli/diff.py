@@ -33,7 +33,7 @@ def diff(files: tuple[str, ...], sites: tuple[str, ...], sets: tuple[str, ...], 
     """
     if len(files) == 2 and not sites and not sets:
         sides = [Side(_read_file(name)) for name in files]
-        _finish(files, sides[0].launch, compare(*sides), as_json)
+        _finish(files, [side.launch for side in sides], compare(*sides), as_json)
     if len(files) != 1 or len(sites) != 2:
         raise InputError("give one job and two sites (JOB --site A --site B), or two rendered texts")
     for name in sites:
@@ -43,14 +43,16 @@ def diff(files: tuple[str, ...], sites: tuple[str, ...], sets: tuple[str, ...], 
             )
     planned = [_planned(files[0], name, sets) for name in sites]
     refused = [each for each in planned if isinstance(each, InputError)]
-    if len(refused) == 2:
-        raise refused[0]
+    problems = [problem for error in refused for problem in error.problems]
+    if len(refused) == 2 or any(problem.document != "job" for problem in problems):
+        # A message for both sites is one.
+        raise InputError(list({str(problem): problem for problem in problems}.values()))
     plans = [each.plan for each in planned if isinstance(each, Planned)]
     warn(*dict.fromkeys(f"{plan.site}: {text}" for plan in plans for text in plan.warnings))
     if refused:
-        _finish(sites, None, _unbridged(planned), as_json)
+        _finish(sites, (), _unbridged(planned), as_json)
     sides = [_side(each) for each in planned if isinstance(each, Planned)]
-    _finish(sites, sides[0].launch, compare(*sides), as_json)
+    _finish(sites, [side.launch for side in sides], compare(*sides), as_json)
 
 
 def _planned(job_file: str, site: str, sets: Sequence[str]) -> Planned | InputError:
@@ -100,16 +102,16 @@ def _read(text: str, name: str, gpu_resources: Sequence[str] = ()) -> Launch:
 
 
 def _finish(
-    names: Sequence[str], launch: Launch | None, differences: tuple[Difference, ...], as_json: bool
+    names: Sequence[str], launches: Sequence[Launch], differences: tuple[Difference, ...], as_json: bool
 ) -> NoReturn:
-    same = launch is not None and are_same(differences)
+    same = bool(launches) and are_same(differences)
     of_place = [each for each in differences if each.kind == "place"]
     others = [each for each in differences if each.kind != "place"]
     if as_json:
-        print_json({"same": same, "compared": names, "differences": differences})
+        print_json({"same": same, "compared": names, "differences": differences, "launches": launches})
     else:
-        if same and launch is not None:
-            click.echo(summary(launch))
+        if same:
+            click.echo(summary(launches[0]))
         else:
             click.echo(table(names, others))
         if of_place:

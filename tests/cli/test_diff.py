@@ -67,6 +67,7 @@ def test_two_sites_of_slurm_and_json(job: Path, tmp_path: Path) -> None:
     said = json.loads(done.stdout)
     assert said["same"] is True
     assert said["compared"] == [str(site) for site in sites]
+    assert [launch["argv"] for launch in said["launches"]] == [["python", "train.py"]] * 2
     by_name = {each["what"]: each for each in said["differences"]}
     assert {each["kind"] for each in by_name.values()} == {"place"}
     assert by_name["mount /data"]["a"] == "imagenet (path /data)"
@@ -91,6 +92,11 @@ def test_what_one_site_cannot_launch_is_listed_with_its_line(job: Path, tmp_path
     assert done.returncode == 1
     assert re.search(r"^--set image +launched +- +\S*x\.sqsh is a squashfs file", done.stdout, re.MULTILINE)
     assert done.stdout.endswith("not the same launch: 1 difference\n")
+
+
+def test_a_site_that_is_wrong_is_no_difference(job: Path, tmp_path: Path) -> None:
+    sites = slurm(tmp_path, "one"), slurm(tmp_path, "two", machine="dgx-a101")
+    refused("two.yaml:5:21: no node type is named", job, "--site", sites[0], "--site", sites[1])
 
 
 def test_what_only_slurm_has_is_listed(tmp_path: Path) -> None:

@@ -202,6 +202,12 @@ BREAKS: dict[str, tuple[Change, set[str]]] = {
         spec("mpiReplicaSpecs.Launcher.restartPolicy", "OnFailure"),
         {"retries after a failure"},
     ),
+    "workers start again": (
+        spec("mpiReplicaSpecs.Worker.restartPolicy", "OnFailure"),
+        {"workers with restartPolicy OnFailure"},
+    ),
+    "hosts for another MPI": (spec("mpiImplementation", "MPICH"), {"mpiImplementation for mpich"}),
+    "another account": (pod("Worker", serviceAccountName="admin"), {"serviceAccountName"}),
     "another time": (spec("runPolicy.activeDeadlineSeconds", 1801), {"time limit"}),
     "one node more": (
         spec("mpiReplicaSpecs.Worker.replicas", 4),
@@ -265,6 +271,7 @@ ONLY_BETWEEN_PODS = {
     "limit rdma/ib9",
     "limit /dev/shm",
     "nodeSelector",
+    "serviceAccountName",
     "outside the ranks MORE",
     "outside the ranks TOKEN",
 }

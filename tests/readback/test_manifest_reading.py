@@ -175,7 +175,7 @@ def without_shm(launch: Launch) -> list[Unbridged]:
         (["mpirun", "a"], (3, "block", ["mpirun without --bind-to none"])),
         (["mpirun", "--mca", "hwloc_base_binding_policy", "none", "a"], (3, "block", [])),
         (["mpirun", "--bind-to", "none", "--hostfile", "/mine", "a"], (3, "block", ["the hostfile /mine"])),
-        (["mpiexec.hydra", "-n", "4", "-ppn", "2", "a"], (2, "block", [])),
+        (["mpiexec.hydra", "-n", "4", "-ppn", "2", "a"], (2, "block", ["mpiImplementation for openmpi"])),
         (["sh", "-c", "mpirun a"], (1, "block", ["no mpirun"])),
     ],
 )

@@ -109,7 +109,7 @@ def _of_mpi_job(found: Any, document: Document) -> Parts:
         mpi=mpi,
         retries=_retries(default if limit is None else limit, restart),
         seconds=_least(seconds, launcher.template.spec.active_deadline_seconds),
-        unbridged=_suspended(policy.suspend),
+        unbridged=(*_suspended(policy.suspend), *_restarting(worker)),
         many=True,
         by_exec=not isinstance(spec, models.V2Beta1),
         queue=_queue(found.metadata),
@@ -128,6 +128,14 @@ def _queue(meta: models.Meta) -> str:
 def _least(*seconds: int | None) -> int | None:
     given = [each for each in seconds if each is not None]
     return min(given) if given else None
+
+
+def _restarting(worker: models.Replica | None) -> tuple[Unbridged, ...]:
+    if worker is None or worker.restart_policy in ("", "Never", "ExitCode"):
+        return ()
+    return (
+        Unbridged(f"workers with restartPolicy {worker.restart_policy}", "they start again by themselves"),
+    )
 
 
 def _suspended(suspend: Any) -> tuple[Unbridged, ...]:

@@ -101,6 +101,7 @@ def where(template: Template, queue: str) -> tuple[tuple[str, str], ...]:
         "tolerations": pod.tolerations,
         "schedulerName": pod.scheduler_name,
         "priorityClassName": pod.priority_class_name,
+        "serviceAccountName": pod.service_account_name or pod.service_account,
         "networks": template.metadata.annotations.get(NETWORKS),
         "queue": queue,
     }

@@ -188,9 +188,14 @@ def _binding(
 def _of_several(
     parts: Parts, first: models.Container, beside: models.Container, started: Started | None
 ) -> list[Unbridged]:
-    if first.image == beside.image or started is None:
-        return []
-    return [Unbridged(f"the launcher's image {first.image}", "its mpirun is of another image than the ranks")]
+    found = []
+    if first.image != beside.image:
+        why = "its mpirun is of another image than the ranks"
+        found.append(Unbridged(f"the launcher's image {first.image}", why))
+    if started is not None and (started.kind == OPEN_MPI) != (parts.mpi == "openmpi"):
+        why = "the operator writes the list of hosts for another MPI than the one that reads it"
+        found.append(Unbridged(f"mpiImplementation for {parts.mpi}", why))
+    return found
 
 
 def _environment(
