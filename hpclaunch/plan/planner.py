@@ -6,7 +6,7 @@ from typing import NoReturn
 
 from msgspec import structs
 
-from hpclaunch.plan import environment, fabric, gpukind, local, mounts, shapes, size, slurm
+from hpclaunch.plan import environment, fabric, gpukind, mounts, shapes, size
 from hpclaunch.plan.groups import Groups
 from hpclaunch.spec.job import Bind, Job
 from hpclaunch.spec.nodetype import NodeType
@@ -74,13 +74,18 @@ class Planner:
             verify=job.verify,
         )
         target: SlurmTarget | KubernetesTarget | LocalTarget
+        # Each scheduler's part is imported where it plans: nobody pays for the others.
         if site.scheduler == "slurm":
+            from hpclaunch.plan import slurm
+
             target, more = slurm.target(job, site, machines, common, exclusive)
         elif site.scheduler == "kubernetes":
-            from hpclaunch.plan.kubernetes import target as kubernetes  # others need not pay for it
+            from hpclaunch.plan.kubernetes import target as kubernetes
 
             target, more = kubernetes.target(job, site, machines[0], chosen[0], common)
         else:
+            from hpclaunch.plan import local
+
             target, more = local.target(job, site, machines[0], common)
             more += fabric.without_scheduler(job)
         too_large = size.problems(common, target)
@@ -170,7 +175,11 @@ class Planner:
     def _unsuitable(self, job: Job) -> list[Problem]:
         """What the job asks for and this kind of site cannot give at all."""
         site = self.site
-        problems = slurm.unsuitable(job, site) if site.scheduler == "slurm" else []
+        problems: list[Problem] = []
+        if site.scheduler == "slurm":
+            from hpclaunch.plan import slurm
+
+            problems += slurm.unsuitable(job, site)
         if site.scheduler == "kubernetes":
             from hpclaunch.plan.kubernetes import unsuitable
 
