@@ -147,6 +147,8 @@ def _launcher(launcher: LauncherPod) -> list[Problem]:
     if launcher.cpu < 1:
         found.append(_problem((*SITE, "launcher", "cpu"), f"{launcher.cpu} must be at least 1"))
     _check(found, (*SITE, "launcher", "memory"), apiwords.memory, launcher.memory)
+    for index, toleration in enumerate(launcher.tolerations):
+        found += _toleration(toleration, (*SITE, "launcher", "tolerations", index))
     for key, value in launcher.selector.items():
         _check(found, (*SITE, "launcher", "selector", key), apiwords.label_key, key)
         _check(found, (*SITE, "launcher", "selector", key), apiwords.label_value, value)

@@ -45,21 +45,6 @@ class Gang(Struct, frozen=True, forbid_unknown_fields=True):
     scheduler_name: str | None = None
 
 
-class LauncherPod(Struct, frozen=True, forbid_unknown_fields=True):
-    """The pod that runs mpirun: it has no GPU, and needs little."""
-
-    cpu: int = 2
-    memory: str = "4Gi"
-    selector: dict[str, str] = field(default_factory=dict)
-
-
-class SecretKey(Struct, frozen=True, forbid_unknown_fields=True):
-    """Where a secret of jobs lies in the namespace: the Secret's name, and the key in it."""
-
-    name: str
-    key: str
-
-
 class Toleration(Struct, frozen=True, forbid_unknown_fields=True):
     """A taint of the nodes that jobs may ignore."""
 
@@ -67,6 +52,23 @@ class Toleration(Struct, frozen=True, forbid_unknown_fields=True):
     operator: Literal["Exists", "Equal"] = "Exists"
     value: str | None = None
     effect: Literal["NoSchedule", "PreferNoSchedule", "NoExecute"] | None = None
+
+
+class LauncherPod(Struct, frozen=True, forbid_unknown_fields=True):
+    """The pod that runs mpirun: it has no GPU, and needs little. Where all nodes have taints it needs
+    `tolerations` too."""
+
+    cpu: int = 2
+    memory: str = "4Gi"
+    selector: dict[str, str] = field(default_factory=dict)
+    tolerations: tuple[Toleration, ...] = ()
+
+
+class SecretKey(Struct, frozen=True, forbid_unknown_fields=True):
+    """Where a secret of jobs lies in the namespace: the Secret's name, and the key in it."""
+
+    name: str
+    key: str
 
 
 class Allocatable(Struct, frozen=True, forbid_unknown_fields=True):

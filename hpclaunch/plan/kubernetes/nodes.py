@@ -1,10 +1,10 @@
 """Which nodes the pods may go to: those that the job is planned for, less what it leaves out."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from hpclaunch.plan import gpukind
 from hpclaunch.plan.hints import of_site
-from hpclaunch.spec import hosts
+from hpclaunch.spec import hosts, kubernetes
 from hpclaunch.spec.job import Job
 from hpclaunch.spec.nodetype import NodeType
 from hpclaunch.spec.site import NodeGroup, Site
@@ -42,12 +42,16 @@ def of_worker(
         selector=tuple(group.selector.items()),
         hosts=chosen,
         not_hosts=excluded,
-        tolerations=tuple(
-            Toleration(each.key or "", each.operator, each.value or "", each.effect or "")
-            for each in group.tolerations
-        ),
+        tolerations=tolerated(group.tolerations),
     )
     return choice, problems, warnings
+
+
+def tolerated(taints: Iterable[kubernetes.Toleration]) -> tuple[Toleration, ...]:
+    """Tolerations of the site file in the API's words."""
+    return tuple(
+        Toleration(each.key or "", each.operator, each.value or "", each.effect or "") for each in taints
+    )
 
 
 def _names(text: str | None, path: Path, problems: list[Problem]) -> tuple[str, ...]:

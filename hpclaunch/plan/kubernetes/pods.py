@@ -8,6 +8,7 @@ from hpclaunch.capability import kubernetes as cluster
 from hpclaunch.plan import environment
 from hpclaunch.plan.hints import of_site
 from hpclaunch.plan.kubernetes import names, volumes
+from hpclaunch.plan.kubernetes.nodes import tolerated
 from hpclaunch.plan.kubernetes.resources import Resources
 from hpclaunch.spec.job import Job
 from hpclaunch.spec.kubernetes import KubernetesSite
@@ -106,7 +107,7 @@ def launcher(
     amounts = (("cpu", str(own.cpu)), ("memory", own.memory))
     return structs.replace(
         _pod(job, site, common, name, "launcher"),
-        nodes=NodeChoice(selector=tuple(own.selector.items())),
+        nodes=NodeChoice(selector=tuple(own.selector.items()), tolerations=tolerated(own.tolerations)),
         security=structs.replace(like.security, add=(), privileged=False),
         env=tuple(each for each in _host_env(common) if not each.name.startswith(_HOOKS)),
         secrets=secrets,

@@ -139,3 +139,15 @@ def test_slices_of_a_node_are_as_many_places() -> None:
 def test_a_hint_of_another_site_changes_nothing() -> None:
     other = {"sites": {"elsewhere": {"nodelist": "x1", "share_nodes": True, "namespace": "n"}}}
     assert planned(other) == planned()
+
+
+def test_the_launcher_may_go_where_the_site_lets_it() -> None:
+    """On a cluster whose nodes all have taints it would wait for ever."""
+    taint = {"key": "only", "operator": "Equal", "value": "jobs", "effect": "NoSchedule"}
+    pods = target(planned(kubernetes={"launcher": {"selector": {"role": "cpu"}, "tolerations": [taint]}}))
+    assert pods.launcher is not None
+    assert dict(pods.launcher.nodes.selector) == {"role": "cpu"}
+    assert [(each.key, each.value, each.effect) for each in pods.launcher.nodes.tolerations] == [
+        ("only", "jobs", "NoSchedule")
+    ]
+    assert pods.worker.nodes.tolerations == ()
