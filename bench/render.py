@@ -1,7 +1,7 @@
 """What `hpclaunch render` costs: the CPU time of the whole process, as typed.
 
 Against `python -c "import click, yaml, jinja2"` in the same environment, which no command line tool with
-these three can be under; for 2 nodes against 560, which must cost the same; and for a Kubernetes site, where an
+these three can be under; for 2 nodes against 560, which must cost the same; and for a Kubernetes site, whose
 MPIJob must cost no more than the script.
 """
 
@@ -29,7 +29,7 @@ KUBERNETES = """
 scheduler: kubernetes
 kubernetes:
   mpi_operator: "0.8.0"
-  rdma: {mlx5_0: ib0, mlx5_1: ib1, mlx5_2: ib2, mlx5_3: ib3, mlx5_6: ib6, mlx5_7: ib7, mlx5_8: ib8, mlx5_9: ib9}
+  rdma: {mlx5_0: ib0, mlx5_1: ib1, mlx5_2: ib2, mlx5_3: ib3, mlx5_6: ib4, mlx5_7: ib5, mlx5_8: ib6}
 """
 
 

@@ -3,18 +3,13 @@
 from functools import cache
 
 import msgspec
-from msgspec import Struct
 
 from hpclaunch.capability.tables import read, version
 
 
-class _Fields(Struct, frozen=True, forbid_unknown_fields=True):
-    fields: dict[str, str]
-
-
 @cache
 def _fields() -> dict[str, str]:
-    return msgspec.convert(read("kubernetes.yaml"), _Fields).fields
+    return msgspec.convert(read("kubernetes.yaml"), dict[str, str])
 
 
 def field_since(field: str) -> str:
