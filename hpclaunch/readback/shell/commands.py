@@ -11,13 +11,11 @@ from hpclaunch.readback.shell import conditions, escapes, patterns
 from hpclaunch.readback.shell.assign import assign, is_assignment, target
 from hpclaunch.readback.shell.parameters import is_name
 from hpclaunch.readback.shell.state import Array, Outside, Variable
+from hpclaunch.readback.shell.tokens import DECLARATIONS
 from hpclaunch.readback.shell.values import Names, Part, Unknown, Value, join, known, shown
 
 if TYPE_CHECKING:
     from hpclaunch.readback.shell.evaluate import Shell
-
-# An assignment among their words is one: neither split nor a pattern.
-DECLARATIONS = ("declare", "typeset", "local", "export", "readonly")
 
 _FORMAT = re.compile(r"%(?:%|-?[0-9]*([sd]))|%|\\")
 

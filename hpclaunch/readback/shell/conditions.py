@@ -32,12 +32,14 @@ class Condition:
         self._number = number
         self._words: Sequence[str] = ()
         self._at = 0
+        self.is_whole = True  # whether the words were a condition
 
     def holds(self, words: Sequence[str]) -> bool | None:
         """Whether the condition holds."""
         self._words, self._at = words, 0
         result = self._any(0)
-        return result if self._at == len(words) else None
+        self.is_whole = self._at == len(words)
+        return result if self.is_whole else None
 
     def _next(self, *words: str) -> bool:
         if self._at < len(self._words) and self._words[self._at] in words:

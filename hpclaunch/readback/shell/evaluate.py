@@ -11,7 +11,7 @@ from enum import Enum
 from hpclaunch.readback.shell import conditions, inside
 from hpclaunch.readback.shell.budget import Budget
 from hpclaunch.readback.shell.calls import Call, Note, Reading
-from hpclaunch.readback.shell.commands import BUILTINS, DECLARATIONS, Input
+from hpclaunch.readback.shell.commands import BUILTINS, Input
 from hpclaunch.readback.shell.errors import ScriptError, Unreadable
 from hpclaunch.readback.shell.expand import Expander
 from hpclaunch.readback.shell.parse import parse
@@ -36,6 +36,7 @@ from hpclaunch.readback.shell.statements import (
     Subshell,
     Test,
 )
+from hpclaunch.readback.shell.tokens import DECLARATIONS
 from hpclaunch.readback.shell.values import Names, Part, Unknown, Value, join, known, shown
 
 _DEEPEST = 90
@@ -291,9 +292,10 @@ class Shell:
 
     def _test(self, statement: Test) -> Flow:
         expander = self.expander
-        self.status = conditions.Condition(expander.value, expander.pattern, expander.number).holds(
-            statement.words
-        )
+        condition = conditions.Condition(expander.value, expander.pattern, expander.number)
+        self.status = condition.holds(statement.words)
+        if not condition.is_whole:
+            self.note(f"no condition: [[ {' '.join(statement.words)[:60]} ]]")
         return Flow.NEXT
 
     def _arithmetic(self, statement: Arithmetic) -> Flow:

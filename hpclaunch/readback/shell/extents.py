@@ -57,7 +57,7 @@ def dollar(text: str, start: int, depth: int = 0, quoted: bool = False) -> int:
     if after == "{":
         return _until(text, start + 2, "}", depth, quoted)
     if after == "(":
-        return _until(text, start + 2, ")", depth)
+        return _until(text, start + 2, ")", depth, comments=not text.startswith("((", start + 1))
     if after in _NAME and not after.isdigit():
         index = start + 2
         while index < len(text) and text[index] in _NAME:
@@ -81,8 +81,10 @@ def _escaped(text: str, index: int, closing: str) -> int:
     raise Unreadable(f"a {closing} that nothing closes")
 
 
-def _until(text: str, index: int, closing: str, depth: int, plain_quote: bool = False) -> int:
-    """The index after `closing`. In (...) comments count, as in commands, and parentheses within."""
+def _until(
+    text: str, index: int, closing: str, depth: int, plain_quote: bool = False, comments: bool = True
+) -> int:
+    """The index after `closing`. In (...) parentheses count, and as in commands `comments`."""
     if depth > _DEEPEST:
         raise Unreadable("expansions within expansions, too deep")
     commands = closing == ")"
@@ -104,7 +106,7 @@ def _until(text: str, index: int, closing: str, depth: int, plain_quote: bool = 
         elif char == "$":
             ansi_quote = text.startswith("$'", index) and not plain_quote
             index = ansi(text, index) if ansi_quote else dollar(text, index, depth + 1, plain_quote)
-        elif commands and char == "#" and before in " \t\n;(&|":
+        elif commands and comments and char == "#" and before in " \t\n;(&|":
             end = text.find("\n", index)
             index = len(text) if end < 0 else end
         else:

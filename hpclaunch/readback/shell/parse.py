@@ -28,6 +28,7 @@ from hpclaunch.readback.shell.statements import (
     Subshell,
     Test,
 )
+from hpclaunch.readback.shell.tokens import DECLARATIONS, is_array
 
 _LARGEST = 4 << 20  # sbatch takes no larger script: max_script_size in slurm.conf(5)
 _DEEPEST = 40
@@ -100,10 +101,7 @@ class _Parser:
         body: list[Statement] = []
         while True:
             self._skip_newlines()
-            token = self._source.peek()
-            if token.kind == "end" or (token.kind == "word" and token.text in _ENDS):
-                break
-            if token.kind == "operator" and token.text in (")", ";;", ";&", ";;&"):
+            if self._source.peek().kind == "end" or self._ends_list():
                 break
             statement = self._and_or()
             if self._at("&"):
@@ -111,11 +109,14 @@ class _Parser:
                 statement = Subshell(statement.line, statement)
             elif self._at(";"):
                 self._source.take()
-            elif self._source.peek().kind == "word":
+            elif self._source.peek().kind not in ("newline", "end") and not self._ends_list():
                 raise self._unexpected()
             body.append(statement)
         self._depth -= 1
         return Group(line, tuple(body))
+
+    def _ends_list(self) -> bool:
+        return self._at(*_ENDS, ")", ";;", ";&", ";;&")
 
     def _and_or(self) -> Statement:
         first = self._pipeline()
@@ -166,6 +167,8 @@ class _Parser:
             if token.kind == "redirection":
                 redirections.append(self._redirection())
             elif token.kind == "word":
+                if words and words[0] not in DECLARATIONS and is_array(token.text):
+                    raise self._unexpected()
                 self._source.take()
                 if not words and _ASSIGNMENT.match(token.text):
                     assignments.append(token.text)

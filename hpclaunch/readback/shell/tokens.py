@@ -14,6 +14,9 @@ _OPERATOR = re.compile(r"&&|\|\||\|&|;;&|;;|;&|[|&;()]")
 _REDIRECTION = re.compile(r"(?:[0-9]+|\{[A-Za-z_]\w*\})?(?:<<<|<<-|<<|<>|<&|>&|>>|>\||<|>)|&>>|&>")
 _ARRAY = re.compile(r"[A-Za-z_]\w*(?:\[[^\]\n]*\])?\+?=\(")
 _SUBSTITUTION = re.compile(r"[<>]\(")
+# An assignment among the words of these is one: neither split nor a pattern, and it may be an array.
+DECLARATIONS = ("declare", "typeset", "local", "export", "readonly")
+
 _META = frozenset(" \t\n|&;()<>")
 
 
@@ -23,6 +26,11 @@ class Token(Struct, frozen=True):
     kind: Kind
     text: str
     start: int
+
+
+def is_array(word: str) -> bool:
+    """Whether it is NAME=(...)."""
+    return bool(_ARRAY.match(word))
 
 
 def token_at(text: str, index: int) -> Token | None:
@@ -60,6 +68,8 @@ def words(text: str) -> list[Token]:
     for token in found:
         if token.kind != "word":
             raise Unreadable(f"{token.text} between the words of an array")
+        if token.text.startswith("[") and "]" not in token.text:
+            raise Unreadable(f"{token.text} has no ]")
     return found
 
 
