@@ -25,17 +25,8 @@ from collections.abc import Sequence
 from functools import cache
 
 _LAUNCHER = (
-    "begin",
-    "hosts",
-    "ssh",
-    "exec",
-    "wait",
-    "address",
-    "carry",
-    "workdir",
-    "openmpi",
-    "hydra",
-    "run",
+    *("begin", "hosts", "ssh", "exec", "wait", "address", "master", "carry"),
+    *("workdir", "openmpi", "hydra", "run"),
 )
 
 
@@ -44,15 +35,17 @@ def launcher_text(settings: Sequence[str]) -> str:
     given = dict(setting.partition("=")[::2] for setting in settings)
     several = "hosts" in given
     by_ssh = "ssh" in given
+    open_mpi = given.get("mpi") == "openmpi"
     needed = {
         "hosts": several,
         "ssh": several and by_ssh,
         "exec": several and not by_ssh,
         "wait": several and "wait" in given,
-        "address": several and not by_ssh,
+        "address": several and not (by_ssh and open_mpi),
+        "master": several and not by_ssh,
         "carry": several,
-        "openmpi": given.get("mpi") == "openmpi",
-        "hydra": given.get("mpi") != "openmpi",
+        "openmpi": open_mpi,
+        "hydra": not open_mpi,
     }
     return "\n".join(_read("launcher", part) for part in _LAUNCHER if needed.get(part, True))
 

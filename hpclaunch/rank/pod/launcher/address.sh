@@ -1,7 +1,6 @@
-# Pods of v1 and v1alpha2 have no names in DNS: ranks need the address, as the first worker's /etc/hosts has it.
-hl_master=$(
-  hl_reach "$hl_first" 'cat /etc/hosts' 2>/dev/null | while read -r hl_address hl_text; do
-    case " $(printf '%s' "$hl_text" | tr '\t' ' ') " in *" $hl_first "*) printf '%s' "$hl_address" && break ;; esac
+hl_find_address() { # hl_address: of the host $1 in the lines of /etc/hosts on standard input, or nothing
+  while read -r hl_address hl_text; do
+    for hl_name in $hl_text; do [ "$hl_name" != "$1" ] || return 0; done
   done
-)
-[ -n "$hl_master" ] || hl_fail "$hl_first does not tell its address: its /etc/hosts has no line of its own"
+  hl_address=
+}

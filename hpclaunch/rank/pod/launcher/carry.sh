@@ -10,6 +10,7 @@ for hl_name in $hl_text; do
   hl_name=${hl_name%%=*}
   case $hl_name in
     '' | [0-9]* | *[!A-Za-z0-9_]*) ;; # no name that a shell passes on
+    IFS | PPID | UID | EUID) ;;             # a shell's own
     HOME | HOSTNAME | PWD | OLDPWD | SHLVL | _ | TERM | KUBERNETES_* | K_MPI_JOB_ROLE) ;;
     NVIDIA_VISIBLE_DEVICES | NVIDIA_DRIVER_CAPABILITIES) ;;
     OMPI_* | PMIX_* | PRTE_* | PMI_* | HYDRA_* | I_MPI_HYDRA_* | I_MPI_PERHOST) ;;

@@ -11,6 +11,8 @@ if [ -n "$hl_ssh" ]; then
   set -- --noprefix "$@"
 fi
 if [ -n "$hl_hosts" ]; then
+  # Short names of the hosts would not be found in DNS.
+  export OMPI_MCA_orte_keep_fqdn_hostnames=true PRTE_MCA_prte_keep_fqdn_hostnames=true
   # Workers cannot start daemons on others: what is said here of ssh and kubectl holds here.
   export OMPI_MCA_plm_rsh_no_tree_spawn=1 PRTE_MCA_plm_ssh_no_tree_spawn=1
   hl_names=$hl_names,
