@@ -19,6 +19,9 @@ from hpclaunch.sandbox.layout import at
 from hpclaunch.values import cpulist
 
 SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+Given = Mapping[int, tuple[tuple[int, ...], tuple[int, ...]]]
+# The CPUs and GPUs of two whole DGX A100.
+EVERYTHING: Given = {node: (tuple(range(256)), tuple(range(8))) for node in range(2)}
 # Of Open MPI's mpirun, and of Hydra.
 _RANKS = (b"OMPI_COMM_WORLD_RANK", b"PMI_RANK")
 _LOCAL_RANKS = (b"OMPI_COMM_WORLD_LOCAL_RANK", b"MPI_LOCALRANKID")
@@ -50,7 +53,7 @@ class Ran(Struct, frozen=True):
 
     status: int
     ranks: list[Rank]
-    given: dict[int, tuple[tuple[int, ...], tuple[int, ...]]]
+    given: Given
     said: str
 
 
@@ -91,9 +94,7 @@ def under_slurm(place: Place, job: Submitted) -> Ran:
     return Ran(status, _in_order(ranks), given, _slurm_log(place, job.number))
 
 
-def in_pods(
-    place: Place, job: Submitted, given: Mapping[int, tuple[tuple[int, ...], tuple[int, ...]]]
-) -> Ran:
+def in_pods(place: Place, job: Submitted, given: Given) -> Ran:
     """Runs the job's pods, on nodes whose kubelet gives each pod these CPUs and GPUs."""
     folder = place.scratch / f"job-{job.number}"
     (folder / "pods").mkdir(parents=True)
@@ -117,7 +118,7 @@ def in_pods(
                 assert rank not in ranks, said
                 cpus, memory = bound(out, ran[0])
                 ranks[rank] = Rank(index, _number(ran[0], _LOCAL_RANKS), ran, cpus or granted, memory)
-        return Ran(status, _in_order(ranks), dict(given), said)
+        return Ran(status, _in_order(ranks), given, said)
     finally:
         shutil.rmtree(folder)
 

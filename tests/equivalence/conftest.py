@@ -1,7 +1,6 @@
 """A sandbox and a Kubernetes site for the same made-up image and the same two DGX A100."""
 
 import os
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -28,7 +27,11 @@ IMAGE_ENV = {
     "REPLACED": "by the site, the job or the submitter's shell, else the image's",
 }
 SITE_ENV = {"OF_THE_SITE": '$(OF_THE_IMAGE) `$` "x"'}
-VOLUMES = {name: {"path": f"/{name}", "claim": name} for name in ("bert", "imagenet", "scratch", "data")}
+# Those of the examples.
+VOLUMES = {
+    name: {"path": f"/{name}", "claim": name}
+    for name in ("adas-data", "bert", "coco", "data", "efs", "home", "imagenet", "scratch")
+}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -93,3 +96,6 @@ def _make_image(image: Path, env: dict[str, str]) -> None:
         "export OF_A_BASHRC=1 REPLACED=bashrc PATH=/nowhere:$PATH\n", encoding="ascii"
     )
     recorded_ranks.build(image / "out", image)
+    # An image has one MPI, and this machine's mpiexec is the other's.
+    (image / "bin" / "mpiexec").symlink_to("/usr/bin/mpiexec.hydra")
+    (image / "bin" / "hydra_pmi_proxy").symlink_to("/usr/bin/hydra_pmi_proxy")

@@ -8,14 +8,15 @@ from recorded_ranks import Rank
 
 # As the sites say it, Slurm's first.
 NETWORK = {
-    name: (b"lo", b"eth0")
-    for name in ("NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME", "OMPI_MCA_btl_tcp_if_include")
+    "NCCL_SOCKET_IFNAME": (b"lo", b"eth0"),
+    "GLOO_SOCKET_IFNAME": (b"lo", b"eth0"),
+    "OMPI_MCA_btl_tcp_if_include": (b"lo", b"eth0"),
 }
 
 
 def between(slurm: Ran, pods: Ran, own: Set[str], name: str) -> list[str]:
-    """Every difference. `own` are the names that the job sets: none of them is a scheduler's. `name` is the job's
-    in Kubernetes."""
+    """Every difference. `own` are the names that the job sets: none of them is a scheduler's. `name` is what
+    the job is called in Kubernetes."""
     found = []
     if slurm.status != pods.status:
         found.append(f"exit status {slurm.status} and {pods.status}")

@@ -1,5 +1,5 @@
-"""What is not compared: variables that are a scheduler's own, each pattern with the reason. A name that the job
-or the site sets itself is compared all the same.
+"""What is not compared: variables that are a scheduler's own, each pattern with the reason. A name that the
+job sets itself is compared all the same.
 """
 
 from collections.abc import Set
@@ -80,7 +80,7 @@ PODS = {**_SHELLS, **_OPEN_MPIS, **_HYDRAS, **_SESSIONS, **_PODS}
 
 
 def compared(env: dict[bytes, bytes], patterns: dict[str, str], own: Set[str]) -> dict[str, bytes]:
-    """The variables without those of the patterns; `own` are names that the job or the site sets."""
+    """The variables without those of the patterns; `own` are names that the job sets."""
     return {
         text: value
         for name, value in env.items()

@@ -1,6 +1,6 @@
 """What becomes of a manifest: the pods that the MPI operator makes of an MPIJob v2beta1
-(github.com/kubeflow/mpi-operator v0.8.0, pkg/controller/mpi_job_controller.go), the one pod of a Job, and what
-the kubelet and the container runtime give a container to begin with.
+(github.com/kubeflow/mpi-operator v0.8.0, pkg/controller/mpi_job_controller.go), the one pod of a Job, and
+what the kubelet and the container runtime give a container to begin with.
 """
 
 import subprocess
@@ -40,7 +40,7 @@ def run(
     nodes: list[tuple[tuple[Path, str], ...]],
     folder: Path,
 ) -> tuple[int, str]:
-    """The exit status of the job and what it wrote. `nodes` are the files of the nodes that the workers get."""
+    """The exit status of the job and what it wrote. `nodes` are files, of each node that the workers get."""
     with Pods(folder) as pods:
         if manifest["kind"] == "Job":
             template = manifest["spec"]["template"]["spec"]

@@ -51,6 +51,11 @@ exec unshare --pid --fork --kill-child /bin/sh -euc '
   exec chroot "$root" /usr/bin/env --ignore-environment "$@"
 ' sh "$folder/root" "$@"
 """
+_PROBE = """
+for number; do
+  until (: <>"/dev/tcp/10.99.0.$number/$PORT") 2>/dev/null; do sleep 0.02; done
+done
+"""
 
 
 def obstacle() -> str:
@@ -117,13 +122,13 @@ class Pods:
     def logs(self) -> str:
         """What all wrote, for people."""
         return "\n".join(
-            f"{host}: {self.log(host).read_text(encoding='utf-8', errors='replace')}" for host in self._pods
+            f"== {host}\n{self.log(host).read_text(encoding='utf-8', errors='replace')}"
+            for host in self._pods
         )
 
     def await_port(self, numbers: Iterable[int], port: int) -> None:
         """Wait until these pods take connections there, as the kubelet's probe of a port does."""
-        text = 'for number; do until (: <>"/dev/tcp/10.99.0.$number/$PORT") 2>/dev/null; do sleep 0.02; done; done'
-        argv = ["nsenter", f"--net=/proc/{self._hub.pid}/ns/net", "bash", "-c", text, "probe"]
+        argv = ["nsenter", f"--net=/proc/{self._hub.pid}/ns/net", "bash", "-c", _PROBE, "probe"]
         env = {**os.environ, "PORT": str(port)}
         waiting = subprocess.Popen([*argv, *map(str, numbers)], env=env)
         while waiting.poll() is None:
@@ -134,7 +139,7 @@ class Pods:
                 raise AssertionError(f"{', '.join(ended)} ended\n{self.logs()}")
             time.sleep(0.02)
 
-    def wait(self, host: str, seconds: float = 60) -> int:
+    def wait(self, host: str, seconds: float = 40) -> int:
         """A pod's exit status, as a container's is: 128 + n for signal n."""
         try:
             status = self._pods[host].wait(timeout=seconds)

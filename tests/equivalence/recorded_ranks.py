@@ -1,4 +1,4 @@
-"""What the recorder wrote of each rank, and what the ranks were bound to, in the same terms for both schedulers."""
+"""What the recorder wrote of each rank, and what the ranks were bound to, alike for both schedulers."""
 
 import shutil
 import subprocess
@@ -62,8 +62,8 @@ def _process(data: bytes) -> Process:
 
 
 def bound(out: Path, process: Process) -> tuple[tuple[int, ...] | None, tuple[str, tuple[int, ...]] | None]:
-    """What the stand-ins for taskset and numactl were asked for by the process, before it became the recorder,
-    or by the one that started it."""
+    """What the stand-ins for taskset and numactl were asked for by the process before it became the recorder,
+    or by its parent."""
     cpus, policy = _asked(out, "cpus", process), _asked(out, "policy", process)
     kind, _, nodes = policy.removeprefix("--").partition("=")
     return (
