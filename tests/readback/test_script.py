@@ -17,7 +17,7 @@ from hpclaunch.values.launch import Launch, SeenMount
 from hpclaunch.values.launchplan import LaunchPlan, SlurmTarget
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "golden"))
-from golden_cases import BATCH, ROOT, Case  # noqa: E402
+from golden_cases import BATCH, ROOT, Case
 
 SITE = read_site(str(ROOT / "site-configs" / "superpod-a100.yaml")).value
 PLANNER = Planner(SITE, {group.type: catalogue.load(group.type).value for group in SITE.node_types})
@@ -85,7 +85,12 @@ def test_a_golden_script_is_read_as_it_was_planned(case: Case) -> None:
 
 def test_images_are_in_dockers_form() -> None:
     train = next(case for case in BATCH if case.name == "whole-node-8-ranks")
-    for image in ("nvcr.io/nvidia/pytorch:24.07-py3", "ubuntu", "library/ubuntu:22.04", "localhost:5000/a/b:c"):
+    for image in (
+        "nvcr.io/nvidia/pytorch:24.07-py3",
+        "ubuntu",
+        "library/ubuntu:22.04",
+        "localhost:5000/a/b:c",
+    ):
         assert check(train.plan(f"image={image}")).image == image
 
 
@@ -113,10 +118,28 @@ text = st.text(
     max_size=20,
 )
 name = st.from_regex(r"[A-Z][A-Z0-9_]{0,6}", fullmatch=True).filter(
-    lambda name: not name.startswith(("SLURM", "SBATCH", "SPANK", "PYXIS", "ENROOT", "HPCLAUNCH", "LD_", "BASH"))
-    and name not in ("PATH", "HOME", "USER", "IFS", "ENV", "RANK", "PWD", "UID", "EUID", "PPID", "SHELLOPTS", "LOGNAME")
+    lambda name: (
+        not name.startswith(("SLURM", "SBATCH", "SPANK", "PYXIS", "ENROOT", "HPCLAUNCH", "LD_", "BASH"))
+        and name
+        not in (
+            "PATH",
+            "HOME",
+            "USER",
+            "IFS",
+            "ENV",
+            "RANK",
+            "PWD",
+            "UID",
+            "EUID",
+            "PPID",
+            "SHELLOPTS",
+            "LOGNAME",
+        )
+    )
 )
-path = st.text(st.sampled_from("ab c'$#\\é\"`~"), min_size=1, max_size=8).map(lambda part: f"/{part.strip()}x")
+path = st.text(st.sampled_from("ab c'$#\\é\"`~"), min_size=1, max_size=8).map(
+    lambda part: f"/{part.strip()}x"
+)
 jobs = st.fixed_dictionaries(
     {
         "command": st.lists(text, max_size=5).map(lambda words: ["run", *words]),
@@ -135,7 +158,10 @@ jobs = st.fixed_dictionaries(
         "rendezvous": st.sampled_from(["none", "torch"]),
         "verify": st.booleans(),
         "bind": st.fixed_dictionaries(
-            {"cpus": st.sampled_from(["local", "none"]), "memory": st.sampled_from(["local", "prefer", "none"])}
+            {
+                "cpus": st.sampled_from(["local", "none"]),
+                "memory": st.sampled_from(["local", "prefer", "none"]),
+            }
         ),
     }
 )

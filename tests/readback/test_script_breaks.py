@@ -29,7 +29,10 @@ BEFORE_LAUNCH = "\nlaunch 3>&2 4>&1"
 
 BREAKS: dict[str, tuple[str, Callable[[Launch], object]]] = {
     "a variable dropped": (replaced("  NCCL_DEBUG=INFO\n", ""), lambda seen: seen.environment),
-    "a variable changed": (replaced("  NCCL_DEBUG=INFO\n", "  NCCL_DEBUG=WARN\n"), lambda seen: seen.environment),
+    "a variable changed": (
+        replaced("  NCCL_DEBUG=INFO\n", "  NCCL_DEBUG=WARN\n"),
+        lambda seen: seen.environment,
+    ),
     "a mount read-write": (replaced(":/data:ro", ":/data"), lambda seen: seen.mounts),
     "a mount elsewhere": (replaced(":/results'", ":/result'"), lambda seen: seen.mounts),
     "two masks swapped": (swapped(MASKS[0] + " ", MASKS[5] + " "), lambda seen: seen.tables),
@@ -39,12 +42,18 @@ BREAKS: dict[str, tuple[str, Callable[[Launch], object]]] = {
     ),
     "memory swapped": (replaced("hl_memory=(0x8 ", "hl_memory=(0x2 "), lambda seen: seen.tables),
     "memory only preferred": (replaced('="mask_mem:', '="prefer,mask_mem:'), lambda seen: seen.tables),
-    "no masks": (replaced('--cpu-bind="mask_cpu:$(join "${hl_masks[@]}")"', "--cpu-bind=none"), lambda seen: seen.tables),
+    "no masks": (
+        replaced('--cpu-bind="mask_cpu:$(join "${hl_masks[@]}")"', "--cpu-bind=none"),
+        lambda seen: seen.tables,
+    ),
     "Slurm's own cores": (
         replaced('--cpu-bind="mask_cpu:$(join "${hl_masks[@]}")"', "--cpu-bind=cores"),
         lambda seen: seen.unbridged,
     ),
-    "one HCA fewer": (replaced("        mlx5_9/0000:cc:00.0/1/InfiniBand'", "        '"), lambda seen: seen.tables),
+    "one HCA fewer": (
+        replaced("        mlx5_9/0000:cc:00.0/1/InfiniBand'", "        '"),
+        lambda seen: seen.tables,
+    ),
     "another order of HCAs": (replaced("1:1,0,2,3", "1:0,1,2,3"), lambda seen: seen.tables),
     "one failing rank ends nothing": (
         replaced("  --kill-on-bad-exit=1 # one failing rank ends the job\n", ""),
@@ -52,8 +61,14 @@ BREAKS: dict[str, tuple[str, Callable[[Launch], object]]] = {
     ),
     "the wrapper's text": (replaced("set -uf # f:", "set -uf  # f:"), lambda seen: seen.wrapper),
     "the wrapper's settings": (replaced("  openib=1 ", "  strict=1 "), lambda seen: seen.settings),
-    "an export added": (replaced(BEFORE_LAUNCH, "\nexport NCCL_ALGO=Ring" + BEFORE_LAUNCH), lambda seen: seen.environment),
-    "an export taken back": (replaced(BEFORE_LAUNCH, "\nunset OMPI_MCA_btl" + BEFORE_LAUNCH), lambda seen: seen.before),
+    "an export added": (
+        replaced(BEFORE_LAUNCH, "\nexport NCCL_ALGO=Ring" + BEFORE_LAUNCH),
+        lambda seen: seen.environment,
+    ),
+    "an export taken back": (
+        replaced(BEFORE_LAUNCH, "\nunset OMPI_MCA_btl" + BEFORE_LAUNCH),
+        lambda seen: seen.before,
+    ),
     "an export in srun's way": (
         replaced(BEFORE_LAUNCH, "\nexport SLURM_CPU_BIND=cores" + BEFORE_LAUNCH),
         lambda seen: seen.unread,
@@ -66,18 +81,36 @@ BREAKS: dict[str, tuple[str, Callable[[Launch], object]]] = {
         replaced("    --error=/dev/fd/3 \\", "    --kill-on-bad-exit=0 --error=/dev/fd/3 \\"),
         lambda seen: seen.one_failure_ends_all,
     ),
-    "an array appended to": (replaced(BEFORE_LAUNCH, "\nhl_step+=(--nodes=1)" + BEFORE_LAUNCH), lambda seen: seen.nodes),
-    "a strange option": (replaced("    --error=/dev/fd/3 \\", "    --no-such-option \\"), lambda seen: seen.unread),
+    "an array appended to": (
+        replaced(BEFORE_LAUNCH, "\nhl_step+=(--nodes=1)" + BEFORE_LAUNCH),
+        lambda seen: seen.nodes,
+    ),
+    "a strange option": (
+        replaced("    --error=/dev/fd/3 \\", "    --no-such-option \\"),
+        lambda seen: seen.unread,
+    ),
     "a word of the command": (replaced("  large.toml\n", "  large.tom\n"), lambda seen: seen.argv),
     "a separator other than ,": (replaced("local IFS=,", "local IFS=;"), lambda seen: seen.unread),
     "the environment not cleared": (
         replaced('    *) unset -v "$hl_name" ;;', "    *) ;;"),
         lambda seen: seen.unread,
     ),
-    "a name kept": (replaced("    PATH | SLURM_CONF", "    FOO | PATH | SLURM_CONF"), lambda seen: seen.unread),
-    "another program before it": (replaced(BEFORE_LAUNCH, "\nsync" + BEFORE_LAUNCH), lambda seen: seen.unbridged),
-    "a file that is read in": (replaced(BEFORE_LAUNCH, "\n. ./more.sh" + BEFORE_LAUNCH), lambda seen: seen.unread),
-    "only sometimes": (replaced(BEFORE_LAUNCH, "\n[ -e /x ] &&" + BEFORE_LAUNCH.lstrip("\n")), lambda seen: seen.unread),
+    "a name kept": (
+        replaced("    PATH | SLURM_CONF", "    FOO | PATH | SLURM_CONF"),
+        lambda seen: seen.unread,
+    ),
+    "another program before it": (
+        replaced(BEFORE_LAUNCH, "\nsync" + BEFORE_LAUNCH),
+        lambda seen: seen.unbridged,
+    ),
+    "a file that is read in": (
+        replaced(BEFORE_LAUNCH, "\n. ./more.sh" + BEFORE_LAUNCH),
+        lambda seen: seen.unread,
+    ),
+    "only sometimes": (
+        replaced(BEFORE_LAUNCH, "\n[ -e /x ] &&" + BEFORE_LAUNCH.lstrip("\n")),
+        lambda seen: seen.unread,
+    ),
     "twice": (SCRIPT + "launch 3>&2 4>&1\n", lambda seen: seen.unbridged),
     "fewer nodes": (replaced("#SBATCH --nodes=2", "#SBATCH --nodes=1"), lambda seen: seen.unread),
     "nodes shared": (
@@ -86,18 +119,33 @@ BREAKS: dict[str, tuple[str, Callable[[Launch], object]]] = {
     ),
     "a longer time": (replaced("--time=01:00:00", "--time=01:00:01"), lambda seen: seen.seconds),
     "started again": (replaced("#SBATCH --no-requeue", "#SBATCH --requeue"), lambda seen: seen.retries),
-    "cyclic": (replaced("  --distribution=block\n", "  --distribution=cyclic\n"), lambda seen: seen.numbering),
+    "cyclic": (
+        replaced("  --distribution=block\n", "  --distribution=cyclic\n"),
+        lambda seen: seen.numbering,
+    ),
     "another image": (replaced("pytorch:24.07-py3'", "pytorch:24.08-py3'"), lambda seen: seen.image),
-    "another folder": (replaced("--container-workdir=/workspace\n", "--container-workdir=/work\n"), lambda seen: seen.cwd),
-    "root": (replaced("  --no-container-remap-root\n", "  --container-remap-root\n"), lambda seen: seen.rights),
+    "another folder": (
+        replaced("--container-workdir=/workspace\n", "--container-workdir=/work\n"),
+        lambda seen: seen.cwd,
+    ),
+    "root": (
+        replaced("  --no-container-remap-root\n", "  --container-remap-root\n"),
+        lambda seen: seen.rights,
+    ),
     "read-only": (replaced("  --container-writable\n", "  --container-readonly\n"), lambda seen: seen.rights),
     "saved": (
         replaced("  --container-writable\n", "  --container-writable --container-save=/x.sqsh\n"),
         lambda seen: seen.unbridged,
     ),
-    "fewer GPUs for the step": (replaced("  --gres=gpu:8\n", "  --gres=gpu:4\n"), lambda seen: seen.gpus_per_node),
+    "fewer GPUs for the step": (
+        replaced("  --gres=gpu:8\n", "  --gres=gpu:4\n"),
+        lambda seen: seen.gpus_per_node,
+    ),
     "not the wrapper": (replaced("hpclaunch-rank", "other-rank"), lambda seen: seen.wrapper),
-    "no environment for the ranks": (replaced("  --export=ALL\n", "  --export=NONE\n"), lambda seen: seen.unread),
+    "no environment for the ranks": (
+        replaced("  --export=ALL\n", "  --export=NONE\n"),
+        lambda seen: seen.unread,
+    ),
 }
 
 

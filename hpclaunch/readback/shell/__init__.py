@@ -1,10 +1,10 @@
 """Bash, read without running it: a script's statements, and what its commands would be given.
 
-`parse` makes statements of a text (the grammar is tree-sitter's), `tokens` and `pieces` read words by bash's own
-rules of quoting, `evaluate` walks the statements with variables whose text is known or not.
+`parse` makes statements of a text, `pieces` takes a written word apart by bash's rules of quoting, `expand`
+gives what it becomes, and `evaluate` walks the statements with variables whose text is known or not.
 
-Inside, text is what bash sees in the C locale: bytes, one character for each (Latin-1). `inside` and `outside`
-go between that and Python's text.
+Inside, text is what bash sees in the C locale: bytes, one character for each (Latin-1). `inside` and
+`outside` go between that and Python's text.
 """
 
 

@@ -24,7 +24,8 @@ def target(written: str) -> str:
 
 
 def assign(state: State, expander: Expander, written: str, keyed: bool = False) -> None:
-    """Carry the assignment out; `keyed`: an array of it has keys that are text (declare -A). Raises Unreadable."""
+    """Carry the assignment out; `keyed`: an array of it has keys that are text (declare -A). Raises
+    Unreadable."""
     found = _TARGET.match(written)
     if not found:
         raise Unreadable(f"{written!r} is no assignment")

@@ -1,4 +1,5 @@
-"""{a,b} and {1..3} (bash's manual, "Brace Expansion"): a written word becomes several, before anything else."""
+"""{a,b} and {1..3} (bash's manual, "Brace Expansion"): a written word becomes several, before anything
+else."""
 
 import re
 

@@ -1,4 +1,5 @@
-"""How much work an evaluation may be: texts that grow without end, or loops over all that there is, are refused."""
+"""How much work an evaluation may be: texts that grow without end, or loops over all that there is, are
+refused."""
 
 from hpclaunch.readback.shell.errors import ScriptError
 

@@ -14,10 +14,10 @@ class Note(Struct, frozen=True):
 
 
 class Call(Struct, frozen=True):
-    """A command that would be run, with its words. Of watched commands `environment` has the variables that the
-    script exports to it, and `unnamed` what it exports under names that it does not tell; `outside` says which
-    others may come from the shell that started the script. `conditions` are those on which it depends that it
-    is run, by line: none, and it is."""
+    """A command that would be run, with its words. Of watched commands `environment` has the variables
+    that the script exports to it, and `unnamed` what it exports under names that it does not tell;
+    `outside` says which others may come from the shell that started the script. `conditions` are those on
+    which it depends that it is run, by line: none, and it is."""
 
     line: int
     words: tuple[Value, ...]

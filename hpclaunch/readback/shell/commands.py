@@ -45,7 +45,8 @@ def _unknown_status(shell: "Shell", written: Sequence[str], words: Sequence[Valu
 
 
 def _declare(shell: "Shell", written: Sequence[str], words: Sequence[Value]) -> None:
-    """declare, typeset, local, export, readonly: written words, since an assignment among them is not split."""
+    """declare, typeset, local, export, readonly: written words, since an assignment among them is not
+    split."""
     command = known(words[0]) or ""
     flags, rest = _flags(written[1:])
     local = bool(shell.locals) and (
@@ -116,21 +117,18 @@ def _flags(written: Sequence[str]) -> tuple[list[str], list[str]]:
 
 def _unset(shell: "Shell", written: Sequence[str], words: Sequence[Value]) -> None:
     state = shell.state
-    flags = "".join(text for word in words[1:] if (text := known(word) or "").startswith("-"))
+    texts = [known(word) or "" for word in words[1:]]
+    flags = "".join(text for text in texts if text.startswith("-"))
     for word in words[1:]:
         text = known(word)
         if text is not None and text.startswith("-"):
             continue
         if len(word) == 1 and isinstance(word[0], Names):
             names = word[0]
-            if not names.only:
-                keep = tuple(pattern for pattern in names.but if state.outside.closed or pattern)
-                state.outside = Outside(True, keep)
-            elif state.outside.closed:
-                left = tuple(pattern for pattern in state.outside.keep if pattern not in names.only)
-                state.outside = Outside(True, left)
-            else:
-                shell.note("some variables of the shell that started the script are taken away, by a pattern")
+            if names.only or not names.but:
+                shell.note("variables of the shell that started the script are taken away, by a pattern")
+            elif not state.outside.closed:
+                state.outside = Outside(True, names.but)
         elif text is None:
             shell.note(f"unset of a name that the script does not tell: {shown(word)}")
         elif "f" in flags:

@@ -93,8 +93,8 @@ class Condition:
 
     def _compared(self, left: str, operator: str, right: str) -> bool | None:
         if operator in _NUMBERS:
-            numbers = self._number(left), self._number(right)
-            return None if numbers[0] is None or numbers[1] is None else _NUMBERS[operator](*numbers)
+            one, other = self._number(left), self._number(right)
+            return None if one is None or other is None else _NUMBERS[operator](one, other)
         text = known(self._value(left))
         if operator in ("=", "==", "!="):
             pattern = self._pattern(right)

@@ -25,7 +25,8 @@ _ESCAPE = re.compile(
 
 
 def ansi_c(text: str) -> str:
-    """What stands between $' and ', with its escapes carried out. A zero byte ends it, as bash's strings do."""
+    """What stands between $' and ', with its escapes carried out. A zero byte ends it, as bash's strings
+    do."""
     return _ESCAPE.sub(_carried_out, text).partition("\0")[0]
 
 

@@ -6,50 +6,24 @@ A loop whose rounds are not told is walked once.
 """
 
 from collections.abc import Callable, Collection, Sequence
-from enum import Enum
+from functools import partial
 
-from hpclaunch.readback.shell import conditions, inside
+from hpclaunch.readback.shell import inside
+from hpclaunch.readback.shell.assign import assign
 from hpclaunch.readback.shell.budget import Budget
 from hpclaunch.readback.shell.calls import Call, Note, Reading
 from hpclaunch.readback.shell.commands import BUILTINS, Input
+from hpclaunch.readback.shell.compound import WALKS
 from hpclaunch.readback.shell.errors import ScriptError, Unreadable
 from hpclaunch.readback.shell.expand import Expander
+from hpclaunch.readback.shell.flow import Flow
 from hpclaunch.readback.shell.parse import parse
-from hpclaunch.readback.shell.patterns import matches
 from hpclaunch.readback.shell.state import Array, State, Variable
-from hpclaunch.readback.shell.statements import (
-    AndOr,
-    Arithmetic,
-    Case,
-    CaseItem,
-    For,
-    Function,
-    Group,
-    If,
-    Loop,
-    Not,
-    Pipeline,
-    Redirected,
-    Redirection,
-    Simple,
-    Statement,
-    Subshell,
-    Test,
-)
+from hpclaunch.readback.shell.statements import Redirected, Redirection, Simple, Statement
 from hpclaunch.readback.shell.tokens import DECLARATIONS
-from hpclaunch.readback.shell.values import Names, Part, Unknown, Value, join, known, shown
+from hpclaunch.readback.shell.values import Part, Unknown, Value, join, known, shown
 
 _DEEPEST = 90
-
-
-class Flow(Enum):
-    """Where the shell goes after a statement."""
-
-    NEXT = 0
-    BREAK = 1
-    CONTINUE = 2
-    RETURN = 3
-    EXIT = 4
 
 
 def evaluate(text: str, watched: Collection[str]) -> Reading:
@@ -83,19 +57,8 @@ class Shell:
         self._depth = 0
         self._walks: dict[type, Callable[..., Flow]] = {
             Simple: self._simple,
-            Test: self._test,
-            Arithmetic: self._arithmetic,
-            Pipeline: self._pipeline,
-            Not: self._not,
-            AndOr: self._and_or,
-            Group: self._group,
-            Subshell: self._subshell,
-            If: self._if,
-            For: self._for,
-            Loop: self._loop,
-            Case: self._case,
-            Function: self._define,
             Redirected: self._redirected,
+            **{kind: partial(walk, self) for kind, walk in WALKS.items()},
         }
 
     @property
@@ -125,7 +88,7 @@ class Shell:
         finally:
             self._depth -= 1
 
-    def _perhaps(self, why: str, ways: Sequence[Callable[[], Flow]], or_none: bool) -> Flow:
+    def perhaps(self, why: str, ways: Sequence[Callable[[], Flow]], or_none: bool) -> Flow:
         """Try each of the ways, one of which is gone, or with `or_none` perhaps none."""
         before = self.state
         forks: list[State] = []
@@ -246,8 +209,6 @@ class Shell:
 
     def assign(self, written: str) -> None:
         """NAME=value, NAME+=value, NAME[index]=value or NAME=(...). Raises Unreadable."""
-        from hpclaunch.readback.shell.assign import assign
-
         assign(self.state, self.expander, written)
 
     def _output_of(self, source: str) -> Value:
@@ -290,175 +251,11 @@ class Shell:
     def _redirected(self, statement: Redirected) -> Flow:
         return self._with_input(statement.redirections, lambda: self.run(statement.body))
 
-    def _test(self, statement: Test) -> Flow:
-        expander = self.expander
-        condition = conditions.Condition(expander.value, expander.pattern, expander.number)
-        self.status = condition.holds(statement.words)
-        if not condition.is_whole:
-            self.note(f"no condition: [[ {' '.join(statement.words)[:60]} ]]")
-        return Flow.NEXT
-
-    def _arithmetic(self, statement: Arithmetic) -> Flow:
-        number = self.expander.number(statement.source)
-        self.status = None if number is None else number != 0
-        return Flow.NEXT
-
-    def _pipeline(self, statement: Pipeline) -> Flow:
-        output, given = self.output, self.input
-        for part in statement.parts:
-            last = part is statement.parts[-1]
-            self.output = output if last else None
-            self._apart(part)
-            self.input = Input("a pipe")
-        self.output, self.input = output, given
-        self.status = None
-        return Flow.NEXT
-
-    def _subshell(self, statement: Subshell) -> Flow:
-        self._apart(statement.body)
-        return Flow.NEXT
-
-    def _apart(self, statement: Statement) -> None:
+    def apart(self, statement: Statement) -> None:
+        """Walk it in a shell of its own."""
         before = self.state
         self.state = before.fork()
         try:
             self.run(statement)
         finally:
             self.state = before
-
-    def _not(self, statement: Not) -> Flow:
-        flow = self.run(statement.body)
-        self.status = None if self.status is None else not self.status
-        return flow
-
-    def _and_or(self, statement: AndOr) -> Flow:
-        flow = self.run(statement.first)
-        for operator, part in statement.others:
-            if flow is not Flow.NEXT:
-                break
-            if self.status is None:
-                way = _way(self, part)
-                flow = self._perhaps(f"what stands before {operator}", (way,), or_none=True)
-            elif self.status == (operator == "&&"):
-                flow = self.run(part)
-        return flow
-
-    def _group(self, statement: Group) -> Flow:
-        for part in statement.body:
-            flow = self.run(part)
-            if flow is not Flow.NEXT:
-                return flow
-        return Flow.NEXT
-
-    def _if(self, statement: If) -> Flow:
-        for index, (condition, body) in enumerate(statement.branches):
-            holds: bool | None = True
-            if condition is not None:
-                flow = self.run(condition)
-                if flow is not Flow.NEXT:
-                    return flow
-                holds = self.status
-            if holds:
-                return self.run(body)
-            if holds is None:
-                rest = statement.branches[index + 1 :]
-                ways = [_way(self, body)]
-                if rest:
-                    ways.append(_way(self, If(statement.line, rest)))
-                return self._perhaps("the condition of `if`", ways, or_none=not rest)
-        self.status = True
-        return Flow.NEXT
-
-    def _for(self, statement: For) -> Flow:
-        written = ('"$@"',) if statement.words is None else statement.words
-        for word in self.expander.words(written):
-            if known(word) is None:
-                flow = self._for_unknown(statement, word)
-            else:
-                self.state.assign(statement.name, word)
-                flow = self.run(statement.body)
-            if flow in (Flow.RETURN, Flow.EXIT):
-                return flow
-            if flow is Flow.BREAK:
-                break
-        return Flow.NEXT
-
-    def _for_unknown(self, statement: For, word: Value) -> Flow:
-        part = word[0]
-        if len(word) == 1 and isinstance(part, Names):
-            # Those that the script itself has exported so far, one by one; then all others, as one.
-            for name in self.state.exported():
-                self.state.assign(statement.name, (name,))
-                self.run(statement.body)
-            self.state.assign(statement.name, word)
-            self.run(statement.body)
-            return Flow.NEXT
-
-        def once() -> Flow:
-            self.state.assign(statement.name, word)
-            return self.run(statement.body)
-
-        flow = self._perhaps("a loop", (once,), or_none=True)
-        return flow if flow in (Flow.RETURN, Flow.EXIT) else Flow.NEXT
-
-    def _loop(self, statement: Loop) -> Flow:
-        def once() -> Flow:
-            if statement.name:
-                self.state.assign(statement.name, (Unknown("input", "select"),))
-            if statement.sources:
-                for source in statement.sources.split(";"):
-                    self.expander.number(source)
-            if statement.condition is not None:
-                self.run(statement.condition)
-            self.run(statement.body)
-            return Flow.NEXT
-
-        return self._perhaps("a loop", (once,), or_none=True)
-
-    def _case(self, statement: Case) -> Flow:
-        expander = self.expander
-        subject = expander.value(statement.word)
-        if len(subject) == 1 and isinstance(subject[0], Names):
-            return self._case_of_names(statement, subject[0])
-        text = known(subject)
-        found = [[expander.pattern(each) for each in item.patterns] for item in statement.items]
-        bodies = [_case_bodies(statement.items, index) for index in range(len(found))]
-        if text is not None and all(pattern is not None for each in found for pattern in each):
-            for each, body in zip(found, bodies, strict=True):
-                if any(matches(pattern, text) for pattern in each if pattern is not None):
-                    return self.run(Group(statement.line, body))
-            self.status = True
-            return Flow.NEXT
-        ways = [_way(self, Group(statement.line, body)) for body in bodies]
-        return self._perhaps("the word of `case`", ways, or_none=["*"] not in found)
-
-    def _case_of_names(self, statement: Case, names: Names) -> Flow:
-        """Each arm sees those names that its patterns, and none before, match."""
-        variable = statement.word.strip('"').strip("${}")
-        seen: tuple[str, ...] = names.but
-        for item in statement.items:
-            patterns = tuple(self.expander.pattern(each) or "" for each in item.patterns)
-            only = () if "*" in patterns else patterns
-            self.state.assign(variable, (Names(only, seen),))
-            self.run(item.body)
-            seen += patterns
-        self.state.assign(variable, (names,))
-        return Flow.NEXT
-
-    def _define(self, statement: Function) -> Flow:
-        self.state.define(statement.name, statement.body)
-        return Flow.NEXT
-
-
-def _way(shell: Shell, statement: Statement) -> Callable[[], Flow]:
-    return lambda: shell.run(statement)
-
-
-def _case_bodies(items: Sequence[CaseItem], start: int) -> tuple[Statement, ...]:
-    """The arm, and those into which it falls by ;&"""
-    bodies: list[Statement] = []
-    for item in items[start:]:
-        bodies.append(item.body)
-        if item.end != ";&":
-            break
-    return tuple(bodies)

@@ -1,4 +1,5 @@
-"""Written words -> what a command is given: parameters, substitutions, splitting and quotes, in bash's order."""
+"""Written words -> what a command is given: parameters, substitutions, splitting and quotes, in bash's
+order."""
 
 from collections.abc import Callable, Sequence
 

@@ -18,8 +18,8 @@ _ASSIGNABLE = re.compile(r"[A-Za-z_]\w*")
 
 
 class Expansion(Struct, frozen=True):
-    """`name` is a variable's or a special parameter's, `index` what stands in [], None for none; `before` is "#"
-    for the length, "!" for an indirection, and `operator` "" for none."""
+    """`name` is a variable's or a special parameter's, `index` what stands in [], None for none; `before`
+    is "#" for the length, "!" for an indirection, and `operator` "" for none."""
 
     name: str
     index: str | None = None

@@ -98,8 +98,8 @@ def of_word(text: str, blanks: bool = False) -> list[Piece]:
 
 
 def of_quoted(text: str, quotes: bool = True) -> list[Piece]:
-    """The pieces of what stands in "...", and without `quotes` of a here-document, where \\" stays. In "${x+...}"
-    quotes may stand once more."""
+    """The pieces of what stands in "...", and without `quotes` of a here-document, where \\" stays. In
+    "${x+...}" quotes may stand once more."""
     if "\\\n" in text and "$(" not in text and "`" not in text:
         text = _ESCAPED.sub(lambda escaped: "" if escaped[1] == "\n" else escaped[0], text)
     found: list[Piece] = []

@@ -31,7 +31,8 @@ class Variable(Struct, frozen=True):
 
 
 class Outside(Struct, frozen=True):
-    """Which variables the script may start with: all, or where `closed` those that match a pattern of `keep`."""
+    """Which variables the script may start with: all, or where `closed` those that match a pattern of
+    `keep`."""
 
     closed: bool = False
     keep: tuple[str, ...] = ()

@@ -1,10 +1,12 @@
-"""What a script consists of. Words stand as they are written: `pieces` takes them apart when they are needed."""
+"""What a script consists of. Words stand as they are written: `pieces` takes them apart when they are
+needed."""
 
 from msgspec import Struct
 
 
 class Document(Struct):
-    """The text of a here-document, which is read after the line that asks for it. `expands`: $ counts in it."""
+    """The text of a here-document, which is read after the line that asks for it. `expands`: $ counts in
+    it."""
 
     text: str = ""
     expands: bool = True
@@ -95,8 +97,8 @@ class For(Struct, frozen=True):
 
 
 class Loop(Struct, frozen=True):
-    """while, until, select, and for ((...)), whose rounds are not counted. `sources` are the arithmetic of the
-    last, `name` the variable of select."""
+    """while, until, select, and for ((...)), whose rounds are not counted. `sources` are the arithmetic of
+    the last, `name` the variable of select."""
 
     line: int
     condition: "Statement | None"

@@ -1,4 +1,5 @@
-"""The words and operators of a command, by bash's own rules (bash's manual, "Definitions": metacharacters)."""
+"""The words and operators of a command, by bash's own rules (bash's manual, "Definitions":
+metacharacters)."""
 
 import re
 from typing import Literal
@@ -34,8 +35,8 @@ def is_array(word: str) -> bool:
 
 
 def token_at(text: str, index: int) -> Token | None:
-    """The first token from `index` on, without the blanks, comments and line continuations before it; None where
-    there is no more. Raises Unreadable."""
+    """The first token from `index` on, without the blanks, comments and line continuations before it; None
+    where there is no more. Raises Unreadable."""
     while index < len(text):
         char = text[index]
         if char in " \t":

@@ -11,10 +11,10 @@ _LONGEST = 4 << 20
 
 
 class Unknown(Struct, frozen=True):
-    """Text that the script does not tell. `kind` is where it comes from, and `name` says more: the variable of
-    the shell that started the script, the number of its argument, the command, the file that is read, the
-    pattern of file names, or the statement after which a value depends on something unknown. `splits`:
-    it may be several words, or none."""
+    """Text that the script does not tell. `kind` is where it comes from, and `name` says more: the
+    variable of the shell that started the script, the number of its argument, the command, the file that
+    is read, the pattern of file names, or the statement after which a value depends on something unknown.
+    `splits`: it may be several words, or none."""
 
     kind: Literal["variable", "argument", "output", "input", "number", "files", "home", "either"]
     name: str
@@ -41,7 +41,8 @@ Value = tuple[Part, ...]
 
 
 def join(parts: list[Part]) -> Value:
-    """The parts as one value, neighbouring text in one piece. Raises Unreadable for a text beyond all measure."""
+    """The parts as one value, neighbouring text in one piece. Raises Unreadable for a text beyond all
+    measure."""
     found: list[Part] = []
     texts: list[str] = []
     for part in parts:

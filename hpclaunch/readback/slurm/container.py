@@ -80,10 +80,10 @@ def _image(image: str) -> tuple[str, str]:
     registry, mark, rest = name.partition("#")
     if not mark:
         registry, rest = "", name
-    user, at, host = registry.rpartition("@")
+    _, at, host = registry.rpartition("@")
     if not mark:
         # Enroot's USER@ may stand before an image of Docker Hub too; a digest is NAME@sha256:...
-        user, at, host = rest.partition("@")
+        _, at, host = rest.partition("@")
         if at and not host.startswith("sha256:"):
             rest = host
         return rest, ""

@@ -1,5 +1,5 @@
-"""#SBATCH lines, as sbatch takes them apart (src/sbatch/opt.c: _opt_batch_script and get_argument): quotes and
-backslashes of its own, # begins a comment, and the first line that is a command ends them."""
+"""#SBATCH lines, as sbatch takes them apart (src/sbatch/opt.c: _opt_batch_script and get_argument): quotes
+and backslashes of its own, # begins a comment, and the first line that is a command ends them."""
 
 from msgspec import Struct
 

@@ -40,7 +40,8 @@ def count(text: str) -> int:
 
 
 def gpus_of_gres(text: str) -> tuple[int, str, list[str]]:
-    """How many GPUs a --gres gives on each node, their type ("" for any), and its parts about other things."""
+    """How many GPUs a --gres gives on each node, their type ("" for any), and its parts about other
+    things."""
     number, kind, others = 0, "", []
     for part in filter(None, text.split(",")):
         found = _GRES.fullmatch(part)

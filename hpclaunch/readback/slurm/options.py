@@ -1,7 +1,7 @@
 """The options of sbatch and srun as getopt_long reads them: long ones, also cut short, and single letters.
 
-Names, letters and which of them take a value are those of Slurm 20.11 to 26.05 (src/common/slurm_opt.c) and of
-Pyxis (args.c).
+Names, letters and which of them take a value are those of Slurm 20.11 to 26.05 (src/common/slurm_opt.c)
+and of Pyxis (args.c).
 """
 
 from collections.abc import Sequence
@@ -11,40 +11,38 @@ from msgspec import Struct
 from hpclaunch.readback.shell.values import Value, known, shown
 
 _WITH_VALUE = """
-accel-bind account acctg-freq array batch bb bbf bcast-exclude begin chdir cluster-constraint cluster clusters
-comment constraint container container-id container-type context core-spec cores-per-socket cpu-bind cpu_bind
-cpu-freq cpus-per-gpu cpus-per-task deadline delay-boot dependency distribution epilog error exclude export
-export-file extra extra-node-info gid gpu-bind gpu-freq gpus gpus-per-node gpus-per-socket gpus-per-task gres
-gres-flags het-group hint ignore-signals input job-name jobid kill-on-invalid-dep licenses mail-type mail-user
-mcs-label mem mem-bind mem_bind mem-per-cpu mem-per-gpu mem-update mincpus mpi msg-timeout network nodefile
-nodelist nodes ntasks ntasks-per-core ntasks-per-gpu ntasks-per-node ntasks-per-socket ntasks-per-tres open-mode
-output pack-group partition power prefer priority profile prolog qos relative reservation resources segment signal
-slurmd-debug sockets-per-node switches task-epilog task-prolog tasks-per-node thread-spec threads
-threads-per-core time time-min tmp treewidth tres-bind tres-per-task uid wait-all-nodes wckey wrap
-container-image container-mounts container-workdir container-name container-save container-env container-unshare
-""".split()
+accel-bind account acctg-freq array batch bb bbf bcast-exclude begin chdir cluster-constraint cluster
+clusters comment constraint container container-id container-type context core-spec cores-per-socket
+cpu-bind cpu_bind cpu-freq cpus-per-gpu cpus-per-task deadline delay-boot dependency distribution epilog
+error exclude export export-file extra extra-node-info gid gpu-bind gpu-freq gpus gpus-per-node
+gpus-per-socket gpus-per-task gres gres-flags het-group hint ignore-signals input job-name jobid
+kill-on-invalid-dep licenses mail-type mail-user mcs-label mem mem-bind mem_bind mem-per-cpu mem-per-gpu
+mem-update mincpus mpi msg-timeout network nodefile nodelist nodes ntasks ntasks-per-core ntasks-per-gpu
+ntasks-per-node ntasks-per-socket ntasks-per-tres open-mode output pack-group partition power prefer
+priority profile prolog qos relative reservation resources segment signal slurmd-debug sockets-per-node
+switches task-epilog task-prolog tasks-per-node thread-spec threads threads-per-core time time-min tmp
+treewidth tres-bind tres-per-task uid wait-all-nodes wckey wrap container-image container-mounts
+container-workdir container-name container-save container-env container-unshare
+"""
 _PERHAPS_WITH_VALUE = """
-bcast compress exclusive external-launcher immediate nice no-kill oom-kill-step overlap propagate pty requeue
-resv-ports send-libs x11
-""".split()
+bcast compress exclusive external-launcher immediate nice no-kill oom-kill-step overlap propagate pty
+requeue resv-ports send-libs x11
+"""
 _WITHOUT_VALUE = """
-async bell consolidate-segments contiguous debugger-test disable-status exact external get-user-env help hold
-ignore-pbs interactive label multi-prog no-allocate no-bell no-requeue no-shell overcommit oversubscribe share
-parsable preserve-env quiet quit-on-interrupt reboot spread-job spread-segments stepmgr test-only unbuffered
-use-min-nodes usage verbose version wait-for-children whole
-container-mount-home no-container-mount-home container-remap-root no-container-remap-root container-entrypoint
+async bell consolidate-segments contiguous debugger-test disable-status exact external get-user-env help
+hold ignore-pbs interactive label multi-prog no-allocate no-bell no-requeue no-shell overcommit
+oversubscribe share parsable preserve-env quiet quit-on-interrupt reboot spread-job spread-segments stepmgr
+test-only unbuffered use-min-nodes usage verbose version wait-for-children whole container-mount-home
+no-container-mount-home container-remap-root no-container-remap-root container-entrypoint
 no-container-entrypoint container-entrypoint-log container-writable container-readonly
-""".split()
-_LETTERS = {
-    **{"A": "account", "B": "extra-node-info", "C": "constraint", "D": "chdir", "E": "preserve-env"},
-    **{"F": "nodefile", "G": "gpus", "H": "hold", "I": "immediate", "J": "job-name", "L": "licenses"},
-    **{"M": "clusters", "N": "nodes", "O": "overcommit", "Q": "quiet", "S": "core-spec", "T": "threads"},
-    **{"V": "version", "X": "disable-status", "Z": "no-allocate", "a": "array", "b": "begin"},
-    **{"c": "cpus-per-task", "d": "dependency", "e": "error", "h": "help", "i": "input", "k": "no-kill"},
-    **{"l": "label", "m": "distribution", "n": "ntasks", "o": "output", "p": "partition", "q": "qos"},
-    **{"r": "relative", "s": "oversubscribe", "t": "time", "u": "unbuffered", "v": "verbose"},
-    **{"w": "nodelist", "x": "exclude", "K": "kill-on-bad-exit", "W": "wait"},
-}
+"""
+_LETTERS = """
+A:account B:extra-node-info C:constraint D:chdir E:preserve-env F:nodefile G:gpus H:hold I:immediate
+J:job-name L:licenses M:clusters N:nodes O:overcommit Q:quiet S:core-spec T:threads V:version
+X:disable-status Z:no-allocate a:array b:begin c:cpus-per-task d:dependency e:error h:help i:input k:no-kill
+l:label m:distribution n:ntasks o:output p:partition q:qos r:relative s:oversubscribe t:time u:unbuffered
+v:verbose w:nodelist x:exclude K:kill-on-bad-exit W:wait
+"""
 _SAME = {
     "cpu_bind": "cpu-bind",
     "mem_bind": "mem-bind",
@@ -53,10 +51,11 @@ _SAME = {
     "share": "oversubscribe",
 }
 _TAKES = {
-    **dict.fromkeys(_WITH_VALUE, "yes"),
-    **dict.fromkeys(_PERHAPS_WITH_VALUE, "perhaps"),
-    **dict.fromkeys(_WITHOUT_VALUE, "no"),
+    **dict.fromkeys(_WITH_VALUE.split(), "yes"),
+    **dict.fromkeys(_PERHAPS_WITH_VALUE.split(), "perhaps"),
+    **dict.fromkeys(_WITHOUT_VALUE.split(), "no"),
 }
+_BY_LETTER = dict(pair.split(":") for pair in _LETTERS.split())
 _OF_COMMAND = {
     "sbatch": {"wait": "no"},
     "srun": {"wait": "yes", "kill-on-bad-exit": "perhaps"},
@@ -127,7 +126,7 @@ def _short(takes: dict[str, str], word: Value, following: Value | None) -> tuple
     assert isinstance(first, str)
     found: list[Given] = []
     for index, letter in enumerate(first[1:], 1):
-        name = _LETTERS.get(letter, "")
+        name = _BY_LETTER.get(letter, "")
         kind = takes.get(name, "")
         rest: Value = (first[index + 1 :], *word[1:]) if first[index + 1 :] else word[1:]
         if not kind:

@@ -1,5 +1,5 @@
-"""What ranks get from around their wrapper: variables that the script exports, those of the shell that submits
-it, and secrets."""
+"""What ranks get from around their wrapper: variables that the script exports, those of the shell that
+submits it, and secrets."""
 
 from collections.abc import Iterable
 

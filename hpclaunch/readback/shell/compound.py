@@ -1,0 +1,224 @@
+"""Compound commands: pipelines, conditions, loops and the like. Each gets the shell and the statement."""
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from hpclaunch.readback.shell import conditions
+from hpclaunch.readback.shell.commands import Input
+from hpclaunch.readback.shell.flow import Flow
+from hpclaunch.readback.shell.patterns import matches
+from hpclaunch.readback.shell.statements import (
+    AndOr,
+    Arithmetic,
+    Case,
+    CaseItem,
+    For,
+    Function,
+    Group,
+    If,
+    Loop,
+    Not,
+    Pipeline,
+    Statement,
+    Subshell,
+    Test,
+)
+from hpclaunch.readback.shell.values import Names, Unknown, Value, known
+
+if TYPE_CHECKING:
+    from hpclaunch.readback.shell.evaluate import Shell
+
+
+def _test(shell: "Shell", statement: Test) -> Flow:
+    expander = shell.expander
+    condition = conditions.Condition(expander.value, expander.pattern, expander.number)
+    shell.status = condition.holds(statement.words)
+    if not condition.is_whole:
+        shell.note(f"no condition: [[ {' '.join(statement.words)[:60]} ]]")
+    return Flow.NEXT
+
+
+def _arithmetic(shell: "Shell", statement: Arithmetic) -> Flow:
+    number = shell.expander.number(statement.source)
+    shell.status = None if number is None else number != 0
+    return Flow.NEXT
+
+
+def _pipeline(shell: "Shell", statement: Pipeline) -> Flow:
+    output, given = shell.output, shell.input
+    for part in statement.parts:
+        last = part is statement.parts[-1]
+        shell.output = output if last else None
+        shell.apart(part)
+        shell.input = Input("a pipe")
+    shell.output, shell.input = output, given
+    shell.status = None
+    return Flow.NEXT
+
+
+def _subshell(shell: "Shell", statement: Subshell) -> Flow:
+    shell.apart(statement.body)
+    return Flow.NEXT
+
+
+def _not(shell: "Shell", statement: Not) -> Flow:
+    flow = shell.run(statement.body)
+    shell.status = None if shell.status is None else not shell.status
+    return flow
+
+
+def _and_or(shell: "Shell", statement: AndOr) -> Flow:
+    flow = shell.run(statement.first)
+    for operator, part in statement.others:
+        if flow is not Flow.NEXT:
+            break
+        if shell.status is None:
+            way = _way(shell, part)
+            flow = shell.perhaps(f"what stands before {operator}", (way,), or_none=True)
+        elif shell.status == (operator == "&&"):
+            flow = shell.run(part)
+    return flow
+
+
+def _group(shell: "Shell", statement: Group) -> Flow:
+    for part in statement.body:
+        flow = shell.run(part)
+        if flow is not Flow.NEXT:
+            return flow
+    return Flow.NEXT
+
+
+def _if(shell: "Shell", statement: If) -> Flow:
+    for index, (condition, body) in enumerate(statement.branches):
+        holds: bool | None = True
+        if condition is not None:
+            flow = shell.run(condition)
+            if flow is not Flow.NEXT:
+                return flow
+            holds = shell.status
+        if holds:
+            return shell.run(body)
+        if holds is None:
+            rest = statement.branches[index + 1 :]
+            ways = [_way(shell, body)]
+            if rest:
+                ways.append(_way(shell, If(statement.line, rest)))
+            return shell.perhaps("the condition of `if`", ways, or_none=not rest)
+    shell.status = True
+    return Flow.NEXT
+
+
+def _for(shell: "Shell", statement: For) -> Flow:
+    written = ('"$@"',) if statement.words is None else statement.words
+    for word in shell.expander.words(written):
+        if known(word) is None:
+            flow = _for_unknown(shell, statement, word)
+        else:
+            shell.state.assign(statement.name, word)
+            flow = shell.run(statement.body)
+        if flow in (Flow.RETURN, Flow.EXIT):
+            return flow
+        if flow is Flow.BREAK:
+            break
+    return Flow.NEXT
+
+
+def _for_unknown(shell: "Shell", statement: For, word: Value) -> Flow:
+    part = word[0]
+    if len(word) == 1 and isinstance(part, Names):
+        # Those that the script itself has exported so far, one by one; then all others, as one.
+        for name in shell.state.exported():
+            shell.state.assign(statement.name, (name,))
+            shell.run(statement.body)
+        shell.state.assign(statement.name, word)
+        shell.run(statement.body)
+        return Flow.NEXT
+
+    def once() -> Flow:
+        shell.state.assign(statement.name, word)
+        return shell.run(statement.body)
+
+    flow = shell.perhaps("a loop", (once,), or_none=True)
+    return flow if flow in (Flow.RETURN, Flow.EXIT) else Flow.NEXT
+
+
+def _loop(shell: "Shell", statement: Loop) -> Flow:
+    def once() -> Flow:
+        if statement.name:
+            shell.state.assign(statement.name, (Unknown("input", "select"),))
+        if statement.sources:
+            for source in statement.sources.split(";"):
+                shell.expander.number(source)
+        if statement.condition is not None:
+            shell.run(statement.condition)
+        shell.run(statement.body)
+        return Flow.NEXT
+
+    return shell.perhaps("a loop", (once,), or_none=True)
+
+
+def _case(shell: "Shell", statement: Case) -> Flow:
+    expander = shell.expander
+    subject = expander.value(statement.word)
+    if len(subject) == 1 and isinstance(subject[0], Names):
+        return _case_of_names(shell, statement, subject[0])
+    text = known(subject)
+    found = [[expander.pattern(each) for each in item.patterns] for item in statement.items]
+    bodies = [_case_bodies(statement.items, index) for index in range(len(found))]
+    if text is not None and all(pattern is not None for each in found for pattern in each):
+        for each, body in zip(found, bodies, strict=True):
+            if any(matches(pattern, text) for pattern in each if pattern is not None):
+                return shell.run(Group(statement.line, body))
+        shell.status = True
+        return Flow.NEXT
+    ways = [_way(shell, Group(statement.line, body)) for body in bodies]
+    return shell.perhaps("the word of `case`", ways, or_none=["*"] not in found)
+
+
+def _case_of_names(shell: "Shell", statement: Case, names: Names) -> Flow:
+    """Each arm sees those names that its patterns, and none before, match."""
+    variable = statement.word.strip('"').strip("${}")
+    seen: tuple[str, ...] = names.but
+    for item in statement.items:
+        patterns = tuple(shell.expander.pattern(each) or "" for each in item.patterns)
+        only = () if "*" in patterns else patterns
+        shell.state.assign(variable, (Names(only, seen),))
+        shell.run(item.body)
+        seen += patterns
+    shell.state.assign(variable, (names,))
+    return Flow.NEXT
+
+
+def _define(shell: "Shell", statement: Function) -> Flow:
+    shell.state.define(statement.name, statement.body)
+    return Flow.NEXT
+
+
+def _way(shell: "Shell", statement: Statement) -> Callable[[], Flow]:
+    return lambda: shell.run(statement)
+
+
+def _case_bodies(items: Sequence[CaseItem], start: int) -> tuple[Statement, ...]:
+    """The arm, and those into which it falls by ;&"""
+    bodies: list[Statement] = []
+    for item in items[start:]:
+        bodies.append(item.body)
+        if item.end != ";&":
+            break
+    return tuple(bodies)
+
+
+WALKS: "dict[type, Callable[[Shell, Any], Flow]]" = {
+    Test: _test,
+    Arithmetic: _arithmetic,
+    Pipeline: _pipeline,
+    Not: _not,
+    AndOr: _and_or,
+    Group: _group,
+    Subshell: _subshell,
+    If: _if,
+    For: _for,
+    Loop: _loop,
+    Case: _case,
+    Function: _define,
+}
