@@ -83,7 +83,7 @@ def connect(cluster: Cluster, retries: Any) -> Any:
     except (config.ConfigException, yaml.YAMLError, OSError, ValueError, KeyError, TypeError) as error:
         where = cluster.kubeconfig or "the pod's own account"
         raise SchedulerError(f"{where} cannot be used: {' '.join(str(error).split())}", NO_CLUSTER) from error
-    _through_proxy(settings)
+    _through_proxy(settings, cluster)
     settings.retries = retries
     return client.ApiClient(settings)
 
@@ -96,15 +96,28 @@ def _all_exist(cluster: Cluster) -> None:
         )
 
 
-def _through_proxy(settings: Any) -> None:
-    """HTTPS_PROXY and NO_PROXY of the shell, which older clients do not read. A `proxy-url` of the kubeconfig
-    counts for every host."""
+def _through_proxy(settings: Any, cluster: Cluster) -> None:
+    """The `proxy-url` of the kubeconfig, which counts for every host, or HTTPS_PROXY and NO_PROXY of the
+    shell. Older clients read neither."""
     proxies = getproxies()
-    ours = proxies.get(urlsplit(settings.host).scheme)
-    if settings.proxy in (None, ours):
-        settings.proxy, settings.no_proxy = ours, proxies.get("no")
+    own = _proxy_url(cluster)
+    if own:
+        settings.proxy, settings.no_proxy = own, ""
     else:
-        settings.no_proxy = ""
+        settings.proxy = proxies.get(urlsplit(settings.host).scheme)
+        settings.no_proxy = proxies.get("no")
+
+
+def _proxy_url(cluster: Cluster) -> str | None:
+    paths = [path for path in cluster.kubeconfig.split(os.pathsep) if path and os.path.exists(path)]
+    contents = [_content(path) for path in paths]
+    context = _named(contents, "contexts", cluster.context).get("context") or {}
+    return (_named(contents, "clusters", context.get("cluster")).get("cluster") or {}).get("proxy-url")
+
+
+def _named(contents: list[dict[str, Any]], part: str, name: str | None) -> dict[str, Any]:
+    found = (one for content in contents for one in content.get(part) or () if one.get("name") == name)
+    return next(found, {})
 
 
 def _kubeconfig(environ: Mapping[str, str]) -> list[str]:
