@@ -20,6 +20,7 @@ ROOT_KEYS = "/root/.ssh"
 _IMPLEMENTATIONS = {"openmpi": "OpenMPI", "intel": "Intel", "mpich": "MPICH"}
 _WAIT = "WaitForWorkersReady"
 _DEADLINE, _TTL = "activeDeadlineSeconds", "ttlSecondsAfterFinished"
+_GANG, _QUEUE = "schedulingPolicy", "scheduling.volcano.sh/queue-name"
 
 
 class Served(Struct, frozen=True):
@@ -68,6 +69,9 @@ def problems(job: Job, site: Site) -> list[Problem]:
         since = mpi_operator.feature_since(feature)
         message = f"{feature} came with MPI operator {since}, and site {site.name} has {version}"
         found.append(Problem(message, document, path))
+    if kubernetes.gang and kubernetes.gang.queue and not _heeds(kubernetes, wanted.api, _QUEUE):
+        message = f"the operator of {wanted.api} puts gangs in no queue: leave it out"
+        found.append(Problem(message, "site", ("kubernetes", "gang", "queue")))
     if kubernetes.gang and wanted.api == "v2beta1" and not _has(kubernetes, "schedulingPolicy"):
         since = mpi_operator.feature_since("schedulingPolicy")
         message = f"gangs (schedulingPolicy) came with MPI operator {since}, and this is {version}"
@@ -125,7 +129,7 @@ def run_policy(job: Job, site: Site, common: Common, mpi: MpiJob | None) -> tupl
                 "the time limit counts from when the launcher starts, so also while workers wait for nodes: "
                 f"launcherCreationPolicy came with MPI operator {since}"
             )
-    gang = kubernetes.gang if mpi else None
+    gang = kubernetes.gang if mpi and _heeds(kubernetes, mpi.api, _GANG) else None
     least = None if gang is None or mpi is None else mpi.workers + (0 if waits else 1)
     ttl, said = _ttl(kubernetes, mpi)
     if mpi is not None and not _heeds(kubernetes, mpi.api, _DEADLINE):
@@ -142,6 +146,16 @@ def run_policy(job: Job, site: Site, common: Common, mpi: MpiJob | None) -> tupl
         ),
         [*warnings, *said],
     )
+
+
+def queue_annotation(site: Site, mpi: MpiJob | None) -> tuple[tuple[str, str], ...]:
+    """Where the operator reads the gang's queue when it does not look at schedulingPolicy."""
+    kubernetes = site.kubernetes
+    assert kubernetes is not None
+    gang = kubernetes.gang
+    if mpi is None or gang is None or gang.queue is None or _heeds(kubernetes, mpi.api, _GANG):
+        return ()
+    return ((_QUEUE, gang.queue),)
 
 
 def launcher_deadline(site: Site, common: Common, mpi: MpiJob) -> int | None:

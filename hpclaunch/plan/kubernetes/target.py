@@ -80,7 +80,7 @@ def target(
             name=name,
             namespace=site_hints.of_site(job, site).namespace or kubernetes.namespace,
             labels=pods.of_object(kubernetes, job, site, name),
-            annotations=tuple(kubernetes.annotations.items()),
+            annotations=(*kubernetes.annotations.items(), *mpijob.queue_annotation(site, mpi)),
             run_policy=policy,
             mpi_job=mpi,
             launcher=launcher,

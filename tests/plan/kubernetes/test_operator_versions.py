@@ -147,3 +147,20 @@ def test_the_gangs_priority_is_the_jobs_before_the_sites() -> None:
     own = target(planned({"sites": {"s": {"priority_class": "high"}}}, site))
     assert own.run_policy.priority_class == "high"
     assert own.worker.priority_class == "high"
+
+
+def test_the_queue_of_a_gang_stands_where_its_operator_reads_it() -> None:
+    """Operators of v1 and v1alpha2 make the gang by themselves, and look at no schedulingPolicy."""
+    old = {**VOLCANO, "mpi_operator": "0.3.0", "mpijob": {"api": "v1"}}
+    pods = target(planned({}, old))
+    assert (pods.run_policy.min_available, pods.run_policy.queue) == (None, "")
+    assert dict(pods.annotations) == {"scheduling.volcano.sh/queue-name": "training"}
+    assert target(planned({}, VOLCANO)).annotations == ()
+    training = target(planned({}, {**VOLCANO, "mpijob": {"api": "v1", "operator": "training-operator"}}))
+    assert (training.run_policy.queue, training.annotations) == ("training", ())
+
+
+def test_an_operator_without_queues_refuses_one() -> None:
+    oldest = {"mpi_operator": "0.3.0", "mpijob": {"api": "v1alpha2"}}
+    assert set(refused({}, {**VOLCANO, **oldest})) == {("site", ("kubernetes", "gang", "queue"))}
+    assert target(planned({}, {"gang": {"scheduler": "volcano"}, **oldest})).annotations == ()
