@@ -21,6 +21,7 @@ def place(planned: Planned) -> Place:
         gpus_of_node=gpukind.of_a_node(job, site, machine),
         rdma=_rdma(site),
         networks=site.kubernetes.networks if site.kubernetes else (),
+        secrets=_secrets(site),
     )
 
 
@@ -34,7 +35,7 @@ def _form(volume: Volume, site: Site, folder: str) -> Form:
         if volume.config_map is not None:
             return "config map", volume.config_map, ""
         if volume.empty_dir is not None:
-            return "empty", "", ""
+            return "empty", "memory" if volume.empty_dir.memory else "", ""
     return "path", os.path.normpath(os.path.join(folder, volume.path or "")), ""
 
 
@@ -43,3 +44,8 @@ def _rdma(site: Site) -> dict[str, str] | None:
         return None
     names = site.kubernetes.rdma.items()
     return {hca: name if "/" in name else f"rdma/{name}" for hca, name in names}
+
+
+def _secrets(site: Site) -> dict[str, str]:
+    kept = site.kubernetes.secrets if site.kubernetes else {}
+    return {variable: f"{each.name}/{each.key}" for variable, each in kept.items()}

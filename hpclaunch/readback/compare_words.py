@@ -50,6 +50,20 @@ def environment(a: Side, b: Side) -> list[Difference]:
         if not mixed or name.startswith(_HOOKS) or not ranks_too:
             what = f"outside the ranks {name}"
             found += _variable(what, name, outer[0].get(name), outer[1].get(name), a, b)
+    return [*found, *_of_other_keys(a, True), *_of_other_keys(b, False)]
+
+
+def _of_other_keys(side: Side, first: bool) -> list[Difference]:
+    """Variables with the value of another one: a submission's Secret has a key for each, by its name, and a
+    site says which its own are."""
+    found = []
+    for each in side.launch.environment if side.place.name else ():
+        expected = side.place.secrets.get(each.name)
+        if each.source not in ("secret", "submitter") or not each.value:
+            continue
+        if each.value != expected if expected else each.value.partition("/")[2] != each.name:
+            values = (each.value, each.name) if first else (each.name, each.value)
+            found.append(Difference(f"environment {each.name}: its key", *values))
     return found
 
 
@@ -77,9 +91,19 @@ def mounts(a: Side, b: Side) -> list[Difference]:
 def _variable(
     what: str, name: str, one: SeenVariable | None, other: SeenVariable | None, a: Side, b: Side
 ) -> list[Difference]:
-    if one == other or (one and other and "text" not in (one.source, other.source)):
+    if one == other:
         return []
     values = _shown_variable(one), _shown_variable(other)
+    if one and other and one.source == other.source != "text":
+        # Where the submission keeps them, which Slurm's scripts do not say.
+        if not (one.value and other.value):
+            return []
+        of_place = a.place.name and b.place.name and a.place.name != b.place.name
+        return [
+            Difference(
+                what, *values, "place" if of_place else "difference", "each site's Secret" if of_place else ""
+            )
+        ]
     if what.startswith("outside") and name == _DEVICES:
         why = "on a pod the device plugin says which GPUs there are"
         return [Difference(what, *values, "unbridged", why)]
@@ -132,7 +156,9 @@ def _shown_mount(mount: SeenMount | None, side: Side) -> str:
 def _shown_variable(seen: SeenVariable | None) -> str:
     if seen is None:
         return NOTHING
-    return _value(seen.value) if seen.source == "text" else _FROM_OUTSIDE[seen.source]
+    if seen.source == "text":
+        return _value(seen.value)
+    return f"{_FROM_OUTSIDE[seen.source]} {seen.value}".rstrip()
 
 
 def _value(text: str | None) -> str:

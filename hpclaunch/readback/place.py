@@ -14,7 +14,8 @@ class Place(Struct, frozen=True):
     """A site. `volumes` has the form of each volume that it names, and `variables` what it and its node types
     set for ranks, with the values. `node_types` is the type of nodes for each table of a text, by its hosts
     ("" where there is one table), `gpus_of_node` how many GPUs such a node has, `rdma` the resource that
-    stands for each HCA, by the HCA's name or PCI address, and `networks` are those that pods are attached to.
+    stands for each HCA, by the HCA's name or PCI address, `networks` are those that pods are attached to,
+    and `secrets` say where variables lie, as SECRET/KEY.
     An empty Place knows nothing of a site, and then nothing is put down to it."""
 
     name: str = ""
@@ -24,6 +25,7 @@ class Place(Struct, frozen=True):
     gpus_of_node: int | None = None
     rdma: Mapping[str, str] | None = None
     networks: tuple[str, ...] = ()
+    secrets: Mapping[str, str] = field(default_factory=dict)
 
 
 class Side(Struct, frozen=True):

@@ -7,8 +7,8 @@ from msgspec import Struct
 
 class SeenMount(Struct, frozen=True):
     """A mount. `kind` is what is behind it: a path of the host, a claim, an NFS export, a config map or an
-    empty folder; `source` names that (SERVER:PATH for NFS, "" for an empty folder), and `folder` a folder
-    within it."""
+    empty folder; `source` names that (SERVER:PATH for NFS, "" for an empty folder on disk,
+    "memory" for one in memory), and `folder` a folder within it."""
 
     target: str
     kind: Literal["path", "claim", "nfs", "config map", "empty"]
@@ -43,7 +43,8 @@ class SeenTable(Struct, frozen=True):
 
 class SeenVariable(Struct, frozen=True):
     """A variable of a rank. `source` is "text" for a value that stands in the text, else where it comes from
-    when the job starts: the submitter's shell, a secret, a field of the pod (whose path is the value)."""
+    when the job starts: the submitter's shell, a secret, a field of the pod. The value is then
+    where it lies, where the text says that: SECRET/KEY, or the path of the field."""
 
     name: str
     value: str = ""

@@ -32,8 +32,8 @@ def test_an_mpi_job_of_ours(tmp_path: Path) -> None:
     )
     seen = {each.name: each for each in launch.environment}
     assert seen["PRICE"].value == "$$5 $(NCCL_DEBUG) $x"
-    assert seen["TOKEN"] == SeenVariable("TOKEN", source="secret")
-    assert seen["HTTPS_PROXY"] == SeenVariable("HTTPS_PROXY", source="submitter")
+    assert seen["TOKEN"] == SeenVariable("TOKEN", "train-env/TOKEN", "secret")
+    assert seen["HTTPS_PROXY"] == SeenVariable("HTTPS_PROXY", "train-env/HTTPS_PROXY", "submitter")
     table = launch.tables[0]
     assert [seat.cpus[0] for seat in table.seats] == [48, 56, 16, 24, 112, 120, 80, 88]
     assert [seat.mems for seat in table.seats] == [(3,), (3,), (1,), (1,), (7,), (7,), (5,), (5,)]
@@ -175,7 +175,10 @@ def without_shm(launch: Launch) -> list[Unbridged]:
         (["mpirun", "a"], (3, "block", ["mpirun without --bind-to none"])),
         (["mpirun", "--mca", "hwloc_base_binding_policy", "none", "a"], (3, "block", [])),
         (["mpirun", "--bind-to", "none", "--hostfile", "/mine", "a"], (3, "block", ["the hostfile /mine"])),
-        (["mpiexec.hydra", "-n", "4", "-ppn", "2", "a"], (2, "block", ["mpiImplementation for openmpi"])),
+        (
+            ["mpiexec.hydra", "-n", "4", "-ppn", "2", "a"],
+            (2, "block", ["enableServiceLinks", "mpiImplementation for openmpi"]),
+        ),
         (["sh", "-c", "mpirun a"], (1, "block", ["no mpirun"])),
     ],
 )

@@ -30,6 +30,13 @@ class Starting(Struct, frozen=True):
     unbridged: tuple[Unbridged, ...] = ()
 
 
+class Serving(Struct, frozen=True):
+    """What the workers' own process is: the settings of hpclaunch's text, or what is strange about it."""
+
+    settings: tuple[tuple[str, str], ...] = ()
+    unbridged: tuple[Unbridged, ...] = ()
+
+
 class Rank(Struct, frozen=True):
     """What a rank runs: its wrapper (as in Launch) with the words for it, or None and its command alone."""
 
@@ -56,21 +63,21 @@ def rank(words: Sequence[str], ranks_per_node: int) -> Rank:
     return Rank("", None, tuple(words))
 
 
-def serving(command: Sequence[str], args: Sequence[str]) -> list[Unbridged]:
-    """Whether the workers' own process is one that only waits for ranks: the operator's default, sshd, sleep,
-    or hpclaunch's text."""
+def serving(command: Sequence[str], args: Sequence[str]) -> Serving:
+    """The workers' own process: one that only waits for ranks, as the operator's default, sshd, sleep, or
+    hpclaunch's text do, or another."""
     words = (*command, *args)
     if tuple(words[:2]) == _SHELL and list(words[3:4]) == [_WORKER]:
         unread: list[str] = []
-        _settings(words[4:], _OF_WORKER, unread, "workers'")
+        settings = tuple(_settings(words[4:], _OF_WORKER, unread, "workers'").items())
         if not unread and words[2] == worker_text(words[4:]):
-            return []
-        return [
-            Unbridged("the workers' text", "it is not the one that this hpclaunch has for these settings")
-        ]
+            return Serving(settings)
+        why = "it is not the one that this hpclaunch has for these settings"
+        return Serving(settings, (Unbridged("the workers' text", why),))
     if not words or words[0].rpartition("/")[2] in ("sshd", "sleep"):
-        return []
-    return [Unbridged(f"the workers run {_shown(words)}", "what it does before the ranks is not known")]
+        return Serving()
+    why = "what it does before the ranks is not known"
+    return Serving(unbridged=(Unbridged(f"the workers run {_shown(words)}", why),))
 
 
 def _own_launcher(text: str, words: Sequence[str]) -> Starting:
@@ -87,6 +94,8 @@ def _own_launcher(text: str, words: Sequence[str]) -> Starting:
         kind = mpirun.OPEN_MPI if settings.get("mpi") == "openmpi" else mpirun.HYDRA
         started = mpirun.read(command, kind)
         unread += started.unread
+        if not mpirun.is_mpirun(command[0]):
+            unread.append(f"{command[0]} is no mpirun that is known")
     else:
         unread.append("the launcher is given no command")
     return Starting(

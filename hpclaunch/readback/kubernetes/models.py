@@ -285,7 +285,7 @@ class V2Beta1(MpiSpec, frozen=True):
     ssh_auth_mount_path: str = "/root/.ssh"
     mpi_implementation: Literal["OpenMPI", "Intel", "MPICH"] = "OpenMPI"
     run_launcher_as_worker: bool = False
-    launcher_creation_policy: Any = None
+    launcher_creation_policy: str = "AtStartup"
 
 
 class V1(MpiSpec, frozen=True):

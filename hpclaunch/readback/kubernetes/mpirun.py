@@ -74,6 +74,8 @@ _PROGRAMS = {
 # Open MPI 4 and 5: what other ranks do when one ends with another status than 0.
 _GOES_ON = ("orte_abort_on_non_zero_status", "prte_abort_on_non_zero_status")
 _POLICIES = {"rmaps_base_mapping_policy": "map", "rmaps_default_mapping_policy": "map"}
+# Modifiers of a mapping that say how many may share what, not who goes where.
+_OF_NO_WEIGHT = frozenset(("oversubscribe", "nooversubscribe", "nolocal", "inherit", "noinherit"))
 _BINDING = ("hwloc_base_binding_policy", "hwloc_default_binding_policy")
 
 
@@ -187,6 +189,7 @@ def _mapping(found: dict[str, str], unread: list[str]) -> tuple[int | None, str]
         if modifiers[1] == "node":
             return _number(modifiers[0], "mpirun: --map-by ppr", unread), "block"
         return None, f"by {':'.join(modifiers[1:2])}"
+    unread += [f"mpirun --map-by: {each}" for each in modifiers if each.lower() not in _OF_NO_WEIGHT]
     # Open MPI fills a node's slots, core by core, before it goes to the next.
     if policy.lower() in ("slot", "core", "hwthread", ""):
         return None, "block"

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import msgspec
 from msgspec import Struct
 
 from hpclaunch.readback.kubernetes import models
@@ -15,6 +16,7 @@ MODELS: dict[tuple[str, str], type[Any]] = {
     ("batch/v1", "Job"): models.BatchJob,
     ("v1", "Pod"): models.BarePod,
 }
+HOSTFILE = "/etc/mpi/hostfile"  # the operator's list of workers
 _KUEUE = "kueue.x-k8s.io/queue-name"
 _WITHOUT_END = -1
 _DEFAULT_RETRIES = 6  # of a batch/v1 Job, which the launcher of v2beta1 and v1alpha2 is too
@@ -23,7 +25,8 @@ _DEFAULT_RETRIES = 6  # of a batch/v1 Job, which the launcher of v2beta1 and v1a
 class Parts(Struct, frozen=True):
     """What is left of an object once its kind does not count: the pod that starts the ranks, the pods that
     they run in, how many, and how they end. `by_exec`: ranks start by kubectl exec, with the variables of
-    their own pod."""
+    their own pod; `waits`: the operator starts the launcher when the workers are ready; `keys` is where it
+    puts the key of ssh."""
 
     name: str
     starter: models.Template
@@ -37,7 +40,9 @@ class Parts(Struct, frozen=True):
     unbridged: tuple[Unbridged, ...] = ()
     many: bool = False
     by_exec: bool = False
-    queue: str = ""
+    waits: bool = False
+    keys: str = ""
+    where: tuple[tuple[str, str], ...] = ()
 
 
 def parts_of(found: Any, document: Document) -> Parts:
@@ -72,7 +77,7 @@ def _of_batch(found: models.BatchJob) -> Parts:
         retries=_retries(spec.backoff_limit, template.spec.restart_policy),
         seconds=_least(spec.active_deadline_seconds, template.spec.active_deadline_seconds),
         unbridged=(*unbridged, *_suspended(spec.suspend)),
-        queue=_queue(found.metadata),
+        where=_where(found.metadata),
     )
 
 
@@ -112,7 +117,9 @@ def _of_mpi_job(found: Any, document: Document) -> Parts:
         unbridged=(*_suspended(policy.suspend), *_restarting(worker)),
         many=True,
         by_exec=not isinstance(spec, models.V2Beta1),
-        queue=_queue(found.metadata),
+        waits=isinstance(spec, models.V2Beta1) and spec.launcher_creation_policy == "WaitForWorkersReady",
+        keys=spec.ssh_auth_mount_path if isinstance(spec, models.V2Beta1) else "",
+        where=_where(found.metadata, policy.scheduling_policy),
     )
 
 
@@ -121,8 +128,14 @@ def _retries(limit: int, restart: str) -> int:
     return max(limit, 1) if restart == "OnFailure" else limit
 
 
-def _queue(meta: models.Meta) -> str:
-    return meta.labels.get(_KUEUE, "")
+def _where(meta: models.Meta, gang: Any = None) -> tuple[tuple[str, str], ...]:
+    """What of an object chooses where and when its pods run, and which claims and Secrets are meant."""
+    choices = {
+        "namespace": meta.namespace,
+        "queue": meta.labels.get(_KUEUE, ""),
+        "schedulingPolicy": msgspec.json.encode(gang).decode() if gang else "",
+    }
+    return tuple((name, each) for name, each in choices.items() if each)
 
 
 def _least(*seconds: int | None) -> int | None:

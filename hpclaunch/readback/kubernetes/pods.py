@@ -85,13 +85,12 @@ def gpus(container: Container, more: Iterable[str]) -> tuple[int, str, tuple[tup
 def shm(pod: PodSpec, container: Container) -> tuple[tuple[str, str], ...]:
     """The size of /dev/shm, where it is in memory; without one of its own it may fill the pod's."""
     mounted = {mount.name for mount in container.volume_mounts if mount.mount_path == _SHM}
-    sizes = (
-        volume.empty_dir.size_limit for volume in pod.volumes if volume.name in mounted and volume.empty_dir
-    )
+    folders = (volume.empty_dir for volume in pod.volumes if volume.name in mounted)
+    sizes = (folder.size_limit for folder in folders if folder and folder.medium == "Memory")
     return tuple((_SHM, str(size) or "the limit of memory") for size in sizes)
 
 
-def where(template: Template, queue: str) -> tuple[tuple[str, str], ...]:
+def where(template: Template) -> tuple[tuple[str, str], ...]:
     """What chooses the pod's nodes, its networks and its queue."""
     pod = template.spec
     choices = {
@@ -102,8 +101,8 @@ def where(template: Template, queue: str) -> tuple[tuple[str, str], ...]:
         "schedulerName": pod.scheduler_name,
         "priorityClassName": pod.priority_class_name,
         "serviceAccountName": pod.service_account_name or pod.service_account,
+        "images of init containers": ", ".join(each.image for each in pod.init_containers),
         "networks": template.metadata.annotations.get(NETWORKS),
-        "queue": queue,
     }
     return tuple(
         (name, each if isinstance(each, str) else msgspec.json.encode(each).decode())
@@ -146,14 +145,14 @@ def is_apart(template: Template, labels: Mapping[str, str]) -> bool:
 def rights(pod: PodSpec, container: Container) -> tuple[str, ...]:
     """The rights that differ from a runtime's own, in words."""
     own, shared = container.security_context, pod.security_context
-    user = shared.run_as_user if own.run_as_user is None else own.run_as_user
     group = shared.run_as_group if own.run_as_group is None else own.run_as_group
     found = [f"capability {name}" for name in own.capabilities.add]
     found += [f"without capability {name}" for name in own.capabilities.drop]
-    found += [f"user {user}"] if user is not None else []
+    number = user(pod, container)
+    found += [f"user {number}"] if number is not None else []
     found += [f"group {group}"] if group is not None else []
     found += [f"group of volumes {shared.fs_group}"] if shared.fs_group is not None else []
-    found += [f"also group {number}" for number in shared.supplemental_groups]
+    found += [f"also group {each}" for each in shared.supplemental_groups]
     flags = (
         ("privileged", own.privileged),
         ("read-only root filesystem", own.read_only_root_filesystem),
@@ -166,25 +165,43 @@ def rights(pod: PodSpec, container: Container) -> tuple[str, ...]:
 
 
 def besides(pod: PodSpec, container: Container, kit: str) -> list[Unbridged]:
-    """What else happens in the pod: other containers, and a /dev/shm that is none. The init container that
-    brings ssh (`kit` is the folder of it) touches no other volume."""
-    brought = {mount.name for mount in container.volume_mounts if kit and mount.mount_path == kit}
+    """What else happens in the pod: other containers. The init container that brings ssh copies a folder into
+    the volume that is at `kit` ("": there is none)."""
     found = [
         Unbridged(f"the container {other.name}", "it runs beside the ranks")
         for other in pod.containers
         if other.name != container.name
     ]
+    volumes = {mount.name for mount in container.volume_mounts if kit and mount.mount_path == kit}
+    bringing = [each for each in pod.init_containers if _brings(each, volumes, kit)]
     found += [
         Unbridged(f"the init container {other.name}", "what it does before the ranks is not known")
         for other in pod.init_containers
-        if not brought or {mount.name for mount in other.volume_mounts} != brought
+        if other not in bringing
     ]
-    if not any(mount.mount_path == _SHM for mount in container.volume_mounts) and not pod.host_ipc:
-        why = (
-            "a runtime's own has 64 MiB, with which NCCL and data loaders fail; a node's has half its memory"
-        )
-        found.append(Unbridged("no /dev/shm in memory", why))
+    if kit and not bringing:
+        found.append(Unbridged(f"kit={kit}", "no init container brings what should be there"))
     return found
+
+
+def _brings(container: Container, volumes: set[str], kit: str) -> bool:
+    targets = [mount.mount_path for mount in container.volume_mounts]
+    copying = (*container.command, *container.args) == ("cp", "-R", f"{kit}/.", *targets)
+    return bool(volumes) and copying and {mount.name for mount in container.volume_mounts} == volumes
+
+
+def memory_of_its_own(pod: PodSpec, container: Container) -> list[Unbridged]:
+    """Whether /dev/shm is more than the runtime's own."""
+    if shm(pod, container) or pod.host_ipc:
+        return []
+    why = "a runtime's own has 64 MiB, with which NCCL and data loaders fail; a node's has half its memory"
+    return [Unbridged("no /dev/shm in memory", why)]
+
+
+def user(pod: PodSpec, container: Container) -> int | None:
+    """Who the container runs as, None for the image's own user."""
+    own = container.security_context.run_as_user
+    return pod.security_context.run_as_user if own is None else own
 
 
 def _variable(entry: EnvEntry, known: Mapping[str, str], where: str, unread: list[str]) -> SeenVariable:
@@ -194,7 +211,8 @@ def _variable(entry: EnvEntry, known: Mapping[str, str], where: str, unread: lis
     if source.secret_key_ref is not None:
         # hpclaunch makes those optional that the submitter's shell may lack (`inherit`).
         kind = "submitter" if source.secret_key_ref.optional else "secret"
-        return SeenVariable(entry.name, "", kind)  # type: ignore[arg-type]
+        key = f"{source.secret_key_ref.name}/{source.secret_key_ref.key}"
+        return SeenVariable(entry.name, key, kind)  # type: ignore[arg-type]
     if source.field_ref is not None:
         return SeenVariable(entry.name, source.field_ref.field_path, "pod")
     unread.append(f"{where}: where its value is from is not known")
@@ -211,7 +229,8 @@ def _mount(volume: Volume, target: str, folder: str, read_only: bool) -> SeenMou
         source = f"{volume.nfs.server}:{volume.nfs.path}"
         return SeenMount(target, "nfs", source, folder, read_only or volume.nfs.read_only)
     if volume.empty_dir is not None:
-        return SeenMount(target, "empty", "", folder, read_only)
+        medium = "memory" if volume.empty_dir.medium == "Memory" else ""
+        return SeenMount(target, "empty", medium, folder, read_only)
     if volume.config_map is not None:  # the kubelet mounts them read-only, whatever the mount says
         return SeenMount(target, "config map", volume.config_map.name, folder, True)
     return None

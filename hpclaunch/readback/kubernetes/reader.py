@@ -2,15 +2,14 @@
 
 from collections.abc import Collection
 
-from hpclaunch.readback.kubernetes import command, models, pods
+from hpclaunch.readback.kubernetes import coherence, command, models, pods
 from hpclaunch.readback.kubernetes.document import Document, documents
-from hpclaunch.readback.kubernetes.mpirun import HYDRA, OPEN_MPI, Started
-from hpclaunch.readback.kubernetes.objects import MODELS, Parts, parts_of
+from hpclaunch.readback.kubernetes.mpirun import OPEN_MPI, Started
+from hpclaunch.readback.kubernetes.objects import HOSTFILE, MODELS, Parts, parts_of
 from hpclaunch.readback.kubernetes.typed import typed
 from hpclaunch.values.errors import InputError, Problem
 from hpclaunch.values.launch import Launch, SeenSeat, SeenTable, SeenVariable, Unbridged
 
-_HOSTFILE = "/etc/mpi/hostfile"
 _MCA = "OMPI_MCA_"
 
 # What hpclaunch's launcher text does not carry to the ranks: what is the pod's own, and the launchers' own.
@@ -21,7 +20,6 @@ _STAYS = frozenset(
     )
 )
 _STAYS_PREFIXES = ("KUBERNETES_", "OMPI_", "PMIX_", "PRTE_", "PMI_", "HYDRA_", "I_MPI_")
-_OFF = frozenset(("0", "off", "no", "disable"))
 
 
 def read(text: str, file: str = "manifest", gpu_resources: Collection[str] = ()) -> Launch:
@@ -79,21 +77,19 @@ def _launch(
     if not before:
         unread.append(f"{first.name}: what it runs is the image's own entrypoint")
     started = begun.started
-    unbridged = [*parts.unbridged, *begun.unbridged]
-    if parts.many:
-        unbridged += command.serving(*pods.words(beside, own, unread))
-        unbridged += _of_several(parts, first, beside, started)
+    serving = command.serving(*pods.words(beside, own, unread)) if parts.many else command.Serving()
     unread += begun.unread
+    unbridged = [*parts.unbridged, *begun.unbridged, *serving.unbridged]
+    unbridged += coherence.of_pods(parts, first, beside, begun, serving)
     per_node, numbering, more = _layout(parts, started)
     unbridged += more
     rank = command.rank(begun.rank, per_node)
     if rank.words:
         unread += rank.words.unread
-        unbridged += _numbers(rank.words.source, started)
+        unbridged += coherence.of_numbers(rank.words.source, started)
     tables = rank.words.tables if rank.words else (_unbound(per_node),)
     kit = dict(begun.settings).get("kit", "")
-    unbridged += pods.besides(parts.ranks.spec, beside, kit)
-    unbridged += _binding(parts, started, known, tables)
+    unbridged += coherence.of_binding(parts, started, known, tables)
     count, kind, resources = pods.gpus(beside, gpu_resources)
     labels = parts.ranks.metadata.labels
     apart = parts.nodes == 1 or pods.is_apart(parts.ranks, labels)
@@ -125,7 +121,7 @@ def _launch(
         unread=tuple(unread),
         unbridged=tuple(unbridged),
         resources=(*resources, *pods.shm(parts.ranks.spec, beside)),
-        where=pods.where(parts.ranks, parts.queue),
+        where=(*parts.where, *pods.where(parts.ranks)),
         gpu_kind=kind,
     )
 
@@ -144,8 +140,8 @@ def _layout(parts: Parts, started: Started | None) -> tuple[int, str, list[Unbri
         )
     numbering = started.numbering
     found = []
-    if started.hostfile not in ("", _HOSTFILE):
-        found.append(Unbridged(f"the hostfile {started.hostfile}", f"the operator's is {_HOSTFILE}"))
+    if started.hostfile not in ("", HOSTFILE):
+        found.append(Unbridged(f"the hostfile {started.hostfile}", f"the operator's is {HOSTFILE}"))
     slots = started.per_node or parts.slots
     if not parts.many:
         return started.ranks or started.per_node or 1, "block", found
@@ -154,48 +150,6 @@ def _layout(parts: Parts, started: Started | None) -> tuple[int, str, list[Unbri
         return ranks // parts.nodes, numbering, found
     why = f"{parts.nodes} nodes of {slots} slots: they are not filled alike"
     return slots, f"{numbering}, {ranks} ranks in all", [*found, Unbridged(f"{ranks} ranks", why)]
-
-
-def _numbers(source: str, started: Started | None) -> list[Unbridged]:
-    """Whether the wrapper looks for its rank's number where its launcher puts it."""
-    wanted = started.kind if started else "local"
-    if source == wanted:
-        return []
-    why = f"what starts the ranks is {wanted}, so they would not find their numbers"
-    return [Unbridged(f"the rank wrapper's from={source}", why)]
-
-
-def _binding(
-    parts: Parts, started: Started | None, known: dict[str, SeenVariable], tables: tuple[SeenTable, ...]
-) -> list[Unbridged]:
-    """Who binds ranks beside their wrapper, and whether the pods have cores to bind to."""
-    found = []
-    if started is not None and started.kind == HYDRA:
-        pins = {**{name: each.value for name, each in known.items()}, **dict(started.set)}
-        if parts.mpi == "intel" and pins.get("I_MPI_PIN", "on").lower() not in _OFF:
-            found.append(Unbridged("I_MPI_PIN is not off", "Intel MPI binds ranks by itself"))
-    elif started is not None and not started.binding:
-        found.append(Unbridged("mpirun without --bind-to none", "Open MPI binds ranks by itself"))
-    if started is not None and started.binding not in ("", "none"):
-        found.append(Unbridged(f"mpirun --bind-to {started.binding}", "mpirun binds ranks by itself"))
-    bound = any(seat.cpus for table in tables for seat in table.seats) or any(table.part for table in tables)
-    if bound and not pods.is_guaranteed(parts.ranks.spec):
-        why = "the kubelet gives cores of its own only to a pod whose limits are its requests"
-        found.append(Unbridged("pods that are not Guaranteed", why))
-    return found
-
-
-def _of_several(
-    parts: Parts, first: models.Container, beside: models.Container, started: Started | None
-) -> list[Unbridged]:
-    found = []
-    if first.image != beside.image:
-        why = "its mpirun is of another image than the ranks"
-        found.append(Unbridged(f"the launcher's image {first.image}", why))
-    if started is not None and (started.kind == OPEN_MPI) != (parts.mpi == "openmpi"):
-        why = "the operator writes the list of hosts for another MPI than the one that reads it"
-        found.append(Unbridged(f"mpiImplementation for {parts.mpi}", why))
-    return found
 
 
 def _environment(
