@@ -1,6 +1,6 @@
 """What counts as the same launch: nothing of the job's differs, and what a place adds by itself is said."""
 
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from msgspec import structs
@@ -51,7 +51,7 @@ IN_PODS = structs.replace(
     environment=(
         SeenVariable("A", "1"),
         SeenVariable("IFNAME", "eth0"),
-        SeenVariable("S", source="submitter"),
+        SeenVariable("S", "job-1-env/S", "secret"),
     ),
     before=(),
     mounts=(SeenMount("/data/", "claim", "data-pvc", "one", read_only=True),),
@@ -122,6 +122,10 @@ def variables(**values: str) -> dict[str, Any]:
     return {"environment": tuple(SeenVariable(*pair) for pair in values.items()) + IN_PODS.environment[2:]}
 
 
+def secret(value: str, source: Literal["secret", "submitter"] = "secret") -> dict[str, Any]:
+    return {"environment": (*IN_PODS.environment[:2], SeenVariable("S", value, source))}
+
+
 @pytest.mark.parametrize(
     ("changes", "place", "expected"),
     [
@@ -133,6 +137,10 @@ def variables(**values: str) -> dict[str, Any]:
         (variables(A="1", IFNAME="eth0", NEW="1"), {"variables": {"IFNAME": "eth0", "NEW": "1"}}, set()),
         (variables(A="2", IFNAME="eth0"), {"variables": {"IFNAME": "eth0", "A": "2"}}, {"environment A"}),
         ({"environment": IN_PODS.environment[:2]}, {}, {"environment S"}),
+        (secret("job-1-env/S", "submitter"), {}, {"environment S"}),
+        (secret("job-1-env/T"), {}, {"environment S: its key"}),
+        (secret("team/s"), {"secrets": {"S": "team/s"}}, set()),
+        (secret("job-1-env/S"), {"secrets": {"S": "team/s"}}, {"environment S: its key"}),
         # A volume is the site's own form of it, to the folder and the access.
         ({"mounts": (SeenMount("/data", "claim", "data-pvc", "two", True),)}, {}, {"mount /data"}),
         ({"mounts": (SeenMount("/data", "claim", "data-pvc", "one"),)}, {}, {"mount /data: access"}),

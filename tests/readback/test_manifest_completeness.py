@@ -1,5 +1,5 @@
-"""Every word of a manifest counts: changed or taken out by itself, it makes another launch, or no manifest. What
-makes none is listed here, with the reason."""
+"""Every word of a manifest counts: changed or taken out by itself, it makes another launch, or no manifest.
+What makes none is listed here, with the reason."""
 
 import copy
 import re
