@@ -4,6 +4,7 @@ The object's name is a lock, so a submission that is sent twice makes one job. I
 whose job it is. A job is asked for together with all others in its namespace.
 """
 
+import contextlib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -26,7 +27,14 @@ from hpclaunch.schedulers.kubernetes_manifest import (
 from hpclaunch.schedulers.kubernetes_objects import JobObject, Pod
 from hpclaunch.schedulers.kubernetes_refusals import explained, taken
 from hpclaunch.schedulers.kubernetes_secret import Variables
-from hpclaunch.schedulers.kubernetes_states import DELETED, is_of, launcher_of, status_of, workers_of
+from hpclaunch.schedulers.kubernetes_states import (
+    DELETED,
+    events_of,
+    is_of,
+    launcher_of,
+    status_of,
+    workers_of,
+)
 from hpclaunch.values.errors import SchedulerError
 from hpclaunch.values.job import JobStatus, Submission
 
@@ -114,9 +122,7 @@ class Kubernetes:
             job = jobs.get(record.tag)
             if job is not None:
                 own = [pod for pod in pods if is_of(pod, job)]
-                names = {job.metadata.name, f"{job.metadata.name}-launcher", *(pod.name for pod in own)}
-                about = [one for one in events if one.involved_object.name in names]
-                result[record.tag] = status_of(job, own, about)
+                result[record.tag] = status_of(job, own, events_of(job, own, events))
             elif gone := _gone(record):
                 result[record.tag] = gone
         return result
@@ -131,12 +137,12 @@ class Kubernetes:
         self._keep_log(record)
         ended = job.condition("Succeeded", "Complete", "Failed") is not None
         if not ended:
-            record.cancelled()
+            _mark(record, True)
         try:
             self._client.delete(manifest.kind, job)
         except Refused:
             if not ended:
-                record.cancelled(False)
+                _mark(record, False)
             raise
 
     def bring_log(self, record: Record) -> None:
@@ -226,6 +232,12 @@ class Kubernetes:
             self.bring_log(record)
         except (SchedulerError, OSError):
             return  # the job's end matters more than its log
+
+
+def _mark(record: Record, cancelled: bool) -> None:
+    """A record that cannot be written is no reason to let a job run on."""
+    with contextlib.suppress(OSError):
+        record.cancelled(cancelled)
 
 
 def _tagged(manifest: Manifest, tag: str) -> Manifest:

@@ -12,6 +12,7 @@ import msgspec
 
 from hpclaunch.records.record import Cluster
 from hpclaunch.schedulers.kubernetes_errors import (
+    CONFLICT,
     FORBIDDEN,
     NOT_FOUND,
     Answer,
@@ -139,7 +140,7 @@ class Client:
                 ),
             )
         except Answer as error:
-            if error.code != NOT_FOUND:
+            if error.code not in (NOT_FOUND, CONFLICT):  # it is gone, and perhaps another has its name
                 raise
 
     def pods(self, selector: str) -> list[Pod]:

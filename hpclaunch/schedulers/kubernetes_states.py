@@ -4,6 +4,7 @@ Conditions: `updateMPIJobStatus` of the MPI operator 0.2.0 to 0.8.0 and of the t
 Jobs: pkg/controller/job/job_controller.go.
 """
 
+import re
 from collections.abc import Iterable, Sequence
 
 from ClusterShell.NodeSet import RESOLVER_NOGROUP, NodeSet, NodeSetException
@@ -39,6 +40,19 @@ def is_of(pod: Pod, job: JobObject) -> bool:
 def pod_is_newer(pod: Pod, job: JobObject) -> bool:
     """Whether the pod was made after the job was."""
     return (pod.metadata.creation_timestamp or "") >= (job.metadata.creation_timestamp or "")
+
+
+def events_of(job: JobObject, pods: Iterable[Pod], events: Iterable[Event]) -> list[Event]:
+    """What happened to the job, to its pods, and to what the operator and Kueue made for it."""
+    name = job.metadata.name
+    names = {name, f"{name}-launcher", f"{name}-worker", *(pod.name for pod in pods)}
+    workload = re.compile(rf"{job.kind.lower()}-{re.escape(name)}-[0-9a-f]{{5}}")  # Kueue's own name for it
+    return [
+        one
+        for one in events
+        if one.involved_object.name in names
+        or (one.involved_object.kind == "Workload" and workload.fullmatch(one.involved_object.name))
+    ]
 
 
 def launcher_of(pods: Iterable[Pod]) -> Pod | None:

@@ -90,7 +90,7 @@ def refresh(records: Iterable[Record], warn: Warn) -> dict[str, JobStatus]:
     for members in groups.values():
         try:
             result |= ask(members, warn)
-        except SchedulerError as error:
+        except HpclaunchError as error:
             warn(f"the states of {len(members)} jobs are not fresh: {error}")
             result |= {record.tag: _last_known(record) for record in members}
     return result

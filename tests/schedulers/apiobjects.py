@@ -57,13 +57,15 @@ def unplaced(message: str) -> Object:
     return {"conditions": [{**placed, "lastTransitionTime": BEFORE}]}
 
 
-def event(server: ApiServer, about: str, reason: str, message: str, at: str = THEN) -> None:
+def event(
+    server: ApiServer, about: str, reason: str, message: str, at: str = THEN, kind: str = "Pod"
+) -> None:
     number = len(server.of("events"))
     server.add(
         "events",
         {
             "metadata": {"name": f"event-{number}"},
-            "involvedObject": {"kind": "Pod", "name": about},
+            "involvedObject": {"kind": kind, "name": about},
             "reason": reason,
             "message": message,
             "type": "Warning",

@@ -211,6 +211,24 @@ def test_following_ends_with_the_job_and_its_last_line(server: ApiServer, job: R
     assert hpclaunch("logs", "train").stdout == "one\nthe last"
 
 
+def test_following_the_workers(server: ApiServer, job: Record) -> None:
+    for name in ("worker-0", "worker-1"):
+        pod(server, name, ended(0))
+        server.logs[f"train-{name}"] = [(1.0, b"one\n"), (2.0, b"two")]
+    condition(server, "Succeeded")
+    followed = hpclaunch("logs", "train", "--workers", "--follow")
+    assert followed.returncode == 0
+    lines = [f"train-worker-{number}: {text}" for text in ("one", "two") for number in (0, 1)]
+    assert sorted(followed.stdout.splitlines()) == sorted(lines)
+
+
+def test_jobs_without_pods_have_no_workers_logs(local: Make) -> None:
+    local("true")
+    done = hpclaunch("logs", "1", "--workers")
+    assert done.returncode == 2
+    assert "only jobs on Kubernetes have pods" in done.stderr
+
+
 def test_wait_gives_the_job_s_own_status_and_keeps_its_log(server: ApiServer, job: Record) -> None:
     pod(server, "launcher-x", ended(7))
     server.logs["train-launcher-x"] = [(time.time(), b"why\n")]

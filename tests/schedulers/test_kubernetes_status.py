@@ -326,6 +326,9 @@ def test_a_job_that_kueue_holds_is_pending(server: ApiServer, ask: Ask) -> None:
     condition(server, "Suspended", "MPIJobSuspended")
     seen = ask()
     assert (seen.state, seen.reason) == ("PENDING", "it waits in the queue gpus of Kueue")
+    event(server, "mpijob-train-8f2a1", "Pending", "insufficient unused quota", kind="Workload")
+    event(server, "mpijob-train-b-8f2a1", "Pending", "another's", kind="Workload")
+    assert ask().reason == "it waits in the queue gpus of Kueue: insufficient unused quota"
 
 
 def test_pods_of_an_earlier_job_of_the_name_count_for_nothing(server: ApiServer, ask: Ask) -> None:
