@@ -68,7 +68,7 @@ def _launch(text: str) -> Launch:
     inherited = (
         [each.name for each in rank.words.environment if each.source == "submitter"] if rank.words else []
     )
-    around = surroundings(step, box.env, inherited)
+    around = surroundings(step, inherited)
     more, unbridged = meanings.of_others("srun", given, step.line)
     tables = rank.words.tables if rank.words else (_unbound(size.ranks_per_node),)
     tables = bound(named, tables, more, unbridged)

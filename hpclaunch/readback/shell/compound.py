@@ -1,7 +1,10 @@
 """Compound commands: pipelines, conditions, loops and the like. Each gets the shell and the statement."""
 
+import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
+
+from msgspec import structs
 
 from hpclaunch.readback.shell import conditions
 from hpclaunch.readback.shell.commands import Input
@@ -27,6 +30,8 @@ from hpclaunch.readback.shell.values import Names, Unknown, Value, known
 
 if TYPE_CHECKING:
     from hpclaunch.readback.shell.evaluate import Shell
+
+_VARIABLE = re.compile(r'"?\$\{?([A-Za-z_]\w*)\}?"?')
 
 
 def _test(shell: "Shell", statement: Test) -> Flow:
@@ -171,13 +176,35 @@ def _case(shell: "Shell", statement: Case) -> Flow:
                 return shell.run(Group(statement.line, body))
         shell.status = True
         return Flow.NEXT
-    ways = [_way(shell, Group(statement.line, body)) for body in bodies]
+    ways = [
+        _arm(shell, statement, subject, each, Group(statement.line, body))
+        for each, body in zip(found, bodies, strict=True)
+    ]
     return shell.perhaps("the word of `case`", ways, or_none=["*"] not in found)
+
+
+def _arm(
+    shell: "Shell", statement: Case, subject: Value, patterns: Sequence[str | None], body: Statement
+) -> Callable[[], Flow]:
+    """An arm that may be gone: there the word, where it is a variable, is like one of the patterns."""
+
+    def way() -> Flow:
+        variable = _VARIABLE.fullmatch(statement.word)
+        if variable and len(subject) == 1 and isinstance(subject[0], Unknown) and None not in patterns:
+            like = tuple(pattern for pattern in patterns if pattern is not None)
+            shell.state.assign(variable[1], (structs.replace(subject[0], like=like),))
+        return shell.run(body)
+
+    return way
 
 
 def _case_of_names(shell: "Shell", statement: Case, names: Names) -> Flow:
     """Each arm sees those names that its patterns, and none before, match."""
-    variable = statement.word.strip('"').strip("${}")
+    found = _VARIABLE.fullmatch(statement.word)
+    if not found:
+        shell.note("a name of any variable, within a word")
+        return Flow.NEXT
+    variable = found[1]
     seen: tuple[str, ...] = names.but
     for item in statement.items:
         patterns = tuple(shell.expander.pattern(each) or "" for each in item.patterns)

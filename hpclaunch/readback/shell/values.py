@@ -19,6 +19,7 @@ class Unknown(Struct, frozen=True):
     kind: Literal["variable", "argument", "output", "input", "number", "files", "home", "either"]
     name: str
     splits: bool = False
+    like: tuple[str, ...] = ()
 
 
 class IfSet(Struct, frozen=True):

@@ -14,13 +14,11 @@ _FLAGS_OF_NO_WEIGHT |= {"x-create=file", "nosuid", "nodev"}
 
 
 class SeenContainer(Struct, frozen=True):
-    """The container of the ranks; `image` "" for none. `env` are names whose values from outside beat the
-    image's."""
+    """The container of the ranks; `image` "" for none."""
 
     image: str = ""
     workdir: str = ""
     mounts: tuple[SeenMount, ...] = ()
-    env: tuple[str, ...] = ()
     rights: tuple[str, ...] = ()
     unread: tuple[str, ...] = ()
     unbridged: tuple[Unbridged, ...] = ()
@@ -63,7 +61,6 @@ def container(given: dict[str, str]) -> SeenContainer:
         image=image,
         workdir=given.get("container-workdir", ""),
         mounts=_mounts(given.get("container-mounts", ""), unread, unbridged),
-        env=tuple(name for name in given.get("container-env", "").split(",") if name),
         rights=tuple(rights),
         unread=tuple(unread),
         unbridged=tuple(unbridged),

@@ -3,10 +3,11 @@ submits it, and secrets."""
 
 from collections.abc import Iterable
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from hpclaunch.readback.shell import outside
 from hpclaunch.readback.shell.calls import Call
+from hpclaunch.readback.shell.parameters import is_name
 from hpclaunch.readback.shell.values import Unknown, Value, known, shown
 from hpclaunch.values.launch import SeenVariable, Unbridged
 
@@ -14,7 +15,7 @@ from hpclaunch.values.launch import SeenVariable, Unbridged
 _OF_PLACE = ("PATH", "HOME", "USER", "LOGNAME", "SLURMD_NODENAME", "BASHOPTS", "SHELLOPTS")
 _OF_SLURM = ("SLURM_", "SRUN_", "SBATCH_", "SPANK_", "PYXIS_")
 # The file of a submission's secrets is the script's argument.
-_SECRETS: Value = (Unknown("input", "${1}"),)
+_SECRETS = Unknown("input", "${1}")
 
 
 class Surroundings(Struct, frozen=True):
@@ -26,9 +27,8 @@ class Surroundings(Struct, frozen=True):
     unbridged: tuple[Unbridged, ...]
 
 
-def surroundings(call: Call, container_env: Iterable[str], inherited: Iterable[str]) -> Surroundings:
-    """What srun has around it. `container_env` are the names that the container takes from outside, and
-    `inherited` those of the submitter's that its ranks are given by name."""
+def surroundings(call: Call, inherited: Iterable[str]) -> Surroundings:
+    """What srun has around it. `inherited` are variables of the submitter's that ranks are given by name."""
     exported: list[SeenVariable] = []
     unread: list[str] = []
     unbridged: list[Unbridged] = []
@@ -48,22 +48,25 @@ def surroundings(call: Call, container_env: Iterable[str], inherited: Iterable[s
             )
         if text is not None:
             exported.append(SeenVariable(name, outside(text)))
-    names = {variable.name for variable in exported}
     secrets: tuple[str, ...] = ()
     for value in call.unnamed:
-        if value != _SECRETS:
-            unread.append(
-                f"line {call.line}: exported under a name that the text does not tell: {shown(value)}"
-            )
-        else:
-            secrets = tuple(
-                name for name in container_env if name not in names and name not in set(inherited)
-            )
-            if not secrets:
-                unread.append("the names of the secrets in the job's file are not in the text")
+        found = _of_secrets(value)
+        if not found:
+            word = outside(shown(value))
+            unread.append(f"line {call.line}: exported under a name that the text does not tell: {word}")
+        secrets += found
     return Surroundings(
         tuple(exported), secrets, (*unread, *_from_outside(call, set(inherited))), tuple(unbridged)
     )
+
+
+def _of_secrets(value: Value) -> tuple[str, ...]:
+    """The names of secrets that an exported NAME=value of their file may have; none for any other word."""
+    part = value[0] if len(value) == 1 else ""
+    if not isinstance(part, Unknown) or structs.replace(part, like=()) != _SECRETS:
+        return ()
+    names = tuple(pattern.removesuffix("=*") for pattern in part.like)
+    return names if all(map(is_name, names)) else ()
 
 
 def _from_outside(call: Call, inherited: set[str]) -> list[str]:

@@ -39,7 +39,9 @@ if [[ ! -r ${1-} ]]; then
   exit 121
 fi
 while IFS= read -r -d '' hl_secret; do
-  export "${hl_secret?}"
+  case $hl_secret in
+    WANDB_API_KEY=*) export "${hl_secret?}" ;;
+  esac
 done <"$1"
 rm -f -- "$1"
 

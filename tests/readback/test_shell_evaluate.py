@@ -1,0 +1,104 @@
+"""What a script would do where its text does not tell everything: no way is taken for certain that is not."""
+
+import pytest
+
+from hpclaunch.readback.shell.evaluate import evaluate
+from hpclaunch.readback.shell.values import IfSet, Names, Unknown, Value
+
+CLOSED = 'for n in $(compgen -e); do case $n in PATH | HTTP*) ;; *) unset -v "$n" ;; esac; done\n'
+
+
+def words_of(script: str) -> tuple[Value, ...]:
+    """The words after `show` in its one call."""
+    (call,) = [call for call in evaluate(script, {"show"}).calls if call.words[0] == ("show",)]
+    return call.words[1:]
+
+
+def either(name: str) -> Value:
+    return (Unknown("either", name),)
+
+
+@pytest.mark.parametrize(
+    ("script", "expected"),
+    [
+        ("x=1; if test -e /f; then x=2; fi; show $x", Unknown("either", "x", splits=True)),
+        ('x=1; if test -e /f; then x=2; fi; show "$x"', Unknown("either", "x")),
+        ('if test -e /f; then x=2; else x=2; fi; show "$x"', "2"),
+        ('x=1; if test -e /f; then exit 1; x=2; fi; show "$x"', "1"),
+        ('x=1; ls || x=2; show "$x"', Unknown("either", "x")),
+        ('x=1; (x=2); x=$x; show "$x"', "1"),
+        ('x=1; x=2 | cat; show "$x"', "1"),
+        ('x=1; while read -r y; do x=2; done; show "$x"', Unknown("either", "x")),
+        ('x=1; case $1 in a) x=2 ;; *) x=2 ;; esac; show "$x"', "2"),
+        ('x=1; case $1 in a) x=2 ;; b) x=2 ;; esac; show "$x"', Unknown("either", "x")),
+        ('f() { x=1; }; ls && f() { x=2; }; f; show "$x"', Unknown("variable", "x")),
+        ('show "$HTTP_PROXY"', Unknown("variable", "HTTP_PROXY")),
+        (CLOSED + 'show "$HTTP_PROXY"', Unknown("variable", "HTTP_PROXY")),
+        (CLOSED + 'show "$1"', Unknown("argument", "1")),
+        ('show "$(date)"', Unknown("output", "$(date)")),
+        ('show "$(<file)"', Unknown("input", "file")),
+        ('read -r x <"$1"; show "$x"', Unknown("input", "${1}")),
+        ("show *.txt", Unknown("files", "*.txt", splits=True)),
+        ('x=*.txt; show "$x"', "*.txt"),
+        (CLOSED + "show ${OTHER-~}", Unknown("home", "~")),
+        ('x=$1; case $x in A=*) show "$x" ;; esac', Unknown("argument", "1", like=("A=*",))),
+    ],
+)
+def test_what_depends_on_something_unknown_is_unknown(script: str, expected: object) -> None:
+    assert words_of(script) == ((expected,),)
+
+
+def test_what_may_be_no_word_at_all() -> None:
+    word = ("N=", Unknown("variable", "HTTP_N"))
+    assert words_of(CLOSED + 'show ${HTTP_N+"N=$HTTP_N"}') == ((IfSet("HTTP_N", word),),)
+    assert words_of(CLOSED + 'show ${OTHER+"N=$OTHER"}') == ()
+    assert words_of(CLOSED + 'HTTP_N=1; show ${HTTP_N+"N=$HTTP_N"}') == (("N=1",),)
+
+
+def test_calls_say_on_what_they_depend() -> None:
+    calls = evaluate("a\nif b; then c; fi\nd && e\nwhile f; do g; done\nh", ()).calls
+    assert [(call.words[0][0], len(call.conditions)) for call in calls] == [
+        *(("a", 0), ("b", 0), ("c", 1), ("d", 0), ("e", 1), ("f", 1), ("g", 1), ("h", 0))
+    ]
+
+
+def test_a_way_that_is_sure_not_to_be_gone_is_not_walked() -> None:
+    script = "n=2\nif ((n > 3)); then a; elif [[ $n == 2 ]]; then b; else c; fi\nfalse && d\nexit\ne"
+    assert [call.words for call in evaluate(script, ()).calls] == [(("b",),)]
+
+
+def test_what_the_script_exports_is_told_and_what_comes_from_outside() -> None:
+    script = (
+        "export EARLY=1\n" + CLOSED + "export A=1 B=2; export -n B; C=3; D=4 show x; HTTP_PROXY=p; show y"
+    )
+    first, second = evaluate(script, {"show"}).calls
+    assert dict(first.environment) == {"A": ("1",), "D": ("4",)}
+    assert dict(second.environment) == {"A": ("1",), "HTTP_PROXY": ("p",)}
+    assert first.outside.closed
+    assert first.outside.may_have("HTTP_PROXY")
+    assert not first.outside.may_have("EARLY")
+    assert not evaluate("show", {"show"}).calls[0].outside.closed
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        'eval "$1"',
+        ". ./other.sh",
+        "trap 'x=1' EXIT",
+        'unset "$1"',
+        "local -n y=x",
+        "[[ a b c d ]]",
+        "a=(x | y)",
+        'declare "$1"',
+        "f() { :; }; ls && f() { a; }; f",
+        "echo ${=}",
+    ],
+)
+def test_what_is_not_followed_is_noted_with_its_line(script: str) -> None:
+    notes = evaluate("\n\n" + script, ()).notes
+    assert [note.line for note in notes][:1] == [3]
+
+
+def test_names_stand_for_all_variables_of_the_shell_around() -> None:
+    assert words_of('for n in $(compgen -e); do show "$n"; done') == ((Names(),),)
