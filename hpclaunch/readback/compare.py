@@ -19,7 +19,7 @@ and what a reader did not understand, is never passed over.
 import re
 
 from hpclaunch.readback import compare_pods, compare_tables, compare_words
-from hpclaunch.readback.place import NOTHING, Side
+from hpclaunch.readback.place import NOTHING, Side, beside
 from hpclaunch.values.launch import Difference, Launch
 
 _GPU_BIND = "--gpu-bind="
@@ -100,7 +100,7 @@ def _listed(a: Side, b: Side) -> list[Difference]:
         ]
         for what, value, why in rows:
             values = (value, NOTHING) if first else (NOTHING, value)
-            found.append(Difference(what, *values, "unbridged", why))
+            found.append(beside(what, values, "unbridged", why))
     return found
 
 

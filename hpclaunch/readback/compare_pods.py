@@ -4,7 +4,7 @@ import re
 
 from msgspec import structs
 
-from hpclaunch.readback.place import NOTHING, Side
+from hpclaunch.readback.place import NOTHING, Kind, Side, beside
 from hpclaunch.values.launch import Difference, Launch
 
 _MIG = re.compile(r"\d+g\.\d+gb")
@@ -28,8 +28,8 @@ def wrapper(a: Side, b: Side) -> list[Difference]:
     texts = a.launch.wrapper, b.launch.wrapper
     if texts[0] != texts[1]:
         shown = {_OWN: "this hpclaunch's", "": "none"}
-        values = (shown.get(text, text) for text in texts)
-        found.append(Difference("text beside each rank", *values, why="what it does is not known"))
+        known = [shown.get(text, text) for text in texts]
+        found.append(beside("text beside each rank", known, why="what it does is not known"))
     mine, theirs = dict(a.launch.settings), dict(b.launch.settings)
     mixed = a.launch.scheduler != b.launch.scheduler
     for name in dict.fromkeys((*mine, *theirs)):
@@ -37,7 +37,7 @@ def wrapper(a: Side, b: Side) -> list[Difference]:
         if values[0] == values[1]:
             continue
         why = _SETTINGS.get(name, "") if mixed and NOTHING in values else ""
-        found.append(Difference(f"setting {name}", *values, "place" if why else "difference", why))
+        found.append(beside(f"setting {name}", values, "place" if why else "difference", why))
     return found
 
 
@@ -48,10 +48,8 @@ def gpu_kind(a: Side, b: Side) -> list[Difference]:
         return []
     values = (kind or "any" for kind in kinds)
     if any(_MIG.fullmatch(kind) for kind in kinds) or a.launch.scheduler == b.launch.scheduler:
-        return [Difference("kind of GPU", *values)]
-    return [
-        Difference("kind of GPU", *values, "place", "Slurm's name of it; pods choose by the nodes' labels")
-    ]
+        return [beside("kind of GPU", values)]
+    return [beside("kind of GPU", values, "place", "Slurm's name of it; pods choose by the nodes' labels")]
 
 
 def own_nodes(a: Side, b: Side) -> list[Difference]:
@@ -60,14 +58,14 @@ def own_nodes(a: Side, b: Side) -> list[Difference]:
     if a.launch.apart != b.launch.apart:
         values = ("yes" if side.launch.apart else "no" for side in (a, b))
         why = "without required anti-affinity two workers may share a node"
-        found.append(Difference("each part of the job on a node of its own", *values, why=why))
+        found.append(beside("each part of the job on a node of its own", values, why=why))
     whole = _is_whole(a), _is_whole(b)
     if whole[0] != whole[1]:
         values = ("yes" if each else "no" for each in whole)
         less = [_takes_less(side) for side in (a, b)]
-        kind = "place" if all(less) else "difference"
+        kind: Kind = "place" if all(less) else "difference"
         why = "a site may give whole nodes alone, also to jobs that take a part" if all(less) else ""
-        found.append(Difference("no other job on the nodes", *values, kind, why))  # type: ignore[arg-type]
+        found.append(beside("no other job on the nodes", values, kind, why))
     return found
 
 
@@ -82,10 +80,10 @@ def rights(a: Side, b: Side) -> list[Difference]:
         values = ("yes", NOTHING) if right in mine else (NOTHING, "yes")
         what = f"rights: {right}"
         if of_place and other_place:
-            found.append(Difference(what, *values, "place", _why_right(right, a.launch, b.launch)))
+            found.append(beside(what, values, "place", _why_right(right, a.launch, b.launch)))
         else:
             why = "containers under Pyxis have the user's own rights" if mixed else ""
-            found.append(Difference(what, *values, "unbridged" if mixed else "difference", why))
+            found.append(beside(what, values, "unbridged" if mixed else "difference", why))
     return found
 
 
@@ -135,9 +133,9 @@ def _amounts(a: Side, b: Side) -> list[Difference]:
             continue
         if other_place and NOTHING not in values and _OF_NODES.fullmatch(name):
             why = "what is left of a node for pods is the cluster's"
-            found.append(Difference(f"limit {name}", *values, "place", why))
+            found.append(beside(f"limit {name}", values, "place", why))
         elif not other_place or _OF_NODES.fullmatch(name):
-            found.append(Difference(f"limit {name}", *values))
+            found.append(beside(f"limit {name}", values))
     return found
 
 

@@ -3,7 +3,7 @@
 Tables are of a kind of node and have a seat for each local rank, so 560 nodes cost as much as two.
 """
 
-from hpclaunch.readback.place import NOTHING, Side
+from hpclaunch.readback.place import NOTHING, Side, beside
 from hpclaunch.values.cpulist import format_list
 from hpclaunch.values.launch import Difference, SeenSeat, SeenTable
 
@@ -21,7 +21,7 @@ def tables(a: Side, b: Side) -> list[Difference]:
         if one is None or other is None:
             why = "the job may get nodes that have no place in the other launch"
             values = ("yes", NOTHING) if one else (NOTHING, "yes")
-            found.append(Difference(f"{prefix}places of ranks", *values, why=why))
+            found.append(beside(f"{prefix}places of ranks", values, why=why))
             continue
         machines = "" if types[0] == types[1] or not all(types) else " and ".join(sorted(types))
         found += [
@@ -70,20 +70,22 @@ def _of_machines(pairs: list[tuple[SeenSeat, SeenSeat]], machines: str) -> list[
     """On other machines the numbers of cores and the like are others: what counts is how many each rank has,
     in one line for all ranks."""
     found = []
-    for what, count in (
-        ("cores of each rank", lambda seat: f"{len(seat.cpus)} CPUs" if seat.cpus else "not bound"),
-        (
-            "memory of each rank",
-            lambda seat: f"{seat.memory} of {len(seat.mems)} NUMA nodes" if seat.mems else "not bound",
-        ),
-        ("HCAs of each rank", lambda seat: str(len(seat.hcas))),
-        ("GPUs of each rank", lambda seat: format_list(seat.gpus) or NOTHING),
-    ):
-        sides = [[count(seat) for seat in side] for side in zip(*pairs, strict=True)]
-        if sides and sides[0] != sides[1]:
+    counted = [(_counts(mine), _counts(theirs)) for mine, theirs in pairs]
+    for what in _counts(SeenSeat(0)):
+        sides = [[counts[side][what] for counts in counted] for side in (0, 1)]
+        if sides[0] != sides[1]:
             values = (each[0] if len(set(each)) == 1 else "; ".join(each) for each in sides)
-            found.append(Difference(what, *values, why=f"{machines} differ"))
+            found.append(beside(what, values, why=f"{machines} differ"))
     return found
+
+
+def _counts(seat: SeenSeat) -> dict[str, str]:
+    return {
+        "cores of each rank": f"{len(seat.cpus)} CPUs" if seat.cpus else "not bound",
+        "memory of each rank": f"{seat.memory} of {len(seat.mems)} NUMA nodes" if seat.mems else "not bound",
+        "HCAs of each rank": str(len(seat.hcas)),
+        "GPUs of each rank": format_list(seat.gpus) or NOTHING,
+    }
 
 
 def _hcas(one: SeenTable, other: SeenTable, machines: str) -> list[Difference]:
@@ -91,12 +93,12 @@ def _hcas(one: SeenTable, other: SeenTable, machines: str) -> list[Difference]:
     lists = [" ".join(_brief(hca) for hca in table.hcas) for table in (one, other)]
     if len(one.hcas) != len(other.hcas):
         counts = (f"{len(table.hcas)}: {text}" for table, text in zip((one, other), lists, strict=True))
-        return [Difference("compute HCAs of a node", *counts, why=f"{machines} differ" if machines else "")]
+        return [beside("compute HCAs of a node", counts, why=f"{machines} differ" if machines else "")]
     if one.hcas == other.hcas or machines:
         return []
     if [_address(hca) for hca in one.hcas] == [_address(hca) for hca in other.hcas]:
         why = "the same addresses: names are each system's own, and ranks go by addresses"
-        return [Difference("compute HCAs of a node", *lists, "place", why)]
+        return [beside("compute HCAs of a node", lists, "place", why)]
     return [
         Difference(f"HCA {index}", mine, theirs)
         for index, (mine, theirs) in enumerate(zip(one.hcas, other.hcas, strict=True))

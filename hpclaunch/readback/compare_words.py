@@ -4,7 +4,7 @@ import os.path
 import re
 from itertools import zip_longest
 
-from hpclaunch.readback.place import NOTHING, Side
+from hpclaunch.readback.place import NOTHING, Side, beside
 from hpclaunch.values.launch import Difference, SeenMount, SeenVariable
 
 # What the container runtime reads of the environment that it is started with, under Slurm and in a pod.
@@ -63,7 +63,7 @@ def _of_other_keys(side: Side, first: bool) -> list[Difference]:
             continue
         if each.value != expected if expected else each.value.partition("/")[2] != each.name:
             values = (each.value, each.name) if first else (each.name, each.value)
-            found.append(Difference(f"environment {each.name}: its key", *values))
+            found.append(beside(f"environment {each.name}: its key", values))
     return found
 
 
@@ -80,11 +80,12 @@ def mounts(a: Side, b: Side) -> list[Difference]:
         forms = _form(one), _form(other)
         if forms[0] != forms[1]:
             names = sorted(_names(one, a) & _names(other, b))
-            kind, why = ("place", f"both are the site's volume {names[0]}") if names else ("difference", "")
-            found.append(Difference(what, _shown_mount(one, a), _shown_mount(other, b), kind, why))  # type: ignore[arg-type]
+            why = f"both are the site's volume {names[0]}" if names else ""
+            values = _shown_mount(one, a), _shown_mount(other, b)
+            found.append(beside(what, values, "place" if names else "difference", why))
         if one.read_only != other.read_only:
             modes = tuple("read-only" if each.read_only else "read-write" for each in (one, other))
-            found.append(Difference(f"{what}: access", *modes))
+            found.append(beside(f"{what}: access", modes))
     return found
 
 
@@ -97,19 +98,21 @@ def _variable(
     if one and other and one.source == other.source != "text":
         # Where the submission keeps them, which Slurm's scripts do not say.
         if not (one.value and other.value):
-            return []
+            kept = name in a.place.secrets or name in b.place.secrets
+            why = "one cluster keeps it itself, so the values may differ"
+            return [beside(what, values, "place", why)] if kept else []
         of_place = a.place.name and b.place.name and a.place.name != b.place.name
         return [
-            Difference(
-                what, *values, "place" if of_place else "difference", "each site's Secret" if of_place else ""
+            beside(
+                what, values, "place" if of_place else "difference", "each site's Secret" if of_place else ""
             )
         ]
     if what.startswith("outside") and name == _DEVICES:
         why = "on a pod the device plugin says which GPUs there are"
-        return [Difference(what, *values, "unbridged", why)]
+        return [beside(what, values, "unbridged", why)]
     if _is_of(one, name, a) and _is_of(other, name, b):
-        return [Difference(what, *values, "place", "set by each site, or for its nodes")]
-    return [Difference(what, *values)]
+        return [beside(what, values, "place", "set by each site, or for its nodes")]
+    return [beside(what, values)]
 
 
 def _is_of(seen: SeenVariable | None, name: str, side: Side) -> bool:

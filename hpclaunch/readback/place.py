@@ -1,10 +1,11 @@
 """What a site says of itself, for a comparison: the words that mean the same thing elsewhere."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from typing import Literal
 
 from msgspec import Struct, field
 
-from hpclaunch.values.launch import Launch
+from hpclaunch.values.launch import Difference, Launch
 
 # A volume's form, as in SeenMount: what kind, which, and the folder in it.
 Form = tuple[str, str, str]
@@ -36,3 +37,11 @@ class Side(Struct, frozen=True):
 
 
 NOTHING = "-"
+
+Kind = Literal["difference", "unbridged", "place"]
+
+
+def beside(what: str, values: Iterable[str], kind: Kind = "difference", why: str = "") -> Difference:
+    """A difference of two values, those of the two sides."""
+    mine, theirs = values
+    return Difference(what, mine, theirs, kind, why)

@@ -275,6 +275,13 @@ def test_tables_of_several_types_are_held_against_their_own() -> None:
     assert found["large: places of ranks"].kind == "difference"
 
 
+def test_a_secret_that_the_cluster_keeps_is_said() -> None:
+    pods = structs.replace(IN_PODS, **secret("team/s"))
+    place = structs.replace(CLUSTER, secrets={"S": "team/s"})
+    found = differences(Side(ON_SLURM, SUPERPOD), Side(pods, place))["environment S"]
+    assert (found.kind, found.b) == ("place", "a secret's team/s")
+
+
 def test_no_limit_of_time_is_the_partitions_on_slurm() -> None:
     sides = (
         Side(structs.replace(ON_SLURM, seconds=None), SUPERPOD),
