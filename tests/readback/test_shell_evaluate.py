@@ -32,6 +32,8 @@ def either(name: str) -> Value:
         ('x=1; case $1 in a) x=2 ;; *) x=2 ;; esac; show "$x"', "2"),
         ('x=1; case $1 in a) x=2 ;; b) x=2 ;; esac; show "$x"', Unknown("either", "x")),
         ('f() { x=1; }; ls && f() { x=2; }; f; show "$x"', Unknown("variable", "x")),
+        ('exec show "$1"; show again', Unknown("argument", "1")),
+        ('command "$1"; show 1', "1"),
         ('show "$HTTP_PROXY"', Unknown("variable", "HTTP_PROXY")),
         (CLOSED + 'show "$HTTP_PROXY"', Unknown("variable", "HTTP_PROXY")),
         (CLOSED + 'show "$1"', Unknown("argument", "1")),

@@ -24,6 +24,7 @@ from hpclaunch.readback.shell.tokens import DECLARATIONS
 from hpclaunch.readback.shell.values import Part, Unknown, Value, join, known, shown
 
 _DEEPEST = 90
+_PREFIXES = ("command", "builtin", "exec")
 
 
 def evaluate(text: str, watched: Collection[str]) -> Reading:
@@ -136,7 +137,10 @@ class Shell:
 
     def _call(self, statement: Simple, words: list[Value]) -> Flow:
         name = known(words[0])
-        while name in ("command", "builtin", "exec") and len(words) > 1 and known(words[1])[:1] != "-":  # type: ignore[index]
+        while name in _PREFIXES and len(words) > 1 and not (known(words[1]) or "").startswith("-"):
+            if name == "exec":
+                self._external(words[1:])
+                return Flow.EXIT
             words = words[1:]
             name = known(words[0])
         if name is None:
