@@ -1,1 +1,2 @@
-"""What talks to a scheduler: Slurm through its commands, or this machine. Nothing here renders."""
+"""What talks to a scheduler: Slurm through its commands, Kubernetes through its API, or this machine. Nothing
+here renders."""

@@ -100,6 +100,18 @@ def test_a_record_of_a_newer_form_is_refused_by_name() -> None:
         Record.read(record.folder)
 
 
+def test_a_record_of_before_kubernetes_is_read(home: Path) -> None:
+    made = make()
+    made.submitted("17")
+    for name, newer in (("intent.json", "cluster"), ("state.json", "cancelled")):
+        content = json.loads((made.folder / name).read_text())
+        content.pop(newer, None)
+        (made.folder / name).write_text(json.dumps(content))
+    read = find("alpha/17")
+    assert (read.intent, read.script) == (made.intent, made.folder / "script.sh")
+    assert not read.state().cancelled
+
+
 def test_nobody_else_can_look_into_a_record(home: Path) -> None:
     record = make()
     record.submitted("7")
