@@ -1,6 +1,6 @@
 """The pods of a job on this machine: each has a network, a host name, processes and an /etc of its own, and
-its container's command is its first process. The operator's part is here too: the names in /etc/hosts, the key,
-the hostfile. Needs root."""
+its container's command is its first process. The operator's part is here too: the names in /etc/hosts, the
+key, the hostfile. Needs root."""
 
 import os
 import shutil
@@ -31,7 +31,7 @@ POD = r"""
 set -eu
 image_path=$PATH
 PATH=/usr/sbin:/usr/bin:/sbin:/bin
-name=$1 number=$2 hub=$3 etc=$4 user=$5 directory=$6 hidden=$7
+name=$1 number=$2 hub=$3 files=$4 user=$5 directory=$6 hidden=$7
 shift 7
 hostname "$name"
 ip link add eth0 type veth peer name "pod$number" netns "$hub"
@@ -40,7 +40,8 @@ ip addr add "10.99.0.$number/24" dev eth0
 ip link set eth0 up
 ip link set lo up
 mount --make-rprivate /
-mount --bind "$etc" /etc
+mount --bind "$files/etc" /etc
+mount --bind "$files/hosts-$number" /etc/hosts
 mount -t tmpfs tmpfs /run
 mount -t tmpfs -o mode=1777 tmpfs /dev/shm
 for path in $hidden; do mount --bind /dev/null "$path"; done
@@ -96,7 +97,7 @@ class Pods:
         file.write_text("".join(form.format(name) + "\n" for name in self.workers))
         return file
 
-    def start_workers(self, *settings: str, user: int = 0, env: dict[str, str] | None = None) -> None:
+    def start_workers(self, *settings: str, **pod: Any) -> None:
         """sshd in each, as their text starts it; returns when all take connections."""
         given = (f"port={PORT}", *settings)
         command = ["/bin/sh", "-c", worker_text(given), "hpclaunch-worker", *given]
@@ -104,7 +105,7 @@ class Pods:
         for name in self.workers:
             log = self.folder / f"{name}.log"
             with log.open("wb") as file:
-                started.append((self.start(name, *command, user=user, env=env, stderr=file), log))
+                started.append((self.start(name, *command, stderr=file, **pod), log))
         for process, log in started:
             while "listening" not in log.read_text():
                 assert process.poll() is None, log.read_text()
@@ -133,12 +134,12 @@ class Pods:
     ) -> subprocess.Popen[bytes]:
         """`user` 1000 is the one that the image knows, `hidden` are programs that it has not."""
         number = self._addresses.get(name) or self._next()
-        etc = self.folder / f"etc-{number}"
-        if not etc.exists():
-            shutil.copytree(self.folder / "etc", etc, symlinks=True)
-            with (etc / "hosts").open("a") as file:  # as the kubelet does
-                file.write(f"10.99.0.{number}\t{name}\n")
-        words = (name, str(number), str(self.hub.pid), str(etc), str(user), directory)
+        hosts = self.folder / f"hosts-{number}"
+        # The first lines are the kubelet's; the others stand in for DNS.
+        own = f"127.0.0.1\tlocalhost\n10.99.0.{number}\t{name}\n"
+        others = (f"10.99.0.{at} {worker}.job.space.svc\n" for worker, at in self._addresses.items())
+        hosts.write_text(own + "".join(others))
+        words = (name, str(number), str(self.hub.pid), str(self.folder), str(user), directory)
         full = {"PATH": IMAGE_PATH, "HOME": str(self.home(user)), **(env or {})}
         stages = ["unshare", "--net", "--uts", "--ipc", "--mount", "/bin/sh", "-c", POD, "pod"]
         return self._popen([*stages, *words, " ".join(hidden), *command], env=full, **more)
@@ -155,8 +156,6 @@ class Pods:
     def _write_etc(self) -> None:
         etc = self.folder / "etc"
         subprocess.run(["cp", "-a", "/etc", etc], check=True)
-        names = (f"10.99.0.{number} {name}.job.space.svc\n" for name, number in self._addresses.items())
-        (etc / "hosts").write_text("127.0.0.1 localhost\n" + "".join(names))
         users = (etc / "passwd").read_text().splitlines()
         others = [line for line in users if line.split(":")[2] not in ("0", "1000")]
         root = f"root:x:0:0::{self.home(0)}:/bin/bash"

@@ -18,5 +18,5 @@ if [ -n "$hl_hosts" ]; then
   esac
   # Of the list of names MPICH's leaves out the last variable of the environment: env puts another one there.
   set -- HPCLAUNCH_LAST= "$hl_mpirun" "$@"
-  hl_mpirun=env
+  hl_mpirun="env"
 fi

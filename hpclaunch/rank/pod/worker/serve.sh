@@ -12,8 +12,8 @@ if [ "$(id -u)" = 0 ]; then
 fi
 
 # bash reads ~/.bashrc for sshd, and what that exports must not reach the ranks.
-# shellcheck disable=SC2016 # for the session's shell
-hl_session='exec env -i "HOME=$HOME" "USER=$USER" "LOGNAME=$LOGNAME" "PATH=$PATH" /bin/sh -c "$SSH_ORIGINAL_COMMAND"'
+hl_session="exec $(command -v env) -i \"HOME=\$HOME\" \"USER=\$USER\" \"LOGNAME=\$LOGNAME\" 'PATH=$PATH'"
+hl_session="$hl_session /bin/sh -c \"\$SSH_ORIGINAL_COMMAND\""
 
 # All is said here, so that the image's own configuration does not matter, nor PAM's.
 exec "$hl_sshd" -D -e -f /dev/null -o "Port=$hl_port" -o "HostKey=$hl_keys/id_rsa" \
