@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from job_pods import Pods
-from launching import launch, launch_by, launch_in_one, ranks, record
+from pod_launching import launch, launch_by, launch_in_one, ranks, record
 from running import SHELLS
 from variables import TEXT, usable
 

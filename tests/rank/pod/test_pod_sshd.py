@@ -7,7 +7,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 from job_pods import PORT, Pods
-from launching import launch, ranks, record, shell_words
+from pod_launching import launch, ranks, record, shell_words
 from running import SHELLS
 
 from hpclaunch.rank.pod import worker_text

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
-from launching import shell_words
+from pod_launching import shell_words
 from running import SHELLS
 
 from hpclaunch.rank.pod import launcher_text
