@@ -116,6 +116,25 @@ def test_hostile_values(alike: Alike, name: str) -> None:
     alike({"env": env, **INHERITED, **job}, HOSTILE, ranks, SHELL)
 
 
+# Names that mean something to what starts the ranks, and go through it all the same.
+HANDED_ON = {
+    "HTTPS_PROXY": "http://user:pass word@proxy:3128",
+    "LANG": "xx_YY.UTF-8",
+    "CDPATH": "/",
+    "USER": "me",
+    "SHELL": "/bin/none",
+    "TMPDIR": "/var/tmp",  # one that is not there Slurm would replace
+    "POSIXLY_CORRECT": "1",
+    "SSH_AUTH_SOCK": "/not/there",
+    "OMPI_MCA_btl": "self,tcp",
+    "PMIX_MCA_gds": "hash",
+}
+
+
+def test_inherited_names_that_mean_something(alike: Alike) -> None:
+    alike(TWO_NODES | {"ranks_per_node": 1, "inherit": sorted(HANDED_ON)}, [], 2, HANDED_ON)
+
+
 FOLDERS = [
     " two  words ",
     'it\'s "quoted"',

@@ -2,6 +2,7 @@
 
 from hpclaunch.plan import gpukind
 from hpclaunch.plan import image as images
+from hpclaunch.plan.kubernetes import handedon
 from hpclaunch.spec.job import Job
 from hpclaunch.spec.scalars import shown
 from hpclaunch.spec.site import Site
@@ -44,7 +45,7 @@ def problems(job: Job, site: Site) -> list[Problem]:
             "one slice per node, and as many nodes (sites.SITE.share_nodes) as slices",
             "gpus_per_node",
         )
-    return found
+    return found + handedon.problems(job)
 
 
 def warnings(job: Job, site: Site) -> list[str]:

@@ -23,6 +23,11 @@ from pod_plans import A100, planned, refused, target, warned
         ({"fabric": {"sharp": True}}, ("fabric", "sharp"), "SHARP"),
         ({"inherit": ["LD_PRELOAD"]}, ("inherit", 0), "LD_PRELOAD"),
         ({"secrets": ["PATH"]}, ("secrets", 0), "PATH"),
+        ({"secrets": ["HOME"]}, ("secrets", 0), "HOME"),
+        ({"inherit": ["LANG", "PATH"]}, ("inherit", 1), "PATH"),
+        ({"inherit": ["RANK"], "rendezvous": "torch"}, ("inherit", 0), "RANK"),
+        ({"inherit": ["NCCL_IB_HCA"]}, ("inherit", 0), "NCCL_IB_HCA"),
+        ({"inherit": ["OMPI_MCA_plm_rsh_args"]}, ("inherit", 0), "OMPI_MCA_plm_rsh_args"),
         ({"gpu_type": "h100"}, ("gpu_type",), "it has: a100"),
         ({"nodes": 5}, ("nodes",), "has 4"),
         ({"gpus_per_node": 9}, ("gpus_per_node",), "9 GPUs per node"),
@@ -32,6 +37,18 @@ def test_what_cannot_be(job: dict[str, Any], path: tuple[str | int, ...], said: 
     found = refused(job)
     assert list(found) == [("job", path)]
     assert said in found["job", path]
+
+
+@pytest.mark.parametrize(
+    "job",
+    [
+        {"inherit": ["RANK", "MASTER_ADDR"], "rendezvous": "none"},
+        {"inherit": ["NCCL_IB_HCA"], "bind": {"hcas": "none"}},
+        {"inherit": ["PATH"], "env": {"PATH": "/opt/bin"}},
+    ],
+)
+def test_names_that_are_free(job: dict[str, Any]) -> None:
+    planned(job)
 
 
 def test_all_of_it_is_said_at_once() -> None:
