@@ -29,17 +29,22 @@ Runner = Callable[..., subprocess.CompletedProcess[bytes]]
 
 
 def run_wrapper(
-    shell: list[str], *given: str, env: dict[str, str] | None = None, root: Path | None = None, **more: object
+    shell: list[str],
+    *given: str,
+    env: dict[str, str] | None = None,
+    root: Path | None = None,
+    before: tuple[str, ...] = (),
+    **more: object,
 ) -> subprocess.CompletedProcess[bytes]:
     """SETTING... -- NAME=value... -- word..., for the rank that SLURM and `env` tell. With `root` on the
-    made-up node there, whose stand-ins come first on PATH."""
+    made-up node there, whose stand-ins come first on PATH. The words of `before` start it."""
     # The third part is the command, each word with `=` before it.
     command_at = given.index("--", given.index("--") + 1) + 1
     arguments = [*given[:command_at], *(f"={word}" for word in given[command_at:])]
     full = {"PATH": os.environ["PATH"], **SLURM}
     if root:
         full |= {"PATH": f"{root}/stand-ins:{os.environ['PATH']}", "HPCLAUNCH_ROOT": str(root)}
-    command = [*shell, "-c", wrapper_text(given[: given.index("--")]), "hpclaunch-rank", *arguments]
+    command = [*before, *shell, "-c", wrapper_text(given[: given.index("--")]), "hpclaunch-rank", *arguments]
     return subprocess.run(command, env=full | (env or {}), capture_output=True, timeout=20, **more)  # type: ignore[call-overload, no-any-return]
 
 
