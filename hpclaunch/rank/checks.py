@@ -170,7 +170,12 @@ def _why_other_cores(node: Node, report: Report, planned: frozenset[int]) -> str
         who = "Slurm's plugins or a prolog of the site" if by_slurm else "something before the wrapper"
         return f"{who} bound it elsewhere"
     if seen < planned:
-        return "some of the cores are not the job's there: its cgroup, or CPUs that Slurm keeps (CpuSpecList)"
+        who = (
+            "the kubelet's CPU manager"
+            if node.binding.pods
+            else "its cgroup, or CPUs that Slurm keeps (CpuSpecList)"
+        )
+        return f"some of the cores are not the job's there: {who}"
     return "it is bound to other cores than the plan names: was the site changed after the job was planned?"
 
 
@@ -242,5 +247,9 @@ def memlock(node: Node, report: Report) -> Iterator[Finding]:
     """The limit that InfiniBand needs."""
     needed = node.binding.memlock
     if needed and report.memlock is not None and 0 <= report.memlock < needed:
-        cause = "set LimitMEMLOCK=infinity for slurmd and PropagateResourceLimitsExcept=MEMLOCK"
+        cause = (
+            "set the default ulimits of the nodes' container runtime, or as root give the pod IPC_LOCK"
+            if node.binding.pods
+            else "set LimitMEMLOCK=infinity for slurmd and PropagateResourceLimitsExcept=MEMLOCK"
+        )
         yield Finding("memlock limit", f"{needed} KiB or more", f"{report.memlock} KiB", cause)

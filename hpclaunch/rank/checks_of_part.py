@@ -63,15 +63,22 @@ def _cores(node: Node, report: Report, own: list[Gpu]) -> Iterator[Finding]:
     far = sorted(cpu for cpu in seen & node.pool_of.keys() if node.pool_of[cpu] not in near)
     if near and far:
         expected = sorted({part.node for part in node.shape.cores if part.pool in near})
-        # man gres.conf, "Cores": what is given with a GPU are cores of its socket.
+        # man gres.conf, "Cores": what is given with a GPU are cores of its socket. Kubernetes' documentation,
+        # "Control Topology Management Policies on a node".
         cause = (
             "Slurm gave the job no cores next to its GPU: it gives those of the socket (gres.conf, Cores=), "
             "and those of the NUMA node with SlurmdParameters=numa_node_as_socket"
         )
+        if node.binding.pods:
+            cause = "the kubelet gave no cores next to the GPU: set its Topology Manager and its CPU manager"
         yield Finding("cores", f"in NUMA nodes {format_list(expected)}", format_list(far), cause)
     split = sorted(cpu for cpu in seen & node.core_of.keys() if not seen.issuperset(node.core_of[cpu]))
     if split:
-        cause = "Slurm gave the job single threads of cores: SelectTypeParameters needs CR_Core"
+        cause = (
+            "the kubelet gave the pod single threads of cores: its CPU manager needs full-pcpus-only"
+            if node.binding.pods
+            else "Slurm gave the job single threads of cores: SelectTypeParameters needs CR_Core"
+        )
         yield Finding("SMT siblings", "together", f"{format_list(split)} without theirs", cause)
 
 
@@ -100,7 +107,11 @@ def _shared_cores(node: Node, ranks: list[Report]) -> Iterator[tuple[Report, Fin
         # Ranks that share a GPU may share the few cores beside it.
         few = len({cores[cpu] for cpu in report.cpus or ()}) == 1
         if taken and not few:
-            cause = "the ranks were not bound within what Slurm granted: the step has another --cpu-bind"
+            cause = (
+                "the wrapper could not bind the ranks within the pod's cores"
+                if node.binding.pods
+                else "the ranks were not bound within what Slurm granted: the step has another --cpu-bind"
+            )
             others = sorted({owner[cpu] for cpu in taken})
             observed = f"{format_list(taken)} also of rank {', '.join(map(str, others))}"
             yield report, Finding("cores", "of this rank alone", observed, cause)

@@ -20,13 +20,15 @@ _TARGETS: dict[str, type[SlurmTarget | KubernetesTarget | LocalTarget]] = {
 class Binding(Struct, frozen=True):
     """How ranks are bound on one kind of node: whether to cores, with which memory policy of the kernel's
     ("": none), and who does it. `memlock` is the limit that the wrapper asks for in KiB, 0 for none;
-    `finds_gpus` whether it looks for each rank's own GPUs, on a part of a node."""
+    `finds_gpus` whether it looks for each rank's own GPUs, on a part of a node, `pods` whether
+    it runs in pods."""
 
     cpus: bool
     memory: Policy
     by: Literal["Slurm", "the rank wrapper"]
     memlock: int
     finds_gpus: bool = False
+    pods: bool = False
 
 
 def read_plan(data: bytes) -> LaunchPlan:
@@ -55,7 +57,8 @@ def binding(plan: LaunchPlan, shape: NodeShape) -> Binding:
         return Binding(bool(target.cpu_masks), kind if target.mem_masks else "", "Slurm", memlock)
     bound = {*settings, *settings.get("part", "").split(",")}
     policy: Policy = "bind" if "membind" in bound else "prefer" if "preferred" in bound else ""
-    return Binding("cpus" in bound, policy, "the rank wrapper", memlock, "seats" in settings)
+    pods = isinstance(target, KubernetesTarget)
+    return Binding("cpus" in bound, policy, "the rank wrapper", memlock, "seats" in settings, pods)
 
 
 def may_run_again(plan: LaunchPlan) -> bool:
