@@ -19,7 +19,7 @@ def storage_of_jobs(site: Site, ask: Ask) -> Iterator[Finding]:
             yield from lacking(key, f"claim {volume.claim}", reply)
             if reply.there:
                 yield from _claim(key, volume, reply.body, ask)
-        elif volume.config_map is not None and volume.nfs is None:
+        elif volume.config_map is not None:
             key = f"volumes.{name}.config_map"
             reply = ask(Question("configmaps", volume.config_map))
             yield from lacking(key, f"config map {volume.config_map}", reply)

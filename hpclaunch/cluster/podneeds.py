@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from hpclaunch.capability import mpi_operator
 from hpclaunch.spec.kubernetes import KubernetesSite
-from hpclaunch.spec.site import Site, Volume
+from hpclaunch.spec.site import Site
 
 # sshd as root becomes another user for each connection, and while that is not known has an empty root folder
 # (OpenSSH's privilege separation).
@@ -37,8 +37,8 @@ def pod_needs(site: Site) -> PodNeeds:
     kubernetes = kubernetes_of(site)
     api = mpi_api(kubernetes)
     root, ssh, rdma = kubernetes.profile == "root", api == "v2beta1", bool(kubernetes.rdma)
-    host_paths = tuple(name for name, volume in site.volumes.items() if _is_host_path(volume))
-    nfs = any(volume.nfs is not None and volume.claim is None for volume in site.volumes.values())
+    host_paths = tuple(name for name, volume in site.volumes.items() if volume.behind == "path")
+    nfs = any(volume.behind == "nfs" for volume in site.volumes.values())
     added = (*(SSHD if ssh else ()), *((PINNING,) if rdma else ())) if root else ()
     level, why = _pod_security(root, rdma, api, host_paths, nfs)
     return PodNeeds(root, api is not None, ssh, rdma, host_paths, nfs, tuple(sorted(added)), level, why)
@@ -56,11 +56,6 @@ def mpi_api(kubernetes: KubernetesSite) -> str | None:
         return kubernetes.mpijob.api
     served = mpi_operator.apis(kubernetes.mpi_operator) if kubernetes.mpi_operator else ()
     return served[0] if served else None
-
-
-def _is_host_path(volume: Volume) -> bool:
-    others = (volume.claim, volume.nfs, volume.config_map, volume.empty_dir)
-    return volume.path is not None and all(other is None for other in others)
 
 
 def _pod_security(

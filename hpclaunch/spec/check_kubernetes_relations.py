@@ -16,7 +16,13 @@ def cluster_relations(site: Site) -> list[Problem]:
     kubernetes = site.kubernetes
     if kubernetes is None:
         return []
-    return [*_rights(kubernetes), *_operator(kubernetes), *_gang(kubernetes), *_groups(site)]
+    return [
+        *_rights(kubernetes),
+        *_operator(kubernetes),
+        *_gang(kubernetes),
+        *_groups(site),
+        *_host_paths(site),
+    ]
 
 
 def _rights(kubernetes: KubernetesSite) -> list[Problem]:
@@ -85,3 +91,16 @@ def _groups(site: Site) -> list[Problem]:
             found.append(_problem((*here, "selector"), message))
         seen.append(group.selector)
     return found
+
+
+def _host_paths(site: Site) -> list[Problem]:
+    """Under Slurm such a path is as good as another; a hostPath may not have it (ValidatePathNoBacksteps in
+    k8s.io/kubernetes/pkg/apis/core/validation)."""
+    return [
+        _problem(
+            ("volumes", name, "path"),
+            f"{volume.path!r} has a '..', which Kubernetes refuses: write the path without it",
+        )
+        for name, volume in site.volumes.items()
+        if volume.behind == "path" and ".." in (volume.path or "").split("/")
+    ]

@@ -4,9 +4,8 @@ from functools import partial
 
 from hpclaunch.spec import check_text, findings, hosts
 from hpclaunch.spec.check_job import env_problems
-from hpclaunch.spec.check_volume import volume_problems
 from hpclaunch.spec.scalars import shown
-from hpclaunch.spec.site import Fabric, NodeGroup, Site, SlurmSite
+from hpclaunch.spec.site import Fabric, NodeGroup, Site, SlurmSite, Volume
 from hpclaunch.values import cpulist
 from hpclaunch.values.errors import Path, Problem
 
@@ -39,7 +38,7 @@ def site_problems(site: Site) -> list[Problem]:
     found += _fabric_problems(site.fabric)
     for name, volume in site.volumes.items():
         _check(found, ("volumes", name), check_text.name, name)
-        found += volume_problems(volume, ("volumes", name))
+        found += _volume_problems(volume, ("volumes", name))
     return found + env_problems(site.env, DOCUMENT)
 
 
@@ -81,6 +80,16 @@ def _kubernetes_problems(site: Site) -> list[Problem]:
     for index, group in enumerate(site.node_types):
         found += node_problems(group, ("node_types", index))
     return found
+
+
+def _volume_problems(volume: Volume, path: Path) -> list[Problem]:
+    if volume.path is not None and volume == Volume(path=volume.path):
+        found: list[Problem] = []
+        _check(found, (*path, "path"), check_text.absolute, volume.path)
+        return found
+    from hpclaunch.spec.check_volume import volume_problems  # most of a Slurm site's are paths alone
+
+    return volume_problems(volume, path)
 
 
 def _group_problems(group: NodeGroup, path: Path) -> list[Problem]:

@@ -1,15 +1,12 @@
-"""What a site file alone tells to be wrong of a volume."""
+"""What a site file alone tells to be wrong of a volume that is more than a path, or should be one."""
 
 from functools import partial
 
 from hpclaunch.spec import apiwords, check_text, findings
-from hpclaunch.spec.site import Csi, Nfs, StorageClass, Volume
+from hpclaunch.spec.site import SOURCES, Csi, Nfs, StorageClass, Volume
 from hpclaunch.values.errors import Path, Problem
 
 DOCUMENT = "site"
-
-# What a volume has on Kubernetes besides a path, by the key.
-_SOURCES = ("claim", "nfs", "config_map", "empty_dir")
 
 _check = partial(findings.check, DOCUMENT)
 _problem = partial(findings.problem, DOCUMENT)
@@ -22,7 +19,7 @@ def volume_problems(volume: Volume, path: Path) -> list[Problem]:
 
 def _sources(volume: Volume, path: Path) -> list[Problem]:
     """A path may stand beside one other source: it is for Slurm then."""
-    given = [key for key in _SOURCES if getattr(volume, key) is not None]
+    given = [key for key in SOURCES if getattr(volume, key) is not None]
     if not given and volume.path is None:
         message = "needs a path (or for Kubernetes a claim, nfs, config_map or empty_dir)"
         return [_problem(path, message)]
@@ -37,7 +34,7 @@ def _sources(volume: Volume, path: Path) -> list[Problem]:
 def _texts(volume: Volume, path: Path) -> list[Problem]:
     found: list[Problem] = []
     if volume.path is not None:
-        _check(found, (*path, "path"), _host_path, volume.path)
+        _check(found, (*path, "path"), check_text.absolute, volume.path)
     for key, rule in (
         ("claim", apiwords.name),
         ("config_map", apiwords.name),
@@ -82,12 +79,6 @@ def _of_the_claim(volume: Volume, path: Path) -> list[Problem]:
         if getattr(volume, key) is not None and volume.size is None:
             found.append(_problem((*path, key), "a claim has a size: write size, such as size: 100Gi"))
     return found
-
-
-def _host_path(text: str) -> None:
-    check_text.absolute(text)
-    if ".." in text.split("/"):
-        raise ValueError(f"{text!r} has a '..', which Kubernetes refuses: write the path without it")
 
 
 def _nfs(nfs: Nfs, path: Path) -> list[Problem]:

@@ -95,6 +95,10 @@ class StorageClass(Struct, frozen=True, forbid_unknown_fields=True):
     reclaim: Literal["Delete", "Retain"] = "Delete"
 
 
+# What a volume may have for Kubernetes besides a path: one of these keys.
+SOURCES = ("claim", "nfs", "config_map", "empty_dir")
+
+
 class Volume(Struct, frozen=True, forbid_unknown_fields=True):
     """What stands behind a volume's name: a path on every node (on Kubernetes a hostPath, where nothing else
     is there), a claim, an NFS export, a config map, or an empty folder. `file`: the path is a file. `folder`
@@ -114,6 +118,11 @@ class Volume(Struct, frozen=True, forbid_unknown_fields=True):
     labels: dict[str, str] = field(default_factory=dict)
     csi: Csi | None = None
     provision: StorageClass | None = None
+
+    @property
+    def behind(self) -> str:
+        """The key of what stands behind it in pods: "path", which is then a hostPath, or one of SOURCES."""
+        return next((key for key in SOURCES if getattr(self, key) is not None), "path")
 
 
 class Site(Struct, frozen=True, forbid_unknown_fields=True):

@@ -156,6 +156,11 @@ def test_a_path_is_relative_to_the_file(sites, tmp_path):
     assert read_site("mine").value.volumes["imagenet"] == Volume(path="/raid/imagenet")
 
 
+def test_a_path_may_go_up_where_no_pod_mounts_it(sites):
+    sites("mine", SITE.replace("0,128", "0").replace("/raid/imagenet", "/raid/../imagenet"))
+    assert read_site("mine").value.volumes["imagenet"].path == "/raid/../imagenet"
+
+
 def test_a_site_may_extend_the_one_of_its_own_name_further_on(sites, tmp_path, monkeypatch):
     sites("pod", "extends: pod\nname: pod\nenv: {MINE: 1}\n")
     system = tmp_path / "etc" / "hpclaunch" / "sites"
