@@ -21,7 +21,7 @@ class Build(BuildHookInterface):
         from hpclaunch.render.templates import environment
 
         self.compiled = tempfile.TemporaryDirectory()
-        env = environment(jinja2.FileSystemLoader(root / "templates"))
+        env = environment(jinja2.FileSystemLoader(root / "templates"), manifests=True)
         env.compile_templates(self.compiled.name, zip=None, ignore_errors=False)
         build_data["force_include"][self.compiled.name] = "hpclaunch/_compiled"
         build_data["force_include"][str(root / "site-configs")] = "hpclaunch/_data/site-configs"

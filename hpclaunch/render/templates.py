@@ -6,13 +6,14 @@ from functools import cache
 
 from jinja2 import BaseLoader, Environment, FileSystemLoader, ModuleLoader, StrictUndefined, Template
 
-from hpclaunch.render import kubelet, quote, yamltext
+from hpclaunch.render import quote
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
-def environment(loader: BaseLoader) -> Environment:
-    """How templates are read; the build compiles them with the same."""
+def environment(loader: BaseLoader, *, manifests: bool) -> Environment:
+    """How templates are read; the build compiles them with the same. `manifests`: with the filters of YAML,
+    for which no script pays."""
     env = Environment(
         loader=loader,
         undefined=StrictUndefined,
@@ -23,22 +24,26 @@ def environment(loader: BaseLoader) -> Environment:
     )
     env.filters["bash"] = quote.bash
     env.filters["inherited"] = quote.inherited
-    env.filters["kubelet"] = kubelet.word
-    env.filters["yaml"] = yamltext.value
-    env.filters["comment"] = yamltext.comment
-    env.filters["under"] = yamltext.under
+    if manifests:
+        from hpclaunch.render import kubelet, yamltext
+
+        env.filters["kubelet"] = kubelet.word
+        env.filters["yaml"] = yamltext.value
+        env.filters["comment"] = yamltext.comment
+        env.filters["under"] = yamltext.under
     return env
 
 
 @cache
 def template(name: str) -> Template:
     """The template of that file name."""
-    return _environment().get_template(name)
+    return _environment(name.endswith(".yaml.j2")).get_template(name)
 
 
 @cache
-def _environment() -> Environment:
+def _environment(manifests: bool) -> Environment:
     compiled = os.path.join(_PACKAGE, "_compiled")
     if os.path.isdir(compiled):
-        return environment(ModuleLoader(compiled))
-    return environment(FileSystemLoader(os.path.join(os.path.dirname(_PACKAGE), "templates")))
+        return environment(ModuleLoader(compiled), manifests=manifests)
+    folder = os.path.join(os.path.dirname(_PACKAGE), "templates")
+    return environment(FileSystemLoader(folder), manifests=manifests)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from hpclaunch.spec import apiwords, check_text, findings, mounts, scalars
+from hpclaunch.spec import check_text, findings, mounts, scalars
 from hpclaunch.spec.job import Bind, Job, MountSpec, SiteHints
 from hpclaunch.values.errors import Path, Problem
 
@@ -12,11 +12,7 @@ MAX_NODES = 100_000
 MAX_PER_NODE = 4096
 MAX_USER = 2**31 - 1  # as the API takes it
 
-_API_NAMES: dict[str, Callable[[str], object]] = {
-    "namespace": apiwords.label,
-    "queue": apiwords.short_name,
-    "priority_class": apiwords.name,
-}
+_API_NAMES = frozenset(("namespace", "queue", "priority_class"))
 
 _check = partial(findings.check, DOCUMENT)
 _problem = partial(findings.problem, DOCUMENT)
@@ -137,13 +133,19 @@ def _hint_problems(hints: SiteHints, path: Path) -> list[Problem]:
     for key in hints.__struct_fields__:
         value = getattr(hints, key)
         if isinstance(value, str):
-            _check(found, (*path, key), _API_NAMES.get(key, check_text.line), value)
+            _check(found, (*path, key), _api_name(key) if key in _API_NAMES else check_text.line, value)
         elif key == "user" and value is not None:
             _check(found, (*path, key), _between(0, MAX_USER), value)
         elif key == "sbatch":
             for index, option in enumerate(value):
                 _check(found, (*path, key, index), _sbatch_option, option)
     return found
+
+
+def _api_name(key: str) -> Callable[[str], object]:
+    from hpclaunch.spec import apiwords  # a job for Slurm pays nothing
+
+    return {"namespace": apiwords.label, "queue": apiwords.short_name, "priority_class": apiwords.name}[key]
 
 
 def _sbatch_option(text: str) -> None:

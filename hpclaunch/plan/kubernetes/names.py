@@ -6,20 +6,21 @@ keeps its beginning and ends with a hash of all of it.
 """
 
 import hashlib
-import re
 from collections.abc import Iterable
 
 from hpclaunch.spec.scalars import shown
 from hpclaunch.values.errors import Path, Problem
 
 LONGEST = 63
-_NOT_ALLOWED = re.compile(r"[^a-z0-9]+")
+# No patterns: compiling them would cost every start more than all names.
+_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz")
+_ALNUM = _LETTERS | frozenset("0123456789")
 
 
 def label(text: str, room: int = LONGEST, prefix: str = "job") -> str:
     """`text` as a label of at most `room` characters; text that is one already stays as it is."""
-    name = _NOT_ALLOWED.sub("-", text.lower()).strip("-") if not _is_label(text) else text
-    if not name[:1].isalpha():
+    name = text if _is_label(text) else _cleaned(text)
+    if name[:1] not in _LETTERS:
         name = f"{prefix}-{name}" if name else f"{prefix}-{_hash(text)}"
     if len(name) > room:
         name = f"{name[: room - 9].rstrip('-')}-{_hash(text)}"
@@ -49,7 +50,15 @@ def unique(texts: Iterable[tuple[str, Path]], what: str, prefix: str) -> tuple[d
 
 
 def _is_label(text: str) -> bool:
-    return re.fullmatch(r"[a-z]([a-z0-9-]*[a-z0-9])?", text) is not None
+    """Whatever its length."""
+    ends = text[:1] in _LETTERS and text[-1:] in _ALNUM
+    return ends and (_ALNUM | {"-"}).issuperset(text)
+
+
+def _cleaned(text: str) -> str:
+    """Lower case, with one `-` for all between what is allowed, and none at the ends."""
+    spaced = "".join(char if char in _ALNUM else " " for char in text.lower())
+    return "-".join(spaced.split())
 
 
 def _hash(text: str) -> str:

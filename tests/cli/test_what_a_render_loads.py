@@ -1,0 +1,42 @@
+"""What `hpclaunch render` imports: the parts for the other scheduler cost an import that nobody waits for."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+OF_KUBERNETES = {
+    "hpclaunch.capability.kubernetes",
+    "hpclaunch.capability.mpi_operator",
+    "hpclaunch.plan.kubernetes",
+    "hpclaunch.rank.pod",
+    "hpclaunch.render.kubelet",
+    "hpclaunch.render.manifest",
+    "hpclaunch.render.yamltext",
+    "hpclaunch.spec.apiwords",
+    "hpclaunch.spec.check_kubernetes",
+    "hpclaunch.spec.check_kubernetes_relations",
+    "hpclaunch.spec.check_volume",
+}
+OF_SLURM = {"hpclaunch.plan.pyxis", "hpclaunch.plan.slurm"}
+
+
+@pytest.mark.parametrize(
+    ("site", "own", "others"),
+    [("superpod-a100", OF_SLURM, OF_KUBERNETES), ("k8s-superpod-a100", OF_KUBERNETES, OF_SLURM)],
+)
+def test_a_render_loads_one_scheduler(site: str, own: set[str], others: set[str]) -> None:
+    words = ["render", "bench/job.yaml", "--site", f"site-configs/{site}.yaml"]
+    program = (
+        "import sys\nfrom hpclaunch.cli.main import hpclaunch\n"
+        f"hpclaunch({words}, standalone_mode=False)\n"
+        "print(*sys.modules, file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    loaded = set(done.stderr.splitlines()[-1].split())
+    assert own <= loaded
+    assert not others & loaded
+    assert not {"kubernetes", "tree_sitter", "hpclaunch.readback", "hpclaunch.schedulers"} & loaded
