@@ -3,6 +3,8 @@
 Codes and messages: k8s.io/apimachinery/pkg/api/errors and the API conventions ("HTTP Status codes").
 """
 
+import http.client
+
 import msgspec
 
 from hpclaunch.schedulers.contract import Refused
@@ -96,9 +98,25 @@ def unreachable(host: str, error: BaseException) -> SchedulerError:
         why, advice = "it takes no connection in time", REACH
     elif isinstance(error, exceptions.ReadTimeoutError):
         why, advice = "it does not answer in time", LATER
+    elif isinstance(error, exceptions.LocationValueError):
+        why, advice = "that is no address of an API server", REACH
+    elif isinstance(error, exceptions.ResponseError):
+        why, advice = "it sends to other addresses, as a page to log in does", REACH
     else:
-        why, advice = f"the connection was lost ({_tail(text)})", LATER
+        why, advice = f"the connection was lost ({_lost(error)})", LATER
     return SchedulerError(f"the cluster at {host} cannot be reached: {why}", advice)
+
+
+def _lost(error: BaseException) -> str:
+    """What ended a connection. Bytes that came in place of an answer are not shown: they may be anything."""
+    cause = next((one for one in reversed(error.args) if isinstance(one, Exception)), error)
+    if isinstance(cause, OSError):
+        return cause.strerror or str(cause)
+    if isinstance(cause, http.client.IncompleteRead):
+        return "its answer was cut off"
+    if isinstance(cause, http.client.HTTPException):
+        return "what came is no HTTP"
+    return _tail(str(cause))
 
 
 def _tail(text: str) -> str:

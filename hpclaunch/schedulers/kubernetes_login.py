@@ -80,12 +80,22 @@ def connect(cluster: Cluster, retries: Any) -> Any:
             config.load_kube_config(cluster.kubeconfig, cluster.context or None, settings)
         else:
             config.load_incluster_config(settings)
-    except (config.ConfigException, yaml.YAMLError, OSError, ValueError, KeyError, TypeError) as error:
+        _through_proxy(settings, cluster)
+        settings.retries = retries
+        made = client.ApiClient(settings)
+    except SchedulerError:
+        raise
+    except Exception as error:  # values of odd types, and logins that fail, give errors of any kind
         where = cluster.kubeconfig or "the pod's own account"
         raise SchedulerError(f"{where} cannot be used: {' '.join(str(error).split())}", NO_CLUSTER) from error
-    _through_proxy(settings, cluster)
-    settings.retries = retries
-    return client.ApiClient(settings)
+    if not all(one.isascii() and one.isprintable() for one in map(str, settings.api_key.values())):
+        # Else the library's own error shows it.
+        raise SchedulerError(
+            f"the token of {cluster.kubeconfig or 'the pod'} has a line break, or another character that no "
+            "token has",
+            NO_CLUSTER,
+        )
+    return made
 
 
 def _all_exist(cluster: Cluster) -> None:
@@ -134,4 +144,8 @@ def _content(path: str) -> dict[str, Any]:
         raise SchedulerError(f"{path} cannot be read: {' '.join(str(error).split())}", NO_CLUSTER) from error
     if not isinstance(content, dict):
         raise SchedulerError(f"{path} is not a kubeconfig", NO_CLUSTER)
+    for part in ("contexts", "clusters", "users"):
+        entries = content.get(part) or []
+        if not isinstance(entries, list) or not all(isinstance(one, dict) for one in entries):
+            raise SchedulerError(f"{path} is not a kubeconfig: {part} must be a list of names", NO_CLUSTER)
     return content

@@ -2,7 +2,9 @@
 
 import http.server
 import os
+import re
 import socket
+import socketserver
 import ssl
 import stat
 import subprocess
@@ -83,6 +85,13 @@ def test_the_file_in_the_home_folder(
     assert version() == VERSION
 
 
+def _config(cluster: str, user: str) -> str:
+    return (
+        "{current-context: x, contexts: [{name: x, context: {cluster: c, user: u}}], "
+        f"clusters: [{{name: c, cluster: {cluster}}}], users: [{{name: u, user: {user}}}]}}"
+    )
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
@@ -94,6 +103,15 @@ def test_the_file_in_the_home_folder(
             "{current-context: x, contexts: [{name: x, context: {cluster: y}}], clusters: []}",
             "cannot be used",
         ),
+        ("{current-context: x, contexts: 5}", "contexts must be a list"),
+        ("{current-context: x, contexts: [x]}", "contexts must be a list"),
+        ("{current-context: x, contexts: [{name: x}], users: [7]}", "users must be a list"),
+        (_config("{server: 5}", "{}"), "cannot be used"),
+        (_config("{server: 'http://127.0.0.1:1', proxy-url: 5}", "{}"), "cannot be used"),
+        (
+            _config("{server: 'ftp://127.0.0.1'}", "{}"),
+            "ftp://127.0.0.1 cannot be reached: that is no address",
+        ),
     ],
 )
 def test_files_that_do_not_help(
@@ -104,6 +122,49 @@ def test_files_that_do_not_help(
     assert words in trouble()
     monkeypatch.setenv("KUBECONFIG", str(tmp_path / "nothing"))
     assert "KUBECONFIG names no file that exists" in trouble()
+
+
+@pytest.mark.parametrize("token", ["pa55word\\n", "pa55\\nword", "pa55wörd"])
+def test_a_token_that_cannot_be_sent_is_not_shown(
+    server: ApiServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, token: str
+) -> None:
+    """As with `token: |` in the file, or a tokenFile that an editor ended with a line."""
+    (tmp_path / "kubeconfig").write_text(_config(f"{{server: '{server.url}'}}", f'{{token: "{token}"}}'))
+    monkeypatch.setenv("KUBECONFIG", str(tmp_path / "kubeconfig"))
+    said = trouble()
+    assert "has a line break" in said
+    assert "pa55" not in said
+    assert server.requests == []
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (b"", "Connection reset by peer|Remote end closed"),
+        (b"\x1b[31m\xff\x00 SSH-2.0\r\n", "what came is no HTTP"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\n{", "its answer was cut off"),
+        (
+            b"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/login\r\nContent-Length: 0\r\n\r\n",
+            "sends to other addresses",
+        ),
+    ],
+)
+def test_what_answers_is_no_api_server(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: bytes, words: str
+) -> None:
+    class Odd(socketserver.BaseRequestHandler):
+        def handle(self) -> None:
+            self.request.recv(65_536)
+            self.request.sendall(answer)
+
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Odd) as other:
+        threading.Thread(target=other.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
+        url = f"http://127.0.0.1:{other.server_address[1]}"
+        monkeypatch.setenv("KUBECONFIG", str(kubeconfig(tmp_path / "odd", url)))
+        said = trouble()
+        other.shutdown()
+    assert re.search(words, said)
+    assert said.replace("\n", "").isprintable()
 
 
 def test_a_program_that_logs_in(server: ApiServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
