@@ -16,7 +16,7 @@ test: test-fast test-sandbox
 
 # Plans, scripts and everything else that needs no Slurm.
 test-fast: $(READY)
-	@.ci/tier "fast tests" 6m $(BIN)/pytest -q -m 'not sandbox'
+	@.ci/tier "fast tests" 10m $(BIN)/pytest -q -m 'not sandbox'
 
 # Rendered scripts run under a real Slurm, which the tests start and end.
 test-sandbox: $(READY)
@@ -29,7 +29,7 @@ lint: $(READY)
 	$(BIN)/lint-imports
 	shellcheck $(SHELL_FILES)
 	$(BIN)/python -c 'from hpclaunch import rank; print(rank.wrapper_text(rank.SETTINGS), end="")' | shellcheck $(WRAPPER) -
-	for text in 'launcher_text(["mpi=openmpi", "hosts=", "ssh=", "wait="])' 'launcher_text(["hosts=", "ssh=", "wait="])' 'worker_text(["kit="])'; do \
+	for text in 'launcher_text(["mpi=openmpi", "hosts=", "ssh="])' 'launcher_text(["hosts=", "ssh="])' 'worker_text(["kit="])'; do \
 	  $(BIN)/python -c "from hpclaunch.rank.pod import *; print($$text)" | shellcheck $(WRAPPER),SC2034 - || exit; done
 
 wheel: $(READY)
