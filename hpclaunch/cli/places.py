@@ -5,6 +5,7 @@ import os.path
 from hpclaunch.cli.planning import Planned
 from hpclaunch.plan import gpukind
 from hpclaunch.readback.place import Form, Place
+from hpclaunch.spec.kubernetes import rdma_resource
 from hpclaunch.spec.site import Site, Volume
 
 
@@ -42,8 +43,7 @@ def _form(volume: Volume, site: Site, folder: str) -> Form:
 def _rdma(site: Site) -> dict[str, str] | None:
     if site.kubernetes is None:
         return None
-    names = site.kubernetes.rdma.items()
-    return {hca: name if "/" in name else f"rdma/{name}" for hca, name in names}
+    return {hca: rdma_resource(name) for hca, name in site.kubernetes.rdma.items()}
 
 
 def _secrets(site: Site) -> dict[str, str]:

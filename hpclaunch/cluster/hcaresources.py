@@ -5,13 +5,11 @@ from typing import NoReturn
 
 from msgspec import Struct
 
-from hpclaunch.spec.kubernetes import KubernetesSite
+from hpclaunch.spec.kubernetes import KubernetesSite, rdma_resource
 from hpclaunch.spec.nodetype import HcaSpec, NodeType
 from hpclaunch.spec.site import NodeGroup, Site
 from hpclaunch.topology import model
 from hpclaunch.values.errors import InputError, Problem
-
-SHARED = "rdma"  # the domain of the shared device plugin's resources
 
 
 class HcaResource(Struct, frozen=True):
@@ -48,9 +46,9 @@ def hca_resources(
             seen[hca.pci] = key
             by_resource.setdefault(written, []).append(hca)
         for written, hcas in by_resource.items():
-            domain, slash, name = written.rpartition("/")
+            domain, _, name = rdma_resource(written).rpartition("/")
             ordered = tuple(sorted(hcas, key=lambda hca: hca.pci))
-            found.append(HcaResource(written, domain if slash else SHARED, name, group, place, ordered))
+            found.append(HcaResource(written, domain, name, group, place, ordered))
     for key in kubernetes.rdma:
         if key in unknown:
             types = ", ".join(dict.fromkeys(group.type for group in site.node_types))

@@ -10,10 +10,10 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
-from hpclaunch.cluster.hcaresources import SHARED, HcaResource, hca_resources, interface
+from hpclaunch.cluster.hcaresources import HcaResource, hca_resources, interface
 from hpclaunch.cluster.manifests import HEADER, Document, Manifest, manifest_text, metadata
 from hpclaunch.cluster.podneeds import kubernetes_of
-from hpclaunch.spec.kubernetes import KubernetesSite
+from hpclaunch.spec.kubernetes import SHARED, KubernetesSite
 from hpclaunch.spec.nodetype import NodeType
 from hpclaunch.spec.site import Site
 from hpclaunch.values.errors import InputError, Path, Problem

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 
 from hpclaunch.cluster.hcaresources import hca_resources
 from hpclaunch.cluster.podneeds import kubernetes_of
-from hpclaunch.spec.kubernetes import FOR_PODS
+from hpclaunch.spec.kubernetes import mig_resource
 from hpclaunch.spec.nodetype import NodeType
 from hpclaunch.spec.site import NodeGroup, Site
-from hpclaunch.topology import model
+from hpclaunch.topology import allocatable
 from hpclaunch.values import quantity
 
 
@@ -22,10 +22,10 @@ def whole_node(site: Site, machines: Mapping[str, NodeType], place: int) -> dict
             compute = [hca for hca in resource.hcas if hca.use == "compute"]
             if resource.place == place and compute:
                 asked[f"{resource.domain}/{resource.name}"] = str(len(compute))
-    asked["cpu"] = str(group.allocatable.cpu or int(model.cpu_count(machine) * FOR_PODS))
-    memory = group.allocatable.memory or _memory(machine)
-    if memory:
-        asked["memory"] = memory
+    asked["cpu"] = str(allocatable.cpus(group, machine))
+    memory = allocatable.memory(group, machine)
+    if memory is not None:
+        asked["memory"] = quantity.of_bytes(allocatable.rounded(memory))
     for size, amount in kubernetes.hugepages.items():
         asked[f"hugepages-{size}"] = amount
     return asked
@@ -33,11 +33,5 @@ def whole_node(site: Site, machines: Mapping[str, NodeType], place: int) -> dict
 
 def _devices(group: NodeGroup, machine: NodeType, gpu_resource: str) -> dict[str, str]:
     if group.mig:
-        domain = gpu_resource.rpartition("/")[0]
-        return {f"{domain}/mig-{profile}": str(slices) for profile, slices in group.mig.items()}
+        return {mig_resource(gpu_resource, profile): str(slices) for profile, slices in group.mig.items()}
     return {gpu_resource: str(len(machine.gpus))} if machine.gpus else {}
-
-
-def _memory(machine: NodeType) -> str:
-    fitted = model.memory_gib(machine)
-    return "" if fitted is None else quantity.of_bytes(int(fitted * FOR_PODS) << 30)

@@ -8,9 +8,7 @@ from msgspec import Struct, field
 MPI_OPERATOR = "mpi-operator"
 TRAINING_OPERATOR = "training-operator"
 
-# Of a node's CPUs and memory the kubelet, the system and daemon sets keep some. Pods have this part of them,
-# where a site does not say how much (node_types.allocatable).
-FOR_PODS = 0.9
+SHARED = "rdma"  # the domain of the shared device plugin's resources
 
 
 class MpiJobApi(Struct, frozen=True, forbid_unknown_fields=True):
@@ -122,3 +120,15 @@ class KubernetesSite(Struct, frozen=True, forbid_unknown_fields=True):
     rdma_interfaces: dict[str, tuple[str, ...]] = field(default_factory=dict)
     machine_pool: str = "worker"
     submitters: tuple[str, ...] = ()
+
+
+def rdma_resource(written: str) -> str:
+    """The resource as pods ask for it, of one as `rdma` has it: without a domain it is the shared device
+    plugin's."""
+    return written if "/" in written else f"{SHARED}/{written}"
+
+
+def mig_resource(gpu_resource: str, profile: str) -> str:
+    """The resource of MIG slices: the device plugin names them after their profile, where its strategy is
+    `mixed`."""
+    return f"{gpu_resource.partition('/')[0]}/mig-{profile}"

@@ -8,6 +8,7 @@ from hpclaunch.plan.kubernetes.volumes import SHM
 from hpclaunch.plan.origin import Origin, Place
 from hpclaunch.spec.job import Job
 from hpclaunch.spec.site import Site
+from hpclaunch.topology.allocatable import FOR_PODS
 from hpclaunch.values.pods import KubernetesTarget
 
 _DEFAULT = "default"
@@ -54,7 +55,7 @@ def _of_amount(job: Job, site: Site, group: int, name: str) -> tuple[tuple[Place
         return (Place("job", ("ranks_per_node",)),), "without GPUs: a CPU for each rank, and as much memory"
     if name in ("cpu", "memory"):
         place = Place("site", ("node_types", group, "allocatable", name))
-        return (place,), "90 % of the node type, or the GPUs' part of that"
+        return (place,), f"{FOR_PODS:.0%} of the node type, or the GPUs' part of that"
     if name.startswith("hugepages-"):
         return (_site("hugepages"),), ""
     kubernetes = site.kubernetes

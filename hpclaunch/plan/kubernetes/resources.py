@@ -6,10 +6,10 @@ from msgspec import Struct
 
 from hpclaunch.plan import gpukind
 from hpclaunch.spec.job import Job
-from hpclaunch.spec.kubernetes import FOR_PODS, KubernetesSite
+from hpclaunch.spec.kubernetes import KubernetesSite, mig_resource, rdma_resource
 from hpclaunch.spec.nodetype import NodeType
 from hpclaunch.spec.site import NodeGroup, Site
-from hpclaunch.topology import model
+from hpclaunch.topology import allocatable
 from hpclaunch.values import quantity
 from hpclaunch.values.errors import InputError, Problem
 from hpclaunch.values.launchplan import Common
@@ -36,13 +36,13 @@ def of_worker(
     cannot have them."""
     kubernetes = site.kubernetes
     assert kubernetes is not None
-    cpus = group.allocatable.cpu or max(1, int(common.shape.cpu_count * FOR_PODS))
+    cpus = allocatable.cpus(group, machine)
     parts = (common.gpus_per_node, gpukind.of_a_node(job, site, machine))
     if not common.gpus_per_node:
         parts = (min(common.ranks_per_node, cpus), cpus)
     warnings = []
     owned = [("cpu", str(max(1, cpus * parts[0] // parts[1])))]
-    memory = _memory(group, machine)
+    memory = allocatable.memory(group, machine)
     shm = kubernetes.shm or ""
     if memory is None:
         warnings.append(
@@ -50,9 +50,9 @@ def of_worker(
             "node_types.allocatable.memory in the site"
         )
     else:
-        share = _rounded(memory * parts[0] // parts[1])
+        share = allocatable.rounded(memory * parts[0] // parts[1])
         owned.append(("memory", quantity.of_bytes(share)))
-        half = quantity.of_bytes(_rounded(share // 2))
+        half = quantity.of_bytes(allocatable.rounded(share // 2))
         if shm and quantity.whole(shm) > share:
             warnings.append(
                 f"/dev/shm has {half} and not the site's {shm} (kubernetes.shm): it counts towards the pod's "
@@ -69,25 +69,9 @@ def of_worker(
 
 
 def _gpu(job: Job, site: Site, kubernetes: KubernetesSite) -> str:
-    """The device plugin names MIG slices after their profile, where its strategy is `mixed`."""
-    if not gpukind.slices(job, site):
+    if job.gpu_type is None or not gpukind.slices(job, site):
         return kubernetes.gpu_resource
-    domain = kubernetes.gpu_resource.partition("/")[0]
-    return f"{domain}/mig-{job.gpu_type}"
-
-
-def _memory(group: NodeGroup, machine: NodeType) -> int | None:
-    """What pods may have of a node, in bytes."""
-    if group.allocatable.memory is not None:
-        return quantity.whole(group.allocatable.memory)
-    fitted = model.memory_gib(machine)
-    return None if fitted is None else int(fitted * FOR_PODS) << 30
-
-
-def _rounded(size: int) -> int:
-    """Down to whole GiB, or MiB where it is less than one."""
-    unit = 30 if size >= 1 << 30 else 20
-    return size >> unit << unit
+    return mig_resource(kubernetes.gpu_resource, job.gpu_type)
 
 
 def _hcas(
@@ -104,7 +88,7 @@ def _hcas(
         if resource is None:
             without.append(hca.name)
         else:
-            full = resource if "/" in resource else f"rdma/{resource}"
+            full = rdma_resource(resource)
             counts[full] = counts.get(full, 0) + 1
     warnings = []
     if without and job.bind.hcas == "strict":
