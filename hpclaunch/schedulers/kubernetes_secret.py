@@ -15,6 +15,7 @@ from hpclaunch.schedulers.kubernetes_client import Client
 from hpclaunch.schedulers.kubernetes_errors import CONFLICT, Answer
 from hpclaunch.schedulers.kubernetes_manifest import JOB_LABEL, MANAGED, TAG_LABEL, Kind, Manifest
 from hpclaunch.schedulers.kubernetes_objects import JobObject, SecretObject
+from hpclaunch.schedulers.kubernetes_refusals import taken
 from hpclaunch.values.errors import SchedulerError
 from hpclaunch.values.job import Submission
 
@@ -88,7 +89,10 @@ def _made(client: Client, manifest: Manifest, body: dict[str, Any], tag: str) ->
     there = client.secret(body["metadata"]["name"])
     if there.metadata.label(TAG_LABEL) == tag:
         return there  # the answer to the first request was lost
-    if client.job(manifest.kind, manifest.name) is None and there.metadata.owner_references:
+    job = client.job(manifest.kind, manifest.name)
+    if job:
+        raise taken(manifest, job)
+    if there.metadata.owner_references:
         client.delete_secret(there)  # its job is gone, and so would it be in a moment
         return client.make_secret(body)
     name, namespace = there.metadata.name, client.cluster.namespace

@@ -299,6 +299,15 @@ def test_the_secret_of_a_job_that_is_gone_makes_room(server: ApiServer, on_kuber
     assert "WANDB_API_KEY" in server.one("secrets")["data"]
 
 
+def test_a_taken_name_is_told_by_its_job_and_not_by_the_job_s_secret(
+    server: ApiServer, on_kubernetes: Make
+) -> None:
+    submit(on_kubernetes(), VALUES)
+    before = decoded(server.one("secrets"))
+    assert "has the MPIJob train already, an earlier one of yours" in refused(on_kubernetes(), VALUES)[0]
+    assert decoded(server.one("secrets")) == before
+
+
 def test_another_s_secret_is_left_alone(server: ApiServer, on_kubernetes: Make) -> None:
     server.add("secrets", {"metadata": {"name": "train-env"}, "data": {"A": "QQ=="}})
     assert "a Secret train-env already" in refused(on_kubernetes(), VALUES)[0]
