@@ -5,7 +5,8 @@ SETTING=value... -- mpirun WORD...
 
     mpi=openmpi|intel|mpich    whose mpirun it is; Open MPI 4 and 5
     hosts=/etc/mpi/hostfile    the operator's list of workers; without it all ranks are in this pod
-    wait=SECONDS               how long until each worker must take a connection
+    wait=SECONDS               how long until each worker must take a connection, else a minute: the operator
+                               may have waited for the pods, and their names not be in DNS yet
     ssh=PORT                   where the workers' sshd listens; without it commands go by kubectl exec
     keys=DIR, home=DIR         the folder of the ssh key, and HOME where the image's does not fit the user
     kit=DIR                    bin/ssh is there, in an image that has none
@@ -40,7 +41,7 @@ def launcher_text(settings: Sequence[str]) -> str:
         "hosts": several,
         "ssh": several and by_ssh,
         "exec": several and not by_ssh,
-        "wait": several and "wait" in given,
+        "wait": several,
         "address": several and not (by_ssh and open_mpi),
         "master": several and not by_ssh,
         "carry": several,

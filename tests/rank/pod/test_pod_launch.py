@@ -2,6 +2,7 @@
 launcher's container has."""
 
 import os
+import re
 from itertools import count
 
 import pytest
@@ -115,6 +116,18 @@ def test_any_name_and_value_reaches_the_ranks(pods: Pods, env: dict[str, str], m
 def test_a_failing_rank_ends_the_job_with_its_status(pods: Pods, mpi: str) -> None:
     command = ["sh", "-c", '[ "$RANK" != 3 ] || exit 7; sleep 600']
     assert launch(pods, mpi, command).returncode == 7
+
+
+def test_workers_start_nothing_on_others(pods: Pods) -> None:
+    """As Open MPI would have them do from 65 hosts on, or here: as a chain."""
+    log = pods.folder / "job-worker-1.log"
+    before = log.stat().st_size
+    folder = pods.folder / "chain"
+    result = launch(pods, "openmpi", record(folder), env={"OMPI_MCA_routed_radix": "1"})
+    assert len(ranks(folder, result)) == 4
+    callers = re.findall(r"Accepted publickey .* from (\S+)", log.read_text()[before:])
+    assert callers
+    assert "10.99.0.1" not in callers  # job-worker-0
 
 
 @pytest.mark.parametrize("mpi", MPIS)

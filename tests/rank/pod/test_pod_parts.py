@@ -11,10 +11,8 @@ from hpclaunch.rank.pod import launcher_text, worker_text
 # As in the Makefile; a setting that no part is there for, and ssh's options where kubectl exec is used.
 KNOWN = "SC1007,SC2015,SC2034,SC2086,SC2154,SC2163,SC3045"
 TEXTS = [
-    launcher_text([f"mpi={mpi}", *hosts, *wait])
-    for mpi, hosts, wait in product(
-        ("openmpi", "intel", "mpich"), ((), ("hosts=/h",), ("hosts=/h", "ssh=22")), ((), ("wait=1",))
-    )
+    launcher_text([f"mpi={mpi}", *hosts])
+    for mpi, hosts in product(("openmpi", "intel"), ((), ("hosts=/h",), ("hosts=/h", "ssh=22")))
 ] + [worker_text(["port=22"]), worker_text(["kit=/opt/ssh"])]
 
 

@@ -9,7 +9,7 @@ hl_fail() {
   exit 121
 }
 
-hl_mpi= hl_hosts= hl_wait= hl_ssh= hl_kit= hl_home= hl_keys=
+hl_mpi= hl_hosts= hl_wait=60 hl_ssh= hl_kit= hl_home= hl_keys=
 while [ "$1" != -- ]; do
   case ${1%%=*} in
     mpi | hosts | wait | ssh | kit | home | keys) eval "hl_${1%%=*}=\${1#*=}" ;;

@@ -1,4 +1,4 @@
-# The workers may start long after this pod.
+# The workers may start long after this pod, and their names be in DNS after that.
 trap 'exit 143' TERM INT # as a container's first process the shell has no default for them
 hl_deadline=$(($(date +%s) + hl_wait))
 
