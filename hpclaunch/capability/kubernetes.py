@@ -1,10 +1,17 @@
-"""What the versions of Kubernetes know: `data/kubernetes.yaml`."""
+"""What the versions of Kubernetes know (`data/kubernetes.yaml`), and which of the kernel's capabilities ranks
+in pods need beyond those of every container."""
 
 from functools import cache
 
 import msgspec
 
 from hpclaunch.capability.tables import read, version
+
+# What sshd as root needs to become a session: to change its user, and its root folder while a connection is
+# not authenticated (OpenSSH's privilege separation). CRI-O, which is OpenShift's runtime too, leaves
+# SYS_CHROOT out.
+SSHD = ("SETGID", "SETUID", "SYS_CHROOT")
+PINNING = "IPC_LOCK"  # verbs pin memory beyond the limit of a container
 
 
 @cache

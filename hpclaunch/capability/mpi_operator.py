@@ -11,6 +11,7 @@ from hpclaunch.capability.tables import read, version
 class _Api(Struct, frozen=True, forbid_unknown_fields=True):
     since: str
     until: str
+    ssh: bool
 
 
 class _Operator(Struct, frozen=True, forbid_unknown_fields=True):
@@ -33,6 +34,20 @@ def apis(operator_version: str) -> tuple[str, ...]:
         if version(api.since) <= known and (not api.until or known <= version(api.until))
     ]
     return tuple(reversed(found))
+
+
+def api_of_jobs(said: str | None, operator_version: str | None) -> str | None:
+    """The API that a site's jobs use: what the site says, else the newest that its operator serves. None
+    where there is neither."""
+    if said is not None:
+        return said
+    served = apis(operator_version) if operator_version is not None else ()
+    return served[0] if served else None
+
+
+def by_ssh(api: str) -> bool:
+    """Whether launchers of an API reach the workers by ssh; by kubectl exec otherwise."""
+    return _operator().apis[api].ssh
 
 
 def span(api: str) -> str:

@@ -5,13 +5,9 @@ from typing import Literal
 from msgspec import Struct
 
 from hpclaunch.capability import mpi_operator
+from hpclaunch.capability.kubernetes import PINNING, SSHD
 from hpclaunch.spec.kubernetes import KubernetesSite
 from hpclaunch.spec.site import Site
-
-# sshd as root becomes another user for each connection, and while that is not known has an empty root folder
-# (OpenSSH's privilege separation).
-SSHD = ("SETGID", "SETUID", "SYS_CHROOT")
-PINNING = "IPC_LOCK"  # verbs pin memory beyond the limit of a container
 
 PodSecurity = Literal["privileged", "baseline", "restricted"]
 
@@ -36,11 +32,12 @@ def pod_needs(site: Site) -> PodNeeds:
     """The needs of jobs that use what the site names."""
     kubernetes = kubernetes_of(site)
     api = mpi_api(kubernetes)
-    root, ssh, rdma = kubernetes.profile == "root", api == "v2beta1", bool(kubernetes.rdma)
+    root, rdma = kubernetes.profile == "root", bool(kubernetes.rdma)
+    ssh = api is not None and mpi_operator.by_ssh(api)
     host_paths = tuple(name for name, volume in site.volumes.items() if volume.behind == "path")
     nfs = any(volume.behind == "nfs" for volume in site.volumes.values())
     added = (*(SSHD if ssh else ()), *((PINNING,) if rdma else ())) if root else ()
-    level, why = _pod_security(root, rdma, api, host_paths, nfs)
+    level, why = _pod_security(root, rdma, api is not None and not ssh, host_paths, nfs)
     return PodNeeds(root, api is not None, ssh, rdma, host_paths, nfs, tuple(sorted(added)), level, why)
 
 
@@ -52,14 +49,12 @@ def kubernetes_of(site: Site) -> KubernetesSite:
 
 def mpi_api(kubernetes: KubernetesSite) -> str | None:
     """The version of the MPIJob's API that jobs use there; None without an operator."""
-    if kubernetes.mpijob is not None:
-        return kubernetes.mpijob.api
-    served = mpi_operator.apis(kubernetes.mpi_operator) if kubernetes.mpi_operator else ()
-    return served[0] if served else None
+    said = kubernetes.mpijob.api if kubernetes.mpijob is not None else None
+    return mpi_operator.api_of_jobs(said, kubernetes.mpi_operator)
 
 
 def _pod_security(
-    root: bool, rdma: bool, api: str | None, host_paths: tuple[str, ...], nfs: bool
+    root: bool, rdma: bool, by_exec: bool, host_paths: tuple[str, ...], nfs: bool
 ) -> tuple[PodSecurity, str]:
     """Kubernetes, Pod Security Standards: what each level forbids."""
     if host_paths:
@@ -70,6 +65,6 @@ def _pod_security(
         return "baseline", "restricted forbids root"
     if nfs:
         return "baseline", "restricted forbids NFS volumes that no claim stands for"
-    if api in ("v1", "v1alpha2"):
+    if by_exec:
         return "baseline", "restricted forbids the init container that the MPI operator adds to launchers"
     return "restricted", ""

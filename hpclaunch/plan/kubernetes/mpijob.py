@@ -37,7 +37,8 @@ def served(site: Site) -> Served:
     kubernetes = site.kubernetes
     assert kubernetes is not None
     api = _api(kubernetes).api
-    return Served(api, api == "v2beta1", api == "v2beta1" and _has(kubernetes, "launcherCreationPolicy"))
+    waits = api == "v2beta1" and _has(kubernetes, "launcherCreationPolicy")
+    return Served(api, mpi_operator.by_ssh(api), waits)
 
 
 def problems(job: Job, site: Site) -> list[Problem]:
@@ -49,14 +50,12 @@ def problems(job: Job, site: Site) -> list[Problem]:
         message = f"site {site.name} names no MPI operator (kubernetes.mpi_operator): one node is the most"
         return [Problem(message, "job", ("nodes",))]
     wanted = _api(kubernetes)
-    here = ("kubernetes", "mpijob")
-    if wanted.operator == TRAINING_OPERATOR and wanted.api != "v1":
-        return [Problem(f"the training-operator serves v1 alone, not {wanted.api}", "site", here)]
     if wanted.operator != TRAINING_OPERATOR and version and wanted.api not in mpi_operator.apis(version):
         serves = " and ".join(mpi_operator.apis(version)) or "no MPIJob known here"
         span = mpi_operator.span(wanted.api)
         message = f"MPI operator {version} serves {serves}; {wanted.api} is served by {span}"
-        return [Problem(message, "site", here if kubernetes.mpijob else ("kubernetes", "mpi_operator"))]
+        key = "mpijob" if kubernetes.mpijob else "mpi_operator"
+        return [Problem(message, "site", ("kubernetes", key))]
     found = []
     mpi = job.container.mpi or kubernetes.mpi
     name = _IMPLEMENTATIONS[mpi]
@@ -183,8 +182,8 @@ def _api(kubernetes: KubernetesSite) -> MpiJobApi:
     """What the site says; else the newest that its operator serves."""
     if kubernetes.mpijob is not None:
         return kubernetes.mpijob
-    known = mpi_operator.apis(kubernetes.mpi_operator) if kubernetes.mpi_operator else ()
-    return MpiJobApi(api=known[0]) if known else MpiJobApi()  # type: ignore[arg-type]
+    api = mpi_operator.api_of_jobs(None, kubernetes.mpi_operator)
+    return MpiJobApi(api=api) if api is not None else MpiJobApi()  # type: ignore[arg-type]
 
 
 def _has(kubernetes: KubernetesSite, feature: str) -> bool:

@@ -8,11 +8,6 @@ from hpclaunch.spec.site import Site
 from hpclaunch.values.errors import Problem
 from hpclaunch.values.pods import Security
 
-# What sshd as root needs to become a session: to change its user, and its root folder while a connection is
-# not authenticated (OpenSSH's privsep). CRI-O, which is OpenShift's runtime too, leaves SYS_CHROOT out.
-SSHD = ("SETGID", "SETUID", "SYS_CHROOT")
-PINNING = "IPC_LOCK"  # verbs pin memory beyond the limit of a container
-
 
 def of_pod(job: Job, site: Site, sshd: bool, rdma: bool) -> tuple[Security, list[Problem], list[str]]:
     """The rights of a pod that runs sshd, or reaches HCAs, or neither; problems and warnings."""
@@ -55,11 +50,11 @@ def of_pod(job: Job, site: Site, sshd: bool, rdma: bool) -> tuple[Security, list
         )
     root = sshd or job.container.remap_root
     run_as_user = hints.user if hints.user is not None else 0 if root else None
-    add = SSHD if sshd else ()
+    add = cluster.SSHD if sshd else ()
     return (
         Security(
             run_as_user=run_as_user,
-            add=(*add, PINNING) if rdma else add,
+            add=(*add, cluster.PINNING) if rdma else add,
             read_only_root=not job.container.writable,
             privileged=job.container.privileged,
         ),
