@@ -6,12 +6,14 @@ from typing import Any
 
 import yaml
 
+from hpclaunch.values import pods
+
 # An object of the API, and what an administrator should know of it.
 Document = tuple[str, dict[str, Any]]
 Manifest = dict[str, Any]
 
 HEADER = "# {} for the site {}, for its administrator. Change the site file, and export again."
-MANAGED = {"app.kubernetes.io/managed-by": "hpclaunch"}
+MANAGED = {pods.MANAGED[0]: pods.MANAGED[1]}
 _WIDTH = 110
 _LINE = 80  # of a list's items
 

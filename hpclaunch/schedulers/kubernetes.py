@@ -17,7 +17,6 @@ from hpclaunch.schedulers.contract import Refused, Warn
 from hpclaunch.schedulers.kubernetes_client import Client
 from hpclaunch.schedulers.kubernetes_errors import CONFLICT, FORBIDDEN, Answer
 from hpclaunch.schedulers.kubernetes_manifest import (
-    JOB_LABEL,
     TAG_LABEL,
     Kind,
     Manifest,
@@ -37,6 +36,7 @@ from hpclaunch.schedulers.kubernetes_states import (
 )
 from hpclaunch.values.errors import SchedulerError
 from hpclaunch.values.job import JobStatus, Submission
+from hpclaunch.values.pods import JOB_LABEL
 
 LONGEST_SELECTOR = 50  # labels by value; a longer one would not fit in a URL
 

@@ -9,9 +9,6 @@ from hpclaunch.records.record import Cluster, Record
 from hpclaunch.values.errors import HpclaunchError
 
 TAG_LABEL = "hpclaunch/tag"
-JOB_LABEL = "hpclaunch/job"
-ROLE_LABEL = "hpclaunch/role"
-MANAGED = ("app.kubernetes.io/managed-by", "hpclaunch")
 
 PLURALS = {("kubeflow.org", "MPIJob"): "mpijobs", ("batch", "Job"): "jobs"}
 

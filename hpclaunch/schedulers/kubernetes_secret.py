@@ -13,11 +13,12 @@ from msgspec import Struct
 from hpclaunch.schedulers.contract import Refused
 from hpclaunch.schedulers.kubernetes_client import Client
 from hpclaunch.schedulers.kubernetes_errors import CONFLICT, Answer
-from hpclaunch.schedulers.kubernetes_manifest import JOB_LABEL, MANAGED, TAG_LABEL, Kind, Manifest
+from hpclaunch.schedulers.kubernetes_manifest import TAG_LABEL, Kind, Manifest
 from hpclaunch.schedulers.kubernetes_objects import JobObject, SecretObject
 from hpclaunch.schedulers.kubernetes_refusals import taken
 from hpclaunch.values.errors import SchedulerError
 from hpclaunch.values.job import Submission
+from hpclaunch.values.pods import JOB_LABEL, MANAGED
 
 
 class Variables(Struct, frozen=True):

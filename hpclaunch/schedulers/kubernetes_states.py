@@ -10,7 +10,6 @@ from collections.abc import Iterable, Sequence
 from ClusterShell.NodeSet import RESOLVER_NOGROUP, NodeSet, NodeSetException
 
 from hpclaunch.schedulers import kubernetes_reasons as reasons
-from hpclaunch.schedulers.kubernetes_manifest import ROLE_LABEL
 from hpclaunch.schedulers.kubernetes_objects import (
     Condition,
     ContainerStatus,
@@ -20,6 +19,7 @@ from hpclaunch.schedulers.kubernetes_objects import (
     Terminated,
 )
 from hpclaunch.values.job import JobStatus, State
+from hpclaunch.values.pods import ROLE_LABEL
 
 DELETED = "it is being deleted"
 MOST_CAUSES = 2

@@ -11,6 +11,12 @@ from hpclaunch.values.words import EnvVar, Option
 
 Labels = tuple[tuple[str, str], ...]
 
+# What hpclaunch makes is found again by these labels: all of it, what belongs to a job, and whether a pod is
+# the launcher or a worker of it.
+MANAGED = ("app.kubernetes.io/managed-by", "hpclaunch")
+JOB_LABEL = "hpclaunch/job"
+ROLE_LABEL = "hpclaunch/role"
+
 
 class SecretRef(Struct, frozen=True):
     """A variable whose value is in a Secret of the namespace. `optional`: the pod starts without it too."""

@@ -14,12 +14,19 @@ from hpclaunch.spec.job import Job
 from hpclaunch.spec.kubernetes import KubernetesSite
 from hpclaunch.spec.site import Site
 from hpclaunch.values.launchplan import Common
-from hpclaunch.values.pods import Labels, NodeChoice, Pod, SecretRef, Security
+from hpclaunch.values.pods import (
+    JOB_LABEL,
+    MANAGED,
+    ROLE_LABEL,
+    Labels,
+    NodeChoice,
+    Pod,
+    SecretRef,
+    Security,
+)
 from hpclaunch.values.words import EnvVar
 
-JOB_LABEL = "hpclaunch/job"
-ROLE_LABEL = "hpclaunch/role"
-QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
+_QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
 _MULTUS = "k8s.v1.cni.cncf.io/networks"
 
 # The device plugin sets this to the GPUs that a pod has. The pod's own value would win, and show others'.
@@ -31,9 +38,9 @@ def of_object(kubernetes: KubernetesSite, job: Job, site: Site, name: str) -> La
     """The labels of the MPIJob or Job."""
     queue = of_site(job, site).queue or kubernetes.queue
     return (
-        ("app.kubernetes.io/managed-by", "hpclaunch"),
+        MANAGED,
         (JOB_LABEL, name),
-        *(((QUEUE_LABEL, queue),) if queue else ()),
+        *(((_QUEUE_LABEL, queue),) if queue else ()),
         *kubernetes.labels.items(),
     )
 
