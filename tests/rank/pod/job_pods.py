@@ -45,7 +45,8 @@ mount --bind "$files/hosts-$number" /etc/hosts
 mount -t tmpfs tmpfs /run
 mount -t tmpfs -o mode=1777 tmpfs /dev/shm
 for path in $hidden; do mount --bind /dev/null "$path"; done
-[ "$user" = 0 ] || set -- setpriv --reuid "$user" --regid "$user" --clear-groups -- "$@"
+# With another user --kill-child no longer holds.
+[ "$user" = 0 ] || set -- setpriv --pdeathsig KILL --reuid "$user" --regid "$user" --clear-groups -- "$@"
 exec unshare --pid --fork --kill-child --mount-proc --wd "$directory" env "PATH=$image_path" "$@"
 """
 
@@ -80,6 +81,7 @@ class Pods:
         self.hub.stdout.readline()
 
     def close(self) -> None:
+        """Ends every pod."""
         for process in reversed(self._running):
             process.kill()
             process.communicate()
