@@ -26,12 +26,10 @@ class Word(Struct, frozen=True):
 
 
 class Process(Struct, frozen=True):
-    """What a container runs; where both are empty the operator's own choice. `uses_api`: it talks to the API
-    server."""
+    """What a container runs; where both are empty the operator's own choice."""
 
     command: tuple[Word, ...] = ()
     args: tuple[Word, ...] = ()
-    uses_api: bool = False
 
 
 def render(plan: LaunchPlan, target: KubernetesTarget) -> str:
@@ -42,13 +40,12 @@ def render(plan: LaunchPlan, target: KubernetesTarget) -> str:
     if job is None:
         process = _launcher(plan.common, target) if target.starter else _rank(plan.common, target)
         return finished(template("job.yaml.j2").render(shared, worker=process))
-    # The old versions' launchers start processes by kubectl exec.
-    launcher = _launcher(plan.common, target, uses_api=job.api != "v2beta1")
+    launcher = _launcher(plan.common, target)
     worker = _serving(target.serve) if target.serve else Process()
     return finished(template("mpijob.yaml.j2").render(shared, job=job, launcher=launcher, worker=worker))
 
 
-def _launcher(common: Common, target: KubernetesTarget, uses_api: bool = False) -> Process:
+def _launcher(common: Common, target: KubernetesTarget) -> Process:
     """The launcher's text, which runs mpirun, which runs a wrapper for each rank."""
     settings = [option.text for option in target.launch]
     wrapper = _rank(common, target)
@@ -61,7 +58,6 @@ def _launcher(common: Common, target: KubernetesTarget, uses_api: bool = False) 
             *wrapper.command,
             *wrapper.args,
         ),
-        uses_api=uses_api,
     )
 
 

@@ -89,8 +89,9 @@ class Pod(Struct, frozen=True):
     `requests` are what the scheduler finds a node for, `limits` the most that the container gets; where both
     name the same CPUs and memory the pod owns them. `apart` are labels: pods that have all of them may not
     share a node with this one. `kit` is an image whose `kit_folder` is copied to the same folder here before
-    the container starts. `ready_port`: the pod is ready when this port answers. `service_links`: it
-    has variables for each Service of the namespace (None: the cluster leaves no choice).
+    the container starts; the copying has `kit_amounts`, asked for and limited alike. `ready_port`: the pod is
+    ready when this port answers. `service_links`: it has variables for each Service of the namespace (None:
+    the cluster leaves no choice). `uses_api`: it talks to the API server, as its service account.
     """
 
     container: str
@@ -114,9 +115,11 @@ class Pod(Struct, frozen=True):
     mounts: tuple[VolumeMount, ...] = ()
     kit: str = ""
     kit_folder: str = ""
+    kit_amounts: Labels = ()
     ready_port: int | None = None
     active_deadline_s: int | None = None
     service_links: bool | None = False
+    uses_api: bool = False
 
 
 class RunPolicy(Struct, frozen=True):

@@ -24,7 +24,6 @@ def manifest(target: KubernetesTarget) -> Json:
         spec["template"]["spec"]["restartPolicy"] = "Never"
         return {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": spec}
     assert target.launcher
-    exec_by_kubectl = target.mpi_job.api != "v2beta1"
     spec = {
         "slotsPerWorker": target.mpi_job.slots,
         **_of_version(target.mpi_job, run, target.worker.container),
@@ -32,7 +31,7 @@ def manifest(target: KubernetesTarget) -> Json:
             "Launcher": {
                 "replicas": 1,
                 "restartPolicy": "Never",
-                "template": pod(target.launcher, uses_api=exec_by_kubectl),
+                "template": pod(target.launcher),
             },
             "Worker": {
                 "replicas": target.mpi_job.workers,
@@ -61,12 +60,12 @@ def argv(target: KubernetesTarget, common: Common, launcher: str, wrapper: str) 
     return ["/bin/sh", "-c", launcher, "hpclaunch-launcher", *settings, "--", *target.starter, *rank]
 
 
-def pod(pod: Pod, uses_api: bool = False) -> Json:
+def pod(pod: Pod) -> Json:
     """A pod template."""
     spec = _given(
         activeDeadlineSeconds=pod.active_deadline_s,
         serviceAccountName=pod.service_account,
-        automountServiceAccountToken=None if uses_api else False,
+        automountServiceAccountToken=None if pod.uses_api else False,
         enableServiceLinks=pod.service_links,
         imagePullSecrets=[{"name": name} for name in pod.image_pull_secrets],
         priorityClassName=pod.priority_class,
@@ -160,7 +159,7 @@ def _of_container(security: Security, add: list[str], privileged: bool) -> Json:
 
 
 def _kit(pod: Pod) -> Json:
-    amounts = {"cpu": "100m", "memory": "128Mi"}
+    amounts = dict(pod.kit_amounts)
     return _given(
         name=_KIT,
         image=pod.kit,

@@ -1,6 +1,7 @@
 """Plans for Kubernetes: some by hand, and any that hypothesis makes up."""
 
 from hypothesis import strategies as st
+from msgspec import structs
 
 from hpclaunch.values.launchplan import Common, Container, LaunchPlan
 from hpclaunch.values.placement import NodeShape, Seat
@@ -98,6 +99,7 @@ WORKER = Pod(
     ),
     kit="registry/ssh-kit:1",
     kit_folder="/opt/ssh",
+    kit_amounts=(("cpu", "100m"), ("memory", "128Mi")),
     ready_port=2222,
 )
 LAUNCHER = Pod(
@@ -132,7 +134,7 @@ def mpi_job(job: MpiJob) -> KubernetesTarget:
         annotations=(("example.com/team", "adas"),),
         run_policy=RUN,
         mpi_job=job,
-        launcher=LAUNCHER,
+        launcher=structs.replace(LAUNCHER, uses_api=not by_ssh),
         worker=WORKER,
         starter=("mpirun", "-np", "16", "--hostfile", "/etc/mpi/hostfile", "-wdir", "/work $(x)"),
         launch=(Option("mpi=openmpi"), Option("hosts=/etc/mpi/hostfile"), Option("wait=600", "seconds")),
@@ -262,9 +264,11 @@ _POD = st.builds(
     mounts=st.lists(st.builds(VolumeMount, _NAME, _PATH, st.just("") | _TEXT, _BOOL), max_size=2).map(tuple),
     kit=st.just("") | st.just("kit:1"),
     kit_folder=_PATH,
+    kit_amounts=st.just((("cpu", "1"),)),
     ready_port=st.none() | st.integers(1, 65535),
     active_deadline_s=st.none() | st.integers(1, 10**6),
     service_links=st.none() | _BOOL,
+    uses_api=_BOOL,
 )
 _OPTIONS = st.lists(st.builds(Option, _TEXT.map(lambda text: f"a={text}"), _TEXT), max_size=3).map(tuple)
 _RUN = st.builds(

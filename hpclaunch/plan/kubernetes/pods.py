@@ -1,7 +1,5 @@
 """The pods of a job: workers, or the one that is all of it; and the launcher."""
 
-import os.path
-
 from msgspec import structs
 
 from hpclaunch.capability import kubernetes as cluster
@@ -10,6 +8,7 @@ from hpclaunch.plan.hints import of_site
 from hpclaunch.plan.kubernetes import names, volumes
 from hpclaunch.plan.kubernetes.nodes import tolerated
 from hpclaunch.plan.kubernetes.resources import Resources
+from hpclaunch.plan.mounts import in_container
 from hpclaunch.spec.job import Job
 from hpclaunch.spec.kubernetes import KubernetesSite
 from hpclaunch.spec.site import Site
@@ -28,6 +27,9 @@ from hpclaunch.values.words import EnvVar
 
 _QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
 _MULTUS = "k8s.v1.cni.cncf.io/networks"
+
+# To copy a few files. Without limits of each container the pod would have no CPUs of its own (Guaranteed).
+_COPYING = (("cpu", "100m"), ("memory", "128Mi"))
 
 # The device plugin sets this to the GPUs that a pod has. The pod's own value would win, and show others'.
 _DEVICE_PLUGINS = "NVIDIA_VISIBLE_DEVICES"
@@ -100,14 +102,15 @@ def with_sshd(pod: Pod, kubernetes: KubernetesSite) -> Pod:
         ready_port=kubernetes.sshd.port,
         kit=kit,
         kit_folder=kubernetes.sshd.folder if kit else "",
+        kit_amounts=_COPYING if kit else (),
     )
 
 
 def launcher(
-    job: Job, site: Site, common: Common, like: Pod, name: str, secrets: tuple[SecretRef, ...]
+    job: Job, site: Site, common: Common, like: Pod, name: str, secrets: tuple[SecretRef, ...], ssh: bool
 ) -> Pod:
     """The pod that runs mpirun. It has the worker's image, whose variables the ranks are given, and none of
-    its devices and data."""
+    its devices and data. Without `ssh` it starts processes through the API, by kubectl exec."""
     kubernetes = site.kubernetes
     assert kubernetes is not None
     own = kubernetes.launcher
@@ -122,6 +125,8 @@ def launcher(
         limits=amounts,
         kit=like.kit,
         kit_folder=like.kit_folder,
+        kit_amounts=like.kit_amounts,
+        uses_api=not ssh,
     )
 
 
@@ -171,7 +176,7 @@ def _pod(job: Job, site: Site, common: Common, name: str, role: str) -> Pod:
 
 def _mounts_shm(mounted: volumes.Volumes) -> bool:
     """Whether the job brings a /dev/shm of its own."""
-    return any(os.path.normpath(mount.mount_path) == volumes.SHM_TARGET for mount in mounted[1])
+    return any(in_container(mount.mount_path) == volumes.SHM_TARGET for mount in mounted[1])
 
 
 def _host_env(common: Common) -> tuple[EnvVar, ...]:

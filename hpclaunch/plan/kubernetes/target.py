@@ -68,7 +68,7 @@ def target(
         warnings += _without_sshd(common.container.image, kubernetes.sshd.kit)
     if not many:
         worker = pods.alone(worker, kubernetes, common, variables)
-    launcher = pods.launcher(job, site, common, worker, name, variables) if many else None
+    launcher = pods.launcher(job, site, common, worker, name, variables, ssh) if many else None
     if launcher is not None and mpi is not None:
         limit = mpijob.launcher_deadline(site, common, mpi)
         launcher = structs.replace(launcher, active_deadline_s=limit)

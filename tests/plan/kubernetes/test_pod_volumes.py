@@ -74,8 +74,9 @@ def test_an_unknown_volume_is_refused_with_those_that_there_are() -> None:
 
 def test_the_jobs_own_shared_memory() -> None:
     """The API refuses two mounts of one target."""
-    pod = worker({"mounts": ["ram:/dev/shm/"]}, volumes=VOLUMES)
-    assert [(mount.name, mount.mount_path) for mount in pod.mounts] == [("ram", "/dev/shm/")]
+    for folder in ("/dev/shm/", "//dev/shm"):
+        pod = worker({"mounts": [f"ram:{folder}"]}, volumes=VOLUMES)
+        assert [(mount.name, mount.mount_path) for mount in pod.mounts] == [("ram", folder)]
     assert [volume.name for volume in pod.volumes] == ["ram"]
 
 
@@ -89,6 +90,7 @@ ROOTLESS = {"profile": "rootless", "run_as": {"user": 1000, "home": "/home/mpi/"
     [
         ("/etc/mpi", {}, False),
         ("/etc/mpi/", EXEC, False),
+        ("//etc/mpi", {}, False),
         ("/root/.ssh", {}, False),
         ("/root/.ssh", EXEC, True),
         ("/home/mpi/.ssh", ROOTLESS, False),
@@ -106,6 +108,13 @@ def test_folders_that_others_mount(target_folder: str, site: dict[str, Any], fre
         assert list(refused(job, site, volumes=VOLUMES)) == [("job", ("mounts", 1))]
     # One pod has no operator, and nobody who reaches it by ssh.
     assert target_folder in seen({**job, "nodes": 1}, site)
+
+
+@pytest.mark.parametrize("nodes", [1, 2])
+@pytest.mark.parametrize("target_folder", ["/", "//", "/proc", "/data/.."])
+def test_where_no_runtime_mounts(target_folder: str, nodes: int) -> None:
+    job = {"nodes": nodes, "mounts": [f"home:{target_folder}"]}
+    assert list(refused(job, volumes=VOLUMES)) == [("job", ("mounts", 0))]
 
 
 def test_the_launcher_has_no_data() -> None:
@@ -128,3 +137,10 @@ def test_a_kit_of_ssh_for_images_that_have_none() -> None:
     for more, site in (({}, EXEC), ({"nodes": 1}, {})):
         assert not [warning for warning in planned({**job, **more}, site).warnings if "sshd" in warning]
     assert target(planned(job, {**KIT, **EXEC})).worker.kit == ""
+
+
+def test_a_launcher_asks_the_api_where_it_reaches_workers_by_kubectl_exec() -> None:
+    by_ssh, by_exec = target(planned()), target(planned(kubernetes=EXEC))
+    for pods, wanted in ((by_ssh, False), (by_exec, True)):
+        assert pods.launcher is not None
+        assert (pods.launcher.uses_api, pods.worker.uses_api) == (wanted, False)
