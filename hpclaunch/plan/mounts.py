@@ -31,8 +31,13 @@ def resolve(job: Job, site: Site) -> tuple[tuple[Mount, ...], list[Problem]]:
         if source:
             source = os.path.normpath(os.path.join(job.directory, source))
         mounts.append(Mount(source, spec.target, spec.read_only, spec.volume or ""))
-    targets = [os.path.normpath(mount.target) for mount in mounts]
+    targets = [in_container(mount.target) for mount in mounts]
     for index, target in enumerate(targets):
         if target in targets[:index]:
             problems.append(Problem(f"two mounts have the target {target}", "job", ("mounts", index)))
     return tuple(mounts), problems
+
+
+def in_container(target: str) -> str:
+    """A target without what changes nothing, such as the second of two slashes at its beginning."""
+    return os.path.normpath("/" + target.lstrip("/"))

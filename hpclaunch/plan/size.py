@@ -14,6 +14,9 @@ LONGEST = 131_071
 # An object that etcd stores has at most 1.5 MiB (its --max-request-bytes), and this is what may be in it of
 # the job's own, with room for the texts and for what the API server notes.
 LARGEST_OBJECT = 1_000_000
+# Open MPI's mpirun gives each rank the whole of its command line in one more variable, OMPI_ARGV
+# (orte/orted/orted_submit.c). The rank wrapper's own text is in it as well, of at most so many bytes.
+WRAPPER = 36_000
 # All strings together: a quarter of the usual 8 MiB stack, less the rank wrapper's own text and what the
 # scheduler adds for each rank.
 LARGEST = 1_900_000
@@ -42,10 +45,10 @@ def problems(common: Common, target: SlurmTarget | KubernetesTarget | LocalTarge
         for part in parts
         if part.size > LONGEST
     ]
-    # Each string has an end and a pointer, 9 bytes; those for the host are in srun's environment as well.
+    most, beside = _together(target)
+    # Those for the host are in srun's environment as well.
     of_host = () if isinstance(target, KubernetesTarget) else target.host_env
-    total = sum(part.size + 9 for part in parts) + sum(_bytes(variable) + 9 for variable in of_host)
-    most = LARGEST_OBJECT if isinstance(target, KubernetesTarget) else LARGEST
+    total = sum(part.size + beside for part in parts) + sum(_bytes(each) + beside for each in of_host)
     if total > most and not found:
         largest = max(parts, key=lambda part: part.size)
         message = (
@@ -54,6 +57,16 @@ def problems(common: Common, target: SlurmTarget | KubernetesTarget | LocalTarge
         )
         found.append(Problem(message, "job", ("command",)))
     return found
+
+
+def _together(target: SlurmTarget | KubernetesTarget | LocalTarget) -> tuple[int, int]:
+    """The most bytes of all strings, and what each costs beside its own: an end and a pointer, or where they
+    become one text a space."""
+    if not isinstance(target, KubernetesTarget):
+        return LARGEST, 9
+    if target.starter[:1] == ("mpirun",):
+        return LONGEST - WRAPPER, 1
+    return LARGEST_OBJECT, 9
 
 
 def _command(common: Common) -> Iterator[_Part]:

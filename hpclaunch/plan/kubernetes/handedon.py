@@ -15,6 +15,8 @@ _PREFIXES = (
 )
 _HCAS = ("NCCL_IB_HCA", "UCX_NET_DEVICES", "OMPI_MCA_btl_openib_if_include")
 
+_ELSE = {"inherit": "set it in env", "secrets": "give the secret another name"}  # env would show it
+
 
 def problems(job: Job) -> list[Problem]:
     """One for each such name, where `env` does not set it."""
@@ -24,7 +26,7 @@ def problems(job: Job) -> list[Problem]:
     refused = {"PATH", *RENDEZVOUS}  # as secrets, on every site
     return [
         Problem(
-            f"{name} cannot go through a pod, which has its own before the ranks: set it in env",
+            f"{name} cannot go through a pod, which has its own before the ranks: {_ELSE[key]}",
             "job",
             (key, index),
         )

@@ -29,6 +29,8 @@ def problems(job: Job, site: Site) -> list[Problem]:
         refuse("dockerd:// is an image of one machine's daemon: push it to a registry", "image")
     elif not images.is_reference(job.image.removeprefix("docker://")):
         refuse(f"{shown(job.image)} is no reference like nvcr.io/nvidia/pytorch:24.07-py3", "image")
+    if job.workdir is not None and not job.workdir.startswith("/"):
+        refuse(f"{shown(job.workdir)} must begin with /: pods have no other working folder", "workdir")
     container = job.container
     if container.mount_home:
         refuse("no home folder can be mounted: a cluster's nodes know no users", "container", "mount_home")

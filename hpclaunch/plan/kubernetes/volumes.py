@@ -1,9 +1,9 @@
 """The job's mounts as volumes of the pods."""
 
-import os.path
 from collections.abc import Mapping, Sequence
 
 from hpclaunch.plan.kubernetes import names
+from hpclaunch.plan.mounts import in_container
 from hpclaunch.spec.job import Job
 from hpclaunch.spec.mounts import long_form
 from hpclaunch.spec.site import Site, Volume
@@ -17,6 +17,8 @@ _PATH = "path"
 # What else pods have: of the MPI operator (configVolumeName and others in its mpi_job_controller.go), and of
 # the image that brings ssh.
 _OF_OTHERS = frozenset({"mpi-job-config", "mpi-job-kubectl", "ssh-auth", "hpclaunch-kit"})
+# Where no container runtime mounts a volume (rootfs_linux.go of runc): such a pod never starts.
+_RUNTIMES = {"/": "the container runtime, from the image", "/proc": "the container runtime"}
 
 Volumes = tuple[tuple[PodVolume, ...], tuple[VolumeMount, ...]]
 
@@ -46,7 +48,8 @@ def of_job(
         if volume.claim is not None and volume.access == "ReadOnlyMany" and not mount.read_only:
             message = f"{mount.volume} can only be read at site {site.name} (ReadOnlyMany): mount it with :ro"
             problems.append(Problem(message, "job", ("mounts", index)))
-        by = taken.get(os.path.normpath(mount.target))
+        target = in_container(mount.target)
+        by = taken.get(target) or _RUNTIMES.get(target)
         if by is not None:
             message = f"{mount.target} is mounted by {by}: choose another target"
             problems.append(Problem(message, "job", ("mounts", index)))

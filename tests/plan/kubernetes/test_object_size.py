@@ -1,9 +1,13 @@
 """What an API server takes in one object is less than what a kernel takes to start a program."""
 
+import subprocess
 from typing import Any
 
 import pytest
-from pod_plans import planned, refused
+from pod_plans import planned, refused, target
+
+from hpclaunch.plan import size
+from hpclaunch.rank import SETTINGS, wrapper_text
 
 SLURM: dict[str, Any] = {
     "scheduler": "slurm",
@@ -12,15 +16,35 @@ SLURM: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("nodes", [1, 2])
-def test_variables_that_are_too_much_together(nodes: int) -> None:
-    job = {"nodes": nodes, "env": {f"A{number}": "x" * 120_000 for number in range(9)}}
+@pytest.mark.parametrize("more", [{"nodes": 1, "ranks_per_node": 1}, {"container": {"mpi": "mpich"}}])
+def test_variables_that_are_too_much_together(more: dict[str, Any]) -> None:
+    job = {**more, "env": {f"A{number}": "x" * 120_000 for number in range(9)}}
     assert planned(job, **SLURM).scheduler == "slurm"
     (message,) = refused(job).values()
     assert "1,000,000" in message
-    fewer = {"nodes": nodes, "env": dict(list(job["env"].items())[:8])}
+    fewer = {**more, "env": dict(list(job["env"].items())[:8])}
     assert planned(fewer).scheduler == "kubernetes"
 
 
 def test_one_that_no_kernel_takes() -> None:
     assert list(refused({"env": {"A": "x" * 131_072}})) == [("job", ("env", "A"))]
+
+
+@pytest.mark.parametrize("nodes", [1, 2])
+def test_a_command_line_that_open_mpi_makes_one_variable_of(nodes: int) -> None:
+    """mpirun joins the words of what it starts, in OMPI_ARGV, which is as long as one string may be."""
+    job = {"nodes": nodes, "ranks_per_node": 2, "command": ["true", *["x" * 89] * 1_000]}
+    plan = planned(job)
+    options = [option.text for option in target(plan).wrapper]
+    variables = [f"{each.name}={each.value}" for each in plan.common.environment]
+    words = ["-c", wrapper_text(SETTINGS), "rank", *options, "--", *variables, "--"]
+    joined = " ".join([*words, *(f"={word}" for word in plan.common.argv)])
+    done = subprocess.run(["/bin/sh", "-c", ":"], env={"OMPI_ARGV": joined})
+    assert done.returncode == 0
+    (message,) = refused({**job, "env": {"A": "x" * 6_000}}).values()
+    assert "95,071" in message
+    assert "A has 6,002" in message
+
+
+def test_room_for_the_wrapper_itself() -> None:
+    assert len(wrapper_text(SETTINGS).encode()) < size.WRAPPER - 1_000

@@ -21,9 +21,12 @@ from pod_plans import A100, planned, refused, target, warned
         ({"container": {"entrypoint": True}}, ("container", "entrypoint"), "`command`"),
         ({"container": {"save": "out.sqsh"}}, ("container", "save"), "saved"),
         ({"fabric": {"sharp": True}}, ("fabric", "sharp"), "SHARP"),
+        ({"workdir": "train"}, ("workdir",), "must begin with /"),
         ({"inherit": ["LD_PRELOAD"]}, ("inherit", 0), "LD_PRELOAD"),
         ({"secrets": ["PATH"]}, ("secrets", 0), "PATH"),
-        ({"secrets": ["HOME"]}, ("secrets", 0), "HOME"),
+        # In env its value would be in the manifest.
+        ({"secrets": ["HOME"]}, ("secrets", 0), "give the secret another name"),
+        ({"inherit": ["HOME"]}, ("inherit", 0), "set it in env"),
         ({"inherit": ["LANG", "PATH"]}, ("inherit", 1), "PATH"),
         ({"inherit": ["RANK"], "rendezvous": "torch"}, ("inherit", 0), "RANK"),
         ({"inherit": ["NCCL_IB_HCA"]}, ("inherit", 0), "NCCL_IB_HCA"),
