@@ -4,8 +4,7 @@ from typing import Literal
 
 from msgspec import Struct, field
 
-# Each version of the API, and who serves it, as `mpijob` has them.
-MPI_OPERATOR = "mpi-operator"
+# Who serves v1 beside the MPI operator.
 TRAINING_OPERATOR = "training-operator"
 
 SHARED = "rdma"  # the domain of the shared device plugin's resources

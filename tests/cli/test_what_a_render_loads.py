@@ -39,4 +39,4 @@ def test_a_render_loads_one_scheduler(site: str, own: set[str], others: set[str]
     loaded = set(done.stderr.splitlines()[-1].split())
     assert own <= loaded
     assert not others & loaded
-    assert not {"kubernetes", "tree_sitter", "hpclaunch.readback", "hpclaunch.schedulers"} & loaded
+    assert not {"kubernetes", "hpclaunch.readback", "hpclaunch.schedulers"} & loaded

@@ -9,8 +9,6 @@ from hpclaunch.readback.shell.pieces import Literal, of_word
 from hpclaunch.readback.shell.statements import Document
 from hpclaunch.readback.shell.tokens import Token, token_at
 
-END = Token("end", "", -1)
-
 
 class Source:
     """Where a parser stands in a text. `first_line` is the number of the text's first line."""
@@ -33,7 +31,7 @@ class Source:
         return ScriptError(message, self.line)
 
     def peek(self) -> Token:
-        """The next token; END after the last."""
+        """The next token; one of kind "end" after the last."""
         if self._next is None:
             try:
                 self._next = token_at(self._text, self._at) or Token("end", "", len(self._text))

@@ -4,7 +4,6 @@ What may or may not have happened is tried on a fork, and the forks are absorbed
 differ is unknown from there on.
 """
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
@@ -12,8 +11,6 @@ from msgspec import Struct
 from hpclaunch.readback.shell.patterns import matches
 from hpclaunch.readback.shell.statements import Statement
 from hpclaunch.readback.shell.values import Unknown, Value
-
-NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 class Array(Struct, frozen=True):
