@@ -182,7 +182,7 @@ def test_wait_gives_the_launcher_s_status(server: ApiServer, tmp_path: Path) -> 
         tmp_path / "site.yaml",
     ]
     with subprocess.Popen([*command, "--follow"], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        while not server.of("mpijobs"):
+        while not server.of("mpijobs") and process.poll() is None:
             time.sleep(0.01)
         job = server.one("mpijobs")
         done = {"exitCode": 7, "reason": "Error", "finishedAt": "2030-01-01T00:00:00Z"}
