@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 LIMIT = 100_000
 
@@ -15,7 +16,7 @@ _RANGES = re.compile(r"\d+(-\d+)?(,\d+(-\d+)?)*", re.ASCII)
 
 def count(hosts: str) -> int:
     """How many hosts the list names. Raises ValueError as `expand` does."""
-    return len(expand(hosts))
+    return len(_names(hosts))
 
 
 def expand(hosts: str) -> list[str]:
@@ -23,6 +24,11 @@ def expand(hosts: str) -> list[str]:
 
     Raises ValueError for a list that is empty or not well formed, and for more than 100,000 hosts.
     """
+    return list(_names(hosts))
+
+
+@lru_cache(maxsize=8)  # the site's check, the plan and the nodes of pods each ask for the same list
+def _names(hosts: str) -> tuple[str, ...]:
     strange = _STRANGE.search(hosts)
     if strange:
         raise ValueError(f"{strange[0]!r} cannot stand in a host list; write dgx[001-140] or dgx001,dgx002")
@@ -43,7 +49,7 @@ def expand(hosts: str) -> list[str]:
         raise ValueError("the host list is empty")
     if len(nodes) > LIMIT:
         raise ValueError(f"the host list names {len(nodes):,} hosts, and {LIMIT:,} are allowed")
-    return list(nodes)
+    return tuple(nodes)
 
 
 def fold(names: Sequence[str]) -> str:
