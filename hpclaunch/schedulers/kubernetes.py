@@ -89,13 +89,15 @@ class Kubernetes:
             raise
         except SchedulerError as error:
             raise Refused(str(error)) from error  # without its Secret no job was sent
+        except KeyboardInterrupt:
+            _warn_of_secret(submission.secret_name, warn)
+            raise
         try:
             job, remarks = self._client.create(manifest)
         except Answer as error:
             job, remarks = self._ours(error, manifest, record.tag, variables, warn), []
-        except SchedulerError:
-            if variables:
-                warn(f"the Secret {variables.name} has its variables; delete it if no job comes of this")
+        except (SchedulerError, KeyboardInterrupt):
+            _warn_of_secret(variables.name if variables else "", warn)
             raise
         for remark in remarks:
             warn(remark)
@@ -232,6 +234,11 @@ class Kubernetes:
             self.bring_log(record)
         except (SchedulerError, OSError):
             return  # the job's end matters more than its log
+
+
+def _warn_of_secret(name: str, warn: Warn) -> None:
+    if name:
+        warn(f"the Secret {name} has its variables; delete it if no job comes of this")
 
 
 def _mark(record: Record, cancelled: bool) -> None:

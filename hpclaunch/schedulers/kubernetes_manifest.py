@@ -41,7 +41,10 @@ def manifest_of(record: Record) -> Manifest:
         text = record.script.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise HpclaunchError(f"the record's {record.script} cannot be read: {error}") from error
-    return read_manifest(text, cluster_of(record).namespace)
+    try:
+        return read_manifest(text, cluster_of(record).namespace)
+    except HpclaunchError as error:
+        raise HpclaunchError(f"the record's {record.script} is damaged: {error}") from error
 
 
 def read_manifest(text: str, namespace: str) -> Manifest:
@@ -53,7 +56,8 @@ def read_manifest(text: str, namespace: str) -> Manifest:
         kind = Kind(group, version, body["kind"], PLURALS[group, body["kind"]])
         return Manifest(kind, body["metadata"].get("namespace") or namespace, body["metadata"]["name"], body)
     except (yaml.YAMLError, KeyError, TypeError, AttributeError) as error:
-        raise HpclaunchError(f"the manifest is not an MPIJob or a Job: {error}") from error
+        why = " ".join(str(error).split())
+        raise HpclaunchError(f"the manifest is not an MPIJob or a Job: {why}") from error
 
 
 def parsed(text: str) -> Any:

@@ -60,6 +60,9 @@ def submit(record: Record, submission: Submission, warn: Warn) -> str:
     target = scheduler_of(record)
     try:
         job_id = target.submit(record, submission, warn)
+    except KeyboardInterrupt:
+        warn(f"interrupted. {_may_have_arrived(record)}")
+        raise
     except Refused as error:
         _clear(record, error, warn)
         raise
@@ -246,11 +249,12 @@ def _look_for(target: Scheduler, record: Record, error: SchedulerError) -> str:
         found = {}
     if record.tag in found:
         return found[record.tag]
+    raise SchedulerError(str(error), _may_have_arrived(record)) from error
+
+
+def _may_have_arrived(record: Record) -> str:
     where = f"{record.intent.site}/{record.tag}"
-    raise SchedulerError(
-        str(error),
-        f"The job may have arrived all the same: ask `hpclaunch status {where}` before submitting again.",
-    ) from error
+    return f"The job may have arrived all the same: ask `hpclaunch status {where}` before submitting again."
 
 
 def _last_known(record: Record) -> JobStatus:

@@ -1,18 +1,22 @@
 """Submitting to a real HTTP server that speaks the API: once, whatever happens on the way."""
 
 import json
+import os
+import signal
+import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
-from apiserver import TOKEN, ApiServer, Fault, decoded, stamp
+from apiserver import TOKEN, ApiServer, Fault, Request, decoded, stamp
 
 from hpclaunch.records.lookup import find
 from hpclaunch.records.record import Record
 from hpclaunch.schedulers import kubernetes_client, lifecycle
 from hpclaunch.schedulers.contract import Refused
-from hpclaunch.values.errors import SchedulerError
+from hpclaunch.values.errors import HpclaunchError, SchedulerError
 from hpclaunch.values.job import Submission
 
 Make = Callable[..., Record]
@@ -95,6 +99,38 @@ def test_a_server_that_stays_away_leaves_it_open_and_a_later_question_finds_the_
         server.one("secrets")["metadata"]["ownerReferences"][0]["uid"]
         == server.one("mpijobs")["metadata"]["uid"]
     )
+
+
+@pytest.mark.parametrize("at", ["secrets", "mpijobs"])
+def test_ctrl_c_says_what_may_be_there(
+    server: ApiServer, on_kubernetes: Make, monkeypatch: pytest.MonkeyPatch, at: str
+) -> None:
+    answer = server.answer
+
+    def late(request: Request) -> tuple[int, Any]:
+        if request.method == "POST" and at in request.path:
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(0.2)  # the answer is not there when the signal is
+        return answer(request)
+
+    monkeypatch.setattr(server, "answer", late)
+    record = on_kubernetes()
+    said: list[str] = []
+    with pytest.raises(KeyboardInterrupt):
+        lifecycle.submit(record, VALUES, said.append)
+    assert "Secret train-env" in said[0]
+    assert f"hpclaunch status here/{record.tag}" in said[1]
+
+
+@pytest.mark.parametrize("text", ["{", "", "[]", "kind: Pod"])
+def test_a_damaged_manifest_is_named(server: ApiServer, on_kubernetes: Make, text: str) -> None:
+    record = on_kubernetes()
+    submit(record)
+    record.script.write_text(text)
+    with pytest.raises(HpclaunchError) as error:
+        lifecycle.ask([record], pytest.fail)
+    assert f"{record.script} is damaged" in str(error.value)
+    assert len(str(error.value).splitlines()) == 1
 
 
 @pytest.mark.parametrize("code", [429, 500, 503])
