@@ -41,6 +41,10 @@ def of_target(job: Job, site: Site, group: int, target: KubernetesTarget) -> Ite
     apart = "a node each" if target.worker.apart else "nodes may have several"
     if mpi is not None:
         yield Origin("workers", f"{mpi.workers}, {apart}", (_hint(site, "share_nodes"),), _DEFAULT)
+    user = target.worker.security.run_as_user
+    if user is not None:
+        why = "root, which sshd or container.remap_root needs"
+        yield Origin("user", str(user), (_hint(site, "user"), _site("run_as", "user")), why)
     if target.worker.service_account:
         yield Origin("service account", target.worker.service_account, (_site("service_account"),))
     for key in ("queue", "priority_class"):

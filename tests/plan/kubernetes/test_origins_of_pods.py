@@ -55,3 +55,9 @@ def test_memory_that_the_job_mounts_is_not_shared_memory(tmp_path: Path) -> None
     found = origins(tmp_path, "mounts: ['ram:/fast']\n")
     assert found["pod: /dev/shm"][0] != "16Gi"
     assert "pod: /dev/shm" not in origins(tmp_path, "mounts: ['ram:/dev/shm']\n")
+
+
+def test_the_user_of_the_containers(tmp_path: Path) -> None:
+    assert "user" not in origins(tmp_path, "")  # the image's own
+    assert origins(tmp_path, "nodes: 2\n")["user"] == ("0", "root, which sshd or container.remap_root needs")
+    assert origins(tmp_path, "sites:\n  s:\n    user: 7\n")["user"] == ("7", "job.yaml:7")
