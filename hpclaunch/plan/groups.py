@@ -76,7 +76,7 @@ class Groups:
         return fitting
 
     def _large_enough(self, job: Job, fitting: list[int]) -> tuple[int, ...]:
-        most = 0
+        most, pods = 0, self._site.scheduler == "kubernetes"
         for first in fitting:
             chosen = tuple(index for index in fitting if self._alike(job, first, index))
             if not all(self._site.node_types[index].hosts for index in chosen):
@@ -87,7 +87,9 @@ class Groups:
                 return chosen
             most = max(most, total)
         has = "has room for" if of_site(job, self._site).share_nodes else "has"
-        return _refuse(f"{job.nodes} nodes, and site {self._site.name} {has} {most}", ("nodes",))
+        # All pods of a job look for the labels, or names, of one group.
+        one = " in one of its node_types" if pods and len(fitting) > 1 else ""
+        return _refuse(f"{job.nodes} nodes, and site {self._site.name} {has} {most}{one}", ("nodes",))
 
     def _places(self, job: Job, index: int) -> int | None:
         """For how many of the job's nodes the group has room, None where that is not known."""

@@ -139,6 +139,9 @@ def _sshd(sshd: Sshd) -> list[Problem]:
     if sshd.kit is not None:
         _check(found, (*SITE, "sshd", "kit"), _image, sshd.kit)
     _check(found, (*SITE, "sshd", "folder"), check_text.absolute, sshd.folder)
+    if sshd.folder.startswith("/") and not sshd.folder.strip("/"):
+        message = "it is put over what the image has there: write a folder of its own, such as /opt/ssh"
+        found.append(_problem((*SITE, "sshd", "folder"), message))
     return found
 
 

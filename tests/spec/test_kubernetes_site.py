@@ -72,6 +72,7 @@ WRONG = [
     ("worker_wait: 0", 16, "0 must be from 1"),
     ("sshd: {port: 70000}", 16, "70000 must be from 1 to 65535"),
     ("sshd: {folder: opt/ssh}", 18, "not an absolute path"),
+    ("sshd: {kit: a/ssh, folder: /}", 30, "such as /opt/ssh"),
     ("sshd: {kit: docker://x}", 15, "is not an image such as"),
     ("launcher: {cpu: 0}", 19, "0 must be at least 1"),
     ("launcher: {memory: 4GiB}", 22, "is not an amount"),

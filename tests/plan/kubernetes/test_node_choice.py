@@ -86,6 +86,8 @@ def test_of_several_types_one_is_chosen_and_others_cannot_come() -> None:
     assert limits(target(large).worker)["cpu"] == "72"  # 90 % of 80
     # The labels see to it, so that there is nothing for the user to see to.
     assert not [warning for plan in (small, large) for warning in plan.warnings if "node types" in warning]
+    # Ten nodes there are, and no one set of labels finds seven of them.
+    assert "has 6 in one of its node_types" in refused({"nodes": 7}, **types)["job", ("nodes",)]
     by_gpu = planned({"gpu_type": "v100"}, **types)
     assert dict(target(by_gpu).worker.nodes.selector) == {"gpu": "v100"}
 
