@@ -12,9 +12,10 @@ from hpclaunch.records.record import Record
 from hpclaunch.schedulers import kubernetes_client, lifecycle, processes
 from hpclaunch.schedulers.kubernetes_login import resolve
 from hpclaunch.schedulers.supervisor import read_running
-from hpclaunch.values.job import Submission
+from hpclaunch.values.job import JobStatus, Submission
 
 Make = Callable[..., Record]
+Ask = Callable[[], JobStatus]
 
 MPIJOB = """\
 apiVersion: kubeflow.org/v2beta1
@@ -111,3 +112,15 @@ def on_kubernetes(home: Path) -> Make:
         )
 
     return make
+
+
+@pytest.fixture
+def ask(server: ApiServer, on_kubernetes: Make) -> Ask:
+    """The status of a submitted MPIJob."""
+    return asking(on_kubernetes())
+
+
+def asking(record: Record) -> Ask:
+    """The status of this one, once it is submitted."""
+    lifecycle.submit(record, Submission(), pytest.fail)
+    return lambda: lifecycle.ask([record], pytest.fail)[record.tag]
