@@ -19,8 +19,8 @@ def settings(
     job: Job, common: Common, machines: Sequence[NodeType], rank_from: str, binds: bool
 ) -> list[Option]:
     """The settings. `machines` are the node types of the shapes; `rank_from` says where a rank's number
-    comes from: slurm, openmpi, hydra or local; `binds` whether the wrapper binds ranks on whole nodes, as it always
-    does on parts of nodes."""
+    comes from: slurm, openmpi, hydra or local; `binds` whether the wrapper binds ranks on whole nodes, as it
+    always does on parts of nodes."""
     found = [Option(f"from={rank_from}")]
     if common.rendezvous == "torch":
         found.append(Option("rendezvous=torch"))
