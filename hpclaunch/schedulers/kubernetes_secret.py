@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from hpclaunch.schedulers.contract import Refused
 from hpclaunch.schedulers.kubernetes_client import Client
-from hpclaunch.schedulers.kubernetes_errors import CONFLICT, Answer
+from hpclaunch.schedulers.kubernetes_errors import CONFLICT, LATER, Answer
 from hpclaunch.schedulers.kubernetes_manifest import TAG_LABEL, Kind, Manifest
 from hpclaunch.schedulers.kubernetes_objects import JobObject, SecretObject
 from hpclaunch.schedulers.kubernetes_refusals import taken
@@ -67,7 +67,7 @@ def make(client: Client, manifest: Manifest, submission: Submission, tag: str) -
     }
     try:
         return Variables(_made(client, manifest, body, tag))
-    except Answer as error:
+    except SchedulerError as error:
         raise _hidden(error, body) from None
 
 
@@ -104,13 +104,22 @@ def _made(client: Client, manifest: Manifest, body: dict[str, Any], tag: str) ->
     )
 
 
-def _hidden(error: Answer, body: dict[str, Any]) -> Answer:
-    """The error, without words of the server that repeat a value: a webhook may quote what it refuses."""
-    encoded = body["data"].values()
-    if any(one and (one in str(error) or _text(one) in str(error)) for one in encoded):
-        return Answer(error.code, f"the cluster refused the Secret {body['metadata']['name']} ({error.code})")
-    return error
+def _hidden(error: SchedulerError, body: dict[str, Any]) -> SchedulerError:
+    """The error, without words of the server that repeat a value: a webhook may quote what it refuses, also
+    with other white space, and one that fails what it was given."""
+    said = _without_blanks(str(error))
+    values = [one for encoded in body["data"].values() for one in (encoded, _text(encoded))]
+    if not any(one and one in said for one in map(_without_blanks, values)):
+        return error
+    name = body["metadata"]["name"]
+    if isinstance(error, Answer):
+        return Answer(error.code, f"the cluster refused the Secret {name} ({error.code})")
+    return SchedulerError(f"the cluster failed to make the Secret {name}", LATER)
 
 
 def _text(encoded: str) -> str:
     return os.fsdecode(base64.b64decode(encoded))
+
+
+def _without_blanks(text: str) -> str:
+    return "".join(text.split())

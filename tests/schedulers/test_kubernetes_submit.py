@@ -297,10 +297,22 @@ def test_the_secret_comes_before_the_job_and_belongs_to_it(server: ApiServer, on
     assert server.of("secrets") == []
 
 
-def test_no_value_is_in_a_record_or_a_message(server: ApiServer, on_kubernetes: Make, home: Path) -> None:
-    server.faults.append(Fault("POST", r"/secrets$", code=422, body={"message": "bad: s3cret-ü$x\n"}))
+@pytest.mark.parametrize(
+    ("code", "body"),
+    [
+        (422, {"message": "bad: s3cret-ü$x\n"}),
+        (422, "s3cret-ü$x\n is bad".encode()),
+        (500, {"message": "webhook: cannot read s3cret-ü$x\n"}),
+    ],
+)
+def test_no_value_is_in_a_record_or_a_message(
+    server: ApiServer, on_kubernetes: Make, home: Path, code: int, body: Any
+) -> None:
+    for _ in range(kubernetes_client.RETRIES + 1):
+        server.faults.append(Fault("POST", r"/secrets$", code=code, body=body))
     said = "\n".join(refused(on_kubernetes(), VALUES))
     assert "s3cret" not in said
+    server.faults.clear()
     submit(on_kubernetes(), VALUES)
     written = [path.read_bytes() for path in home.rglob("*") if path.is_file()]
     assert len(written) > 6
