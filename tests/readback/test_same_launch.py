@@ -34,7 +34,7 @@ JOBS = st.fixed_dictionaries(
         "nodes": st.integers(1, 4),
         "gpus_per_node": st.integers(0, 8),
         "ranks_per_node": st.integers(1, 12),
-        "command": st.lists(WORDS, min_size=1, max_size=4).filter(lambda words: words[0] != ""),
+        "command": st.lists(WORDS, min_size=1, max_size=4).filter(lambda words: words[0].strip() != ""),
         "env": st.dictionaries(NAMES, WORDS, max_size=4),
         "bind": BINDS,
         "rendezvous": st.sampled_from(["none", "torch"]),
