@@ -11,6 +11,7 @@ from hpclaunch.values.launch import Launch
 
 SCRIPT = golden("whole-node-8-ranks")
 READ = read(SCRIPT)
+LAST = SCRIPT.count("\n") + 1
 
 
 def replaced(old: str, new: str) -> str:
@@ -163,8 +164,8 @@ def test_a_break_is_seen(name: str) -> None:
         ("#!/bin/bash\necho hello\n", "no srun"),
         (SCRIPT.replace("\n", "\r\n"), "DOS"),
         (replaced("launch() {", "launch() {{"), "script:"),
-        (SCRIPT + "echo 'open\n", "nothing closes"),
-        (SCRIPT + "if true; then\n", "fi is missing"),
+        (SCRIPT + "echo 'open\n", f"script:{LAST}: reached EOF without closing quote"),
+        (SCRIPT + "if true; then :\n", f"script:{LAST}: `if` statement must end with `fi`"),
         (SCRIPT + "\0", "zero byte"),
         (replaced("#SBATCH --nodes=2", "#SBATCH --nodes='2"), "script:5: "),
         (replaced("#SBATCH --nodes=2", "#SBATCH hetjob"), "hetjob"),

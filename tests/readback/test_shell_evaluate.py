@@ -2,6 +2,7 @@
 
 import pytest
 
+from hpclaunch.readback.shell.errors import ScriptError
 from hpclaunch.readback.shell.evaluate import evaluate
 from hpclaunch.readback.shell.values import IfSet, Names, Unknown, Value
 
@@ -90,16 +91,38 @@ def test_what_the_script_exports_is_told_and_what_comes_from_outside() -> None:
         "trap 'x=1' EXIT",
         'unset "$1"',
         "local -n y=x",
-        "[[ a b c d ]]",
-        "a=(x | y)",
         'declare "$1"',
         "f() { :; }; ls && f() { a; }; f",
-        "echo ${=}",
+        "coproc cat",
+        "echo " + "${a:-" * 50 + "}" * 50,
+        """x="${1-'$y'}\"""",
     ],
 )
 def test_what_is_not_followed_is_noted_with_its_line(script: str) -> None:
     notes = evaluate("\n\n" + script, ()).notes
     assert [note.line for note in notes][:1] == [3]
+
+
+@pytest.mark.parametrize(
+    "script", ["[[ a b c d ]]", "a=(x | y)", "echo ${=}", "if a; then b", "f() { a", "a )"]
+)
+def test_what_bash_refuses_is_an_error_with_its_line(script: str) -> None:
+    with pytest.raises(ScriptError) as error:
+        evaluate("\n\n" + script, ())
+    assert error.value.line == 3
+
+
+def test_the_line_of_a_command_is_where_it_is_written() -> None:
+    script = "a \\\n  b\nx=$(\n  c\n)\nf() {\n  d\n}\nf <<E\n\n$(e)\nE\neval '\ng'\nh"
+    lines = {call.words[0][0]: call.line for call in evaluate(script, ()).calls}
+    assert lines == {"a": 1, "c": 4, "d": 7, "e": 11, "g": 14, "h": 15}
+
+
+def test_an_eval_of_ever_new_text_is_refused() -> None:
+    script = 'for i in {1..500}; do eval "x=$i"; done'
+    with pytest.raises(ScriptError, match="too much to work out"):
+        evaluate(script, ())
+    assert evaluate("for i in {1..500}; do eval 'x=1'; done; a", ()).calls[0].line == 1
 
 
 def test_names_stand_for_all_variables_of_the_shell_around() -> None:

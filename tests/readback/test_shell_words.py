@@ -54,7 +54,7 @@ def _text(word: tuple[object, ...]) -> str:
 
 # Text that a shell would take apart, and some that it would not. Without \x01 and \x7f, which bash itself
 # changes where they stand as they are in the words of an array; as escapes they are below.
-char = st.sampled_from("ab01 \t\n'\"\\$`#~!*?[]{}(),.:;&|<>=/-_%@^é✓\x1b")
+char = st.sampled_from("ab01 \t\n\r'\"\\$`#~!*?[]{}(),.:;&|<>=/-_%@^é✓\x1b")
 nasty = st.text(char, max_size=12)
 
 
@@ -207,7 +207,7 @@ join() { local IFS=,; printf '%s' "$*"; }
 first=(1 2 "3 4")
 show "$(join "${first[@]}")" $(join "${first[@]}")
 declare -A map=([k]=v ["a b"]=w)
-show "${map[k]}" "${map[a b]}"
+show "${map[k]}" "${map["a b"]}"
 sparse=([3]=x [1]=y z)
 show "${sparse[@]}" "${sparse[2]}" "${#sparse[@]}"
 show {a,b{1,2}}x {1..3} {03..1} {a..c} a{,b} '{a,b}' {x}
@@ -232,6 +232,15 @@ read -r one <<<"some words"; show "$one"
 ( x=sub; show "$x" ); show "$x"
 { x=group; }; show "$x"
 ! false && show not
+a=(=x "=" y=); show "${a[@]}"; show $HOME{x,y} {a,$x}y; g() { show "$@"; show x "$@" y; }; g
+x=3; show $[x+1] "${y:-'q'}" "${unset_one:-"r s"}"; declare -A map=(); map[$x]=p; show "${#map[@]}"
+IFS= read -r -d '' doc <<-E
+	a \
+		b
+	c\\\
+	d
+	E
+show "$doc"
 both='x : y  z:w'; IFS=' :'; show $both; unset IFS
 show a >/dev/null
 """

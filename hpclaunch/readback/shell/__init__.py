@@ -1,7 +1,8 @@
 """Bash, read without running it: a script's statements, and what its commands would be given.
 
-`parse` makes statements of a text, `pieces` takes a written word apart by bash's rules of quoting, `expand`
-gives what it becomes, and `evaluate` walks the statements with variables whose text is known or not.
+shfmt knows the grammar: `parse` makes statements of its syntax tree, and `words` the pieces of words by
+bash's rules of quoting. `expand` gives what a word becomes, and `evaluate` walks the statements with
+variables whose text is known or not.
 
 Inside, text is what bash sees in the C locale: bytes, one character for each (Latin-1). `inside` and
 `outside` go between that and Python's text.

@@ -2,26 +2,59 @@
 else."""
 
 import re
+from collections.abc import Iterator
 
-from hpclaunch.readback.shell import extents
+from msgspec import structs
+
 from hpclaunch.readback.shell.errors import Unreadable
+from hpclaunch.readback.shell.parameters import is_name
+from hpclaunch.readback.shell.pieces import Literal, Parameter, Piece, Word
 
 _RANGE = re.compile(
     r"(-?[0-9]+)\.\.(-?[0-9]+)(?:\.\.(-?[0-9]+))?|([A-Za-z])\.\.([A-Za-z])(?:\.\.(-?[0-9]+))?"
 )
 _MOST = 10_000
+_OTHERS = 0x10000
+_NAME = re.compile(r"\w+", re.ASCII)
 
 
-def expanded(word: str) -> list[str]:
-    """The words; most often the one. Raises Unreadable for what would be very many."""
-    if "{" not in word:
-        return [word]
-    if word.count("{") > 200:
+def expanded(word: Word) -> list[tuple[Piece, ...]]:
+    """The pieces of each word; most often of the one. Raises Unreadable for what would be very many."""
+    if not any(
+        isinstance(piece, Literal) and not piece.quoted and "{" in piece.text for piece in word.pieces
+    ):
+        return [word.pieces]
+    # Text as characters, which are all below U+0100, and any other piece as one beyond these.
+    text = "".join(
+        piece.text if isinstance(piece, Literal) and not piece.quoted else chr(_OTHERS + index)
+        for index, piece in enumerate(word.pieces)
+    )
+    if text.count("{") > 200 or len(word.pieces) > 50_000:
         raise Unreadable("a word with a great many braces")
-    found = _expanded(word, 0)
+    found = _expanded(text, 0)
     if len(found) > _MOST:
-        raise Unreadable(f"{word!r} is {len(found)} words")
-    return found
+        raise Unreadable(f"{word.written!r} is {len(found)} words")
+    return [tuple(_pieces(each, word)) for each in found]
+
+
+def _pieces(text: str, word: Word) -> Iterator[Piece]:
+    before: Piece | None = None
+    for part in re.split(f"([{chr(_OTHERS)}-\U0010ffff])", text):
+        if part >= chr(_OTHERS):
+            if before:
+                yield before
+            before = word.pieces[ord(part) - _OTHERS]
+        elif part:
+            if isinstance(before, Parameter) and before.bare and is_name(before.name):
+                # $x{1,2} is $x1 $x2: names are read after this.
+                more = _NAME.match(part)
+                before = structs.replace(before, name=before.name + (more[0] if more else ""))
+                part = part[more.end() :] if more else part
+            if before:
+                yield before
+            before = Literal(part, False) if part else None
+    if before:
+        yield before
 
 
 def _expanded(word: str, depth: int) -> list[str]:
@@ -36,7 +69,7 @@ def _expanded(word: str, depth: int) -> list[str]:
         if choices:
             tails = _expanded(word[end:], depth + 1)
             if len(choices) * len(tails) > _MOST:
-                raise Unreadable(f"{word!r} is a great many words")
+                raise Unreadable("a word with braces that is a great many words")
             return [word[:opening] + choice + tail for choice in choices for tail in tails]
         start = opening + 1
 
@@ -84,21 +117,6 @@ def _range(text: str) -> list[str]:
 
 
 def _find(word: str, index: int, chars: str) -> int | None:
-    """The index of one of the characters outside of quotes and expansions."""
-    while index < len(word):
-        char = word[index]
-        if char == "\\":
-            index += 2
-        elif char == "'":
-            index = extents.single(word, index)
-        elif char == '"':
-            index = extents.double(word, index)
-        elif char == "`":
-            index = extents.backquoted(word, index)
-        elif char == "$":
-            index = extents.ansi(word, index) if word.startswith("$'", index) else extents.dollar(word, index)
-        elif char in chars:
-            return index
-        else:
-            index += 1
-    return None
+    """The index of one of the characters."""
+    found = re.compile(f"[{chars}]").search(word, index)
+    return found.start() if found else None

@@ -1,5 +1,5 @@
 """The shell's own commands (bash's manual, "Shell Builtin Commands"), as far as they change what commands are
-given. Each gets the shell, the words as they were written, and as they were expanded."""
+given. Each gets the shell and the words, expanded."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from hpclaunch.readback.shell import conditions, escapes, patterns
-from hpclaunch.readback.shell.assign import assign, is_assignment, target
+from hpclaunch.readback.shell import conditions, escapes
+from hpclaunch.readback.shell.assign import assign
 from hpclaunch.readback.shell.parameters import is_name
+from hpclaunch.readback.shell.pieces import Word, given
 from hpclaunch.readback.shell.state import Array, Outside, Variable
-from hpclaunch.readback.shell.tokens import DECLARATIONS
+from hpclaunch.readback.shell.statements import Assignment
 from hpclaunch.readback.shell.values import Names, Part, Unknown, Value, join, known, shown
 
 if TYPE_CHECKING:
@@ -27,28 +28,31 @@ class Input(Struct, frozen=True):
     text: Value | None = None
 
 
-def _nothing(shell: "Shell", written: Sequence[str], words: Sequence[Value]) -> None:
+def _nothing(shell: "Shell", words: Sequence[Value]) -> None:
     """Changes nothing that counts here."""
 
 
-def _noted(shell: "Shell", written: Sequence[str], words: Sequence[Value]) -> None:
+def _noted(shell: "Shell", words: Sequence[Value]) -> None:
     shell.status = None
     shell.note(f"what `{' '.join(map(shown, words[:6]))}` changes is not followed")
 
 
-def _false(shell: "Shell", written: Sequence[str], words: Sequence[Value]) -> None:
+def _false(shell: "Shell", words: Sequence[Value]) -> None:
     shell.status = False
 
 
-def _unknown_status(shell: "Shell", written: Sequence[str], words: Sequence[Value]) -> None:
+def _unknown_status(shell: "Shell", words: Sequence[Value]) -> None:
     shell.status = None
 
 
-def _declare(shell: "Shell", written: Sequence[str], words: Sequence[Value]) -> None:
-    """declare, typeset, local, export, readonly: written words, since an assignment among them is not
-    split."""
-    command = known(words[0]) or ""
-    flags, rest = _flags(written[1:])
+def _declare(shell: "Shell", words: Sequence[Value]) -> None:
+    """declare and the like after `command`, or after an assignment: all its words are expanded."""
+    declare(shell, known(words[0]) or "", [given(word, shown(word)) for word in words[1:]])
+
+
+def declare(shell: "Shell", command: str, arguments: Sequence[Assignment | Word]) -> None:
+    """declare, typeset, local, export, readonly. Raises Unreadable."""
+    flags, rest = _flags(arguments)
     local = bool(shell.locals) and (
         command == "local" or (command in ("declare", "typeset") and "g" not in flags)
     )
@@ -58,15 +62,16 @@ def _declare(shell: "Shell", written: Sequence[str], words: Sequence[Value]) -> 
     if set(flags) & set("fFp"):
         return
     if "n" in flags and command != "export":
-        _noted(shell, written, words)
+        shell.status = None
+        shell.note(f"what `{command} -n` changes is not followed")
         return
-    for word in rest:
-        if is_assignment(word):
-            _declare_one(shell, target(word), local, exports)
-            assign(shell.state, shell.expander, word, keyed="A" in flags)
-            _declare_one(shell, target(word), False, exports)
+    for argument in rest:
+        if isinstance(argument, Assignment):
+            _declare_one(shell, argument.name, local, exports)
+            assign(shell.state, shell.expander, argument, keyed="A" in flags)
+            _declare_one(shell, argument.name, False, exports)
             continue
-        for value in shell.expander.fields(word):
+        for value in shell.expander.fields(argument):
             _declare_value(shell, value, local, exports)
 
 
@@ -104,18 +109,19 @@ def _declare_one(shell: "Shell", name: str, local: bool, exports: bool | None) -
     state.set(name, Variable(before.value, exported=exports))
 
 
-def _flags(written: Sequence[str]) -> tuple[list[str], list[str]]:
+def _flags(arguments: Sequence[Assignment | Word]) -> tuple[list[str], list[Assignment | Word]]:
     flags: list[str] = []
-    for index, word in enumerate(written):
-        if word == "--":
-            return flags, list(written[index + 1 :])
-        if not re.fullmatch(r"[-+][A-Za-z]+", word):
-            return flags, list(written[index:])
-        flags += list(word[1:]) if word[0] == "-" else [f"+{char}" for char in word[1:]]
+    for index, argument in enumerate(arguments):
+        if argument.written == "--":
+            return flags, list(arguments[index + 1 :])
+        if not re.fullmatch(r"[-+][A-Za-z]+", argument.written):
+            return flags, list(arguments[index:])
+        letters = argument.written[1:]
+        flags += letters if argument.written[0] == "-" else [f"+{letter}" for letter in letters]
     return flags, []
 
 
-def _unset(shell: "Shell", written: Sequence[str], words: Sequence[Value]) -> None:
+def _unset(shell: "Shell", words: Sequence[Value]) -> None:
     state = shell.state
     texts = [known(word) or "" for word in words[1:]]
     flags = "".join(text for text in texts if text.startswith("-"))
@@ -140,7 +146,7 @@ def _unset(shell: "Shell", written: Sequence[str], words: Sequence[Value]) -> No
             state.forget(text.partition("[")[0])
 
 
-def _set(shell: "Shell", written: Sequence[str], words: Sequence[Value]) -> None:
+def _set(shell: "Shell", words: Sequence[Value]) -> None:
     texts = [known(word) for word in words[1:]]
     for index, text in enumerate(texts):
         if text in ("--", "-"):
@@ -153,7 +159,7 @@ def _set(shell: "Shell", written: Sequence[str], words: Sequence[Value]) -> None
             return
 
 
-def _shift(shell: "Shell", written: Sequence[str], words: Sequence[Value]) -> None:
+def _shift(shell: "Shell", words: Sequence[Value]) -> None:
     count = known(words[1]) if len(words) > 1 else "1"
     arguments = shell.state.arguments
     if arguments is None or count is None or not count.isdigit() or len(count) > 6:
@@ -163,7 +169,7 @@ def _shift(shell: "Shell", written: Sequence[str], words: Sequence[Value]) -> No
         shell.state.arguments = arguments[int(count) :]
 
 
-def _read(shell: "Shell", written: Sequence[str], words: Sequence[Value]) -> None:
+def _read(shell: "Shell", words: Sequence[Value]) -> None:
     """read: one line, or up to the delimiter of -d; in full for one variable, else its words."""
     texts = [known(word) for word in words[1:]]
     raw, delimiter, array, names = False, "\n", False, []
@@ -184,14 +190,14 @@ def _read(shell: "Shell", written: Sequence[str], words: Sequence[Value]) -> Non
             names.append(text)
         index += 1
     shell.status = None
-    given = known(shell.input.text) if shell.input.text is not None else None
+    text = known(shell.input.text) if shell.input.text is not None else None
     for name in names or ["REPLY"]:
         if name is None or not is_name(name):
             shell.note("read into a name that the script does not tell")
             continue
         value: Value = (Unknown("input", shell.input.name),)
-        if given is not None and len(names) == 1 and not array and (raw or "\\" not in given):
-            value = (_trimmed(shell, given.partition(delimiter)[0]),)
+        if text is not None and len(names) == 1 and not array and (raw or "\\" not in text):
+            value = (_trimmed(shell, text.partition(delimiter)[0]),)
         shell.state.assign(name, Array({}, whole=False) if array else value)
 
 
@@ -203,37 +209,37 @@ def _trimmed(shell: "Shell", text: str) -> str:
     return text.strip("".join(char for char in separators if char in " \t\n"))
 
 
-def _mapfile(shell: "Shell", written: Sequence[str], words: Sequence[Value]) -> None:
+def _mapfile(shell: "Shell", words: Sequence[Value]) -> None:
     name = known(words[-1]) if len(words) > 1 else "MAPFILE"
     if name is None or not is_name(name):
-        _noted(shell, written, words)
+        _noted(shell, words)
         return
-    given = known(shell.input.text) if shell.input.text is not None else None
-    if given is None or len(words) > 3 or (len(words) == 3 and known(words[1]) != "-t"):
+    text = known(shell.input.text) if shell.input.text is not None else None
+    if text is None or len(words) > 3 or (len(words) == 3 and known(words[1]) != "-t"):
         shell.state.assign(name, Array({}, whole=False))
         return
-    lines = given.splitlines(keepends=len(words) < 3)
+    lines = text.splitlines(keepends=len(words) < 3)
     shell.state.assign(name, Array({index: (line,) for index, line in enumerate(lines)}))
 
 
-def _printf(shell: "Shell", written: Sequence[str], words: Sequence[Value]) -> None:
+def _printf(shell: "Shell", words: Sequence[Value]) -> None:
     variable = known(words[2]) if len(words) > 2 and known(words[1]) == "-v" else None
-    given = words[3:] if variable else words[1:]
-    if given and known(given[0]) == "--":
-        given = given[1:]
-    value = _formatted(given)
+    rest = words[3:] if variable else words[1:]
+    if rest and known(rest[0]) == "--":
+        rest = rest[1:]
+    value = _formatted(rest)
     if variable:
         shell.state.assign(variable, value)
     elif shell.output is not None:
         shell.output += value
 
 
-def _formatted(given: Sequence[Value]) -> Value:
-    source = known(given[0]) if given else ""
-    unknown: Value = (Unknown("output", "printf " + " ".join(map(shown, given[:20]))),)
+def _formatted(words: Sequence[Value]) -> Value:
+    source = known(words[0]) if words else ""
+    unknown: Value = (Unknown("output", "printf " + " ".join(map(shown, words[:20]))),)
     if source is None or (shapes := _shapes(source)) is None:
         return unknown
-    arguments = list(given[1:])
+    arguments = list(words[1:])
     takes = sum(shape in ("%s", "%d") for shape in shapes)
     parts: list[Part] = []
     for _ in range(max(1, -(-len(arguments) // takes)) if takes else 1):
@@ -263,7 +269,7 @@ def _shapes(source: str) -> list[str] | None:
     return found
 
 
-def _echo(shell: "Shell", written: Sequence[str], words: Sequence[Value]) -> None:
+def _echo(shell: "Shell", words: Sequence[Value]) -> None:
     if shell.output is None:
         return
     rest = list(words[1:])
@@ -280,52 +286,40 @@ def _echo(shell: "Shell", written: Sequence[str], words: Sequence[Value]) -> Non
     shell.output += join([*parts, ends])
 
 
-def _compgen(shell: "Shell", written: Sequence[str], words: Sequence[Value]) -> None:
+def _compgen(shell: "Shell", words: Sequence[Value]) -> None:
     if shell.output is not None:
         names = [known(word) for word in words[1:]] == ["-e"]
         shell.output.append(Names() if names else Unknown("output", "compgen"))
 
 
-def _test(shell: "Shell", written: Sequence[str], words: Sequence[Value]) -> None:
-    given = list(words[1:])
-    if known(words[0]) == "[":
-        given = given[:-1]
-    # The words are expanded already: a place among them stands for each, but for operators.
-    texts = [known(word) for word in given]
-    places = [
-        text if text is not None and _is_operator(text) else str(index) for index, text in enumerate(texts)
-    ]
+def _test(shell: "Shell", words: Sequence[Value]) -> None:
+    rest = words[1:-1] if known(words[0]) == "[" else words[1:]
+    parts = [text if _is_operator(text := known(word) or "") else given(word) for word in rest]
+    expander = shell.expander
 
-    def value(place: str) -> Value:
-        return given[int(place)] if place.isdigit() else (place,)
-
-    def number(place: str) -> int | None:
-        text = known(value(place))
+    def number(word: Word) -> int | None:
+        text = known(expander.value(word))
         return int(text) if text is not None and re.fullmatch(r"-?[0-9]{1,18}", text) else None
 
-    def pattern(place: str) -> str | None:
-        text = known(value(place))
-        return None if text is None else patterns.quoted(text)
-
-    shell.status = conditions.Condition(value, pattern, number).holds(places)
+    shell.status = conditions.Condition(expander.value, expander.pattern, number).holds(parts)
 
 
 def _is_operator(text: str) -> bool:
     return text in ("!", "(", ")", "=", "==", "!=", "<", ">") or bool(re.fullmatch(r"-[A-Za-z]{1,2}", text))
 
 
-def _trap(shell: "Shell", written: Sequence[str], words: Sequence[Value]) -> None:
+def _trap(shell: "Shell", words: Sequence[Value]) -> None:
     if len(words) > 2 and known(words[1]) not in ("", "-"):
-        _noted(shell, written, words)
+        _noted(shell, words)
 
 
-Builtin = Callable[["Shell", Sequence[str], Sequence[Value]], None]
+Builtin = Callable[["Shell", Sequence[Value]], None]
 
 BUILTINS: dict[str, Builtin] = {
     **dict.fromkeys((":", "true", "wait", "shopt", "hash", "umask", "ulimit", "times", "logout"), _nothing),
     **dict.fromkeys(("cd", "pushd", "popd", "type", "jobs", "kill", "disown", "let"), _unknown_status),
     **dict.fromkeys((".", "source", "alias", "unalias", "enable", "getopts", "coproc", "exec"), _noted),
-    **dict.fromkeys(DECLARATIONS, _declare),
+    **dict.fromkeys(("declare", "typeset", "local", "export", "readonly"), _declare),
     **dict.fromkeys(("test", "["), _test),
     **dict.fromkeys(("mapfile", "readarray"), _mapfile),
     "false": _false,

@@ -1,6 +1,5 @@
 """Compound commands: pipelines, conditions, loops and the like. Each gets the shell and the statement."""
 
-import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -9,12 +8,15 @@ from msgspec import structs
 from hpclaunch.readback.shell import conditions
 from hpclaunch.readback.shell.commands import Input
 from hpclaunch.readback.shell.flow import Flow
+from hpclaunch.readback.shell.parameters import is_name
 from hpclaunch.readback.shell.patterns import matches
+from hpclaunch.readback.shell.pieces import ARGUMENTS, variable_of
 from hpclaunch.readback.shell.statements import (
     AndOr,
     Arithmetic,
     Case,
     CaseItem,
+    Coprocess,
     For,
     Function,
     Group,
@@ -31,21 +33,18 @@ from hpclaunch.readback.shell.values import Names, Unknown, Value, known
 if TYPE_CHECKING:
     from hpclaunch.readback.shell.evaluate import Shell
 
-_VARIABLE = re.compile(r'"?\$\{?([A-Za-z_]\w*)\}?"?')
-
 
 def _test(shell: "Shell", statement: Test) -> Flow:
     expander = shell.expander
     condition = conditions.Condition(expander.value, expander.pattern, expander.number)
     shell.status = condition.holds(statement.words)
-    if not condition.is_whole:
-        shell.note(f"no condition: [[ {' '.join(statement.words)[:60]} ]]")
     return Flow.NEXT
 
 
 def _arithmetic(shell: "Shell", statement: Arithmetic) -> Flow:
-    number = shell.expander.number(statement.source)
-    shell.status = None if number is None else number != 0
+    for expression in statement.expressions:
+        number = shell.expander.number(expression)
+        shell.status = None if number is None else number != 0
     return Flow.NEXT
 
 
@@ -58,6 +57,12 @@ def _pipeline(shell: "Shell", statement: Pipeline) -> Flow:
         shell.input = Input("a pipe")
     shell.output, shell.input = output, given
     shell.status = None
+    return Flow.NEXT
+
+
+def _coprocess(shell: "Shell", statement: Coprocess) -> Flow:
+    shell.note("what a coprocess reads and writes is not followed")
+    shell.apart(statement.body)
     return Flow.NEXT
 
 
@@ -114,7 +119,7 @@ def _if(shell: "Shell", statement: If) -> Flow:
 
 
 def _for(shell: "Shell", statement: For) -> Flow:
-    written = ('"$@"',) if statement.words is None else statement.words
+    written = (ARGUMENTS,) if statement.words is None else statement.words
     for word in shell.expander.words(written):
         if known(word) is None:
             flow = _for_unknown(shell, statement, word)
@@ -151,9 +156,8 @@ def _loop(shell: "Shell", statement: Loop) -> Flow:
     def once() -> Flow:
         if statement.name:
             shell.state.assign(statement.name, (Unknown("input", "select"),))
-        if statement.sources:
-            for source in statement.sources.split(";"):
-                shell.expander.number(source)
+        for expression in statement.expressions:
+            shell.expander.number(expression)
         if statement.condition is not None:
             shell.run(statement.condition)
         shell.run(statement.body)
@@ -189,10 +193,15 @@ def _arm(
     """An arm that may be gone: there the word, where it is a variable, is like one of the patterns."""
 
     def way() -> Flow:
-        variable = _VARIABLE.fullmatch(statement.word)
-        if variable and len(subject) == 1 and isinstance(subject[0], Unknown) and None not in patterns:
+        variable = variable_of(statement.word)
+        if (
+            is_name(variable)
+            and len(subject) == 1
+            and isinstance(subject[0], Unknown)
+            and None not in patterns
+        ):
             like = tuple(pattern for pattern in patterns if pattern is not None)
-            shell.state.assign(variable[1], (structs.replace(subject[0], like=like),))
+            shell.state.assign(variable, (structs.replace(subject[0], like=like),))
         return shell.run(body)
 
     return way
@@ -200,11 +209,10 @@ def _arm(
 
 def _case_of_names(shell: "Shell", statement: Case, names: Names) -> Flow:
     """Each arm sees those names that its patterns, and none before, match."""
-    found = _VARIABLE.fullmatch(statement.word)
-    if not found:
+    variable = variable_of(statement.word)
+    if not is_name(variable):
         shell.note("a name of any variable, within a word")
         return Flow.NEXT
-    variable = found[1]
     seen: tuple[str, ...] = names.but
     for item in statement.items:
         patterns = tuple(shell.expander.pattern(each) or "" for each in item.patterns)
@@ -239,6 +247,7 @@ WALKS: "dict[type, Callable[[Shell, Any], Flow]]" = {
     Test: _test,
     Arithmetic: _arithmetic,
     Pipeline: _pipeline,
+    Coprocess: _coprocess,
     Not: _not,
     AndOr: _and_or,
     Group: _group,

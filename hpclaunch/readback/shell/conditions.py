@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from hpclaunch.readback.shell import patterns
+from hpclaunch.readback.shell.pieces import Word, given
 from hpclaunch.readback.shell.values import Value, known
 
 _NUMBERS = {
@@ -18,28 +19,26 @@ _DEEPEST = 40
 
 
 class Condition:
-    """Reads the words of [[ ]]. `value` expands a word, `pattern` one as a pattern (None: not known), and
-    `number` evaluates arithmetic. What is no condition is not known."""
+    """Reads the words of [[ ]], and as text the operators between them. `value` expands a word, `pattern` one
+    as a pattern (None: not known), and `number` evaluates arithmetic. What is no condition is not known."""
 
     def __init__(
         self,
-        value: Callable[[str], Value],
-        pattern: Callable[[str], str | None],
-        number: Callable[[str], int | None],
+        value: Callable[[Word], Value],
+        pattern: Callable[[Word], str | None],
+        number: Callable[[Word], int | None],
     ):
         self._value = value
         self._pattern = pattern
         self._number = number
-        self._words: Sequence[str] = ()
+        self._words: Sequence[str | Word] = ()
         self._at = 0
-        self.is_whole = True  # whether the words were a condition
 
-    def holds(self, words: Sequence[str]) -> bool | None:
+    def holds(self, words: Sequence[str | Word]) -> bool | None:
         """Whether the condition holds."""
         self._words, self._at = words, 0
         result = self._any(0)
-        self.is_whole = self._at == len(words)
-        return result if self.is_whole else None
+        return result if self._at == len(words) else None
 
     def _next(self, *words: str) -> bool:
         if self._at < len(self._words) and self._words[self._at] in words:
@@ -74,24 +73,24 @@ class Condition:
         return None if result is None else result != negated
 
     def _primary(self) -> bool | None:
-        rest = self._words[self._at :]
-        if len(rest) > 2 and rest[1] in _COMPARISONS:
+        rest = self._words[self._at : self._at + 3]
+        if len(rest) > 2 and isinstance(rest[1], str) and rest[1] in _COMPARISONS:
             self._at += 3
-            return self._compared(rest[0], rest[1], rest[2])
-        if len(rest) > 1 and len(rest[0]) == 2 and rest[0][0] == "-":
+            return self._compared(_word(rest[0]), rest[1], _word(rest[2]))
+        if len(rest) > 1 and isinstance(rest[0], str) and len(rest[0]) == 2 and rest[0][0] == "-":
             self._at += 2
-            return self._is_empty(rest[1], rest[0]) if rest[0] in ("-z", "-n") else None
+            return self._is_empty(_word(rest[1]), rest[0]) if rest[0] in ("-z", "-n") else None
         self._at += 1
-        return self._is_empty(rest[0], "-n") if rest else None
+        return self._is_empty(_word(rest[0]), "-n") if rest else None
 
-    def _is_empty(self, word: str, operator: str) -> bool | None:
+    def _is_empty(self, word: Word, operator: str) -> bool | None:
         value = self._value(word)
         text = known(value)
         if text is None:
             return operator == "-n" if any(isinstance(part, str) for part in value) else None
         return (text == "") == (operator == "-z")
 
-    def _compared(self, left: str, operator: str, right: str) -> bool | None:
+    def _compared(self, left: Word, operator: str, right: Word) -> bool | None:
         if operator in _NUMBERS:
             one, other = self._number(left), self._number(right)
             return None if one is None or other is None else _NUMBERS[operator](one, other)
@@ -102,3 +101,8 @@ class Condition:
                 return None
             return patterns.matches(pattern, text) == (operator != "!=")
         return None
+
+
+def _word(part: str | Word) -> Word:
+    """What looks like an operator, where a word is."""
+    return given((part,), part) if isinstance(part, str) else part

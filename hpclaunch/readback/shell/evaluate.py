@@ -12,18 +12,28 @@ from hpclaunch.readback.shell import inside
 from hpclaunch.readback.shell.assign import assign
 from hpclaunch.readback.shell.budget import Budget
 from hpclaunch.readback.shell.calls import Call, Note, Reading
-from hpclaunch.readback.shell.commands import BUILTINS, Input
+from hpclaunch.readback.shell.commands import BUILTINS, Input, declare
 from hpclaunch.readback.shell.compound import WALKS
 from hpclaunch.readback.shell.errors import ScriptError, Unreadable
 from hpclaunch.readback.shell.expand import Expander
 from hpclaunch.readback.shell.flow import Flow
 from hpclaunch.readback.shell.parse import parse
+from hpclaunch.readback.shell.pieces import Command
 from hpclaunch.readback.shell.state import Array, State, Variable
-from hpclaunch.readback.shell.statements import Redirected, Redirection, Simple, Statement
-from hpclaunch.readback.shell.tokens import DECLARATIONS
+from hpclaunch.readback.shell.statements import (
+    Assignment,
+    Declaration,
+    Group,
+    Redirected,
+    Redirection,
+    Simple,
+    Statement,
+)
 from hpclaunch.readback.shell.values import Part, Unknown, Value, join, known, shown
 
 _DEEPEST = 90
+# Of the budget: some ten milliseconds, for a process that parses what `eval` is given.
+_PARSING = 2000
 _PREFIXES = ("command", "builtin", "exec")
 
 
@@ -56,9 +66,11 @@ class Shell:
         self._conditions: list[str] = []
         self._budget = Budget()
         self._depth = 0
+        self._evaluated: dict[tuple[str, int], Group] = {}
         self._walks: dict[type, Callable[..., Flow]] = {
             Simple: self._simple,
             Redirected: self._redirected,
+            Declaration: self._declaration,
             **{kind: partial(walk, self) for kind, walk in WALKS.items()},
         }
 
@@ -112,30 +124,29 @@ class Shell:
 
     def _simple(self, statement: Simple) -> Flow:
         expander = self.expander
-        declares = statement.words[:1] and statement.words[0] in DECLARATIONS
-        words = expander.words(statement.words[:1] if declares else statement.words)
+        words = expander.words(statement.words)
         self.status = True
         if not words:
-            for written in statement.assignments:
-                self.assign(written)
-            if any("$(" in written or "`" in written for written in statement.assignments):
-                self.status = None
+            for assignment in statement.assignments:
+                self.assign(assignment)
+                if "$(" in assignment.written or "`" in assignment.written:
+                    self.status = None
             return Flow.NEXT
         saved: dict[str, Variable | None] = {}
-        for written in statement.assignments:
-            name = written.partition("=")[0].rstrip("+").partition("[")[0]
+        for assignment in statement.assignments:
+            name = assignment.name
             saved.setdefault(name, self.state.get(name))
-            self.assign(written)
+            self.assign(assignment)
             after = self.state.get(name)
             if after:
                 self.state.set(name, Variable(after.value, exported=True))
         try:
-            return self._with_input(statement.redirections, lambda: self._call(statement, words))
+            return self._with_input(statement.redirections, lambda: self._call(words))
         finally:
             for name, variable in saved.items():
                 self.state.restore(name, variable)
 
-    def _call(self, statement: Simple, words: list[Value]) -> Flow:
+    def _call(self, words: list[Value]) -> Flow:
         name = known(words[0])
         while name in _PREFIXES and len(words) > 1 and not (known(words[1]) or "").startswith("-"):
             if name == "exec":
@@ -163,7 +174,7 @@ class Shell:
             self._external(words)
         else:
             self.status = True
-            builtin(self, statement.words, words)
+            builtin(self, words)
         return Flow.NEXT
 
     def _function(self, body: Statement, arguments: list[Value]) -> Flow:
@@ -183,7 +194,11 @@ class Shell:
         if text is None:
             self.note("eval of what the script does not tell")
             return Flow.NEXT
-        return self.run(parse(text, self.line))
+        place = (text, self.line)
+        if place not in self._evaluated:
+            self._budget.spend(_PARSING + len(text) // 5)
+            self._evaluated[place] = parse(text, self.line)
+        return self.run(self._evaluated[place])
 
     def _external(self, words: list[Value]) -> None:
         """A command that is not the shell's own."""
@@ -211,20 +226,24 @@ class Shell:
         if self.output is not None:
             self.output.append(Unknown("output", f"$({' '.join(map(shown, words[:20]))})"))
 
-    def assign(self, written: str) -> None:
-        """NAME=value, NAME+=value, NAME[index]=value or NAME=(...). Raises Unreadable."""
-        assign(self.state, self.expander, written)
+    def _declaration(self, statement: Declaration) -> Flow:
+        self.status = True
+        declare(self, statement.command, statement.arguments)
+        return Flow.NEXT
 
-    def _output_of(self, source: str) -> Value:
+    def assign(self, assignment: Assignment) -> None:
+        """Carry it out. Raises Unreadable."""
+        assign(self.state, self.expander, assignment)
+
+    def _output_of(self, command: Command) -> Value:
         """What the command of a $(...) writes."""
         line, before, output, status = self.line, self.state, self.output, self.status
-        stripped = source.strip()
-        if stripped.startswith("<") and not stripped.startswith("<("):
-            return (Unknown("input", stripped[1:].strip()),)
+        if command.file:
+            return (Unknown("input", command.file),)
         self.state = before.fork()
         self.output = []
         try:
-            self.run(parse(source, line))
+            self.run(command.body)
             written = join(self.output)
         finally:
             self.line, self.state, self.output, self.status = line, before, output, status
@@ -238,9 +257,7 @@ class Shell:
         given, output = self.input, self.output
         for redirection in redirections:
             if redirection.document is not None:
-                document = redirection.document
-                text: Value = self.expander.document(document.text) if document.expands else (document.text,)
-                self.input = Input("a here-document", text)
+                self.input = Input("a here-document", self.expander.joined(redirection.document))
             elif redirection.operator == "<<<":
                 self.input = Input("a here-string", join([*self.expander.value(redirection.target), "\n"]))
             elif redirection.operator in ("<", "<>", "<&") and redirection.descriptor in ("", "0"):

@@ -5,9 +5,9 @@ from collections.abc import Callable, Sequence
 
 from hpclaunch.readback.shell import arithmetic, braces, parameters, patterns, pieces
 from hpclaunch.readback.shell.budget import Budget
+from hpclaunch.readback.shell.errors import Unreadable
 from hpclaunch.readback.shell.fields import BLANKS, Fields
-from hpclaunch.readback.shell.parameters import Expansion
-from hpclaunch.readback.shell.pieces import Piece
+from hpclaunch.readback.shell.pieces import NOTHING, Parameter, Piece, Word
 from hpclaunch.readback.shell.state import Array, State
 from hpclaunch.readback.shell.values import IfSet, Unknown, Value, join, known, shown
 
@@ -17,45 +17,41 @@ _TESTS = (":-", "-", ":=", "=", ":?", "?", ":+", "+")
 class Expander:
     """Expands words in a state. `output_of` gives what the command of a $(...) writes."""
 
-    def __init__(self, state: State, output_of: Callable[[str], Value], budget: Budget):
+    def __init__(self, state: State, output_of: Callable[[pieces.Command], Value], budget: Budget):
         self._state = state
         self._output_of = output_of
         self.budget = budget
 
-    def words(self, written: Sequence[str]) -> list[Value]:
+    def words(self, written: Sequence[Word]) -> list[Value]:
         """The words of a command. Raises Unreadable."""
         return [word for each in written for word in self.fields(each)]
 
-    def fields(self, written: str) -> list[Value]:
+    def fields(self, written: Word) -> list[Value]:
         """What one written word becomes: none, one or several. Raises Unreadable."""
         found: list[Value] = []
-        for text in braces.expanded(written):
+        for each in braces.expanded(written):
             fields = Fields(self._separators())
-            self._add(fields, self._with_home(pieces.of_word(text)))
+            self._add(fields, self._with_home(each))
             words = fields.words()
             self.budget.spend(len(words))
             found += words
         return found
 
-    def value(self, written: str) -> Value:
+    def value(self, written: Word) -> Value:
         """The word of an assignment or of `case`: one value, whatever is in it. Raises Unreadable."""
-        return self._joined(self._with_home(pieces.of_word(written)))
+        return self._joined(self._with_home(written.pieces))
 
-    def subscript(self, written: str) -> Value:
-        """The key between [ and ] of an array whose keys are text. Raises Unreadable."""
-        return self._joined(pieces.of_word(written, blanks=True))
+    def joined(self, written: Word) -> Value:
+        """A here-document, or the key of an array: the same, but ~ is text. Raises Unreadable."""
+        return self._joined(written.pieces)
 
-    def pattern(self, written: str) -> str | None:
+    def pattern(self, written: Word) -> str | None:
         """A word as a pattern, None where its text is not known. Raises Unreadable."""
-        return self._pattern(pieces.of_word(written, blanks=True))
+        return self._pattern(written.pieces)
 
-    def document(self, text: str) -> Value:
-        """A here-document. Raises Unreadable."""
-        return self._joined(pieces.of_quoted(text, quotes=False))
-
-    def number(self, source: str) -> int | None:
+    def number(self, expression: Word) -> int | None:
         """An arithmetic expression; what it assigns to is forgotten. Raises Unreadable."""
-        text = known(self._joined(pieces.of_quoted(source)))
+        text = known(self._joined(expression.pieces))
         if text is None:
             return None
         for name in arithmetic.changed(text):
@@ -63,7 +59,7 @@ class Expander:
         return arithmetic.evaluate(text, self._number_of)
 
     def _number_of(self, name: str) -> str | None:
-        values = self._values(Expansion(name))
+        values = self._values(Parameter(name, True))
         if values is None or not values:
             return None if values is None else ""
         return known(values[0])
@@ -75,7 +71,7 @@ class Expander:
         text = known(variable.value)
         return BLANKS if text is None else text
 
-    def _with_home(self, found: list[Piece]) -> list[Piece]:
+    def _with_home(self, found: Sequence[Piece]) -> Sequence[Piece]:
         """A ~ at the start becomes the home folder."""
         if not found or not isinstance(found[0], pieces.Literal) or found[0].quoted:
             return found
@@ -83,8 +79,7 @@ class Expander:
         tilde, slash, rest = text.partition("/")
         if not tilde.startswith("~") or (len(found) > 1 and not slash):
             return found
-        home: Piece = pieces.Parameter("~" + tilde[1:], True)
-        return [home, pieces.Literal(slash + rest, False), *found[1:]]
+        return [pieces.Home(tilde), pieces.Literal(slash + rest, False), *found[1:]]
 
     def _joined(self, found: Sequence[Piece]) -> Value:
         values: list[Value] = []
@@ -117,19 +112,22 @@ class Expander:
                 else:
                     fields.add_text(piece.text, piece.quoted)
             elif isinstance(piece, pieces.Command):
-                fields.add_value(self._output_of(piece.source), piece.quoted)
+                fields.add_value(self._output_of(piece), piece.quoted)
             elif isinstance(piece, pieces.Arithmetic):
-                number = self.number(piece.source)
-                value: Value = (
-                    (str(number),) if number is not None else (Unknown("number", f"$(({piece.source}))"),)
-                )
+                number = self.number(piece.expression)
+                unknown = Unknown("number", f"$(({piece.expression.written}))")
+                value: Value = (unknown if number is None else str(number),)
                 fields.add_value(value, piece.quoted)
             elif isinstance(piece, pieces.Process):
-                fields.add_value((Unknown("files", piece.source),), True)
-            elif piece.body.startswith("~"):
-                fields.add_value(self._home(piece.body), True)
+                fields.add_value((Unknown("files", piece.written),), True)
+            elif isinstance(piece, pieces.Home):
+                fields.add_value(self._home(piece.written), True)
+            elif isinstance(piece, pieces.Given):
+                fields.add_value(piece.value, True)
+            elif isinstance(piece, pieces.Beyond):
+                raise Unreadable(piece.why)
             else:
-                self._parameter(fields, parameters.read(piece.body), piece.quoted)
+                self._parameter(fields, piece)
 
     def _home(self, written: str) -> Value:
         if written == "~":
@@ -138,7 +136,8 @@ class Expander:
                 return variable.value
         return (Unknown("home", written),)
 
-    def _parameter(self, fields: Fields, expansion: Expansion, quoted: bool) -> None:
+    def _parameter(self, fields: Fields, expansion: Parameter) -> None:
+        quoted = expansion.quoted
         if expansion.before == "!" or expansion.operator == "@":
             name = expansion.name if expansion.before == "" else f"!{expansion.name}"
             fields.add_value((Unknown("either", name),), quoted)
@@ -148,17 +147,18 @@ class Expander:
             fields.add_value(self._length(expansion, values), quoted)
             return
         if expansion.operator in _TESTS:
-            self._tested(fields, expansion, values, quoted)
+            self._tested(fields, expansion, values)
             return
         found: list[Value] = values or []
         if expansion.operator:
             found = self._changed(expansion, found)
-        self._put(fields, expansion, found, quoted)
+        self._put(fields, expansion, found)
 
-    def _put(self, fields: Fields, expansion: Expansion, values: list[Value], quoted: bool) -> None:
+    def _put(self, fields: Fields, expansion: Parameter, values: list[Value]) -> None:
+        quoted = expansion.quoted
         if not expansion.of_all:
             fields.add_value(values[0] if values else (), quoted)
-        elif quoted and "*" in (expansion.name, expansion.index):
+        elif quoted and "*" in (expansion.name, expansion.all_of):
             separator = self._separators()[:1]
             parts = [
                 part
@@ -169,7 +169,7 @@ class Expander:
         else:
             fields.add_list(values, quoted)
 
-    def _values(self, expansion: Expansion) -> list[Value] | None:
+    def _values(self, expansion: Parameter) -> list[Value] | None:
         """The values that the parameter has, none where it is unset, and None where that is not known and no
         value either."""
         name, state = expansion.name, self._state
@@ -195,32 +195,34 @@ class Expander:
             return []
         if isinstance(variable.value, Array):
             return self._elements(variable.value, expansion)
-        return [variable.value] if expansion.index in (None, "@", "*", "0") else self._other(expansion)
+        return [variable.value] if expansion.index is None else self._other(expansion.index, variable.value)
 
-    def _elements(self, array: Array, expansion: Expansion) -> list[Value] | None:
+    def _elements(self, array: Array, expansion: Parameter) -> list[Value] | None:
         unknown: Value = (Unknown("either", expansion.name),)
         if expansion.of_all:
             items = list(array.items.values())
             self.budget.spend(len(items) // 4)
             return items if array.whole else [*items, unknown]
-        key = self.key(expansion.index or "0", array)
+        key = self._key(expansion.index, array)
         if key is None or not array.whole:
             return [unknown]
         return [array.items[key]] if key in array.items else []
 
-    def _other(self, expansion: Expansion) -> list[Value] | None:
-        return [(Unknown("either", expansion.name),)] if self.number(expansion.index or "0") != 0 else None
-
-    def key(self, index: str, array: Array) -> int | str | None:
-        """The key of an element as its array has it, None where it is not known. Raises Unreadable."""
-        if any(isinstance(key, str) for key in array.items):
-            return known(self.subscript(index))
+    def _other(self, index: Word, value: Value) -> list[Value] | None:
+        """An element of what is no array: the first is the value."""
         number = self.number(index)
+        return [value] if number == 0 else None if number is None else []
+
+    def _key(self, index: Word | None, array: Array) -> int | str | None:
+        """The key of an element as its array has it, None where it is not known."""
+        if any(isinstance(key, str) for key in array.items):
+            return "0" if index is None else known(self.joined(index))
+        number = 0 if index is None else self.number(index)
         if number is not None and number < 0:
             return max((key for key in array.items if isinstance(key, int)), default=-1) + 1 + number
         return number
 
-    def _length(self, expansion: Expansion, values: list[Value] | None) -> Value:
+    def _length(self, expansion: Parameter, values: list[Value] | None) -> Value:
         unknown: Value = (Unknown("number", f"#{expansion.name}"),)
         if values is None:
             return unknown
@@ -229,13 +231,11 @@ class Expander:
         text = known(values[0]) if values else ""
         return unknown if text is None else (str(len(text)),)
 
-    def _tested(self, fields: Fields, expansion: Expansion, values: list[Value] | None, quoted: bool) -> None:
-        operator = expansion.operator
+    def _tested(self, fields: Fields, expansion: Parameter, values: list[Value] | None) -> None:
+        operator, quoted = expansion.operator, expansion.quoted
         is_set = _is_set(values, counts_empty=":" not in operator)
-        operand = (
-            pieces.of_quoted(expansion.operand) if quoted else pieces.of_word(expansion.operand, blanks=True)
-        )
-        operand = operand if quoted else self._with_home(operand)
+        written = (expansion.operand or NOTHING).pieces
+        operand = written if quoted else self._with_home(written)
         if operator.endswith("+"):
             if is_set:
                 self._add(fields, operand, expanded=True)
@@ -243,25 +243,22 @@ class Expander:
                 fields.add_value((IfSet(expansion.name, self._joined(operand)),), quoted)
             return
         if is_set or (operator.endswith("?") and values):
-            self._put(fields, expansion, values or [], quoted)
+            self._put(fields, expansion, values or [])
         elif is_set is None and values and known(self._joined(operand)) == "":
-            self._put(fields, expansion, values, quoted)
+            self._put(fields, expansion, values)
         elif is_set is None:
-            fields.add_value((Unknown("either", f"{expansion.name}{operator}{expansion.operand}"),), quoted)
+            fields.add_value((Unknown("either", expansion.name + expansion.rest),), quoted)
         elif not operator.endswith("?"):
             if operator.endswith("=") and parameters.is_name(expansion.name):
                 self._state.assign(expansion.name, self._joined(operand))
             self._add(fields, operand, expanded=True)
 
-    def _changed(self, expansion: Expansion, values: list[Value]) -> list[Value]:
+    def _changed(self, expansion: Parameter, values: list[Value]) -> list[Value]:
         operator = expansion.operator
         if operator == ":":
             return self._cut(expansion, values)
-        pattern, by = expansion.operand, ""
-        if operator.startswith("/"):
-            pattern, by = parameters.halves(expansion.operand)
-        compiled = self._pattern(pieces.of_word(pattern, blanks=True))
-        replacement = known(self._joined(pieces.of_word(by, blanks=True)))
+        compiled = self._pattern((expansion.operand or NOTHING).pieces)
+        replacement = known(self._joined((expansion.by or NOTHING).pieces))
         found: list[Value] = []
         for value in values:
             text = known(value)
@@ -270,19 +267,19 @@ class Expander:
             elif (operator, compiled) == ("/#", "") and replacement is not None:
                 found.append(join([replacement, *value]))
             else:
-                found.append((Unknown("either", f"{expansion.name}{operator}{expansion.operand}"),))
+                found.append((Unknown("either", expansion.name + expansion.rest),))
         return found
 
-    def _cut(self, expansion: Expansion, values: list[Value]) -> list[Value]:
-        unknown: list[Value] = [(Unknown("either", f"{expansion.name}:{expansion.operand}"),)]
-        offset, colon, length = expansion.operand.partition(":")
-        start = self.number(offset)
-        count = self.number(length) if colon else None
+    def _cut(self, expansion: Parameter, values: list[Value]) -> list[Value]:
+        unknown: list[Value] = [(Unknown("either", expansion.name + expansion.rest),)]
+        cuts = expansion.by not in (None, NOTHING)
+        start = self.number(expansion.operand or NOTHING)
+        count = self.number(expansion.by or NOTHING) if cuts else None
         texts = [known(value) for value in values]
         arguments = expansion.name in ("@", "*")
         if arguments and start is not None and start < 0:
             start += len(values) + 1
-        if start is None or (colon and count is None) or None in texts or (arguments and start < 1):
+        if start is None or (cuts and count is None) or None in texts or (arguments and start < 1):
             return unknown
         if arguments:
             if start > len(values):
@@ -299,7 +296,7 @@ class Expander:
 
 
 def _is_star(piece: Piece) -> bool:
-    return isinstance(piece, pieces.Parameter) and (piece.body == "*" or "[*]" in piece.body)
+    return isinstance(piece, Parameter) and "*" in (piece.name, piece.all_of)
 
 
 def _is_set(values: list[Value] | None, counts_empty: bool) -> bool | None:

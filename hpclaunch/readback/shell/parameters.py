@@ -1,48 +1,12 @@
-"""${...} taken apart, and what its operators do with text (bash's manual, "Shell Parameter Expansion")."""
+"""What the operators of ${...} do with text (bash's manual, "Shell Parameter Expansion")."""
 
 import re
 from collections.abc import Callable
 
-from msgspec import Struct
-
 from hpclaunch.readback.shell import patterns
 from hpclaunch.readback.shell.errors import Unreadable
 
-_BODY = re.compile(
-    r"(?P<before>[#!])?(?P<name>[A-Za-z_]\w*|[0-9]+|[@*#?$!-])"
-    r"(?:\[(?P<index>(?:[^\[\]]|\[[^\[\]]*\])*)\])?"
-    r"(?P<operator>:[-=?+]|[-=?+]|##?|%%?|//|/[#%]|/|\^\^?|,,?|@|:|$)(?P<operand>.*)",
-    re.DOTALL,
-)
 _ASSIGNABLE = re.compile(r"[A-Za-z_]\w*")
-
-
-class Expansion(Struct, frozen=True):
-    """`name` is a variable's or a special parameter's, `index` what stands in [], None for none; `before`
-    is "#" for the length, "!" for an indirection, and `operator` "" for none."""
-
-    name: str
-    index: str | None = None
-    before: str = ""
-    operator: str = ""
-    operand: str = ""
-
-    @property
-    def of_all(self) -> bool:
-        """Whether it is about all elements of an array, or all arguments."""
-        return self.name in ("@", "*") or self.index in ("@", "*")
-
-
-def read(body: str) -> Expansion:
-    """What stands after a $, or between its braces. Raises Unreadable."""
-    if body in ("#", "?", "$", "!", "-", "@", "*"):
-        return Expansion(body)
-    found = _BODY.fullmatch(body)
-    if not found or (found["operator"] == "" and found["operand"]):
-        raise Unreadable(f"${{{body}}}")
-    return Expansion(
-        found["name"], found["index"], found["before"] or "", found["operator"], found["operand"]
-    )
 
 
 def is_name(text: str) -> bool:
@@ -72,24 +36,6 @@ def _upper(char: str) -> str:
 
 def _lower(char: str) -> str:
     return char.lower() if char.isascii() else char
-
-
-def halves(operand: str) -> tuple[str, str]:
-    """The pattern and the replacement of /pattern/by."""
-    index = 0
-    while index < len(operand):
-        if operand[index] == "/":
-            return operand[:index], operand[index + 1 :]
-        if operand[index] == "\\":
-            index += 1
-        elif operand[index] in "'\"":
-            end = operand.find(operand[index], index + 1)
-            index = end if end > 0 else index
-        elif operand.startswith("${", index):
-            end = operand.find("}", index)
-            index = end if end > 0 else index
-        index += 1
-    return operand, ""
 
 
 def cut(text: list[str] | str, offset: int, length: int | None) -> tuple[int, int]:

@@ -1,47 +1,68 @@
-"""What a script consists of. Words stand as they are written: `pieces` takes them apart when they are
-needed."""
+"""What a script consists of, in words and the pieces of these."""
 
 from msgspec import Struct
 
+from hpclaunch.readback.shell.pieces import Word
 
-class Document(Struct):
-    """The text of a here-document, which is read after the line that asks for it. `expands`: $ counts in
-    it."""
 
-    text: str = ""
-    expands: bool = True
+class Element(Struct, frozen=True):
+    """A word of an array, or [index]=value."""
+
+    index: Word | None
+    value: Word
+
+
+class Assignment(Struct, frozen=True):
+    """NAME=value, NAME+=value where it `adds`, NAME[index]=value, or NAME=(...) where there is an `array`."""
+
+    name: str
+    index: Word | None
+    adds: bool
+    value: Word
+    array: tuple[Element, ...] | None
+    written: str
 
 
 class Redirection(Struct, frozen=True):
-    """`descriptor` is "" where none is written; `target` is the word after the operator."""
+    """`descriptor` is "" where none is written; `target` is the word after the operator, and `document` the
+    text of a here-document."""
 
     descriptor: str
     operator: str
-    target: str
-    document: Document | None = None
+    target: Word
+    document: Word | None = None
 
 
 class Simple(Struct, frozen=True):
     """Assignments, words and redirections."""
 
     line: int
-    assignments: tuple[str, ...]
-    words: tuple[str, ...]
+    assignments: tuple[Assignment, ...]
+    words: tuple[Word, ...]
     redirections: tuple[Redirection, ...] = ()
 
 
-class Test(Struct, frozen=True):
-    """[[ ... ]]: its words and operators."""
+class Declaration(Struct, frozen=True):
+    """declare, typeset, local, export or readonly: an assignment among its words is one, neither split nor a
+    pattern, and may be an array."""
 
     line: int
-    words: tuple[str, ...]
+    command: str
+    arguments: tuple[Assignment | Word, ...]
+
+
+class Test(Struct, frozen=True):
+    """[[ ... ]]: its words, and as text the operators between them."""
+
+    line: int
+    words: tuple[str | Word, ...]
 
 
 class Arithmetic(Struct, frozen=True):
-    """(( ... ))"""
+    """(( ... )) or `let`: the last expression counts."""
 
     line: int
-    source: str
+    expressions: tuple[Word, ...]
 
 
 class Pipeline(Struct, frozen=True):
@@ -80,6 +101,13 @@ class Subshell(Struct, frozen=True):
     body: "Statement"
 
 
+class Coprocess(Struct, frozen=True):
+    """coproc command"""
+
+    line: int
+    body: "Statement"
+
+
 class If(Struct, frozen=True):
     """The branches with their conditions; that of `else` is None."""
 
@@ -92,25 +120,25 @@ class For(Struct, frozen=True):
 
     line: int
     name: str
-    words: tuple[str, ...] | None
+    words: tuple[Word, ...] | None
     body: "Statement"
 
 
 class Loop(Struct, frozen=True):
-    """while, until, select, and for ((...)), whose rounds are not counted. `sources` are the arithmetic of
-    the last, `name` the variable of select."""
+    """while, until, select, and for ((...)), whose rounds are not counted. `expressions` are the arithmetic
+    of the last, `name` the variable of select."""
 
     line: int
     condition: "Statement | None"
     body: "Statement"
-    sources: str = ""
+    expressions: tuple[Word, ...] = ()
     name: str = ""
 
 
 class CaseItem(Struct, frozen=True):
     """Patterns, what they lead to, and how it ends: ;; or ;& or ;;&"""
 
-    patterns: tuple[str, ...]
+    patterns: tuple[Word, ...]
     body: "Statement"
     end: str
 
@@ -119,7 +147,7 @@ class Case(Struct, frozen=True):
     """case word in ... esac"""
 
     line: int
-    word: str
+    word: Word
     items: tuple[CaseItem, ...]
 
 
@@ -141,6 +169,8 @@ class Redirected(Struct, frozen=True):
 
 Statement = (
     Simple
+    | Declaration
+    | Coprocess
     | Test
     | Arithmetic
     | Pipeline
