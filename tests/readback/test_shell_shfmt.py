@@ -67,10 +67,11 @@ def test_too_much_is_one_error(text: str) -> None:
 
 
 def test_what_it_does_not_see_as_bash_does_is_put_right() -> None:
-    group = parse("a\r\n'b\r\n' \"c\r\n\"\nd=(=e\r\n\r =\r)\n")
-    first, second, third = group.body
+    group = parse("a\r\n'b\r\n' \"c\r\n\"\nd=(=e\r\n\r =\r)\na=(\n" + "  =f\n" * 50 + ")")
+    first, second, third, many = group.body
     assert [word.written for word in (*first.words, *second.words)] == ["a\r", "'b\r\n'", '"c\r\n"']
     assert [element.value.written for element in third.assignments[0].array] == ["=e\r", "\r", "=\r"]
     assert [piece.text for element in third.assignments[0].array for piece in element.value.pieces] == [
         *("=e\r", "\r", "=\r")
     ]
+    assert {element.value.written for element in many.assignments[0].array} == {"=f"}
