@@ -135,6 +135,19 @@ def test_without_any_infiniband_folder_the_expected_names_are_used(on_node: Runn
     assert "/sys/class/infiniband" in said
 
 
+@pytest.mark.parametrize("sees_sys", [True, False])
+def test_a_pod_without_infiniband_has_no_hca(on_node: Runner, node: Node, sees_sys: bool) -> None:
+    """Names of absent devices would keep UCX from reaching other nodes."""
+    if sees_sys:
+        node.write("sys/class/net/eth0/operstate", "up")
+    env = {f"OMPI_COMM_WORLD_{name}": "0" for name in ("RANK", "LOCAL_RANK")}
+    env |= {f"OMPI_COMM_WORLD_{name}": "1" for name in ("SIZE", "LOCAL_SIZE")}
+    result = on_node("from=openmpi", TABLE, NEAR, "--", "--", "env", "-0", env=env)
+    got = environment(result)
+    assert got.get("NCCL_IB_HCA") == (None if sees_sys else ALL)
+    assert got.get("UCX_NET_DEVICES") == (None if sees_sys else "mlx5_0:1")
+
+
 @pytest.mark.parametrize("other", [True, False])
 def test_where_none_can_be_used_neither_variable_is_set(on_node: Runner, node: Node, other: bool) -> None:
     (node.root / "sys/class/infiniband").mkdir(parents=True)

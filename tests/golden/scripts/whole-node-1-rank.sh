@@ -344,6 +344,8 @@ if [ -d "$hl_root/sys/class/infiniband" ]; then
       CDPATH='' cd -P -- "$hl_device/device" 2>/dev/null && printf '%s/%s ' "${hl_device##*/}" "${PWD##*/}"
     done
   )
+elif [ "$hl_from" != slurm ] && [ -d "$hl_root/sys/class" ]; then
+  hl_found= # a pod that sees /sys and no such class has no HCA, and names of absent ones would stop UCX
 fi
 
 hl_usable= hl_bad= hl_index=0 # usable: INDEX=NAME/PCI/PORT with the index in the table
