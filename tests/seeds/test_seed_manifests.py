@@ -195,7 +195,7 @@ def test_the_same_file_is_a_job_for_slurm(name: str, tmp_path: Path) -> None:
 
 # What `hpclaunch diff` finds between the site of a seed and one of Slurm with the same machines, beyond what
 # the places differ in: words of each difference. Of a whole node the kubelet keeps some CPUs, and the pods of
-# Robotic Drive have no HCAs. Kubernetes before 1.13 puts variables of Services into each pod (OpenShift 3.11).
+# Robotic Drive have no HCAs. Kubernetes before 1.13 (OpenShift 3.11) gives pods variables of each Service.
 DIFFERENCES = {
     "tf2-a2d2-16x01x02-gpu": ["on a node of its own"],
     "16gpu-tensorflow-benchmark-imagenet": ["HCAs", "CPUs", "enableServiceLinks"],
