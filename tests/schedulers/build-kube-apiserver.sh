@@ -7,13 +7,10 @@ folder=$(mkdir -p "$1" && cd "$1" && pwd)
 cd "$folder"
 
 mkdir -p apt/parts apt/lists/partial apt/archives/partial
-cat >apt/parts/debian.sources <<'EOF'
-Types: deb deb-src
-URIs: http://deb.debian.org/debian
-Suites: bookworm
-Components: main
-Signed-By: /usr/share/keyrings/debian-archive-keyring.gpg
-EOF
+# The machine's own sources, of which the source packages are wanted too.
+for list in /etc/apt/sources.list.d/*.sources; do
+    sed 's/^Types: deb$/Types: deb deb-src/' "$list" >"apt/parts/${list##*/}"
+done
 apt() {
     apt-get -o Dir::Etc::sourcelist=/dev/null -o Dir::Etc::sourceparts="$folder/apt/parts" \
         -o Dir::State::lists="$folder/apt/lists" -o Dir::Cache="$folder/apt" "$@"
