@@ -9,9 +9,9 @@ from hpclaunch.spec.job import Job
 from hpclaunch.spec.kubernetes import KubernetesSite, mig_resource, rdma_resource
 from hpclaunch.spec.nodetype import NodeType
 from hpclaunch.spec.site import NodeGroup, Site
-from hpclaunch.topology import allocatable
+from hpclaunch.topology import allocatable, model
 from hpclaunch.values import quantity
-from hpclaunch.values.errors import InputError, Problem
+from hpclaunch.values.errors import InputError, Path, Problem
 from hpclaunch.values.launchplan import Common
 from hpclaunch.values.placement import Hca
 from hpclaunch.values.pods import Labels
@@ -37,6 +37,7 @@ def of_worker(
     kubernetes = site.kubernetes
     assert kubernetes is not None
     cpus = allocatable.cpus(group, machine)
+    _check(site, group, machine)
     parts = (common.gpus_per_node, gpukind.of_a_node(job, site, machine))
     if not common.gpus_per_node:
         parts = (min(common.ranks_per_node, cpus), cpus)
@@ -66,6 +67,14 @@ def of_worker(
         devices.append((_gpu(job, site, kubernetes), str(common.gpus_per_node)))
     hcas, more = _hcas(job, site.name, kubernetes, common.shape.hcas)
     return Resources(tuple(owned), (*devices, *hcas), shm, bool(hcas)), [*warnings, *more]
+
+
+def _check(site: Site, group: NodeGroup, machine: NodeType) -> None:
+    """Raises InputError for more CPUs than the machine has: such pods fit on no node, and wait for ever."""
+    said, most = group.allocatable.cpu or 0, model.cpu_count(machine)
+    if said > most:
+        path: Path = ("node_types", site.node_types.index(group), "allocatable", "cpu")
+        raise InputError([Problem(f"{said} CPUs, and a {machine.name} has {most}", "site", path)])
 
 
 def _gpu(job: Job, site: Site, kubernetes: KubernetesSite) -> str:

@@ -39,7 +39,7 @@ def test_a_part_of_a_node_is_the_same_part_of_all(gpus: int, cpu: str, memory: s
     assert (found["cpu"], found["memory"], found["nvidia.com/gpu"]) == (cpu, memory, str(gpus))
 
 
-@given(st.integers(1, 8), st.integers(1, 400), st.integers(1 << 30, 1 << 42))
+@given(st.integers(1, 8), st.integers(1, 256), st.integers(1 << 30, 1 << 42))
 @settings(max_examples=60, deadline=None)
 def test_as_many_parts_as_a_node_has_fit_on_it(gpus: int, cpus: int, memory: int) -> None:
     group = {**A100, "allocatable": {"cpu": cpus, "memory": str(memory)}}
@@ -165,3 +165,11 @@ def test_shared_memory_is_within_the_pods_memory(
     plan = planned({"gpus_per_node": gpus}, more, node_types=[ALLOCATABLE])
     assert shm(target(plan).worker) == size
     assert any("kubernetes.shm" in warning for warning in plan.warnings) == said
+
+
+def test_more_cpus_than_the_machine_has_are_refused() -> None:
+    """Such pods fit on no node, and would wait for ever."""
+    all_of_it = {"type": "dgx-a100", "count": 4, "allocatable": {"cpu": 256}}
+    assert limits(worker(node_types=[all_of_it]))["cpu"] == "256"
+    found = refused(node_types=[{**all_of_it, "allocatable": {"cpu": 257}}])
+    assert set(found) == {("site", ("node_types", 0, "allocatable", "cpu"))}
