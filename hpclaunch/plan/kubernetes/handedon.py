@@ -7,12 +7,13 @@ from hpclaunch.plan.environment import RENDEZVOUS
 from hpclaunch.spec.job import Job
 from hpclaunch.values.errors import Problem
 
-_PODS = ("PATH", "HOME", "HOSTNAME", "TERM", "IFS", "K_MPI_JOB_ROLE", "OPAL_PREFIX")
+_PODS = ("PATH", "HOME", "HOSTNAME", "TERM", "IFS", "K_MPI_JOB_ROLE", "OPAL_PREFIX", "I_MPI_PERHOST")
 _RUNTIMES = ("NVIDIA_VISIBLE_DEVICES", "NVIDIA_DRIVER_CAPABILITIES")
 _PREFIXES = (
-    *("KUBERNETES_", "HPCLAUNCH_", "PRTE_MCA_", "PMI_", "HYDRA_", "I_MPI_HYDRA_"),
-    *("OMPI_COMM_WORLD_", "OMPI_MCA_orte_", "OMPI_MCA_plm"),
+    *("KUBERNETES_", "HPCLAUNCH_", "PRTE_", "PMI_", "HYDRA_", "I_MPI_HYDRA_"),
+    *("OMPI_COMM_WORLD_", "OMPI_MCA_orte_", "OMPI_MCA_plm", "PMIX_"),
 )
+_ALLOWED = "PMIX_MCA_"  # settings of PMIx, where the other names are what it tells a rank
 _HCAS = ("NCCL_IB_HCA", "UCX_NET_DEVICES", "OMPI_MCA_btl_openib_if_include")
 
 _ELSE = {"inherit": "set it in env", "secrets": "give the secret another name"}  # env would show it
@@ -33,5 +34,6 @@ def problems(job: Job) -> list[Problem]:
         for key, names in (("inherit", job.inherit), ("secrets", job.secrets))
         for index, name in enumerate(names)
         if name not in job.env and (name in own or name.startswith(_PREFIXES))
+        if not name.startswith(_ALLOWED)
         if not (key == "secrets" and name in refused)
     ]

@@ -13,7 +13,10 @@ for hl_name in $hl_text; do
     IFS | PPID | UID | EUID) ;;             # a shell's own
     HOME | HOSTNAME | PWD | OLDPWD | SHLVL | _ | TERM | KUBERNETES_* | K_MPI_JOB_ROLE) ;;
     NVIDIA_VISIBLE_DEVICES | NVIDIA_DRIVER_CAPABILITIES) ;;
-    OMPI_* | PMIX_* | PRTE_* | PMI_* | HYDRA_* | I_MPI_HYDRA_* | I_MPI_PERHOST) ;;
+    PRTE_* | PMI_* | HYDRA_* | I_MPI_HYDRA_* | I_MPI_PERHOST) ;;
+    OMPI_* | PMIX_*) # these Open MPI passes on itself
+      [ "$hl_mpi" = openmpi ] || hl_names="$hl_names,$hl_name"
+      ;;
     *) hl_names="$hl_names,$hl_name" ;;
   esac
 done
