@@ -10,7 +10,7 @@ from hpclaunch.values.errors import Path, Problem
 DOCUMENT = "job"
 MAX_NODES = 100_000
 MAX_PER_NODE = 4096
-MAX_USER = 2**31 - 1  # as the API takes it
+MAX_USER = 2**31 - 1  # the largest number of a user or a group that the Kubernetes API takes
 
 _API_NAMES = frozenset(("namespace", "queue", "priority_class"))
 

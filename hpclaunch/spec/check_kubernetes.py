@@ -7,6 +7,7 @@ from collections.abc import Callable
 from functools import partial
 
 from hpclaunch.spec import apiwords, check_text, findings, scalars
+from hpclaunch.spec.check_job import MAX_USER
 from hpclaunch.spec.kubernetes import Allocatable, KubernetesSite, LauncherPod, RunAs, Sshd, Toleration
 from hpclaunch.spec.scalars import shown
 from hpclaunch.spec.site import NodeGroup
@@ -16,7 +17,6 @@ from hpclaunch.values.errors import Path, Problem
 DOCUMENT = "site"
 SITE = ("kubernetes",)
 
-_LARGEST_ID = 2**31 - 1  # the API's range of users and groups
 _LARGEST_PORT = 65_535
 LAST_PRIVILEGED_PORT = 1023
 _LONGEST = 2**31 - 1  # seconds in an int32 of the API
@@ -126,8 +126,8 @@ def _run_as(run_as: RunAs) -> list[Problem]:
     found: list[Problem] = []
     for key in ("user", "group"):
         number = getattr(run_as, key)
-        if number is not None and not 0 <= number <= _LARGEST_ID:
-            found.append(_problem((*SITE, "run_as", key), f"{number} must be from 0 to {_LARGEST_ID}"))
+        if number is not None and not 0 <= number <= MAX_USER:
+            found.append(_problem((*SITE, "run_as", key), f"{number} must be from 0 to {MAX_USER}"))
     _check(found, (*SITE, "run_as", "home"), check_text.absolute, run_as.home)
     return found
 

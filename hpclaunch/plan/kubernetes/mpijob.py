@@ -16,6 +16,7 @@ from hpclaunch.values.launchplan import Common
 from hpclaunch.values.pods import MpiJob, RunPolicy
 
 HOSTFILE = "/etc/mpi/hostfile"
+# The operator's default (rootSSHPath). Only there does it give the key the mode that ssh wants of root.
 ROOT_KEYS = "/root/.ssh"
 _IMPLEMENTATIONS = {"openmpi": "OpenMPI", "intel": "Intel", "mpich": "MPICH"}
 _WAIT = "WaitForWorkersReady"

@@ -51,7 +51,8 @@ def test_what_cannot_be(job: dict[str, Any], path: tuple[str | int, ...], said: 
     ],
 )
 def test_names_that_are_free(job: dict[str, Any]) -> None:
-    planned(job)
+    common = planned(job).common
+    assert set(job["inherit"]) <= {*common.inherit, *(variable.name for variable in common.environment)}
 
 
 def test_all_of_it_is_said_at_once() -> None:
