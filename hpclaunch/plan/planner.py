@@ -153,9 +153,9 @@ class Planner:
         return next(iter(found))
 
     def _container(self, job: Job, resolved: tuple[Mount, ...]) -> Container | None:
-        if job.image is None:
+        spec, name = job.container, job.image_name
+        if name is None:
             return None
-        spec, name = job.container, job.image
         if self.site.scheduler == "kubernetes":
             from hpclaunch.plan.kubernetes import unsuitable
 
@@ -211,7 +211,7 @@ class Planner:
         ]
         problems += [
             Problem(f"~ is not expanded in {path!r}: write the whole path", "job", (key,))
-            for key, path in (("image", job.image), ("workdir", job.workdir))
+            for key, path in (("image", job.image_name), ("workdir", job.workdir))
             if path is not None and path.startswith("~")
         ]
         return problems

@@ -29,8 +29,8 @@ def job_problems(job: Job) -> list[Problem]:
         _check(found, ("gpus_per_node",), _between(0, MAX_PER_NODE), job.gpus_per_node)
     if job.gpu_type is not None:
         _check(found, ("gpu_type",), check_text.name, job.gpu_type)
-    if job.image is not None:
-        _check(found, ("image",), _image, job.image)
+    if job.image_name is not None:
+        _check(found, ("image",), _image, job.image_name)
     if job.workdir is not None:
         _check(found, ("workdir",), check_text.line, job.workdir)
     found += _command_problems(job)

@@ -28,7 +28,8 @@ def _plain(value: Any) -> Any:
     """Maps, lists and scalars. What is unset or empty is left out; every other default is written, so that
     the text means the same to a later version with other defaults."""
     if isinstance(value, Struct):
-        fields = {name: getattr(value, name) for name in value.__struct_fields__}
+        keys = zip(value.__struct_fields__, value.__struct_encode_fields__, strict=True)
+        fields = {key: getattr(value, name) for name, key in keys}
         return {name: _plain(part) for name, part in fields.items() if part not in (None, (), {})}
     if isinstance(value, dict):
         return {key: _plain(part) for key, part in value.items()}

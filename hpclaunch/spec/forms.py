@@ -26,6 +26,7 @@ from hpclaunch.spec.tree import (
 from hpclaunch.spec.wording import dotted, nearest
 from hpclaunch.values.errors import InputError, Path, Problem
 
+OPEN = "!ask"  # a value that `convert` could not find out: the tag of a question
 MAX_PROBLEMS = 40  # nobody reads more, and a file of another kind would fill the screen
 
 ReadScalar = Callable[[str], Any]
@@ -119,12 +120,13 @@ class StructForm:
     def __init__(self, cls: type[Struct], rules: Rules):
         self.cls = cls
         self.fields: dict[str, Form] = {}
+        self.attributes: dict[str, str] = {}
         self.required: list[str] = []
         names = cls.__struct_fields__
         defaults = cls.__struct_defaults__
         first_default = len(names) - len(defaults)
         annotations = _annotations(cls)
-        for index, name in enumerate(names):
+        for index, (name, key) in enumerate(zip(names, cls.__struct_encode_fields__, strict=True)):
             if (cls, name) in rules.hidden:
                 continue
             form = form_of(annotations[name], rules)
@@ -134,9 +136,10 @@ class StructForm:
                 form.text = True
             if (cls, name) in rules.keys:
                 form.fixed = _map_reader(form, rules.keys[cls, name])
-            self.fields[name] = form
+            self.fields[key] = form
+            self.attributes[key] = name
             if index < first_default or defaults[index - first_default] is NODEFAULT:
-                self.required.append(name)
+                self.required.append(key)
 
     def read(self, reading: Reading, node: MappingNode, path: Path) -> Any:
         values: dict[str, Any] = {}
@@ -145,19 +148,19 @@ class StructForm:
             if form is None:
                 reading.wrong(key_node, (*path, key), self.unknown(key, path))
             else:
-                values[key] = read(form, reading, value, (*path, key))
+                values[self.attributes[key]] = read(form, reading, value, (*path, key))
         for name in self.required:
-            if name not in values:
+            if self.attributes[name] not in values:
                 place = f" (in {dotted(path)})" if path else ""
                 reading.wrong_paths.add((*path, name))
                 reading.wrong(node, path, f"the key {name!r} is missing{place}")
                 reading.wrong_paths.discard(path)
-                values[name] = self.fields[name].filler
+                values[self.attributes[name]] = self.fields[name].filler
         return self.cls(**values)
 
     def filled(self) -> Any:
         """A value that stands in for a wrong one."""
-        return self.cls(**{name: self.fields[name].filler for name in self.required})
+        return self.cls(**{self.attributes[key]: self.fields[key].filler for key in self.required})
 
     def unknown(self, key: str, path: Path) -> str:
         place = f" in {dotted(path)}" if path else ""
@@ -236,7 +239,7 @@ def read(form: Form, reading: Reading, node: Node, path: Path) -> Any:
     """The value of `node`. What is wrong goes to `reading`, and the form's filler comes back."""
     reading.note(node, path)
     if node.tag:
-        reading.wrong(node, path, f"the YAML tag {scalars.shown(node.tag)} is not read here: leave it out")
+        reading.wrong(node, path, _of_tag(node, path))
         return form.filler
     if isinstance(node, ScalarNode):
         return _read_scalar(form, reading, node, path)
@@ -249,6 +252,14 @@ def read(form: Form, reading: Reading, node: Node, path: Path) -> Any:
     if form.fixed is None or not isinstance(node, MappingNode):
         return _refuse(form, reading, node, path, "a map")
     return form.fixed(reading, node, path)
+
+
+def _of_tag(node: Node, path: Path) -> str:
+    if node.tag == OPEN:
+        asked = f": {node.value}" if isinstance(node, ScalarNode) and node.value else ""
+        key = ".".join(map(str, path))
+        return f"{dotted(path)} is still open{asked}: write its value here, or give --set {key}=VALUE"
+    return f"the YAML tag {scalars.shown(node.tag)} is not read here: leave it out"
 
 
 def _read_scalar(form: Form, reading: Reading, node: ScalarNode, path: Path) -> Any:

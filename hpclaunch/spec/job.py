@@ -52,6 +52,48 @@ class ContainerSpec(Struct, frozen=True, forbid_unknown_fields=True):
     privileged: bool = False
 
 
+class ImageSpec(Struct, frozen=True, forbid_unknown_fields=True, rename={"import_": "import"}):
+    """The long form of an image. `import: shared` brings it once to a squashfs file in the folder that the site
+    names (slurm.image_folder), where all nodes use it; a path that begins with / is that folder."""
+
+    ref: str
+    import_: str | None = None
+
+
+class StepSpec(Struct, frozen=True, forbid_unknown_fields=True):
+    """A command beside the ranks' own: a list is executed as it is, a text given to /bin/sh -c.
+
+    `where` unset is the container where the job has an image. `per` node is once on each node, job once on
+    the first, rank as the job's own command. An `optional` step may fail, or be left out with a warning.
+    """
+
+    run: str | tuple[str, ...]
+    where: Literal["container", "host"] | None = None
+    per: Literal["node", "job", "rank"] = "node"
+    optional: bool = False
+    name: str | None = None
+
+
+class TrialsSpec(Struct, frozen=True, forbid_unknown_fields=True):
+    """The command run `count` times. `seed` names the variable that has each trial's seed: `first_seed`, and
+    one more each time, or unset a random one. `log` is the file of each trial's output, with {trial} in its
+    name. `keep_going`: a trial that fails does not stop the next."""
+
+    count: int
+    seed: str | None = "SEED"
+    first_seed: int | None = None
+    log: str | None = None
+    keep_going: bool = False
+
+
+class StageInSpec(Struct, frozen=True, forbid_unknown_fields=True):
+    """The long form of SRC:DST: a folder copied to each node. Each is a path, or a volume that the site
+    names."""
+
+    source: str
+    target: str
+
+
 class JobFabric(Struct, frozen=True, forbid_unknown_fields=True):
     """What the job wants of the network between nodes. `sharp`: reductions in the switches."""
 
@@ -88,12 +130,14 @@ class Job(Struct, frozen=True, forbid_unknown_fields=True):
     for nodes of one scalable unit. `verify` makes each rank report where it is, for `hpclaunch verify`.
     `time` is the limit in minutes (0: no limit, None: the partition's), read from any of
     Slurm's forms. `directory` is the absolute folder of the job file, which relative paths start from.
+    `stage_in` is done first, then `setup`, then for each trial `before_each` and the command, and `after` in
+    the end, whatever became of the others.
     """
 
     name: str
     command: str | tuple[str, ...]
     version: Literal[1] = 1
-    image: str | None = None
+    image: str | ImageSpec | None = None
     workdir: str | None = None
     nodes: int = 1
     gpus_per_node: int | None = None
@@ -111,5 +155,15 @@ class Job(Struct, frozen=True, forbid_unknown_fields=True):
     locality: Literal["any", "unit"] = "any"
     fabric: JobFabric = JobFabric()
     verify: bool = False
+    trials: int | TrialsSpec | None = None
+    stage_in: tuple[str | StageInSpec, ...] = ()
+    setup: tuple[StepSpec, ...] = ()
+    before_each: tuple[StepSpec, ...] = ()
+    after: tuple[StepSpec, ...] = ()
     sites: dict[str, SiteHints] = field(default_factory=dict)
     directory: str = ""
+
+    @property
+    def image_name(self) -> str | None:
+        """The image's reference or path, in whichever form it was written."""
+        return self.image.ref if isinstance(self.image, ImageSpec) else self.image

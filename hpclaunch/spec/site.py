@@ -27,7 +27,8 @@ class NodeGroup(Struct, frozen=True, forbid_unknown_fields=True):
 class SlurmSite(Struct, frozen=True, forbid_unknown_fields=True):
     """The site's Slurm. `mpi_plugin` maps the job's family to the plugin's name in `srun --mpi=list`;
     `exclusive` true forces whole nodes; `path` is the folder of srun and scontrol on the compute nodes
-    where it is not on the usual PATH; `conf` the slurm.conf of this cluster where it is not the default."""
+    where it is not on the usual PATH; `conf` the slurm.conf of this cluster where it is not the default;
+    `image_folder` a folder that all nodes see, for images that are imported once (`import: shared`)."""
 
     version: str
     pyxis: str | None = None
@@ -38,6 +39,7 @@ class SlurmSite(Struct, frozen=True, forbid_unknown_fields=True):
     exclusive: bool | None = None
     path: str | None = None
     conf: str | None = None
+    image_folder: str | None = None
 
 
 class Network(Struct, frozen=True, forbid_unknown_fields=True):

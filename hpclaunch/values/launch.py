@@ -4,6 +4,8 @@ from typing import Literal
 
 from msgspec import Struct
 
+from hpclaunch.values.steps import StageIn, Step, Trials
+
 
 class SeenMount(Struct, frozen=True):
     """A mount. `kind` is what is behind it: a path of the host, a claim, an NFS export, a config map or an
@@ -70,7 +72,7 @@ class Launch(Struct, frozen=True):
     what it understood and another scheduler lacks. `retries` -1 is without end. `resources` are the amounts
     that a pod may have, by the API's names and without the GPUs (and the size of its /dev/shm), `where` is
     what chooses its nodes, networks and queue, and `gpu_kind` is Slurm's type of GPU or a MIG profile, ""
-    for any.
+    for any. `stage_in`, `steps` and `trials` are what the text does beside starting the ranks once.
     """
 
     scheduler: Literal["slurm", "kubernetes"]
@@ -99,6 +101,9 @@ class Launch(Struct, frozen=True):
     resources: tuple[tuple[str, str], ...] = ()
     gpu_kind: str = ""
     where: tuple[tuple[str, str], ...] = ()
+    stage_in: tuple[StageIn, ...] = ()
+    steps: tuple[Step, ...] = ()
+    trials: Trials | None = None
 
 
 class Difference(Struct, frozen=True):

@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from hpclaunch.values.placement import NodeShape
 from hpclaunch.values.pods import KubernetesTarget
+from hpclaunch.values.steps import StageIn, Step, Trials
 from hpclaunch.values.words import EnvVar, Option
 
 
@@ -20,7 +21,9 @@ class Mount(Struct, frozen=True):
 
 
 class Container(Struct, frozen=True):
-    """The container of a rank, in no scheduler's words. `workdir` empty: the image's own."""
+    """The container of a rank, in no scheduler's words. `workdir` empty: the image's own. `shared` is the
+    squashfs file, on a file system that all nodes see, that the image is imported to before its first
+    use ("": each node imports it for itself)."""
 
     image: str
     mounts: tuple[Mount, ...] = ()
@@ -31,6 +34,7 @@ class Container(Struct, frozen=True):
     entrypoint: bool = False
     env: tuple[str, ...] = ()
     save: str = ""
+    shared: str = ""
 
 
 class Common(Struct, frozen=True):
@@ -39,7 +43,7 @@ class Common(Struct, frozen=True):
     `argv` is what a rank executes and `cwd` where (empty in a container: the image's own directory).
     `shapes` has one entry, or one for each node type that the job may get nodes of, told apart by `hosts`.
     `minutes` is the time limit, None for the partition's own, 0 for no limit. `inherit` and `secrets`
-    are names of variables.
+    are names of variables. `steps` are in the order in which they run.
     """
 
     name: str
@@ -58,6 +62,9 @@ class Common(Struct, frozen=True):
     rendezvous: Literal["none", "torch"]
     minutes: int | None
     verify: bool = False
+    stage_in: tuple[StageIn, ...] = ()
+    steps: tuple[Step, ...] = ()
+    trials: Trials | None = None
 
     @property
     def shape(self) -> NodeShape:

@@ -16,19 +16,20 @@ def problems(job: Job, site: Site) -> list[Problem]:
     def refuse(message: str, *path: str | int) -> None:
         found.append(Problem(message, "job", tuple(path)))
 
-    if job.image is None:
+    name = job.image_name
+    if name is None:
         refuse(f"site {site.name} runs containers alone: the job needs an image", "image")
         return found
-    if images.is_file(job.image):
+    if images.is_file(name):
         refuse(
-            f"{job.image} is a squashfs file, which Enroot alone reads: push the image to a registry, from "
+            f"{name} is a squashfs file, which Enroot alone reads: push the image to a registry, from "
             "which both schedulers take it",
             "image",
         )
-    elif job.image.startswith("dockerd://"):
+    elif name.startswith("dockerd://"):
         refuse("dockerd:// is an image of one machine's daemon: push it to a registry", "image")
-    elif not images.is_reference(job.image.removeprefix("docker://")):
-        refuse(f"{shown(job.image)} is no reference like nvcr.io/nvidia/pytorch:24.07-py3", "image")
+    elif not images.is_reference(name.removeprefix("docker://")):
+        refuse(f"{shown(name)} is no reference like nvcr.io/nvidia/pytorch:24.07-py3", "image")
     if job.workdir is not None and not job.workdir.startswith("/"):
         refuse(f"{shown(job.workdir)} must begin with /: pods have no other working folder", "workdir")
     container = job.container
