@@ -20,10 +20,11 @@ class Step(Struct, frozen=True):
 
 
 class Trials(Struct, frozen=True):
-    """The command is run `count` times, one after the other. `seed` is the variable with the trial's seed ("":
-    none): `first_seed`, and one more each time, or None: a random one, which the log names. `log` is the
-    file of a trial's output, with {trial} in its name; "": NAME-JOBID-trial-N.log beside the job's own. With
-    `keep_going` a failing trial does not stop the others; the job ends with the first failure's status."""
+    """The command is run `count` times, one after the other. `seed` is the variable with the trial's seed
+    ("": none): `first_seed`, and one more each time, or None: a random one, which the log names. `log` is
+    the file of a trial's output, with {trial} in its name; "": NAME-JOBID-trial-N.log beside the job's own.
+    With `keep_going` a failing trial does not stop the others; the job ends with the first failure's
+    status."""
 
     count: int
     seed: str = ""

@@ -1,0 +1,92 @@
+"""The job as it grows: facts with the lines that support them, questions, and findings."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from hpclaunch.values.conversion import Finding, Kind, Place
+
+Key = tuple[str | int, ...]
+
+
+class Fact(Struct, frozen=True):
+    """A value of the job file as plain YAML (text, number, boolean, list, map), or a question where `value`
+    is None. `places` are never empty: what no line supports is not put into a job."""
+
+    key: Key
+    value: Any
+    places: tuple[Place, ...]
+    question: str = ""
+
+
+class Draft:
+    """What is known of the job so far. Keys are those of the job file: ("nodes",), ("env", "NCCL_DEBUG"),
+    ("mounts", 0), ("bind", "cpus")."""
+
+    def __init__(self) -> None:
+        self.facts: dict[Key, Fact] = {}
+        self.findings: list[Finding] = []
+        self.hints: dict[str, str] = {}
+        self.refused = ""
+
+    def put(
+        self, key: Key, value: Any, places: Sequence[Place], what: str, why: str = "", kind: Kind = "carried"
+    ) -> None:
+        """A fact of the job, and the finding that says so. The last one put under a key counts."""
+        assert places, f"no line supports {key}"
+        self.facts[key] = Fact(key, value, tuple(places))
+        self.say(kind, places, what, became=f"{dotted(key)}: {shown(value)}", why=why, key=dotted(key))
+
+    def add(self, key: str, value: Any, places: Sequence[Place], what: str, why: str = "") -> None:
+        """An entry of a list, such as `mounts` or `setup`."""
+        self.put((key, self.count(key)), value, places, what, why)
+
+    def count(self, key: str) -> int:
+        """How many entries the list has."""
+        return sum(1 for known in self.facts if known[0] == key and len(known) == 2)
+
+    def ask(self, key: Key, question: str, places: Sequence[Place], what: str, todo: str = "") -> None:
+        """The job needs this and the input does not tell it: the job file has a question in its place, which
+        `--set` answers. `what` names the construct (the variable) that would have told."""
+        assert places, f"no line asks for {key}"
+        self.facts[key] = Fact(key, None, tuple(places), question)
+        default = f"write it in the job file, give --set {dotted(key)}=..., or convert again with --env"
+        self.say("question", places, what, why=question, todo=todo or default, key=dotted(key))
+
+    def say(
+        self,
+        kind: Kind,
+        places: Sequence[Place],
+        what: str,
+        *,
+        became: str = "",
+        why: str = "",
+        todo: str = "",
+        key: str = "",
+    ) -> None:
+        """A finding."""
+        self.findings.append(Finding(kind, tuple(dict.fromkeys(places)), what, became, why, todo, key))
+
+    def hint(self, key: str, value: str, places: Sequence[Place], what: str) -> None:
+        """Something about the person and the place: it belongs to `sites` or to a site file, not to the
+        job."""
+        self.hints[key] = value
+        self.say("carried", places, what, became=f"site hint {key}: {value}", key="")
+
+    def refuse(self, reason: str, places: Sequence[Place], what: str, todo: str = "") -> None:
+        """The input as a whole cannot be converted. What is known of it so far is told all the same."""
+        self.refused = reason
+        self.say("left", places, what, why=reason, todo=todo)
+
+
+def dotted(key: Key) -> str:
+    """The key as `--set` takes it."""
+    return ".".join(map(str, key))
+
+
+def shown(value: Any, limit: int = 120) -> str:
+    """A value in one line, for people."""
+    text = " ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+    text = " ".join(text.split())
+    return text if len(text) <= limit else text[: limit - 3] + "..."

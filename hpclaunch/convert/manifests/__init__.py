@@ -1,0 +1,1 @@
+"""MPIJob, Pod, Job and PyTorchJob in YAML -> facts of the job."""

@@ -1,0 +1,87 @@
+"""A command line that starts another, layer by layer: srun ... docker exec ... mpirun ... ./run.sh."""
+
+from collections.abc import Callable, Sequence
+from importlib import import_module
+
+from msgspec import Struct
+
+from hpclaunch.readback.shell.values import Value, known
+
+# The program that each reader is for. A reader has `read(words) -> (Layer, rest)`: its own options, and the
+# words of what it starts (none where it starts nothing).
+_READERS = {
+    "srun": "srun",
+    "sbatch": "srun",
+    "salloc": "srun",
+    "docker": "docker",
+    "nvidia-docker": "docker",
+    "podman": "docker",
+    "ssh": "ssh",
+    "mpirun": "mpirun",
+    "mpiexec": "mpirun",
+    "mpiexec.hydra": "mpirun",
+    "orterun": "mpirun",
+    "horovodrun": "mpirun",
+    "torchrun": "torch",
+    "python": "torch",
+    "python3": "torch",
+    "bind.sh": "bind",
+    "numactl": "bind",
+    "taskset": "bind",
+    "env": "plain",
+    "timeout": "plain",
+    "nohup": "plain",
+    "sudo": "plain",
+    "time": "plain",
+    "nice": "plain",
+    "stdbuf": "plain",
+}
+
+
+class Option(Struct, frozen=True):
+    """An option by its whole name without dashes (-v and --volume are both volume), its value (None: it has
+    none), and its words as they stand."""
+
+    name: str
+    value: Value | None
+    written: str
+
+
+class Layer(Struct, frozen=True):
+    """One program of a command line. `program` is its name, with the subcommand of those that have one:
+    "srun", "docker run", "docker exec", "ssh", "mpirun", "torchrun". `words` are its own words that are no
+    options: the container of docker exec, the host of ssh. The innermost has the program "" and the command
+    in `words`."""
+
+    program: str
+    options: tuple[Option, ...] = ()
+    words: tuple[Value, ...] = ()
+
+    def option(self, name: str) -> Option | None:
+        """The last one of that name."""
+        return next((each for each in reversed(self.options) if each.name == name), None)
+
+    def all(self, name: str) -> list[Option]:
+        """All of that name, in their order."""
+        return [each for each in self.options if each.name == name]
+
+
+Reader = Callable[[Sequence[Value]], tuple[Layer, list[Value]]]
+
+
+def layers(words: Sequence[Value]) -> tuple[Layer, ...]:
+    """The layers from the outside in. The last one is the command that all the others start."""
+    found: list[Layer] = []
+    rest = list(words)
+    while rest:
+        program = (known(rest[0]) or "").rpartition("/")[2]
+        if program not in _READERS:
+            break
+        module = import_module(f"hpclaunch.convert.programs.{_READERS[program]}")
+        read: Reader = module.read
+        layer, inner = read(rest)
+        if not layer.program:
+            break
+        found.append(layer)
+        rest = inner
+    return (*found, Layer("", words=tuple(rest)))

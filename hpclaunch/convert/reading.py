@@ -1,0 +1,165 @@
+"""What a walk through shell scripts finds: commands with what surrounds them, and where values come from.
+
+A `Value` (readback/shell/values.py) is text with parts that the script does not tell. Nothing here is run.
+"""
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from hpclaunch.readback.shell.values import Value, known
+from hpclaunch.values.conversion import Place
+
+
+class Source(Struct, frozen=True):
+    """An input file."""
+
+    name: str
+    text: str
+
+
+class Loop(Struct, frozen=True):
+    """A loop around a command. `count` is how often it runs, None where that is not known; `variable` its
+    name, "" for none; `values` those that it goes through, as far as they are known; `over` the words or
+    the condition as written."""
+
+    place: Place
+    variable: str
+    values: tuple[Value, ...]
+    count: int | None
+    over: str
+
+
+class Output(Struct, frozen=True):
+    """A file that a command's output goes to, by a redirection or by `tee` in its pipeline."""
+
+    path: Value
+    append: bool
+    descriptor: str
+    tee: bool = False
+
+
+class Command(Struct, frozen=True):
+    """A command that would be run.
+
+    `written` is its text; `prefix` the assignments in front of it; `environment` what is exported to it;
+    `stdin` the text of a here-document or here-string; `pipeline` its place in a pipeline and how many
+    commands that has; `conditions` those on which it depends that it is run, as text with their lines;
+    `unnoticed`: that it fails changes nothing (`|| true`, in a condition, not the last of a pipeline without
+    pipefail, in the background). `within` is "output" where it stands in $(...). `uses` are the variables
+    that its text names.
+    """
+
+    place: Place
+    words: tuple[Value, ...]
+    written: str = ""
+    prefix: tuple[tuple[str, Value], ...] = ()
+    environment: tuple[tuple[str, Value], ...] = ()
+    stdin: Value | None = None
+    writes: tuple[Output, ...] = ()
+    pipeline: tuple[int, int] = (0, 1)
+    background: bool = False
+    loops: tuple[Loop, ...] = ()
+    conditions: tuple[str, ...] = ()
+    function: str = ""
+    unnoticed: bool = False
+    within: str = ""
+    uses: tuple[str, ...] = ()
+
+    @property
+    def program(self) -> str:
+        """The name of the program without its folder, "" where it is not known."""
+        return (known(self.words[0]) or "").rpartition("/")[2] if self.words else ""
+
+
+class Assigned(Struct, frozen=True):
+    """A value that a variable was given. An array's is its words with spaces, and `array` has them.
+    `default`: it counts only since nothing else was given (${X:-v}, : "${X:=v}")."""
+
+    name: str
+    value: Value
+    place: Place
+    exported: bool = False
+    default: bool = False
+    array: tuple[Value, ...] | None = None
+    uses: tuple[str, ...] = ()
+
+
+class Assumed(Struct, frozen=True):
+    """${NAME:-default}, or a test of NAME, where nobody gave NAME: it was taken for unset."""
+
+    name: str
+    place: Place
+    default: Value = ()
+
+
+class Sourced(Struct, frozen=True):
+    """`source NAME`. `file` is the input that it was found to be, "" for none: its text was not given."""
+
+    place: Place
+    name: Value
+    file: str
+
+
+class Directive(Struct, frozen=True):
+    """An #SBATCH line of the script that is submitted (or #PBS, #BSUB, #$: `system` tells)."""
+
+    place: Place
+    words: tuple[str, ...]
+    system: str = "SBATCH"
+
+
+class Statement(Struct, frozen=True):
+    """A statement of an input, for the account of what became of each line."""
+
+    place: Place
+    written: str
+
+
+class Unclear(Struct, frozen=True):
+    """Something that the walk did not understand."""
+
+    place: Place
+    text: str
+
+
+class ShellReading(Struct, frozen=True):
+    """Everything that the walk found, in its order. `script` is the input that is submitted or run, the
+    others are configuration (or were sourced by it). `wanted` are variables that are used and that nobody
+    gave."""
+
+    sources: tuple[Source, ...]
+    script: str
+    directives: tuple[Directive, ...] = ()
+    commands: tuple[Command, ...] = ()
+    assigned: tuple[Assigned, ...] = ()
+    assumed: tuple[Assumed, ...] = ()
+    wanted: dict[str, tuple[Place, ...]] = {}
+    sourced: tuple[Sourced, ...] = ()
+    statements: tuple[Statement, ...] = ()
+    unclear: tuple[Unclear, ...] = ()
+
+    def last(self, name: str) -> Assigned | None:
+        """What the variable was given last, None where nobody gave it anything."""
+        return next((each for each in reversed(self.assigned) if each.name == name), None)
+
+    def origin(self, command: Command, text: str = "") -> tuple[Place, ...]:
+        """The lines from which a command has this text: its own, and those of the variables that it uses,
+        also by way of others, whose value is a part of the text. With "" those of all of them."""
+        found = {command.place: None}
+        for name, each in self._used(command.uses).items():
+            value = known(each.value)
+            if not text or (value and value in text) or name in text:
+                found[each.place] = None
+        return tuple(found)
+
+    def _used(self, names: Sequence[str]) -> dict[str, Assigned]:
+        found: dict[str, Assigned] = {}
+        waiting = list(names)
+        while waiting:
+            name = waiting.pop()
+            each = self.last(name)
+            if each is not None and name not in found:
+                found[name] = each
+                waiting += each.uses
+        return found

@@ -1,0 +1,61 @@
+"""What a conversion found: each construct of the input, what became of it, and why."""
+
+from typing import Literal
+
+from msgspec import Struct
+
+from hpclaunch.values.launch import Difference
+
+Kind = Literal["carried", "replaced", "left", "assumed", "question", "defect", "repaired", "unread"]
+
+
+class Place(Struct, frozen=True, order=True):
+    """Lines of an input, from 1; `line` 0 is the file as a whole, and `last` 0 that one line. `file` is its
+    name as it was given, or the option of the command line: --env DGXNNODES."""
+
+    file: str
+    line: int = 0
+    last: int = 0
+
+    def __str__(self) -> str:
+        lines = f":{self.line}" if self.line else ""
+        return f"{self.file}{lines}-{self.last}" if self.last > self.line else self.file + lines
+
+
+class Finding(Struct, frozen=True, omit_defaults=True):
+    """A construct of the input. `what` is it, as it is written or in words; `became` what stands for it now:
+    the key of the job file, or what the tool does; `why` a reason or, of a defect, the consequence; `todo`
+    what is left to the user. `key` is the job's key, if it has one: "mounts.0", "env.NCCL_DEBUG".
+
+    carried: it is in the job file. replaced: the tool does it now, in a better way. left: it could not be
+    carried. assumed: a default of the input counts, since nothing else was given. question: the input does
+    not tell. defect: wrong in the input. repaired: the input was mended before it was read. unread: not
+    understood.
+    """
+
+    kind: Kind
+    places: tuple[Place, ...]
+    what: str
+    became: str = ""
+    why: str = ""
+    todo: str = ""
+    key: str = ""
+
+
+class Conversion(Struct, frozen=True):
+    """The job file and the report. `job` is "" where the input as a whole was refused, with `refused` as the
+    reason. `hints` are for a site file or the job's `sites`: key -> value (account, claims, RDMA resources).
+    `differences` are those between what the original launches and what the new job does, where both could
+    be read."""
+
+    family: str
+    job: str
+    refused: str
+    findings: tuple[Finding, ...]
+    hints: dict[str, str]
+    differences: tuple[Difference, ...] | None = None
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the job file can be submitted as it is: nothing is left open in it."""
+        return bool(self.job) and not any(each.kind == "question" and each.key for each in self.findings)
