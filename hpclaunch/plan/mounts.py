@@ -21,10 +21,7 @@ def resolve(job: Job, site: Site) -> tuple[tuple[Mount, ...], list[Problem]]:
         if spec.volume is not None:
             volume = site.volumes.get(spec.volume)
             if volume is None or (volume.path is None and site.scheduler != "kubernetes"):
-                usable = (name for name, has in site.volumes.items() if has.path or site.kubernetes)
-                known = ", ".join(sorted(usable)) or "none"
-                message = f"site {site.name} has no volume {spec.volume!r}; it has: {known}"
-                problems.append(Problem(message, "job", path))
+                problems.append(no_volume(site, spec.volume, path))
                 continue
             source = volume.path or ""
         assert source is not None  # the reader has checked that there is one or the other
@@ -36,6 +33,14 @@ def resolve(job: Job, site: Site) -> tuple[tuple[Mount, ...], list[Problem]]:
         if target in targets[:index]:
             problems.append(Problem(f"two mounts have the target {target}", "job", ("mounts", index)))
     return tuple(mounts), problems
+
+
+def no_volume(site: Site, name: str, path: Path) -> Problem:
+    """The problem of a volume at `path` of the job that the site does not have, or not as a path where its
+    scheduler wants one."""
+    usable = (each for each, has in site.volumes.items() if has.path or site.kubernetes)
+    known = ", ".join(sorted(usable)) or "none"
+    return Problem(f"site {site.name} has no volume {name!r}; it has: {known}", "job", path)
 
 
 def in_container(target: str) -> str:

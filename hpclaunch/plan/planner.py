@@ -2,7 +2,7 @@
 
 import os.path
 from collections.abc import Mapping, Sequence
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from msgspec import structs
 
@@ -17,6 +17,9 @@ from hpclaunch.values.launchplan import Common, Container, LaunchPlan, LocalTarg
 from hpclaunch.values.names import acts_on_commands
 from hpclaunch.values.placement import Hca, NodeShape
 from hpclaunch.values.pods import KubernetesTarget
+
+if TYPE_CHECKING:
+    from hpclaunch.plan.steps import Beside
 
 
 class Planner:
@@ -37,6 +40,9 @@ class Planner:
         site = self.site
         resolved, problems = mounts.resolve(job, site)
         problems += self._unsuitable(job)
+        besides = _beside(job, site, resolved)
+        if besides is not None:
+            problems += besides.problems
         try:
             chosen, warnings = self.groups.choose(job)
             first = self.groups.machine(chosen[0])
@@ -52,8 +58,9 @@ class Planner:
         exclusive = whole or (site.slurm is not None and site.slurm.exclusive is True)
         fixed = environment.computed(job, site, gpus, visible) | fabric.variables(job, site)
         on_node = environment.computed_on_node(job, on_nodes, whole)
+        of_trials = besides.variables if besides is not None else ()
         variables, replaced = environment.layered(
-            job, site, machines, fixed, on_node, on_host=job.image is None
+            job, site, machines, fixed, (*on_node, *of_trials), on_host=job.image is None
         )
         common = Common(
             name=job.name,
@@ -73,6 +80,9 @@ class Planner:
             minutes=job.time,
             verify=job.verify,
         )
+        if besides is not None:
+            common = _with(common, besides)
+            warnings = [*besides.warnings, *warnings]
         target: SlurmTarget | KubernetesTarget | LocalTarget
         # Each scheduler's part is imported where it plans: nobody pays for the others.
         if site.scheduler == "slurm":
@@ -230,6 +240,26 @@ def _unnamed(job: Job, machines: Sequence[NodeType]) -> list[str]:
         f"no rank gets an HCA of a {name}: its node type has their addresses, and no variant with names"
         for name in dict.fromkeys(nameless)
     ]
+
+
+def _beside(job: Job, site: Site, resolved: Sequence[Mount]) -> "Beside | None":
+    """What the job does beside starting its ranks once, None for most jobs, which need not pay for it."""
+    if not job.beside_ranks:
+        return None
+    from hpclaunch.plan import steps
+
+    return steps.beside(job, site, resolved)
+
+
+def _with(common: Common, besides: "Beside") -> Common:
+    box = common.container
+    return structs.replace(
+        common,
+        container=structs.replace(box, shared=besides.shared) if box is not None else None,
+        stage_in=besides.stage_in,
+        steps=besides.steps,
+        trials=besides.trials,
+    )
 
 
 def _cwd(job: Job) -> str:

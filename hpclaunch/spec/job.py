@@ -53,8 +53,8 @@ class ContainerSpec(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ImageSpec(Struct, frozen=True, forbid_unknown_fields=True, rename={"import_": "import"}):
-    """The long form of an image. `import: shared` brings it once to a squashfs file in the folder that the site
-    names (slurm.image_folder), where all nodes use it; a path that begins with / is that folder."""
+    """The long form of an image. `import: shared` brings it once to a squashfs file in the folder that the
+    site names (slurm.image_folder), where all nodes use it; a path that begins with / is that folder."""
 
     ref: str
     import_: str | None = None
@@ -167,3 +167,11 @@ class Job(Struct, frozen=True, forbid_unknown_fields=True):
     def image_name(self) -> str | None:
         """The image's reference or path, in whichever form it was written."""
         return self.image.ref if isinstance(self.image, ImageSpec) else self.image
+
+    @property
+    def beside_ranks(self) -> bool:
+        """Whether the job does more than to start its ranks once. Who checks and plans that is loaded for
+        such jobs alone."""
+        imports = isinstance(self.image, ImageSpec) and self.image.import_ is not None
+        steps = self.stage_in or self.setup or self.before_each or self.after
+        return self.trials is not None or imports or bool(steps)
