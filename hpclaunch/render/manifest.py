@@ -9,10 +9,10 @@ from hpclaunch.rank import pod as texts
 from hpclaunch.rank import wrapper_text
 from hpclaunch.render import quote, words
 from hpclaunch.render.templates import template
-from hpclaunch.render.yamltext import finished
 from hpclaunch.values.launchplan import Common, LaunchPlan
 from hpclaunch.values.pods import KubernetesTarget
 from hpclaunch.values.words import Option
+from hpclaunch.values.yamltext import finished
 
 _LONG = 60  # characters of a word that has its comment above it
 

@@ -25,7 +25,8 @@ def environment(loader: BaseLoader, *, manifests: bool) -> Environment:
     env.filters["bash"] = quote.bash
     env.filters["inherited"] = quote.inherited
     if manifests:
-        from hpclaunch.render import kubelet, yamltext
+        from hpclaunch.render import kubelet
+        from hpclaunch.values import yamltext
 
         env.filters["kubelet"] = kubelet.word
         env.filters["yaml"] = yamltext.value

@@ -14,7 +14,7 @@ OF_KUBERNETES = {
     "hpclaunch.rank.pod",
     "hpclaunch.render.kubelet",
     "hpclaunch.render.manifest",
-    "hpclaunch.render.yamltext",
+    "hpclaunch.values.yamltext",
     "hpclaunch.spec.apiwords",
     "hpclaunch.spec.check_kubernetes",
     "hpclaunch.spec.check_kubernetes_relations",

@@ -33,12 +33,24 @@ def value(what: str | bool | int) -> str:
         return _block(what)
     if what.isprintable() and "'" not in what and ('"' in what or "\\" in what):
         return f"'{what}'"
-    return '"' + "".join(map(_escaped, what)) + '"'
+    return _quoted(what)
 
 
 def comment(text: str) -> str:
     """Text for one comment: on one line, whatever it is."""
     return text if text.isprintable() else "".join(map(_escaped, text))
+
+
+def beside(text: str, said: str) -> str:
+    """A value with a comment at the end of its first line, which is behind a block's mark too."""
+    first, mark, lines = text.partition(_END)
+    return f"{first}  # {comment(said)}{mark}{lines}" if said else text
+
+
+def in_flow(text: str) -> str:
+    """A string for a list in brackets: what begins or ends an entry there is quoted, and so are all lines."""
+    plain = value(text)
+    return plain if plain[0] in "\"'" or not ("," in text or _END in plain) else _quoted(text)
 
 
 def under(text: str, column: int) -> str:
@@ -91,6 +103,10 @@ def _block(text: str) -> str:
     told = "2" if text[0] in " \t\n" else ""
     keep = ("-", "")[ends] if ends < 2 else "+"
     return f"|{told}{keep}{_END}" + (body + "\n" * (ends - 1)).replace("\n", _END)
+
+
+def _quoted(text: str) -> str:
+    return '"' + "".join(map(_escaped, text)) + '"'
 
 
 def _escaped(char: str) -> str:

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from yaml_readers import READERS
 
-from hpclaunch.render import yamltext
+from hpclaunch.values import yamltext
 
 each_reader = pytest.mark.parametrize("reader", READERS)
 
@@ -98,11 +98,11 @@ def test_keys_stay_text(text: str, reader: str) -> None:
 def test_readers_get_back_what_was_written(text: str, other: str, depth: int) -> None:
     """Wherever it stands: under a key, in a list, as a key, first in an entry or last, and however deep."""
     key = text.replace("\n", "")[:60]
-    beside = "" if "\n" in other else " # a comment"  # none can stand beside a literal block
     document = f"""\
 list:
 - {yamltext.value(text)}
-- {yamltext.value(other)}{beside}
+- {yamltext.beside(yamltext.value(other), key)}
+- [{yamltext.in_flow(text)}, {yamltext.in_flow(other)}]  # a comment
 {yamltext.value(key)}: 1
 deep:
   - first: {yamltext.value(other)}
@@ -113,7 +113,7 @@ below:
   {yamltext.value("a " + key)}: {yamltext.value(other)}
 """
     expected: dict[str, object] = {
-        "list": [text, other],
+        "list": [text, other, [text, other]],
         key: 1,
         "deep": [{"first": other, "value": text}, {"value": text}],
         "below": {"a " + key: other},
