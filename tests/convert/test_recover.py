@@ -1,0 +1,83 @@
+"""Scripts that lost a quote or a backslash on their way: what is mended is what bash would take, and the rest
+of the script is as it was."""
+
+import subprocess
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hpclaunch.convert.shell.recover import recovered
+from hpclaunch.readback.shell.errors import ScriptError
+
+WELL = """\
+#!/bin/bash
+hosts=( `scontrol show hostname | tr "\\n" " "` )
+for h in ${hosts[@]}; do
+    echo "$h slots=8" >> /dev/shm/mpi_hosts
+done
+cat > x.sh <<-EOF
+\techo "it's \\$(hostname)"
+EOF
+[[ -f $X ]] && { echo 'a "b'; exit 1; }
+"""
+
+
+def _bash_takes(text: str) -> bool:
+    return subprocess.run(["bash", "-n"], input=text, text=True, capture_output=True).returncode == 0
+
+
+def test_a_script_that_is_well_stays_as_it_is() -> None:
+    assert recovered(WELL) == (WELL, ())
+
+
+@pytest.mark.parametrize(
+    ("broken", "kind", "meant"),
+    [
+        ("IP=`getent hosts `hostname` | cut -d ' ' -f1`", "nested backticks", "cut -d ' ' -f1"),
+        ('echo command="/dev/shm/entry.sh\\",no-pty $(cat key.pub) >> keys', "quote", "no-pty"),
+        ("docker run -v $DATADIR:/data ) image", "left out", None),
+        ('docker run --name "x image', None, None),
+    ],
+)
+@pytest.mark.parametrize("place", [1, 2, 5, 8])
+def test_one_broken_line_costs_one_line_at_most(
+    broken: str, kind: str | None, meant: str | None, place: int
+) -> None:
+    lines = WELL.splitlines()
+    text = "\n".join([*lines[:place], broken, *lines[place:]]) + "\n"
+    if place in (5, 8) and _bash_takes(text):
+        return  # within a here-document, or a word of the line before it: that is no error
+    if kind != "nested backticks":  # bash finds those out only when it comes to the line
+        assert not _bash_takes(text)
+    mended, repairs = recovered(text)
+    assert _bash_takes(mended)
+    (repair,) = repairs
+    assert repair.line == place + 1
+    assert repair.was == broken
+    if kind:
+        assert repair.kind == kind
+    after = mended.splitlines()
+    assert len(after) == len(text.splitlines())
+    assert [line for index, line in enumerate(after) if index != place] == lines
+    if meant:
+        assert meant in after[place]
+
+
+@given(
+    st.lists(st.sampled_from([*WELL.splitlines(), '"', "`", "(", "do", "fi", "$(", "}", "<<X", "' |", ";;"]))
+)
+def test_it_gives_up_in_good_order(lines: list[str]) -> None:
+    text = "\n".join(lines) + "\n"
+    try:
+        mended, repairs = recovered(text)
+    except ScriptError:
+        return
+    assert len(mended.split("\n")) == len(text.split("\n"))
+    changed = {
+        number
+        for number, (a, b) in enumerate(zip(text.split("\n"), mended.split("\n"), strict=True), 1)
+        if a != b
+    }
+    assert changed <= {repair.line for repair in repairs}
+    assert recovered(mended) == (mended, ())
