@@ -64,6 +64,7 @@ def test_one_broken_line_costs_one_line_at_most(
         assert meant in after[place]
 
 
+@settings(max_examples=40, deadline=None)
 @given(
     st.lists(st.sampled_from([*WELL.splitlines(), '"', "`", "(", "do", "fi", "$(", "}", "<<X", "' |", ";;"]))
 )
