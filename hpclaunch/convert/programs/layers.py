@@ -5,7 +5,7 @@ from importlib import import_module
 
 from msgspec import Struct
 
-from hpclaunch.readback.shell.values import Value, known
+from hpclaunch.readback.shell.values import Unknown, Value, known
 
 # The program that each reader is for. A reader has `read(words) -> (Layer, rest)`: its own options, and the
 # words of what it starts (none where it starts nothing).
@@ -17,12 +17,19 @@ _READERS = {
     "nvidia-docker": "docker",
     "podman": "docker",
     "ssh": "ssh",
+    "rsh": "ssh",
+    "pdsh": "ssh",
+    "clush": "ssh",
     "mpirun": "mpirun",
     "mpiexec": "mpirun",
     "mpiexec.hydra": "mpirun",
+    "mpirun.openmpi": "mpirun",
+    "mpiexec.openmpi": "mpirun",
     "orterun": "mpirun",
     "horovodrun": "mpirun",
     "torchrun": "torch",
+    "deepspeed": "torch",
+    "accelerate": "torch",
     "python": "torch",
     "python3": "torch",
     "bind.sh": "bind",
@@ -49,9 +56,9 @@ class Option(Struct, frozen=True):
 
 class Layer(Struct, frozen=True):
     """One program of a command line. `program` is its name, with the subcommand of those that have one:
-    "srun", "docker run", "docker exec", "ssh", "mpirun", "torchrun". `words` are its own words that are no
-    options: the container of docker exec, the host of ssh. The innermost has the program "" and the command
-    in `words`."""
+    "srun", "docker run", "docker exec", "ssh", "mpirun", "torchrun"; "unknown" for a word in front of others
+    of which nothing is known ($SRUN docker exec ...). `words` are its own words that are no options: the
+    container of docker exec, the host of ssh. The innermost has the program "" and the command in `words`."""
 
     program: str
     options: tuple[Option, ...] = ()
@@ -74,7 +81,10 @@ def layers(words: Sequence[Value]) -> tuple[Layer, ...]:
     found: list[Layer] = []
     rest = list(words)
     while rest:
-        program = (known(rest[0]) or "").rpartition("/")[2]
+        if _stands_before_a_program(rest):
+            found.append(Layer("unknown", words=(rest.pop(0),)))
+            continue
+        program = _program(rest[0])
         if program not in _READERS:
             break
         module = import_module(f"hpclaunch.convert.programs.{_READERS[program]}")
@@ -85,3 +95,17 @@ def layers(words: Sequence[Value]) -> tuple[Layer, ...]:
         found.append(layer)
         rest = inner
     return (*found, Layer("", words=tuple(rest)))
+
+
+def _program(word: Value) -> str:
+    return (known(word) or "").rpartition("/")[2]
+
+
+def _stands_before_a_program(words: Sequence[Value]) -> bool:
+    """Whether the first word may be several, or none, of which nothing is known, and a program follows."""
+    after = next((index for index, word in enumerate(words) if not _may_be_many(word)), 0)
+    return 0 < after < len(words) and _program(words[after]) in _READERS
+
+
+def _may_be_many(word: Value) -> bool:
+    return len(word) == 1 and isinstance(word[0], Unknown) and word[0].splits

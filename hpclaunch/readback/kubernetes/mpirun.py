@@ -56,7 +56,7 @@ _HYDRA: tuple[tuple[int, str, str], ...] = (
     (1, "?", "hosts host map-by membind topolib order-nodes usize configfile outfile-pattern"),
     (1, "?", "errfile-pattern gpus-per-proc"),
 )  # fmt: skip
-_TABLES = {
+TABLES = {
     kind: {name: (words, meaning) for words, meaning, names in table for name in names.split()}
     for kind, table in ((OPEN_MPI, _OPEN_MPI), (HYDRA, _HYDRA))
 }
@@ -114,7 +114,7 @@ def read(words: Sequence[str], kind: str = "") -> Started:
     mpiexec is Open MPI's unless the caller knows better. Never raises: what is not understood is in
     `unread`."""
     kind = kind or _PROGRAMS.get(words[0].rpartition("/")[2], OPEN_MPI)
-    table = _TABLES[kind]
+    table = TABLES[kind]
     found: dict[str, str] = {}
     carried: list[str] = []
     values: list[tuple[str, str]] = []

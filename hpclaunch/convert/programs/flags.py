@@ -1,0 +1,106 @@
+"""Options of a command line whose words are known only in part."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from hpclaunch.convert.programs.layers import Option
+from hpclaunch.readback.shell.values import Unknown, Value, known, shown
+
+# Every spelling of an option without its dashes -> its name, and how many words follow it.
+Table = Mapping[str, tuple[str, int]]
+
+
+def table(rows: Sequence[tuple[int, str]]) -> Table:
+    """Rows of (words that follow, "name=other,spellings name ..."): the first spelling is the name."""
+    found: dict[str, tuple[str, int]] = {}
+    for count, names in rows:
+        for spellings in names.split():
+            name, _, others = spellings.partition("=")
+            for each in (name, *filter(None, others.split(","))):
+                found[each] = (name, count)
+    return found
+
+
+def cut(value: Value, separator: str) -> tuple[str, Value] | None:
+    """What is before the separator, where that is known, and what is after it; None where there is none."""
+    if not value or not isinstance(value[0], str) or separator not in value[0]:
+        return None
+    before, _, rest = value[0].partition(separator)
+    return before, ((rest,) if rest else ()) + value[1:]
+
+
+def leading(value: Value) -> str:
+    """The text that the word begins with, as far as it is known."""
+    return value[0] if value and isinstance(value[0], str) else ""
+
+
+def may_be_many(value: Value) -> bool:
+    """Whether nothing is known of the word, not even that it is one."""
+    return len(value) == 1 and isinstance(value[0], Unknown) and value[0].splits
+
+
+def take(
+    words: Sequence[Value],
+    options: Table,
+    *,
+    clusters: bool = False,
+    own: Callable[[Value, Sequence[Value]], bool] = lambda value, after: may_be_many(value),
+) -> tuple[list[Option], list[Value]]:
+    """The options at the begin of the words, and the words after them.
+
+    `clusters`: letters behind one dash are options each (-it, -vSRC:DST), else one dash is as good as two.
+    `own` tells of a word of which nothing is known whether it stands for options, by the words after it;
+    such an option has no name. One that the table does not have keeps the name that it was written with.
+    """
+    found: list[Option] = []
+    rest = list(words)
+    while rest:
+        word = rest[0]
+        text = leading(word)
+        if not text and word:
+            if not own(word, rest[1:]):
+                break
+            found.append(Option("", word, shown(rest.pop(0))))
+        elif not text.startswith("-") or text == "-":
+            break
+        elif known(word) == "--":
+            rest.pop(0)
+            break
+        elif clusters and not text.startswith("--"):
+            found += _cluster(rest, options)
+        else:
+            found += _long(rest, options)
+    return found, rest
+
+
+def _long(rest: list[Value], options: Table) -> list[Option]:
+    word = rest.pop(0)
+    attached = cut(word, "=")
+    spelled = (attached[0] if attached else leading(word)).lstrip("-")
+    name, count = options.get(spelled, (spelled, 0))
+    if attached:
+        given, more = attached[1], max(count - 1, 0)
+    else:
+        given, more = (), count
+    following = [rest.pop(0) for _ in range(min(more, len(rest)))]
+    value: Value | None = given if attached else None
+    for each in following:
+        value = each if value is None else (*value, "=", *each)
+    return [Option(name, value, " ".join(map(shown, [word, *following])))]
+
+
+def _cluster(rest: list[Value], options: Table) -> list[Option]:
+    word = rest.pop(0)
+    letters = leading(word)[1:]
+    found: list[Option] = []
+    for index, letter in enumerate(letters):
+        name, count = options.get(letter, (letter, 0))
+        if not count:
+            found.append(Option(name, None, f"-{letter}"))
+            continue
+        text = letters[index + 1 :].removeprefix("=")
+        attached: Value = ((text,) if text else ()) + word[1:]
+        if not attached and rest:
+            attached = rest.pop(0)
+        found.append(Option(name, attached, f"-{letter} {shown(attached)}"))
+        break
+    return found

@@ -1,0 +1,108 @@
+"""mpirun, mpiexec and horovodrun: how many ranks, where, and what they are told.
+
+How many words an option takes is what `readback/kubernetes/mpirun.py` knows of Open MPI 4 and 5, Hydra and
+Intel MPI; beside it are Open MPI 1.x's (orterun.c of 1.4 to 1.10) and Horovod's (horovod/runner/launch.py).
+"""
+
+from collections.abc import Sequence
+
+from hpclaunch.convert.programs.flags import Table, leading, may_be_many, table, take
+from hpclaunch.convert.programs.layers import Layer, Option
+from hpclaunch.readback.kubernetes import mpirun
+from hpclaunch.readback.shell.values import Value, known
+
+# One name for what both families of launchers can say.
+_NAMES = {
+    "ranks": "np",
+    "per node": "npernode",
+    "one per node": "pernode",
+    "map": "map-by",
+    "bind": "bind-to",
+    "hosts": "hostfile",
+    "cwd": "wdir",
+    "carry": "x",
+    "set": "x",
+    "parameter": "mca",
+    "carry all": "genvall",
+    "carry none": "genvnone",
+}
+_HOSTS = {"H": "host", "hosts": "host"}
+_OLD_OPEN_MPI = table(
+    (
+        (0, "bind-to-none bysocket bind-to-board display-devel-map display-topo tmpdir-keep xml"),
+        (0, "report-pid loadbalance nooversubscribe no-oversubscribe"),
+        (1, "num-boards num-sockets num-cores stride slot-list tmpdir report-uri ompi-server"),
+        (1, "report-events wait-for-server server-wait-time output-proctable"),
+    )
+)
+_HOROVOD = table(
+    (
+        (1, "np=num-proc host=H,hosts hostfile ssh-port=p ssh-identity-file=i config-file output-filename"),
+        (1, "network-interface=network-interfaces start-timeout mpi-args binding-args fusion-threshold-mb"),
+        (1, "cycle-time-ms cache-capacity autotune-log-file timeline-filename gloo-timeout-seconds"),
+        (1, "num-nccl-streams thread-affinity log-level min-np=min-num-proc max-np=max-num-proc"),
+        (1, "slots-per-host elastic-timeout reset-limit host-discovery-script"),
+        (1, "stall-check-warning-time-seconds stall-check-shutdown-time-seconds autotune-warmup-samples"),
+        (1, "autotune-steps-per-sample autotune-bayes-opt-max-samples autotune-gaussian-process-noise"),
+        (2, "blacklist-cooldown-range"),
+        (0, "verbose version=v check-build=cb disable-cache gloo mpi jsrun tcp autotune no-autotune"),
+        (0, "hierarchical-allreduce hierarchical-allgather no-stall-check mpi-threads-disable"),
+        (0, "timeline-mark-cycles log-with-timestamp prefix-timestamp=prefix-output-with-timestamp"),
+    )
+)
+
+
+def _table(kind: str, others: Table) -> Table:
+    known_here = {
+        name: (_HOSTS.get(name) or _NAMES.get(meaning, name), count)
+        for name, (count, meaning) in mpirun.TABLES[kind].items()
+    }
+    return {**others, **known_here}
+
+
+_OPEN_MPI = _table(mpirun.OPEN_MPI, _OLD_OPEN_MPI)
+_HYDRA = _table(mpirun.HYDRA, {})
+_ONLY_HYDRA = frozenset(_HYDRA) - frozenset(_OPEN_MPI)
+
+
+def read(words: Sequence[Value]) -> tuple[Layer, list[Value]]:
+    """The layer "mpirun" (Open MPI's), "mpiexec.hydra" (MPICH's and Intel's) or "horovodrun". A setting of
+    two words (-mca KEY VALUE, -genv KEY VALUE) is one value with "=" in it. Where several programs are
+    started at once (a : b) there is an option "app"."""
+    program = (known(words[0]) or "").rpartition("/")[2]
+    if program == "horovodrun":
+        options, rest = take(words[1:], _HOROVOD)
+        return Layer("horovodrun", tuple(options)), rest
+    hydra = program == "mpiexec.hydra" or any(
+        leading(word).startswith("-") and leading(word).lstrip("-").partition("=")[0] in _ONLY_HYDRA
+        for word in _before_command(words[1:])
+    )
+    options, rest = take(words[1:], _HYDRA if hydra else _OPEN_MPI, own=_stands_for_options)
+    options = [_spelled_out(each) for each in options]
+    if any(known(word) == ":" for word in rest):
+        options.append(Option("app", None, ":"))
+    return Layer("mpiexec.hydra" if hydra else "mpirun", tuple(options)), rest
+
+
+def _before_command(words: Sequence[Value]) -> list[Value]:
+    """The words up to the command, as Hydra would count them: enough to see whose options they are."""
+    options, rest = take(words, {**_OPEN_MPI, **_HYDRA}, own=_stands_for_options)
+    return list(words[: len(words) - len(rest)]) if options else []
+
+
+def _spelled_out(option: Option) -> Option:
+    """Options of Open MPI 1.x by their later names."""
+    later = {
+        "bind-to-none": ("bind-to", "none"),
+        "bind-to-core": ("bind-to", "core"),
+        "bycore": ("map-by", "core"),
+        "bind-to-socket": ("bind-to", "socket"),
+        "bysocket": ("map-by", "socket"),
+        "byslot": ("map-by", "slot"),
+        "bynode": ("map-by", "node"),
+    }.get(option.name)
+    return Option(later[0], (later[1],), option.written) if later else option
+
+
+def _stands_for_options(value: Value, after: Sequence[Value]) -> bool:
+    return may_be_many(value) and bool(after) and leading(after[0]).startswith("-")
