@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from hpclaunch.readback.shell import conditions, escapes
-from hpclaunch.readback.shell.assign import assign
 from hpclaunch.readback.shell.parameters import is_name
 from hpclaunch.readback.shell.pieces import Word, given
 from hpclaunch.readback.shell.state import Array, Outside, Variable
@@ -67,9 +66,8 @@ def declare(shell: "Shell", command: str, arguments: Sequence[Assignment | Word]
         return
     for argument in rest:
         if isinstance(argument, Assignment):
-            _declare_one(shell, argument.name, local, exports)
-            assign(shell.state, shell.expander, argument, keyed="A" in flags)
-            _declare_one(shell, argument.name, False, exports)
+            declare_one(shell, argument.name, local, exports)
+            shell.assign(argument, keyed="A" in flags, exports=exports)
             continue
         for value in shell.expander.fields(argument):
             _declare_value(shell, value, local, exports)
@@ -79,20 +77,21 @@ def _declare_value(shell: "Shell", value: Value, local: bool, exports: bool | No
     """A word that an expansion gave: NAME, NAME=value, or what is not known."""
     first = value[0] if value else ""
     if isinstance(first, str) and is_name(first) and len(value) == 1:
-        _declare_one(shell, first, local, exports)
+        declare_one(shell, first, local, exports)
         return
     name, equals, text = first.partition("=") if isinstance(first, str) else ("", "", "")
     if equals and is_name(name):
-        _declare_one(shell, name, local, exports)
+        declare_one(shell, name, local, exports)
         shell.state.assign(name, join([text, *value[1:]]))
-        _declare_one(shell, name, False, exports)
+        declare_one(shell, name, False, exports)
     elif exports:
         shell.state.unnamed = (*shell.state.unnamed, value)
     else:
         shell.note(f"a variable with a name that the script does not tell: {shown(value)}")
 
 
-def _declare_one(shell: "Shell", name: str, local: bool, exports: bool | None) -> None:
+def declare_one(shell: "Shell", name: str, local: bool, exports: bool | None) -> None:
+    """The attributes of a variable: `local` to the function, exported or not (None: as it was)."""
     state = shell.state
     if local and name not in shell.locals[-1]:
         shell.locals[-1][name] = state.get(name)

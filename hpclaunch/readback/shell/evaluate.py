@@ -12,7 +12,7 @@ from hpclaunch.readback.shell import inside
 from hpclaunch.readback.shell.assign import assign
 from hpclaunch.readback.shell.budget import Budget
 from hpclaunch.readback.shell.calls import Call, Note, Reading
-from hpclaunch.readback.shell.commands import BUILTINS, Input, declare
+from hpclaunch.readback.shell.commands import BUILTINS, Input, declare, declare_one
 from hpclaunch.readback.shell.compound import WALKS
 from hpclaunch.readback.shell.errors import ScriptError, Unreadable
 from hpclaunch.readback.shell.expand import Expander
@@ -231,9 +231,11 @@ class Shell:
         declare(self, statement.command, statement.arguments)
         return Flow.NEXT
 
-    def assign(self, assignment: Assignment) -> None:
-        """Carry it out. Raises Unreadable."""
-        assign(self.state, self.expander, assignment)
+    def assign(self, assignment: Assignment, keyed: bool = False, exports: bool | None = None) -> None:
+        """Carry it out; `keyed`: an array of it has keys that are text, `exports`: from then on it is
+        exported or not. Raises Unreadable."""
+        assign(self.state, self.expander, assignment, keyed)
+        declare_one(self, assignment.name, False, exports)
 
     def _output_of(self, command: Command) -> Value:
         """What the command of a $(...) writes."""

@@ -190,12 +190,17 @@ class Expander:
             return [(Unknown("either", name),)]
         variable = state.get(name)
         if variable is None:
-            return [(Unknown("variable", name),)] if state.outside.may_have(name) else []
+            return self.untouched(expansion)
         if variable.value is None:
             return []
         if isinstance(variable.value, Array):
             return self._elements(variable.value, expansion)
         return [variable.value] if expansion.index is None else self._other(expansion.index, variable.value)
+
+    def untouched(self, expansion: Parameter) -> list[Value] | None:
+        """The values of a variable that the script has not given any."""
+        there = self._state.outside.may_have(expansion.name)
+        return [(Unknown("variable", expansion.name),)] if there else []
 
     def _elements(self, array: Array, expansion: Parameter) -> list[Value] | None:
         unknown: Value = (Unknown("either", expansion.name),)

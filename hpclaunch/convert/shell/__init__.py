@@ -1,0 +1,1 @@
+"""Shell input, understood without running any of it: `walk.read` goes through the inputs as bash would."""
