@@ -1,0 +1,175 @@
+"""What a script asks of Slurm, option by option, with the lines that say it: #SBATCH lines, SBATCH_*
+variables, and sbatch's command line, as it stands in a script or as the operator types it by the launchers'
+README."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+from msgspec import Struct
+
+from hpclaunch.convert.programs import srun
+from hpclaunch.convert.programs.layers import Option
+from hpclaunch.convert.reading import Assigned, Command, ShellReading
+from hpclaunch.readback.shell import arithmetic
+from hpclaunch.readback.shell.values import Unknown, Value, known
+from hpclaunch.readback.slurm import forms
+from hpclaunch.readback.slurm.options import options
+from hpclaunch.values.conversion import Place
+
+# Fujitsu's configurations have PG where NVIDIA's have DGX.
+NODES = ("DGXNNODES", "PGNNODES")
+GPUS = ("DGXNGPU", "PGNGPU")
+TIME = ("WALLTIME",)
+# The README's line: sbatch -N $DGXNNODES -t $WALLTIME --ntasks-per-node $DGXNGPU run.sub
+_CONVENTION = {"nodes": NODES, "time": TIME}
+# Options that the operator puts on the command line as they are; Slurm knows nothing of the name.
+_MORE = "SBATCH_OTHER_PARAMS"
+# Those that sbatch reads (sbatch(1), "Input environment variables"), by the option that they stand for.
+_VARIABLES = {
+    "SBATCH_ACCOUNT": "account",
+    "SBATCH_ARRAY_INX": "array",
+    "SBATCH_CONSTRAINT": "constraint",
+    "SBATCH_CPUS_PER_GPU": "cpus-per-gpu",
+    "SBATCH_DISTRIBUTION": "distribution",
+    "SBATCH_EXCLUSIVE": "exclusive",
+    "SBATCH_EXPORT": "export",
+    "SBATCH_GPUS": "gpus",
+    "SBATCH_GPUS_PER_NODE": "gpus-per-node",
+    "SBATCH_GPUS_PER_TASK": "gpus-per-task",
+    "SBATCH_HINT": "hint",
+    "SBATCH_JOB_NAME": "job-name",
+    "SBATCH_MEM_PER_NODE": "mem",
+    "SBATCH_NETWORK": "network",
+    "SBATCH_NO_REQUEUE": "no-requeue",
+    "SBATCH_OVERCOMMIT": "overcommit",
+    "SBATCH_PARTITION": "partition",
+    "SBATCH_QOS": "qos",
+    "SBATCH_REQ_SWITCH": "switches",
+    "SBATCH_REQUEUE": "requeue",
+    "SBATCH_RESERVATION": "reservation",
+    "SBATCH_SEGMENT_SIZE": "segment",
+    "SBATCH_SIGNAL": "signal",
+    "SBATCH_THREADS_PER_CORE": "threads-per-core",
+    "SBATCH_TIMELIMIT": "time",
+}
+_NAME = re.compile(r"\$\{(\w+)\}|\$(\w+)")
+
+
+class Asked(Struct, frozen=True):
+    """An option by its whole name ("" for none that is known). `how`: a directive of the script, a variable
+    that sbatch reads, the operator's command line by the convention of the README, or a command of the
+    input. `written` is the option as it stands, or the variable that gave it."""
+
+    name: str
+    value: Value | None
+    written: str
+    places: tuple[Place, ...]
+    how: Literal["directive", "variable", "convention", "command"]
+
+    @property
+    def text(self) -> str | None:
+        """The value, None where a part of it is not known; "" for an option without one."""
+        return known(self.value or ())
+
+
+def of_batch(reading: ShellReading) -> tuple[Asked, ...]:
+    """All that is asked of sbatch; what comes later counts more (sbatch(1)): #SBATCH lines, variables,
+    command line."""
+    found: list[Asked] = []
+    for directive in reading.directives:
+        if directive.system == "SBATCH":
+            given, _ = options("sbatch", [(word,) for word in directive.words])
+            found += [
+                Asked(each.name, each.value, each.written, (directive.place,), "directive") for each in given
+            ]
+    for variable, name in _VARIABLES.items():
+        each = reading.last(variable)
+        if each is not None:
+            found.append(Asked(name, each.value, f"{variable}={_text(each)}", (each.place,), "variable"))
+    submits = [command for command in reading.commands if command.program == "sbatch"]
+    if submits:
+        return (*found, *of_command(reading, submits[-1]))
+    for name, variables in _CONVENTION.items():
+        for variable in variables:
+            each = reading.last(variable)
+            if each is not None:
+                found.append(Asked(name, each.value, variable, origin_of(reading, variable), "convention"))
+    more = reading.last(_MORE)
+    if more is not None and known(more.value):
+        words = [(word,) for word in (known(more.value) or "").split()]
+        found += [
+            Asked(given.name, given.value, given.written, (more.place,), "convention")
+            for given in options("sbatch", words)[0]
+        ]
+    return tuple(found)
+
+
+def of_command(reading: ShellReading, command: Command) -> tuple[Asked, ...]:
+    """The options of a srun or sbatch command, each with the lines that give its value."""
+    layer, _ = srun.read(command.words)
+    return of_options(reading, command, layer.options)
+
+
+def of_options(reading: ShellReading, command: Command, given: Sequence[Option]) -> tuple[Asked, ...]:
+    """Options that were read of a command, with their lines."""
+    found = []
+    for each in given:
+        text = known(each.value or ())
+        places = reading.origin(command, text) if text else (command.place,)
+        found.append(Asked(each.name, each.value, each.written, places, "command"))
+    return tuple(found)
+
+
+def origin_of(reading: ShellReading, variable: str) -> tuple[Place, ...]:
+    """The line that gave a variable its value, and those of the variables that the value comes from."""
+    found: dict[Place, None] = {}
+    waiting, seen = [variable], set()
+    while waiting:
+        name = waiting.pop(0)
+        each = reading.last(name)
+        if each is None or name in seen:
+            continue
+        seen.add(name)
+        found[each.place] = None
+        waiting += each.uses
+    return tuple(found)
+
+
+def number(value: Value | None, reading: ShellReading, slurm: Mapping[str, int]) -> int | None:
+    """A whole number that an option gives, also by Slurm's own variables (`slurm`), as in
+    $((SLURM_JOB_NUM_NODES * DGXNGPU)). None where it is not known, or a range."""
+    text = resolved(value or (), slurm)
+    if text is None and value is not None and len(value) == 1:
+        part = value[0]
+        if isinstance(part, Unknown) and part.kind == "number" and part.name.startswith("$(("):
+            source = _NAME.sub(lambda found: found[1] or found[2], part.name[3:-2])
+            return arithmetic.evaluate(source, lambda name: _of_variable(name, reading, slurm))
+    try:
+        return forms.count(text) if text else None
+    except ValueError:
+        return None
+
+
+def resolved(value: Value, slurm: Mapping[str, int]) -> str | None:
+    """The text, with Slurm's own numbers put in for their variables."""
+    parts: list[str] = []
+    for part in value:
+        if isinstance(part, str):
+            parts.append(part)
+        elif isinstance(part, Unknown) and part.kind == "variable" and part.name in slurm:
+            parts.append(str(slurm[part.name]))
+        else:
+            return None
+    return "".join(parts)
+
+
+def _of_variable(name: str, reading: ShellReading, slurm: Mapping[str, int]) -> str | None:
+    if name in slurm:
+        return str(slurm[name])
+    each = reading.last(name)
+    return known(each.value) if each is not None else None
+
+
+def _text(each: Assigned) -> str:
+    return known(each.value) or "..."
