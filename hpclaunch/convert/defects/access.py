@@ -1,0 +1,112 @@
+"""Doors that the original leaves open: passwords on command lines, keys that stay behind, hosts that nobody
+checks. No finding has a secret in it."""
+
+import re
+from collections.abc import Iterator
+
+from hpclaunch.convert.defects import tree as trees
+from hpclaunch.convert.defects.tree import Parsed
+from hpclaunch.convert.options import Options
+from hpclaunch.convert.reading import ShellReading
+from hpclaunch.readback.shell import tree
+from hpclaunch.readback.shell.values import known
+from hpclaunch.values.conversion import Finding, Place
+
+# Names of variables whose value is a secret, as CI systems and vaults take them.
+SECRET = re.compile(
+    r"(^|_)(API_?KEY|TOKEN|PASSWORD|PASSWD|PASS|SECRET|SECRET_?KEY|ACCESS_?KEY|PRIVATE_?KEY)$", re.I
+)
+_PASSWORD_OPTION = re.compile(r"--?(password|passwd|pass|token|api[-_]?key|secret)(=.+)?", re.I)
+_IN_ADDRESS = re.compile(r"\w+://[^/\s:@$]+:[^/\s@$]+@")
+_SHORT = {"sshpass": "-p", "curl": "-u", "wget": "--password"}
+
+
+def find(reading: ShellReading, parsed: list[Parsed], options: Options) -> Iterator[Finding]:
+    """Secrets in the text, and keys and hosts that are trusted too far."""
+    for assigned in reading.assigned:
+        if SECRET.search(assigned.name) and known(assigned.value):
+            yield Finding(
+                "defect",
+                (assigned.place,),
+                f"the value of {assigned.name} stands in the text",
+                why="everybody who can read this file has it, and so has its history",
+                todo=f"change the secret, and give its name alone: secrets: [{assigned.name}]",
+            )
+    for each in parsed:
+        for call in trees.calls(each.file):
+            yield from _passwords(each, call)
+            yield from _ssh(each, call)
+        yield from _keys_left(each)
+
+
+def _passwords(parsed: Parsed, call: tree.CallExpr) -> Iterator[Finding]:
+    name = trees.program(call)
+    words = [trees.literal(word) or "" for word in call.args[1:]]
+    if name == "sudo" and any(re.fullmatch(r"-[a-zA-Z]*S", word) or word == "--stdin" for word in words):
+        yield _secret(parsed.place(call), "`sudo -S`", "sudo gets its password from a file or a pipe")
+        return
+    login = name in ("docker", "nvidia-docker", "podman") and "login" in words[:1]
+    for index, word in enumerate(words):
+        option = _PASSWORD_OPTION.fullmatch(word)
+        following = words[index + 1] if index + 1 < len(words) else ""
+        given = option and (option[2] or (following and not following.startswith("-")))
+        attached = _SHORT.get(name) == word[:2] and (word[2:] or following)
+        if given or attached or (login and word.startswith("-p") and (word[2:] or following)):
+            shown = option[1] if option else word[:2].lstrip("-")
+            yield _secret(
+                parsed.place(call),
+                f"`{name} ... {'--' if option else '-'}{shown}`",
+                "a password is on a command line",
+            )
+            return
+        if _IN_ADDRESS.search(word):
+            yield _secret(
+                parsed.place(call),
+                f"`{name} ... ://USER:PASSWORD@`",
+                "a password is in an address on a command line",
+            )
+            return
+
+
+def _secret(place: Place, what: str, how: str) -> Finding:
+    return Finding(
+        "defect",
+        (place,),
+        what,
+        why=f"{how}: every user of the node can see it with ps, and the text keeps it",
+        todo="change the password; credentials belong into Enroot's or Docker's own file, other "
+        "secrets under `secrets:`",
+    )
+
+
+def _ssh(parsed: Parsed, call: tree.CallExpr) -> Iterator[Finding]:
+    text = parsed.text(call)
+    if re.search(r"StrictHostKeyChecking[= ]no", text):
+        yield Finding(
+            "defect",
+            (parsed.place(call),),
+            "`StrictHostKeyChecking=no`",
+            why="any machine that answers in the node's place is taken for it",
+        )
+
+
+def _keys_left(parsed: Parsed) -> Iterator[Finding]:
+    appends = [
+        node
+        for node in trees.nodes(parsed.file)
+        if isinstance(node, tree.Redirect)
+        and node.op == ">>"
+        and node.word
+        and "authorized_keys" in parsed.text(node.word)
+    ]
+    removes = re.search(r"(sed|grep|mv|cp)\b[^\n]*authorized_keys", parsed.source.text)
+    if appends and not removes:
+        yield Finding(
+            "defect",
+            tuple(map(parsed.place, appends)),
+            "`>> authorized_keys`",
+            why="the key of each job stays in ~/.ssh/authorized_keys when the job is gone: whoever "
+            "finds its private "
+            "half can log in",
+            todo="look through ~/.ssh/authorized_keys for keys of old jobs, and take them out",
+        )

@@ -1,0 +1,78 @@
+"""Variables that Slurm or NCCL reads in another way than the original means."""
+
+import re
+from collections.abc import Iterator
+
+from hpclaunch.convert.defects.tree import Parsed
+from hpclaunch.convert.options import Options
+from hpclaunch.convert.reading import ShellReading
+from hpclaunch.readback.shell.values import known
+from hpclaunch.values.conversion import Finding, Place
+
+# srun takes these for options of its own (src/srun/opt.c, the table of environment variables).
+_OPTIONS = {
+    "SLURM_NTASKS": "-n",
+    "SLURM_NPROCS": "-n",
+    "SLURM_NTASKS_PER_NODE": "--ntasks-per-node",
+    "SLURM_NNODES": "-N",
+    "SLURM_JOB_NUM_NODES": "-N",
+    "SLURM_CPUS_PER_TASK": "-c",
+    "SLURM_CPU_BIND": "--cpu-bind",
+    "SLURM_MEM_BIND": "--mem-bind",
+    "SLURM_DISTRIBUTION": "-m",
+    "SLURM_GRES": "--gres",
+    "SLURM_MPI_TYPE": "--mpi",
+    "SLURM_TIMELIMIT": "-t",
+    "SLURM_EXCLUSIVE": "--exclusive",
+}
+
+
+def find(reading: ShellReading, parsed: list[Parsed], options: Options) -> Iterator[Finding]:
+    """Assignments to Slurm's variables, and HCAs by prefix."""
+    for assigned in reading.assigned:
+        option = _OPTIONS.get(assigned.name)
+        if option:
+            yield Finding(
+                "defect",
+                (assigned.place,),
+                f"{assigned.name} is assigned",
+                why=f"it is Slurm's own variable: every srun without {option} takes it for that "
+                "option, whatever the "
+                "job's size is",
+            )
+        if assigned.name == "NCCL_IB_HCA":
+            yield from _by_prefix(known(assigned.value) or "", assigned.place, options)
+    for command in reading.commands:
+        for word in command.words:
+            text = known(word) or ""
+            if text.startswith("NCCL_IB_HCA="):
+                yield from _by_prefix(text.partition("=")[2], command.place, options)
+
+
+def _by_prefix(value: str, place: Place, options: Options) -> Iterator[Finding]:
+    if not value or value.startswith(("=", "^=")):
+        return
+    names = [part.partition(":")[0] for part in value.lstrip("^").split(",") if part]
+    for name in names:
+        others = _others(name, names, options)
+        if others:
+            yield Finding(
+                "defect",
+                (place,),
+                f"NCCL_IB_HCA={value}",
+                why=f"without a = in front NCCL takes each name for a prefix: {name} is {others} too",
+            )
+            return
+
+
+def _others(name: str, names: list[str], options: Options) -> str:
+    """What else begins with this name, for people; "" for nothing that is known."""
+    machine = options.node_type
+    if machine is not None and machine.variants:
+        there = {each for variant in machine.variants.values() for each in variant.names.values()}
+        found = sorted(each for each in there if each.startswith(name) and each not in names)
+        return f"{', '.join(found)} of a {machine.name}" if found else ""
+    if re.search(r"\d\d$", name):
+        return ""
+    example = f"{name}0" if name[-1:].isdigit() else f"{name}_0"
+    return f"every HCA whose name begins so, such as {example}"

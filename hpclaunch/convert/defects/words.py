@@ -1,0 +1,117 @@
+"""Words that are not what their author meant: a name without its $, quotes that hide a variable, a text
+where a command should be."""
+
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+
+from hpclaunch.convert.defects import tree as trees
+from hpclaunch.convert.defects.tree import Parsed
+from hpclaunch.convert.options import Options
+from hpclaunch.convert.reading import ShellReading, Source
+from hpclaunch.readback.shell import outside, tree
+from hpclaunch.values.conversion import Finding
+
+_VARIABLE = re.compile(r"[A-Z][A-Z0-9]*(_[A-Z0-9]+)+|[A-Z]{4,}")
+_IN_SINGLE_QUOTES = re.compile(r"\$\{?[A-Za-z_]\w*")
+_LATER = frozenset(
+    ("trap", "eval", "bash", "sh", "awk", "gawk", "sed", "envsubst", "perl", "jq", "ssh", "find", "xargs")
+)
+_FILE_TESTS = ("-e", "-f", "-d", "-r", "-s", "-x")
+
+
+def find(reading: ShellReading, parsed: list[Parsed], options: Options) -> Iterator[Finding]:
+    """Missing `$`s, single quotes, texts that are run, options that mean something else."""
+    for each in (*parsed, *_written_scripts(parsed)):
+        for node in trees.nodes(each.file):
+            if isinstance(node, tree.UnaryTest) and isinstance(node.x, tree.Word):
+                yield from _of_test(each, node.op, node.x)
+        for call in trees.calls(each.file):
+            words = list(call.args)
+            if trees.program(call) in ("[", "test"):
+                for operator, operand in pairwise(words[1:]):
+                    yield from _of_test(each, trees.literal(operator) or "", operand)
+            yield from _text_as_command(each, call)
+            yield from _of_keygen(each, call)
+            if trees.program(call) not in _LATER:
+                yield from _not_expanded(each, call)
+
+
+def _of_test(parsed: Parsed, operator: str, operand: tree.Word) -> Iterator[Finding]:
+    text = trees.literal(operand)
+    if operator in ("-z", "-n") and text and _VARIABLE.fullmatch(text):
+        answer = "never" if operator == "-z" else "always"
+        yield Finding(
+            "defect",
+            (parsed.place(operand),),
+            f'`{operator} "{text}"`',
+            why=f"a $ is missing: this tests the word {text} and not the variable, so it is {answer} true",
+        )
+    written = parsed.text(operand)
+    if operator in _FILE_TESTS and re.fullmatch(r'"?\$\{?\w*CONT\w*NAME\}?"?', written):
+        yield Finding(
+            "defect",
+            (parsed.place(operand),),
+            f"`{operator} {written}`",
+            why="this asks for a file with the name of a container, and there never is one: it tests nothing",
+        )
+
+
+def _text_as_command(parsed: Parsed, call: tree.CallExpr) -> Iterator[Finding]:
+    first = call.args[0]
+    text = trees.literal(first)
+    quoted = len(first.parts) == 1 and isinstance(first.parts[0], tree.DblQuoted | tree.SglQuoted)
+    if quoted and text and " " in text and "/" not in text.split()[0]:
+        yield Finding(
+            "defect",
+            (parsed.place(call),),
+            f"`{parsed.text(first)}`",
+            why="this text stands where a command should (an echo is missing): it fails, and what follows "
+            "&& is not done",
+        )
+
+
+def _of_keygen(parsed: Parsed, call: tree.CallExpr) -> Iterator[Finding]:
+    words = [trees.literal(word) for word in call.args]
+    if words[0] != "ssh-keygen" or "-n" not in words:
+        return
+    index = words.index("-n")
+    if index + 1 < len(words) and words[index + 1] == "":
+        yield Finding(
+            "defect",
+            (parsed.place(call),),
+            '`ssh-keygen -n ""`',
+            why="-n gives principals of a certificate; an empty passphrase is -N, and without it ssh-keygen "
+            "waits for somebody to type one",
+        )
+
+
+def _not_expanded(parsed: Parsed, call: tree.CallExpr) -> Iterator[Finding]:
+    for word in call.args[1:]:
+        for part in word.parts:
+            if isinstance(part, tree.SglQuoted) and not part.dollar and part.value.startswith("-"):
+                found = _IN_SINGLE_QUOTES.search(part.value)
+                if found and " " not in part.value:
+                    yield Finding(
+                        "defect",
+                        (parsed.place(word),),
+                        f"`{parsed.text(word)}`",
+                        why=f"single quotes keep {found[0]} as it stands: without a later eval the "
+                        "program gets "
+                        "the text and not the value",
+                    )
+
+
+def _written_scripts(parsed: list[Parsed]) -> Iterator[Parsed]:
+    """Scripts that stand in a here-document, since another script is made of it. Its lines are those of the
+    input; what the outer shell expands is taken for text."""
+    for each in parsed:
+        for node in trees.nodes(each.file):
+            if not isinstance(node, tree.Redirect) or node.hdoc is None:
+                continue
+            start, end = node.hdoc.pos, node.hdoc.end
+            text = outside(each.bytes_[start.offset : end.offset].decode(errors="replace"))
+            if not text.lstrip("\t").startswith("#!") or "sh" not in text.partition("\n")[0]:
+                continue
+            inner = "\n" * (start.line - 1) + text.replace("\\$", "$")
+            yield from trees.trees([Source(each.source.name, inner)])

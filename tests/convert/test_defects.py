@@ -1,0 +1,187 @@
+"""Defects of the original: where each is found, where none is, and that the consequence is what happens."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from hpclaunch.convert import defects
+from hpclaunch.convert.options import Options
+from hpclaunch.convert.reading import Source
+from hpclaunch.convert.shell.walk import read
+from hpclaunch.spec.nodetype import NodeType
+from hpclaunch.topology.catalogue import load
+from hpclaunch.values.conversion import Finding
+
+# A snippet, the line of its defect, and a text of bash with which the consequence is seen: it ends with 0.
+STATUSES = {
+    "background": ("srun hostname & rv=$?\nexit $rv\n", 1, "false & rv=$?; wait; test $rv -eq 0"),
+    "background in a loop": (
+        'for h in a b; do\n  ssh "$h" docker run x & rets+=($?)\ndone\n',
+        2,
+        'false & rets+=($?); wait; test "${rets[0]}" -eq 0',
+    ),
+    "wait for several": (
+        'srun a & pids+=($!)\nsrun b & pids+=($!)\nwait "${pids[@]}"\n',
+        3,
+        'false & p=($!); true & p+=($!); wait "${p[@]}"',
+    ),
+    "wait for all": ("srun a &\nsrun b &\nwait\n", 3, "false & false & wait"),
+    "tee": ("srun ./train.sh |& tee log.txt\n", 1, "false |& tee /dev/null"),
+    "or true": ("srun ./train.sh || true\n", 1, "false || true"),
+    "cleaning up last": ("mpirun ./a.out\ndocker rm -f $C\n", 2, "false; true"),
+    "a name without its $": (
+        'if [[ -z "SLURM_JOB_ID" ]]; then export SLURM_NODES=1; fi\nsrun a\n',
+        1,
+        'unset SLURM_JOB_ID; ! [[ -z "SLURM_JOB_ID" ]]',
+    ),
+    "a name without its $, in [ ]": ("[ -n DATADIR ] && srun a\n", 1, "unset DATADIR; [ -n DATADIR ]"),
+    "a text for a command": (
+        '[[ -f x ]] || { "::no container" && exit 1; }\nsrun a\n',
+        1,
+        '{ "::no container" && exit 1; } 2>/dev/null; test $? -eq 127',
+    ),
+    "single quotes": (
+        "srun ./bind.sh '--cluster=${cluster}' -- a\n",
+        1,
+        """c=x; test '--cluster=${c}' != --cluster=x""",
+    ),
+}
+OTHERS = {
+    "keygen": ('ssh-keygen -t rsa -n "" -f key\nsrun a\n', 1),
+    "one rank": ("srun --kill-on-bad-exit=0 -N2 ./a\n", 1),
+    "ntasks": ("export SLURM_NTASKS=8\nsrun ./a\n", 1),
+    "prefix": ("export NCCL_IB_HCA=mlx5_0,mlx5_1\nsrun ./a\n", 1),
+    "prefix of all": ("srun env NCCL_IB_HCA=mlx5 ./a\n", 1),
+    "sudo": ("sudo -S sysctl vm.drop_caches=3 < password.txt\nsrun a\n", 1),
+    "login": ("docker login -u me -p Hunter2secret nvcr.io\nsrun a\n", 1),
+    "sshpass": ("sshpass -p Hunter2secret ssh n1 docker run x\n", 1),
+    "address": ("git clone https://me:Hunter2secret@example.org/x.git\nsrun a\n", 1),
+    "secret": ("export WANDB_API_KEY=Hunter2secret\nsrun a\n", 1),
+    "any host": ("srun a\nssh -oStrictHostKeyChecking=no n1 docker run x\n", 2),
+    "keys": ("cat key.pub >> ~/.ssh/authorized_keys\nsrun a\n", 1),
+}
+WELL = """\
+#!/bin/bash
+#SBATCH --nodes=2
+set -euo pipefail
+: "${CONT:?CONT not set}"
+export NCCL_IB_HCA==mlx5_0:1,mlx5_1:1
+[[ -z "${SLURM_JOB_ID:-}" ]] && exit 1
+if [ "$DGXSYSTEM" = DGXA100 ]; then echo "on DGXA100"; fi
+trap 'rm -f "$HOME/x"' EXIT
+for i in 1 2; do
+  ( srun --container-image="$CONT" --mpi=pmix ./run_and_time.sh ) |& tee "log_$i.txt"
+done
+srun bash -c 'echo "$HOSTNAME"' & pid=$!
+wait "$pid"
+awk '{print $1}' log_1.txt
+"""
+
+
+def _found(text: str, tmp_path: Path | None = None, **options: object) -> list[Finding]:
+    reading = read([Source("run.sub", text)], {})
+    return defects.find(reading, Options({}, **options))
+
+
+def _machine(name: str) -> NodeType:
+    return load(name).value
+
+
+def _lines(findings: list[Finding]) -> list[int]:
+    return [each.places[0].line for each in findings]
+
+
+@pytest.mark.parametrize("name", STATUSES)
+def test_what_is_lost_is_found_and_is_lost(name: str) -> None:
+    snippet, line, shown = STATUSES[name]
+    assert line in _lines(_found(snippet))
+    subprocess.run(["bash", "-c", shown], check=True, env={"PATH": os.environ["PATH"]}, timeout=20)
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_what_is_wrong_is_found_once_and_no_secret_is_told(name: str) -> None:
+    snippet, line = OTHERS[name]
+    findings = _found(snippet)
+    assert _lines(findings) == [line]
+    assert findings[0].why
+    assert "Hunter2" not in repr(findings)
+
+
+def test_a_script_that_is_well_has_none() -> None:
+    assert _found(WELL) == []
+
+
+def test_a_script_within_a_script_has_its_lines() -> None:
+    text = (
+        "srun tee entry.sh <<-EOF\n"
+        "\t#!/bin/bash\n"
+        '\t[[ -f $CONTNAME ]] && "::worker container not found" && exit 1\n'
+        "\tEOF\n"
+        "srun sh entry.sh\n"
+    )
+    assert _lines(_found(text)) == [3, 3]
+
+
+def test_prefixes_are_those_of_the_node_type() -> None:
+    text = "export NCCL_IB_HCA=mlx5_1,mlx5_2\nsrun a\n"
+    machine = _machine("dgx-a100")
+    (finding,) = _found(text, node_type=machine)
+    assert "mlx5_10" in finding.why or "mlx5_11" in finding.why
+    assert _found("export NCCL_IB_HCA=mlx5_2,mlx5_3\nsrun a\n", node_type=machine) == []
+
+
+# As NVIDIA's launcher divides the cores, rank r of 8 is on NUMA node r, whatever GPU r hangs on.
+def test_exclusive_on_a_dgx_a100_is_away_from_most_gpus() -> None:
+    machine = _machine("dgx-a100")
+    findings = _found("srun ./bind.sh --cpu=exclusive -- ./a\n", node_type=machine)
+    beside = [rank for rank, gpu in enumerate(machine.gpus) if gpu.numa == rank]
+    away = [rank for rank in range(8) if rank not in beside]
+    (finding,) = findings
+    named = finding.why.split("ranks ")[1].split(" of")[0]
+    assert _expanded(named) == away
+
+
+def test_cpus_that_a_machine_without_smt_has_not() -> None:
+    machine = _machine("azure-ndm-a100-v4")
+    (finding,) = _found("srun ./bind.sh --cpu=exclusive -- ./a\n", node_type=machine)
+    assert "no CPU 96-191" in finding.why
+    assert all(
+        "no CPU" not in each.why
+        for each in _found("srun ./bind.sh --cpu=exclusive,nosmt -- ./a\n", node_type=machine)
+    )
+
+
+def test_lists_of_a_topology_file_and_of_a_case() -> None:
+    machine = _machine("dgx-a100")
+    local = ["48-55,176-183", "56-63,184-191", "16-23,144-151", "24-31,152-159"]
+    local += ["112-119,240-247", "120-127,248-255", "80-87,208-215", "88-95,216-223"]
+    lists = "\n".join(f'  "{each}"' for each in local)
+    assert _found(f"bind_cpu_cores=(\n{lists}\n)\nsrun ./a\n", node_type=machine) == []
+    swapped = [local[4], *local[1:4], local[0], *local[5:]]
+    cases = "\n".join(
+        f'  {rank}) exec numactl --physcpubind={each} "$@" ;;' for rank, each in enumerate(swapped)
+    )
+    text = f"case $OMPI_COMM_WORLD_LOCAL_RANK in\n{cases}\nesac\n"
+    (finding,) = _found(text, node_type=machine)
+    assert _expanded(finding.why.split("ranks ")[1].split(" of")[0]) == [0, 4]
+
+
+def test_hcas_of_another_cluster() -> None:
+    machine = _machine("dgx-a100")
+    text = "srun ./bind.sh --cpu=off --ib=single --cluster={} -- ./a\n"
+    assert _found(text.format("selene"), node_type=machine) == []  # NVIDIA's own name for these machines
+    assert _found(text.format("circe"), node_type=machine) != []
+    assert _found(text.format("azure"), node_type=machine) != []
+    assert (
+        _found("srun ./bind.sh --cpu=off --ib=single -- ./a\n", node_type=machine) != []
+    )  # storage ports too
+
+
+def _expanded(text: str) -> list[int]:
+    found = []
+    for part in text.split(","):
+        first, _, last = part.partition("-")
+        found += range(int(first), int(last or first) + 1)
+    return found
