@@ -43,7 +43,7 @@ def options(
 
     try:
         name = images.pyxis_form(container.image, directory)
-        add("--container-image", name, ("image",))
+        add("--container-image", container.shared or name, ("image",))
         if name.startswith("dockerd://") and not pyxis_has_feature("dockerd", version):
             since = pyxis_feature_since("dockerd")
             message = f"dockerd:// came with Pyxis {since}, and site {site.name} has {version}"

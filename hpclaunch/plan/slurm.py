@@ -60,6 +60,7 @@ def target(
         message = f"{common.ranks_per_node} ranks on a node of {cpus} CPUs: each needs one"
         problems.append(Problem(message, "job", ("ranks_per_node",)))
     host_env = environment.for_the_host(common.environment)
+    exported = (*host_env, *fabric.for_the_host(job, site))
     flags: tuple[Option, ...] = ()
     if common.container is not None:
         outside = tuple(variable.name for variable in host_env) + common.secrets
@@ -97,8 +98,17 @@ def target(
     plugin = "none" if job.mpi == "none" else slurm.mpi_plugin[job.mpi]
     batch = (*slurm_batch.options(job, slurm, hints, common, of_node, gres), *of_batch)
     step = (*slurm_step.options(job, common, plugin, gres, unbound, cpus_of_step), *of_step)
+    beside = None
+    if job.beside_ranks:
+        from hpclaunch.plan import slurm_beside  # most jobs need not pay for it
+
+        on_node = cpus_per_task * common.ranks_per_node
+        cpus_once = cpus_of_step if common.whole_node else (Option(f"--cpus-per-task={on_node}"),)
+        beside, of_signals = slurm_beside.steps(job, common, gres, cpus_once, exported)
+        batch += of_signals
+    own = (Option("--container-name"),) if beside is not None and beside.one_container else ()
     problems += raw.given_twice("sbatch", hints.sbatch, site.name, batch)
-    problems += raw.given_twice("srun", hints.srun, site.name, (*step, *flags))
+    problems += raw.given_twice("srun", hints.srun, site.name, (*step, *flags, *own))
     if problems:
         raise InputError(problems)
     return (
@@ -113,7 +123,8 @@ def target(
             path=slurm.path or "",
             keep=KEEP,
             wrapper=tuple(wrapper.settings(job, common, machines, "slurm", binds=not masked)),
-            host_env=(*host_env, *fabric.for_the_host(job, site)),
+            host_env=exported,
+            beside=beside,
         ),
         warnings,
     )

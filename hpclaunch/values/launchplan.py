@@ -72,6 +72,28 @@ class Common(Struct, frozen=True):
         return self.shapes[0]
 
 
+class HostSteps(Struct, frozen=True):
+    """How the steps of a job run outside its container: in `folder`, with this environment and the
+    variables `inherit` of the submitter's. Of the script's own variables `hidden` do not reach them."""
+
+    folder: str
+    environment: tuple[EnvVar, ...]
+    inherit: tuple[str, ...]
+    hidden: tuple[str, ...]
+
+
+class SlurmSteps(Struct, frozen=True):
+    """What Slurm needs for a job that does more than to start its ranks once. `once` are the options of a
+    step that has one task on each of its nodes, but for those that say which nodes; `image` is what Enroot
+    imports to the container's shared file. With `one_container` its container steps have one file system
+    in common, by its name."""
+
+    once: tuple[Option, ...]
+    host: HostSteps
+    image: str = ""
+    one_container: bool = False
+
+
 class SlurmTarget(Struct, frozen=True):
     """The launch in Slurm's words.
 
@@ -81,7 +103,7 @@ class SlurmTarget(Struct, frozen=True):
     `path` is the folder of srun where it is not on the usual PATH, or ""; `keep` are the variables (names,
     or patterns of bash) of its own shell that the script does not clear.
     `wrapper` are the settings of the rank wrapper, `host_env` what hooks and daemons on the host must
-    see before the container exists.
+    see before the container exists. `beside` is None for a job that starts its ranks once, and no more.
     """
 
     version: str
@@ -95,16 +117,19 @@ class SlurmTarget(Struct, frozen=True):
     keep: tuple[str, ...]
     wrapper: tuple[Option, ...]
     host_env: tuple[EnvVar, ...]
+    beside: SlurmSteps | None = None
 
 
 class LocalTarget(Struct, frozen=True):
     """The launch as child processes of this machine. `launcher` is empty, or mpirun with its options, and
-    `host_env` what mpirun itself must see; `keep` and `wrapper` are as under Slurm."""
+    `host_env` what mpirun itself must see; `keep` and `wrapper` are as under Slurm. `beside` is None for a
+    job that starts its ranks once, and no more."""
 
     launcher: tuple[str, ...]
     wrapper: tuple[Option, ...]
     keep: tuple[str, ...]
     host_env: tuple[EnvVar, ...]
+    beside: HostSteps | None = None
 
 
 class LaunchPlan(Struct, frozen=True):

@@ -1,0 +1,24 @@
+"""What a job does on nodes beside its ranks, outside any container: POSIX sh texts, each handed to `/bin/sh -c`.
+
+host       FOLDER NAME=value... -- =word...: a command in that folder, or / where it is not there
+import     FILE URI: the image is imported to that squashfs file, once, whoever else does the same now
+keep       NAME: when its standard input ends Pyxis' container of that name is removed from this node
+stage-in   SOURCE TARGET NAME...: folders copied to this node, as pods do it (pod/stage_in)
+"""
+
+import os.path
+from typing import Literal
+
+_FOLDER = os.path.dirname(__file__)
+_COPY = os.path.join(os.path.dirname(_FOLDER), "pod", "stage_in", "copy.sh")
+
+
+def text(name: Literal["host", "import", "keep", "stage-in"]) -> str:
+    """The text of that name."""
+    own = _read(os.path.join(_FOLDER, f"{name}.sh"))
+    return own + _read(_COPY) if name == "stage-in" else own
+
+
+def _read(path: str) -> str:
+    with open(path, encoding="utf-8") as file:
+        return file.read()

@@ -1,0 +1,7 @@
+# Under Slurm: the folders to copy to are made where they are not there.
+HPCLAUNCH_NODE=${SLURMD_NODENAME-}
+hl_number=0
+for hl_word; do
+  hl_number=$((hl_number + 1))
+  [ $((hl_number % 3)) != 2 ] || mkdir -p -- "$hl_word" || exit 121
+done
