@@ -1,5 +1,6 @@
 """The job as it grows: facts with the lines that support them, questions, and findings."""
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -8,6 +9,8 @@ from msgspec import Struct
 from hpclaunch.values.conversion import Finding, Kind, Place
 
 Key = tuple[str | int, ...]
+
+_UNSAYABLE = re.compile("[\0\ud800-\udfff]")
 
 
 class Fact(Struct, frozen=True):
@@ -18,6 +21,11 @@ class Fact(Struct, frozen=True):
     value: Any
     places: tuple[Place, ...]
     question: str = ""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it is a question."""
+        return self.value is None
 
 
 class Draft:
@@ -50,7 +58,7 @@ class Draft:
         """The job needs this and the input does not tell it: the job file has a question in its place, which
         `--set` answers. `what` names the construct (the variable) that would have told."""
         assert places, f"no line asks for {key}"
-        self.facts[key] = Fact(key, None, tuple(places), question)
+        self.facts[key] = Fact(key, None, tuple(places), sayable(question))
         default = f"write it in the job file, give --set {dotted(key)}=..., or convert again with --env"
         self.say("question", places, what, why=question, todo=todo or default, key=dotted(key))
 
@@ -66,12 +74,13 @@ class Draft:
         key: str = "",
     ) -> None:
         """A finding."""
-        self.findings.append(Finding(kind, tuple(dict.fromkeys(places)), what, became, why, todo, key))
+        texts = (sayable(text) for text in (what, became, why, todo, key))
+        self.findings.append(Finding(kind, tuple(dict.fromkeys(places)), *texts))
 
     def hint(self, key: str, value: str, places: Sequence[Place], what: str) -> None:
         """Something about the person and the place: it belongs to `sites` or to a site file, not to the
         job."""
-        self.hints[key] = value
+        self.hints[key] = sayable(value)
         self.say("carried", places, what, became=f"site hint {key}: {value}", key="")
 
     def refuse(self, reason: str, places: Sequence[Place], what: str, todo: str = "") -> None:
@@ -83,6 +92,11 @@ class Draft:
 def dotted(key: Key) -> str:
     """The key as `--set` takes it."""
     return ".".join(map(str, key))
+
+
+def sayable(text: str) -> str:
+    """Text that every output can hold: NUL and halves of surrogate pairs ($'\\ud800') are replaced."""
+    return _UNSAYABLE.sub("\ufffd", text)
 
 
 def shown(value: Any, limit: int = 120) -> str:

@@ -1,0 +1,200 @@
+"""A draft as a job file: each fact with the lines that it comes from, each question as `!ask`.
+
+The text is read by the reader of job files itself. What that reader or its checks refuse is not written: it
+becomes a question where the job is incomplete without it, and else is left out, with the check's own message.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from msgspec import structs
+
+from hpclaunch.convert.draft import Draft, Fact, dotted, sayable
+from hpclaunch.convert.jobtext import Node, is_list, text_of, tree_of
+from hpclaunch.spec.read import parse_job
+from hpclaunch.spec.scalars import variable_name
+from hpclaunch.spec.source import LIMIT
+from hpclaunch.spec.wording import dotted as path_text
+from hpclaunch.values.conversion import Finding, Place
+from hpclaunch.values.errors import InputError, Problem
+from hpclaunch.values.yamltext import value
+
+# The field of the long form that the short form, one value, stands for.
+_SHORT = {"image": "ref", "trials": "count"}
+# Without these a job is another one: a value that cannot stand there leaves a question.
+_NEEDED = frozenset(
+    (
+        *("name", "command", "image", "nodes", "gpus_per_node", "ranks_per_node", "time", "workdir", "bind"),
+        *("mounts", "stage_in", "setup", "before_each", "after"),
+    )
+)
+_ONCE = frozenset(("inherit", "secrets"))
+_WHAT = "the job file's own check"
+_STAND_INS = {"name": "name", "command": "command"}
+
+
+def write(draft: Draft, made_from: Sequence[str]) -> str:
+    """The job file. `made_from` are the files that its first lines name.
+
+    Facts that no job file can have are taken out of `draft`, which gets the questions or findings in their
+    place. "" where the draft is refused.
+    """
+    if draft.refused:
+        return ""
+    _complete(draft, made_from)
+    _in_long_form(draft)
+    _once(draft)
+    before = dict(draft.facts)
+    refused = not _check(draft)
+    replaced = [fact for key, fact in before.items() if draft.facts.get(key) is not fact]
+    draft.findings[:] = _without(draft.findings, replaced)
+    if refused:
+        return ""
+    text = text_of(draft.facts.values(), made_from)
+    if len(text.encode()) > LIMIT:
+        draft.refuse(
+            f"the job file would have more than {LIMIT:,} bytes, and none is read",
+            _all(made_from),
+            "its size",
+        )
+        return ""
+    return text
+
+
+def _complete(draft: Draft, made_from: Sequence[str]) -> None:
+    """What no job goes without is asked for, where nothing told it."""
+    for name, question in (("name", "the job's name"), ("command", "what each rank executes")):
+        if not any(key[0] == name for key in draft.facts):
+            draft.ask((name,), f"{question}: none of the files tells it", _all(made_from), name)
+    for name, short in _SHORT.items():
+        below = [fact for key, fact in draft.facts.items() if key[0] == name]
+        if below and not any(fact.key in ((name,), (name, short)) for fact in below):
+            draft.ask((name, short), "no file tells it", below[0].places, f"{name}.{short}")
+
+
+def _all(files: Sequence[str]) -> list[Place]:
+    return [Place(name) for name in files] or [Place("the input")]
+
+
+def _in_long_form(draft: Draft) -> None:
+    """A value whose key has others below it goes beside them."""
+    for key, short in _SHORT.items():
+        fact = draft.facts.get((key,))
+        below = any(other[0] == key and len(other) > 1 for other in draft.facts)
+        if fact is None or not below or isinstance(fact.value, dict):
+            continue
+        long = structs.replace(fact, key=(key, short))
+        facts = [long if old is fact else old for old in draft.facts.values()]
+        draft.facts = {each.key: each for each in facts}
+        for index, each in enumerate(draft.findings):
+            if each.key == key:
+                draft.findings[index] = structs.replace(each, key=dotted(long.key))
+
+
+def _once(draft: Draft) -> None:
+    """A name may have come from several lines."""
+    seen: dict[tuple[str | int, Any], Fact] = {}
+    for key, fact in list(draft.facts.items()):
+        if key[0] in _ONCE and len(key) == 2:
+            first = seen.setdefault((key[0], fact.value), fact)
+            if first is not fact:
+                places = tuple(dict.fromkeys((*first.places, *fact.places)))
+                merged = Fact(first.key, first.value, places)
+                draft.facts[first.key] = seen[key[0], fact.value] = merged
+                del draft.facts[key]
+
+
+def _check(draft: Draft) -> bool:
+    """Takes out what the reader of job files refuses, until it refuses nothing. False where that is not to
+    be had: the draft is refused then."""
+    for fact in [fact for fact in draft.facts.values() if not fact.is_open]:
+        try:
+            _carriable(fact.value)
+            if fact.key[0] == "env" and len(fact.key) == 2:  # the reader stops after some: there may be many
+                variable_name(str(fact.key[1]))
+        except ValueError as error:
+            _replace(draft, fact, str(error))
+    while True:
+        facts = [fact for fact in draft.facts.values() if not fact.is_open]
+        problems = _problems(facts)
+        if not problems:
+            return True
+        wrong = {fact.key: message for fact, message in _owners(facts, problems)}
+        if not wrong:
+            draft.refuse(str(problems[0]), _all(()), _WHAT)
+            return False
+        for key, message in wrong.items():
+            _replace(draft, draft.facts[key], message)
+
+
+def _carriable(what: Any) -> None:
+    """Raises ValueError for a text that no YAML has."""
+    if isinstance(what, dict):
+        what = [*what.keys(), *what.values()]
+    if isinstance(what, list | tuple):
+        for part in what:
+            _carriable(part)
+    elif isinstance(what, str):
+        value(what)
+
+
+def _problems(facts: Sequence[Fact]) -> tuple[Problem, ...]:
+    """What the reader says of the facts alone, without the questions."""
+    known = {fact.key[0] for fact in facts}
+    stand_ins = [Fact((key,), text, ()) for key, text in _STAND_INS.items() if key not in known]
+    try:
+        parse_job(text_of([*facts, *stand_ins], ()), "", "/")
+    except InputError as error:
+        return error.problems
+    return ()
+
+
+def _owners(facts: Sequence[Fact], problems: Sequence[Problem]) -> Iterator[tuple[Fact, str]]:
+    """The fact behind each problem: the nearest above the path, else all below it."""
+    tree = tree_of(facts)
+    for problem in problems:
+        node, owner = tree, None
+        for part in problem.path:
+            found = _below(node, part)
+            if found is None:
+                break
+            node, owner = found, found.fact or owner
+        for fact in [owner] if owner else _facts(node) if problem.path else ():
+            yield fact, problem.message
+
+
+def _below(node: Node, part: str | int) -> Node | None:
+    if isinstance(part, int) and is_list(node):
+        entries = list(node.below.values())  # what was left out has no number in the file
+        return entries[part] if part < len(entries) else None
+    return node.below.get(part)
+
+
+def _facts(node: Node) -> Iterator[Fact]:
+    if node.fact:
+        yield node.fact
+    for each in node.below.values():
+        yield from _facts(each)
+
+
+def _replace(draft: Draft, fact: Fact, message: str) -> None:
+    """What stands for a fact that the file cannot have."""
+    name = dotted(fact.key)
+    said = " ".join(message.split()).removeprefix(f"{path_text(fact.key)}: ")
+    if fact.key[0] in _NEEDED and not fact.is_open:
+        draft.ask(fact.key, f"what the input has cannot stand here: {said}", fact.places, name)
+    else:
+        del draft.facts[fact.key]
+        draft.say("left", fact.places, name, why=said, todo="see whether the job needs it, in another form")
+
+
+def _without(findings: Sequence[Finding], facts: Sequence[Fact]) -> list[Finding]:
+    """The findings without those that say of these facts that they are in the job file."""
+    gone = {sayable(dotted(fact.key)): set(fact.places) for fact in facts}
+    return [
+        each
+        for each in findings
+        if each.kind not in ("carried", "assumed")
+        or each.key not in gone
+        or not gone[each.key].issuperset(each.places)
+    ]
