@@ -15,6 +15,19 @@ The ranks get, by name, what is in the launcher's environment at its start: the 
 its secrets. Left out is what belongs to the pod itself (HOME, HOSTNAME, KUBERNETES_*, the NVIDIA runtime's)
 and to mpirun. The rank wrapper finds in HPCLAUNCH_MASTER where the first worker is.
 
+A job that does more than to start its ranks once has a launcher that stays: it runs setup, for each trial
+before_each and the ranks, and after. The words that follow are
+
+    ... -- =word... --         the ranks' as above; each word of a command has a = before it
+    /bin/sh -c WRAPPER ...     for a process that is alone on its node or in the job, if a step needs that
+    --
+    trials=N                   and seed=NAME, first_seed=N, keep_going=1
+    WHEN=PER title=TEXT optional=1 =word...    each step: setup, before_each, after; per node, job or rank
+
+With mpi=none there is no mpirun: the one rank of a pod is started by its wrapper alone.
+
+The text of the init container that copies folders to a worker's node has SOURCE TARGET NAME for each.
+
 The workers' text becomes sshd, with nothing of the image's configuration: SETTING=value...
 
     port=, keys=DIR, home=DIR
@@ -27,16 +40,17 @@ from functools import cache
 
 _LAUNCHER = (
     *("begin", "hosts", "ssh", "exec", "wait", "address", "master", "carry"),
-    *("workdir", "openmpi", "hydra", "run"),
+    *("workdir", "openmpi", "hydra", "run", "parts", "start", "steps"),
 )
 
 
-def launcher_text(settings: Sequence[str]) -> str:
-    """The launcher's text as it is handed to `/bin/sh -c`: what its settings ("mpi=openmpi") need."""
+def launcher_text(settings: Sequence[str], steps: bool = False) -> str:
+    """The launcher's text as it is handed to `/bin/sh -c`: what its settings ("mpi=openmpi") need. With
+    `steps` it runs steps and trials, of the words that it has then."""
     given = dict(setting.partition("=")[::2] for setting in settings)
     several = "hosts" in given
     by_ssh = "ssh" in given
-    open_mpi = given.get("mpi") == "openmpi"
+    open_mpi, hydra = given.get("mpi") == "openmpi", given.get("mpi") not in ("openmpi", "none")
     needed = {
         "hosts": several,
         "ssh": several and by_ssh,
@@ -45,8 +59,13 @@ def launcher_text(settings: Sequence[str]) -> str:
         "address": several and not (by_ssh and open_mpi),
         "master": several and not by_ssh,
         "carry": several,
+        "workdir": open_mpi or hydra,
         "openmpi": open_mpi,
-        "hydra": not open_mpi,
+        "hydra": hydra,
+        "run": not steps,
+        "parts": steps,
+        "start": steps,
+        "steps": steps,
     }
     return "\n".join(_read("launcher", part) for part in _LAUNCHER if needed.get(part, True))
 
@@ -55,6 +74,11 @@ def worker_text(settings: Sequence[str]) -> str:
     """The workers' text, likewise."""
     kit = any(setting.startswith("kit=") for setting in settings)
     return "\n".join(_read("worker", part) for part in ("begin", "kit" if kit else "image", "serve"))
+
+
+def stage_in_text() -> str:
+    """The text of the init container that brings folders to a worker's node."""
+    return _read("stage_in", "copy")
 
 
 @cache

@@ -6,14 +6,21 @@ from itertools import product
 
 import pytest
 
-from hpclaunch.rank.pod import launcher_text, worker_text
+from hpclaunch.rank.pod import launcher_text, stage_in_text, worker_text
 
 # As in the Makefile; a setting that no part is there for, and ssh's options where kubectl exec is used.
 KNOWN = "SC1007,SC2015,SC2034,SC2086,SC2154,SC2163,SC3045"
 TEXTS = [
-    launcher_text([f"mpi={mpi}", *hosts])
-    for mpi, hosts in product(("openmpi", "intel"), ((), ("hosts=/h",), ("hosts=/h", "ssh=22")))
-] + [worker_text(["port=22"]), worker_text(["kit=/opt/ssh"])]
+    launcher_text([f"mpi={mpi}", *hosts], steps)
+    for mpi, hosts, steps in product(
+        ("openmpi", "intel"), ((), ("hosts=/h",), ("hosts=/h", "ssh=22")), (False, True)
+    )
+] + [
+    launcher_text(["mpi=none"], True),
+    stage_in_text(),
+    worker_text(["port=22"]),
+    worker_text(["kit=/opt/ssh"]),
+]
 
 
 @pytest.mark.parametrize("text", TEXTS)
