@@ -122,15 +122,16 @@ def test_random_seeds_are_those_that_the_log_names(pods: Pods, folder: Path) -> 
     assert [each.value("MY_SEED") for each in ran(folder)] == [seed for seed in told for _ in range(2)]
 
 
-def statuses(folder: Path, **ends: int) -> list[list[str]]:
-    """A step of each kind, that ends with this status."""
+def statuses(folder: Path, ends: dict[str, int]) -> list[list[str]]:
+    """Steps of each kind, with the statuses that they end with."""
+    setup, before, after = (
+        record(folder, what, status=ends.get(what, 0)) for what in ("setup", "before", "after")
+    )
     return [
-        step("setup", "job", record(folder, "setup", status=ends.get("setup", 0)), "setup 1: s"),
+        step("setup", "job", setup, "setup 1: s"),
         step("setup", "job", record(folder, "setup 2"), "setup 2: t"),
-        step(
-            "before_each", "node", record(folder, "before", status=ends.get("before", 0)), "before_each 1: b"
-        ),
-        step("after", "job", record(folder, "after", status=ends.get("after", 0)), "after 1: a"),
+        step("before_each", "node", before, "before_each 1: b"),
+        step("after", "job", after, "after 1: a"),
         step("after", "job", record(folder, "after 2"), "after 2: z"),
     ]
 
