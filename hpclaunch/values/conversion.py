@@ -6,7 +6,9 @@ from msgspec import Struct
 
 from hpclaunch.values.launch import Difference
 
-Kind = Literal["carried", "replaced", "left", "assumed", "question", "defect", "repaired", "unread"]
+Kind = Literal[
+    "carried", "replaced", "left", "assumed", "question", "defect", "repaired", "unread", "without effect"
+]
 
 
 class Place(Struct, frozen=True, order=True):
@@ -30,7 +32,7 @@ class Finding(Struct, frozen=True, omit_defaults=True):
     carried: it is in the job file. replaced: the tool does it now, in a better way. left: it could not be
     carried. assumed: a default of the input counts, since nothing else was given. question: the input does
     not tell. defect: wrong in the input. repaired: the input was mended before it was read. unread: not
-    understood.
+    understood. without effect: it changes nothing that is launched.
     """
 
     kind: Kind
@@ -54,6 +56,7 @@ class Conversion(Struct, frozen=True):
     findings: tuple[Finding, ...]
     hints: dict[str, str]
     differences: tuple[Difference, ...] | None = None
+    known_by: tuple[Place, ...] = ()
 
     @property
     def is_complete(self) -> bool:

@@ -1,0 +1,159 @@
+"""What became of each statement of the input: none vanishes.
+
+A statement is told where a finding names one of its lines. What no finding names gets one of its own: shell
+plumbing that has no effect on the launch, variables whose values are in commands that are told, and all else
+by its text.
+"""
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+
+from msgspec import Struct
+
+from hpclaunch.convert.draft import sayable, shown
+from hpclaunch.convert.reading import ShellReading, Statement
+from hpclaunch.values.conversion import Finding, Kind, Place
+
+# Commands and keywords of the shell that start nothing and change nothing of what is started.
+_NO_STARTS = """
+set shopt echo printf true false : local declare typeset readonly unset shift return exit trap wait umask
+test [ [[ (( cat date sleep ls pwd hostname whoami id uname env type which command read if then else elif
+fi for while until do done case esac function { } ( ) break continue let eval getopts select time ! mapfile
+"""
+_PLUMBING = frozenset(_NO_STARTS.split())
+_PLUMBING_SAYS = "shell plumbing: "
+_VARIABLES_SAY = "variables: "
+_WHY_PLUMBING = "it has no effect on what is launched"
+_WHY_USED = "the commands that use them have their values"
+_WHY_UNUSED = "nothing that is launched uses it"
+_WHY_LEFT = "it is not part of what is launched, as far as this command knows"
+_LEFT_TODO = "if the job needs it, add it to setup, before_each or after"
+_MOST_SHOWN = 3
+_WIDE = 90
+
+
+class _Told(Struct, frozen=True):
+    """What became of a statement that no finding names. `before` stands before its text."""
+
+    kind: Kind
+    before: str
+    why: str
+    todo: str = ""
+
+
+def account(reading: ShellReading, findings: Sequence[Finding]) -> list[Finding]:
+    """The findings for all statements that `findings` do not name."""
+    lines = _Lines(findings)
+    told_uses = _uses_of_told(reading, lines)
+    found = []
+    unclear = {(each.place.file, each.place.line): each.text for each in reading.unclear}
+    rows = [
+        (each, _what_became(each, reading, told_uses, unclear))
+        for each in sorted(reading.statements, key=lambda each: each.place)
+        if not lines.name(each.place)
+    ]
+    for told, group in groupby(rows, key=lambda row: (row[1], row[0].place.file)):
+        found.append(_finding(told[0], [statement for statement, _ in group]))
+    named = _Lines([*findings, *found])
+    found += [
+        Finding("unread", (each.place,), shown(sayable(each.text)), todo="look at this line yourself")
+        for each in reading.unclear
+        if not named.name(each.place)
+    ]
+    return found
+
+
+class _Lines:
+    """The lines that findings name, of each file."""
+
+    def __init__(self, findings: Iterable[Finding]):
+        self._whole: set[str] = set()
+        ranges: dict[str, list[tuple[int, int]]] = {}
+        for place in (place for each in findings for place in each.places):
+            if place.line:
+                ranges.setdefault(place.file, []).append((place.line, max(place.last, place.line)))
+        self._starts: dict[str, list[int]] = {}
+        self._ends: dict[str, list[int]] = {}
+        for file, each in ranges.items():
+            each.sort()
+            self._starts[file] = [first for first, _ in each]
+            furthest = 0
+            self._ends[file] = [furthest := max(furthest, last) for _, last in each]
+
+    def name(self, place: Place) -> bool:
+        """Whether a finding names one of these lines."""
+        starts = self._starts.get(place.file, [])
+        before = bisect_right(starts, max(place.last, place.line))
+        return before > 0 and self._ends[place.file][before - 1] >= place.line
+
+
+def _uses_of_told(reading: ShellReading, lines: _Lines) -> set[str]:
+    """The variables whose values are in commands that findings name, also by way of others."""
+    uses: dict[str, set[str]] = {}
+    for each in reading.assigned:
+        uses.setdefault(each.name, set()).update(each.uses)
+    waiting = [name for command in reading.commands if lines.name(command.place) for name in command.uses]
+    waiting += [name for each in reading.assigned if lines.name(each.place) for name in each.uses]
+    found: set[str] = set()
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
+            found.add(name)
+            waiting += uses.get(name, ())
+    return found
+
+
+def _what_became(
+    statement: Statement, reading: ShellReading, told_uses: set[str], unclear: dict[tuple[str, int], str]
+) -> _Told:
+    place = statement.place
+    if (place.file, place.line) in unclear:
+        return _Told("unread", "", unclear[place.file, place.line], "look at this line yourself")
+    written = statement.written.strip()
+    word = written.split(None, 1)[0] if written else ""
+    name, equals, _ = word.partition("=")
+    variable = name.removesuffix("+").partition("[")[0]
+    if word == "export" or (equals and variable.isidentifier()):
+        names = _assigned_at(statement, reading) or ({variable} if variable.isidentifier() else set())
+        if names & told_uses:
+            return _Told("carried", _VARIABLES_SAY, _WHY_USED)
+        return _Told("without effect", "", _WHY_UNUSED)
+    if word in ("source", "."):
+        return _Told("left", "", "this file was not given", "give it beside the others")
+    if word.rstrip(";(){") in _PLUMBING or word in _PLUMBING or word.endswith("()") or not word:
+        return _Told("without effect", _PLUMBING_SAYS, _WHY_PLUMBING)
+    return _Told("left", "", _WHY_LEFT, _LEFT_TODO)
+
+
+def _assigned_at(statement: Statement, reading: ShellReading) -> set[str]:
+    first, last = statement.place.line, max(statement.place.last, statement.place.line)
+    return {
+        each.name
+        for each in reading.assigned
+        if each.place.file == statement.place.file and first <= each.place.line <= last
+    }
+
+
+def _finding(told: _Told, statements: Sequence[Statement]) -> Finding:
+    texts = list(dict.fromkeys(shown(sayable(each.written), _WIDE) for each in statements))
+    more = len(texts) - _MOST_SHOWN
+    listed = "; ".join(texts[:_MOST_SHOWN]) + (f"; and {more} more" if more > 0 else "")
+    places = tuple(_merged(each.place for each in statements))
+    return Finding(told.kind, places, told.before + listed, "", told.why, told.todo)
+
+
+def _merged(places: Iterable[Place]) -> Iterator[Place]:
+    """Neighbouring lines as one place."""
+    current: Place | None = None
+    for place in places:
+        last = max(place.last, place.line)
+        if current is None:
+            current = place
+        elif place.file == current.file and place.line <= max(current.last, current.line) + 1:
+            current = Place(current.file, current.line, max(current.last, current.line, last))
+        else:
+            yield current
+            current = place
+    if current is not None:
+        yield current if current.last > current.line else Place(current.file, current.line)

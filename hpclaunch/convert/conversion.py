@@ -1,0 +1,158 @@
+"""The flow from files to a job file and what became of each construct."""
+
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from types import ModuleType
+
+from msgspec import structs
+
+from hpclaunch.convert import defects
+from hpclaunch.convert.account import account
+from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.inputs import Input, Role
+from hpclaunch.convert.options import Options
+from hpclaunch.convert.reading import ShellReading, Source
+from hpclaunch.convert.shell import walk
+from hpclaunch.convert.writing import write
+from hpclaunch.readback.shell.errors import ScriptError
+from hpclaunch.readback.shell.shfmt import parsed
+from hpclaunch.values.conversion import Conversion, Finding, Place
+from hpclaunch.values.errors import InputError, Problem
+
+# The first that knows its line wins: a launcher of a later one may have commands of those after it.
+_FAMILIES = (
+    ("docker_ssh", "containers of Docker, reached over SSH"),
+    ("pyxis", "steps in Pyxis containers under Slurm"),
+    ("others", "a launcher of another kind"),
+    ("plain_slurm", "srun or mpirun in a Slurm script"),
+)
+_UNKNOWN = "no launcher that is known here"
+# What files that no family reads are, and what to do.
+_UNUSED: Mapping[Role, tuple[str, str]] = {
+    "rank script": ("a script that runs beside the ranks", "it stays as it is: the job's command starts it"),
+    "binding": ("lists of cores and memory for ranks", "nothing in the launcher refers to it"),
+    "hostfile": ("a list of hosts", "the scheduler knows the hosts of a job"),
+    "mounts": ("a list of mounts", "nothing in the launcher refers to it"),
+    "mca": ("settings of Open MPI", "give those that the job needs as OMPI_MCA_NAME in env"),
+    "manifest": ("a manifest", "give it alone, to convert it"),
+    "own script": ("a script that hpclaunch rendered", "give it alone, to convert it"),
+    "own manifest": ("a manifest that hpclaunch rendered", "give it alone, to convert it"),
+    "unclear": ("a file of an unknown kind", "it is no shell script, configuration or manifest"),
+}
+
+
+def convert(inputs: Sequence[Input], options: Options) -> Conversion:
+    """The job file that stands for these files, and what became of all that is in them.
+
+    Raises InputError, with file and line, where none of them can be read at all.
+    """
+    draft = Draft()
+    for each in inputs:
+        for said in each.mended:
+            draft.say("repaired", [Place(each.name)], each.name, why=said)
+    roles = {each.role for each in inputs}
+    if "shell" in roles or "rank script" in roles:
+        return _launcher(inputs, options, draft)
+    raise InputError(
+        [
+            Problem(f"{each.name} is {_UNUSED[each.role][0]}: it starts nothing")
+            for each in inputs
+            if each.text
+        ]
+    )
+
+
+def _launcher(inputs: Sequence[Input], options: Options, draft: Draft) -> Conversion:
+    """A launcher of shell scripts."""
+    reading = _read(inputs, options.environment, draft)
+    name, known_by = _family(reading)
+    if known_by:
+        _module(name).convert(reading, draft, options)
+    else:
+        said = "nothing in it starts ranks: no srun, mpirun, docker, or other launcher"
+        draft.refuse(said, [Place(reading.script)] if reading.script else _whole(inputs), _UNKNOWN)
+    draft.findings += defects.find(reading, options)
+    job = write(draft, [each.name for each in inputs])
+    found = [*draft.findings, *account(reading, draft.findings)]
+    found += _unused(inputs, options, found)
+    title = dict(_FAMILIES).get(name, _UNKNOWN)
+    by = (known_by,) if known_by else ()
+    return Conversion(title, job, draft.refused, tuple(found), dict(draft.hints), None, by)
+
+
+def _whole(inputs: Sequence[Input]) -> list[Place]:
+    return [Place(each.name) for each in inputs]
+
+
+def _read(inputs: Sequence[Input], environment: Mapping[str, str], draft: Draft) -> ShellReading:
+    """Walks what can be parsed. Raises InputError where no file can."""
+    sources = [Source(each.name, each.text) for each in inputs if each.role == "shell"]
+    beside = [Source(each.name, each.text) for each in inputs if each.role == "rank script"]
+    if not sources:
+        sources, beside = beside, []
+    try:
+        reading = walk.read(sources, environment)
+    except (ScriptError, InputError) as error:
+        wrong = {source.name: problem for source in sources if (problem := _complaint(source))}
+        fine = [source for source in sources if source.name not in wrong]
+        if not fine:
+            raise InputError(list(wrong.values()) or _problems(error)) from None
+        for name, problem in wrong.items():
+            draft.say(
+                "unread",
+                [_place(name, problem)],
+                name,
+                why=problem.message,
+                todo="mend it, and convert again",
+            )
+        try:
+            reading = walk.read(fine, environment)
+        except ScriptError as again:
+            raise InputError(_problems(again)) from None
+    return structs.replace(reading, sources=(*reading.sources, *beside))
+
+
+def _complaint(source: Source) -> Problem | None:
+    try:
+        parsed(source.text, 1)
+    except ScriptError as error:
+        return Problem(error.message, where=f"{source.name}:{error.line}" if error.line else source.name)
+    return None
+
+
+def _place(name: str, problem: Problem) -> Place:
+    line = problem.where.rpartition(":")[2]
+    return Place(name, int(line) if line.isdigit() else 0)
+
+
+def _problems(error: ScriptError | InputError) -> list[Problem]:
+    if isinstance(error, InputError):
+        return list(error.problems)
+    return [Problem(str(error))]
+
+
+def _family(reading: ShellReading) -> tuple[str, Place | None]:
+    for name, _ in _FAMILIES:
+        found: Place | None = _module(name).recognise(reading)
+        if found is not None:
+            return name, found
+    return "", None
+
+
+def _module(name: str) -> ModuleType:
+    return import_module(f"hpclaunch.convert.families.{name}")
+
+
+def _unused(inputs: Sequence[Input], options: Options, findings: Sequence[Finding]) -> list[Finding]:
+    """Files and options of the command line that no finding names."""
+    named = {place.file for each in findings for place in each.places}
+    found = []
+    for each in inputs:
+        if each.name not in named and each.role in _UNUSED:
+            what, todo = _UNUSED[each.role]
+            found.append(Finding("unread", (Place(each.name),), what, todo=todo))
+    for name in options.environment:
+        if f"--env {name}" not in named:
+            why = "nothing in the files uses it"
+            found.append(Finding("without effect", (Place(f"--env {name}"),), name, why=why))
+    return found

@@ -1,0 +1,213 @@
+"""The given files: read, and what each of them is."""
+
+import os
+import re
+import sys
+from collections.abc import Callable, Sequence
+from typing import Literal
+
+from msgspec import Struct
+
+from hpclaunch.convert.draft import sayable
+from hpclaunch.spec.source import LIMIT, decode, read_text
+from hpclaunch.values.errors import InputError, Problem
+
+Role = Literal[
+    "shell",  # a launcher, or configuration that it or the operator sources
+    "rank script",  # runs inside the container, beside each rank
+    "binding",  # bind_cpu_cores and bind_mem arrays
+    "hostfile",
+    "mounts",  # mounts.txt, SRC:DST on each line
+    "mca",  # mca_params.conf
+    "manifest",
+    "own script",  # rendered by hpclaunch
+    "own manifest",
+    "unclear",
+]
+_KIND = "launcher"
+_STDIN = "-"
+_SHOWN_STDIN = "standard input"
+
+
+class Input(Struct, frozen=True):
+    """A file as it was given. `mended` is what was changed before it was read."""
+
+    name: str
+    text: str
+    role: Role
+    mended: tuple[str, ...] = ()
+
+
+def read_inputs(names: Sequence[str]) -> tuple[Input, ...]:
+    """The files in their order; `-` is standard input, and a file given twice counts once.
+
+    Raises InputError with one line for each file that cannot be read, is no text in UTF-8, or is no input
+    of this command, and where there is nothing in them.
+    """
+    problems: list[Problem] = []
+    texts: dict[str, str] = {}
+    again: list[str] = []
+    seen: dict[object, str] = {}
+    for name in names:
+        shown = _SHOWN_STDIN if name == _STDIN else sayable(name)
+        try:
+            if seen.setdefault(_identity(name), shown) in texts:
+                again.append(shown)
+                continue
+            texts[shown] = _standard_input() if name == _STDIN else read_text(name, _KIND)
+        except InputError as error:
+            problems += error.problems
+    total = sum(map(len, texts.values()))
+    if not problems and total > LIMIT:
+        problems += InputError(
+            f"the files have {total:,} characters together; at most {LIMIT:,} are read"
+        ).problems
+    if not problems and not any(text.strip() for text in texts.values()):
+        problems += InputError(f"there is nothing in {', '.join(texts)}").problems
+    if problems:
+        raise InputError(problems)
+    found = classified({name: text.replace("\r\n", "\n") for name, text in texts.items()})
+    return tuple(_mended(each, texts[each.name], again) for each in found)
+
+
+def _identity(name: str) -> object:
+    """Equal for two names of one file."""
+    try:
+        status = os.stat(name)
+    except (OSError, ValueError):
+        return name
+    return status.st_dev, status.st_ino
+
+
+def _standard_input() -> str:
+    data = sys.stdin.buffer.read(LIMIT + 1) if sys.stdin is not None else b""
+    if len(data) > LIMIT:
+        raise InputError(f"{_SHOWN_STDIN}: more than {LIMIT:,} bytes is too large for a {_KIND} file")
+    return decode(data, _SHOWN_STDIN, _KIND)
+
+
+def _mended(found: Input, original: str, again: Sequence[str]) -> Input:
+    said = []
+    if "\r\n" in original:
+        said.append(
+            "its lines end as on Windows (CR LF), and bash would take the CR for a part of their last words"
+        )
+    if found.name in again:
+        said.append("it is given twice, and was read once")
+    return Input(found.name, found.text, found.role, tuple(said))
+
+
+def classified(texts: dict[str, str]) -> tuple[Input, ...]:
+    """What each text is, by what stands in it, its name, and how the others use it.
+
+    Raises InputError for a file that hpclaunch itself reads: there is nothing to convert.
+    """
+    return tuple(Input(name, text, _role(name, text, texts)) for name, text in texts.items())
+
+
+def _role(name: str, text: str, texts: dict[str, str]) -> Role:
+    for role, fits in _BY_TEXT:
+        if fits(name, text):
+            return role
+    if not text.startswith("#!") and _OWN_FILE.search(text) and _NAMED.search(text):
+        what = "job file" if _JOB.search(text) else "site or node type file"
+        raise InputError(f"{name} is a {what} of hpclaunch already: there is nothing to convert")
+    if _is_manifest(name, text):
+        return "manifest"
+    if not _is_shell(name, text):
+        return "unclear"
+    return "rank script" if _runs_beside_ranks(name, text, texts) else "shell"
+
+
+_OWN_SCRIPT = re.compile(r"\A#!.*\n(?:#.*\n){0,3}?# Made by hpclaunch ")
+_OWN_MANIFEST = re.compile(r"\A(?:#.*\n){0,8}?# Made by hpclaunch ")
+_MANIFEST = re.compile(r"^[ \t\"'{-]*(?:apiVersion|kind)[\"']?\s*:", re.MULTILINE)
+_OWN_FILE = re.compile(r"^version:\s*1\b", re.MULTILINE)
+_NAMED = re.compile(r"^name:\s", re.MULTILINE)
+_JOB = re.compile(r"^command:", re.MULTILINE)
+_BIND_ARRAY = re.compile(r"^[ \t]*(?:declare -a |export )?bind_(?:cpu_cores|mem)\+?=\(", re.MULTILINE)
+_HOST = re.compile(r"[A-Za-z0-9][\w.\-\[\],]*(?:(?::\d+)|(?:\s+(?:slots|max[_-]slots)\s*=\s*\d+)+)?")
+_MOUNT = re.compile(r"[^\s:#]+:/[^\s:]*(?::[\w,+]+)?")
+_MCA = re.compile(r"[a-z][a-z0-9]*_[a-z0-9_]*\s*=.*")
+_OTHER_PROGRAM = re.compile(r"\A#!.*\b(?:python|perl|ruby|node|Rscript|awk|expect)")
+_SHELL_LINE = re.compile(
+    r"^[ \t]*(?:#SBATCH|#PBS|#BSUB|#\$|export |source |\. |set [-+]|if |for |while |case |function "
+    r"|srun|sbatch|mpirun|docker|nvidia-docker|singularity|apptainer|ssh |echo |cd |module "
+    r"|[A-Za-z_]\w*(?:\[\w+\])?\+?=|:\s)",
+    re.MULTILINE,
+)
+_SHELL_NAMES = (".sh", ".bash", ".ksh", ".sub", ".slurm", ".sbatch", ".pbs", ".lsf", ".sge", ".job", ".env")
+_LAUNCHES = re.compile(
+    r"^#(?:SBATCH|PBS|BSUB|\$)\s|^[^#\n]*\b(?:srun|sbatch|qsub|bsub|nvidia-docker|docker|singularity|apptainer)\s",
+    re.MULTILINE,
+)
+_RANK_WORK = re.compile(
+    r"^[^#\n]*(?:\bpython3?\b|\btorchrun\b|\bbind\.sh\b|\bnumactl\b|\bmpirun\b|\bmpiexec\b|\bexec\s+\"?\$@)",
+    re.MULTILINE,
+)
+
+
+def _lines(text: str) -> list[str]:
+    """Without comments and empty ones."""
+    return [line.strip() for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
+
+
+def _all_are(pattern: re.Pattern[str], text: str) -> bool:
+    found = _lines(text)
+    return bool(found) and all(map(pattern.fullmatch, found))
+
+
+def _base(name: str) -> str:
+    return name.rpartition("/")[2]
+
+
+def _is_hostfile(name: str, text: str) -> bool:
+    named = re.search(r"host|machine|nodes", _base(name), re.IGNORECASE)
+    return _all_are(_HOST, text) and ("slots" in text or bool(named)) and not text.startswith("#!")
+
+
+def _is_mca(name: str, text: str) -> bool:
+    named = "mca" in _base(name).lower() or _base(name).endswith(".conf")
+    return named and _all_are(_MCA, text)
+
+
+def _is_binding(name: str, text: str) -> bool:
+    return bool(_BIND_ARRAY.search(text)) and not _LAUNCHES.search(text) and not _RANK_WORK.search(text)
+
+
+def _is_manifest(name: str, text: str) -> bool:
+    return not text.startswith("#!") and (
+        bool(_MANIFEST.search(text)) or name.endswith((".yaml", ".yml", ".json"))
+    )
+
+
+_BY_TEXT: tuple[tuple[Role, Callable[[str, str], bool]], ...] = (
+    ("own script", lambda name, text: bool(_OWN_SCRIPT.match(text))),
+    ("own manifest", lambda name, text: bool(_OWN_MANIFEST.match(text)) and bool(_MANIFEST.search(text))),
+    ("binding", _is_binding),
+    ("hostfile", _is_hostfile),
+    ("mounts", lambda name, text: _all_are(_MOUNT, text) and not text.startswith("#!")),
+    ("mca", _is_mca),
+)
+
+
+def _is_shell(name: str, text: str) -> bool:
+    if _OTHER_PROGRAM.match(text):
+        return False
+    is_named = _base(name).endswith(_SHELL_NAMES) or bool(re.match(r"#!.*sh\b", text))
+    return is_named or bool(_SHELL_LINE.search(text)) or not _lines(text)
+
+
+def _runs_beside_ranks(name: str, text: str, texts: dict[str, str]) -> bool:
+    """Whether a launcher among the others starts it, or it does what only ranks do and launches nothing."""
+    if _LAUNCHES.search(text):
+        return False
+    base = re.escape(_base(name))
+    sourced = re.compile(rf"^[^#\n]*(?:\bsource|(?:^|[\s;&|])\.)\s+\S*{base}", re.MULTILINE)
+    started = re.compile(rf"^[^#\n]*(?<![\w.-]){base}(?![\w.-])", re.MULTILINE)
+    others = [other for each, other in texts.items() if each != name]
+    if any(sourced.search(other) for other in others):
+        return False
+    if any(started.search(other) and _LAUNCHES.search(other) for other in others):
+        return True
+    return bool(_RANK_WORK.search(text)) and any(_LAUNCHES.search(other) for other in others)
