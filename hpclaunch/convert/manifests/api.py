@@ -1,0 +1,65 @@
+"""The API's types, as far as a repair needs them: which keys a type has, and of what type those are."""
+
+import os.path
+import re
+from functools import cache
+from typing import Any
+
+import yaml
+
+_FILE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "data", "api.yaml")
+
+TEXT, MAP, AMOUNTS, ANY = "text", "map", "amounts", "any"
+FREE = frozenset((MAP, AMOUNTS, ANY))  # these take any key, or many
+_AMOUNT = re.compile(r"cpu|memory|storage|pods|ephemeral-storage|hugepages-\w+|[\w.-]+\.?[\w-]*/[\w.-]+")
+
+# The type of an object by its kind. MPIJob has one for all versions: which keys are whose is for a reader.
+_KINDS = (
+    "MPIJob PyTorchJob Pod Job ConfigMap Secret Namespace PersistentVolume PersistentVolumeClaim Role RoleBinding"
+    " Service ServiceAccount StorageClass"
+)
+KINDS = frozenset(_KINDS.split())
+# Without these an item of a list means nothing.
+REQUIRED = {
+    "Container": ("name", "image"),
+    "EnvVar": ("name",),
+    "VolumeMount": ("name", "mountPath"),
+    "Volume": ("name",),
+    "Toleration": (),
+}
+
+
+@cache
+def types() -> dict[str, dict[str, str]]:
+    """Type -> key -> type of its value; "[Container]" is a list of them."""
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    with open(_FILE, encoding="utf-8") as file:
+        table: dict[str, dict[str, Any]] = loader(file).get_single_data()
+    return {
+        name: {key: kind for kind, keys in groups.items() for key in keys.split()}
+        for name, groups in table.items()
+    }
+
+
+@cache
+def known_keys() -> frozenset[str]:
+    """All keys that any type has."""
+    return frozenset(key for keys in types().values() for key in keys)
+
+
+def below(kind: str, key: str) -> str | None:
+    """The type of a key's value in a type, None where it has no such key."""
+    if kind == ANY:
+        return ANY
+    if kind == MAP:
+        return TEXT
+    if kind == AMOUNTS:
+        return TEXT if _AMOUNT.fullmatch(key) else None
+    return types().get(kind, {}).get(key)
+
+
+def item(kind: str) -> str | None:
+    """The type of a list's items, None where the type is no list."""
+    if kind == ANY:
+        return ANY
+    return kind[1:-1] if kind.startswith("[") else None

@@ -1,0 +1,36 @@
+"""Whether a text is a manifest of Kubernetes, also a damaged one, and whether hpclaunch wrote it."""
+
+import re
+
+_HEAD = 64_000
+# Line numbers, bullets, tags and quotes that copies have in front of a key.
+_BEFORE = r"""^[ \t\u00a0\d>*•\-{"']*(?:<\w+>)?[ \t\u00a0{"']*"""
+_VERSION = re.compile(_BEFORE + r"apiVersion[\"'\u201d]?[ \t\u00a0]*:", re.MULTILINE)
+_KIND = re.compile(_BEFORE + r"kind[\"'\u201d]?[ \t\u00a0]*:", re.MULTILINE)
+_SHELL = re.compile(
+    r"#!|set -|export\s|source\s|if \[|for \w+ in |\w+=|function |cat\s+<<|srun|sbatch|kubectl|oc "
+)
+_FIRST_KEY = re.compile(_BEFORE + r"[A-Za-z][\w./-]*[\"'\u201d]?[ \t\u00a0]*:(?:\s|$|\")", re.MULTILINE)
+_OWN = re.compile(r"^\s*-? ?(?:\S+\s+)?hpclaunch-(?:launcher|rank)\b", re.MULTILINE)
+
+
+def is_manifest(text: str) -> bool:
+    """Whether the text looks like an object of Kubernetes' API in YAML or JSON. A shell script with a
+    manifest in a here-document is none."""
+    head = text[:_HEAD]
+    if not (_VERSION.search(head) and _KIND.search(head)):
+        return False
+    for line in head.split("\n"):
+        bare = line.strip().lstrip("\ufeff")
+        if bare.startswith("#!"):
+            return False
+        if bare.startswith(("#", "%")) or not bare or bare in ("---", "{", "[", "```", "```yaml"):
+            continue
+        return not _SHELL.match(bare) or _FIRST_KEY.match(line) is not None
+    return False
+
+
+def is_own(text: str) -> bool:
+    """Whether hpclaunch rendered it: its launcher's text or its rank wrapper stands in it. What that is to
+    the last byte, `readback.kubernetes.reader.read` tells."""
+    return _OWN.search(text) is not None and is_manifest(text)

@@ -1,0 +1,241 @@
+"""The text of a manifest -> its objects, with all that had to be repaired on the way."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from msgspec import Struct
+
+from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.manifests import api, characters, indentation, lines
+from hpclaunch.convert.manifests.fields import Book, Field, check
+from hpclaunch.convert.manifests.lines import Line, Note
+from hpclaunch.spec.source import LIMIT
+from hpclaunch.spec.tree import MappingNode, Node, SequenceNode, compose, is_null
+from hpclaunch.values.errors import InputError, Problem
+
+_KIND = "manifest"
+_MOST_DOCUMENTS = 500
+_WORD = re.compile(r"""^[\s-]*["']?(apiVersion|kind)["']?\s*:\s*["']?([\w./-]*)["']?""")
+_WHERE = re.compile(r"^(.*):(\d+):(\d+)$", re.DOTALL)
+_TEMPLATE = re.compile(r"\{\{[-\s]*[.$\w(]")
+
+
+class Object(Struct, frozen=True):
+    """One object of the API."""
+
+    kind: str
+    version: str
+    root: Field
+    lines: tuple[Line, ...]
+
+    @property
+    def name(self) -> str:
+        """kind and name, for people."""
+        found = self.root.get("metadata", "name")
+        return f"{self.kind or 'an object without a kind'} {found.text() if found else ''}".strip()
+
+
+def objects(file: str, text: str, draft: Draft) -> list[Object]:
+    """The objects of a text, lists of them (kind: List) unfolded. What was repaired is said in `draft`.
+
+    Raises InputError, with file:line:col, where a text cannot be repaired.
+    """
+    if len(text.encode("utf-8", "surrogatepass")) > LIMIT:
+        raise InputError(
+            [Problem(f"more than {LIMIT:,} bytes: no manifest of a job is so large", where=file)]
+        )
+    _refuse_template(file, text)
+    given, notes = characters.plain(lines.split(text))
+    _say(draft, file, notes)
+    found: list[Object] = []
+    try:
+        parts = _documents(given)
+        read = [_read(file, part, draft) for part in parts]
+    except InputError:
+        # As a whole: a cut `---` may be what is wrong.
+        given, notes = characters.structural(given, api.known_keys())
+        read = [_repaired(file, part, draft) for part in _documents(given)]
+        _say(draft, file, notes)
+    for each in read:
+        if each is not None:
+            found += _unfolded(_improved(file, each, draft), draft)
+    return found
+
+
+def _refuse_template(file: str, text: str) -> None:
+    found = _TEMPLATE.search(text)
+    if found:
+        before = text[: found.start()]
+        column = found.start() - (before.rfind("\n") + 1) + 1
+        message = "a template ({{ ... }}) and no manifest yet: convert what `helm template` makes of it"
+        raise InputError([Problem(message, where=f"{file}:{before.count(chr(10)) + 1}:{column}")])
+
+
+def _documents(given: Sequence[Line]) -> list[list[Line]]:
+    """The documents: between lines of ---, and where an object begins after another one."""
+    found: list[list[Line]] = [[]]
+    seen: set[str] = set()
+    columns: dict[str, int] = {}
+    for index, line in enumerate(given):
+        if line.text.startswith("---") and line.text[3:4] in ("", " ", "\t"):
+            rest = line.text[3:].strip()
+            found.append([Line(line.number, rest)] if rest and not rest.startswith("#") else [])
+            seen, columns = set(), {}
+            continue
+        match = _WORD.match(line.text)
+        if (
+            match
+            and match[1] in seen
+            and line.column == columns[match[1]]
+            and _begins(given, index, match[1])
+        ):
+            found.append([])
+            seen, columns = set(), {}
+        if match and "-" not in line.text[: match.start(1)]:
+            columns.setdefault(match[1], line.column)
+            seen.add(match[1])
+        found[-1].append(line)
+    parts = [part for part in found if any(not line.is_blank for line in part)]
+    if len(parts) > _MOST_DOCUMENTS:
+        raise InputError(f"more than {_MOST_DOCUMENTS} objects in one file")
+    return parts
+
+
+def _begins(given: Sequence[Line], index: int, word: str) -> bool:
+    """Whether the other one of apiVersion and kind is on the next line or the one before."""
+    other = "kind" if word == "apiVersion" else "apiVersion"
+    after = next((line.text for line in given[index + 1 :] if not line.is_blank), "")
+    return word == "apiVersion" or bool((match := _WORD.match(after)) and match[1] == other)
+
+
+def _read(file: str, part: Sequence[Line], draft: Draft) -> Object | None:
+    book = Book(file, part, draft)
+    try:
+        root = compose(lines.joined(part), file, _KIND)
+    except InputError as error:
+        raise InputError([_moved(problem, book) for problem in error.problems]) from None
+    if root is None or is_null(root):
+        return None
+    check(root, book)
+    field = Field(book, root, ())
+    if not isinstance(root, MappingNode):
+        place = book.place(root)
+        message = "a manifest is an object with apiVersion and kind"
+        raise InputError([Problem(message, where=f"{file}:{place.line}:{root.start_mark.column + 1}")])
+    version, kind = (field.get(key) for key in ("apiVersion", "kind"))
+    return Object(kind.text() if kind else "", version.text() if version else "", field, tuple(part))
+
+
+def _moved(problem: Problem, book: Book) -> Problem:
+    """The problem with the line that it has in the input."""
+    match = _WHERE.match(problem.where)
+    if match is None:
+        return problem
+    where = f"{match[1]}:{book.number(int(match[2]) - 1)}:{match[3]}"
+    return Problem(problem.message, problem.document, problem.path, where)
+
+
+def _repaired(file: str, part: list[Line], draft: Draft) -> Object | None:
+    """An object that may be no YAML as it stands. Raises InputError where nothing helps."""
+    try:
+        return _read(file, part, draft)
+    except InputError as error:
+        first = error
+    bare, gone = characters.omissions(part)
+    kind = _kind(bare)
+    made = indentation.repaired(bare, kind) if kind in api.KINDS else None
+    if made is None:
+        raise first
+    try:
+        found = _read(file, made.lines, draft)
+    except InputError:
+        raise first from None
+    _say_omitted(draft, file, gone)
+    _say(draft, file, made.notes)
+    return found
+
+
+def _improved(file: str, given: Object, draft: Draft) -> Object:
+    """The object, or where YAML has keys beside their parent that belong below it, with those moved."""
+    if given.kind not in api.KINDS or given.root.book.file != file:
+        return given
+    strangers = _strangers(given.root.node, given.kind)
+    if not strangers or not any(_is_lost(name, kind) for kind, name in strangers):
+        return given
+    made = indentation.repaired(given.lines, given.kind)
+    if made is None or made.strangers >= len(strangers):
+        return given
+    try:
+        found = _read(file, made.lines, Draft())
+    except InputError:
+        return given
+    if found is None or len(_strangers(found.root.node, found.kind)) >= len(strangers):
+        return given
+    _say(draft, file, made.notes)
+    again = _read(file, made.lines, draft)
+    assert again is not None
+    return again
+
+
+def _strangers(node: Node, kind: str) -> list[tuple[str, str]]:
+    """(type, key) of keys that their parent's type does not have."""
+    found: list[tuple[str, str]] = []
+    waiting = [(node, kind)]
+    while waiting:
+        each, name = waiting.pop()
+        if isinstance(each, SequenceNode):
+            below = api.item(name)
+            waiting += [(child, below) for child in each.value if below]
+        elif isinstance(each, MappingNode) and name != api.TEXT:
+            for key, value in each.value:
+                word = str(key.value)
+                below = api.below(name, word)
+                if below is None:
+                    found.append((name, word))
+                elif below not in api.FREE:
+                    waiting.append((value, below))
+    return found
+
+
+def _is_lost(key: str, kind: str) -> bool:
+    """Whether another type has it."""
+    return key in api.known_keys() and api.below(kind, key) is None
+
+
+def _kind(part: Sequence[Line]) -> str:
+    for line in part:
+        match = _WORD.match(line.text)
+        if match and match[1] == "kind":
+            return match[2]
+    return ""
+
+
+def _unfolded(given: Object, draft: Draft) -> Iterator[Object]:
+    """The items of a List, as kubectl takes them."""
+    inside = given.root.get("items")
+    if inside is None or not given.kind.endswith("List"):
+        yield given
+        return
+    for key in ("apiVersion", "kind", "metadata"):
+        field = given.root.get(key)
+        if field is not None:
+            field.take()
+    for item in inside.items():
+        version, kind = (item.get(key) for key in ("apiVersion", "kind"))
+        yield Object(kind.text() if kind else "", version.text() if version else "", item, ())
+
+
+def _say(draft: Draft, file: str, notes: Sequence[Note]) -> None:
+    for note in notes:
+        draft.say("repaired", lines.places(file, note.numbers), note.what, became=note.became, why=note.why)
+
+
+def _say_omitted(draft: Draft, file: str, gone: Sequence[int]) -> None:
+    if gone:
+        draft.say(
+            "left",
+            lines.places(file, gone),
+            "[...]",
+            why="the text leaves something out here, and nobody can know what",
+            todo="compare with the manifest that really ran",
+        )
