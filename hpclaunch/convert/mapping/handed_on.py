@@ -1,0 +1,195 @@
+"""Variables that a launcher hands on by name (docker's -e, mpirun's -x) -> `env`, `inherit`, `secrets`."""
+
+from collections.abc import Mapping, Sequence
+
+from msgspec import Struct
+
+from hpclaunch.convert.defects.access import SECRET
+from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.mapping import mpi, rendezvous
+from hpclaunch.convert.mapping.words import unknown_names
+from hpclaunch.convert.programs.flags import cut
+from hpclaunch.convert.programs.layers import Option
+from hpclaunch.convert.reading import Command, ShellReading
+from hpclaunch.readback.shell.values import Unknown, Value, known, shown
+from hpclaunch.values.conversion import Place
+
+_GPUS = ("NVIDIA_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES", "NV_GPU")
+_OF_THE_SHELL = ("HOME", "USER", "PATH", "PWD", "SHELL", "TERM", "HOSTNAME", "LOGNAME")
+
+
+class Handed(Struct, frozen=True):
+    """A variable, `value` None where it is taken from where the command runs (`there`: what is exported
+    there). `by` is the option, and what comes later counts more."""
+
+    name: str
+    value: Value | None
+    by: str
+    places: tuple[Place, ...]
+    there: Mapping[str, Value]
+
+
+def given(reading: ShellReading, command: Command, options: Sequence[Option], by: str) -> list[Handed]:
+    """The variables of -e, -x, --env: K=V or K."""
+    there = dict(command.environment)
+    found = []
+    for option in options:
+        value = option.value or ()
+        parts = cut(value, "=")
+        name = parts[0] if parts else known(value) or ""
+        if not name.isidentifier():
+            continue
+        text = known(parts[1]) if parts else None
+        places = reading.origin(command, f"{name}={text}" if text is not None else name)
+        found.append(Handed(name, parts[1] if parts else None, by, places, there))
+    return found
+
+
+def place(
+    reading: ShellReading,
+    all_given: Sequence[Handed],
+    draft: Draft,
+    *,
+    per_node: bool,
+    seed: str,
+    slurm: Mapping[str, int],
+) -> list[tuple[str, Value]]:
+    """Put what reaches the ranks into the draft. `per_node`: the command is started once on a node, and
+    starts its processes itself. `seed` is the variable that trials set. Returns the variables whose value is
+    known on the node alone: the command has to export them."""
+    by_name: dict[str, list[Handed]] = {}
+    for each in all_given:
+        by_name.setdefault(each.name, []).append(each)
+    exports: list[tuple[str, Value]] = []
+    for name, several in by_name.items():
+        counts = _that_counts(several)
+        places = tuple(dict.fromkeys(place for each in several for place in each.places))
+        what = f"{counts.by} {name}"
+        if _is_launchers_own(name, counts, places, what, draft, per_node, seed, slurm):
+            continue
+        value = counts.value if counts.value is not None else counts.there.get(name)
+        if value is None:
+            _not_given(reading, name, counts, places, what, draft)
+            continue
+        own = rendezvous.with_own_addresses(value)
+        if own is not None and per_node:
+            exports.append((name, own))
+            why = "the node's number and the first node's address are known where the job runs"
+            draft.say("carried", places, what, became=f"command: export {name}={shown(own)}", why=why)
+            draft.put(("rendezvous",), "torch", places, what, why="hpclaunch sets the addresses in each rank")
+        else:
+            _value(reading, name, value, places, what, draft)
+    return exports
+
+
+def _that_counts(several: Sequence[Handed]) -> Handed:
+    """The last one; where that takes the value from where it runs, the last before it that has one."""
+    last = several[-1]
+    if last.value is None:
+        for each in reversed(several[:-1]):
+            if each.value is not None or each.name in each.there:
+                return each
+    return last
+
+
+def _is_launchers_own(
+    name: str,
+    counts: Handed,
+    places: tuple[Place, ...],
+    what: str,
+    draft: Draft,
+    per_node: bool,
+    seed: str,
+    slurm: Mapping[str, int],
+) -> bool:
+    """Whether the variable is about the launch itself, and has been dealt with."""
+    if name == "SLURM_NTASKS_PER_NODE" and per_node:
+        count = slurm.get(name)
+        why = "the script on each node starts that many processes; srun would set 1"
+        if count is None:
+            draft.ask(("env", name), "how many processes each node starts", places, what)
+        else:
+            draft.put(("env", name), str(count), places, what, why=why)
+        return True
+    if name.startswith("SLURM_"):
+        draft.say("replaced", places, what, why="srun sets it in each rank itself")
+    elif name == "OMPI_MCA_mca_base_param_files":
+        draft.say("replaced", places, what, why="what the file says is in the job itself")
+    elif name.startswith("OMPI_MCA_") and mpi.is_of_the_launch(name.removeprefix("OMPI_MCA_")):
+        draft.say("replaced", places, what, why="srun starts the ranks itself")
+    elif name in rendezvous.COMPUTED:
+        draft.put(("rendezvous",), "torch", places, what, why="hpclaunch sets it in each rank")
+    elif name in rendezvous.ADDRESSES and known(counts.value or ("?",)) is None:
+        draft.say(
+            "left",
+            places,
+            what,
+            why="the first node's address is known where the job runs",
+            todo="a program that needs it takes MASTER_ADDR, which `rendezvous: torch` sets",
+        )
+    elif name in _GPUS:
+        why = "all of the job's GPUs are visible to each rank, which takes its own by its local rank"
+        draft.say("replaced", places, what, why=why)
+    elif name == seed:
+        draft.say("replaced", places, what, why="`trials` sets it, another one for each trial")
+    else:
+        return False
+    return True
+
+
+def _not_given(
+    reading: ShellReading, name: str, counts: Handed, places: tuple[Place, ...], what: str, draft: Draft
+) -> None:
+    assigned = reading.last(name)
+    if assigned is None and name in _OF_THE_SHELL:
+        draft.say(
+            "left", places, what, why="it is about the submitter's shell", todo="set it in env if needed"
+        )
+    elif assigned is None:
+        inherit(reading, (name,), places, draft)
+    else:
+        draft.say(
+            "left",
+            (*places, assigned.place),
+            what,
+            why="it is assigned but not exported, so nothing of it is handed on",
+            todo=f"write env.{name} in the job file if the ranks are to have it",
+        )
+
+
+def _value(
+    reading: ShellReading, name: str, value: Value, places: tuple[Place, ...], what: str, draft: Draft
+) -> None:
+    text = known(value)
+    if SECRET.search(name):
+        why = "a secret is taken from the submitter when the job is sent, and stands in no file"
+        draft.put(("secrets", draft.count("secrets")), name, places, what, why=why)
+    elif text is not None:
+        draft.put(("env", name), text, places, what)
+    elif value == (Unknown("variable", name, splits=False),) or _is(value, name):
+        inherit(reading, (name,), places, draft)
+    elif any(isinstance(part, Unknown) and part.kind in ("output", "input") for part in value):
+        draft.say(
+            "left",
+            places,
+            what,
+            why="its value is made where the script runs",
+            todo=f"write env.{name} in the job file, or let the program find it out",
+        )
+    else:
+        missing = ", ".join(unknown_names(value))
+        draft.ask(("env", name), f"the value of {name}: {missing} is not told", places, what)
+
+
+def _is(value: Value, name: str) -> bool:
+    return len(value) == 1 and isinstance(value[0], Unknown) and value[0] == Unknown("variable", name, True)
+
+
+def inherit(reading: ShellReading, names: Sequence[str], places: Sequence[Place], draft: Draft) -> None:
+    """Names that ranks take from the submitter's shell, as the original did."""
+    known_names = {fact.value for key, fact in draft.facts.items() if key[0] == "inherit"}
+    for name in names:
+        if name not in known_names and name not in rendezvous.COMPUTED:
+            where = [*places, *reading.wanted.get(name, ())]
+            why = "no line gives it a value, so the original took the operator's; so does the job"
+            draft.put(("inherit", draft.count("inherit")), name, where, f"${name}", why=why)

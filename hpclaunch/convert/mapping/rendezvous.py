@@ -1,0 +1,220 @@
+"""Launchers of PyTorch, and the addresses by which its processes find each other -> `rendezvous: torch`."""
+
+import re
+from collections.abc import Mapping, Sequence
+
+from msgspec import Struct
+
+from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.mapping.asked import number
+from hpclaunch.convert.programs import torch
+from hpclaunch.convert.programs.layers import Layer, Option
+from hpclaunch.convert.reading import Command, ShellReading
+from hpclaunch.readback.shell.values import Part, Unknown, Value, join, known, shown
+from hpclaunch.values.conversion import Place
+
+# What hpclaunch sets in each rank, by the names of a launcher's options. With one rank on each node the
+# number of ranks is that of nodes.
+_SET = {
+    "nnodes": "WORLD_SIZE",
+    "node_rank": "NODE_RANK",
+    "master_addr": "MASTER_ADDR",
+    "master_port": "MASTER_PORT",
+}
+_OPTION = re.compile(r"--(nnodes|node[-_]rank|master[-_]addr|master[-_]port)(?==|$)")
+# Variables in which launchers carry them.
+COMPUTED = ("MASTER_ADDR", "MASTER_PORT", "RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "NODE_RANK")
+ADDRESSES = ("MASTER_IP", "MASTER_HOST", "MASTER_NODE", "MASTER", "HEAD_NODE", "HEAD_NODE_IP")
+_SETS_ALL = "hpclaunch sets MASTER_ADDR, MASTER_PORT, RANK, LOCAL_RANK, WORLD_SIZE in each rank"
+_REPLACED = {
+    "nnodes": "the job says how many nodes, and WORLD_SIZE follows",
+    "node_rank": _SETS_ALL,
+    "master_addr": _SETS_ALL,
+    "master_port": f"{_SETS_ALL}; the port follows from the job, so that two jobs on a node do not meet",
+    "rdzv_backend": _SETS_ALL,
+    "rdzv_endpoint": _SETS_ALL,
+    "rdzv_id": _SETS_ALL,
+    "rdzv_conf": _SETS_ALL,
+    "standalone": _SETS_ALL,
+    "nproc_per_node": "the job says how many ranks a node has",
+    "num_processes": "the job says how many ranks a node has",
+    "use_env": "LOCAL_RANK is in the environment of each rank",
+    "module": "the command has it (python -m)",
+    "no_python": "the command is executed as it is",
+    "max_restarts": "a job whose rank fails ends, and is submitted again",
+    "hostfile": "the job says how many nodes",
+    "multi_gpu": "the job has a rank for each GPU",
+    "tee": "`hpclaunch logs` shows the output of all ranks",
+    "redirects": "`hpclaunch logs` shows the output of all ranks",
+    "log_dir": "`hpclaunch logs` shows the output of all ranks",
+    "local_ranks_filter": "`hpclaunch logs` shows the output of all ranks",
+}
+
+
+class FanOut(Struct, frozen=True):
+    """What a launcher starts on each node: `per_node` processes, None for one for each GPU (or what is not
+    known, with `doubt`)."""
+
+    per_node: int | None
+    places: tuple[Place, ...]
+    what: str
+    doubt: str = ""
+
+
+def is_launcher(layer: Layer) -> bool:
+    """Whether the layer starts a process for each GPU of its node."""
+    return layer.program in ("torchrun", "torch.distributed.launch", "bind_launch", "deepspeed", "accelerate")
+
+
+def size(
+    reading: ShellReading, command: Command, layer: Layer, nodes: int | None, slurm: Mapping[str, int]
+) -> FanOut:
+    """How many processes it starts on a node. torch/distributed/run.py starts one where it is not told
+    otherwise, deepspeed one for each GPU."""
+    option = torch.starts_per_node(layer)
+    if option is None:
+        alone = layer.program in ("torchrun", "torch.distributed.launch")
+        return FanOut(1 if alone else None, (command.place,), layer.program)
+    lines = reading.origin(command, known(option.value or ()) or option.written)
+    text = known(option.value or ()) or ""
+    if text in ("gpu", "auto"):
+        return FanOut(None, lines, option.written)
+    count = number(option.value, reading, slurm)
+    if count is not None and option.name == "num_processes":
+        count = count // nodes if nodes and count % nodes == 0 else None
+    doubt = "" if count is not None else f"{option.written} is not a number that the input tells"
+    return FanOut(count, lines, option.written, doubt)
+
+
+def place_launcher(reading: ShellReading, command: Command, layer: Layer, draft: Draft) -> None:
+    """That the job's ranks take the launcher's place, and what becomes of its options."""
+    draft.put(
+        ("rendezvous",),
+        "torch",
+        (command.place,),
+        layer.program,
+        why=f"the job starts the ranks itself, one for each GPU, so {layer.program} is gone: {_SETS_ALL}",
+    )
+    if torch.passes_local_rank(layer):
+        draft.say(
+            "carried",
+            (command.place,),
+            f"{layer.program} gives each process --local_rank=N",
+            became='command: ... --local_rank="$LOCAL_RANK"',
+            why="a program that reads LOCAL_RANK needs it no more",
+        )
+    for option in layer.options:
+        _option(reading, command, layer, option, draft)
+    if layer.program == "bind_launch":
+        _bound(reading, command, layer, draft)
+
+
+def _option(reading: ShellReading, command: Command, layer: Layer, option: Option, draft: Draft) -> None:
+    places = reading.origin(command, known(option.value or ()) or option.written)
+    if option.name in ("nsockets_per_node", "ncores_per_socket", "no_hyperthreads", "no_membind"):
+        return
+    if option.name in _REPLACED:
+        draft.say("replaced", places, option.written, why=_REPLACED[option.name])
+    elif not option.name and _carries_addresses(option.value or ()):
+        draft.say("replaced", places, option.written, why=_SETS_ALL)
+    else:
+        why = f"an option of {layer.program}, which the job does without"
+        draft.say("left", places, option.written, why=why, todo="see whether the program counts on it")
+
+
+def _bound(reading: ShellReading, command: Command, layer: Layer, draft: Draft) -> None:
+    """The cores that bind_launch.py gives each process: a run of those of a socket, with their second
+    threads behind those of all sockets."""
+    options = [layer.option(name) for name in ("nsockets_per_node", "ncores_per_socket", "nproc_per_node")]
+    counts = [number(each.value, reading, {}) if each else None for each in options]
+    places = tuple(
+        dict.fromkeys(
+            place
+            for each in options
+            if each
+            for place in reading.origin(command, known(each.value or ()) or each.written)
+        )
+    ) or (command.place,)
+    what = " ".join(each.written for each in options if each)
+    sockets, cores, ranks = counts
+    if not sockets or not cores or not ranks or ranks > 4096 or cores > 4096:
+        why = "each rank gets the cores and the memory beside its GPU, by the site's node type"
+        draft.say("replaced", places, what or layer.program, became="bind: cpus: local", why=why)
+        return
+    per_socket = -(-ranks // sockets)
+    own = cores // per_socket
+    smt = layer.option("no_hyperthreads") is None
+    second = own * per_socket * sockets
+    lists = [
+        f"{rank * own}-{rank * own + own - 1}"
+        + (f",{second + rank * own}-{second + rank * own + own - 1}" if smt else "")
+        for rank in range(ranks)
+    ]
+    why = "the cores that bind_launch.py gives each process; without `bind` those beside its GPU"
+    if not own:
+        draft.ask(("bind", "cpus"), "the cores of each rank: bind_launch has none for it", places, what)
+        return
+    draft.put(("bind", "cpus"), lists, places, what, why=why)
+    if layer.option("no_membind") is None:
+        draft.put(("bind", "memory"), [str(rank // per_socket) for rank in range(ranks)], places, what)
+    else:
+        draft.put(("bind", "memory"), "none", places, "--no_membind")
+
+
+def with_own_addresses(value: Value) -> Value | None:
+    """A value such as " --nnodes=$N --node_rank=$h --master_addr=$IP" with what hpclaunch sets in each rank,
+    where there is one on each node. None where it has no such option, or something else that is unknown."""
+    words = "".join(part if isinstance(part, str) else "\0" for part in value).split()
+    found: list[Part] = []
+    previous, options = "", 0
+    for index, word in enumerate(words):
+        found.append(" " if index else "")
+        option = _OPTION.match(word)
+        if option:
+            name = option[1].replace("-", "_")
+            options += 1
+            previous = "" if "=" in word else name
+            found += [f"{option[0]}=", _own(name)] if "=" in word else [word]
+        elif previous:
+            found.append(_own(previous))
+            previous = ""
+        elif "\0" in word:
+            return None
+        else:
+            found.append(word)
+    return join(found) if options else None
+
+
+def local_rank() -> Value:
+    """The argument by which torch.distributed.launch tells a process its local rank."""
+    return ("--local_rank=", Unknown("variable", "LOCAL_RANK"))
+
+
+def own_addresses(words: Sequence[Value]) -> list[Value]:
+    """The words of a command with --node_rank, --nnodes, --master_addr and --master_port as hpclaunch sets
+    them, where the launcher's own value is not known."""
+    found: list[Value] = []
+    previous = ""
+    for word in words:
+        text = word[0] if word and isinstance(word[0], str) else ""
+        option = _OPTION.match(text)
+        if previous and known(word) is None:
+            found.append((_own(previous),))
+        elif option and "=" in text and known(word) is None:
+            found.append((f"{option[0]}=", _own(option[1].replace("-", "_"))))
+        else:
+            found.append(word)
+        previous = option[1].replace("-", "_") if option and "=" not in text else ""
+    return found
+
+
+def _carries_addresses(value: Value) -> bool:
+    """Whether a value holds the addresses, or is the variable that does."""
+    return bool(_OPTION.search(shown(value))) or any(
+        isinstance(part, Unknown) and re.search(r"MULTI_?NODE|DIST|MASTER|RDZV", part.name, re.IGNORECASE)
+        for part in value
+    )
+
+
+def _own(name: str) -> Unknown:
+    return Unknown("variable", _SET[name])
