@@ -1,0 +1,73 @@
+"""A second walk, with what the first one told: Slurm's own numbers are known then, and files that run beside
+ranks are no configuration."""
+
+from collections.abc import Mapping
+
+from msgspec import structs
+
+from hpclaunch.convert.inputs import classified
+from hpclaunch.convert.mapping.sizes import Allocation, sizes
+from hpclaunch.convert.options import Options
+from hpclaunch.convert.reading import ShellReading, Source
+from hpclaunch.convert.shell import walk
+from hpclaunch.readback.shell.errors import ScriptError
+from hpclaunch.values.conversion import Place
+from hpclaunch.values.errors import InputError
+
+_LINES = {
+    "SLURM_JOB_NUM_NODES": "nodes",
+    "SLURM_NNODES": "nodes",
+    "SLURM_NTASKS": "tasks",
+    "SLURM_NPROCS": "tasks",
+    "SLURM_NTASKS_PER_NODE": "per_node",
+    "SLURM_CPUS_PER_TASK": "cpus_per_task",
+    "SLURM_GPUS_ON_NODE": "gpus",
+}
+
+
+def by_role(reading: ShellReading) -> dict[str, list[Source]]:
+    """The sources by what they are: "shell", "rank script", "binding", "mounts"."""
+    found: dict[str, list[Source]] = {}
+    try:
+        roles = {each.name: each.role for each in classified({s.name: s.text for s in reading.sources})}
+    except InputError:
+        roles = {}
+    for source in reading.sources:
+        role = "shell" if source.name == reading.script else roles.get(source.name, "shell")
+        found.setdefault(role, []).append(source)
+    return found
+
+
+def settled(reading: ShellReading, options: Options) -> ShellReading:
+    """The reading of a walk that knows the numbers which Slurm will give to the script. Its sources are all
+    of those of the first one."""
+    found = sizes(reading)
+    numbers = _numbers(found)
+    shells = by_role(reading).get("shell", [])
+    if not numbers and len(shells) == len(reading.sources):
+        return reading
+    try:
+        again = walk.read(shells, {**options.environment, **numbers}, reading.script)
+    except (ScriptError, InputError):
+        return reading
+    return structs.replace(
+        again,
+        sources=reading.sources,
+        directives=again.directives or reading.directives,
+        assigned=tuple(
+            structs.replace(each, place=_place(each.place, found)) if each.name in numbers else each
+            for each in again.assigned
+        ),
+    )
+
+
+def _numbers(found: Allocation) -> Mapping[str, str]:
+    """What Slurm sets, and only that."""
+    return {name: str(value) for name, value in found.numbers.items() if name in _LINES}
+
+
+def _place(place: Place, found: Allocation) -> Place:
+    """The line that gave a number, for the option that a walk has it from."""
+    name = place.file.removeprefix("--env ")
+    lines = found.places.get(_LINES.get(name, "")) or found.places.get("nodes") or (place,)
+    return lines[0] if place.file.startswith("--env ") else place

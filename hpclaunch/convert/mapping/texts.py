@@ -1,0 +1,123 @@
+"""Words that are known in part -> paths and commands of a job file."""
+
+import re
+import shlex
+from collections.abc import Collection, Mapping, Sequence
+from types import MappingProxyType
+
+from msgspec import Struct
+
+from hpclaunch.readback.shell.values import Part, Unknown, Value, known, shown
+
+# The folder in which sbatch was typed: that of the job file, which replaces the script.
+_HERE = frozenset({"PWD", "SLURM_SUBMIT_DIR"})
+_HERE_BY_COMMAND = re.compile(r"\$\((pwd|cd \S*dirname .*pwd|dirname .*(\$0|\$\{?BASH_SOURCE.*|\$\{0\}))\)")
+# What POSIX sh computes as bash does.
+_SUM = re.compile(r"\$\(\(([\w\s+*/%()${}-]*)\)\)")
+_NAME = re.compile(r"[A-Za-z_]\w*")
+NOTHING: Mapping[str, str] = MappingProxyType({})
+
+
+def split(value: Value, separator: str) -> list[Value]:
+    """The value cut at each separator in its known text."""
+    found: list[list[Part]] = [[]]
+    for part in value:
+        if not isinstance(part, str):
+            found[-1].append(part)
+            continue
+        first, *others = part.split(separator)
+        if first:
+            found[-1].append(first)
+        found += [[other] if other else [] for other in others]
+    return [tuple(parts) for parts in found]
+
+
+def is_here(part: Part) -> bool:
+    """Whether the part is the folder in which the job was submitted."""
+    if not isinstance(part, Unknown):
+        return False
+    if part.kind == "output":
+        return bool(_HERE_BY_COMMAND.fullmatch(part.name))
+    return part.kind in ("variable", "either") and part.name in _HERE
+
+
+def path(value: Value) -> str | None:
+    """A path of the host for the job file, where relative ones start from its folder; None where the input
+    does not tell it."""
+    if value and is_here(value[0]):
+        rest = known(value[1:])
+        return None if rest is None else f".{rest}" if rest.startswith("/") else ("." if not rest else None)
+    text = known(value)
+    return None if text is None or text.startswith("~") else text
+
+
+class Line(Struct, frozen=True):
+    """A command for the job file: words, or a text for /bin/sh. `names` are variables that the text takes
+    from the rank's environment, `used` those that something stands for; `doubt` is the part of the original
+    that no text can stand for, "" for none."""
+
+    value: str | tuple[str, ...]
+    names: tuple[str, ...] = ()
+    used: frozenset[str] = frozenset()
+    doubt: str = ""
+
+    @property
+    def plain(self) -> str | list[str]:
+        """As YAML has it."""
+        return self.value if isinstance(self.value, str) else list(self.value)
+
+
+def line(
+    words: Sequence[Value],
+    stand_ins: Mapping[str, str] = NOTHING,
+    exports: Sequence[tuple[str, Value]] = (),
+    ending: str = "",
+) -> Line:
+    """The command. `stand_ins` are variables that the rank has for others of the script (SEED for RANDOM),
+    `exports` those whose values are known only beside the rank, and `ending` is what follows the words."""
+    texts = [known(word) for word in words]
+    if not exports and not ending and all(text is not None for text in texts):
+        return Line(tuple(text for text in texts if text is not None))
+    writer = _Writer(stand_ins)
+    before = [f"export {name}={writer.word(value)}; " for name, value in exports]
+    command = " ".join(map(writer.word, words))
+    text = "".join(before) + ("" if ending else "exec ") + command + ending
+    return Line(text, tuple(dict.fromkeys(writer.names)), frozenset(writer.used), writer.doubt)
+
+
+class _Writer:
+    def __init__(self, stand_ins: Mapping[str, str]):
+        self.names: list[str] = []
+        self.used: set[str] = set()
+        self.doubt = ""
+        self._stand_ins = stand_ins
+
+    def word(self, value: Value) -> str:
+        if not value:
+            return "''"
+        return "".join(map(self._part, value))
+
+    def _part(self, part: Part) -> str:
+        if isinstance(part, str):
+            return shlex.quote(part)
+        if isinstance(part, Unknown):
+            stand_in = self._stand_ins.get(part.name)
+            if stand_in:
+                self.used.add(part.name)
+                return f'"${stand_in}"'
+            if part.kind == "home" and part.name == "~":
+                self.names.append("HOME")
+                return '"$HOME"'
+            if part.kind in ("variable", "either") and _NAME.fullmatch(part.name) and part.name != "RANDOM":
+                self.names.append(part.name)
+                return f"${part.name}" if part.splits else f'"${part.name}"'
+            sum_of = _SUM.fullmatch(part.name) if part.kind == "number" else None
+            if sum_of and all(name.startswith("SLURM_") for name in _NAME.findall(sum_of[1])):
+                return f'"{part.name}"'
+        self.doubt = self.doubt or shown((part,))
+        return "''"
+
+
+def submitters(names: Collection[str]) -> list[str]:
+    """Those that only the submitter's shell has: Slurm's own are with each rank."""
+    return [name for name in names if not name.startswith("SLURM_")]

@@ -1,0 +1,36 @@
+"""What binds one rank and then becomes it: MLPerf's bind.sh, numactl and taskset.
+
+Options of bind.sh are those of NVIDIA's v0.7 and v1.1 submissions, of numactl those of numactl(8) 2.0.19, of
+taskset those of taskset(1) of util-linux 2.41.
+"""
+
+from collections.abc import Sequence
+
+from hpclaunch.convert.programs.flags import Table, table, take
+from hpclaunch.convert.programs.layers import Layer
+from hpclaunch.readback.shell.values import Value, known
+
+_BIND_SH = table(((1, "cpu mem ib cluster"), (0, "help=h")))
+_NUMACTL = table(
+    (
+        (1, "physcpubind=C cpunodebind=N,cpubind,c membind=m interleave=i preferred=p preferred-many=P"),
+        (1, "weighted-interleave=w shm=S file=f offset=o length=L shmmode=M shmid=I"),
+        (0, "localalloc=l all=a balancing=b strict=t dump=d dump-nodes=D touch=T huge=u verify=V"),
+        (0, "show=s hardware=H"),
+    )
+)
+_TASKSET = table(((0, "cpu-list=c all-tasks=a pid=p help=h version=V"),))
+
+
+def read(words: Sequence[Value]) -> tuple[Layer, list[Value]]:
+    """The layer "bind.sh", "numactl" or "taskset", and the command that is bound. The mask or the list of
+    taskset stands in the layer's words."""
+    program = (known(words[0]) or "").rpartition("/")[2]
+    if program == "taskset":
+        options, rest = take(words[1:], _TASKSET, clusters=True)
+        if any(each.name == "pid" for each in options):
+            return Layer(""), list(words)
+        return Layer(program, tuple(options), tuple(rest[:1])), rest[1:]
+    options_of: Table = _NUMACTL if program == "numactl" else _BIND_SH
+    options, rest = take(words[1:], options_of, clusters=program == "numactl")
+    return Layer(program, tuple(options)), rest
