@@ -15,6 +15,7 @@ from hpclaunch.values.errors import HpclaunchError, InputError
 COMMANDS = {
     "cancel": "jobs:cancel",
     "check": "check:check",
+    "convert": "convert:convert",
     "diff": "diff:diff",
     "explain": "explain:explain",
     "list": "jobs:list_jobs",

@@ -1,0 +1,140 @@
+"""`hpclaunch convert`."""
+
+import os
+import sys
+from collections.abc import Sequence
+
+import click
+import msgspec
+
+from hpclaunch.cli.output import json_option, print_json
+from hpclaunch.cli.writing import put, refuse_existing
+from hpclaunch.convert.conversion import convert as convert_inputs
+from hpclaunch.convert.inputs import read_inputs
+from hpclaunch.convert.options import Options
+from hpclaunch.report.conversion import markdown, text
+from hpclaunch.spec import check_text
+from hpclaunch.spec.document import Document
+from hpclaunch.spec.nodetype import NodeType
+from hpclaunch.spec.read import read_site
+from hpclaunch.spec.scalars import shown, variable_name
+from hpclaunch.spec.search import by_name, is_path, site_folders
+from hpclaunch.spec.site import Site
+from hpclaunch.values.conversion import Conversion
+from hpclaunch.values.errors import InputError
+
+_ENV = "What the operator exported before the launcher was started, as in --env DGXNNODES=2."
+_NODE_TYPE = "The machine that the original ran on: a name of `hpclaunch topo list`, or a file."
+_SITE = "The site that the job goes to, or a name for what is about you and a place."
+_OUTPUT = "Write the job file there, and the report to standard output."
+_REPORT = "Write the report there: .md is Markdown, .json JSON, all else text."
+
+
+@click.command()
+@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=click.Path())
+@click.option("--env", "env", metavar="KEY=VALUE", multiple=True, help=_ENV)
+@click.option("--node-type", metavar="TYPE", help=_NODE_TYPE)
+@click.option("--site", "site_name", metavar="SITE", help=_SITE)
+@click.option(
+    "-o", "--output", metavar="JOB", help="Write the job file there, and the report to standard output."
+)
+@click.option("--force", is_flag=True, help="Write over a job file that is there.")
+@click.option("--report", metavar="PATH", help=_REPORT)
+@json_option
+def convert(
+    files: tuple[str, ...],
+    env: tuple[str, ...],
+    node_type: str | None,
+    site_name: str | None,
+    output: str | None,
+    force: bool,
+    report: str | None,
+    as_json: bool,
+) -> None:
+    """Make a job file of a launcher: run.sub and its configuration, or an MPIJob, Pod, Job or PyTorchJob.
+
+    Give the script, the configurations that are sourced before it, in their order, and what else it uses:
+    scripts that run in the container, topology files, mounts.txt. `-` is standard input. Nothing is run.
+    What the files do not tell stands in the job file as a question. The report says what became of each line.
+
+    Exit status: 0 where the job file is complete, 1 where questions are open or the input cannot be
+    converted, 2 where the input is wrong.
+    """
+    _check_outputs(files, output, force, report)
+    environment = _environment(env)
+    site = _site(site_name) if site_name else None
+    machine = _node_type(node_type) if node_type else None
+    name = (site.value.name if site else site_name) or ""
+    found = convert_inputs(read_inputs(files), Options(environment, machine, name))
+    _write(found, name, output, report, as_json)
+    sys.exit(0 if found.is_complete else 1)
+
+
+def _check_outputs(files: Sequence[str], output: str | None, force: bool, report: str | None) -> None:
+    """An input is never written over, and nothing else without --force."""
+    for path in (output, report):
+        if path is not None and any(_are_same(path, file) for file in files):
+            raise InputError(f"{path} is one of the files that are read: name another file")
+    if output is not None and report is not None and os.path.realpath(output) == os.path.realpath(report):
+        raise InputError(f"{output} cannot be the job file and the report: name another file")
+    if not force:
+        refuse_existing(output)
+
+
+def _are_same(one: str, other: str) -> bool:
+    try:
+        return one != "-" and os.path.isfile(one) and os.path.samefile(one, other)
+    except (OSError, ValueError):
+        return False
+
+
+def _environment(texts: Sequence[str]) -> dict[str, str]:
+    found = {}
+    for each in texts:
+        name, equals, value = each.partition("=")
+        if not equals:
+            raise InputError(f"--env {shown(each)} is not KEY=VALUE")
+        try:
+            variable_name(name)
+            value.encode()
+        except ValueError as error:
+            said = "it is not UTF-8" if isinstance(error, UnicodeError) else error
+            raise InputError(f"--env {shown(each)}: {said}") from None
+        found[name] = value
+    return found
+
+
+def _site(name: str) -> Document[Site] | None:
+    """The site, None where the text is a name that no site file has."""
+    if is_path(name) or name in by_name(site_folders()):
+        return read_site(name)
+    try:
+        check_text.name(name)
+    except ValueError as error:
+        raise InputError(f"--site: {error}") from None
+    return None
+
+
+def _node_type(name: str) -> NodeType:
+    from hpclaunch.topology import catalogue
+
+    return catalogue.load(name).value
+
+
+def _write(found: Conversion, site: str, output: str | None, report: str | None, as_json: bool) -> None:
+    if found.job and output not in (None, "-"):
+        put(found.job, output)
+    elif found.job and not as_json:
+        put(found.job, None)
+    if report is not None:
+        put(_report(found, site, report), report)
+    if as_json:
+        print_json(found)
+    elif report is None:
+        click.echo(text(found, site), nl=False, err=output in (None, "-"))
+
+
+def _report(found: Conversion, site: str, path: str) -> str:
+    if path.endswith(".json"):
+        return msgspec.json.format(msgspec.json.encode(found), indent=2).decode() + "\n"
+    return markdown(found, site) if path.endswith(".md") else text(found, site)

@@ -1,0 +1,260 @@
+"""What became of a launcher, for people: what is open comes first, what went well last.
+
+The same sections as text for a terminal and as Markdown.
+"""
+
+import re
+import textwrap
+from collections.abc import Iterator, Sequence
+
+from msgspec import Struct
+
+from hpclaunch.report.table import aligned
+from hpclaunch.report.text import printable
+from hpclaunch.values.conversion import Conversion, Finding, Place
+from hpclaunch.values.yamltext import value
+
+_WIDTH = 100
+_MOST_PLACES = 4
+_WIDEST_KEY = 56
+_LINES_OF_TEXT = 46  # of a place beside a carried value
+
+
+class _Section(Struct, frozen=True):
+    """A part of the report. `brief`: one line for each finding is enough."""
+
+    title: str
+    note: str
+    findings: tuple[Finding, ...]
+    brief: bool = False
+
+
+_ABOUT_PEOPLE = (
+    *("account", "partition", "qos", "reservation", "constraint", "nodelist", "exclude", "mail", "namespace"),
+    *("queue", "priority_class", "user", "node_type"),
+)
+
+
+def text(conversion: Conversion, site: str = "") -> str:
+    """The report for a terminal. `site` is the name under which hints are shown."""
+    lines = [*_wrapped(_headline(conversion), ""), *_wrapped(_summary(conversion), "")]
+    for section in _sections(conversion):
+        lines += ["", f"{section.title} ({len(section.findings)})"]
+        if section.note:
+            lines += _wrapped(section.note, "  ")
+        lines.append("")
+        lines += _rows(section.findings) if section.brief else _items(section.findings)
+        while lines[-1] == "":
+            lines.pop()
+    lines += _hint_lines(conversion, site)
+    lines += _difference_lines(conversion)
+    return "\n".join(lines) + "\n"
+
+
+def markdown(conversion: Conversion, site: str = "") -> str:
+    """The report as Markdown, for a merge request or a wiki."""
+    lines = ["# hpclaunch convert", "", _escaped(_headline(conversion)), "", _escaped(_summary(conversion))]
+    for section in _sections(conversion):
+        lines += ["", f"## {section.title} ({len(section.findings)})", ""]
+        if section.note:
+            lines += [_escaped(section.note), ""]
+        if section.brief:
+            lines += ["| job file | lines | from |", "| --- | --- | --- |"]
+            lines += [f"| {' | '.join(_cell(part) for part in row)} |" for row in map(_row, section.findings)]
+        else:
+            lines += [line for each in section.findings for line in _bullet(each)]
+    hints = _hint_lines(conversion, site)
+    if hints:
+        lines += ["", "## For the site", "", "```yaml", *(line[2:] for line in hints[2:]), "```"]
+    if conversion.differences is not None:
+        lines += ["", "## Round trip", ""]
+        lines += ["| what | original | job file | why |", "| --- | --- | --- | --- |"]
+        lines += [
+            f"| {' | '.join(map(_cell, (each.what, each.a, each.b, each.why)))} |"
+            for each in conversion.differences
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def _sections(conversion: Conversion) -> Iterator[_Section]:
+    def of(*kinds: str) -> tuple[Finding, ...]:
+        return tuple(each for each in conversion.findings if each.kind in kinds)
+
+    open_keys = tuple(each for each in of("question") if each.key)
+    others = tuple(each for each in of("question") if not each.key)
+    every = (
+        _Section("Open questions", "The job cannot be submitted before these are answered.", open_keys),
+        _Section("Not told by the input", "", others),
+        _Section("Defects of the original", "", of("defect")),
+        _Section("Not carried over", "", of("left")),
+        _Section("Not understood", "", of("unread")),
+        _Section("Done by hpclaunch now", "", of("replaced")),
+        _Section("Assumed", "Defaults of the input count, since nothing else was given.", of("assumed")),
+        _Section("Mended before reading", "", of("repaired")),
+        _Section("Carried over", "", of("carried"), brief=True),
+        _Section("Without effect on the launch", "", of("without effect"), brief=True),
+    )
+    yield from (section for section in every if section.findings)
+
+
+def _headline(conversion: Conversion) -> str:
+    by = f" (known by {_places(conversion.known_by)})" if conversion.known_by else ""
+    if conversion.refused:
+        return f"Not converted: {conversion.refused}. Read as: {conversion.family}{by}."
+    return f"Read as: {conversion.family}{by}."
+
+
+def _summary(conversion: Conversion) -> str:
+    said = []
+    for kind, one, many in (
+        ("question", "question", "questions"),
+        ("defect", "defect of the original", "defects of the original"),
+        ("left", "construct not carried over", "constructs not carried over"),
+        ("unread", "not understood", "not understood"),
+        ("replaced", "done by hpclaunch now", "done by hpclaunch now"),
+        ("carried", "carried over", "carried over"),
+    ):
+        number = sum(each.kind == kind for each in conversion.findings)
+        if number:
+            said.append(f"{number} {one if number == 1 else many}")
+    if not conversion.refused:
+        said.append(f"and the job file is {'complete' if conversion.is_complete else 'not complete'}")
+    return f"{', '.join(said)}."
+
+
+def _items(findings: Sequence[Finding]) -> Iterator[str]:
+    """Some lines for each finding. An advice that several in a row share is given after the last."""
+    for index, each in enumerate(findings):
+        yield from _wrapped(f"{_places(each.places)}  {_plain(_title(each))}", "  ", "      ")
+        for said in _said(each):
+            yield from _wrapped(_plain(said), "      ")
+        following = findings[index + 1].todo if index + 1 < len(findings) else ""
+        if each.todo and _advice(each) != _advice_of(following):
+            yield from _wrapped(f"-> {_plain(each.todo)}", "      ", "         ")
+        yield ""
+
+
+def _title(finding: Finding) -> str:
+    if finding.kind == "question" and finding.key and finding.what != finding.key:
+        return f"{finding.key}: {finding.what}"
+    return finding.what
+
+
+def _said(finding: Finding) -> Iterator[str]:
+    if finding.became:
+        yield f"now: {finding.became}"
+    if finding.why:
+        yield finding.why
+
+
+def _advice(finding: Finding) -> str:
+    return _advice_of(finding.todo)
+
+
+def _advice_of(todo: str) -> str:
+    return re.sub(r"--set \S+=", "--set KEY=", todo)
+
+
+def _rows(findings: Sequence[Finding]) -> list[str]:
+    return _table(("JOB FILE", "LINES", "FROM"), list(map(_row, findings)))
+
+
+def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    return textwrap.indent(aligned(header, rows), "  ").splitlines()
+
+
+def _row(finding: Finding) -> tuple[str, str, str]:
+    became = finding.became or finding.why
+    what = "" if finding.what == finding.key else finding.what
+    return (
+        _cut(_plain(became), _WIDEST_KEY),
+        _cut(_places(finding.places), _LINES_OF_TEXT),
+        _cut(_plain(what), _WIDEST_KEY),
+    )
+
+
+def _hint_lines(conversion: Conversion, site: str) -> list[str]:
+    """YAML to paste: what is about a person into the job, all else into a site file."""
+    if not conversion.hints:
+        return []
+    people = {key: text for key, text in conversion.hints.items() if key in _ABOUT_PEOPLE}
+    others = {key: text for key, text in conversion.hints.items() if key not in _ABOUT_PEOPLE}
+    lines = ["", "For the site, to paste"]
+    if people:
+        lines += ["  # into the job file:", "  sites:", f"    {value(site or 'SITE')}:"]
+        lines += [f"      {key}: {_on_a_line(text)}" for key, text in people.items()]
+    if others:
+        lines.append("  # for the site file:")
+        lines += [f"  # {_plain(key)}: {_plain(text)}" for key, text in others.items()]
+    return lines
+
+
+def _on_a_line(text: str) -> str:
+    return value(" ".join(text.split()))
+
+
+def _difference_lines(conversion: Conversion) -> list[str]:
+    if conversion.differences is None:
+        return []
+    lines = ["", "Round trip: the original beside what `hpclaunch render` makes of the job file"]
+    if not conversion.differences:
+        return [*lines, "  the same launch"]
+    rows = [
+        (_cut(_plain(each.what), 40), _cut(_plain(each.a), 30), _cut(_plain(each.b), 30), _plain(each.why))
+        for each in conversion.differences
+    ]
+    return [*lines, *_table(("WHAT", "ORIGINAL", "JOB FILE", "WHY"), rows)]
+
+
+def _places(places: Sequence[Place]) -> str:
+    """Lines, with the name of a file once."""
+    shown: list[str] = []
+    file = ""
+    for place in places[:_MOST_PLACES]:
+        whole = str(place)
+        shown.append(whole.removeprefix(f"{file}:") if file and place.file == file and place.line else whole)
+        file = place.file
+    more = len(places) - _MOST_PLACES
+    return _plain(",".join(shown)) + (f" and {more} more" if more > 0 else "")
+
+
+def _wrapped(said: str, indent: str, further: str | None = None) -> list[str]:
+    return textwrap.wrap(
+        said,
+        _WIDTH,
+        initial_indent=indent,
+        subsequent_indent=indent if further is None else further,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def _plain(said: str) -> str:
+    """One line, with nothing in it that turns a terminal around."""
+    return printable(" ".join(said.split()))
+
+
+def _cut(said: str, width: int) -> str:
+    return said if len(said) <= width else f"{said[: width - 3]}..."
+
+
+def _bullet(finding: Finding) -> Iterator[str]:
+    yield f"- {_code(_places(finding.places))} {_escaped(_plain(_title(finding)))}"
+    for said in _said(finding):
+        yield f"  <br>{_escaped(_plain(said))}"
+    if finding.todo:
+        yield f"  <br>**To do:** {_escaped(_plain(finding.todo))}"
+
+
+def _cell(said: str) -> str:
+    return _escaped(_plain(said))
+
+
+def _code(said: str) -> str:
+    fence = "``" if "`" in said else "`"
+    return f"{fence}{said}{fence}" if fence == "`" else f"{fence} {said} {fence}"
+
+
+def _escaped(said: str) -> str:
+    """What Markdown or HTML would read as its own."""
+    return re.sub(r"([\\`*_{}\[\]<>|#~&])", r"\\\1", said)
