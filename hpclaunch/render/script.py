@@ -5,7 +5,7 @@ from hpclaunch.rank import wrapper_text
 from hpclaunch.render import quote, words
 from hpclaunch.render.templates import template
 from hpclaunch.values.cpulist import format_list
-from hpclaunch.values.launchplan import LaunchPlan, LocalTarget, SlurmTarget
+from hpclaunch.values.launchplan import LaunchPlan, LocalTarget, SlurmSteps, SlurmTarget
 from hpclaunch.values.placement import Seat
 from hpclaunch.values.words import Option
 
@@ -17,6 +17,7 @@ def render(plan: LaunchPlan) -> str:
     if isinstance(plan.target, LocalTarget):
         return template("local.sh.j2").render(
             **_shared(plan, plan.target),
+            **_beside(plan, plan.target),
             launcher=plan.target.launcher,
             ranks_per_node=plan.common.ranks_per_node,
         )
@@ -31,6 +32,7 @@ def _sbatch(plan: LaunchPlan, target: SlurmTarget) -> str:
     rows = [f"{mask:<{width}} # {_seat(seat)}" for mask, seat in zip(target.cpu_masks, seats, strict=False)]
     return template("sbatch.sh.j2").render(
         **_shared(plan, target),
+        **_beside(plan, target),
         sbatch=target.sbatch,
         slurm_path=target.path,
         masks=rows,
@@ -57,6 +59,16 @@ def _shared(plan: LaunchPlan, target: SlurmTarget | LocalTarget) -> dict[str, ob
         "argv": common.argv,
         "wrapper_text": wrapper_text([option.text for option in target.wrapper]),
     }
+
+
+def _beside(plan: LaunchPlan, target: SlurmTarget | LocalTarget) -> dict[str, object]:
+    if target.beside is None:
+        return {"beside": False}
+    from hpclaunch.render import beside  # most jobs need not pay for it
+
+    if isinstance(target.beside, SlurmSteps):
+        return beside.of_slurm(plan.common, target.beside)
+    return beside.of_local(plan.common, target.beside)
 
 
 def _setting(option: Option) -> str:

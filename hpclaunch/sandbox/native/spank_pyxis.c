@@ -10,6 +10,8 @@
  *   option=NAME[,argument][,repeats][,negates=NAME]
  *   image=FOLDER                     of every image: FOLDER/env has its variables, NAME=value and a NUL each, and
  *                                    tasks work in FOLDER/workdir, unless --container-workdir says where
+ *   containers=FOLDER                of every container: tasks work in FOLDER/NODE/pyxis_NAME, with the name of
+ *                                    --container-name or JOB.STEP; it is made where it is not there, and stays
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -17,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <slurm/slurm.h>
@@ -36,7 +39,7 @@ struct given {
 
 static struct given given[MOST];
 static int known, with_sbatch, with_environment;
-static const char *record_file, *image;
+static const char *record_file, *image, *containers;
 
 static int refuse(const char *name, const char *why)
 {
@@ -140,6 +143,8 @@ int slurm_spank_init(spank_t spank, int count, char **arguments)
 			record_file = arguments[i] + 7;
 		else if (!strncmp(arguments[i], "image=", 6))
 			image = arguments[i] + 6;
+		else if (!strncmp(arguments[i], "containers=", 11))
+			containers = arguments[i] + 11;
 		else if (!strcmp(arguments[i], "sbatch"))
 			with_sbatch = 1;
 		else if (!strcmp(arguments[i], "environment"))
@@ -269,11 +274,34 @@ static int set_variables(spank_t spank)
 	return 0;
 }
 
+/* The root filesystem of a container of that name, which a step finds as the one before it left it. */
+static int enter_container(spank_t spank)
+{
+	char node[256] = "", folder[4096];
+	uint32_t job = 0, step = 0;
+	const struct given *name = &given[find("container-name")];
+	spank_getenv(spank, "SLURMD_NODENAME", node, sizeof(node));
+	spank_get_item(spank, S_JOB_ID, &job);
+	spank_get_item(spank, S_JOB_STEPID, &step);
+	if (name->set)
+		snprintf(folder, sizeof(folder), "%s/%s/pyxis_%s", containers, node, name->value);
+	else
+		snprintf(folder, sizeof(folder), "%s/%s/pyxis_%u.%u", containers, node, job, step);
+	mkdir(folder, 0755);
+	if (chdir(folder)) {
+		slurm_error("pyxis: couldn't chdir to %s", folder);
+		return -1;
+	}
+	return 0;
+}
+
 /* In what is about to become the task. */
 int slurm_spank_task_init(spank_t spank, int count, char **arguments)
 {
 	(void)count;
 	(void)arguments;
+	if (containers && given[find("container-image")].set && enter_container(spank))
+		return -1;
 	if (!image || !given[find("container-image")].set)
 		return 0;
 	char folder[4096];

@@ -1,0 +1,187 @@
+"""Steps, trials and what surrounds them, under the real Slurm."""
+
+import re
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from beside import Done, Note, Place, noting
+from command import hpclaunch
+from realslurm import Slurm
+
+IMAGE = "nvcr.io/nvidia/mxnet:21.09-py3"
+
+
+@pytest.fixture(scope="module")
+def place(start_slurm: Callable[..., Slurm], tmp_path_factory: pytest.TempPathFactory) -> Place:
+    slurm = start_slurm("--nodes", "2", "--node-type", "dgx-a100", "--name", "steps")
+    return Place(slurm, tmp_path_factory.mktemp("steps"))
+
+
+def run(place: Place, folder: Path, **job: Any) -> Done:
+    return place.wait(place.submit(folder, job), folder / "notes")
+
+
+def shared(done: Done, what: str) -> list[Note]:
+    return sorted((note for note in done.notes if note.what == what), key=lambda note: (note.node, note.rank))
+
+
+def test_each_step_runs_in_its_turn_and_in_its_place(place: Place, tmp_path: Path) -> None:
+    note = noting(tmp_path, "HPCLAUNCH_TRIAL", "SEED", "X", "PATH", "LD_LIBRARY_PATH", "WANDB_API_KEY")
+    strange = "a $b `c`\n\t'\"\\ é"
+    done = run(
+        place,
+        tmp_path,
+        image=IMAGE,
+        command=note("command"),
+        env={"X": strange, "LD_LIBRARY_PATH": "/x", "PATH": "/usr/bin:/bin:/mine"},
+        trials={"count": 2, "log": "logs/{trial}.log"},
+        setup=[
+            {"run": note("setup-node")},
+            {"run": note("setup-job"), "per": "job"},
+            {"run": note("setup-rank"), "per": "rank"},
+            {"run": note("host-node"), "where": "host"},
+            {"run": note("host-job"), "where": "host", "per": "job"},
+            {"run": note("host-rank"), "where": "host", "per": "rank"},
+        ],
+        before_each=[{"run": note("before")}, {"run": note("before-host"), "where": "host"}],
+        after=[{"run": note("after"), "per": "job"}, {"run": note("after-host"), "where": "host"}],
+    )
+    assert done.status == 0, done.log
+    trial = ["before", "before-host", "command"]
+    setup = ["setup-node", "setup-job", "setup-rank", "host-node", "host-job", "host-rank"]
+    assert done.order() == [*setup, *trial, *trial, "after", "after-host"]
+    places = {what: [(n.node, n.rank) for n in shared(done, what)] for what in setup}
+    on_each, on_ranks = (
+        [("dgx1", "0"), ("dgx2", "1")],
+        [("dgx1", "0"), ("dgx1", "1"), ("dgx2", "2"), ("dgx2", "3")],
+    )
+    assert places["setup-node"] == places["host-node"] == on_each
+    assert places["setup-rank"] == places["host-rank"] == on_ranks
+    assert places["setup-job"] == [("dgx1", "0")]
+    assert [node for node, _ in places["host-job"]] == ["dgx1"]
+    for found in done.notes:
+        outside = "host" in found.what
+        assert found.env["X"] == strange
+        assert ("LD_LIBRARY_PATH" in found.env) is not outside
+        assert ("/mine" in found.env["PATH"]) is not outside
+        named = f"{place.folder}/containers/{found.node}/pyxis_hpclaunch-{done.job}"
+        assert found.cwd == (str(tmp_path) if outside else named)
+    ranks = [found for found in done.notes if found.what == "command"]
+    assert [found.env["HPCLAUNCH_TRIAL"] for found in ranks] == ["1"] * 4 + ["2"] * 4
+    seeds = {n.env["HPCLAUNCH_TRIAL"]: n.env["SEED"] for n in done.notes if "SEED" in n.env}
+    for found in done.notes:
+        turn = found.env.get("HPCLAUNCH_TRIAL", "")
+        assert bool(turn) == (found.what in trial)
+        assert found.env.get("SEED") == seeds.get(turn)
+    assert len(set(seeds.values())) == 2
+    assert all(0 <= int(seed) < 2**31 for seed in seeds.values())
+    for turn, seed in seeds.items():
+        line = f"hpclaunch: trial {turn} of 2, SEED={seed}"
+        assert line in done.log.splitlines()
+        assert (tmp_path / "logs" / f"{turn}.log").read_text().splitlines()[0] == line
+    assert place.containers() == []
+
+
+def test_output_and_errors_of_a_trial_are_in_its_log_and_in_the_jobs(place: Place, tmp_path: Path) -> None:
+    done = run(
+        place,
+        tmp_path,
+        command='echo "out $HPCLAUNCH_TRIAL $N"; echo "err $HPCLAUNCH_TRIAL $N" >&2',
+        trials={"count": 3, "seed": "N", "first_seed": 2147483645},
+        ranks_per_node=1,
+    )
+    assert done.status == 0, done.log
+    logs = sorted((place.slurm.folder / "home").glob(f"**/steps-{done.job}-trial-*.log"))
+    assert [log.name for log in logs] == [f"steps-{done.job}-trial-{trial}.log" for trial in (1, 2, 3)]
+    for trial, log in enumerate(logs, 1):
+        seed = 2147483644 + trial
+        lines = [f"{kind} {trial} {seed}" for kind in ("err", "out") for _ in range(2)]
+        text = log.read_text()
+        assert sorted(text.splitlines()[1:]) == lines
+        assert text in done.log
+
+
+FAILING = [
+    ({"setup": [("a", 3), ("b", 0)]}, 3, ["a", "z"]),
+    ({"setup": [("a", 3, "optional"), ("b", 0)]}, 0, ["a", "b", "c1", "c2", "z"]),
+    ({"before_each": [("a", 4)]}, 4, ["a", "z"]),
+    ({"before_each": [("a", 4)], "keep_going": True}, 4, ["a", "z"]),
+    ({"command": "[ $HPCLAUNCH_TRIAL != 1 ] || exit 7"}, 7, ["c1", "z"]),
+    ({"command": "exit $((6 + HPCLAUNCH_TRIAL))", "keep_going": True}, 7, ["c1", "c2", "z"]),
+    ({"after": [("y", 9), ("x", 8)]}, 9, ["c1", "c2", "y", "x", "z"]),
+    ({"after": [("y", 9, "optional")]}, 0, ["c1", "c2", "y", "z"]),
+    ({"command": "exit 7", "after": [("y", 9)]}, 7, ["c1", "y", "z"]),
+]
+
+
+@pytest.mark.parametrize("where", ["host", "container"])
+@pytest.mark.parametrize(("job", "status", "order"), FAILING)
+def test_what_fails_ends_the_job_as_it_says(
+    place: Place, tmp_path: Path, job: dict[str, Any], status: int, order: list[str], where: str
+) -> None:
+    note = noting(tmp_path)
+
+    def step(name: str, code: int, *optional: str) -> dict[str, Any]:
+        return {"run": note(name, f"exit {code}"), "where": where, "optional": bool(optional), "name": name}
+
+    lists: dict[str, Any] = {
+        key: [step(*each) for each in job.get(key, [])] for key in ("setup", "before_each", "after")
+    }
+    lists["after"].append(step("z", 0))
+    command = (
+        f"{' '.join(note('c')[0:2])} {_quoted(note('c')[2])} c$HPCLAUNCH_TRIAL; {job.get('command', '')}"
+    )
+    done = run(
+        place,
+        tmp_path,
+        **({"image": IMAGE} if where == "container" else {}),
+        command=command,
+        trials={"count": 2, "keep_going": job.get("keep_going", False)},
+        **lists,
+    )
+    assert done.status == status, done.log
+    assert done.order() == order
+    failed = [(each, key) for key in lists for each in lists[key] if "exit 0" not in str(each)]
+    for each, key in failed:
+        said = re.search(
+            rf"^hpclaunch: {key} \d: {each['name']} failed with status (\d+)(.*)$", done.log, re.M
+        )
+        assert said is not None
+        assert said[2] == ("; it is optional" if each["optional"] else "")
+    assert place.containers() == []
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "'\\''") + "'"
+
+
+def test_a_cancelled_job_removes_its_containers_and_does_what_is_left_to_do(
+    place: Place, tmp_path: Path
+) -> None:
+    note = noting(tmp_path)
+    number = place.submit(
+        tmp_path,
+        {
+            "image": IMAGE,
+            "command": note("command", "exec sleep 300"),
+            "setup": [{"run": note("setup")}],
+            "after": [{"run": note("after"), "where": "host", "per": "job"}],
+        },
+    )
+    until(lambda: (tmp_path / "notes").exists() and (tmp_path / "notes").read_text().count("command") == 4)
+    assert len(place.containers()) == 2
+    assert hpclaunch("cancel", f"steps/{number}", env=place.env).returncode == 0
+    done = place.wait(number, tmp_path / "notes")
+    assert "CANCELLED" in done.said
+    until(lambda: place.containers() == [])
+    until(lambda: '"after"' in (tmp_path / "notes").read_text())
+
+
+def until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
