@@ -7,8 +7,7 @@ from msgspec import Struct
 from hpclaunch.convert.defects.access import SECRET
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping import mpi, rendezvous
-from hpclaunch.convert.mapping.words import unknown_names
-from hpclaunch.convert.programs.flags import cut
+from hpclaunch.convert.programs.flags import cut, not_told
 from hpclaunch.convert.programs.layers import Option
 from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.readback.shell.values import Unknown, Value, known, shown
@@ -177,7 +176,7 @@ def _value(
             todo=f"write env.{name} in the job file, or let the program find it out",
         )
     else:
-        missing = ", ".join(unknown_names(value))
+        missing = ", ".join(not_told(value))
         draft.ask(("env", name), f"the value of {name}: {missing} is not told", places, what)
 
 

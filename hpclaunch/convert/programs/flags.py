@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 
 from hpclaunch.convert.programs.layers import Option
-from hpclaunch.readback.shell.values import Unknown, Value, known, shown
+from hpclaunch.readback.shell.values import IfSet, Unknown, Value, known, shown
 
 # Every spelling of an option without its dashes -> its name, and how many words follow it.
 Table = Mapping[str, tuple[str, int]]
@@ -36,6 +36,17 @@ def leading(value: Value) -> str:
 def may_be_many(value: Value) -> bool:
     """Whether nothing is known of the word, not even that it is one."""
     return len(value) == 1 and isinstance(value[0], Unknown) and value[0].splits
+
+
+def not_told(value: Value) -> tuple[str, ...]:
+    """The names of variables, and other sources, of the parts that are not known."""
+    return tuple(
+        dict.fromkeys(
+            part.name if isinstance(part, Unknown | IfSet) else shown((part,))
+            for part in value
+            if not isinstance(part, str)
+        )
+    )
 
 
 def take(

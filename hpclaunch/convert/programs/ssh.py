@@ -1,14 +1,15 @@
 """ssh, and its like that start one command on several hosts.
 
-The options are those of OpenSSH 9's ssh(1), pdsh(1) and clush(1). The remote shell reads the words again:
-one word with several in it is given to sh -c here.
+The options are those of OpenSSH 9's ssh(1), pdsh(1) and clush(1). They send the words with blanks between
+them, and the remote shell reads that anew: where it makes something else of them they are given to sh -c.
 """
 
+import re
 from collections.abc import Sequence
 
 from hpclaunch.convert.programs.flags import table, take
 from hpclaunch.convert.programs.layers import Layer
-from hpclaunch.readback.shell.values import Value, known
+from hpclaunch.readback.shell.values import Value, join, known
 
 _SSH = table(
     (
@@ -23,6 +24,7 @@ _CLUSH = table(
         (0, "all=a quiet=q verbose=v debug=d S N L B b"),
     )
 )
+_SPECIAL = re.compile(r"""[\s'"\\;&|<>()$`*?#~]""")
 _TABLES = {"ssh": _SSH, "rsh": _SSH, "pdsh": _PDSH, "clush": _CLUSH}
 
 
@@ -37,6 +39,14 @@ def read(words: Sequence[Value]) -> tuple[Layer, list[Value]]:
         options += more
     else:
         hosts = tuple(each.value for each in options if each.name == "host" and each.value)
-    if len(rest) == 1 and any(isinstance(part, str) and " " in part.strip() for part in rest[0]):
-        rest = [("sh",), ("-c",), rest[0]]
+    if _is_read_again(rest):
+        rest = [("sh",), ("-c",), _joined(rest)]
     return Layer("ssh", tuple(options), hosts), rest
+
+
+def _is_read_again(words: Sequence[Value]) -> bool:
+    return any(isinstance(part, str) and _SPECIAL.search(part) for word in words for part in word)
+
+
+def _joined(words: Sequence[Value]) -> Value:
+    return join([part for index, word in enumerate(words) for part in ((" ", *word) if index else word)])
