@@ -8,8 +8,8 @@ def word(text: str) -> str:
     several bytes the kubelet would take the first of these for a character (k8s.io/kubernetes,
     third_party/forked/golang/expansion).
     """
-    if "$" not in text:
-        return text
+    if text.isascii() and "$$" not in text:  # quick for the long ones: most shell texts are such
+        return text.replace("$(", "$$(")
     first, *others = text.split("$")
     last = len(others) - 1
     doubled = [

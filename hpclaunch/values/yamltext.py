@@ -13,6 +13,7 @@ _FIRST = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_/")
 # Booleans and null of YAML 1.1, and what some readers take for a number, with a dash before it too.
 _NOT_TEXT = frozenset(("y", "n", "yes", "no", "true", "false", "on", "off", "null"))
 _NUMBERS = frozenset(("inf", "infinity", "nan"))
+_NOT_PLAIN = _NOT_TEXT | _NUMBERS
 
 # Between the lines of a block, until the text is finished: nothing else has it, as controls are escaped.
 _END = "\x1f"
@@ -27,10 +28,12 @@ def value(what: str | bool | int) -> str:
         return "true" if what else "false"
     if isinstance(what, int):
         return str(what)
-    if _is_plain(what):
+    # Lines first: whole shell texts have them, and looking at each of their characters takes long.
+    if "\n" in what:
+        if _reads_as_block(what):
+            return _block(what)
+    elif _is_plain(what):
         return what
-    if "\n" in what and _reads_as_block(what):
-        return _block(what)
     if what.isprintable() and "'" not in what and ('"' in what or "\\" in what):
         return f"'{what}'"
     return _quoted(what)
@@ -66,13 +69,16 @@ def finished(text: str) -> str:
 
 
 def _with_lines(line: str) -> str:
-    head, *lines = line.split(_END)
+    head, _, block = line.partition(_END)
     bare = head.lstrip(" ")
     column = len(head) - len(bare) + 2
     if bare.startswith("- ") and not bare.startswith("- |"):  # the first key of an entry
         column += 2
-    indent = " " * column
-    return "\n".join((head, *(indent + each if each else "" for each in lines)))
+    start = "\n" + " " * column
+    moved = start + block.replace(_END, start)
+    while start + "\n" in moved:  # a line without text has no indent; of two such in a row one goes each time
+        moved = moved.replace(start + "\n", "\n\n")
+    return head + moved.removesuffix(start[1:])
 
 
 def _is_plain(text: str) -> bool:
@@ -86,13 +92,14 @@ def _is_plain(text: str) -> bool:
         return False
     if not word:
         return True
-    return word[0] in _FIRST and word.lower() not in (_NUMBERS if dashes else _NUMBERS | _NOT_TEXT)
+    return word[0] in _FIRST and word.lower() not in (_NUMBERS if dashes else _NOT_PLAIN)
 
 
 def _reads_as_block(text: str) -> bool:
     """Whether each line shows all that it has: nothing at its end that an editor would take away."""
     seen = text.replace("\n", "").replace("\t", "").isprintable()
-    return seen and not text.isspace() and not any(space in f"{text}\n" for space in (" \n", "\t\n"))
+    ended = text + "\n"
+    return seen and not text.isspace() and " \n" not in ended and "\t\n" not in ended
 
 
 def _block(text: str) -> str:
