@@ -1,6 +1,6 @@
 """The manifest of a plan: an MPIJob, or a Job of one pod."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 
@@ -10,7 +10,7 @@ from hpclaunch.rank import wrapper_text
 from hpclaunch.render import quote, words
 from hpclaunch.render.templates import template
 from hpclaunch.values.launchplan import Common, LaunchPlan
-from hpclaunch.values.pods import KubernetesTarget
+from hpclaunch.values.pods import KubernetesTarget, Pod
 from hpclaunch.values.words import Option
 from hpclaunch.values.yamltext import finished
 
@@ -26,10 +26,12 @@ class Word(Struct, frozen=True):
 
 
 class Process(Struct, frozen=True):
-    """What a container runs; where both are empty the operator's own choice."""
+    """What a container runs; where both are empty the operator's own choice. `before` is what the init
+    container runs that copies folders."""
 
     command: tuple[Word, ...] = ()
     args: tuple[Word, ...] = ()
+    before: "Process | None" = None
 
 
 def render(plan: LaunchPlan, target: KubernetesTarget) -> str:
@@ -38,10 +40,11 @@ def render(plan: LaunchPlan, target: KubernetesTarget) -> str:
     job = target.mpi_job
     shared = {"head": _head(plan, target), "target": target, "run": target.run_policy}
     if job is None:
-        process = _launcher(plan.common, target) if target.starter else _rank(plan.common, target)
-        return finished(template("job.yaml.j2").render(shared, worker=process))
+        started = target.starter or target.stays
+        process = _launcher(plan.common, target) if started else _rank(plan.common, target)
+        return finished(template("job.yaml.j2").render(shared, worker=_after_staging(process, target.worker)))
     launcher = _launcher(plan.common, target)
-    worker = _serving(target.serve) if target.serve else Process()
+    worker = _after_staging(_serving(target.serve) if target.serve else Process(), target.worker)
     return finished(template("mpijob.yaml.j2").render(shared, job=job, launcher=launcher, worker=worker))
 
 
@@ -49,16 +52,56 @@ def _launcher(common: Common, target: KubernetesTarget) -> Process:
     """The launcher's text, which runs mpirun, which runs a wrapper for each rank."""
     settings = [option.text for option in target.launch]
     wrapper = _rank(common, target)
+    text = texts.launcher_text(settings, target.stays)
+    above = "What starts the ranks" + (", and the steps before and after them." if target.stays else ".")
     return Process(
-        command=_shell(texts.launcher_text(settings), "hpclaunch-launcher", "What starts the ranks."),
+        command=_shell(text, "hpclaunch-launcher", above),
         args=(
             *map(_setting, target.launch),
             Word("--"),
             *map(Word, target.starter),
             *wrapper.command,
             *wrapper.args,
+            *(_steps(common, target) if target.stays else ()),
         ),
     )
+
+
+def _steps(common: Common, target: KubernetesTarget) -> Iterator[Word]:
+    """What runs beside the ranks, and how often they are started."""
+    if target.alone:
+        yield Word("--", above="What runs beside a process that is alone on its node, or in the job.")
+        settings = [option.text for option in target.alone]
+        yield from map(Word, ("/bin/sh", "-c", wrapper_text(settings), "hpclaunch-step"))
+        yield from map(_setting, target.alone)
+    else:
+        yield Word("--")
+    yield Word("--", above="Trials and steps: when and how often each, and its words, each after a =.")
+    trials = common.trials
+    if trials is not None:
+        yield Word(f"trials={trials.count}")
+        if trials.seed:
+            yield Word(f"seed={trials.seed}", beside="" if trials.first_seed is not None else "random ones")
+            if trials.first_seed is not None:
+                yield Word(f"first_seed={trials.first_seed}", beside="and one more each time")
+        if trials.keep_going:
+            yield Word("keep_going=1", beside="a trial that fails does not stop the next")
+    for step in common.steps:
+        yield Word(f"{step.when}={step.per}")
+        yield Word(f"title={step.title}")
+        if step.optional:
+            yield Word("optional=1")
+        yield from (Word(f"={word}") for word in step.argv)
+
+
+def _after_staging(process: Process, pod: Pod) -> Process:
+    """The process of a worker to which folders are copied first."""
+    if pod.staging is None:
+        return process
+    words = (word for each in pod.staging.folders for word in (each.source, each.target, each.name))
+    above = "Copies folders to the node, each once; SOURCE TARGET NAME of each are its words."
+    copying = Process(_shell(texts.stage_in_text(), "hpclaunch-stage-in", above), tuple(map(Word, words)))
+    return Process(process.command, process.args, copying)
 
 
 def _rank(common: Common, target: KubernetesTarget) -> Process:

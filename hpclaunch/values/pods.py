@@ -83,6 +83,24 @@ class NodeChoice(Struct, frozen=True):
     tolerations: tuple[Toleration, ...] = ()
 
 
+class StagedFolder(Struct, frozen=True):
+    """A folder that is copied: where the init container sees it and what it is copied to, and its name in
+    messages and in the mark that the target keeps."""
+
+    source: str
+    target: str
+    name: str
+
+
+class StagingContainer(Struct, frozen=True):
+    """The init container that brings folders to a worker's node, with the image of the job. `amounts` are
+    asked for and limited alike."""
+
+    folders: tuple[StagedFolder, ...]
+    mounts: tuple[VolumeMount, ...]
+    amounts: Labels
+
+
 class Pod(Struct, frozen=True):
     """A pod template with its one container.
 
@@ -91,7 +109,8 @@ class Pod(Struct, frozen=True):
     share a node with this one. `kit` is an image whose `kit_folder` is copied to the same folder here before
     the container starts; the copying has `kit_amounts`, asked for and limited alike. `ready_port`: the pod is
     ready when this port answers. `service_links`: it has variables for each Service of the namespace (None:
-    the cluster leaves no choice). `uses_api`: it talks to the API server, as its service account.
+    the cluster leaves no choice). `uses_api`: it talks to the API server, as its service account. `staging`
+    goes before the container, after the kit.
     """
 
     container: str
@@ -120,6 +139,7 @@ class Pod(Struct, frozen=True):
     active_deadline_s: int | None = None
     service_links: bool | None = False
     uses_api: bool = False
+    staging: StagingContainer | None = None
 
 
 class RunPolicy(Struct, frozen=True):
@@ -152,8 +172,10 @@ class KubernetesTarget(Struct, frozen=True):
     """The launch as an MPIJob, or where `mpi_job` is None as a batch/v1 Job of one pod, the worker.
 
     `starter` begins the command line that starts the ranks, such as mpirun and its options; it is empty
-    where the pod's own process is the one rank. `launch` are the settings of the text that runs it
-    (hpclaunch/rank/pod), `serve` those of the workers' text, `wrapper` those of the rank wrapper.
+    where the pod has the one rank. `launch` are the settings of the text that runs it
+    (hpclaunch/rank/pod), empty where that rank is the pod's own process; `serve` are those of the workers'
+    text, `wrapper` those of the rank wrapper, and `alone` those beside a step that is alone on its node or in
+    the job (empty: there is none). `stays`: the launcher runs steps and trials.
     `variables_secret` is the Secret that a submission makes for inherited and secret variables, "" for none.
     """
 
@@ -171,3 +193,5 @@ class KubernetesTarget(Struct, frozen=True):
     wrapper: tuple[Option, ...]
     variables_secret: str = ""
     context: str = ""
+    stays: bool = False
+    alone: tuple[Option, ...] = ()

@@ -23,21 +23,24 @@ def of_worker(
     hints = of_site(job, site)
     problems: list[Problem] = []
     warnings = []
-    of_group = hosts.expand(group.hosts) if group.hosts is not None else []
+    size = hosts.count(group.hosts) if group.hosts is not None else 0
+    by_name = not group.selector and size <= MOST_NAMES
+    # Names are read where they are compared or written alone: that takes longer than all else here.
+    needed = by_name or hints.nodelist is not None or hints.exclude is not None
+    of_group = hosts.expand(group.hosts) if group.hosts is not None and needed else []
     chosen = _names(hints.nodelist, ("sites", site.name, "nodelist"), problems)
     excluded = _names(hints.exclude, ("sites", site.name, "exclude"), problems)
     if not problems:
         problems += _outside(chosen, of_group, group, site)
         problems += _too_few(job, site, group, machine, chosen or of_group, excluded)
-    if not chosen and not group.selector:
-        if len(of_group) <= MOST_NAMES:
-            chosen = tuple(of_group)
-        else:
-            warnings.append(
-                f"the pods may go to any node that has what they ask for: {len(of_group)} names "
-                "(node_types.hosts) are too many for a manifest, and the nodes have no labels in the site "
-                "(node_types.selector)"
-            )
+    if not chosen and by_name:
+        chosen = tuple(of_group)
+    elif not chosen and not group.selector:
+        warnings.append(
+            f"the pods may go to any node that has what they ask for: {size} names "
+            "(node_types.hosts) are too many for a manifest, and the nodes have no labels in the site "
+            "(node_types.selector)"
+        )
     choice = NodeChoice(
         selector=tuple(group.selector.items()),
         hosts=chosen,

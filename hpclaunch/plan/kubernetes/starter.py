@@ -10,6 +10,9 @@ from hpclaunch.values.words import Option
 # Where the rank wrapper finds its number, by the MPI that starts it.
 RANKS_FROM = {"openmpi": "openmpi", "intel": "hydra", "mpich": "hydra"}
 
+# The setting of a launcher whose one rank no mpirun starts.
+WITHOUT_MPI = Option("mpi=none", "the pod has one rank, which the text starts itself")
+
 
 def words(job: Job, kubernetes: KubernetesSite, common: Common, many_pods: bool) -> tuple[str, ...]:
     """The command line up to what each rank runs."""

@@ -16,6 +16,7 @@ from hpclaunch.plan.kubernetes import (
     volumes,
 )
 from hpclaunch.spec.job import Job
+from hpclaunch.spec.kubernetes import KubernetesSite
 from hpclaunch.spec.nodetype import NodeType
 from hpclaunch.spec.site import Site
 from hpclaunch.values.errors import InputError
@@ -46,6 +47,13 @@ def target(
     needs, warnings = resources.of_worker(job, site, of_group, machine, common)
     mounted, more = volumes.of_job(job, site, common.container.mounts, mpijob.mounted(site) if many else {})
     problems += more
+    staging = None
+    if common.stage_in:
+        from hpclaunch.plan.kubernetes import staging as staged  # most jobs need not pay for it
+
+        staging, mounted, more = staged.of_job(site, common.stage_in, mounted, needs.owned)
+        problems += more
+        warnings += staged.warnings(site, served)
     rights, more, said = security.of_pod(job, site, ssh, needs.rdma)
     problems += more
     warnings += said
@@ -63,6 +71,7 @@ def target(
     secret = pods.secret_name(common, kubernetes, name)
     variables = pods.secrets(common, kubernetes, secret)
     worker = pods.worker(job, site, common, name, needs, mounted, rights, choice)
+    worker = structs.replace(worker, staging=staging)
     if ssh:
         worker = pods.with_sshd(worker, kubernetes)
         warnings += _without_sshd(common.container.image, kubernetes.sshd.kit)
@@ -74,6 +83,7 @@ def target(
         launcher = structs.replace(launcher, active_deadline_s=limit)
     # Where one rank is all there is, the pod's own process is it.
     started = many or common.ranks_per_node > 1
+    stays = bool(common.steps) or common.trials is not None
     launch, serve = starter.settings(job, kubernetes, served) if started else ((), ())
     return (
         KubernetesTarget(
@@ -86,11 +96,13 @@ def target(
             launcher=launcher,
             worker=worker,
             starter=starter.words(job, kubernetes, common, many) if started else (),
-            launch=launch,
+            launch=launch or ((starter.WITHOUT_MPI,) if stays else ()),
             serve=serve,
             wrapper=_wrapper(job, site, common, machine, started),
             variables_secret=secret,
             context=kubernetes.context or "",
+            stays=stays,
+            alone=_alone(job, kubernetes, common) if any(step.per != "rank" for step in common.steps) else (),
         ),
         [
             *warnings,
@@ -114,6 +126,17 @@ def _wrapper(job: Job, site: Site, common: Common, machine: NodeType, started: b
         found.append(Option(f"port={PORT}"))
     if any(option.text.startswith(("cpus=", "membind=", "preferred=", "part=")) for option in found):
         found.append(Option("besteffort=1", "what the pod's own cores do not allow is a warning"))
+    return tuple(found)
+
+
+def _alone(job: Job, kubernetes: KubernetesSite, common: Common) -> tuple[Option, ...]:
+    """Of the wrapper of a step that is alone on its node: no cores, memory and HCAs are chosen for it."""
+    if common.nodes > 1:
+        found = [Option(f"from={starter.RANKS_FROM[job.container.mpi or kubernetes.mpi]}")]
+    else:
+        found = [Option("from=local"), Option("rank=0"), Option("ranks=1")]
+    if common.rendezvous == "torch":
+        found += [Option("rendezvous=torch"), Option(f"port={PORT}")]
     return tuple(found)
 
 

@@ -3,7 +3,7 @@
 from hpclaunch.plan import gpukind
 from hpclaunch.plan import image as images
 from hpclaunch.plan.kubernetes import handedon
-from hpclaunch.spec.job import Job
+from hpclaunch.spec.job import Job, TrialsSpec
 from hpclaunch.spec.scalars import shown
 from hpclaunch.spec.site import Site
 from hpclaunch.values.errors import Problem
@@ -65,6 +65,10 @@ def warnings(job: Job, site: Site) -> list[str]:
         )
     if job.container.env:
         found.append("container.env has no effect: on pods the job's variables always win over the image's")
+    if isinstance(job.trials, TrialsSpec) and job.trials.log is not None:
+        found.append(
+            "trials.log has no effect: the launcher's log has all trials, each after its line `trial N of M`"
+        )
     if job.container.hcas is not None:
         found.append("container.hcas has no effect: pods have the HCAs that the device plugin gives them")
     return found

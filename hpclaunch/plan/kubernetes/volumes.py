@@ -16,7 +16,7 @@ SHM_TARGET = "/dev/shm"
 _PATH = "path"
 # What else pods have: of the MPI operator (configVolumeName and others in its mpi_job_controller.go), and of
 # the image that brings ssh.
-_OF_OTHERS = frozenset({"mpi-job-config", "mpi-job-kubectl", "ssh-auth", "hpclaunch-kit"})
+RESERVED = frozenset({SHM, "mpi-job-config", "mpi-job-kubectl", "ssh-auth", "hpclaunch-kit"})
 # Where no container runtime mounts a volume (rootfs_linux.go of runc): such a pod never starts.
 _RUNTIMES = {"/": "the container runtime, from the image", "/proc": "the container runtime"}
 
@@ -32,7 +32,7 @@ def of_job(
     named = [(mount.volume, ("mounts", index)) for index, mount in enumerate(mounts) if mount.volume]
     labels, problems = names.unique(named, "volumes", "volume")
     paths = (f"{_PATH}-{index}" for index, mount in enumerate(mounts) if not mount.volume)
-    others = {SHM, *paths, *_OF_OTHERS}
+    others = {*paths, *RESERVED}
     problems += [
         Problem(f"pods have another volume called {labels[name]}: rename the site's {name}", "job", path)
         for name, path in named
@@ -44,7 +44,7 @@ def of_job(
         volume = site.volumes[mount.volume] if mount.volume else Volume(path=mount.source, file=spec.file)
         name = labels[mount.volume] if mount.volume else f"{_PATH}-{index}"
         volumes.setdefault(name, source(name, volume))
-        placed.append(VolumeMount(name, mount.target, _folder(volume), mount.read_only))
+        placed.append(VolumeMount(name, mount.target, folder(volume), mount.read_only))
         if volume.claim is not None and volume.access == "ReadOnlyMany" and not mount.read_only:
             message = f"{mount.volume} can only be read at site {site.name} (ReadOnlyMany): mount it with :ro"
             problems.append(Problem(message, "job", ("mounts", index)))
@@ -84,5 +84,6 @@ def source(name: str, volume: Volume) -> PodVolume:
     return PodVolume(name, "hostPath", (("path", volume.path or ""), ("type", kind)))
 
 
-def _folder(volume: Volume) -> str:
+def folder(volume: Volume) -> str:
+    """The folder within what is behind a volume that is mounted, "" for all of it."""
     return volume.folder or "" if volume.claim is not None else ""
