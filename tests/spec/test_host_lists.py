@@ -1,7 +1,7 @@
 """Host lists in Slurm's form."""
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from hpclaunch.spec.hosts import count, expand
@@ -53,3 +53,29 @@ def test_no_text_breaks_the_reader(text):
         return
     assert names
     assert all("[" not in name and "," not in name for name in names)
+
+
+SIMPLE = st.builds(
+    "{}[{}-{}]{}".format,
+    st.text("an1-.", max_size=4),
+    st.text("0123456789", max_size=3),
+    st.text("0123456789", max_size=3),
+    st.sampled_from(["", "", "", "-ib", ",a1"]),
+)
+
+
+@given(SIMPLE | st.text("a1[],-", max_size=12))
+@example("a[0000001-0000002]")
+@example("a[00001-99999]")
+@example("a[000000-100000]")
+@example("a1234567[1-2]")
+@settings(deadline=None)
+def test_so_many_are_counted_as_there_are_names(text):
+    assert said_by(count, text) == said_by(lambda hosts: len(set(expand(hosts))), text)
+
+
+def said_by(read, text):
+    try:
+        return read(text)
+    except ValueError as error:
+        return str(error)
