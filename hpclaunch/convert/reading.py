@@ -3,6 +3,7 @@
 A `Value` (readback/shell/values.py) is text with parts that the script does not tell. Nothing here is run.
 """
 
+import re
 from collections.abc import Sequence
 
 from msgspec import Struct
@@ -126,7 +127,7 @@ class Unclear(Struct, frozen=True):
 class ShellReading(Struct, frozen=True):
     """Everything that the walk found, in its order. `script` is the input that is submitted or run, the
     others are configuration (or were sourced by it). `wanted` are variables that are used and that nobody
-    gave."""
+    gave. `beside` are inputs that are no launcher: lists of mounts and of cores."""
 
     sources: tuple[Source, ...]
     script: str
@@ -138,6 +139,7 @@ class ShellReading(Struct, frozen=True):
     sourced: tuple[Sourced, ...] = ()
     statements: tuple[Statement, ...] = ()
     unclear: tuple[Unclear, ...] = ()
+    beside: tuple[Source, ...] = ()
 
     def last(self, name: str) -> Assigned | None:
         """What the variable was given last, None where nobody gave it anything."""
@@ -149,7 +151,7 @@ class ShellReading(Struct, frozen=True):
         found = {command.place: None}
         for name, each in self._used(command.uses).items():
             value = known(each.value)
-            if not text or (value and value in text) or name in text:
+            if not text or (value and _stands_in(value, text)) or name in text:
                 found[each.place] = None
         return tuple(found)
 
@@ -163,3 +165,10 @@ class ShellReading(Struct, frozen=True):
                 found[name] = each
                 waiting += each.uses
         return found
+
+
+def _stands_in(value: str, text: str) -> bool:
+    """Whether a text has the value in it; a short one, such as a number, as a word of its own."""
+    if len(value) > 2:
+        return value in text
+    return re.search(rf"(?<![\w.]){re.escape(value)}(?![\w.])", text) is not None

@@ -28,11 +28,12 @@ _LINES = {
 def by_role(reading: ShellReading) -> dict[str, list[Source]]:
     """The sources by what they are: "shell", "rank script", "binding", "mounts"."""
     found: dict[str, list[Source]] = {}
+    sources = (*reading.sources, *reading.beside)
     try:
-        roles = {each.name: each.role for each in classified({s.name: s.text for s in reading.sources})}
+        roles = {each.name: each.role for each in classified({s.name: s.text for s in sources})}
     except InputError:
         roles = {}
-    for source in reading.sources:
+    for source in sources:
         role = "shell" if source.name == reading.script else roles.get(source.name, "shell")
         found.setdefault(role, []).append(source)
     return found
@@ -53,6 +54,7 @@ def settled(reading: ShellReading, options: Options) -> ShellReading:
     return structs.replace(
         again,
         sources=reading.sources,
+        beside=reading.beside,
         directives=again.directives or reading.directives,
         assigned=tuple(
             structs.replace(each, place=_place(each.place, found)) if each.name in numbers else each

@@ -225,3 +225,4 @@ _SPECIAL: dict[str, Callable[[Asked, Draft, Options], None]] = {
     "export": _export,
     "distribution": _distribution,
 }
+KNOWN = frozenset({*_REPLACED, *_SPECIAL})

@@ -73,8 +73,9 @@ def line(
     exports: Sequence[tuple[str, Value]] = (),
     ending: str = "",
 ) -> Line:
-    """The command. `stand_ins` are variables that the rank has for others of the script (SEED for RANDOM),
-    `exports` those whose values are known only beside the rank, and `ending` is what follows the words."""
+    """The command. `stand_ins` are variables that the rank has for others of the script (SEED for RANDOM; ""
+    for those that it cannot have), `exports` those whose values are known only beside the rank, and `ending`
+    is what follows the words."""
     texts = [known(word) for word in words]
     if not exports and not ending and all(text is not None for text in texts):
         return Line(tuple(text for text in texts if text is not None))
@@ -101,10 +102,8 @@ class _Writer:
         if isinstance(part, str):
             return shlex.quote(part)
         if isinstance(part, Unknown):
-            stand_in = self._stand_ins.get(part.name)
-            if stand_in:
-                self.used.add(part.name)
-                return f'"${stand_in}"'
+            if part.name in self._stand_ins:
+                return self._stand_in(part)
             if part.kind == "home" and part.name == "~":
                 self.names.append("HOME")
                 return '"$HOME"'
@@ -116,6 +115,12 @@ class _Writer:
                 return f'"{part.name}"'
         self.doubt = self.doubt or shown((part,))
         return "''"
+
+    def _stand_in(self, part: Unknown) -> str:
+        name = self._stand_ins[part.name]
+        self.used.add(part.name)
+        self.doubt = self.doubt or ("" if name else shown((part,)))
+        return f'"${name}"' if name else "''"
 
 
 def submitters(names: Collection[str]) -> list[str]:

@@ -1,0 +1,42 @@
+"""sbatch scripts whose srun has options of Pyxis: MLPerf v0.7 to v1.1's run.sub, and their like."""
+
+from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.mapping import launch, slurm, srun_run
+from hpclaunch.convert.mapping.settled import settled
+from hpclaunch.convert.mapping.sizes import sizes
+from hpclaunch.convert.options import Options
+from hpclaunch.convert.programs import srun
+from hpclaunch.convert.reading import ShellReading
+from hpclaunch.values.conversion import Place
+
+
+def recognise(reading: ShellReading) -> Place | None:
+    """The first srun, sbatch or salloc with an option of Pyxis, or such a line of #SBATCH."""
+    for command in reading.commands:
+        if command.program in ("srun", "sbatch", "salloc") and _has_container(command.words):
+            return command.place
+    for step in launch.steps(reading, sizes(reading)):
+        if step.in_container:
+            return step.command.place
+    for directive in reading.directives:
+        if any(word.startswith("--container-") for word in directive.words):
+            return directive.place
+    return None
+
+
+def _has_container(words: tuple) -> bool:  # type: ignore[type-arg]
+    return any(each.name.startswith("container-") for each in srun.read(words)[0].options)
+
+
+def convert(reading: ShellReading, draft: Draft, options: Options) -> None:
+    """Put what the script launches into the draft."""
+    reading = settled(reading, options)
+    found = slurm.allocation(reading, draft, options)
+    steps = launch.steps(reading, found)
+    run = launch.run_of(steps)
+    if run is None:
+        place = recognise(reading) or Place(reading.script)
+        question = "what each rank executes: no srun starts anything but preparations"
+        draft.ask(("command",), question, (place,), "the run")
+        return
+    srun_run.place(reading, run, steps, found, draft, options)

@@ -1,0 +1,170 @@
+"""Pyxis's other options -> `image`, `workdir` and `container`."""
+
+import re
+from collections.abc import Sequence
+
+from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.mapping.asked import Asked
+from hpclaunch.convert.mapping.launch import Step
+from hpclaunch.convert.mapping.texts import path
+from hpclaunch.convert.options import Options
+from hpclaunch.convert.programs.enroot import imported
+from hpclaunch.convert.reading import Command, ShellReading
+from hpclaunch.readback.shell.values import Unknown, Value, known, shown
+from hpclaunch.values.conversion import Place
+
+_FILES = (".sqsh", ".squashfs", ".sqfs")
+_SWITCHES = {
+    "container-mount-home": ("mount_home", True),
+    "no-container-mount-home": ("mount_home", False),
+    "container-remap-root": ("remap_root", True),
+    "no-container-remap-root": ("remap_root", False),
+    "container-writable": ("writable", True),
+    "container-readonly": ("writable", False),
+    "container-entrypoint": ("entrypoint", True),
+    "no-container-entrypoint": ("entrypoint", False),
+}
+
+
+def image_of(step: Step, all_steps: Sequence[Step]) -> Asked | None:
+    """The option that gives the step's image: its own, or that of the step which made the container of the
+    same name."""
+    own = step.option("container-image")
+    name = step.option("container-name")
+    if own is not None or name is None:
+        return own
+    for other in all_steps:
+        its = other.option("container-name")
+        image = other.option("container-image")
+        if image is not None and its is not None and _base(its.value) == _base(name.value):
+            return image
+    return None
+
+
+def place_image(
+    reading: ShellReading, step: Step, all_steps: Sequence[Step], commands: Sequence[Command], draft: Draft
+) -> None:
+    """Put the image into the draft: a reference, a file, or what `enroot import` makes a shared file of."""
+    asked = image_of(step, all_steps)
+    if asked is None:
+        name = step.option("container-name")
+        what = name.written if name else "--container-image"
+        question = "the image: a container of that name is used, and no line says what it is made of"
+        draft.ask(("image",), question, name.places if name else (step.command.place,), what)
+        return
+    value = asked.value or ()
+    for command in commands:
+        brought = _import_of(command, all_steps, value)
+        if brought is not None:
+            _shared(reading, command, brought, value, asked, draft)
+            return
+    text = path(value)
+    if text is None:
+        names = ", ".join(part.name for part in value if isinstance(part, Unknown)) or shown(value)
+        question = f"the image, which {names} gives: a reference or a .sqsh file"
+        draft.ask(("image",), question, _asking(reading, asked, value), names)
+        return
+    draft.put(("image",), reference(text), asked.places, asked.written, why=_changed(text))
+
+
+def reference(text: str) -> str:
+    """The image as Docker writes it: nvcr.io/nvidia/pytorch:24.07-py3 of Enroot's nvcr.io#nvidia/..."""
+    bare = text.removeprefix("docker://")
+    if bare.startswith("dockerd://") or is_file(text):
+        return text
+    registry, mark, name = bare.partition("#")
+    if mark and re.search(r"[.:]|^localhost$", registry) and "@" not in registry:
+        return f"{registry}/{name}"
+    return bare
+
+
+def is_file(text: str) -> bool:
+    """Whether the image is a squashfs file."""
+    return text.startswith(("/", "./", "../")) or text.endswith(_FILES)
+
+
+def place_options(step: Step, draft: Draft, options: Options) -> None:
+    """Put the switches of the container and its working folder into the draft."""
+    for each in step.asked:
+        name = each.name
+        if name in _SWITCHES:
+            key, value = _SWITCHES[name]
+            draft.put(("container", key), value, each.places, each.written)
+        elif name == "container-workdir":
+            folder = path(each.value or ())
+            if folder is None or not folder.startswith("/"):
+                draft.ask(
+                    ("workdir",), f"the working folder, {shown(each.value or ())}", each.places, each.written
+                )
+            else:
+                draft.put(("workdir",), folder, each.places, each.written)
+        elif name == "container-env":
+            for entry in filter(None, (each.text or "").split(",")):
+                count = sum(1 for key in draft.facts if key[:2] == ("container", "env"))
+                draft.put(("container", "env", count), entry, each.places, each.written)
+        elif name == "container-save":
+            file = path(each.value or ())
+            if file is None:
+                todo = "write container.save in the job file"
+                draft.say("left", each.places, each.written, why="its value is not told", todo=todo)
+            else:
+                draft.put(("container", "save"), file, each.places, each.written)
+        elif name == "container-name":
+            why = "all steps of a job share one container, named with the job's number and removed at its end"
+            draft.say("replaced", each.places, each.written, why=why)
+        elif name in ("container-unshare", "container-entrypoint-log", "no-container-entrypoint-log"):
+            todo = f"add --{name} to sites.NAME.srun if the job needs it"
+            draft.say("left", each.places, each.written, why="a job file has no key for it", todo=todo)
+
+
+def _base(value: Value | None) -> str:
+    """The name of a container without its flags (:create, :exec)."""
+    text = shown(value or ())
+    return re.sub(r":(auto|create|exec|no_exec)$", "", text)
+
+
+def _changed(text: str) -> str:
+    if reference(text) == text:
+        return "" if not text.startswith(".") else "relative paths start from the job file's folder"
+    return f"Docker's form of {text}, which hpclaunch writes as each scheduler wants it"
+
+
+def _asking(reading: ShellReading, asked: Asked, value: Value) -> tuple[Place, ...]:
+    found = [
+        place
+        for part in value
+        if isinstance(part, Unknown)
+        for place in reading.wanted.get(part.name, ())[:2]
+    ]
+    return tuple(dict.fromkeys((*asked.places, *found)))
+
+
+def _import_of(command: Command, all_steps: Sequence[Step], value: Value) -> tuple[Value, Value] | None:
+    """What `enroot import` brings, and its file, where that file is this image."""
+    step = next((each for each in all_steps if each.command is command), None)
+    brought = imported(step.words if step else command.words)
+    if brought is None or not value:
+        return None
+    return (brought.image, brought.output) if shown(brought.output) == shown(value) else None
+
+
+def _shared(
+    reading: ShellReading,
+    command: Command,
+    brought: tuple[Value, Value],
+    value: Value,
+    asked: Asked,
+    draft: Draft,
+) -> None:
+    image, _ = brought
+    text = known(image)
+    places = tuple(dict.fromkeys((*reading.origin(command), *asked.places)))
+    if text is None:
+        names = ", ".join(part.name for part in image if isinstance(part, Unknown)) or shown(image)
+        draft.ask(("image", "ref"), f"the image, which {names} gives", places, names)
+    else:
+        draft.put(("image", "ref"), reference(text), places, command.written or "enroot import")
+    first = value[0]
+    folder = first.rpartition("/")[0] if isinstance(first, str) and first.startswith("/") else ""
+    why = "imported once to a file that all nodes use, under a lock, and used again by the next job"
+    draft.put(("image", "import"), folder or "shared", places, "enroot import", why=why)

@@ -1,0 +1,257 @@
+"""The srun that is the job's own command -> sizes, MPI, container, binding, environment and command."""
+
+import re
+from collections.abc import Sequence
+
+from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.mapping import (
+    binding,
+    container,
+    container_mounts,
+    environment,
+    rank_script,
+    rendezvous,
+    step_options,
+    steps,
+    trials,
+)
+from hpclaunch.convert.mapping.asked import of_batch
+from hpclaunch.convert.mapping.launch import Step
+from hpclaunch.convert.mapping.settled import by_role
+from hpclaunch.convert.mapping.sizes import Allocation, gpus_of, last
+from hpclaunch.convert.mapping.texts import is_here, line, submitters
+from hpclaunch.convert.options import Options
+from hpclaunch.convert.programs import torch
+from hpclaunch.convert.programs.layers import Layer
+from hpclaunch.convert.reading import ShellReading
+from hpclaunch.readback.shell.values import Value, known, shown
+
+_NO_WHERE = "no line says it, and so it was the site's own default (MpiDefault in its slurm.conf)"
+_KINDS = {"none": "none", "pmix": "pmix", "pmi2": "pmi2"}
+
+
+def place(
+    reading: ShellReading,
+    run: Step,
+    all_steps: Sequence[Step],
+    found: Allocation,
+    draft: Draft,
+    options: Options,
+) -> None:
+    """Put the run, and what stands around it, into the draft."""
+    files = by_role(reading)
+    image = container.image_of(run, all_steps) is not None or run.in_container
+    lines = (run.command.place,)
+    launcher = next((layer for layer in run.inner if rendezvous.is_launcher(layer)), None)
+    per_node = _sizes(reading, run, found, launcher, draft)
+    _gpus(reading, run, found, draft)
+    for each in run.asked:
+        step_options.place(each, draft, options)
+    if image:
+        container.place_image(reading, run, all_steps, reading.commands, draft)
+        container.place_options(run, draft, options)
+        mounts = [each for each in run.asked if each.name == "container-mounts"]
+        container_mounts.place(reading, run.command, mounts, files.get("mounts", ()), draft)
+    binding.of_srun(run.asked, per_node, draft, options)
+    tables = files.get("binding", ())
+    inner = binding.of_layers(run.inner, run_lines(reading, run), per_node, tables, draft, options)
+    inside = rank_script.place(reading, run, files.get("rank script", ()), per_node, draft, options)
+    found_trials = trials.find(reading, run.command, draft)
+    later = environment.place(
+        reading,
+        run.command,
+        draft,
+        used=_used(reading, run, draft),
+        read_inside=inside,
+        set_by_trials=[found_trials.seed] if found_trials.seed else [],
+        gpus=_known_number(draft, "gpus_per_node"),
+        container=image,
+        stand_ins=found_trials.stand_ins,
+        slurm=found.numbers,
+    )
+    if launcher is not None:
+        rendezvous.place_launcher(reading, run.command, launcher, draft)
+    _mpi(reading, run, launcher, draft)
+    words = _words(run, inner, launcher)
+    written = line(words, found_trials.stand_ins, later)
+    if written.doubt or not words:
+        question = f"what each rank executes: {written.doubt} is known only where the script runs"
+        draft.ask(("command",), question, lines, run.text)
+    else:
+        what = " ".join(map(shown, words)) or run.text
+        draft.put(("command",), written.plain, reading.origin(run.command, run.text) or lines, what)
+        names = [name for name in submitters(written.names) if name not in rendezvous.COMPUTED]
+        own = {name for name, _ in later} | set(found_trials.stand_ins.values())
+        environment.inherit(
+            [name for name in names if name not in own and (image or name != "PWD")], lines, draft, what
+        )
+    steps.place(reading, run.command, all_steps, run.ranks.per_node, found_trials, draft, image=image)
+
+
+def run_lines(reading: ShellReading, run: Step) -> tuple:  # type: ignore[type-arg]
+    """The lines behind the command's words."""
+    return reading.origin(run.command, run.text) or (run.command.place,)
+
+
+def _sizes(
+    reading: ShellReading, run: Step, found: Allocation, launcher: Layer | None, draft: Draft
+) -> int | None:
+    """Nodes where the run has fewer than the job, and ranks on a node. Returns the latter."""
+    ranks = run.ranks
+    own = run.option("nodes")
+    if ranks.nodes is not None and ranks.nodes != found.nodes:
+        what = (
+            own.written
+            if own
+            else (run.option("ntasks") or own or run.asked[0]).written
+            if run.asked
+            else "srun"
+        )
+        why = f"the job has {found.nodes} nodes, and its run is on {ranks.nodes}" if found.nodes else ""
+        draft.put(("nodes",), ranks.nodes, ranks.places, what, why=why)
+    elif own is not None and ranks.nodes is None:
+        draft.ask(("nodes",), f"how many nodes: {own.written} is not told", own.places, own.written)
+    what = " ".join(each.written for each in run.asked if each.name.startswith("ntasks")) or "srun"
+    per_node, places, why = ranks.per_node, ranks.places, ""
+    if launcher is not None:
+        size = rendezvous.size(reading, run.command, launcher, ranks.nodes, found.numbers)
+        places = (*size.places, *ranks.places)
+        if per_node == 1 or per_node is None:
+            per_node, what = size.per_node, size.what
+            why = f"{launcher.program} starts them on each node; the job starts each itself"
+            if per_node is None and not size.doubt:
+                gpus = gpus_of(reading, last([*of_batch(reading), *run.asked]), found)
+                why = "one for each GPU"
+                if gpus.number is None:
+                    return None
+                per_node, places = gpus.number, (*places, *gpus.places)
+        else:
+            total = per_node * size.per_node if size.per_node else None
+            per_node = total
+    if per_node is None:
+        draft.ask(("ranks_per_node",), f"how many ranks on each node: {ranks.doubt}", places, what)
+    elif not 1 <= per_node <= 4096:
+        draft.ask(("ranks_per_node",), f"how many ranks on each node: {per_node} is none", places, what)
+        return None
+    else:
+        draft.put(("ranks_per_node",), per_node, places, what, why=why)
+    _unused(reading, draft)
+    return per_node
+
+
+def _unused(reading: ShellReading, draft: Draft) -> None:
+    """Numbers of tasks on #SBATCH lines that the run's own options override."""
+    used = {place for fact in draft.facts.values() for place in fact.places}
+    for each in of_batch(reading):
+        if each.name.startswith("ntasks") and not used.intersection(each.places):
+            why = "the srun of the run says how many ranks there are"
+            draft.say("replaced", each.places, each.written, why=why)
+
+
+def _gpus(reading: ShellReading, run: Step, found: Allocation, draft: Draft) -> None:
+    """GPUs on a node by the run's own options, or asked for where nothing tells them."""
+    own = [each for each in run.asked if each.name in ("gres", "gpus", "gpus-per-node", "gpus-per-task")]
+    if ("gpus_per_node",) not in draft.facts:
+        gpus = gpus_of(reading, last([*of_batch(reading), *own]), found)
+        if gpus.number is not None:
+            draft.put(("gpus_per_node",), gpus.number, gpus.places, gpus.written)
+        elif found.whole:
+            places = next(each.places for each in of_batch(reading) if each.name == "exclusive")
+            why = "--exclusive gives all GPUs of a node, and so does a job file that does not say how many"
+            draft.say(
+                "assumed", places, "no line says how many GPUs", became="all GPUs of each node", why=why
+            )
+        else:
+            question = "how many GPUs on each node: no line asks Slurm for any (0 where the job uses none)"
+            draft.ask(("gpus_per_node",), question, (run.command.place,), "GPUs")
+    else:
+        for each in own:
+            why = "a step has all GPUs that the job has on its nodes"
+            draft.say("replaced", each.places, each.written, why=why)
+
+
+def _mpi(reading: ShellReading, run: Step, launcher: Layer | None, draft: Draft) -> None:
+    each = run.option("mpi")
+    of_environment = reading.last("SLURM_MPI_TYPE")
+    if each is not None:
+        text, places, what = each.text, each.places, each.written
+    elif of_environment is not None:
+        text, places, what = known(of_environment.value), (of_environment.place,), "SLURM_MPI_TYPE"
+    else:
+        _no_mpi(run, launcher, draft)
+        return
+    kind = _KINDS.get(re.sub(r"^(pmix)_v\d+$", r"\1", text or ""))
+    if kind is None:
+        draft.ask(("mpi",), f"pmix, pmi2 or none: {what} is none of them", places, what)
+        return
+    why = "the site's file says which plugin of Slurm that is" if text != kind else ""
+    draft.put(("mpi",), kind, places, what, why=why)
+
+
+def _no_mpi(run: Step, launcher: Layer | None, draft: Draft) -> None:
+    lines = (run.command.place,)
+    torch_alone = launcher is not None or ("rendezvous",) in draft.facts
+    alone = run.ranks.nodes == 1 and run.ranks.per_node == 1
+    if torch_alone or alone:
+        why = "one rank needs no MPI" if alone else "the ranks find each other by MASTER_ADDR and RANK"
+        draft.say("assumed", lines, "srun without --mpi", became="mpi: none, which is the default", why=why)
+        return
+    question = f"pmix, pmi2 or none: {_NO_WHERE}; none for ranks that do not use MPI"
+    draft.ask(("mpi",), question, lines, "srun without --mpi")
+
+
+def _words(run: Step, inner: Sequence[Layer], launcher: Layer | None) -> list[Value]:
+    """The command of a rank: what is left of what stands before it, and its own words."""
+    words: list[Value] = list(run.words)
+    if launcher is not None:
+        words = rendezvous.own_addresses(words)
+        if torch.passes_local_rank(launcher):
+            index = next((i for i, word in enumerate(words) if i and not shown(word).startswith("-")), 0)
+            words[index + 1 : index + 1] = [rendezvous.local_rank()]
+    front: list[Value] = []
+    for layer in inner[:-1]:
+        if not rendezvous.is_launcher(layer):
+            front += _written(run, layer)
+    return [*front, *words]
+
+
+def _written(run: Step, layer: Layer) -> list[Value]:
+    """The words of a layer as they stand in the command."""
+    all_words = run.command.words
+    start = next((i for i, word in enumerate(all_words) if _names(word, layer)), None)
+    if start is None:
+        return []
+    count = (
+        1 + sum(len(each.written.split()) if each.written else 1 for each in layer.options) + len(layer.words)
+    )
+    return list(all_words[start : start + count])
+
+
+def _names(word: Value, layer: Layer) -> bool:
+    return (known(word) or "").rpartition("/")[2] == layer.program
+
+
+def _used(reading: ShellReading, run: Step, draft: Draft) -> set[str]:
+    """Variables that say where the data of the host is: of the mounts, and of no target of one."""
+    facts = [fact for fact in draft.facts.values() if fact.key[0] in ("mounts", "image", "stage_in")]
+    targets = " ".join(str(fact.value).partition(":")[2] for fact in facts if fact.key[0] == "mounts")
+    sources = [str(fact.value).partition(":")[0] for fact in facts]
+    found = set()
+    for each in reading.assigned:
+        text = known(each.value)
+        if (
+            text
+            and len(text) > 1
+            and text not in targets
+            and any(source.startswith(text) for source in sources)
+        ):
+            if text not in run.text and ("/" in text or "." in text):
+                found.add(each.name)
+        elif any(map(is_here, each.value)) and each.name in run.command.uses:
+            found.add(each.name)
+    return found
+
+
+def _known_number(draft: Draft, key: str) -> int | None:
+    fact = draft.facts.get((key,))
+    return fact.value if fact is not None and isinstance(fact.value, int) else None
