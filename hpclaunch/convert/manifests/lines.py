@@ -57,3 +57,9 @@ def places(file: str, numbers: Iterable[int], most: int = 6) -> tuple[Place, ...
     if len(runs) > most:
         runs = [*runs[: most - 1], [runs[most - 1][0], runs[-1][1]]]
     return tuple(Place(file, first, last if last > first else 0) for first, last in runs)
+
+
+def merged(given: Sequence[Place]) -> tuple[Place, ...]:
+    """Places of one file with neighbouring lines in one."""
+    numbers = [number for place in given for number in range(place.line, max(place.last, place.line) + 1)]
+    return places(given[0].file, numbers) if given else ()

@@ -11,6 +11,7 @@ from hpclaunch.convert.manifests.fields import Book, Field, check
 from hpclaunch.convert.manifests.lines import Line, Note
 from hpclaunch.spec.source import LIMIT
 from hpclaunch.spec.tree import MappingNode, Node, SequenceNode, compose, is_null
+from hpclaunch.values.conversion import Place
 from hpclaunch.values.errors import InputError, Problem
 
 _KIND = "manifest"
@@ -27,6 +28,11 @@ class Object(Struct, frozen=True):
     version: str
     root: Field
     lines: tuple[Line, ...]
+
+    @property
+    def kind_place(self) -> Place:
+        """The line of its kind."""
+        return (self.root.get("kind") or self.root).at
 
     @property
     def name(self) -> str:

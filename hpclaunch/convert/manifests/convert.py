@@ -1,0 +1,212 @@
+"""Manifests -> facts in a draft, and hints for the site."""
+
+from collections.abc import Sequence
+
+from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.manifests import (
+    claims,
+    command,
+    ending,
+    environment,
+    kinds,
+    launchers,
+    leftovers,
+    preparation,
+    repair,
+    rights,
+    scheduling,
+    size,
+    storage,
+)
+from hpclaunch.convert.manifests.fields import Field
+from hpclaunch.convert.manifests.hints import of_site
+from hpclaunch.convert.manifests.repair import Object
+from hpclaunch.convert.manifests.workload import Pod, Workload
+from hpclaunch.convert.options import Options
+from hpclaunch.readback.shell.values import known
+from hpclaunch.spec.check_text import name as job_name
+from hpclaunch.spec.tree import MappingNode, SequenceNode
+from hpclaunch.values.conversion import Place
+
+_CUT = ("[...]", "[…]", "…", "...")
+
+
+def convert(name: str, text: str, draft: Draft, options: Options) -> None:
+    """Puts what a manifest says into `draft`. `name` is the file's, for places.
+
+    Raises InputError, with file:line:col, where the text is no YAML and cannot be repaired.
+    """
+    found = repair.objects(name, text, draft)
+    jobs = [each for each in found if kinds.is_workload(each)]
+    others = [each for each in found if not kinds.is_workload(each)]
+    if not jobs:
+        seen = ", ".join(dict.fromkeys(f"{each.kind} {each.version}".strip() for each in found)) or "nothing"
+        places = [each.root.at for each in found] or [Place(name)]
+        draft.refuse(
+            f"nothing in it starts ranks: it has {seen}",
+            places,
+            "no MPIJob, PyTorchJob, Pod or Job",
+            todo="give the manifest of the job itself; what stands beside it may be in the same file",
+        )
+    for each in jobs[1:]:
+        each.root.take()
+        todo = "convert it on its own: put it into a file of its own"
+        draft.say(
+            "left", [each.root.place], each.name, why="a job file is one job, and this is another", todo=todo
+        )
+    if jobs:
+        workload = kinds.workload(jobs[0], draft)
+        if workload is not None:
+            _job(workload, others, draft, options)
+            leftovers.account(workload.root, jobs[0].kind, draft)
+    claims.account(others, draft)
+
+
+def _job(workload: Workload, others: Sequence[Object], draft: Draft, options: Options) -> None:
+    _name(workload, draft)
+    _image(workload, draft)
+    beside = claims.config(others)
+    own = environment.variables(workload.ranks.container, beside, draft)
+    first = (
+        environment.variables(workload.starter.container, beside, draft) if workload.is_apart else dict(own)
+    )
+    launch = command.read(workload.starter.container, {name: each.text for name, each in first.items()})
+    size.put(workload, launch, own, draft, options)
+    launchers.put(workload, launch, first, own, draft)
+    _folder(workload, launch, draft)
+    command.put(workload, launch, draft)
+    storage.put(workload, claims.Claims(others), draft)
+    preparation.put(workload, draft)
+    rights.put(workload, draft, options)
+    scheduling.put(workload, draft, options)
+    ending.put(workload, draft, options)
+    _serving(workload, draft)
+    for pod in workload.others:
+        _compare(workload.ranks, pod, draft)
+
+
+def _name(workload: Workload, draft: Draft) -> None:
+    meta = workload.root.get("metadata")
+    field = (meta.get("name") or meta.get("generateName")) if meta is not None else None
+    if field is None:
+        draft.ask(
+            ("name",), "the job's name: metadata.name is not there", [workload.root.at], "metadata.name"
+        )
+        return
+    text = field.text()
+    name = text.rstrip("-.") if field.path[-1] == "generateName" else text
+    try:
+        job_name(name)
+    except (ValueError, IndexError):
+        draft.ask(("name",), f"the job's name: {text!r} is none", [field.at], "metadata.name")
+        return
+    draft.put(("name",), name, [field.at], f"metadata.{field.path[-1]}")
+
+
+def _image(workload: Workload, draft: Draft) -> None:
+    field = workload.ranks.container.get("image")
+    if field is None:
+        draft.ask(("image",), "the image: the container has none", [workload.ranks.place], "image")
+        return
+    text = field.text()
+    if any(cut in text for cut in _CUT) or "$(" in text or "{{" in text or not text.strip():
+        draft.ask(("image",), f"the image: {text!r} is not all of its name", [field.at], "image")
+    else:
+        draft.put(("image",), text.strip(), [field.at], "image")
+    if workload.is_apart:
+        other = workload.starter.container.get("image")
+        if other is not None and other.text() != text:
+            why = f"ranks run in the workers' image; mpirun came from {other.text()}"
+            todo = "see that the workers' image has an MPI of the same kind"
+            draft.say("left", [other.at], "the launcher's own image", why=why, todo=todo)
+        elif other is not None:
+            draft.say("carried", [other.at], "the launcher's image", became="image", key="image")
+    for pod in {id(each): each for each in (workload.ranks, workload.starter, *workload.others)}.values():
+        _pull(pod, draft)
+
+
+def _pull(pod: Pod, draft: Draft) -> None:
+    policy = pod.container.get("imagePullPolicy")
+    image = pod.container.get("image")
+    if policy is None:
+        return
+    text = policy.text()
+    last = image.text().rpartition("/")[2] if image is not None else ""
+    usual = "Always" if ":" not in last or last.endswith(":latest") else "IfNotPresent"
+    if text == usual:
+        draft.say(
+            "replaced", [policy.at], f"imagePullPolicy: {text}", why="it is the API's default for this tag"
+        )
+    elif text in ("Always", "IfNotPresent", "Never"):
+        of_site(draft, "kubernetes.image_pull_policy", text, [policy.at], "imagePullPolicy")
+
+
+def _folder(workload: Workload, launch: command.Launch, draft: Draft) -> None:
+    """mpirun's -wdir, else where the shell went, else the container's own."""
+    own = workload.starter.container.get("workingDir")
+    theirs = workload.ranks.container.get("workingDir") if workload.is_apart else None
+    given = own or theirs
+    text = given.text() if given is not None else ""
+    places = [given.at] if given is not None else []
+    if own is not None and theirs is not None:
+        theirs.take()
+        places.append(theirs.at)
+    what = "workingDir"
+    if launch.shell is not None and launch.shell.folder and launch.shell_place is not None:
+        folder = launch.shell.folder
+        text = folder if folder.startswith("/") else f"{text.rstrip('/')}/{folder}" if text else ""
+        places, what = [*places, launch.shell_place], "cd in the shell's text"
+        if not text:
+            draft.ask(("workdir",), f"the folder: {folder} is below the image's own", places, what)
+            return
+    layer = launch.layer(*size.MPI)
+    option = layer.option("wdir") if layer is not None else None
+    if option is not None and option.value:
+        text = known(option.value) or ""
+        places, what = [*places, *size.lines_of(launch, option.written)], option.written
+    if text:
+        draft.put(("workdir",), text, places, what)
+
+
+def _serving(workload: Workload, draft: Draft) -> None:
+    """What the workers run by themselves: they only wait for ranks."""
+    if not workload.is_apart:
+        return
+    container = workload.ranks.container
+    fields = [field for key in ("command", "args") if (field := container.get(key)) is not None]
+    words = [word.text() for field in fields for word in field.items()]
+    if not words:
+        return
+    places = [field.place for field in fields]
+    text = " ".join(words)
+    if "sshd" in text or words[0].rpartition("/")[2] in ("sleep", "tail"):
+        draft.say(
+            "replaced", places, "what the workers run", why="hpclaunch has them wait for their ranks itself"
+        )
+        return
+    todo = "what it does before the ranks start belongs into setup"
+    draft.say("left", places, "what the workers run", why="ranks are started by the scheduler", todo=todo)
+
+
+def _compare(first: Pod, other: Pod, draft: Draft) -> None:
+    """A second template of the same launch: what is alike is told once, what is not is said."""
+    for key, field in other.container.fields():
+        twin = first.container.get(key)
+        field.take()
+        if key == "name":
+            continue
+        if twin is not None and _plain(twin) == _plain(field):
+            draft.say("carried", [field.place], f"{key} of the {other.of}", became=f"that of the {first.of}")
+        else:
+            why = f"it is not that of the {first.of}, and all nodes of a job are alike: that counts"
+            todo = "see which of them is meant"
+            draft.say("left", [field.place], f"{key} of the {other.of}", why=why, todo=todo)
+
+
+def _plain(field: Field) -> object:
+    """A value for comparison, whatever its style."""
+    if isinstance(field.node, MappingNode):
+        return {key: _plain(each) for key, each in field.fields()}
+    if isinstance(field.node, SequenceNode):
+        return [_plain(each) for each in field.items()]
+    return field.node.value

@@ -1,0 +1,254 @@
+"""A container's variables -> the job's env and secrets, or what becomes of them.
+
+Where mpirun starts ranks over ssh (v2beta1) or kubectl exec (before), not each variable of the manifest
+reached the ranks; that is said where the job differs.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+from msgspec import Struct
+
+from hpclaunch.convert.defects.access import SECRET
+from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.manifests.fields import Field
+from hpclaunch.convert.manifests.hints import of_site
+from hpclaunch.convert.mapping import mpi
+from hpclaunch.readback.kubelet import expand
+from hpclaunch.spec import scalars
+from hpclaunch.values.conversion import Place
+
+_RENDEZVOUS = frozenset(
+    [
+        "MASTER_ADDR",
+        "MASTER_PORT",
+        "RANK",
+        "LOCAL_RANK",
+        "WORLD_SIZE",
+        "LOCAL_WORLD_SIZE",
+        "NODE_RANK",
+        "GROUP_RANK",
+    ]
+)
+_OF_LAUNCHERS = ("I_MPI_HYDRA_", "HYDRA_", "PRTE_MCA_plm", "PET_")
+_HOST_FIELD = {
+    "status.podIP": "MASTER_ADDR tells ranks of the first node, and pods have addresses of their own",
+    "status.hostIP": "a rank's own node has its address from `hostname -I`",
+    "spec.nodeName": "a rank's own node has its name from `hostname`",
+    "metadata.name": "the name of the pod; a job's ranks have HPCLAUNCH_* and RANK",
+    "metadata.namespace": "the namespace is the site's",
+}
+
+
+class Variable(Struct, frozen=True):
+    """One variable. `text` is None where the manifest does not tell the value."""
+
+    name: str
+    text: str | None
+    place: Place
+    source: Literal["text", "secret", "other"] = "text"
+    more: tuple[Place, ...] = ()
+
+
+class Config(Struct, frozen=True):
+    """Config maps and Secrets that stand beside the job: name -> key -> value with its line."""
+
+    maps: Mapping[str, Mapping[str, tuple[str, Place]]] = {}
+    secrets: Mapping[str, Mapping[str, Place]] = {}
+
+
+def variables(container: Field, config: Config, draft: Draft) -> dict[str, Variable]:
+    """The variables of a container as the kubelet gives them: env after envFrom, each with those before it."""
+    found: dict[str, Variable] = {}
+    sources = container.get("envFrom")
+    for source in sources.items() if sources is not None else []:
+        _from(source, config, found, draft)
+    entries = container.get("env")
+    for entry in entries.items() if entries is not None else []:
+        _entry(entry, config, found, draft)
+    return found
+
+
+def _entry(entry: Field, config: Config, found: dict[str, Variable], draft: Draft) -> None:
+    named = entry.get("name")
+    if named is None:
+        entry.take()
+        draft.say("defect", [entry.place], entry.name, why="a variable without a name: the API refuses it")
+        return
+    name = named.text()
+    value, source = entry.get("value"), entry.get("valueFrom")
+    if not _is_name(name, entry, draft):
+        return
+    if source is not None:
+        _source(name, entry, source, config, found, draft)
+        return
+    text = value.text() if value is not None else ""
+    if value is not None:
+        _unquoted(name, value, text, draft)
+    texts = {each.name: each.text for each in found.values() if each.text is not None}
+    found.pop(name, None)
+    found[name] = Variable(name, expand(text, texts), entry.place)
+
+
+def _is_name(name: str, entry: Field, draft: Draft) -> bool:
+    try:
+        scalars.variable_name(name)
+    except ValueError as error:
+        entry.take()
+        guess = "_".join(name.split())
+        draft.say(
+            "left",
+            [entry.place],
+            f"the variable {scalars.shown(name)}",
+            why=str(error),
+            todo=f"if {guess} is meant, write it into env" if " " in name else "",
+        )
+        return False
+    return True
+
+
+def _unquoted(name: str, value: Field, text: str, draft: Draft) -> None:
+    """The API takes text only. Here the scalar's own text counts, as it was meant."""
+    node = value.node
+    if getattr(node, "style", None) or not text:
+        return
+    number = text.replace(".", "", 1).lstrip("-")
+    if (number.isascii() and number.isdigit()) or text in scalars.TRUE or text in scalars.FALSE:
+        why = "the API refuses a value that YAML takes for a number or a truth; its text counts"
+        draft.say("defect", [value.at], f"the value of {name} has no quotes", why=why)
+
+
+def _source(
+    name: str, entry: Field, source: Field, config: Config, found: dict[str, Variable], draft: Draft
+) -> None:
+    found.pop(name, None)
+    place = entry.place
+    secret, map_key, field_ref = (source.get(key) for key in ("secretKeyRef", "configMapKeyRef", "fieldRef"))
+    if secret is not None:
+        where, key = _ref(secret)
+        found[name] = Variable(name, None, place, "secret")
+        of_site(
+            draft,
+            f"kubernetes.secrets.{name}",
+            {"name": where, "key": key},
+            [place],
+            f"secretKeyRef of {name}",
+        )
+    elif map_key is not None:
+        where, key = _ref(map_key)
+        known = config.maps.get(where, {}).get(key)
+        if known is not None:
+            found[name] = Variable(name, known[0], place, more=(known[1],))
+            return
+        found[name] = Variable(name, None, place, "other")
+        question = f"the value of {name}: it is in the config map {where}, key {key}"
+        draft.ask(("env", name), question, [place], f"configMapKeyRef of {name}")
+    elif field_ref is not None:
+        path = field_ref.get("fieldPath")
+        text = path.text() if path is not None else ""
+        source.take()
+        found[name] = Variable(name, None, place, "other")
+        why = _HOST_FIELD.get(text, "a field of the pod, which a job on another scheduler has not")
+        todo = "let the program ask its own node, or take the name out"
+        draft.say("left", [place], f"{name} from the pod's {text or 'field'}", why=why, todo=todo)
+    else:
+        source.take()
+        found[name] = Variable(name, None, place, "other")
+        kinds = ", ".join(key for key, _ in source.fields())
+        todo = f"write its value into env.{name}"
+        draft.say("left", [place], f"{name} from {kinds or 'nothing'}", why="no job has it", todo=todo)
+
+
+def _ref(reference: Field) -> tuple[str, str]:
+    name, key, optional = (reference.get(each) for each in ("name", "key", "optional"))
+    if optional is not None:
+        optional.take()
+    return (name.text() if name else ""), (key.text() if key else "")
+
+
+def _from(source: Field, config: Config, found: dict[str, Variable], draft: Draft) -> None:
+    prefix = source.get("prefix")
+    before = prefix.text() if prefix is not None else ""
+    map_ref, secret_ref = source.get("configMapRef"), source.get("secretRef")
+    reference = map_ref or secret_ref
+    name = reference.get("name") if reference is not None else None
+    where = name.text() if name is not None else ""
+    source.take()
+    if map_ref is not None and where in config.maps:
+        for key, (text, place) in config.maps[where].items():
+            if (before + key).isidentifier():
+                found[before + key] = Variable(before + key, text, source.place, more=(place,))
+        return
+    if secret_ref is not None and where in config.secrets:
+        for key, place in config.secrets[where].items():
+            variable = before + key
+            if variable.isidentifier():
+                found[variable] = Variable(variable, None, source.place, "secret", (place,))
+                value = {"name": where, "key": key}
+                of_site(draft, f"kubernetes.secrets.{variable}", value, [source.place], f"envFrom of {where}")
+        return
+    kind, key = ("Secret", "secrets") if secret_ref is not None else ("config map", "env")
+    draft.say(
+        "left",
+        [source.place],
+        f"envFrom: all of the {kind} {where}",
+        why="which names it has is not in the manifest: give its object beside it (kubectl get -o yaml)"
+        if kind != "Secret"
+        else "which names it has is not in the manifest",
+        todo=f"write the names that the program needs under {key}",
+    )
+
+
+def put(
+    found: Mapping[str, Variable],
+    draft: Draft,
+    *,
+    torch: bool = False,
+    unseen: Mapping[str, str] | None = None,
+    carried: Sequence[str] = (),
+) -> None:
+    """The variables as facts. `unseen` says of a name why the ranks of the original did not have it, and
+    `carried` are names that mpirun carried by -x."""
+    for name, each in found.items():
+        places = [each.place, *each.more]
+        if name in _RENDEZVOUS and (torch or name != "RANK"):
+            why = (
+                "rendezvous: torch gives each rank its own"
+                if torch
+                else "each rank has its own from hpclaunch"
+            )
+            draft.say("replaced", places, name, why=f"{why} ({name} was {each.text})" if each.text else why)
+        elif name == "NVIDIA_VISIBLE_DEVICES":
+            why = "the scheduler says which GPUs a job has; `all` would show those of others"
+            draft.say("replaced", places, f"{name}={each.text}", why=why)
+        elif name.startswith(_OF_LAUNCHERS):
+            draft.say("replaced", places, name, why="it is for a launcher that the job has no more")
+        elif each.source == "secret":
+            _secret(name, places, "a value from a Secret: the job has the name alone", draft)
+        elif each.source == "other":
+            continue
+        elif each.text is not None and SECRET.search(name):
+            _literal_secret(name, each, places, draft)
+        elif name.startswith("OMPI_MCA_"):
+            mpi.parameter(name.removeprefix("OMPI_MCA_"), each.text or "", places, name, draft)
+        else:
+            draft.put(("env", name), each.text or "", places, f"the variable {name}")
+            if unseen and name in unseen and name not in carried and not name.startswith("NVIDIA_"):
+                todo = f"take env.{name} out, if the ranks are to run as before"
+                draft.say("defect", places, f"{name} did not reach the ranks", why=unseen[name], todo=todo)
+
+
+def _secret(name: str, places: Sequence[Place], why: str, draft: Draft) -> None:
+    if not any(key[0] == "secrets" and fact.value == name for key, fact in draft.facts.items()):
+        draft.add("secrets", name, places, name, why=why)
+
+
+def _literal_secret(name: str, each: Variable, places: Sequence[Place], draft: Draft) -> None:
+    _secret(name, places, "its value is not carried: the submitter's shell, or a Secret, has it", draft)
+    draft.say(
+        "defect",
+        places,
+        f"the value of {name} stands in the manifest",
+        why="everybody who may read the job's object, or this file, has it",
+        todo="change the secret, and give it by its name alone",
+    )

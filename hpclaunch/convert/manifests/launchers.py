@@ -1,0 +1,236 @@
+"""mpirun, horovodrun and torchrun of a manifest -> MPI or rendezvous, variables, binding, parameters."""
+
+from collections.abc import Sequence
+
+from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.manifests import environment
+from hpclaunch.convert.manifests.command import Launch
+from hpclaunch.convert.manifests.environment import Variable
+from hpclaunch.convert.manifests.size import MPI, TORCH, lines_of
+from hpclaunch.convert.manifests.workload import Workload
+from hpclaunch.convert.mapping import mpi
+from hpclaunch.convert.programs.layers import Layer, Option
+from hpclaunch.convert.reading import Command, ShellReading
+from hpclaunch.readback.shell.values import Value, join, known, shown
+from hpclaunch.values.conversion import Place
+
+# Options of torchrun that only find the other nodes, or say how many there are.
+_OF_RENDEZVOUS = frozenset(
+    [
+        "nnodes",
+        "nproc_per_node",
+        "node_rank",
+        "master_addr",
+        "master_port",
+        "rdzv_backend",
+        "rdzv_endpoint",
+        "rdzv_id",
+        "rdzv_conf",
+        "standalone",
+        "num_processes",
+        "multi_gpu",
+        "same_network",
+        "use_env",
+        "local_addr",
+    ]
+)
+_OF_COMMAND = frozenset(("module", "no_python"))
+# What ranks have of their image in any case.
+_OF_IMAGE = frozenset(("PATH", "LD_LIBRARY_PATH", "HOME", "PYTHONPATH"))
+
+
+def put(
+    workload: Workload,
+    launch: Launch,
+    first: dict[str, Variable],
+    own: dict[str, Variable],
+    draft: Draft,
+) -> None:
+    """The launchers, and the variables that ranks have. `first` are those of the pod that starts the ranks,
+    `own` those of the pods that they run in."""
+    carried: list[str] = []
+    layer = launch.layer(*MPI)
+    torch = launch.layer(*TORCH)
+    unseen = _unseen(workload, first, own) if layer is not None else {}
+    if layer is not None:
+        carried = [
+            name
+            for option in layer.all("x")
+            for name in (known(option.value or ()) or "").split(",")
+            if name and "=" not in name
+        ]
+    environment.put(
+        _for_ranks(workload, first, own, carried),
+        draft,
+        torch=workload.torch or torch is not None,
+        unseen=unseen,
+        carried=carried,
+    )
+    if layer is not None:
+        _mpi(workload, launch, layer, {**own, **first}, draft)
+    elif workload.is_apart or workload.kind.startswith("MPIJob"):
+        _kind(workload, (workload.starter.place,), draft)
+    if torch is not None:
+        _torch(launch, torch, draft)
+    elif workload.torch:
+        why = "the operator told each pod MASTER_ADDR, WORLD_SIZE and RANK"
+        draft.put(("rendezvous",), "torch", [workload.root.at], "PyTorchJob", why=why)
+    _between(launch, draft)
+
+
+def _for_ranks(
+    workload: Workload, first: dict[str, Variable], own: dict[str, Variable], carried: Sequence[str]
+) -> dict[str, Variable]:
+    """The launcher's variables go before the workers' where mpirun carries them. Those for the launcher's own
+    container runtime are its own."""
+    if not workload.is_apart:
+        return own
+    mine = {name: each for name, each in first.items() if name in carried or name not in own}
+    both = {**own, **mine}
+    return {
+        name: each
+        for name, each in both.items()
+        if name in own or name in carried or not name.startswith("NVIDIA_")
+    }
+
+
+def _unseen(workload: Workload, first: dict[str, Variable], own: dict[str, Variable]) -> dict[str, str]:
+    """Variables that the ranks of the original did not have, and why."""
+    if not workload.is_apart:
+        return {}
+    found = {}
+    for name in first:
+        if name not in own and not name.startswith("OMPI_MCA_"):
+            found[name] = (
+                "it is the launcher's alone, and mpirun has no -x for it: in the job the ranks have it"
+            )
+    if workload.by_ssh:
+        for name in own:
+            if name not in first or not name.startswith("OMPI_MCA_"):
+                found[name] = (
+                    "sshd starts ranks without the variables of their pod, and mpirun has no -x for it: in the job "
+                    "the ranks have it"
+                )
+    return found
+
+
+def _mpi(
+    workload: Workload, launch: Launch, layer: Layer, known_here: dict[str, Variable], draft: Draft
+) -> None:
+    place = launch.words[0].place
+    reading = ShellReading((), "")
+    for option in layer.options:
+        if option.name not in ("x", "wdir"):
+            lines = lines_of(launch, option.written)
+            whole = Option(option.name, _joined(option.value), option.written)
+            mpi.place_options(reading, _command(lines), Layer(layer.program, (whole,)), draft)
+    for option in layer.all("x"):
+        _carried(option, launch, known_here, draft)
+    if layer.program == "mpirun" and workload.mpi in ("intel", "mpich"):
+        _kind(workload, (place,), draft)
+    elif layer.program == "horovodrun" and layer.option("gloo") is not None:
+        why = "horovodrun --gloo tells each process of the others by HOROVOD_*, which nobody does here"
+        todo = "use Horovod's MPI: an image with it needs no other change"
+        draft.say("left", lines_of(launch, "--gloo"), "horovodrun --gloo", why=why, todo=todo)
+    else:
+        mpi.place_kind(reading, _command((place,)), layer, draft)
+    if workload.mpi in ("intel", "mpich"):
+        fields = [
+            field
+            for key in ("mpiImplementation", "mpiDistribution")
+            if (field := workload.root.get("spec", key)) is not None
+        ]
+        what = "mpiImplementation"
+        draft.put(("container", "mpi"), workload.mpi, [field.at for field in fields] or [place], what)
+
+
+def _joined(value: Value | None) -> Value | None:
+    """KEY=VALUE of two words in one piece."""
+    return None if value is None else join(list(value))
+
+
+def _command(places: Sequence[Place]) -> Command:
+    """A stand-in for a command of a script, on these lines."""
+    first, last = places[0], places[-1]
+    end = max(last.last, last.line)
+    return Command(Place(first.file, first.line, end if end > first.line else 0), ())
+
+
+def _kind(workload: Workload, places: Sequence[Place], draft: Draft) -> None:
+    hydra = workload.mpi in ("intel", "mpich")
+    why = (
+        "MPICH and Intel MPI find each other through PMI-2" if hydra else "ranks find each other through PMIx"
+    )
+    draft.put(("mpi",), "pmi2" if hydra else "pmix", places, workload.kind, why=why)
+
+
+def _carried(option: Option, launch: Launch, known_here: dict[str, Variable], draft: Draft) -> None:
+    """-x NAME and -x NAME=VALUE."""
+    places = lines_of(launch, option.written)
+    text = known(option.value or ())
+    if text is None:
+        name, equals, _ = shown(option.value or ()).partition("=")
+        if equals and name.isidentifier():
+            draft.ask(("env", name), f"the value of {name}", places, option.written)
+        else:
+            draft.say("unread", places, option.written, why="its name is not told")
+        return
+    name, equals, value = text.partition("=")
+    if equals:
+        environment.put({name: Variable(name, value, places[0], more=places[1:])}, draft)
+        return
+    for each in filter(None, text.split(",")):
+        if each in known_here:
+            draft.say("carried", places, f"-x {each}", became=f"env.{each}", key=f"env.{each}")
+        elif each in _OF_IMAGE:
+            draft.say("replaced", places, f"-x {each}", why="each rank has its image's own")
+        else:
+            why = "the manifest gives it no value: it is the image's, which each rank has"
+            draft.say("replaced", places, f"-x {each}", why=why)
+
+
+def _torch(launch: Launch, layer: Layer, draft: Draft) -> None:
+    why = f"hpclaunch starts one rank for each process of {layer.program}, and tells it of the others"
+    draft.put(("rendezvous",), "torch", [launch.words[0].place], layer.program, why=why)
+    for option in layer.options:
+        places = lines_of(launch, option.written)
+        if option.name in _OF_COMMAND:
+            draft.say("carried", places, option.written, became="a part of the command", key="command")
+        elif option.name in _OF_RENDEZVOUS:
+            draft.say("replaced", places, option.written, why="rendezvous: torch, and the sizes of the job")
+        elif option.name in ("max_restarts", "monitor_interval"):
+            why = "a rank that fails ends the job, which is submitted again"
+            draft.say("replaced", places, option.written, why=why)
+        elif option.name in ("log_dir", "redirects", "tee", "role", "start_method"):
+            draft.say(
+                "replaced", places, option.written, why="`hpclaunch logs` shows the output of all ranks"
+            )
+        else:
+            why = f"an option of {layer.program} that nothing here stands for"
+            draft.say("left", places, option.written, why=why, todo="see whether the program counts on it")
+
+
+def _between(launch: Launch, draft: Draft) -> None:
+    """numactl, env, timeout and the like, between launchers and the program or around it."""
+    for layer in launch.outer:
+        if layer.program in (*MPI, *TORCH):
+            continue
+        if layer.program == "env":
+            for word in layer.words:
+                name, equals, value = (known(word) or "").partition("=")
+                places = lines_of(launch, known(word) or "")
+                if equals:
+                    environment.put({name: Variable(name, value, places[0], more=places[1:])}, draft)
+            continue
+        options = " ".join(option.written for option in layer.options)
+        draft.say(
+            "left",
+            launch.places,
+            f"{layer.program} {options}".strip(),
+            why="hpclaunch binds each rank to the cores and memory beside its GPU"
+            if layer.program in ("numactl", "taskset", "bind.sh")
+            else "it stood around the program, and the command has it no more",
+            todo="say another binding with bind.cpus and bind.memory"
+            if layer.program in ("numactl", "taskset", "bind.sh")
+            else "put it in front of the command, if it is needed",
+        )

@@ -1,0 +1,84 @@
+"""Init containers -> stage_in or setup where it is clear what they do, else left with what to do."""
+
+import re
+
+from hpclaunch.convert.draft import Draft, shown
+from hpclaunch.convert.manifests.fields import Field
+from hpclaunch.convert.manifests.storage import volume_name
+from hpclaunch.convert.manifests.workload import Pod, Workload
+from hpclaunch.values.conversion import Place
+
+_COPY = re.compile(
+    r"(?:mkdir -p \S+ *(?:&&|;) *)?(?:cp -(?:a|r|R|rn|an|au|ru|rv|av|Rv|rp)|rsync -\w+) (?P<source>/[\w./-]+) (?P<target>/[\w./-]+)"
+)
+
+
+def put(workload: Workload, draft: Draft) -> None:
+    """The init containers of all pods."""
+    image = workload.ranks.container.get("image")
+    own = image.text() if image is not None else ""
+    for pod in (workload.ranks, *([workload.starter] if workload.is_apart else []), *workload.others):
+        found = pod.spec.get("initContainers")
+        for container in found.items() if found is not None else []:
+            _one(container, pod, own, pod is workload.ranks, draft)
+
+
+def _one(container: Field, pod: Pod, own: str, of_ranks: bool, draft: Draft) -> None:
+    name, image = container.get("name"), container.get("image")
+    label = f"the init container {name.text() if name is not None else ''}".strip()
+    words = [
+        word.text() for key in ("command", "args") if (field := container.get(key)) for word in field.items()
+    ]
+    mounts = _mounts(container, pod)
+    place = container.place
+    container.take()
+    if not of_ranks:
+        why = f"it ran in the {pod.of}'s pod, and a job has nodes with ranks alone"
+        todo = "if the ranks need what it does, add it to setup"
+        draft.say("left", [place], label, why=why, todo=todo)
+        return
+    text = words[-1] if len(words) == 3 and words[1].endswith("c") else " ".join(words)
+    copy = _COPY.fullmatch(text.strip().rstrip(";"))
+    if copy and _stage(copy["source"], copy["target"], mounts, place, label, draft):
+        return
+    if words and image is not None and image.text() == own:
+        run: object = (
+            text if len(words) == 3 and words[0] in ("sh", "/bin/sh") and words[1] == "-c" else words
+        )
+        why = "once on each node, in the job's container"
+        draft.add("setup", {"run": run, "name": name.text() if name else "setup"}, [place], label, why=why)
+        return
+    what = f"{label} ({image.text() if image is not None else 'no image'}: {shown(text, 80) or 'its entrypoint'})"
+    why = "it has another image than the ranks, and a job has one"
+    todo = "where the job's image can do it, add it to setup; data to bring near is stage_in"
+    draft.say("left", [place], what, why=why, todo=todo)
+
+
+def _mounts(container: Field, pod: Pod) -> dict[str, str]:
+    """Target -> what stage_in calls it: a path of the host, or the site's name of a volume."""
+    volumes = pod.spec.get("volumes")
+    kinds: dict[str, str] = {}
+    for volume in volumes.items() if volumes is not None else []:
+        name, claim, host = (volume.get(key) for key in ("name", "persistentVolumeClaim", "hostPath"))
+        source = (
+            claim.get("claimName") if claim is not None else host.get("path") if host is not None else None
+        )
+        if name is not None and source is not None:
+            kinds[name.text()] = source.text() if host is not None else volume_name(source.text())
+    found = {}
+    mounts = container.get("volumeMounts")
+    for mount in mounts.items() if mounts is not None else []:
+        name, target = mount.get("name"), mount.get("mountPath")
+        if name is not None and target is not None and name.text() in kinds and mount.get("subPath") is None:
+            found[target.text().rstrip("/")] = kinds[name.text()]
+    return found
+
+
+def _stage(source: str, target: str, mounts: dict[str, str], place: Place, label: str, draft: Draft) -> bool:
+    """`cp -r /SOURCE/. /TARGET` between two whole volumes."""
+    bare = source.removesuffix("/.").rstrip("/")
+    if bare not in mounts or target.rstrip("/") not in mounts or not source.endswith(("/.", "/")):
+        return False
+    sides = {"source": mounts[bare], "target": mounts[target.rstrip("/")]}
+    draft.add("stage_in", sides, [place], label, why="copied on each node, where it is not there yet")
+    return True

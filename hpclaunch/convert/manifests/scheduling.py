@@ -1,0 +1,251 @@
+"""Where and as whom pods run -> hints for the site, or for the user's part of the job."""
+
+from hpclaunch.convert.draft import Draft, shown
+from hpclaunch.convert.manifests.fields import Field
+from hpclaunch.convert.manifests.hints import of_site, of_user
+from hpclaunch.convert.manifests.workload import Pod, Workload
+from hpclaunch.convert.options import Options
+from hpclaunch.values.conversion import Place
+
+_HOSTNAME = "kubernetes.io/hostname"
+_NETWORKS = "k8s.v1.cni.cncf.io/networks"
+_QUEUES = ("kueue.x-k8s.io/queue-name",)
+_PRIORITIES = ("kueue.x-k8s.io/priority-class",)
+_VOLCANO_QUEUE = "scheduling.volcano.sh/queue-name"
+_GANGS = {"volcano": "volcano", "scheduler-plugins-scheduler": "scheduler-plugins"}
+_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+_PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
+
+
+def put(workload: Workload, draft: Draft, options: Options) -> None:
+    """Everything of the object and its pods that chooses nodes, queues, accounts and networks."""
+    _namespace(workload, draft, options)
+    seen: set[tuple[str, str]] = set()
+    pods = [workload.ranks, *([workload.starter] if workload.is_apart else []), *workload.others]
+    for number, pod in enumerate(pods):
+        _meta(
+            pod.template.get("metadata") if pod.template is not workload.root else None, draft, options, seen
+        )
+        _accounts(pod, draft, seen)
+        if number == 0:
+            _nodes(pod, draft, options)
+            _scheduler(pod, draft, options)
+        else:
+            _elsewhere(pod, draft)
+
+
+def keeps_apart(pod: Pod) -> Place | None:
+    """The lines that keep pods of the job on different machines, None where nothing does."""
+    anti = pod.spec.get("affinity", "podAntiAffinity", _REQUIRED)
+    for term in anti.items() if anti is not None else []:
+        key = term.get("topologyKey")
+        if key is not None and key.text() == _HOSTNAME:
+            assert anti is not None
+            anti.take()
+            return anti.place
+    return None
+
+
+def _namespace(workload: Workload, draft: Draft, options: Options) -> None:
+    meta = workload.root.get("metadata")
+    if meta is None:
+        return
+    namespace = meta.get("namespace")
+    if namespace is not None:
+        of_user(draft, options, "namespace", namespace.text(), [namespace.at], "metadata.namespace")
+    _meta(meta, draft, options, set())
+
+
+def _meta(meta: Field | None, draft: Draft, options: Options, seen: set[tuple[str, str]]) -> None:
+    if meta is None:
+        return
+    for kind in ("labels", "annotations"):
+        group = meta.get(kind)
+        for key, field in group.fields() if group is not None else ():
+            text = field.text()
+            if (key, text) in seen:
+                continue
+            seen.add((key, text))
+            _label(kind, key, text, field, draft, options)
+
+
+def _label(kind: str, key: str, text: str, field: Field, draft: Draft, options: Options) -> None:
+    places = [field.place]
+    if key in _QUEUES:
+        of_user(draft, options, "queue", text, places, key)
+    elif key in _PRIORITIES:
+        of_user(draft, options, "priority_class", text, places, key)
+    elif key == _NETWORKS:
+        if text.lstrip().startswith("["):
+            why = "networks in JSON: name them in kubernetes.networks of the site"
+            draft.say("left", places, key, why=why, todo=f"they are {shown(text)}")
+        else:
+            names = [name.strip() for name in text.split(",") if name.strip()]
+            of_site(draft, "kubernetes.networks", names, places, key)
+    elif key == _VOLCANO_QUEUE:
+        of_site(draft, "kubernetes.gang", {"scheduler": "volcano", "queue": text}, places, key)
+    elif key == "kubectl.kubernetes.io/last-applied-configuration":
+        draft.say("without effect", places, key, why="kubectl writes it for itself")
+    else:
+        todo = f"a site can give it to all pods: kubernetes.{kind}: {{{key}: {shown(text, 40)}}}"
+        draft.say(
+            "left",
+            places,
+            f"{kind[:-1]} {key}",
+            why="it is for people and controllers of one cluster",
+            todo=todo,
+        )
+
+
+def _accounts(pod: Pod, draft: Draft, seen: set[tuple[str, str]]) -> None:
+    found = [field for key in ("serviceAccountName", "serviceAccount") if (field := pod.spec.get(key))]
+    for field in found:
+        text = field.text()
+        if ("account", text) not in seen:
+            seen.add(("account", text))
+            of_site(
+                draft, "kubernetes.service_account", text, [each.at for each in found], str(field.path[-1])
+            )
+    secrets = pod.spec.get("imagePullSecrets")
+    if secrets is not None:
+        names = [name.text() for item in secrets.items() if (name := item.get("name")) is not None]
+        if ("pull", " ".join(names)) not in seen:
+            seen.add(("pull", " ".join(names)))
+            of_site(draft, "kubernetes.image_pull_secrets", names, [secrets.place], "imagePullSecrets")
+
+
+def _nodes(pod: Pod, draft: Draft, options: Options) -> None:
+    name = pod.spec.get("nodeName")
+    if name is not None:
+        why = "by its label, so that the scheduler counts the GPUs; nodeName passed it by"
+        of_user(draft, options, "nodelist", name.text(), [name.at], "nodeName", why)
+    selector = pod.spec.get("nodeSelector")
+    if selector is not None:
+        labels = {}
+        for key, field in selector.fields():
+            if key == _HOSTNAME:
+                of_user(draft, options, "nodelist", field.text(), [field.at], f"nodeSelector {key}")
+            else:
+                labels[key] = field.text()
+        if labels:
+            of_site(draft, "node_types.selector", labels, [selector.place], "nodeSelector")
+    affinity = pod.spec.get("affinity", "nodeAffinity")
+    if affinity is not None:
+        _node_affinity(affinity, draft, options)
+    tolerations = pod.spec.get("tolerations")
+    if tolerations is not None:
+        items = [_toleration(item) for item in tolerations.items()]
+        of_site(draft, "node_types.tolerations", items, [tolerations.place], "tolerations")
+
+
+def _node_affinity(affinity: Field, draft: Draft, options: Options) -> None:
+    labels: dict[str, str] = {}
+    clear = True
+    terms = affinity.get(_REQUIRED, "nodeSelectorTerms")
+    items = terms.items() if terms is not None else []
+    for term in items:
+        expressions = term.get("matchExpressions")
+        clear = clear and len(items) == 1 and term.get("matchFields") is None
+        for expression in expressions.items() if expressions is not None else []:
+            key, operator, values = (expression.get(each) for each in ("key", "operator", "values"))
+            texts = [value.text() for value in values.items()] if values is not None else []
+            name = key.text() if key is not None else ""
+            if operator is None or operator.text() != "In" or not texts:
+                clear = False
+            elif name == _HOSTNAME:
+                of_user(
+                    draft,
+                    options,
+                    "nodelist",
+                    ",".join(texts),
+                    [expression.place],
+                    "nodeAffinity by host name",
+                )
+            elif len(texts) == 1:
+                labels[name] = texts[0]
+            else:
+                clear = False
+    affinity.take()
+    if labels and clear:
+        of_site(draft, "node_types.selector", labels, [affinity.place], "nodeAffinity")
+    if not clear or affinity.get(_PREFERRED) is not None:
+        todo = "describe the nodes that are meant in the site's node_types: hosts, or selector"
+        draft.say(
+            "left",
+            [affinity.place],
+            "nodeAffinity",
+            why="a site's nodes are chosen by labels that they have",
+            todo=todo,
+        )
+
+
+def _toleration(item: Field) -> dict[str, str]:
+    found = {}
+    for key in ("key", "operator", "value", "effect"):
+        field = item.get(key)
+        if field is not None:
+            found[key] = field.text()
+    # The API's default is Equal, the site file's Exists.
+    if "operator" not in found and "value" in found:
+        found["operator"] = "Equal"
+    seconds = item.get("tolerationSeconds")
+    if seconds is not None:
+        seconds.take()
+    return found
+
+
+def _scheduler(pod: Pod, draft: Draft, options: Options) -> None:
+    name = pod.spec.get("schedulerName")
+    if name is not None:
+        text = name.text()
+        if text in _GANGS:
+            of_site(draft, "kubernetes.gang", {"scheduler": _GANGS[text]}, [name.at], "schedulerName")
+        elif text != "default-scheduler":
+            todo = "where it places whole jobs, the site's kubernetes.gang names it"
+            draft.say(
+                "left",
+                [name.at],
+                f"schedulerName {text}",
+                why="a scheduler that hpclaunch does not know",
+                todo=todo,
+            )
+    priority = pod.spec.get("priorityClassName")
+    if priority is not None:
+        of_user(draft, options, "priority_class", priority.text(), [priority.at], "priorityClassName")
+    anti = pod.spec.get("affinity", "podAntiAffinity", _PREFERRED)
+    if anti is not None:
+        anti.take()
+        why = "a wish binds nobody: a job's nodes are different machines unless the site's hint says share_nodes"
+        draft.say("replaced", [anti.place], "preferred podAntiAffinity", why=why)
+    together = pod.spec.get("affinity", "podAffinity")
+    if together is not None:
+        together.take()
+        todo = "for nodes under the same switches say locality: unit"
+        draft.say(
+            "left", [together.place], "podAffinity", why="pods of a job have nodes of their own", todo=todo
+        )
+    spread = pod.spec.get("topologySpreadConstraints")
+    if spread is not None:
+        spread.take()
+        todo = "for nodes under the same switches say locality: unit"
+        draft.say(
+            "left",
+            [spread.place],
+            "topologySpreadConstraints",
+            why="a job's nodes are different machines",
+            todo=todo,
+        )
+
+
+def _elsewhere(pod: Pod, draft: Draft) -> None:
+    """Of the launcher, and of a second template."""
+    for key in ("nodeName", "nodeSelector", "affinity", "tolerations", "schedulerName", "priorityClassName"):
+        field = pod.spec.get(key)
+        if field is None:
+            continue
+        field.take()
+        if pod.of == "launcher":
+            why = "where launchers run is the site's (kubernetes.launcher: selector, tolerations)"
+        else:
+            why = "all nodes of a job are alike: those of the first template count"
+        draft.say("replaced", [field.place], f"{key} of the {pod.of}", why=why)

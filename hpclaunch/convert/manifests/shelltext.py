@@ -1,0 +1,186 @@
+"""The text of `sh -c` -> what it sets up, the command that launches something, and what is around that."""
+
+from collections.abc import Iterator, Sequence
+
+from msgspec import Struct
+
+from hpclaunch.convert.programs.layers import layers
+from hpclaunch.readback.shell import inside, outside, shfmt, tree
+from hpclaunch.readback.shell.errors import ScriptError
+from hpclaunch.readback.shell.values import Part, Unknown, Value, join, known
+from hpclaunch.values.errors import HpclaunchError
+
+LAUNCHERS = frozenset(
+    [
+        "mpirun",
+        "mpiexec.hydra",
+        "horovodrun",
+        "torchrun",
+        "torch.distributed.launch",
+        "bind_launch",
+        "deepspeed",
+        "accelerate",
+    ]
+)
+
+
+class Unit(Struct, frozen=True):
+    """A statement: its text, and its words where it is one simple command ((): another kind). `piped` is what
+    its output goes through, `background` that nobody waits for it. `line` counts from 0."""
+
+    text: str
+    start: int
+    end: int
+    line: int
+    words: tuple[Value, ...] = ()
+    exports: tuple[tuple[str, Value], ...] = ()
+    piped: str = ""
+    simple: bool = False
+    rest: tuple[int, ...] = ()
+
+
+class ShellText(Struct, frozen=True):
+    """`folder` and `exported` are what the text begins with (cd, export); `units` is all after that, and
+    `text` the same as it stands. `launch` is the index of the first unit that is a launcher."""
+
+    folder: str
+    exported: tuple[tuple[str, str, int], ...]
+    units: tuple[Unit, ...]
+    text: str
+    launch: int | None = None
+    folder_line: int = 0
+
+
+def read(text: str) -> ShellText | None:
+    """The parts of a text; None for one that is no shell."""
+    try:
+        file, source = shfmt.parsed(inside(text), 1)
+    except (ScriptError, HpclaunchError):
+        return None
+    units = [unit for statement in file.stmts for unit in _units(statement, source)]
+    folder, folder_line, exported = "", 0, []
+    index = 0
+    for unit in units:
+        first = known(unit.words[0]) if unit.words else None
+        target = known(unit.words[1]) if len(unit.words) == 2 else None
+        if unit.exports and not unit.words and all(known(value) is not None for _, value in unit.exports):
+            exported += [(name, known(value) or "", unit.line) for name, value in unit.exports]
+        elif first == "cd" and target and not target.startswith(("-", "~")):
+            folder = target if target.startswith("/") else f"{folder}/{target}" if folder else target
+            folder_line = unit.line
+        else:
+            break
+        index += 1
+    left = tuple(units[index:])
+    bare = _text(source, left[0].start, len(source)).strip() if left else ""
+    launch = next((number for number, unit in enumerate(left) if _is_launch(unit)), None)
+    return ShellText(folder, tuple(exported), left, bare, launch, folder_line)
+
+
+def _is_launch(unit: Unit) -> bool:
+    return bool(unit.words) and any(layer.program in LAUNCHERS for layer in layers(bare(unit.words)))
+
+
+def bare(words: Sequence[Value]) -> tuple[Value, ...]:
+    """Without `exec`, which changes nothing for what it starts."""
+    return tuple(words[1:]) if words and known(words[0]) == "exec" else tuple(words)
+
+
+def has_launcher(text: str) -> bool:
+    """Whether the name of a launcher stands anywhere in a text."""
+    return any(name in text for name in ("mpirun", "mpiexec", "horovodrun", "torchrun", "torch.distributed"))
+
+
+def _units(statement: tree.Stmt, source: bytes) -> Iterator[Unit]:
+    """The statements of a && b && c one by one."""
+    command = statement.cmd
+    start, end = statement.pos.offset, statement.end.offset
+    plain = not (statement.negated or statement.background)
+    if isinstance(command, tree.BinaryCmd) and plain and command.x and command.y and not statement.redirs:
+        if command.op == "&&":
+            yield from _units(command.x, source)
+            yield from _units(command.y, source)
+            return
+        if command.op in ("|", "|&") and isinstance(command.x.cmd, tree.CallExpr):
+            inner = next(_units(command.x, source))
+            piped = _text(source, command.y.pos.offset, command.y.end.offset)
+            yield Unit(
+                _text(source, start, end),
+                start,
+                end,
+                statement.pos.line - 1,
+                inner.words,
+                (),
+                piped,
+                rest=inner.rest,
+            )
+            return
+    words: tuple[Value, ...] = ()
+    exports: tuple[tuple[str, Value], ...] = ()
+    rest: tuple[int, ...] = ()
+    if plain and isinstance(command, tree.CallExpr):
+        words = tuple(map(_value, command.args))
+        exports = tuple(_assigned(command.assigns))
+        rest = tuple(word.pos.offset for word in command.args)
+    elif plain and isinstance(command, tree.DeclClause) and command.variant.value == "export":
+        exports = tuple(_assigned(command.args))
+        if len(exports) < len(command.args):
+            exports = ()
+    simple = bool(words) and not statement.redirs and not exports
+    yield Unit(
+        _text(source, start, end),
+        start,
+        end,
+        statement.pos.line - 1,
+        words,
+        exports,
+        simple=simple,
+        rest=rest,
+    )
+
+
+def _assigned(assigns: Sequence[tree.Assign]) -> Iterator[tuple[str, Value]]:
+    for each in assigns:
+        if each.name is not None and not (each.append or each.naked or each.index or each.array):
+            yield each.name.value, _value(each.value) if each.value is not None else ()
+
+
+def _value(word: tree.Word) -> Value:
+    return join([part for each in word.parts for part in _parts(each, quoted=False)])
+
+
+def _parts(part: tree.Node, quoted: bool) -> Iterator[Part]:
+    if isinstance(part, tree.Lit):
+        if not quoted and any(char in part.value for char in "*?[~{"):
+            yield Unknown("files", outside(part.value), splits=True)
+        else:
+            yield outside(_unescaped(part.value, quoted))
+    elif isinstance(part, tree.SglQuoted) and not part.dollar:
+        yield outside(part.value)
+    elif isinstance(part, tree.DblQuoted):
+        for each in part.parts:
+            yield from _parts(each, quoted=True)
+    elif isinstance(part, tree.ParamExp) and part.param is not None and _is_simple(part):
+        yield Unknown("variable", part.param.value, splits=not quoted)
+    else:
+        yield Unknown("output", "$(...)", splits=not quoted)
+
+
+def _is_simple(part: tree.ParamExp) -> bool:
+    return not (part.excl or part.length or part.index or part.slice or part.repl or part.names or part.exp)
+
+
+def _unescaped(text: str, quoted: bool) -> str:
+    found, position = [], 0
+    while position < len(text):
+        char = text[position]
+        if char == "\\" and position + 1 < len(text) and (not quoted or text[position + 1] in '$`"\\\n'):
+            position += 1
+            char = "" if text[position] == "\n" else text[position]
+        found.append(char)
+        position += 1
+    return "".join(found)
+
+
+def _text(source: bytes, start: int, end: int) -> str:
+    return outside(shfmt.written(source, start, end))

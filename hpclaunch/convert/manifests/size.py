@@ -1,0 +1,267 @@
+"""How many nodes, GPUs and ranks: pods, their limits, slots, and what mpirun or torchrun are told."""
+
+from collections.abc import Sequence
+
+from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.manifests import scheduling
+from hpclaunch.convert.manifests.command import Launch
+from hpclaunch.convert.manifests.environment import Variable
+from hpclaunch.convert.manifests.fields import Field
+from hpclaunch.convert.manifests.hints import of_site, of_user
+from hpclaunch.convert.manifests.lines import merged
+from hpclaunch.convert.manifests.workload import Count, Workload
+from hpclaunch.convert.options import Options
+from hpclaunch.convert.programs.layers import Layer, Option
+from hpclaunch.convert.programs.torch import starts_per_node
+from hpclaunch.readback.shell.values import known, shown
+from hpclaunch.values.conversion import Place
+
+MPI = ("mpirun", "mpiexec.hydra", "horovodrun")
+TORCH = ("torchrun", "torch.distributed.launch", "bind_launch", "deepspeed", "accelerate")
+_USUAL = "nvidia.com/gpu"
+_MOST_WORDS = 4  # of one option
+
+
+def put(
+    workload: Workload, launch: Launch, variables: dict[str, Variable], draft: Draft, options: Options
+) -> None:
+    """The sizes of the job, and that its workers may share nodes."""
+    gpus = _gpus(workload, variables, draft)
+    nodes, per_node = _ranks(workload, launch, gpus, draft)
+    if nodes.value:
+        draft.put(("nodes",), nodes.value, nodes.places, nodes.what)
+    else:
+        question = f"how many nodes: {nodes.what} does not tell it"
+        draft.ask(("nodes",), question, nodes.places, nodes.what)
+    if per_node.value:
+        draft.put(("ranks_per_node",), per_node.value, per_node.places, per_node.what)
+    else:
+        question = f"how many ranks on each node: {per_node.what} does not tell it"
+        draft.ask(("ranks_per_node",), question, per_node.places, per_node.what)
+    _sharing(workload, nodes, gpus, draft, options)
+
+
+def _gpus(workload: Workload, variables: dict[str, Variable], draft: Draft) -> Count:
+    container = workload.ranks.container
+    if workload.gpus is not None:
+        found = workload.gpus
+        kind = ""
+    else:
+        found, kind = _limits(container, draft)
+    if workload.is_apart:
+        _of_launcher(workload.starter.container, draft)
+    visible = variables.get("NVIDIA_VISIBLE_DEVICES")
+    sees = visible is not None and (visible.text or "") not in ("", "none", "void")
+    if found.value is None or (not found.value and sees):
+        places = (*found.places, *((visible.place,) if visible is not None and sees else ()))
+        said = "NVIDIA_VISIBLE_DEVICES shows GPUs that no limit asks for" if sees else found.what
+        draft.ask(("gpus_per_node",), f"how many GPUs on each node: {said}", places, said)
+        return Count(None, places, said)
+    draft.put(("gpus_per_node",), found.value, found.places, found.what)
+    if kind:
+        draft.put(("gpu_type",), kind, found.places, found.what, why="a slice of a GPU (MIG)")
+    return found
+
+
+def is_gpu(resource: str) -> bool:
+    """Whether a resource is GPUs, or slices of them."""
+    last = resource.rpartition("/")[2]
+    return "/" in resource and (last in ("gpu", "gpu.shared") or last.startswith("mig-"))
+
+
+def _limits(container: Field, draft: Draft) -> tuple[Count, str]:
+    resources = container.get("resources")
+    limits, requests = (
+        resources.get(key) if resources is not None else None for key in ("limits", "requests")
+    )
+    asked = {name: field for name, field in (requests.fields() if requests else ()) if is_gpu(name)}
+    for name, field in limits.fields() if limits is not None else ():
+        if not is_gpu(name):
+            continue
+        twin = asked.pop(name, None)
+        if twin is not None and twin.number() != field.number():
+            why = "the API refuses requests for devices that are not their limits; the limit counts"
+            draft.say("defect", [twin.at], twin.name, why=why)
+        return _device(name, field, draft)
+    for name, field in asked.items():
+        why = "the API refuses a request for devices without the same limit"
+        draft.say("defect", [field.at], field.name, why=why)
+        return _device(name, field, draft)
+    place = resources.place if resources is not None else container.at
+    return Count(0, (place,), "resources without a GPU"), ""
+
+
+def _device(name: str, field: Field, draft: Draft) -> tuple[Count, str]:
+    number = field.number()
+    last = name.rpartition("/")[2]
+    kind = last.removeprefix("mig-") if last.startswith("mig-") else ""
+    if name != _USUAL and not kind:
+        of_site(draft, "kubernetes.gpu_resource", name, [field.at], name)
+    return Count(number, (field.at,), f"{name}: {number}"), kind
+
+
+def _of_launcher(container: Field, draft: Draft) -> None:
+    limits = container.get("resources", "limits")
+    for name, field in limits.fields() if limits is not None else ():
+        if is_gpu(name) and field.number():
+            why = "mpirun's own pod has no rank: the GPU stood idle, and was taken from others"
+            draft.say("defect", [field.at], f"the launcher's {name}", why=why)
+
+
+def _ranks(workload: Workload, launch: Launch, gpus: Count, draft: Draft) -> tuple[Count, Count]:
+    """Nodes, and ranks on each."""
+    torch, mpi = launch.layer(*TORCH), launch.layer(*MPI)
+    if torch is not None:
+        return _by_torch(workload, launch, torch, gpus, draft)
+    if mpi is not None:
+        return _by_mpi(workload, launch, mpi, draft)
+    if workload.is_apart:
+        slots = workload.slots or Count(1, (workload.root.at,), "an MPIJob without slotsPerWorker has one")
+        return workload.nodes, slots
+    if workload.kind == "MPIJob v1alpha1" and workload.slots is not None:
+        return workload.nodes, workload.slots
+    if workload.slots is not None and workload.torch:
+        why = "only torchrun reads it, and the command has none: each pod has one process"
+        draft.say("without effect", workload.slots.places, workload.slots.what, why=why)
+    places = launch.places or (workload.ranks.place,)
+    return workload.nodes, Count(1, places, "one process in each pod")
+
+
+def _by_torch(
+    workload: Workload, launch: Launch, layer: Layer, gpus: Count, draft: Draft
+) -> tuple[Count, Count]:
+    nodes = workload.nodes
+    option = layer.option("nnodes")
+    told = _number(option)
+    if option is not None and told and nodes.value == 1 and told > 1 and not workload.torch:
+        nodes = Count(
+            told, lines_of(launch, option.written), f"{option.written}: this is the pod of one of them"
+        )
+    elif told and nodes.value and told != nodes.value and option is not None:
+        why = f"the object has {nodes.value} pods: these count"
+        draft.say("defect", lines_of(launch, option.written), option.written, why=why)
+    option = starts_per_node(layer)
+    if option is None:
+        if workload.slots is not None:
+            if workload.slots.value is None:
+                return nodes, Count(
+                    gpus.value or None, (*workload.slots.places, *gpus.places), workload.slots.what
+                )
+            return nodes, workload.slots
+        if workload.torch:  # the operator's default is auto
+            said = "torchrun without --nproc_per_node in a PyTorchJob: one for each GPU"
+            return nodes, Count(gpus.value or 1, (*launch.places, *gpus.places), said)
+        if layer.program in ("deepspeed", "accelerate"):
+            said = f"{layer.program} without a number: one for each GPU"
+            return nodes, Count(gpus.value or 1, (*launch.places, *gpus.places), said)
+        return nodes, Count(1, launch.places, f"{layer.program} without --nproc_per_node: one")
+    text = known(option.value or ())
+    places = lines_of(launch, option.written)
+    if text in ("gpu", "auto"):
+        return nodes, Count(
+            gpus.value or None, (*places, *gpus.places), f"{option.written}: one for each GPU"
+        )
+    number = _number(option)
+    if option.name == "num_processes" and number and nodes.value:
+        number = number // nodes.value if number % nodes.value == 0 else None
+    return nodes, Count(number, places, option.written)
+
+
+def _by_mpi(workload: Workload, launch: Launch, layer: Layer, draft: Draft) -> tuple[Count, Count]:
+    nodes, slots = workload.nodes, workload.slots
+    for name in ("npernode", "slots-per-host", "ppn", "perhost"):
+        option = layer.option(name)
+        if option is not None:
+            return nodes, Count(_number(option), lines_of(launch, option.written), option.written)
+    option = layer.option("pernode")
+    if option is not None:
+        return nodes, Count(1, lines_of(launch, option.written), option.written)
+    option = layer.option("map-by")
+    policy = (known(option.value or ()) or "").lower().split(":") if option is not None else []
+    if option is not None and policy[:1] == ["ppr"] and policy[2:3] == ["node"]:
+        number = int(policy[1]) if policy[1].isdecimal() and len(policy[1]) < 6 else None
+        return nodes, Count(number, lines_of(launch, option.written), option.written)
+    option = layer.option("np")
+    if option is None:
+        if slots is None and not workload.is_apart:
+            return nodes, Count(None, launch.places, f"{layer.program} without -np")
+        return nodes, slots or Count(1, (workload.root.at,), "an MPIJob without slotsPerWorker has one")
+    total = _number(option)
+    places = lines_of(launch, option.written)
+    if total is None or not nodes.value:
+        return nodes, Count(total if total is None else None, places, option.written)
+    return _over_nodes(total, nodes, slots, policy[:1] == ["node"], option, places, draft)
+
+
+def _over_nodes(
+    total: int,
+    nodes: Count,
+    slots: Count | None,
+    cyclic: bool,
+    option: Option,
+    places: Sequence[Place],
+    draft: Draft,
+) -> tuple[Count, Count]:
+    """-np over the pods: mpirun fills the slots of one before it goes to the next."""
+    assert nodes.value
+    both = (*places, *(slots.places if slots is not None else ()))
+    per_pod = slots.value if slots is not None else None
+    written = f"{option.written} on {nodes.value} pods"
+    if total % nodes.value == 0 and (cyclic or per_pod is None or total >= nodes.value * per_pod):
+        return nodes, Count(total // nodes.value, both, written)
+    if per_pod and total < nodes.value * per_pod and (total % per_pod == 0 or total < per_pod):
+        used = max(1, total // per_pod)
+        why = f"mpirun fills the slots of a pod before the next: ranks were on {used} of {nodes.value} pods"
+        draft.say("defect", both, written, why=f"{why}, and the GPUs of the others stood idle")
+        return Count(used, (*nodes.places, *both), written), Count(min(total, per_pod), both, written)
+    return nodes, Count(None, both, f"{written}: not the same number on each,")
+
+
+def _number(option: Option | None) -> int | None:
+    text = known(option.value or ()) if option is not None else None
+    return int(text) if text and text.isascii() and text.isdigit() and 0 < int(text[:9]) < 10**6 else None
+
+
+def lines_of(launch: Launch, written: str) -> tuple[Place, ...]:
+    """The lines of the words of an option as it is written, those of the whole command where it is not in
+    it like that."""
+    texts = [shown(word.value) for word in launch.words]
+    for start in range(len(texts)):
+        joined = ""
+        for end in range(start, min(start + _MOST_WORDS, len(texts))):
+            joined = f"{joined} {texts[end]}" if joined else texts[end]
+            if joined == written:
+                return merged([word.place for word in launch.words[start : end + 1]])
+            if not written.startswith(joined):
+                break
+    return launch.places
+
+
+def _sharing(workload: Workload, nodes: Count, gpus: Count, draft: Draft, options: Options) -> None:
+    """Pods go wherever there is room: without a rule against it several of them onto one node."""
+    if (nodes.value or 0) < 2:
+        return
+    apart = scheduling.keeps_apart(workload.ranks)
+    if apart is not None:
+        why = "a job's nodes are different machines, unless the site's hint says share_nodes"
+        draft.say(
+            "carried",
+            [apart],
+            "podAntiAffinity by host name",
+            became="each node is a machine of its own",
+            why=why,
+        )
+        return
+    size = len(options.node_type.gpus) if options.node_type is not None else None
+    if size is not None and 2 * (gpus.value or 0) > size:
+        return
+    why = "nothing in the manifest keeps its pods on different machines; without it each node is one"
+    of_user(
+        draft,
+        options,
+        "share_nodes",
+        True,
+        [*nodes.places, *gpus.places],
+        "several workers on one machine",
+        why,
+    )

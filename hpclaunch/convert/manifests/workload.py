@@ -1,0 +1,53 @@
+"""One launch, whatever kind of object it was written as."""
+
+from msgspec import Struct
+
+from hpclaunch.convert.manifests.fields import Field
+from hpclaunch.values.conversion import Place
+
+
+class Count(Struct, frozen=True):
+    """A number, None where the lines do not tell it, and what they say."""
+
+    value: int | None
+    places: tuple[Place, ...]
+    what: str
+
+
+class Pod(Struct, frozen=True):
+    """A pod's template (or the pod itself): `template` has metadata and spec, `container` is the one that
+    counts. `of` says whose it is: the launcher's, the workers'."""
+
+    template: Field
+    spec: Field
+    container: Field
+    of: str
+
+    @property
+    def place(self) -> Place:
+        return self.container.at
+
+
+class Workload(Struct, frozen=True):
+    """`starter` is the pod whose command starts everything, `ranks` the pod that ranks run in: the same but in
+    an MPIJob. `nodes` are its pods with ranks, `slots` the ranks that a pod has by the object's own fields.
+    `by_ssh`: ranks get nothing of their pod's environment. `mpi` is the MPI that the object names. `torch`:
+    the operator tells each pod of the others as torch wants it. `gpus` are those of a pod where the object
+    says it and not the container. `others` are pods of the same launch that are compared with `ranks`."""
+
+    root: Field
+    kind: str
+    starter: Pod
+    ranks: Pod
+    nodes: Count
+    slots: Count | None = None
+    gpus: Count | None = None
+    by_ssh: bool = False
+    mpi: str = ""
+    torch: bool = False
+    others: tuple[Pod, ...] = ()
+
+    @property
+    def is_apart(self) -> bool:
+        """Whether a pod of its own starts the ranks."""
+        return self.starter is not self.ranks
