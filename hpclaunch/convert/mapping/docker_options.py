@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.docker_mounts import mount, volume
+from hpclaunch.convert.mapping.lines import lines_of
 from hpclaunch.convert.programs.docker import is_option
 from hpclaunch.convert.programs.layers import Layer, Option
 from hpclaunch.convert.reading import Command, ShellReading
@@ -69,7 +70,7 @@ class Context(Struct, frozen=True):
 
     def lines(self, option: Option) -> tuple[Place, ...]:
         """The lines that give the option its value."""
-        return self.reading.origin(self.command, known(option.value or ()) or shown(option.value or ()))
+        return lines_of(self.reading, self.command, option)
 
 
 def place(context: Context, draft: Draft, *, is_main: bool) -> None:

@@ -7,6 +7,7 @@ from msgspec import Struct
 from hpclaunch.convert.defects.access import SECRET
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping import mpi, rendezvous
+from hpclaunch.convert.mapping.lines import lines_of
 from hpclaunch.convert.programs.flags import cut, not_told
 from hpclaunch.convert.programs.layers import Option
 from hpclaunch.convert.reading import Command, ShellReading
@@ -38,8 +39,10 @@ def given(reading: ShellReading, command: Command, options: Sequence[Option], by
         name = parts[0] if parts else known(value) or ""
         if not name.isidentifier():
             continue
-        text = known(parts[1]) if parts else None
-        places = reading.origin(command, f"{name}={text}" if text is not None else name)
+        places = lines_of(reading, command, option)
+        assigned = reading.last(name) if parts is None or name in not_told(parts[1]) else None
+        if assigned is not None:
+            places = tuple(dict.fromkeys((*places, assigned.place)))
         found.append(Handed(name, parts[1] if parts else None, by, places, there))
     return found
 

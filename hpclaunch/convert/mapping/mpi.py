@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.asked import number
+from hpclaunch.convert.mapping.lines import lines_of
 from hpclaunch.convert.programs.layers import Layer, Option
 from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.readback.shell.values import known, shown
@@ -88,7 +89,7 @@ def ranks_of(
     for name in ("npernode", "slots-per-host"):
         option = layer.option(name)
         if option is not None:
-            return Size(count(option), _lines(reading, command, option), option.written)
+            return Size(count(option), lines_of(reading, command, option), option.written)
     option = layer.option("pernode")
     if option is not None:
         return Size(1, (command.place,), option.written)
@@ -96,17 +97,19 @@ def ranks_of(
     policy = (known(option.value or ()) or "").lower().split(":") if option is not None else []
     if option is not None and len(policy) > 2 and policy[0] == "ppr":
         per_node = int(policy[1]) if policy[2] == "node" and policy[1].isdecimal() else None
-        return Size(per_node, _lines(reading, command, option), option.written)
+        return Size(per_node, lines_of(reading, command, option), option.written)
     option = layer.option("np")
     if option is not None:
         total = count(option)
         host = layer.option("host")
         slots = _slots(known(host.value or ()) or "") if host is not None else None
         if total is not None and nodes and total % nodes == 0:
-            return Size(total // nodes, _lines(reading, command, option), option.written)
+            return Size(total // nodes, lines_of(reading, command, option), option.written)
         if slots:
-            return Size(slots, _lines(reading, command, option), f"{option.written} {host and host.written}")
-        return Size(None, _lines(reading, command, option), option.written)
+            return Size(
+                slots, lines_of(reading, command, option), f"{option.written} {host and host.written}"
+            )
+        return Size(None, lines_of(reading, command, option), option.written)
     return None
 
 
@@ -130,7 +133,7 @@ def place_options(reading: ShellReading, command: Command, layer: Layer, draft: 
     for option in layer.options:
         if option.name == "x":
             continue
-        places = _lines(reading, command, option)
+        places = lines_of(reading, command, option)
         if option.name in _SPECIAL:
             _SPECIAL[option.name](option, places, draft)
         elif option.name in _REPLACED:
@@ -239,8 +242,3 @@ _SPECIAL: dict[str, Callable[[Option, Sequence[Place], Draft], None]] = {
     "enable-recovery": _aborts,
     "continuous": _aborts,
 }
-
-
-def _lines(reading: ShellReading, command: Command, option: Option) -> tuple[Place, ...]:
-    text = known(option.value or ())
-    return reading.origin(command, text or option.written)

@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.asked import number
+from hpclaunch.convert.mapping.lines import lines_of
 from hpclaunch.convert.programs import torch
 from hpclaunch.convert.programs.layers import Layer, Option
 from hpclaunch.convert.reading import Command, ShellReading
@@ -75,7 +76,7 @@ def size(
     if option is None:
         alone = layer.program in ("torchrun", "torch.distributed.launch")
         return FanOut(1 if alone else None, (command.place,), layer.program)
-    lines = reading.origin(command, known(option.value or ()) or option.written)
+    lines = lines_of(reading, command, option)
     text = known(option.value or ()) or ""
     if text in ("gpu", "auto"):
         return FanOut(None, lines, option.written)
@@ -110,7 +111,7 @@ def place_launcher(reading: ShellReading, command: Command, layer: Layer, draft:
 
 
 def _option(reading: ShellReading, command: Command, layer: Layer, option: Option, draft: Draft) -> None:
-    places = reading.origin(command, known(option.value or ()) or option.written)
+    places = lines_of(reading, command, option)
     if option.name in ("nsockets_per_node", "ncores_per_socket", "no_hyperthreads", "no_membind"):
         return
     if option.name in _REPLACED:
@@ -128,12 +129,7 @@ def _bound(reading: ShellReading, command: Command, layer: Layer, draft: Draft) 
     options = [layer.option(name) for name in ("nsockets_per_node", "ncores_per_socket", "nproc_per_node")]
     counts = [number(each.value, reading, {}) if each else None for each in options]
     places = tuple(
-        dict.fromkeys(
-            place
-            for each in options
-            if each
-            for place in reading.origin(command, known(each.value or ()) or each.written)
-        )
+        dict.fromkeys(place for each in options if each for place in lines_of(reading, command, each))
     ) or (command.place,)
     what = " ".join(each.written for each in options if each)
     sockets, cores, ranks = counts

@@ -16,6 +16,8 @@ _READERS = {
     "docker": "docker",
     "nvidia-docker": "docker",
     "podman": "docker",
+    "singularity": "singularity",
+    "apptainer": "singularity",
     "ssh": "ssh",
     "rsh": "ssh",
     "pdsh": "ssh",

@@ -1,0 +1,338 @@
+"""Containers of docker that a script starts on each node, and reaches by docker exec: over ssh, with mpirun
+or with a launcher of PyTorch (MLPerf v0.5 and v0.6, and what vendors made of them)."""
+
+from collections.abc import Mapping, Sequence
+
+from msgspec import structs
+
+from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.families import docker_beside
+from hpclaunch.convert.mapping import (
+    binding,
+    docker_options,
+    docker_sizes,
+    handed_on,
+    mpi,
+    rendezvous,
+    slurm,
+    trials,
+)
+from hpclaunch.convert.mapping.container import reference
+from hpclaunch.convert.mapping.docker_steps import Started, started
+from hpclaunch.convert.mapping.launch import trial_loops
+from hpclaunch.convert.mapping.settled import by_role
+from hpclaunch.convert.mapping.sizes import Allocation
+from hpclaunch.convert.mapping.texts import line, path, submitters
+from hpclaunch.convert.options import Options
+from hpclaunch.convert.programs import torch
+from hpclaunch.convert.programs.flags import not_told
+from hpclaunch.convert.programs.layers import Layer, layers
+from hpclaunch.convert.reading import ShellReading
+from hpclaunch.readback.shell.values import Value, known, shown
+from hpclaunch.values.conversion import Place
+
+_MPI = ("mpirun", "mpiexec.hydra", "horovodrun")
+_BINDERS = ("numactl", "taskset", "bind.sh")
+_LOCAL_IMAGE = (
+    "an image without a registry is one that the nodes' docker had: push it to a registry, or make a .sqsh "
+    "file of it (enroot import dockerd://...)"
+)
+
+
+def recognise(reading: ShellReading) -> Place | None:
+    """The first command that runs something in a container of docker, where the script starts it on several
+    nodes or under Slurm."""
+    its = [(command, layers(command.words)) for command in reading.commands]
+    first = next((command.place for command, layer in its if _has(layer, "docker run", "docker exec")), None)
+    if first is None:
+        return None
+    if any(each.system == "SBATCH" for each in reading.directives):
+        return first
+    several = any(
+        _has(layer, "srun", "ssh")
+        or command.program in ("scontrol", "sbatch")
+        or any(each.program in _MPI and _has_hosts(each) for each in layer)
+        for command, layer in its
+    )
+    return first if several and not reading.directives else None
+
+
+def _has_hosts(mpirun: Layer) -> bool:
+    return any(mpirun.option(name) is not None for name in ("hostfile", "host", "launch-agent"))
+
+
+def _has(its: Sequence[Layer], *programs: str) -> bool:
+    return any(each.program in programs for each in its)
+
+
+def convert(reading: ShellReading, draft: Draft, options: Options) -> None:
+    """Put the job into the draft."""
+    reading = docker_sizes.told(reading, options)
+    if docker_sizes.is_of_slurm(reading):
+        found = slurm.allocation(reading, draft, options)
+    else:
+        found = docker_sizes.without_a_scheduler(reading, draft)
+    found = docker_sizes.with_ranks(reading, found)
+    steps = started(reading)
+    main = main_of(steps)
+    if main is None:
+        docker_beside.place(reading, steps, None, None, draft)
+        question = "what each rank executes: no command in a container looks like the job's own"
+        first = recognise(reading) or Place(reading.script)
+        draft.ask(("command",), question, (first,), "docker exec")
+        return
+    home = container_of(steps, main)
+    place_launch(reading, main, home, found, draft, options)
+    docker_beside.place(reading, steps, main, home, draft)
+
+
+def place_launch(
+    reading: ShellReading,
+    main: Started,
+    home: Started | None,
+    found: Allocation,
+    draft: Draft,
+    options: Options,
+) -> None:
+    """The container, the ranks and the command."""
+    repeated = trials.find(reading, main.command, draft)
+    if home is not None:
+        _place_container(reading, home, main, draft)
+    elif main.container is not None:
+        _ask_image(reading, main, draft)
+    if home is not main and main.container is not None:
+        context = docker_options.Context(reading, main.command, main.container)
+        docker_options.place(context, draft, is_main=True)
+    launcher = next((each for each in main.layers if rendezvous.is_launcher(each)), None)
+    mpirun = main.layer(*_MPI)
+    alone = launcher is None and mpirun is None
+    slurm_numbers = docker_sizes.numbers(reading, found)
+    _place_ranks(reading, main, launcher, mpirun, found, slurm_numbers, draft)
+    docker_sizes.place_gpus(reading, [each for each in (home, main) if each], draft)
+    handed = _handed(reading, home, main, mpirun)
+    per_node = alone and (main.is_per_node or found.nodes == 1)
+    if alone and _calls_for_rendezvous(handed):
+        _say_own_processes(main, draft)
+    if alone and not per_node:
+        _ask_nodes(main, draft)
+    exports = handed_on.place(reading, handed, draft, per_node=alone, seed=repeated.seed, slurm=slurm_numbers)
+    _place_command(reading, main, launcher, repeated.stand_ins, exports, per_node, draft, options)
+
+
+def main_of(steps: Sequence[Started]) -> Started | None:
+    """The job's own command: with mpirun or a launcher for GPUs, in the loop of trials, the last of all."""
+    best: tuple[int, int] | None = None
+    for index, step in enumerate(steps):
+        if "run" not in step.roles or step.roles & {"caches", "compliance", "test", "sleeper", "pull"}:
+            continue
+        if step.container is None and not step.is_parallel:
+            continue
+        parallel = step.is_parallel or any(piece.is_parallel for piece in step.pieces)
+        text = step.text
+        weight = 8 * parallel + 4 * bool(trial_loops(step.command)) + 2 * ("run_and_time" in text)
+        weight += "train" in text
+        if best is None or weight > best[0] or (weight == best[0] and not _is_eval(text)):
+            best = (weight, index)
+    return steps[best[1]] if best is not None else None
+
+
+def _is_eval(text: str) -> bool:
+    return "eval" in text or "test" in text or "valid" in text
+
+
+def container_of(steps: Sequence[Started], main: Started) -> Started | None:
+    """The docker run whose container the command runs in."""
+    if main.layer("docker run") is not None and main.layer("docker exec") is None:
+        return main
+    inside = main.layer("docker exec")
+    runs = [each for each in steps if each.layer("docker run") and each.layer("docker exec") is None]
+    runs = [each for each in runs if not each.roles & {"caches", "test"}] or runs
+    wanted = shown(inside.words[0]) if inside is not None and inside.words else ""
+    named = [
+        each
+        for each in runs
+        if (layer := each.layer("docker run")) is not None
+        and (name := layer.option("name")) is not None
+        and shown(name.value or ()) == wanted
+    ]
+    sleepers = [each for each in named or runs if "sleeper" in each.roles]
+    return next(iter(sleepers or named or runs), None)
+
+
+def _place_container(reading: ShellReading, home: Started, main: Started, draft: Draft) -> None:
+    layer = home.layer("docker run")
+    assert layer is not None
+    context = docker_options.Context(reading, home.command, layer)
+    docker_options.place(context, draft, is_main=True)
+    if home is main:
+        draft.say(
+            "assumed",
+            (home.command.place,),
+            "docker run starts the image's entrypoint first",
+            became="container.entrypoint is not set: the command is the first process",
+            why="most images for training have one that prints a banner",
+            todo="write container: {entrypoint: true} if the command needs what it does",
+        )
+    if not layer.words:
+        _ask_image(reading, home, draft)
+        return
+    value = layer.words[0]
+    text = path(value)
+    places = reading.origin(home.command, known(value) or shown(value))
+    if text is None:
+        names = ", ".join(not_told(value))
+        wanted = [place for name in not_told(value) for place in reading.wanted.get(name, ())[:3]]
+        question = f"the image, which {names} gives: a reference or a .sqsh file"
+        draft.ask(("image",), question, (*places, *wanted), names)
+        return
+    is_default = any(
+        each.default and known(each.value) and (known(each.value) or "") in text
+        for each in reading.assigned
+        if each.place in places
+    )
+    why = "the default of the script, since nobody gave another one" if is_default else ""
+    draft.put(("image",), reference(text), places, text, why=why, kind="assumed" if is_default else "carried")
+    if "/" not in text:
+        draft.say("left", places, f"the image {text}", why="no registry is in its name", todo=_LOCAL_IMAGE)
+
+
+def _ask_image(reading: ShellReading, step: Started, draft: Draft) -> None:
+    question = "the image: the command runs in a container that no line of the input starts"
+    layer = step.container
+    what = shown(layer.words[0]) if layer is not None and layer.words else "docker run"
+    draft.ask(("image",), question, reading.origin(step.command, what), what)
+
+
+def _place_ranks(
+    reading: ShellReading,
+    main: Started,
+    launcher: Layer | None,
+    mpirun: Layer | None,
+    found: Allocation,
+    slurm_numbers: Mapping[str, int],
+    draft: Draft,
+) -> None:
+    command = main.command
+    if mpirun is not None:
+        mpi.place_kind(reading, command, mpirun, draft)
+        mpi.place_options(reading, command, mpirun, draft)
+        docker_sizes.place_ranks(reading, command, mpirun, found, slurm_numbers, draft)
+        return
+    if launcher is not None:
+        rendezvous.place_launcher(reading, command, launcher, draft)
+        size = rendezvous.size(reading, command, launcher, found.nodes, slurm_numbers)
+        if size.per_node is not None:
+            draft.put(("ranks_per_node",), size.per_node, size.places, size.what)
+        elif size.doubt:
+            question = f"how many ranks on each node: {size.doubt}"
+            draft.ask(("ranks_per_node",), question, size.places, size.what)
+        else:
+            why = "one rank for each GPU, as without the key"
+            draft.say("carried", size.places, size.what, became="ranks_per_node", why=why)
+        return
+    what = main.text or "the command"
+    why = "docker starts the command once on a node"
+    draft.put(("ranks_per_node",), 1, (command.place,), what, why=why)
+
+
+def _calls_for_rendezvous(handed: Sequence[handed_on.Handed]) -> bool:
+    return any(
+        each.name in rendezvous.COMPUTED
+        or rendezvous.with_own_addresses(each.value or each.there.get(each.name, ())) is not None
+        for each in handed
+    )
+
+
+def _ask_nodes(main: Started, draft: Draft) -> None:
+    """The command is not started on each node: what is on the others, the job cannot know."""
+    fact = draft.facts.get(("nodes",))
+    nodes = fact.value if fact is not None else None
+    if nodes != 1:
+        told = f"of {nodes} nodes" if nodes else "node"
+        question = f"how many nodes: {main.text} is started on the first {told} alone, a job's on all of them"
+        draft.ask(("nodes",), question, (main.command.place, *(fact.places if fact else ())), main.text)
+
+
+def _say_own_processes(main: Started, draft: Draft) -> None:
+    """A script in the container starts a process for each GPU, from addresses in its environment."""
+    places = (main.command.place,)
+    why = "it starts its own processes on its node, and places them itself"
+    draft.put(("bind", "cpus"), "none", places, main.text, why=why)
+    draft.put(("bind", "memory"), "none", places, main.text, why=why)
+    draft.say(
+        "left",
+        places,
+        f"{main.text} starts the processes of its node",
+        why="the job has one rank on each node, as the original, and hpclaunch sees none of those processes",
+        todo="let the job start `python train.py` once for each GPU instead (leave ranks_per_node and bind "
+        "out): ranks then sit beside their GPUs, and one that fails ends the job at once",
+    )
+
+
+def _handed(
+    reading: ShellReading, home: Started | None, main: Started, mpirun: Layer | None
+) -> list[handed_on.Handed]:
+    """What the ranks are handed: docker run's -e, docker exec's, and mpirun's -x, which counts most."""
+    found: list[handed_on.Handed] = []
+    for step, program in ((home, "docker run"), (main, "docker exec")):
+        layer = step.layer(program) if step is not None else None
+        if step is not None and layer is not None:
+            found += handed_on.given(reading, step.command, layer.all("env"), f"{program} -e")
+    if mpirun is not None:
+        inner = structs.replace(main.command, environment=())
+        found += handed_on.given(reading, inner, mpirun.all("x"), f"{mpirun.program} -x")
+    return found
+
+
+def _place_command(
+    reading: ShellReading,
+    main: Started,
+    launcher: Layer | None,
+    stand_ins: Mapping[str, str],
+    exports: Sequence[tuple[str, Value]],
+    per_node: bool,
+    draft: Draft,
+    options: Options,
+) -> None:
+    if ("command",) in draft.facts:
+        return
+    words = _bound(reading, main, draft, options)
+    if launcher is not None and torch.passes_local_rank(launcher):
+        at = _after_program(words)
+        words = [*words[:at], rendezvous.local_rank(), *words[at:]]
+    elif per_node:
+        words = rendezvous.own_addresses(words)
+    written = line(words, stand_ins, exports)
+    places = reading.origin(main.command)
+    what = main.text
+    if written.doubt or not words:
+        missing = written.doubt or "every word of it"
+        draft.ask(("command",), f"what each rank executes: {missing} is not told", places, what)
+        return
+    draft.put(("command",), written.plain, places, what)
+    handed_on.inherit(reading, submitters(written.names), places, draft)
+
+
+def _bound(reading: ShellReading, main: Started, draft: Draft, options: Options) -> list[Value]:
+    """The words of the command, without those that bind it where `bind` says the same."""
+    carriers = [index for index, each in enumerate(main.layers) if each.program not in ("", *_BINDERS)]
+    tail = main.layers[carriers[-1] + 1 if carriers else 0 :]
+    if len(tail) == 1:
+        return list(tail[0].words)
+    words = main.command.words
+    start = next((index for index in range(len(words)) if layers(words[index:]) == tail), None)
+    fact = draft.facts.get(("ranks_per_node",))
+    ranks = fact.value if fact is not None and isinstance(fact.value, int) else None
+    files = by_role(reading).get("binding", [])
+    kept = binding.of_layers(tail[:-1], (main.command.place,), ranks, files, draft, options)
+    if kept and start is not None:
+        return list(words[start:])
+    return list(tail[-1].words)
+
+
+def _after_program(words: Sequence[Value]) -> int:
+    """Where the arguments of `python -u x.py` or `python -u -m x` begin."""
+    at = 1
+    while at < len(words) and (known(words[at]) or "").startswith("-"):
+        at += 1
+    return min(at + 1, len(words))

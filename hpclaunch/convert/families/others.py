@@ -1,0 +1,221 @@
+"""Launchers of other kinds: known, refused as a whole with the reason, and what could be told of them."""
+
+import re
+from collections.abc import Callable
+
+from msgspec import Struct
+
+from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.families import docker_ssh
+from hpclaunch.convert.mapping import handed_on, mpi, other_schedulers, slurm
+from hpclaunch.convert.mapping.container import reference
+from hpclaunch.convert.mapping.docker_mounts import volume
+from hpclaunch.convert.mapping.docker_sizes import is_of_slurm
+from hpclaunch.convert.mapping.docker_steps import started
+from hpclaunch.convert.mapping.lines import lines_of
+from hpclaunch.convert.mapping.sizes import Allocation
+from hpclaunch.convert.mapping.texts import line, path, split
+from hpclaunch.convert.options import Options
+from hpclaunch.convert.programs.layers import Layer, layers
+from hpclaunch.convert.reading import Command, ShellReading
+from hpclaunch.readback.shell.values import join, known, shown
+from hpclaunch.values.conversion import Place
+
+_STARTS = re.compile(r"^singularity (exec|run)$")
+_DOCKER_ONLY = (
+    "it runs one container on the machine where it is typed, and asks no scheduler for nodes: how many, and "
+    "for how long, no line tells"
+)
+_TODO = "write a job file with what is told here: `hpclaunch schema job` has its keys, examples/ has some"
+_OF_COMMANDS = {
+    **dict.fromkeys(("jsrun", "lrun", "blaunch", "bsub"), "LSF"),
+    "aprun": "PBS",
+    "qrsh": "Grid Engine",
+}
+_OF_VARIABLES = (("PBS_", "PBS"), ("LSB_", "LSF"), ("SGE_", "Grid Engine"), ("PE_HOSTFILE", "Grid Engine"))
+_OTHER_RUNTIMES = {"shifter": "Shifter", "ch-run": "Charliecloud", "sarus": "Sarus", "udocker": "udocker"}
+
+
+class _Kind(Struct, frozen=True):
+    """What a launcher is, by which line, and why it is not converted."""
+
+    name: str
+    place: Place
+    reason: str
+
+
+def recognise(reading: ShellReading) -> Place | None:
+    """The line that makes it one of these, None for none."""
+    kind = _kind(reading)
+    return kind.place if kind is not None else None
+
+
+def convert(reading: ShellReading, draft: Draft, options: Options) -> None:
+    """Refuse it, and tell what could be told."""
+    kind = _kind(reading)
+    assert kind is not None
+    if is_of_slurm(reading):
+        slurm.allocation(reading, draft, options)
+    other_schedulers.place(reading.directives, draft)
+    _facts(reading, draft, options)
+    draft.refuse(kind.reason, [kind.place], kind.name, todo=_TODO)
+
+
+def _kind(reading: ShellReading) -> _Kind | None:
+    for find in (_scheduler, _singularity, _other_runtime, _docker_only):
+        kind = find(reading)
+        if kind is not None:
+            return kind
+    return None
+
+
+def _scheduler(reading: ShellReading) -> _Kind | None:
+    seen: dict[str, Place] = {}
+    for directive in reading.directives:
+        if other_schedulers.system(directive):
+            seen.setdefault(other_schedulers.system(directive), directive.place)
+        else:
+            return None
+    for command in reading.commands:
+        if command.program in _OF_COMMANDS and not seen:
+            seen.setdefault(_OF_COMMANDS[command.program], command.place)
+    if not seen and not is_of_slurm(reading):
+        for name, places in reading.wanted.items():
+            system = next((its for prefix, its in _OF_VARIABLES if name.startswith(prefix)), "")
+            if system and places:
+                seen.setdefault(system, places[0])
+        for command in reading.commands:
+            found = re.search(r"\$\{?(PBS_|LSB_|SGE_|PE_HOSTFILE)", command.written)
+            if found:
+                seen.setdefault(dict(_OF_VARIABLES)[found[1]], command.place)
+    if not seen:
+        return None
+    name, place = next(iter(seen.items()))
+    reason = (
+        f"a script for {name}: hpclaunch sends jobs to Slurm and Kubernetes, and reads launchers of those"
+    )
+    return _Kind(f"a script for {name}", place, reason)
+
+
+def _singularity(reading: ShellReading) -> _Kind | None:
+    for command in reading.commands:
+        if any(_STARTS.match(layer.program) for layer in layers(command.words)):
+            reason = (
+                "containers of Singularity or Apptainer: hpclaunch's are of Pyxis and Kubernetes, and neither "
+                "runs a .sif image"
+            )
+            return _Kind("singularity", command.place, reason)
+    return None
+
+
+def _other_runtime(reading: ShellReading) -> _Kind | None:
+    for command in reading.commands:
+        for word in command.words[:12]:
+            name = _OTHER_RUNTIMES.get((known(word) or "").rpartition("/")[2])
+            if name is not None:
+                reason = f"containers of {name}: hpclaunch's are of Pyxis and Kubernetes"
+                return _Kind(name, command.place, reason)
+    return None
+
+
+def _docker_only(reading: ShellReading) -> _Kind | None:
+    for command in reading.commands:
+        if any(layer.program in ("docker run", "docker exec") for layer in layers(command.words)):
+            return _Kind("docker without a scheduler", command.place, _DOCKER_ONLY)
+        if command.program == "docker-compose" or any(
+            layer.program == "docker compose" for layer in layers(command.words)
+        ):
+            return _Kind("docker compose", command.place, _DOCKER_ONLY)
+    return None
+
+
+def _facts(reading: ShellReading, draft: Draft, options: Options) -> None:
+    steps = started(reading)
+    main = docker_ssh.main_of(steps)
+    if main is not None:
+        home = docker_ssh.container_of(steps, main)
+        docker_ssh.place_launch(reading, main, home, Allocation(), draft, options)
+        return
+    for command in reading.commands:
+        its = layers(command.words)
+        layer = next((each for each in its if _STARTS.match(each.program)), None)
+        if layer is not None:
+            _container(reading, command, layer, draft)
+        mpirun = next((each for each in its if each.program in ("mpirun", "mpiexec.hydra")), None)
+        if mpirun is not None:
+            _ranks(reading, command, mpirun, draft)
+        if layer is not None or mpirun is not None:
+            _command(reading, command, its[-1], draft)
+
+
+def _ranks(reading: ShellReading, command: Command, mpirun: Layer, draft: Draft) -> None:
+    size = mpi.ranks_of(reading, command, mpirun, None, {})
+    if size is not None and size.per_node is not None:
+        draft.put(("ranks_per_node",), size.per_node, size.places, size.what)
+    elif size is not None:
+        why = "how many of these are on a node is not told"
+        draft.say("left", size.places, size.what, why=why, todo="write nodes and ranks_per_node")
+    given = handed_on.given(reading, command, mpirun.all("x"), f"{mpirun.program} -x")
+    handed_on.place(reading, given, draft, per_node=False, seed="", slurm={})
+
+
+def _command(reading: ShellReading, command: Command, inner: Layer, draft: Draft) -> None:
+    written = line(list(inner.words))
+    if inner.words and not written.doubt:
+        draft.put(("command",), written.plain, reading.origin(command), " ".join(map(shown, inner.words)))
+
+
+def _container(reading: ShellReading, command: Command, layer: Layer, draft: Draft) -> None:
+    for option in layer.options:
+        places = lines_of(reading, command, option)
+        rule = _OPTIONS.get(option.name)
+        if rule is not None and option.value is not None:
+            rule(reading, command, layer, draft)
+        elif option.name not in _OPTIONS:
+            draft.say("left", places, option.written, why="an option of Singularity's")
+    text = path(layer.words[0]) if layer.words else None
+    if text is None:
+        return
+    places = lines_of_image(reading, command, layer)
+    if text.endswith((".sif", ".simg", ".img")) or text.startswith("/"):
+        todo = "name the image that it was made of, or make a .sqsh file (enroot import docker://...)"
+        draft.say("left", places, f"the image {text}", why="neither Pyxis nor Kubernetes runs it", todo=todo)
+    else:
+        draft.put(("image",), reference(text), places, text)
+
+
+def lines_of_image(reading: ShellReading, command: Command, layer: Layer) -> tuple[Place, ...]:
+    """The lines that give the image."""
+    return reading.origin(command, known(layer.words[0]) or shown(layer.words[0]))
+
+
+def _mounts(reading: ShellReading, command: Command, layer: Layer, draft: Draft) -> None:
+    for option in layer.all("bind"):
+        for value in split(option.value or (), ","):
+            both = value if len(split(value, ":")) > 1 else join([*value, ":", *value])
+            volume(both, f"-B {shown(value)}", lines_of(reading, command, option), draft)
+
+
+def _workdir(reading: ShellReading, command: Command, layer: Layer, draft: Draft) -> None:
+    option = layer.option("pwd")
+    text = known(option.value or ()) if option is not None else None
+    if option is not None and text:
+        draft.put(("workdir",), text, lines_of(reading, command, option), option.written)
+
+
+def _environment(reading: ShellReading, command: Command, layer: Layer, draft: Draft) -> None:
+    given = handed_on.given(reading, command, layer.all("env"), "singularity --env")
+    handed_on.place(reading, given, draft, per_node=False, seed="", slurm={})
+
+
+def _nothing(reading: ShellReading, command: Command, layer: Layer, draft: Draft) -> None:
+    """Told by the reason of the refusal."""
+
+
+_Rule = Callable[[ShellReading, Command, Layer, Draft], None]
+_OPTIONS: dict[str, _Rule] = {
+    "bind": _mounts,
+    "pwd": _workdir,
+    "env": _environment,
+    **dict.fromkeys(("nv", "nvccli", "cleanenv", "contain", "containall", "writable-tmpfs"), _nothing),
+}

@@ -1,0 +1,227 @@
+"""How many nodes, ranks and GPUs a launcher with docker has: from Slurm, its configuration, lists of hosts
+and mpirun."""
+
+import re
+from collections.abc import Mapping, Sequence
+
+from msgspec import structs
+
+from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.mapping import mpi
+from hpclaunch.convert.mapping.asked import GPUS, number, origin_of
+from hpclaunch.convert.mapping.docker_options import count_of_gpus, visible_gpus
+from hpclaunch.convert.mapping.docker_steps import Started
+from hpclaunch.convert.mapping.settled import settled
+from hpclaunch.convert.mapping.sizes import Allocation
+from hpclaunch.convert.options import Options
+from hpclaunch.convert.programs.layers import Layer, layers
+from hpclaunch.convert.reading import Command, ShellReading
+from hpclaunch.readback.shell.values import known, shown
+from hpclaunch.values.conversion import Place
+
+_TASKS = "SLURM_NTASKS_PER_NODE"
+_SLOTS = re.compile(r"\bslots\s*=\s*(\$?\{?\w+\}?)")
+
+
+def is_of_slurm(reading: ShellReading) -> bool:
+    """Whether the script is for Slurm."""
+    return (
+        any(each.system == "SBATCH" for each in reading.directives)
+        or any(each.program in ("scontrol", "sbatch", "squeue") for each in reading.commands)
+        or any(layer.program == "srun" for each in reading.commands for layer in layers(each.words))
+    )
+
+
+def told(reading: ShellReading, options: Options) -> ShellReading:
+    """The reading of a walk that knows how many nodes and tasks there are, so that what the script does on
+    several nodes alone is known. --ntasks-per-node $DGXNGPU, which the README has on the command line,
+    counts more than the script's own."""
+    gpus = _of_configuration(reading)
+    if gpus is None:
+        return settled(reading, options)
+    others = tuple(
+        each
+        for each in reading.directives
+        if not any(word.startswith("--ntasks-per-node") for word in each.words)
+    )
+    environment = {**options.environment, _TASKS: str(gpus[0])}
+    again = settled(
+        structs.replace(reading, directives=others), structs.replace(options, environment=environment)
+    )
+    return structs.replace(
+        again,
+        directives=reading.directives,
+        assigned=tuple(
+            structs.replace(each, place=gpus[1][0]) if each.place == Place(f"--env {_TASKS}") else each
+            for each in again.assigned
+        ),
+    )
+
+
+def _of_configuration(reading: ShellReading) -> tuple[int, tuple[Place, ...]] | None:
+    """GPUs on a node, by the variable of the configuration."""
+    for name in GPUS:
+        each = reading.last(name)
+        count = number(each.value, reading, {}) if each is not None else None
+        if count is not None:
+            return count, origin_of(reading, name)
+    return None
+
+
+def with_ranks(reading: ShellReading, found: Allocation) -> Allocation:
+    """The allocation with the tasks on a node that the operator gives by the README."""
+    gpus = _of_configuration(reading)
+    if gpus is None:
+        return found
+    return structs.replace(found, per_node=gpus[0], places={**found.places, "per_node": gpus[1]})
+
+
+def numbers(reading: ShellReading, found: Allocation) -> Mapping[str, int]:
+    """Slurm's own variables as far as they are known, also those that the script sets itself."""
+    result = dict(found.numbers)
+    each = reading.last(_TASKS)
+    text = known(each.value) if each is not None else None
+    if text and text.isdecimal() and _TASKS not in result:
+        result[_TASKS] = int(text)
+    return result
+
+
+def without_a_scheduler(reading: ShellReading, draft: Draft) -> Allocation:
+    """Nodes of a script that reaches its hosts by itself."""
+    name = re.sub(r"[^A-Za-z0-9._-]+", "-", reading.script.rpartition("/")[2].rsplit(".", 1)[0]).strip("-._")
+    script = Place(reading.script)
+    draft.put(("name",), name or "job", (script,), f"the script's name {reading.script}")
+    for command in reading.commands:
+        for layer in layers(command.words):
+            nodes = (
+                mpi.nodes_of(layer) if layer.program in ("mpirun", "mpiexec.hydra", "horovodrun") else None
+            )
+            if nodes is not None:
+                host = layer.option("host")
+                places = reading.origin(command, known(host.value or ()) or "") if host else (command.place,)
+                draft.put(("nodes",), nodes, places, host.written if host else "-H")
+                return Allocation(nodes=nodes, places={"nodes": places})
+    loop = next(
+        (
+            loop
+            for command in reading.commands
+            for loop in command.loops
+            if re.search(r"host|node|server|machine", f"{loop.over} {loop.variable}", re.IGNORECASE)
+        ),
+        None,
+    )
+    if loop is not None and loop.count:
+        draft.put(("nodes",), loop.count, (loop.place,), f"a loop over {loop.over}")
+        return Allocation(nodes=loop.count, places={"nodes": (loop.place,)})
+    where = (
+        loop.place
+        if loop is not None
+        else next(
+            (
+                command.place
+                for command in reading.commands
+                if any(layer.program in ("ssh", "mpirun", "mpiexec.hydra") for layer in layers(command.words))
+            ),
+            script,
+        )
+    )
+    question = "how many nodes: the script has a list of hosts, and how many those are is not told"
+    draft.ask(("nodes",), question, (where,), loop.over if loop is not None else "the hosts")
+    return Allocation()
+
+
+def place_ranks(
+    reading: ShellReading,
+    command: Command,
+    mpirun: Layer,
+    found: Allocation,
+    slurm_numbers: Mapping[str, int],
+    draft: Draft,
+) -> None:
+    """Ranks on a node, by mpirun's own options, or by the slots of its list of hosts."""
+    size = mpi.ranks_of(reading, command, mpirun, found.nodes, slurm_numbers)
+    if size is not None and size.per_node is not None:
+        draft.put(("ranks_per_node",), size.per_node, size.places, size.what)
+        return
+    slots = _slots(reading, found, slurm_numbers)
+    if slots is not None and slots[0] is not None:
+        draft.put(
+            ("ranks_per_node",), slots[0], slots[1], slots[2], why="mpirun fills the slots of each host"
+        )
+        total = mpirun.option("np")
+        count = number(total.value, reading, slurm_numbers) if total is not None else None
+        if total is not None and count and count % slots[0] == 0 and found.nodes is None:
+            places = (*reading.origin(command, known(total.value or ()) or total.written), *slots[1])
+            draft.put(("nodes",), count // slots[0], places, f"{total.written} with {slots[2]}")
+        return
+    places = slots[1] if slots is not None else size.places if size is not None else (command.place,)
+    what = slots[2] if slots is not None else size.what if size is not None else mpirun.program
+    question = f"how many ranks on each node: {what} does not tell it"
+    draft.ask(("ranks_per_node",), question, places, what)
+
+
+def _slots(
+    reading: ShellReading, found: Allocation, slurm_numbers: Mapping[str, int]
+) -> tuple[int | None, tuple[Place, ...], str] | None:
+    """The slots of each host in the list that the script writes, the lines, and what is written."""
+    for place, text in _texts(reading):
+        match = _SLOTS.search(text)
+        if match is None:
+            continue
+        name = match[1].strip("${}")
+        if match[1].isdecimal():
+            return int(match[1]), (place,), f"slots={match[1]}"
+        each = reading.last(name)
+        count = slurm_numbers.get(name)
+        lines = found.places.get("per_node", ()) if name == _TASKS else ()
+        if each is not None and known(each.value):
+            count = number(each.value, reading, slurm_numbers)
+            lines = origin_of(reading, name)
+        wanted = reading.wanted.get(name, ())[:2] if count is None else ()
+        return count, tuple(dict.fromkeys((place, *lines, *wanted))), f"slots=${name}"
+    return None
+
+
+def _texts(reading: ShellReading) -> Sequence[tuple[Place, str]]:
+    found = [(each.place, each.written) for each in reading.statements if "slots" in each.written]
+    for command in reading.commands:
+        text = " ".join(map(shown, command.words))
+        found += [(command.place, each) for each in (text, shown(command.stdin or ())) if "slots" in each]
+    return found
+
+
+def place_gpus(reading: ShellReading, steps: Sequence[Started], draft: Draft) -> None:
+    """GPUs on a node, where Slurm's options and the configuration tell nothing: what docker lets in."""
+    key = ("gpus_per_node",)
+    if key in draft.facts and not draft.facts[key].question:
+        return
+    for step in steps:
+        layer = step.layer("docker run")
+        option = layer.option("gpus") if layer is not None else None
+        if option is not None:
+            count = count_of_gpus(option)
+            places = reading.origin(step.command, known(option.value or ()) or option.written)
+            if count is not None:
+                draft.put(key, count, places, option.written)
+                return
+        given = [*step.command.prefix]
+        for each in step.layers:
+            given += [
+                (name, (value,))
+                for name, _, value in (shown(opt.value or ()).partition("=") for opt in each.all("env"))
+            ]
+            given += [
+                (name, (value,))
+                for name, _, value in (shown(word).partition("=") for word in each.words)
+                if name == "NV_GPU"
+            ]
+        for name, value in given:
+            count = visible_gpus(value) if name in ("NV_GPU", "NVIDIA_VISIBLE_DEVICES") else None
+            if count is not None:
+                draft.put(key, count, reading.origin(step.command, name), f"{name}={shown(value)}")
+                return
+    places = tuple(step.command.place for step in steps) or (Place(reading.script),)
+    question = (
+        "how many GPUs on each node: docker lets all of a node's in, and how many those are is not told"
+    )
+    draft.ask(key, question, places, "GPUs")

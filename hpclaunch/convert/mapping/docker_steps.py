@@ -1,0 +1,205 @@
+"""The commands of a launcher that works with docker, each with what it is for."""
+
+import re
+from collections.abc import Sequence
+from typing import Literal
+
+from msgspec import Struct, structs
+
+from hpclaunch.convert.mapping import rendezvous
+from hpclaunch.convert.programs.layers import Layer, layers
+from hpclaunch.convert.reading import Command, ShellReading, Source
+from hpclaunch.convert.shell import walk
+from hpclaunch.readback.shell.errors import ScriptError
+from hpclaunch.readback.shell.values import Value, known, shown
+from hpclaunch.values.errors import InputError
+
+Role = Literal[
+    "pull", "clean up", "look", "login", "image", "keys", "parameters", "entry", "hosts", "run folder",
+    "caches", "compliance", "shinit", "sleeper", "wait", "test", "folders", "run", "host",
+]  # fmt: skip
+_SHELLS = ("sh", "bash", "dash", "zsh")
+_MOST_TEXTS = 200  # each costs a start of the parser
+_COMMANDS: tuple[tuple[Role, tuple[str, ...]], ...] = (
+    ("pull", ("pull",)),
+    ("clean up", ("rm", "kill", "stop", "prune", "rmi", "system", "container", "volume", "network")),
+    ("look", ("logs", "ps", "inspect", "images", "info", "version", "wait", "top", "stats", "port")),
+    ("login", ("login",)),
+    ("image", ("load", "import", "build", "tag", "push", "commit", "save", "export", "cp")),
+)
+_OF_DOCKER: dict[str, Role] = {name: role for role, names in _COMMANDS for name in names}
+_IN_TEXT: tuple[tuple[Role, re.Pattern[str]], ...] = (
+    ("keys", re.compile(r"ssh-keygen|authorized_keys|\.ssh\b|ssh-copy-id|ssh-keyscan|sshkey|known_hosts")),
+    ("parameters", re.compile(r"mca[-_]params")),
+    ("entry", re.compile(r"sshentry|ssh_entry")),
+    ("hosts", re.compile(r"mpi_?hosts|host_?file|machine_?file|hosts\.txt|\bslots=", re.IGNORECASE)),
+    ("run folder", re.compile(r"/dev/shm/mpi\b|which ssh|/usr/bin/ssh\b")),
+    ("caches", re.compile(r"drop_caches|^sync$")),
+    (
+        "compliance",
+        re.compile(
+            r"mllog|mlperf_log|mlperf_compliance|CACHE_CLEAR|submission_log|RUN_CLEAR_CACHES", re.IGNORECASE
+        ),
+    ),
+    ("shinit", re.compile(r"/etc/shinit")),
+    ("sleeper", re.compile(r"^sleep (inf|infinity|\d{3,}|\d+[hd])$|tail -f /dev/null|^sleep 2147483647$")),
+)
+_LOOKS = re.compile(
+    r"^(hostname|echo|date|env|printenv|nvidia-smi|ibstat|ibv_devinfo|lscpu|true|:|ls|cat|which|whoami|id|pwd|uname"
+    r"|printf|ulimit|test|\[|wait|dcgmi|nvcc|free|df|uptime|grep|cut|tr|sort|head|awk|sed|paste|getent|scontrol|seq"
+    r"|basename|dirname|readlink|wc|tee|squeue|sinfo|module|od|exit|set|set\b.*)$"
+)
+_TESTS = re.compile(r"import (torch|tensorflow|mxnet|horovod)\b(?!.*(train|main))")
+_FOLDERS = (
+    "mkdir",
+    "chmod",
+    "chown",
+    "rm",
+    "cp",
+    "mv",
+    "ln",
+    "touch",
+    "rsync",
+    "tar",
+    "rmdir",
+    "unzip",
+    "dd",
+)
+
+
+class Started(Struct, frozen=True):
+    """A command with its layers. `inside` are the commands of the text that a shell at its end is given."""
+
+    command: Command
+    layers: tuple[Layer, ...]
+    inside: tuple["Started", ...] = ()
+
+    @property
+    def words(self) -> tuple[Value, ...]:
+        """The innermost command."""
+        return self.layers[-1].words
+
+    @property
+    def text(self) -> str:
+        """The innermost command, for people."""
+        return " ".join(map(shown, self.words))
+
+    @property
+    def pieces(self) -> tuple["Started", ...]:
+        """What is started in the end."""
+        return tuple(piece for each in self.inside for piece in each.pieces) or (self,)
+
+    def layer(self, *programs: str) -> Layer | None:
+        """The innermost layer of one of these programs."""
+        return next((each for each in reversed(self.layers) if each.program in programs), None)
+
+    @property
+    def container(self) -> Layer | None:
+        """The layer of docker that has the innermost command in its container."""
+        return self.layer("docker exec", "docker run")
+
+    @property
+    def role(self) -> Role:
+        """What it is for, by its words and files."""
+        docker = next((each for each in reversed(self.layers) if each.program.startswith("docker ")), None)
+        if docker is not None and docker.program.partition(" ")[2] in _OF_DOCKER:
+            return _OF_DOCKER[docker.program.partition(" ")[2]]
+        text = self.text
+        everything = " ".join([text, *(shown(each.path) for each in self.command.writes)])
+        for role, pattern in _IN_TEXT:
+            if pattern.search(everything):
+                return role
+        program = (known(self.words[0]) or "").rpartition("/")[2] if self.words else ""
+        if program == "sleep" and docker is None:
+            return "wait"
+        if _TESTS.search(text):
+            return "test"
+        if _LOOKS.match(program) and self.layers[-1].program == "" and not self.layer("mpirun"):
+            return "test" if docker is not None else "look"
+        if program in _FOLDERS and docker is None:
+            return "folders"
+        if docker is not None or self.is_parallel:
+            return "run"
+        return "host"
+
+    @property
+    def is_parallel(self) -> bool:
+        """Whether something on its way starts several processes."""
+        return any(
+            each.program in ("mpirun", "mpiexec.hydra", "horovodrun") or rendezvous.is_launcher(each)
+            for each in self.layers
+        )
+
+    @property
+    def roles(self) -> set[Role]:
+        """Those of all its pieces."""
+        return {piece.role for piece in self.pieces}
+
+    @property
+    def is_per_node(self) -> bool:
+        """Whether it is run once on each node: by a loop over hosts, or srun with a task for each."""
+        if any(re.search(r"host|node", loop.over, re.IGNORECASE) for loop in self.command.loops):
+            return True
+        step = self.layer("srun")
+        if step is not None:
+            return step.option("nodelist") is not None or step.option("ntasks-per-node") is not None
+        return self.layer("unknown", "ssh") is not None
+
+
+def started(reading: ShellReading) -> list[Started]:
+    """All commands but those whose output is a value."""
+    found: list[Started] = []
+    texts = _Texts()
+    seen: set[tuple[object, ...]] = set()
+    for command in reading.commands:
+        if command.within == "output" or not command.words:
+            continue
+        mark = (command.place, command.words)
+        if mark in seen:
+            continue
+        seen.add(mark)
+        found.append(_started(command, layers(command.words), texts, 0))
+    return found
+
+
+class _Texts:
+    """Texts that shells are given, read once each."""
+
+    def __init__(self) -> None:
+        self._read: dict[str, tuple[Command, ...]] = {}
+
+    def commands(self, text: str, name: str) -> tuple[Command, ...]:
+        if text not in self._read:
+            if len(self._read) >= _MOST_TEXTS:
+                return ()
+            try:
+                self._read[text] = walk.read([Source(name, text)], {}, name).commands
+            except (ScriptError, InputError):
+                self._read[text] = ()
+        return self._read[text]
+
+
+def _started(command: Command, its: tuple[Layer, ...], texts: _Texts, depth: int) -> Started:
+    text = shell_text(its[-1].words)
+    inside: list[Started] = []
+    if text is not None and depth < 3:
+        for each in texts.commands(text, command.place.file):
+            if each.within != "output" and each.words:
+                placed = structs.replace(
+                    command, words=each.words, writes=(*command.writes, *each.writes), stdin=each.stdin
+                )
+                inside.append(_started(placed, (*its[:-1], *layers(each.words)), texts, depth + 1))
+    return Started(command, its, tuple(inside))
+
+
+def shell_text(words: Sequence[Value]) -> str | None:
+    """The text that `sh -c TEXT` runs, as a script has it, None for another command."""
+    if len(words) < 3 or (known(words[0]) or "").rpartition("/")[2] not in _SHELLS:
+        return None
+    for index, word in enumerate(words[1:], 1):
+        option = known(word) or ""
+        if not option.startswith("-"):
+            return None
+        if "c" in option.lstrip("-") and not option.startswith("--"):
+            return shown(words[index + 1]) if index + 1 < len(words) else None
+    return None

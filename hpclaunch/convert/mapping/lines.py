@@ -1,0 +1,29 @@
+"""The lines from which a piece of a command comes, also where its text is known in part."""
+
+from hpclaunch.convert.programs.layers import Option
+from hpclaunch.convert.reading import Command, ShellReading
+from hpclaunch.readback.shell.values import known, shown
+from hpclaunch.values.conversion import Place
+
+
+def lines_of(reading: ShellReading, command: Command, option: Option) -> tuple[Place, ...]:
+    """The line of the command, those of the variables that hold the option, and those of its own value."""
+    return lines_of_text(reading, command, option.written, known(option.value or ()) or "")
+
+
+def lines_of_text(reading: ShellReading, command: Command, text: str, value: str = "") -> tuple[Place, ...]:
+    """The line of the command, those of the variables by way of which it has the text, and those whose own
+    text is a part of the value."""
+    found = {command.place: None}
+    waiting, seen = list(command.uses), set()
+    while waiting:
+        name = waiting.pop(0)
+        each = reading.last(name)
+        if each is None or name in seen:
+            continue
+        seen.add(name)
+        waiting += each.uses
+        own = shown(each.value) or " ".join(map(shown, each.array or ()))
+        if (text and text in own) or (len(own) > 1 and own in value) or f"${{{name}}}" in text:
+            found[each.place] = None
+    return tuple(found)

@@ -1,0 +1,166 @@
+"""What scripts for PBS, LSF and Grid Engine ask for, as far as a job file could say it.
+
+Options by qsub(1B) of OpenPBS 23 and Torque, bsub(1) of LSF 10.1, qsub(1) of Grid Engine 8; rt_F is ABCI's
+name of a whole node.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+
+from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.reading import Directive
+from hpclaunch.values.conversion import Place
+
+Places = Sequence[Place]
+_SEE = "write it in a job file, where it has another name"
+
+
+def place(directives: Sequence[Directive], draft: Draft) -> None:
+    """Facts and findings for the lines of another scheduler."""
+    for directive in directives:
+        words = list(directive.words)
+        rules = _RULES.get(system(directive), {})
+        while words:
+            option = words.pop(0)
+            value = ""
+            if words and not _is_option(words[0]):
+                value = words.pop(0)
+            while words and not _is_option(words[0]):
+                value += " " + words.pop(0)
+            what = f"{option} {value}".strip()
+            rule = rules.get(option)
+            if rule is None or not rule(value.strip("\"'"), [directive.place], what, draft):
+                why = f"an option of {system(directive)}'s"
+                draft.say("left", [directive.place], what, why=why, todo=_SEE)
+
+
+def _is_option(word: str) -> bool:
+    return bool(re.match(r"-[A-Za-z]", word))
+
+
+def system(directive: Directive) -> str:
+    """Whose line it is."""
+    return {"PBS": "PBS", "BSUB": "LSF", "$": "Grid Engine", "SGE": "Grid Engine"}.get(directive.system, "")
+
+
+def _name(value: str, places: Places, what: str, draft: Draft) -> bool:
+    good = re.sub(r"[^A-Za-z0-9._-]+", "-", value).strip("-._")
+    if good:
+        draft.put(("name",), good, places, what)
+    return bool(good)
+
+
+def _number(key: str, text: str, places: Places, what: str, draft: Draft) -> bool:
+    if not text.isdecimal() or not int(text):
+        return False
+    draft.put((key,), int(text), places, what)
+    return True
+
+
+def _time(value: str, places: Places, what: str, draft: Draft) -> bool:
+    if not re.fullmatch(r"(\d+-)?\d+(:\d+){1,2}", value):
+        return False
+    draft.put(("time",), value if value.count(":") == 2 else f"{value}:00", places, what)
+    return True
+
+
+def _minutes(value: str, places: Places, what: str, draft: Draft) -> bool:
+    """bsub -W: [hours:]minutes[/host]."""
+    text = value.partition("/")[0]
+    if text.isdecimal():
+        return _number("time", text, places, what, draft)
+    return bool(re.fullmatch(r"\d+:\d+", text)) and _time(f"{text}:00", places, what, draft)
+
+
+def _seconds(value: str, places: Places, what: str, draft: Draft) -> bool:
+    """Grid Engine's h_rt: seconds, or hours:minutes:seconds."""
+    if value.isdecimal():
+        minutes = -(-int(value) // 60)
+        draft.put(("time",), minutes, places, what, why="in seconds there, in minutes here")
+        return True
+    return _time(value, places, what, draft)
+
+
+def _hint(key: str) -> Callable[[str, Places, str, Draft], bool]:
+    def rule(value: str, places: Places, what: str, draft: Draft) -> bool:
+        if value:
+            draft.hint(key, value, places, what)
+        return bool(value)
+
+    return rule
+
+
+_PBS_NODES = {
+    **dict.fromkeys(("ngpus", "gpus"), "gpus_per_node"),
+    **dict.fromkeys(("mpiprocs", "ppn"), "ranks_per_node"),
+}
+
+
+def _pbs_resources(value: str, places: Places, what: str, draft: Draft) -> bool:
+    """-l select=2:ncpus=64:ngpus=8:mpiprocs=8 and -l nodes=2:ppn=8:gpus=8, with walltime=H:M:S among them."""
+    found = False
+    for part in value.split(","):
+        name, _, text = part.partition("=")
+        if name == "walltime":
+            found |= _time(text, places, part, draft)
+        elif name in ("select", "nodes") and "+" not in text:
+            first, *others = text.split(":")
+            found |= _number("nodes", first, places, part, draft)
+            for other in others:
+                resource, _, count = other.partition("=")
+                if resource in _PBS_NODES:
+                    found |= _number(_PBS_NODES[resource], count, places, part, draft)
+    return found
+
+
+def _lsf_span(value: str, places: Places, what: str, draft: Draft) -> bool:
+    each = re.search(r"ptile=(\d+)", value)
+    return bool(each) and _number("ranks_per_node", each[1] if each else "", places, what, draft)
+
+
+def _lsf_gpus(value: str, places: Places, what: str, draft: Draft) -> bool:
+    each = re.search(r"num=(\d+)", value)
+    return bool(each) and _number("gpus_per_node", each[1] if each else "", places, what, draft)
+
+
+def _sge_resources(value: str, places: Places, what: str, draft: Draft) -> bool:
+    found = False
+    for part in value.split(","):
+        name, _, text = part.partition("=")
+        if name in ("h_rt", "s_rt"):
+            found |= _seconds(text, places, part, draft)
+        elif name in ("rt_F", "rt_HF", "node"):
+            found |= _number("nodes", text, places, part, draft)
+        elif name in ("gpu", "ngpus"):
+            found |= _number("gpus_per_node", text, places, part, draft)
+    return found
+
+
+_RULES: dict[str, dict[str, Callable[[str, Places, str, Draft], bool]]] = {
+    "PBS": {
+        "-N": _name,
+        "-l": _pbs_resources,
+        "-q": _hint("partition"),
+        "-A": _hint("account"),
+        "-P": _hint("account"),
+        "-M": _hint("mail"),
+    },
+    "LSF": {
+        "-J": _name,
+        "-W": _minutes,
+        "-nnodes": lambda value, places, what, draft: _number("nodes", value, places, what, draft),
+        "-R": _lsf_span,
+        "-gpu": _lsf_gpus,
+        "-q": _hint("partition"),
+        "-P": _hint("account"),
+        "-u": _hint("mail"),
+    },
+    "Grid Engine": {
+        "-N": _name,
+        "-l": _sge_resources,
+        "-q": _hint("partition"),
+        "-P": _hint("account"),
+        "-g": _hint("account"),
+        "-M": _hint("mail"),
+    },
+}

@@ -1,0 +1,35 @@
+"""singularity and apptainer: exec, run and shell. The options are those of apptainer(1) 1.3, which
+SingularityCE 4 has too."""
+
+from collections.abc import Sequence
+
+from hpclaunch.convert.programs.flags import table, take
+from hpclaunch.convert.programs.layers import Layer
+from hpclaunch.readback.shell.values import Value, known
+
+_GLOBAL = table(((0, "debug=d quiet=q silent=s verbose=v nocolor"), (1, "config=c")))
+_OPTIONS = table(
+    (
+        (1, "bind=B mount env env-file pwd=cwd home=H overlay=o scratch=S workdir=W app hostname fusemount"),
+        (1, "network network-args dns security add-caps drop-caps memory memory-swap cpus cpuset-cpus"),
+        (1, "cpuset-mems cpu-shares blkio-weight oom-kill-disable pids-limit apply-cgroups docker-host"),
+        (1, "pem-path underlay device cdi-dirs"),
+        (0, "nv nvccli rocm contain=c containall=C cleanenv=e fakeroot=f writable=w writable-tmpfs ipc=i"),
+        (
+            0,
+            "pid=p net=n uts user=userns,u no-home no-mount no-privs no-init no-umask no-eval no-https=nohttps",
+        ),
+        (0, "compat disable-cache keep-privs allow-setuid passphrase vm unsquash sparse no-pid"),
+    )
+)
+_STARTS = ("exec", "run", "shell")
+
+
+def read(words: Sequence[Value]) -> tuple[Layer, list[Value]]:
+    """The layer "singularity exec" with the image as its one word, and the command in it."""
+    _, rest = take(words[1:], _GLOBAL, clusters=True)
+    command = (known(rest[0]) if rest else None) or ""
+    if command not in _STARTS:
+        return Layer(f"singularity {command}".strip(), words=tuple(rest[1:])), []
+    options, rest = take(rest[1:], _OPTIONS, clusters=True)
+    return Layer(f"singularity {command}", tuple(options), tuple(rest[:1])), rest[1:]
