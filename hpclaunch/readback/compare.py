@@ -6,6 +6,8 @@ They are when a rank cannot tell them apart by anything that the job says, or th
 - the same number of nodes and of ranks on each, numbered alike, with the same number of GPUs and HCAs;
 - each rank on the same cores and memory, with the same of the node's HCAs, on nodes of one type. On another
   type of node it has as many cores, NUMA nodes and HCAs; which they are is that machine's own numbering;
+- the same folders copied to nodes before, the same steps in the same order, and as many trials with the same
+  seeds;
 - a node that is its own where it was, the same time limit, the same end when one rank fails, as many retries.
 
 Not counted is what the places differ in by themselves, the same for every job: the network interface in a
@@ -18,7 +20,7 @@ and what a reader did not understand, is never passed over.
 
 import re
 
-from hpclaunch.readback import compare_pods, compare_tables, compare_words
+from hpclaunch.readback import compare_pods, compare_steps, compare_tables, compare_words
 from hpclaunch.readback.place import NOTHING, Side, beside
 from hpclaunch.values.launch import Difference, Launch
 
@@ -38,6 +40,9 @@ def compare(a: Side, b: Side) -> tuple[Difference, ...]:
         *compare_pods.wrapper(a, b),
         *compare_pods.rights(a, b),
         *compare_pods.resources(a, b),
+        *compare_steps.staged(a, b),
+        *compare_steps.steps(a, b),
+        *compare_steps.trials(a, b),
         *_ends(a, b),
         *_listed(a, b),
     )

@@ -36,6 +36,12 @@ class Side(Struct, frozen=True):
     place: Place = Place()
 
 
+def form_text(form: Form) -> str:
+    """A form in words, such as "claim imagenet-pvc sets/1"."""
+    kind, source, folder = form
+    return " ".join(part for part in (kind, source, folder.strip("/")) if part)
+
+
 NOTHING = "-"
 
 Kind = Literal["difference", "unbridged", "place"]

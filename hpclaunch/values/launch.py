@@ -72,7 +72,8 @@ class Launch(Struct, frozen=True):
     what it understood and another scheduler lacks. `retries` -1 is without end. `resources` are the amounts
     that a pod may have, by the API's names and without the GPUs (and the size of its /dev/shm), `where` is
     what chooses its nodes, networks and queue, and `gpu_kind` is Slurm's type of GPU or a MIG profile, ""
-    for any. `stage_in`, `steps` and `trials` are what the text does beside starting the ranks once.
+    for any. `stage_in`, `steps` and `trials` are what the text does beside starting the ranks once; a side of
+    `stage_in` that is no path of the node is its kind and name ("claim imagenet-pvc sets/1") as a volume.
     """
 
     scheduler: Literal["slurm", "kubernetes"]

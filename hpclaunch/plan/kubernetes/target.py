@@ -130,14 +130,11 @@ def _wrapper(job: Job, site: Site, common: Common, machine: NodeType, started: b
 
 
 def _alone(job: Job, kubernetes: KubernetesSite, common: Common) -> tuple[Option, ...]:
-    """Of the wrapper of a step that is alone on its node: no cores, memory and HCAs are chosen for it."""
+    """Of the wrapper of a step that is alone on its node, and no rank: it has no cores, memory and HCAs of
+    its own, and no rendezvous."""
     if common.nodes > 1:
-        found = [Option(f"from={starter.RANKS_FROM[job.container.mpi or kubernetes.mpi]}")]
-    else:
-        found = [Option("from=local"), Option("rank=0"), Option("ranks=1")]
-    if common.rendezvous == "torch":
-        found += [Option("rendezvous=torch"), Option(f"port={PORT}")]
-    return tuple(found)
+        return (Option(f"from={starter.RANKS_FROM[job.container.mpi or kubernetes.mpi]}"),)
+    return Option("from=local"), Option("rank=0"), Option("ranks=1")
 
 
 def _without_sshd(image: str, kit: str | None) -> list[str]:

@@ -8,6 +8,7 @@ from hpclaunch.readback.kubernetes import models, pods
 from hpclaunch.readback.kubernetes.command import Serving, Starting
 from hpclaunch.readback.kubernetes.mpirun import HYDRA, OPEN_MPI, Started
 from hpclaunch.readback.kubernetes.objects import HOSTFILE, Parts
+from hpclaunch.readback.kubernetes.steps import Beside
 from hpclaunch.values.launch import SeenTable, SeenVariable, Unbridged
 
 _OFF = frozenset(("0", "off", "no", "disable"))
@@ -71,6 +72,16 @@ def of_numbers(source: str, started: Started | None) -> list[Unbridged]:
         return []
     why = f"what starts the ranks is {wanted}, so they would not find their numbers"
     return [Unbridged(f"the rank wrapper's from={source}", why)]
+
+
+def of_steps(parts: Parts, beside: Beside, started: Started | None) -> list[Unbridged]:
+    """Whether a step that is alone on a node finds its number, and has no more than that of the wrapper."""
+    source = started.kind if parts.many and started else "local"
+    wanted = ("from=local", "rank=0", "ranks=1") if source == "local" else (f"from={source}",)
+    if not beside.alone or beside.alone == wanted:
+        return []
+    why = f"a step that is alone on its node is started by {source}, with no cores and HCAs of its own"
+    return [Unbridged(f"the wrapper of steps has {' '.join(beside.alone)}", why)]
 
 
 def of_binding(

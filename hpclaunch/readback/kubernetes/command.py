@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 
 from hpclaunch.rank.pod import launcher_text, worker_text
-from hpclaunch.readback.kubernetes import mpirun
+from hpclaunch.readback.kubernetes import mpirun, steps
 from hpclaunch.readback.wrapper_words import WrapperWords, identity, wrapper_words
 from hpclaunch.values.launch import Unbridged
 
@@ -14,13 +14,14 @@ _LAUNCHER, _WORKER, _RANK = "hpclaunch-launcher", "hpclaunch-worker", "hpclaunch
 
 # The settings of the launcher's and the workers' texts (hpclaunch/rank/pod).
 _OF_LAUNCHER = frozenset(("mpi", "hosts", "wait", "ssh", "kit", "home", "keys"))
+_WITHOUT = "none"  # mpi=none: a pod's one rank, which no mpirun starts
 _OF_WORKER = frozenset(("port", "keys", "kit", "home"))
 
 
 class Starting(Struct, frozen=True):
     """What the first process of a pod comes to. `carries`: it is hpclaunch's launcher, of these `settings`,
     which gives its own variables to ranks. `started` is None where no mpirun starts them, and `rank` holds
-    the words of each rank's command."""
+    the words of each rank's command. `beside` is what else the launcher does, None for nothing."""
 
     rank: tuple[str, ...]
     started: mpirun.Started | None = None
@@ -28,6 +29,7 @@ class Starting(Struct, frozen=True):
     carries: bool = False
     unread: tuple[str, ...] = ()
     unbridged: tuple[Unbridged, ...] = ()
+    beside: steps.Beside | None = None
 
 
 class Serving(Struct, frozen=True):
@@ -84,12 +86,16 @@ def _own_launcher(text: str, words: Sequence[str]) -> Starting:
     end = words.index("--") if "--" in words else len(words)
     unread: list[str] = []
     settings = _settings(words[:end], _OF_LAUNCHER, unread, "launcher's")
-    command = tuple(words[end + 1 :])
-    unbridged = []
-    if unread or text != launcher_text(words[:end]):
+    command, more = steps.split(words[end + 1 :])
+    beside = steps.beside(more) if more is not None else None
+    unbridged = list(beside.unbridged) if beside else []
+    if unread or text != launcher_text(words[:end], more is not None):
         why = "it is not the one that this hpclaunch has for these settings"
         unbridged.append(Unbridged("the launcher's text", why))
+    unread += beside.unread if beside else ()
     started = None
+    if command and settings.get("mpi") == _WITHOUT:
+        return Starting(command, None, tuple(settings.items()), True, tuple(unread), tuple(unbridged), beside)
     if command:
         kind = mpirun.OPEN_MPI if settings.get("mpi") == "openmpi" else mpirun.HYDRA
         started = mpirun.read(command, kind)
@@ -105,6 +111,7 @@ def _own_launcher(text: str, words: Sequence[str]) -> Starting:
         True,
         tuple(unread),
         tuple(unbridged),
+        beside,
     )
 
 

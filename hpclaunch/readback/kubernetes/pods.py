@@ -5,7 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence
 import msgspec
 
 from hpclaunch.readback.kubelet import expand
-from hpclaunch.readback.kubernetes.models import Container, EnvEntry, PodSpec, Template, Volume
+from hpclaunch.readback.kubernetes import staging, volumes
+from hpclaunch.readback.kubernetes.models import Container, EnvEntry, PodSpec, Template
 from hpclaunch.values.launch import SeenMount, SeenVariable, Unbridged
 
 _HOSTNAME = "kubernetes.io/hostname"
@@ -49,17 +50,17 @@ def words(
 def mounts(pod: PodSpec, container: Container, kit: str, unread: list[str]) -> tuple[SeenMount, ...]:
     """The data that the container sees. Not data are /dev/shm and the folder that an init container copies
     ssh to (`kit`, "" for none)."""
-    volumes = {volume.name: volume for volume in pod.volumes}
+    known = {volume.name: volume for volume in pod.volumes}
     found = []
     for index, mount in enumerate(container.volume_mounts):
         here = f"{container.name}.volumeMounts[{index}] ({mount.mount_path})"
-        volume = volumes.get(mount.name)
+        volume = known.get(mount.name)
         if volume is None:
             unread.append(f"{here}: the pod has no volume {mount.name!r}")
             continue
         if volume.empty_dir is not None and mount.mount_path in (_SHM, kit):
             continue
-        seen = _mount(volume, mount.mount_path, mount.sub_path, mount.read_only)
+        seen = volumes.behind(volume, mount.mount_path, mount.sub_path, mount.read_only)
         if seen is None:
             unread.append(f"{here}: what is behind the volume {mount.name!r} is not known")
         else:
@@ -177,7 +178,7 @@ def besides(pod: PodSpec, container: Container, kit: str) -> list[Unbridged]:
     found += [
         Unbridged(f"the init container {other.name}", "what it does before the ranks is not known")
         for other in pod.init_containers
-        if other not in bringing
+        if other not in bringing and not staging.is_own(other, container)
     ]
     if kit and not bringing:
         found.append(Unbridged(f"kit={kit}", "no init container brings what should be there"))
@@ -217,23 +218,6 @@ def _variable(entry: EnvEntry, known: Mapping[str, str], where: str, unread: lis
         return SeenVariable(entry.name, source.field_ref.field_path, "pod")
     unread.append(f"{where}: where its value is from is not known")
     return SeenVariable(entry.name, "", "pod")
-
-
-def _mount(volume: Volume, target: str, folder: str, read_only: bool) -> SeenMount | None:
-    if volume.persistent_volume_claim is not None:
-        claim = volume.persistent_volume_claim
-        return SeenMount(target, "claim", claim.claim_name, folder, read_only or claim.read_only)
-    if volume.host_path is not None:
-        return SeenMount(target, "path", volume.host_path.path, folder, read_only)
-    if volume.nfs is not None:
-        source = f"{volume.nfs.server}:{volume.nfs.path}"
-        return SeenMount(target, "nfs", source, folder, read_only or volume.nfs.read_only)
-    if volume.empty_dir is not None:
-        medium = "memory" if volume.empty_dir.medium == "Memory" else ""
-        return SeenMount(target, "empty", medium, folder, read_only)
-    if volume.config_map is not None:  # the kubelet mounts them read-only, whatever the mount says
-        return SeenMount(target, "config map", volume.config_map.name, folder, True)
-    return None
 
 
 def _is_number(text: str) -> bool:

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 
-from hpclaunch.readback.kubernetes import coherence, command, models, pods
+from hpclaunch.readback.kubernetes import coherence, command, models, pods, staging
 from hpclaunch.readback.kubernetes.document import Document, documents
 from hpclaunch.readback.kubernetes.mpirun import OPEN_MPI, Started
 from hpclaunch.readback.kubernetes.objects import HOSTFILE, MODELS, Parts, parts_of
@@ -84,6 +84,8 @@ def _launch(
     per_node, numbering, more = _layout(parts, started)
     unbridged += more
     rank = command.rank(begun.rank, per_node)
+    if begun.beside:
+        unbridged += coherence.of_steps(parts, begun.beside, started)
     if rank.words:
         unread += rank.words.unread
         unbridged += coherence.of_numbers(rank.words.source, started)
@@ -94,6 +96,7 @@ def _launch(
     labels = parts.ranks.metadata.labels
     apart = parts.nodes == 1 or pods.is_apart(parts.ranks, labels)
     cwd = (started.cwd if started else "") or first.working_dir or (rank.words.cwd if rank.words else "")
+    staged = staging.copied(parts.ranks.spec, beside, unread)
     return Launch(
         scheduler="kubernetes",
         name=parts.name,
@@ -123,6 +126,9 @@ def _launch(
         resources=(*resources, *pods.shm(parts.ranks.spec, beside)),
         where=(*parts.where, *pods.where(parts.ranks)),
         gpu_kind=kind,
+        stage_in=staged,
+        steps=begun.beside.steps if begun.beside else (),
+        trials=begun.beside.trials if begun.beside else None,
     )
 
 

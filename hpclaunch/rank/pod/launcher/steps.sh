@@ -68,6 +68,7 @@ if [ "$hl_result$hl_ended" = 0 ]; then
     [ -z "$hl_trials" ] || hl_trial=$hl_next
     hl_do_trial "$@"
     [ "$hl_result" != 0 ] || hl_result=$hl_failed
+    [ "$hl_failed" = 0 ] || [ -z "$hl_trial" ] || hl_say "trial $hl_trial failed with status $hl_failed"
     [ "$hl_failed" = 0 ] || [ -n "$hl_keep_going" ] || break
     [ -z "$hl_ended" ] || break
     hl_next=$((hl_next + 1))
