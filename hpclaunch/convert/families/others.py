@@ -101,8 +101,8 @@ def _singularity(reading: ShellReading) -> _Kind | None:
     for command in reading.commands:
         if any(_STARTS.match(layer.program) for layer in layers(command.words)):
             reason = (
-                "containers of Singularity or Apptainer: hpclaunch's are of Pyxis and Kubernetes, and neither "
-                "runs a .sif image"
+                "containers of Singularity or Apptainer: hpclaunch's are of Pyxis and Kubernetes, and "
+                "neither runs a .sif image"
             )
             return _Kind("singularity", command.place, reason)
     return None

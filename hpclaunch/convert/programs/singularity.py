@@ -15,10 +15,7 @@ _OPTIONS = table(
         (1, "cpuset-mems cpu-shares blkio-weight oom-kill-disable pids-limit apply-cgroups docker-host"),
         (1, "pem-path underlay device cdi-dirs"),
         (0, "nv nvccli rocm contain=c containall=C cleanenv=e fakeroot=f writable=w writable-tmpfs ipc=i"),
-        (
-            0,
-            "pid=p net=n uts user=userns,u no-home no-mount no-privs no-init no-umask no-eval no-https=nohttps",
-        ),
+        (0, "pid=p net=n uts user=userns,u no-home no-mount no-privs no-init no-umask no-eval no-https"),
         (0, "compat disable-cache keep-privs allow-setuid passphrase vm unsquash sparse no-pid"),
     )
 )
