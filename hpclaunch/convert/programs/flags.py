@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 
 from hpclaunch.convert.programs.layers import Option
-from hpclaunch.readback.shell.values import IfSet, Unknown, Value, known, shown
+from hpclaunch.readback.shell.values import IfSet, Unknown, Value, join, known, shown
 
 # Every spelling of an option without its dashes -> its name, and how many words follow it.
 Table = Mapping[str, tuple[str, int]]
@@ -95,7 +95,7 @@ def _long(rest: list[Value], options: Table) -> list[Option]:
     following = [rest.pop(0) for _ in range(min(more, len(rest)))]
     value: Value | None = given if attached else None
     for each in following:
-        value = each if value is None else (*value, "=", *each)
+        value = each if value is None else join([*value, "=", *each])
     return [Option(name, value, " ".join(map(shown, [word, *following])))]
 
 
