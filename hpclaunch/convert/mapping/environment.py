@@ -64,9 +64,10 @@ def place(
 ) -> list[tuple[str, Value]]:
     """Put into the draft what is exported to the command.
 
-    `slurm` are Slurm's own variables, which are no part of what was exported; `used` are variables that image, mounts and options were made of, `read_inside` those that a given script
-    of the ranks reads, `set_by_trials` those that `trials` sets, `gpus` how many a node has. Returns those
-    whose values are known only beside the rank: the command's text must set them.
+    `slurm` are Slurm's own variables, which are no part of what was exported; `used` are variables that
+    image, mounts and options were made of, `read_inside` those that a given script of the ranks reads,
+    `set_by_trials` those that `trials` sets, `gpus` how many a node has. Returns those whose values are known
+    only beside the rank: the command's text must set them.
     """
     later: list[tuple[str, Value]] = []
     given = {**dict(command.environment), **dict(command.prefix)}

@@ -9,13 +9,16 @@ from hpclaunch.convert.mapping import (
     container,
     container_mounts,
     environment,
+    handed_on,
+    mpi,
     rank_script,
     rendezvous,
     step_options,
     steps,
+    surroundings,
     trials,
 )
-from hpclaunch.convert.mapping.asked import of_batch
+from hpclaunch.convert.mapping.asked import Asked, of_batch
 from hpclaunch.convert.mapping.launch import Step
 from hpclaunch.convert.mapping.settled import by_role
 from hpclaunch.convert.mapping.sizes import Allocation, gpus_of, last
@@ -37,8 +40,10 @@ def place(
     found: Allocation,
     draft: Draft,
     options: Options,
+    by: Layer | None = None,
 ) -> None:
-    """Put the run, and what stands around it, into the draft."""
+    """Put the run, and what stands around it, into the draft. `by` is the mpirun that starts the ranks in
+    srun's place."""
     files = by_role(reading)
     image = container.image_of(run, all_steps) is not None or run.in_container
     lines = (run.command.place,)
@@ -46,7 +51,7 @@ def place(
     per_node = _sizes(reading, run, found, launcher, draft)
     _gpus(reading, run, found, draft)
     for each in run.asked:
-        step_options.place(each, draft, options)
+        _option(each, image, draft, options)
     if image:
         container.place_image(reading, run, all_steps, reading.commands, draft)
         container.place_options(run, draft, options)
@@ -71,9 +76,17 @@ def place(
     )
     if launcher is not None:
         rendezvous.place_launcher(reading, run.command, launcher, draft)
-    _mpi(reading, run, launcher, draft)
+    if by is not None:
+        mpi.place_kind(reading, run.command, by, draft)
+        mpi.place_options(reading, run.command, by, draft)
+        handed = handed_on.given(reading, run.command, by.all("x"), f"{by.program} -x")
+        seed = found_trials.seed
+        later += handed_on.place(reading, handed, draft, per_node=False, seed=seed, slurm=found.numbers)
+    else:
+        _mpi(reading, run, launcher, draft)
     words = _words(run, inner, launcher)
-    written = line(words, found_trials.stand_ins, later)
+    before = surroundings.place(reading, run.command, draft, image=image)
+    written = line(words, found_trials.stand_ins, later, before=before)
     if written.doubt or not words:
         question = f"what each rank executes: {written.doubt} is known only where the script runs"
         draft.ask(("command",), question, lines, run.text)
@@ -86,6 +99,14 @@ def place(
             [name for name in names if name not in own and (image or name != "PWD")], lines, draft, what
         )
     steps.place(reading, run.command, all_steps, run.ranks.per_node, found_trials, draft, image=image)
+
+
+def _option(each: Asked, image: bool, draft: Draft, options: Options) -> None:
+    folder = each.text or ""
+    if each.name == "chdir" and not image and folder.startswith("/"):
+        draft.put(("workdir",), folder, each.places, each.written)
+    else:
+        step_options.place(each, draft, options)
 
 
 def run_lines(reading: ShellReading, run: Step) -> tuple:  # type: ignore[type-arg]

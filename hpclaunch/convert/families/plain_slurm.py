@@ -1,0 +1,160 @@
+"""sbatch scripts without containers: steps of srun, mpirun in an allocation, or a command on the first
+node."""
+
+import re
+
+from msgspec import structs
+
+from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.mapping import launch, mpi, rendezvous, slurm, srun_run
+from hpclaunch.convert.mapping.settled import settled
+from hpclaunch.convert.mapping.sizes import Allocation, Ranks, ranks, sizes
+from hpclaunch.convert.options import Options
+from hpclaunch.convert.programs import srun
+from hpclaunch.convert.programs.layers import Layer, layers
+from hpclaunch.convert.reading import Command, ShellReading, Source
+from hpclaunch.convert.shell import walk
+from hpclaunch.readback.shell.errors import ScriptError
+from hpclaunch.readback.shell.values import known, shown
+from hpclaunch.values.conversion import Place
+from hpclaunch.values.errors import InputError
+
+_MPIRUN = ("mpirun", "mpiexec.hydra", "horovodrun")
+_RUNS = re.compile(
+    r"^(python[\d.]*|torchrun|deepspeed|accelerate|bash|sh|[\w./-]+\.(sh|py|x|exe)|\./\S+|/\S+)$"
+)
+_HELPS = re.compile(
+    r"^(mkdir|rm|cp|mv|ln|ls|cat|echo|hostname|date|env|module|ml|conda|source|nvidia-smi|scontrol|squeue|head|tail"
+    r"|sed|awk|grep|tr|sort|cut|wc|seq|tee|sleep|ulimit|basename|dirname|readlink|getent|which|printf|sacct|lscpu)$"
+)
+
+
+def recognise(reading: ShellReading) -> Place | None:
+    """The first srun, sbatch or mpirun, or the first line of #SBATCH."""
+    for command in reading.commands:
+        if any(layer.program in ("srun", "sbatch", "salloc", *_MPIRUN) for layer in layers(command.words)):
+            return command.place
+    return next((each.place for each in reading.directives if each.system == "SBATCH"), None)
+
+
+def convert(reading: ShellReading, draft: Draft, options: Options) -> None:
+    """Put what the script launches into the draft."""
+    reading = _unwrapped(settled(reading, options))
+    found = slurm.allocation(reading, draft, options)
+    steps = launch.steps(reading, found)
+    run, by = _run(reading, steps, found)
+    if run is None:
+        _nothing(reading, draft)
+        return
+    if by is None and not any(layer.program == "srun" for layer in layers(run.command.words)):
+        _on_first_node(run, found, draft)
+    srun_run.place(reading, run, steps, found, draft, options, by)
+
+
+def _run(
+    reading: ShellReading, steps: list[launch.Step], found: Allocation
+) -> tuple[launch.Step | None, Layer | None]:
+    """The step that is the job's command, and the mpirun that starts its ranks (None: srun does)."""
+    of_mpirun = [
+        (command, found_layers, index)
+        for command in reading.commands
+        for found_layers in (layers(command.words),)
+        for index, layer in enumerate(found_layers)
+        if layer.program in _MPIRUN and not command.within
+    ]
+    of_srun = launch.run_of(steps)
+    if of_mpirun and (of_srun is None or not _has_more(of_srun)):
+        command, found_layers, index = of_mpirun[-1]
+        return _of_mpirun(reading, command, found_layers, index, found)
+    if of_srun is not None:
+        return of_srun, None
+    alone = [command for command in reading.commands if _may_be_run(command)]
+    if not alone:
+        return None, None
+    command = alone[-1]
+    found_layers = layers(command.words)
+    return launch.Step(
+        command, (), Ranks(_nodes_of(found_layers, found), 1, (command.place,)), found_layers
+    ), None
+
+
+def _has_more(step: launch.Step) -> bool:
+    """Whether a srun beside an mpirun is the run: it has several ranks, or MPI."""
+    return (step.ranks.per_node or 0) > 1 or step.option("mpi") is not None
+
+
+def _of_mpirun(
+    reading: ShellReading, command: Command, found_layers: tuple[Layer, ...], index: int, found: Allocation
+) -> tuple[launch.Step, Layer]:
+    layer = found_layers[index]
+    nodes = found.nodes or mpi.nodes_of(layer)
+    size = mpi.ranks_of(reading, command, layer, nodes, found.numbers)
+    of_slurm = ranks(reading, (), found, command.place)
+    if size is None:
+        # mpirun starts a rank in each slot, and those are Slurm's tasks.
+        sized = of_slurm
+    elif size.per_node is None:
+        sized = Ranks(nodes, None, size.places, f"{size.what} on {nodes or 'an unknown number of'} nodes")
+    else:
+        sized = Ranks(nodes, size.per_node, size.places)
+    return launch.Step(command, (), sized, found_layers[index + 1 :], found_layers[:index]), layer
+
+
+def _may_be_run(command: Command) -> bool:
+    if command.within or command.pipeline[0] > 0 or not command.words:
+        return False
+    program = known(command.words[0]) or ""
+    return bool(_RUNS.match(program)) and not _HELPS.match(program.rpartition("/")[2])
+
+
+def _nodes_of(found_layers: tuple[Layer, ...], found: Allocation) -> int | None:
+    """A command of the script runs on the job's first node; deepspeed and its like go to the others."""
+    reaches = any(layer.program in ("deepspeed", "accelerate") for layer in found_layers)
+    return found.nodes if reaches else 1
+
+
+def _on_first_node(run: launch.Step, found: Allocation, draft: Draft) -> None:
+    launcher = any(rendezvous.is_launcher(layer) for layer in run.inner)
+    if found.nodes is not None and found.nodes > 1 and run.ranks.nodes == 1:
+        draft.say(
+            "assumed",
+            (run.command.place, *found.places.get("nodes", ())),
+            run.text,
+            became="nodes: 1",
+            why=f"without srun it runs on the first node alone; the other {found.nodes - 1} do nothing",
+            todo="where it goes to the others by itself write `nodes` in the job file"
+            if not launcher
+            else "",
+        )
+
+
+def _nothing(reading: ShellReading, draft: Draft) -> None:
+    for command in reading.commands:
+        if command.program in ("sbatch", "salloc"):
+            _, rest = srun.read(command.words)
+            name = shown(rest[0]) if rest else "a script"
+            question = f"what each rank executes: {name} is not among the files"
+            todo = f"convert again with {name}"
+            draft.ask(("command",), question, (command.place,), command.written or name, todo=todo)
+            return
+    place = recognise(reading) or Place(reading.script)
+    draft.ask(("command",), "what each rank executes: nothing starts any", (place,), "the run")
+
+
+def _unwrapped(reading: ShellReading) -> ShellReading:
+    """The reading with the commands of sbatch --wrap="..." in the place of the sbatch command."""
+    for command in reading.commands:
+        wrap = srun.read(command.words)[0].option("wrap") if command.program == "sbatch" else None
+        text = known(wrap.value or ()) if wrap is not None else None
+        if not text:
+            continue
+        padded = "\n" * (command.place.line - 1) + text
+        given = {name: value for name, each in command.environment if (value := known(each)) is not None}
+        given |= {name: str(value) for name, value in sizes(reading).numbers.items()}
+        try:
+            inner = walk.read((Source(command.place.file, padded),), given, command.place.file)
+        except (ScriptError, InputError):
+            continue
+        commands = tuple(structs.replace(each, place=command.place) for each in inner.commands)
+        return structs.replace(reading, commands=(*reading.commands, *commands))
+    return reading

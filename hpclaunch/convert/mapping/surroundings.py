@@ -1,0 +1,97 @@
+"""What a script does to its own shell before the run: modules, virtual environments, limits, its folder. srun
+handed that on to the ranks; a job's ranks start from nothing, and do it themselves."""
+
+import re
+
+from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.mapping.texts import is_here, path
+from hpclaunch.convert.reading import Command, ShellReading
+from hpclaunch.readback.shell.values import Value, known, shown
+from hpclaunch.values.conversion import Place
+
+_PREPARES = frozenset({"module", "ml", "conda", "mamba", "micromamba", "spack", "ulimit", "pyenv"})
+_CONDA_HOOK = re.compile(r"^eval\s+\"?\$\((?:\S*/)?(conda|mamba|micromamba|pyenv)\s+[^)]*\)\"?$")
+_HOME = re.compile(r"^~|\$\{?HOME\}?")
+_CHANGES = re.compile(r"^cd\s+(.+?)\s*(?:\|\|.*|&&.*)?$")
+
+
+def place(reading: ShellReading, run: Command, draft: Draft, *, image: bool) -> list[tuple[Value, ...]]:
+    """The commands that a rank runs first, in their order. In an image they have no effect, and are said to
+    have none. `cd` becomes the working folder."""
+    found: list[tuple[Place, tuple[Value, ...]]] = []
+    for command in reading.commands:
+        if command.program in _PREPARES and not command.within and not command.conditions:
+            found.append((command.place, command.words))
+    for sourced in reading.sourced:
+        if not sourced.file and known(sourced.name) is not None:
+            found.append((sourced.place, (("source",), sourced.name)))
+        elif not sourced.file and any(is_here(part) for part in sourced.name):
+            found.append((sourced.place, (("source",), (path(sourced.name) or "",))))
+    found += _hooks(reading)
+    before = [each for each in sorted(found) if _is_before(each[0], run.place, reading)]
+    for where, words in before:
+        what = " ".join(map(shown, words))
+        if image:
+            why = "it changes the shell of the host, and the ranks are in an image"
+            draft.say("without effect", (where,), what, why=why)
+        else:
+            why = "a rank's environment is its own, so each rank does it in a login shell"
+            draft.say(
+                "carried", (where,), what, became=f"command: bash -lc '{what}; ...'", why=why, key="command"
+            )
+    if not image:
+        _folder(reading, run, draft)
+    return [] if image else [words for _, words in before]
+
+
+def _is_before(place: Place, run: Place, reading: ShellReading) -> bool:
+    """Configurations come before the script."""
+    return place.file != run.file or place.line < run.line
+
+
+def _hooks(reading: ShellReading) -> list[tuple[Place, tuple[Value, ...]]]:
+    """eval "$(conda shell.bash hook)" and its like, as they are written."""
+    found: list[tuple[Place, tuple[Value, ...]]] = []
+    for statement in reading.statements:
+        hook = _CONDA_HOOK.match(" ".join(statement.written.split()))
+        if hook:
+            words: tuple[Value, ...] = (("eval",), ("$(" + hook[1] + " shell.bash hook)",))
+            found.append((statement.place, words))
+    return found
+
+
+def _folder(reading: ShellReading, run: Command, draft: Draft) -> None:
+    """The last folder that the script went to before the run."""
+    last = None
+    for statement in reading.statements:
+        found = _CHANGES.match(" ".join(statement.written.split()))
+        if found and _is_before(statement.place, run.place, reading):
+            last = (statement.place, found[1].strip("\"'"))
+    if last is None or ("workdir",) in draft.facts:
+        return
+    where, text = last
+    folder = _resolved(reading, text)
+    if folder is None:
+        question = f"the folder in which the ranks start: cd {text}"
+        draft.ask(("workdir",), question, (where,), f"cd {text}")
+    elif folder in (".", "./"):
+        why = "relative paths start from the job file's folder"
+        draft.say("replaced", (where,), f"cd {text}", why=why)
+    else:
+        draft.put(("workdir",), folder, (where,), f"cd {text}")
+
+
+def _resolved(reading: ShellReading, text: str) -> str | None:
+    """The folder, relative to where the job was submitted; None where it is not told."""
+
+    def put(found: re.Match[str]) -> str:
+        name = found[1] or found[2]
+        if name in ("SLURM_SUBMIT_DIR", "PWD"):
+            return "."
+        each = reading.last(name)
+        value = known(each.value) if each is not None else None
+        return value if value is not None else "\0"
+
+    text = re.sub(r"^\"?\$\(dirname [^)]*\)\"?", ".", text)
+    filled = re.sub(r"\$\{(\w+)\}|\$(\w+)", put, text)
+    return None if "\0" in filled or "$" in filled or _HOME.search(filled) else filled
