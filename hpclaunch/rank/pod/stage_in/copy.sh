@@ -17,6 +17,8 @@ hl_is_staged() { # is the source called $2 in the target $1 to its last file?
 
 hl_copy() { # what is in the folder $1 to the folder $2, whose own mode and times may be another's
   hl_tool='cp -af'
+  # Not as root busybox's cp would have a line for each file, since owners cannot be kept.
+  [ "$(id -u)" = 0 ] || cp --version >/dev/null 2>&1 || hl_tool='cp -RPf'
   ! command -v rsync >/dev/null || hl_tool='rsync -a'
   # shellcheck disable=SC2016 # for the other shell
   find "$1" -mindepth 1 -maxdepth 1 ! -name '.hpclaunch-staged*' -exec \
@@ -29,7 +31,7 @@ hl_stage() { # the folder $1 to the folder $2, under the name $3
     return 121
   fi
   # Of two jobs on one node the second waits, and finds all there. The lock ends with this process.
-  if ! { : >>"$2/.hpclaunch-staged.lock"; } 2>/dev/null; then
+  if ! { true >>"$2/.hpclaunch-staged.lock"; } 2>/dev/null; then
     hl_say "nothing can be written to the folder that $3 is to be copied to"
     return 121
   fi
