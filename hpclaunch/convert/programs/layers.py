@@ -45,6 +45,8 @@ _READERS = {
     "nice": "plain",
     "stdbuf": "plain",
 }
+# What these start has the environment of the script.
+STARTERS = frozenset(_READERS)
 
 
 class Option(Struct, frozen=True):

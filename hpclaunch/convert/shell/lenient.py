@@ -1,15 +1,15 @@
 """What a variable is that nobody gave: unset where the script is ready for that, else unknown and wanted."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from hpclaunch.convert.reading import Assumed
-from hpclaunch.readback.shell import pieces
+from hpclaunch.readback.shell import parameters, pieces
 from hpclaunch.readback.shell.budget import Budget
 from hpclaunch.readback.shell.expand import Expander
-from hpclaunch.readback.shell.pieces import Parameter
+from hpclaunch.readback.shell.fields import Fields
+from hpclaunch.readback.shell.pieces import NOTHING, Parameter, Word, given, variable_of
 from hpclaunch.readback.shell.state import State
-from hpclaunch.readback.shell.values import Unknown, Value
+from hpclaunch.readback.shell.values import Unknown, Value, join, known
 
 if TYPE_CHECKING:
     from hpclaunch.convert.shell.walker import Walker
@@ -17,31 +17,27 @@ if TYPE_CHECKING:
 # Set by the shell, the login or the scheduler, to something that no input tells.
 _OTHERS = frozenset(
     (
-        "HOME",
-        "USER",
-        "LOGNAME",
-        "PWD",
-        "OLDPWD",
-        "HOSTNAME",
-        "RANDOM",
-        "SRANDOM",
-        "EUID",
-        "UID",
-        "PATH",
-        "SHELL",
+        *("HOME", "USER", "LOGNAME", "PWD", "OLDPWD", "HOSTNAME", "EUID", "UID", "GROUPS", "PATH", "SHELL"),
+        *("RANDOM", "SRANDOM", "SECONDS", "EPOCHSECONDS", "EPOCHREALTIME", "LINENO", "PPID", "BASHPID"),
+        *("BASH", "BASH_SOURCE", "BASH_VERSION", "BASH_VERSINFO", "FUNCNAME", "PIPESTATUS", "DIRSTACK"),
+        *("OSTYPE", "HOSTTYPE", "MACHTYPE", "SHELLOPTS", "BASHOPTS", "SHLVL", "IFS"),
+        *("LSB_JOBID", "JOB_ID", "NSLOTS", "NHOSTS", "PE_HOSTFILE"),
     )
-    + ("PPID", "SECONDS", "TMPDIR", "LINENO", "BASHPID", "BASH_SOURCE", "FUNCNAME", "BASH", "BASH_VERSION")
 )
-_OF_SCHEDULERS = ("SLURM_", "SLURMD_", "PBS_", "LSB_", "SGE_")
+_OF_SCHEDULERS = ("SLURM_", "SLURMD_", "PBS_", "LSB_", "SGE_", "OMPI_COMM_WORLD_", "PMI_", "PMIX_", "PMI2_")
+_DEFAULTS = (":-", "-", ":=", "=")
+_TESTS = (*_DEFAULTS, ":+", "+")
+_FILLED = given(("x",), "x")
 
 
 def is_others(name: str) -> bool:
-    """Whether a script finds the variable set, by others than the operator."""
+    """Whether a script finds the variable set, and not empty, by others than the operator. SLURM_NTASKS and
+    its like are among them: a script is walked as it behaves in a job."""
     return name in _OTHERS or name.startswith(_OF_SCHEDULERS)
 
 
 class LenientExpander(Expander):
-    """Expands words, and tells the walk which variables it missed."""
+    """Expands words, and tells the walk which variables nobody gave."""
 
     def __init__(
         self, walker: "Walker", state: State, output_of: Callable[[pieces.Command], Value], budget: Budget
@@ -49,14 +45,127 @@ class LenientExpander(Expander):
         super().__init__(state, output_of, budget)
         self._walker = walker
 
+    def nobody_gave(self, name: str) -> bool:
+        """Whether it may be taken for unset."""
+        return (
+            parameters.is_name(name)
+            and self._state.get(name) is None
+            and not is_others(name)
+            and name not in self._walker.wanted
+        )
+
     def untouched(self, expansion: Parameter) -> list[Value] | None:
         name = expansion.name
-        if is_others(name):
-            return [(Unknown("variable", name),)]
-        if expansion.operator in ("", ":?", "?") or not expansion.operator:
-            self._walker.wanted.setdefault(name, []).append(self._walker.place)
-            return [(Unknown("variable", name),)]
-        if expansion.operator in (":-", "-", ":=", "=", ":+", "+"):
-            self._walker.assumed.append(Assumed(name, self._walker.place))
-            return []
+        if not is_others(name):
+            if expansion.operator in _TESTS and name not in self._walker.wanted:
+                return []
+            self._walker.want(name)
         return [(Unknown("variable", name),)]
+
+    def default(self, name: str, value: Value) -> None:
+        super().default(name, value)
+        self._walker.note_default(name)
+
+    def is_set(self, values: list[Value] | None, counts_empty: bool) -> bool | None:
+        if values and any(isinstance(part, Unknown) and part.kind == "variable" for part in values[0]):
+            return True
+        return super().is_set(values, counts_empty)
+
+    def _values(self, expansion: Parameter) -> list[Value] | None:
+        name = expansion.name
+        if self._state.arguments is None and name.isdigit() and name != "0" and expansion.operator in _TESTS:
+            return []
+        return super()._values(expansion)
+
+    def _tested(self, fields: Fields, expansion: Parameter, values: list[Value] | None) -> None:
+        name, operator = expansion.name, expansion.operator
+        missed = self.nobody_gave(name) or (name.isdigit() and self._state.arguments is None)
+        if values == [] and operator in _TESTS and not expansion.all_of and missed:
+            operand = expansion.operand if operator in _DEFAULTS else None
+            self._walker.assume(name, self._joined((operand or NOTHING).pieces))
+        super()._tested(fields, expansion, values)
+
+    def _changed(self, expansion: Parameter, values: list[Value]) -> list[Value]:
+        """Also of values that are known in part: a pattern that is only text changes the text around."""
+        if expansion.operator not in ("/", "//", "/#") or all(known(value) is not None for value in values):
+            return super()._changed(expansion, values)
+        pattern = self._pattern((expansion.operand or NOTHING).pieces)
+        by = known(self._joined((expansion.by or NOTHING).pieces))
+        if pattern is None or by is None or any(char in pattern for char in "*?[\\"):
+            return super()._changed(expansion, values)
+        return [_with_parts(expansion.operator, value, pattern, by) for value in values]
+
+    def looked_at(self, words: Sequence[str | Word]) -> list[str | Word]:
+        """The words of a test, with what is taken for unset as empty, and what others set as something."""
+        found = list(words)
+        for index, part in enumerate(words):
+            before = words[index - 1] if index else ""
+            if isinstance(part, str):
+                if part == "-v" and index + 1 < len(words):
+                    found[index : index + 2] = ["-n", self._as_set(words[index + 1])]
+                continue
+            following = words[index + 1 : index + 3]
+            alone = before in ("", "!", "(", "&&", "||", "-a", "-o") and (
+                not following or following[0] in (")", "&&", "||", "-a", "-o")
+            )
+            if before in ("-z", "-n") or alone or _compares_with_nothing(words, index):
+                found[index] = self._filled_or_not(part)
+        return found
+
+    def _as_set(self, word: str | Word) -> Word:
+        name = word if isinstance(word, str) else known(self.value(word)) or ""
+        if self.nobody_gave(name):
+            self._walker.assume(name, ())
+            return given(())
+        variable = self._state.get(name)
+        return given(()) if variable is not None and variable.value is None else _FILLED
+
+    def _filled_or_not(self, word: Word) -> Word:
+        name = variable_of(word)
+        if not name and len(word.pieces) == 1 and isinstance(word.pieces[0], pieces.Given):
+            value = word.pieces[0].value
+            part = value[0] if len(value) == 1 else None
+            if isinstance(part, Unknown) and part.kind == "variable" and self.nobody_tested(part.name):
+                name = part.name
+        if self.nobody_gave(name) or self.nobody_tested(name):
+            self._walker.assume(name, ())
+            return given(())
+        value = self.value(word)
+        if any(isinstance(part, Unknown) and part.kind == "variable" for part in value):
+            return _FILLED
+        return given(value, word.written)
+
+    def nobody_tested(self, name: str) -> bool:
+        """Whether the only mention of it that asks for a value is the one in this command."""
+        places = self._walker.wanted.get(name)
+        return (
+            places is not None
+            and self._state.get(name) is None
+            and name not in self._walker.required
+            and all(place == self._walker.place for place in places)
+        )
+
+
+def _compares_with_nothing(words: Sequence[str | Word], index: int) -> bool:
+    following = words[index + 1 : index + 3]
+    return (
+        len(following) == 2
+        and following[0] in ("=", "==", "!=")
+        and isinstance(following[1], Word)
+        and all(isinstance(piece, pieces.Literal) and not piece.text for piece in following[1].pieces)
+    )
+
+
+def _with_parts(operator: str, value: Value, pattern: str, by: str) -> Value:
+    if operator == "/#":
+        first = value[0] if value else ""
+        if isinstance(first, str) and first.startswith(pattern):
+            return join([by + first[len(pattern) :], *value[1:]])
+        return value
+    found = list(value)
+    for index, part in enumerate(value):
+        if isinstance(part, str) and pattern and pattern in part:
+            found[index] = part.replace(pattern, by, -1 if operator == "//" else 1)
+            if operator == "/":
+                break
+    return join(found)

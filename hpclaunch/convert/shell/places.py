@@ -1,6 +1,7 @@
 """Lines of several files in one count, so that a line tells its file."""
 
 import fnmatch
+import re
 from collections.abc import Sequence
 
 from hpclaunch.convert.reading import Source
@@ -9,6 +10,11 @@ from hpclaunch.readback.shell.values import Value
 from hpclaunch.values.conversion import Place
 
 _EACH = 10_000_000
+_SOURCES = re.compile(
+    r"(?:^|[;&|({]|\bthen|\bdo)[ \t]*(?:source|\.)[ \t]+((?:\$\((?:[^()\n]|\([^()\n]*\))*\)|[^\s;&|])+)",
+    re.MULTILINE,
+)
+_EXPANSION = re.compile(r"\$\((?:[^()]|\([^()]*\))*\)|`[^`]*`|\$\{[^{}]*\}|\$\w+")
 
 
 class Files:
@@ -18,6 +24,11 @@ class Files:
         self._sources = tuple(sources)
         self._index = {source.name: index for index, source in enumerate(sources)}
 
+    @property
+    def names(self) -> list[str]:
+        """The names of the sources, in their order."""
+        return list(self._index)
+
     def text(self, name: str) -> str:
         """The text, as bash sees it."""
         return inside(self._sources[self._index[name]].text)
@@ -26,13 +37,40 @@ class Files:
         """The number of its first line."""
         return self._index[name] * _EACH + 1
 
+    def name(self, line: int) -> str:
+        """The file of a line."""
+        return self._sources[line // _EACH].name
+
     def place(self, line: int, last: int = 0) -> Place:
-        """The line in its file."""
+        """The line in its file; `last` where it goes on to another."""
         index, number = divmod(line, _EACH)
         return Place(self._sources[index].name, number, last % _EACH if last > line else 0)
 
-    def found(self, value: Value) -> str:
-        """The source that a path means, "" for none: its last part is the name of one."""
-        pattern = "".join(part if isinstance(part, str) else "*" for part in value).rpartition("/")[2]
-        names = [name for name in self._index if fnmatch.fnmatchcase(name.rpartition("/")[2], pattern)]
-        return names[0] if len(names) == 1 else ""
+    def found(self, value: Value, but: Sequence[str] = ()) -> str:
+        """The source that a path means, "" for none or for several: by its end, and by its last part where
+        that is the name of one only."""
+        pattern = "".join(_literal(part) if isinstance(part, str) else "*" for part in value)
+        return self._like(pattern, but)
+
+    def sourced_by(self, name: str) -> set[str]:
+        """The sources that the text of a source names after `source` or `.`"""
+        text = self.text(name)
+        paths = (
+            _EXPANSION.sub("*", each).replace('"', "").replace("'", "") for each in _SOURCES.findall(text)
+        )
+        return {self._like(path, (name,)) for path in paths} - {""}
+
+    def _like(self, pattern: str, but: Sequence[str]) -> str:
+        last = pattern.rpartition("/")[2]
+        if not last.strip("*"):
+            return ""
+        names = [name for name in self._index if name not in but]
+        exact = [name for name in names if name == pattern or name.endswith("/" + pattern.lstrip("./"))]
+        if len(exact) == 1:
+            return exact[0]
+        alike = [name for name in names if fnmatch.fnmatchcase(name.rpartition("/")[2], last)]
+        return alike[0] if len(alike) == 1 else ""
+
+
+def _literal(text: str) -> str:
+    return re.sub(r"([*?\[])", r"[\1]", text)

@@ -3,12 +3,19 @@ runs. Nothing runs here: `Walker` notes the commands, and the values that variab
 
 from collections.abc import Mapping, Sequence
 
-from hpclaunch.convert.reading import Assigned, ShellReading, Source
+from hpclaunch.convert.reading import Assigned, Command, ShellReading, Source, Unclear
 from hpclaunch.convert.shell.choose import chosen
+from hpclaunch.convert.shell.directives import directives
+from hpclaunch.convert.shell.names import python, with_names
 from hpclaunch.convert.shell.walker import Walker
-from hpclaunch.readback.shell import inside
+from hpclaunch.readback.shell import inside, outside
+from hpclaunch.readback.shell.errors import ScriptError
 from hpclaunch.readback.shell.state import Variable
+from hpclaunch.readback.shell.values import Value, known
 from hpclaunch.values.conversion import Place
+from hpclaunch.values.errors import InputError, Problem
+
+_SHELLS = frozenset(("bash", "sh", "dash", "zsh", "ksh"))
 
 
 def read(
@@ -17,28 +24,115 @@ def read(
     """Walk the sources. `environment` is what the operator exported beside them, and `script` the name of the
     source that is submitted or run; None: the one that has #SBATCH lines or starts something.
 
-    Raises ScriptError, or InputError with the file, for a text that is no script or too much of one.
+    A source that another one sources is walked there, and not before. Raises InputError with file and line
+    for a text that no shell would take.
     """
     main = chosen(sources) if script is None else script
     walker = Walker(sources)
-    for name, text in environment.items():
-        value = (inside(text),) if text else ()
-        walker.state.set(name, Variable(value, exported=True))
-        walker.assigned.append(Assigned(name, (text,) if text else (), Place(f"--env {name}"), exported=True))
     for source in sources:
-        if source.name != main:
-            walker.walk(source.name)
-    if main:
-        walker.walk(main)
+        _parse(walker, source.name)
+    _give(walker, environment)
+    sourced = {name for source in sources for name in walker.files.sourced_by(source.name)}
+    configurations = [source.name for source in sources if source.name != main and source.name not in sourced]
+    complete = [_walked(walker, name) for name in configurations]
+    _give(walker, {name: text for name, text in environment.items() if _changed(walker, name, text)})
+    walker.options.clear()
+    if main and all(complete):
+        _walked(walker, main)
+    left = [source.name for source in sources if source.name != main and source.name in sourced - walker.seen]
+    for name in left:
+        _walked(walker, name)
     return ShellReading(
         tuple(sources),
         main,
-        (),
+        next((directives(source) for source in sources if source.name == main), ()),
         tuple(walker.commands),
         tuple(walker.assigned),
         tuple(walker.assumed),
-        {name: tuple(dict.fromkeys(places)) for name, places in walker.wanted.items()},
+        {name: tuple(places) for name, places in walker.wanted.items()},
         tuple(walker.sourced),
-        tuple(walker.statements),
-        tuple(walker.unclear),
+        tuple(walker.statements()),
+        tuple(dict.fromkeys(walker.unclear)),
     )
+
+
+def inner(command: Command, words: Sequence[Value] | None = None) -> tuple[Command, ...]:
+    """The commands of `bash -c TEXT` (or of a shell that reads a here-document): `words` are its words where
+    it stands within the command's. What the script itself had put into the text is there; other variables
+    have the values that are exported to the command. All have the command's place. None for a text that is
+    no script, or any other command."""
+    text = _text(command.words if words is None else words, command.stdin)
+    if text is None:
+        return ()
+    walker = Walker([Source(command.place.file, "")])
+    script, unknown = with_names(_as_inside(text))
+    exported = {**dict(command.environment), **dict(command.prefix)}
+    for name, value in exported.items():
+        walker.state.set(name, Variable(_as_inside(value), exported=True))
+    for name, part in unknown.items():
+        walker.state.set(name, Variable((part,)))
+    try:
+        walker.run(walker.parsed(script))
+    except (ScriptError, RecursionError):
+        return ()
+    return tuple(walker.placed(command))
+
+
+def _text(words: Sequence[Value], stdin: Value | None) -> Value | None:
+    if not words or (known(words[0]) or "").rpartition("/")[2] not in _SHELLS:
+        return None
+    rest = list(words[1:])
+    while rest:
+        option = known(rest.pop(0))
+        if option is None or not option.startswith(("-", "+")):
+            return None  # a script
+        if option in ("-s", "-"):
+            break
+        if "c" in option and not option.startswith("--"):
+            return rest[0] if rest else None
+        if option.endswith("o") and rest:
+            rest.pop(0)
+    return stdin
+
+
+def _as_inside(value: Value) -> Value:
+    return tuple(inside(part) if isinstance(part, str) else part for part in value)
+
+
+def _give(walker: Walker, environment: Mapping[str, str]) -> None:
+    for name, text in environment.items():
+        value: Value = (inside(text),) if text else ()
+        walker.state.set(name, Variable(value, exported=True))
+        walker.assigned.append(Assigned(name, python(value), Place(f"--env {name}"), exported=True))
+
+
+def _changed(walker: Walker, name: str, text: str) -> bool:
+    variable = walker.state.get(name)
+    value = (inside(text),) if text else ()
+    return variable is None or variable.value != value or not variable.exported
+
+
+def _parse(walker: Walker, name: str) -> None:
+    try:
+        walker.parse(name)
+    except ScriptError as error:
+        raise _refused(walker, name, error) from None
+
+
+def _walked(walker: Walker, name: str) -> bool:
+    """Walk it; False where it became too much."""
+    try:
+        walker.top(name)
+    except ScriptError as error:
+        walker.line = error.line
+        walker.unclear.append(Unclear(walker.place, f"{outside(error.message)}: what follows is not read"))
+        return False
+    except RecursionError:
+        walker.unclear.append(Unclear(walker.place, "too deep from here on: what follows is not read"))
+        return False
+    return True
+
+
+def _refused(walker: Walker, name: str, error: ScriptError) -> InputError:
+    line = walker.files.place(error.line).line if error.line else 0
+    return InputError([Problem(outside(error.message), where=f"{name}:{line}" if line else name)])

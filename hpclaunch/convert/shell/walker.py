@@ -1,118 +1,271 @@
 """A shell that runs nothing, and notes what a launcher would do: its commands, and where values come from."""
 
-import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
-from hpclaunch.convert.reading import Assigned, Assumed, Command, Source, Sourced, Statement, Unclear
+from msgspec import structs
+
+from hpclaunch.convert.reading import (
+    Command,
+    Output,
+    Source,
+    Sourced,
+    Statement,
+)
+from hpclaunch.convert.shell import flows, outputs, redirections
 from hpclaunch.convert.shell.lenient import LenientExpander
-from hpclaunch.convert.shell.places import Files
+from hpclaunch.convert.shell.listing import listed, text_of
+from hpclaunch.convert.shell.names import python, spaced, used, with_names
+from hpclaunch.convert.shell.recorder import Context, Recorder
+from hpclaunch.convert.shell.syntax.reader import read as parse
 from hpclaunch.readback.shell import outside
-from hpclaunch.readback.shell.evaluate import Shell
-from hpclaunch.readback.shell.expand import Expander
+from hpclaunch.readback.shell.commands import BUILTINS
+from hpclaunch.readback.shell.errors import ScriptError
 from hpclaunch.readback.shell.flow import Flow
-from hpclaunch.readback.shell.parse import parse
-from hpclaunch.readback.shell.state import Array
-from hpclaunch.readback.shell.statements import Assignment, Simple
-from hpclaunch.readback.shell.values import Value, known
-from hpclaunch.values.conversion import Place
+from hpclaunch.readback.shell.pieces import Command as Substitution
+from hpclaunch.readback.shell.pieces import Literal, Parameter, Word
+from hpclaunch.readback.shell.state import Variable
+from hpclaunch.readback.shell.statements import Assignment, Group, Redirection, Simple
+from hpclaunch.readback.shell.statements import Statement as Part
+from hpclaunch.readback.shell.values import Unknown, Value, known
 
-_NAMES = re.compile(r"\$\{?[#!]?([A-Za-z_]\w*)")
+# What is no command of its own: it asks, or it is told as a value that a variable is given.
+_SILENT = frozenset(
+    (
+        *(":", "true", "false", "test", "[", "declare", "typeset", "local", "export", "readonly", "let"),
+        *("shift", "type", "hash", "compgen", "getopts", "jobs", "times", "alias", "unalias", "enable"),
+    )
+)
+_DEEPEST = 95
 
 
-class Walker(Shell):
+class Walker(Recorder):
     """Walks the sources, one after the other, with one state."""
 
     def __init__(self, sources: Sequence[Source]):
-        super().__init__(())
-        self.files = Files(sources)
-        self.commands: list[Command] = []
-        self.assigned: list[Assigned] = []
-        self.assumed: list[Assumed] = []
-        self.wanted: dict[str, list[Place]] = {}
-        self.sourced: list[Sourced] = []
-        self.statements: list[Statement] = []
-        self.unclear: list[Unclear] = []
-        self._walked: set[str] = set()
+        super().__init__(sources)
+        self.options: set[str] = set()
+        self.seen: set[str] = set()
+        self._parsed: dict[str, Group] = {}
+        self._open: list[str] = []
+        self._calling: list[str] = []
+        self._walks = {**self._walks, **{kind: partial(walk, self) for kind, walk in flows.WALKS.items()}}
 
     @property
-    def place(self) -> Place:
-        """Where the walk is."""
-        return self.files.place(self.line)
-
-    @property
-    def expander(self) -> Expander:
+    def expander(self) -> LenientExpander:
         return LenientExpander(self, self.state, self._output_of, self._budget)
 
-    def note(self, text: str) -> None:
-        self.unclear.append(Unclear(self.place, outside(text)))
+    def note_default(self, name: str) -> None:
+        """Note that ${NAME:=value} gave a value."""
+        self.note_assigned(name, (), True)
 
-    def walk(self, name: str) -> None:
+    def parse(self, name: str) -> Group:
+        """The statements of a source. Raises ScriptError."""
+        if name not in self._parsed:
+            self._parsed[name] = parse(self.files.text(name), self.files.first(name))
+        return self._parsed[name]
+
+    def statements(self) -> list[Statement]:
+        """All statements of the sources that were walked."""
+        return [
+            Statement(self.files.place(line, last), outside(written))
+            for body in self._parsed.values()
+            for line, last, written in listed(body)
+        ]
+
+    def walk(self, name: str) -> Flow:
         """Walk a source, as `source` does."""
-        if name in self._walked:
-            return
-        self._walked.add(name)
-        self.run(parse(self.files.text(name), self.files.first(name)))
+        self._open.append(name)
+        self.seen.add(name)
+        try:
+            return self.run(self.parse(name))
+        finally:
+            self._open.pop()
+
+    def top(self, name: str) -> None:
+        """Walk a source from the start, with nothing around it."""
+        self.context, self._depth = Context(), 0
+        self.walk(name)
+
+    def placed(self, command: Command) -> Iterator[Command]:
+        """The commands, as those of another one that starts them."""
+        for each in self.commands:
+            yield structs.replace(
+                each,
+                place=command.place,
+                loops=(*command.loops, *each.loops),
+                conditions=(*command.conditions, *each.conditions),
+                function=command.function,
+                unnoticed=command.unnoticed or each.unnoticed,
+                background=command.background or each.background,
+                uses=tuple(dict.fromkeys((*each.uses, *command.uses))),
+            )
+
+    def parsed(self, text: str) -> Group:
+        self._budget.spend(10 + len(text) // 50)
+        return parse(text, self.line)
+
+    def run(self, statement: Part) -> Flow:
+        if self._depth >= _DEEPEST:
+            self.line = statement.line
+            self.note("commands within commands, too deep: this is not followed")
+            self.status = None
+            return Flow.NEXT
+        return super().run(statement)
+
+    def tested(self, words: Sequence[str | Word]) -> Sequence[str | Word]:
+        return self.expander.looked_at(words)
 
     def assign(self, assignment: Assignment, keyed: bool = False, exports: bool | None = None) -> None:
+        assumed = len(self.assumed)
         super().assign(assignment, keyed, exports)
-        after = self.state.get(assignment.name)
-        if after is None or after.value is None:
-            return
-        array = after.value.items.values() if isinstance(after.value, Array) else None
-        value = after.value if not isinstance(after.value, Array) else ()
-        self.assigned.append(
-            Assigned(
-                assignment.name,
-                shown_value(value),
-                self.place,
-                after.exported,
-                array=None if array is None else tuple(map(shown_value, array)),
-                uses=tuple(dict.fromkeys(_NAMES.findall(assignment.written))),
-            )
+        pieces = [piece for piece in assignment.value.pieces if piece != Literal("", True)]
+        default = (
+            len(pieces) == 1
+            and isinstance(pieces[0], Parameter)
+            and pieces[0].operator in (":-", "-", ":=", "=")
+            and any(each.name == pieces[0].name for each in self.assumed[assumed:])
         )
+        if self._outer is None:
+            self.note_assigned(assignment.name, used(assignment.written), default)
+
+    def exported_now(self, name: str) -> None:
+        """Note that a variable that had its value before is exported from here on."""
+        for index in range(len(self.assigned) - 1, -1, -1):
+            if self.assigned[index].name == name:
+                self.assigned[index] = structs.replace(self.assigned[index], exported=True)
+                return
 
     def _simple(self, statement: Simple) -> Flow:
+        before = self._current
         self._current = statement
-        return super()._simple(statement)
+        if not statement.assignments or not statement.words:
+            try:
+                return super()._simple(statement)
+            finally:
+                self._current = before
+        # What stands in front of a command is for it alone: the environment without it is made but once.
+        outer, self._outer = self._outer, self.environment()
+        revision, cached = self.state.revision, self._exports
+        state, starts = self.state, len(self.commands)
+        try:
+            return super()._simple(statement)
+        finally:
+            self._outer, self._current = outer, before
+            if self._exports is cached and state is self.state and len(self.commands) > starts:
+                state.unchanged(revision)
 
     def _call(self, words: list[Value]) -> Flow:
         name = known(words[0])
         if name in ("source", ".") and len(words) > 1:
-            self._source(words[1])
+            return self._source(words[1])
+        if name == "exec" and len(words) == 1:
+            return self._exec()
+        if name == "trap":
+            self.record(words)
+            self._trap(words)
+            self.status = True
             return Flow.NEXT
+        if name == "set":
+            self._options(words)
+        own = name in BUILTINS and name not in _SILENT and not self.state.function(name or "")[0]
+        if own or name in ("exit", "return", "eval"):
+            self.record(words)
         return super()._call(words)
 
-    def _source(self, value: Value) -> None:
-        name = self.files.found(value)
-        self.sourced.append(Sourced(self.place, shown_value(value), name))
+    def _source(self, value: Value) -> Flow:
+        name = self.files.found(value, self._open)
+        self.sourced.append(Sourced(self.place, python(value), name))
         self.status = None
-        if name:
-            line = self.line
-            self.walk(name)
+        if not name:
+            return Flow.NEXT
+        line, conditions = self.line, self.context
+        flow = self.walk(name)
+        self.line, self.context = line, conditions
+        return Flow.EXIT if flow is Flow.EXIT else Flow.NEXT
+
+    def _exec(self) -> Flow:
+        """exec with redirections alone: they are those of all that follows."""
+        writes = self._writes_of(self._current.redirections if self._current else ())
+        self.context = structs.replace(self.context, writes=(*self.context.writes, *writes))
+        return Flow.NEXT
+
+    def _trap(self, words: list[Value]) -> None:
+        text = known(words[1]) if len(words) > 2 else None
+        if text is None or text in ("", "-"):
+            return
+        signals = " ".join(known(word) or "" for word in words[2:])
+        with self.within(function=f"trap {signals}"):
+            self.apart(self.parsed(text))
+
+    def _options(self, words: list[Value]) -> None:
+        texts = [known(word) or "" for word in words[1:]]
+        for index, text in enumerate(texts):
+            change = self.options.add if text[:1] == "-" else self.options.discard
+            if text[:1] not in ("-", "+") or text in ("-", "--"):
+                if not index or texts[index - 1][-1:] != "o":
+                    return
+                (self.options.discard if texts[index - 1][:1] == "+" else self.options.add)(text)
+                continue
+            for letter in text[1:]:
+                change(letter)
+
+    def _function(self, name: str, body: Part, arguments: list[Value]) -> Flow:
+        if name in self._calling:
+            self.note(f"{name} calls itself: this is not followed")
+            self.status = None
+            return Flow.NEXT
+        self._calling.append(name)
+        line = self.line
+        try:
+            with self.within(function=name):
+                return super()._function(name, body, arguments)
+        finally:
+            self._calling.pop()
             self.line = line
 
+    def _eval(self, words: list[Value]) -> Flow:
+        text, unknown = with_names(spaced(words))
+        for name, part in unknown.items():
+            self.state.set(name, Variable((part,)))
+        line = self.line
+        try:
+            return self.run(self.parsed(text))
+        except ScriptError as error:
+            self.line = line
+            self.note(f"eval of what is no command: {error.message}")
+            return Flow.NEXT
+
     def _external(self, words: list[Value]) -> None:
-        super()._external(words)
-        self.calls.clear()
-        written = " ".join(word.written for word in self._current.words)
-        self.commands.append(
-            Command(
-                self.place,
-                tuple(map(shown_value, words)),
-                outside(written),
-                environment=tuple(
-                    (name, shown_value(variable.value))
-                    for name, variable in self.state.exported().items()
-                    if variable.value is not None and not isinstance(variable.value, Array)
-                ),
-                stdin=None if self.input.text is None else shown_value(self.input.text),
-                conditions=tuple(self._conditions),
-                within="output" if self.output is not None else "",
-                uses=tuple(dict.fromkeys(_NAMES.findall(written))),
-            )
-        )
+        self.status = None
+        self.record(words)
+        if self.output is not None:
+            text = outputs.known_output(words, self.input.text)
+            self.output += [Unknown("output", "")] if text is None else text
 
+    def _output_of(self, command: Substitution) -> Value:
+        if command.file:
+            return (Unknown("input", command.file),)
+        with self.within(within="output", pipeline=(0, 1), writes=(), background=False):
+            found = super()._output_of(command)
+        if any(isinstance(part, Unknown) and part == Unknown("output", "") for part in found):
+            return (Unknown("output", f"$({text_of(command.body)})"),)
+        return found
 
-def shown_value(value: Value) -> Value:
-    """A value with Python's text in it."""
-    return tuple(outside(part) if isinstance(part, str) else part for part in value)
+    def _writes_of(self, found: Sequence[Redirection]) -> tuple[Output, ...]:
+        writes = redirections.outputs(found, self.expander)
+        for text in redirections.processes(found):
+            body = self.parsed(text)
+            writes = (*writes, *flows.tees(self, (body,), "&"))
+            with self.within(pipeline=(1, 2), within="output"):
+                self.apart(body)
+        return writes
+
+    def _with_input(self, found: Sequence[Redirection], way: Callable[[], Flow]) -> Flow:
+        if not found:
+            return way()
+        exec_only = self._current is not None and [word.written for word in self._current.words] == ["exec"]
+        if exec_only and self._current is not None and found is self._current.redirections:
+            return super()._with_input(found, way)
+        with self.within(writes=(*self.context.writes, *self._writes_of(found))):
+            return super()._with_input(found, way)

@@ -4,13 +4,13 @@ refused."""
 from hpclaunch.readback.shell.errors import ScriptError
 
 # Some ten microseconds each. A script of ours takes a few hundred.
-_MOST = 60_000
+MOST = 60_000
 
 
 class Budget:
     """Counts the work; `line` is where the script is."""
 
-    def __init__(self, most: int = _MOST) -> None:
+    def __init__(self, most: int = MOST) -> None:
         self._left = most
         self.line = 1
 

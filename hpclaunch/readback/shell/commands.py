@@ -300,7 +300,7 @@ def _test(shell: "Shell", words: Sequence[Value]) -> None:
         text = known(expander.value(word))
         return int(text) if text is not None and re.fullmatch(r"-?[0-9]{1,18}", text) else None
 
-    shell.status = conditions.Condition(expander.value, expander.pattern, number).holds(parts)
+    shell.status = conditions.Condition(expander.value, expander.pattern, number).holds(shell.tested(parts))
 
 
 def _is_operator(text: str) -> bool:
@@ -308,7 +308,7 @@ def _is_operator(text: str) -> bool:
 
 
 def _trap(shell: "Shell", words: Sequence[Value]) -> None:
-    if len(words) > 2 and known(words[1]) not in ("", "-"):
+    if len(words) > 2 and known(words[1]) not in ("", "-", ":"):
         _noted(shell, words)
 
 

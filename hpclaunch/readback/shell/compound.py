@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 def _test(shell: "Shell", statement: Test) -> Flow:
     expander = shell.expander
     condition = conditions.Condition(expander.value, expander.pattern, expander.number)
-    shell.status = condition.holds(statement.words)
+    shell.status = condition.holds(shell.tested(statement.words))
     return Flow.NEXT
 
 
@@ -173,7 +173,7 @@ def _case(shell: "Shell", statement: Case) -> Flow:
         return _case_of_names(shell, statement, subject[0])
     text = known(subject)
     found = [[expander.pattern(each) for each in item.patterns] for item in statement.items]
-    bodies = [_case_bodies(statement.items, index) for index in range(len(found))]
+    bodies = [case_bodies(statement.items, index) for index in range(len(found))]
     if text is not None and all(pattern is not None for each in found for pattern in each):
         for each, body in zip(found, bodies, strict=True):
             if any(matches(pattern, text) for pattern in each if pattern is not None):
@@ -181,16 +181,16 @@ def _case(shell: "Shell", statement: Case) -> Flow:
         shell.status = True
         return Flow.NEXT
     ways = [
-        _arm(shell, statement, subject, each, Group(statement.line, body))
+        arm(shell, statement, subject, each, Group(statement.line, body))
         for each, body in zip(found, bodies, strict=True)
     ]
     return shell.perhaps("the word of `case`", ways, or_none=["*"] not in found)
 
 
-def _arm(
+def arm(
     shell: "Shell", statement: Case, subject: Value, patterns: Sequence[str | None], body: Statement
 ) -> Callable[[], Flow]:
-    """An arm that may be gone: there the word, where it is a variable, is like one of the patterns."""
+    """An arm of `case` that may be gone: there the word, a variable, is like one of the patterns."""
 
     def way() -> Flow:
         variable = variable_of(statement.word)
@@ -233,7 +233,7 @@ def _way(shell: "Shell", statement: Statement) -> Callable[[], Flow]:
     return lambda: shell.run(statement)
 
 
-def _case_bodies(items: Sequence[CaseItem], start: int) -> tuple[Statement, ...]:
+def case_bodies(items: Sequence[CaseItem], start: int) -> tuple[Statement, ...]:
     """The arm, and those into which it falls by ;&"""
     bodies: list[Statement] = []
     for item in items[start:]:

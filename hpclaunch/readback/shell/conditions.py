@@ -1,5 +1,6 @@
 """[[ ... ]] and [ ... ]: true, false, or not known (bash's manual, "Bash Conditional Expressions")."""
 
+import re
 from collections.abc import Callable, Sequence
 
 from hpclaunch.readback.shell import patterns
@@ -95,12 +96,28 @@ class Condition:
             one, other = self._number(left), self._number(right)
             return None if one is None or other is None else _NUMBERS[operator](one, other)
         text = known(self._value(left))
+        if operator == "=~":
+            return _found(text, known(self._value(right)))
         if operator in ("=", "==", "!="):
             pattern = self._pattern(right)
             if text is None or pattern is None:
                 return None
             return patterns.matches(pattern, text) == (operator != "!=")
         return None
+
+
+def _found(text: str | None, expression: str | None) -> bool | None:
+    """Whether a regular expression that is only text, or the start or end of one, is in a text."""
+    if text is None or expression is None:
+        return None
+    plain = re.fullmatch(r"(\^?)([\w/:, -]*)(\$?)", expression, re.ASCII)
+    if not plain:
+        return None
+    if plain[1] and plain[3]:
+        return text == plain[2]
+    if plain[1] or plain[3]:
+        return text.startswith(plain[2]) if plain[1] else text.endswith(plain[2])
+    return plain[2] in text
 
 
 def _word(part: str | Word) -> Word:

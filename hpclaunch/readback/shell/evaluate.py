@@ -10,7 +10,7 @@ from functools import partial
 
 from hpclaunch.readback.shell import inside
 from hpclaunch.readback.shell.assign import assign
-from hpclaunch.readback.shell.budget import Budget
+from hpclaunch.readback.shell.budget import MOST, Budget
 from hpclaunch.readback.shell.calls import Call, Note, Reading
 from hpclaunch.readback.shell.commands import BUILTINS, Input, declare, declare_one
 from hpclaunch.readback.shell.compound import WALKS
@@ -18,7 +18,7 @@ from hpclaunch.readback.shell.errors import ScriptError, Unreadable
 from hpclaunch.readback.shell.expand import Expander
 from hpclaunch.readback.shell.flow import Flow
 from hpclaunch.readback.shell.parse import parse
-from hpclaunch.readback.shell.pieces import Command
+from hpclaunch.readback.shell.pieces import Command, Word
 from hpclaunch.readback.shell.state import Array, State, Variable
 from hpclaunch.readback.shell.statements import (
     Assignment,
@@ -37,12 +37,13 @@ _PARSING = 2000
 _PREFIXES = ("command", "builtin", "exec")
 
 
-def evaluate(text: str, watched: Collection[str]) -> Reading:
-    """Walk the script. Calls of the commands `watched` have their environment noted too.
+def evaluate(text: str, watched: Collection[str], most: int = MOST) -> Reading:
+    """Walk the script. Calls of the commands `watched` have their environment noted too, and those of
+    functions with such a name are noted before what they do. `most` is how much work it may be.
 
     Raises ScriptError for a text that bash would not take, or that takes too long.
     """
-    shell = Shell(watched)
+    shell = Shell(watched, most)
     try:
         shell.run(parse(inside(text)))
     except RecursionError:
@@ -53,7 +54,7 @@ def evaluate(text: str, watched: Collection[str]) -> Reading:
 class Shell:
     """A shell that runs nothing."""
 
-    def __init__(self, watched: Collection[str]):
+    def __init__(self, watched: Collection[str], most: int = MOST):
         self.state = State()
         self.calls: list[Call] = []
         self.notes: list[Note] = []
@@ -64,7 +65,7 @@ class Shell:
         self.line = 1
         self._watched = watched
         self._conditions: list[str] = []
-        self._budget = Budget()
+        self._budget = Budget(most)
         self._depth = 0
         self._evaluated: dict[tuple[str, int], Group] = {}
         self._walks: dict[type, Callable[..., Flow]] = {
@@ -103,17 +104,22 @@ class Shell:
 
     def perhaps(self, why: str, ways: Sequence[Callable[[], Flow]], or_none: bool) -> Flow:
         """Try each of the ways, one of which is gone, or with `or_none` perhaps none."""
+        self._conditions.append(f"line {self.line}: {why}")
+        flow = self.tried(ways, or_none)
+        self._conditions.pop()
+        return flow
+
+    def tried(self, ways: Sequence[Callable[[], Flow]], or_none: bool) -> Flow:
+        """The same, without a condition."""
         before = self.state
         forks: list[State] = []
         flows: list[Flow] = []
-        self._conditions.append(f"line {self.line}: {why}")
         for way in ways:
             self.state = before.fork()
             flow = way()
             flows.append(flow)
             if flow is not Flow.EXIT:
                 forks.append(self.state)
-        self._conditions.pop()
         self.state = before
         self.status = None
         if forks:
@@ -159,7 +165,9 @@ class Shell:
             return Flow.NEXT
         there, body = self.state.function(name)
         if there and body is not None:
-            return self._function(body, words[1:])
+            if name in self._watched:
+                self._note_call(words, ())
+            return self._function(name, body, words[1:])
         if there:
             self.note(f"which of several functions {name} is depends on what the script does not tell")
         flow = {"break": Flow.BREAK, "continue": Flow.CONTINUE, "return": Flow.RETURN, "exit": Flow.EXIT}.get(
@@ -177,13 +185,13 @@ class Shell:
             builtin(self, words)
         return Flow.NEXT
 
-    def _function(self, body: Statement, arguments: list[Value]) -> Flow:
+    def _function(self, name: str, body: Statement, arguments: list[Value]) -> Flow:
         before = self.state.arguments
         self.state.arguments = tuple(arguments)
         self.locals.append({})
         flow = self.run(body)
-        for name, variable in self.locals.pop().items():
-            self.state.restore(name, variable)
+        for local, variable in self.locals.pop().items():
+            self.state.restore(local, variable)
         self.state.arguments = before
         return Flow.EXIT if flow is Flow.EXIT else Flow.NEXT
 
@@ -196,9 +204,17 @@ class Shell:
             return Flow.NEXT
         place = (text, self.line)
         if place not in self._evaluated:
-            self._budget.spend(_PARSING + len(text) // 5)
-            self._evaluated[place] = parse(text, self.line)
+            self._evaluated[place] = self.parsed(text)
         return self.run(self._evaluated[place])
+
+    def parsed(self, text: str) -> Group:
+        """The statements of a text that the script has in a variable. Raises ScriptError."""
+        self._budget.spend(_PARSING + len(text) // 5)
+        return parse(text, self.line)
+
+    def tested(self, words: Sequence[str | Word]) -> Sequence[str | Word]:
+        """The words of [[ ]] or [ ] as they are looked at."""
+        return words
 
     def _external(self, words: list[Value]) -> None:
         """A command that is not the shell's own."""
@@ -213,18 +229,15 @@ class Shell:
                 for each, variable in exported.items()
                 if variable.value is not None and not isinstance(variable.value, Array)
             )
-        self.calls.append(
-            Call(
-                self.line,
-                tuple(words),
-                environment,
-                self.state.unnamed,
-                self.state.outside,
-                tuple(self._conditions),
-            )
-        )
+        self._note_call(words, environment)
         if self.output is not None:
             self.output.append(Unknown("output", f"$({' '.join(map(shown, words[:20]))})"))
+
+    def _note_call(self, words: list[Value], environment: tuple[tuple[str, Value], ...]) -> None:
+        state, conditions = self.state, tuple(self._conditions)
+        self.calls.append(
+            Call(self.line, tuple(words), environment, state.unnamed, state.outside, conditions)
+        )
 
     def _declaration(self, statement: Declaration) -> Flow:
         self.status = True

@@ -197,6 +197,10 @@ class Expander:
             return self._elements(variable.value, expansion)
         return [variable.value] if expansion.index is None else self._other(expansion.index, variable.value)
 
+    def default(self, name: str, value: Value) -> None:
+        """Give a variable the value of ${NAME:=value}."""
+        self._state.assign(name, value)
+
     def untouched(self, expansion: Parameter) -> list[Value] | None:
         """The values of a variable that the script has not given any."""
         there = self._state.outside.may_have(expansion.name)
@@ -238,7 +242,7 @@ class Expander:
 
     def _tested(self, fields: Fields, expansion: Parameter, values: list[Value] | None) -> None:
         operator, quoted = expansion.operator, expansion.quoted
-        is_set = _is_set(values, counts_empty=":" not in operator)
+        is_set = self.is_set(values, counts_empty=":" not in operator)
         written = (expansion.operand or NOTHING).pieces
         operand = written if quoted else self._with_home(written)
         if operator.endswith("+"):
@@ -255,8 +259,12 @@ class Expander:
             fields.add_value((Unknown("either", expansion.name + expansion.rest),), quoted)
         elif not operator.endswith("?"):
             if operator.endswith("=") and parameters.is_name(expansion.name):
-                self._state.assign(expansion.name, self._joined(operand))
+                self.default(expansion.name, self._joined(operand))
             self._add(fields, operand, expanded=True)
+
+    def is_set(self, values: list[Value] | None, counts_empty: bool) -> bool | None:
+        """Whether a parameter with these values is set (and not empty), None where that is not known."""
+        return _is_set(values, counts_empty)
 
     def _changed(self, expansion: Parameter, values: list[Value]) -> list[Value]:
         operator = expansion.operator

@@ -44,6 +44,8 @@ class State:
 
     def __init__(self, parent: "State | None" = None):
         self._parent = parent
+        # Counts changes, here and in all forks of one state.
+        self._changes: list[int] = parent._changes if parent else [0]
         self._variables: dict[str, Variable] = {}
         self._functions: dict[str, Statement | None] = {}
         self.outside: Outside = parent.outside if parent else Outside()
@@ -64,12 +66,23 @@ class State:
             state = state._parent
         return None
 
+    @property
+    def revision(self) -> int:
+        """Another number after each change."""
+        return self._changes[0]
+
+    def unchanged(self, revision: int) -> None:
+        """Say that all is again as it was at that revision."""
+        self._changes[0] = revision
+
     def set(self, name: str, variable: Variable) -> None:
         """Put the variable in the place of the one of that name."""
+        self._changes[0] += 1
         self._variables[name] = variable
 
     def restore(self, name: str, variable: Variable | None) -> None:
         """Put back what `get` gave before."""
+        self._changes[0] += 1
         if variable is None:
             self._variables.pop(name, None)
         else:

@@ -1,4 +1,7 @@
-"""What a script consists of, in words and the pieces of these."""
+"""What a script consists of, in words and the pieces of these.
+
+`line` and `last` are the lines on which a statement begins and ends, and `written` is its text. A reader that
+does not tell `last` and `written` leaves them 0 and ""."""
 
 from msgspec import Struct
 
@@ -40,6 +43,8 @@ class Simple(Struct, frozen=True):
     assignments: tuple[Assignment, ...]
     words: tuple[Word, ...]
     redirections: tuple[Redirection, ...] = ()
+    last: int = 0
+    written: str = ""
 
 
 class Declaration(Struct, frozen=True):
@@ -49,6 +54,8 @@ class Declaration(Struct, frozen=True):
     line: int
     command: str
     arguments: tuple[Assignment | Word, ...]
+    last: int = 0
+    written: str = ""
 
 
 class Test(Struct, frozen=True):
@@ -56,6 +63,8 @@ class Test(Struct, frozen=True):
 
     line: int
     words: tuple[str | Word, ...]
+    last: int = 0
+    written: str = ""
 
 
 class Arithmetic(Struct, frozen=True):
@@ -63,6 +72,8 @@ class Arithmetic(Struct, frozen=True):
 
     line: int
     expressions: tuple[Word, ...]
+    last: int = 0
+    written: str = ""
 
 
 class Pipeline(Struct, frozen=True):
@@ -70,6 +81,8 @@ class Pipeline(Struct, frozen=True):
 
     line: int
     parts: "tuple[Statement, ...]"
+    operators: tuple[str, ...] = ()
+    last: int = 0
 
 
 class Not(Struct, frozen=True):
@@ -77,6 +90,7 @@ class Not(Struct, frozen=True):
 
     line: int
     body: "Statement"
+    last: int = 0
 
 
 class AndOr(Struct, frozen=True):
@@ -85,6 +99,7 @@ class AndOr(Struct, frozen=True):
     line: int
     first: "Statement"
     others: "tuple[tuple[str, Statement], ...]"
+    last: int = 0
 
 
 class Group(Struct, frozen=True):
@@ -92,6 +107,7 @@ class Group(Struct, frozen=True):
 
     line: int
     body: "tuple[Statement, ...]"
+    last: int = 0
 
 
 class Subshell(Struct, frozen=True):
@@ -99,6 +115,8 @@ class Subshell(Struct, frozen=True):
 
     line: int
     body: "Statement"
+    background: bool = False
+    last: int = 0
 
 
 class Coprocess(Struct, frozen=True):
@@ -106,6 +124,7 @@ class Coprocess(Struct, frozen=True):
 
     line: int
     body: "Statement"
+    last: int = 0
 
 
 class If(Struct, frozen=True):
@@ -113,6 +132,7 @@ class If(Struct, frozen=True):
 
     line: int
     branches: "tuple[tuple[Statement | None, Statement], ...]"
+    last: int = 0
 
 
 class For(Struct, frozen=True):
@@ -122,6 +142,7 @@ class For(Struct, frozen=True):
     name: str
     words: tuple[Word, ...] | None
     body: "Statement"
+    last: int = 0
 
 
 class Loop(Struct, frozen=True):
@@ -133,6 +154,7 @@ class Loop(Struct, frozen=True):
     body: "Statement"
     expressions: tuple[Word, ...] = ()
     name: str = ""
+    last: int = 0
 
 
 class CaseItem(Struct, frozen=True):
@@ -149,6 +171,7 @@ class Case(Struct, frozen=True):
     line: int
     word: Word
     items: tuple[CaseItem, ...]
+    last: int = 0
 
 
 class Function(Struct, frozen=True):
@@ -157,6 +180,7 @@ class Function(Struct, frozen=True):
     line: int
     name: str
     body: "Statement"
+    last: int = 0
 
 
 class Redirected(Struct, frozen=True):
@@ -165,6 +189,7 @@ class Redirected(Struct, frozen=True):
     line: int
     body: "Statement"
     redirections: tuple[Redirection, ...]
+    last: int = 0
 
 
 Statement = (

@@ -1,0 +1,51 @@
+"""The lines of a script that a scheduler reads: #SBATCH, #PBS, #BSUB and #$."""
+
+import re
+import shlex
+
+from hpclaunch.convert.reading import Directive, Source
+from hpclaunch.readback.shell.errors import ScriptError
+from hpclaunch.readback.slurm import directives as slurm
+from hpclaunch.values.conversion import Place
+
+_OTHERS = re.compile(r"#(PBS|BSUB|\$)[ \t]+(-.*)")
+_SLURM = re.compile(r"#SBATCH(?=[ \t-])(.*)")
+
+
+def directives(source: Source) -> tuple[Directive, ...]:
+    """Those before the first command, each with its words. Of a text that sbatch would refuse they are what
+    can be recovered."""
+    text = source.text.replace("\r\n", "\n")
+    begins = "" if text.startswith("#!") else "#!\n"
+    try:
+        found = [
+            Directive(Place(source.name, each.line - len(begins) // 3), each.arguments)
+            for each in slurm.directives(begins + text)
+        ]
+    except ScriptError:
+        found = _recovered(source.name, text)
+    for number, line in enumerate(text.split("\n"), 1):
+        other = _OTHERS.match(line)
+        if other:
+            found.append(Directive(Place(source.name, number), _words(other[2]), other[1]))
+        elif line.strip()[:1] not in ("", "#"):
+            break
+    return tuple(sorted(found, key=lambda each: each.place))
+
+
+def _recovered(name: str, text: str) -> list[Directive]:
+    found = []
+    for number, line in enumerate(text.split("\n"), 1):
+        directive = _SLURM.match(line)
+        if directive:
+            found.append(Directive(Place(name, number), _words(directive[1])))
+        elif line.strip()[:1] not in ("", "#"):
+            break
+    return found
+
+
+def _words(text: str) -> tuple[str, ...]:
+    try:
+        return tuple(shlex.split(text, comments=True))
+    except ValueError:  # a quote that nothing closes
+        return tuple(text.split())

@@ -1,0 +1,293 @@
+"""Compound commands as a launcher means them: what a command depends on, and loops that are walked once."""
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from hpclaunch.convert.reading import Loop as Around
+from hpclaunch.convert.reading import Output
+from hpclaunch.convert.shell import loops
+from hpclaunch.convert.shell.listing import text_of
+from hpclaunch.readback.shell import compound, outside
+from hpclaunch.readback.shell.commands import Input
+from hpclaunch.readback.shell.flow import Flow
+from hpclaunch.readback.shell.patterns import matches
+from hpclaunch.readback.shell.state import Array, Variable
+from hpclaunch.readback.shell.statements import (
+    AndOr,
+    Case,
+    Coprocess,
+    For,
+    Group,
+    If,
+    Loop,
+    Pipeline,
+    Redirected,
+    Simple,
+    Statement,
+    Subshell,
+)
+from hpclaunch.readback.shell.values import Unknown, Value, known
+
+if TYPE_CHECKING:
+    from hpclaunch.convert.shell.walker import Walker
+
+# After || these change nothing.
+_SWALLOWS = frozenset(("true", ":", "echo", "printf"))
+
+
+def _if(shell: "Walker", statement: If) -> Flow:
+    (condition, body), *others = statement.branches
+    way = _way(shell, body)
+    if condition is None:
+        return way()
+    since = len(shell.assumed)
+    with shell.within(unnoticed=True):
+        flow = shell.run(condition)
+    if flow is not Flow.NEXT:
+        return flow
+    said = text_of(condition)
+    after = _way(shell, If(statement.line, tuple(others))) if others else None
+    if shell.status:
+        return assumed_way(shell, since, shell.on(f"if {said}", way), way, _way(shell, statement))
+    if shell.status is None:
+        shell.line = statement.line
+        ways = [shell.on(f"if {said}", way), *([shell.on(f"not ({said})", after)] if after else [])]
+        return shell.tried(ways, or_none=not after)
+    if after is not None:
+        return after()
+    shell.status = True
+    return Flow.NEXT
+
+
+def assumed_way(
+    shell: "Walker",
+    since: int,
+    conditional: Callable[[], Flow],
+    way: Callable[[], Flow],
+    again: Callable[[], Flow],
+) -> Flow:
+    """Go a way that is gone where what was assumed `since` then is so. Where the script gives up there it is
+    not so: somebody gives these variables, and the condition is looked at `again`."""
+    names = list(dict.fromkeys(each.name for each in shell.assumed[since:]))
+    if not names or any(name in shell.required for name in names):
+        return way()
+    before = shell.state
+    shell.state = before.fork()
+    kept = len(shell.commands), len(shell.assigned), len(shell.assumed)
+    flow = way()
+    if flow is not Flow.EXIT:
+        before.absorb([shell.state], or_none=False)
+        shell.state = before
+        return flow
+    del shell.commands[kept[0] :], shell.assigned[kept[1] :], shell.assumed[kept[2] :]
+    shell.state = before.fork()
+    conditional()
+    shell.state = before
+    shell.require(names, since)
+    return again()
+
+
+def _and_or(shell: "Walker", statement: AndOr) -> Flow:
+    since = len(shell.assumed)
+    with shell.within(unnoticed=shell.context.unnoticed or _swallowed(statement, 0)):
+        flow = shell.run(statement.first)
+    said = text_of(statement.first)
+    for index, (operator, part) in enumerate(statement.others):
+        if flow is not Flow.NEXT:
+            break
+        way = _swallowing(shell, part, _swallowed(statement, index + 1))
+        if shell.status is None:
+            text = said if operator == "&&" else f"not ({said})"
+            flow = shell.tried([shell.on(text, way)], or_none=True)
+        elif shell.status == (operator == "&&"):
+            if index:
+                flow = way()
+                continue
+            flow = assumed_way(shell, since, shell.on(said, way), way, _way(shell, statement))
+    return flow
+
+
+def _swallowed(statement: AndOr, index: int) -> bool:
+    """Whether that a part fails is swallowed by the one after it."""
+    if index >= len(statement.others) or statement.others[index][0] != "||":
+        return False
+    after = statement.others[index][1]
+    return isinstance(after, Simple) and bool(after.words) and after.words[0].written in _SWALLOWS
+
+
+def _swallowing(shell: "Walker", part: Statement, swallowed: bool) -> Callable[[], Flow]:
+    def way() -> Flow:
+        with shell.within(unnoticed=shell.context.unnoticed or swallowed):
+            return shell.run(part)
+
+    return way
+
+
+def _pipeline(shell: "Walker", statement: Pipeline) -> Flow:
+    output, given = shell.output, shell.input
+    count = len(statement.parts)
+    context = shell.context
+    outer = context.pipeline if context.pipeline[1] > 1 and context.within == "" else (0, 1)
+    for index, part in enumerate(statement.parts):
+        last = index == count - 1
+        piped: list[Any] = []
+        shell.output = output if last else piped
+        tees = tees_of(shell, statement.parts[index + 1 :], statement.operators[index:])
+        unnoticed = context.unnoticed or (not last and "pipefail" not in shell.options)
+        place = outer if outer[1] > 1 else (index, count)
+        with shell.within(pipeline=place, unnoticed=unnoticed, writes=(*context.writes, *tees)):
+            shell.apart(part)
+        text = tuple(piped)
+        shell.input = Input("a pipe", text if text and not _unknown_output(text) else None)
+        if not last and output is not None and _unknown_output(text):
+            shell.input = Input("a pipe", None)
+    shell.output, shell.input = output, given
+    shell.status = None
+    return Flow.NEXT
+
+
+def _unknown_output(value: Value) -> bool:
+    return any(isinstance(part, Unknown) and part == Unknown("output", "") for part in value)
+
+
+def tees_of(shell: "Walker", parts: Sequence[Statement], operators: Sequence[str]) -> tuple[Output, ...]:
+    """The files to which `tee` among these commands of a pipeline writes what comes before them."""
+    return tees(shell, parts, "&" if operators and operators[0] == "|&" else "1")
+
+
+def tees(shell: "Walker", parts: Sequence[Statement], descriptor: str) -> tuple[Output, ...]:
+    """The files of `tee` among these commands."""
+    found: list[Output] = []
+    for part in parts:
+        simple = _only(part)
+        if simple is None or not simple.words or simple.words[0].written != "tee":
+            continue
+        words = shell.expander.words(simple.words)[1:]
+        append = any(known(word) in ("-a", "--append", "-ai", "-ia") for word in words)
+        for word in words:
+            if not (known(word) or "").startswith("-"):
+                path = tuple(outside(piece) if isinstance(piece, str) else piece for piece in word)
+                found.append(Output(path, append, descriptor, tee=True))
+    return tuple(found)
+
+
+def _only(part: Statement) -> Simple | None:
+    while isinstance(part, Group | Redirected | Subshell):
+        if isinstance(part, Group):
+            if len(part.body) != 1:
+                return None
+            part = part.body[0]
+        else:
+            part = part.body
+    return part if isinstance(part, Simple) else None
+
+
+def _subshell(shell: "Walker", statement: Subshell) -> Flow:
+    changes = {"background": True, "unnoticed": True} if statement.background else {}
+    options = set(shell.options)
+    with shell.within(**changes):
+        shell.apart(statement.body)
+    shell.options = options
+    if statement.background:
+        shell.status = True
+    return Flow.NEXT
+
+
+def _coprocess(shell: "Walker", statement: Coprocess) -> Flow:
+    with shell.within(background=True, unnoticed=True):
+        shell.apart(statement.body)
+    return Flow.NEXT
+
+
+def _for(shell: "Walker", statement: For) -> Flow:
+    rounds = loops.of_words(shell, statement)
+    if rounds.count == 0:
+        return Flow.NEXT
+    if rounds.values and rounds.count == len(rounds.values) and loops.only_computes(shell, statement.body):
+        for value in rounds.values:
+            shell.state.assign(statement.name, value)
+            flow = shell.run(statement.body)
+            if flow in (Flow.RETURN, Flow.EXIT):
+                return flow
+            if flow is Flow.BREAK:
+                break
+        return Flow.NEXT
+    return _once(shell, statement, statement.name, rounds)
+
+
+def _loop(shell: "Walker", statement: Loop) -> Flow:
+    rounds = loops.of_condition(shell, statement)
+    if rounds.count == 0:
+        return Flow.NEXT
+    return _once(shell, statement, rounds.variable, rounds)
+
+
+def _once(shell: "Walker", statement: For | Loop, variable: str, rounds: loops.Rounds) -> Flow:
+    """Walk a loop's body once, for all rounds."""
+    values = tuple(
+        tuple(outside(part) if isinstance(part, str) else part for part in value) for value in rounds.values
+    )
+    around = Around(shell.place, variable, values, rounds.count, outside(rounds.over))
+    grows = loops.growing(statement.body)
+
+    def once() -> Flow:
+        with shell.within(loops=(*shell.context.loops, around)):
+            if isinstance(statement, Loop) and statement.condition is not None:
+                with shell.within(unnoticed=True):
+                    shell.run(statement.condition)
+            if variable:
+                shell.state.set(variable, Variable((Unknown("variable", variable),)))
+            flow = shell.run(statement.body)
+        if rounds.count != 1:
+            for name in grows:
+                after = shell.state.get(name)
+                if after is not None and isinstance(after.value, Array):
+                    shell.state.set(name, Variable(Array(after.value.items, whole=False), after.exported))
+                elif after is not None:
+                    shell.state.forget(name)
+        return flow
+
+    flow = shell.tried([once], or_none=not rounds.count)
+    shell.status = None
+    return flow if flow in (Flow.RETURN, Flow.EXIT) and rounds.count else Flow.NEXT
+
+
+def _case(shell: "Walker", statement: Case) -> Flow:
+    subject = shell.expander.value(statement.word)
+    text = known(subject)
+    found = [[shell.expander.pattern(each) for each in item.patterns] for item in statement.items]
+    bodies = [
+        Group(statement.line, compound.case_bodies(statement.items, index)) for index in range(len(found))
+    ]
+    if text is not None and all(pattern is not None for each in found for pattern in each):
+        for each, body in zip(found, bodies, strict=True):
+            if any(matches(pattern, text) for pattern in each if pattern is not None):
+                return shell.run(body)
+        shell.status = True
+        return Flow.NEXT
+    ways = []
+    for item, each, body in zip(statement.items, found, bodies, strict=True):
+        written = " | ".join(word.written for word in item.patterns)
+        ways.append(
+            shell.on(
+                f"case {statement.word.written} in {written})",
+                compound.arm(shell, statement, subject, each, body),
+            )
+        )
+    return shell.tried(ways, or_none=["*"] not in found)
+
+
+def _way(shell: "Walker", statement: Statement) -> Callable[[], Flow]:
+    return lambda: shell.run(statement)
+
+
+WALKS: "dict[type, Callable[[Walker, Any], Flow]]" = {
+    If: _if,
+    AndOr: _and_or,
+    Pipeline: _pipeline,
+    Subshell: _subshell,
+    Coprocess: _coprocess,
+    For: _for,
+    Loop: _loop,
+    Case: _case,
+}

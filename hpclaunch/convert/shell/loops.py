@@ -1,0 +1,189 @@
+"""How often a loop's body runs, and with which values."""
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from hpclaunch.convert.shell import outputs
+from hpclaunch.convert.shell.listing import text_of
+from hpclaunch.readback.shell.commands import BUILTINS
+from hpclaunch.readback.shell.errors import Unreadable
+from hpclaunch.readback.shell.pieces import ARGUMENTS, Command, Literal, Word
+from hpclaunch.readback.shell.statements import (
+    AndOr,
+    Assignment,
+    Case,
+    Declaration,
+    For,
+    Function,
+    Group,
+    If,
+    Loop,
+    Not,
+    Pipeline,
+    Redirected,
+    Simple,
+    Statement,
+    Subshell,
+)
+from hpclaunch.readback.shell.values import Names, Part, Unknown, Value, known
+
+if TYPE_CHECKING:
+    from hpclaunch.convert.shell.walker import Walker
+
+_MOST = 1000
+_FIRST = re.compile(r"\s*([A-Za-z_]\w*)\s*=(.*)", re.DOTALL | re.ASCII)
+_WHILE = re.compile(r"\s*([A-Za-z_]\w*)\s*(<=|<|>=|>)(.*)", re.DOTALL | re.ASCII)
+_STEP = re.compile(
+    r"\s*(?:(\+\+|--)\s*([A-Za-z_]\w*)|([A-Za-z_]\w*)\s*(\+\+|--|[+-]=(.*)))\s*", re.DOTALL | re.ASCII
+)
+_CONTROL = frozenset(("break", "continue", "return", "exit", "source", ".", "eval", "set"))
+_MOST_COMPUTED = 300
+
+
+class Rounds(Struct, frozen=True):
+    """`count` None: not known. `over` is the words or the condition as written."""
+
+    count: int | None
+    values: tuple[Value, ...]
+    over: str
+    variable: str = ""
+
+
+def of_words(shell: "Walker", statement: For) -> Rounds:
+    """Those of `for NAME in WORDS`."""
+    written = (ARGUMENTS,) if statement.words is None else statement.words
+    over = " ".join(word.written for word in written)
+    numbers = _sequence(shell, written)
+    if numbers is not None:
+        return Rounds(len(numbers), tuple((str(number),) for number in numbers[:_MOST]), over)
+    try:
+        words = shell.expander.words(written)
+    except Unreadable:
+        return Rounds(None, (), over)
+    told = not any(_may_be_many(part) for word in words for part in word)
+    return Rounds(len(words) if told else None, tuple(words[:_MOST]), over)
+
+
+def _may_be_many(part: Part) -> bool:
+    return isinstance(part, Names) or (isinstance(part, Unknown) and (part.splits or part.name in ("@", "*")))
+
+
+def _sequence(shell: "Walker", written: tuple[Word, ...]) -> range | None:
+    """The numbers of $(seq ...), where that is all there is."""
+    pieces = written[0].pieces if len(written) == 1 else ()
+    if len(pieces) != 1 or not isinstance(pieces[0], Command) or not isinstance(pieces[0].body, Group):
+        return None
+    body = pieces[0].body.body
+    if len(body) != 1 or not isinstance(body[0], Simple) or body[0].assignments:
+        return None
+    if not body[0].words or body[0].words[0].written != "seq":
+        return None
+    return outputs.counted(shell.expander.words(body[0].words)[1:])
+
+
+def of_condition(shell: "Walker", statement: Loop) -> Rounds:
+    """Those of `while`, `until`, `select` and `for ((...))`."""
+    if statement.expressions:
+        over = "; ".join(word.written.strip() for word in statement.expressions)
+        return _counted(shell, statement.expressions, over)
+    condition = text_of(statement.condition) if statement.condition else ""
+    return Rounds(None, (), condition or "select", statement.name or _read(statement.condition))
+
+
+def _read(condition: Statement | None) -> str:
+    """The one variable of `read`, "" for any other condition."""
+    while isinstance(condition, Group) and len(condition.body) == 1:
+        condition = condition.body[0]
+    words = [word.written for word in condition.words] if isinstance(condition, Simple) else []
+    names = [word for word in words[1:] if re.fullmatch(r"[A-Za-z_]\w*", word)]
+    return names[0] if words[:1] == ["read"] and len(names) == 1 else ""
+
+
+def _counted(shell: "Walker", expressions: tuple[Word, ...], over: str) -> Rounds:
+    expander = shell.expander
+    first, condition, step = (_FIRST, _WHILE, _STEP)
+    texts = [known(expander.joined(word)) for word in expressions]
+    begins = first.fullmatch(texts[0] or "")
+    name = begins[1] if begins else ""
+    unknown = Rounds(None, (), over, name)
+    goes = condition.fullmatch(texts[1] or "")
+    steps = step.fullmatch(texts[2] or "")
+    if not begins or not goes or not steps or {begins[1], goes[1], steps[2] or steps[3]} != {name}:
+        return unknown
+    start = expander.number(_text(begins[2]))
+    end = expander.number(_text(goes[3]))
+    by = 1
+    if steps[5] is not None:
+        given = expander.number(_text(steps[5]))
+        by = given if given is not None else 0
+    sign = steps[1] or steps[4] or ""
+    by = -by if sign.startswith("-") else by
+    if start is None or end is None or not by or (by > 0) != goes[2].startswith("<"):
+        return unknown
+    last = end + (1 if by > 0 else -1) if goes[2].endswith("=") else end
+    numbers = range(start, last, by)
+    return Rounds(len(numbers), tuple((str(number),) for number in numbers[:_MOST]), over, name)
+
+
+def _text(expression: str) -> Word:
+    return Word((Literal(expression, True),), expression)
+
+
+def only_computes(shell: "Walker", body: Statement) -> bool:
+    """Whether a loop's body starts nothing, so that each round can be walked for its values."""
+    simple = list(_simple(body))
+    return len(simple) <= _MOST_COMPUTED and all(_computes(shell, each) for each in simple)
+
+
+def _computes(shell: "Walker", each: Simple | Declaration) -> bool:
+    if isinstance(each, Declaration) or not each.words:
+        return True
+    name = each.words[0].written
+    there, body = shell.state.function(name)
+    if there:
+        return isinstance(body, Group) and all(
+            isinstance(part, Simple | Declaration) and (isinstance(part, Declaration) or not part.words)
+            for part in body.body
+        )
+    return (name in BUILTINS and name not in ("wait", "kill", "trap", "exec")) or name in _CONTROL
+
+
+def growing(body: Statement) -> set[str]:
+    """The variables that a round changes by what they were before it."""
+    found = set()
+    for each in _simple(body):
+        parts = each.assignments if isinstance(each, Simple) and not each.words else ()
+        if isinstance(each, Declaration):
+            parts = tuple(part for part in each.arguments if isinstance(part, Assignment))
+        for part in parts:
+            if part.adds or re.search(
+                rf"(?<![\w]){re.escape(part.name)}(?!\w)", part.written[len(part.name) :]
+            ):
+                found.add(part.name)
+    return found
+
+
+def _simple(statement: Statement) -> Iterator[Simple | Declaration]:
+    if isinstance(statement, Simple | Declaration):
+        yield statement
+        return
+    parts: tuple[Statement, ...] = ()
+    if isinstance(statement, Group):
+        parts = statement.body
+    elif isinstance(statement, Pipeline):
+        parts = statement.parts
+    elif isinstance(statement, AndOr):
+        parts = (statement.first, *(part for _, part in statement.others))
+    elif isinstance(statement, If):
+        parts = tuple(part for branch in statement.branches for part in branch if part is not None)
+    elif isinstance(statement, Case):
+        parts = tuple(item.body for item in statement.items)
+    elif isinstance(statement, Loop):
+        parts = (statement.body, *((statement.condition,) if statement.condition else ()))
+    elif isinstance(statement, Not | Subshell | Redirected | For | Function):
+        parts = (statement.body,)
+    for part in parts:
+        yield from _simple(part)

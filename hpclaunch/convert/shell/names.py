@@ -1,0 +1,58 @@
+"""Variables that texts name, and values as Python and as a shell would have them."""
+
+import re
+from collections.abc import Sequence
+
+from hpclaunch.readback.shell import outside
+from hpclaunch.readback.shell.pieces import Parameter
+from hpclaunch.readback.shell.statements import Simple
+from hpclaunch.readback.shell.values import IfSet, Names, Unknown, Value, join
+
+_NAMES = re.compile(r"\$\{?[#!]?([A-Za-z_]\w*)", re.ASCII)
+_IN_ARITHMETIC = re.compile(r"\(\((.*?)\)\)", re.DOTALL)
+_WORD = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+
+
+def python(value: Value) -> Value:
+    """A value with Python's text in it."""
+    return tuple(outside(part) if isinstance(part, str) else part for part in value)
+
+
+def used(written: str) -> tuple[str, ...]:
+    """The variables that a text names."""
+    names = dict.fromkeys(_NAMES.findall(written))
+    if "((" in written:
+        for expression in _IN_ARITHMETIC.findall(written):
+            names.update(dict.fromkeys(_WORD.findall(expression)))
+    return tuple(names)
+
+
+def uses_of(statement: Simple) -> tuple[str, ...]:
+    """The variables that a command names, also in its here-documents."""
+    found = dict.fromkeys(used(statement.written))
+    for redirection in statement.redirections:
+        if redirection.document is not None:
+            pieces = redirection.document.pieces
+            found.update({piece.name: None for piece in pieces if isinstance(piece, Parameter)})
+    return tuple(found)
+
+
+def with_names(value: Value) -> tuple[str, dict[str, Unknown | IfSet | Names]]:
+    """A value as text that a shell could read, with a variable's name for each part that is not known."""
+    texts: list[str] = []
+    unknown: dict[str, Unknown | IfSet | Names] = {}
+    for part in value:
+        if isinstance(part, str):
+            texts.append(part)
+        elif isinstance(part, Unknown) and part.kind == "variable":
+            texts.append(f"${{{part.name}}}")
+        else:
+            name = f"_hpclaunch_{len(unknown)}"
+            unknown[name] = part
+            texts.append(f"${{{name}}}")
+    return "".join(texts), unknown
+
+
+def spaced(values: Sequence[Value]) -> Value:
+    """The words of `eval` or of an array in one."""
+    return join([part for index, value in enumerate(values) for part in ((" ", *value) if index else value)])

@@ -1,0 +1,115 @@
+"""What some programs write, where their words tell it. None of them is run."""
+
+import re
+from collections.abc import Callable, Sequence
+
+from hpclaunch.readback.shell.arithmetic import evaluate
+from hpclaunch.readback.shell.values import Part, Unknown, Value, join, known
+
+_MOST = 2000
+_NUMBER = re.compile(r"-?[0-9]{1,9}")
+
+
+def known_output(words: Sequence[Value], given: Value | None) -> Value | None:
+    """The text that the program writes, None where that is not known. `given` is what it reads."""
+    reader = _PROGRAMS.get((known(words[0]) or "").rpartition("/")[2])
+    return None if reader is None else reader(words[1:], given)
+
+
+def counted(words: Sequence[Value]) -> range | None:
+    """The numbers of `seq WORDS`, None where they are not known."""
+    texts = [known(word) for word in words]
+    if not 1 <= len(texts) <= 3 or any(text is None or not _NUMBER.fullmatch(text) for text in texts):
+        return None
+    numbers = [int(text or 0) for text in texts]
+    first, step, last = (1, 1, numbers[0]) if len(numbers) == 1 else (numbers[0], 1, numbers[1])
+    if len(numbers) == 3:
+        first, step, last = numbers
+    if not step:
+        return None
+    return range(first, last + (1 if step > 0 else -1), step)
+
+
+def _seq(words: Sequence[Value], given: Value | None) -> Value | None:
+    numbers = counted(words)
+    if numbers is None or len(numbers) > _MOST:
+        return None
+    return ("".join(f"{number}\n" for number in numbers),)
+
+
+def _basename(words: Sequence[Value], given: Value | None) -> Value | None:
+    if not 1 <= len(words) <= 2 or (known(words[0]) or "x").startswith("-"):
+        return None
+    tail: list[Part] = []
+    for part in reversed(words[0]):
+        if isinstance(part, str) and "/" in (part if tail else part.rstrip("/")):
+            tail.append((part if tail else part.rstrip("/")).rpartition("/")[2])
+            break
+        tail.append(part if tail or not isinstance(part, str) else part.rstrip("/"))
+    else:
+        if any(isinstance(part, Unknown) for part in words[0]):
+            return None  # it may have folders in it
+    value = join(tail[::-1])
+    suffix = known(words[1]) if len(words) > 1 else ""
+    if value and suffix and isinstance(value[-1], str) and len(value[-1]) > len(suffix):
+        value = join([*value[:-1], value[-1].removesuffix(suffix)])
+    elif suffix is None or (suffix and value and not isinstance(value[-1], str)):
+        return None
+    return join([*value, "\n"])
+
+
+def _dirname(words: Sequence[Value], given: Value | None) -> Value | None:
+    if len(words) != 1 or not words[0]:
+        return None
+    last = words[0][-1]
+    if not isinstance(last, str):
+        return None
+    folder, slash, _ = last.rstrip("/").rpartition("/")
+    if not slash:
+        return (".\n",) if len(words[0]) == 1 else None
+    value = join([*words[0][:-1], folder.rstrip("/")])
+    return join([*value, "\n"]) if value else ("/\n",)
+
+
+def _echoed(words: Sequence[Value], given: Value | None) -> Value | None:
+    return given if not words or [known(word) for word in words] == ["-"] else None
+
+
+def _tr(words: Sequence[Value], given: Value | None) -> Value | None:
+    texts = [known(word) for word in words]
+    if given is None or len(texts) != 2 or None in texts:
+        return None
+    source, target = (_characters(text or "") for text in texts)
+    if source is None or not target:
+        return None
+    target += target[-1] * (len(source) - len(target))
+    table = dict(zip(map(ord, source), target, strict=False))
+    if any(not isinstance(part, str) for part in given):
+        return None
+    return tuple(part.translate(table) for part in given if isinstance(part, str))
+
+
+def _characters(text: str) -> str | None:
+    named = {"[:upper:]": "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "[:lower:]": "abcdefghijklmnopqrstuvwxyz"}
+    named |= {"A-Z": named["[:upper:]"], "a-z": named["[:lower:]"], r"\n": "\n", r"\t": "\t"}
+    if text in named:
+        return named[text]
+    return text if re.fullmatch(r"[ ,;:/.+_@\n\t-]|[ ,;:/.+_@]{2,9}|[A-Za-z0-9]", text) else None
+
+
+def _expr(words: Sequence[Value], given: Value | None) -> Value | None:
+    texts = [known(word) for word in words]
+    if None in texts or not all(re.fullmatch(r"-?[0-9]+|[-+*/%]", text or "") for text in texts):
+        return None
+    number = evaluate(" ".join(text or "" for text in texts), lambda _: None)
+    return None if number is None else (f"{number}\n",)
+
+
+_PROGRAMS: dict[str, Callable[[Sequence[Value], Value | None], Value | None]] = {
+    "seq": _seq,
+    "basename": _basename,
+    "dirname": _dirname,
+    "cat": _echoed,
+    "tr": _tr,
+    "expr": _expr,
+}

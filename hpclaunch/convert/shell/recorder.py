@@ -1,0 +1,184 @@
+"""What a walk finds, as it goes: commands with what surrounds them, and values with their lines."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from msgspec import Struct, structs
+
+from hpclaunch.convert.programs.layers import STARTERS
+from hpclaunch.convert.reading import (
+    Assigned,
+    Assumed,
+    Command,
+    Loop,
+    Output,
+    Source,
+    Sourced,
+    Unclear,
+)
+from hpclaunch.convert.shell.names import python, spaced, used, uses_of
+from hpclaunch.convert.shell.places import Files
+from hpclaunch.readback.shell import outside
+from hpclaunch.readback.shell.budget import Budget
+from hpclaunch.readback.shell.evaluate import Shell
+from hpclaunch.readback.shell.flow import Flow
+from hpclaunch.readback.shell.state import Array, State
+from hpclaunch.readback.shell.statements import Assignment, Simple
+from hpclaunch.readback.shell.values import Value, known
+from hpclaunch.values.conversion import Place
+
+_MOST = 700_000
+_MOST_CONDITIONS = 60
+
+
+class Context(Struct, frozen=True):
+    """What surrounds a command: see `Command`."""
+
+    loops: tuple[Loop, ...] = ()
+    conditions: tuple[str, ...] = ()
+    function: str = ""
+    pipeline: tuple[int, int] = (0, 1)
+    background: bool = False
+    unnoticed: bool = False
+    within: str = ""
+    writes: tuple[Output, ...] = ()
+
+
+class Recorder(Shell):
+    """Keeps what was found."""
+
+    def __init__(self, sources: Sequence[Source]):
+        super().__init__(())
+        self.files = Files(sources)
+        self.context = Context()
+        self.commands: list[Command] = []
+        self.assigned: list[Assigned] = []
+        self.assumed: list[Assumed] = []
+        self.wanted: dict[str, dict[Place, None]] = {}
+        self.required: set[str] = set()
+        self.sourced: list[Sourced] = []
+        self.unclear: list[Unclear] = []
+        self._budget = Budget(_MOST)
+        self._current: Simple | None = None
+        self._exports: tuple[State | None, int, tuple[tuple[str, Value], ...]] = (None, 0, ())
+        # What is exported without the assignments in front of a command, while these count.
+        self._outer: tuple[tuple[str, Value], ...] | None = None
+
+    @property
+    def place(self) -> Place:
+        """Where the walk is."""
+        return self.files.place(self.line)
+
+    def note(self, text: str) -> None:
+        self.unclear.append(Unclear(self.place, outside(text)))
+
+    def want(self, name: str) -> None:
+        """Say that a value of this variable is asked for here, and that nobody gave one."""
+        self.wanted.setdefault(name, {})[self.place] = None
+
+    def require(self, names: Sequence[str], since: int) -> None:
+        """Say that the script goes on only with these: they are not taken for unset, as was assumed."""
+        self.assumed[since:] = [each for each in self.assumed[since:] if each.name not in names]
+        for name in names:
+            self.want(name)
+            self.required.add(name)
+
+    def assume(self, name: str, default: Value) -> None:
+        """Say that a variable that nobody gave is taken for unset here."""
+        if name in self.wanted and name not in self.required:
+            del self.wanted[name]
+        found = Assumed(name, self.place, python(default))
+        if found not in self.assumed[-20:]:
+            self.assumed.append(found)
+
+    @contextmanager
+    def within(self, **changes: Any) -> Iterator[None]:
+        """Walk with something else around the commands."""
+        before = self.context
+        self.context = structs.replace(before, **changes)
+        try:
+            yield
+        finally:
+            self.context = before
+
+    def on(self, condition: str, way: Callable[[], Flow]) -> Callable[[], Flow]:
+        """A way that is gone on a condition."""
+        conditions = (*self.context.conditions, f"{self.place}: {outside(condition)}")
+
+        def gone() -> Flow:
+            with self.within(conditions=conditions[-_MOST_CONDITIONS:]):
+                return way()
+
+        return gone
+
+    def perhaps(self, why: str, ways: Sequence[Callable[[], Flow]], or_none: bool) -> Flow:
+        return self.tried([self.on(why, way) for way in ways], or_none)
+
+    def note_assigned(self, name: str, uses: tuple[str, ...], default: bool) -> None:
+        """Note the value that the variable has now."""
+        after = self.state.get(name)
+        if after is None or after.value is None:
+            return
+        array = None
+        value: Value = ()
+        if isinstance(after.value, Array):
+            array = tuple(map(python, after.value.items.values()))
+            value = spaced(array)
+            self._budget.spend(len(array) // 20)
+        else:
+            value = python(after.value)
+        self.assigned.append(Assigned(name, value, self.place, after.exported, default, array, uses))
+
+    def environment(self) -> tuple[tuple[str, Value], ...]:
+        """The exported variables, as things stand; the same object as long as nothing changes."""
+        if self._outer is not None:
+            return self._outer
+        state, revision, found = self._exports
+        if state is not self.state or revision != self.state.revision:
+            exported = self.state.exported()
+            self._budget.spend(len(exported) // 5)
+            found = tuple(
+                (name, python(variable.value))
+                for name, variable in exported.items()
+                if variable.value is not None and not isinstance(variable.value, Array)
+            )
+            self._exports = (self.state, self.state.revision, found)
+        return found
+
+    def _prefix(self, assignments: Sequence[Assignment]) -> tuple[tuple[str, Value], ...]:
+        found = []
+        for each in assignments:
+            after = self.state.get(each.name)
+            if after is not None and after.value is not None and not isinstance(after.value, Array):
+                found.append((each.name, python(after.value)))
+        return tuple(found)
+
+    def record(self, words: Sequence[Value]) -> None:
+        """Note a command with these words."""
+        statement = self._current
+        written = statement.written if statement else ""
+        last = statement.last if statement and statement.line == self.line else 0
+        prefix = self._prefix(statement.assignments) if statement and statement.assignments else ()
+        context = self.context
+        program = (known(words[0]) or "").rpartition("/")[2] if words else ""
+        starts = program in STARTERS or not program
+        self.commands.append(
+            Command(
+                self.files.place(self.line, last),
+                tuple(map(python, words)),
+                outside(written),
+                prefix,
+                self.environment() if starts else (),
+                None if self.input.text is None else python(self.input.text),
+                context.writes,
+                context.pipeline,
+                context.background,
+                context.loops,
+                context.conditions,
+                context.function,
+                context.unnoticed,
+                context.within,
+                used(written) if statement is None else uses_of(statement),
+            )
+        )

@@ -1,0 +1,41 @@
+"""The files that output goes to."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from hpclaunch.convert.reading import Output
+from hpclaunch.readback.shell import outside
+from hpclaunch.readback.shell.expand import Expander
+from hpclaunch.readback.shell.pieces import Process
+from hpclaunch.readback.shell.statements import Redirection
+
+_WRITING = (">", ">>", ">|", "&>", "&>>", ">&", "<>")
+
+
+def outputs(found: Sequence[Redirection], expander: Expander) -> tuple[Output, ...]:
+    """The files of these redirections. `descriptor` is "1", "2" and so on, "&" for both."""
+    result = []
+    for each in found:
+        if each.operator not in _WRITING or _process(each):
+            continue
+        if each.operator == ">&" and re.fullmatch(r"[0-9]+-?|-", each.target.written):
+            continue
+        path = tuple(outside(part) if isinstance(part, str) else part for part in expander.value(each.target))
+        both = each.operator.startswith("&") or (each.operator == ">&" and not each.descriptor)
+        descriptor = "&" if both else each.descriptor or "1"
+        result.append(Output(path, each.operator.endswith(">>"), descriptor))
+    return tuple(result)
+
+
+def processes(found: Sequence[Redirection]) -> Iterator[str]:
+    """The commands within > >( and )."""
+    for each in found:
+        process = _process(each)
+        if process:
+            yield process.written[2:-1]
+
+
+def _process(redirection: Redirection) -> Process | None:
+    pieces = redirection.target.pieces
+    first = pieces[0] if len(pieces) == 1 else None
+    return first if isinstance(first, Process) and redirection.operator != "<" else None

@@ -1,0 +1,298 @@
+"""Simple commands, their assignments and redirections, and lists of commands."""
+
+import re
+
+from hpclaunch.convert.shell.syntax.words import Words
+from hpclaunch.readback.shell.pieces import NOTHING, Literal, Word
+from hpclaunch.readback.shell.statements import (
+    AndOr,
+    Assignment,
+    Declaration,
+    Element,
+    Function,
+    Group,
+    Not,
+    Pipeline,
+    Redirected,
+    Redirection,
+    Simple,
+    Statement,
+    Subshell,
+)
+
+_REDIRECTION = re.compile(
+    r"([0-9]+(?=[<>])|\{[A-Za-z_]\w*\}(?=[<>]))?"
+    r"(<<<|<<-|<<|<>|<&|>&|>>|>\||&>>|&>|<(?!\()|>(?!\())",
+    re.ASCII,
+)
+_MAYBE_REDIRECTION = frozenset("<>&{0123456789")
+_ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)(?:(\+?=)|\[)", re.ASCII)
+_ENDS = frozenset(" \t\n;&|<>()")
+# What ends a list, by its first character.
+_CLOSERS = re.compile(r"(then|elif|else|fi|do|done|esac|\})(?=[ \t\n;&|<>()]|$(?![\s\S]))")
+_CLOSING = frozenset("tefd}")
+DECLARING = frozenset(("declare", "typeset", "local", "export", "readonly"))
+_BANG = re.compile(r"(!|time(?:[ \t]+-p)?)(?=[ \t\n;&|()]|$(?![\s\S]))")
+NO_MORE = frozenset[str]()
+_PARENTHESIS = frozenset((")",))
+
+
+class Commands(Words):
+    """Reads commands, but for compound ones: those are read by `compound`."""
+
+    def compound(self, line: int) -> Statement | None:
+        """The compound command here, None where there is none."""
+        raise NotImplementedError
+
+    def statements(self, until: frozenset[str]) -> tuple[Statement, ...]:
+        """Commands up to the end of the text, or to a word or sign that ends them, which is left there."""
+        found: list[Statement] = []
+        while True:
+            char = self.gaps()
+            if not char or (char in until and char in ");"):
+                return tuple(found)
+            if char in _CLOSING:
+                closer = _CLOSERS.match(self.text, self.at)
+                if closer and closer[1] in until:
+                    return tuple(found)
+                if closer:
+                    self.fail(f"`{closer[1]}` has nothing that it ends or goes on with")
+            line = self.line()
+            statement = self._and_or(line)
+            char = self.blanks()
+            if char == ";" and self.ahead(2) not in (";;", ";&"):
+                self.at += 1
+            elif char == "&":
+                self.at += 1
+                statement = Subshell(line, statement, last=statement.last, background=True)
+            elif char not in ("", "\n", ";", ")", "#") or (char in ");" and char and char not in until):
+                self.fail(f"`{char}` is not expected here")
+            found.append(statement)
+
+    def body(self, until: frozenset[str]) -> Group:
+        """A list of commands that must not be empty."""
+        self.deeper()
+        found = self.statements(until)
+        self.depth -= 1
+        if not found:
+            self.fail("a command is missing here")
+        return Group(found[0].line, found)
+
+    def substitution(self) -> Group:
+        line, start = self.line(), self.at
+        self.deeper()
+        found = self.statements(_PARENTHESIS)
+        self.depth -= 1
+        if self.ahead() != ")":
+            self.fail("a ( that nothing closes", start)
+        self.at += 1
+        return Group(found[0].line if found else line, found)
+
+    def _and_or(self, line: int) -> Statement:
+        first = self._pipeline(line)
+        others: list[tuple[str, Statement]] = []
+        while True:
+            self.blanks()
+            operator = self.ahead(2)
+            if operator not in ("&&", "||"):
+                break
+            self.at += 2
+            self.gaps()
+            others.append((operator, self._pipeline(self.line())))
+        if not others:
+            return first
+        return AndOr(line, first, tuple(others), last=others[-1][1].last)
+
+    def _pipeline(self, line: int) -> Statement:
+        bang = _BANG.match(self.text, self.at) if self.ahead() in ("!", "t") else None
+        if bang:
+            self.at = bang.end()
+            self.deeper()
+            if self.blanks() in ("", "\n", ";", "&", "|", ")", "#"):
+                if bang[1] == "!":
+                    self.fail("a ! that no command follows")
+                found: Statement = Group(line, ())
+            else:
+                found = self._pipeline(self.line())
+            self.depth -= 1
+            return Not(line, found, last=found.last) if bang[1] == "!" else found
+        parts = [self.command(line)]
+        operators: list[str] = []
+        while self.blanks() == "|" and self.ahead(2) != "||":
+            operators.append("|&" if self.ahead(2) == "|&" else "|")
+            self.at += len(operators[-1])
+            self.gaps()
+            parts.append(self.command(self.line()))
+        if not operators:
+            return parts[0]
+        return Pipeline(line, tuple(parts), tuple(operators), last=parts[-1].last)
+
+    def command(self, line: int) -> Statement:
+        """The command that begins here, on this line."""
+        start = self.at
+        found = self.compound(line)
+        if found is None:
+            return self._simple(start, line)
+        redirections = self._redirections()
+        if redirections:
+            return Redirected(line, found, redirections, last=self._last(redirections))
+        return found
+
+    def _redirections(self) -> tuple[Redirection, ...]:
+        found: list[Redirection] = []
+        while self.blanks() in _MAYBE_REDIRECTION and self.ahead():
+            redirection = self._redirection()
+            if redirection is None:
+                break
+            found.append(redirection)
+        return tuple(found)
+
+    def _redirection(self) -> Redirection | None:
+        found = _REDIRECTION.match(self.text, self.at)
+        if not found:
+            return None
+        self.at = found.end()
+        descriptor, operator = found[1] or "", found[2]
+        if self.blanks() in ("", "\n", ";", "&", "|", ")"):
+            self.fail(f"a {operator} that no word follows")
+        target = self.word()
+        if operator not in ("<<", "<<-"):
+            return Redirection(descriptor, operator, target)
+        quoted = re.search(r"[\\'\"]", target.written) is not None
+        delimiter = target.written
+        if quoted:
+            delimiter = "".join(piece.text for piece in target.pieces if isinstance(piece, Literal))
+        strips = operator == "<<-"
+        body, start = self.body_text(delimiter, strips)
+        document = self.document(body, self.line(start), not quoted, strips)
+        return Redirection(descriptor, operator, target, document)
+
+    def _last(self, redirections: tuple[Redirection, ...] = ()) -> int:
+        """The line on which what was just read ends, with here-documents."""
+        if any(each.document is not None for each in redirections):
+            return self.line(max(self._document_end - 1, 0))
+        return self.line(max(self.at - 1, 0))
+
+    def _simple(self, start: int, line: int) -> Statement:
+        text = self.text
+        assignments: list[Assignment] = []
+        words: list[Word] = []
+        redirections: list[Redirection] = []
+        end = start
+        while True:
+            char = self.blanks()
+            if char in _MAYBE_REDIRECTION and char:
+                redirection = self._redirection()
+                if redirection is not None:
+                    redirections.append(redirection)
+                    end = self.at
+                    continue
+            if (
+                not char
+                or char in "\n;&|)"
+                or (char == "#" and (self.at == start or text[self.at - 1] in _ENDS))
+            ):
+                break
+            if char == "(":
+                if len(words) == 1 and not assignments and not redirections:
+                    function = self._function(words[0], line)
+                    if function is not None:
+                        return function
+                self.fail("`(` is not expected here")
+            if not words:
+                assignment = self.assignment()
+                if assignment is not None:
+                    assignments.append(assignment)
+                    end = self.at
+                    continue
+            words.append(self.word())
+            end = self.at
+            if len(words) == 1 and not assignments and words[0].written in DECLARING:
+                return self._declaration(words[0].written, start, line, redirections)
+        if not (words or assignments or redirections):
+            self.fail(f"`{self.ahead() or 'the end'}` stands where a command should")
+        last = self._last(tuple(redirections)) if redirections else self.line(max(end - 1, 0))
+        return Simple(
+            line, tuple(assignments), tuple(words), tuple(redirections), last=last, written=text[start:end]
+        )
+
+    def _function(self, name: Word, line: int) -> Statement | None:
+        found = re.compile(r"\([ \t]*\)").match(self.text, self.at)
+        if not found or any(not isinstance(piece, Literal) or piece.quoted for piece in name.pieces):
+            return None
+        self.at = found.end()
+        return self.function_body(name.written, line)
+
+    def function_body(self, name: str, line: int) -> Statement:
+        """The rest of a function's definition."""
+        self.gaps()
+        self.deeper()
+        body = self.command(self.line())
+        self.depth -= 1
+        return Function(line, name, body, last=body.last)
+
+    def _declaration(self, command: str, start: int, line: int, redirections: list[Redirection]) -> Statement:
+        arguments: list[Assignment | Word] = []
+        end = self.at
+        while True:
+            char = self.blanks()
+            if char in _MAYBE_REDIRECTION and char:
+                redirection = self._redirection()
+                if redirection is not None:
+                    redirections.append(redirection)
+                    continue
+            if not char or char in "\n;&|)" or char == "#":
+                break
+            arguments.append(self.assignment() or self.word())
+            end = self.at
+        last = self.line(max(end - 1, 0))
+        found = Declaration(line, command, tuple(arguments), last=last, written=self.text[start:end])
+        return Redirected(line, found, tuple(redirections), last=last) if redirections else found
+
+    def assignment(self) -> Assignment | None:
+        """The assignment here, None where there is none."""
+        text, start = self.text, self.at
+        found = _ASSIGNMENT.match(text, start)
+        if not found:
+            return None
+        name, operator = found[1], found[2]
+        self.at = found.end()
+        index: Word | None = None
+        if operator is None:
+            index = self._expression("]")
+            operator = "+=" if text.startswith("+=", self.at + 1) else text[self.at + 1 : self.at + 2]
+            if index is None or operator not in ("=", "+="):
+                self.at = start
+                return None
+            self.at += 1 + len(operator)
+        value, array = NOTHING, None
+        char = self.ahead()
+        if char == "(":
+            array = self._array()
+        elif char and (char not in _ENDS or (char in "<>" and self.ahead(2)[1:] == "(")):
+            value = self.word()
+        return Assignment(name, index, operator == "+=", value, array, text[start : self.at])
+
+    def _array(self) -> tuple[Element, ...]:
+        start = self.at
+        self.at += 1
+        found: list[Element] = []
+        while True:
+            char = self.gaps()
+            if char == ")":
+                self.at += 1
+                return tuple(found)
+            if not char:
+                self.fail("a ( that nothing closes", start)
+            found.append(self._element() if char == "[" else Element(None, self.word()))
+
+    def _element(self) -> Element:
+        start = self.at
+        self.at += 1
+        index = self._expression("]")
+        if index is None or self.ahead(2) != "]=":
+            self.at = start
+            return Element(None, self.word())
+        self.at += 2
+        char = self.ahead()
+        return Element(index, self.word() if char and char not in _ENDS else NOTHING)

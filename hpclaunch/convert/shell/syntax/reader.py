@@ -1,0 +1,322 @@
+"""Compound commands, and the whole of a text."""
+
+import re
+
+from hpclaunch.convert.shell.syntax.commands import NO_MORE, Commands
+from hpclaunch.readback.shell.errors import ScriptError
+from hpclaunch.readback.shell.pieces import Literal, Word
+from hpclaunch.readback.shell.statements import (
+    Arithmetic,
+    Case,
+    CaseItem,
+    Coprocess,
+    For,
+    Group,
+    If,
+    Loop,
+    Statement,
+    Subshell,
+    Test,
+)
+
+_LARGEST = 4 << 20  # sbatch takes no larger script: max_script_size in slurm.conf(5)
+_KEYWORD = re.compile(
+    r"(if|for|while|until|case|select|function|coproc|let|\{|\[\[)(?=[ \t\n;&|<>()]|\\\n|$(?![\s\S]))"
+)
+# "" is the end of the text.
+_BEHIND_WORD = frozenset(("", *" \t\n;&|<>()#"))
+_FIRST = frozenset("ifwucsl{[")
+_NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+_FUNCTION = re.compile(r"([^\s;&|<>()$`\"'\\]+)[ \t]*(?:\([ \t]*\))?")
+_OPERATOR = re.compile(r"==|!=|=~|=|<|>|(?:-(?:eq|ne|lt|le|gt|ge|nt|ot|ef))(?=\s)")
+_UNARY = re.compile(r"-[a-zA-Z](?=[ \t\n])")
+_BEHIND_CONDITION = re.compile(r"\]\](?=[ \t\n;&|<>()]|$(?![\s\S]))")
+_NAMED = re.compile(r"[A-Za-z_]\w*[ \t]+(?=[{(]|if\b|while\b|for\b)", re.ASCII)
+
+
+def read(text: str, first_line: int = 1) -> Group:
+    """The statements of a text that `inside` made; lines are counted from `first_line`.
+
+    Raises ScriptError, with its line, for a text that is no script or too much of one.
+    """
+    if len(text) > _LARGEST:
+        raise ScriptError(f"a script of {len(text)} bytes: sbatch takes at most {_LARGEST}", first_line)
+    if "\0" in text:
+        raise ScriptError(
+            "a zero byte, which no script has", first_line + text[: text.index("\0")].count("\n")
+        )
+    reader = Reader(text, first_line)
+    try:
+        found = reader.statements(NO_MORE)
+    except RecursionError:
+        raise ScriptError("commands within commands, too deep", reader.line()) from None
+    return Group(found[0].line if found else first_line, found)
+
+
+class Reader(Commands):
+    """Reads a whole text."""
+
+    def compound(self, line: int) -> Statement | None:
+        char = self.ahead()
+        if char == "(":
+            return self._parenthesised(line)
+        keyword = _KEYWORD.match(self.text, self.at) if char in _FIRST else None
+        if not keyword:
+            return None
+        start, self.at = self.at, keyword.end()
+        word = keyword[1]
+        if word == "if":
+            return self._if(line)
+        if word in ("while", "until"):
+            condition = self.body(frozenset(("do",)))
+            self._expect("do", start)
+            body = self.body(frozenset(("done",)))
+            self._expect("done", start)
+            return Loop(line, condition, body, last=self._last())
+        if word in ("for", "select"):
+            return self._for(line, word == "select", start)
+        if word == "case":
+            return self._case(line, start)
+        if word == "{":
+            group = self.body(frozenset(("}",)))
+            self._expect("}", start)
+            return group
+        if word == "[[":
+            return self._test(line, start)
+        if word == "function":
+            return self._named_function(line)
+        if word == "coproc":
+            return self._coprocess(line)
+        return self._let(line)
+
+    def _expect(self, word: str, start: int) -> None:
+        self.gaps()
+        behind = self.at + len(word)
+        if not (self.text.startswith(word, self.at) and self.text[behind : behind + 1] in _BEHIND_WORD):
+            first = self.text[start:].split(None, 1)[0][:20]
+            self.fail(f"the `{first}` of line {self.line(start) - self._first + 1} has no `{word}`", start)
+        self.at = behind
+
+    def _parenthesised(self, line: int) -> Statement:
+        start = self.at
+        if self.text.startswith("((", start):
+            self.at += 2
+            expression = self.arithmetic()
+            if expression is not None:
+                return Arithmetic(line, (expression,), last=self._last(), written=self.text[start : self.at])
+        self.at = start + 1
+        body = self.substitution()
+        if not body.body:
+            self.fail("a command is missing here", start)
+        return Subshell(line, body, last=self._last())
+
+    def _if(self, line: int) -> Statement:
+        start = self.at - 2
+        branches: list[tuple[Statement | None, Statement]] = []
+        ends = frozenset(("elif", "else", "fi"))
+        while True:
+            condition = self.body(frozenset(("then",)))
+            self._expect("then", start)
+            branches.append((condition, self.body(ends)))
+            if not self.text.startswith("elif", self.at):
+                break
+            self.at += 4
+        if self.text.startswith("else", self.at):
+            self.at += 4
+            branches.append((None, self.body(frozenset(("fi",)))))
+        self._expect("fi", start)
+        return If(line, tuple(branches), last=self._last())
+
+    def _for(self, line: int, select: bool, start: int) -> Statement:
+        self.blanks()
+        expressions: tuple[Word, ...] = ()
+        name, words = "", None
+        if not select and self.text.startswith("((", self.at):
+            self.at += 2
+            expressions = self._parts_of_for()
+        else:
+            found = _NAME.match(self.text, self.at)
+            if not found:
+                self.fail("a loop without the name of its variable", start)
+            name = found[0]
+            self.at = found.end()
+            self.gaps()
+            if re.compile(r"in(?=[ \t\n;]|\\\n)").match(self.text, self.at):
+                self.at += 2
+                words = self._words()
+        self.blanks()
+        if self.ahead() == ";":
+            self.at += 1
+        body = self._loop_body(start)
+        last = self._last()
+        if expressions:
+            return Loop(line, None, body, expressions, last=last)
+        if select:
+            return Loop(line, None, body, name=name, last=last)
+        return For(line, name, words, body, last=last)
+
+    def _words(self) -> tuple[Word, ...]:
+        words: list[Word] = []
+        while self.blanks() not in ("", "\n", ";", "#"):
+            words.append(self.word())
+        return tuple(words)
+
+    def _parts_of_for(self) -> tuple[Word, ...]:
+        parts: list[Word] = []
+        for index in range(3):
+            parts.append(self.expression(")", ";"))
+            self.at += 1
+            if (self.text[self.at - 1] == ";") != (index < 2):
+                self.fail("a for (( )) without its three parts")
+        if self.ahead() != ")":
+            self.fail("a for (( without its ))")
+        self.at += 1
+        return tuple(parts)
+
+    def _loop_body(self, start: int) -> Group:
+        if self.gaps() == "{":
+            self.at += 1
+            body = self.body(frozenset(("}",)))
+            self._expect("}", start)
+            return body
+        self._expect("do", start)
+        body = self.body(frozenset(("done",)))
+        self._expect("done", start)
+        return body
+
+    def _case(self, line: int, start: int) -> Statement:
+        self.blanks()
+        word = self.word()
+        self._expect("in", start)
+        items: list[CaseItem] = []
+        ends = frozenset((";", "esac"))
+        while True:
+            char = self.gaps()
+            if not char:
+                self.fail("a `case` without its `esac`", start)
+            if self.text.startswith("esac", self.at):
+                break
+            if char == "(":
+                self.at += 1
+            patterns: list[Word] = []
+            while True:
+                self.blanks()
+                patterns.append(self.word())
+                char = self.blanks()
+                self.at += 1
+                if char == ")":
+                    break
+                if char != "|":
+                    self.at -= 1
+                    self.fail("the pattern of a `case` without its )")
+            at = self.line()
+            self.deeper()
+            body = self.statements(ends)
+            self.depth -= 1
+            end = next((end for end in (";;&", ";;", ";&") if self.text.startswith(end, self.at)), "")
+            self.at += len(end)
+            group = Group(body[0].line if body else at, body)
+            items.append(CaseItem(tuple(patterns), group, end or ";;"))
+            if not end:
+                self.gaps()
+                break
+        self._expect("esac", start)
+        return Case(line, word, tuple(items), last=self._last())
+
+    def _test(self, line: int, start: int) -> Statement:
+        """[[ ... ]]: its words, and as text the operators between them."""
+        parts: list[str | Word] = []
+        text = self.text
+        opened = 0
+        operand = True  # whether a condition begins here
+        while True:
+            char = self.gaps()
+            if not char:
+                self.fail("a [[ without its ]]", start)
+            if operand and char in "!(" and (char == "(" or text[self.at + 1 : self.at + 2] in " \t\n("):
+                parts.append(char)
+                self.at += 1
+                opened += char == "("
+                continue
+            if operand:
+                unary = _UNARY.match(text, self.at)
+                if unary:
+                    self.at = unary.end()
+                    if self.gaps() not in "&|)" and not _BEHIND_CONDITION.match(text, self.at):
+                        parts.append(unary[0])
+                        parts.append(self.word())
+                    else:
+                        parts.append(Word((Literal(unary[0], False),), unary[0]))
+                else:
+                    parts.append(self.word())
+                    self._comparison(parts)
+                operand = False
+                continue
+            if char == ")" and opened:
+                opened -= 1
+                parts.append(")")
+                self.at += 1
+            elif self.ahead(2) in ("&&", "||"):
+                parts.append(self.ahead(2))
+                self.at += 2
+                operand = True
+            elif _BEHIND_CONDITION.match(text, self.at) and not opened:
+                self.at += 2
+                return Test(line, tuple(parts), last=self._last(), written=text[start : self.at])
+            else:
+                self.fail(f"`{char}` is not expected within [[ ]]")
+
+    def _comparison(self, parts: list[str | Word]) -> None:
+        self.blanks()
+        operator = _OPERATOR.match(self.text, self.at)
+        if not operator:
+            return
+        self.at = operator.end()
+        parts.append(operator[0])
+        self.gaps()
+        parts.append(self._regex() if operator[0] == "=~" else self.word())
+
+    def _regex(self) -> Word:
+        """The word after =~, in which parentheses and | are text."""
+        start = self.at
+        pieces: list[Word] = []
+        depth = 0
+        while True:
+            char = self.ahead()
+            if not char or (char in " \t\n" and not depth) or (char == ")" and not depth):
+                break
+            if char in "()|<>;& \t\n":
+                depth += (char == "(") - (char == ")")
+                self.at += 1
+                pieces.append(Word((Literal(char, False),), char))
+            else:
+                pieces.append(self.word())
+        found = tuple(piece for word in pieces for piece in word.pieces)
+        return Word(found, self.text[start : self.at])
+
+    def _named_function(self, line: int) -> Statement:
+        self.blanks()
+        found = _FUNCTION.match(self.text, self.at)
+        if not found:
+            self.fail("a function without a name")
+        self.at = found.end()
+        return self.function_body(found[1], line)
+
+    def _coprocess(self, line: int) -> Statement:
+        self.blanks()
+        self.deeper()
+        found = _NAMED.match(self.text, self.at)
+        if found:
+            self.at = found.end()
+        body = self.command(self.line())
+        self.depth -= 1
+        return Coprocess(line, body, last=body.last)
+
+    def _let(self, line: int) -> Statement:
+        start = self.at - 3
+        words: list[Word] = []
+        while self.blanks() not in ("", "\n", ";", "#", "&", "|", ")"):
+            words.append(self.word())
+        if not words:
+            self.fail("a `let` without an expression", start)
+        return Arithmetic(line, tuple(words), last=self._last(), written=self.text[start : self.at])

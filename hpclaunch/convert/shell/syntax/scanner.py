@@ -1,0 +1,87 @@
+"""Where a reader stands in a text: lines, blanks, comments, here-documents and errors."""
+
+import re
+from bisect import bisect_left
+from typing import NoReturn
+
+from hpclaunch.readback.shell.errors import ScriptError
+
+DEEPEST = 40
+_BLANKS = re.compile(r"(?:[ \t]+|\\\n)*")
+_GAP = re.compile(r"(?:[ \t\n]+|\\\n|#[^\n]*)*")
+_GAP_IN_LINE = re.compile(r"(?:[ \t]+|\\\n|#[^\n]*)*")
+_REST_OF_LINE = re.compile(r"(?:[^\\\n]|\\.)*\\?", re.DOTALL)
+_NONE = -1
+
+
+class Scanner:
+    """A text and a position in it."""
+
+    def __init__(self, text: str, first_line: int = 1, depth: int = 0):
+        self.text = text
+        self.at = 0
+        self.depth = depth
+        self._first = first_line
+        self._newlines = [found.start() for found in re.finditer("\n", text)]
+        # The newline after which bodies of here-documents stand, and where the text goes on.
+        self._document_newline = _NONE
+        self._document_end = _NONE
+
+    def line(self, at: int | None = None) -> int:
+        """The line of a position."""
+        return self._first + bisect_left(self._newlines, self.at if at is None else at)
+
+    def fail(self, message: str, at: int | None = None) -> NoReturn:
+        """Raise ScriptError for this place."""
+        raise ScriptError(message, self.line(at))
+
+    def deeper(self) -> None:
+        """Count a level of nesting. Raises ScriptError for too many."""
+        self.depth += 1
+        if self.depth > DEEPEST:
+            self.fail("commands within commands, too deep")
+
+    def ahead(self, count: int = 1) -> str:
+        """The characters at the position, fewer at the end."""
+        return self.text[self.at : self.at + count]
+
+    def blanks(self) -> str:
+        """Skip blanks; the character after them, "" at the end."""
+        char = self.text[self.at : self.at + 1]
+        if char not in " \t\\":
+            return char
+        found = _BLANKS.match(self.text, self.at)
+        assert found
+        self.at = found.end()
+        return self.text[self.at : self.at + 1]
+
+    def gaps(self) -> str:
+        """Skip blanks, comments, newlines and the bodies of here-documents; the character after them."""
+        while True:
+            gap = _GAP if self._document_newline < 0 else _GAP_IN_LINE
+            found = gap.match(self.text, self.at)
+            assert found
+            self.at = found.end()
+            char = self.text[self.at : self.at + 1]
+            if char != "\n" or gap is _GAP:
+                return char
+            if self.at >= self._document_newline:
+                self.at, self._document_newline = self._document_end, _NONE
+            else:
+                self.at += 1
+
+    def body_text(self, delimiter: str, strips: bool) -> tuple[str, int]:
+        """The body of a here-document whose operator was just read, and where it begins. Without its end
+        it is all that follows, as in bash."""
+        if self._document_newline < 0:
+            found = _REST_OF_LINE.match(self.text, self.at)
+            assert found
+            self._document_newline = found.end()
+            self._document_end = found.end() + 1
+        start = self._document_end
+        tabs = r"\t*" if strips else ""
+        ending = re.compile(rf"^{tabs}{re.escape(delimiter)}$", re.MULTILINE).search(self.text, start)
+        # After the end of the text there is no line.
+        end = ending.start() if ending and start <= len(self.text) else len(self.text)
+        self._document_end = min(ending.end() + 1 if ending else end, len(self.text))
+        return self.text[start:end], start

@@ -1,0 +1,384 @@
+"""Words, and the expansions in them."""
+
+import re
+
+from hpclaunch.convert.shell.syntax.scanner import Scanner
+from hpclaunch.readback.shell import escapes
+from hpclaunch.readback.shell.pieces import (
+    NOTHING,
+    Arithmetic,
+    Command,
+    Literal,
+    Parameter,
+    Piece,
+    Process,
+    Word,
+)
+from hpclaunch.readback.shell.statements import Group, Simple
+
+_PLAIN = re.compile(r"[^ \t\n;&|<>()$`\"'\\]+")
+_ENDS_WORD = frozenset(" \t\n;&|<>()")
+_IN_DOUBLE = re.compile(r"[^\"$`\\]+")
+_IN_DOCUMENT = re.compile(r"[^$`\\]+")
+_IN_BRACES = re.compile(r"[^$`\"'\\}]+")
+_IN_PATTERN = re.compile(r"[^$`\"'\\}/]+")
+_IN_QUOTED_BRACES = re.compile(r"[^$`\"\\}]+")
+_IN_EXPRESSION = re.compile(r"[^;$`\"'\\()\[\]{}:]+")
+_SHORT = re.compile(r"\$(?:([A-Za-z_]\w*)|([0-9@*#?$!-]))", re.ASCII)
+_BRACED = re.compile(r"\$\{([!#]?)([A-Za-z_]\w*|[0-9]+|[@*#?$!-])", re.ASCII)
+_ODD_LENGTH = re.compile(r"\$\{(#)(?=[#?$!:%/^,=+-])")
+_OPERATOR = re.compile(r":[-=?+]|[-=?+]|##?|%%?|\^\^?|,,?|//?|:|@")
+_TESTS = (":-", "-", ":=", "=", ":?", "?", ":+", "+")
+_SINGLE_ANSI = re.compile(r"\$'((?:[^'\\]|\\.)*)'", re.DOTALL)
+_BACKTICKS = re.compile(r"`((?:[^`\\]|\\.)*)`", re.DOTALL)
+_ESCAPED = re.compile(r"\\([$`\\])")
+_ESCAPED_IN_QUOTES = re.compile(r"\\([$`\\\"])")
+_TABS = re.compile(r"^\t+", re.MULTILINE)
+_EXTENDED = frozenset("?*+@!")
+_PAIRS = {"(": ")", "[": "]", "{": "}"}
+
+
+class Words(Scanner):
+    """Reads words. `substitution` is what stands within $( and ), and moves behind that."""
+
+    def __init__(self, text: str, first_line: int = 1, depth: int = 0):
+        super().__init__(text, first_line, depth)
+        self._plain: dict[str, Word] = {}
+
+    def substitution(self) -> Group:
+        """The statements up to the parenthesis that closes them."""
+        raise NotImplementedError
+
+    def within(self, text: str, first_line: int) -> "Words":
+        """A reader of a text that is written inside this one in another way."""
+        return type(self)(text, first_line, self.depth)
+
+    def word(self) -> Word:
+        """The word here, which there must be."""
+        found = _PLAIN.match(self.text, self.at)
+        if found and self.text[found.end() : found.end() + 1] in ("", " ", "\n", "\t", ";"):
+            self.at = found.end()
+            text = found[0]
+            word = self._plain.get(text)
+            if word is None:
+                word = self._plain[text] = Word((Literal(text, False),), text)
+            return word
+        start = self.at
+        pieces = self._pieces()
+        if self.at == start:
+            self.fail(f"`{self.ahead() or 'the end'}` stands where a word should")
+        return Word(pieces, self.text[start : self.at])
+
+    def _pieces(self) -> tuple[Piece, ...]:
+        text = self.text
+        pieces: list[Piece] = []
+        while True:
+            char = text[self.at : self.at + 1]
+            if char in "<>" and char and text[self.at + 1 : self.at + 2] == "(":
+                start = self.at
+                self.at += 2
+                self.substitution()
+                pieces.append(Process(text[start : self.at]))
+            elif not char or char in _ENDS_WORD:
+                return tuple(pieces)
+            elif not self._quote_or_expansion(pieces, char):
+                found = _PLAIN.match(text, self.at)
+                assert found
+                self.at = found.end()
+                plain = found[0]
+                if text[self.at : self.at + 1] == "(" and plain[-1] in _EXTENDED:
+                    plain += self._parentheses()
+                pieces.append(Literal(plain, False))
+
+    def _parentheses(self) -> str:
+        """The pattern of extglob within parentheses."""
+        start, depth = self.at, 0
+        while True:
+            found = re.compile(r"[()\\'\"]").search(self.text, self.at)
+            if not found:
+                self.fail("a ( that nothing closes", start)
+            self.at = found.end()
+            if found[0] == "\\":
+                self.at += 1
+            elif found[0] in "'\"":
+                self.at = self.text.find(found[0], self.at) + 1 or len(self.text)
+            else:
+                depth += 1 if found[0] == "(" else -1
+                if not depth:
+                    return self.text[start : self.at]
+
+    def _quote_or_expansion(self, pieces: list[Piece], char: str) -> bool:
+        """Read what begins with this character of an unquoted word, False where it is only text."""
+        if char == "\\":
+            following = self.text[self.at + 1 : self.at + 2]
+            if following != "\n":
+                pieces.append(Literal(following or "\\", True))
+            self.at += 2 if following else 1
+        elif char == "'":
+            pieces.append(Literal(self._single(), True))
+        elif char == '"':
+            self._double(pieces)
+        elif char == "$":
+            self._dollar(pieces, False)
+        elif char == "`":
+            self._backticks(pieces, False)
+        else:
+            return False
+        return True
+
+    def _single(self) -> str:
+        end = self.text.find("'", self.at + 1)
+        if end < 0:
+            self.fail("a ' that nothing closes")
+        text = self.text[self.at + 1 : end]
+        self.at = end + 1
+        return text
+
+    def _double(self, pieces: list[Piece]) -> None:
+        start = self.at
+        self.at += 1
+        found: list[Piece] = []
+        self._quoted(found, _IN_DOUBLE, '"', '$`"\\', start)
+        first = found[0] if found else None
+        is_list = len(found) == 1 and isinstance(first, Parameter) and _is_list(first)
+        if not is_list and not (len(found) == 1 and isinstance(first, Literal)):
+            pieces.append(Literal("", True))
+        pieces += found
+
+    def _quoted(
+        self, pieces: list[Piece], plain: re.Pattern[str], closing: str, escapable: str, start: int
+    ) -> None:
+        """What is quoted, up to a closing character, and behind that; "" is the end of the text."""
+        text = self.text
+        while True:
+            found = plain.match(text, self.at)
+            if found:
+                self.at = found.end()
+                pieces.append(Literal(found[0], True))
+            char = text[self.at : self.at + 1]
+            if char == closing:
+                self.at += 1
+                return
+            if not char:
+                self.fail(
+                    f"a {closing} that nothing closes" if closing == '"' else "a ${ without its }", start
+                )
+            if char == "\\":
+                following = text[self.at + 1 : self.at + 2]
+                if following != "\n":
+                    pieces.append(Literal(following if following in escapable else "\\" + following, True))
+                self.at += 2 if following else 1
+            elif char == "$":
+                self._dollar(pieces, True)
+            elif char == "`":
+                self._backticks(pieces, True)
+            else:  # a " in "${x:-"..."}"
+                self._double(pieces)
+
+    def document(self, body: str, line: int, expands: bool, strips: bool) -> Word:
+        """The text of a here-document."""
+        if strips:
+            body = _TABS.sub("", body)
+        if not expands or not re.search(r"[$`\\]", body):
+            return Word((Literal(body, True),), "")
+        reader = self.within(body, line)
+        pieces: list[Piece] = []
+        if body:
+            reader._quoted(pieces, _IN_DOCUMENT, "", "$`\\", 0)
+        return Word(tuple(pieces), "")
+
+    def _backticks(self, pieces: list[Piece], quoted: bool) -> None:
+        found = _BACKTICKS.match(self.text, self.at)
+        if not found:
+            self.fail("a ` that nothing closes")
+        line = self.line()
+        inner = (_ESCAPED_IN_QUOTES if quoted else _ESCAPED).sub(r"\1", found[1])
+        self.deeper()
+        reader = self.within(inner + "\n)", line)
+        body = reader.substitution()
+        if reader.at < len(reader.text):
+            self.fail("a ) that nothing opens")
+        self.depth -= 1
+        self.at = found.end()
+        pieces.append(Command(body, quoted, _file(body)))
+
+    def _dollar(self, pieces: list[Piece], quoted: bool) -> None:
+        text = self.text
+        short = _SHORT.match(text, self.at)
+        if short:
+            self.at = short.end()
+            pieces.append(Parameter(short[1] or short[2], quoted, bare=True))
+            return
+        following = text[self.at + 1 : self.at + 2]
+        if following == "{":
+            pieces.append(self._parameter(quoted))
+        elif following == "(":
+            self._parenthesis(pieces, quoted)
+        elif following == "[":
+            self.at += 2
+            pieces.append(Arithmetic(self.expression("]"), quoted))
+            self.at += 1
+        elif following == "'" and not quoted:
+            ansi = _SINGLE_ANSI.match(text, self.at)
+            if not ansi:
+                self.fail("a ' that nothing closes")
+            self.at = ansi.end()
+            pieces.append(Literal(escapes.ansi_c(ansi[1]), True))
+        elif following == '"' and not quoted:
+            self.at += 1
+            self._double(pieces)
+        else:
+            self.at += 1
+            pieces.append(Literal("$", quoted))
+
+    def _parenthesis(self, pieces: list[Piece], quoted: bool) -> None:
+        start = self.at
+        if self.text.startswith("$((", start):
+            self.at += 3
+            expression = self.arithmetic()
+            if expression is not None:
+                pieces.append(Arithmetic(expression, quoted))
+                return
+        self.at = start + 2
+        body = self.substitution()
+        pieces.append(Command(body, quoted, _file(body)))
+
+    def arithmetic(self) -> Word | None:
+        """What stands between (( and )), None where it is none: a subshell in a subshell."""
+        expression = self._expression(")")
+        if expression is None or not self.text.startswith("))", self.at):
+            return None
+        self.at += 2
+        return expression
+
+    def expression(self, closing: str, also: str = "") -> Word:
+        """An expression, or the key of an array, up to the character that closes it, or another."""
+        start = self.at
+        found = self._expression(closing, also)
+        if found is None:
+            self.fail(f"a part without its {closing}", start)
+        return found
+
+    def _expression(self, closing: str, also: str = "") -> Word | None:
+        start = self.at
+        text = self.text
+        pieces: list[Piece] = []
+        opened: list[str] = []
+        while True:
+            found = _IN_EXPRESSION.match(text, self.at)
+            if found:
+                self.at = found.end()
+                pieces.append(Literal(found[0], True))
+            char = text[self.at : self.at + 1]
+            if not char:
+                return None
+            if not opened and (char == closing or char in also):
+                return Word(tuple(pieces), text[start : self.at])
+            if self._quote_or_expansion(pieces, char):
+                continue
+            if char in _PAIRS:
+                opened.append(_PAIRS[char])
+            elif opened and char == opened[-1]:
+                opened.pop()
+            self.at += 1
+            pieces.append(Literal(char, True))
+
+    def _parameter(self, quoted: bool) -> Parameter:
+        text, start = self.text, self.at
+        found = _ODD_LENGTH.match(text, start)
+        found = found if found and text[found.end() + 1 : found.end() + 2] != "}" else None
+        before = ""
+        if found:
+            name = "#"
+            self.at = found.end()
+        else:
+            found = _BRACED.match(text, start)
+            if not found:
+                self.fail("a ${ that no name follows")
+            before, name = found.groups()
+            self.at = found.end()
+        self.deeper()
+        index, all_of = self._index()
+        behind = self.at
+        operator, operand, by = self._operation(quoted, start)
+        self.depth -= 1
+        rest = text[behind : self.at - 1] if operator else ""
+        return Parameter(name, quoted, index, all_of, before, operator, operand, by, rest)
+
+    def _index(self) -> tuple[Word | None, str]:
+        if self.ahead() != "[":
+            return None, ""
+        self.at += 1
+        index = self.expression("]")
+        self.at += 1
+        return (None, index.written) if index.written in ("@", "*") else (index, "")
+
+    def _operation(self, quoted: bool, start: int) -> tuple[str, Word, Word]:
+        text = self.text
+        if text.startswith("}", self.at):
+            self.at += 1
+            return "", NOTHING, NOTHING
+        if text.startswith(("*}", "@}"), self.at):  # ${!prefix*}
+            self.at += 2
+            return "", NOTHING, NOTHING
+        found = _OPERATOR.match(text, self.at)
+        if not found:
+            self.fail("a ${ that is not closed, or with something unknown in it", start)
+        operator = found[0]
+        self.at = found.end()
+        if operator == ":":
+            return operator, *self._slice()
+        if operator in _TESTS and quoted:
+            pieces: list[Piece] = []
+            behind = self.at
+            self._quoted(pieces, _IN_QUOTED_BRACES, "}", '$`"\\}', start)
+            return operator, Word(tuple(pieces), text[behind : self.at - 1]), NOTHING
+        if operator == "/" and text[self.at : self.at + 1] in ("#", "%"):
+            operator += self.ahead()
+            self.at += 1
+        operand = self._operand(_IN_PATTERN if operator[0] == "/" else _IN_BRACES, start)
+        by = NOTHING
+        if self.ahead() == "/":
+            self.at += 1
+            by = self._operand(_IN_BRACES, start)
+        self.at += 1
+        return operator, operand, by
+
+    def _slice(self) -> tuple[Word, Word]:
+        offset = self.expression("}", ":")
+        length = NOTHING
+        if self.ahead() == ":":
+            self.at += 1
+            length = self.expression("}")
+        self.at += 1
+        return offset, length
+
+    def _operand(self, plain: re.Pattern[str], start: int) -> Word:
+        """A word within ${...}, up to what ends it."""
+        text, behind = self.text, self.at
+        pieces: list[Piece] = []
+        while True:
+            found = plain.match(text, self.at)
+            if found:
+                self.at = found.end()
+                pieces.append(Literal(found[0], False))
+            char = text[self.at : self.at + 1]
+            if not char:
+                self.fail("a ${ without its }", start)
+            if not self._quote_or_expansion(pieces, char):
+                return Word(tuple(pieces), text[behind : self.at])
+
+
+def _is_list(part: Parameter) -> bool:
+    """Whether it is "$@" or "${a[@]}", which are no word at all where there is nothing in them."""
+    return "@" in (part.name, part.all_of) and not part.before and part.operator not in _TESTS
+
+
+def _file(body: Group) -> str:
+    """The file of $(<file), where that is all of it."""
+    if len(body.body) == 1 and isinstance(body.body[0], Simple):
+        simple = body.body[0]
+        if not simple.words and not simple.assignments and len(simple.redirections) == 1:
+            redirection = simple.redirections[0]
+            return redirection.target.written if redirection.operator == "<" else ""
+    return ""

@@ -1,0 +1,238 @@
+"""The reader of long inputs makes what shfmt makes, and refuses what bash refuses."""
+
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hpclaunch.convert.shell.syntax.reader import read
+from hpclaunch.readback.shell import inside, pieces
+from hpclaunch.readback.shell.errors import ScriptError
+from hpclaunch.readback.shell.parse import parse
+
+ROOT = Path(__file__).parents[2]
+SCRIPTS = [*sorted(ROOT.glob("tests/**/*.sh")), *sorted(ROOT.glob("tests/**/*.sub"))]
+# What only one of the two readers tells, or in another way.
+_LEFT_OUT = frozenset(("last", "operators", "background", "end"))
+
+
+def plain(value: Any, expression: bool = False) -> Any:
+    """A statement as plain lists, with neighbouring text in one."""
+    if isinstance(value, pieces.Word):
+        return merged(value.pieces, expression)
+    if isinstance(value, msgspec.Struct):
+        fields = {
+            name: plain(getattr(value, name), expression=name in ("index", "expression", "expressions"))
+            for name in value.__struct_fields__
+            if name not in _LEFT_OUT
+            and not (name == "written" and not isinstance(value, pieces.Process))
+            and not (name == "operand" and getattr(value, "operator", "") == ":")
+            and not (name == "by" and getattr(value, "operator", "") == ":")
+            and not (name in ("operand", "by") and not getattr(value, "operator", ""))
+        }
+        return [type(value).__name__, fields]
+    if isinstance(value, tuple):
+        return [plain(each, expression) for each in value]
+    return value
+
+
+def merged(found: tuple[pieces.Piece, ...], expression: bool) -> list[Any]:
+    result: list[Any] = []
+    for piece in found:
+        if isinstance(piece, pieces.Literal):
+            text = (piece.text.replace(" ", "") if expression else piece.text, piece.quoted or expression)
+            if result and isinstance(result[-1], tuple) and result[-1][1] == text[1]:
+                result[-1] = (result[-1][0] + text[0], text[1])
+            else:
+                result.append(text)
+        elif expression and isinstance(piece, pieces.Parameter):
+            result.append(["Parameter", piece.name, piece.operator])
+        else:
+            result.append(plain(piece))
+    return [each for each in result if each != ("", False) and not (expression and each == ("", True))]
+
+
+def ours(text: str) -> Any:
+    try:
+        return plain(read(inside(text)))
+    except ScriptError as error:
+        return error
+
+
+def theirs(text: str) -> Any:
+    try:
+        return plain(parse(inside(text)))
+    except ScriptError as error:
+        return error
+
+
+@pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.name)
+def test_scripts_are_read_as_by_shfmt(path: Path) -> None:
+    text = path.read_text()
+    assert ours(text) == theirs(text)
+
+
+# Pieces of scripts that mean something to bash, to be put together in any order.
+WORDS = st.sampled_from(
+    [
+        *("a", "b=c", "-x", "a{1,2}", "~/f", "'q $x'", '"d $x ${y:-z} $(w) `v`"', "$'t\\n'", "\\;", "x\\\ny"),
+        *("$x", "${x}", "${#x}", "${x#*/}", "${x%%.*}", "${x//a/b}", '${x/#a/"b c"}', "${x:1:2}", "${x^^}"),
+        *(
+            "${a[@]}",
+            '"${a[@]}"',
+            "${a[1]}",
+            "${#a[@]}",
+            "${a[$i+1]}",
+            "${x:-${y:-z}}",
+            '"${x:-"q r"}"',
+            "${x:?no}",
+        ),
+        *(
+            "$(b c)",
+            "$(b | c)",
+            "`b c`",
+            "$((1 + x))",
+            "$(( (x+1) * 2 ))",
+            "$((a[1] + 2))",
+            "<(b)",
+            "$(<f)",
+            "$@",
+        ),
+        *(
+            "*.txt",
+            "[ab]?",
+            "a=b=c",
+            "#",
+            "a#b",
+            "1",
+            "é",
+            "{",
+            "}",
+            "!",
+            "if",
+            "in",
+            "do",
+            "time",
+            "[",
+            "]",
+            "=~",
+        ),
+        *(
+            "${x@Q}",
+            "${!x}",
+            "$((x ? 1 : 2))",
+            '$(echo "a")',
+            '"\\$x\\"',
+            '--a="$b",c',
+            "$",
+            "$?",
+            "a$b.c",
+            "x!(a|b)",
+        ),
+        *(
+            "$(cat <<E\nq $x\nE\n)",
+            "$( (a) )",
+            "$((a) )",
+            '"a\nb"',
+            "'a\nb'",
+            "${x/a\\/b/c}",
+            "${x-a b}",
+            "${x:$((1+1))}",
+        ),
+    ]
+)
+REDIRECTIONS = st.sampled_from(
+    [
+        ">f",
+        "> $f",
+        "2>&1",
+        "<f",
+        "&>f",
+        ">>f",
+        "<<<$x",
+        "<<E\na $x\n\tE\nE\n",
+        "<<-'E'\n\ta $x\n\tE\n",
+        "2>/dev/null",
+    ]
+)
+ASSIGNMENTS = st.sampled_from(
+    [
+        *(
+            "x=1",
+            "x=",
+            'x="a b"',
+            "x+=c",
+            "a=(1 2 '3 4' $x)",
+            "a+=( b\n# c\n d )",
+            "a[1]=x",
+            "a[$i]+=y",
+            "x=$(b)",
+        ),
+        *("x=~/f:~/g", "a=([1]=b [c]=d)", "a=( [e )", "x==", "x=a=(b)", "x=$'a'"),
+    ]
+)
+
+
+def simple() -> st.SearchStrategy[str]:
+    return st.lists(st.one_of(WORDS, WORDS, WORDS, ASSIGNMENTS, REDIRECTIONS), min_size=1, max_size=6).map(
+        " ".join
+    )
+
+
+def compound(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    lists = st.lists(inner, min_size=1, max_size=3).map("\n".join)
+    return st.one_of(
+        inner,
+        st.tuples(
+            inner, st.sampled_from([" && ", " || ", " | ", " |& ", "; ", " &\n", " ||\n", " | \\\n"]), inner
+        ).map("".join),
+        st.tuples(lists, lists, lists).map(lambda x: "if {}\nthen {}\nelse {}\nfi".format(*x)),
+        st.tuples(lists, lists, lists).map(lambda x: "if {}; then {}\nelif {}; then :; fi".format(*x)),
+        st.tuples(lists, lists).map(lambda x: "while {}\ndo {}\ndone".format(*x)),
+        st.tuples(WORDS, lists).map(lambda x: "for x in {} b; do {}\ndone".format(*x)),
+        lists.map("for ((i=0; i<3; i++)); do {}\ndone".format),
+        lists.map("for x\ndo {}\ndone".format),
+        lists.map("{{ {}\n}} >f 2>&1".format),
+        lists.map("( {}\n)".format),
+        lists.map("f() {{ {}\n}}".format),
+        lists.map("function g {{ {}\n}}".format),
+        st.tuples(WORDS, WORDS, lists).map(lambda x: "case {} in {} | b) {}\n;;\n(*) ;; esac".format(*x)),
+        st.tuples(WORDS, WORDS).map(lambda x: "[[ {} == {} && ! -f x || ( -n y ) ]]".format(*x)),
+        st.sampled_from(
+            ["[[ $x =~ ^a(b|c)*$ ]]", "(( x += 1 ))", "((x = (1 + 2) * 3))", "let x=1 y=2", "[[ x ]]"]
+        ),
+        inner.map("! {}".format),
+        inner.map("time {}".format),
+        st.tuples(
+            st.sampled_from(["export", "declare -a", "local", "readonly"]), st.lists(ASSIGNMENTS, max_size=3)
+        ).map(lambda x: " ".join([x[0], *x[1]])),
+        inner.map("# a comment ' \" $(\n{}".format),
+        inner.map("{} # a comment ' \" $(".format),
+    )
+
+
+PROGRAMS = st.recursive(simple(), compound, max_leaves=8)
+
+
+def bash_takes(text: str) -> bool:
+    """Whether bash finds nothing wrong with its grammar; with -n it runs nothing."""
+    said = subprocess.run(
+        ["bash", "-O", "extglob", "-n"],
+        input=inside(text).encode("latin-1"),
+        capture_output=True,
+        check=False,
+    )
+    return said.returncode == 0
+
+
+@settings(max_examples=400, deadline=None)
+@given(PROGRAMS)
+def test_what_bash_takes_is_read_as_by_shfmt(text: str) -> None:
+    found = ours(text)
+    expected = theirs(text)
+    if not isinstance(expected, ScriptError):
+        assert found == expected
