@@ -1,12 +1,14 @@
 """What the kernel takes when a program is started: a job that is larger would die far from the cause."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import chain
 
 from msgspec import Struct
 
 from hpclaunch.values.errors import Path, Problem
 from hpclaunch.values.launchplan import Common, LocalTarget, SlurmTarget
 from hpclaunch.values.pods import KubernetesTarget
+from hpclaunch.values.steps import Step
 from hpclaunch.values.words import EnvVar
 
 # A longer string is refused (MAX_ARG_STRLEN in the kernel: 32 pages of 4 KiB, less the byte at its end).
@@ -35,28 +37,42 @@ class _Part(Struct, frozen=True):
 
 def problems(common: Common, target: SlurmTarget | KubernetesTarget | LocalTarget) -> list[Problem]:
     """What is too large in the arguments and the environment of what starts the ranks."""
-    parts = [*_command(common), *_environment(common), *_tables(target)]
+    runs = [[*_command(common)], *map(list, map(_of_step, common.steps))]
+    shared = [*_environment(common), *_tables(target)]
     found = [
         Problem(
             f"{part.what} is {part.size:,} bytes long, and the kernel takes {LONGEST:,}: {part.instead}",
             part.document,
             part.path,
         )
-        for part in parts
+        for part in chain(*runs, shared)
         if part.size > LONGEST
     ]
+    if found:
+        return found
     most, beside = _together(target)
     # Those for the host are in srun's environment as well.
     of_host = () if isinstance(target, KubernetesTarget) else target.host_env
-    total = sum(part.size + beside for part in parts) + sum(_bytes(each) + beside for each in of_host)
-    if total > most and not found:
-        largest = max(parts, key=lambda part: part.size)
-        message = (
-            f"command, variables and the ranks' tables have {total:,} bytes, and {most:,} can be passed "
-            f"on; {largest.what} has {largest.size:,} of them: {largest.instead}"
-        )
-        found.append(Problem(message, "job", ("command",)))
+    for key, run in zip(("command", *(step.when for step in common.steps)), runs, strict=True):
+        parts = [*run, *shared]
+        total = sum(part.size + beside for part in parts) + sum(_bytes(each) + beside for each in of_host)
+        if total > most:
+            found.append(_too_much(parts, total, most, (key,)))
+    if isinstance(target, KubernetesTarget) and len(runs) > 1 and not found:
+        parts = [*chain(*runs), *shared]
+        total = sum(part.size + beside for part in parts)
+        if total > LARGEST_OBJECT:
+            found.append(_too_much(parts, total, LARGEST_OBJECT, ("command",)))
     return found
+
+
+def _too_much(parts: Sequence[_Part], total: int, most: int, path: Path) -> Problem:
+    largest = max(parts, key=lambda part: part.size)
+    message = (
+        f"command, variables and the ranks' tables have {total:,} bytes, and {most:,} can be passed "
+        f"on; {largest.what} has {largest.size:,} of them: {largest.instead}"
+    )
+    return Problem(message, "job", path)
 
 
 def _together(target: SlurmTarget | KubernetesTarget | LocalTarget) -> tuple[int, int]:
@@ -74,6 +90,13 @@ def _command(common: Common) -> Iterator[_Part]:
         # With the `=` that each word has before it.
         size = len(word.encode()) + 1
         yield _Part(f"word {index} of the command", size, "job", ("command",), "put it in a file")
+
+
+def _of_step(step: Step) -> Iterator[_Part]:
+    for index, word in enumerate(step.argv):
+        yield _Part(
+            f"word {index} of {step.title}", len(word.encode()) + 1, "job", (step.when,), "put it in a file"
+        )
 
 
 def _environment(common: Common) -> Iterator[_Part]:

@@ -46,5 +46,27 @@ def test_a_command_line_that_open_mpi_makes_one_variable_of(nodes: int) -> None:
     assert "A has 6,002" in message
 
 
+@pytest.mark.parametrize("mpi", ["openmpi", "mpich"])
+def test_steps_are_command_lines_of_their_own_and_one_object(mpi: str) -> None:
+    """Each step's words are in one mpirun's, and all are in the launcher's."""
+    step = {"run": ["true", *["x" * 899] * 100]}
+    fits = {"container": {"mpi": mpi}, "setup": [step] * 8, "command": step["run"]}
+    assert planned(fits).scheduler == "kubernetes"
+    (message,) = refused({**fits, "after": [step] * 3}).values()
+    assert "1,000,000" in message
+    longer = {"run": ["true", *["x" * 899] * 110]}
+    if mpi == "openmpi":
+        found = refused({**fits, "after": [longer]})
+        assert [path for _, path in found] == [("after",)]
+        assert "95,071" in next(iter(found.values()))
+    else:
+        assert planned({**fits, "after": [longer]}).scheduler == "kubernetes"
+
+
+def test_a_word_of_a_step_that_no_kernel_takes() -> None:
+    (message,) = refused({"before_each": [{"run": "x" * 131_071, "name": "long"}]}).values()
+    assert "word 2 of before_each 1: long is 131,072 bytes long" in message
+
+
 def test_room_for_the_wrapper_itself() -> None:
     assert len(wrapper_text(SETTINGS).encode()) < size.WRAPPER - 1_000
