@@ -1,0 +1,57 @@
+"""Programs that only change how another one is started: env, timeout, nohup, sudo, time, nice, stdbuf.
+
+Options are those of GNU coreutils 9.5 (env, timeout, nohup, nice, stdbuf), of sudo(8) 1.9.15 and of GNU
+time 1.9.
+"""
+
+import re
+from collections.abc import Sequence
+
+from hpclaunch.convert.programs.flags import Table, leading, table, take
+from hpclaunch.convert.programs.layers import Layer
+from hpclaunch.readback.shell.values import Value, known
+
+_TABLES: dict[str, Table] = {
+    "env": table(
+        (
+            (1, "unset=u chdir=C split-string=S argv0=a"),
+            (0, "ignore-environment=i null=0 debug=v"),
+        )
+    ),
+    "timeout": table(((1, "kill-after=k signal=s"), (0, "preserve-status=p foreground=f verbose=v"))),
+    "nohup": table(()),
+    "sudo": table(
+        (
+            (1, "user=u group=g host=h prompt=p close-from=C role=r type=t command-timeout=T other-user=U"),
+            (1, "chdir=D chroot=R"),
+            (0, "askpass=A background=b edit=e set-home=H login=i reset-timestamp=k remove-timestamp=K"),
+            (0, "list=l non-interactive=n preserve-groups=P stdin=S shell=s validate=v no-update=N"),
+            (0, "preserve-env=E"),
+        )
+    ),
+    "time": table(((1, "format=f output=o"), (0, "portability=p verbose=v append=a quiet=q"))),
+    "nice": table(((1, "adjustment=n"),)),
+    "stdbuf": table(((1, "input=i output=o error=e"),)),
+}
+_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
+_NICENESS = re.compile(r"-[0-9]+")
+
+
+def read(words: Sequence[Value]) -> tuple[Layer, list[Value]]:
+    """The program's options, and what it starts. Its own words are the NAME=VALUE of env and sudo, and the
+    duration of timeout."""
+    program = (known(words[0]) or "").rpartition("/")[2]
+    rest = list(words[1:])
+    own: list[Value] = []
+    if program == "nice" and rest and _NICENESS.fullmatch(known(rest[0]) or ""):
+        own.append(rest.pop(0))
+    options, rest = take(rest, _TABLES[program], clusters=program != "nohup")
+    if program == "env" and rest and known(rest[0]) == "-":
+        rest.pop(0)
+        options.append(take([("--ignore-environment",)], _TABLES["env"])[0][0])
+    if program in ("env", "sudo"):
+        while rest and _ASSIGNMENT.match(leading(rest[0])):
+            own.append(rest.pop(0))
+    elif program == "timeout" and rest:
+        own.append(rest.pop(0))
+    return Layer(program, tuple(options), tuple(own)), rest
