@@ -66,7 +66,8 @@ class Word(Struct, frozen=True):
 class Launch(Struct, frozen=True):
     """What a container runs. `outer` are the launchers in their order, `inner` the words that the last one
     starts; `words` are all words of the line with the launchers, with their places. `shell` is the text of
-    sh -c that it stands in, None where there is none, and `unit` the statement of it."""
+    sh -c that it stands in, None where there is none, `unit` the statement of it, and `whole` the lines of
+    the words in front of the text."""
 
     words: tuple[Word, ...]
     outer: tuple[Layer, ...] = ()
@@ -74,12 +75,18 @@ class Launch(Struct, frozen=True):
     shell: ShellText | None = None
     unit: Unit | None = None
     shell_words: tuple[str, ...] = ()
+    whole: tuple[Place, ...] = ()
     shell_place: Place | None = None
 
     @property
     def places(self) -> tuple[Place, ...]:
         """All lines of it."""
         return merged([word.place for word in self.words])
+
+    @property
+    def lines(self) -> tuple[Place, ...]:
+        """The lines of the command, with those of the shell in front of it."""
+        return merged([*self.whole, *self.places])
 
     @property
     def gets_local_rank(self) -> bool:
@@ -112,10 +119,29 @@ def read(container: Field, variables: Mapping[str, str | None]) -> Launch:
         return Launch(tuple(words), (), tuple(word.value for word in words))
     unit = parsed.units[parsed.launch] if parsed.launch is not None else None
     if unit is None:
-        return Launch(tuple(words), (), tuple(word.value for word in words), parsed, None, before, place)
-    outer, inner = _launchers(shelltext.bare(unit.words))
-    inside = tuple(Word(word, _line(place, unit.line)) for word in shelltext.bare(unit.words))
-    return Launch(inside, outer, inner, parsed, unit, before, place)
+        return Launch(tuple(words), (), tuple(word.value for word in words), parsed, None, before, (), place)
+    told = {**variables, **{name: value for name, value, _ in parsed.exported}}
+    given = [_substituted(word, told) for word in shelltext.bare(unit.words)]
+    outer, inner = _launchers(given)
+    lines = unit.lines[len(unit.lines) - len(given) :]
+    inside = tuple(Word(word, line_in(place, line)) for word, line in zip(given, lines, strict=True))
+    whole = merged([word.place for word in words[: len(before)]])
+    return Launch(inside, outer, inner, parsed, unit, before, whole, place)
+
+
+def _substituted(word: Value, told: Mapping[str, str | None]) -> Value:
+    """A word of the shell's with the variables that the container or the text itself sets."""
+    parts: list[Part] = []
+    for part in word:
+        text = told.get(part.name) if isinstance(part, Unknown) and part.kind == "variable" else None
+        whole = text is not None and isinstance(part, Unknown) and not (part.splits and _is_split(text))
+        parts.append(text if whole and text is not None else part)
+    return join(parts)
+
+
+def _is_split(text: str) -> bool:
+    """Whether the shell makes something else than one word of it."""
+    return not text or any(char.isspace() or char in "*?[" for char in text)
 
 
 def _launchers(words: Sequence[Value]) -> tuple[tuple[Layer, ...], tuple[Value, ...]]:
@@ -141,8 +167,8 @@ def _told_local_rank(layer: Layer, words: tuple[Value, ...]) -> tuple[Value, ...
     return (*words[:at], local_rank(), *words[at:])
 
 
-def _line(place: Place, offset: int) -> Place:
-    """A line of a text in a block. In a text of another form it is not known which one."""
+def line_in(place: Place, offset: int) -> Place:
+    """The line of a text in a block, from 0. In a text of another form it is not known which one."""
     if place.last <= place.line or not offset:
         return place
     return Place(place.file, min(place.line + 1 + offset, place.last))
@@ -201,14 +227,25 @@ def put(workload: Workload, launch: Launch, draft: Draft) -> None:
     what = _what(launch)
     if command is None:
         question = f"what each rank executes: {doubt} is not told"
-        draft.ask(("command",), question, launch.places, what)
+        draft.ask(("command",), question, launch.lines, what)
     else:
-        draft.put(("command",), command, launch.places, what, why=_why(launch))
+        draft.put(("command",), command, launch.lines, what, why=_why(launch))
     for layer in launch.outer:
         if passes_local_rank(layer):
             why = f"{layer.program} gave each process --local_rank=N: take it from LOCAL_RANK in the environment"
             todo = "where the program has no other way, give it --local_rank in the command as a string"
             draft.say("left", launch.places, layer.program, why=why, todo=todo)
+
+
+def _made_by_each(launch: Launch, draft: Draft) -> None:
+    """$(date) of a launcher's shell was one value for all ranks."""
+    made = [
+        part for word in launch.inner for part in word if isinstance(part, Unknown) and part.kind == "output"
+    ]
+    if launch.outer and made:
+        why = "the launcher's shell made one value for all ranks; now each rank's shell makes its own"
+        todo = "give it as a value: env, or a word of the command"
+        draft.say("left", launch.lines, "$(...) in the command", why=why, todo=todo, key="command")
 
 
 def _of_image(workload: Workload, draft: Draft) -> None:
@@ -273,8 +310,8 @@ def _of_shell(launch: Launch, shell: ShellText) -> list[str] | str | None:
 
 def _as_written(launch: Launch, unit: Unit) -> str:
     """A text for the shell: words that the launcher adds in quotes, and the rest as it stands."""
-    words = shelltext.bare(unit.words)
-    offsets = unit.rest[len(unit.words) - len(words) :]
+    words = [word.value for word in launch.words]
+    offsets = unit.rest[len(unit.rest) - len(words) :]
     same = 0
     while same < min(len(words), len(launch.inner)) and words[-1 - same] == launch.inner[-1 - same]:
         same += 1
@@ -293,15 +330,17 @@ def _around(workload: Workload, launch: Launch, shell: ShellText, draft: Draft) 
     place = launch.shell_place
     for name, value, offset in shell.exported:
         what = f"export {name} in the shell's text"
-        draft.put(("env", name), value, [_line(place, offset)], what)
+        draft.put(("env", name), value, [line_in(place, offset)], what)
     if launch.unit is None or shell.launch is None:
         return
     if launch.unit.piped:
         why = "the job's log has the output; `hpclaunch logs` shows it"
-        draft.say("replaced", [_line(place, launch.unit.line)], f"| {shown(launch.unit.piped, 60)}", why=why)
+        draft.say(
+            "replaced", [line_in(place, launch.unit.line)], f"| {shown(launch.unit.piped, 60)}", why=why
+        )
     for number, unit in enumerate(shell.units):
         if number != shell.launch:
-            _step(workload, unit, number < shell.launch, _line(place, unit.line), draft)
+            _step(workload, unit, number < shell.launch, line_in(place, unit.line), draft)
 
 
 def _step(workload: Workload, unit: Unit, before: bool, place: Place, draft: Draft) -> None:

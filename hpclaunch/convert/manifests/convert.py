@@ -155,7 +155,8 @@ def _folder(workload: Workload, launch: command.Launch, draft: Draft) -> None:
     if launch.shell is not None and launch.shell.folder and launch.shell_place is not None:
         folder = launch.shell.folder
         text = folder if folder.startswith("/") else f"{text.rstrip('/')}/{folder}" if text else ""
-        places, what = [*places, launch.shell_place], "cd in the shell's text"
+        line = command.line_in(launch.shell_place, launch.shell.folder_line)
+        places, what = [*places, line], "cd in the shell's text"
         if not text:
             draft.ask(("workdir",), f"the folder: {folder} is below the image's own", places, what)
             return

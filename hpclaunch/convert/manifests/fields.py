@@ -127,6 +127,10 @@ class Field:
         self.book.wrong(self, "the API has one value here")
         return ""
 
+    def peek(self) -> str:
+        """A scalar as it is written, which does not count as read."""
+        return str(self.node.value) if isinstance(self.node, ScalarNode) else ""
+
     def number(self) -> int | None:
         """A whole number that is not negative, None (and said) for another value."""
         text = self.text()

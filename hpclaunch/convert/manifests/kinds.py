@@ -45,7 +45,7 @@ def _pod(template: Field | None, of: str, main: str, draft: Draft) -> Pod | None
     chosen = found[0]
     for each in found:
         name = each.get("name")
-        if main and name is not None and name.text() == main:
+        if main and name is not None and name.peek() == main:
             chosen = each
     for each in found:
         if each is not chosen and each.path != chosen.path:

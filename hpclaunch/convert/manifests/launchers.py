@@ -69,12 +69,12 @@ def put(
     if layer is not None:
         _mpi(workload, launch, layer, {**own, **first}, draft)
     elif workload.is_apart or workload.kind.startswith("MPIJob"):
-        _kind(workload, (workload.starter.place,), draft)
+        _kind(workload, (workload.kind_place,), draft)
     if torch is not None:
         _torch(launch, torch, draft)
     elif workload.torch:
         why = "the operator told each pod MASTER_ADDR, WORLD_SIZE and RANK"
-        draft.put(("rendezvous",), "torch", [workload.root.at], "PyTorchJob", why=why)
+        draft.put(("rendezvous",), "torch", [workload.kind_place], "PyTorchJob", why=why)
     _between(launch, draft)
 
 

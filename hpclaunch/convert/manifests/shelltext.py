@@ -26,7 +26,8 @@ LAUNCHERS = frozenset(
 
 class Unit(Struct, frozen=True):
     """A statement: its text, and its words where it is one simple command ((): another kind). `piped` is what
-    its output goes through, `background` that nobody waits for it. `line` counts from 0."""
+    its output goes through, `exports` variables that it sets; `simple`: there is nothing beside its words.
+    `rest` is where each word begins in the source, `lines` on which line, from 0 as `line`."""
 
     text: str
     start: int
@@ -37,6 +38,7 @@ class Unit(Struct, frozen=True):
     piped: str = ""
     simple: bool = False
     rest: tuple[int, ...] = ()
+    lines: tuple[int, ...] = ()
 
 
 class ShellText(Struct, frozen=True):
@@ -58,23 +60,35 @@ def read(text: str) -> ShellText | None:
     except (ScriptError, HpclaunchError):
         return None
     units = [unit for statement in file.stmts for unit in _units(statement, source)]
+    launch = next((number for number, unit in enumerate(units) if _is_launch(unit)), None)
     folder, folder_line, exported = "", 0, []
-    index = 0
-    for unit in units:
-        first = known(unit.words[0]) if unit.words else None
-        target = known(unit.words[1]) if len(unit.words) == 2 else None
-        if unit.exports and not unit.words and all(known(value) is not None for _, value in unit.exports):
+    left: list[Unit] = []
+    for number, unit in enumerate(units):
+        # Before a launcher each of these counts for it; else those that the text begins with.
+        sets_up = number < launch if launch is not None else not left
+        target = _folder(unit) if sets_up else ""
+        if sets_up and unit.exports and not unit.words and _are_known(unit):
             exported += [(name, known(value) or "", unit.line) for name, value in unit.exports]
-        elif first == "cd" and target and not target.startswith(("-", "~")):
+        elif target:
             folder = target if target.startswith("/") else f"{folder}/{target}" if folder else target
             folder_line = unit.line
         else:
-            break
-        index += 1
-    left = tuple(units[index:])
+            left.append(unit)
     bare = _text(source, left[0].start, len(source)).strip() if left else ""
-    launch = next((number for number, unit in enumerate(left) if _is_launch(unit)), None)
-    return ShellText(folder, tuple(exported), left, bare, launch, folder_line)
+    at = next((number for number, unit in enumerate(left) if _is_launch(unit)), None)
+    return ShellText(folder, tuple(exported), tuple(left), bare, at, folder_line)
+
+
+def _folder(unit: Unit) -> str:
+    """Where `cd` goes, "" for another command."""
+    if len(unit.words) != 2 or known(unit.words[0]) != "cd":
+        return ""
+    target = known(unit.words[1]) or ""
+    return "" if target.startswith(("-", "~")) else target
+
+
+def _are_known(unit: Unit) -> bool:
+    return all(known(value) is not None for _, value in unit.exports)
 
 
 def _is_launch(unit: Unit) -> bool:
@@ -113,15 +127,18 @@ def _units(statement: tree.Stmt, source: bytes) -> Iterator[Unit]:
                 (),
                 piped,
                 rest=inner.rest,
+                lines=inner.lines,
             )
             return
     words: tuple[Value, ...] = ()
     exports: tuple[tuple[str, Value], ...] = ()
     rest: tuple[int, ...] = ()
+    lines: tuple[int, ...] = ()
     if plain and isinstance(command, tree.CallExpr):
         words = tuple(map(_value, command.args))
         exports = tuple(_assigned(command.assigns))
         rest = tuple(word.pos.offset for word in command.args)
+        lines = tuple(word.pos.line - 1 for word in command.args)
     elif plain and isinstance(command, tree.DeclClause) and command.variant.value == "export":
         exports = tuple(_assigned(command.args))
         if len(exports) < len(command.args):
@@ -136,6 +153,7 @@ def _units(statement: tree.Stmt, source: bytes) -> Iterator[Unit]:
         exports,
         simple=simple,
         rest=rest,
+        lines=lines,
     )
 
 

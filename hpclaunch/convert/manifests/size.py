@@ -38,6 +38,10 @@ def put(
     else:
         question = f"how many ranks on each node: {per_node.what} does not tell it"
         draft.ask(("ranks_per_node",), question, per_node.places, per_node.what)
+    slots = workload.slots
+    if slots is not None and not set(slots.places) & {*per_node.places, *gpus.places}:
+        why = f"{per_node.what} says how many ranks there are"
+        draft.say("without effect", slots.places, slots.what, why=why)
     _sharing(workload, nodes, gpus, draft, options)
 
 
@@ -120,11 +124,8 @@ def _ranks(workload: Workload, launch: Launch, gpus: Count, draft: Draft) -> tup
         return workload.nodes, slots
     if workload.kind == "MPIJob v1alpha1" and workload.slots is not None:
         return workload.nodes, workload.slots
-    if workload.slots is not None and workload.torch:
-        why = "only torchrun reads it, and the command has none: each pod has one process"
-        draft.say("without effect", workload.slots.places, workload.slots.what, why=why)
     places = launch.places or (workload.ranks.place,)
-    return workload.nodes, Count(1, places, "one process in each pod")
+    return workload.nodes, Count(1, places, "one process in each pod, as no launcher starts more")
 
 
 def _by_torch(
@@ -239,8 +240,8 @@ def lines_of(launch: Launch, written: str) -> tuple[Place, ...]:
 
 def _sharing(workload: Workload, nodes: Count, gpus: Count, draft: Draft, options: Options) -> None:
     """Pods go wherever there is room: without a rule against it several of them onto one node."""
-    if (nodes.value or 0) < 2:
-        return
+    if (nodes.value or 0) < 2 or workload.gpus is not None:
+        return  # of v1alpha1's GPUs each worker has all of a node
     apart = scheduling.keeps_apart(workload.ranks)
     if apart is not None:
         why = "a job's nodes are different machines, unless the site's hint says share_nodes"

@@ -48,6 +48,11 @@ class Workload(Struct, frozen=True):
     others: tuple[Pod, ...] = ()
 
     @property
+    def kind_place(self) -> Place:
+        """The line of the object's kind."""
+        return (self.root.get("kind") or self.root).at
+
+    @property
     def is_apart(self) -> bool:
         """Whether a pod of its own starts the ranks."""
         return self.starter is not self.ranks

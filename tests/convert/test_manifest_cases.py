@@ -1,0 +1,69 @@
+"""Manifests of each kind become the facts, hints and findings that stand beside them, with their lines."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from manifest_cases import converted, findings, hints, job
+
+HERE = Path(__file__).parent / "manifests" / "cases"
+CASES = sorted(path.stem for path in HERE.glob("*.yaml") if not path.stem.endswith(".expected"))
+
+
+def expected(name: str) -> dict[str, Any]:
+    return yaml.safe_load((HERE / f"{name}.expected.yaml").read_text("utf-8"))  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_manifest_becomes_what_stands_beside_it(name: str) -> None:
+    wanted = expected(name)
+    draft = converted((HERE / f"{name}.yaml").read_text("utf-8"))
+    assert not draft.refused
+    assert job(draft) == wanted["job"]
+    assert hints(draft) == {key: yaml.safe_load(text) for key, text in wanted.get("hints", {}).items()}
+    found = findings(draft)
+    missing = [
+        row
+        for row in wanted.get("found", [])
+        if not any(each[:2] == row[:2] and str(row[2]) in each[2] for each in found)
+    ]
+    assert missing == []
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_every_line_is_told(name: str) -> None:
+    """No line of a manifest is without a finding, but for keys that only lead to others."""
+    text = (HERE / f"{name}.yaml").read_text("utf-8")
+    told = {
+        line
+        for each in converted(text).findings
+        for place in each.places
+        for line in range(place.line, max(place.last, place.line) + 1)
+    }
+    silent = ("apiVersion:", "kind:", "---", "status:")
+    for number, line in enumerate(text.split("\n"), start=1):
+        bare = line.partition("&")[0].strip().lstrip("- ")
+        if bare and not bare.endswith(":") and not bare.startswith(silent):
+            assert number in told, f"{name}:{number}: {line}"
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_nothing_is_said_of_lines_that_are_not_there(name: str) -> None:
+    text = (HERE / f"{name}.yaml").read_text("utf-8")
+    last = text.count("\n") + 1
+    for each in converted(text).findings:
+        assert all(0 < place.line <= last and place.last <= last for place in each.places), each
+
+
+def test_no_secret_is_in_a_job_or_a_report() -> None:
+    for name in CASES:
+        draft = converted((HERE / f"{name}.yaml").read_text("utf-8"))
+        for secret in ("ghp_abcdefgh", "do-not-show-this"):
+            assert secret not in repr(list(draft.facts.values())) + repr(draft.findings) + repr(draft.hints)
+
+
+def test_with_a_site_its_hints_are_in_the_job() -> None:
+    draft = converted((HERE / "v1-exec.yaml").read_text("utf-8"), site="hal")
+    found = {key[2]: fact.value for key, fact in draft.facts.items() if key[:2] == ("sites", "hal")}
+    assert found == {"namespace": "research", "queue": "gpu-queue", "priority_class": "high", "user": 1000}
