@@ -142,7 +142,8 @@ _LAUNCHES = re.compile(
     re.MULTILINE,
 )
 _RANK_WORK = re.compile(
-    r"^[^#\n]*(?:\bpython3?\b|\btorchrun\b|\bbind\.sh\b|\bnumactl\b|\bmpirun\b|\bmpiexec\b|\bexec\s+\"?\$@)",
+    r"^(?![ \t]*(?:export[ \t]+)?\w+=(?!\())[^#\n]*"  # no text that a variable is given
+    r"(?:\bpython3?\b|\btorchrun\b|\bbind\.sh\b|\bnumactl\b|\bmpirun\b|\bmpiexec\b|\bexec\s+\"?\$@)",
     re.MULTILINE,
 )
 

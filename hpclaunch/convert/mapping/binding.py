@@ -217,7 +217,7 @@ def _numactl(
         value: object = text if text in ("local", "none") else [text] * per_node
         draft.put(("bind", kind), value, places, f"numactl {written}", why=_ONE if per_node > 1 else "")
     for kind in ("cpus", "memory"):
-        if kind not in kinds:
+        if kind not in kinds and ("bind", kind) not in draft.facts:
             draft.put(("bind", kind), "none", places, "numactl", why="numactl leaves it alone")
     return []
 
@@ -252,7 +252,8 @@ def _taskset(layer: Layer, places: Places, per_node: int | None, draft: Draft) -
     if not _SHOWN.fullmatch(cpus):
         return _kept(layer, places, draft)
     draft.put(("bind", "cpus"), [cpus] * per_node, places, f"taskset {text}")
-    draft.put(("bind", "memory"), "none", places, "taskset", why="taskset leaves it alone")
+    if ("bind", "memory") not in draft.facts:
+        draft.put(("bind", "memory"), "none", places, "taskset", why="taskset leaves it alone")
     return []
 
 

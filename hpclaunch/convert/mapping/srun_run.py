@@ -61,7 +61,7 @@ def place(
     tables = files.get("binding", ())
     inner = binding.of_layers(run.inner, run_lines(reading, run), per_node, tables, draft, options)
     inside = rank_script.place(reading, run, files.get("rank script", ()), per_node, draft, options)
-    found_trials = trials.find(reading, run.command, draft)
+    found_trials = trials.find(reading, run.command, draft, run.words)
     later = environment.place(
         reading,
         run.command,

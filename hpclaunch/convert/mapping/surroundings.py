@@ -4,13 +4,15 @@ handed that on to the ranks; a job's ranks start from nothing, and do it themsel
 import re
 
 from hpclaunch.convert.draft import Draft
-from hpclaunch.convert.mapping.texts import is_here, path
+from hpclaunch.convert.mapping.texts import path
 from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.readback.shell.values import Value, known, shown
 from hpclaunch.values.conversion import Place
 
 _PREPARES = frozenset({"module", "ml", "conda", "mamba", "micromamba", "spack", "ulimit", "pyenv"})
 _CONDA_HOOK = re.compile(r"^eval\s+\"?\$\((?:\S*/)?(conda|mamba|micromamba|pyenv)\s+[^)]*\)\"?$")
+# Not a configuration that was forgotten, but software of the machine or an environment of the user's.
+_ENVIRONMENT = re.compile(r"^(?!.*\bconfig_)(/|~|\$\{?HOME)|/activate$|conda\.sh$")
 _HOME = re.compile(r"^~|\$\{?HOME\}?")
 _CHANGES = re.compile(r"^cd\s+(.+?)\s*(?:\|\|.*|&&.*)?$")
 
@@ -23,10 +25,10 @@ def place(reading: ShellReading, run: Command, draft: Draft, *, image: bool) -> 
         if command.program in _PREPARES and not command.within and not command.conditions:
             found.append((command.place, command.words))
     for sourced in reading.sourced:
-        if not sourced.file and known(sourced.name) is not None:
-            found.append((sourced.place, (("source",), sourced.name)))
-        elif not sourced.file and any(is_here(part) for part in sourced.name):
-            found.append((sourced.place, (("source",), (path(sourced.name) or "",))))
+        if not sourced.file and _ENVIRONMENT.search(shown(sourced.name)):
+            here = path(sourced.name)
+            name: Value = sourced.name if here is None else (here,)
+            found.append((sourced.place, (("source",), name)))
     found += _hooks(reading)
     before = [each for each in sorted(found) if _is_before(each[0], run.place, reading)]
     for where, words in before:

@@ -28,8 +28,12 @@ class Trials(Struct, frozen=True):
     stand_ins: Mapping[str, str] = {}
 
 
-def find(reading: ShellReading, command: Command, draft: Draft) -> Trials:
-    """Put the trials of the run into the draft. Loops that go over anything else are said to be left."""
+def find(
+    reading: ShellReading, command: Command, draft: Draft, words: Sequence[Value] | None = None
+) -> Trials:
+    """Put the trials of the run into the draft. `words` are what each rank executes, None for the whole
+    command. Loops that go over anything else are said to be left."""
+    words = command.words if words is None else words
     loops = trial_loops(command)
     loop = loops[-1] if loops else None
     for other in loops[:-1]:
@@ -41,14 +45,15 @@ def find(reading: ShellReading, command: Command, draft: Draft) -> Trials:
     if loop is not None and loop.variable:
         stand_ins[loop.variable] = NUMBER if _counts_from_one(loop) else ""
     if loop is None and not seed:
-        if not _random_in(command.words):
+        if not _random_in(words):
+            _log(command, None, draft)
             return Trials(None, "", {})
         seed, lines = "SEED", (command.place,)
     if loop is None:
         draft.put(("trials", "count"), 1, lines, "one run with a random seed")
     else:
         _count(reading, loop, draft)
-    if not seed and _random_in(command.words):
+    if not seed and _random_in(words):
         seed, lines = "SEED", (command.place,)
     if seed:
         why = "another one for each trial" if loop is not None else "the log names it"

@@ -1,0 +1,6 @@
+RATE=${RATE:-"1.25e-3"}
+LONGEST=${LONGEST:-75}
+DGXNNODES=3
+WALLTIME=05:00:00
+DGXNGPU=16
+DGXIBDEVICES='--device=/dev/infiniband/rdma_cm'

@@ -1,0 +1,9 @@
+export DGXNNODES=8
+export DGXNGPU=8
+export WALLTIME=01:00:00
+export NCCL_COLLNET_ENABLE=1
+export NCCL_TOPO_FILE=/workspace/rnnt/nic_affinity.xml
+export NCCL_IB_HCA=mlx5_0,mlx5_1,mlx5_2,mlx5_3
+export UCX_NET_DEVICES=all
+export CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7
+export NEXP=2
