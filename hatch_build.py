@@ -18,11 +18,13 @@ class Build(BuildHookInterface):
         sys.path.insert(0, str(root))
         import jinja2
 
-        from hpclaunch.render.templates import environment
+        from hpclaunch.render.templates import environment, is_manifest
 
         self.compiled = tempfile.TemporaryDirectory()
-        env = environment(jinja2.FileSystemLoader(root / "templates"), manifests=True)
-        env.compile_templates(self.compiled.name, zip=None, ignore_errors=False)
+        loader = jinja2.FileSystemLoader(root / "templates")
+        for manifests, these in ((True, is_manifest), (False, lambda name: not is_manifest(name))):
+            env = environment(loader, manifests=manifests)
+            env.compile_templates(self.compiled.name, filter_func=these, zip=None, ignore_errors=False)
         build_data["force_include"][self.compiled.name] = "hpclaunch/_compiled"
         build_data["force_include"][str(root / "site-configs")] = "hpclaunch/_data/site-configs"
 

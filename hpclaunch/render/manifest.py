@@ -7,7 +7,7 @@ from msgspec import Struct
 from hpclaunch import __version__
 from hpclaunch.rank import pod as texts
 from hpclaunch.rank import wrapper_text
-from hpclaunch.render import quote, words
+from hpclaunch.render import words
 from hpclaunch.render.templates import template
 from hpclaunch.values.launchplan import Common, LaunchPlan
 from hpclaunch.values.pods import KubernetesTarget, Pod
@@ -150,6 +150,8 @@ def _head(plan: LaunchPlan, target: KubernetesTarget) -> dict[str, object]:
     values that no process list shows."""
     by_hand, optional = [], []
     if target.variables_secret:
+        from hpclaunch.render import quote  # its patterns take a start longer than the rest of this page
+
         pod = target.launcher or target.worker
         made = [secret for secret in pod.secrets if secret.name == target.variables_secret]
         context = ["--context", target.context] if target.context else []

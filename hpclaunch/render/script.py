@@ -2,7 +2,7 @@
 
 from hpclaunch import __version__
 from hpclaunch.rank import wrapper_text
-from hpclaunch.render import quote, words
+from hpclaunch.render import words
 from hpclaunch.render.templates import template
 from hpclaunch.values.cpulist import format_list
 from hpclaunch.values.launchplan import LaunchPlan, LocalTarget, SlurmSteps, SlurmTarget
@@ -73,6 +73,8 @@ def _beside(plan: LaunchPlan, target: SlurmTarget | LocalTarget) -> dict[str, ob
 
 def _setting(option: Option) -> str:
     """A setting of the rank wrapper as an element of a bash array that is indented by two."""
+    from hpclaunch.render import quote  # late: manifests come by way of here, and need none of it
+
     word = quote.bash(option.text)
     mark = words.separator(option.text, len(word))
     if not mark or not word.startswith("'"):

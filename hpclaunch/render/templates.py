@@ -6,14 +6,12 @@ from functools import cache
 
 from jinja2 import BaseLoader, Environment, FileSystemLoader, ModuleLoader, StrictUndefined, Template
 
-from hpclaunch.render import quote
-
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
 def environment(loader: BaseLoader, *, manifests: bool) -> Environment:
     """How templates are read; the build compiles them with the same. `manifests`: with the filters of YAML,
-    for which no script pays."""
+    for which no script pays, as no manifest does for bash's."""
     env = Environment(
         loader=loader,
         undefined=StrictUndefined,
@@ -22,8 +20,6 @@ def environment(loader: BaseLoader, *, manifests: bool) -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    env.filters["bash"] = quote.bash
-    env.filters["inherited"] = quote.inherited
     if manifests:
         from hpclaunch.render import kubelet
         from hpclaunch.values import yamltext
@@ -32,13 +28,23 @@ def environment(loader: BaseLoader, *, manifests: bool) -> Environment:
         env.filters["yaml"] = yamltext.value
         env.filters["comment"] = yamltext.comment
         env.filters["under"] = yamltext.under
+    else:
+        from hpclaunch.render import quote
+
+        env.filters["bash"] = quote.bash
+        env.filters["inherited"] = quote.inherited
     return env
+
+
+def is_manifest(name: str) -> bool:
+    """Whether the template of that file name makes YAML; all others make scripts."""
+    return name.endswith(".yaml.j2")
 
 
 @cache
 def template(name: str) -> Template:
     """The template of that file name."""
-    return _environment(name.endswith(".yaml.j2")).get_template(name)
+    return _environment(is_manifest(name)).get_template(name)
 
 
 @cache

@@ -20,7 +20,7 @@ OF_KUBERNETES = {
     "hpclaunch.spec.check_kubernetes_relations",
     "hpclaunch.spec.check_volume",
 }
-OF_SLURM = {"hpclaunch.plan.pyxis", "hpclaunch.plan.slurm"}
+OF_SLURM = {"hpclaunch.plan.pyxis", "hpclaunch.plan.slurm", "hpclaunch.render.quote"}
 
 
 @pytest.mark.parametrize(
@@ -39,4 +39,4 @@ def test_a_render_loads_one_scheduler(site: str, own: set[str], others: set[str]
     loaded = set(done.stderr.splitlines()[-1].split())
     assert own <= loaded
     assert not others & loaded
-    assert not {"kubernetes", "hpclaunch.readback", "hpclaunch.schedulers"} & loaded
+    assert not {"ClusterShell", "kubernetes", "hpclaunch.readback", "hpclaunch.schedulers"} & loaded

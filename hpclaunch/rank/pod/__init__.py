@@ -83,5 +83,6 @@ def stage_in_text() -> str:
 
 @cache
 def _read(folder: str, part: str) -> str:
-    with open(os.path.join(os.path.dirname(__file__), folder, f"{part}.sh"), encoding="utf-8") as file:
-        return file.read()
+    # As bytes: of files as small as these, text mode takes twice the time.
+    with open(os.path.join(os.path.dirname(__file__), folder, f"{part}.sh"), "rb", buffering=0) as file:
+        return file.read().decode()
