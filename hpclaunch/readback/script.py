@@ -2,14 +2,16 @@
 
 from collections.abc import Sequence
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from hpclaunch.readback.shell import outside
+from hpclaunch.readback.shell.budget import MOST
 from hpclaunch.readback.shell.calls import Call, Reading
 from hpclaunch.readback.shell.errors import ScriptError
 from hpclaunch.readback.shell.evaluate import evaluate
 from hpclaunch.readback.shell.values import IfSet, Unknown, Value, known, shown
 from hpclaunch.readback.slurm import forms, meanings
+from hpclaunch.readback.slurm.beside import FUNCTIONS, RANK, Beside, beside, program, without
 from hpclaunch.readback.slurm.container import container
 from hpclaunch.readback.slurm.directives import directives
 from hpclaunch.readback.slurm.layout import bound, layout
@@ -20,7 +22,8 @@ from hpclaunch.values.errors import InputError, Problem
 from hpclaunch.values.launch import Launch, SeenSeat, SeenTable, SeenVariable, Unbridged
 
 _SHELLS = ("/bin/sh", "sh")
-_WRAPPER = "hpclaunch-rank"
+# A hundred trials with some steps before each are several times the work of any other script.
+_MOST = 4 * MOST
 # They tell the script something and change nothing.
 _HARMLESS = frozenset({"id", "date", "hostname", "whoami", "uname"})
 
@@ -56,10 +59,13 @@ def read(text: str, name: str = "the script") -> Launch:
 
 def _launch(text: str) -> Launch:
     batch = _batch(text)
-    reading = evaluate(text, {"srun"})
-    step, others = _steps(reading)
+    reading = evaluate(text, {"srun", *FUNCTIONS}, _MOST)
+    besides = beside(reading.calls) or _alone(reading)
+    step = besides.main
     given, command = options("srun", step.words[1:])
+    given, command = _of_ranks(given, besides), list(without(command, besides.variables))
     unread = [f"line {note.line}: {note.text}" for note in reading.notes]
+    unread += besides.unread
     unread += [f"line {step.line}: srun runs only under a condition ({each})" for each in step.conditions]
     named = _by_name(given, step.line, unread)
     size = layout(batch.given, named)
@@ -99,8 +105,18 @@ def _launch(text: str) -> Launch:
         wrapper=rank.wrapper,
         rights=box.rights,
         unread=(*batch.unread, *unread, *more, *size.unread, *box.unread, *around.unread, *rank.unread),
-        unbridged=(*batch.unbridged, *unbridged, *size.unbridged, *box.unbridged, *around.unbridged, *others),
+        unbridged=(
+            *_of_batch(batch, besides),
+            *unbridged,
+            *size.unbridged,
+            *box.unbridged,
+            *around.unbridged,
+            *_strangers(besides.others),
+        ),
         gpu_kind=size.gpu_kind,
+        stage_in=besides.stage_in,
+        steps=besides.steps,
+        trials=besides.trials,
     )
 
 
@@ -127,32 +143,52 @@ def _batch(text: str) -> _Batch:
     return _Batch(given, tuple(unread), tuple(unbridged))
 
 
-def _steps(reading: Reading) -> tuple[Call, list[Unbridged]]:
-    """The srun that starts the ranks, and what else is run."""
-    steps = [call for call in reading.calls if _program(call) == "srun"]
+def _alone(reading: Reading) -> Beside:
+    """The srun that starts the ranks, and what else is run, of a script that is not of hpclaunch's form."""
+    steps = [call for call in reading.calls if program(call) == "srun"]
     if not steps:
         raise ScriptError("no srun in it starts ranks")
-    wrapped = [call for call in steps if (_WRAPPER,) in call.words]
-    chosen = (wrapped or steps)[-1]
+    chosen = ([call for call in steps if (RANK,) in call.words] or steps)[-1]
+    others = (call for call in reading.calls if call is not chosen and program(call) not in FUNCTIONS)
+    return Beside(chosen, tuple(others))
+
+
+def _strangers(calls: Sequence[Call]) -> list[Unbridged]:
+    """What is run beside the ranks and has no other place in a launch."""
     why = "Kubernetes runs nothing on the nodes beside a job's pods"
     found = []
-    for call in reading.calls:
-        if call is chosen or _program(call) in _HARMLESS or _removes_secrets(call):
+    for call in calls:
+        if program(call) in _HARMLESS or _removes_secrets(call):
             continue
         text = " ".join(map(shown, call.words[:12]))
         found.append(Unbridged(f"line {call.line}: {outside(text[:200])}", why))
-    return chosen, found
+    return found
 
 
-def _program(call: Call) -> str:
-    return (known(call.words[0]) or "").rpartition("/")[2] if call.words else ""
+def _of_ranks(given: Sequence[Given], besides: Beside) -> list[Given]:
+    """The options of the ranks' srun but for the name by which steps find their container, and with the image
+    in place of the file that it was imported to."""
+    found = []
+    for each in given:
+        imported = dict(besides.images).get(outside(known(each.value or ()) or ""))
+        if each.name == "container-image" and imported is not None:
+            each = structs.replace(each, value=(imported,))
+        if not (each.name == "container-name" and besides.one_container):
+            found.append(each)
+    return found
+
+
+def _of_batch(batch: _Batch, besides: Beside) -> list[Unbridged]:
+    """Without the signal that leaves time to the steps after all others: pods have such a time too."""
+    after = any(step.when == "after" for step in besides.steps)
+    return [each for each in batch.unbridged if not (after and each.what.startswith("--signal=TERM@"))]
 
 
 def _removes_secrets(call: Call) -> bool:
     """rm of the file of secrets, after it was read."""
     *flags, file = call.words
     return (
-        _program(call) == "rm"
+        program(call) == "rm"
         and file == (Unknown("argument", "1"),)
         and all((known(word) or "")[:1] == "-" for word in flags[1:])
     )
@@ -175,7 +211,7 @@ def _by_name(given: Sequence[Given], line: int, unread: list[str]) -> dict[str, 
 def _rank(command: Sequence[Value], ranks: int, line: int) -> _Rank:
     unread: list[str] = []
     texts = [known(word) for word in command[:4]]
-    if len(texts) < 4 or texts[0] not in _SHELLS or texts[1] != "-c" or texts[3] != _WRAPPER:
+    if len(texts) < 4 or texts[0] not in _SHELLS or texts[1] != "-c" or texts[3] != RANK:
         argv = tuple(_text(word, line, unread) for word in command)
         unread.append(f"line {line}: srun starts no rank wrapper, so what it says of a rank is not read")
         return _Rank(argv, None, "", tuple(unread))

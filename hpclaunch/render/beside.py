@@ -72,7 +72,7 @@ def _trial(common: Common, trials: Trials) -> str:
     start = "random" if trials.first_seed is None else "first"
     log = quote.bash(trials.log)
     if not trials.log:
-        log = f'{quote.bash(common.name)}-"${{SLURM_JOB_ID-$$}}"-trial-{{trial}}.log'
+        log = f"{quote.bash(common.name)}-\"${{SLURM_JOB_ID-$$}}\"-trial-'{{trial}}'.log"
     words = [str(trials.count), policy, quote.bash(trials.seed), start, str(trials.first_seed or 0)]
     return _line(["run_trial", *words], [log])
 

@@ -41,6 +41,10 @@ def job_problems(job: Job) -> list[Problem]:
     found += _bind_problems(job.bind, job.ranks_per_node)
     if job.container.save is not None:
         _check(found, ("container", "save"), check_text.line, job.container.save)
+    if job.beside_ranks:
+        from hpclaunch.spec import check_steps  # most jobs need not pay for it
+
+        found += check_steps.steps_problems(job)
     for site, hints in job.sites.items():
         _check(found, ("sites", site), check_text.name, site)
         found += _hint_problems(hints, ("sites", site))

@@ -147,7 +147,7 @@ def _slurm_problems(slurm: SlurmSite) -> list[Problem]:
         value = getattr(slurm, key)
         if value is not None:
             _check(found, ("slurm", key), check_text.line, value)
-    for key in ("path", "conf"):
+    for key in ("path", "conf", "image_folder"):
         value = getattr(slurm, key)
         if value is not None:
             _check(found, ("slurm", key), check_text.absolute, value)

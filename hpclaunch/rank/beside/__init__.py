@@ -1,4 +1,4 @@
-"""What a job does on nodes beside its ranks, outside any container: POSIX sh texts, each handed to `/bin/sh -c`.
+"""What a job does on nodes beside its ranks, outside any container: POSIX sh texts for `/bin/sh -c`.
 
 host       FOLDER NAME=value... -- =word...: a command in that folder, or / where it is not there
 import     FILE URI: the image is imported to that squashfs file, once, whoever else does the same now

@@ -1,0 +1,560 @@
+#!/bin/bash -p
+# steps-on-the-host on this machine: 1 node of type dgx-a100, 8 ranks on each.
+# Made by hpclaunch 0.1.0 from a job file and a site file: change those, and render again.
+
+# shellcheck disable=SC2016 # what stands in single quotes is meant as it stands
+set -u
+
+# From the shell that submitted this, nothing else reaches the job. (-p above: not its functions either.)
+# This script's own variables begin with hl_, which no variable of a job does.
+for hl_name in $(compgen -e); do
+  case $hl_name in
+    PATH) ;;
+    BASHOPTS | SHELLOPTS) ;; # readonly, and -p ignores them
+    *) unset -v "$hl_name" ;;
+  esac
+done
+HOME=${HOME-~} USER=${USER-$(id -un)} LOGNAME=${LOGNAME-$(id -un)}
+export HOME USER LOGNAME
+
+hl_settings=(
+  from=local
+  cwd=/home/ada/jobs
+  memlock=1048576 # KiB that InfiniBand must be able to pin
+  # NAME/PCI/PORT/LINK of the compute HCAs: names as expected, addresses count
+  'hcas=mlx5_0/0000:0c:00.0/1/InfiniBand
+        mlx5_1/0000:12:00.0/1/InfiniBand
+        mlx5_2/0000:4b:00.0/1/InfiniBand
+        mlx5_3/0000:54:00.0/1/InfiniBand
+        mlx5_6/0000:8d:00.0/1/InfiniBand
+        mlx5_7/0000:94:00.0/1/InfiniBand
+        mlx5_8/0000:ba:00.0/1/InfiniBand
+        mlx5_9/0000:cc:00.0/1/InfiniBand'
+  # for each rank how many it uses, and which, from the nearest on
+  'near=1:0,1,2,3,4,5,6,7;
+        1:1,0,2,3,4,5,6,7;
+        1:2,3,0,1,4,5,6,7;
+        1:3,2,0,1,4,5,6,7;
+        1:4,5,6,7,0,1,2,3;
+        1:5,4,6,7,0,1,2,3;
+        1:6,7,4,5,0,1,2,3;
+        1:7,6,4,5,0,1,2,3'
+  # the CPUs of each rank
+  'cpus=48-55,176-183;
+        56-63,184-191;
+        16-23,144-151;
+        24-31,152-159;
+        112-119,240-247;
+        120-127,248-255;
+        80-87,208-215;
+        88-95,216-223'
+  'membind=3;3;1;1;7;7;5;5' # the NUMA nodes of each rank's memory
+)
+
+hl_environment=(
+  PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+  CUDA_DEVICE_ORDER=PCI_BUS_ID
+  'NCCL_SOCKET_IFNAME=^lo,docker0'
+)
+
+hl_command=(
+  /bin/sh
+  -c
+  ./solve.sh
+)
+hl_port=$((61000 + $$ % 4500)) # above the ephemeral ports
+
+stop() { # SIGNAL: to every rank that still runs
+  local hl_pids
+  mapfile -t hl_pids < <(jobs -pr)
+  [[ -z ${hl_pids[*]-} ]] || kill -s "$1" "${hl_pids[@]}" 2>/dev/null
+}
+
+# One failing rank ends the job, with the status of the first that failed.
+as_ranks() { # COMMAND...
+  local hl_rank hl_status hl_first=0 hl_left=8 hl_interrupted
+  trap 'hl_interrupted=1; stop TERM' TERM INT HUP
+  set -m # without job control bash makes what it starts with & ignore SIGINT and SIGQUIT
+  for ((hl_rank = 0; hl_rank < hl_left; hl_rank++)); do
+    /bin/sh -c "$hl_wrapper" hpclaunch-rank \
+      "${hl_settings[@]}" "rank=$hl_rank" "ranks=$hl_left" "port=$hl_port" \
+      -- "${hl_environment[@]}" "${hl_of_trial[@]}" -- "${@/#/=}" </dev/null &
+  done
+  set +m # with job control "jobs -r" would leave out a rank that is stopped
+  while ((hl_left)); do
+    hl_interrupted=
+    wait -n
+    hl_status=$?
+    if [[ -n $hl_interrupted ]]; then
+      ((hl_first)) || hl_first=143
+      continue
+    fi
+    ((hl_left--))
+    if ((hl_status && !hl_first)); then
+      hl_first=$hl_status
+      stop TERM
+    fi
+  done
+  return "$hl_first"
+}
+
+launch() {
+  as_ranks "${hl_command[@]}"
+}
+
+# What steps outside the container get. Names that change what commands do are left out.
+hl_host_environment=(
+  PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+  CUDA_DEVICE_ORDER=PCI_BUS_ID
+  'NCCL_SOCKET_IFNAME=^lo,docker0'
+)
+
+on_host() ( # node|job|rank COMMAND...
+  hl_per=$1
+  shift
+  if [[ $hl_per == rank ]]; then
+    hl_environment=("${hl_host_environment[@]}")
+    as_ranks /bin/sh -c "$hl_host" hpclaunch-host /home/ada/jobs -- "${@/#/=}"
+  else
+    /bin/sh -c "$hl_host" hpclaunch-host /home/ada/jobs \
+      "${hl_host_environment[@]}" "${hl_of_trial[@]}" -- "${@/#/=}"
+  fi >&4 2>&3
+)
+
+run_step() { # TITLE required|optional node|job|rank container|host COMMAND...
+  local hl_code
+  printf 'hpclaunch: %s\n' "$1" >&3
+  on_host "$3" "${@:5}"
+  hl_code=$?
+  ((hl_code == 0)) && return 0
+  if [[ $2 == optional ]]; then
+    printf 'hpclaunch: %s failed with status %s; it is optional\n' "$1" "$hl_code" >&3
+    return 0
+  fi
+  printf 'hpclaunch: %s failed with status %s\n' "$1" "$hl_code" >&3
+  return "$hl_code"
+}
+
+# What is told apart by trial: HPCLAUNCH_TRIAL=..., and its seed.
+hl_of_trial=()
+
+# Output and errors of a trial go together, to its own file and to the job's output.
+run_trial() { # COUNT stop|keep_going SEED first|random FIRST LOG: the trial hl_trial
+  local hl_seed hl_codes hl_log=${6//'{trial}'/$hl_trial} hl_said="trial $hl_trial of $1"
+  hl_of_trial=("HPCLAUNCH_TRIAL=$hl_trial")
+  if [[ -n $3 ]]; then
+    if [[ $4 == first ]]; then
+      hl_seed=$(($5 + hl_trial - 1))
+    else
+      hl_seed=$(($(od -A n -N 4 -t u4 /dev/urandom) & 0x7fffffff))
+    fi
+    hl_of_trial+=("$3=$hl_seed")
+    hl_said+=", $3=$hl_seed"
+  fi
+  if [[ $hl_log == */* ]]; then mkdir -p -- "${hl_log%/*}" || return; fi
+  one_run 3>&1 4>&1 2>&1 | (trap '' TERM && exec tee -- "$hl_log") >&4
+  hl_codes=("${PIPESTATUS[@]}")
+  ((hl_codes[0])) && return "${hl_codes[0]}"
+  return "${hl_codes[1]}" # of a log that could not be written
+}
+
+one_run() {
+  printf 'hpclaunch: %s\n' "$hl_said" >&3
+  launch
+}
+
+all_runs() {
+  run_step 'setup 1: make' required node host /bin/sh -c make || return
+  local hl_code hl_first=0
+  for hl_trial in {1..2}; do
+    run_trial 2 keep_going SEED first 42 steps-on-the-host-"${SLURM_JOB_ID-$$}"-trial-'{trial}'.log
+    hl_code=$?
+    if ((hl_code)); then
+      ((hl_first)) || hl_first=$hl_code
+      printf 'hpclaunch: trial %s failed with status %s\n' "$hl_trial" "$hl_code" >&3
+      ((hl_code != 143)) || break # SIGTERM: the job's time is over
+    fi
+  done
+  return "$hl_first"
+}
+
+main() {
+  local hl_status
+  trap : TERM # a cancelled job goes on until Slurm kills it: what is left to do may still be done
+  all_runs
+  hl_status=$?
+  hl_of_trial=()
+  run_step 'after 1: ./collect.sh' required job host ./collect.sh || hl_status=$((hl_status ? hl_status : $?))
+  return "$hl_status"
+}
+trap : TERM
+
+# What runs beside each rank and becomes its command: hpclaunch's own text, the parts that this job needs.
+IFS= read -r -d '' hl_wrapper <<'WRAPPER'
+# Runs beside every rank, inside its container if it has one, and becomes the rank's command.
+# Protocol 2: SETTING=value... -- NAME=value... -- =word...
+# Each word of the command has a `=` before it, since srun takes a word `:` for a separator.
+# Only what every /bin/sh has is used: dash, busybox, bash. Names begin with hl_ so that none of the image's
+# own variables is touched.
+set -uf # f: values such as dgx[001-140] are no file names
+
+hl_root=${HPCLAUNCH_ROOT-}     # where /sys, /proc and /dev are, for a made-up machine
+hl_master=${HPCLAUNCH_MASTER-} # of several pods the first, as their launcher tells it
+unset -v HPCLAUNCH_ROOT HPCLAUNCH_MASTER
+
+hl_fail() {
+  printf 'hpclaunch: rank %s: %s\n' "${hl_rank:-?}" "$1" >&2
+  exit 121
+}
+
+hl_warn() { # once for the node
+  [ "$hl_local" != 0 ] || printf 'hpclaunch: %s: %s\n' "$hl_here" "$1" >&2
+}
+
+hl_pick() { # hl_entry: entry $1, from 0, of the list $2 with `;` between
+  hl_entry=$2
+  hl_skip=$1
+  while [ "$hl_skip" -gt 0 ]; do
+    case $hl_entry in
+      *';'*) hl_entry=${hl_entry#*;} ;;
+      *) hl_entry= ;;
+    esac
+    hl_skip=$((hl_skip - 1))
+  done
+  set -- ${hl_entry%%;*} # without the white space that scripts have between entries
+  hl_entry=${1-}
+}
+
+hl_read() { # hl_text: the first line of the file $1, "?" where it cannot be read
+  hl_text='?'
+  { read -r hl_text <"$1"; } 2>/dev/null || :
+}
+
+# What the launcher says: for all ranks, and of tables the one of this host.
+hl_from= hl_cwd= hl_memlock= hl_rank= hl_ranks= hl_port= hl_strict= hl_openib= hl_verify=
+hl_besteffort=
+hl_hcas= hl_near= hl_cpus= hl_membind= hl_preferred= hl_cores= hl_gpus= hl_seats= hl_part=
+# What the parts below find, each where a job needs it:
+hl_open=                # the GPUs that open here, INDEX/MINOR/PCI
+hl_own= hl_own_cores=   # on a part of a node this rank's GPUs, INDEX/PCI, and cores, POOL.NODE:CPU,CPU
+hl_unbound=             # 1: they are not known, so the rank stays as Slurm started it
+hl_chosen=              # this rank's HCAs, NAME/PCI/PORT
+hl_policy= hl_tool=     # numactl's option, and where it is
+hl_here=${SLURMD_NODENAME-}
+hl_table= hl_tables= # whose table is being read, own, other or past; and the hosts of all that are not its own
+hl_name_node() { # hl_here: the name of this node
+  [ -n "$hl_here" ] || hl_read "$hl_root/proc/sys/kernel/hostname"
+  hl_here=${hl_here:-$hl_text}
+}
+while [ "$1" != -- ]; do
+  hl_setting=${1%%=*}
+  hl_value=${1#*=}
+  case $hl_setting in
+    hosts) # begins a table, up to the next one; the first that has this host is its own
+      hl_name_node
+      case $hl_table in
+        own | past) hl_table=past ;;
+        *)
+          hl_table=other hl_tables="$hl_tables $hl_value"
+          if hl_in_hosts "$hl_here" "$hl_value" || hl_in_hosts "${hl_here%%.*}" "$hl_value"; then hl_table=own; fi
+          ;;
+      esac
+      ;;
+    hcas | near | cpus | membind | preferred | cores | gpus | seats | part)
+      case $hl_table in '' | own) eval "hl_$hl_setting=\$hl_value" ;; esac
+      ;;
+    from | cwd | memlock | rank | ranks | port | root | strict | openib | verify | besteffort)
+      eval "hl_$hl_setting=\$hl_value"
+      ;;
+    rendezvous) ;; # a part below
+    *) hl_fail "this wrapper speaks protocol 2 and does not know the setting $1" ;;
+  esac
+  shift
+done
+shift
+
+# Who am I?
+case $hl_from in
+  slurm)
+    hl_rank=$SLURM_PROCID hl_local=$SLURM_LOCALID hl_node=$SLURM_NODEID
+    hl_ranks=$SLURM_STEP_NUM_TASKS hl_nodes=$SLURM_STEP_NUM_NODES
+    ;;
+  openmpi)
+    hl_rank=$OMPI_COMM_WORLD_RANK hl_ranks=$OMPI_COMM_WORLD_SIZE
+    hl_divide "$OMPI_COMM_WORLD_LOCAL_RANK" "$OMPI_COMM_WORLD_LOCAL_SIZE"
+    ;;
+  hydra) # MPICH, Intel MPI
+    hl_rank=$PMI_RANK hl_ranks=$PMI_SIZE
+    hl_divide "$MPI_LOCALRANKID" "$MPI_LOCALNRANKS"
+    ;;
+  local) hl_local=$hl_rank hl_node=0 hl_nodes=1 ;;
+  *) hl_fail "no setting says where the rank's number comes from (from=$hl_from)" ;;
+esac
+hl_local_ranks=$((hl_ranks / hl_nodes))
+hl_name_node
+[ "$hl_table" != other ] ||
+  hl_fail "no node type of the site has the host $hl_here, so its cores and HCAs are not known; they have$hl_tables"
+
+# CAP_IPC_LOCK lifts the memlock limit, as in pods that run as root. Under Slurm it does not tell: jobs of Pyxis
+# have it in a user namespace, where it does not count.
+hl_has_ipc_lock() { # bit 14 of CapEff
+  hl_key=
+  {
+    while [ "$hl_key" != CapEff: ] && read -r hl_key hl_value; do :; done <"$hl_root/proc/self/status"
+  } 2>/dev/null
+  case $hl_key/$hl_value in CapEff:/*[4-7c-f]???) ;; *) return 1 ;; esac
+}
+
+hl_find_limit() { # hl_limit: how many KiB this process may pin, or "unlimited"
+  hl_limit=
+  {
+    while read -r hl_key hl_word hl_value hl_number hl_text; do
+      case "$hl_key $hl_word $hl_value $hl_number" in
+        'Max locked memory unlimited') hl_limit=unlimited ;;
+        'Max locked memory '*) hl_limit=$((hl_number / 1024)) ;;
+      esac
+    done <"$hl_root/proc/self/limits"
+  } 2>/dev/null
+  [ -n "$hl_limit" ] || hl_limit=$(ulimit -l)
+  [ "$hl_from" = slurm ] || ! hl_has_ipc_lock || hl_limit=unlimited
+}
+
+# InfiniBand pins memory. With too low a limit a library would fail, far from the cause.
+hl_lift="the default ulimits of the nodes' container runtime, or as root CAP_IPC_LOCK"
+[ "$hl_from" != slurm ] || hl_lift='LimitMEMLOCK=infinity for slurmd and PropagateResourceLimitsExcept=MEMLOCK'
+set +f
+for hl_device in "$hl_root"/dev/infiniband/uverbs*; do
+  [ -e "$hl_device" ] || break
+  hl_find_limit
+  [ "$hl_limit" = unlimited ] || [ "$hl_limit" -ge "$hl_memlock" ] ||
+    hl_fail "the memlock limit is $hl_limit KiB, too low for InfiniBand: set $hl_lift"
+  break
+done
+set -f
+
+hl_opens() { # does the device $1 open? Its mode does not tell: a cgroup may refuse root too.
+  [ -e "$1" ] && { true <>"$1"; } 2>/dev/null
+}
+
+# In a pod with SR-IOV it is not the card that can be used, but one of its virtual functions.
+hl_try_virtual() { # hl_hca, hl_why: the first virtual function of the card at hl_pci that can be used, if any can
+  hl_card=$hl_hca$hl_why
+  hl_list=$(
+    set +f
+    for hl_device in "$hl_root"/sys/class/infiniband/*; do
+      CDPATH='' cd -P -- "$hl_device/device/physfn" 2>/dev/null && [ "${PWD##*/}" = "$hl_pci" ] &&
+        printf '%s ' "${hl_device##*/}"
+    done
+  )
+  for hl_hca in $hl_list; do
+    hl_check_hca
+    [ -n "$hl_why" ] || return 0
+  done
+  hl_hca=${hl_card%%,*} hl_why=,${hl_card#*,}
+}
+
+# Every compute HCA (NAME/PCI/PORT/LINK) by its PCI address: names shift with each card that a node has more.
+hl_check_hca() { # hl_why: what keeps the port hl_number of the device hl_hca from being used, or nothing
+  hl_why=
+  hl_folder=$hl_root/sys/class/infiniband/$hl_hca
+  hl_read "$hl_folder/ports/$hl_number/state"
+  case $hl_text in
+    *': ACTIVE') ;;
+    '?') hl_why=", has no port $hl_number" ;;
+    *) hl_why=", port $hl_number is ${hl_text#*: }" ;;
+  esac
+  hl_read "$hl_folder/ports/$hl_number/link_layer"
+  case $hl_text in
+    "$hl_link" | '?') ;;
+    *) hl_why="$hl_why, port $hl_number is $hl_text instead of $hl_link" ;;
+  esac
+  hl_uverbs=
+  set +f
+  for hl_device in "$hl_folder"/device/infiniband_verbs/*; do
+    set -f
+    hl_read "$hl_device/ibdev"
+    [ "$hl_text" != "$hl_hca" ] || hl_uverbs=/dev/infiniband/${hl_device##*/}
+  done
+  set -f
+  if [ -z "$hl_uverbs" ]; then
+    hl_why="$hl_why, has no device for verbs (the kernel's module ib_uverbs)"
+  elif ! hl_opens "$hl_root$hl_uverbs"; then
+    hl_why="$hl_why, $hl_uverbs does not open"
+  fi
+}
+
+hl_choose() { # hl_chosen: and the first $1 usable ones of the indexes $2
+  hl_left=$1
+  hl_order=$2,
+  while [ "$hl_left" -gt 0 ] && [ -n "$hl_order" ]; do
+    hl_index=${hl_order%%,*}
+    hl_order=${hl_order#*,}
+    case $hl_usable in *" $hl_index="*) ;; *) continue ;; esac
+    hl_hca=${hl_usable#*" $hl_index="}
+    hl_hca=${hl_hca%% *}
+    case "$hl_chosen " in *" $hl_hca "*) ;; *) hl_chosen="$hl_chosen $hl_hca" ;; esac
+    hl_left=$((hl_left - 1))
+  done
+}
+
+hl_ports() { # hl_list: NAME:PORT,... of the words [INDEX=]NAME/PCI/PORT
+  hl_list=
+  for hl_hca; do
+    hl_hca=${hl_hca#*=}
+    hl_list=$hl_list,${hl_hca%%/*}:${hl_hca##*/}
+  done
+  hl_list=${hl_list#,}
+}
+
+hl_found='?' # NAME/PCI of each device here; a subshell, since it changes its folder
+if [ -d "$hl_root/sys/class/infiniband" ]; then
+  hl_found=$(
+    set +f
+    for hl_device in "$hl_root"/sys/class/infiniband/*; do
+      CDPATH='' cd -P -- "$hl_device/device" 2>/dev/null && printf '%s/%s ' "${hl_device##*/}" "${PWD##*/}"
+    done
+  )
+elif [ "$hl_from" != slurm ] && [ -d "$hl_root/sys/class" ]; then
+  hl_found= # a pod that sees /sys and no such class has no HCA, and names of absent ones would stop UCX
+fi
+
+hl_usable= hl_bad= hl_index=0 # usable: INDEX=NAME/PCI/PORT with the index in the table
+for hl_entry in $hl_hcas; do
+  hl_name=${hl_entry%%/*} hl_rest=${hl_entry#*/}
+  hl_pci=${hl_rest%%/*} hl_rest=${hl_rest#*/}
+  hl_number=${hl_rest%/*} hl_link=${hl_rest#*/}
+  hl_hca=$hl_name hl_why=
+  case " $hl_found" in
+    ' ?') ;;
+    *"/$hl_pci "*)
+      hl_hca=" ${hl_found%%"/$hl_pci "*}"
+      hl_hca=${hl_hca##* }
+      hl_check_hca
+      ;;
+    *) hl_why=', absent' ;;
+  esac
+  [ -z "$hl_why" ] || [ "$hl_from" = slurm ] || hl_try_virtual
+  if [ -z "$hl_why" ]; then
+    hl_usable="$hl_usable $hl_index=$hl_hca/$hl_pci/$hl_number"
+  else
+    hl_bad="$hl_bad; $hl_hca ($hl_pci): ${hl_why#, }"
+  fi
+  hl_index=$((hl_index + 1))
+done
+
+case $hl_hcas/$hl_found/$hl_usable in
+  /*) ;; # nodes of this type have none
+  */'?/'*) hl_bad='HCAs go by the names that the node type expects: there is no /sys/class/infiniband' ;;
+  */) hl_bad="HCAs not used:${hl_bad#;}; none is left, so NCCL_IB_HCA and UCX_NET_DEVICES are not set" ;;
+  *) [ -z "$hl_bad" ] || hl_bad="HCAs not used:${hl_bad#;}; ranks take the next nearest" ;;
+esac
+if [ -n "$hl_bad" ]; then
+  [ -z "$hl_strict" ] || hl_fail "$hl_here: $hl_bad (bind.hcas is strict)"
+  hl_warn "$hl_bad"
+fi
+
+hl_chosen= # this rank's, as NAME/PCI/PORT
+hl_pick "$hl_local" "$hl_near"
+if [ -n "$hl_entry" ]; then
+  hl_choose "${hl_entry%%:*}" "${hl_entry#*:}"
+elif [ -z "$hl_near" ]; then # on a part of a node: those of its GPUs
+  for hl_gpu in $hl_own; do
+    case $hl_gpu in -/*) continue ;; esac
+    hl_nth "${hl_gpu%%/*}" $hl_gpus
+    hl_choose 1 "${hl_entry##*|}"
+  done
+  # A rank without a GPU that is known may use them all.
+  [ -n "$hl_chosen" ] || for hl_hca in $hl_usable; do hl_chosen="$hl_chosen ${hl_hca#*=}"; done
+fi
+
+hl_ports $hl_usable
+[ -z "$hl_list" ] || export NCCL_IB_HCA="=$hl_list"
+hl_ports $hl_chosen
+if [ -n "$hl_list" ]; then
+  export UCX_NET_DEVICES="$hl_list"
+  [ -z "$hl_openib" ] || export OMPI_MCA_btl_openib_if_include="$hl_list"
+fi
+
+# Cores for this process and all that come of it, memory by numactl. Empty: not bound.
+hl_pick "$hl_local" "$hl_cpus"
+hl_bind=$hl_entry
+hl_pick "$hl_local" "$hl_membind"
+hl_nodes=$hl_entry
+hl_pick "$hl_local" "$hl_preferred"
+hl_prefer=${hl_entry%%[-,]*} # numactl takes one node
+if [ -n "$hl_part" ]; then
+  hl_list= hl_numbers=
+  for hl_core in $hl_own_cores; do
+    hl_list=$hl_list,${hl_core#*:}
+    hl_number=${hl_core%%:*}
+    hl_number=${hl_number#*.}
+    case "$hl_numbers," in *",$hl_number,"*) ;; *) hl_numbers=$hl_numbers,$hl_number ;; esac
+  done
+  hl_numbers=${hl_numbers#,}
+  case ,$hl_part, in *,cpus,*) hl_bind=${hl_list#,} ;; esac
+  case ,$hl_part, in
+    *,membind,*) hl_nodes=$hl_numbers ;;
+    *,preferred,*) hl_prefer=${hl_numbers%%,*} ;;
+  esac
+fi
+if [ -n "$hl_bind" ]; then
+  if ! command -v taskset >/dev/null; then
+    hl_warn "neither cores nor memory are bound: there is no taskset"
+    hl_nodes= hl_prefer=
+  elif [ -n "$hl_besteffort" ]; then
+    hl_try_cores
+  elif ! taskset -pc "$hl_bind" $$ >/dev/null; then
+    hl_fail "could not bind to the cores $hl_bind"
+  fi
+fi
+if [ -n "$hl_nodes$hl_prefer" ]; then
+  if command -v numactl >/dev/null; then
+    hl_tool=$(command -v numactl) # the job's PATH may have none
+    hl_policy=--membind=$hl_nodes
+    [ -n "$hl_nodes" ] || hl_policy=--preferred=$hl_prefer
+    [ -z "$hl_besteffort" ] || hl_try_policy
+  else
+    hl_warn "memory is not bound: there is no numactl"
+  fi
+fi
+
+if [ -n "$hl_cwd" ]; then
+  CDPATH='' cd -- "$hl_cwd" || hl_fail "cannot work in $hl_cwd"
+  unset -v OLDPWD # dash exports it
+fi
+
+# The environment last: the job's PATH or LD_PRELOAD must not reach the tools above.
+while [ "$1" != -- ]; do
+  export "$1"
+  shift
+done
+shift
+for hl_word; do
+  set -- "$@" "${hl_word#=}"
+  shift
+done
+[ -z "$hl_policy" ] || set -- "$hl_tool" "$hl_policy" -- "$@"
+[ "$hl_from" != hydra ] || hl_stay "$@"
+exec "$@"
+WRAPPER
+
+# What starts a step outside the container.
+IFS= read -r -d '' hl_host <<'WRAPPER'
+# Runs a command of the job outside its container: FOLDER NAME=value... -- =word...
+set -u
+CDPATH='' cd -- "$1" 2>/dev/null || cd /
+unset -v OLDPWD # dash exports it
+shift
+while [ "$1" != -- ]; do
+  export "$1"
+  shift
+done
+shift
+for hl_word; do
+  set -- "$@" "${hl_word#=}"
+  shift
+done
+exec "$@"
+WRAPPER
+
+main 3>&2 4>&1
