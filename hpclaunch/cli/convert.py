@@ -7,16 +7,17 @@ from collections.abc import Sequence
 import click
 import msgspec
 
+from hpclaunch.cli import places
 from hpclaunch.cli.output import json_option, print_json
 from hpclaunch.cli.writing import put, refuse_existing
 from hpclaunch.convert.conversion import convert as convert_inputs
 from hpclaunch.convert.inputs import read_inputs
-from hpclaunch.convert.options import Options
+from hpclaunch.convert.options import Options, Render
 from hpclaunch.report.conversion import markdown, text
 from hpclaunch.spec import check_text
 from hpclaunch.spec.document import Document
 from hpclaunch.spec.nodetype import NodeType
-from hpclaunch.spec.read import read_site
+from hpclaunch.spec.read import parse_job, read_site
 from hpclaunch.spec.scalars import shown, variable_name
 from hpclaunch.spec.search import by_name, is_path, site_folders
 from hpclaunch.spec.site import Site
@@ -65,7 +66,10 @@ def convert(
     site = _site(site_name) if site_name else None
     machine = _node_type(node_type) if node_type else None
     name = (site.value.name if site else site_name) or ""
-    found = convert_inputs(read_inputs(files), Options(environment, machine, name))
+    inputs = read_inputs(files)
+    render = _renderer(site) if site else None
+    volumes = places.volumes(site.value, os.getcwd()) if site else {}
+    found = convert_inputs(inputs, Options(environment, machine, name, render, volumes))
     _write(found, name, output, report, as_json)
     sys.exit(0 if found.is_complete else 1)
 
@@ -113,6 +117,16 @@ def _site(name: str) -> Document[Site] | None:
     except ValueError as error:
         raise InputError(f"--site: {error}") from None
     return None
+
+
+def _renderer(site: Document[Site]) -> Render:
+    """What `hpclaunch render` makes of a job file's text for the site."""
+    from hpclaunch.cli.planning import machines_of
+    from hpclaunch.plan.planner import Planner
+    from hpclaunch.render import script
+
+    planner = Planner(site.value, machines_of(site))
+    return lambda job: script.render(planner.plan(parse_job(job, "the job file", os.getcwd()).value))
 
 
 def _node_type(name: str) -> NodeType:

@@ -16,7 +16,7 @@ def place(planned: Planned) -> Place:
     machine = planned.machines[shapes[0].node_type].value
     return Place(
         name=site.name,
-        volumes={name: _form(volume, site, job.directory) for name, volume in site.volumes.items()},
+        volumes=volumes(site, job.directory),
         variables={each.name: each.value for each in plan.common.environment if each.origin != "job"},
         node_types={shape.hosts if len(shapes) > 1 else "": shape.node_type for shape in shapes},
         gpus_of_node=gpukind.of_a_node(job, site, machine),
@@ -24,6 +24,11 @@ def place(planned: Planned) -> Place:
         networks=site.kubernetes.networks if site.kubernetes else (),
         secrets=_secrets(site),
     )
+
+
+def volumes(site: Site, folder: str) -> dict[str, Form]:
+    """The forms of the site's volumes; relative paths start from `folder`, that of the job file."""
+    return {name: _form(volume, site, folder) for name, volume in site.volumes.items()}
 
 
 def _form(volume: Volume, site: Site, folder: str) -> Form:

@@ -1,21 +1,17 @@
 """The flow from files to a job file and what became of each construct."""
 
+import re
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from types import ModuleType
 
-from msgspec import structs
-
-from hpclaunch.convert import defects
+from hpclaunch.convert import defects, sources
 from hpclaunch.convert.account import account
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.inputs import Input, Role
 from hpclaunch.convert.options import Options
-from hpclaunch.convert.reading import ShellReading, Source
-from hpclaunch.convert.shell import walk
+from hpclaunch.convert.reading import ShellReading
 from hpclaunch.convert.writing import write
-from hpclaunch.readback.shell.errors import ScriptError
-from hpclaunch.readback.shell.shfmt import parsed
 from hpclaunch.values.conversion import Conversion, Finding, Place
 from hpclaunch.values.errors import InputError, Problem
 
@@ -27,6 +23,8 @@ _FAMILIES = (
     ("plain_slurm", "srun or mpirun in a Slurm script"),
 )
 _UNKNOWN = "no launcher that is known here"
+_MANIFEST = "a manifest of Kubernetes"
+_WORKLOAD = re.compile(r"\bkind[\"']?\s*:\s*[\"']?(?:MPIJob|PyTorchJob|Job|Pod)\b")
 # What files that no family reads are, and what to do.
 _UNUSED: Mapping[Role, tuple[str, str]] = {
     "rank script": ("a script that runs beside the ranks", "it stays as it is: the job's command starts it"),
@@ -34,7 +32,7 @@ _UNUSED: Mapping[Role, tuple[str, str]] = {
     "hostfile": ("a list of hosts", "the scheduler knows the hosts of a job"),
     "mounts": ("a list of mounts", "nothing in the launcher refers to it"),
     "mca": ("settings of Open MPI", "give those that the job needs as OMPI_MCA_NAME in env"),
-    "manifest": ("a manifest", "give it alone, to convert it"),
+    "manifest": ("a manifest", "give it in one file with the others, or alone"),
     "own script": ("a script that hpclaunch rendered", "give it alone, to convert it"),
     "own manifest": ("a manifest that hpclaunch rendered", "give it alone, to convert it"),
     "unclear": ("a file of an unknown kind", "it is no shell script, configuration or manifest"),
@@ -50,6 +48,9 @@ def convert(inputs: Sequence[Input], options: Options) -> Conversion:
     for each in inputs:
         for said in each.mended:
             draft.say("repaired", [Place(each.name)], each.name, why=said)
+    own_text = next((each for each in inputs if each.role in ("own script", "own manifest")), None)
+    if own_text is not None:
+        return _own(own_text, inputs, options, draft)
     roles = {each.role for each in inputs}
     if "shell" in roles or "rank script" in roles:
         return _launcher(inputs, options, draft)
@@ -62,9 +63,31 @@ def convert(inputs: Sequence[Input], options: Options) -> Conversion:
     )
 
 
+def _own(text: Input, inputs: Sequence[Input], options: Options, draft: Draft) -> Conversion:
+    """A text that hpclaunch rendered."""
+    from hpclaunch.convert.families import own  # others do not pay for its readers
+
+    own.convert(text.name, text.text, draft, options)
+    job = write(draft, [text.name])
+    found = [*draft.findings, *_unused(inputs, options, draft.findings)]
+    return Conversion(own.FAMILY, job, draft.refused, tuple(found), dict(draft.hints))
+
+
+def _manifest(inputs: Sequence[Input], options: Options, draft: Draft) -> Conversion:
+    """A manifest of Kubernetes; of several files the first one that has something to run."""
+    from hpclaunch.convert.manifests import convert as manifests  # launchers do not pay for it
+
+    given = [each for each in inputs if each.role == "manifest"]
+    chosen = next((each for each in given if _WORKLOAD.search(each.text)), given[0])
+    manifests.convert(chosen.name, chosen.text, draft, options)
+    job = write(draft, [chosen.name])
+    found = [*draft.findings, *_unused(inputs, options, draft.findings)]
+    return Conversion(_MANIFEST, job, draft.refused, tuple(found), dict(draft.hints))
+
+
 def _launcher(inputs: Sequence[Input], options: Options, draft: Draft) -> Conversion:
     """A launcher of shell scripts."""
-    reading = _read(inputs, options.environment, draft)
+    reading = sources.read(inputs, options.environment, draft)
     name, known_by = _family(reading)
     if known_by:
         _module(name).convert(reading, draft, options)
@@ -82,53 +105,6 @@ def _launcher(inputs: Sequence[Input], options: Options, draft: Draft) -> Conver
 
 def _whole(inputs: Sequence[Input]) -> list[Place]:
     return [Place(each.name) for each in inputs]
-
-
-def _read(inputs: Sequence[Input], environment: Mapping[str, str], draft: Draft) -> ShellReading:
-    """Walks what can be parsed. Raises InputError where no file can."""
-    sources = [Source(each.name, each.text) for each in inputs if each.role == "shell"]
-    beside = [Source(each.name, each.text) for each in inputs if each.role == "rank script"]
-    if not sources:
-        sources, beside = beside, []
-    try:
-        reading = walk.read(sources, environment)
-    except (ScriptError, InputError) as error:
-        wrong = {source.name: problem for source in sources if (problem := _complaint(source))}
-        fine = [source for source in sources if source.name not in wrong]
-        if not fine:
-            raise InputError(list(wrong.values()) or _problems(error)) from None
-        for name, problem in wrong.items():
-            draft.say(
-                "unread",
-                [_place(name, problem)],
-                name,
-                why=problem.message,
-                todo="mend it, and convert again",
-            )
-        try:
-            reading = walk.read(fine, environment)
-        except ScriptError as again:
-            raise InputError(_problems(again)) from None
-    return structs.replace(reading, sources=(*reading.sources, *beside))
-
-
-def _complaint(source: Source) -> Problem | None:
-    try:
-        parsed(source.text, 1)
-    except ScriptError as error:
-        return Problem(error.message, where=f"{source.name}:{error.line}" if error.line else source.name)
-    return None
-
-
-def _place(name: str, problem: Problem) -> Place:
-    line = problem.where.rpartition(":")[2]
-    return Place(name, int(line) if line.isdigit() else 0)
-
-
-def _problems(error: ScriptError | InputError) -> list[Problem]:
-    if isinstance(error, InputError):
-        return list(error.problems)
-    return [Problem(str(error))]
 
 
 def _family(reading: ShellReading) -> tuple[str, Place | None]:

@@ -101,6 +101,13 @@ def sayable(text: str) -> str:
 
 def shown(value: Any, limit: int = 120) -> str:
     """A value in one line, for people."""
-    text = " ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
-    text = " ".join(text.split())
+    text = " ".join(_words(value).split())
     return text if len(text) <= limit else text[: limit - 3] + "..."
+
+
+def _words(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, dict):
+        return ", ".join(f"{key}: {_words(each)}" for key, each in value.items())
+    return " ".join(map(_words, value)) if isinstance(value, list | tuple) else str(value)

@@ -92,7 +92,7 @@ def _sections(conversion: Conversion) -> Iterator[_Section]:
         _Section("Assumed", "Defaults of the input count, since nothing else was given.", of("assumed")),
         _Section("Mended before reading", "", of("repaired")),
         _Section("Carried over", "", of("carried"), brief=True),
-        _Section("Without effect on the launch", "", of("without effect"), brief=True),
+        _Section("Without effect on the launch", "", of("without effect")),
     )
     yield from (section for section in every if section.findings)
 

@@ -1,0 +1,72 @@
+"""Shell inputs, mended where no shell would take them, and walked."""
+
+from collections.abc import Mapping, Sequence
+
+from msgspec import structs
+
+from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.inputs import Input
+from hpclaunch.convert.reading import ShellReading, Source
+from hpclaunch.convert.shell import walk
+from hpclaunch.convert.shell.choose import chosen
+from hpclaunch.convert.shell.recover import Repair, recovered
+from hpclaunch.readback.shell import inside, outside
+from hpclaunch.readback.shell.errors import ScriptError
+from hpclaunch.values.conversion import Place
+from hpclaunch.values.errors import InputError, Problem
+
+_MEND = "mend it, and convert again"
+_LOOK = "look at this line yourself"
+
+
+def read(inputs: Sequence[Input], environment: Mapping[str, str], draft: Draft) -> ShellReading:
+    """The walk through the shell inputs; what was changed or left out for it goes to `draft`. Scripts that
+    run beside ranks are among its sources, and lists of cores and mounts are `beside`.
+
+    Raises InputError, with file and line, where the launcher cannot be read at all.
+    """
+    sources = [Source(each.name, each.text) for each in inputs if each.role == "shell"]
+    of_ranks = [Source(each.name, each.text) for each in inputs if each.role == "rank script"]
+    if not sources:
+        sources, of_ranks = of_ranks, []
+    try:
+        reading = walk.read(sources, environment)
+    except (ScriptError, InputError):
+        mended = _mended(sources, draft)
+        try:
+            reading = walk.read(mended, environment)
+        except ScriptError as error:
+            raise InputError(error.message) from None
+    tables = tuple(Source(each.name, each.text) for each in inputs if each.role in ("binding", "mounts"))
+    return structs.replace(reading, sources=(*reading.sources, *of_ranks), beside=tables)
+
+
+def _mended(sources: Sequence[Source], draft: Draft) -> list[Source]:
+    """The sources that a shell takes, after as few changes as that needs."""
+    launcher = chosen(sources)
+    found = []
+    problems = []
+    for source in sources:
+        try:
+            text, repairs = recovered(inside(source.text))
+        except ScriptError as error:
+            where = f"{source.name}:{error.line}" if error.line else source.name
+            problems.append((source.name, Problem(outside(error.message), where=where)))
+            place = Place(source.name, error.line)
+            draft.say("unread", [place], source.name, why=outside(error.message), todo=_MEND)
+            continue
+        for each in repairs:
+            _say(each, source.name, draft)
+        found.append(Source(source.name, outside(text)))
+    if not found or any(name == launcher for name, _ in problems):
+        raise InputError([problem for _, problem in problems])
+    return found
+
+
+def _say(repair: Repair, name: str, draft: Draft) -> None:
+    place, was, complaint = Place(name, repair.line), outside(repair.was).strip(), outside(repair.complaint)
+    if repair.kind == "left out":
+        draft.say("unread", [place], was, why=f"no shell takes it ({complaint})", todo=_LOOK)
+    else:
+        became, why = outside(repair.now).strip(), f"no shell takes it as it is ({complaint})"
+        draft.say("repaired", [place], was, became=became, why=why, todo=_LOOK)

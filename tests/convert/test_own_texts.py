@@ -1,0 +1,107 @@
+"""Texts that hpclaunch rendered become the job that they were rendered from."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from hpclaunch.cli.places import place, volumes
+from hpclaunch.cli.planning import Planned, documents_of, plan_job, values_of
+from hpclaunch.convert.conversion import convert
+from hpclaunch.convert.inputs import classified
+from hpclaunch.convert.options import Options
+from hpclaunch.plan.planner import Planner
+from hpclaunch.readback.compare import compare
+from hpclaunch.readback.kubernetes.reader import read as read_manifest
+from hpclaunch.readback.place import Side
+from hpclaunch.readback.script import read as read_script
+from hpclaunch.render import script
+from hpclaunch.spec.document import Document
+from hpclaunch.spec.read import parse_job, read_site
+from hpclaunch.spec.site import Site
+from hpclaunch.values.conversion import Conversion
+
+TESTS = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(TESTS / "golden"), str(TESTS / "readback")]
+from golden_cases import BATCH, DIRECTORY, Case  # noqa: E402
+from rendered import CLUSTER, JOB, SLURM, write  # noqa: E402
+from test_same_launch import JOBS  # noqa: E402
+
+FOLDER = "/somewhere/else"
+
+
+def again(job: str, site: Document[Site]) -> Planned:
+    """The plan of a job file's text that lies in another folder."""
+    document = parse_job(job, "job.yaml", FOLDER)
+    machines = documents_of(site)
+    return Planned(document, site, machines, Planner(site.value, values_of(machines)).plan(document.value))
+
+
+def converted(text: str, site: Document[Site] | None) -> Conversion:
+    """What becomes of a rendered text, with or without its site."""
+    options = Options({})
+    if site is not None:
+        known = volumes(site.value, DIRECTORY)
+        options = Options({}, None, site.value.name, lambda job: script.render(again(job, site).plan), known)
+    return convert(classified({"text": text}), options)
+
+
+def body(text: str) -> list[str]:
+    """Without the comments at its head."""
+    lines = text.split("\n")
+    head = next(index for index, line in enumerate(lines) if index and not line.startswith("# "))
+    return lines[head:]
+
+
+def site_of(case: Case) -> Document[Site]:
+    own = TESTS / "golden" / "sites" / f"{case.site}.yaml"
+    return read_site(str(own if own.exists() else TESTS.parent / "site-configs" / f"{case.site}.yaml"))
+
+
+@pytest.mark.parametrize("case", BATCH, ids=lambda case: case.name)
+def test_a_golden_script_is_rendered_again(case: Case) -> None:
+    text = case.render()
+    site = site_of(case)
+    found = converted(text, site)
+    assert not [each for each in found.findings if each.kind in ("left", "unread", "question")]
+    plan = again(found.job, site).plan
+    assert body(script.render(plan)) == body(text)
+
+
+@pytest.mark.parametrize("case", BATCH, ids=lambda case: case.name)
+def test_without_its_site_it_is_the_same_launch(case: Case) -> None:
+    text = case.render()
+    found = converted(text, None)
+    planned = again(found.job, site_of(case))
+    where = place(planned)
+    differences = compare(
+        Side(read_script(text), where), Side(read_script(script.render(planned.plan)), where)
+    )
+    assert [each for each in differences if each.kind != "place"] == []
+
+
+@pytest.mark.parametrize("where", [SLURM, CLUSTER], ids=lambda site: site["scheduler"])
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(job=JOBS)
+def test_any_job_comes_back(
+    tmp_path_factory: pytest.TempPathFactory, where: dict[str, Any], job: dict[str, Any]
+) -> None:
+    folder: Path = tmp_path_factory.getbasetemp()
+    job = {"name": JOB["name"], "image": JOB["image"], **job}
+    file = write(folder, where["name"], where)
+    planned = plan_job(str(write(folder, "job", job)), str(file), ())
+    text = script.render(planned.plan)
+    found = converted(text, read_site(str(file)))
+    mine = again(found.job, read_site(str(file)))
+    assert body(script.render(mine.plan)) == body(text)
+    read = read_script if where is SLURM else read_manifest
+    side, same = (Side(read(each), place(planned)) for each in (text, script.render(mine.plan)))
+    assert compare(side, same) == ()
+    common = planned.plan.common
+    assert mine.plan.common.shapes == common.shapes
+    assert mine.plan.common.argv == common.argv
+    assert {each.name: each.value for each in mine.plan.common.environment} == {
+        each.name: each.value for each in common.environment
+    }
