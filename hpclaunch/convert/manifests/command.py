@@ -1,28 +1,14 @@
-"""What a container runs -> the layers of its command line, and the job's command.
-
-The kubelet's own expansion of $(NAME) is undone first: a job file has what the container would get.
-"""
-
-from collections.abc import Mapping, Sequence
-
-from msgspec import Struct
+"""The job's command, and what stands around it in a shell's text."""
 
 from hpclaunch.convert.draft import Draft, shown
 from hpclaunch.convert.manifests import shelltext
-from hpclaunch.convert.manifests.fields import Field
-from hpclaunch.convert.manifests.lines import merged
-from hpclaunch.convert.manifests.shelltext import LAUNCHERS, ShellText, Unit
+from hpclaunch.convert.manifests.launch import Launch, line_in
+from hpclaunch.convert.manifests.shelltext import ShellText, Unit
 from hpclaunch.convert.manifests.workload import Workload
-from hpclaunch.convert.mapping.rendezvous import local_rank
 from hpclaunch.convert.mapping.texts import line
-from hpclaunch.convert.programs.layers import Layer, layers
-from hpclaunch.convert.programs.torch import passes_local_rank
-from hpclaunch.readback.kubelet import expand
-from hpclaunch.readback.shell.values import Part, Unknown, Value, join, known
+from hpclaunch.readback.shell.values import Unknown, known
 from hpclaunch.values.conversion import Place
 
-_OPEN, _CLOSE = "\ue000", "\ue001"  # around a name whose value the manifest does not tell
-_SHELLS = frozenset(("sh", "bash", "dash", "ash", "zsh"))
 # Commands in front of a launcher that only look, or wait for what hpclaunch waits for itself.
 _LOOK = frozenset(
     [
@@ -54,157 +40,6 @@ _LOOK = frozenset(
         "cd",
     ]
 )
-
-
-class Word(Struct, frozen=True):
-    """A word of a container's command, with its lines."""
-
-    value: Value
-    place: Place
-
-
-class Launch(Struct, frozen=True):
-    """What a container runs. `outer` are the launchers in their order, `inner` the words that the last one
-    starts; `words` are all words of the line with the launchers, with their places. `shell` is the text of
-    sh -c that it stands in, None where there is none, `unit` the statement of it, and `whole` the lines of
-    the words in front of the text."""
-
-    words: tuple[Word, ...]
-    outer: tuple[Layer, ...] = ()
-    inner: tuple[Value, ...] = ()
-    shell: ShellText | None = None
-    unit: Unit | None = None
-    shell_words: tuple[str, ...] = ()
-    whole: tuple[Place, ...] = ()
-    shell_place: Place | None = None
-
-    @property
-    def places(self) -> tuple[Place, ...]:
-        """All lines of it."""
-        return merged([word.place for word in self.words])
-
-    @property
-    def lines(self) -> tuple[Place, ...]:
-        """The lines of the command, with those of the shell in front of it."""
-        return merged([*self.whole, *self.places])
-
-    @property
-    def gets_local_rank(self) -> bool:
-        """Whether the last launcher gives each process its local rank as an argument."""
-        return bool(self.outer) and passes_local_rank(self.outer[-1])
-
-    def layer(self, *programs: str) -> Layer | None:
-        """The first launcher of these."""
-        return next((layer for layer in self.outer if layer.program in programs), None)
-
-
-def read(container: Field, variables: Mapping[str, str | None]) -> Launch:
-    """The command of a container. `variables` are its own by their names, None for those whose value the
-    manifest does not tell."""
-    words = [
-        Word(_expanded(word.text(), variables), word.place)
-        for key in ("command", "args")
-        if (field := container.get(key)) is not None
-        for word in field.items()
-    ]
-    outer, inner = _launchers([word.value for word in words])
-    if outer:
-        return Launch(tuple(words), outer, inner)
-    script = _script(words)
-    if script is None:
-        return Launch(tuple(words), (), tuple(word.value for word in words))
-    before, text, place = script
-    parsed = shelltext.read(text)
-    if parsed is None:
-        return Launch(tuple(words), (), tuple(word.value for word in words))
-    unit = parsed.units[parsed.launch] if parsed.launch is not None else None
-    if unit is None:
-        return Launch(tuple(words), (), tuple(word.value for word in words), parsed, None, before, (), place)
-    told = {**variables, **{name: value for name, value, _ in parsed.exported}}
-    given = [_substituted(word, told) for word in shelltext.bare(unit.words)]
-    outer, inner = _launchers(given)
-    lines = unit.lines[len(unit.lines) - len(given) :]
-    inside = tuple(Word(word, line_in(place, line)) for word, line in zip(given, lines, strict=True))
-    whole = merged([word.place for word in words[: len(before)]])
-    return Launch(inside, outer, inner, parsed, unit, before, whole, place)
-
-
-def _substituted(word: Value, told: Mapping[str, str | None]) -> Value:
-    """A word of the shell's with the variables that the container or the text itself sets."""
-    parts: list[Part] = []
-    for part in word:
-        text = told.get(part.name) if isinstance(part, Unknown) and part.kind == "variable" else None
-        whole = text is not None and isinstance(part, Unknown) and not (part.splits and _is_split(text))
-        parts.append(text if whole and text is not None else part)
-    return join(parts)
-
-
-def _is_split(text: str) -> bool:
-    """Whether the shell makes something else than one word of it."""
-    return not text or any(char.isspace() or char in "*?[" for char in text)
-
-
-def _launchers(words: Sequence[Value]) -> tuple[tuple[Layer, ...], tuple[Value, ...]]:
-    """All layers up to the last launcher of ranks, and the words that it starts: env, numactl and the like
-    in front of the program stay with it."""
-    found = layers(words)
-    last = max((index for index, layer in enumerate(found) if layer.program in LAUNCHERS), default=-1)
-    if last < 0:
-        return (), tuple(words)
-    rest = found[last + 1 :]
-    if len(rest) == 1:
-        return found[: last + 1], _told_local_rank(found[last], rest[0].words)
-    start = next((index for index in range(len(words)) if layers(words[index:]) == rest), len(words))
-    return found[: last + 1], tuple(words[start:])
-
-
-def _told_local_rank(layer: Layer, words: tuple[Value, ...]) -> tuple[Value, ...]:
-    """With --local_rank behind the program, where the launcher puts it."""
-    if not passes_local_rank(layer) or not words:
-        return words
-    # python -u [-m] PROGRAM, or the program alone
-    at = 1 if layer.option("no_python") else 3 + (layer.option("module") is not None)
-    return (*words[:at], local_rank(), *words[at:])
-
-
-def line_in(place: Place, offset: int) -> Place:
-    """The line of a text in a block, from 0. In a text of another form it is not known which one."""
-    if place.last <= place.line or not offset:
-        return place
-    return Place(place.file, min(place.line + 1 + offset, place.last))
-
-
-def _script(words: Sequence[Word]) -> tuple[tuple[str, ...], str, Place] | None:
-    """The words before the text of `sh -c TEXT`, the text, and its lines."""
-    texts = [known(word.value) for word in words]
-    if len(texts) < 3 or None in texts or (texts[0] or "").rpartition("/")[2] not in _SHELLS:
-        return None
-    for index, text in enumerate(texts[1:], start=1):
-        assert text is not None
-        if not text.startswith("-"):
-            return None
-        if not text.startswith("--") and text.endswith("c"):
-            if index + 2 != len(texts):
-                return None  # $0 and $1 of the text
-            before = tuple(each or "" for each in texts[: index + 1])
-            return before, texts[index + 1] or "", words[index + 1].place
-    return None
-
-
-def _expanded(text: str, variables: Mapping[str, str | None]) -> Value:
-    if _OPEN in text or "$" not in text:
-        return (text,) if text else ()
-    names = {
-        name: value if value is not None else f"{_OPEN}{name}{_CLOSE}" for name, value in variables.items()
-    }
-    found: list[Part] = []
-    for number, piece in enumerate(expand(text, names).split(_OPEN)):
-        name, closed, rest = piece.partition(_CLOSE)
-        if number and closed:
-            found += [Unknown("variable", name), rest]
-        else:
-            found.append(piece)
-    return join(found)
 
 
 def put(workload: Workload, launch: Launch, draft: Draft) -> None:

@@ -20,6 +20,7 @@ from hpclaunch.convert.manifests import (
 )
 from hpclaunch.convert.manifests.fields import Field
 from hpclaunch.convert.manifests.hints import of_site
+from hpclaunch.convert.manifests.launch import Launch, line_in, read
 from hpclaunch.convert.manifests.repair import Object
 from hpclaunch.convert.manifests.workload import Pod, Workload
 from hpclaunch.convert.options import Options
@@ -36,12 +37,17 @@ def convert(name: str, text: str, draft: Draft, options: Options) -> None:
 
     Raises InputError, with file:line:col, where the text is no YAML and cannot be repaired.
     """
-    found = repair.objects(name, text, draft)
+    convert_files([(name, text)], draft, options)
+
+
+def convert_files(files: Sequence[tuple[str, str]], draft: Draft, options: Options) -> None:
+    """The same of several files, names with texts: a job may have its claims in a file of their own."""
+    found = [each for name, text in files for each in repair.objects(name, text, draft)]
     jobs = [each for each in found if kinds.is_workload(each)]
     others = [each for each in found if not kinds.is_workload(each)]
     if not jobs:
         seen = ", ".join(dict.fromkeys(f"{each.kind} {each.version}".strip() for each in found)) or "nothing"
-        places = [each.root.at for each in found] or [Place(name)]
+        places = [each.root.at for each in found] or [Place(name) for name, _ in files]
         draft.refuse(
             f"nothing in it starts ranks: it has {seen}",
             places,
@@ -70,12 +76,12 @@ def _job(workload: Workload, others: Sequence[Object], draft: Draft, options: Op
     first = (
         environment.variables(workload.starter.container, beside, draft) if workload.is_apart else dict(own)
     )
-    launch = command.read(workload.starter.container, {name: each.text for name, each in first.items()})
+    launch = read(workload.starter.container, {name: each.text for name, each in first.items()})
     size.put(workload, launch, own, draft, options)
     launchers.put(workload, launch, first, own, draft)
     _folder(workload, launch, draft)
     command.put(workload, launch, draft)
-    storage.put(workload, claims.Claims(others), draft)
+    storage.put(workload, claims.Claims(others), draft, options)
     preparation.put(workload, draft)
     rights.put(workload, draft, options)
     scheduling.put(workload, draft, options)
@@ -141,7 +147,7 @@ def _pull(pod: Pod, draft: Draft) -> None:
         of_site(draft, "kubernetes.image_pull_policy", text, [policy.at], "imagePullPolicy")
 
 
-def _folder(workload: Workload, launch: command.Launch, draft: Draft) -> None:
+def _folder(workload: Workload, launch: Launch, draft: Draft) -> None:
     """mpirun's -wdir, else where the shell went, else the container's own."""
     own = workload.starter.container.get("workingDir")
     theirs = workload.ranks.container.get("workingDir") if workload.is_apart else None
@@ -155,7 +161,7 @@ def _folder(workload: Workload, launch: command.Launch, draft: Draft) -> None:
     if launch.shell is not None and launch.shell.folder and launch.shell_place is not None:
         folder = launch.shell.folder
         text = folder if folder.startswith("/") else f"{text.rstrip('/')}/{folder}" if text else ""
-        line = command.line_in(launch.shell_place, launch.shell.folder_line)
+        line = line_in(launch.shell_place, launch.shell.folder_line)
         places, what = [*places, line], "cd in the shell's text"
         if not text:
             draft.ask(("workdir",), f"the folder: {folder} is below the image's own", places, what)
@@ -193,9 +199,9 @@ def _compare(first: Pod, other: Pod, draft: Draft) -> None:
     """A second template of the same launch: what is alike is told once, what is not is said."""
     for key, field in other.container.fields():
         twin = first.container.get(key)
-        field.take()
         if key == "name":
             continue
+        field.take()
         if twin is not None and _plain(twin) == _plain(field):
             draft.say("carried", [field.place], f"{key} of the {other.of}", became=f"that of the {first.of}")
         else:

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.manifests import environment
-from hpclaunch.convert.manifests.command import Launch
 from hpclaunch.convert.manifests.environment import Variable
+from hpclaunch.convert.manifests.launch import Launch
 from hpclaunch.convert.manifests.size import MPI, TORCH, lines_of
 from hpclaunch.convert.manifests.workload import Workload
 from hpclaunch.convert.mapping import mpi

@@ -4,7 +4,7 @@ import re
 
 from hpclaunch.convert.draft import Draft, shown
 from hpclaunch.convert.manifests.fields import Field
-from hpclaunch.convert.manifests.storage import volume_name
+from hpclaunch.convert.manifests.volumes import short_name
 from hpclaunch.convert.manifests.workload import Pod, Workload
 from hpclaunch.values.conversion import Place
 
@@ -64,7 +64,7 @@ def _mounts(container: Field, pod: Pod) -> dict[str, str]:
             claim.get("claimName") if claim is not None else host.get("path") if host is not None else None
         )
         if name is not None and source is not None:
-            kinds[name.text()] = source.text() if host is not None else volume_name(source.text())
+            kinds[name.text()] = source.text() if host is not None else short_name(source.text())
     found = {}
     mounts = container.get("volumeMounts")
     for mount in mounts.items() if mounts is not None else []:

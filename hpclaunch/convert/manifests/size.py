@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.manifests import scheduling
-from hpclaunch.convert.manifests.command import Launch
 from hpclaunch.convert.manifests.environment import Variable
 from hpclaunch.convert.manifests.fields import Field
 from hpclaunch.convert.manifests.hints import of_site, of_user
+from hpclaunch.convert.manifests.launch import Launch
 from hpclaunch.convert.manifests.lines import merged
 from hpclaunch.convert.manifests.workload import Count, Workload
 from hpclaunch.convert.options import Options
