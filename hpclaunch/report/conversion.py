@@ -62,7 +62,7 @@ def markdown(conversion: Conversion, site: str = "") -> str:
             lines += ["| job file | lines | from |", "| --- | --- | --- |"]
             lines += [f"| {' | '.join(_cell(part) for part in row)} |" for row in map(_row, section.findings)]
         else:
-            lines += [line for each in section.findings for line in _bullet(each)]
+            lines += [line for group in _groups(section.findings) for line in _bullet(group)]
     hints = _hint_lines(conversion, site)
     if hints:
         lines += ["", "## For the site", "", "```yaml", *(line[2:] for line in hints[2:]), "```"]
@@ -100,7 +100,8 @@ def _sections(conversion: Conversion) -> Iterator[_Section]:
 def _headline(conversion: Conversion) -> str:
     by = f" (known by {_places(conversion.known_by)})" if conversion.known_by else ""
     if conversion.refused:
-        return f"Not converted: {conversion.refused}. Read as: {conversion.family}{by}."
+        read = f" Read as: {conversion.family}{by}." if by else ""
+        return f"Not converted: {conversion.refused}.{read}"
     return f"Read as: {conversion.family}{by}."
 
 
@@ -123,15 +124,27 @@ def _summary(conversion: Conversion) -> str:
 
 
 def _items(findings: Sequence[Finding]) -> Iterator[str]:
-    """Some lines for each finding. An advice that several in a row share is given after the last."""
-    for index, each in enumerate(findings):
-        yield from _wrapped(f"{_places(each.places)}  {_plain(_title(each))}", "  ", "      ")
-        for said in _said(each):
+    """Some lines for each finding; those with one reason stand above it together. An advice that several in a
+    row share is given after the last."""
+    groups = _groups(findings)
+    for index, group in enumerate(groups):
+        for each in group:
+            yield from _wrapped(f"{_places(each.places)}  {_plain(_title(each))}", "  ", "      ")
+        for said in _said(group[0]):
             yield from _wrapped(_plain(said), "      ")
-        following = findings[index + 1].todo if index + 1 < len(findings) else ""
-        if each.todo and _advice(each) != _advice_of(following):
-            yield from _wrapped(f"-> {_plain(each.todo)}", "      ", "         ")
+        following = groups[index + 1][0].todo if index + 1 < len(groups) else ""
+        todo = group[0].todo
+        if todo and _advice(todo) != _advice(following):
+            yield from _wrapped(f"-> {_plain(todo)}", "      ", "         ")
         yield ""
+
+
+def _groups(findings: Sequence[Finding]) -> list[list[Finding]]:
+    """Findings with the same to say, in the order of the first of each."""
+    found: dict[tuple[str, str, str] | int, list[Finding]] = {}
+    for index, each in enumerate(findings):
+        found.setdefault((each.became, each.why, each.todo) if each.why else index, []).append(each)
+    return list(found.values())
 
 
 def _title(finding: Finding) -> str:
@@ -147,11 +160,8 @@ def _said(finding: Finding) -> Iterator[str]:
         yield finding.why
 
 
-def _advice(finding: Finding) -> str:
-    return _advice_of(finding.todo)
-
-
-def _advice_of(todo: str) -> str:
+def _advice(todo: str) -> str:
+    """The advice without the key that it is about."""
     return re.sub(r"--set \S+=", "--set KEY=", todo)
 
 
@@ -238,12 +248,13 @@ def _cut(said: str, width: int) -> str:
     return said if len(said) <= width else f"{said[: width - 3]}..."
 
 
-def _bullet(finding: Finding) -> Iterator[str]:
-    yield f"- {_code(_places(finding.places))} {_escaped(_plain(_title(finding)))}"
-    for said in _said(finding):
+def _bullet(group: Sequence[Finding]) -> Iterator[str]:
+    for index, each in enumerate(group):
+        yield f"{'  <br>' if index else '- '}{_code(_places(each.places))} {_escaped(_plain(_title(each)))}"
+    for said in _said(group[0]):
         yield f"  <br>{_escaped(_plain(said))}"
-    if finding.todo:
-        yield f"  <br>**To do:** {_escaped(_plain(finding.todo))}"
+    if group[0].todo:
+        yield f"  <br>**To do:** {_escaped(_plain(group[0].todo))}"
 
 
 def _cell(said: str) -> str:
