@@ -65,11 +65,12 @@ def put(workload: Workload, launch: Launch, draft: Draft) -> None:
         draft.ask(("command",), question, launch.lines, what)
     else:
         draft.put(("command",), command, launch.lines, what, why=_why(launch))
-    for layer in launch.outer:
-        if passes_local_rank(layer):
-            why = f"{layer.program} gave each process --local_rank=N: take it from LOCAL_RANK in the environment"
-            todo = "where the program has no other way, give it --local_rank in the command as a string"
-            draft.say("left", launch.places, layer.program, why=why, todo=todo)
+    _made_by_each(launch, draft)
+    if launch.gets_local_rank:
+        why = "a program that reads LOCAL_RANK from its environment needs it no more"
+        became = 'command: ... --local_rank="$LOCAL_RANK"'
+        what = f"{launch.outer[-1].program} gives each process --local_rank=N"
+        draft.say("carried", launch.places, what, became=became, why=why, key="command")
 
 
 def _made_by_each(launch: Launch, draft: Draft) -> None:

@@ -74,7 +74,10 @@ def read(text: str) -> ShellText | None:
             folder_line = unit.line
         else:
             left.append(unit)
-    bare = _text(source, left[0].start, len(source)).strip() if left else ""
+    # The text itself, to the last line end, where nothing was taken from it.
+    bare = text if len(left) == len(units) else ""
+    if left and not bare:
+        bare = _text(source, left[0].start, len(source)).strip()
     at = next((number for number, unit in enumerate(left) if _is_launch(unit)), None)
     return ShellText(folder, tuple(exported), tuple(left), bare, at, folder_line)
 
