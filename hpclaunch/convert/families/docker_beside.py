@@ -52,6 +52,7 @@ class _Beside(Struct, frozen=True):
     """What is known where a step is placed. `trial` is whether the main command is in a loop of trials."""
 
     reading: ShellReading
+    steps: Sequence[Started]
     main: Started | None
     home: Started | None
     draft: Draft
@@ -70,7 +71,7 @@ def place(
     draft: Draft,
 ) -> None:
     """A finding or a step for every command but the job's own and that which starts its container."""
-    here = _Beside(reading, main, home, draft)
+    here = _Beside(reading, steps, main, home, draft)
     before = True
     for step in steps:
         if not step.words and all(layer.program == "" for layer in step.layers):
@@ -85,6 +86,9 @@ def place(
 
 def _place(step: Started, before: bool, here: _Beside) -> None:
     done: set[Role] = set()
+    if step.inside and step.roles <= {"run", "look", "compliance"}:
+        (_compliance if "run" not in step.roles else _run)(step, step, before, here)
+        return
     for piece in step.pieces:
         role = piece.role
         if role in done:
@@ -136,10 +140,14 @@ def _caches(step: Started, piece: Started, before: bool, here: _Beside) -> None:
         why = "a container with all rights is not needed: a step on the host drops the caches"
         here.draft.say("replaced", places, _short(piece), why=why)
         return
-    pieces = [each for each in step.pieces if each.role == "caches" and each.container is None]
-    if not any("drop_caches" in each.text for each in pieces):
+    if "drop_caches" not in piece.text:
         return
-    text = " && ".join(dict.fromkeys(_text(each.words) for each in pieces))
+    together = [
+        each
+        for each in here.steps
+        if each.group == step.group and each.role == "caches" and each.container is None
+    ]
+    text = " && ".join(dict.fromkeys(_text(each.own_words) for each in together))
     value = {"run": text, "where": "host", "per": "node", "optional": True, "name": "drop caches"}
     if _known_step(value, here.draft):
         return
@@ -194,14 +202,14 @@ def _container_step(step: Started, piece: Started, before: bool, here: _Beside) 
 
 def _requoted(piece: Started) -> list[Value]:
     """The words, where quotes that stand in a variable were meant for another shell put together again."""
-    texts = [known(word) for word in piece.words]
+    texts = [known(word) for word in piece.own_words]
     whole = [text for text in texts if text is not None]
     if len(whole) == len(texts) and any(text.startswith(("'", '"')) for text in whole):
         try:
             return [(text,) for text in shlex.split(" ".join(whole))]
         except ValueError:
             pass
-    return list(piece.words)
+    return list(piece.own_words)
 
 
 def _known_step(value: dict[str, object], draft: Draft) -> bool:

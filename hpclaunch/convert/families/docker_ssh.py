@@ -67,7 +67,7 @@ def _has(its: Sequence[Layer], *programs: str) -> bool:
 
 def convert(reading: ShellReading, draft: Draft, options: Options) -> None:
     """Put the job into the draft."""
-    reading = docker_sizes.told(reading, options)
+    reading = docker_sizes.told(reading, draft, options)
     if docker_sizes.is_of_slurm(reading):
         found = slurm.allocation(reading, draft, options)
     else:
@@ -315,19 +315,14 @@ def _place_command(
 
 def _bound(reading: ShellReading, main: Started, draft: Draft, options: Options) -> list[Value]:
     """The words of the command, without those that bind it where `bind` says the same."""
-    carriers = [index for index, each in enumerate(main.layers) if each.program not in ("", *_BINDERS)]
-    tail = main.layers[carriers[-1] + 1 if carriers else 0 :]
-    if len(tail) == 1:
-        return list(tail[0].words)
-    words = main.command.words
-    start = next((index for index in range(len(words)) if layers(words[index:]) == tail), None)
+    binders = [each for each in main.layers if each.program in _BINDERS]
+    if not binders:
+        return list(main.own_words)
     fact = draft.facts.get(("ranks_per_node",))
     ranks = fact.value if fact is not None and isinstance(fact.value, int) else None
     files = by_role(reading).get("binding", [])
-    kept = binding.of_layers(tail[:-1], (main.command.place,), ranks, files, draft, options)
-    if kept and start is not None:
-        return list(words[start:])
-    return list(tail[-1].words)
+    kept = binding.of_layers(binders, (main.command.place,), ranks, files, draft, options)
+    return list(main.own_words if kept else main.words)
 
 
 def _after_program(words: Sequence[Value]) -> int:

@@ -58,6 +58,8 @@ def convert(reading: ShellReading, draft: Draft, options: Options) -> None:
         slurm.allocation(reading, draft, options)
     other_schedulers.place(reading.directives, draft)
     _facts(reading, draft, options)
+    # Nobody answers questions about a job that is not written.
+    draft.findings[:] = [each for each in draft.findings if each.kind != "question"]
     draft.refuse(kind.reason, [kind.place], kind.name, todo=_TODO)
 
 
@@ -132,7 +134,7 @@ def _docker_only(reading: ShellReading) -> _Kind | None:
 def _facts(reading: ShellReading, draft: Draft, options: Options) -> None:
     steps = started(reading)
     main = docker_ssh.main_of(steps)
-    if main is not None:
+    if main is not None and main.container is not None:
         home = docker_ssh.container_of(steps, main)
         docker_ssh.place_launch(reading, main, home, Allocation(), draft, options)
         return
@@ -149,7 +151,8 @@ def _facts(reading: ShellReading, draft: Draft, options: Options) -> None:
 
 
 def _ranks(reading: ShellReading, command: Command, mpirun: Layer, draft: Draft) -> None:
-    size = mpi.ranks_of(reading, command, mpirun, None, {})
+    told = ("ranks_per_node",) in draft.facts
+    size = None if told else mpi.ranks_of(reading, command, mpirun, None, {})
     if size is not None and size.per_node is not None:
         draft.put(("ranks_per_node",), size.per_node, size.places, size.what)
     elif size is not None:

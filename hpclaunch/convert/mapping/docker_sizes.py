@@ -16,8 +16,11 @@ from hpclaunch.convert.mapping.sizes import Allocation
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.programs.layers import Layer, layers
 from hpclaunch.convert.reading import Command, ShellReading
+from hpclaunch.convert.shell import walk
+from hpclaunch.readback.shell.errors import ScriptError
 from hpclaunch.readback.shell.values import known, shown
 from hpclaunch.values.conversion import Place
+from hpclaunch.values.errors import InputError
 
 _TASKS = "SLURM_NTASKS_PER_NODE"
 _SLOTS = re.compile(r"\bslots\s*=\s*(\$?\{?\w+\}?)")
@@ -32,30 +35,77 @@ def is_of_slurm(reading: ShellReading) -> bool:
     )
 
 
-def told(reading: ShellReading, options: Options) -> ShellReading:
+def told(reading: ShellReading, draft: Draft, options: Options) -> ShellReading:
     """The reading of a walk that knows how many nodes and tasks there are, so that what the script does on
-    several nodes alone is known. --ntasks-per-node $DGXNGPU, which the README has on the command line,
-    counts more than the script's own."""
+    several nodes alone is known; and which configuration it sources, where one was given.
+    --ntasks-per-node $DGXNGPU, which the README has on the command line, counts more than the script's own.
+    """
+    given: dict[str, str] = {}
+    lines: dict[str, Place] = {}
+    for name, (text, file, place) in _configured(reading, options).items():
+        given[name], lines[name] = text, Place(file)
+        draft.say(
+            "assumed",
+            (place, Place(file)),
+            f"{name} is {text}",
+            why="the script sources the file of that name, and it is the one that was given",
+            todo=f"where that is not meant convert again with --env {name}=... and its file",
+        )
+    if given:
+        reading = _again(reading, {**options.environment, **given})
+    others = reading.directives
     gpus = _of_configuration(reading)
-    if gpus is None:
-        return settled(reading, options)
-    others = tuple(
-        each
-        for each in reading.directives
-        if not any(word.startswith("--ntasks-per-node") for word in each.words)
-    )
-    environment = {**options.environment, _TASKS: str(gpus[0])}
-    again = settled(
-        structs.replace(reading, directives=others), structs.replace(options, environment=environment)
-    )
+    if gpus is not None:
+        given[_TASKS], lines[_TASKS] = str(gpus[0]), gpus[1][0]
+        others = tuple(
+            each for each in others if not any(word.startswith("--ntasks-per-node") for word in each.words)
+        )
+        reading = _again(reading, {**options.environment, **given})
+    asked = structs.replace(options, environment={**options.environment, **given})
+    again = settled(structs.replace(reading, directives=others), asked)
+    places = {Place(f"--env {name}"): place for name, place in lines.items()}
     return structs.replace(
         again,
         directives=reading.directives,
         assigned=tuple(
-            structs.replace(each, place=gpus[1][0]) if each.place == Place(f"--env {_TASKS}") else each
-            for each in again.assigned
+            structs.replace(each, place=places.get(each.place, each.place)) for each in again.assigned
         ),
     )
+
+
+def _again(reading: ShellReading, environment: Mapping[str, str]) -> ShellReading:
+    """The reading of a walk with these variables, or as it was where that cannot be."""
+    try:
+        again = walk.read(reading.sources, environment, reading.script)
+    except (ScriptError, InputError):
+        return reading
+    return structs.replace(again, beside=reading.beside)
+
+
+def _configured(reading: ShellReading, options: Options) -> dict[str, tuple[str, str, Place]]:
+    """The variable in `source config_${SYSTEM}.sh` that has a default, or no value, by the name of the one
+    file that fits and that nothing else sources: its value, the file, and the line."""
+    used = {each.file for each in reading.sourced if each.file} | {reading.script}
+    found: dict[str, tuple[str, str, Place]] = {}
+    for each in reading.sourced:
+        written = next((its.written for its in reading.statements if its.place.line == each.place.line), "")
+        path = re.search(r"(?:source|\.)\s+[\"']?([^\s\"';]+)", written)
+        variables = re.findall(r"\$\{?(\w+)\}?", path[1].rpartition("/")[2]) if path else []
+        if each.file or path is None or len(variables) != 1 or variables[0] in options.environment:
+            continue
+        first, last = re.split(r"\$\{?\w+\}?", path[1].rpartition("/")[2])
+        fitting = {
+            source.name: base[len(first) : len(base) - len(last)]
+            for source in reading.sources
+            if (base := source.name.rpartition("/")[2]).startswith(first)
+            and base.endswith(last)
+            and len(base) > len(first) + len(last)
+            and source.name not in used
+        }
+        if len(fitting) == 1:
+            file, text = next(iter(fitting.items()))
+            found.setdefault(variables[0], (text, file, each.place))
+    return found
 
 
 def _of_configuration(reading: ShellReading) -> tuple[int, tuple[Place, ...]] | None:

@@ -1,6 +1,7 @@
 """The commands of a launcher that works with docker, each with what it is for."""
 
 import re
+import shlex
 from collections.abc import Sequence
 from typing import Literal
 
@@ -8,18 +9,19 @@ from msgspec import Struct, structs
 
 from hpclaunch.convert.mapping import rendezvous
 from hpclaunch.convert.programs.layers import Layer, layers
-from hpclaunch.convert.reading import Command, ShellReading, Source
+from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.convert.shell import walk
-from hpclaunch.readback.shell.errors import ScriptError
 from hpclaunch.readback.shell.values import Value, known, shown
-from hpclaunch.values.errors import InputError
 
 Role = Literal[
     "pull", "clean up", "look", "login", "image", "keys", "parameters", "entry", "hosts", "run folder",
     "caches", "compliance", "shinit", "sleeper", "wait", "test", "folders", "run", "host",
 ]  # fmt: skip
+# What is not a place of its own, but stands before a command.
+_BESIDE = ("", "env", "timeout", "nohup", "sudo", "time", "nice", "stdbuf", "numactl", "taskset", "bind.sh")
 _SHELLS = ("sh", "bash", "dash", "zsh")
-_MOST_TEXTS = 200  # each costs a start of the parser
+_MOST_TEXTS = 60  # each costs a start of the parser
+_TELLS = re.compile(r"docker|mpi|horovod|python|torch|cache|sync|sleep|ssh|shm|shinit|mllog|\.sh\b")
 _COMMANDS: tuple[tuple[Role, tuple[str, ...]], ...] = (
     ("pull", ("pull",)),
     ("clean up", ("rm", "kill", "stop", "prune", "rmi", "system", "container", "volume", "network")),
@@ -68,16 +70,27 @@ _FOLDERS = (
 
 
 class Started(Struct, frozen=True):
-    """A command with its layers. `inside` are the commands of the text that a shell at its end is given."""
+    """A command with its layers. `inside` are the commands of the text that a shell in a container is given;
+    those of a shell on the host stand for themselves. `group` is the same for all of one text."""
 
     command: Command
     layers: tuple[Layer, ...]
     inside: tuple["Started", ...] = ()
+    group: int = 0
 
     @property
     def words(self) -> tuple[Value, ...]:
         """The innermost command."""
         return self.layers[-1].words
+
+    @property
+    def own_words(self) -> tuple[Value, ...]:
+        """The command in its place, with what stands before it there (env, sudo, numactl)."""
+        carriers = [index for index, each in enumerate(self.layers) if each.program not in _BESIDE]
+        tail = self.layers[carriers[-1] + 1 if carriers else 0 :]
+        words = self.command.words
+        start = next((index for index in range(len(words)) if layers(words[index:]) == tail), None)
+        return words[start:] if start is not None else self.words
 
     @property
     def text(self) -> str:
@@ -105,9 +118,9 @@ class Started(Struct, frozen=True):
         if docker is not None and docker.program.partition(" ")[2] in _OF_DOCKER:
             return _OF_DOCKER[docker.program.partition(" ")[2]]
         text = self.text
-        everything = " ".join([text, *(shown(each.path) for each in self.command.writes)])
+        files = " ".join(shown(each.path) for each in self.command.writes)
         for role, pattern in _IN_TEXT:
-            if pattern.search(everything):
+            if pattern.search(text) or pattern.search(files):
                 return role
         program = (known(self.words[0]) or "").rpartition("/")[2] if self.words else ""
         if program == "sleep" and docker is None:
@@ -151,45 +164,54 @@ def started(reading: ShellReading) -> list[Started]:
     found: list[Started] = []
     texts = _Texts()
     seen: set[tuple[object, ...]] = set()
-    for command in reading.commands:
-        if command.within == "output" or not command.words:
-            continue
+    for group, command in enumerate(reading.commands):
         mark = (command.place, command.words)
-        if mark in seen:
+        if command.within == "output" or not command.words or mark in seen:
             continue
         seen.add(mark)
-        found.append(_started(command, layers(command.words), texts, 0))
+        found += _started(Started(command, layers(command.words), (), group), texts, 0)
     return found
 
 
 class _Texts:
-    """Texts that shells are given, read once each."""
+    """Reads texts that shells are given, as many as there is time for."""
 
     def __init__(self) -> None:
-        self._read: dict[str, tuple[Command, ...]] = {}
+        self._left = _MOST_TEXTS
 
-    def commands(self, text: str, name: str) -> tuple[Command, ...]:
-        if text not in self._read:
-            if len(self._read) >= _MOST_TEXTS:
-                return ()
-            try:
-                self._read[text] = walk.read([Source(name, text)], {}, name).commands
-            except (ScriptError, InputError):
-                self._read[text] = ()
-        return self._read[text]
+    def commands(self, command: Command, words: Sequence[Value], text: str) -> tuple[Command, ...]:
+        """The commands in the text."""
+        if self._left <= 0 or not _TELLS.search(text):
+            return ()
+        self._left -= 1
+        return walk.inner(command, words)
 
 
-def _started(command: Command, its: tuple[Layer, ...], texts: _Texts, depth: int) -> Started:
-    text = shell_text(its[-1].words)
+def _started(step: Started, texts: _Texts, depth: int) -> list[Started]:
+    """The command, or those of the text that a shell on the host is given."""
+    text = shell_text(step.words)
+    if text is None or depth > 3:
+        return [step]
     inside: list[Started] = []
-    if text is not None and depth < 3:
-        for each in texts.commands(text, command.place.file):
-            if each.within != "output" and each.words:
-                placed = structs.replace(
-                    command, words=each.words, writes=(*command.writes, *each.writes), stdin=each.stdin
-                )
-                inside.append(_started(placed, (*its[:-1], *layers(each.words)), texts, depth + 1))
-    return Started(command, its, tuple(inside))
+    for each in texts.commands(step.command, step.words, text):
+        if each.within != "output" and each.words:
+            its = (*step.layers[:-1], *layers(each.words))
+            inside += _started(Started(each, its, (), step.group), texts, depth + 1)
+    if step.container is None:
+        return inside or [step]
+    if len(inside) == 1 and _is_all(inside[0], step, text):
+        return inside
+    return [structs.replace(step, inside=tuple(inside))]
+
+
+def _is_all(piece: Started, step: Started, text: str) -> bool:
+    """Whether the text is that one command and nothing else: no `cd`, no login shell, no redirection."""
+    try:
+        words = shlex.split(text)
+    except ValueError:
+        return False
+    options = [known(word) or "" for word in step.words[1:-1]]
+    return [shown(word) for word in piece.command.words] == words and options == ["-c"]
 
 
 def shell_text(words: Sequence[Value]) -> str | None:

@@ -1,5 +1,7 @@
 """The lines from which a piece of a command comes, also where its text is known in part."""
 
+import re
+
 from hpclaunch.convert.programs.layers import Option
 from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.readback.shell.values import known, shown
@@ -15,6 +17,7 @@ def lines_of_text(reading: ShellReading, command: Command, text: str, value: str
     """The line of the command, those of the variables by way of which it has the text, and those whose own
     text is a part of the value."""
     found = {command.place: None}
+    as_words = re.compile(rf"(?<!\S){re.escape(text)}(?!\S)") if text else None
     waiting, seen = list(command.uses), set()
     while waiting:
         name = waiting.pop(0)
@@ -24,6 +27,7 @@ def lines_of_text(reading: ShellReading, command: Command, text: str, value: str
         seen.add(name)
         waiting += each.uses
         own = shown(each.value) or " ".join(map(shown, each.array or ()))
-        if (text and text in own) or (len(own) > 1 and own in value) or f"${{{name}}}" in text:
+        has_it = as_words is not None and as_words.search(own) is not None
+        if has_it or (len(own) > 1 and own in value) or f"${{{name}}}" in text:
             found[each.place] = None
     return tuple(found)

@@ -160,8 +160,9 @@ def _bound(reading: ShellReading, command: Command, layer: Layer, draft: Draft) 
 def with_own_addresses(value: Value) -> Value | None:
     """A value such as " --nnodes=$N --node_rank=$h --master_addr=$IP" with what hpclaunch sets in each rank,
     where there is one on each node. None where it has no such option, or something else that is unknown."""
-    words = "".join(part if isinstance(part, str) else "\0" for part in value).split()
-    found: list[Part] = []
+    text = "".join(part if isinstance(part, str) else "\0" for part in value)
+    words = text.split()
+    found: list[Part] = [" "] if text.startswith(" ") else []
     previous, options = "", 0
     for index, word in enumerate(words):
         found.append(" " if index else "")

@@ -1,4 +1,4 @@
-STYLE="tall narrow"
+STYLE="tall"
 DGXNNODES=2
 DGXSYSTEM=$(basename $(readlink -f ${BASH_SOURCE[0]}) | sed 's/^config_//' | sed 's/\.sh$//' )
 WALLTIME=00:40:00

@@ -1,0 +1,172 @@
+"""Launchers with docker over SSH, and of other kinds: each script has the job beside it that it becomes."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from hpclaunch.convert.conversion import convert
+from hpclaunch.convert.inputs import classified
+from hpclaunch.convert.options import Options
+from hpclaunch.spec.read import parse_job
+from hpclaunch.values.conversion import Conversion
+
+SCRIPTS = Path(__file__).parent / "scripts"
+SEED = Path(__file__).parents[3] / "shared" / "seeds" / "003_417160b4ac453ac4.txt"
+ASKED = "?"
+
+
+class Loader(yaml.SafeLoader):
+    """YAML whose open questions are `?`."""
+
+
+Loader.add_constructor("!ask", lambda loader, node: ASKED)
+
+
+def converted(files: dict[str, str], environment: dict[str, str] | None = None) -> Conversion:
+    return convert(classified(files), Options(environment or {}))
+
+
+def cases(folder: str) -> list[Any]:
+    found = sorted((SCRIPTS / folder).glob("*.yaml"))
+    assert found
+    return [pytest.param(path, id=path.stem) for path in found]
+
+
+def read_case(path: Path) -> tuple[dict[str, Any], dict[str, str]]:
+    expected = yaml.safe_load(path.read_text())
+    return expected, {name: (path.parent / name).read_text() for name in expected["files"]}
+
+
+def job_of(found: Conversion) -> dict[str, Any]:
+    assert not found.refused, found.refused
+    job = yaml.load(found.job, Loader)  # noqa: S506 - a loader of ours, made of the safe one
+    assert job.pop("version") == 1
+    return job
+
+
+def report_of(found: Conversion) -> str:
+    rows = ((each.kind, *each.places, each.what, each.became, each.why, each.todo) for each in found.findings)
+    return "\n".join("; ".join(map(str, row)) for row in rows)
+
+
+@pytest.mark.parametrize("path", cases("docker_ssh"))
+def test_a_launcher_with_docker_becomes_this_job(path: Path) -> None:
+    expected, files = read_case(path)
+    found = converted(files, expected.get("env"))
+    assert job_of(found) == expected["job"]
+    report = report_of(found)
+    for told in expected.get("told", ()):
+        assert any(
+            each.kind == told["kind"]
+            and told["words"] in f"{each.what} {each.why}"
+            and told.get("line", "") in " ".join(map(str, each.places))
+            for each in found.findings
+        ), f"{told}\n{report}"
+    if "secret" in expected:
+        assert expected["secret"] not in found.job + report
+
+
+@pytest.mark.parametrize("path", cases("docker_ssh"))
+def test_the_job_is_read_when_its_questions_are_answered(path: Path) -> None:
+    expected, files = read_case(path)
+    text = converted(files, expected.get("env")).job
+    questions = re.findall(r'^[^#]*!ask "[^"]*"', text, re.MULTILINE)
+    assert len(questions) == str(expected["job"]).count(repr(ASKED))
+    job = parse_job(re.sub(r'!ask "[^"]*"', "/x:/y", text), "job.yaml", "/").value
+    assert job.image_name == expected["job"]["image"]
+
+
+@pytest.mark.parametrize("path", cases("others"))
+def test_other_launchers_are_refused_with_what_could_be_told(path: Path) -> None:
+    expected, files = read_case(path)
+    found = converted(files)
+    assert found.job == ""
+    assert expected["refused"] in found.refused
+    told = {each.key: each.became.removeprefix(f"{each.key}: ") for each in found.findings if each.key}
+    for key, value in expected["facts"].items():
+        shown = " ".join(value) if isinstance(value, list) else str(value)
+        assert told.get(key) == shown, f"{key}\n{report_of(found)}"
+    assert found.hints == {**found.hints, **expected.get("hints", {})}
+
+
+def test_every_fact_has_a_line_and_every_line_a_finding() -> None:
+    for folder in ("docker_ssh", "others"):
+        for path in sorted((SCRIPTS / folder).glob("*.yaml")):
+            _, files = read_case(path)
+            found = converted(files)
+            for each in found.findings:
+                assert each.places, each
+                for place in each.places:
+                    if place.file in files:
+                        assert place.line <= files[place.file].count("\n") + 1, each
+            named = {
+                (place.file, line)
+                for each in found.findings
+                for place in each.places
+                for line in range(place.line, max(place.last, place.line) + 1)
+            }
+            for name, text in files.items():
+                for number, line in enumerate(text.splitlines(), 1):
+                    if re.match(r"\s*(srun|docker|ssh|mpirun|nvidia-docker|singularity|export)\b", line):
+                        assert (name, number) in named, f"{name}:{number}: {line}"
+
+
+def seed_script() -> str:
+    """The excerpt of the seed, a launcher of MLPerf v0.5 as a slide has it."""
+    found = re.search(r"SLURM\+Docker\+MPI is hard.*?```\n(.*?)```", SEED.read_text(), re.DOTALL)
+    assert found
+    return found[1]
+
+
+if SEED.exists():
+
+    def test_the_seeds_script_alone_asks_for_what_it_does_not_tell() -> None:
+        found = converted({"run.sub": seed_script()})
+        job = job_of(found)
+        assert {key for key, value in job.items() if value == ASKED} == {
+            "image",
+            "nodes",
+            "gpus_per_node",
+            "ranks_per_node",
+        }
+        assert job["mounts"] == [ASKED, ASKED]
+        assert job["command"] == ["./run_and_time.sh"]
+        assert job["mpi"] == "pmix"
+        assert job["bind"] == {"cpus": "none", "memory": "none"}
+        assert {"GPUS", "BATCHSIZE", "KVSTORE", "LR", "WARMUP_EPOCHS", "EVAL_OFFSET", "DGXSYSTEM"} <= set(
+            job["inherit"]
+        )
+        report = report_of(found)
+        for words in (
+            "authorized_keys",
+            "sshentry",
+            "mca_params.conf",
+            "slots",
+            "sleep infinity",
+            "sleep 30",
+            "docker pull",
+        ):
+            assert words in report
+        questions = {each.key for each in found.findings if each.kind == "question"}
+        assert {"image", "nodes", "gpus_per_node", "ranks_per_node", "mounts.0", "mounts.1"} <= questions
+
+    def test_the_seeds_script_is_whole_when_its_variables_are_given() -> None:
+        given = {
+            "CONT": "nvcr.io/nvidia/mxnet:18.11-py3",
+            "DATADIR": "/raid/imagenet",
+            "LOGDIR": "/raid/results",
+            "DGXNNODES": "2",
+            "DGXNGPU": "8",
+            "WALLTIME": "04:00:00",
+            "KVSTORE": "horovod",
+        }
+        job = job_of(converted({"run.sub": seed_script()}, given))
+        assert ASKED not in str(job)
+        assert (job["nodes"], job["gpus_per_node"], job["ranks_per_node"]) == (2, 8, 8)
+        assert job["image"] == given["CONT"]
+        assert job["mounts"] == ["/raid/imagenet:/data", "/raid/results:/results"]
+        assert job["time"] == "04:00:00"
+        assert job["env"]["KVSTORE"] == "horovod"
