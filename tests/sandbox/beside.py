@@ -100,12 +100,12 @@ class Place:
         """NODE/NAME of the containers that are left."""
         return sorted(f"{path.parent.name}/{path.name}" for path in (self.folder / "containers").glob("*/*"))
 
-    def submit(self, folder: Path, job: dict[str, Any]) -> str:
-        """Submits a job, and gives its number."""
+    def submit(self, folder: Path, job: dict[str, Any], env: dict[str, str] | None = None) -> str:
+        """Submits a job, and gives its number. `env` is the environment of who does it."""
         path = folder / "job.yaml"
         full = {"version": 1, "name": "steps", "nodes": 2, "ranks_per_node": 2, "time": 10} | job
         path.write_text(yaml.safe_dump(full), encoding="utf-8")
-        done = hpclaunch("submit", path, "--site", self.site, env=self.env)
+        done = hpclaunch("submit", path, "--site", self.site, env=env or self.env)
         assert done.stdout.strip().isdigit(), done.stderr
         return done.stdout.strip()
 

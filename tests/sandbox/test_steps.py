@@ -11,6 +11,8 @@ from beside import Done, Note, Place, noting
 from command import hpclaunch
 from realslurm import Slurm
 
+from hpclaunch.sandbox.recorded import pyxis
+
 IMAGE = "nvcr.io/nvidia/mxnet:21.09-py3"
 
 
@@ -185,3 +187,156 @@ def until(condition: Callable[[], bool]) -> None:
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.05)
+
+
+def test_secrets_stay_in_the_container(place: Place, tmp_path: Path) -> None:
+    note = noting(tmp_path, "TOKEN", "PROXY", "ENROOT_X", "HPCLAUNCH_TRIAL", "RANK")
+    env = place.env | {"TOKEN": "hidden 'x'\n", "PROXY": "a b"}
+    number = place.submit(
+        tmp_path,
+        {
+            "image": IMAGE,
+            "command": note("command"),
+            "rendezvous": "torch",
+            "env": {"ENROOT_X": "1"},
+            "secrets": ["TOKEN"],
+            "inherit": ["PROXY"],
+            "setup": [
+                {"run": note(f"{where}-{per}"), "where": where, "per": per}
+                for where in ("container", "host")
+                for per in ("node", "job", "rank")
+            ],
+        },
+        env,
+    )
+    done = place.wait(number, tmp_path / "notes")
+    assert done.status == 0, done.log
+    for found in done.notes:
+        outside = found.what.startswith("host")
+        assert found.env["PROXY"] == "a b"
+        assert found.env.get("TOKEN") == (None if outside else "hidden 'x'\n")
+        assert found.env.get("ENROOT_X") == (None if outside else "1")
+        assert ("RANK" in found.env) == (found.what in ("command", "container-rank", "host-rank"))
+    assert "hidden" not in done.log
+
+
+def test_a_signal_before_the_limit_leaves_the_steps_after_all(place: Place, tmp_path: Path) -> None:
+    note = noting(tmp_path)
+    job = {
+        "image": IMAGE,
+        "command": note("command", "sleep 300 & wait"),
+        "trials": {"count": 3, "keep_going": True},
+        "after": [{"run": note("after")}],
+    }
+    number = place.submit(tmp_path, job)
+    until(lambda: (tmp_path / "notes").exists() and (tmp_path / "notes").read_text().count("command") == 4)
+    asked = place.slurm.run("scontrol", "show", "job", number).stdout
+    script = place.slurm.run("scontrol", "write", "batch_script", number, "-").stdout
+    assert "#SBATCH --signal=TERM@60 " in script, asked
+    place.slurm.run("scancel", "--signal=TERM", number)  # as Slurm does it then: to steps, not to the script
+    done = place.wait(number, tmp_path / "notes")
+    assert done.status == 143, done.log
+    assert done.order() == ["command", "after"]
+    assert place.containers() == []
+
+
+@pytest.mark.parametrize("job", [{"gpus_per_node": 3, "ranks_per_node": 3}, {"gpus_per_node": 0}])
+def test_steps_on_a_part_of_a_node_have_all_of_its_cpus(
+    place: Place, tmp_path: Path, job: dict[str, Any]
+) -> None:
+    program = tmp_path / "cpus.py"
+    program.write_text(
+        "import os, sys\n"
+        f"with open({str(tmp_path / 'cpus')!r}, 'a') as out:\n"
+        "    print(sys.argv[1], os.environ['SLURM_CPUS_ON_NODE'], file=out)\n"
+    )
+    tmp_path.chmod(0o777)
+
+    def asks(what: str) -> list[str]:
+        return ["python3", str(program), what]
+
+    note = noting(tmp_path)
+    done = run(
+        place,
+        tmp_path,
+        image=IMAGE,
+        command=asks("command"),
+        setup=[{"run": asks("setup")}, {"run": asks("setup"), "where": "host"}],
+        before_each=[{"run": note("before")}],
+        **job,
+    )
+    assert done.status == 0, done.log
+    found: dict[str, set[str]] = {}
+    for line in (tmp_path / "cpus").read_text().splitlines():
+        found.setdefault(line.split()[0], set()).add(line.split()[1])
+    assert found["setup"] == found["command"]
+    assert place.containers() == []
+
+
+def test_folders_are_copied_to_each_node_once(place: Place, tmp_path: Path) -> None:
+    source, target = place.folder / "data", place.folder / "scratch" / "deep"
+    (source / "sub folder").mkdir(parents=True)
+    (source / "sub folder" / "x").write_text("one")
+    job = {"command": "true", "stage_in": [f"data:{target}"]}
+    first = run(place, tmp_path, **job)
+    assert first.status == 0, first.log
+    assert (target / "sub folder" / "x").read_text() == "one"
+    # Both nodes see one folder here, so one of them copies, and the other waits and finds it there.
+    assert first.log.count("copying") == 1
+    assert first.log.count("is there already") == 1
+    (source / "sub folder" / "x").write_text("two")
+    again = run(place, tmp_path, **job)
+    assert (again.status, again.log.count("is there already")) == (0, 2)
+    assert (target / "sub folder" / "x").read_text() == "one"
+    (target / ".hpclaunch-staged").unlink()  # as a copy that was cut short leaves it
+    (target / "sub folder" / "x").write_text("tw")
+    numbers = [place.submit(tmp_path, {**job, "gpus_per_node": 1, "ranks_per_node": 1}) for _ in range(2)]
+    both = [place.wait(number, tmp_path / "notes") for number in numbers]
+    assert [each.status for each in both] == [0, 0]
+    assert sum(each.log.count("copying") for each in both) == 1
+    assert (target / "sub folder" / "x").read_text() == "two"
+
+
+def test_a_source_that_is_not_there_ends_the_job_by_name(place: Place, tmp_path: Path) -> None:
+    note = noting(tmp_path)
+    done = run(
+        place,
+        tmp_path,
+        command=note("command"),
+        stage_in=[f"/no/such/folder:{tmp_path}/to"],
+        after=[{"run": note("after"), "per": "job"}],
+    )
+    assert done.status == 121
+    assert re.search(r"stage_in on dgx[12]: there is no folder /no/such/folder", done.log)
+    assert done.order() == ["after"]
+
+
+def test_an_image_is_imported_once_for_all_jobs(place: Place, tmp_path: Path) -> None:
+    job = {"image": {"ref": IMAGE, "import": "shared"}, "command": "true", "gpus_per_node": 1}
+    numbers = [place.submit(tmp_path, job) for _ in range(2)]
+    both = [place.wait(number, tmp_path / "notes") for number in numbers]
+    assert [each.status for each in both] == [0, 0], [each.log for each in both]
+    uri = "docker://nvcr.io#nvidia/mxnet:21.09-py3"
+    assert (place.folder / "imported").read_text().splitlines() == [uri]
+    images = place.folder / "images"
+    name = "nvcr.io+nvidia+mxnet+21.09-py3.sqsh"
+    assert (images / name).read_text() == f"{uri}\n"
+    assert sorted(path.name for path in images.iterdir()) == [f".{name}.lock", name]
+    given = [options for (_, _), options in pyxis(place.slurm.folder, both[0].job).items()]
+    assert [options[0].value for options in given] == [str(images / name)] * 2
+
+
+def test_an_import_that_fails_ends_the_job(place: Place, tmp_path: Path) -> None:
+    note = noting(tmp_path)
+    done = run(
+        place,
+        tmp_path,
+        image={"ref": "refused:1", "import": str(place.folder / "images")},
+        command=note("command"),
+        after=[{"run": note("after"), "where": "host", "per": "job"}],
+    )
+    assert done.status == 121
+    assert "enroot could not import docker://refused:1: status 9" in done.log
+    assert done.order() == ["after"]
+    left = (place.folder / "images").glob("*refused*")
+    assert [path.name for path in left] == [".refused+1.sqsh.lock"]
