@@ -57,6 +57,7 @@ def origins(sources: Sources, plan: LaunchPlan) -> tuple[Origin, ...]:
         *_nodes(job, site, common, groups),
         *of_ranks(job, common, groups, machines),
         *_program(job, site, plan),
+        *_steps(job, common),
         *_launch(job, site, plan),
         *_pods(job, site, chosen[0], plan),
         *_environment(job, site, common, groups[0][1].type),
@@ -102,6 +103,13 @@ def _pods(job: Job, site: Site, group: int, plan: LaunchPlan) -> Iterator[Origin
         from hpclaunch.plan.kubernetes import origins as of_pods  # others need not pay for it
 
         yield from of_pods.of_target(job, site, group, plan.target)
+
+
+def _steps(job: Job, common: Common) -> Iterator[Origin]:
+    if job.beside_ranks:
+        from hpclaunch.plan import origins_of_steps  # others need not pay for it
+
+        yield from origins_of_steps.of_steps(job, common)
 
 
 def _program(job: Job, site: Site, plan: LaunchPlan) -> Iterator[Origin]:

@@ -19,6 +19,7 @@ MOUNTED = {
     "caffe-imagenet": "imagenet",
     "maskrcnn": "home",
     "resnet50-mxnet": "imagenet",
+    "resnet50-trials": "imagenet",
     "tf2-a2d2-16x01x02-gpu": "adas-data",
 }
 VOLUMES = {
