@@ -10,10 +10,11 @@ from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping import mpi
 from hpclaunch.convert.mapping.docker_steps import Role, Started
 from hpclaunch.convert.mapping.launch import trial_loops
-from hpclaunch.convert.mapping.texts import line
+from hpclaunch.convert.mapping.texts import Line, line
 from hpclaunch.convert.reading import ShellReading
 from hpclaunch.readback.shell.values import Value, known, shown
 
+_INNER = "_hpclaunch_"  # stands for what is not known of a text that a shell is given (shell/walk.py)
 _LAUNCH = "srun starts the ranks in containers on all nodes itself"
 _KEY_LEFT = (
     "a key of an earlier run may still open the account: look in ~/.ssh/authorized_keys for lines with "
@@ -181,6 +182,8 @@ def _container_step(step: Started, piece: Started, before: bool, here: _Beside) 
     places = here.reading.origin(step.command, piece.text[:40])
     words = _requoted(piece)
     written = line(words)
+    if _INNER in str(written.value):
+        written = Line((), doubt="what the script puts into the text")
     if written.doubt or not piece.words or (piece.container is None and piece.role != "host"):
         why = f"{written.doubt} is not told" if written.doubt else "it is not part of the ranks' command"
         todo = "add it to setup, before_each or after if the job needs it"

@@ -1,6 +1,7 @@
 """Containers of docker that a script starts on each node, and reaches by docker exec: over ssh, with mpirun
 or with a launcher of PyTorch (MLPerf v0.5 and v0.6, and what vendors made of them)."""
 
+import re
 from collections.abc import Mapping, Sequence
 
 from msgspec import structs
@@ -20,6 +21,7 @@ from hpclaunch.convert.mapping import (
 from hpclaunch.convert.mapping.container import reference
 from hpclaunch.convert.mapping.docker_steps import Started, started
 from hpclaunch.convert.mapping.launch import trial_loops
+from hpclaunch.convert.mapping.lines import uses_of
 from hpclaunch.convert.mapping.settled import by_role
 from hpclaunch.convert.mapping.sizes import Allocation
 from hpclaunch.convert.mapping.texts import line, path, submitters
@@ -32,6 +34,9 @@ from hpclaunch.readback.shell.values import Value, known, shown
 from hpclaunch.values.conversion import Place
 
 _MPI = ("mpirun", "mpiexec.hydra", "horovodrun")
+_LAUNCHER = re.compile(
+    r"^[^#]*(torch\.distributed\.(launch|run)|torchrun|bind_launch|deepspeed\s|accelerate launch)"
+)
 _BINDERS = ("numactl", "taskset", "bind.sh")
 _LOCAL_IMAGE = (
     "an image without a registry is one that the nodes' docker had: push it to a registry, or make a .sqsh "
@@ -84,6 +89,10 @@ def convert(reading: ShellReading, draft: Draft, options: Options) -> None:
     home = container_of(steps, main)
     place_launch(reading, main, home, found, draft, options)
     docker_beside.place(reading, steps, main, home, draft)
+    for each in reading.sourced:
+        if each.file:
+            became = "its values are in the commands that use them"
+            draft.say("carried", (each.place,), f"source {each.file}", became=became)
 
 
 def place_launch(
@@ -111,11 +120,17 @@ def place_launch(
     docker_sizes.place_gpus(reading, [each for each in (home, main) if each], draft)
     handed = _handed(reading, home, main, mpirun)
     per_node = alone and (main.is_per_node or found.nodes == 1)
+    if alone:
+        why = "docker binds nobody, and the command may start processes of its own"
+        draft.put(("bind", "cpus"), "none", (main.command.place,), main.text, why=why)
+        draft.put(("bind", "memory"), "none", (main.command.place,), main.text, why=why)
     if alone and _calls_for_rendezvous(handed):
-        _say_own_processes(main, draft)
+        _say_own_processes(reading, main, draft)
     if alone and not per_node:
         _ask_nodes(main, draft)
     exports = handed_on.place(reading, handed, draft, per_node=alone, seed=repeated.seed, slurm=slurm_numbers)
+    used = {name for each in (home, main) if each for name in uses_of(reading, each.command)}
+    handed_on.say_not_handed(reading, handed, main.command, used, draft)
     _place_command(reading, main, launcher, repeated.stand_ins, exports, per_node, draft, options)
 
 
@@ -253,20 +268,28 @@ def _ask_nodes(main: Started, draft: Draft) -> None:
         draft.ask(("nodes",), question, (main.command.place, *(fact.places if fact else ())), main.text)
 
 
-def _say_own_processes(main: Started, draft: Draft) -> None:
+def _say_own_processes(reading: ShellReading, main: Started, draft: Draft) -> None:
     """A script in the container starts a process for each GPU, from addresses in its environment."""
-    places = (main.command.place,)
-    why = "it starts its own processes on its node, and places them itself"
-    draft.put(("bind", "cpus"), "none", places, main.text, why=why)
-    draft.put(("bind", "memory"), "none", places, main.text, why=why)
     draft.say(
         "left",
-        places,
+        (main.command.place, *_lines_of_launchers(reading, main)),
         f"{main.text} starts the processes of its node",
         why="the job has one rank on each node, as the original, and hpclaunch sees none of those processes",
         todo="let the job start `python train.py` once for each GPU instead (leave ranks_per_node and bind "
         "out): ranks then sit beside their GPUs, and one that fails ends the job at once",
     )
+
+
+def _lines_of_launchers(reading: ShellReading, main: Started) -> list[Place]:
+    """Where the script of the ranks, if it was given, starts them."""
+    program = (known(main.words[0]) or "").rpartition("/")[2] if main.words else ""
+    return [
+        Place(source.name, number)
+        for source in reading.beside
+        if source.name.rpartition("/")[2] == program
+        for number, text in enumerate(source.text.splitlines(), 1)
+        if _LAUNCHER.search(text)
+    ]
 
 
 def _handed(

@@ -76,10 +76,16 @@ class Context(Struct, frozen=True):
 def place(context: Context, draft: Draft, *, is_main: bool) -> None:
     """Facts and findings for all options but -e and --gpus, which the caller carries. `is_main`: the working
     directory and the user are those of the job's command."""
-    for option in context.layer.options:
-        places = context.lines(option)
-        if option.name in ("env", "gpus"):
+    options = list(context.layer.options)
+    hcas = [each for each in options if _is_hca(each)]
+    if hcas:
+        places = tuple(dict.fromkeys(place for each in hcas for place in context.lines(each)))
+        more = f" and {len(hcas) - 1} more of /dev/infiniband" if len(hcas) > 1 else ""
+        draft.say("replaced", places, hcas[0].written + more, why=_HOOK)
+    for option in options:
+        if option.name in ("env", "gpus") or option in hcas:
             continue
+        places = context.lines(option)
         if option.name in _SPECIAL:
             _SPECIAL[option.name](option, places, context, draft, is_main)
         elif option.name in _REPLACED:
@@ -93,6 +99,10 @@ def place(context: Context, draft: Draft, *, is_main: bool) -> None:
             draft.say("left", places, option.written, why="a job file has nothing like it", todo=_SEE)
         else:
             draft.say("unread", places, option.written, why="no option of docker that is known", todo=_SEE)
+
+
+def _is_hca(option: Option) -> bool:
+    return option.name == "device" and "/dev/infiniband" in shown(option.value or ())
 
 
 def _unknown(option: Option, context: Context, draft: Draft) -> None:
@@ -147,9 +157,7 @@ def _security(option: Option, places: Sequence[Place], context: Context, draft: 
 
 def _device(option: Option, places: Sequence[Place], context: Context, draft: Draft, is_main: bool) -> None:
     text = shown(option.value or ())
-    if "/dev/infiniband" in text or "IBDEV" in text.upper():
-        draft.say("replaced", places, option.written, why=_HOOK)
-    elif "nvidia" in text or "/dev/dri" in text:
+    if "nvidia" in text or "/dev/dri" in text:
         draft.say("replaced", places, option.written, why="Enroot's hook lets the GPUs of the job in")
     else:
         draft.say("left", places, option.written, why="the node's /dev is in the container", todo=_SEE)

@@ -1,6 +1,7 @@
 """Variables that a launcher hands on by name (docker's -e, mpirun's -x) -> `env`, `inherit`, `secrets`."""
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Collection, Mapping, Sequence
 
 from msgspec import Struct
 
@@ -84,6 +85,28 @@ def place(
     return exports
 
 
+def say_not_handed(
+    reading: ShellReading, all_given: Sequence[Handed], command: Command, used: Collection[str], draft: Draft
+) -> None:
+    """Exported variables that no option hands on: they never reached the ranks. `used` are those that the
+    launcher itself uses."""
+    names = {each.name for each in all_given}
+    rows = [
+        (each.name, each.place)
+        for name, _ in command.environment
+        if name not in names and name not in used and not name.startswith("SLURM_")
+        if (each := reading.last(name)) is not None and each.exported and each.place.line
+    ]
+    if rows:
+        draft.say(
+            "left",
+            [place for _, place in rows],
+            ", ".join(name for name, _ in rows),
+            why="exported, but docker hands on what -e names alone: it never reached the ranks",
+            todo="write it under env in the job file if the ranks are to have it",
+        )
+
+
 def _that_counts(several: Sequence[Handed]) -> Handed:
     """The last one; where that takes the value from where it runs, the last before it that has one."""
     last = several[-1]
@@ -163,6 +186,9 @@ def _value(
     reading: ShellReading, name: str, value: Value, places: tuple[Place, ...], what: str, draft: Draft
 ) -> None:
     text = known(value)
+    if text is None:
+        text, of_file = _by_file_name(reading, value)
+        places = (*places, *of_file)
     if SECRET.search(name):
         why = "a secret is taken from the submitter when the job is sent, and stands in no file"
         draft.put(("secrets", draft.count("secrets")), name, places, what, why=why)
@@ -181,6 +207,27 @@ def _value(
     else:
         missing = ", ".join(not_told(value))
         draft.ask(("env", name), f"the value of {name}: {missing} is not told", places, what)
+
+
+def _by_file_name(reading: ShellReading, value: Value) -> tuple[str | None, tuple[Place, ...]]:
+    """$(basename $(readlink -f ${BASH_SOURCE[0]}) | sed 's/^config_//' | sed 's/\\.sh$//'): the name of the
+    configuration that has this line, without what sed takes off; None for any other value."""
+    part = value[0] if len(value) == 1 else None
+    if not isinstance(part, Unknown) or part.kind != "output":
+        return None, ()
+    if not re.search(r"basename .*BASH_SOURCE|BASH_SOURCE.*basename", part.name):
+        return None, ()
+    taken = re.findall(r"sed (?:-e )?'s/([^/']+)//'", part.name)
+    file = next((each.place for each in reading.assigned if each.value == value), None)
+    if file is None or part.name.count("|") != len(taken):
+        return None, ()
+    text = file.file.rpartition("/")[2]
+    for pattern in taken:
+        plain = pattern.strip("^$").replace("\\.", ".")
+        if not re.fullmatch(r"[\w.-]+", plain):
+            return None, ()
+        text = text.removesuffix(plain) if pattern.endswith("$") else text.replace(plain, "", 1)
+    return text, (file,)
 
 
 def _is(value: Value, name: str) -> bool:

@@ -18,16 +18,22 @@ def lines_of_text(reading: ShellReading, command: Command, text: str, value: str
     text is a part of the value."""
     found = {command.place: None}
     as_words = re.compile(rf"(?<!\S){re.escape(text)}(?!\S)") if text else None
-    waiting, seen = list(command.uses), set()
-    while waiting:
-        name = waiting.pop(0)
+    for name in uses_of(reading, command):
         each = reading.last(name)
-        if each is None or name in seen:
-            continue
-        seen.add(name)
-        waiting += each.uses
-        own = shown(each.value) or " ".join(map(shown, each.array or ()))
+        own = (shown(each.value) or " ".join(map(shown, each.array or ()))) if each is not None else ""
         has_it = as_words is not None and as_words.search(own) is not None
-        if has_it or (len(own) > 1 and own in value) or f"${{{name}}}" in text:
+        if each is not None and (has_it or (len(own) > 1 and own in value) or f"${{{name}}}" in text):
             found[each.place] = None
     return tuple(found)
+
+
+def uses_of(reading: ShellReading, command: Command) -> tuple[str, ...]:
+    """The variables that a command uses, also by way of others."""
+    waiting, seen = list(command.uses), dict.fromkeys(command.uses)
+    while waiting:
+        each = reading.last(waiting.pop(0))
+        for name in each.uses if each is not None else ():
+            if name not in seen:
+                seen[name] = None
+                waiting.append(name)
+    return tuple(seen)

@@ -11,6 +11,7 @@ from msgspec import Struct
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.asked import number
 from hpclaunch.convert.mapping.lines import lines_of
+from hpclaunch.convert.programs.flags import not_told
 from hpclaunch.convert.programs.layers import Layer, Option
 from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.readback.shell.values import known, shown
@@ -139,15 +140,32 @@ def place_options(reading: ShellReading, command: Command, layer: Layer, draft: 
         elif option.name in _REPLACED:
             draft.say("replaced", places, option.written, why=_REPLACED[option.name])
         elif option.name == "":
-            why = f"options that no line tells ({option.written})"
-            draft.say("unread", places, option.written, why=why, todo="give it with --env and convert again")
+            _of_a_variable(reading, option, places, draft)
         else:
             why = f"an option of {layer.program} that srun has no counterpart of"
             draft.say("left", places, option.written, why=why, todo="see whether the program counts on it")
 
 
+def _of_a_variable(reading: ShellReading, option: Option, places: Sequence[Place], draft: Draft) -> None:
+    """Words that a variable holds in some cases: of no weight where all that it is ever given is replaced."""
+    names = not_told(option.value or ())
+    given = [
+        word for each in reading.assigned if each.name in names for word in (known(each.value) or "?").split()
+    ]
+    if given and all(word.startswith("-") and word.lstrip("-") in _REPLACED for word in given):
+        why = _REPLACED[given[0].lstrip("-")]
+        draft.say("replaced", places, f"{option.written}: {' '.join(given)}", why=why)
+    else:
+        why = f"options that no line tells ({option.written})"
+        draft.say("unread", places, option.written, why=why, todo="give it with --env and convert again")
+
+
 def place_kind(reading: ShellReading, command: Command, layer: Layer, draft: Draft) -> None:
-    """That the ranks use MPI, and how they find each other."""
+    """That the ranks use MPI, and how they find each other; who binds them where no option tells it."""
+    if layer.option("bind-to") is None and layer.program != "mpiexec.hydra":
+        why = "each rank gets the cores and the memory beside its GPU, by the site's node type"
+        what = f"{layer.program} without --bind-to binds by its own defaults"
+        draft.say("replaced", (command.place,), what, became="bind: cpus: local", why=why)
     why = "srun starts the ranks, which find each other through PMIx: no ssh, keys, daemons or list of hosts"
     if layer.program == "mpiexec.hydra":
         why = "srun starts the ranks, which MPICH and Intel MPI take through PMI-2"

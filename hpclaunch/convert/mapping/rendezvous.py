@@ -108,6 +108,10 @@ def place_launcher(reading: ShellReading, command: Command, layer: Layer, draft:
         _option(reading, command, layer, option, draft)
     if layer.program == "bind_launch":
         _bound(reading, command, layer, draft)
+    else:
+        what = f"{layer.program} binds no process"
+        why = "each rank gets the cores and the memory beside its GPU, by the site's node type"
+        draft.say("replaced", (command.place,), what, became="bind: cpus: local", why=why)
 
 
 def _option(reading: ShellReading, command: Command, layer: Layer, option: Option, draft: Draft) -> None:
