@@ -10,7 +10,7 @@ from hpclaunch.convert.programs.layers import layers
 from hpclaunch.convert.reading import Command, ShellReading, Source
 from hpclaunch.convert.shell import walk
 from hpclaunch.readback.shell.errors import ScriptError
-from hpclaunch.readback.shell.values import known, shown
+from hpclaunch.readback.shell.values import Value, known, shown
 from hpclaunch.values.conversion import Place
 from hpclaunch.values.errors import InputError
 
@@ -31,7 +31,7 @@ def place(
 ) -> set[str]:
     """Say who binds the ranks where they run a script, and return the variables that it reads."""
     names = [name for word in run.words if (name := _script(word))]
-    if not names:
+    if _binds_in_words(run, draft) or not names:
         return set()
     given = [source for source in scripts if _base(source.name) in map(_base, names)]
     if not given:
@@ -42,8 +42,24 @@ def place(
     return {name for source in given for name in _READS.findall(source.text)}
 
 
-def _script(word: object) -> str:
-    text = known(word) or ""  # type: ignore[arg-type]
+def _binds_in_words(run: Step, draft: Draft) -> bool:
+    """Whether the command has something that binds in a text for a shell: sh -c "numactl ..."."""
+    found = next((hit for word in run.words[1:] if (hit := _BINDS_IN_TEXT.search(_known_part(word)))), None)
+    if found is None:
+        return False
+    what = " ".join(found[0].split())
+    for kind in ("cpus", "memory"):
+        why = f"the command itself binds each rank ({what}), and two that bind get in each other's way"
+        draft.put(("bind", kind), "none", (run.command.place,), what, why=why)
+    return True
+
+
+def _known_part(word: Value) -> str:
+    return "".join(part for part in word if isinstance(part, str))
+
+
+def _script(word: Value) -> str:
+    text = known(word) or ""
     return text if _SCRIPT.search(text) else ""
 
 

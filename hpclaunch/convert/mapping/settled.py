@@ -1,7 +1,10 @@
 """A second walk, with what the first one told: Slurm's own numbers are known then, and files that run beside
 ranks are no configuration."""
 
-from collections.abc import Mapping
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from functools import partial
 
 from msgspec import structs
 
@@ -14,6 +17,11 @@ from hpclaunch.readback.shell.errors import ScriptError
 from hpclaunch.values.conversion import Place
 from hpclaunch.values.errors import InputError
 
+_TAKEN_OFF = re.compile(r"\|\s*sed (?:-e )?['\"]s/(?:\^([\w.-]+)|([\w\\.-]+)\$)//['\"]")
+_OWN_NAME = re.compile(
+    r"\$\(\s*basename\s+\"?(?:\$\(readlink -f \"?)?\$\{BASH_SOURCE(?:\[0\])?\}\"?\)?\"?"
+    r"((?:\s*\|\s*sed (?:-e )?['\"]s/(?:\^[\w.-]+|[\w\\.-]+\$)//['\"])*)\s*\)"
+)
 _LINES = {
     "SLURM_JOB_NUM_NODES": "nodes",
     "SLURM_NNODES": "nodes",
@@ -44,8 +52,9 @@ def settled(reading: ShellReading, options: Options) -> ShellReading:
     of those of the first one."""
     found = sizes(reading)
     numbers = _numbers(found)
-    shells = by_role(reading).get("shell", [])
-    if not numbers and len(shells) == len(reading.sources):
+    given = by_role(reading).get("shell", [])
+    shells = with_own_names(given)
+    if not numbers and shells == list(reading.sources):
         return reading
     try:
         again = walk.read(shells, {**options.environment, **numbers}, reading.script)
@@ -61,6 +70,21 @@ def settled(reading: ShellReading, options: Options) -> ShellReading:
             for each in again.assigned
         ),
     )
+
+
+def with_own_names(sources: Sequence[Source]) -> list[Source]:
+    """The sources with what a file makes of its own name put in: MLPerf's configurations have
+    DGXSYSTEM=$(basename $(readlink -f ${BASH_SOURCE[0]}) | sed 's/^config_//' | sed 's/\\.sh$//')."""
+
+    def name(source: Source, found: re.Match[str]) -> str:
+        text = source.name.rpartition("/")[2]
+        for start, end in _TAKEN_OFF.findall(found[1]):
+            text = text.removeprefix(start) if start else text.removesuffix(end.replace("\\", ""))
+        return shlex.quote(text)
+
+    return [
+        structs.replace(source, text=_OWN_NAME.sub(partial(name, source), source.text)) for source in sources
+    ]
 
 
 def _numbers(found: Allocation) -> Mapping[str, str]:

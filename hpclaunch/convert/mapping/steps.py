@@ -47,13 +47,17 @@ def place(
         program = (known(words[0]) or "").rpartition("/")[2] if words else ""
         if _is_image(command, step, words, draft):
             continue
+        if program == "tee" and step is None and command.pipeline[0] > 0:
+            why = "the output of trials and steps is in their logs and in the job's own: `hpclaunch logs`"
+            draft.say("replaced", (command.place,), _text(command), why=why)
+            continue
         if step is None and not _is_step_of_host(command, program):
             continue
         if id(command) in staged or _of_staged(words, program, staged, command, draft):
             continue
         key = _when(command, run, trials, after, draft)
         if key:
-            _put(reading, command, step, key, per_node, trials, draft, image=image)
+            _put(reading, command, step, run, key, per_node, trials, draft, image=image)
 
 
 def _when(command: Command, run: Command, trials: Trials, after: bool, draft: Draft) -> str:
@@ -88,6 +92,7 @@ def _put(
     reading: ShellReading,
     command: Command,
     step: Step | None,
+    run: Command,
     key: str,
     per_node: int | None,
     trials: Trials,
@@ -114,10 +119,11 @@ def _put(
         entry["where"] = "host"
     if per != "node":
         entry["per"] = per
-    if command.unnoticed:
+    optional = command.unnoticed and not (run.unnoticed and trials.loop is not None and key == "before_each")
+    if optional:
         entry["optional"] = True
     inherit(submitters(written.names), (command.place,), draft, what)
-    why = "it may fail, as nobody reads its status in the original" if command.unnoticed else ""
+    why = "it may fail, as nobody reads its status in the original" if optional else ""
     draft.put((key, draft.count(key)), entry, places, what, why=why)
 
 

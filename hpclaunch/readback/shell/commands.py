@@ -82,7 +82,7 @@ def _declare_value(shell: "Shell", value: Value, local: bool, exports: bool | No
     name, equals, text = first.partition("=") if isinstance(first, str) else ("", "", "")
     if equals and is_name(name):
         declare_one(shell, name, local, exports)
-        shell.state.assign(name, join([text, *value[1:]]))
+        shell.put(name, join([text, *value[1:]]))
         declare_one(shell, name, False, exports)
     elif exports:
         shell.state.unnamed = (*shell.state.unnamed, value)
@@ -197,7 +197,7 @@ def _read(shell: "Shell", words: Sequence[Value]) -> None:
         value: Value = (Unknown("input", shell.input.name),)
         if text is not None and len(names) == 1 and not array and (raw or "\\" not in text):
             value = (_trimmed(shell, text.partition(delimiter)[0]),)
-        shell.state.assign(name, Array({}, whole=False) if array else value)
+        shell.put(name, Array({}, whole=False) if array else value)
 
 
 def _trimmed(shell: "Shell", text: str) -> str:
@@ -215,10 +215,10 @@ def _mapfile(shell: "Shell", words: Sequence[Value]) -> None:
         return
     text = known(shell.input.text) if shell.input.text is not None else None
     if text is None or len(words) > 3 or (len(words) == 3 and known(words[1]) != "-t"):
-        shell.state.assign(name, Array({}, whole=False))
+        shell.put(name, Array({}, whole=False))
         return
     lines = text.splitlines(keepends=len(words) < 3)
-    shell.state.assign(name, Array({index: (line,) for index, line in enumerate(lines)}))
+    shell.put(name, Array({index: (line,) for index, line in enumerate(lines)}))
 
 
 def _printf(shell: "Shell", words: Sequence[Value]) -> None:
@@ -228,7 +228,7 @@ def _printf(shell: "Shell", words: Sequence[Value]) -> None:
         rest = rest[1:]
     value = _formatted(rest)
     if variable:
-        shell.state.assign(variable, value)
+        shell.put(variable, value)
     elif shell.output is not None:
         shell.output += value
 
@@ -300,6 +300,11 @@ def _test(shell: "Shell", words: Sequence[Value]) -> None:
         text = known(expander.value(word))
         return int(text) if text is not None and re.fullmatch(r"-?[0-9]{1,18}", text) else None
 
+    if len(rest) == 3 and known(rest[1]) in conditions.NUMBERS:
+        texts = [known(rest[0]), known(rest[2])]
+        if any(text is not None and not re.fullmatch(r"\s*[-+]?[0-9]+\s*", text) for text in texts):
+            shell.status = False  # "integer expression expected", and the status is 2
+            return
     shell.status = conditions.Condition(expander.value, expander.pattern, number).holds(shell.tested(parts))
 
 

@@ -7,7 +7,7 @@ from hpclaunch.readback.shell import patterns
 from hpclaunch.readback.shell.pieces import Word, given
 from hpclaunch.readback.shell.values import Value, known
 
-_NUMBERS = {
+NUMBERS = {
     "-eq": int.__eq__,
     "-ne": int.__ne__,
     "-lt": int.__lt__,
@@ -15,7 +15,7 @@ _NUMBERS = {
     "-gt": int.__gt__,
     "-ge": int.__ge__,
 }
-_COMPARISONS = frozenset(("=", "==", "!=", "=~", "<", ">", "-nt", "-ot", "-ef", *_NUMBERS))
+_COMPARISONS = frozenset(("=", "==", "!=", "=~", "<", ">", "-nt", "-ot", "-ef", *NUMBERS))
 _DEEPEST = 40
 
 
@@ -92,9 +92,9 @@ class Condition:
         return (text == "") == (operator == "-z")
 
     def _compared(self, left: Word, operator: str, right: Word) -> bool | None:
-        if operator in _NUMBERS:
+        if operator in NUMBERS:
             one, other = self._number(left), self._number(right)
-            return None if one is None or other is None else _NUMBERS[operator](one, other)
+            return None if one is None or other is None else NUMBERS[operator](one, other)
         text = known(self._value(left))
         if operator == "=~":
             return _found(text, known(self._value(right)))
