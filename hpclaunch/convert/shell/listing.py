@@ -1,11 +1,11 @@
 """The statements of a text with their lines, whether they are walked or not."""
 
-from collections.abc import Iterator
-
 from hpclaunch.readback.shell.statements import (
     AndOr,
+    Arithmetic,
     Case,
     Coprocess,
+    Declaration,
     For,
     Function,
     Group,
@@ -14,49 +14,63 @@ from hpclaunch.readback.shell.statements import (
     Not,
     Pipeline,
     Redirected,
+    Simple,
     Statement,
     Subshell,
+    Test,
 )
 
+Row = tuple[int, int, str]
 
-def listed(statement: Statement) -> Iterator[tuple[int, int, str]]:
+
+def listed(statement: Statement) -> list[Row]:
     """First line, last line and text of each statement, in their order. A compound command is its first
     line, and those within it follow."""
+    found: list[Row] = []
+    waiting = [statement]
+    while waiting:
+        each = waiting.pop()
+        row = _head(each)
+        if row is not None:
+            found.append(row)
+        waiting.extend(reversed(parts_of(each)))
+    return found
+
+
+def _head(statement: Statement) -> Row | None:
+    """The statement itself, None where it is only those within it."""
+    if isinstance(statement, Simple | Declaration | Test | Arithmetic):
+        return statement.line, statement.last, statement.written
+    if isinstance(statement, If):
+        return statement.line, 0, "if"
+    if isinstance(statement, For):
+        return statement.line, 0, f"for {statement.name}"
+    if isinstance(statement, Loop):
+        return statement.line, 0, "while" if statement.condition else "for"
+    if isinstance(statement, Case):
+        return statement.line, 0, f"case {statement.word.written}"
+    if isinstance(statement, Function):
+        return statement.line, 0, f"{statement.name}()"
+    return None
+
+
+def parts_of(statement: Statement) -> tuple[Statement, ...]:
+    """The statements of which it consists, in their order."""
     if isinstance(statement, Group):
-        for each in statement.body:
-            yield from listed(each)
-    elif isinstance(statement, Pipeline):
-        for each in statement.parts:
-            yield from listed(each)
-    elif isinstance(statement, AndOr):
-        yield from listed(statement.first)
-        for _, each in statement.others:
-            yield from listed(each)
-    elif isinstance(statement, Not | Subshell | Coprocess | Redirected):
-        yield from listed(statement.body)
-    elif isinstance(statement, Function):
-        yield statement.line, 0, f"{statement.name}()"
-        yield from listed(statement.body)
-    elif isinstance(statement, If):
-        yield statement.line, 0, "if"
-        for condition, body in statement.branches:
-            if condition is not None:
-                yield from listed(condition)
-            yield from listed(body)
-    elif isinstance(statement, For):
-        yield statement.line, 0, f"for {statement.name}"
-        yield from listed(statement.body)
-    elif isinstance(statement, Loop):
-        yield statement.line, 0, "while" if statement.condition else "for"
-        if statement.condition is not None:
-            yield from listed(statement.condition)
-        yield from listed(statement.body)
-    elif isinstance(statement, Case):
-        yield statement.line, 0, f"case {statement.word.written}"
-        for item in statement.items:
-            yield from listed(item.body)
-    else:
-        yield statement.line, statement.last, statement.written
+        return statement.body
+    if isinstance(statement, Simple | Declaration | Test | Arithmetic):
+        return ()
+    if isinstance(statement, Pipeline):
+        return statement.parts
+    if isinstance(statement, AndOr):
+        return (statement.first, *(part for _, part in statement.others))
+    if isinstance(statement, If):
+        return tuple(part for branch in statement.branches for part in branch if part is not None)
+    if isinstance(statement, Case):
+        return tuple(item.body for item in statement.items)
+    if isinstance(statement, Loop) and statement.condition is not None:
+        return (statement.condition, statement.body)
+    return (statement.body,)
 
 
 def text_of(statement: Statement) -> str:
@@ -75,6 +89,5 @@ def text_of(statement: Statement) -> str:
         return f"({text_of(statement.body)})"
     if isinstance(statement, Redirected | Coprocess):
         return text_of(statement.body)
-    if isinstance(statement, If | For | Loop | Case | Function):
-        return next(text for _, _, text in listed(statement))
-    return statement.written
+    head = _head(statement)
+    return head[2] if head else ""

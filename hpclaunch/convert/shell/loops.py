@@ -7,26 +7,18 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from hpclaunch.convert.shell import outputs
-from hpclaunch.convert.shell.listing import text_of
+from hpclaunch.convert.shell.listing import parts_of, text_of
 from hpclaunch.readback.shell.commands import BUILTINS
 from hpclaunch.readback.shell.errors import Unreadable
 from hpclaunch.readback.shell.pieces import ARGUMENTS, Command, Literal, Word
 from hpclaunch.readback.shell.statements import (
-    AndOr,
     Assignment,
-    Case,
     Declaration,
     For,
-    Function,
     Group,
-    If,
     Loop,
-    Not,
-    Pipeline,
-    Redirected,
     Simple,
     Statement,
-    Subshell,
 )
 from hpclaunch.readback.shell.values import Names, Part, Unknown, Value, known
 
@@ -167,23 +159,9 @@ def growing(body: Statement) -> set[str]:
 
 
 def _simple(statement: Statement) -> Iterator[Simple | Declaration]:
-    if isinstance(statement, Simple | Declaration):
-        yield statement
-        return
-    parts: tuple[Statement, ...] = ()
-    if isinstance(statement, Group):
-        parts = statement.body
-    elif isinstance(statement, Pipeline):
-        parts = statement.parts
-    elif isinstance(statement, AndOr):
-        parts = (statement.first, *(part for _, part in statement.others))
-    elif isinstance(statement, If):
-        parts = tuple(part for branch in statement.branches for part in branch if part is not None)
-    elif isinstance(statement, Case):
-        parts = tuple(item.body for item in statement.items)
-    elif isinstance(statement, Loop):
-        parts = (statement.body, *((statement.condition,) if statement.condition else ()))
-    elif isinstance(statement, Not | Subshell | Redirected | For | Function):
-        parts = (statement.body,)
-    for part in parts:
-        yield from _simple(part)
+    waiting = [statement]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, Simple | Declaration):
+            yield each
+        waiting.extend(parts_of(each))

@@ -3,8 +3,11 @@
 import re
 from collections.abc import Sequence
 
+from msgspec import structs
+
 from hpclaunch.readback.shell import outside
 from hpclaunch.readback.shell.pieces import Parameter
+from hpclaunch.readback.shell.state import Array
 from hpclaunch.readback.shell.statements import Simple
 from hpclaunch.readback.shell.values import IfSet, Names, Unknown, Value, join
 
@@ -15,6 +18,8 @@ _WORD = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
 def python(value: Value) -> Value:
     """A value with Python's text in it."""
+    if all(not isinstance(part, str) or part.isascii() for part in value):
+        return value
     return tuple(outside(part) if isinstance(part, str) else part for part in value)
 
 
@@ -56,3 +61,9 @@ def with_names(value: Value) -> tuple[str, dict[str, Unknown | IfSet | Names]]:
 def spaced(values: Sequence[Value]) -> Value:
     """The words of `eval` or of an array in one."""
     return join([part for index, value in enumerate(values) for part in ((" ", *value) if index else value)])
+
+
+def lines_of(text: Value) -> Array:
+    """The lines of a text that is known in part, as an array: they are as much words as those of $(...)."""
+    parts = [structs.replace(part, splits=True) if isinstance(part, Unknown) else part for part in text]
+    return Array({0: join(parts)} if parts else {}, whole=False)

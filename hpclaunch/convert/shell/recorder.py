@@ -61,6 +61,7 @@ class Recorder(Shell):
         self.unclear: list[Unclear] = []
         self._budget = Budget(_MOST)
         self._current: Simple | None = None
+        self._last: dict[str, int] = {}
         self._exports: tuple[State | None, int, tuple[tuple[str, Value], ...]] = (None, 0, ())
         # What is exported without the assignments in front of a command, while these count.
         self._outer: tuple[tuple[str, Value], ...] | None = None
@@ -128,7 +129,13 @@ class Recorder(Shell):
             self._budget.spend(len(array) // 20)
         else:
             value = python(after.value)
+        self._last[name] = len(self.assigned)
         self.assigned.append(Assigned(name, value, self.place, after.exported, default, array, uses))
+
+    def declared(self, name: str, exports: bool) -> None:
+        index = self._last.get(name, len(self.assigned))
+        if index < len(self.assigned) and self.assigned[index].name == name:
+            self.assigned[index] = structs.replace(self.assigned[index], exported=exports)
 
     def environment(self) -> tuple[tuple[str, Value], ...]:
         """The exported variables, as things stand; the same object as long as nothing changes."""

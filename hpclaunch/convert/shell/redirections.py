@@ -35,6 +35,17 @@ def processes(found: Sequence[Redirection]) -> Iterator[str]:
             yield process.written[2:-1]
 
 
+def inputs(found: Sequence[Redirection]) -> list[str]:
+    """The commands within < <( and )."""
+    return [
+        piece.written[2:-1]
+        for each in found
+        if each.operator == "<" and len(each.target.pieces) == 1
+        for piece in each.target.pieces
+        if isinstance(piece, Process)
+    ]
+
+
 def _process(redirection: Redirection) -> Process | None:
     pieces = redirection.target.pieces
     first = pieces[0] if len(pieces) == 1 else None

@@ -15,16 +15,16 @@ from hpclaunch.convert.reading import (
 from hpclaunch.convert.shell import flows, outputs, redirections
 from hpclaunch.convert.shell.lenient import LenientExpander
 from hpclaunch.convert.shell.listing import listed, text_of
-from hpclaunch.convert.shell.names import python, spaced, used, with_names
+from hpclaunch.convert.shell.names import lines_of, python, spaced, used, uses_of, with_names
 from hpclaunch.convert.shell.recorder import Context, Recorder
 from hpclaunch.convert.shell.syntax.reader import read as parse
 from hpclaunch.readback.shell import outside
-from hpclaunch.readback.shell.commands import BUILTINS
+from hpclaunch.readback.shell.commands import BUILTINS, Input
 from hpclaunch.readback.shell.errors import ScriptError
 from hpclaunch.readback.shell.flow import Flow
 from hpclaunch.readback.shell.pieces import Command as Substitution
 from hpclaunch.readback.shell.pieces import Literal, Parameter, Word
-from hpclaunch.readback.shell.state import Variable
+from hpclaunch.readback.shell.state import Array, Variable
 from hpclaunch.readback.shell.statements import Assignment, Group, Redirection, Simple
 from hpclaunch.readback.shell.statements import Statement as Part
 from hpclaunch.readback.shell.values import Unknown, Value, known
@@ -129,12 +129,11 @@ class Walker(Recorder):
         if self._outer is None:
             self.note_assigned(assignment.name, used(assignment.written), default)
 
-    def exported_now(self, name: str) -> None:
-        """Note that a variable that had its value before is exported from here on."""
-        for index in range(len(self.assigned) - 1, -1, -1):
-            if self.assigned[index].name == name:
-                self.assigned[index] = structs.replace(self.assigned[index], exported=True)
-                return
+    def put(self, name: str, value: Value | Array) -> None:
+        if isinstance(value, Array) and not value.items and self.input.text is not None:
+            value = lines_of(self.input.text)
+        super().put(name, value)
+        self.note_assigned(name, uses_of(self._current) if self._current else (), False)
 
     def _simple(self, statement: Simple) -> Flow:
         before = self._current
@@ -264,8 +263,28 @@ class Walker(Recorder):
     def _with_input(self, found: Sequence[Redirection], way: Callable[[], Flow]) -> Flow:
         if not found:
             return way()
-        exec_only = self._current is not None and [word.written for word in self._current.words] == ["exec"]
-        if exec_only and self._current is not None and found is self._current.redirections:
+        current = self._current
+        if current is not None and found is current.redirections and _is_exec(current):
             return super()._with_input(found, way)
         with self.within(writes=(*self.context.writes, *self._writes_of(found))):
-            return super()._with_input(found, way)
+            return super()._with_input(found, self._with_processes(found, way))
+
+    def _with_processes(self, found: Sequence[Redirection], way: Callable[[], Flow]) -> Callable[[], Flow]:
+        """A way with the output of <( ) as input, where that is redirected."""
+        inputs = redirections.inputs(found)
+
+        def gone() -> Flow:
+            before = self.input
+            if inputs:
+                body = Substitution(self.parsed(inputs[-1]), True)
+                self.input = Input("a process", self._output_of(body))
+            try:
+                return way()
+            finally:
+                self.input = before
+
+        return gone
+
+
+def _is_exec(statement: Simple) -> bool:
+    return [word.written for word in statement.words] == ["exec"]

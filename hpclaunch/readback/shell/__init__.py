@@ -11,9 +11,13 @@ Inside, text is what bash sees in the C locale: bytes, one character for each (L
 
 def inside(text: str) -> str:
     """Python's text as bytes, one character each."""
+    if text.isascii():
+        return text
     return text.encode("utf-8", "surrogateescape").decode("latin-1")
 
 
 def outside(text: str) -> str:
     """The reverse. Bytes that are no UTF-8 become what os.fsdecode makes of them."""
+    if text.isascii():
+        return text
     return text.encode("latin-1", "replace").decode("utf-8", "surrogateescape")

@@ -98,6 +98,7 @@ def declare_one(shell: "Shell", name: str, local: bool, exports: bool | None) ->
         state.set(name, Variable(None))
     if exports is None:
         return
+    shell.declared(name, exports)
     before = state.get(name)
     if before is None:
         if not state.outside.may_have(name):

@@ -250,6 +250,13 @@ class Shell:
         assign(self.state, self.expander, assignment, keyed)
         declare_one(self, assignment.name, False, exports)
 
+    def declared(self, name: str, exports: bool) -> None:
+        """Called where a variable is exported from here on, or no more."""
+
+    def put(self, name: str, value: Value | Array) -> None:
+        """Give a variable what a command of the shell makes."""
+        self.state.assign(name, value)
+
     def _output_of(self, command: Command) -> Value:
         """What the command of a $(...) writes."""
         line, before, output, status = self.line, self.state, self.output, self.status

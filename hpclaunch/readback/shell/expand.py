@@ -1,6 +1,7 @@
 """Written words -> what a command is given: parameters, substitutions, splitting and quotes, in bash's
 order."""
 
+import re
 from collections.abc import Callable, Sequence
 
 from hpclaunch.readback.shell import arithmetic, braces, parameters, patterns, pieces
@@ -9,8 +10,10 @@ from hpclaunch.readback.shell.errors import Unreadable
 from hpclaunch.readback.shell.fields import BLANKS, Fields
 from hpclaunch.readback.shell.pieces import NOTHING, Parameter, Piece, Word
 from hpclaunch.readback.shell.state import Array, State
-from hpclaunch.readback.shell.values import IfSet, Unknown, Value, join, known, shown
+from hpclaunch.readback.shell.values import IfSet, Unknown, Value, join, known, shown, weight
 
+# Without one of these a word that is only text is what is written.
+_ACTIVE = re.compile(r"[{~*?\[]")
 _TESTS = (":-", "-", ":=", "=", ":?", "?", ":+", "+")
 
 
@@ -28,12 +31,17 @@ class Expander:
 
     def fields(self, written: Word) -> list[Value]:
         """What one written word becomes: none, one or several. Raises Unreadable."""
+        if len(written.pieces) == 1:
+            (only,) = written.pieces
+            if isinstance(only, pieces.Literal) and (only.quoted or not _ACTIVE.search(only.text)):
+                self.budget.spend()
+                return [(only.text,) if only.text else ()]
         found: list[Value] = []
         for each in braces.expanded(written):
             fields = Fields(self._separators())
             self._add(fields, self._with_home(each))
             words = fields.words()
-            self.budget.spend(len(words))
+            self.budget.spend(len(words) + sum(map(weight, words)))
             found += words
         return found
 
@@ -92,7 +100,9 @@ class Expander:
             separator = self._separators()[:1] if _is_star(piece) else " "
             for index, word in enumerate(fields.words()):
                 values += [(separator,), word] if index else [word]
-        return join([part for value in values for part in value])
+        result = join([part for value in values for part in value])
+        self.budget.spend(weight(result))
+        return result
 
     def _pattern(self, found: Sequence[Piece]) -> str | None:
         parts = []

@@ -17,7 +17,9 @@ class Fields:
     def __init__(self, separators: str | None = BLANKS):
         self._splits = separators is not None
         self._separators = separators or ""
-        self._blanks = "".join(char for char in self._separators if char in BLANKS)
+        self._blanks = BLANKS
+        if separators != BLANKS:
+            self._blanks = "".join(char for char in self._separators if char in BLANKS)
         self._done: list[Value] = []
         self._parts: list[Part] = []
         self._begun = False

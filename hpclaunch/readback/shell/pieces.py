@@ -11,21 +11,21 @@ if TYPE_CHECKING:
     from hpclaunch.readback.shell.statements import Statement
 
 
-class Word(Struct, frozen=True):
+class Word(Struct, frozen=True, gc=False):
     """The pieces, and how they are written."""
 
     pieces: "tuple[Piece, ...]"
     written: str
 
 
-class Literal(Struct, frozen=True):
+class Literal(Struct, frozen=True, gc=False):
     """Text. What is quoted is no pattern and is not split; "" in quotes is a word too."""
 
     text: str
     quoted: bool
 
 
-class Parameter(Struct, frozen=True):
+class Parameter(Struct, frozen=True, gc=False):
     """$NAME or ${...}. `name` is a variable's or a special parameter's, `index` what stands in [], and
     `all_of` "@" or "*" where that does; `before` is "#" for the length, "!" for an indirection, and
     `operator` "" for none. `by` is the replacement, or the length of a slice. `rest` is the operator with
@@ -53,7 +53,7 @@ class Parameter(Struct, frozen=True):
         return not (self.before or self.operator or self.of_all or self.index)
 
 
-class Command(Struct, frozen=True):
+class Command(Struct, frozen=True, gc=False):
     """$(...) or `...`. `file` is the file of $(<file), "" for any other."""
 
     body: "Statement"
@@ -61,32 +61,32 @@ class Command(Struct, frozen=True):
     file: str = ""
 
 
-class Arithmetic(Struct, frozen=True):
+class Arithmetic(Struct, frozen=True, gc=False):
     """$((...))."""
 
     expression: Word
     quoted: bool
 
 
-class Process(Struct, frozen=True):
+class Process(Struct, frozen=True, gc=False):
     """<(...) or >(...), as it is written: the name of a pipe."""
 
     written: str
 
 
-class Home(Struct, frozen=True):
+class Home(Struct, frozen=True, gc=False):
     """~ or ~NAME"""
 
     written: str
 
 
-class Given(Struct, frozen=True):
+class Given(Struct, frozen=True, gc=False):
     """What is expanded already."""
 
     value: Value
 
 
-class Beyond(Struct, frozen=True):
+class Beyond(Struct, frozen=True, gc=False):
     """What this reader cannot make out."""
 
     why: str

@@ -8,14 +8,14 @@ from msgspec import Struct
 from hpclaunch.readback.shell.pieces import Word
 
 
-class Element(Struct, frozen=True):
+class Element(Struct, frozen=True, gc=False):
     """A word of an array, or [index]=value."""
 
     index: Word | None
     value: Word
 
 
-class Assignment(Struct, frozen=True):
+class Assignment(Struct, frozen=True, gc=False):
     """NAME=value, NAME+=value where it `adds`, NAME[index]=value, or NAME=(...) where there is an `array`."""
 
     name: str
@@ -26,7 +26,7 @@ class Assignment(Struct, frozen=True):
     written: str
 
 
-class Redirection(Struct, frozen=True):
+class Redirection(Struct, frozen=True, gc=False):
     """`descriptor` is "" where none is written; `target` is the word after the operator, and `document` the
     text of a here-document."""
 
@@ -36,7 +36,7 @@ class Redirection(Struct, frozen=True):
     document: Word | None = None
 
 
-class Simple(Struct, frozen=True):
+class Simple(Struct, frozen=True, gc=False):
     """Assignments, words and redirections."""
 
     line: int
@@ -47,7 +47,7 @@ class Simple(Struct, frozen=True):
     written: str = ""
 
 
-class Declaration(Struct, frozen=True):
+class Declaration(Struct, frozen=True, gc=False):
     """declare, typeset, local, export or readonly: an assignment among its words is one, neither split nor a
     pattern, and may be an array."""
 
@@ -58,7 +58,7 @@ class Declaration(Struct, frozen=True):
     written: str = ""
 
 
-class Test(Struct, frozen=True):
+class Test(Struct, frozen=True, gc=False):
     """[[ ... ]]: its words, and as text the operators between them."""
 
     line: int
@@ -67,7 +67,7 @@ class Test(Struct, frozen=True):
     written: str = ""
 
 
-class Arithmetic(Struct, frozen=True):
+class Arithmetic(Struct, frozen=True, gc=False):
     """(( ... )) or `let`: the last expression counts."""
 
     line: int
@@ -76,7 +76,7 @@ class Arithmetic(Struct, frozen=True):
     written: str = ""
 
 
-class Pipeline(Struct, frozen=True):
+class Pipeline(Struct, frozen=True, gc=False):
     """Commands with | between, each in a shell of its own."""
 
     line: int
@@ -85,7 +85,7 @@ class Pipeline(Struct, frozen=True):
     last: int = 0
 
 
-class Not(Struct, frozen=True):
+class Not(Struct, frozen=True, gc=False):
     """! command"""
 
     line: int
@@ -93,7 +93,7 @@ class Not(Struct, frozen=True):
     last: int = 0
 
 
-class AndOr(Struct, frozen=True):
+class AndOr(Struct, frozen=True, gc=False):
     """first && second || third: the others with the operator before them."""
 
     line: int
@@ -102,7 +102,7 @@ class AndOr(Struct, frozen=True):
     last: int = 0
 
 
-class Group(Struct, frozen=True):
+class Group(Struct, frozen=True, gc=False):
     """Statements one after the other, as between { and }."""
 
     line: int
@@ -110,7 +110,7 @@ class Group(Struct, frozen=True):
     last: int = 0
 
 
-class Subshell(Struct, frozen=True):
+class Subshell(Struct, frozen=True, gc=False):
     """( ... ), or what runs in the background: what it changes stays there."""
 
     line: int
@@ -119,7 +119,7 @@ class Subshell(Struct, frozen=True):
     last: int = 0
 
 
-class Coprocess(Struct, frozen=True):
+class Coprocess(Struct, frozen=True, gc=False):
     """coproc command"""
 
     line: int
@@ -127,7 +127,7 @@ class Coprocess(Struct, frozen=True):
     last: int = 0
 
 
-class If(Struct, frozen=True):
+class If(Struct, frozen=True, gc=False):
     """The branches with their conditions; that of `else` is None."""
 
     line: int
@@ -135,7 +135,7 @@ class If(Struct, frozen=True):
     last: int = 0
 
 
-class For(Struct, frozen=True):
+class For(Struct, frozen=True, gc=False):
     """`words` None: the arguments."""
 
     line: int
@@ -145,7 +145,7 @@ class For(Struct, frozen=True):
     last: int = 0
 
 
-class Loop(Struct, frozen=True):
+class Loop(Struct, frozen=True, gc=False):
     """while, until, select, and for ((...)), whose rounds are not counted. `expressions` are the arithmetic
     of the last, `name` the variable of select."""
 
@@ -157,7 +157,7 @@ class Loop(Struct, frozen=True):
     last: int = 0
 
 
-class CaseItem(Struct, frozen=True):
+class CaseItem(Struct, frozen=True, gc=False):
     """Patterns, what they lead to, and how it ends: ;; or ;& or ;;&"""
 
     patterns: tuple[Word, ...]
@@ -165,7 +165,7 @@ class CaseItem(Struct, frozen=True):
     end: str
 
 
-class Case(Struct, frozen=True):
+class Case(Struct, frozen=True, gc=False):
     """case word in ... esac"""
 
     line: int
@@ -174,7 +174,7 @@ class Case(Struct, frozen=True):
     last: int = 0
 
 
-class Function(Struct, frozen=True):
+class Function(Struct, frozen=True, gc=False):
     """The definition of a function."""
 
     line: int
@@ -183,7 +183,7 @@ class Function(Struct, frozen=True):
     last: int = 0
 
 
-class Redirected(Struct, frozen=True):
+class Redirected(Struct, frozen=True, gc=False):
     """A compound command with redirections."""
 
     line: int

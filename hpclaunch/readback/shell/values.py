@@ -8,9 +8,10 @@ from hpclaunch.readback.shell.errors import Unreadable
 
 # Text may double with each statement (a=$a$a), and nobody's command line is longer.
 _LONGEST = 4 << 20
+_MOST_PARTS = 250_000
 
 
-class Unknown(Struct, frozen=True):
+class Unknown(Struct, frozen=True, gc=False):
     """Text that the script does not tell. `kind` is where it comes from, and `name` says more: the
     variable of the shell that started the script, the number of its argument, the command, the file that
     is read, the pattern of file names, or the statement after which a value depends on something unknown.
@@ -22,14 +23,14 @@ class Unknown(Struct, frozen=True):
     like: tuple[str, ...] = ()
 
 
-class IfSet(Struct, frozen=True):
+class IfSet(Struct, frozen=True, gc=False):
     """${NAME+...} where it is not known whether the script starts with NAME: `then`, or nothing."""
 
     name: str
     then: "Value"
 
 
-class Names(Struct, frozen=True):
+class Names(Struct, frozen=True, gc=False):
     """Any name of a variable that the script started with, but for those that match a pattern of `but`; where
     `only` is not empty those alone that match one of it."""
 
@@ -44,6 +45,8 @@ Value = tuple[Part, ...]
 def join(parts: list[Part]) -> Value:
     """The parts as one value, neighbouring text in one piece. Raises Unreadable for a text beyond all
     measure."""
+    if len(parts) == 1:
+        return tuple(parts) if parts[0] else ()
     found: list[Part] = []
     texts: list[str] = []
     for part in parts:
@@ -56,9 +59,15 @@ def join(parts: list[Part]) -> Value:
         found.append(part)
     if any(texts):
         found.append("".join(texts))
-    if sum(len(part) for part in found if isinstance(part, str)) > _LONGEST or len(found) > 10_000:
+    if len(found) > _MOST_PARTS or sum(len(part) for part in found if isinstance(part, str)) > _LONGEST:
         raise Unreadable("a value that grows beyond all measure")
     return tuple(found)
+
+
+def weight(value: Value) -> int:
+    """What it costs to make this value, in what a budget counts: nothing for most."""
+    long = sum(len(part) // 2000 for part in value if isinstance(part, str) and len(part) > 2000)
+    return long + len(value) // 40
 
 
 def known(value: Value) -> str | None:
