@@ -13,12 +13,12 @@ TEXT, MAP, AMOUNTS, ANY = "text", "map", "amounts", "any"
 FREE = frozenset((MAP, AMOUNTS, ANY))  # these take any key, or many
 _AMOUNT = re.compile(r"cpu|memory|storage|pods|ephemeral-storage|hugepages-\w+|[\w.-]+\.?[\w-]*/[\w.-]+")
 
-# The type of an object by its kind. MPIJob has one for all versions: which keys are whose is for a reader.
-_KINDS = (
-    "MPIJob PyTorchJob Pod Job ConfigMap Secret Namespace PersistentVolume PersistentVolumeClaim Role RoleBinding"
-    " Service ServiceAccount StorageClass"
+KINDS = frozenset(
+    (
+        *("MPIJob", "PyTorchJob", "Pod", "Job", "ConfigMap", "Secret", "Namespace", "PersistentVolume"),
+        *("PersistentVolumeClaim", "Role", "RoleBinding", "Service", "ServiceAccount", "StorageClass"),
+    )
 )
-KINDS = frozenset(_KINDS.split())
 # Without these an item of a list means nothing.
 REQUIRED = {
     "Container": ("name", "image"),
@@ -41,10 +41,21 @@ def types() -> dict[str, dict[str, str]]:
     }
 
 
+def type_of(version: str, kind: str) -> str:
+    """The type of an object. The first MPIJob was another one; which keys each later version has is for a
+    reader."""
+    return "FirstMPIJob" if kind == "MPIJob" and version.endswith("v1alpha1") else kind
+
+
 @cache
 def known_keys() -> frozenset[str]:
     """All keys that any type has."""
     return frozenset(key for keys in types().values() for key in keys)
+
+
+def is_amount(key: str) -> bool:
+    """Whether a key is the name of a resource."""
+    return _AMOUNT.fullmatch(key) is not None
 
 
 def below(kind: str, key: str) -> str | None:
@@ -54,7 +65,7 @@ def below(kind: str, key: str) -> str | None:
     if kind == MAP:
         return TEXT
     if kind == AMOUNTS:
-        return TEXT if _AMOUNT.fullmatch(key) else None
+        return TEXT if is_amount(key) else None
     return types().get(kind, {}).get(key)
 
 

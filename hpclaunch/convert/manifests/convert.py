@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.manifests import (
+    api,
     claims,
     command,
     ending,
@@ -64,7 +65,7 @@ def convert_files(files: Sequence[tuple[str, str]], draft: Draft, options: Optio
         workload = kinds.workload(jobs[0], draft)
         if workload is not None:
             _job(workload, others, draft, options)
-            leftovers.account(workload.root, jobs[0].kind, draft)
+            leftovers.account(workload.root, api.type_of(jobs[0].version, jobs[0].kind), draft)
     claims.account(others, draft)
 
 

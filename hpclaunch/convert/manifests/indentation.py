@@ -20,7 +20,8 @@ _MOST_OPEN = 40
 # What a way costs: a column that does not fit, a key that the parent's type has not, one that stands twice, a
 # value where another kind of value belongs, an object or list left empty, an item without what it needs, and
 # each open parent that is passed by.
-_COLUMN, _UNKNOWN, _TWICE, _KIND, _EMPTY, _MISSING, _PASSED = 1.0, 6.0, 20.0, 8.0, 0.5, 0.4, 0.01
+_COLUMN, _UNKNOWN, _TWICE, _KIND, _EMPTY, _MISSING, _PASSED = 1.0, 6.0, 20.0, 8.0, 1.2, 0.4, 0.01
+_EMPTY_MAP = 0.5  # of any keys: labels, limits
 _NEAR = 0.05
 
 
@@ -191,7 +192,7 @@ def _closing(frames: tuple[_Frame, ...], index: int) -> float:
     for frame in frames[index + 1 :]:
         cost += _PASSED
         if frame.column < 0 and frame.kind not in (api.TEXT, api.ANY):
-            cost += _EMPTY
+            cost += _EMPTY_MAP if frame.kind in api.FREE else _EMPTY
         cost += _MISSING * sum(
             key not in frame.seen for key in api.REQUIRED.get(frame.kind, ()) if not frame.is_list
         )

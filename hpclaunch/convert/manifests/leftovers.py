@@ -55,7 +55,7 @@ def account(root: Field, kind: str, draft: Draft) -> None:
         if key in _KNOWN:
             became, why = _KNOWN[key]
             draft.say(became, [field.place], what, why=why)
-        elif kind in api.KINDS and _is_strange(field, kind):
+        elif kind in api.types() and _is_strange(field, kind):
             why = "the API has no such field in this place: it had no effect, or the object was refused"
             draft.say("unread", [field.place], what, why=why, todo="see what it was meant for")
         else:

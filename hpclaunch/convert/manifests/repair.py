@@ -10,7 +10,7 @@ from hpclaunch.convert.manifests import api, characters, indentation, lines
 from hpclaunch.convert.manifests.fields import Book, Field, check
 from hpclaunch.convert.manifests.lines import Line, Note
 from hpclaunch.spec.source import LIMIT
-from hpclaunch.spec.tree import MappingNode, Node, SequenceNode, compose, is_null
+from hpclaunch.spec.tree import MappingNode, Node, ScalarNode, SequenceNode, compose, is_null
 from hpclaunch.values.conversion import Place
 from hpclaunch.values.errors import InputError, Problem
 
@@ -148,8 +148,10 @@ def _repaired(file: str, part: list[Line], draft: Draft) -> Object | None:
     except InputError as error:
         first = error
     bare, gone = characters.omissions(part)
-    kind = _kind(bare)
-    made = indentation.repaired(bare, kind) if kind in api.KINDS else None
+    kind = _word(bare, "kind")
+    made = None
+    if kind in api.KINDS:
+        made = indentation.repaired(bare, api.type_of(_word(bare, "apiVersion"), kind))
     if made is None:
         raise first
     try:
@@ -162,25 +164,48 @@ def _repaired(file: str, part: list[Line], draft: Draft) -> Object | None:
 
 
 def _improved(file: str, given: Object, draft: Draft) -> Object:
-    """The object, or where YAML has keys beside their parent that belong below it, with those moved."""
-    if given.kind not in api.KINDS or given.root.book.file != file:
+    """The object, or where YAML reads keys beside their parent that belong below it, or items of a list as
+    parts of the one before, with those moved."""
+    if given.kind not in api.KINDS:
         return given
-    strangers = _strangers(given.root.node, given.kind)
-    if not strangers or not any(_is_lost(name, kind) for kind, name in strangers):
+    kind = api.type_of(given.version, given.kind)
+    wrong = _wrong(given, kind)
+    if not wrong:
         return given
-    made = indentation.repaired(given.lines, given.kind)
-    if made is None or made.strangers >= len(strangers):
+    made = indentation.repaired(given.lines, kind)
+    if made is None or made.strangers >= wrong:
         return given
     try:
         found = _read(file, made.lines, Draft())
+        if found is None or _wrong(found, kind) >= wrong:
+            return given
+        again = _read(file, made.lines, draft)
     except InputError:
         return given
-    if found is None or len(_strangers(found.root.node, found.kind)) >= len(strangers):
-        return given
     _say(draft, file, made.notes)
-    again = _read(file, made.lines, draft)
-    assert again is not None
-    return again
+    return again or given
+
+
+def _wrong(given: Object, kind: str) -> int:
+    """How many keys stand where another parent was meant, and items within the text of another."""
+    lost = [key for type_, key in _strangers(given.root.node, kind) if _is_lost(key, type_)]
+    return len(lost) + _swallowed(given)
+
+
+def _swallowed(given: Object) -> int:
+    """Lines that look like items of a list, and that YAML takes for more text of the plain item before."""
+    count = 0
+    waiting = [given.root.node]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, SequenceNode):
+            waiting += node.value
+        elif isinstance(node, MappingNode):
+            waiting += [value for _, value in node.value]
+        elif isinstance(node, ScalarNode) and not node.style and node.end_mark.line > node.start_mark.line:
+            inside = given.lines[node.start_mark.line + 1 : node.end_mark.line + 1]
+            count += sum(line.text.lstrip().startswith("- ") for line in inside)
+    return count
 
 
 def _strangers(node: Node, kind: str) -> list[tuple[str, str]]:
@@ -205,13 +230,14 @@ def _strangers(node: Node, kind: str) -> list[tuple[str, str]]:
 
 def _is_lost(key: str, kind: str) -> bool:
     """Whether another type has it."""
-    return key in api.known_keys() and api.below(kind, key) is None
+    return (key in api.known_keys() or api.is_amount(key)) and api.below(kind, key) is None
 
 
-def _kind(part: Sequence[Line]) -> str:
+def _word(part: Sequence[Line], key: str) -> str:
+    """The object's apiVersion or kind, by the first line that has one."""
     for line in part:
         match = _WORD.match(line.text)
-        if match and match[1] == "kind":
+        if match and match[1] == key:
             return match[2]
     return ""
 
