@@ -5,7 +5,17 @@ kubeflow/mpi-operator v0.3.0 (pkg/apis/kubeflow/v1alpha2, v1) and v0.8.0 (v2beta
 from typing import Any
 
 from hpclaunch.values.launchplan import Common
-from hpclaunch.values.pods import KubernetesTarget, MpiJob, NodeChoice, Pod, PodVolume, RunPolicy, Security
+from hpclaunch.values.pods import (
+    KubernetesTarget,
+    MpiJob,
+    NodeChoice,
+    Pod,
+    PodVolume,
+    RunPolicy,
+    Security,
+    StagingContainer,
+    VolumeMount,
+)
 
 Json = dict[str, Any]
 
@@ -48,16 +58,39 @@ def manifest(target: KubernetesTarget) -> Json:
     }
 
 
-def argv(target: KubernetesTarget, common: Common, launcher: str, wrapper: str) -> list[str]:
-    """The words of the container that starts the ranks, or is the one rank, for these two texts."""
+def argv(target: KubernetesTarget, common: Common, launcher: str, wrapper: str, alone: str = "") -> list[str]:
+    """The words of the container that starts the ranks, or is the one rank, for these texts."""
     rank = ["/bin/sh", "-c", wrapper, "hpclaunch-rank"]
     rank += [*(option.text for option in target.wrapper), "--"]
     rank += [*(f"{variable.name}={variable.value}" for variable in common.environment), "--"]
     rank += [f"={word}" for word in common.argv]
-    if not target.starter:
+    if not target.starter and not target.stays:
         return rank
     settings = [option.text for option in target.launch]
-    return ["/bin/sh", "-c", launcher, "hpclaunch-launcher", *settings, "--", *target.starter, *rank]
+    beside = _beside(target, common, alone) if target.stays else []
+    return ["/bin/sh", "-c", launcher, "hpclaunch-launcher", *settings, "--", *target.starter, *rank, *beside]
+
+
+def _beside(target: KubernetesTarget, common: Common, alone: str) -> list[str]:
+    """The words of steps and trials, with the text of a wrapper that is alone on its node."""
+    words = ["--"]
+    if target.alone:
+        words += ["/bin/sh", "-c", alone, "hpclaunch-step", *(option.text for option in target.alone)]
+    words.append("--")
+    if common.trials:
+        words.append(f"trials={common.trials.count}")
+        if common.trials.seed:
+            words.append(f"seed={common.trials.seed}")
+            words += [] if common.trials.first_seed is None else [f"first_seed={common.trials.first_seed}"]
+        words += ["keep_going=1"] if common.trials.keep_going else []
+    for step in common.steps:
+        words += [
+            f"{step.when}={step.per}",
+            f"title={step.title}",
+            *(["optional=1"] if step.optional else []),
+        ]
+        words += [f"={word}" for word in step.argv]
+    return words
 
 
 def pod(pod: Pod) -> Json:
@@ -77,7 +110,10 @@ def pod(pod: Pod) -> Json:
             for each in pod.nodes.tolerations
         ],
         securityContext=_of_pod(pod.security),
-        initContainers=[_kit(pod)] if pod.kit else [],
+        initContainers=[
+            *([_kit(pod)] if pod.kit else []),
+            *([_staging(pod, pod.staging)] if pod.staging else []),
+        ],
         containers=[_container(pod)],
         volumes=[*map(_volume, pod.volumes), *([{"name": _KIT, "emptyDir": {}}] if pod.kit else [])],
     )
@@ -170,6 +206,26 @@ def _kit(pod: Pod) -> Json:
     )
 
 
+def _staging(pod: Pod, staging: StagingContainer) -> Json:
+    """Its command and args stand as they are found, too."""
+    amounts = dict(staging.amounts)
+    return _given(
+        name="hpclaunch-stage-in",
+        image=pod.image,
+        imagePullPolicy=pod.image_pull_policy,
+        terminationMessagePolicy="FallbackToLogsOnError",
+        securityContext=_of_container(pod.security, [], False),
+        resources={"limits": amounts, "requests": amounts} if amounts else {},
+        volumeMounts=[*map(_mount, staging.mounts)],
+    )
+
+
+def _mount(each: VolumeMount) -> Json:
+    return _given(
+        name=each.name, mountPath=each.mount_path, subPath=each.sub_path, readOnly=each.read_only or None
+    )
+
+
 def _container(pod: Pod) -> Json:
     kit = [{"name": _KIT, "mountPath": pod.kit_folder, "readOnly": True}] if pod.kit else []
     return _given(
@@ -182,18 +238,7 @@ def _container(pod: Pod) -> Json:
         readinessProbe={"tcpSocket": {"port": pod.ready_port}, "periodSeconds": 5}
         if pod.ready_port
         else None,
-        volumeMounts=[
-            *(
-                _given(
-                    name=each.name,
-                    mountPath=each.mount_path,
-                    subPath=each.sub_path,
-                    readOnly=each.read_only or None,
-                )
-                for each in pod.mounts
-            ),
-            *kit,
-        ],
+        volumeMounts=[*map(_mount, pod.mounts), *kit],
     )
 
 

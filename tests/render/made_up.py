@@ -14,9 +14,12 @@ from hpclaunch.values.pods import (
     RunPolicy,
     SecretRef,
     Security,
+    StagedFolder,
+    StagingContainer,
     Toleration,
     VolumeMount,
 )
+from hpclaunch.values.steps import Step, Trials
 from hpclaunch.values.words import EnvVar, Option
 
 _SEAT = Seat(0, (), (), (0,), ())
@@ -36,6 +39,11 @@ COMMON = Common(
     mpi="pmix",
     rendezvous="none",
     minutes=30,
+    steps=(
+        Step("setup", "setup 1: it's $HOME", ("pip", "install", "", "--", "$(x)"), "container", "node"),
+        Step("after", "after 1: end", ("/bin/sh", "-c", "a\nb"), "container", "job", True),
+    ),
+    trials=Trials(3, "SEED", 17, keep_going=True),
 )
 
 _AMOUNTS = (("cpu", "240"), ("memory", "960Gi"), ("hugepages-2Mi", "2Gi"))
@@ -175,12 +183,36 @@ ONE_RANK = KubernetesTarget(
     wrapper=(Option("from=local"), Option("rank=0"), Option("ranks=1")),
 )
 
+# Steps and trials: with mpirun, and of one rank without; folders that are copied.
+STAGING = StagingContainer(
+    (
+        StagedFolder("/in/0/source", "/in/0/target", "image net"),
+        StagedFolder("/in/1/source", "/in/1/target", "$x"),
+    ),
+    (VolumeMount("a", "/in/0/source", "sub", True), VolumeMount("b", "/in/0/target")),
+    (("cpu", "8"), ("memory", "1Gi")),
+)
+STAYING = structs.replace(
+    V2BETA1,
+    stays=True,
+    alone=(Option("from=openmpi"),),
+    worker=structs.replace(V2BETA1.worker, staging=STAGING, image_pull_policy="Always"),
+)
+STAYING_ALONE = structs.replace(
+    ONE_RANK,
+    stays=True,
+    launch=(Option("mpi=none", "why"),),
+    worker=structs.replace(ONE_RANK.worker, staging=STAGING),
+)
+
 BY_HAND = {
     "v2beta1": V2BETA1,
     "v1": V1,
     "v1alpha2": V1ALPHA2,
     "Job of several ranks": SEVERAL_RANKS,
     "Job of one rank": ONE_RANK,
+    "staying": STAYING,
+    "staying Job": STAYING_ALONE,
 }
 
 
@@ -269,6 +301,15 @@ _POD = st.builds(
     active_deadline_s=st.none() | st.integers(1, 10**6),
     service_links=st.none() | _BOOL,
     uses_api=_BOOL,
+    staging=st.none()
+    | st.builds(
+        StagingContainer,
+        st.lists(st.builds(StagedFolder, _PATH, _PATH, _TEXT), min_size=1, max_size=2).map(tuple),
+        st.lists(
+            st.builds(VolumeMount, _NAME, _PATH, st.just("") | _TEXT, _BOOL), min_size=1, max_size=2
+        ).map(tuple),
+        st.just(()) | st.just((("cpu", "1"),)),
+    ),
 )
 _OPTIONS = st.lists(st.builds(Option, _TEXT.map(lambda text: f"a={text}"), _TEXT), max_size=3).map(tuple)
 _RUN = st.builds(
@@ -311,7 +352,7 @@ def targets(draw: st.DrawFn) -> KubernetesTarget:
         annotations=draw(_pairs(_TEXT)),
         run_policy=draw(_RUN),
         mpi_job=job,
-        launcher=pods[0] if job else None,
+        launcher=structs.replace(pods[0], staging=None) if job else None,
         worker=pods[1],
         starter=draw(_some(_TEXT).filter(bool) if job else _some(_TEXT)),
         launch=draw(_OPTIONS),
@@ -319,18 +360,38 @@ def targets(draw: st.DrawFn) -> KubernetesTarget:
         wrapper=draw(_OPTIONS),
         variables_secret=draw(st.just("") | _NAME),
         context=draw(st.just("") | _TEXT),
+        stays=draw(_BOOL),
+        alone=draw(_OPTIONS),
     )
+
+
+_STEP = st.builds(
+    Step,
+    st.sampled_from(["setup", "before_each", "after"]),
+    _TEXT,
+    _some(_TEXT),
+    st.just("container"),
+    st.sampled_from(["node", "job", "rank"]),
+    _BOOL,
+)
+_TRIALS = st.builds(
+    Trials,
+    st.integers(1, 10**6),
+    st.just("") | _VARIABLE,
+    st.none() | st.integers(0, 2**63),
+    keep_going=_BOOL,
+)
 
 
 @st.composite
 def commons(draw: st.DrawFn) -> Common:
     """A job with any command and environment."""
-    from msgspec import structs
-
     return structs.replace(
         COMMON,
         argv=draw(_some(_TEXT)),
         environment=draw(
             st.lists(st.builds(EnvVar, _VARIABLE, _TEXT, st.just("job")), max_size=3).map(tuple)
         ),
+        steps=draw(st.lists(_STEP, max_size=3).map(tuple)),
+        trials=draw(st.none() | _TRIALS),
     )

@@ -19,7 +19,7 @@ from msgspec import structs
 from yaml_readers import read
 
 from hpclaunch.rank import wrapper_text
-from hpclaunch.rank.pod import launcher_text, worker_text
+from hpclaunch.rank.pod import launcher_text, stage_in_text, worker_text
 from hpclaunch.render import manifest
 from hpclaunch.values.launchplan import Common
 from hpclaunch.values.pods import KubernetesTarget, SecretRef
@@ -62,8 +62,9 @@ def check_commands(found: Manifest, target: KubernetesTarget, common: Common) ->
     wanted = expected_manifest.argv(
         target,
         common,
-        launcher_text([option.text for option in target.launch]),
+        launcher_text([option.text for option in target.launch], target.stays),
         wrapper_text([option.text for option in target.wrapper]),
+        wrapper_text([option.text for option in target.alone]),
     )
     # If the kubelet replaced anything, these would show.
     shown = {"X": "replaced", "x": "replaced", "HOME": "replaced", "hostname": "replaced"}
@@ -73,6 +74,13 @@ def check_commands(found: Manifest, target: KubernetesTarget, common: Common) ->
         words = [*worker.get("command", ()), *worker.get("args", ())]
         served = ["/bin/sh", "-c", worker_text(told), "hpclaunch-worker", *told] if told else []
         assert [expand(word, shown) for word in words] == served
+    if target.worker.staging:
+        copying = pods(found)[-1]["spec"]["initContainers"][-1]
+        folders = (
+            word for each in target.worker.staging.folders for word in (each.source, each.target, each.name)
+        )
+        words = ["/bin/sh", "-c", stage_in_text(), "hpclaunch-stage-in", *folders]
+        assert [expand(word, shown) for word in (*copying["command"], *copying["args"])] == words
 
 
 def check_environments(found: Manifest, target: KubernetesTarget) -> None:
