@@ -104,7 +104,7 @@ def target(
 
         on_node = cpus_per_task * common.ranks_per_node
         cpus_once = cpus_of_step if common.whole_node else (Option(f"--cpus-per-task={on_node}"),)
-        beside, of_signals = slurm_beside.steps(job, common, gres, cpus_once, exported)
+        beside, of_signals = slurm_beside.steps(job, hints, common, gres, cpus_once, exported)
         batch += of_signals
     own = (Option("--container-name"),) if beside is not None and beside.one_container else ()
     problems += raw.given_twice("sbatch", hints.sbatch, site.name, batch)

@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 
+from hpclaunch.capability.tables import means
 from hpclaunch.plan import host_steps
 from hpclaunch.plan import image as images
-from hpclaunch.spec.job import Job
+from hpclaunch.spec.job import Job, SiteHints
 from hpclaunch.values.launchplan import Common, SlurmSteps
 from hpclaunch.values.words import EnvVar, Option
 
@@ -15,7 +16,12 @@ _SHORTEST_MINUTES = 5
 
 
 def steps(
-    job: Job, common: Common, gres: str, cpus: Sequence[Option], exported: Sequence[EnvVar]
+    job: Job,
+    hints: SiteHints,
+    common: Common,
+    gres: str,
+    cpus: Sequence[Option],
+    exported: Sequence[EnvVar],
 ) -> tuple[SlurmSteps, tuple[Option, ...]]:
     """The steps, and options of sbatch. `cpus` are srun's for a step that has all CPUs of the job on a node,
     and `exported` what the script exports for hooks."""
@@ -38,7 +44,8 @@ def steps(
         image=_uri(common) if box is not None and box.shared else "",
         one_container=box is not None and several,
     )
-    return found, _signals(common)
+    own = any(means(text.partition("=")[0], frozenset({"--signal"})) for text in hints.sbatch)
+    return found, () if own else _signals(common)
 
 
 def _uri(common: Common) -> str:

@@ -116,6 +116,12 @@ def test_only_a_job_with_time_to_spare_leaves_the_last_minute_to_the_steps_after
     assert any(option.text == "--signal=TERM@60" for option in target.sbatch) == given
 
 
+def test_the_jobs_own_signal_counts(tmp_path: Path) -> None:
+    text = "after: [{run: x}]\nsites: {superpod-a100: {sbatch: [--signal=USR1@300]}}\n"
+    target: Any = plan(tmp_path, "superpod-a100", text).plan.target
+    assert [option.text for option in target.sbatch if "signal" in option.text] == ["--signal=USR1@300"]
+
+
 def test_jobs_without_any_of_these_do_not_pay_for_them(tmp_path: Path) -> None:
     path = tmp_path / "job.yaml"
     path.write_text("name: a\ncommand: [run]\n")

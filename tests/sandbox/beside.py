@@ -72,7 +72,8 @@ class Place:
     def __init__(self, slurm: Slurm, folder: Path):
         self.slurm = slurm
         self.folder = folder
-        for name in ("bin", "containers/dgx1", "containers/dgx2"):
+        hosts = slurm.run("sinfo", "--Node", "--noheader", "--format=%n").stdout.split()
+        for name in ("bin", *(f"containers/{host}" for host in hosts)):
             (folder / name).mkdir(parents=True)
         for each in [folder, *folder.rglob("*")]:
             each.chmod(0o777)

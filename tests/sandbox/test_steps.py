@@ -189,6 +189,40 @@ def until(condition: Callable[[], bool]) -> None:
         time.sleep(0.05)
 
 
+STRANGE = [
+    "",
+    " ",
+    ":",
+    "--",
+    "=",
+    "==x",
+    "-n",
+    "a\nb\r\t",
+    "$HOME `id` $(id) $$ \\",
+    "'\"",
+    "é\u2028\x01",
+    "*",
+    "#",
+]
+
+
+def test_words_of_steps_arrive_byte_for_byte(place: Place, tmp_path: Path) -> None:
+    tmp_path.chmod(0o777)
+    program = f'printf "%s\\0" "$@" >"{tmp_path}/$0.$SLURMD_NODENAME.${{SLURM_PROCID-}}"'
+    kinds = [(where, per) for where in ("container", "host") for per in ("node", "job", "rank")]
+    steps = [
+        {"run": ["/bin/sh", "-c", program, f"{where}-{per}", *STRANGE], "where": where, "per": per}
+        for where, per in kinds
+    ]
+    done = run(place, tmp_path, image=IMAGE, command="true", setup=steps)
+    assert done.status == 0, done.log
+    for where, per in kinds:
+        files = list(tmp_path.glob(f"{where}-{per}.*"))
+        assert len(files) == {"node": 2, "job": 1, "rank": 4}[per]
+        for file in files:
+            assert file.read_bytes().split(b"\0")[:-1] == [word.encode() for word in STRANGE]
+
+
 def test_secrets_stay_in_the_container(place: Place, tmp_path: Path) -> None:
     note = noting(tmp_path, "TOKEN", "PROXY", "ENROOT_X", "HPCLAUNCH_TRIAL", "RANK")
     env = place.env | {"TOKEN": "hidden 'x'\n", "PROXY": "a b"}
@@ -270,6 +304,23 @@ def test_steps_on_a_part_of_a_node_have_all_of_its_cpus(
     for line in (tmp_path / "cpus").read_text().splitlines():
         found.setdefault(line.split()[0], set()).add(line.split()[1])
     assert found["setup"] == found["command"]
+    assert place.containers() == []
+
+
+def test_steps_on_nodes_of_several_types(
+    start_slurm: Callable[..., Slurm], tmp_path_factory: pytest.TempPathFactory, tmp_path: Path
+) -> None:
+    kinds = ("--node-type", "dgx-a100:1", "--node-type", "dgx-h100:1")
+    place = Place(start_slurm(*kinds, "--name", "mixed"), tmp_path_factory.mktemp("mixed"))
+    note = noting(tmp_path, "NCCL_IB_HCA")
+    steps = [{"run": note(per), "per": per} for per in ("node", "job", "rank")]
+    done = run(place, tmp_path, image=IMAGE, command=note("command"), setup=steps, after=steps)
+    assert done.status == 0, done.log
+    assert done.order() == ["node", "job", "rank", "command", "node", "job", "rank"]
+    for found in done.notes:
+        assert ("NCCL_IB_HCA" in found.env) == (found.what in ("rank", "command"))
+    assert len({found.node for found in done.notes if found.what == "node"}) == 2
+    assert len({found.env["NCCL_IB_HCA"] for found in done.notes if found.what == "rank"}) == 2
     assert place.containers() == []
 
 
