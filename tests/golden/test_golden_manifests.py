@@ -82,9 +82,11 @@ def test_ranks_get_the_words_of_the_plan(case: Case) -> None:
 
 
 def _split(words: list[str]) -> tuple[list[str], list[str], list[str]]:
+    """Without the words of steps, which come after another --."""
     first = words.index("--")
     second = words.index("--", first + 1)
-    return words[:first], words[first + 1 : second], words[second + 1 :]
+    end = words.index("--", second + 1) if "--" in words[second + 1 :] else len(words)
+    return words[:first], words[first + 1 : second], words[second + 1 : end]
 
 
 def _on_one_line(setting: str) -> str:
