@@ -3,6 +3,8 @@
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
+
 from hpclaunch.convert.reading import Loop as Around
 from hpclaunch.convert.reading import Output
 from hpclaunch.convert.shell import loops
@@ -35,60 +37,73 @@ if TYPE_CHECKING:
 _SWALLOWS = frozenset(("true", ":", "echo", "printf"))
 
 
+class _Start(Struct, frozen=True):
+    """What was found before a condition was looked at."""
+
+    commands: int
+    assigned: int
+    assumed: int
+
+
+def _start(shell: "Walker") -> _Start:
+    return _Start(len(shell.commands), len(shell.assigned), len(shell.assumed))
+
+
 def _if(shell: "Walker", statement: If) -> Flow:
     (condition, body), *others = statement.branches
     way = _way(shell, body)
     if condition is None:
         return way()
-    since = len(shell.assumed)
+    start = _start(shell)
     with shell.within(unnoticed=True):
         flow = shell.run(condition)
     if flow is not Flow.NEXT:
         return flow
-    said = text_of(condition)
-    after = _way(shell, If(statement.line, tuple(others))) if others else None
-    if shell.status:
-        return assumed_way(shell, since, shell.on(f"if {said}", way), way, _way(shell, statement))
+    shell.line = statement.line
+    holds = shell.on(f"if {text_of(condition)}", way)
+    fails = None
+    if others:
+        after = _way(shell, If((others[0][0] or others[0][1]).line, tuple(others)))
+        fails = shell.on(f"not ({text_of(condition)})", after)
     if shell.status is None:
-        shell.line = statement.line
-        ways = [shell.on(f"if {said}", way), *([shell.on(f"not ({said})", after)] if after else [])]
-        return shell.tried(ways, or_none=not after)
-    if after is not None:
-        return after()
+        return shell.tried([holds, fails] if fails else [holds], or_none=not fails)
+    if shell.status:
+        return _assumed(shell, start, holds, way, _way(shell, statement))
+    if fails is not None:
+        return _assumed(shell, start, fails, after, _way(shell, statement))
     shell.status = True
     return Flow.NEXT
 
 
-def assumed_way(
+def _assumed(
     shell: "Walker",
-    since: int,
+    start: _Start,
     conditional: Callable[[], Flow],
     way: Callable[[], Flow],
     again: Callable[[], Flow],
 ) -> Flow:
-    """Go a way that is gone where what was assumed `since` then is so. Where the script gives up there it is
-    not so: somebody gives these variables, and the condition is looked at `again`."""
-    names = list(dict.fromkeys(each.name for each in shell.assumed[since:]))
+    """Go a way that is gone where what was assumed since the `start` is so. Where the script gives up there
+    it is not so: somebody gives these variables, and the condition is looked at `again`."""
+    names = list(dict.fromkeys(each.name for each in shell.assumed[start.assumed :]))
     if not names or any(name in shell.required for name in names):
         return way()
     before = shell.state
     shell.state = before.fork()
-    kept = len(shell.commands), len(shell.assigned), len(shell.assumed)
     flow = way()
     if flow is not Flow.EXIT:
         before.absorb([shell.state], or_none=False)
         shell.state = before
         return flow
-    del shell.commands[kept[0] :], shell.assigned[kept[1] :], shell.assumed[kept[2] :]
+    del shell.commands[start.commands :], shell.assigned[start.assigned :]
     shell.state = before.fork()
     conditional()
     shell.state = before
-    shell.require(names, since)
+    shell.require(names, start.assumed)
     return again()
 
 
 def _and_or(shell: "Walker", statement: AndOr) -> Flow:
-    since = len(shell.assumed)
+    start = _start(shell)
     with shell.within(unnoticed=shell.context.unnoticed or _swallowed(statement, 0)):
         flow = shell.run(statement.first)
     said = text_of(statement.first)
@@ -96,14 +111,11 @@ def _and_or(shell: "Walker", statement: AndOr) -> Flow:
         if flow is not Flow.NEXT:
             break
         way = _swallowing(shell, part, _swallowed(statement, index + 1))
+        conditional = shell.on(said if operator == "&&" else f"not ({said})", way)
         if shell.status is None:
-            text = said if operator == "&&" else f"not ({said})"
-            flow = shell.tried([shell.on(text, way)], or_none=True)
+            flow = shell.tried([conditional], or_none=True)
         elif shell.status == (operator == "&&"):
-            if index:
-                flow = way()
-                continue
-            flow = assumed_way(shell, since, shell.on(said, way), way, _way(shell, statement))
+            flow = _assumed(shell, start, conditional, way, _way(shell, statement))
     return flow
 
 

@@ -62,6 +62,12 @@ class LenientExpander(Expander):
             self._walker.want(name)
         return [(Unknown("variable", name),)]
 
+    def before(self, name: str) -> Value:
+        if not self.nobody_gave(name):
+            return super().before(name)
+        self._walker.assume(name, ())
+        return ()
+
     def default(self, name: str, value: Value) -> None:
         super().default(name, value)
         self._walker.note_default(name)

@@ -66,4 +66,4 @@ def spaced(values: Sequence[Value]) -> Value:
 def lines_of(text: Value) -> Array:
     """The lines of a text that is known in part, as an array: they are as much words as those of $(...)."""
     parts = [structs.replace(part, splits=True) if isinstance(part, Unknown) else part for part in text]
-    return Array({0: join(parts)} if parts else {}, whole=False)
+    return Array({0: join(parts)} if parts else {})

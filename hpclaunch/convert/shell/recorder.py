@@ -62,6 +62,7 @@ class Recorder(Shell):
         self._budget = Budget(_MOST)
         self._current: Simple | None = None
         self._last: dict[str, int] = {}
+        self.marked: set[str] = set()  # they are exported, whether they have a value or not
         self._exports: tuple[State | None, int, tuple[tuple[str, Value], ...]] = (None, 0, ())
         # What is exported without the assignments in front of a command, while these count.
         self._outer: tuple[tuple[str, Value], ...] | None = None
@@ -133,6 +134,7 @@ class Recorder(Shell):
         self.assigned.append(Assigned(name, value, self.place, after.exported, default, array, uses))
 
     def declared(self, name: str, exports: bool) -> None:
+        (self.marked.add if exports else self.marked.discard)(name)
         index = self._last.get(name, len(self.assigned))
         if index < len(self.assigned) and self.assigned[index].name == name:
             self.assigned[index] = structs.replace(self.assigned[index], exported=exports)

@@ -118,6 +118,8 @@ class Walker(Recorder):
 
     def assign(self, assignment: Assignment, keyed: bool = False, exports: bool | None = None) -> None:
         assumed = len(self.assumed)
+        if exports is None and assignment.name in self.marked:
+            exports = True
         super().assign(assignment, keyed, exports)
         pieces = [piece for piece in assignment.value.pieces if piece != Literal("", True)]
         default = (

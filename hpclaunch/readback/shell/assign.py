@@ -6,7 +6,7 @@ from hpclaunch.readback.shell.expand import Expander
 from hpclaunch.readback.shell.pieces import Word
 from hpclaunch.readback.shell.state import Array, State
 from hpclaunch.readback.shell.statements import Assignment, Element
-from hpclaunch.readback.shell.values import Unknown, Value, join, known
+from hpclaunch.readback.shell.values import Value, join, known
 
 
 def assign(state: State, expander: Expander, assignment: Assignment, keyed: bool = False) -> None:
@@ -21,7 +21,7 @@ def assign(state: State, expander: Expander, assignment: Assignment, keyed: bool
         return
     value = expander.value(assignment.value)
     if index is None and not isinstance(old, Array):
-        state.assign(name, join([*_old(state, name, old), *value]) if adds else value)
+        state.assign(name, join([*_old(expander, name, old), *value]) if adds else value)
         return
     array = _as_array(old)
     key = _key(expander, index, keyed or any(isinstance(each, str) for each in array.items))
@@ -43,13 +43,10 @@ def _key(expander: Expander, index: Word | None, keyed: bool) -> int | str | Non
     return 0 if index is None else expander.number(index)
 
 
-def _old(state: State, name: str, old: Value | Array | None) -> Value:
+def _old(expander: Expander, name: str, old: Value | Array | None) -> Value:
     if isinstance(old, Array):
         return ()
-    if old is not None:
-        return old
-    untouched = state.get(name) is None and state.outside.may_have(name)
-    return (Unknown("variable", name),) if untouched else ()
+    return expander.before(name) if old is None else old
 
 
 def _as_array(value: Value | Array | None) -> Array:

@@ -207,6 +207,11 @@ class Expander:
             return self._elements(variable.value, expansion)
         return [variable.value] if expansion.index is None else self._other(expansion.index, variable.value)
 
+    def before(self, name: str) -> Value:
+        """What a variable without a value has before NAME+=value."""
+        untouched = self._state.get(name) is None and self._state.outside.may_have(name)
+        return (Unknown("variable", name),) if untouched else ()
+
     def default(self, name: str, value: Value) -> None:
         """Give a variable the value of ${NAME:=value}."""
         self._state.assign(name, value)
