@@ -1,4 +1,4 @@
-"""Scripts of sbatch, with Pyxis and without, become the jobs that stand beside them: each key and no other."""
+"""Scripts of sbatch, with Pyxis and without, become the jobs that stand beside them: each key, no other."""
 
 import pytest
 import script_cases
@@ -38,6 +38,7 @@ def test_each_value_of_the_job_has_a_line_of_the_input(family, case):
     told = script_cases.expected(family, case)
     found = script_cases.converted(family, case, told)
     names = {*told["inputs"], *(f"--env {name}" for name in told.get("env", {}))}
+    names.add(f"--node-type {told.get('node_type')}")
     for each in found.findings:
         if each.kind == "carried":
             assert each.places

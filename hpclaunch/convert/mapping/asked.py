@@ -53,6 +53,14 @@ _VARIABLES = {
     "SBATCH_THREADS_PER_CORE": "threads-per-core",
     "SBATCH_TIMELIMIT": "time",
 }
+# What srun asks for where there is no job yet, and only then.
+OF_ALLOCATION = frozenset(
+    (
+        *("account", "partition", "qos", "reservation", "constraint", "nodelist", "exclude", "time", "nodes"),
+        *("exclusive", "mem", "mail-user", "mail-type", "job-name", "dependency", "begin"),
+    )
+)
+_OF_JOB = re.compile(r"\$?\{?SLURM_")
 _NAME = re.compile(r"\$\{(\w+)\}|\$(\w+)")
 
 
@@ -95,6 +103,9 @@ def of_batch(reading: ShellReading) -> tuple[Asked, ...]:
             each = reading.last(variable)
             if each is not None:
                 found.append(Asked(name, each.value, variable, origin_of(reading, variable), "convention"))
+    alone = outside_allocation(reading)
+    if alone is not None:
+        return (*found, *(each for each in of_command(reading, alone) if each.name in OF_ALLOCATION))
     more = reading.last(_MORE)
     if more is not None and known(more.value):
         words = [(word,) for word in (known(more.value) or "").split()]
@@ -103,6 +114,18 @@ def of_batch(reading: ShellReading) -> tuple[Asked, ...]:
             for given in options("sbatch", words)[0]
         ]
     return tuple(found)
+
+
+def outside_allocation(reading: ShellReading) -> Command | None:
+    """The srun of an input that no sbatch runs: it asks for its own nodes, time and partition."""
+    runs = [command for command in reading.commands if command.program == "srun"]
+    told = reading.directives or any(reading.last(name) for name in (*NODES, *TIME, *GPUS))
+    inside = any(_OF_JOB.search(command.written) for command in reading.commands)
+    inside = inside or any(map(_OF_JOB.match, reading.wanted))
+    if not runs or told or inside or any(command.program == "salloc" for command in reading.commands):
+        return None
+    asks = [each.name for each in of_command(reading, runs[-1])]
+    return runs[-1] if any(name in OF_ALLOCATION for name in asks) else None
 
 
 def of_command(reading: ShellReading, command: Command) -> tuple[Asked, ...]:

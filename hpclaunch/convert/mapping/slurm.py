@@ -62,6 +62,7 @@ def _name(reading: ShellReading, given: Mapping[str, Asked], draft: Draft) -> No
 
 
 def _good_name(text: str) -> str:
+    text = re.sub(r"%\d*[A-Za-z]", "", text)  # %j is put in by Slurm in names of files alone
     return re.sub(r"[^A-Za-z0-9._-]+", "-", text).strip("-._")[:128]
 
 

@@ -3,6 +3,8 @@
 import re
 from collections.abc import Sequence
 
+from msgspec import structs
+
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping import (
     binding,
@@ -18,7 +20,7 @@ from hpclaunch.convert.mapping import (
     surroundings,
     trials,
 )
-from hpclaunch.convert.mapping.asked import Asked, of_batch
+from hpclaunch.convert.mapping.asked import OF_ALLOCATION, Asked, of_batch, outside_allocation
 from hpclaunch.convert.mapping.launch import Step
 from hpclaunch.convert.mapping.settled import by_role
 from hpclaunch.convert.mapping.sizes import Allocation, gpus_of, last
@@ -27,7 +29,7 @@ from hpclaunch.convert.options import Options
 from hpclaunch.convert.programs import torch
 from hpclaunch.convert.programs.layers import Layer
 from hpclaunch.convert.reading import ShellReading
-from hpclaunch.readback.shell.values import Value, known, shown
+from hpclaunch.readback.shell.values import Unknown, Value, known, shown
 
 _NO_WHERE = "no line says it, and so it was the site's own default (MpiDefault in its slurm.conf)"
 _KINDS = {"none": "none", "pmix": "pmix", "pmi2": "pmi2"}
@@ -50,8 +52,10 @@ def place(
     launcher = next((layer for layer in run.inner if rendezvous.is_launcher(layer)), None)
     per_node = _sizes(reading, run, found, launcher, draft)
     _gpus(reading, run, found, draft)
+    is_alone = outside_allocation(reading) is run.command
     for each in run.asked:
-        _option(each, image, draft, options)
+        if not (is_alone and each.name in OF_ALLOCATION):
+            _option(each, image, draft, options)
     if image:
         container.place_image(reading, run, all_steps, reading.commands, draft)
         container.place_options(run, draft, options)
@@ -86,9 +90,11 @@ def place(
         _mpi(reading, run, launcher, draft)
     words = _words(run, inner, launcher)
     before = surroundings.place(reading, run.command, draft, image=image)
-    written = line(words, found_trials.stand_ins, later, before=before)
-    if written.doubt or not words:
-        question = f"what each rank executes: {written.doubt} is known only where the script runs"
+    written = line(words, {**_addresses(run), **found_trials.stand_ins}, later, before=before)
+    if written.doubt or not words or run.option("multi-prog"):
+        why = "several programs, which a file names" if run.option("multi-prog") else "nothing"
+        why = f"{written.doubt} is known only where the script runs" if written.doubt else why
+        question = f"what each rank executes: {why}"
         draft.ask(("command",), question, lines, run.text)
     else:
         what = " ".join(map(shown, words)) or run.text
@@ -172,9 +178,15 @@ def _unused(reading: ShellReading, draft: Draft) -> None:
 def _gpus(reading: ShellReading, run: Step, found: Allocation, draft: Draft) -> None:
     """GPUs on a node by the run's own options, or asked for where nothing tells them."""
     own = [each for each in run.asked if each.name in ("gres", "gpus", "gpus-per-node", "gpus-per-task")]
-    if ("gpus_per_node",) not in draft.facts:
-        gpus = gpus_of(reading, last([*of_batch(reading), *own]), found)
+    fact = draft.facts.get(("gpus_per_node",))
+    if fact is None or fact.is_open:
+        sized = structs.replace(
+            found, nodes=run.ranks.nodes or found.nodes, per_node=run.ranks.per_node or found.per_node
+        )
+        gpus = gpus_of(reading, last([*of_batch(reading), *own]), sized)
         if gpus.number is not None:
+            if fact is not None:
+                draft.findings[:] = [each for each in draft.findings if each.key != "gpus_per_node"]
             draft.put(("gpus_per_node",), gpus.number, gpus.places, gpus.written)
         elif found.whole:
             places = next(each.places for each in of_batch(reading) if each.name == "exclusive")
@@ -182,7 +194,7 @@ def _gpus(reading: ShellReading, run: Step, found: Allocation, draft: Draft) -> 
             draft.say(
                 "assumed", places, "no line says how many GPUs", became="all GPUs of each node", why=why
             )
-        else:
+        elif fact is None:
             question = "how many GPUs on each node: no line asks Slurm for any (0 where the job uses none)"
             draft.ask(("gpus_per_node",), question, (run.command.place,), "GPUs")
     else:
@@ -271,6 +283,15 @@ def _used(reading: ShellReading, run: Step, draft: Draft) -> set[str]:
         elif any(map(is_here, each.value)) and each.name in run.command.uses:
             found.add(each.name)
     return found
+
+
+def _addresses(run: Step) -> dict[str, str]:
+    """What the script found out of the first node, by the names under which hpclaunch sets it."""
+    return {
+        value[0].name: name
+        for name, value in run.command.environment
+        if name in rendezvous.COMPUTED and len(value) == 1 and isinstance(value[0], Unknown)
+    }
 
 
 def _known_number(draft: Draft, key: str) -> int | None:

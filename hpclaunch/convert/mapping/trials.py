@@ -41,7 +41,7 @@ def find(
         why = "a job repeats its command, and goes through no values"
         draft.say("left", (other.place,), f"a loop over {other.over}", why=why, todo=todo)
     seed, first, lines = _seed(reading, command, loop)
-    stand_ins = {"RANDOM": seed or "SEED"}
+    stand_ins = {"RANDOM": seed or "SEED", **{each.variable: "" for each in command.loops if each.variable}}
     if loop is not None and loop.variable:
         stand_ins[loop.variable] = NUMBER if _counts_from_one(loop) else ""
     if loop is None and not seed:
