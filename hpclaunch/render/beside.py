@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from hpclaunch.rank import beside as texts
 from hpclaunch.rank import wrapper_text
 from hpclaunch.render import quote
-from hpclaunch.values.launchplan import Common, HostSteps, SlurmSteps
+from hpclaunch.values.launchplan import Common, HostSteps, SlurmSteps, SlurmTarget
 from hpclaunch.values.steps import Step, Trials
 
 _WIDTH = 100  # characters of a line of a command that people read
@@ -25,7 +25,7 @@ def of_local(common: Common, host: HostSteps) -> dict[str, object]:
     }
 
 
-def of_slurm(common: Common, slurm: SlurmSteps) -> dict[str, object]:
+def of_slurm(common: Common, target: SlurmTarget, slurm: SlurmSteps) -> dict[str, object]:
     """For the template of an sbatch script."""
     box = common.container
     on_host = any(step.where == "host" for step in common.steps)
@@ -42,6 +42,7 @@ def of_slurm(common: Common, slurm: SlurmSteps) -> dict[str, object]:
     return _shared(common, slurm.host) | {
         "beside": True,
         "once": slurm.once,
+        "save": [option for option in target.pyxis if option.text.startswith("--container-save=")],
         "nodes": common.nodes,
         "stage_in": _line(["announce", quote.bash(_title(common)), *run], staged) if common.stage_in else "",
         "image": image,

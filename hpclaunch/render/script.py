@@ -5,7 +5,7 @@ from hpclaunch.rank import wrapper_text
 from hpclaunch.render import words
 from hpclaunch.render.templates import template
 from hpclaunch.values.cpulist import format_list
-from hpclaunch.values.launchplan import LaunchPlan, LocalTarget, SlurmSteps, SlurmTarget
+from hpclaunch.values.launchplan import LaunchPlan, LocalTarget, SlurmTarget
 from hpclaunch.values.placement import Seat
 from hpclaunch.values.words import Option
 
@@ -66,8 +66,8 @@ def _beside(plan: LaunchPlan, target: SlurmTarget | LocalTarget) -> dict[str, ob
         return {"beside": False}
     from hpclaunch.render import beside  # most jobs need not pay for it
 
-    if isinstance(target.beside, SlurmSteps):
-        return beside.of_slurm(plan.common, target.beside)
+    if isinstance(target, SlurmTarget):
+        return beside.of_slurm(plan.common, target, target.beside)
     return beside.of_local(plan.common, target.beside)
 
 

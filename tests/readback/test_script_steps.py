@@ -82,6 +82,7 @@ JOBS = st.fixed_dictionaries(
         ),
         "secrets": st.sampled_from([[], ["TOKEN"]]),
         "inherit": st.sampled_from([[], ["PROXY", "PATH"]]),
+        "container": st.sampled_from([None, None, {"save": "x.sqsh", "hcas": "compute"}]),
     }
 )
 

@@ -303,8 +303,7 @@ def _differs(step: Step, run: Run, main: Run, variables: Sequence[str]) -> str:
     if given is None and (step.per, step.where) != ("job", "host"):
         return "no srun starts it"
     if given is not None:
-        box = {name: text for name, text in given.items() if "container-" in name}
-        if box != ({} if on_host else {name: text for name, text in ranks.items() if "container-" in name}):
+        if _box(given) != ({} if on_host else _box(ranks)):
             return "its container is not that of the ranks"
         names = ("nodes", "ntasks", "ntasks-per-node")
         sizes = tuple(given.get(name) for name in names)
@@ -330,6 +329,11 @@ def _differs(step: Step, run: Run, main: Run, variables: Sequence[str]) -> str:
     if step.when == "before_each" and any(name not in _variables(run) for name in variables):
         return f"it does not get {' and '.join(variables)}"
     return ""
+
+
+def _box(given: dict[str, str]) -> dict[str, str]:
+    """The options of a container that steps have in common: only the job's command leaves its to a file."""
+    return {name: text for name, text in given.items() if "container-" in name and name != "container-save"}
 
 
 def _command(run: Run, on_host: bool) -> list[str] | None:
