@@ -126,7 +126,12 @@ def _renderer(site: Document[Site]) -> Render:
     from hpclaunch.render import script
 
     planner = Planner(site.value, machines_of(site))
-    return lambda job: script.render(planner.plan(parse_job(job, "the job file", os.getcwd()).value))
+
+    def render(job: str, folder: str) -> str:
+        document = parse_job(job, "the job file", folder or os.getcwd())
+        return script.render(planner.plan(document.value))
+
+    return render
 
 
 def _node_type(name: str) -> NodeType:

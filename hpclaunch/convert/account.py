@@ -45,11 +45,11 @@ class _Told(Struct, frozen=True):
 def account(reading: ShellReading, findings: Sequence[Finding]) -> list[Finding]:
     """The findings for all statements that `findings` do not name."""
     lines = _Lines(findings)
-    told_uses = _uses_of_told(reading, lines)
+    told_uses, assigned = _uses_of_told(reading, lines), _assigned(reading)
     found = []
     unclear = {(each.place.file, each.place.line): each.text for each in reading.unclear}
     rows = [
-        (each, _what_became(each, reading, told_uses, unclear))
+        (each, _what_became(each, assigned, told_uses, unclear))
         for each in sorted(reading.statements, key=lambda each: each.place)
         if not lines.name(each.place)
     ]
@@ -105,7 +105,10 @@ def _uses_of_told(reading: ShellReading, lines: _Lines) -> set[str]:
 
 
 def _what_became(
-    statement: Statement, reading: ShellReading, told_uses: set[str], unclear: dict[tuple[str, int], str]
+    statement: Statement,
+    assigned: dict[tuple[str, int], set[str]],
+    told_uses: set[str],
+    unclear: dict[tuple[str, int], str],
 ) -> _Told:
     place = statement.place
     if (place.file, place.line) in unclear:
@@ -115,7 +118,9 @@ def _what_became(
     name, equals, _ = word.partition("=")
     variable = name.removesuffix("+").partition("[")[0]
     if word == "export" or (equals and variable.isidentifier()):
-        names = _assigned_at(statement, reading) or ({variable} if variable.isidentifier() else set())
+        lines = range(place.line, max(place.last, place.line) + 1)
+        names = {name for line in lines for name in assigned.get((place.file, line), ())}
+        names = names or ({variable} if variable.isidentifier() else set())
         if names & told_uses:
             return _Told("carried", _VARIABLES_SAY, _WHY_USED)
         return _Told("without effect", "", _WHY_UNUSED)
@@ -126,13 +131,12 @@ def _what_became(
     return _Told("left", "", _WHY_LEFT, _LEFT_TODO)
 
 
-def _assigned_at(statement: Statement, reading: ShellReading) -> set[str]:
-    first, last = statement.place.line, max(statement.place.last, statement.place.line)
-    return {
-        each.name
-        for each in reading.assigned
-        if each.place.file == statement.place.file and first <= each.place.line <= last
-    }
+def _assigned(reading: ShellReading) -> dict[tuple[str, int], set[str]]:
+    """The names that each line assigns."""
+    found: dict[tuple[str, int], set[str]] = {}
+    for each in reading.assigned:
+        found.setdefault((each.place.file, each.place.line), set()).add(each.name)
+    return found
 
 
 def _finding(told: _Told, statements: Sequence[Statement]) -> Finding:

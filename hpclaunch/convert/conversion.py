@@ -23,6 +23,7 @@ _FAMILIES = (
     ("others", "a launcher of another kind"),
     ("plain_slurm", "srun or mpirun in a Slurm script"),
 )
+_MOST_COMMANDS = 3000
 _UNKNOWN = "no launcher that is known here"
 _MANIFEST = "a manifest of Kubernetes"
 _WORKLOAD = re.compile(r"\bkind[\"']?\s*:\s*[\"']?(?:MPIJob|PyTorchJob|Job|Pod)\b")
@@ -89,6 +90,12 @@ def _manifest(inputs: Sequence[Input], options: Options, draft: Draft) -> Conver
 def _launcher(inputs: Sequence[Input], options: Options, draft: Draft) -> Conversion:
     """A launcher of shell scripts."""
     reading = sources.read(inputs, options.environment, draft)
+    if len(reading.commands) > _MOST_COMMANDS:
+        said = f"it has more than {_MOST_COMMANDS:,} commands, and no launcher has so many"
+        draft.refuse(
+            said, [Place(reading.script)] if reading.script else _whole(inputs), "a text of another kind"
+        )
+        return Conversion(_UNKNOWN, "", draft.refused, tuple(draft.findings), {})
     name, known_by = _family(reading)
     if known_by:
         _module(name).convert(reading, draft, options)

@@ -1,6 +1,7 @@
 """The job as it grows: facts with the lines that support them, questions, and findings."""
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -37,13 +38,14 @@ class Draft:
         self.findings: list[Finding] = []
         self.hints: dict[str, str] = {}
         self.refused = ""
+        self._counts: Counter[str] = Counter()
 
     def put(
         self, key: Key, value: Any, places: Sequence[Place], what: str, why: str = "", kind: Kind = "carried"
     ) -> None:
         """A fact of the job, and the finding that says so. The last one put under a key counts."""
         assert places, f"no line supports {key}"
-        self.facts[key] = Fact(key, value, tuple(places))
+        self._set(Fact(key, value, tuple(places)))
         self.say(kind, places, what, became=f"{dotted(key)}: {shown(value)}", why=why, key=dotted(key))
 
     def add(self, key: str, value: Any, places: Sequence[Place], what: str, why: str = "") -> None:
@@ -52,13 +54,18 @@ class Draft:
 
     def count(self, key: str) -> int:
         """How many entries the list has."""
-        return sum(1 for known in self.facts if known[0] == key and len(known) == 2)
+        return self._counts[key]
+
+    def _set(self, fact: Fact) -> None:
+        if fact.key not in self.facts and len(fact.key) == 2:
+            self._counts[str(fact.key[0])] += 1
+        self.facts[fact.key] = fact
 
     def ask(self, key: Key, question: str, places: Sequence[Place], what: str, todo: str = "") -> None:
         """The job needs this and the input does not tell it: the job file has a question in its place, which
         `--set` answers. `what` names the construct (the variable) that would have told."""
         assert places, f"no line asks for {key}"
-        self.facts[key] = Fact(key, None, tuple(places), sayable(question))
+        self._set(Fact(key, None, tuple(places), sayable(question)))
         default = f"write it in the job file, give --set {dotted(key)}=..., or convert again with --env"
         self.say("question", places, what, why=question, todo=todo or default, key=dotted(key))
 

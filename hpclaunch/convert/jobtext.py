@@ -147,7 +147,7 @@ def _plain(head: str, what: Any, said: str, indent: str) -> list[str]:
             else:
                 lines += _plain(f"{indent}-", each, "", indent + "  ")
         return lines
-    return [beside(f"{head} {value(what)}", said)]
+    return [beside(f"{head} {'null' if what is None else value(what)}", said)]
 
 
 def _fields(what: dict[str, Any], said: str, indent: str) -> list[str]:

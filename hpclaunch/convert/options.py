@@ -7,8 +7,9 @@ from msgspec import Struct, field
 from hpclaunch.readback.place import Form
 from hpclaunch.spec.nodetype import NodeType
 
-# A job file's text -> what the site's scheduler would get. Raises InputError where the site refuses the job.
-Render = Callable[[str], str]
+# A job file's text, and the folder that it is in ("": the current one) -> what the site's scheduler would
+# get. Raises InputError where the site refuses the job.
+Render = Callable[[str, str], str]
 
 
 class Options(Struct, frozen=True):

@@ -5,11 +5,15 @@ A `Value` (readback/shell/values.py) is text with parts that the script does not
 
 import re
 from collections.abc import Sequence
+from functools import cached_property
 
 from msgspec import Struct
 
 from hpclaunch.readback.shell.values import Value, known
 from hpclaunch.values.conversion import Place
+
+# Of a chain of variables that is longer nobody reads the lines.
+_MOST_USED = 200
 
 
 class Source(Struct, frozen=True):
@@ -124,7 +128,7 @@ class Unclear(Struct, frozen=True):
     text: str
 
 
-class ShellReading(Struct, frozen=True):
+class ShellReading(Struct, frozen=True, dict=True):
     """Everything that the walk found, in its order. `script` is the input that is submitted or run, the
     others are configuration (or were sourced by it). `wanted` are variables that are used and that nobody
     gave. `beside` are inputs that are no launcher: lists of mounts and of cores."""
@@ -143,7 +147,11 @@ class ShellReading(Struct, frozen=True):
 
     def last(self, name: str) -> Assigned | None:
         """What the variable was given last, None where nobody gave it anything."""
-        return next((each for each in reversed(self.assigned) if each.name == name), None)
+        return self._by_name.get(name)
+
+    @cached_property
+    def _by_name(self) -> dict[str, Assigned]:
+        return {each.name: each for each in self.assigned}
 
     def origin(self, command: Command, text: str = "") -> tuple[Place, ...]:
         """The lines from which a command has this text: its own, and those of the variables that it uses,
@@ -158,7 +166,7 @@ class ShellReading(Struct, frozen=True):
     def _used(self, names: Sequence[str]) -> dict[str, Assigned]:
         found: dict[str, Assigned] = {}
         waiting = list(names)
-        while waiting:
+        while waiting and len(found) < _MOST_USED:
             name = waiting.pop()
             each = self.last(name)
             if each is not None and name not in found:

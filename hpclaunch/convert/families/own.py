@@ -6,108 +6,16 @@ sets is the job's own, which makes the same launch.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-
-from msgspec import Struct
+from collections.abc import Iterator, Sequence
 
 from hpclaunch.convert.draft import Draft, Key, dotted
+from hpclaunch.convert.families.own_text import HINTS, Rendered, environment, read
 from hpclaunch.convert.options import Options
-from hpclaunch.readback.kubernetes.reader import read as read_manifest
-from hpclaunch.readback.script import read as read_script
-from hpclaunch.readback.shell.evaluate import evaluate
-from hpclaunch.readback.shell.values import known
-from hpclaunch.readback.slurm.directives import directives
-from hpclaunch.readback.slurm.options import options as slurm_options
-from hpclaunch.spec.scalars import variable_name
 from hpclaunch.values.conversion import Place
 from hpclaunch.values.cpulist import format_list
 from hpclaunch.values.launch import Launch, SeenMount, SeenTable
 
 FAMILY = "a text that hpclaunch rendered"
-_HEADER = re.compile(r"^# \S.* on (\S+): ", re.MULTILINE)
-
-_VARIABLE = re.compile(r"^  ['\"$]*(\w+)=", re.MULTILINE)
-
-# Where a key of the job shows in the text, for the lines of a fact.
-_SHOWS = {
-    "name": r"--job-name=|^  name:",
-    "nodes": r"--nodes=|replicas:",
-    "ranks_per_node": r"--ntasks-per-node=|slotsPerWorker:|-npernode",
-    "gpus_per_node": r"--gres=|nvidia\.com/gpu",
-    "image": r"--container-image=|image:",
-    "workdir": r"--container-workdir=|workingDir:|^  'cwd=|^  cwd=",
-    "time": r"--time=|activeDeadlineSeconds:",
-    "mpi": r"--mpi=",
-    "rendezvous": r"rendezvous=",
-    "command": r"^hl_command=|- --$",
-    "mounts": r"--container-mounts=|volumeMounts:",
-    "bind": r"^hl_masks=|^  'near=|cpus=|near=",
-    "verify": r"verify=1",
-    "env": r"^hl_environment=",
-    "inherit": r"^hl_inherited=|\$\{",
-    "secrets": r"as \$1|secretKeyRef",
-}
-_SAME_NAME = ("account", "partition", "qos", "reservation", "constraint", "nodelist", "exclude")
-_HINTS = {**{name: name for name in _SAME_NAME}, "mail-user": "mail"}
-# What the tool writes for keys of the job, or for every job: any other option was the job's own, raw.
-_OF_SBATCH = """
-job-name nodes ntasks-per-node gres exclusive mem time no-requeue open-mode propagate cpus-per-task mail-type
-switches network
-"""
-_OF_SRUN = """
-nodes ntasks ntasks-per-node distribution gres cpus-per-task cpu-bind mem-bind mpi export propagate
-kill-on-bad-exit open-mode network exact overlap gpu-bind error
-"""
-_SBATCH = frozenset((*_OF_SBATCH.split(), *_HINTS))
-_SRUN = frozenset(_OF_SRUN.split())
-
-
-class Rendered(Struct, frozen=True):
-    """A rendered text and its reading. `sbatch` and `srun` are its options by their names, as written."""
-
-    name: str
-    text: str
-    launch: Launch
-    sbatch: Mapping[str, str]
-    srun: Mapping[str, str]
-    raw_sbatch: tuple[str, ...] = ()
-    raw_srun: tuple[str, ...] = ()
-
-    def place(self, key: str) -> list[Place]:
-        """The first line that shows a key of the job."""
-        pattern = _SHOWS.get(key) or rf"--{re.escape(key)}\b|\b{re.escape(key)}[=:]"
-        found = re.search(pattern, self.text, re.MULTILINE)
-        return [Place(self.name, self.text.count("\n", 0, found.start()) + 1 if found else 0)]
-
-    @property
-    def site(self) -> str:
-        """The site that its first comment names, "" for none."""
-        found = _HEADER.search(self.text[:2000])
-        return found[1] if found else ""
-
-
-def read(name: str, text: str) -> Rendered:
-    """A script or a manifest. Raises InputError, with its line, for one that cannot be read."""
-    if not text.startswith("#!"):
-        return Rendered(name, text, read_manifest(text, name), {}, {})
-    launch = read_script(text, name)
-    batch = [argument for each in directives(text) for argument in each.arguments]
-    step = [call for call in evaluate(text, {"srun"}).calls if call.words and known(call.words[0]) == "srun"]
-    given = slurm_options("sbatch", [(each,) for each in batch])[0]
-    of_step = slurm_options("srun", step[-1].words[1:])[0] if step else []
-    return Rendered(
-        name,
-        text,
-        launch,
-        {each.name: _text(each.value) for each in given},
-        {each.name: _text(each.value) for each in of_step},
-        tuple(each.written for each in given if each.name not in _SBATCH),
-        tuple(each.written for each in of_step if each.name not in _SRUN and "container-" not in each.name),
-    )
-
-
-def _text(value: object) -> str:
-    return known(value) or "" if isinstance(value, tuple) else ""
 
 
 def facts(found: Rendered, options: Options) -> Iterator[tuple[Key, object, str]]:
@@ -119,8 +27,7 @@ def facts(found: Rendered, options: Options) -> Iterator[tuple[Key, object, str]
     yield ("ranks_per_node",), launch.ranks_per_node, "ranks on each node"
     if launch.image:
         yield ("image",), launch.image, "the image"
-    shell = launch.argv[:2] == ("/bin/sh", "-c") and len(launch.argv) == 3
-    yield ("command",), launch.argv[2] if shell else list(launch.argv), "what each rank executes"
+    yield ("command",), _command(launch.argv), "what each rank executes"
     if launch.cwd:
         yield ("workdir",), launch.cwd, "the working folder"
     if launch.seconds is not None:
@@ -135,6 +42,7 @@ def facts(found: Rendered, options: Options) -> Iterator[tuple[Key, object, str]
     if settings.get("verify") == "1":
         yield ("verify",), True, "each rank reports where it is"
     yield from _switches(launch)
+    yield from _beside(launch, options)
     for source, key in (("submitter", "inherit"), ("secret", "secrets")):
         names = [each.name for each in launch.environment if each.source == source]
         if names:
@@ -142,6 +50,45 @@ def facts(found: Rendered, options: Options) -> Iterator[tuple[Key, object, str]
     mounts = [mount for each in launch.mounts if (mount := _mount(each, options)) is not None]
     if mounts:
         yield ("mounts",), mounts, "mounts"
+
+
+def _command(argv: Sequence[str]) -> str | list[str]:
+    """As a job file has it: a text for the shell, or words."""
+    return argv[2] if tuple(argv[:2]) == ("/bin/sh", "-c") and len(argv) == 3 else list(argv)
+
+
+def _beside(launch: Launch, options: Options) -> Iterator[tuple[Key, object, str]]:
+    """Data brought near, steps before and after, and trials."""
+    copies = [
+        {
+            "source": each.source_volume or _named(each.source, options),
+            "target": each.target_volume or _named(each.target, options),
+        }
+        for each in launch.stage_in
+    ]
+    if copies:
+        plain = all(":" not in side for each in copies for side in each.values())
+        yield (
+            ("stage_in",),
+            [":".join(each.values()) for each in copies] if plain else copies,
+            "folders copied",
+        )
+    for when in ("setup", "before_each", "after"):
+        for index, step in enumerate(each for each in launch.steps if each.when == when):
+            what = {"run": _command(step.argv), "name": step.title.partition(": ")[2]}
+            what |= {"where": step.where, "per": step.per}
+            yield (when, index), {**what, **({"optional": True} if step.optional else {})}, step.title
+    trials = launch.trials
+    if trials is not None:
+        told = {"first_seed": trials.first_seed, "log": trials.log or None}
+        told = {key: value for key, value in told.items() if value is not None}
+        keep = {"keep_going": True} if trials.keep_going else {}
+        yield ("trials",), {"count": trials.count, "seed": trials.seed or None, **told, **keep}, "trials"
+
+
+def _named(path: str, options: Options) -> str:
+    """A path, by the name of the site's volume where there is one."""
+    return next((name for name, form in options.volumes.items() if form == ("path", path, "")), path)
 
 
 def _switches(launch: Launch) -> Iterator[tuple[Key, object, str]]:
@@ -174,21 +121,6 @@ def _volume(mount: SeenMount, options: Options) -> str:
     return next((name for name, volume in options.volumes.items() if volume == form), "")
 
 
-def environment(found: Rendered) -> dict[str, str]:
-    """The variables whose values are in the text, but for those that no job can set, in its order."""
-    values = {}
-    for each in found.launch.environment:
-        try:
-            variable_name(each.name)
-        except ValueError:
-            continue
-        if each.source == "text":
-            values[each.name] = each.value
-    start = max(found.text.find("\nhl_environment=("), 0)
-    places = {each[1]: each.start() for each in reversed([*_VARIABLE.finditer(found.text, start)])}
-    return dict(sorted(values.items(), key=lambda each: places.get(each[0], 0)))
-
-
 def seats(tables: Sequence[SeenTable]) -> Iterator[tuple[str, list[str] | str]]:
     """`bind` by lists, of a text with one kind of node: its keys and values."""
     if len(tables) != 1 or not tables[0].seats:
@@ -210,7 +142,7 @@ def seats(tables: Sequence[SeenTable]) -> Iterator[tuple[str, list[str] | str]]:
 
 def hints(found: Rendered) -> Iterator[tuple[str, object]]:
     """What the text asks of the place: keys of `sites.NAME`."""
-    for option, key in _HINTS.items():
+    for option, key in HINTS.items():
         if option in found.sbatch:
             yield key, found.sbatch[option]
     if found.raw_sbatch:
@@ -224,6 +156,14 @@ def convert(name: str, text: str, draft: Draft, options: Options) -> None:
     found = read(name, text)
     for key, value, what in facts(found, options):
         draft.put(key, value, found.place(str(key[0])), what)
+    if found.folder:
+        draft.say(
+            "assumed",
+            [Place(name)],
+            f"the job file was in {found.folder}",
+            why="steps on the host run in its folder",
+            todo="put the job file there, if they need files of it",
+        )
     for each in found.launch.unread:
         draft.say("unread", [Place(name)], each)
     if options.render is not None:
@@ -231,6 +171,8 @@ def convert(name: str, text: str, draft: Draft, options: Options) -> None:
 
         search(found, draft, options.render, options.site)
         return
+    if dict(found.srun).get("container-image", "").startswith("/") and not found.launch.image.startswith("/"):
+        draft.put(("image", "import"), "shared", found.place("image"), "an image imported once for all nodes")
     for variable, value in environment(found).items():
         draft.put(("env", variable), value, found.place("env"), variable)
     for part, value in seats(found.launch.tables):

@@ -7,7 +7,7 @@ from typing import Any
 
 from hpclaunch.convert.draft import Draft, Fact, Key, dotted
 from hpclaunch.convert.families import own
-from hpclaunch.convert.families.own import Rendered
+from hpclaunch.convert.families.own_text import Rendered, environment, read
 from hpclaunch.convert.jobtext import text_of
 from hpclaunch.convert.options import Render
 from hpclaunch.values.conversion import Place
@@ -74,7 +74,7 @@ class _Seeker:
         facts = {key: fact for key, fact in self._facts.items() if change.get(key, "") is not None}
         facts |= {key: Fact(key, value, ()) for key, value in change.items() if value is not None}
         try:
-            text = self._render(text_of(facts.values(), ()))
+            text = self._render(text_of(facts.values(), ()), self._found.folder)
         except InputError as error:
             if keep:
                 self.refused = str(error.problems[0])
@@ -90,8 +90,8 @@ class _Seeker:
         """The variables that the text sets and the rendered one does not, or otherwise."""
         if not self.text:
             return {}
-        here = own.environment(own.read("", self.text))
-        wanted = own.environment(self._found)
+        here = environment(read("", self.text))
+        wanted = environment(self._found)
         return {("env", name): value for name, value in wanted.items() if here.get(name) != value}
 
     @property
@@ -124,6 +124,8 @@ def _candidates(found: Rendered, site: str, seeker: _Seeker) -> Iterator[list[Ch
     for key, value in own.hints(found):
         yield [{("sites", site, key): value}]
     yield [seeker.environment()]
+    if found.srun.get("container-image", "").startswith("/"):
+        yield [{("image",): {"ref": found.launch.image, "import": "shared"}}]
     yield [
         {("bind", "cpus"): cpus, ("bind", "smt"): smt, ("bind", "memory"): memory}
         for cpus in (None, "spread", "none")
