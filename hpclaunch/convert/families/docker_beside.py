@@ -14,6 +14,7 @@ from hpclaunch.convert.mapping.texts import Line, line
 from hpclaunch.convert.reading import ShellReading
 from hpclaunch.readback.shell.values import Value, known, shown
 
+_MOST = 600  # commands; the account of all statements tells the others
 _INNER = "_hpclaunch_"  # stands for what is not known of a text that a shell is given (shell/walk.py)
 _LAUNCH = "srun starts the ranks in containers on all nodes itself"
 _KEY_LEFT = (
@@ -74,7 +75,7 @@ def place(
     """A finding or a step for every command but the job's own and that which starts its container."""
     here = _Beside(reading, steps, main, home, draft)
     before = True
-    for step in steps:
+    for step in steps[:_MOST]:
         if not step.words and all(layer.program == "" for layer in step.layers):
             continue
         if step is main:

@@ -18,6 +18,7 @@ _HOST = "Pyxis gives a container the host's network, names and shared memory; a 
 _HOOK = "Enroot's hook lets the HCAs in; the HCAs of the job are those of the site's node type"
 _TERMINAL = "a job has no terminal; its output is in `hpclaunch logs`"
 _SEE = "see whether the job needs it"
+_MOST = 1000
 _REPLACED = {
     "rm": _STEP,
     "name": _STEP,
@@ -77,6 +78,12 @@ def place(context: Context, draft: Draft, *, is_main: bool) -> None:
     """Facts and findings for all options but -e and --gpus, which the caller carries. `is_main`: the working
     directory and the user are those of the job's command."""
     options = list(context.layer.options)
+    if len(options) > _MOST:
+        what = f"{len(options) - _MOST:,} more options of {context.layer.program}"
+        draft.say(
+            "unread", (context.command.place,), what, why="a command with more options than anybody reads"
+        )
+        options = options[:_MOST]
     hcas = [each for each in options if _is_hca(each)]
     if hcas:
         places = tuple(dict.fromkeys(place for each in hcas for place in context.lines(each)))

@@ -3,6 +3,7 @@
 import re
 import shlex
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Literal
 
 from msgspec import Struct, structs
@@ -19,6 +20,7 @@ Role = Literal[
 ]  # fmt: skip
 # What is not a place of its own, but stands before a command.
 _BESIDE = ("", "env", "timeout", "nohup", "sudo", "time", "nice", "stdbuf", "numactl", "taskset", "bind.sh")
+_MOST_BESIDE = 24  # words of these before a command
 _SHELLS = ("sh", "bash", "dash", "zsh")
 _MOST_TEXTS = 60  # each costs a start of the parser
 _TELLS = re.compile(r"docker|mpi|horovod|python|torch|cache|sync|sleep|ssh|shm|shinit|mllog|\.sh\b")
@@ -69,7 +71,7 @@ _FOLDERS = (
 )
 
 
-class Started(Struct, frozen=True):
+class Started(Struct, frozen=True, dict=True):
     """A command with its layers. `inside` are the commands of the text that a shell in a container is given;
     those of a shell on the host stand for themselves. `group` is the same for all of one text."""
 
@@ -89,8 +91,11 @@ class Started(Struct, frozen=True):
         carriers = [index for index, each in enumerate(self.layers) if each.program not in _BESIDE]
         tail = self.layers[carriers[-1] + 1 if carriers else 0 :]
         words = self.command.words
-        start = next((index for index in range(len(words)) if layers(words[index:]) == tail), None)
-        return words[start:] if start is not None else self.words
+        last = len(words) - len(self.words)
+        for start in range(last, max(last - _MOST_BESIDE, -1), -1):
+            if layers(words[start:]) == tail:
+                return words[start:]
+        return self.words
 
     @property
     def text(self) -> str:
@@ -111,7 +116,7 @@ class Started(Struct, frozen=True):
         """The layer of docker that has the innermost command in its container."""
         return self.layer("docker exec", "docker run")
 
-    @property
+    @cached_property
     def role(self) -> Role:
         """What it is for, by its words and files."""
         docker = next((each for each in reversed(self.layers) if each.program.startswith("docker ")), None)
@@ -143,7 +148,7 @@ class Started(Struct, frozen=True):
             for each in self.layers
         )
 
-    @property
+    @cached_property
     def roles(self) -> set[Role]:
         """Those of all its pieces."""
         return {piece.role for piece in self.pieces}

@@ -15,6 +15,7 @@ from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.readback.shell.values import Unknown, Value, known, shown
 from hpclaunch.values.conversion import Place
 
+_MOST = 3000
 _GPUS = ("NVIDIA_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES", "NV_GPU")
 _OF_THE_SHELL = ("HOME", "USER", "PATH", "PWD", "SHELL", "TERM", "HOSTNAME", "LOGNAME")
 
@@ -34,7 +35,7 @@ def given(reading: ShellReading, command: Command, options: Sequence[Option], by
     """The variables of -e, -x, --env: K=V or K."""
     there = dict(command.environment)
     found = []
-    for option in options:
+    for option in options[:_MOST]:
         value = option.value or ()
         parts = cut(value, "=")
         name = parts[0] if parts else known(value) or ""

@@ -1,11 +1,15 @@
 """The lines from which a piece of a command comes, also where its text is known in part."""
 
 import re
+from functools import lru_cache
 
 from hpclaunch.convert.programs.layers import Option
 from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.readback.shell.values import known, shown
 from hpclaunch.values.conversion import Place
+
+_MOST = 400  # variables of a command
+_NAMED = re.compile(r"\$\{(\w+)\}")
 
 
 def lines_of(reading: ShellReading, command: Command, option: Option) -> tuple[Place, ...]:
@@ -17,23 +21,51 @@ def lines_of_text(reading: ShellReading, command: Command, text: str, value: str
     """The line of the command, those of the variables by way of which it has the text, and those whose own
     text is a part of the value."""
     found = {command.place: None}
-    as_words = re.compile(rf"(?<!\S){re.escape(text)}(?!\S)") if text else None
-    for name in uses_of(reading, command):
-        each = reading.last(name)
-        own = (shown(each.value) or " ".join(map(shown, each.array or ()))) if each is not None else ""
-        has_it = as_words is not None and as_words.search(own) is not None
-        if each is not None and (has_it or (len(own) > 1 and own in value) or f"${{{name}}}" in text):
-            found[each.place] = None
+    words = set(text.split())
+    named = set(_NAMED.findall(text))
+    for name, place, own, its in _variables(_Of(reading, command.uses)):
+        in_value = 1 < len(own) <= len(value) and own in value
+        if (words and words <= its) or in_value or name in named:
+            found[place] = None
+    return tuple(found)
+
+
+class _Of:
+    """The variables of a command in a reading, which is the same reading only if it is the very one."""
+
+    def __init__(self, reading: ShellReading, uses: tuple[str, ...]):
+        self.reading, self.uses = reading, uses
+
+    def __hash__(self) -> int:
+        return hash((id(self.reading), self.uses))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Of) and self.reading is other.reading and self.uses == other.uses
+
+
+@lru_cache(maxsize=64)
+def _variables(of: _Of) -> tuple[tuple[str, Place, str, frozenset[str]], ...]:
+    """Name, line, text and words of each variable that has a value."""
+    found = []
+    for name in _closure(of.reading, of.uses):
+        each = of.reading.last(name)
+        if each is not None:
+            own = shown(each.value) or " ".join(map(shown, each.array or ()))
+            found.append((name, each.place, own, frozenset(own.split())))
     return tuple(found)
 
 
 def uses_of(reading: ShellReading, command: Command) -> tuple[str, ...]:
-    """The variables that a command uses, also by way of others."""
-    waiting, seen = list(command.uses), dict.fromkeys(command.uses)
-    while waiting:
+    """The variables that a command uses, also by way of others, as many as a launcher may have."""
+    return _closure(reading, command.uses)
+
+
+def _closure(reading: ShellReading, uses: tuple[str, ...]) -> tuple[str, ...]:
+    waiting, seen = list(uses), dict.fromkeys(uses)
+    while waiting and len(seen) < _MOST:
         each = reading.last(waiting.pop(0))
         for name in each.uses if each is not None else ():
             if name not in seen:
                 seen[name] = None
                 waiting.append(name)
-    return tuple(seen)
+    return tuple(seen)[:_MOST]

@@ -23,6 +23,7 @@ _OF_THE_LAUNCH = (
     "grpcomm_", "iof_", "dfs_", "filem_", "allow_run_as_root", "hwloc_base_binding_policy",
     "hwloc_default_binding_policy", "hwloc_base_report_bindings", "mca_base_param_files",
 )  # fmt: skip
+_MOST = 1000  # options
 _LAUNCH = "srun starts the ranks itself: there are no daemons, no ssh and no list of hosts"
 _OUTPUT = "`hpclaunch logs` shows the output of all ranks"
 _PLACED = "`hpclaunch explain` shows where each rank is, `hpclaunch verify` where it was"
@@ -131,9 +132,7 @@ def _slots(hosts: str) -> int | None:
 def place_options(reading: ShellReading, command: Command, layer: Layer, draft: Draft) -> None:
     """Findings and facts for all options but those about how many ranks there are and -x, which the caller
     carries."""
-    for option in layer.options:
-        if option.name == "x":
-            continue
+    for option in [each for each in layer.options if each.name != "x"][:_MOST]:
         places = lines_of(reading, command, option)
         if option.name in _SPECIAL:
             _SPECIAL[option.name](option, places, draft)

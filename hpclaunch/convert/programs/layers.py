@@ -1,6 +1,7 @@
 """A command line that starts another, layer by layer: srun ... docker exec ... mpirun ... ./run.sh."""
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from importlib import import_module
 
 from msgspec import Struct
@@ -82,6 +83,11 @@ Reader = Callable[[Sequence[Value]], tuple[Layer, list[Value]]]
 
 def layers(words: Sequence[Value]) -> tuple[Layer, ...]:
     """The layers from the outside in. The last one is the command that all the others start."""
+    return _layers(tuple(words))
+
+
+@lru_cache(maxsize=1 << 14)  # each of those who look at a command asks for its layers
+def _layers(words: tuple[Value, ...]) -> tuple[Layer, ...]:
     found: list[Layer] = []
     rest = list(words)
     while rest:
