@@ -80,6 +80,8 @@ WAITING = {
     "PostStartHookError": "its container cannot be started: {0}",
 }
 STARTING = frozenset({"ContainerCreating", "PodInitializing"})
+NEVER_STARTS = "the MPI operator leaves such a job as it is: cancel it"
+STAGING = "folders are being copied to its node (stage_in)"
 
 # An event's reason, a part of its message -> what that means; {0} is the message.
 EVENTS = (
@@ -150,6 +152,12 @@ def image(name: str, message: str) -> str:
         if pattern.search(message):
             return f"the image {name} cannot be pulled: {text}"
     return f"the image {name} cannot be pulled{': ' + message if message else ''}"
+
+
+def not_staged(message: str) -> str:
+    """Why folders were not copied: the last two lines of the container say what is wrong."""
+    lines = [line.removeprefix("hpclaunch: ") for line in message.splitlines() if line.strip()]
+    return "; ".join(lines[-2:]) or "folders were not copied to its node (stage_in)"
 
 
 def event(reason: str, message: str) -> str:

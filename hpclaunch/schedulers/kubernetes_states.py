@@ -19,7 +19,7 @@ from hpclaunch.schedulers.kubernetes_objects import (
     Terminated,
 )
 from hpclaunch.values.job import JobStatus, State
-from hpclaunch.values.pods import ROLE_LABEL
+from hpclaunch.values.pods import ROLE_LABEL, STAGE_IN
 
 DELETED = "it is being deleted"
 MOST_CAUSES = 2
@@ -72,7 +72,7 @@ def status_of(job: JobObject, pods: Sequence[Pod], events: Sequence[Event]) -> J
     """The job's status. `pods` and `events` are its own, as far as they are still there."""
     state, reason, ended = _state(job, pods, events)
     main = launcher_of(pods)
-    finished = main.main.terminated if main else None
+    finished = (main.main.terminated or _not_staged(main)) if main else None
     exit_code, signal = _exit(finished) if ended and finished else (None, None)
     return JobStatus(
         state,
@@ -84,6 +84,14 @@ def status_of(job: JobObject, pods: Sequence[Pod], events: Sequence[Event]) -> J
         _started(job, main) if state != "PENDING" else None,
         ended,
     )
+
+
+def _not_staged(pod: Pod) -> Terminated | None:
+    """How the copying of folders ended that the job's own container comes after, where that failed."""
+    for one in pod.status.init_container_statuses or ():
+        if one.name == STAGE_IN and one.state and one.state.terminated and one.state.terminated.exit_code:
+            return one.state.terminated
+    return None
 
 
 def _state(job: JobObject, pods: Sequence[Pod], events: Sequence[Event]) -> tuple[State, str, str | None]:
@@ -130,6 +138,9 @@ def _failure(failed: Condition, pods: Sequence[Pod], events: Sequence[Event]) ->
         return "NODE_FAIL", f"a node evicted a pod of it: {failed.message or failed.reason}"
     if main and main.main.terminated:
         return "FAILED", _ended(main.main.terminated)
+    staging = _not_staged(main) if main else None
+    if staging:
+        return "FAILED", reasons.not_staged(staging.message or "")
     causes = _causes(pods, events)
     return "FAILED", causes or failed.message or failed.reason or "the cluster does not say why"
 
@@ -222,9 +233,13 @@ def _hindrance(pod: Pod, events: Sequence[Event]) -> tuple[str, str] | None:
         text = _waits(pod, one, events)
         if text:
             return now, text
+        if one.name == STAGE_IN and one.state and one.state.running:
+            return now, reasons.STAGING
         ended = one.state.terminated if one.state else None
         if ended and (ended.exit_code or ended.reason == "OOMKilled"):
             why = "it used more memory than its limit" if ended.reason == "OOMKilled" else _code(ended)
+            if one.name == STAGE_IN:
+                why = f"{reasons.not_staged(ended.message or '')}; {reasons.NEVER_STARTS}"
             return ended.finished_at or now, why
     disrupted = _disruption(pod)
     if disrupted:

@@ -16,6 +16,8 @@ Labels = tuple[tuple[str, str], ...]
 MANAGED = ("app.kubernetes.io/managed-by", "hpclaunch")
 JOB_LABEL = "hpclaunch/job"
 ROLE_LABEL = "hpclaunch/role"
+# The init container that copies folders to a worker's node.
+STAGE_IN = "hpclaunch-stage-in"
 
 
 class SecretRef(Struct, frozen=True):

@@ -1,7 +1,7 @@
 """Why a job does not start, in plain words: what the scheduler, the kubelet and controllers say of it."""
 
 import pytest
-from apiobjects import BEFORE, THEN, condition, event, pod, running, unplaced, waiting
+from apiobjects import BEFORE, THEN, condition, ended, event, pod, running, unplaced, waiting
 from apiserver import ApiServer, Object
 from conftest import Ask
 
@@ -145,3 +145,30 @@ def test_old_events_do_not_blame_a_job_that_runs(server: ApiServer, ask: Ask) ->
     event(server, "train-worker-0", "FailedMount", "long ago", at=BEFORE)
     condition(server, "Running")
     assert ask().reason == ""
+
+
+def staging(state: Object) -> Object:
+    return {"initContainerStatuses": [{"name": "hpclaunch-stage-in", "state": state, "image": "x"}]}
+
+
+def test_folders_that_are_being_copied(server: ApiServer, ask: Ask) -> None:
+    pod(server, "worker-0", running())
+    pod(server, "worker-1", waiting("PodInitializing"), **staging(running()))
+    seen = ask()
+    assert (seen.state, seen.reason) == (
+        "PENDING",
+        "train-worker-1: folders are being copied to its node (stage_in)",
+    )
+
+
+def test_folders_that_could_not_be_copied(server: ApiServer, ask: Ask) -> None:
+    said = (
+        "hpclaunch: stage_in on dgx003: copying imagenet\ncp: write error: No space left on device\n"
+        "hpclaunch: stage_in on dgx003: imagenet was not copied: status 1\n"
+    )
+    pod(server, "worker-0", running())
+    pod(server, "worker-1", waiting("PodInitializing"), **staging(ended(1, message=said)))
+    seen = ask()
+    assert seen.state == "PENDING"
+    words = "cp: write error: No space left on device; stage_in on dgx003: imagenet was not copied: status 1"
+    assert seen.reason == f"train-worker-1: {words}; the MPI operator leaves such a job as it is: cancel it"

@@ -215,6 +215,19 @@ def test_a_job_of_one_pod(server: ApiServer, on_kubernetes: Make) -> None:
     assert (seen.state, seen.exit_code) == ("FAILED", 7)
 
 
+def test_a_job_of_one_pod_whose_folders_could_not_be_copied(server: ApiServer, on_kubernetes: Make) -> None:
+    """The status is the copying's, as Slurm has it."""
+    ask = asking(on_kubernetes(JOB))
+    lines = ("there is no folder /a", "/a was not copied: status 121")
+    said = "\n".join(f"hpclaunch: stage_in on dgx1: {line}" for line in lines)
+    copying = {"name": "hpclaunch-stage-in", "state": ended(121, message=said)}
+    pod(server, "k8s7w-1", waiting("PodInitializing"), initContainerStatuses=[copying])
+    condition(server, "Failed", "BackoffLimitExceeded", "Job has reached the specified backoff limit")
+    seen = ask()
+    assert (seen.state, seen.exit_code) == ("FAILED", 121)
+    assert seen.reason.startswith("stage_in on dgx1: there is no folder /a; ")
+
+
 def test_who_may_not_see_pods_and_events_still_sees_the_state(server: ApiServer, ask: Ask) -> None:
     server.forbidden |= {("list", "pods"), ("list", "events")}
     assert ask().state == "PENDING"
