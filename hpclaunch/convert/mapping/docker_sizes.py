@@ -22,6 +22,7 @@ from hpclaunch.readback.shell.values import known, shown
 from hpclaunch.values.conversion import Place
 from hpclaunch.values.errors import InputError
 
+_LARGEST = 1 << 18
 _TASKS = "SLURM_NTASKS_PER_NODE"
 _SLOTS = re.compile(r"\bslots\s*=\s*(\$?\{?\w+\}?)")
 
@@ -40,6 +41,8 @@ def told(reading: ShellReading, draft: Draft, options: Options) -> ShellReading:
     several nodes alone is known; and which configuration it sources, where one was given.
     --ntasks-per-node $DGXNGPU, which the README has on the command line, counts more than the script's own.
     """
+    if sum(len(source.text) for source in reading.sources) > _LARGEST:
+        return reading
     given: dict[str, str] = {}
     lines: dict[str, Place] = {}
     for name, (text, file, place) in _configured(reading, options).items():

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from hpclaunch.convert.programs.layers import Option
 from hpclaunch.readback.shell.values import IfSet, Unknown, Value, join, known, shown
 
+_MOST = 10_000  # options before one of which nothing is known
 # Every spelling of an option without its dashes -> its name, and how many words follow it.
 Table = Mapping[str, tuple[str, int]]
 
@@ -63,28 +64,28 @@ def take(
     such an option has no name. One that the table does not have keeps the name that it was written with.
     """
     found: list[Option] = []
-    rest = list(words)
+    rest = list(words)[::-1]  # the next word is the last one, which is taken off fastest
     while rest:
-        word = rest[0]
+        word = rest[-1]
         text = leading(word)
         if not text and word:
-            if not own(word, rest[1:]):
+            if len(found) > _MOST or not own(word, rest[-2::-1]):
                 break
-            found.append(Option("", word, shown(rest.pop(0))))
+            found.append(Option("", word, shown(rest.pop())))
         elif not text.startswith("-") or text == "-":
             break
         elif known(word) == "--":
-            rest.pop(0)
+            rest.pop()
             break
         elif clusters and not text.startswith("--"):
             found += _cluster(rest, options)
         else:
             found += _long(rest, options)
-    return found, rest
+    return found, rest[::-1]
 
 
 def _long(rest: list[Value], options: Table) -> list[Option]:
-    word = rest.pop(0)
+    word = rest.pop()
     attached = cut(word, "=")
     spelled = (attached[0] if attached else leading(word)).lstrip("-")
     name, count = options.get(spelled, (spelled, 0))
@@ -92,7 +93,7 @@ def _long(rest: list[Value], options: Table) -> list[Option]:
         given, more = attached[1], max(count - 1, 0)
     else:
         given, more = (), count
-    following = [rest.pop(0) for _ in range(min(more, len(rest)))]
+    following = [rest.pop() for _ in range(min(more, len(rest)))]
     value: Value | None = given if attached else None
     for each in following:
         value = each if value is None else join([*value, "=", *each])
@@ -100,7 +101,7 @@ def _long(rest: list[Value], options: Table) -> list[Option]:
 
 
 def _cluster(rest: list[Value], options: Table) -> list[Option]:
-    word = rest.pop(0)
+    word = rest.pop()
     letters = leading(word)[1:]
     found: list[Option] = []
     for index, letter in enumerate(letters):
@@ -111,7 +112,7 @@ def _cluster(rest: list[Value], options: Table) -> list[Option]:
         text = letters[index + 1 :].removeprefix("=")
         attached: Value = ((text,) if text else ()) + word[1:]
         if not attached and rest:
-            attached = rest.pop(0)
+            attached = rest.pop()
         found.append(Option(name, attached, f"-{letter} {shown(attached)}"))
         break
     return found
