@@ -46,10 +46,11 @@ def account(reading: ShellReading, findings: Sequence[Finding]) -> list[Finding]
     """The findings for all statements that `findings` do not name."""
     lines = _Lines(findings)
     told_uses, assigned = _uses_of_told(reading, lines), _assigned(reading)
+    read_here = {(each.place.file, each.place.line) for each in reading.sourced if each.file}
     found = []
     unclear = {(each.place.file, each.place.line): each.text for each in reading.unclear}
     rows = [
-        (each, _what_became(each, assigned, told_uses, unclear))
+        (each, _what_became(each, assigned, told_uses, read_here, unclear))
         for each in sorted(reading.statements, key=lambda each: each.place)
         if not lines.name(each.place)
     ]
@@ -108,6 +109,7 @@ def _what_became(
     statement: Statement,
     assigned: dict[tuple[str, int], set[str]],
     told_uses: set[str],
+    read_here: set[tuple[str, int]],
     unclear: dict[tuple[str, int], str],
 ) -> _Told:
     place = statement.place
@@ -125,6 +127,8 @@ def _what_became(
             return _Told("carried", _VARIABLES_SAY, _WHY_USED)
         return _Told("without effect", "", _WHY_UNUSED)
     if word in ("source", "."):
+        if (place.file, place.line) in read_here:
+            return _Told("without effect", "", "its text is among the files, and read where it is sourced")
         return _Told("left", "", "this file was not given", "give it beside the others")
     if word.rstrip(";(){") in _PLUMBING or word in _PLUMBING or word.endswith("()") or not word:
         return _Told("without effect", _PLUMBING_SAYS, _WHY_PLUMBING)

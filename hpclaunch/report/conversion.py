@@ -81,6 +81,8 @@ def _sections(conversion: Conversion) -> Iterator[_Section]:
         return tuple(each for each in conversion.findings if each.kind in kinds)
 
     open_keys = tuple(each for each in of("question") if each.key)
+    direct = tuple(each for each in of("carried") if each.became)
+    by_way = tuple(each for each in of("carried") if not each.became)
     others = tuple(each for each in of("question") if not each.key)
     every = (
         _Section("Open questions", "The job cannot be submitted before these are answered.", open_keys),
@@ -91,7 +93,8 @@ def _sections(conversion: Conversion) -> Iterator[_Section]:
         _Section("Done by hpclaunch now", "", of("replaced")),
         _Section("Assumed", "Defaults of the input count, since nothing else was given.", of("assumed")),
         _Section("Mended before reading", "", of("repaired")),
-        _Section("Carried over", "", of("carried"), brief=True),
+        _Section("Carried over", "", direct, brief=True),
+        _Section("Carried by way of other lines", "", by_way),
         _Section("Without effect on the launch", "", of("without effect")),
     )
     yield from (section for section in every if section.findings)
@@ -174,10 +177,9 @@ def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
 
 
 def _row(finding: Finding) -> tuple[str, str, str]:
-    became = finding.became or finding.why
     what = "" if finding.what == finding.key else finding.what
     return (
-        _cut(_plain(became), _WIDEST_KEY),
+        _cut(_plain(finding.became), _WIDEST_KEY),
         _cut(_places(finding.places), _LINES_OF_TEXT),
         _cut(_plain(what), _WIDEST_KEY),
     )
@@ -250,7 +252,7 @@ def _cut(said: str, width: int) -> str:
 
 def _bullet(group: Sequence[Finding]) -> Iterator[str]:
     for index, each in enumerate(group):
-        yield f"{'  <br>' if index else '- '}{_code(_places(each.places))} {_escaped(_plain(_title(each)))}"
+        yield f"{'  <br>' if index else '- '}{_code(_places(each.places))} {_code(_plain(_title(each)))}"
     for said in _said(group[0]):
         yield f"  <br>{_escaped(_plain(said))}"
     if group[0].todo:
@@ -268,4 +270,4 @@ def _code(said: str) -> str:
 
 def _escaped(said: str) -> str:
     """What Markdown or HTML would read as its own."""
-    return re.sub(r"([\\`*_{}\[\]<>|#~&])", r"\\\1", said)
+    return re.sub(r"([\\`*_\[\]<>|&])", r"\\\1", said)

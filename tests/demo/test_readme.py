@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 import pytest
+from click.testing import CliRunner
 
 from hpclaunch.cli.main import hpclaunch
 from hpclaunch.cli.planning import plan_job
@@ -37,6 +38,18 @@ def test_its_script_is_what_is_rendered() -> None:
     rendered = [" ".join(line.split()) for line in script.render(plan).splitlines()]
     shown = [" ".join(line.split()) for line in block("bash", "#SBATCH").splitlines() if line != "..."]
     places = [rendered.index(line) for line in shown]
+    assert places == sorted(places)
+
+
+def test_its_report_is_what_convert_says(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    first, *shown = re.search(r"```\n\$ (hpclaunch convert .*?)```", README, re.DOTALL)[1].splitlines()
+    words = first.split()[1:]
+    words[words.index("-o") + 1] = str(tmp_path / "job.yaml")
+    monkeypatch.chdir(ROOT / "tests" / "convert" / "scripts" / "pyxis" / "resnet")
+    found = CliRunner().invoke(hpclaunch, words)
+    assert found.exit_code == 0
+    said = [" ".join(line.split()) for line in found.stdout.splitlines()]
+    places = [said.index(" ".join(line.split())) for line in shown if line not in ("", "...")]
     assert places == sorted(places)
 
 

@@ -1,0 +1,169 @@
+"""`hpclaunch convert`: what goes where, what is refused, and with which exit status."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from hpclaunch.spec.read import parse_job, read_job
+
+ROOT = Path(__file__).resolve().parents[2]
+SCRIPT = """#!/bin/bash
+#SBATCH --job-name=train
+#SBATCH --nodes=2
+#SBATCH --gpus-per-node=8
+#SBATCH --time=30
+#SBATCH --account=vision
+srun --ntasks-per-node=8 --mpi=pmix --container-image=nvcr.io#nvidia/mxnet:21.09-py3 python train.py $LR
+"""
+
+
+def convert(folder: Path, *words: str, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        [sys.executable, "-m", "hpclaunch", "convert", *words],
+        cwd=folder,
+        input=stdin,
+        capture_output=True,
+        env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin", "HOME": str(folder)},
+    )
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "run.sub").write_text(SCRIPT)
+    return tmp_path
+
+
+def complaint(done: subprocess.CompletedProcess[bytes]) -> str:
+    """The one line of an error."""
+    assert done.returncode == 2, done.stderr
+    assert done.stdout == b""
+    (line,) = done.stderr.decode().splitlines()
+    return line
+
+
+def test_the_job_goes_to_standard_output_and_the_report_beside_it(folder: Path) -> None:
+    done = convert(folder, "run.sub", "--env", "LR=0.1")
+    assert done.returncode == 0, done.stderr
+    job = parse_job(done.stdout.decode(), "job.yaml", str(folder)).value
+    assert (job.name, job.nodes, job.command) == ("train", 2, ("python", "train.py", "0.1"))
+    assert b"run.sub:3" in done.stderr
+
+
+def test_with_a_file_the_report_is_the_output(folder: Path) -> None:
+    done = convert(folder, "run.sub", "--env", "LR=0.1", "-o", "job.yaml")
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert read_job(folder / "job.yaml").value.nodes == 2
+    before = (folder / "job.yaml").read_bytes()
+    assert "job.yaml is there already" in complaint(convert(folder, "run.sub", "-o", "job.yaml"))
+    assert (folder / "job.yaml").read_bytes() == before
+    assert convert(folder, "run.sub", "--env", "LR=0.2", "-o", "job.yaml", "--force").returncode == 0
+    assert read_job(folder / "job.yaml").value.command[-1] == "0.2"
+
+
+def test_an_input_is_never_written_over(folder: Path) -> None:
+    (folder / "link").symlink_to("run.sub")
+    for words in (("-o", "run.sub", "--force"), ("-o", "link", "--force"), ("--report", "run.sub")):
+        assert "is one of the files that are read" in complaint(convert(folder, "run.sub", *words))
+    assert "cannot be the job file and the report" in complaint(
+        convert(folder, "run.sub", "-o", "x", "--report", "./x")
+    )
+    assert (folder / "run.sub").read_text() == SCRIPT
+
+
+def test_an_open_question_is_exit_status_1(folder: Path) -> None:
+    (folder / "run.sub").write_text(SCRIPT.replace("nvcr.io#nvidia/mxnet:21.09-py3", "$CONT"))
+    done = convert(folder, "run.sub", "-o", "job.yaml")
+    assert done.returncode == 1
+    refused = subprocess.run(
+        [sys.executable, "-m", "hpclaunch", "check", str(folder / "job.yaml")], capture_output=True, cwd=ROOT
+    )
+    assert refused.returncode == 2
+    assert b"image is still open" in refused.stderr
+    answered = read_job(folder / "job.yaml", ["image=a/b:1"]).value
+    assert answered.image == "a/b:1"
+
+
+def test_what_no_family_knows_is_refused_with_what_is_known(folder: Path) -> None:
+    (folder / "run.sub").write_text("#!/bin/bash\nexport A=1\nmake all\n")
+    done = convert(folder, "run.sub", "-o", "job.yaml")
+    assert done.returncode == 1
+    assert not (folder / "job.yaml").exists()
+    assert b"make all" in done.stdout
+
+
+def test_the_report_as_json_and_as_markdown(folder: Path) -> None:
+    done = convert(folder, "run.sub", "--json")
+    found = json.loads(done.stdout)
+    assert parse_job(found["job"], "job.yaml", "/").value.nodes == 2
+    assert all(each["places"] for each in found["findings"])
+    for name in ("r.json", "r.md", "r.txt"):
+        assert convert(folder, "run.sub", "-o", f"{name}.yaml", "--report", name).returncode == 0
+    assert json.loads((folder / "r.json").read_text()) == found
+    assert (folder / "r.md").read_text().startswith("# hpclaunch convert\n")
+    assert (folder / "r.txt").read_text().startswith("Read as: ")
+
+
+def test_standard_input_and_a_file_given_twice(folder: Path) -> None:
+    done = convert(folder, "-", stdin=SCRIPT.encode())
+    assert parse_job(done.stdout.decode(), "job.yaml", "/").value.nodes == 2
+    assert b"standard input:3" in done.stderr
+    (folder / "link").symlink_to("run.sub")
+    done = convert(folder, "run.sub", "link")
+    assert parse_job(done.stdout.decode(), "job.yaml", "/").value.nodes == 2
+
+
+def test_line_ends_of_windows_and_a_byte_order_mark(folder: Path) -> None:
+    (folder / "run.sub").write_bytes(b"\xef\xbb\xbf" + SCRIPT.replace("\n", "\r\n").encode())
+    done = convert(folder, "run.sub")
+    job = parse_job(done.stdout.decode(), "job.yaml", "/").value
+    assert (job.name, job.nodes) == ("train", 2)
+    assert b"CR LF" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "said"),
+    [
+        ("missing", None, "no such launcher file"),
+        ("utf16", "srun x".encode("utf-16"), "UTF-16"),
+        ("nul", b"srun\0x", "NUL"),
+        ("latin", b"srun \xe9", "not UTF-8"),
+        ("empty", b" \n", "there is nothing in"),
+        ("large", b"#" * (1 << 20) + b"x", "too large"),
+        ("job.yaml", b"version: 1\nname: a\ncommand: [x]\n", "a job file of hpclaunch already"),
+        ("hosts", b"n1 slots=8\nn2 slots=8\n", "a list of hosts"),
+        ("a.py", b"#!/usr/bin/env python\nprint()\n", "unknown kind"),
+    ],
+)
+def test_files_that_are_no_input(folder: Path, name: str, data: bytes | None, said: str) -> None:
+    if data is not None:
+        (folder / name).write_bytes(data)
+    assert said in complaint(convert(folder, name))
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--env", "DGXNNODES"), "is not KEY=VALUE"),
+        (("--env", "1x=2"), "not the name of a variable"),
+        (("--node-type", "dgx-1000"), "no node type is named"),
+        (("--site", "a b"), "is not a name"),
+        (("--site", "./none.yaml"), "no such site file"),
+    ],
+)
+def test_options_that_are_wrong(folder: Path, words: tuple[str, str], said: str) -> None:
+    assert said in complaint(convert(folder, "run.sub", *words))
+
+
+def test_a_directory_is_no_launcher(folder: Path) -> None:
+    assert "directory" in complaint(convert(folder, "."))
+
+
+def test_what_is_about_the_place_is_of_the_site_that_is_named(folder: Path) -> None:
+    done = convert(folder, "run.sub", "--site", "mine")
+    assert parse_job(done.stdout.decode(), "job.yaml", "/").value.sites["mine"].account == "vision"
+    done = convert(folder, "run.sub")
+    assert parse_job(done.stdout.decode(), "job.yaml", "/").value.sites == {}
+    assert b"account: vision" in done.stderr
