@@ -56,6 +56,23 @@ def test_the_scc_lets_the_plans_pods_in(tmp_path: Path, profile: str, volume: st
             assert pod["serviceAccountName"] == "mpi"
 
 
+def with_a_local_volume(site: Path) -> Path:
+    """Where folders can be copied to."""
+    site.write_text(site.read_text().replace("volumes: {", "volumes: {local: {empty_dir: {}}, "))
+    return site
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_what_lets_workers_in_lets_the_copying_before_them_in(tmp_path: Path, profile: str) -> None:
+    """An init container of the job's image, with no capability of its own."""
+    site = with_a_local_volume(site_file(tmp_path, *OPENSHIFT, *PROFILES[profile]))
+    scc = constraints(site)
+    for nodes in (1, 2) if profile != "no operator" else (1,):
+        found = pods(job_file(tmp_path, nodes, more="stage_in: ['data:local']"), site)
+        assert [each["name"] for each in found[-1]["initContainers"]] == ["hpclaunch-stage-in"]
+        assert [scc_refusals(scc, pod) for pod in found] == [[]] * len(found)
+
+
 @pytest.mark.parametrize("capability", ["SETUID", "SETGID", "SYS_CHROOT", "IPC_LOCK"])
 def test_each_capability_is_needed(tmp_path: Path, capability: str) -> None:
     site = site_file(tmp_path, *OPENSHIFT, OPERATOR, SHARED)
@@ -140,6 +157,8 @@ def test_the_namespace_is_held_to_the_strictest_level_that_lets_the_pods_in(
     stricter = {"privileged": "baseline", "baseline": "restricted"}.get(level)
     if stricter is not None:
         assert any(pod_security_refusals(stricter, pod) for pod in found)
+    copying = pods(job_file(tmp_path, more="stage_in: ['data:local']"), with_a_local_volume(site))
+    assert [pod_security_refusals(level, pod) for pod in copying] == [[]] * len(found)
 
 
 # What hpclaunch itself asks the API for.
