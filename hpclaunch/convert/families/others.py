@@ -6,7 +6,7 @@ from collections.abc import Callable
 from msgspec import Struct
 
 from hpclaunch.convert.draft import Draft
-from hpclaunch.convert.families import docker_ssh
+from hpclaunch.convert.families import docker_launch, docker_ssh
 from hpclaunch.convert.mapping import handed_on, mpi, other_schedulers, slurm
 from hpclaunch.convert.mapping.container import reference
 from hpclaunch.convert.mapping.docker_mounts import volume
@@ -136,7 +136,7 @@ def _facts(reading: ShellReading, draft: Draft, options: Options) -> None:
     main = docker_ssh.main_of(steps)
     if main is not None and main.container is not None:
         home = docker_ssh.container_of(steps, main)
-        docker_ssh.place_launch(reading, main, home, Allocation(), draft, options)
+        docker_launch.place(reading, main, home, Allocation(), draft, options)
         return
     for command in reading.commands:
         its = layers(command.words)

@@ -154,9 +154,14 @@ class Started(Struct, frozen=True, dict=True):
         return {piece.role for piece in self.pieces}
 
     @property
+    def is_over_hosts(self) -> bool:
+        """Whether a loop goes over the hosts."""
+        return any(re.search(r"host|node", loop.over, re.IGNORECASE) for loop in self.command.loops)
+
+    @property
     def is_per_node(self) -> bool:
         """Whether it is run once on each node: by a loop over hosts, or srun with a task for each."""
-        if any(re.search(r"host|node", loop.over, re.IGNORECASE) for loop in self.command.loops):
+        if self.is_over_hosts:
             return True
         step = self.layer("srun")
         if step is not None:

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from hpclaunch.convert.defects.access import SECRET
 from hpclaunch.convert.draft import Draft
-from hpclaunch.convert.mapping import mpi, rendezvous
+from hpclaunch.convert.mapping import environment, mpi, rendezvous
 from hpclaunch.convert.mapping.lines import lines_of
 from hpclaunch.convert.programs.flags import cut, not_told
 from hpclaunch.convert.programs.layers import Option
@@ -172,7 +172,7 @@ def _not_given(
             "left", places, what, why="it is about the submitter's shell", todo="set it in env if needed"
         )
     elif assigned is None:
-        inherit(reading, (name,), places, draft)
+        _inherit(reading, name, places, draft)
     else:
         draft.say(
             "left",
@@ -196,7 +196,7 @@ def _value(
     elif text is not None:
         draft.put(("env", name), text, places, what)
     elif value == (Unknown("variable", name, splits=False),) or _is(value, name):
-        inherit(reading, (name,), places, draft)
+        _inherit(reading, name, places, draft)
     elif any(isinstance(part, Unknown) and part.kind in ("output", "input") for part in value):
         draft.say(
             "left",
@@ -235,11 +235,6 @@ def _is(value: Value, name: str) -> bool:
     return len(value) == 1 and isinstance(value[0], Unknown) and value[0] == Unknown("variable", name, True)
 
 
-def inherit(reading: ShellReading, names: Sequence[str], places: Sequence[Place], draft: Draft) -> None:
-    """Names that ranks take from the submitter's shell, as the original did."""
-    known_names = {fact.value for key, fact in draft.facts.items() if key[0] == "inherit"}
-    for name in names:
-        if name not in known_names and name not in rendezvous.COMPUTED:
-            where = [*places, *reading.wanted.get(name, ())]
-            why = "no line gives it a value, so the original took the operator's; so does the job"
-            draft.put(("inherit", draft.count("inherit")), name, where, f"${name}", why=why)
+def _inherit(reading: ShellReading, name: str, places: Sequence[Place], draft: Draft) -> None:
+    """A name that ranks take from the submitter's shell, as the original did."""
+    environment.inherit((name,), [*places, *reading.wanted.get(name, ())], draft, f"${name}")

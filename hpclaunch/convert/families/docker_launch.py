@@ -1,0 +1,312 @@
+"""The command of a launcher with docker -> its container, its ranks, their environment, and the command."""
+
+import re
+from collections.abc import Mapping, Sequence
+
+from msgspec import structs
+
+from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.mapping import (
+    binding,
+    docker_options,
+    docker_sizes,
+    environment,
+    handed_on,
+    mpi,
+    rendezvous,
+    trials,
+)
+from hpclaunch.convert.mapping.asked import of_options
+from hpclaunch.convert.mapping.container import reference
+from hpclaunch.convert.mapping.docker_steps import Started
+from hpclaunch.convert.mapping.lines import uses_of
+from hpclaunch.convert.mapping.settled import by_role
+from hpclaunch.convert.mapping.sizes import Allocation, Ranks, ranks
+from hpclaunch.convert.mapping.texts import line, path, submitters
+from hpclaunch.convert.options import Options
+from hpclaunch.convert.programs import torch
+from hpclaunch.convert.programs.flags import not_told
+from hpclaunch.convert.programs.layers import Layer
+from hpclaunch.convert.reading import ShellReading
+from hpclaunch.readback.shell.values import Value, known, shown
+from hpclaunch.values.conversion import Place
+
+_MPI = ("mpirun", "mpiexec.hydra", "horovodrun")
+_LAUNCHER = re.compile(
+    r"^[^#]*(torch\.distributed\.(launch|run)|torchrun|bind_launch|deepspeed\s|accelerate launch)"
+)
+_BINDERS = ("numactl", "taskset", "bind.sh")
+_LOCAL_IMAGE = (
+    "an image without a registry is one that the nodes' docker had: push it to a registry, or make a .sqsh "
+    "file of it (enroot import dockerd://...)"
+)
+
+
+def place(
+    reading: ShellReading,
+    main: Started,
+    home: Started | None,
+    found: Allocation,
+    draft: Draft,
+    options: Options,
+) -> None:
+    """The container, the ranks and the command."""
+    repeated = trials.find(reading, main.command, draft)
+    if home is not None:
+        _place_container(reading, home, main, draft)
+    elif main.container is not None:
+        _ask_image(reading, main, draft)
+    if home is not main and main.container is not None:
+        context = docker_options.Context(reading, main.command, main.container)
+        docker_options.place(context, draft, is_main=True)
+    launcher = next((each for each in main.layers if rendezvous.is_launcher(each)), None)
+    mpirun = main.layer(*_MPI)
+    alone = launcher is None and mpirun is None
+    slurm_numbers = docker_sizes.numbers(reading, found)
+    _place_ranks(reading, main, launcher, mpirun, found, slurm_numbers, draft)
+    docker_sizes.place_gpus(reading, [each for each in (home, main) if each], draft)
+    handed = _handed(reading, home, main, mpirun)
+    of_srun = _ranks_of_srun(reading, main, found) if alone else None
+    per_node = alone and (main.is_per_node or found.nodes == 1)
+    if of_srun is not None:
+        per_node = of_srun.nodes in (None, found.nodes)
+    if alone:
+        why = "docker binds nobody, and the command may start processes of its own"
+        draft.put(("bind", "cpus"), "none", (main.command.place,), main.text, why=why)
+        draft.put(("bind", "memory"), "none", (main.command.place,), main.text, why=why)
+    if alone and _calls_for_rendezvous(handed):
+        _say_own_processes(reading, main, draft)
+    if alone and not per_node:
+        _ask_nodes(main, draft)
+    once = alone and (of_srun is None or of_srun.per_node == 1)
+    exports = handed_on.place(reading, handed, draft, per_node=once, seed=repeated.seed, slurm=slurm_numbers)
+    used = {name for each in (home, main) if each for name in uses_of(reading, each.command)}
+    handed_on.say_not_handed(reading, handed, main.command, used, draft)
+    _place_command(reading, main, launcher, repeated.stand_ins, exports, once, draft, options)
+
+
+def _place_container(reading: ShellReading, home: Started, main: Started, draft: Draft) -> None:
+    layer = home.layer("docker run")
+    assert layer is not None
+    context = docker_options.Context(reading, home.command, layer)
+    docker_options.place(context, draft, is_main=True)
+    if home is main:
+        draft.say(
+            "assumed",
+            (home.command.place,),
+            "docker run starts the image's entrypoint first",
+            became="container.entrypoint is not set: the command is the first process",
+            why="most images for training have one that prints a banner",
+            todo="write container: {entrypoint: true} if the command needs what it does",
+        )
+    if not layer.words:
+        _ask_image(reading, home, draft)
+        return
+    value = layer.words[0]
+    text = path(value)
+    places = reading.origin(home.command, known(value) or shown(value))
+    if text is None:
+        names = ", ".join(not_told(value))
+        wanted = [place for name in not_told(value) for place in reading.wanted.get(name, ())[:3]]
+        question = f"the image, which {names} gives: a reference or a .sqsh file"
+        draft.ask(("image",), question, (*places, *wanted), names)
+        return
+    is_default = any(
+        each.default and known(each.value) and (known(each.value) or "") in text
+        for each in reading.assigned
+        if each.place in places
+    )
+    why = "the default of the script, since nobody gave another one" if is_default else ""
+    draft.put(("image",), reference(text), places, text, why=why, kind="assumed" if is_default else "carried")
+    if "/" not in text:
+        draft.say("left", places, f"the image {text}", why="no registry is in its name", todo=_LOCAL_IMAGE)
+
+
+def _ask_image(reading: ShellReading, step: Started, draft: Draft) -> None:
+    question = "the image: the command runs in a container that no line of the input starts"
+    layer = step.container
+    what = shown(layer.words[0]) if layer is not None and layer.words else "docker run"
+    draft.ask(("image",), question, reading.origin(step.command, what), what)
+
+
+def _place_ranks(
+    reading: ShellReading,
+    main: Started,
+    launcher: Layer | None,
+    mpirun: Layer | None,
+    found: Allocation,
+    slurm_numbers: Mapping[str, int],
+    draft: Draft,
+) -> None:
+    command = main.command
+    if mpirun is not None:
+        mpi.place_kind(reading, command, mpirun, draft)
+        mpi.place_options(reading, command, mpirun, draft)
+        docker_sizes.place_ranks(reading, command, mpirun, found, slurm_numbers, draft)
+        _say_outside(reading, main, mpirun, draft)
+        return
+    if launcher is not None:
+        rendezvous.place_launcher(reading, command, launcher, draft)
+        size = rendezvous.size(reading, command, launcher, found.nodes, slurm_numbers)
+        if size.per_node is not None:
+            draft.put(("ranks_per_node",), size.per_node, size.places, size.what)
+        elif size.doubt:
+            question = f"how many ranks on each node: {size.doubt}"
+            draft.ask(("ranks_per_node",), question, size.places, size.what)
+        else:
+            why = "one rank for each GPU, as without the key"
+            draft.say("carried", size.places, size.what, became="ranks_per_node", why=why)
+        return
+    of_srun = _ranks_of_srun(reading, main, found)
+    what = main.text or "the command"
+    if of_srun is None:
+        why = "docker starts the command once on a node"
+        draft.put(("ranks_per_node",), 1, (command.place,), what, why=why)
+    elif of_srun.per_node is None:
+        question = f"how many ranks on each node: {of_srun.doubt or 'srun does not tell it'}"
+        draft.ask(("ranks_per_node",), question, of_srun.places, what)
+    else:
+        why = "srun starts a container for each rank"
+        draft.put(("ranks_per_node",), of_srun.per_node, of_srun.places, what, why=why)
+    step = main.layer("srun")
+    option = step.option("mpi") if step is not None else None
+    kind = (known(option.value or ()) or "").partition("_")[0] if option is not None else ""
+    if option is not None and kind in ("pmix", "pmi2", "none"):
+        draft.put(("mpi",), kind, (command.place,), option.written)
+
+
+def _ranks_of_srun(reading: ShellReading, main: Started, found: Allocation) -> Ranks | None:
+    """The ranks of the srun that starts the container on all nodes at once, None where there is none."""
+    step = main.layer("srun")
+    if step is None or step.option("nodelist") is not None or main.is_over_hosts:
+        return None
+    return ranks(reading, of_options(reading, main.command, step.options), found, main.command.place)
+
+
+def _calls_for_rendezvous(handed: Sequence[handed_on.Handed]) -> bool:
+    return any(
+        each.name in rendezvous.COMPUTED
+        or rendezvous.with_own_addresses(each.value or each.there.get(each.name, ())) is not None
+        for each in handed
+    )
+
+
+def _ask_nodes(main: Started, draft: Draft) -> None:
+    """The command is not started on each node: what is on the others, the job cannot know."""
+    fact = draft.facts.get(("nodes",))
+    nodes = fact.value if fact is not None else None
+    if nodes != 1:
+        told = f"of {nodes} nodes" if nodes else "node"
+        question = f"how many nodes: {main.text} is started on the first {told} alone, a job's on all of them"
+        draft.ask(("nodes",), question, (main.command.place, *(fact.places if fact else ())), main.text)
+
+
+def _say_own_processes(reading: ShellReading, main: Started, draft: Draft) -> None:
+    """A script in the container starts a process for each GPU, from addresses in its environment."""
+    draft.say(
+        "left",
+        (main.command.place, *_lines_of_launchers(reading, main)),
+        f"{main.text} starts the processes of its node",
+        why="the job has one rank on each node, as the original, and hpclaunch sees none of those processes",
+        todo="let the job start `python train.py` once for each GPU instead (leave ranks_per_node and bind "
+        "out): ranks then sit beside their GPUs, and one that fails ends the job at once",
+    )
+
+
+def _lines_of_launchers(reading: ShellReading, main: Started) -> list[Place]:
+    """Where the script of the ranks, if it was given, starts them."""
+    program = (known(main.words[0]) or "").rpartition("/")[2] if main.words else ""
+    return [
+        Place(source.name, number)
+        for source in reading.beside
+        if source.name.rpartition("/")[2] == program
+        for number, text in enumerate(source.text.splitlines(), 1)
+        if _LAUNCHER.search(text)
+    ]
+
+
+def _handed(
+    reading: ShellReading, home: Started | None, main: Started, mpirun: Layer | None
+) -> list[handed_on.Handed]:
+    """What the ranks are handed: docker run's -e, docker exec's, and mpirun's -x, which counts most."""
+    found: list[handed_on.Handed] = []
+    for step, program in ((home, "docker run"), (main, "docker exec")):
+        layer = step.layer(program) if step is not None else None
+        if step is not None and layer is not None:
+            found += handed_on.given(reading, step.command, layer.all("env"), f"{program} -e")
+    programs = [each.program for each in main.layers]
+    if mpirun is not None and programs.index(mpirun.program) > _index(programs, "docker"):
+        inner = structs.replace(main.command, environment=())
+        found += handed_on.given(reading, inner, mpirun.all("x"), f"{mpirun.program} -x")
+    return found
+
+
+def _index(programs: Sequence[str], begin: str) -> int:
+    """The place of the last program whose name begins so, -1 for none."""
+    return max((index for index, each in enumerate(programs) if each.startswith(begin)), default=-1)
+
+
+def _say_outside(reading: ShellReading, main: Started, mpirun: Layer, draft: Draft) -> None:
+    """-x of an mpirun on the host: docker's client gets it, and the container nothing of it."""
+    programs = [each.program for each in main.layers]
+    if programs.index(mpirun.program) > _index(programs, "docker"):
+        return
+    for option in mpirun.all("x"):
+        name = shown(option.value or ()).partition("=")[0]
+        draft.say(
+            "left",
+            (main.command.place,),
+            f"{mpirun.program} -x {name}",
+            why="mpirun gives it to docker on each host, and the container has nothing of it",
+            todo=f"write env.{name} in the job file if the ranks are to have it",
+        )
+
+
+def _place_command(
+    reading: ShellReading,
+    main: Started,
+    launcher: Layer | None,
+    stand_ins: Mapping[str, str],
+    exports: Sequence[tuple[str, Value]],
+    per_node: bool,
+    draft: Draft,
+    options: Options,
+) -> None:
+    if ("command",) in draft.facts:
+        return
+    words = _bound(reading, main, draft, options)
+    if launcher is not None and torch.passes_local_rank(launcher):
+        at = _after_program(words)
+        words = [*words[:at], rendezvous.local_rank(), *words[at:]]
+    elif per_node:
+        words = rendezvous.own_addresses(words)
+    written = line(words, stand_ins, exports)
+    places = reading.origin(main.command)
+    what = main.text
+    if written.doubt or not words:
+        missing = written.doubt or "every word of it"
+        draft.ask(("command",), f"what each rank executes: {missing} is not told", places, what)
+        return
+    draft.put(("command",), written.plain, places, what)
+    names = [name for name in submitters(written.names) if name not in rendezvous.COMPUTED]
+    environment.inherit(names, places, draft, what)
+
+
+def _bound(reading: ShellReading, main: Started, draft: Draft, options: Options) -> list[Value]:
+    """The words of the command, without those that bind it where `bind` says the same."""
+    binders = [each for each in main.layers if each.program in _BINDERS]
+    if not binders:
+        return list(main.own_words)
+    fact = draft.facts.get(("ranks_per_node",))
+    ranks = fact.value if fact is not None and isinstance(fact.value, int) else None
+    files = by_role(reading).get("binding", [])
+    kept = binding.of_layers(binders, (main.command.place,), ranks, files, draft, options)
+    return list(main.own_words if kept else main.words)
+
+
+def _after_program(words: Sequence[Value]) -> int:
+    """Where the arguments of `python -u x.py` or `python -u -m x` begin."""
+    at = 1
+    while at < len(words) and (known(words[at]) or "").startswith("-"):
+        at += 1
+    return min(at + 1, len(words))
