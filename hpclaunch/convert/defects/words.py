@@ -61,7 +61,7 @@ def _text_as_command(parsed: Parsed, call: tree.CallExpr) -> Iterator[Finding]:
     first = call.args[0]
     text = trees.literal(first)
     quoted = len(first.parts) == 1 and isinstance(first.parts[0], tree.DblQuoted | tree.SglQuoted)
-    if quoted and text and " " in text and "/" not in text.split()[0]:
+    if quoted and text and " " in text.strip() and "/" not in text.split()[0]:
         yield Finding(
             "defect",
             (parsed.place(call),),
