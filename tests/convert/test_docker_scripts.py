@@ -75,8 +75,19 @@ def test_the_job_is_read_when_its_questions_are_answered(path: Path) -> None:
     text = converted(files, expected.get("env")).job
     questions = re.findall(r'^[^#]*!ask "[^"]*"', text, re.MULTILINE)
     assert len(questions) == str(expected["job"]).count(repr(ASKED))
-    job = parse_job(re.sub(r'!ask "[^"]*"', "/x:/y", text), "job.yaml", "/").value
-    assert job.image_name == expected["job"]["image"]
+    answers = {"mounts": "/x:/y", "image": "x/y:z"}
+    lines = [
+        re.sub(r'!ask "[^"]*"', answers.get(key(line), "1" if key(line) else answers["mounts"]), line)
+        for line in text.splitlines()
+    ]
+    job = parse_job("\n".join(lines) + "\n", "job.yaml", "/").value
+    assert job.image_name == expected["job"]["image"].replace(ASKED, answers["image"])
+
+
+def key(line: str) -> str:
+    """The key at the begin of a line of the job file, "" for an entry of a list."""
+    found = re.match(r"(\w+):", line)
+    return found[1] if found else ""
 
 
 @pytest.mark.parametrize("path", cases("others"))
