@@ -147,8 +147,9 @@ def of_options(reading: ShellReading, command: Command, given: Sequence[Option])
 def origin_of(reading: ShellReading, variable: str) -> tuple[Place, ...]:
     """The line that gave a variable its value, and those of the variables that the value comes from."""
     found: dict[Place, None] = {}
-    waiting, seen = [variable], set()
-    while waiting and len(seen) < 200:  # of a longer chain nobody reads the lines
+    waiting = [variable]
+    seen: set[str] = set()
+    while waiting and len(seen) < 30:  # of a longer chain nobody reads the lines
         name = waiting.pop(0)
         each = reading.last(name)
         if each is None or name in seen:

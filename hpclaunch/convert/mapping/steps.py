@@ -37,6 +37,7 @@ def place(
     `image` whether the job has one."""
     by_command = {id(step.command): step for step in all_steps}
     after = False
+    counts: dict[str, int] = {}
     staged = _stage_in(reading, all_steps, run, draft)
     for command in reading.commands:
         if command is run:
@@ -57,7 +58,7 @@ def place(
             continue
         key = _when(command, run, trials, after, draft)
         if key:
-            _put(reading, command, step, run, key, per_node, trials, draft, image=image)
+            _put(reading, command, step, run, key, per_node, trials, draft, counts, image=image)
 
 
 def _when(command: Command, run: Command, trials: Trials, after: bool, draft: Draft) -> str:
@@ -97,6 +98,7 @@ def _put(
     per_node: int | None,
     trials: Trials,
     draft: Draft,
+    counts: dict[str, int],
     *,
     image: bool,
 ) -> None:
@@ -124,7 +126,9 @@ def _put(
         entry["optional"] = True
     inherit(submitters(written.names), (command.place,), draft, what)
     why = "it may fail, as nobody reads its status in the original" if optional else ""
-    draft.put((key, draft.count(key)), entry, places, what, why=why)
+    number = counts.setdefault(key, 0)
+    draft.put((key, number), entry, places, what, why=why)
+    counts[key] = number + 1
 
 
 def _line(command: Command, step: Step | None, trials: Trials) -> Line:
