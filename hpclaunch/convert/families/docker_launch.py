@@ -13,6 +13,7 @@ from hpclaunch.convert.mapping import (
     environment,
     handed_on,
     mpi,
+    ompi_bind,
     rendezvous,
     trials,
 )
@@ -218,7 +219,7 @@ def _lines_of_launchers(reading: ShellReading, main: Started) -> list[Place]:
     program = (known(main.words[0]) or "").rpartition("/")[2] if main.words else ""
     return [
         Place(source.name, number)
-        for source in reading.beside
+        for source in (*reading.sources, *reading.beside)
         if source.name.rpartition("/")[2] == program
         for number, text in enumerate(source.text.splitlines(), 1)
         if _LAUNCHER.search(text)
@@ -294,11 +295,15 @@ def _place_command(
 
 def _bound(reading: ShellReading, main: Started, draft: Draft, options: Options) -> list[Value]:
     """The words of the command, without those that bind it where `bind` says the same."""
+    fact = draft.facts.get(("ranks_per_node",))
+    ranks = fact.value if fact is not None and isinstance(fact.value, int) else None
+    if ompi_bind.is_binder(main.words):
+        name = known(main.words[0]) or ""
+        ompi_bind.place(name, ranks, (*reading.sources, *reading.beside), (main.command.place,), draft)
+        return list(main.words[1:])
     binders = [each for each in main.layers if each.program in _BINDERS]
     if not binders:
         return list(main.own_words)
-    fact = draft.facts.get(("ranks_per_node",))
-    ranks = fact.value if fact is not None and isinstance(fact.value, int) else None
     files = by_role(reading).get("binding", [])
     kept = binding.of_layers(binders, (main.command.place,), ranks, files, draft, options)
     return list(main.own_words if kept else main.words)

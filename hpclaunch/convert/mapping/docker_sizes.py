@@ -11,7 +11,7 @@ from hpclaunch.convert.mapping import mpi
 from hpclaunch.convert.mapping.asked import GPUS, number, origin_of
 from hpclaunch.convert.mapping.docker_options import count_of_gpus, visible_gpus
 from hpclaunch.convert.mapping.docker_steps import Started
-from hpclaunch.convert.mapping.settled import settled
+from hpclaunch.convert.mapping.settled import by_role, settled
 from hpclaunch.convert.mapping.sizes import Allocation
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.programs.layers import Layer, layers
@@ -79,10 +79,10 @@ def told(reading: ShellReading, draft: Draft, options: Options) -> ShellReading:
 def _again(reading: ShellReading, environment: Mapping[str, str]) -> ShellReading:
     """The reading of a walk with these variables, or as it was where that cannot be."""
     try:
-        again = walk.read(reading.sources, environment, reading.script)
+        again = walk.read(by_role(reading)["shell"], environment, reading.script)
     except (ScriptError, InputError):
         return reading
-    return structs.replace(again, beside=reading.beside)
+    return structs.replace(again, sources=reading.sources, beside=reading.beside)
 
 
 def _configured(reading: ShellReading, options: Options) -> dict[str, tuple[str, str, Place]]:
