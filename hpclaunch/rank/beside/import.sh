@@ -9,7 +9,7 @@ hl_fail() {
 [ ! -e "$hl_file" ] || exit 0
 mkdir -p -- "$hl_folder" || hl_fail "no folder for shared images can be made: $hl_folder"
 # Of two jobs the second waits, and finds the image there. The lock ends with this process.
-{ : >>"$hl_folder/.$hl_name.lock"; } 2>/dev/null || hl_fail "nothing can be written to $hl_folder"
+{ true >>"$hl_folder/.$hl_name.lock"; } 2>/dev/null || hl_fail "nothing can be written to $hl_folder"
 exec 9>>"$hl_folder/.$hl_name.lock"
 hl_part=$hl_folder/.$hl_name.part-${SLURM_JOB_ID:-0}-$$
 if flock -n 9 || { echo "hpclaunch: another job imports it: waiting" >&2 && flock 9; }; then
