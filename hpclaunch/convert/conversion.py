@@ -5,6 +5,8 @@ from collections.abc import Mapping, Sequence
 from importlib import import_module
 from types import ModuleType
 
+from msgspec import structs
+
 from hpclaunch.convert import defects, sources
 from hpclaunch.convert.account import account
 from hpclaunch.convert.draft import Draft
@@ -109,7 +111,12 @@ def _launcher(inputs: Sequence[Input], options: Options, draft: Draft) -> Conver
     found += _unused(inputs, options, found)
     title = dict(_FAMILIES).get(name, _UNKNOWN)
     by = (known_by,) if known_by else ()
-    return Conversion(title, job, draft.refused, tuple(found), dict(draft.hints), None, by)
+    conversion = Conversion(title, job, draft.refused, tuple(found), dict(draft.hints), None, by)
+    if name != "pyxis" or not conversion.is_complete or options.render is None:
+        return conversion
+    from hpclaunch.convert.roundtrip import differences  # of use where a site is known
+
+    return structs.replace(conversion, differences=differences(reading, job, found, options))
 
 
 def _whole(inputs: Sequence[Input]) -> list[Place]:

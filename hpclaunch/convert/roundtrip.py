@@ -1,0 +1,177 @@
+"""The launch of the original's run step, as far as its own words tell, beside what the site makes of the job.
+
+The reading of the original goes by srun's options alone, and not by the facts that were put into the job: so
+one holds the other.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from msgspec import structs
+
+from hpclaunch.convert.mapping import launch
+from hpclaunch.convert.mapping.settled import settled
+from hpclaunch.convert.mapping.sizes import sizes
+from hpclaunch.convert.options import Options
+from hpclaunch.convert.reading import Command, ShellReading
+from hpclaunch.readback.compare import compare
+from hpclaunch.readback.place import NOTHING, Side
+from hpclaunch.readback.script import read as read_script
+from hpclaunch.readback.shell.values import Value, known, shown
+from hpclaunch.readback.slurm import forms
+from hpclaunch.readback.slurm.container import container
+from hpclaunch.readback.slurm.layout import layout
+from hpclaunch.readback.slurm.options import options as slurm_options
+from hpclaunch.values.conversion import Finding
+from hpclaunch.values.errors import InputError
+from hpclaunch.values.launch import Difference, Launch, SeenVariable
+
+_BINDING = ("local rank", "node type", "HCAs", "memory", "cores", "places of ranks")
+# What the reading of an original does not have: the report's findings tell of it.
+_OF_TOOL = ("setting", "outside", "text beside")
+_OF_REPORT = ("step", "trial", "stage_in", "name", "rights")
+_NOT_READ = _OF_TOOL + _OF_REPORT
+_WHY = {
+    "one failing rank ends all": "the first rank that fails ends the job: the others would wait for it",
+    "retries after a failure": "a job never runs twice by itself: requeueing is Slurm's default",
+    "kind of GPU": "the name that the site's Slurm has for the GPUs of its nodes",
+    "working folder": "unset in the original: srun's own folder, or the image's",
+}
+_OF_SITE = "set by the site, its node type or hpclaunch for the ranks of every job"
+_WHERE_IT_RUNS = "in the original it depends on where the script runs"
+_SUBMITTER = "submitter"
+_ALL_GPUS = "the original asks Slurm for none: its nodes are its own, with all that is in them"
+_AROUND = "the words before it bound the ranks or started them: keys of the job say that now"
+_BOUND = (
+    "ranks are bound beside their GPU, to memory and HCAs there; the original left that to its own scripts"
+)
+
+
+def differences(
+    reading: ShellReading, job: str, findings: Sequence[Finding], options: Options
+) -> tuple[Difference, ...] | None:
+    """What the original and the new job do otherwise, each with what is behind it; None where one of them
+    cannot be read."""
+    original = _original(reading, options)
+    if original is None or options.render is None:
+        return None
+    try:
+        rendered = read_script(options.render(job, ""))
+    except InputError as error:
+        what = f"the job at {options.site}"
+        return tuple(
+            Difference(what, "launched", NOTHING, "unbridged", each.message) for each in error.problems
+        )
+    same = {"scheduler", "unread", "unbridged", "steps", "trials", "stage_in", "before", "settings", "rights"}
+    original = structs.replace(original, **{name: getattr(rendered, name) for name in same})
+    reasons = _reasons(findings)
+    found: dict[str, Difference] = {}
+    for each in compare(Side(original), Side(rendered)):
+        if each.what.startswith(_BINDING):
+            found.setdefault(
+                "binding", Difference("binding of ranks", "its own", "beside the GPU", "place", _BOUND)
+            )
+        elif not each.what.startswith(_NOT_READ):
+            found[each.what] = _explained(each, reasons)
+    return tuple(found.values())
+
+
+def _original(reading: ShellReading, options: Options) -> Launch | None:
+    again = settled(reading, options)
+    allocation = sizes(again)
+    steps = launch.steps(again, allocation)
+    run = launch.run_of(steps)
+    if run is None or run.command.program != "srun":
+        return None
+    given, command = slurm_options("srun", run.command.words[1:])
+    step = {each.name: _text(each.value) for each in given if each.name}
+    _with_image(step, [each.command for each in steps])
+    words: list[Value] = [(word,) if word else () for each in again.directives for word in each.words]
+    batch = {each.name: _text(each.value) for each in slurm_options("sbatch", words)[0] if each.name}
+    if allocation.nodes is not None:
+        batch.setdefault("nodes", str(allocation.nodes))
+    size, box = layout(batch, step), container(step)
+    walltime = again.last("WALLTIME")
+    limit = batch.get("time") or (known(walltime.value) if walltime else None)
+    return Launch(
+        scheduler="slurm",
+        name=batch.get("job-name", ""),
+        nodes=size.nodes,
+        ranks_per_node=size.ranks_per_node,
+        gpus_per_node=size.gpus_per_node,
+        whole_node=True,
+        apart=True,
+        numbering=size.numbering,
+        one_failure_ends_all=step.get("kill-on-bad-exit", "0") != "0",
+        retries=0 if "no-requeue" in batch else -1,
+        seconds=_seconds(limit),
+        image=box.image,
+        argv=tuple(map(shown, command)),
+        cwd=box.workdir,
+        environment=_environment(dict(run.command.environment)),
+        before=(),
+        mounts=box.mounts,
+        tables=(),
+        settings=(),
+        wrapper="",
+    )
+
+
+def _with_image(step: dict[str, str], commands: Sequence[Command]) -> None:
+    """A container that an earlier step made and named has that step's image."""
+    for command in commands:
+        made = {each.name: _text(each.value) for each in slurm_options("srun", command.words[1:])[0]}
+        if "container-image" in made and made.get("container-name") == step.get("container-name"):
+            step.setdefault("container-image", made["container-image"])
+
+
+def _text(value: Value | None) -> str:
+    return "1" if value is None else shown(value)
+
+
+def _seconds(limit: str | None) -> int | None:
+    try:
+        return forms.seconds(limit) if limit else None
+    except ValueError:
+        return None
+
+
+def _environment(exported: Mapping[str, Value]) -> tuple[SeenVariable, ...]:
+    return tuple(
+        SeenVariable(name, known(value) or "")
+        if known(value) is not None
+        else SeenVariable(name, "", "submitter")
+        for name, value in exported.items()
+        if not name.startswith(("SLURM_", "SBATCH_"))
+    )
+
+
+def _reasons(findings: Sequence[Finding]) -> dict[str, str]:
+    """What findings say of variables, by their names."""
+    found: dict[str, str] = {}
+    for each in findings:
+        if each.kind in ("replaced", "left", "without effect") and each.why:
+            found.setdefault(each.what.partition("=")[0], each.why)
+    return found
+
+
+def _explained(each: Difference, reasons: Mapping[str, str]) -> Difference:
+    return structs.replace(each, why=each.why or _why(each, reasons))
+
+
+def _why(each: Difference, reasons: Mapping[str, str]) -> str:
+    kind, _, name = each.what.partition(" ")
+    if kind == "environment":
+        return (
+            _OF_SITE
+            if each.a == NOTHING
+            else reasons.get(name, _WHERE_IT_RUNS if _SUBMITTER in each.a else "")
+        )
+    if kind == "mount" and each.a == NOTHING:
+        return _WHERE_IT_RUNS
+    if kind == "mount" and each.a.startswith("path ./"):
+        return "a relative path starts from the folder of the job file"
+    if kind in ("command", "command,"):
+        return _AROUND if each.a.endswith(each.b) else "the report says what became of the command"
+    if each.what == "GPUs on a node":
+        return _ALL_GPUS if each.a == "0" else ""
+    return _WHY.get(each.what, "")

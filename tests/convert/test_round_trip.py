@@ -1,0 +1,75 @@
+"""What a launcher and the job that it became do otherwise is found, and explained."""
+
+import os
+from pathlib import Path
+
+import pytest
+import script_cases
+
+from hpclaunch.cli.convert import _renderer
+from hpclaunch.convert import conversion, inputs, sources
+from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.options import Options
+from hpclaunch.convert.roundtrip import differences
+from hpclaunch.spec.read import read_site
+from hpclaunch.values.launch import Difference
+
+ROOT = Path(__file__).resolve().parents[2]
+SITE = read_site(str(ROOT / "site-configs" / "superpod-a100.yaml"))
+SCRIPT = """#!/bin/bash
+#SBATCH --job-name=train --nodes=2 --gpus-per-node=8 --time=30
+export LR=0.1
+srun --ntasks-per-node=8 --mpi=pmix --container-image=nvcr.io#nvidia/mxnet:21.09-py3 \\
+  --container-mounts=/raid/sets:/data:ro --container-workdir=/work --kill-on-bad-exit=1 python train.py
+"""
+
+
+def options(environment: dict[str, str]) -> Options:
+    return Options(environment, None, SITE.value.name, _renderer(SITE))
+
+
+@pytest.mark.parametrize("case", script_cases.cases("pyxis"))
+def test_each_difference_is_explained(case: str) -> None:
+    told = script_cases.expected("pyxis", case)
+    names = [os.path.join(script_cases.folder("pyxis", case), name) for name in told["inputs"]]
+    found = conversion.convert(inputs.read_inputs(names), options(told.get("env", {})))
+    if found.is_complete:
+        assert found.differences is not None
+        assert [each for each in found.differences if not each.why] == []
+
+
+def changed(old: str, new: str) -> tuple[set[str], tuple[Difference, ...]]:
+    """What is otherwise when somebody changes the job that the script became."""
+    given = inputs.classified({"run.sub": SCRIPT})
+    found = conversion.convert(given, options({}))
+    assert old in found.job
+    reading = sources.read(given, {}, Draft())
+    after = differences(reading, found.job.replace(old, new), found.findings, options({}))
+    assert after is not None
+    assert found.differences is not None
+    return {each.what for each in after} - {each.what for each in found.differences}, after
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "what"),
+    [
+        ("nodes: 2", "nodes: 3", "nodes"),
+        ("ranks_per_node: 8", "ranks_per_node: 4", "ranks on a node"),
+        ("gpus_per_node: 8", "gpus_per_node: 4", "GPUs on a node"),
+        ("mxnet:21.09-py3", "mxnet:21.10-py3", "image"),
+        ("train.py", "test.py", "command, word 1"),
+        (":/data:ro", ":/data", "mount /data: access"),
+        ("workdir: /work", "workdir: /works", "working folder"),
+        ('LR: "0.1"', 'LR: "0.2"', "environment LR"),
+        ('time: "30"', "time: 31", "time limit"),
+    ],
+)
+def test_a_job_that_was_changed_shows(old: str, new: str, what: str) -> None:
+    more, after = changed(old, new)
+    assert what in more, after
+
+
+def test_what_the_site_refuses_is_said() -> None:
+    _, after = changed("gpus_per_node: 8", "gpus_per_node: 80")
+    assert [(each.what, each.kind) for each in after] == [("the job at superpod-a100", "unbridged")]
+    assert "80" in after[0].why
