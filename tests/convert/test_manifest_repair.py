@@ -127,7 +127,7 @@ def shifted(draw: st.DrawFn) -> tuple[str, str]:
     return text, "\n".join(found) + "\n"
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(shifted())
 def test_lines_that_slipped_are_put_back_or_refused_with_their_place(both: tuple[str, str]) -> None:
     """Where YAML still reads another object of the text, that is what it says. Else it is the one that was
@@ -152,8 +152,8 @@ def counted() -> tuple[int, int]:
     good = total = 0
     for text in map(uncommented, TEXTS.values()):
         found = text.rstrip("\n").split("\n")
-        for start in range(3, len(found)):
-            for by in (-2, -1, 1, 2):
+        for start in range(3, len(found), 4):
+            for by in (-2, 1):
                 lines = list(found)
                 bare = lines[start].lstrip(" ")
                 lines[start] = " " * max(0, len(lines[start]) - len(bare) + by) + bare

@@ -11,7 +11,7 @@ Edit = Callable[[str], str]
 _SPACES = "\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000"
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u2028\u2029\u2060\ufeff\x0b\x0c\x85]")
 _TAG = re.compile(r"</?(?:pre|code|p|br|span|div|li|ul|td|tr)(?:\s[^<>]*)?/?>", re.IGNORECASE)
-_FENCE = re.compile(r"\s*(?:```|~~~)\s*\w*\s*")
+_FENCE = re.compile(r"(?:```|~~~) ?\w*")
 _NUMBERED = re.compile(r"\s*(\d{1,5})(?: \d{1,5})?(?:[:|.)](?=\s|$)|(?=\s)|$)[ \t]?(.*)")
 _BULLET = re.compile("^(\\s*)[•‣◦·●▪\u2010-\u2015\u2212*](\\s+)(?=\\S)|^(\\s*)[•‣◦●▪](?=\\S)")
 _DASHES = re.compile("^\\s*[-\u2010-\u2015\u2212]{1,5}\\s*$")
@@ -22,6 +22,7 @@ _QUOTED = tuple(
     re.compile(f"((?:^|[:\\-]\\s|[\\[{{,])\\s*)[{kind}]([^{kind}{mark}]*)[{kind}](?=\\s*(?:[,\\]}}#]|$))")
     for kind, mark in ((_DOUBLE, '"'), (_SINGLE, "'"))
 )
+_NEAR = 20  # lines
 _MARKS = ('"', "'")
 _JOINED = re.compile(r"""^(\s*(?:- )?[\w./-]+:\s+(?:"[^"]*"|'[^']*'))\s+- ([\w./-]+:(?:\s.*)?)$""")
 _OMITTED = frozenset(("[...]", "[…]", "…", "(...)", "(…)", "- [...]", "- …", "<snip>"))
@@ -61,8 +62,9 @@ def structural(lines: Sequence[Line], keys: frozenset[str]) -> tuple[list[Line],
 
 def omissions(lines: Sequence[Line]) -> tuple[list[Line], tuple[int, ...]]:
     """Without the lines where a text says that it leaves something out ([...]), and their numbers."""
+    kept = [line for line in lines if line.text.strip() not in _OMITTED]
     gone = tuple(line.number for line in lines if line.text.strip() in _OMITTED)
-    return [line for line in lines if line.number not in gone], gone
+    return kept, gone
 
 
 def _edited(lines: list[Line], notes: list[Note], edit: Edit, what: str, became: str) -> list[Line]:
@@ -81,10 +83,11 @@ def _edited(lines: list[Line], notes: list[Note], edit: Edit, what: str, became:
 def _without(
     lines: list[Line], notes: list[Note], is_gone: Callable[[str], bool], what: str, became: str
 ) -> list[Line]:
-    numbers = tuple(line.number for line in lines if is_gone(line.text))
-    if numbers:
-        notes.append(Note(what, became, numbers))
-    return [line for line in lines if line.number not in numbers]
+    kept = [line for line in lines if not is_gone(line.text)]
+    if len(kept) < len(lines):
+        gone = {line.number for line in lines} - {line.number for line in kept}
+        notes.append(Note(what, became, tuple(sorted(gone))))
+    return kept
 
 
 def _no_invisible(text: str) -> str:
@@ -103,7 +106,7 @@ def _no_tags(text: str) -> str:
 
 
 def _is_fence(text: str) -> bool:
-    return _FENCE.fullmatch(text) is not None
+    return _FENCE.fullmatch(text.strip()) is not None
 
 
 def _numbers(lines: list[Line], notes: list[Note]) -> list[Line]:
@@ -170,14 +173,19 @@ def _separators(lines: list[Line], notes: list[Note]) -> list[Line]:
     found, numbers = [], []
     for index, line in enumerate(lines):
         if _DASHES.match(line.text) and line.text.rstrip() != "---":
-            after = next((each.text for each in lines[index + 1 :] if not each.is_blank), "")
-            if _BEGINS.match(after):
+            if _BEGINS.match(next_text(lines, index)):
                 numbers.append(line.number)
                 line = Line(line.number, "---")
         found.append(line)
     if numbers:
         notes.append(Note("a cut line between two objects", "---", tuple(numbers)))
     return found
+
+
+def next_text(lines: Sequence[Line], index: int) -> str:
+    """The next line with something on it, among those that are near."""
+    near = lines[index + 1 : index + 1 + _NEAR]
+    return next((line.text for line in near if not line.is_blank), "")
 
 
 def _colon(text: str, keys: frozenset[str]) -> str:

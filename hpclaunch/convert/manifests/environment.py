@@ -30,6 +30,7 @@ _RENDEZVOUS = frozenset(
         "GROUP_RANK",
     ]
 )
+_LONGEST = 1 << 20  # characters
 _OF_LAUNCHERS = ("I_MPI_HYDRA_", "HYDRA_", "PRTE_MCA_plm", "PET_")
 _HOST_FIELD = {
     "status.podIP": "MASTER_ADDR tells ranks of the first node, and pods have addresses of their own",
@@ -87,7 +88,17 @@ def _entry(entry: Field, config: Config, found: dict[str, Variable], draft: Draf
         _unquoted(name, value, text, draft)
     texts = {each.name: each.text for each in found.values() if each.text is not None}
     found.pop(name, None)
+    if is_endless(text, texts):
+        draft.say("unread", [entry.place], name, why="its value would grow beyond all measure")
+        found[name] = Variable(name, None, entry.place, "other")
+        return
     found[name] = Variable(name, expand(text, texts), entry.place)
+
+
+def is_endless(text: str, texts: Mapping[str, str]) -> bool:
+    """Whether $(NAME) in a text might make more of it than any process takes."""
+    longest = max(map(len, texts.values()), default=0)
+    return len(text) + text.count("$(") * longest > _LONGEST
 
 
 def _is_name(name: str, entry: Field, draft: Draft) -> bool:

@@ -51,6 +51,13 @@ class Book:
     def is_touched(self, path: Path) -> bool:
         return path in self._touched
 
+    def too_many(self, field: Field, first: Node, most: int) -> None:
+        """Items that nobody reads, from this one on."""
+        if (*field.path, most) not in self._taken:
+            self._taken.add((*field.path, most))
+            why = f"more than {most} items: those from here on are not read"
+            self.draft.say("unread", [self.place(first)], field.name, why=why)
+
     def wrong(self, field: Field, message: str) -> None:
         """A value that the API does not take in its place: it counts for nothing, and is said."""
         self.take(field.path)
@@ -111,10 +118,13 @@ class Field:
             found = Field(self.book, entry[1], (*found.path, key), entry[0])
         return found
 
-    def items(self) -> list[Field]:
-        """The items of a list."""
+    def items(self, most: int = 1000) -> list[Field]:
+        """The items of a list, no more than that many: what is beyond is said."""
         if isinstance(self.node, SequenceNode):
-            return [Field(self.book, node, (*self.path, index)) for index, node in enumerate(self.node.value)]
+            nodes = self.node.value
+            if len(nodes) > most:
+                self.book.too_many(self, nodes[most], most)
+            return [Field(self.book, node, (*self.path, index)) for index, node in enumerate(nodes[:most])]
         if not self.is_null:
             self.book.wrong(self, "the API has a list here")
         return []

@@ -16,6 +16,8 @@ from hpclaunch.convert.manifests.pieces import Piece, cut
 MOST_PIECES = 3000
 _KEPT = 16
 _MOST_OPEN = 40
+_DEEPEST = 60  # objects in objects
+_MOST_TRIED = 400_000
 
 # What a way costs: a column that does not fit, a key that the parent's type has not, one that stands twice, a
 # value where another kind of value belongs, an object or list left empty, an item without what it needs, and
@@ -68,9 +70,11 @@ def repaired(lines: Sequence[Line], kind: str) -> Indented | None:
     # Where all lines are indented alike, that is no child of anything.
     left = min(piece.column for piece in pieces)
     ways = [_Way(0.0, (_Frame(kind, False, left - 1, -1, 0, frozenset(), ""),))]
+    tried = 0
     for piece in pieces:
         following = [each for way in ways for each in _next(way, piece)]
-        if not following:
+        tried += sum(min(len(way.frames), _MOST_OPEN) for way in ways)
+        if not following or tried > _MOST_TRIED:
             return None
         ways = _best(following)
     chain: list[_Way] = []
@@ -102,6 +106,8 @@ def _is_strange(before: _Way | None, after: _Way) -> bool:
 
 def _next(way: _Way, piece: Piece) -> list[_Way]:
     """The ways to go on with a piece."""
+    if len(way.frames) > _DEEPEST:
+        return []
     found = []
     for index in range(len(way.frames) - 1, max(-1, len(way.frames) - 1 - _MOST_OPEN), -1):
         frame = way.frames[index]

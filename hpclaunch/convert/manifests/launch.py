@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 
 from hpclaunch.convert.manifests import shelltext
+from hpclaunch.convert.manifests.environment import is_endless
 from hpclaunch.convert.manifests.fields import Field
 from hpclaunch.convert.manifests.lines import merged
 from hpclaunch.convert.manifests.shelltext import LAUNCHERS, ShellText, Unit
@@ -19,6 +20,8 @@ from hpclaunch.readback.shell.values import Part, Unknown, Value, join, known
 from hpclaunch.values.conversion import Place
 
 _OPEN, _CLOSE = "\ue000", "\ue001"  # around a name whose value the manifest does not tell
+_ALL = 100_000
+_MOST_WORDS = 3000  # that are looked at for a launcher
 _SHELLS = frozenset(("sh", "bash", "dash", "ash", "zsh"))
 
 
@@ -71,8 +74,10 @@ def read(container: Field, variables: Mapping[str, str | None]) -> Launch:
         Word(_expanded(word.text(), variables), word.place)
         for key in ("command", "args")
         if (field := container.get(key)) is not None
-        for word in field.items()
+        for word in field.items(_ALL)
     ]
+    if len(words) > _MOST_WORDS:
+        return Launch(tuple(words), (), tuple(word.value for word in words))
     outer, inner = _launchers([word.value for word in words])
     if outer:
         return Launch(tuple(words), outer, inner)
@@ -163,6 +168,8 @@ def _expanded(text: str, variables: Mapping[str, str | None]) -> Value:
     names = {
         name: value if value is not None else f"{_OPEN}{name}{_CLOSE}" for name, value in variables.items()
     }
+    if is_endless(text, names):
+        return (Unknown("input", "a word that would grow beyond all measure"),)
     found: list[Part] = []
     for number, piece in enumerate(expand(text, names).split(_OPEN)):
         name, closed, rest = piece.partition(_CLOSE)

@@ -12,9 +12,12 @@ from hpclaunch.convert.manifests.api import known_keys
 from hpclaunch.convert.manifests.lines import Line
 
 _DASHES = re.compile(r"(?:-\s+)*")
-_KEY = re.compile(r"""("[^"]*"|'[^']*'|[^\s:#"'\[\]{},&*!|>%@`-][^:#"'\[\]{},]*?)\s*:(?=\s|$)\s*(.*)""")
+_KEY = re.compile(
+    r"""("[^"]{0,300}"|'[^']{0,300}'|[^\s:#"'\[\]{},&*!|>%@`-][^:#"'\[\]{},]{0,300}?)\s{0,40}:(?=\s|$)\s*(.*)"""
+)
 _BLOCK = re.compile(r"[|>][-+0-9]*\s*(?:#.*)?")
 _LONGEST_VALUE = 5000  # lines of one value
+_MOST_LOOKED_AT = 50_000  # lines, for the ends of all values
 
 
 class Piece(Struct, frozen=True):
@@ -41,6 +44,7 @@ class Piece(Struct, frozen=True):
 def cut(lines: Sequence[Line]) -> list[Piece]:
     """The pieces. Comments and blank lines between them are left out."""
     found: list[Piece] = []
+    budget = _MOST_LOOKED_AT
     index = 0
     while index < len(lines):
         line = lines[index]
@@ -56,7 +60,8 @@ def cut(lines: Sequence[Line]) -> list[Piece]:
             piece = _with_rest(piece, lines[index:end], block=True)
             index = end
         elif piece.value[:1] in ("[", "{", '"', "'"):
-            end = _end_of_value(lines, index, piece.value)
+            end, looked_at = _end_of_value(lines, index, piece.value, min(budget, _LONGEST_VALUE))
+            budget -= looked_at
             piece = _with_rest(piece, lines[index:end])
             index = end
         found.append(piece)
@@ -115,14 +120,15 @@ def _end_of_block(lines: Sequence[Line], start: int, piece: Piece) -> int:
     return min(len(lines), start + _LONGEST_VALUE)
 
 
-def _end_of_value(lines: Sequence[Line], start: int, value: str) -> int:
-    """The line behind a value in quotes or brackets; `start` where it never ends."""
+def _end_of_value(lines: Sequence[Line], start: int, value: str, most: int) -> tuple[int, int]:
+    """The line behind a value in quotes or brackets (`start` where it never ends), and how many lines were
+    looked at for it."""
     quote, depth = _state(value, "", 0)
     index = start
-    while (quote or depth > 0) and index < min(len(lines), start + _LONGEST_VALUE):
+    while (quote or depth > 0) and index < min(len(lines), start + most):
         quote, depth = _state(lines[index].text, quote, depth)
         index += 1
-    return index if not (quote or depth > 0) else start
+    return (start if quote or depth > 0 else index), index - start
 
 
 def _state(text: str, quote: str, depth: int) -> tuple[str, int]:

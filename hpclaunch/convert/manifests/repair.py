@@ -16,9 +16,15 @@ from hpclaunch.values.errors import InputError, Problem
 
 _KIND = "manifest"
 _MOST_DOCUMENTS = 500
+_MOST_LINES = 20_000
+_MOST_REPAIRED = 10_000  # lines
 _WORD = re.compile(r"""^[\s-]*["']?(apiVersion|kind)["']?\s*:\s*["']?([\w./-]*)["']?""")
 _WHERE = re.compile(r"^(.*):(\d+):(\d+)$", re.DOTALL)
-_TEMPLATE = re.compile(r"\{\{[-\s]*[.$\w(]")
+# Of Helm, and of others where a value begins with it: {{ }} in a command may be the program's own.
+_TEMPLATE = re.compile(
+    r"\{\{-?\s{0,9}(?:\$?\.(?:Values|Release|Chart)\b|if |range |include |with |define |end\b|toYaml)"
+    r"|(?<=[:-] )\{\{-?\s{0,9}[.$\w]"
+)
 
 
 class Object(Struct, frozen=True):
@@ -50,6 +56,8 @@ def objects(file: str, text: str, draft: Draft) -> list[Object]:
         raise InputError(
             [Problem(f"more than {LIMIT:,} bytes: no manifest of a job is so large", where=file)]
         )
+    if text.count("\n") > _MOST_LINES:
+        raise InputError([Problem(f"more than {_MOST_LINES:,} lines", where=f"{file}:{_MOST_LINES + 1}:1")])
     _refuse_template(file, text)
     given, notes = characters.plain(lines.split(text))
     _say(draft, file, notes)
@@ -58,6 +66,8 @@ def objects(file: str, text: str, draft: Draft) -> list[Object]:
         parts = _documents(given)
         read = [_read(file, part, draft) for part in parts]
     except InputError:
+        if len(given) > _MOST_REPAIRED:
+            raise
         # As a whole: a cut `---` may be what is wrong.
         given, notes = characters.structural(given, api.known_keys())
         read = [_repaired(file, part, draft) for part in _documents(given)]
@@ -110,7 +120,7 @@ def _documents(given: Sequence[Line]) -> list[list[Line]]:
 def _begins(given: Sequence[Line], index: int, word: str) -> bool:
     """Whether the other one of apiVersion and kind is on the next line or the one before."""
     other = "kind" if word == "apiVersion" else "apiVersion"
-    after = next((line.text for line in given[index + 1 :] if not line.is_blank), "")
+    after = characters.next_text(given, index)
     return word == "apiVersion" or bool((match := _WORD.match(after)) and match[1] == other)
 
 
@@ -166,7 +176,7 @@ def _repaired(file: str, part: list[Line], draft: Draft) -> Object | None:
 def _improved(file: str, given: Object, draft: Draft) -> Object:
     """The object, or where YAML reads keys beside their parent that belong below it, or items of a list as
     parts of the one before, with those moved."""
-    if given.kind not in api.KINDS:
+    if given.kind not in api.KINDS or len(given.lines) > _MOST_REPAIRED:
         return given
     kind = api.type_of(given.version, given.kind)
     wrong = _wrong(given, kind)

@@ -23,6 +23,9 @@ LAUNCHERS = frozenset(
     ]
 )
 
+# What a person writes behind `sh -c` is short, and the parser's time grows with the square of what nests.
+_LONGEST, _MOST_NESTED = 32_000, 500
+
 
 class Unit(Struct, frozen=True):
     """A statement: its text, and its words where it is one simple command ((): another kind). `piped` is what
@@ -54,7 +57,9 @@ class ShellText(Struct, frozen=True):
 
 
 def read(text: str) -> ShellText | None:
-    """The parts of a text; None for one that is no shell."""
+    """The parts of a text; None for one that is no shell, or too much of one."""
+    if len(text) > _LONGEST or sum(map(text.count, "&|({`")) > _MOST_NESTED:
+        return None
     try:
         file, source = shfmt.parsed(inside(text), 1)
     except (ScriptError, HpclaunchError):

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from itertools import count
 
 from msgspec import Struct
 
@@ -181,7 +182,7 @@ def _place(
 
 def _free_name(found: Behind, draft: Draft) -> str:
     """Two volumes of one name that are not the same have different ones."""
-    names = [found.name, *(f"{found.name}-{number}" for number in range(2, len(draft.hints) + 3))]
+    names = (f"{found.name}-{number}" if number > 1 else found.name for number in count(1))
     fits = (
         name for name in names if draft.hints.get(f"volumes.{name}", flow(found.says)) == flow(found.says)
     )
