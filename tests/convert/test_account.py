@@ -1,0 +1,65 @@
+"""Every statement of a launcher is named by a finding, and each file."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from hpclaunch.convert import conversion, sources
+from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.inputs import classified
+from hpclaunch.convert.options import Options
+from hpclaunch.convert.reading import Source
+from hpclaunch.convert.shell import walk
+from hpclaunch.values.errors import InputError
+
+SCRIPTS = Path(__file__).parent / "scripts"
+FILES = sorted(each for each in SCRIPTS.rglob("*") if each.suffix in (".sub", ".sh", ".slurm", ".sbatch"))
+LAUNCHERS = [each for each in FILES if "bind_cpu_cores" not in each.read_text(encoding="utf-8")]
+LINES = [line for each in FILES for line in each.read_text(encoding="utf-8").splitlines() if line.strip()]
+
+
+def missing(texts: dict[str, str]) -> list[str]:
+    """Statements of which no finding has a line."""
+    found = conversion.convert(classified(texts), Options({}))
+    named = {
+        (place.file, line)
+        for each in found.findings
+        for place in each.places
+        for line in range(place.line, max(place.last, place.line) + 1)
+    }
+    reading = sources.read(classified(texts), {}, Draft())
+    return [
+        f"{each.place}: {each.written}"
+        for each in reading.statements
+        if not any(
+            (each.place.file, line) in named
+            for line in range(each.place.line, max(each.place.last, each.place.line) + 1)
+        )
+    ]
+
+
+@pytest.mark.parametrize("file", LAUNCHERS, ids=lambda file: f"{file.parent.name}-{file.name}")
+def test_nothing_of_a_launcher_vanishes(file: Path) -> None:
+    assert missing({file.name: file.read_text(encoding="utf-8")}) == []
+
+
+@settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.lists(st.sampled_from(LINES), min_size=1, max_size=30))
+def test_nothing_of_any_lines_vanishes(lines: list[str]) -> None:
+    try:
+        assert missing({"run.sub": "#!/bin/bash\n" + "\n".join(lines) + "\n"}) == []
+    except InputError:
+        assert lines
+
+
+def test_what_is_known_by_no_statement_list_is_a_statement_all_the_same() -> None:
+    """The account is as good as the list of statements: each line that does something is in it."""
+    text = "#!/bin/bash\nset -e\nexport A=1\nif x; then\n  y | z\nfi\nf() {\n  g\n}\nf\nh <<E\nt\nE\n"
+    reading = walk.read([Source("run.sub", text)], {})
+    lines = {
+        line for each in reading.statements for line in range(each.place.line, max(each.place.last, 1) + 1)
+    }
+    starts = {each.place.line for each in reading.statements}
+    assert {2, 3, 5, 8, 10, 11} <= starts | lines
