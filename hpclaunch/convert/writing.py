@@ -31,6 +31,7 @@ _NEEDED = frozenset(
 _ONCE = frozenset(("inherit", "secrets"))
 _WHAT = "the job file's own check"
 _STAND_INS = {"name": "name", "command": "command"}
+_SHORT_STAND_INS: dict[str, str | int] = {"image": "image", "trials": 1}
 
 
 def write(draft: Draft, made_from: Sequence[str]) -> str:
@@ -142,6 +143,12 @@ def _problems(facts: Sequence[Fact]) -> tuple[Problem, ...]:
     """What the reader says of the facts alone, without the questions."""
     known = {fact.key[0] for fact in facts}
     stand_ins = [Fact((key,), text, ()) for key, text in _STAND_INS.items() if key not in known]
+    keys = {fact.key for fact in facts}
+    stand_ins += [
+        Fact((key, short), _SHORT_STAND_INS[key], ())
+        for key, short in _SHORT.items()
+        if any(other[0] == key and len(other) > 1 for other in keys) and not {(key,), (key, short)} & keys
+    ]
     try:
         parse_job(text_of([*facts, *stand_ins], ()), "", "/")
     except InputError as error:
