@@ -21,7 +21,7 @@ set shopt echo printf true false : local declare typeset readonly unset shift re
 test [ [[ (( cat date sleep ls pwd hostname whoami id uname env type which command read if then else elif
 fi for while until do done case esac function { } ( ) break continue let eval getopts select time ! mapfile
 """
-_PLUMBING = frozenset(_NO_STARTS.split())
+PLUMBING = frozenset(_NO_STARTS.split())
 _PLUMBING_SAYS = "shell plumbing: "
 _VARIABLES_SAY = "variables: "
 _WHY_PLUMBING = "it has no effect on what is launched"
@@ -130,7 +130,7 @@ def _what_became(
         if (place.file, place.line) in read_here:
             return _Told("without effect", "", "its text is among the files, and read where it is sourced")
         return _Told("left", "", "this file was not given", "give it beside the others")
-    if word.rstrip(";(){") in _PLUMBING or word in _PLUMBING or word.endswith("()") or not word:
+    if word.rstrip(";(){") in PLUMBING or word in PLUMBING or word.endswith("()") or not word:
         return _Told("without effect", _PLUMBING_SAYS, _WHY_PLUMBING)
     return _Told("left", "", _WHY_LEFT, _LEFT_TODO)
 

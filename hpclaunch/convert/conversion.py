@@ -8,7 +8,7 @@ from types import ModuleType
 from msgspec import structs
 
 from hpclaunch.convert import defects, sources
-from hpclaunch.convert.account import account
+from hpclaunch.convert.account import PLUMBING, account
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.inputs import Input, Role
 from hpclaunch.convert.options import Options
@@ -92,7 +92,7 @@ def _manifest(inputs: Sequence[Input], options: Options, draft: Draft) -> Conver
 def _launcher(inputs: Sequence[Input], options: Options, draft: Draft) -> Conversion:
     """A launcher of shell scripts."""
     reading = sources.read(inputs, options.environment, draft)
-    if len(reading.commands) > _MOST_COMMANDS:
+    if sum(each.program not in PLUMBING for each in reading.commands) > _MOST_COMMANDS:
         said = f"it has more than {_MOST_COMMANDS:,} commands, and no launcher has so many"
         draft.refuse(
             said, [Place(reading.script)] if reading.script else _whole(inputs), "a text of another kind"
