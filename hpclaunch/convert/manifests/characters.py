@@ -172,10 +172,10 @@ def _separators(lines: list[Line], notes: list[Note]) -> list[Line]:
     """A --- that lost a dash, or became another one: before a line with apiVersion or kind."""
     found, numbers = [], []
     for index, line in enumerate(lines):
-        if _DASHES.match(line.text) and line.text.rstrip() != "---":
-            if _BEGINS.match(next_text(lines, index)):
-                numbers.append(line.number)
-                line = Line(line.number, "---")
+        is_cut = _DASHES.match(line.text) and line.text.rstrip() != "---"
+        if is_cut and _BEGINS.match(next_text(lines, index)):
+            numbers.append(line.number)
+            line = Line(line.number, "---")
         found.append(line)
     if numbers:
         notes.append(Note("a cut line between two objects", "---", tuple(numbers)))

@@ -110,11 +110,8 @@ def _what(launch: Launch) -> str:
 
 
 def _why(launch: Launch) -> str:
-    return (
-        f"{' and '.join(layer.program for layer in launch.outer)} only started it; hpclaunch starts each rank itself"
-        if launch.outer
-        else ""
-    )
+    names = " and ".join(layer.program for layer in launch.outer)
+    return f"{names} only started it; hpclaunch starts each rank itself" if names else ""
 
 
 def _command(launch: Launch) -> tuple[list[str] | str | None, str]:
@@ -194,7 +191,7 @@ def _step(workload: Workload, unit: Unit, before: bool, place: Place, draft: Dra
             [place],
             text,
             why=f"it ran in the launcher's own pod {when} the ranks, and a job has no such pod",
-            todo=f"if ranks need it, add it to {'setup' if before else 'after'} (per: node, or per: job for once)",
+            todo=f"if ranks need it, add it to {'setup' if before else 'after'} (per: node, or per: job)",
         )
     elif before:
         draft.add("setup", {"run": text}, [place], text, why="once on each node, before the ranks start")

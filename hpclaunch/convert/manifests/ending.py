@@ -91,7 +91,7 @@ def _rules(holder: Field, draft: Draft, options: Options) -> None:
         if text in ("Running", "All"):
             of_site(draft, "kubernetes.clean_pods", text, [clean.at], "cleanPodPolicy")
         else:
-            why = "workers kept their GPUs after the end, until somebody deleted the object; hpclaunch lets them go"
+            why = "workers kept their GPUs after the end, until somebody deleted them; hpclaunch lets them go"
             draft.say("replaced", [clean.at], f"cleanPodPolicy: {text}", why=why)
     if ttl is not None and not _is_said(ttl, draft):
         number = ttl.number()

@@ -59,7 +59,7 @@ class Config(Struct, frozen=True):
 
 
 def variables(container: Field, config: Config, draft: Draft) -> dict[str, Variable]:
-    """The variables of a container as the kubelet gives them: env after envFrom, each with those before it."""
+    """A container's variables as the kubelet gives them: env after envFrom, each with those before it."""
     found: dict[str, Variable] = {}
     sources = container.get("envFrom")
     for source in sources.items() if sources is not None else []:

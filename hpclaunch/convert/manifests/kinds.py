@@ -65,7 +65,7 @@ def _sidecar(container: Field, draft: Draft) -> None:
     image = container.get("image")
     container.take()
     if any(word in f"{label} {words}" for word in _SIDECAR_SERVES):
-        why = "nobody needs sshd beside the ranks: the scheduler starts them, and pods of hpclaunch serve it themselves"
+        why = "the scheduler starts the ranks, and pods of hpclaunch serve ssh themselves"
         draft.say("replaced", [container.place], f"the container {label}", why=why)
         return
     draft.say(
@@ -178,7 +178,7 @@ def _first_mpijob(given: Object, spec: Field, draft: Draft) -> Workload | None:
         else:
             size, where, said = _GPUS_PER_NODE, (units.at,), str(units.path[-1])
             text = f"{said} without {said}PerNode"
-            why = f"the operator's own default counts, which is {_GPUS_PER_NODE} unless it was started with another"
+            why = f"the operator's own default, unless it was started with another than {_GPUS_PER_NODE}"
             draft.say("assumed", where, text, became=f"{_GPUS_PER_NODE} on a node", why=why)
         nodes, of_pod = _spread(total, size, where, said)
     else:

@@ -106,11 +106,10 @@ def _unseen(workload: Workload, first: dict[str, Variable], own: dict[str, Varia
             )
     if workload.by_ssh:
         for name in own:
-            if name not in first or not name.startswith("OMPI_MCA_"):
-                found[name] = (
-                    "sshd starts ranks without the variables of their pod, and mpirun has no -x for it: in the job "
-                    "the ranks have it"
-                )
+            found[name] = (
+                "sshd starts ranks without the variables of their pod, and mpirun has no -x for it: "
+                "in the job the ranks have it"
+            )
     return found
 
 

@@ -9,7 +9,8 @@ from hpclaunch.convert.manifests.workload import Pod, Workload
 from hpclaunch.values.conversion import Place
 
 _COPY = re.compile(
-    r"(?:mkdir -p \S+ *(?:&&|;) *)?(?:cp -(?:a|r|R|rn|an|au|ru|rv|av|Rv|rp)|rsync -\w+) (?P<source>/[\w./-]+) (?P<target>/[\w./-]+)"
+    r"(?:mkdir -p \S+ *(?:&&|;) *)?(?:cp -(?:[aR]|r[nuvp]?|a[nuv]|Rv)|rsync -\w+)"
+    r" (?P<source>/[\w./-]+) (?P<target>/[\w./-]+)"
 )
 
 
@@ -48,7 +49,8 @@ def _one(container: Field, pod: Pod, own: str, of_ranks: bool, draft: Draft) -> 
         why = "once on each node, in the job's container"
         draft.add("setup", {"run": run, "name": name.text() if name else "setup"}, [place], label, why=why)
         return
-    what = f"{label} ({image.text() if image is not None else 'no image'}: {shown(text, 80) or 'its entrypoint'})"
+    of = image.text() if image is not None else "no image"
+    what = f"{label} ({of}: {shown(text, 80) or 'its entrypoint'})"
     why = "it has another image than the ranks, and a job has one"
     todo = "where the job's image can do it, add it to setup; data to bring near is stage_in"
     draft.say("left", [place], what, why=why, todo=todo)

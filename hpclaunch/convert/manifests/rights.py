@@ -96,7 +96,7 @@ def _capabilities(field: Field, draft: Draft) -> None:
                 why = "hpclaunch asks for it where ranks have HCAs"
                 draft.say("replaced", [item.at], "capability IPC_LOCK", why=why)
             elif key == "add":
-                todo = "where the program cannot do without it, container.privileged is the only way, on Kubernetes"
+                todo = "where the program needs it, container.privileged is the only way, on Kubernetes"
                 draft.say(
                     "left",
                     [item.at],

@@ -215,7 +215,7 @@ def _scheduler(pod: Pod, draft: Draft, options: Options) -> None:
     anti = pod.spec.get("affinity", "podAntiAffinity", _PREFERRED)
     if anti is not None:
         anti.take()
-        why = "a wish binds nobody: a job's nodes are different machines unless the site's hint says share_nodes"
+        why = "a wish binds nobody: nodes are different machines unless the hint says share_nodes"
         draft.say("replaced", [anti.place], "preferred podAntiAffinity", why=why)
     together = pod.spec.get("affinity", "podAffinity")
     if together is not None:

@@ -25,7 +25,7 @@ _OF_DEVICES = re.compile(
 _HOSTFILES = ("/etc/mpi", "/kubeflow/mpi")
 # Kinds of volumes that no site can name, and what to do.
 _OTHER = {
-    "secret": "give what the program needs from it by its variables: secrets, and kubernetes.secrets of the site",
+    "secret": "give what the program needs from it by variables: secrets, and kubernetes.secrets of the site",
     "projected": "give its files by a volume of the site",
     "downwardAPI": "let the program ask its own node",
     "csi": "make a claim for it, and name that as a volume of the site",

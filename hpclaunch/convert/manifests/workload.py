@@ -29,8 +29,8 @@ class Pod(Struct, frozen=True):
 
 
 class Workload(Struct, frozen=True):
-    """`starter` is the pod whose command starts everything, `ranks` the pod that ranks run in: the same but in
-    an MPIJob. `nodes` are its pods with ranks, `slots` the ranks that a pod has by the object's own fields.
+    """`starter` is the pod whose command starts everything, `ranks` the pod that ranks run in: the same but
+    in an MPIJob. `nodes` are its pods with ranks, `slots` the ranks of a pod by the object's own fields.
     `by_ssh`: ranks get nothing of their pod's environment. `mpi` is the MPI that the object names. `torch`:
     the operator tells each pod of the others as torch wants it. `gpus` are those of a pod where the object
     says it and not the container. `others` are pods of the same launch that are compared with `ranks`."""

@@ -1,0 +1,78 @@
+"""Hints are what a site file takes; and what hpclaunch itself rendered is told apart."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from manifest_cases import converted, hints
+
+from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.manifests.convert import convert_files
+from hpclaunch.convert.manifests.recognise import is_manifest, is_own
+from hpclaunch.convert.options import Options
+from hpclaunch.spec.job import SiteHints
+from hpclaunch.spec.read import read_site
+
+HERE = Path(__file__).parent
+CASES = HERE / "manifests" / "cases"
+NAMES = sorted(path.stem for path in CASES.glob("*.yaml") if ".expected" not in path.name)
+GOLDEN = HERE.parent / "golden"
+BASE: dict[str, Any] = {
+    "version": 1,
+    "name": "cluster",
+    "scheduler": "kubernetes",
+    "node_types": [{"type": "dgx-a100", "count": 4}],
+    "kubernetes": {"namespace": "team", "version": "1.30", "mpi_operator": "0.8.0"},
+    "network": {"socket_ifname": "eth0"},
+}
+
+
+def with_hint(site: dict[str, Any], key: str, value: Any) -> None:
+    """A hint's key as it stands in a site file; that of node_types in each of them."""
+    holder: Any = site
+    *above, last = key.split(".", 2)
+    for part in above:
+        holder = holder.setdefault(part, {}) if part != "node_types" else holder["node_types"][0]
+    holder[last] = value
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_site_file_takes_the_hints(name: str, tmp_path: Path) -> None:
+    site = yaml.safe_load(yaml.safe_dump(BASE))
+    found = hints(converted((CASES / f"{name}.yaml").read_text("utf-8")))
+    of_user = set(SiteHints.__struct_fields__)
+    for key, value in found.items():
+        if key not in of_user:
+            with_hint(site, key, value)
+    path = tmp_path / "site.yaml"
+    path.write_text(yaml.safe_dump(site), "utf-8")
+    read = read_site(str(path)).value
+    assert set(read.volumes) == {key.partition(".")[2] for key in found if key.startswith("volumes.")}
+
+
+def test_claims_may_be_in_a_file_of_their_own() -> None:
+    whole = (CASES / "job-beside.yaml").read_text("utf-8")
+    parts = whole.split("---\n")
+    draft = Draft()
+    convert_files([("job.yaml", parts[-1]), ("others.yaml", "---\n".join(parts[:-1]))], draft, Options({}))
+    assert hints(draft) == hints(converted(whole))
+    assert {key: fact.value for key, fact in draft.facts.items()} == {
+        key: fact.value for key, fact in converted(whole).facts.items()
+    }
+
+
+def test_the_site_names_its_volumes_itself() -> None:
+    draft = Draft()
+    volumes = {"gpfs": ("claim", "adas-data-pvc", ""), "raid": ("path", "/raid/cache", "")}
+    text = (CASES / "job-beside.yaml").read_text("utf-8")
+    convert_files([("job.yaml", text)], draft, Options({}, volumes=volumes))
+    assert draft.facts["mounts", 0].value == "gpfs:/workspace"
+    assert not [key for key in draft.hints if key.startswith("volumes.")]
+
+
+@pytest.mark.parametrize("path", sorted((GOLDEN / "manifests").glob("*.yaml")), ids=lambda each: each.stem)
+def test_what_hpclaunch_rendered_is_told_apart(path: Path) -> None:
+    text = path.read_text("utf-8")
+    assert is_manifest(text)
+    assert is_own(text)
