@@ -22,7 +22,7 @@ from hpclaunch.values.launch import Launch
 _HEADER = re.compile(r"^# \S.* on (\S+): ", re.MULTILINE)
 
 _FOLDER = re.compile(r" hpclaunch-host ('[^']*'|[^\s'\"$\\]+) ")
-_VARIABLE = re.compile(r"^(?:  |\s*- )['\"$]*(\w+)=", re.MULTILINE)
+_VARIABLE = re.compile(r"^(?:  | *- (?:\|[-+\d]*\n *)?)['\"$]*(\w+)=", re.MULTILINE)
 
 # Where a key of the job shows in the text, for the lines of a fact.
 _SHOWS = {
