@@ -1,6 +1,5 @@
 """The flow from files to a job file and what became of each construct."""
 
-import re
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from types import ModuleType
@@ -28,7 +27,6 @@ _FAMILIES = (
 _MOST_COMMANDS = 3000
 _UNKNOWN = "no launcher that is known here"
 _MANIFEST = "a manifest of Kubernetes"
-_WORKLOAD = re.compile(r"\bkind[\"']?\s*:\s*[\"']?(?:MPIJob|PyTorchJob|Job|Pod)\b")
 # What files that no family reads are, and what to do.
 _UNUSED: Mapping[Role, tuple[str, str]] = {
     "rank script": ("a script that runs beside the ranks", "it stays as it is: the job's command starts it"),
@@ -58,6 +56,8 @@ def convert(inputs: Sequence[Input], options: Options) -> Conversion:
     roles = {each.role for each in inputs}
     if "shell" in roles or "rank script" in roles:
         return _launcher(inputs, options, draft)
+    if "manifest" in roles:
+        return _manifest(inputs, options, draft)
     raise InputError(
         [
             Problem(f"{each.name} is {_UNUSED[each.role][0]}: it starts nothing")
@@ -78,13 +78,12 @@ def _own(text: Input, inputs: Sequence[Input], options: Options, draft: Draft) -
 
 
 def _manifest(inputs: Sequence[Input], options: Options, draft: Draft) -> Conversion:
-    """A manifest of Kubernetes; of several files the first one that has something to run."""
+    """Manifests of Kubernetes: a job, with its claims and config maps in the same file or in others."""
     from hpclaunch.convert.manifests import convert as manifests  # launchers do not pay for it
 
-    given = [each for each in inputs if each.role == "manifest"]
-    chosen = next((each for each in given if _WORKLOAD.search(each.text)), given[0])
-    manifests.convert(chosen.name, chosen.text, draft, options)
-    job = write(draft, [chosen.name])
+    given = [(each.name, each.text) for each in inputs if each.role == "manifest"]
+    manifests.convert_files(given, draft, options)
+    job = write(draft, [name for name, _ in given])
     found = [*draft.findings, *_unused(inputs, options, draft.findings)]
     return Conversion(_MANIFEST, job, draft.refused, tuple(found), dict(draft.hints))
 
