@@ -177,6 +177,15 @@ ASSIGNMENTS = st.sampled_from(
 )
 
 
+OPERATORS = st.sampled_from([" && ", " || ", " | ", " |& ", "; ", " &\n", " ||\n", " | \\\n"])
+DECLARATIONS = st.tuples(
+    st.sampled_from(["export", "declare -a", "local", "readonly"]), st.lists(ASSIGNMENTS, max_size=3)
+).map(lambda x: " ".join([x[0], *x[1]]))
+CONDITIONS = st.sampled_from(
+    ["[[ $x =~ ^a(b|c)*$ ]]", "(( x += 1 ))", "((x = (1 + 2) * 3))", "let x=1 y=2", "[[ x ]]"]
+)
+
+
 def simple() -> st.SearchStrategy[str]:
     return st.lists(st.one_of(WORDS, WORDS, WORDS, ASSIGNMENTS, REDIRECTIONS), min_size=1, max_size=6).map(
         " ".join
@@ -215,17 +224,17 @@ def compound(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
     )
 
 
-PROGRAMS = st.recursive(simple(), compound, max_leaves=8)
+def _program() -> st.SearchStrategy[str]:
+    return st.one_of(simple(), simple(), compound(PROGRAMS))
+
+
+PROGRAMS = st.deferred(_program)
 
 
 def bash_takes(text: str) -> bool:
     """Whether bash finds nothing wrong with its grammar; with -n it runs nothing."""
-    said = subprocess.run(
-        ["bash", "-O", "extglob", "-n"],
-        input=inside(text).encode("latin-1"),
-        capture_output=True,
-        check=False,
-    )
+    command = ["bash", "-O", "extglob", "-n"]
+    said = subprocess.run(command, input=inside(text).encode("latin-1"), capture_output=True, check=False)
     return said.returncode == 0
 
 

@@ -1,6 +1,6 @@
 """Compound commands as a launcher means them: what a command depends on, and loops that are walked once."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -9,6 +9,7 @@ from hpclaunch.convert.reading import Loop as Around
 from hpclaunch.convert.reading import Output
 from hpclaunch.convert.shell import loops
 from hpclaunch.convert.shell.listing import text_of
+from hpclaunch.convert.shell.names import python
 from hpclaunch.readback.shell import compound, outside
 from hpclaunch.readback.shell.commands import Input
 from hpclaunch.readback.shell.flow import Flow
@@ -140,14 +141,20 @@ def _pipeline(shell: "Walker", statement: Pipeline) -> Flow:
     count = len(statement.parts)
     context = shell.context
     outer = context.pipeline if context.pipeline[1] > 1 and context.within == "" else (0, 1)
+    signs = ("", *statement.operators)
+    tees = [
+        tees_of(shell, part, "&" if sign == "|&" else "1")
+        for part, sign in zip(statement.parts, signs, strict=True)
+    ]
+    any_tee = any(tees)
     for index, part in enumerate(statement.parts):
         last = index == count - 1
         piped: list[Any] = []
         shell.output = output if last else piped
-        tees = tees_of(shell, statement.parts[index + 1 :], statement.operators[index:])
+        behind = tuple(each for part in tees[index + 1 :] for each in part) if any_tee else ()
         unnoticed = context.unnoticed or (not last and "pipefail" not in shell.options)
         place = outer if outer[1] > 1 else (index, count)
-        with shell.within(pipeline=place, unnoticed=unnoticed, writes=(*context.writes, *tees)):
+        with shell.within(pipeline=place, unnoticed=unnoticed, writes=(*context.writes, *behind)):
             shell.apart(part)
         text = tuple(piped)
         shell.input = Input("a pipe", text if text and not _unknown_output(text) else None)
@@ -162,25 +169,15 @@ def _unknown_output(value: Value) -> bool:
     return any(isinstance(part, Unknown) and part == Unknown("output", "") for part in value)
 
 
-def tees_of(shell: "Walker", parts: Sequence[Statement], operators: Sequence[str]) -> tuple[Output, ...]:
-    """The files to which `tee` among these commands of a pipeline writes what comes before them."""
-    return tees(shell, parts, "&" if operators and operators[0] == "|&" else "1")
-
-
-def tees(shell: "Walker", parts: Sequence[Statement], descriptor: str) -> tuple[Output, ...]:
-    """The files of `tee` among these commands."""
-    found: list[Output] = []
-    for part in parts:
-        simple = _only(part)
-        if simple is None or not simple.words or simple.words[0].written != "tee":
-            continue
-        words = shell.expander.words(simple.words)[1:]
-        append = any(known(word) in ("-a", "--append", "-ai", "-ia") for word in words)
-        for word in words:
-            if not (known(word) or "").startswith("-"):
-                path = tuple(outside(piece) if isinstance(piece, str) else piece for piece in word)
-                found.append(Output(path, append, descriptor, tee=True))
-    return tuple(found)
+def tees_of(shell: "Walker", part: Statement, descriptor: str) -> tuple[Output, ...]:
+    """The files of `tee`, where a part of a pipeline is that. `descriptor`: what it is given."""
+    simple = _only(part)
+    if simple is None or not simple.words or simple.words[0].written != "tee":
+        return ()
+    words = shell.expander.words(simple.words)[1:]
+    append = any(known(word) in ("-a", "--append", "-ai", "-ia") for word in words)
+    paths = [python(word) for word in words if not (known(word) or "").startswith("-")]
+    return tuple(Output(path, append, descriptor, tee=True) for path in paths)
 
 
 def _only(part: Statement) -> Simple | None:
@@ -217,6 +214,7 @@ def _for(shell: "Walker", statement: For) -> Flow:
         return Flow.NEXT
     if rounds.values and rounds.count == len(rounds.values) and loops.only_computes(shell, statement.body):
         for value in rounds.values:
+            shell.spend(2)
             shell.state.assign(statement.name, value)
             flow = shell.run(statement.body)
             if flow in (Flow.RETURN, Flow.EXIT):
@@ -236,9 +234,7 @@ def _loop(shell: "Walker", statement: Loop) -> Flow:
 
 def _once(shell: "Walker", statement: For | Loop, variable: str, rounds: loops.Rounds) -> Flow:
     """Walk a loop's body once, for all rounds."""
-    values = tuple(
-        tuple(outside(part) if isinstance(part, str) else part for part in value) for value in rounds.values
-    )
+    values = tuple(map(python, rounds.values))
     around = Around(shell.place, variable, values, rounds.count, outside(rounds.over))
     grows = loops.growing(statement.body)
 

@@ -45,6 +45,10 @@ class LenientExpander(Expander):
         super().__init__(state, output_of, budget)
         self._walker = walker
 
+    def fields(self, written: Word) -> list[Value]:
+        """A word like node[1-4] is itself: bash leaves a pattern that no file matches, and none will."""
+        return [_itself(value) for value in super().fields(written)]
+
     def nobody_gave(self, name: str) -> bool:
         """Whether it may be taken for unset."""
         return (
@@ -150,6 +154,13 @@ class LenientExpander(Expander):
             and name not in self._walker.required
             and all(place == self._walker.place for place in places)
         )
+
+
+def _itself(value: Value) -> Value:
+    part = value[0] if len(value) == 1 else None
+    if not isinstance(part, Unknown) or part.kind != "files" or set(part.name) & set("*?$<>"):
+        return value
+    return (part.name,)
 
 
 def _compares_with_nothing(words: Sequence[str | Word], index: int) -> bool:

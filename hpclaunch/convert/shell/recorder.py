@@ -28,7 +28,8 @@ from hpclaunch.readback.shell.statements import Assignment, Simple
 from hpclaunch.readback.shell.values import Value, known
 from hpclaunch.values.conversion import Place
 
-_MOST = 700_000
+# Some eight microseconds each; a megabyte of text takes three hundred thousand at most.
+_MOST = 400_000
 _MOST_CONDITIONS = 60
 
 
@@ -75,6 +76,10 @@ class Recorder(Shell):
     def note(self, text: str) -> None:
         self.unclear.append(Unclear(self.place, outside(text)))
 
+    def spend(self, amount: int) -> None:
+        """Count work. Raises ScriptError where it is too much."""
+        self._budget.spend(amount)
+
     def want(self, name: str) -> None:
         """Say that a value of this variable is asked for here, and that nobody gave one."""
         self.wanted.setdefault(name, {})[self.place] = None
@@ -106,6 +111,7 @@ class Recorder(Shell):
 
     def on(self, condition: str, way: Callable[[], Flow]) -> Callable[[], Flow]:
         """A way that is gone on a condition."""
+        self.spend(4)
         conditions = (*self.context.conditions, f"{self.place}: {outside(condition)}")
 
         def gone() -> Flow:
@@ -127,7 +133,7 @@ class Recorder(Shell):
         if isinstance(after.value, Array):
             array = tuple(map(python, after.value.items.values()))
             value = spaced(array)
-            self._budget.spend(len(array) // 20)
+            self.spend(len(array) // 5)
         else:
             value = python(after.value)
         self._last[name] = len(self.assigned)
@@ -165,6 +171,7 @@ class Recorder(Shell):
 
     def record(self, words: Sequence[Value]) -> None:
         """Note a command with these words."""
+        self.spend(1)
         statement = self._current
         written = statement.written if statement else ""
         last = statement.last if statement and statement.line == self.line else 0

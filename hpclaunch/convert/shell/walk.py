@@ -1,7 +1,9 @@
 """The inputs as the operator would use them: the configurations are sourced in their order, then the script
 runs. Nothing runs here: `Walker` notes the commands, and the values that variables are given."""
 
-from collections.abc import Mapping, Sequence
+import gc
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 from hpclaunch.convert.reading import Assigned, Command, ShellReading, Source, Unclear
 from hpclaunch.convert.shell.choose import chosen
@@ -27,7 +29,24 @@ def read(
     A source that another one sources is walked there, and not before. Raises InputError with file and line
     for a text that no shell would take.
     """
-    main = chosen(sources) if script is None else script
+    with _many_objects():
+        return _read(sources, environment, chosen(sources) if script is None else script)
+
+
+@contextmanager
+def _many_objects() -> Iterator[None]:
+    """A tree of a megabyte is a million objects, none of which is in a cycle: looking for some among them
+    again and again took a third of the time."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def _read(sources: Sequence[Source], environment: Mapping[str, str], main: str) -> ShellReading:
     walker = Walker(sources)
     for source in sources:
         _parse(walker, source.name)

@@ -37,6 +37,7 @@ _SILENT = frozenset(
     )
 )
 _DEEPEST = 95
+_LONGEST = 100_000
 
 
 class Walker(Recorder):
@@ -118,6 +119,7 @@ class Walker(Recorder):
 
     def assign(self, assignment: Assignment, keyed: bool = False, exports: bool | None = None) -> None:
         assumed = len(self.assumed)
+        self.spend(3)
         if exports is None and assignment.name in self.marked:
             exports = True
         super().assign(assignment, keyed, exports)
@@ -180,6 +182,7 @@ class Walker(Recorder):
         self.status = None
         if not name:
             return Flow.NEXT
+        self.spend(5)
         line, conditions = self.line, self.context
         flow = self.walk(name)
         self.line, self.context = line, conditions
@@ -217,6 +220,7 @@ class Walker(Recorder):
             self.status = None
             return Flow.NEXT
         self._calling.append(name)
+        self.spend(5)
         line = self.line
         try:
             with self.within(function=name):
@@ -227,6 +231,9 @@ class Walker(Recorder):
 
     def _eval(self, words: list[Value]) -> Flow:
         text, unknown = with_names(spaced(words))
+        if len(text) > _LONGEST:
+            self.note("eval of a very long text")
+            return Flow.NEXT
         for name, part in unknown.items():
             self.state.set(name, Variable((part,)))
         line = self.line
@@ -257,7 +264,7 @@ class Walker(Recorder):
         writes = redirections.outputs(found, self.expander)
         for text in redirections.processes(found):
             body = self.parsed(text)
-            writes = (*writes, *flows.tees(self, (body,), "&"))
+            writes = (*writes, *flows.tees_of(self, body, "&"))
             with self.within(pipeline=(1, 2), within="output"):
                 self.apart(body)
         return writes

@@ -94,8 +94,9 @@ def declare_one(shell: "Shell", name: str, local: bool, exports: bool | None) ->
     """The attributes of a variable: `local` to the function, exported or not (None: as it was)."""
     state = shell.state
     if local and name not in shell.locals[-1]:
-        shell.locals[-1][name] = state.get(name)
-        state.set(name, Variable(None))
+        before = state.get(name)
+        shell.locals[-1][name] = before
+        state.set(name, Variable(None, exported=bool(before and before.exported)))
     if exports is None:
         return
     shell.declared(name, exports)

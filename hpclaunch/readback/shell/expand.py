@@ -34,7 +34,6 @@ class Expander:
         if len(written.pieces) == 1:
             (only,) = written.pieces
             if isinstance(only, pieces.Literal) and (only.quoted or not _ACTIVE.search(only.text)):
-                self.budget.spend()
                 return [(only.text,) if only.text else ()]
         found: list[Value] = []
         for each in braces.expanded(written):
@@ -100,9 +99,9 @@ class Expander:
             separator = self._separators()[:1] if _is_star(piece) else " "
             for index, word in enumerate(fields.words()):
                 values += [(separator,), word] if index else [word]
-        result = join([part for value in values for part in value])
-        self.budget.spend(weight(result))
-        return result
+        parts = tuple(part for value in values for part in value)
+        self.budget.spend(weight(parts))
+        return join(list(parts))
 
     def _pattern(self, found: Sequence[Piece]) -> str | None:
         parts = []

@@ -68,6 +68,9 @@ class Fields:
 
     def _split(self, text: str) -> None:
         """Blanks among the separators count once, and not at either end; others each."""
+        if not any(char in text for char in self._separators):
+            self._flush([text] if text else [])
+            return
         current: list[str] = []
         after_blank = False
         for char in text:

@@ -6,7 +6,6 @@ from functools import lru_cache
 from hpclaunch.readback.shell.errors import Unreadable
 
 _LONG = 4096
-_ACTIVE = re.compile(r"[*?]|\[.*\]", re.DOTALL)
 _CLASSES = {
     "alnum": "0-9A-Za-z",
     "alpha": "A-Za-z",
@@ -26,7 +25,8 @@ def quoted(text: str) -> str:
 
 def is_pattern(text: str) -> bool:
     """Whether unquoted text of a word is a pattern of file names."""
-    return bool(_ACTIVE.search(text))
+    opening = text.find("[")
+    return "*" in text or "?" in text or (opening >= 0 and text.find("]", opening) >= 0)
 
 
 class _Pattern:

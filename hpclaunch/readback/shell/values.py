@@ -67,7 +67,7 @@ def join(parts: list[Part]) -> Value:
 def weight(value: Value) -> int:
     """What it costs to make this value, in what a budget counts: nothing for most."""
     long = sum(len(part) // 2000 for part in value if isinstance(part, str) and len(part) > 2000)
-    return long + len(value) // 40
+    return long + len(value) // 10
 
 
 def known(value: Value) -> str | None:

@@ -1,0 +1,223 @@
+"""Scripts of which the text tells everything: bash, run for real, gives the commands the words that the walk
+says."""
+
+import os
+import stat
+import subprocess
+import tempfile
+from pathlib import Path
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hpclaunch.convert.reading import Command, Source
+from hpclaunch.convert.shell.walk import read
+from hpclaunch.readback.shell.values import known
+
+# Writes its words, what is exported to it of A to E, and what it reads, between bytes that no script has.
+_STUB = """#!/bin/bash
+{
+  printf '\\001'
+  for word; do printf '%s\\002' "$word"; done
+  printf '\\003'
+  for name in A B C D E; do [[ ! -v $name ]] || printf '%s=%s\\002' "$name" "${!name}"; done
+  printf '\\003'
+  [[ $1 != reads ]] || cat
+} >> "$SHOWN"
+"""
+NAMES = ("A", "B", "C", "D", "E")
+
+
+def run(script: str, given: dict[str, str]) -> list[tuple[list[str], dict[str, str], str]]:
+    with tempfile.TemporaryDirectory() as folder:
+        stub, shown = Path(folder, "srun"), Path(folder, "shown")
+        stub.write_text(_STUB)
+        stub.chmod(stat.S_IRWXU)
+        shown.touch()
+        subprocess.run(
+            ["bash", "-c", script, "run.sub"],
+            env={"PATH": f"{folder}:{os.environ['PATH']}", "SHOWN": str(shown), "LC_ALL": "C", **given},
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=60,
+            check=False,
+        )
+        found = []
+        for call in shown.read_text().split("\001")[1:]:
+            words, exported, text = call.split("\003")
+            pairs = dict(each.split("=", 1) for each in exported.split("\002")[:-1])
+            found.append((words.split("\002")[:-1], pairs, text))
+        return found
+
+
+def expected(command: Command) -> tuple[list[str], dict[str, str], str]:
+    words = [known(word) for word in command.words[1:]]
+    exported = {
+        name: known(value) for name, value in (*command.environment, *command.prefix) if name in NAMES
+    }
+    text = known(command.stdin or ()) if words[:1] == ["reads"] else ""
+    assert None not in (*words, *exported.values(), text), command
+    return [word or "" for word in words], {name: value or "" for name, value in exported.items()}, text or ""
+
+
+def walk(script: str, given: dict[str, str]) -> list[tuple[list[str], dict[str, str], str]]:
+    reading = read([Source("run.sub", script)], given)
+    return [expected(each) for each in reading.commands if each.program == "srun"]
+
+
+TEXT = st.sampled_from(
+    [
+        "",
+        "a",
+        "b c",
+        " d ",
+        "-e X=1",
+        "e/f.sh",
+        "g'h",
+        'i"j',
+        "k\\l",
+        "$A",
+        "é",
+        "1",
+        "02",
+        "7 8 9",
+        "{m,n}",
+        "~",
+        "#",
+    ]
+)
+NAME = st.sampled_from(NAMES)
+NUMBER = st.integers(-3, 20)
+
+
+def quoted(text: str) -> str:
+    return "'" + text.replace("'", "'\\''") + "'"
+
+
+PIECE = st.one_of(
+    TEXT.map(quoted),
+    NAME.map("${{{}}}".format),
+    NAME.map('"${}"'.format),
+    NAME.map("${{{}}}x".format),
+    st.tuples(NAME, TEXT).map(lambda x: f"${{{x[0]}:-{quoted(x[1])}}}"),
+    st.tuples(NAME, NAME).map(lambda x: f'"${{{x[0]}:-${x[1]}}}"'),
+    st.tuples(NAME, TEXT).map(lambda x: f"${{{x[0]}:+{quoted(x[1])}}}"),
+    st.tuples(
+        NAME,
+        st.sampled_from(
+            ["##*/", "%.sh", "#* ", "%% *", "/e/X", "//-e/-x", ":1", ":0:2", "^^", ",,", "/#a/b"]
+        ),
+    ).map(lambda x: f'"${{{x[0]}{x[1]}}}"'),
+    NAME.map('"${{#{}}}"'.format),
+    st.sampled_from(
+        [
+            '"${L[@]}"',
+            "${L[@]}",
+            '"${L[*]}"',
+            '"${L[1]}"',
+            "${#L[@]}",
+            '"${L[@]/#/-x}"',
+            '"${L[@]//a/b}"',
+            '"${L[@]:1}"',
+        ]
+    ),
+    st.tuples(NUMBER, st.sampled_from(["+", "-", "*", "/ 1 +", "% 7 +", "<", "=="]), NUMBER).map(
+        lambda x: "$(( {} {} {} ))".format(*x)
+    ),
+    NUMBER.map("$((N + {}))".format),
+    st.sampled_from(
+        [
+            "$(echo a b)",
+            '"$(echo "$A")"',
+            "$(printf '%s,' x y)",
+            "`echo z`",
+            "$(seq 1 3)",
+            "$(basename /p/q.sh .sh)",
+        ]
+    ),
+    st.sampled_from(
+        [
+            "x{1,2}y",
+            "{1..3}",
+            "pre{a,'b c'}",
+            "$(echo 'p q' | tr ' ' ',')",
+            "$(dirname /a/b)",
+            "$(expr 3 + 4)",
+        ]
+    ),
+    st.just("${N}"),
+    st.just("$#"),
+)
+WORD = st.lists(PIECE, min_size=1, max_size=2).map("".join)
+WORDS = st.lists(WORD, max_size=4).map(" ".join)
+CONDITION = st.one_of(
+    st.tuples(st.sampled_from(["-z", "-n"]), NAME).map(lambda x: '[[ {} "${}" ]]'.format(*x)),
+    st.tuples(st.sampled_from(["-z", "-n"]), NAME).map(lambda x: '[ {} "${}" ]'.format(*x)),
+    st.tuples(NAME, TEXT).map(lambda x: f'[[ "${x[0]}" == {quoted(x[1])} ]]'),
+    st.tuples(NAME, st.sampled_from(["*a*", "b?c", "[a-e]", "-e*"])).map(
+        lambda x: '[[ "${}" != {} ]]'.format(*x)
+    ),
+    st.tuples(NUMBER, st.sampled_from(["-lt", "-ge", "-eq"])).map(lambda x: f"[ $N {x[1]} {x[0]} ]"),
+    NUMBER.map("(( N > {} ))".format),
+    st.tuples(NAME, NAME).map(lambda x: '[[ -n "${}" && ( -z "${}" || $N -gt 3 ) ]]'.format(*x)),
+    st.sampled_from(["true", "false", "! false", ":"]),
+)
+SIMPLE = st.one_of(
+    WORDS.map("srun {}".format),
+    st.tuples(NAME, WORD, WORDS).map(lambda x: "{}={} srun {}".format(*x)),
+    st.tuples(NAME, WORD).map(lambda x: "{}={}".format(*x)),
+    st.tuples(NAME, WORD).map(lambda x: "{}+={}".format(*x)),
+    # Of an argument of export bash makes several where there are braces in it.
+    st.tuples(NAME, WORD.filter(lambda word: "{1" not in word and "{a" not in word)).map(
+        lambda x: "export {}={}".format(*x)
+    ),
+    st.tuples(st.sampled_from(["export", "unset", "export -n"]), NAME).map(" ".join),
+    WORDS.map("L=({})".format),
+    WORDS.map("L+=({})".format),
+    NUMBER.map("N={}".format),
+    NUMBER.map("N=$((N * 2 - {}))".format),
+    st.tuples(NAME, TEXT).map(lambda x: f": ${{{x[0]}:={quoted(x[1])}}}"),
+    WORDS.map("set -- {}".format),
+    WORD.map("srun reads <<< {}".format),
+    st.tuples(NAME, NAME).map(lambda x: f"srun reads <<EOF\n${x[0]} \\$x\n  ${{{x[1]}:-d}} $((N+1))\nEOF"),
+    NAME.map("srun reads <<-'EOF'\n\t${}\n\tq\n\tEOF".format),
+    WORDS.map('eval "srun {}"'.format).filter(lambda text: not set(text[6:-1]) & set("\"'`\\$*~")),
+    WORDS.map("f {}".format),
+    WORDS.map("( A=sub; srun {} )".format),
+    WORDS.map("{{ srun {}; }} > /dev/null".format),
+)
+
+
+def compound(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    lines = st.lists(inner, min_size=1, max_size=3).map("\n".join)
+    return st.one_of(
+        st.tuples(CONDITION, lines, lines).map(lambda x: "if {}; then\n{}\nelse\n{}\nfi".format(*x)),
+        st.tuples(CONDITION, inner).map(lambda x: "{} && {{\n{}\n}}".format(*x)),
+        st.tuples(CONDITION, inner).map(lambda x: "{} || {{\n{}\n}}".format(*x)),
+        st.tuples(NAME, lines, lines).map(
+            lambda x: 'case "${}" in\na*) {}\n;;\nb | "") {}\n;;\nesac'.format(*x)
+        ),
+        st.tuples(NAME, WORDS, NAME, WORD).map(lambda x: "for {} in {}; do {}+={}; done".format(*x)),
+        st.tuples(CONDITION, CONDITION, lines).map(
+            lambda x: "if {}; then :; elif {}; then\n{}\nfi".format(*x)
+        ),
+    )
+
+
+def _statement() -> st.SearchStrategy[str]:
+    return st.one_of(SIMPLE, SIMPLE, SIMPLE, compound(STATEMENT))
+
+
+STATEMENT = st.deferred(_statement)
+SCRIPTS = st.lists(STATEMENT, min_size=1, max_size=8).map("\n".join)
+BEGIN = 'set --\nN=5\nL=()\nf() { local B=$1; srun in "$B" "$#" "${@:2}"; C=changed; }\n'
+
+
+@settings(max_examples=300, deadline=None)
+@given(SCRIPTS, st.dictionaries(NAME, TEXT, max_size=3))
+def test_the_walk_says_what_bash_does(script: str, given: dict[str, str]) -> None:
+    text = BEGIN + script + '\nsrun "$A" "$B" "$C" "$D" "$E" "${L[@]}" $N\n'
+    # A bare mention of what nobody gave is unknown to the walk, and nothing to bash.
+    whole = {**dict.fromkeys(NAMES, ""), **given}
+    assert walk(text, whole) == run(text, whole)
