@@ -201,8 +201,8 @@ def _is_shell(name: str, text: str) -> bool:
 
 def _runs_beside_ranks(name: str, text: str, texts: dict[str, str]) -> bool:
     """Whether a launcher among the others starts it, or it does what only ranks do and launches nothing."""
-    if _LAUNCHES.search(text):
-        return False
+    if _LAUNCHES.search(text) or _base(name).lower().startswith("config"):
+        return False  # launchers name configurations in mounts too
     base = re.escape(_base(name))
     sourced = re.compile(rf"^[^#\n]*(?:\bsource|(?:^|[\s;&|])\.)\s+\S*{base}", re.MULTILINE)
     started = re.compile(rf"^[^#\n]*(?<![\w.-]){base}(?![\w.-])", re.MULTILINE)
