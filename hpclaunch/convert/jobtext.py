@@ -1,5 +1,5 @@
 """Facts of a draft as the text of a job file: keys in the order of its schema, each with the lines that it
-comes from, and questions as `!ask`."""
+comes from, and questions as `<ask: ...>`."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
@@ -8,7 +8,7 @@ from typing import Any
 from msgspec import Struct
 
 from hpclaunch.convert.draft import Fact, dotted
-from hpclaunch.spec.forms import OPEN
+from hpclaunch.spec.forms import OPEN, OPEN_END
 from hpclaunch.spec.job import Job
 from hpclaunch.values.yamltext import beside, comment, finished, in_flow, value
 
@@ -43,7 +43,7 @@ def _header(facts: Sequence[Fact], made_from: Sequence[str]) -> Iterator[str]:
     asked = [dotted(fact.key) for fact in facts if fact.is_open]
     if asked:
         are = "One question is" if len(asked) == 1 else f"{len(asked)} questions are"
-        yield f"# {are} still open ({OPEN}): {comment(_listed(asked))}."
+        yield f"# {are} still open ({OPEN.strip()} ...{OPEN_END}): {comment(_listed(asked))}."
         yield "# Write the values in their places, or give them with --set KEY=VALUE."
 
 
@@ -126,7 +126,8 @@ def _item(node: Node, indent: str) -> list[str]:
 def _with_value(head: str, fact: Fact, indent: str) -> list[str]:
     said = _places(fact)
     if fact.is_open:
-        return [beside(f"{head} {OPEN} {value(' '.join(fact.question.split()))}", said)]
+        question = f"{OPEN}{' '.join(fact.question.split())}{OPEN_END}"
+        return [beside(f"{head} {value(question)}", said)]
     return _plain(head, fact.value, said, indent)
 
 

@@ -1,4 +1,4 @@
-"""A draft as a job file: each fact with the lines that it comes from, each question as `!ask`.
+"""A draft as a job file: each fact with the lines that it comes from, each question as `<ask: ...>`.
 
 The text is read by the reader of job files itself. What that reader or its checks refuse is not written: it
 becomes a question where the job is incomplete without it, and else is left out, with the check's own message.

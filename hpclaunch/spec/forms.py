@@ -26,7 +26,8 @@ from hpclaunch.spec.tree import (
 from hpclaunch.spec.wording import dotted, nearest
 from hpclaunch.values.errors import InputError, Path, Problem
 
-OPEN = "!ask"  # a value that `convert` could not find out: the tag of a question
+# A value that `convert` could not find out: <ask: QUESTION>, which every reader of YAML takes for text.
+OPEN, OPEN_END = "<ask: ", ">"
 MAX_PROBLEMS = 40  # nobody reads more, and a file of another kind would fill the screen
 
 ReadScalar = Callable[[str], Any]
@@ -239,9 +240,13 @@ def read(form: Form, reading: Reading, node: Node, path: Path) -> Any:
     """The value of `node`. What is wrong goes to `reading`, and the form's filler comes back."""
     reading.note(node, path)
     if node.tag:
-        reading.wrong(node, path, _of_tag(node, path))
+        message = f"the YAML tag {scalars.shown(node.tag)} is not read here: leave it out"
+        reading.wrong(node, path, message)
         return form.filler
     if isinstance(node, ScalarNode):
+        if node.value.startswith(OPEN) and node.value.endswith(OPEN_END):
+            reading.wrong(node, path, _still_open(node.value, path))
+            return form.filler
         return _read_scalar(form, reading, node, path)
     if isinstance(node, SequenceNode):
         if form.items is None:
@@ -254,12 +259,10 @@ def read(form: Form, reading: Reading, node: Node, path: Path) -> Any:
     return form.fixed(reading, node, path)
 
 
-def _of_tag(node: Node, path: Path) -> str:
-    if node.tag == OPEN:
-        asked = f": {node.value}" if isinstance(node, ScalarNode) and node.value else ""
-        key = ".".join(map(str, path))
-        return f"{dotted(path)} is still open{asked}: write its value here, or give --set {key}=VALUE"
-    return f"the YAML tag {scalars.shown(node.tag)} is not read here: leave it out"
+def _still_open(text: str, path: Path) -> str:
+    question = text.removeprefix(OPEN).removesuffix(OPEN_END)
+    key = ".".join(map(str, path))
+    return f"{dotted(path)} is still open ({question}): write its value here, or give --set {key}=VALUE"
 
 
 def _read_scalar(form: Form, reading: Reading, node: ScalarNode, path: Path) -> Any:

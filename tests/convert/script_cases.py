@@ -23,11 +23,11 @@ class _Loader(yaml.SafeLoader):
     """The job file as another reader sees it: every scalar is its text."""
 
 
-def _asked(loader: yaml.SafeLoader, node: yaml.Node) -> str:
-    return ASK
+def _asked(loader: yaml.SafeLoader, node: yaml.ScalarNode) -> str:
+    return ASK if node.value.startswith("<ask: ") else node.value
 
 
-_Loader.add_constructor("!ask", _asked)
+_Loader.add_constructor("tag:yaml.org,2002:str", _asked)
 _Loader.yaml_implicit_resolvers = {}
 
 

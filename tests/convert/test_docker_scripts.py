@@ -22,7 +22,9 @@ class Loader(yaml.SafeLoader):
     """YAML whose open questions are `?`."""
 
 
-Loader.add_constructor("!ask", lambda loader, node: ASKED)
+Loader.add_constructor(
+    "tag:yaml.org,2002:str", lambda loader, node: ASKED if node.value.startswith("<ask: ") else node.value
+)
 
 
 def converted(files: dict[str, str], environment: dict[str, str] | None = None) -> Conversion:
@@ -73,11 +75,11 @@ def test_a_launcher_with_docker_becomes_this_job(path: Path) -> None:
 def test_the_job_is_read_when_its_questions_are_answered(path: Path) -> None:
     expected, files = read_case(path)
     text = converted(files, expected.get("env")).job
-    questions = re.findall(r'^[^#]*!ask "[^"]*"', text, re.MULTILINE)
+    questions = re.findall(r'^[^#]*"<ask: [^"]*"', text, re.MULTILINE)
     assert len(questions) == str(expected["job"]).count(repr(ASKED))
     answers = {"mounts": "/x:/y", "image": "x/y:z"}
     lines = [
-        re.sub(r'!ask "[^"]*"', answers.get(key(line), "1" if key(line) else answers["mounts"]), line)
+        re.sub(r'"<ask: [^"]*"', answers.get(key(line), "1" if key(line) else answers["mounts"]), line)
         for line in text.splitlines()
     ]
     job = parse_job("\n".join(lines) + "\n", "job.yaml", "/").value
