@@ -51,6 +51,9 @@ def merged(found: tuple[pieces.Piece, ...], expression: bool) -> list[Any]:
                 result.append(text)
         elif expression and isinstance(piece, pieces.Parameter):
             result.append(["Parameter", piece.name, piece.operator])
+        elif expression:
+            kind, fields = plain(piece)
+            result.append([kind, {name: value for name, value in fields.items() if name != "quoted"}])
         else:
             result.append(plain(piece))
     return [each for each in result if each != ("", False) and not (expression and each == ("", True))]

@@ -108,7 +108,7 @@ class Commands(Words):
         if bang:
             self.at = bang.end()
             self.deeper()
-            if self.blanks() in ("", "\n", ";", "&", "|", ")", "#"):
+            if self.blanks() in ("", "\n", ";", "&", "|", ")", "#") and self.ahead(2) != "&>":
                 if bang[1] == "!":
                     self.fail("a ! that no command follows")
                 found: Statement = Group(line, ())
