@@ -1,0 +1,175 @@
+"""Constructs of MLPerf's launchers that no script of tests/convert/scripts has, one by one: what of the job
+each one becomes. Written for the tests, with the constructs alone."""
+
+from typing import Any
+
+import pytest
+import script_cases
+from script_cases import ASK
+
+from hpclaunch.convert.conversion import convert
+from hpclaunch.convert.inputs import classified
+from hpclaunch.convert.options import Options
+from hpclaunch.values.conversion import Conversion
+
+_PYXIS = """\
+#!/bin/bash
+#SBATCH --job-name game --nodes=2 --time=30
+set -euo pipefail
+{before}
+srun --ntasks=2 --container-image=img/x:1 --container-name=c true
+{between}
+srun --mpi={mpi} --ntasks="$(( SLURM_JOB_NUM_NODES * RANKS ))" --ntasks-per-node="$RANKS" \\
+  --container-name=c {command}
+{after}
+"""
+
+
+def pyxis(
+    before: str = "", between: str = "", after: str = "", command: str = "./run.sh", mpi: str = "pmix"
+) -> str:
+    return _PYXIS.format(before=before, between=between, after=after, command=command, mpi=mpi)
+
+
+def _converted(script: str, config: str = "export DGXNGPU=8\nexport RANKS=8\n", **env: str) -> Conversion:
+    return convert(classified({"run.sub": script, "config.sh": config}), Options(env))
+
+
+def _job(found: Conversion) -> dict[str, Any]:
+    return script_cases.loaded(found.job)
+
+
+def _about(found: Conversion, line: int) -> set[str]:
+    """The kinds of the findings about a line of the script."""
+    return {
+        each.kind
+        for each in found.findings
+        for place in each.places
+        if place.file == "run.sub" and place.line <= line <= max(place.last, place.line)
+    }
+
+
+def test_ranks_that_are_counted_33_on_a_node() -> None:
+    config = "export DGXNGPU=8\nexport PROCS_PER_GPU=4\n"
+    before = "RANKS=$(( DGXNGPU * PROCS_PER_GPU + 1 ))"
+    job = _job(_converted(pyxis(before), config))
+    assert (job["nodes"], job["ranks_per_node"], job["gpus_per_node"]) == ("2", "33", "8")
+
+
+@pytest.mark.parametrize("mpi", ["pmix", "none", "pmi2"])
+def test_the_family_of_mpi(mpi: str) -> None:
+    assert _job(_converted(pyxis(mpi=mpi)))["mpi"] == mpi
+
+
+def test_a_plugin_of_pmix_by_version_is_pmix() -> None:
+    assert _job(_converted(pyxis(mpi="pmix_v3")))["mpi"] == "pmix"
+
+
+def test_no_mpi_is_asked_for() -> None:
+    script = pyxis().replace("--mpi=pmix ", "")
+    assert _job(_converted(script))["mpi"] == ASK
+
+
+def test_a_test_of_nccl_runs_as_the_ranks_do() -> None:
+    step = "srun --mpi=pmix --ntasks=16 --ntasks-per-node=8 --container-name=c "
+    step += "all_reduce_perf_mpi -b 128K -e 64M -f 2 -d half"
+    (setup,) = _job(_converted(pyxis(between=step)))["setup"]
+    assert setup["run"] == ["all_reduce_perf_mpi", "-b", "128K", "-e", "64M", "-f", "2", "-d", "half"]
+    assert setup["per"] == "rank"
+    assert setup.get("where", "container") == "container"
+
+
+def test_a_test_of_nccl_that_is_switched_off_is_none() -> None:
+    step = "if [[ ${RUN_NCCL_TEST:-0} -eq 1 ]]; then srun --container-name=c all_reduce_perf_mpi; fi"
+    assert "setup" not in _job(_converted(pyxis(between=step)))
+
+
+def test_a_copy_of_the_data_is_no_silent_loss() -> None:
+    before = (
+        'if [ ! -z "${COPY_DATASET:-}" ]; then\n'
+        "  srun --ntasks-per-node=1 mkdir -p /raid/data\n"
+        '  srun --ntasks-per-node=1 cp -r "$COPY_DATASET" /raid/data\n'
+        "fi"
+    )
+    without = _job(_converted(pyxis(before)))
+    assert "setup" not in without
+    assert "stage_in" not in without
+    found = _converted(pyxis(before), COPY_DATASET="/lustre/set")
+    job = _job(found)
+    assert "/lustre/set" in str(job.get("stage_in", "")) + str(job.get("setup", ""))
+
+
+def test_what_the_host_says_of_itself_is_left_and_said() -> None:
+    before = (
+        "MLPERF_HOST_OS=$(srun -N1 -n1 bash <<EOF\n"
+        "source /etc/os-release\necho $PRETTY_NAME\nEOF\n)\nexport MLPERF_HOST_OS"
+    )
+    found = _converted(pyxis(before))
+    assert "MLPERF_HOST_OS" not in _job(found).get("env", {})
+    assert _about(found, 4) & {"left", "question"}
+
+
+@pytest.mark.parametrize(
+    "option", ["--threads-per-core=2", "--cores-per-socket=20", "--overcommit", "--mail-type=FAIL"]
+)
+def test_an_option_of_the_batch_is_carried_or_said(option: str) -> None:
+    script = pyxis().replace("set -euo", f"#SBATCH {option}\nset -euo")
+    found = _converted(script)
+    assert _about(found, 3) - {"without effect"}
+
+
+@pytest.mark.parametrize("limit", ["00:70:00", "70", "1:10:00", "0-1:10"])
+def test_each_form_of_the_time_is_the_same_limit(limit: str) -> None:
+    from hpclaunch.spec.read import parse_job
+
+    script = pyxis().replace("--time=30", f"--time={limit}")
+    assert parse_job(_converted(script).job, "job.yaml", "/").value.time == 70
+
+
+def test_memory_bound_to_the_nodes_beside_the_gpus() -> None:
+    found = _converted(pyxis(command="numactl --membind=1,3,5,7 ./run.sh"))
+    assert _job(found)["command"] == ["./run.sh"] or "numactl" in _job(found)["command"][0]
+    assert any("numactl" in each.what or "membind" in each.what for each in found.findings)
+
+
+def test_a_second_program_after_the_run_is_not_lost() -> None:
+    after = "srun --ntasks=2 --container-name=c ./run_eval.sh"
+    found = _converted(pyxis(after=after))
+    assert _job(found)["command"] == ["./run.sh"]
+    assert "./run_eval.sh" in str(_job(found).get("after")) or "left" in _about(found, 9)
+
+
+def test_lines_that_are_sorted_out_of_the_log_are_said() -> None:
+    after = "grep MLLOG raw_results.log | sort > results.log"
+    found = _converted(pyxis(after=after))
+    assert _about(found, 9)
+
+
+def test_switches_that_the_operator_writes_on_the_command_line_are_said() -> None:
+    config = "export DGXNGPU=8\nexport RANKS=8\nexport SBATCH_OTHER_PARAMS='--switches 1@00:10:00'\n"
+    found = _converted(pyxis(), config)
+    assert any(
+        place.file == "config.sh" and place.line == 3 for each in found.findings for place in each.places
+    )
+
+
+def test_fujitsus_names_mean_the_same() -> None:
+    script = (
+        pyxis()
+        .replace(" --nodes=2 --time=30", "")
+        .replace("$RANKS", "$PGNGPU")
+        .replace("* RANKS", "* PGNGPU")
+    )
+    job = _job(_converted(script, "export PGNNODES=4\nexport PGNGPU=8\nexport WALLTIME=01:00:00\n"))
+    assert (job["nodes"], job["ranks_per_node"], job["gpus_per_node"]) == ("4", "8", "8")
+
+
+def test_a_label_tells_no_machine() -> None:
+    found = _converted(
+        pyxis(command="./bind.sh --cpu=exclusive --cluster=selene -- ./run.sh"), DGXSYSTEM="DGXA100_multi"
+    )
+    job = _job(found)
+    assert "node_type" not in str(job)
+    assert "mlx5" not in str(job)
+    assert job.get("bind", {}).get("cpus", "local") == "local"
+    assert job["command"] == ["./run.sh"]
