@@ -121,7 +121,10 @@ def _staged(
 def _side(text: str, job: Job, site: Site, path: Path, problems: list[Problem]) -> tuple[str, str]:
     """A path and a volume, "" where there is none of either."""
     if not is_volume(text):
-        return os.path.normpath(os.path.join(job.directory, text)), ""
+        path = os.path.normpath(os.path.join(job.directory, text))
+        return (
+            path[1:] if path.startswith("//") else path
+        ), ""  # POSIX lets // be another place; Linux does not
     volume = site.volumes.get(text)
     if volume is None or (volume.path is None and site.scheduler != "kubernetes"):
         problems.append(mounts.no_volume(site, text, path))

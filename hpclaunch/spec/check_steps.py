@@ -1,5 +1,6 @@
 """What is wrong with the keys for what a job does beside its ranks. Jobs without them do not load this."""
 
+import os.path
 from functools import partial
 
 from hpclaunch.spec import check_text, findings, scalars, stagein
@@ -62,6 +63,8 @@ def _step_problems(step: StepSpec, path: Path) -> list[Problem]:
 
 def _name(text: str) -> None:
     check_text.line(text)
+    if not text.isprintable():
+        raise ValueError(f"{scalars.shown(text)} has a character that cannot be printed")
     if len(text) > _LONGEST_NAME:
         raise ValueError(f"{len(text)} characters, and messages say it: at most {_LONGEST_NAME}")
 
@@ -82,19 +85,19 @@ def _trials_problems(job: Job, trials: TrialsSpec, count: Path) -> list[Problem]
             message = f"the seeds {trials.first_seed} to {last} must be from 0 to {MAX_SEED}"
             found.append(_problem(("trials", "first_seed"), message))
     if trials.log is not None:
-        _check(found, ("trials", "log"), check_text.line, trials.log)
-        if trials.log.startswith("~"):
-            message = f"~ is not expanded in {scalars.shown(trials.log)}: write the whole path"
-            found.append(_problem(("trials", "log"), message))
-        elif trials.log.endswith("/"):
-            found.append(_problem(("trials", "log"), f"{scalars.shown(trials.log)} is a folder, not a file"))
-        elif trials.count > 1 and "{trial}" not in trials.log:
-            message = (
-                f"{scalars.shown(trials.log)} has no {{trial}} in it: each trial needs a file of its own"
-            )
-            found.append(_problem(("trials", "log"), message))
+        _check(found, ("trials", "log"), partial(_log, trials.count), trials.log)
     found += _set_elsewhere(job, TRIAL, "it is the number of the trial")
     return found
+
+
+def _log(count: int, text: str) -> None:
+    check_text.line(text)
+    if text.startswith("~"):
+        raise ValueError(f"~ is not expanded in {scalars.shown(text)}: write the whole path")
+    if text.rpartition("/")[2] in ("", ".", ".."):
+        raise ValueError(f"{scalars.shown(text)} is a folder, not a file")
+    if count > 1 and "{trial}" not in os.path.normpath(text):
+        raise ValueError(f"{scalars.shown(text)} has no {{trial}} in it: each trial needs a file of its own")
 
 
 def _seed_problems(job: Job, name: str, path: Path) -> list[Problem]:

@@ -45,6 +45,7 @@ REFUSED = [
     ("stage_in: [/scratch/a:scratch]", "superpod-a100", "3:12", "one within the other"),
     ("stage_in: [/a:/]", "superpod-a100", "3:12", "one within the other"),
     ("stage_in: [/a:/x, /b:/x/]", "superpod-a100", "3:19", "another stage_in copies to /x too"),
+    ("stage_in: [/a:/x, /b://x]", "superpod-a100", "3:19", "another stage_in copies to /x too"),
     ("rendezvous: torch\ntrials: {count: 2, seed: RANK}", "superpod-a100", "4:26", "another name"),
     (
         f"image: {IMAGE}\ntrials: 2\nsites: {{superpod-a100: {{srun: [--container-name=x]}}}}",

@@ -1,6 +1,9 @@
 """Steps and trials on this machine, without a scheduler: jobs that `submit --local` runs."""
 
+import os
 import re
+import signal
+import subprocess
 import time
 from pathlib import Path
 from typing import Any
@@ -123,6 +126,58 @@ def test_a_cancelled_job_does_what_is_left_to_do(tmp_path: Path) -> None:
     assert hpclaunch("cancel", "local/1", env=env).returncode == 0
     assert "CANCELLED" in hpclaunch("wait", "local/1", env=env).stderr
     until(lambda: notes.read_text().split() == ["up", "up", "after"])
+
+
+def test_an_interrupt_leaves_the_steps_after_all(tmp_path: Path) -> None:
+    for key in ("setup", "before_each"):
+        job = {
+            "name": "here",
+            "command": "true",
+            "trials": {"count": 3, "keep_going": True},
+            key: [{"run": f"echo {key} >>notes; exec sleep 300"}],
+            "after": [{"run": "echo after >>notes"}],
+        }
+        (tmp_path / "job.yaml").write_text(yaml.safe_dump(job))
+        script = hpclaunch("render", tmp_path / "job.yaml", "--site", "local").stdout
+        (tmp_path / "script").write_text(script)
+        notes = tmp_path / "notes"
+        notes.unlink(missing_ok=True)
+        with subprocess.Popen(
+            ["bash", "script"], cwd=tmp_path, stderr=subprocess.DEVNULL, process_group=0
+        ) as process:
+            until(lambda notes=notes: notes.exists())
+            os.killpg(process.pid, signal.SIGINT)  # as a terminal does it
+            assert process.wait(timeout=60) == 130
+        assert notes.read_text().split() == [key, "after"]
+
+
+def test_what_a_step_leaves_running_does_not_hold_up_the_trials(tmp_path: Path) -> None:
+    program = "until [ -e enough ]; do sleep 0.1; done; echo late"
+    status, notes, log = submit(
+        tmp_path,
+        "--wait",
+        ranks_per_node=1,
+        command="echo run >>notes",
+        trials={"count": 2, "log": "{trial}.log"},
+        before_each=[{"run": f"({program}) &"}],
+        after=[{"run": "touch enough; until grep -q late 1.log && grep -q late 2.log; do sleep 0.1; done"}],
+    )
+    assert (status, notes.split()) == (0, ["run", "run"]), log
+    for trial in (1, 2):
+        assert f"hpclaunch: trial {trial} ended, and something" in log
+
+
+def test_a_log_that_cannot_be_written_ends_a_trial_before_it_runs(tmp_path: Path) -> None:
+    (tmp_path / "1.log").mkdir()
+    status, notes, log = submit(
+        tmp_path,
+        "--wait",
+        ranks_per_node=1,
+        command="echo $HPCLAUNCH_TRIAL >>notes",
+        trials={"count": 2, "log": "{trial}.log", "keep_going": True},
+    )
+    assert (status, notes.split()) == (1, ["2"]), log
+    assert "1.log" in log
 
 
 def until(condition: Any) -> None:

@@ -34,7 +34,7 @@ _TEXTS: dict[str, Literal["host", "import", "keep", "stage-in"]] = {
     _KEEP: "keep",
 }
 # What run_trial runs for itself.
-_OF_TRIALS = frozenset({"od", "tee", "mkdir"})
+_OF_TRIALS = frozenset({"od", "tee", "mkdir", "sleep"})
 _JOB = Unknown("variable", "SLURM_JOB_ID")
 
 

@@ -140,7 +140,7 @@ hl_of_trial=()
 
 # Output and errors of a trial go together, to its own file and to the job's output.
 run_trial() { # COUNT stop|keep_going SEED first|random FIRST LOG: the trial hl_trial
-  local hl_seed hl_codes hl_log=${6//'{trial}'/$hl_trial} hl_said="trial $hl_trial of $1"
+  local hl_seed hl_code hl_tee hl_wait hl_log=${6//'{trial}'/$hl_trial} hl_said="trial $hl_trial of $1"
   hl_of_trial=("HPCLAUNCH_TRIAL=$hl_trial")
   if [[ -n $3 ]]; then
     if [[ $4 == first ]]; then
@@ -151,11 +151,25 @@ run_trial() { # COUNT stop|keep_going SEED first|random FIRST LOG: the trial hl_
     hl_of_trial+=("$3=$hl_seed")
     hl_said+=", $3=$hl_seed"
   fi
-  if [[ $hl_log == */* ]]; then mkdir -p -- "${hl_log%/*}" || return; fi
-  one_run 3>&1 4>&1 2>&1 | (trap '' TERM && exec tee -- "$hl_log") >&4
-  hl_codes=("${PIPESTATUS[@]}")
-  ((hl_codes[0])) && return "${hl_codes[0]}"
-  return "${hl_codes[1]}" # of a log that could not be written
+  if [[ $hl_log == */* ]]; then mkdir -p -- "${hl_log%/*}/" || return; fi
+  : >"$hl_log" || return # before hours of work, not after them
+  {
+    (one_run 3>&1 4>&1 2>&1)
+    hl_code=$?
+  } > >(trap '' TERM INT HUP && exec tee -- "$hl_log" >&4)
+  hl_tee=$!
+  # What a step left running may hold the log open for ever. It writes on, and the trial has ended without it.
+  for hl_wait in 0 0.01 0.05 0.2 0.5 1 1 1 1; do
+    sleep "$hl_wait"
+    kill -0 "$hl_tee" 2>/dev/null || break
+  done
+  if kill -0 "$hl_tee" 2>/dev/null; then
+    printf 'hpclaunch: trial %s ended, and something that it started still writes to %s\n' "$hl_trial" "$hl_log" >&3
+  elif ((!hl_code)); then
+    wait "$hl_tee" # fails where the log could not be written
+    hl_code=$?
+  fi
+  return "$hl_code"
 }
 
 one_run() {
@@ -172,7 +186,7 @@ all_runs() {
     if ((hl_code)); then
       ((hl_first)) || hl_first=$hl_code
       printf 'hpclaunch: trial %s failed with status %s\n' "$hl_trial" "$hl_code" >&3
-      ((hl_code != 143)) || break # SIGTERM: the job's time is over
+      ((hl_code != 143 && hl_code != 130)) || break # SIGTERM, SIGINT: the job's time is over
     fi
   done
   return "$hl_first"
@@ -180,14 +194,14 @@ all_runs() {
 
 main() {
   local hl_status
-  trap : TERM # a cancelled job goes on until Slurm kills it: what is left to do may still be done
+  trap : TERM INT HUP # a cancelled job goes on until it is killed: what is left to do may still be done
   all_runs
   hl_status=$?
   hl_of_trial=()
   run_step 'after 1: ./collect.sh' required job host ./collect.sh || hl_status=$((hl_status ? hl_status : $?))
   return "$hl_status"
 }
-trap : TERM
+trap : TERM INT HUP
 
 # What runs beside each rank and becomes its command: hpclaunch's own text, the parts that this job needs.
 IFS= read -r -d '' hl_wrapper <<'WRAPPER'
