@@ -121,7 +121,7 @@ def _staged(
 def _side(text: str, job: Job, site: Site, path: Path, problems: list[Problem]) -> tuple[str, str]:
     """A path and a volume, "" where there is none of either."""
     if not is_volume(text):
-        path = os.path.normpath(os.path.join(job.directory, text))
+        full = os.path.normpath(os.path.join(job.directory, text))
         return (
             path[1:] if path.startswith("//") else path
         ), ""  # POSIX lets // be another place; Linux does not
