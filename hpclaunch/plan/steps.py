@@ -122,9 +122,7 @@ def _side(text: str, job: Job, site: Site, path: Path, problems: list[Problem]) 
     """A path and a volume, "" where there is none of either."""
     if not is_volume(text):
         full = os.path.normpath(os.path.join(job.directory, text))
-        return (
-            path[1:] if path.startswith("//") else path
-        ), ""  # POSIX lets // be another place; Linux does not
+        return full.replace("//", "/", 1), ""  # normpath leaves two in front, as POSIX has it
     volume = site.volumes.get(text)
     if volume is None or (volume.path is None and site.scheduler != "kubernetes"):
         problems.append(mounts.no_volume(site, text, path))
