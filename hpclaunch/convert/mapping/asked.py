@@ -53,6 +53,7 @@ _VARIABLES = {
     "SBATCH_THREADS_PER_CORE": "threads-per-core",
     "SBATCH_TIMELIMIT": "time",
 }
+READ_BY_SBATCH = frozenset({*_VARIABLES, _MORE})
 # What srun asks for where there is no job yet, and only then.
 OF_ALLOCATION = frozenset(
     (
@@ -95,6 +96,7 @@ def of_batch(reading: ShellReading) -> tuple[Asked, ...]:
         each = reading.last(variable)
         if each is not None:
             found.append(Asked(name, each.value, f"{variable}={_text(each)}", (each.place,), "variable"))
+    found += _operators(reading)
     submits = [command for command in reading.commands if command.program == "sbatch"]
     if submits:
         return (*found, *of_command(reading, submits[-1]))
@@ -106,14 +108,19 @@ def of_batch(reading: ShellReading) -> tuple[Asked, ...]:
     alone = outside_allocation(reading)
     if alone is not None:
         return (*found, *(each for each in of_command(reading, alone) if each.name in OF_ALLOCATION))
-    more = reading.last(_MORE)
-    if more is not None and known(more.value):
-        words = [(word,) for word in (known(more.value) or "").split()]
-        found += [
-            Asked(given.name, given.value, given.written, (more.place,), "convention")
-            for given in options("sbatch", words)[0]
-        ]
     return tuple(found)
+
+
+def _operators(reading: ShellReading) -> list[Asked]:
+    """The options that a configuration has for the operator's command line."""
+    more = reading.last(_MORE)
+    if more is None:
+        return []
+    text = known(more.value)
+    if text is None:
+        return [Asked("", more.value, _MORE, (more.place,), "convention")]
+    given = options("sbatch", [(word,) for word in text.split()])[0]
+    return [Asked(each.name, each.value, each.written, (more.place,), "convention") for each in given]
 
 
 def outside_allocation(reading: ShellReading) -> Command | None:

@@ -9,35 +9,26 @@ from collections.abc import Collection, Mapping, Sequence
 
 from msgspec import Struct
 
-from hpclaunch.convert.defects.access import SECRET
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping import mpi, rendezvous
-from hpclaunch.convert.mapping.asked import NODES, TIME, origin_of
-from hpclaunch.convert.mapping.texts import line
+from hpclaunch.convert.mapping.asked import NODES, READ_BY_SBATCH, TIME, origin_of
+from hpclaunch.convert.mapping.export import Export
+from hpclaunch.convert.mapping.made import alternatives, in_doubt
+from hpclaunch.convert.mapping.texts import is_here, line
 from hpclaunch.convert.reading import Command, ShellReading
+from hpclaunch.convert.secret_texts import SECRET
 from hpclaunch.readback.shell.values import Unknown, Value, known, shown
 from hpclaunch.spec.scalars import SHELL_OWNED
 from hpclaunch.values.conversion import Place
 from hpclaunch.values.names import acts_on_commands
 
-# They steer the launcher alone: what they say is in the job's own keys. The others of a configuration, such
-# as DGXSYSTEM and the sizes of the machine, are read by the scripts in the images.
-_STEERS = frozenset(
-    (
-        *(*NODES, *TIME, "CONT", "NEXP", "CLEAR_CACHES", "NCCL_TEST", "PULL", "LOGDIR", "DATADIR"),
-        *(
-            "COPY_DATASET",
-            "CONTAINER_PRELOAD_LUSTRE",
-            "CONT_FILE",
-            "CONT_NAME",
-            "CONT_MOUNTS",
-            "WALLTIME_MINUTES",
-        ),
-    )
-)
-_HOST = frozenset({"HOME", "USER", "LOGNAME", "SHELL", "TERM", "PWD", "OLDPWD", "HOSTNAME", "TMPDIR", "MAIL"})
+# They are the launcher's own names, and what they say is in the job's own keys. All others of a
+# configuration, also the folders of data and logs, may be read by the scripts in the images.
+_STEERS = frozenset((*NODES, *TIME, "CONT", "NEXP", "DATESTAMP"))
 _HCA = re.compile(r"=?(mlx5_(ib)?\d+(:\d+)?,?)+")
 _ALL_GPUS = re.compile(r"\d+(,\d+)*|all")
+_OF_SLURM = ("SLURM_", "SRUN_", "SPANK_", "PYXIS_")
+EVERYTHING = Export()
 _ADDRESSES = frozenset({*rendezvous.COMPUTED, *rendezvous.ADDRESSES})
 
 
@@ -54,7 +45,7 @@ def place(
     command: Command,
     draft: Draft,
     *,
-    used: Collection[str] = (),
+    export: Export = EVERYTHING,
     read_inside: Collection[str] = (),
     set_by_trials: Collection[str] = (),
     gpus: int | None = None,
@@ -64,22 +55,19 @@ def place(
 ) -> list[tuple[str, Value]]:
     """Put into the draft what is exported to the command.
 
-    `slurm` are Slurm's own variables, which are no part of what was exported; `used` are variables that
-    image, mounts and options were made of, `read_inside` those that a given script of the ranks reads,
-    `set_by_trials` those that `trials` sets, `gpus` how many a node has. Returns those whose values are known
-    only beside the rank: the command's text must set them.
+    `slurm` are Slurm's own variables, which are no part of what was exported; `export` says which variables
+    are handed on, `read_inside` are those that a given script of the ranks reads, `set_by_trials` those that
+    `trials` sets, `gpus` how many a node has. Returns those whose values are known only beside the rank: the
+    command's text must set them.
     """
     later: list[tuple[str, Value]] = []
-    given = {**dict(command.environment), **dict(command.prefix)}
-    prefixed = dict(command.prefix)
-    for name, value in given.items():
-        places = (command.place,) if name in prefixed else origin_of(reading, name) or (command.place,)
-        each = Handed(name, value, places)
+    for each in _handed(reading, command, export, draft):
+        name, value, places = each.name, each.value, each.places
         if slurm and name in slurm and known(value) == str(slurm[name]):
             continue
         if name in set_by_trials:
             draft.say("replaced", places, name, why="`trials` sets it, another one for each trial")
-        elif _of_the_launch(each, draft, used, read_inside, gpus, container):
+        elif _of_the_launch(each, draft, read_inside, gpus, container):
             continue
         elif SECRET.search(name):
             why = "a secret is taken from the submitter when the job is sent, and stands in no file"
@@ -87,8 +75,39 @@ def place(
         elif known(value) is not None:
             _known(each, known(value) or "", draft)
         else:
-            later += _unknown(each, draft, stand_ins or {})
+            later += _unknown(reading, each, draft, stand_ins or {}, container=container)
     return later
+
+
+def _handed(reading: ShellReading, command: Command, export: Export, draft: Draft) -> list[Handed]:
+    """What the ranks get of the script's environment. What an option keeps from them is said."""
+    there = {**dict(command.environment), **dict(command.prefix)}
+    prefixed = dict(command.prefix)
+    named = dict(export.given)
+    found, kept_back = [], []
+    for name, value in there.items():
+        places = (command.place,) if name in prefixed else origin_of(reading, name) or (command.place,)
+        if named.get(name) is not None:
+            continue
+        if export.everything or name in named:
+            found.append(Handed(name, value, places))
+        elif not name.startswith(_OF_SLURM):
+            kept_back.append(Handed(name, value, places))
+    found += [Handed(name, value, export.places) for name, value in named.items() if value is not None]
+    if kept_back:
+        draft.say(
+            "without effect",
+            tuple(dict.fromkeys(place for each in kept_back for place in each.places)),
+            ", ".join(each.name for each in kept_back),
+            why=f"exported, but {export.written} keeps it from the ranks",
+        )
+    for name, given in export.given:
+        if given is None and name not in there and name.isidentifier():
+            inherit((name,), export.places, draft, f"{export.written}: {name}")
+    if export.unclear:
+        why = "which variables it hands on is not told, and all that are exported are taken"
+        draft.say("assumed", export.places, export.written, why=why)
+    return found
 
 
 def inherit(names: Sequence[str], places: Sequence[Place], draft: Draft, what: str) -> None:
@@ -111,7 +130,6 @@ def inherit(names: Sequence[str], places: Sequence[Place], draft: Draft, what: s
 def _of_the_launch(
     each: Handed,
     draft: Draft,
-    used: Collection[str],
     read_inside: Collection[str],
     gpus: int | None,
     container: bool,
@@ -119,9 +137,13 @@ def _of_the_launch(
     """Whether the variable is about the launch itself; a finding says what became of it."""
     name, text = each.name, known(each.value)
     why = ""
-    if name.startswith("SBATCH_"):
+    if name in READ_BY_SBATCH:
         return True  # an option: it has its finding
-    if name.startswith(("SLURM_", "SRUN_", "SPANK_", "PYXIS_")):
+    if name.startswith("SBATCH_"):
+        todo = "see whether the job needs it: it may be an option for sites.NAME.sbatch"
+        draft.say("left", each.places, f"{name}={_short(each)}", why="only sbatch reads it", todo=todo)
+        return True
+    if name.startswith(_OF_SLURM):
         if each.places[0].file.startswith("--env "):
             return True
         why = "srun takes it for an option of its own; the job's keys say it, and Slurm sets it in each rank"
@@ -133,14 +155,16 @@ def _of_the_launch(
         why = "it is the shell's own"
     elif name == "PATH" and container:
         why = "Pyxis never hands it on: the image has its own"
-    elif name in _HOST:
-        why = "it is about the submitter's shell"
     elif name in read_inside:
         return False
-    elif name in _STEERS or name in used:
+    elif name in _STEERS:
         why = "it steers the launcher alone: the job's own keys say it"
     elif name in _ADDRESSES and text is None:
         why = "hpclaunch sets MASTER_ADDR, MASTER_PORT, RANK, LOCAL_RANK and WORLD_SIZE in each rank"
+        draft.put(("rendezvous",), "torch", each.places, name, why=why)
+        return True
+    elif name == "WORLD_SIZE" and text == _size_of(draft):
+        why = "hpclaunch sets it in each rank: as many as there are ranks"
         draft.put(("rendezvous",), "torch", each.places, name, why=why)
         return True
     elif name.startswith("OMPI_MCA_") and mpi.is_of_the_launch(name.removeprefix("OMPI_MCA_")):
@@ -154,6 +178,13 @@ def _of_the_launch(
     if why:
         draft.say("replaced", each.places, f"{name}={_short(each)}", why=why)
     return bool(why)
+
+
+def _size_of(draft: Draft) -> str | None:
+    """How many ranks the job has, as a text, None where that is not known."""
+    facts = [draft.facts.get((key,)) for key in ("nodes", "ranks_per_node")]
+    counts = [each.value for each in facts if each is not None and isinstance(each.value, int)]
+    return str(counts[0] * counts[1]) if len(counts) == 2 else None
 
 
 def _all_of(text: str | None, gpus: int | None) -> bool:
@@ -178,10 +209,22 @@ def _known(each: Handed, text: str, draft: Draft) -> None:
     draft.put(("env", each.name), text, each.places, each.name, why=_NOTES.get(each.name, ""))
 
 
-def _unknown(each: Handed, draft: Draft, stand_ins: Mapping[str, str]) -> list[tuple[str, Value]]:
+def _unknown(
+    reading: ShellReading, each: Handed, draft: Draft, stand_ins: Mapping[str, str], *, container: bool
+) -> list[tuple[str, Value]]:
     """A value that the script does not tell: from the submitter's shell, or made beside the rank."""
     name, value = each.name, each.value
     part = value[0] if len(value) == 1 else ""
+    doubtful = [made for made in in_doubt(reading, [value]) if made not in stand_ins or not stand_ins[made]]
+    if doubtful:
+        question = f"{name}: {alternatives(reading, doubtful[0])}"
+        draft.ask(("env", name), question, each.places, name)
+        return []
+    if container and any(map(is_here, value)):
+        why = "it names the folder where the job was submitted, which a rank in an image does not know"
+        todo = f"write env.{name} in the job file, with the folder in the image"
+        draft.say("left", each.places, f"{name}={_short(each)}", why=why, todo=todo)
+        return []
     if isinstance(part, Unknown) and part.name == name and part.kind in ("variable", "either"):
         inherit((name,), each.places, draft, name)
         return []

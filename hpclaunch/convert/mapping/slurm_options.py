@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.asked import Asked
+from hpclaunch.convert.mapping.export import without_secrets
 from hpclaunch.convert.options import Options
 
 # About the person and the place: keys of `sites`.
@@ -188,15 +189,7 @@ def _hint_option(each: Asked, draft: Draft, options: Options) -> None:
 
 def _export(each: Asked, draft: Draft, options: Options) -> None:
     why = "ranks get what the job file names (env, inherit, secrets), and nothing else of the shell"
-    text = each.text or ""
-    draft.say("replaced", each.places, each.written, why=why)
-    for part in text.split(","):
-        name, equals, value = part.partition("=")
-        if equals and name.isidentifier():
-            draft.put(("env", name), value, each.places, each.written)
-        elif name.isidentifier() and name not in ("ALL", "NONE", "NIL"):
-            count = draft.count("inherit")
-            draft.put(("inherit", count), name, each.places, each.written)
+    draft.say("replaced", each.places, without_secrets(each.value or (), each.written), why=why)
 
 
 def _distribution(each: Asked, draft: Draft, options: Options) -> None:

@@ -11,6 +11,7 @@ from hpclaunch.convert.mapping import (
     container,
     container_mounts,
     environment,
+    export,
     handed_on,
     mpi,
     rank_script,
@@ -22,6 +23,7 @@ from hpclaunch.convert.mapping import (
 )
 from hpclaunch.convert.mapping.asked import OF_ALLOCATION, Asked, of_batch, outside_allocation
 from hpclaunch.convert.mapping.launch import Step
+from hpclaunch.convert.mapping.made import alternatives, in_doubt
 from hpclaunch.convert.mapping.settled import by_role
 from hpclaunch.convert.mapping.sizes import Allocation, gpus_of, last
 from hpclaunch.convert.mapping.texts import is_here, line, submitters
@@ -66,11 +68,14 @@ def place(
     inner = binding.of_layers(run.inner, run_lines(reading, run), per_node, tables, draft, options)
     inside = rank_script.place(reading, run, files.get("rank script", ()), per_node, draft, options)
     found_trials = trials.find(reading, run.command, draft, run.words)
+    found_trials = structs.replace(
+        found_trials, stand_ins={**_doubtful(reading, image=image), **found_trials.stand_ins}
+    )
     later = environment.place(
         reading,
         run.command,
         draft,
-        used=_used(reading, run, draft),
+        export=export.of(run.command, run.option("export"), of_batch(reading)),
         read_inside=inside,
         set_by_trials=[found_trials.seed] if found_trials.seed else [],
         gpus=_known_number(draft, "gpus_per_node"),
@@ -93,7 +98,7 @@ def place(
     written = line(words, {**_addresses(run), **found_trials.stand_ins}, later, before=before)
     if written.doubt or not words or run.option("multi-prog"):
         why = "several programs, which a file names" if run.option("multi-prog") else "nothing"
-        why = f"{written.doubt} is known only where the script runs" if written.doubt else why
+        why = _doubt(reading, words, written.doubt) if written.doubt else why
         question = f"what each rank executes: {why}"
         draft.ask(("command",), question, lines, run.text)
     else:
@@ -264,25 +269,19 @@ def _names(word: Value, layer: Layer) -> bool:
     return (known(word) or "").rpartition("/")[2] == layer.program
 
 
-def _used(reading: ShellReading, run: Step, draft: Draft) -> set[str]:
-    """Variables that say where the data of the host is: of the mounts, and of no target of one."""
-    facts = [fact for fact in draft.facts.values() if fact.key[0] in ("mounts", "image", "stage_in")]
-    targets = " ".join(str(fact.value).partition(":")[2] for fact in facts if fact.key[0] == "mounts")
-    sources = [str(fact.value).partition(":")[0] for fact in facts]
-    found = set()
-    for each in reading.assigned:
-        text = known(each.value)
-        if (
-            text
-            and len(text) > 1
-            and text not in targets
-            and any(source.startswith(text) for source in sources)
-        ):
-            if text not in run.text and ("/" in text or "." in text):
-                found.add(each.name)
-        elif any(map(is_here, each.value)) and each.name in run.command.uses:
-            found.add(each.name)
-    return found
+def _doubtful(reading: ShellReading, *, image: bool) -> dict[str, str]:
+    """What no text of a command can name: variables of which the script makes one thing or another, and in
+    an image the folder where the job was submitted."""
+    words = [word for command in reading.commands for word in command.words]
+    here = [part.name for word in words for part in word if isinstance(part, Unknown) and is_here(part)]
+    return dict.fromkeys([*in_doubt(reading, words), *(here if image else ())], "")
+
+
+def _doubt(reading: ShellReading, words: Sequence[Value], doubt: str) -> str:
+    """Why the command is not told."""
+    names = [name for name in in_doubt(reading, words) if doubt == f"${{{name}}}"]
+    said = alternatives(reading, names[0]) if names else f"{doubt} is known only where the script runs"
+    return f"{' '.join(map(shown, words))}, and {said}"
 
 
 def _addresses(run: Step) -> dict[str, str]:

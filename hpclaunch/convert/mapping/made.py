@@ -1,0 +1,41 @@
+"""Variables that the script gives one value or another, and nothing tells which."""
+
+import re
+from collections.abc import Iterable, Sequence
+
+from hpclaunch.convert.reading import ShellReading
+from hpclaunch.readback.shell.values import Unknown, Value, known
+
+_OF_ARRAYS = re.compile(r"SLURM_ARRAY_\w+")
+_MOST = 4
+
+
+def in_doubt(reading: ShellReading, values: Iterable[Value]) -> list[str]:
+    """The names of those in the values. They are no variables of the submitter's shell, from which a job
+    could inherit them. Nor is the index of a job array, which no job has."""
+    found: dict[str, None] = {}
+    for value in values:
+        for part in value:
+            if not isinstance(part, Unknown):
+                continue
+            if (part.kind == "either" and reading.last(part.name) is not None) or (
+                part.kind == "variable" and _OF_ARRAYS.fullmatch(part.name)
+            ):
+                found[part.name] = None
+    return list(found)
+
+
+def alternatives(reading: ShellReading, name: str) -> str:
+    """What the variable may be, for a question."""
+    if _OF_ARRAYS.fullmatch(name):
+        return f"{name} is the index in an array of jobs, and a job has none"
+    texts = [_texts(each.array or (each.value,)) for each in reading.assigned if each.name == name]
+    several = list(dict.fromkeys(text for group in texts for text in group))
+    listed = " or ".join(several[:_MOST]) + (" or another" if len(several) > _MOST else "")
+    if len(several) < 2:
+        listed = f"{listed} or not set" if several else "made where the script runs"
+    return f"{name} is {listed}, and which of them is not told"
+
+
+def _texts(values: Sequence[Value]) -> list[str]:
+    return [repr(text) for value in values if (text := known(value)) is not None]
