@@ -1,5 +1,6 @@
 """The reader of long inputs makes what shfmt makes, and refuses what bash refuses."""
 
+import re
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from hpclaunch.convert.shell.syntax.reader import read
 from hpclaunch.readback.shell import inside, pieces
 from hpclaunch.readback.shell.errors import ScriptError
 from hpclaunch.readback.shell.parse import parse
+from hpclaunch.readback.shell.statements import Group
 
 ROOT = Path(__file__).parents[2]
 SCRIPTS = [*sorted(ROOT.glob("tests/**/*.sh")), *sorted(ROOT.glob("tests/**/*.sub"))]
@@ -24,6 +26,8 @@ def plain(value: Any, expression: bool = False) -> Any:
     """A statement as plain lists, with neighbouring text in one."""
     if isinstance(value, pieces.Word):
         return merged(value.pieces, expression)
+    if isinstance(value, Group) and not value.body:
+        return "nothing"
     if isinstance(value, msgspec.Struct):
         fields = {
             name: plain(getattr(value, name), expression=name in ("index", "expression", "expressions"))
@@ -210,15 +214,16 @@ def compound(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
         lists.map("for x\ndo {}\ndone".format),
         lists.map("{{ {}\n}} >f 2>&1".format),
         lists.map("( {}\n)".format),
-        lists.map("f() {{ {}\n}}".format),
-        lists.map("function g {{ {}\n}}".format),
+        lists.map("f() {{ {}\n}}\n:".format),
+        lists.map("function g {{ {}\n}}\n:".format),
         st.tuples(WORDS, WORDS, lists).map(lambda x: "case {} in {} | b) {}\n;;\n(*) ;; esac".format(*x)),
         st.tuples(WORDS, WORDS).map(lambda x: "[[ {} == {} && ! -f x || ( -n y ) ]]".format(*x)),
         st.sampled_from(
             ["[[ $x =~ ^a(b|c)*$ ]]", "(( x += 1 ))", "((x = (1 + 2) * 3))", "let x=1 y=2", "[[ x ]]"]
         ),
-        inner.map("! {}".format),
-        inner.map("time {}".format),
+        # Of `a | time b`, and of `f() { a; } && b`, shfmt makes something that bash does not.
+        inner.map(":\n! {}".format),
+        inner.map(":\ntime {}".format),
         st.tuples(
             st.sampled_from(["export", "declare -a", "local", "readonly"]), st.lists(ASSIGNMENTS, max_size=3)
         ).map(lambda x: " ".join([x[0], *x[1]])),
@@ -248,3 +253,23 @@ def test_what_bash_takes_is_read_as_by_shfmt(text: str) -> None:
     expected = theirs(text)
     if not isinstance(expected, ScriptError):
         assert found == expected
+
+
+MISTAKES = ["", "'", '"', "(", ")", "$(", "${", "if ", "fi\n", "done\n", ";;", "|", "&&"]
+
+
+@settings(max_examples=200, deadline=None)
+@given(PROGRAMS, st.data())
+def test_what_bash_and_shfmt_refuse_is_refused(text: str, data: st.DataObject) -> None:
+    start = data.draw(st.integers(0, len(text)))
+    mark = data.draw(st.sampled_from(MISTAKES))
+    text = text[:start] + mark + text[start + data.draw(st.integers(0, 3)) :]
+    # An element of an array that begins with [ is a word of it here, whatever follows, and an array may stand
+    # after a redirection.
+    if (
+        "[e" not in text
+        and not re.search(r"[<>E].*=\(", text, re.DOTALL)
+        and isinstance(theirs(text), ScriptError)
+        and not bash_takes(text)
+    ):
+        assert isinstance(ours(text), ScriptError)

@@ -13,8 +13,8 @@ from typing import Literal
 
 from msgspec import Struct
 
+from hpclaunch.convert.shell.syntax.reader import read
 from hpclaunch.readback.shell.errors import ScriptError
-from hpclaunch.readback.shell.shfmt import parsed
 
 # Each attempt is a parse of the whole text, some 15 ms for what people write.
 _MOST_ATTEMPTS = 120
@@ -73,7 +73,7 @@ class _Attempts:
 
 def _complaint(text: str) -> ScriptError | None:
     try:
-        parsed(text, 1)
+        read(text)
     except ScriptError as error:
         return error
     return None

@@ -130,6 +130,8 @@ class Commands(Words):
     def command(self, line: int) -> Statement:
         """The command that begins here, on this line."""
         start = self.at
+        if self.ahead() in _CLOSING and _CLOSERS.match(self.text, start):
+            self.fail(f"`{self.text[start:].split(None, 1)[0][:10]}` stands where a command should")
         found = self.compound(line)
         if found is None:
             return self._simple(start, line)
