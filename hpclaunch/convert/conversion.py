@@ -104,9 +104,9 @@ def _launcher(inputs: Sequence[Input], options: Options, draft: Draft) -> Conver
         said = "nothing in it starts ranks: no srun, mpirun, docker, or other launcher"
         draft.refuse(said, [Place(reading.script)] if reading.script else _whole(inputs), _UNKNOWN)
     draft.findings += defects.find(reading, options)
-    ask_instead(draft, reading.assigned)
+    ask_instead(draft, reading)
     job = write(draft, [each.name for each in inputs])
-    found = without_values([*draft.findings, *account(reading, draft.findings)], reading.assigned)
+    found = without_values([*draft.findings, *account(reading, draft.findings)], reading)
     found += _unused(inputs, options, found)
     title = dict(_FAMILIES).get(name, _UNKNOWN)
     by = (known_by,) if known_by else ()

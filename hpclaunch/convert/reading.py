@@ -26,13 +26,14 @@ class Source(Struct, frozen=True):
 class Loop(Struct, frozen=True):
     """A loop around a command. `count` is how often it runs, None where that is not known; `variable` its
     name, "" for none; `values` those that it goes through, as far as they are known; `over` the words or
-    the condition as written."""
+    the condition as written. `hosts`: it is known to go through hosts."""
 
     place: Place
     variable: str
     values: tuple[Value, ...]
     count: int | None
     over: str
+    hosts: bool = False
 
 
 class Output(Struct, frozen=True):

@@ -8,14 +8,11 @@ from hpclaunch.convert.defects import tree as trees
 from hpclaunch.convert.defects.tree import Parsed
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.reading import ShellReading
+from hpclaunch.convert.secret_texts import SECRET, lines, values
 from hpclaunch.readback.shell import tree
 from hpclaunch.readback.shell.values import known
 from hpclaunch.values.conversion import Finding, Place
 
-# Names of variables whose value is a secret, as CI systems and vaults take them.
-SECRET = re.compile(
-    r"(^|_)(API_?KEY|TOKEN|PASSWORD|PASSWD|PASS|SECRET|SECRET_?KEY|ACCESS_?KEY|PRIVATE_?KEY)$", re.I
-)
 _PASSWORD_OPTION = re.compile(r"--?(password|passwd|pass|token|api[-_]?key|secret)(=.+)?", re.I)
 _IN_ADDRESS = re.compile(r"\w+://[^/\s:@$]+:[^/\s@$]+@")
 _SHORT = {"sshpass": "-p", "curl": "-u", "wget": "--password"}
@@ -23,8 +20,37 @@ _SHORT = {"sshpass": "-p", "curl": "-u", "wget": "--password"}
 
 def find(reading: ShellReading, parsed: list[Parsed], options: Options) -> Iterator[Finding]:
     """Secrets in the text, and keys and hosts that are trusted too far."""
+    told: set[tuple[str, int]] = set()
+    for each in _on_command_lines(reading, parsed):
+        told |= {
+            (place.file, line)
+            for place in each.places
+            for line in range(place.line, max(place.last, place.line) + 1)
+        }
+        yield each
+    for source in (*reading.sources, *reading.beside):
+        for line, name in lines(source.text).items():
+            if (source.name, line) not in told:
+                yield _in_text(Place(source.name, line), name)
+    for each in parsed:
+        for call in trees.calls(each.file):
+            yield from _ssh(each, call)
+        yield from _keys_left(each)
+
+
+def _in_text(place: Place, name: str) -> Finding:
+    return Finding(
+        "defect",
+        (place,),
+        f"a secret stands in the text ({name})",
+        why="everybody who can read this file has it, and so has its history",
+        todo="change the secret, and take it from a file or a variable that only its owner reads",
+    )
+
+
+def _on_command_lines(reading: ShellReading, parsed: list[Parsed]) -> Iterator[Finding]:
     for assigned in reading.assigned:
-        if SECRET.search(assigned.name) and known(assigned.value):
+        if SECRET.search(assigned.name) and values(f"{assigned.name}='{known(assigned.value) or ''}'"):
             yield Finding(
                 "defect",
                 (assigned.place,),
@@ -35,8 +61,6 @@ def find(reading: ShellReading, parsed: list[Parsed], options: Options) -> Itera
     for each in parsed:
         for call in trees.calls(each.file):
             yield from _passwords(each, call)
-            yield from _ssh(each, call)
-        yield from _keys_left(each)
 
 
 def _passwords(parsed: Parsed, call: tree.CallExpr) -> Iterator[Finding]:

@@ -1,6 +1,7 @@
 """All that a launcher with docker does beside its own command: what makes room for it, and what comes before
 and after."""
 
+import re
 import shlex
 from collections.abc import Callable, Sequence
 
@@ -16,6 +17,7 @@ from hpclaunch.readback.shell.values import Value, known, shown
 
 _MOST = 600  # commands; the account of all statements tells the others
 _INNER = "_hpclaunch_"  # stands for what is not known of a text that a shell is given (shell/walk.py)
+_BY_INPUT = re.compile(r"\bsudo( -S| --stdin)+\b")
 _LAUNCH = "srun starts the ranks in containers on all nodes itself"
 _KEY_LEFT = (
     "a key of an earlier run may still open the account: look in ~/.ssh/authorized_keys for lines with "
@@ -149,7 +151,8 @@ def _caches(step: Started, piece: Started, before: bool, here: _Beside) -> None:
         for each in here.steps
         if each.group == step.group and each.role == "caches" and each.container is None
     ]
-    text = " && ".join(dict.fromkeys(_text(each.own_words) for each in together))
+    # A step has nobody who types a password, and no file has one.
+    text = " && ".join(dict.fromkeys(_BY_INPUT.sub("sudo", _text(each.own_words)) for each in together))
     value = {"run": text, "where": "host", "per": "node", "optional": True, "name": "drop caches"}
     if _known_step(value, here.draft):
         return

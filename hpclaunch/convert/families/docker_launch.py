@@ -60,6 +60,8 @@ def place(
     if home is not main and main.container is not None:
         context = docker_options.Context(reading, main.command, main.container)
         docker_options.place(context, draft, is_main=True)
+    if main.workdir:
+        draft.put(("workdir",), main.workdir, (main.command.place,), f"cd {main.workdir}")
     launcher = next((each for each in main.layers if rendezvous.is_launcher(each)), None)
     mpirun = main.layer(*_MPI)
     alone = launcher is None and mpirun is None

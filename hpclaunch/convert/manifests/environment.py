@@ -9,11 +9,11 @@ from typing import Literal
 
 from msgspec import Struct
 
-from hpclaunch.convert.defects.access import SECRET
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.manifests.fields import Field
 from hpclaunch.convert.manifests.hints import of_site
 from hpclaunch.convert.mapping import mpi
+from hpclaunch.convert.secret_texts import SECRET
 from hpclaunch.readback.kubelet import expand
 from hpclaunch.spec import scalars
 from hpclaunch.values.conversion import Place

@@ -2,13 +2,13 @@
 
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import cached_property
 from typing import Literal
 
 from msgspec import Struct, structs
 
-from hpclaunch.convert.mapping import rendezvous
+from hpclaunch.convert.mapping import hosts, rendezvous
 from hpclaunch.convert.programs.layers import Layer, layers
 from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.convert.shell import walk
@@ -53,6 +53,7 @@ _LOOKS = re.compile(
     r"|printf|ulimit|test|\[|wait|dcgmi|nvcc|free|df|uptime|grep|cut|tr|sort|head|awk|sed|paste|getent|scontrol|seq"
     r"|basename|dirname|readlink|wc|tee|squeue|sinfo|module|od|exit|set|set\b.*)$"
 )
+_BARE = re.compile(r"\$(?:([A-Za-z_]\w*)|\{([A-Za-z_]\w*)\})")
 _TESTS = re.compile(r"import (torch|tensorflow|mxnet|horovod)\b(?!.*(train|main))")
 _FOLDERS = (
     "mkdir",
@@ -73,12 +74,14 @@ _FOLDERS = (
 
 class Started(Struct, frozen=True, dict=True):
     """A command with its layers. `inside` are the commands of the text that a shell in a container is given;
-    those of a shell on the host stand for themselves. `group` is the same for all of one text."""
+    those of a shell on the host stand for themselves. `group` is the same for all of one text. `workdir` is
+    the folder of a `cd FOLDER &&` before it, "" for none."""
 
     command: Command
     layers: tuple[Layer, ...]
     inside: tuple["Started", ...] = ()
     group: int = 0
+    workdir: str = ""
 
     @property
     def words(self) -> tuple[Value, ...]:
@@ -156,7 +159,7 @@ class Started(Struct, frozen=True, dict=True):
     @property
     def is_over_hosts(self) -> bool:
         """Whether a loop goes over the hosts."""
-        return any(re.search(r"host|node", loop.over, re.IGNORECASE) for loop in self.command.loops)
+        return bool(hosts.loops_over(self.command))
 
     @property
     def is_per_node(self) -> bool:
@@ -199,6 +202,7 @@ class _Texts:
 
 def _started(step: Started, texts: _Texts, depth: int) -> list[Started]:
     """The command, or those of the text that a shell on the host is given."""
+    step = _with_its_input(step)
     text = shell_text(step.words)
     if text is None or depth > 3:
         return [step]
@@ -206,22 +210,63 @@ def _started(step: Started, texts: _Texts, depth: int) -> list[Started]:
     for each in texts.commands(step.command, step.words, text):
         if each.within != "output" and each.words:
             its = (*step.layers[:-1], *layers(each.words))
-            inside += _started(Started(each, its, (), step.group), texts, depth + 1)
+            piece = Started(hosts.marked(each, its), its, (), step.group)
+            inside += _started(piece, texts, depth + 1)
     if step.container is None:
         return inside or [step]
+    folder, rest = _changed_folder(text)
+    if folder and len(inside) == 2 and _is_all(inside[1], step, rest):
+        return [structs.replace(inside[1], workdir=folder)]
     if len(inside) == 1 and _is_all(inside[0], step, text):
         return inside
     return [structs.replace(step, inside=tuple(inside))]
 
 
+def _with_its_input(step: Started) -> Started:
+    """`ssh host <<EOF` and `bash -s <<EOF` as the `bash -c TEXT` that they are."""
+    text = step.command.stdin
+    outer = step.layers[-2].program if len(step.layers) > 1 else ""
+    names = [known(word) or "?" for word in step.words]
+    if not names and outer == "ssh":
+        names = ["sh"]
+    is_shell = bool(names) and names[0].rpartition("/")[2] in _SHELLS
+    if not text or not is_shell or any(re.fullmatch(r"-[a-z]*c.*|[^-].*", name) for name in names[1:]):
+        return step
+    words: tuple[Value, ...] = ((names[0],), ("-c",), text)
+    return structs.replace(step, layers=(*step.layers[:-1], Layer("", words=words)))
+
+
+def _changed_folder(text: str) -> tuple[str, str]:
+    """The folder of `cd FOLDER && COMMAND`, and the command; "" for another text."""
+    found = re.match(r"\s*cd\s+(/[\w./+-]*)\s*(?:&&|;)\s*", text)
+    return (found[1], text[found.end() :]) if found else ("", text)
+
+
 def _is_all(piece: Started, step: Started, text: str) -> bool:
-    """Whether the text is that one command and nothing else: no `cd`, no login shell, no redirection."""
+    """Whether the text is that one command and nothing else: no login shell, no redirection. A variable may
+    have its value in the piece where docker hands it on."""
     try:
         words = shlex.split(text)
     except ValueError:
         return False
     options = [known(word) or "" for word in step.words[1:-1]]
-    return [shown(word) for word in piece.command.words] == words and options == ["-c"]
+    found = piece.command.words
+    if options != ["-c"] or len(words) != len(found):
+        return False
+    handed = {
+        shown(option.value or ()).partition("=")[0] for layer in step.layers for option in layer.all("env")
+    }
+    return all(_is_word(word, shown(value), handed) for word, value in zip(words, found, strict=True))
+
+
+def _is_word(word: str, value: str, handed: Collection[str]) -> bool:
+    names = _BARE.findall(word)
+    if not names:
+        return word == value
+    if not all((bare or braced) in handed for bare, braced in names):
+        return _BARE.sub(lambda name: "${" + (name[1] or name[2]) + "}", word) == value
+    parts = map(re.escape, _BARE.sub("\0", word).split("\0"))
+    return re.fullmatch(".*".join(parts), value, re.DOTALL) is not None
 
 
 def shell_text(words: Sequence[Value]) -> str | None:

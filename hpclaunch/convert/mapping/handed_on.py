@@ -5,13 +5,13 @@ from collections.abc import Collection, Mapping, Sequence
 
 from msgspec import Struct
 
-from hpclaunch.convert.defects.access import SECRET
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping import environment, mpi, rendezvous
 from hpclaunch.convert.mapping.lines import lines_of
 from hpclaunch.convert.programs.flags import cut, not_told
 from hpclaunch.convert.programs.layers import Option
 from hpclaunch.convert.reading import Command, ShellReading
+from hpclaunch.convert.secret_texts import SECRET
 from hpclaunch.readback.shell.values import Unknown, Value, known, shown
 from hpclaunch.values.conversion import Place
 

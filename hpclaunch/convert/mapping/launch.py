@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
+from hpclaunch.convert.mapping import hosts
 from hpclaunch.convert.mapping.asked import Asked, of_options
 from hpclaunch.convert.mapping.sizes import Allocation, Ranks, ranks
 from hpclaunch.convert.programs.layers import Layer, layers
@@ -19,7 +20,6 @@ _BESIDE = re.compile(
 )
 _PREPARES = re.compile(r"drop_caches|cache_clear|submission_log|mlperf_log|mllog|CACHE_CLEAR", re.IGNORECASE)
 _TRAINS = re.compile(r"run_and_time|train|torchrun|torch\.distributed|horovod|bench|\.py\b|main|run")
-_OVER_HOSTS = re.compile(r"host|node", re.IGNORECASE)
 
 
 class Step(Struct, frozen=True):
@@ -86,7 +86,7 @@ def run_of(found: Sequence[Step]) -> Step | None:
 
 def trial_loops(command: Command) -> list[Loop]:
     """The loops around a command that repeat it, and do not go through hosts."""
-    return [loop for loop in command.loops if not _OVER_HOSTS.search(loop.over)]
+    return hosts.loops_of_trials(command)
 
 
 def _weight(step: Step) -> int:

@@ -1,7 +1,8 @@
-"""Programs that only change how another one is started: env, timeout, nohup, sudo, time, nice, stdbuf.
+"""Programs that only change how another one is started: env, timeout, nohup, sudo, time, nice, stdbuf,
+sshpass.
 
-Options are those of GNU coreutils 9.5 (env, timeout, nohup, nice, stdbuf), of sudo(8) 1.9.15 and of GNU
-time 1.9.
+Options are those of GNU coreutils 9.5 (env, timeout, nohup, nice, stdbuf), of sudo(8) 1.9.15, of GNU
+time 1.9 and of sshpass(1) 1.09.
 """
 
 import re
@@ -31,6 +32,7 @@ _TABLES: dict[str, Table] = {
     ),
     "time": table(((1, "format=f output=o"), (0, "portability=p verbose=v append=a quiet=q"))),
     "nice": table(((1, "adjustment=n"),)),
+    "sshpass": table(((1, "file=f fd=d password=p prompt=P"), (0, "env=e verbose=v"))),
     "stdbuf": table(((1, "input=i output=o error=e"),)),
 }
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")

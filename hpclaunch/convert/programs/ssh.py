@@ -1,7 +1,8 @@
 """ssh, and its like that start one command on several hosts.
 
-The options are those of OpenSSH 9's ssh(1), pdsh(1) and clush(1). They send the words with blanks between
-them, and the remote shell reads that anew: where it makes something else of them they are given to sh -c.
+The options are those of OpenSSH 9's ssh(1), pdsh(1), clush(1) and pssh(1) 2.3. They send the words with
+blanks between them, and the remote shell reads that anew: where it makes something else of them they are
+given to sh -c.
 """
 
 import re
@@ -24,8 +25,14 @@ _CLUSH = table(
         (0, "all=a quiet=q verbose=v debug=d S N L B b"),
     )
 )
+_PSSH = table(
+    (
+        (1, "hosts=h host=H login=user,l par=p outdir=o errdir=e timeout=t option=O extra-args=x"),
+        (0, "version verbose=v askpass=A inline=i inline-stdout print=P send-input=I X x11"),
+    )
+)
 _SPECIAL = re.compile(r"""[\s'"\\;&|<>()$`*?#~]""")
-_TABLES = {"ssh": _SSH, "rsh": _SSH, "pdsh": _PDSH, "clush": _CLUSH}
+_TABLES = {"ssh": _SSH, "rsh": _SSH, "pdsh": _PDSH, "clush": _CLUSH, "pssh": _PSSH, "parallel-ssh": _PSSH}
 
 
 def read(words: Sequence[Value]) -> tuple[Layer, list[Value]]:

@@ -1,0 +1,107 @@
+"""Secrets as they stand in texts: by the name beside them, by the option that takes them, in addresses and
+headers, and by a form that only tokens have.
+
+The forms of tokens are those that GitHub, GitLab, Hugging Face, OpenAI, AWS, Slack, NVIDIA's NGC, PyPI and
+Docker's hub document for scanners of texts; options are those of curl(1), sshpass(1), docker-login(1),
+mysql(1) and sudo(8).
+"""
+
+import re
+from collections.abc import Iterator
+
+HIDDEN = "***"
+# Names of variables and options whose value is a secret, as CI systems and vaults take them. What a tokenizer
+# calls a token, and how many of them there are, is none.
+SECRET = re.compile(
+    r"(?:PASSWORD|PASSWD|PASSPHRASE|SECRET|API_?KEY|CREDENTIALS?|(?:^|_)(?:PASS|PAT)|_PWD"
+    r"|(?<!(?:PAD|EOS|BOS|SEP|CLS|UNK|MAX|MIN|NUM|PER|END)_)(?<!(?:MASK|STOP|NEXT|LAST)_)TOKEN"
+    r"|(?<!SORT)(?<!PUBLIC)(?<!PRIMARY)(?<!CACHE)(?<!ROUTING)_KEY)$",
+    re.IGNORECASE,
+)
+_VALUE = r"(?P<value>\"[^\"\n]*\"|'[^'\n]*'|[^\s\"';|&<>()]+)"
+_NAME = r"(?P<name>[A-Za-z_][\w-]{0,60})"
+_NAMED = (
+    re.compile(rf"(?<![\w$-]){_NAME}[\"']?(?:=|:[ \t]*){_VALUE}"),
+    re.compile(rf"(?<![\w-])--?{_NAME}(?:=|[ \t]+)(?!-){_VALUE}"),
+)
+_LINE = r"[^\n|;&]{0,400}?"
+_INPUT = rf"(?:\bsudo\b{_LINE}[ \t]-\w*S\b|\bsudo\b{_LINE}--stdin\b|--password-stdin\b)"
+_BEFORE = r"(?:-[enE]+[ \t]+|[\"']%s(?:\\n)?[\"'][ \t]+)?"
+_FORMS = tuple(
+    (name, re.compile(text))
+    for name, text in (
+        ("PASSWORD", r"\b\w[\w+.-]{0,20}://[^\s/:@\"'$]{0,80}:(?P<value>[^\s/@\"'$]+)@"),
+        ("TOKEN", r"\b\w[\w+.-]{0,20}://(?P<value>[^\s/:@\"'${}]{16,200})@"),
+        ("PASSWORD", rf"\bsshpass[ \t]+-p[ \t]*{_VALUE}"),
+        ("PASSWORD", rf"\blogin\b{_LINE}[ \t]-p[ \t]*{_VALUE}"),
+        ("PASSWORD", rf"\bcurl\b{_LINE}[ \t](?:-u[ \t]*|--(?:proxy-)?user[ =])[\"']?[^\s:\"'$]+:{_VALUE}"),
+        ("PASSWORD", rf"\b(?:mysql|mysqldump|mariadb)\b{_LINE}[ \t]-p(?!\w*[ \t]*=){_VALUE}"),
+        ("PASSWORD", rf"\b(?:echo|printf)[ \t]+{_BEFORE}{_VALUE}[ \t]*\|[^\n|]{{0,200}}?{_INPUT}"),
+        ("PASSWORD", rf"{_INPUT}{_LINE}<<<[ \t]*{_VALUE}"),
+        ("TOKEN", r"(?i:\bauthorization:)[ \t]*(?:\w+[ \t]+)?(?P<value>[^\s\"'$]+)"),
+        (
+            "TOKEN",
+            r"\b(?P<value>gh[pousr]_\w{12,}|github_pat_\w{12,}|glpat-[\w-]{8,}|hf_[A-Za-z0-9]{8,}"
+            r"|sk-(?:\w+-)?[A-Za-z0-9]{12,}|AKIA[0-9A-Z]{12,}|xox[abprs]-[\w-]{8,}|nvapi-[\w-]{12,}"
+            r"|pypi-\w{12,}|dckr_pat_[\w-]{8,}|eyJ[\w-]{12,}\.[\w-]+\.[\w-]+)",
+        ),
+    )
+)
+_PEM = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----(?P<value>.*?)(?=-----END|\Z)", re.DOTALL)
+_MAY_HAVE = re.compile(r"pass|pwd|tok|key|secret|cred|auth|://|-u|-p|_|-S|sk-|akia|xox|eyj", re.IGNORECASE)
+_NO_SECRET = re.compile(r"[~./$%{<*\[].*|true|false|yes|no|none|null|on|off|auto|", re.IGNORECASE | re.DOTALL)
+_NUMBER = re.compile(r"[0-9.]{1,7}")
+
+
+def hide(text: str) -> str:
+    """The text with *** for each secret in it."""
+    if not _MAY_HAVE.search(text):
+        return text
+    last = len(text)
+    for start, end in sorted({span for *_, span in _found(text)}, reverse=True):
+        if end <= last:
+            text, last = text[:start] + HIDDEN + text[end:], start
+    return text
+
+
+def values(text: str) -> dict[str, str]:
+    """The secrets that stand in a text, each with a name for it."""
+    found: dict[str, str] = {}
+    for name, value, _ in _found(text):
+        found.setdefault(value, name)
+    return found
+
+
+def lines(text: str) -> dict[int, str]:
+    """The lines, from 1, in which secrets stand, each with the name of the first."""
+    found: dict[int, str] = {}
+    number, at = 1, 0
+    for start, name in sorted((span[0], name) for name, _, span in _found(text)):
+        number, at = number + text.count("\n", at, start), start
+        found.setdefault(number, name)
+    return found
+
+
+def _found(text: str) -> Iterator[tuple[str, str, tuple[int, int]]]:
+    """The name, the value and where it is."""
+    for pattern in _NAMED:
+        for found in pattern.finditer(text):
+            name = found["name"].replace("-", "_")
+            if SECRET.search(name):
+                yield from _value(name.upper(), found)
+    for name, pattern in _FORMS:
+        for found in pattern.finditer(text):
+            yield from _value(name, found)
+    for found in _PEM.finditer(text):
+        start = found.start("value")
+        for line in re.finditer(r"\S+", found["value"]):
+            yield "PRIVATE_KEY", line[0], (start + line.start(), start + line.end())
+
+
+def _value(name: str, found: re.Match[str]) -> Iterator[tuple[str, str, tuple[int, int]]]:
+    value, (start, end) = found["value"], found.span("value")
+    if value[:1] in ("'", '"') and value[-1:] == value[:1] and len(value) > 1:
+        value, start, end = value[1:-1], start + 1, end - 1
+    is_number = _NUMBER.fullmatch(value) and name.endswith(("TOKEN", "KEY"))
+    if value and value != HIDDEN and not is_number and not _NO_SECRET.fullmatch(value):
+        yield name, value, (start, end)

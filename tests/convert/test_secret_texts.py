@@ -1,0 +1,131 @@
+"""No secret of a launcher in the job file or the report, in whatever form it stands there."""
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hpclaunch.cli.main import hpclaunch
+from hpclaunch.convert.secret_texts import HIDDEN, hide, lines, values
+
+S = "Zq7pLm2vXw9t"
+LAUNCHER = """#!/bin/bash
+#SBATCH -N 2
+#SBATCH -t 30
+#SBATCH --gres=gpu:4
+{before}
+srun --ntasks-per-node=1 docker run -d --name c --gpus all {run} -v /d:/d reg.example/x:1 sleep infinity
+srun --ntasks-per-node=1 docker exec {exec} c torchrun --nproc_per_node 4 train.py {arguments}
+"""
+BEFORE = (
+    f"export WANDB_API_KEY={S}",
+    f"WANDB_KEY='{S}'",
+    f'export PGPASSWORD="{S}"',
+    f"docker login -u me -p {S} reg.example",
+    f"docker login -u me -p{S} reg.example",
+    f"docker login --username me --password {S} reg.example",
+    f"echo {S} | docker login -u me --password-stdin reg.example",
+    f'echo "{S}" | sudo -S sysctl vm.drop_caches=3',
+    f"printf '%s\\n' {S} | sudo -S sysctl vm.drop_caches=3",
+    f"sudo -S sysctl vm.drop_caches=3 <<< {S}",
+    f"sshpass -p {S} ssh n1 sudo sysctl vm.drop_caches=3",
+    f"sshpass -p'{S}' ssh n1 docker pull reg.example/x:1",
+    f"curl -u me:{S} https://files.example/x -o x",
+    f"curl --user me:{S} https://files.example/x -o x",
+    f"curl -H 'Authorization: Bearer {S}' https://files.example/x",
+    f"curl -H 'PRIVATE-TOKEN: {S}' https://files.example/x",
+    f"wget --http-password={S} https://files.example/x",
+    f"git clone https://me:{S}@git.example/x.git",
+    f"git clone https://{S}{S}@git.example/x.git",
+    f"cat > env.list <<EOF\nHF_TOKEN={S}\nDEBUG=1\nEOF",
+    f'cat > c.json <<EOF\n{{"api_key": "{S}", "x": 1}}\nEOF',
+    f"cat > c.yaml <<EOF\npassword: {S}\nEOF",
+    f"cat > key <<EOF\n-----BEGIN OPENSSH PRIVATE KEY-----\n{S}\n-----END OPENSSH PRIVATE KEY-----\nEOF",
+    f"# password: {S}",
+    f"mysql -u root -p{S} results",
+    f"login='{S}'; export MY_TOKEN={S}; echo $login",
+    f"some_tool --auth-token {S} --verbose",
+)
+# What another variable has as well is hidden where all the texts are known, not here.
+FORMS = [text for text in BEFORE if not text.startswith("login=")]
+GIVEN = (
+    {"run": f"-e HF_TOKEN={S}"},
+    {"run": f"-e DB_URL=postgres://me:{S}@db.example/x"},
+    {"run": f"--env AWS_SECRET_ACCESS_KEY={S}"},
+    {"exec": f"-e MYSQL_PWD={S}"},
+    {"exec": f"-e LICENSE=hf_{S}"},
+    {"arguments": f"--api-key {S}"},
+    {"arguments": f"--wandb_key={S}"},
+    {"arguments": f"--store s3://me:{S}@store.example/x"},
+    {"arguments": "$MY_SECRET", "before": f"MY_SECRET={S}"},
+    {"run": "-v /keys/$MY_SECRET:/keys", "before": f"MY_SECRET={S}"},
+)
+
+
+def outputs(launcher: str, folder: Path) -> dict[str, str]:
+    """All that the command prints and writes."""
+    script = folder / "run.sub"
+    script.write_text(launcher)
+    found = {}
+    for name in ("report.txt", "report.md", "report.json"):
+        job = folder / f"{name}.job.yaml"
+        result = CliRunner().invoke(
+            hpclaunch, ["convert", str(script), "-o", str(job), "--report", str(folder / name)]
+        )
+        found[name] = result.output + job.read_text() + (folder / name).read_text()
+    found["json"] = CliRunner().invoke(hpclaunch, ["convert", str(script), "--json"]).output
+    json.loads(found["json"])
+    return found
+
+
+@pytest.mark.parametrize("parts", [*({"before": text} for text in BEFORE), *GIVEN], ids=str)
+def test_no_output_has_the_secret_and_the_report_says_that_there_is_one(
+    parts: dict[str, str], tmp_path: Path
+) -> None:
+    launcher = LAUNCHER.format(**{"before": "", "run": "", "exec": "", "arguments": "", **parts})
+    found = outputs(launcher, tmp_path)
+    for name, text in found.items():
+        assert S not in text, name
+    told = [
+        each["what"] + each["why"]
+        for each in json.loads(found["json"])["findings"]
+        if each["kind"] == "defect"
+    ]
+    assert any(word in text for text in told for word in ("secret", "password", "the value of"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "PAD_TOKEN=12345678abc --eos_token=abcdefgh MAX_TOKEN=4096",
+        "SSH_KEY=/home/me/.ssh/id_ed25519 --key-file x.pem",
+        "docker run -p 8080:80 -u 0:0 x/y:z",
+        "HF_TOKEN=$HF_TOKEN --api-key ${API_KEY} --password $(cat /run/secret)",
+        "mpirun -x HF_TOKEN -mca btl ^openib -np 8",
+        "--tokenizer-model /data/tok.model --num-tokens 40000000",
+        "http://proxy.example:3128/ ssh://git@git.example/x tcp://10.0.0.1:29500",
+        "NCCL_ALGO=Ring USE_SECRET=true PASSED=17 COMPASS=north",
+        "MYSQL_PWD=*** --token=***",
+    ],
+)
+def test_what_is_no_secret_stays(text: str) -> None:
+    assert hide(text) == text
+    assert values(text) == {}
+
+
+@given(st.text("abcXYZ012+_.!,-", min_size=6, max_size=30), st.sampled_from(FORMS))
+@settings(max_examples=300, deadline=None)
+def test_any_value_is_hidden_and_found_at_its_line(value: str, form: str) -> None:
+    value = f"q{value}q"
+    text = "first\n" + form.replace(S, value)
+    hidden = hide(text)
+    assert value not in hidden
+    assert HIDDEN in hidden
+    assert hidden.count("\n") == text.count("\n")
+    assert hide(hidden) == hidden
+    marked = [number for number, line in enumerate(text.split("\n"), 1) if value in line]
+    assert lines(text)
+    assert set(lines(text)) <= set(marked)
