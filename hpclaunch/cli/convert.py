@@ -13,7 +13,7 @@ from hpclaunch.cli.writing import put, refuse_existing
 from hpclaunch.convert.conversion import convert as convert_inputs
 from hpclaunch.convert.inputs import read_inputs
 from hpclaunch.convert.options import Options, Render
-from hpclaunch.report.conversion import markdown, text
+from hpclaunch.report.conversion import for_json, markdown, text
 from hpclaunch.spec import check_text
 from hpclaunch.spec.document import Document
 from hpclaunch.spec.nodetype import NodeType
@@ -58,8 +58,8 @@ def convert(
     scripts that run in the container, topology files, mounts.txt. `-` is standard input. Nothing is run.
     What the files do not tell stands in the job file as a question. The report says what became of each line.
 
-    Exit status: 0 where the job file is complete, 1 where questions are open or the input cannot be
-    converted, 2 where the input is wrong.
+    Exit status: 0 where there is a job file (which has the questions that are open, if any), 1 where the
+    input cannot be converted, 2 where it is wrong.
     """
     _check_outputs(files, output, force, report)
     environment = _environment(env)
@@ -71,7 +71,7 @@ def convert(
     volumes = places.volumes(site.value, os.getcwd()) if site else {}
     found = convert_inputs(inputs, Options(environment, machine, name, render, volumes))
     _write(found, name, output, report, as_json)
-    sys.exit(0 if found.is_complete else 1)
+    sys.exit(0 if found.job else 1)
 
 
 def _check_outputs(files: Sequence[str], output: str | None, force: bool, report: str | None) -> None:
@@ -148,12 +148,12 @@ def _write(found: Conversion, site: str, output: str | None, report: str | None,
     if report is not None:
         put(_report(found, site, report), report)
     if as_json:
-        print_json(found)
+        print_json(for_json(found))
     elif report is None:
         click.echo(text(found, site), nl=False, err=output in (None, "-"))
 
 
 def _report(found: Conversion, site: str, path: str) -> str:
     if path.endswith(".json"):
-        return msgspec.json.format(msgspec.json.encode(found), indent=2).decode() + "\n"
+        return msgspec.json.format(msgspec.json.encode(for_json(found)), indent=2).decode() + "\n"
     return markdown(found, site) if path.endswith(".md") else text(found, site)

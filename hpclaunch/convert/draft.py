@@ -8,6 +8,7 @@ from typing import Any
 from msgspec import Struct
 
 from hpclaunch.values.conversion import Finding, Kind, Place
+from hpclaunch.values.yamltext import flow
 
 Key = tuple[str | int, ...]
 
@@ -36,7 +37,7 @@ class Draft:
     def __init__(self) -> None:
         self.facts: dict[Key, Fact] = {}
         self.findings: list[Finding] = []
-        self.hints: dict[str, str] = {}
+        self.hints: dict[str, Any] = {}
         self.refused = ""
         self._counts: Counter[str] = Counter()
 
@@ -84,11 +85,11 @@ class Draft:
         texts = (sayable(text) for text in (what, became, why, todo, key))
         self.findings.append(Finding(kind, tuple(dict.fromkeys(places)), *texts))
 
-    def hint(self, key: str, value: str, places: Sequence[Place], what: str) -> None:
-        """Something about the person and the place: it belongs to `sites` or to a site file, not to the
-        job."""
-        self.hints[key] = sayable(value)
-        self.say("carried", places, what, became=f"site hint {key}: {value}", key="")
+    def hint(self, key: str, value: Any, places: Sequence[Place], what: str) -> None:
+        """Something about the person and the place: it belongs to `sites` (a key without a dot) or to a site
+        file, and not to the job. `value` is of the type that it has there."""
+        self.hints[key] = told = _sayable(value)
+        self.say("carried", places, what, became=f"site hint {key}: {flow(told)}")
 
     def refuse(self, reason: str, places: Sequence[Place], what: str, todo: str = "") -> None:
         """The input as a whole cannot be converted. What is known of it so far is told all the same."""
@@ -104,6 +105,14 @@ def dotted(key: Key) -> str:
 def sayable(text: str) -> str:
     """Text that every output can hold: NUL and halves of surrogate pairs ($'\\ud800') are replaced."""
     return _UNSAYABLE.sub("\ufffd", text)
+
+
+def _sayable(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {sayable(str(key)): _sayable(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_sayable(each) for each in value]
+    return sayable(value) if isinstance(value, str) else value
 
 
 def shown(value: Any, limit: int = 120) -> str:

@@ -5,11 +5,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from hpclaunch.convert.draft import Fact, dotted
 from hpclaunch.spec.forms import OPEN, OPEN_END
 from hpclaunch.spec.job import Job
+from hpclaunch.values.conversion import base_names
 from hpclaunch.values.yamltext import beside, comment, finished, in_flow, value
 
 _ORDER = tuple(Job.__struct_encode_fields__)
@@ -26,7 +27,7 @@ class Node(Struct, frozen=True):
 
 def text_of(facts: Iterable[Fact], made_from: Sequence[str]) -> str:
     """The file, whatever the facts are. With `made_from` it begins with those files and what is open."""
-    facts = list(facts)
+    facts = _by_base_names(list(facts), made_from)
     lines = [*_header(facts, made_from), "version: 1"]
     root = tree_of(facts).below
     known = [key for key in _ORDER if key in root]
@@ -45,6 +46,17 @@ def _header(facts: Sequence[Fact], made_from: Sequence[str]) -> Iterator[str]:
         are = "One question is" if len(asked) == 1 else f"{len(asked)} questions are"
         yield f"# {are} still open ({OPEN.strip()} ...{OPEN_END}): {comment(_listed(asked))}."
         yield "# Write the values in their places, or give them with --set KEY=VALUE."
+
+
+def _by_base_names(facts: list[Fact], made_from: Sequence[str]) -> list[Fact]:
+    """The head of the file has the paths."""
+    brief = base_names([*made_from, *(place.file for fact in facts for place in fact.places)])
+    return [
+        structs.replace(
+            fact, places=tuple(structs.replace(each, file=brief[each.file]) for each in fact.places)
+        )
+        for fact in facts
+    ]
 
 
 def _listed(names: Sequence[str]) -> str:

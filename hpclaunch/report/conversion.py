@@ -6,18 +6,21 @@ The same sections as text for a terminal and as Markdown.
 import re
 import textwrap
 from collections.abc import Iterator, Sequence
+from itertools import chain
+from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, structs, to_builtins
 
 from hpclaunch.report.table import aligned
 from hpclaunch.report.text import printable
-from hpclaunch.values.conversion import Conversion, Finding, Place
-from hpclaunch.values.yamltext import value
+from hpclaunch.values.conversion import Conversion, Finding, Place, base_names
+from hpclaunch.values.yamltext import flow, in_flow
 
 _WIDTH = 100
 _MOST_PLACES = 4
 _WIDEST_KEY = 56
 _LINES_OF_TEXT = 46  # of a place beside a carried value
+_Keys = dict[str, dict[str, Any]]
 
 
 class _Section(Struct, frozen=True):
@@ -29,15 +32,11 @@ class _Section(Struct, frozen=True):
     brief: bool = False
 
 
-_ABOUT_PEOPLE = (
-    *("account", "partition", "qos", "reservation", "constraint", "nodelist", "exclude", "mail", "namespace"),
-    *("queue", "priority_class", "user", "node_type"),
-)
-
-
 def text(conversion: Conversion, site: str = "") -> str:
     """The report for a terminal. `site` is the name under which hints are shown."""
-    lines = [*_wrapped(_headline(conversion), ""), *_wrapped(_summary(conversion), "")]
+    conversion, files = _by_base_names(conversion)
+    head = (_headline(conversion), files, _summary(conversion))
+    lines = [line for said in head for line in _wrapped(_plain(said), "")]
     for section in _sections(conversion):
         lines += ["", f"{section.title} ({len(section.findings)})"]
         if section.note:
@@ -46,14 +45,18 @@ def text(conversion: Conversion, site: str = "") -> str:
         lines += _rows(section.findings) if section.brief else _items(section.findings)
         while lines[-1] == "":
             lines.pop()
-    lines += _hint_lines(conversion, site)
+    for title, pasted in _hints(conversion, site):
+        lines += ["", title, *(f"  {line}" for line in pasted)]
     lines += _difference_lines(conversion)
     return "\n".join(lines) + "\n"
 
 
 def markdown(conversion: Conversion, site: str = "") -> str:
     """The report as Markdown, for a merge request or a wiki."""
-    lines = ["# hpclaunch convert", "", _escaped(_headline(conversion)), "", _escaped(_summary(conversion))]
+    conversion, files = _by_base_names(conversion)
+    lines = ["# hpclaunch convert"]
+    for said in (_headline(conversion), files, _summary(conversion)):
+        lines += ["", _cell(said)] if said else []
     for section in _sections(conversion):
         lines += ["", f"## {section.title} ({len(section.findings)})", ""]
         if section.note:
@@ -63,9 +66,8 @@ def markdown(conversion: Conversion, site: str = "") -> str:
             lines += [f"| {' | '.join(_cell(part) for part in row)} |" for row in map(_row, section.findings)]
         else:
             lines += [line for group in _groups(section.findings) for line in _bullet(group)]
-    hints = _hint_lines(conversion, site)
-    if hints:
-        lines += ["", "## For the site", "", "```yaml", *(line[2:] for line in hints[2:]), "```"]
+    for title, pasted in _hints(conversion, site):
+        lines += ["", f"## {title}", "", "```yaml", *pasted, "```"]
     if conversion.differences is not None:
         lines += ["", "## Round trip", ""]
         lines += ["| what | original | job file | why |", "| --- | --- | --- | --- |"]
@@ -74,6 +76,29 @@ def markdown(conversion: Conversion, site: str = "") -> str:
             for each in conversion.differences
         ]
     return "\n".join(lines) + "\n"
+
+
+def for_json(conversion: Conversion) -> dict[str, Any]:
+    """What the texts tell, with the names of files as they were given."""
+    return {"is_complete": conversion.is_complete, **to_builtins(conversion)}
+
+
+def _by_base_names(conversion: Conversion) -> tuple[Conversion, str]:
+    """The conversion with the base names of files, and the line that has the whole names, if it takes one."""
+    findings = conversion.findings
+    places = chain(conversion.known_by, *(each.places for each in findings))
+    names = base_names(place.file for place in places)
+
+    def brief(places: Sequence[Place]) -> tuple[Place, ...]:
+        return tuple(structs.replace(place, file=names[place.file]) for place in places)
+
+    whole = sorted(name for name in names if names[name] != name)
+    named = structs.replace(
+        conversion,
+        known_by=brief(conversion.known_by),
+        findings=tuple(structs.replace(each, places=brief(each.places)) for each in findings),
+    )
+    return named, f"Files: {', '.join(whole)}." if whole else ""
 
 
 def _sections(conversion: Conversion) -> Iterator[_Section]:
@@ -185,24 +210,32 @@ def _row(finding: Finding) -> tuple[str, str, str]:
     )
 
 
-def _hint_lines(conversion: Conversion, site: str) -> list[str]:
-    """YAML to paste: what is about a person into the job, all else into a site file."""
-    if not conversion.hints:
-        return []
-    people = {key: text for key, text in conversion.hints.items() if key in _ABOUT_PEOPLE}
-    others = {key: text for key, text in conversion.hints.items() if key not in _ABOUT_PEOPLE}
-    lines = ["", "For the site, to paste"]
+def _hints(conversion: Conversion, site: str) -> Iterator[tuple[str, list[str]]]:
+    """YAML to paste under its titles: what is about a person goes into the job, all else into a site."""
+    people: _Keys = {}
+    others: _Keys = {}
+    for key, what in conversion.hints.items():
+        *above, last = key.split(".", 2)
+        holder = others if above else people
+        for part in above:
+            holder = holder.setdefault(part, {})
+        holder[last] = what
     if people:
-        lines += ["  # into the job file:", "  sites:", f"    {value(site or 'SITE')}:"]
-        lines += [f"      {key}: {_on_a_line(text)}" for key, text in people.items()]
+        yield "For the job file, to paste", ["sites:", *_pasted({site or "SITE": people}, "  ")]
     if others:
-        lines.append("  # for the site file:")
-        lines += [f"  # {_plain(key)}: {_plain(text)}" for key, text in others.items()]
-    return lines
+        of_nodes = others.pop("node_types", {})
+        lines = list(_pasted(others, ""))
+        if of_nodes:
+            lines += ["node_types:  # of the nodes that are meant", f"  - {flow(of_nodes)}"]
+        yield "For the site file, to paste into the keys that it has", lines
 
 
-def _on_a_line(text: str) -> str:
-    return value(" ".join(text.split()))
+def _pasted(keys: _Keys, indent: str) -> Iterator[str]:
+    """Two levels of keys, and what is below on one line."""
+    for key, below in keys.items():
+        yield f"{indent}{in_flow(key)}:"
+        for each, what in below.items():
+            yield f"{indent}  {in_flow(each)}: {flow(what)}"
 
 
 def _difference_lines(conversion: Conversion) -> list[str]:

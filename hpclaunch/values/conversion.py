@@ -1,6 +1,8 @@
 """What a conversion found: each construct of the input, what became of it, and why."""
 
-from typing import Literal
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any, Literal
 
 from msgspec import Struct
 
@@ -22,6 +24,17 @@ class Place(Struct, frozen=True, order=True):
     def __str__(self) -> str:
         lines = f":{self.line}" if self.line else ""
         return f"{self.file}{lines}-{self.last}" if self.last > self.line else self.file + lines
+
+
+def base_names(files: Iterable[str]) -> dict[str, str]:
+    """What people call each of the files: its base name, or all of it where another one has that name."""
+    known = dict.fromkeys(files)
+    count = Counter(map(_base, known))
+    return {file: _base(file) if count[_base(file)] == 1 else file for file in known}
+
+
+def _base(file: str) -> str:
+    return file if file.startswith("--") else file.rpartition("/")[2] or file
 
 
 class Finding(Struct, frozen=True, omit_defaults=True):
@@ -46,7 +59,8 @@ class Finding(Struct, frozen=True, omit_defaults=True):
 
 class Conversion(Struct, frozen=True):
     """The job file and the report. `job` is "" where the input as a whole was refused, with `refused` as the
-    reason. `hints` are for a site file or the job's `sites`: key -> value (account, claims, RDMA resources).
+    reason. `hints` are for the job's `sites` (keys without a dot: account) or for a site file
+    (kubernetes.rdma, volumes.NAME), with values of the types that they have there.
     `differences` are those between what the original launches and what the new job does, where both could
     be read."""
 
@@ -54,7 +68,7 @@ class Conversion(Struct, frozen=True):
     job: str
     refused: str
     findings: tuple[Finding, ...]
-    hints: dict[str, str]
+    hints: dict[str, Any]
     differences: tuple[Difference, ...] | None = None
     known_by: tuple[Place, ...] = ()
 

@@ -6,6 +6,8 @@ screen (controls, line ends of Unicode, spaces of other widths) is escaped. A bl
 the whole text is there: until `finished` its lines are one.
 """
 
+from collections.abc import Mapping
+
 # What needs no quotes, where it begins as below and no reader takes it for more than text.
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./@%+=,:;^$~-")
 _FIRST = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_/")
@@ -54,6 +56,15 @@ def in_flow(text: str) -> str:
     """A string for a list in brackets: what begins or ends an entry there is quoted, and so are all lines."""
     plain = value(text)
     return plain if plain[0] in "\"'" or not ("," in text or _END in plain) else _quoted(text)
+
+
+def flow(what: object) -> str:
+    """Maps, lists and what is in them, on one line. Raises ValueError as `value` does."""
+    if isinstance(what, Mapping):
+        return "{" + ", ".join(f"{flow(str(key))}: {flow(each)}" for key, each in what.items()) + "}"
+    if isinstance(what, list | tuple):
+        return "[" + ", ".join(map(flow, what)) + "]"
+    return value(what) if isinstance(what, bool | int) else in_flow(str(what))
 
 
 def under(text: str, column: int) -> str:

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -73,10 +74,12 @@ def test_an_input_is_never_written_over(folder: Path) -> None:
     assert (folder / "run.sub").read_text() == SCRIPT
 
 
-def test_an_open_question_is_exit_status_1(folder: Path) -> None:
+def test_an_open_question_stands_in_a_job_file_that_check_refuses(folder: Path) -> None:
     (folder / "run.sub").write_text(SCRIPT.replace("nvcr.io#nvidia/mxnet:21.09-py3", "$CONT"))
     done = convert(folder, "run.sub", "-o", "job.yaml")
-    assert done.returncode == 1
+    assert done.returncode == 0
+    assert b"the job file is not complete" in done.stdout
+    assert json.loads(convert(folder, "run.sub", "--json").stdout)["is_complete"] is False
     refused = subprocess.run(
         [sys.executable, "-m", "hpclaunch", "check", str(folder / "job.yaml")], capture_output=True, cwd=ROOT
     )
@@ -84,6 +87,31 @@ def test_an_open_question_is_exit_status_1(folder: Path) -> None:
     assert b"image is still open" in refused.stderr
     answered = read_job(folder / "job.yaml", ["image=a/b:1"]).value
     assert answered.image == "a/b:1"
+
+
+def test_lines_have_base_names_where_those_are_clear(folder: Path) -> None:
+    for name in ("old", "new"):
+        (folder / name).mkdir()
+        (folder / name / "config.sh").write_text("export A=1\n")
+    (folder / "old" / "run.sub").write_text(SCRIPT)
+    done = convert(folder, "old/config.sh", "old/run.sub")
+    assert b"nodes: 2  # run.sub:3\n" in done.stdout
+    assert b"old/run.sub:" not in done.stdout + done.stderr
+    assert b"Files: old/config.sh, old/run.sub." in done.stderr
+    found = json.loads(convert(folder, "old/config.sh", "old/run.sub", "--json").stdout)
+    assert {place["file"] for each in found["findings"] for place in each["places"]} >= {"old/run.sub"}
+    done = convert(folder, "old/config.sh", "new/config.sh", "old/run.sub", "--env", "B=2")
+    assert b"A: '1'  # old/config.sh:1" in done.stdout or b'A: "1"  # new/config.sh:1' in done.stdout
+    assert b"run.sub:3" in done.stderr
+
+
+def test_what_is_about_the_user_is_yaml_to_paste(folder: Path) -> None:
+    (folder / "run.sub").write_text(SCRIPT.replace("--account=vision", "--account=007"))
+    done = convert(folder, "run.sub", "-o", "job.yaml")
+    _, _, pasted = done.stdout.decode().partition("For the job file, to paste\n")
+    with (folder / "job.yaml").open("a") as job:
+        job.write(textwrap.dedent(pasted))
+    assert read_job(folder / "job.yaml").value.sites["SITE"].account == "007"
 
 
 def test_what_no_family_knows_is_refused_with_what_is_known(folder: Path) -> None:
@@ -98,6 +126,7 @@ def test_the_report_as_json_and_as_markdown(folder: Path) -> None:
     done = convert(folder, "run.sub", "--json")
     found = json.loads(done.stdout)
     assert parse_job(found["job"], "job.yaml", "/").value.nodes == 2
+    assert found["is_complete"] is True
     assert all(each["places"] for each in found["findings"])
     for name in ("r.json", "r.md", "r.txt"):
         assert convert(folder, "run.sub", "-o", f"{name}.yaml", "--report", name).returncode == 0

@@ -1,5 +1,6 @@
 """A manifest converted, in the form that tests compare."""
 
+from itertools import pairwise
 from typing import Any
 
 import yaml
@@ -7,7 +8,8 @@ import yaml
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.manifests.convert import convert
 from hpclaunch.convert.options import Options
-from hpclaunch.values.conversion import Place
+from hpclaunch.report.conversion import text
+from hpclaunch.values.conversion import Conversion, Place
 
 FILE = "job.yaml"
 
@@ -30,8 +32,21 @@ def job(draft: Draft) -> dict[str, list[Any]]:
 
 
 def hints(draft: Draft) -> dict[str, Any]:
-    """The hints, read as the YAML of a site file."""
-    return {key: yaml.safe_load(value) for key, value in draft.hints.items()}
+    """The hints as a reader of YAML gets them out of the report."""
+    lines = text(Conversion("", "", "", (), draft.hints)).splitlines()
+    titles = [number for number, line in enumerate(lines) if line.startswith("For the ")]
+    found: dict[str, Any] = {}
+    for start, end in pairwise([*titles, len(lines)]):
+        for above, below in yaml.safe_load("\n".join(lines[start + 1 : end])).items():
+            if above == "sites":
+                found |= below["SITE"]
+                continue
+            (keys,) = below if above == "node_types" else (below,)
+            for key, what in keys.items():
+                nested = what.items() if (above, key) == ("kubernetes", "secrets") else ()
+                found |= {f"{above}.{key}.{name}": each for name, each in nested}
+                found |= {} if nested else {f"{above}.{key}": what}
+    return found
 
 
 def findings(draft: Draft) -> list[list[Any]]:

@@ -198,6 +198,6 @@ def test_programs_of_the_script_are_never_started(tmp_path: Path) -> None:
         capture_output=True,
         timeout=60,
     )
-    assert done.returncode == 1, done.stderr
+    assert done.returncode == 0, done.stderr
     assert not (tmp_path / "sprung").exists()
     assert not (tmp_path / "written").exists()

@@ -114,9 +114,8 @@ def _gang(gang: Field, draft: Draft, options: Options) -> None:
     queue, priority = gang.get("queue"), gang.get("priorityClass")
     if queue is not None and not _is_said(queue, draft):
         text = queue.text()
-        draft.hint(
-            "kubernetes.gang", f"{{scheduler: volcano, queue: {text}}}", [queue.at], "schedulingPolicy.queue"
-        )
+        gang_of_site = {"scheduler": "volcano", "queue": text}
+        of_site(draft, "kubernetes.gang", gang_of_site, [queue.at], "schedulingPolicy.queue")
     if priority is not None and not _is_said(priority, draft):
         of_user(
             draft, options, "priority_class", priority.text(), [priority.at], "schedulingPolicy.priorityClass"

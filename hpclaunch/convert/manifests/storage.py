@@ -9,7 +9,7 @@ from msgspec import Struct
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.manifests.claims import Claims
 from hpclaunch.convert.manifests.fields import Field
-from hpclaunch.convert.manifests.hints import flow, of_site
+from hpclaunch.convert.manifests.hints import of_site
 from hpclaunch.convert.manifests.volumes import Behind, behind
 from hpclaunch.convert.manifests.workload import Pod, Workload
 from hpclaunch.convert.options import Options
@@ -183,10 +183,7 @@ def _place(
 def _free_name(found: Behind, draft: Draft) -> str:
     """Two volumes of one name that are not the same have different ones."""
     names = (f"{found.name}-{number}" if number > 1 else found.name for number in count(1))
-    fits = (
-        name for name in names if draft.hints.get(f"volumes.{name}", flow(found.says)) == flow(found.says)
-    )
-    return next(fits)
+    return next(name for name in names if draft.hints.get(f"volumes.{name}", found.says) == found.says)
 
 
 def _add(mount: dict[str, object], places: list[Place], what: str, draft: Draft, why: str = "") -> None:
