@@ -12,6 +12,9 @@ MAX_TRIALS = 100
 MAX_SEED = 2**31 - 1  # what every generator of random numbers takes: a C int that is not negative
 TRIAL = "HPCLAUNCH_TRIAL"
 
+# Names that the plan, MPI or the GPUs' libraries give a meaning: a random number there breaks the ranks.
+_TAKEN = ("CUDA_", "NVIDIA_", "NCCL_", "UCX_", "OMPI_", "PMIX_", "PMI_", "MELLANOX_", "HPCLAUNCH_")
+
 _LONGEST_NAME = 100
 
 _check = partial(findings.check, "job")
@@ -103,7 +106,7 @@ def _log(count: int, text: str) -> None:
 def _seed_problems(job: Job, name: str, path: Path) -> list[Problem]:
     found: list[Problem] = []
     _check(found, ("trials", *path), scalars.variable_name, name)
-    if name in (TRIAL, "PATH") or acts_on_commands(name):
+    if name in ("PATH", "HOME") or name.startswith(_TAKEN) or acts_on_commands(name):
         message = f"{name} means something to what starts the job: take another name"
         found.append(_problem(("trials", *path), message))
     advice = "each trial has its own; leave it out and write `first_seed` there, or write `seed: null`"

@@ -34,6 +34,8 @@ CORPUS = [
     ("trials: {count: 2, seed: 1A}", "3:26", ["not the name of a variable"]),
     ("trials: {count: 2, seed: HPCLAUNCH_TRIAL}", "3:26", ["take another name"]),
     ("trials: {count: 2, seed: LD_PRELOAD}", "3:26", ["take another name"]),
+    ("trials: {count: 2, seed: CUDA_VISIBLE_DEVICES}", "3:26", ["take another name"]),
+    ("trials: {count: 2, seed: NCCL_IB_HCA}", "3:26", ["take another name"]),
     ("trials: {count: 2, seed: null, first_seed: 3}", "3:44", ["no variable has it"]),
     ("trials: {count: 2, first_seed: -1}", "3:32", ["the seeds -1 to 0 must be from 0"]),
     ("trials: {count: 2, first_seed: 2147483647}", "3:32", ["2147483648 must be from 0 to 2147483647"]),
