@@ -3,21 +3,17 @@ node."""
 
 import re
 
-from msgspec import structs
-
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping import launch, mpi, rendezvous, slurm, srun_run
 from hpclaunch.convert.mapping.settled import settled
-from hpclaunch.convert.mapping.sizes import Allocation, Ranks, ranks, sizes
+from hpclaunch.convert.mapping.sizes import Allocation, Ranks, ranks
+from hpclaunch.convert.mapping.submitted import unwrapped
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.programs import srun
 from hpclaunch.convert.programs.layers import Layer, layers
-from hpclaunch.convert.reading import Command, ShellReading, Source
-from hpclaunch.convert.shell import walk
-from hpclaunch.readback.shell.errors import ScriptError
+from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.readback.shell.values import known, shown
 from hpclaunch.values.conversion import Place
-from hpclaunch.values.errors import InputError
 
 _MPIRUN = ("mpirun", "mpiexec.hydra", "horovodrun")
 _RUNS = re.compile(
@@ -39,7 +35,7 @@ def recognise(reading: ShellReading) -> Place | None:
 
 def convert(reading: ShellReading, draft: Draft, options: Options) -> None:
     """Put what the script launches into the draft."""
-    reading = _unwrapped(settled(reading, options))
+    reading = unwrapped(settled(reading, options))
     found = slurm.allocation(reading, draft, options)
     steps = launch.steps(reading, found)
     run, by = _run(reading, steps, found)
@@ -139,22 +135,3 @@ def _nothing(reading: ShellReading, draft: Draft) -> None:
             return
     place = recognise(reading) or Place(reading.script)
     draft.ask(("command",), "what each rank executes: nothing starts any", (place,), "the run")
-
-
-def _unwrapped(reading: ShellReading) -> ShellReading:
-    """The reading with the commands of sbatch --wrap="..." in the place of the sbatch command."""
-    for command in reading.commands:
-        wrap = srun.read(command.words)[0].option("wrap") if command.program == "sbatch" else None
-        text = known(wrap.value or ()) if wrap is not None else None
-        if not text:
-            continue
-        padded = "\n" * (command.place.line - 1) + text
-        given = {name: value for name, each in command.environment if (value := known(each)) is not None}
-        given |= {name: str(value) for name, value in sizes(reading).numbers.items()}
-        try:
-            inner = walk.read((Source(command.place.file, padded),), given, command.place.file)
-        except (ScriptError, InputError):
-            continue
-        commands = tuple(structs.replace(each, place=command.place) for each in inner.commands)
-        return structs.replace(reading, commands=(*reading.commands, *commands))
-    return reading

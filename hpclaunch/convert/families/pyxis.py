@@ -4,6 +4,7 @@ from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping import launch, slurm, srun_run
 from hpclaunch.convert.mapping.settled import settled
 from hpclaunch.convert.mapping.sizes import sizes
+from hpclaunch.convert.mapping.submitted import unwrapped
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.programs import srun
 from hpclaunch.convert.reading import ShellReading
@@ -12,6 +13,7 @@ from hpclaunch.values.conversion import Place
 
 def recognise(reading: ShellReading) -> Place | None:
     """The first srun, sbatch or salloc with an option of Pyxis, or such a line of #SBATCH."""
+    reading = unwrapped(reading)
     for command in reading.commands:
         if command.program in ("srun", "sbatch", "salloc") and _has_container(command.words):
             return command.place
@@ -30,7 +32,7 @@ def _has_container(words: tuple) -> bool:  # type: ignore[type-arg]
 
 def convert(reading: ShellReading, draft: Draft, options: Options) -> None:
     """Put what the script launches into the draft."""
-    reading = settled(reading, options)
+    reading = unwrapped(settled(reading, options))
     found = slurm.allocation(reading, draft, options)
     steps = launch.steps(reading, found)
     run = launch.run_of(steps)

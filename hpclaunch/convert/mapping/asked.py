@@ -87,6 +87,8 @@ def of_batch(reading: ShellReading) -> tuple[Asked, ...]:
     command line."""
     found: list[Asked] = []
     for directive in reading.directives:
+        if directive.words[:1] in (("hetjob",), ("packjob",)):
+            break  # what follows is about another part
         if directive.system == "SBATCH":
             given, _ = options("sbatch", [(word,) for word in directive.words])
             found += [

@@ -56,8 +56,10 @@ def place(
         if mount:
             draft.add("mounts", mount, places, what)
         else:
-            names = ", ".join(part.name for part in entry.value if isinstance(part, Unknown))
-            question = f"SRC:DST for {shown(entry.value)}: {names} is not told"
+            parts = [part.name for part in entry.value if isinstance(part, Unknown)]
+            names = ", ".join(dict.fromkeys(parts))
+            why = f"{names} is not told" if names else "it is no path of one line"
+            question = f"SRC:DST for {shown(entry.value)}: {why}"
             draft.ask(("mounts", draft.count("mounts")), question, places, names or what)
     return [source for _, _, source in by_target.values() if source]
 
@@ -137,7 +139,7 @@ def _mount(entry: Entry, draft: Draft) -> tuple[str, str | dict[str, object], st
         draft.say("left", entry.places, what, why=why, todo=todo)
         return None
     target = path(others[0]) if others and others[0] else source
-    if source is None or target is None:
+    if source is None or target is None or "\n" in source + target:
         return target or "", "", ""
     if not source.startswith(("/", ".")):
         why = "Pyxis takes no source that does not begin with / or ."

@@ -29,6 +29,7 @@ _HCA = re.compile(r"=?(mlx5_(ib)?\d+(:\d+)?,?)+")
 _ALL_GPUS = re.compile(r"\d+(,\d+)*|all")
 _OF_SLURM = ("SLURM_", "SRUN_", "SPANK_", "PYXIS_")
 EVERYTHING = Export()
+_MOST_LINES = 20
 _ADDRESSES = frozenset({*rendezvous.COMPUTED, *rendezvous.ADDRESSES})
 
 
@@ -217,8 +218,9 @@ def _unknown(
     part = value[0] if len(value) == 1 else ""
     doubtful = [made for made in in_doubt(reading, [value]) if made not in stand_ins or not stand_ins[made]]
     if doubtful:
-        question = f"{name}: {alternatives(reading, doubtful[0])}"
-        draft.ask(("env", name), question, each.places, name)
+        question = alternatives(reading, doubtful[0])
+        lines = [other.place for other in reading.assigned if other.name == doubtful[0]]
+        draft.ask(("env", name), question, (*lines[:_MOST_LINES], *each.places), name)
         return []
     if container and any(map(is_here, value)):
         why = "it names the folder where the job was submitted, which a rank in an image does not know"

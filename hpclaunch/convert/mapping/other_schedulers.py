@@ -30,7 +30,7 @@ def place(directives: Sequence[Directive], draft: Draft) -> None:
             what = f"{option} {value}".strip()
             rule = rules.get(option)
             if rule is None or not rule(value.strip("\"'"), [directive.place], what, draft):
-                why = f"an option of {system(directive)}'s"
+                why = f"an option of {system(directive) or 'Slurm'}"
                 draft.say("left", [directive.place], what, why=why, todo=_SEE)
 
 

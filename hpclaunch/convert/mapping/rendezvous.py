@@ -23,6 +23,18 @@ _SET = {
     "master_port": "MASTER_PORT",
 }
 _OPTION = re.compile(r"--(nnodes|node[-_]rank|master[-_]addr|master[-_]port)(?==|$)")
+# What prints a line for each GPU that the job has on the node, and what Slurm says of them.
+_COUNTS_GPUS = re.compile(
+    r"^\$\(nvidia-smi (-L|--list-gpus|--query-gpu=\w+ --format=csv,noheader) ?\| ?wc -l\)$"
+    r"|^\$\{SLURM_GPUS_ON_NODE\}$"
+)
+# They differ from node to node, also where a script has a line for each.
+_OF_THE_NODE = ("node_rank",)
+_ONE = r"(?:\"[^\"]*\"|'[^']*'|[^\s\"';&|]+)"
+_IN_TEXT = re.compile(
+    rf"--(?P<option>nnodes|node[-_]rank|master[-_]addr|master[-_]port)(?P<by>=|\s+){_ONE}"
+    rf"|(?<![\w$-])(?P<name>NODE_RANK|RANK|WORLD_SIZE|MASTER_ADDR|MASTER_PORT)={_ONE}"
+)
 # Variables in which launchers carry them.
 COMPUTED = ("MASTER_ADDR", "MASTER_PORT", "RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "NODE_RANK")
 ADDRESSES = ("MASTER_IP", "MASTER_HOST", "MASTER_NODE", "MASTER", "HEAD_NODE", "HEAD_NODE_IP")
@@ -78,7 +90,7 @@ def size(
         return FanOut(1 if alone else None, (command.place,), layer.program)
     lines = lines_of(reading, command, option)
     text = known(option.value or ()) or ""
-    if text in ("gpu", "auto"):
+    if text in ("gpu", "auto") or _COUNTS_GPUS.search(shown(option.value or ())):
         return FanOut(None, lines, option.written)
     count = number(option.value, reading, slurm)
     if count is not None and option.name == "num_processes":
@@ -191,22 +203,53 @@ def local_rank() -> Value:
     return ("--local_rank=", Unknown("variable", "LOCAL_RANK"))
 
 
+def without_addresses(text: str) -> str:
+    """A command without what tells a node its number and the first node's address."""
+    return " ".join(_IN_TEXT.sub("", text).split())
+
+
 def own_addresses(words: Sequence[Value]) -> list[Value]:
-    """The words of a command with --node_rank, --nnodes, --master_addr and --master_port as hpclaunch sets
-    them, where the launcher's own value is not known."""
+    """The words of a command with --node_rank, --nnodes, --master_addr and --master_port, and NODE_RANK=1 and
+    its like in the text of `bash -c`, as hpclaunch sets them in each rank."""
     found: list[Value] = []
     previous = ""
-    for word in words:
+    for index, word in enumerate(words):
         text = word[0] if word and isinstance(word[0], str) else ""
         option = _OPTION.match(text)
-        if previous and known(word) is None:
+        if index and known(words[index - 1]) == "-c":
+            found.append(_in_text(word))
+        elif previous and (known(word) is None or previous in _OF_THE_NODE):
             found.append((_own(previous),))
-        elif option and "=" in text and known(word) is None:
-            found.append((f"{option[0]}=", _own(option[1].replace("-", "_"))))
+        elif option and "=" in text and (known(word) is None or _name(option) in _OF_THE_NODE):
+            found.append((f"{option[0]}=", _own(_name(option))))
         else:
             found.append(word)
-        previous = option[1].replace("-", "_") if option and "=" not in text else ""
+        previous = _name(option) if option and "=" not in text else ""
     return found
+
+
+def _name(option: re.Match[str]) -> str:
+    return option[1].replace("-", "_")
+
+
+def _in_text(value: Value) -> Value:
+    """The text for a shell; parts that are not known stand in it as one character."""
+    unknown = [part for part in value if not isinstance(part, str)]
+    text = "".join(part if isinstance(part, str) else "\0" for part in value)
+    if "\0" in text.replace("\0", "", len(unknown)):
+        return value
+    marks = iter(range(len(unknown)))
+    numbered = re.sub("\0", lambda _: f"\0{next(marks)}\0", text)
+    replaced = _IN_TEXT.sub(_with_own, numbered)
+    pieces = replaced.split("\0")
+    return join([unknown[int(piece)] if index % 2 else piece for index, piece in enumerate(pieces)])
+
+
+def _with_own(found: re.Match[str]) -> str:
+    if found["option"]:
+        name = found["option"].replace("-", "_")
+        return f"--{found['option']}{found['by']}${_SET[name]}"
+    return f"{found['name']}=${found['name']}"
 
 
 def _carries_addresses(value: Value) -> bool:

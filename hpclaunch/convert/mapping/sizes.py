@@ -15,8 +15,8 @@ _NODES_OF_SLURM = ("SLURM_JOB_NUM_NODES", "SLURM_NNODES")
 
 class Allocation(Struct, frozen=True):
     """What the job has as a whole; None is what nothing tells. `tasks` are of all nodes, `per_node` those on
-    one, `gpus` those on a node; `whole`: it asks for nodes that nobody shares. `places`: the lines of each
-    field."""
+    one, `gpus` those on a node, `sockets` a node's; `whole`: it asks for nodes that nobody shares. `places`:
+    the lines of each field."""
 
     nodes: int | None = None
     tasks: int | None = None
@@ -24,6 +24,7 @@ class Allocation(Struct, frozen=True):
     gpus: int | None = None
     cpus_per_task: int | None = None
     tasks_per_gpu: int | None = None
+    sockets: int | None = None
     whole: bool = False
     places: dict[str, tuple[Place, ...]] = {}
 
@@ -87,6 +88,7 @@ def sizes(reading: ShellReading, asked: Sequence[Asked] | None = None) -> Alloca
         per_node=per_node,
         cpus_per_task=count("cpus-per-task", "cpus_per_task", slurm),
         tasks_per_gpu=count("ntasks-per-gpu", "tasks_per_gpu", slurm),
+        sockets=count("sockets-per-node", "sockets", slurm),
         whole="exclusive" in given and not given["exclusive"].text,
         places=places,
     )
@@ -122,10 +124,12 @@ def ranks(reading: ShellReading, step: Sequence[Asked], found: Allocation, place
         if tasks == 1:
             return Ranks(1, 1, of_tasks)
         return Ranks(None, None, of_tasks, f"{tasks} ranks, and on how many nodes is not told")
-    if of_tasks:
-        return Ranks(nodes, None, of_tasks, "how many ranks there are is not told")
+    if of_tasks or of_per_node:
+        return Ranks(nodes, None, of_tasks or of_per_node, "how many ranks there are is not told")
     if found.tasks_per_gpu and found.gpus:
         return Ranks(nodes, found.tasks_per_gpu * found.gpus, found.places["tasks_per_gpu"])
+    if "tasks_per_gpu" in found.places:
+        return Ranks(nodes, None, found.places["tasks_per_gpu"], "how many GPUs a node has is not told")
     # One task for each node is srun's default (srun(1), --ntasks).
     return Ranks(nodes, 1, (place, *lines))
 
@@ -136,9 +140,9 @@ def _per_node(
     own, of_gpus = given.get("ntasks-per-node"), given.get("ntasks-per-gpu")
     if own is not None:
         return number(own.value, reading, found.numbers), own.places
-    if of_gpus is not None and found.gpus:
+    if of_gpus is not None:
         each = number(of_gpus.value, reading, found.numbers)
-        return (each * found.gpus if each else None), of_gpus.places
+        return (each * found.gpus if each and found.gpus else None), of_gpus.places
     return found.per_node, found.places.get("per_node", ())
 
 
@@ -220,12 +224,17 @@ def _of_a_task(each: Asked, found: Allocation) -> tuple[int | None, str]:
     return (count * tasks if count is not None and tasks else None), kind
 
 
+def _of_a_socket(each: Asked, found: Allocation) -> tuple[int | None, str]:
+    count, kind = _gpus(each)
+    return (count * found.sockets if count is not None and found.sockets else None), kind
+
+
 _WAYS: dict[str, Callable[[Asked, Allocation], tuple[int | None, str]]] = {
     "gres": _of_gres,
     "gpus-per-node": lambda each, found: _gpus(each),
     "gpus-per-task": _of_a_task,
     "gpus": _of_all_nodes,
-    "gpus-per-socket": lambda each, found: (None, ""),
+    "gpus-per-socket": _of_a_socket,
 }
 # The lines of these sizes are needed too.
-_BESIDE = {"gpus-per-task": ("per_node", "tasks"), "gpus": ("nodes",)}
+_BESIDE = {"gpus-per-task": ("per_node", "tasks"), "gpus": ("nodes",), "gpus-per-socket": ("sockets",)}

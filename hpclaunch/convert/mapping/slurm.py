@@ -34,6 +34,7 @@ def allocation(reading: ShellReading, draft: Draft, options: Options) -> Allocat
             draft.say("replaced", each.places, each.written, why=why)
         elif each.name not in _SIZES.split():
             slurm_options.place(each, draft, options)
+    _submitted_often(reading, draft)
     found = sizes(reading, asked)
     _name(reading, given, draft)
     _nodes(reading, given, found, draft)
@@ -41,6 +42,20 @@ def allocation(reading: ShellReading, draft: Draft, options: Options) -> Allocat
     _put_gpus(gpus_of(reading, given, found), draft)
     _other_resources(given, draft)
     return found
+
+
+def _submitted_often(reading: ShellReading, draft: Draft) -> None:
+    for command in reading.commands:
+        if command.program == "sbatch" and command.loops:
+            loop = command.loops[-1]
+            draft.say(
+                "left",
+                (loop.place, command.place),
+                f"a loop of sbatch over {loop.over}",
+                why="a job file is one job",
+                todo="submit it once for each value, with --set",
+            )
+            return
 
 
 def _name(reading: ShellReading, given: Mapping[str, Asked], draft: Draft) -> None:
@@ -140,7 +155,16 @@ def _time(reading: ShellReading, given: Mapping[str, Asked], draft: Draft) -> No
     except ValueError as error:
         draft.ask(("time",), f"the time limit: {error}", each.places, each.written)
         return
-    draft.put(("time",), text, each.places, each.written, why=why)
+    draft.put(("time",), _clock(text), each.places, each.written, why=why)
+
+
+def _clock(text: str) -> str:
+    """Plain minutes as hours and minutes, which nobody takes for something else."""
+    if not text.isdecimal():
+        return text
+    days, minutes = divmod(int(text), 24 * 60)
+    clock = f"{minutes // 60:02}:{minutes % 60:02}:00"
+    return f"{days}-{clock}" if days else clock
 
 
 def _put_gpus(found: Gpus, draft: Draft) -> None:

@@ -38,6 +38,7 @@ _REPLACED = {
     "output": _OUTPUT,
     "error": _OUTPUT,
     "open-mode": _OUTPUT,
+    "wrap": "its text is read as a script of its own",
     "parsable": "`hpclaunch submit` prints the job's number alone",
     "quiet": "`hpclaunch submit` prints the job's number alone",
     "verbose": "`hpclaunch explain` and `hpclaunch verify` show where ranks are",
@@ -60,7 +61,6 @@ _REPLACED = {
 # The job cannot say it, and it cannot be passed on raw.
 _LEFT = {
     "array": "submit the job once for each index, with --set for what the index chose",
-    "wrap": "write the command in the job file",
     "clusters": "submit on the cluster itself, or over its login node, by the site",
     "hold": "submit the job when it may start",
     "no-kill": "a job whose node fails ends, and is submitted again",

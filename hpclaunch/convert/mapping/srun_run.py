@@ -7,6 +7,7 @@ from msgspec import structs
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping import (
+    beyond,
     binding,
     container,
     container_mounts,
@@ -49,6 +50,7 @@ def place(
     """Put the run, and what stands around it, into the draft. `by` is the mpirun that starts the ranks in
     srun's place."""
     files = by_role(reading)
+    beyond.defaults(reading, draft)
     image = container.image_of(run, all_steps) is not None or run.in_container
     lines = (run.command.place,)
     launcher = next((layer for layer in run.inner if rendezvous.is_launcher(layer)), None)
@@ -109,6 +111,7 @@ def place(
         environment.inherit(
             [name for name in names if name not in own and (image or name != "PWD")], lines, draft, what
         )
+    beyond.place(reading, run, draft)
     steps.place(reading, run.command, all_steps, run.ranks.per_node, found_trials, draft, image=image)
 
 
@@ -139,15 +142,20 @@ def _sizes(
             if run.asked
             else "srun"
         )
-        why = f"the job has {found.nodes} nodes, and its run is on {ranks.nodes}" if found.nodes else ""
-        draft.put(("nodes",), ranks.nodes, ranks.places, what, why=why)
+        chosen = run.option("nodelist")
+        if chosen is not None and found.nodes:
+            question = f"how many nodes: the job has {found.nodes}, and this run is on {chosen.written} alone"
+            draft.ask(("nodes",), question, (run.command.place, *found.places["nodes"]), what)
+        else:
+            why = f"the job has {found.nodes} nodes, and its run is on {ranks.nodes}" if found.nodes else ""
+            draft.put(("nodes",), ranks.nodes, ranks.places, what, why=why)
     elif own is not None and ranks.nodes is None:
         draft.ask(("nodes",), f"how many nodes: {own.written} is not told", own.places, own.written)
     what = " ".join(each.written for each in run.asked if each.name.startswith("ntasks")) or "srun"
-    per_node, places, why = ranks.per_node, ranks.places, ""
+    per_node, places, why, doubt = ranks.per_node, ranks.places, "", ranks.doubt
     if launcher is not None:
         size = rendezvous.size(reading, run.command, launcher, ranks.nodes, found.numbers)
-        places = (*size.places, *ranks.places)
+        places, doubt = (*size.places, *ranks.places), size.doubt or ranks.doubt
         if per_node == 1 or per_node is None:
             per_node, what = size.per_node, size.what
             why = f"{launcher.program} starts them on each node; the job starts each itself"
@@ -161,7 +169,7 @@ def _sizes(
             total = per_node * size.per_node if size.per_node else None
             per_node = total
     if per_node is None:
-        draft.ask(("ranks_per_node",), f"how many ranks on each node: {ranks.doubt}", places, what)
+        draft.ask(("ranks_per_node",), f"how many ranks on each node: {doubt}", places, what)
     elif not 1 <= per_node <= 4096:
         draft.ask(("ranks_per_node",), f"how many ranks on each node: {per_node} is none", places, what)
         return None
@@ -185,8 +193,11 @@ def _gpus(reading: ShellReading, run: Step, found: Allocation, draft: Draft) -> 
     own = [each for each in run.asked if each.name in ("gres", "gpus", "gpus-per-node", "gpus-per-task")]
     fact = draft.facts.get(("gpus_per_node",))
     if fact is None or fact.is_open:
+        alone = 1 if outside_allocation(reading) is run.command and run.option("nodes") is None else None
         sized = structs.replace(
-            found, nodes=run.ranks.nodes or found.nodes, per_node=run.ranks.per_node or found.per_node
+            found,
+            nodes=run.ranks.nodes or found.nodes or alone,
+            per_node=run.ranks.per_node or found.per_node,
         )
         gpus = gpus_of(reading, last([*of_batch(reading), *own]), sized)
         if gpus.number is not None:
@@ -240,7 +251,7 @@ def _no_mpi(run: Step, launcher: Layer | None, draft: Draft) -> None:
 
 def _words(run: Step, inner: Sequence[Layer], launcher: Layer | None) -> list[Value]:
     """The command of a rank: what is left of what stands before it, and its own words."""
-    words: list[Value] = list(run.words)
+    words = beyond.script_of(run.command.stdin, run.words) or list(run.words)
     if launcher is not None:
         words = rendezvous.own_addresses(words)
         if torch.passes_local_rank(launcher):

@@ -56,9 +56,28 @@ def place(
             continue
         if id(command) in staged or _of_staged(words, program, staged, command, draft):
             continue
+        if _runs_beside(reading, command, run, draft):
+            continue
         key = _when(command, run, trials, after, draft)
         if key:
             _put(reading, command, step, run, key, per_node, trials, draft, counts, image=image)
+
+
+def _runs_beside(reading: ShellReading, command: Command, run: Command, draft: Draft) -> bool:
+    """Whether the command goes on while the run does: in the background, and nobody waits for it before."""
+    if not command.background:
+        return False
+    order = list(map(id, reading.commands))
+    own, others = order.index(id(command)), order.index(id(run))
+    between = reading.commands[min(own, others) + 1 : max(own, others)]
+    if own < others and any(each.program == "wait" for each in between):
+        return False
+    if own > others and not run.background:
+        return False
+    why = "it goes on beside the run, and a job's steps run one after the other"
+    todo = "start it in the command itself, or submit it as a job of its own"
+    draft.say("left", (command.place,), _text(command), why=why, todo=todo)
+    return True
 
 
 def _when(command: Command, run: Command, trials: Trials, after: bool, draft: Draft) -> str:
