@@ -63,8 +63,8 @@ def convert(
     """
     _check_outputs(files, output, force, report)
     environment = _environment(env)
-    site = _site(site_name) if site_name else None
-    machine = _node_type(node_type) if node_type else None
+    site = _site(site_name) if site_name is not None else None
+    machine = _node_type(node_type) if node_type is not None else None
     name = (site.value.name if site else site_name) or ""
     inputs = read_inputs(files)
     render = _renderer(site) if site else None
@@ -141,12 +141,12 @@ def _node_type(name: str) -> NodeType:
 
 
 def _write(found: Conversion, site: str, output: str | None, report: str | None, as_json: bool) -> None:
+    if report is not None:  # first: where it cannot be written there is no job file either
+        put(_report(found, site, report), report)
     if found.job and output not in (None, "-"):
         put(found.job, output)
     elif found.job and not as_json:
         put(found.job, None)
-    if report is not None:
-        put(_report(found, site, report), report)
     if as_json:
         print_json(for_json(found))
     elif report is None:

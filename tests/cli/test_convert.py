@@ -114,6 +114,17 @@ def test_what_is_about_the_user_is_yaml_to_paste(folder: Path) -> None:
     assert read_job(folder / "job.yaml").value.sites["SITE"].account == "007"
 
 
+def test_without_its_report_there_is_no_job_file_and_nothing_is_printed(folder: Path) -> None:
+    complaint(convert(folder, "run.sub", "-o", "job.yaml", "--report", "missing/r.md"))
+    assert not (folder / "job.yaml").exists()
+    complaint(convert(folder, "run.sub", "--report", "missing/r.md"))
+
+
+@pytest.mark.parametrize("option", ["--site", "--node-type"])
+def test_an_empty_name_is_none(folder: Path, option: str) -> None:
+    complaint(convert(folder, "run.sub", option, ""))
+
+
 def test_what_no_family_knows_is_refused_with_what_is_known(folder: Path) -> None:
     (folder / "run.sub").write_text("#!/bin/bash\nexport A=1\nmake all\n")
     done = convert(folder, "run.sub", "-o", "job.yaml")
