@@ -48,9 +48,9 @@ class Output(Struct, frozen=True):
 class Command(Struct, frozen=True):
     """A command that would be run.
 
-    `written` is its text; `prefix` the assignments in front of it; `environment` what is exported to it beside
-    these, told of programs that start others alone;
-    `stdin` the text of a here-document or here-string; `pipeline` its place in a pipeline and how many
+    `written` is its text; `prefix` the assignments in front of it; `environment` what is exported to it
+    beside these, told of programs that start others alone; `stdin` the text of a here-document, a here-string
+    or a pipe; `pipeline` its place in a pipeline and how many
     commands that has; `conditions` those on which it depends that it is run, as text with their lines;
     `unnoticed`: that it fails changes nothing (`|| true`, in a condition, not the last of a pipeline without
     pipefail, in the background). `within` is "output" where it stands in $(...). `uses` are the variables
