@@ -32,10 +32,10 @@ def find(reading: ShellReading, parsed: list[Parsed], options: Options) -> Itera
         for line, name in lines(source.text).items():
             if (source.name, line) not in told:
                 yield _in_text(Place(source.name, line), name)
-    for each in parsed:
-        for call in trees.calls(each.file):
-            yield from _ssh(each, call)
-        yield from _keys_left(each)
+    for text in parsed:
+        for call in text.calls:
+            yield from _ssh(text, call)
+        yield from _keys_left(text)
 
 
 def _in_text(place: Place, name: str) -> Finding:
@@ -59,7 +59,7 @@ def _on_command_lines(reading: ShellReading, parsed: list[Parsed]) -> Iterator[F
                 todo=f"change the secret, and give its name alone: secrets: [{assigned.name}]",
             )
     for each in parsed:
-        for call in trees.calls(each.file):
+        for call in each.calls:
             yield from _passwords(each, call)
 
 
@@ -117,7 +117,7 @@ def _ssh(parsed: Parsed, call: tree.CallExpr) -> Iterator[Finding]:
 def _keys_left(parsed: Parsed) -> Iterator[Finding]:
     appends = [
         node
-        for node in trees.nodes(parsed.file)
+        for node in parsed.nodes
         if isinstance(node, tree.Redirect)
         and node.op == ">>"
         and node.word

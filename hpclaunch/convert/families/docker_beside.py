@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping import mpi
-from hpclaunch.convert.mapping.docker_steps import Role, Started
+from hpclaunch.convert.mapping.docker_steps import Role, Started, copies_of
 from hpclaunch.convert.mapping.launch import trial_loops
 from hpclaunch.convert.mapping.texts import Line, line
 from hpclaunch.convert.reading import ShellReading
@@ -168,6 +168,9 @@ def _compliance(step: Started, piece: Started, before: bool, here: _Beside) -> N
 def _run(step: Started, piece: Started, before: bool, here: _Beside) -> None:
     if step.layer("docker run") is not None and step.layer("docker exec") is None and "sleeper" in step.roles:
         _another_container(step, piece, before, here)
+    elif here.main is not None and any(each is step for each in copies_of(here.main, here.steps)):
+        why = "the same on another host: srun starts the ranks on all nodes"
+        here.draft.say("replaced", (step.command.place,), _short(piece), why=why)
     elif _is_alternative(step, here):
         why = "the script runs this in another case, which the given values exclude or do not decide"
         todo = "convert again with the values of the other case, for a job of its own"

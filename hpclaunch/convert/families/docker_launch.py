@@ -8,10 +8,12 @@ from msgspec import structs
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping import (
     binding,
+    docker_nodes,
     docker_options,
     docker_sizes,
     environment,
     handed_on,
+    hosts,
     mpi,
     ompi_bind,
     rendezvous,
@@ -43,8 +45,37 @@ _LOCAL_IMAGE = (
 )
 
 
+def container_of(steps: Sequence[Started], main: Started | None) -> Started | None:
+    """The docker run whose container the command runs in."""
+    if main is not None and main.layer("docker run") is not None and main.layer("docker exec") is None:
+        return main
+    inside = main.layer("docker exec") if main is not None else None
+    runs = [each for each in steps if each.layer("docker run") and each.layer("docker exec") is None]
+    runs = [each for each in runs if not each.roles & {"caches", "test"}] or runs
+    wanted = shown(inside.words[0]) if inside is not None and inside.words else ""
+    named = [
+        each
+        for each in runs
+        if (layer := each.layer("docker run")) is not None
+        and (name := layer.option("name")) is not None
+        and shown(name.value or ()) == wanted
+    ]
+    sleepers = [each for each in named or runs if "sleeper" in each.roles]
+    return next(iter(sleepers or named or runs), None)
+
+
+def place_image(reading: ShellReading, steps: Sequence[Started], draft: Draft) -> Started | None:
+    """The container alone, where no command is known to run in it: the command that starts it."""
+    home = container_of(steps, None)
+    if home is not None:
+        _place_container(reading, home, None, draft)
+        docker_sizes.place_gpus(reading, [home], draft)
+    return home
+
+
 def place(
     reading: ShellReading,
+    steps: Sequence[Started],
     main: Started,
     home: Started | None,
     found: Allocation,
@@ -52,7 +83,8 @@ def place(
     options: Options,
 ) -> None:
     """The container, the ranks and the command."""
-    repeated = trials.find(reading, main.command, draft)
+    repeated = trials.find(reading, main.command, draft, main.words)
+    stand_ins = {**repeated.stand_ins, **hosts.stand_ins(main.command)}
     if home is not None:
         _place_container(reading, home, main, draft)
     elif main.container is not None:
@@ -68,6 +100,8 @@ def place(
     slurm_numbers = docker_sizes.numbers(reading, found)
     _place_ranks(reading, main, launcher, mpirun, found, slurm_numbers, draft)
     docker_sizes.place_gpus(reading, [each for each in (home, main) if each], draft)
+    if launcher is not None or (mpirun is not None and mpirun.program == "horovodrun"):
+        docker_sizes.assume_gpus((launcher or mpirun or Layer("")).program, draft)
     handed = _handed(reading, home, main, mpirun)
     of_srun = _ranks_of_srun(reading, main, found) if alone else None
     per_node = alone and (main.is_per_node or found.nodes == 1)
@@ -85,10 +119,10 @@ def place(
     exports = handed_on.place(reading, handed, draft, per_node=once, seed=repeated.seed, slurm=slurm_numbers)
     used = {name for each in (home, main) if each for name in uses_of(reading, each.command)}
     handed_on.say_not_handed(reading, handed, main.command, used, draft)
-    _place_command(reading, main, launcher, repeated.stand_ins, exports, once, draft, options)
+    _place_command(reading, main, launcher, stand_ins, steps, exports, once, draft, options)
 
 
-def _place_container(reading: ShellReading, home: Started, main: Started, draft: Draft) -> None:
+def _place_container(reading: ShellReading, home: Started, main: Started | None, draft: Draft) -> None:
     layer = home.layer("docker run")
     assert layer is not None
     context = docker_options.Context(reading, home.command, layer)
@@ -111,6 +145,7 @@ def _place_container(reading: ShellReading, home: Started, main: Started, draft:
     if text is None:
         names = ", ".join(not_told(value))
         wanted = [place for name in not_told(value) for place in reading.wanted.get(name, ())[:3]]
+        wanted += [each.place for each in reading.assigned if each.value == value]
         question = f"the image, which {names} gives: a reference or a .sqsh file"
         draft.ask(("image",), question, (*places, *wanted), names)
         return
@@ -151,6 +186,8 @@ def _place_ranks(
     if launcher is not None:
         rendezvous.place_launcher(reading, command, launcher, draft)
         size = rendezvous.size(reading, command, launcher, found.nodes, slurm_numbers)
+        if launcher.program == "deepspeed" and size.per_node is None and not size.doubt:
+            size = _of_list(reading, size)
         if size.per_node is not None:
             draft.put(("ranks_per_node",), size.per_node, size.places, size.what)
         elif size.doubt:
@@ -176,6 +213,14 @@ def _place_ranks(
     kind = (known(option.value or ()) or "").partition("_")[0] if option is not None else ""
     if option is not None and kind in ("pmix", "pmi2", "none"):
         draft.put(("mpi",), kind, (command.place,), option.written)
+
+
+def _of_list(reading: ShellReading, size: rendezvous.FanOut) -> rendezvous.FanOut:
+    """deepspeed starts a process for each slot of a host in its list."""
+    for counted, slots in docker_nodes.lists(reading):
+        if slots is not None:
+            return rendezvous.FanOut(slots, (*size.places, *counted.places), f"slots={slots}")
+    return size
 
 
 def _ranks_of_srun(reading: ShellReading, main: Started, found: Allocation) -> Ranks | None:
@@ -209,8 +254,8 @@ def _say_own_processes(reading: ShellReading, main: Started, draft: Draft) -> No
     draft.say(
         "left",
         (main.command.place, *_lines_of_launchers(reading, main)),
-        f"{main.text} starts the processes of its node",
-        why="the job has one rank on each node, as the original, and hpclaunch sees none of those processes",
+        f"{main.text} is started once on each node",
+        why="the job does so too; processes that it starts there itself are neither placed nor watched",
         todo="let the job start `python train.py` once for each GPU instead (leave ranks_per_node and bind "
         "out): ranks then sit beside their GPUs, and one that fails ends the job at once",
     )
@@ -270,6 +315,7 @@ def _place_command(
     main: Started,
     launcher: Layer | None,
     stand_ins: Mapping[str, str],
+    steps: Sequence[Started],
     exports: Sequence[tuple[str, Value]],
     per_node: bool,
     draft: Draft,
@@ -282,17 +328,37 @@ def _place_command(
         at = _after_program(words)
         words = [*words[:at], rendezvous.local_rank(), *words[at:]]
     elif per_node:
-        words = rendezvous.own_addresses(words)
+        own = rendezvous.own_addresses(words)
+        if own != words:
+            why = "hpclaunch sets the node's number and the first node's address in each rank"
+            draft.put(("rendezvous",), "torch", (main.command.place,), main.text, why=why)
+        words = own
     written = line(words, stand_ins, exports)
     places = reading.origin(main.command)
     what = main.text
+    if any(stand_ins.get(name) in rendezvous.COMPUTED for name in written.used):
+        why = "the loop counts the nodes, as NODE_RANK does that hpclaunch sets in each rank"
+        draft.put(("rendezvous",), "torch", places, what, why=why)
     if written.doubt or not words:
         missing = written.doubt or "every word of it"
         draft.ask(("command",), f"what each rank executes: {missing} is not told", places, what)
         return
     draft.put(("command",), written.plain, places, what)
+    _say_hosts(words, steps, places, draft)
     names = [name for name in submitters(written.names) if name not in rendezvous.COMPUTED]
     environment.inherit(names, places, draft, what)
+
+
+def _say_hosts(
+    words: Sequence[Value], steps: Sequence[Started], places: Sequence[Place], draft: Draft
+) -> None:
+    """Hosts of the original by their names in the command: the job runs on others."""
+    text = " ".join(map(shown, words))
+    named = hosts.named([(each.command, each.layers) for each in steps])
+    for name in sorted(named & set(re.findall(r"[\w.-]+", text))):
+        why = "it is a host of the original, and the job may run on others"
+        todo = "write $MASTER_ADDR for the first node (rendezvous: torch sets it), or take it out"
+        draft.say("left", places, f"{name} in the command", why=why, todo=todo)
 
 
 def _bound(reading: ShellReading, main: Started, draft: Draft, options: Options) -> list[Value]:

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.families import docker_beside, docker_launch
-from hpclaunch.convert.mapping import docker_sizes, slurm
+from hpclaunch.convert.mapping import docker_nodes, docker_sizes, rendezvous, slurm
 from hpclaunch.convert.mapping.docker_steps import Started, started
 from hpclaunch.convert.mapping.launch import trial_loops
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.programs.layers import Layer, layers
 from hpclaunch.convert.reading import ShellReading
-from hpclaunch.readback.shell.values import shown
+from hpclaunch.readback.shell.values import known, shown
 from hpclaunch.values.conversion import Place
 
 _MPI = ("mpirun", "mpiexec.hydra", "horovodrun")
@@ -23,7 +23,11 @@ def recognise(reading: ShellReading) -> Place | None:
     """The first command that runs something in a container of docker, where the script starts it on several
     nodes or under Slurm."""
     its = [(command, layers(command.words)) for command in reading.commands]
-    if any(_IN_A_TEXT.search(shown(word)) for command, _ in its for word in command.words[-1:]):
+    if any(
+        _IN_A_TEXT.search(shown(word))
+        for command, _ in its
+        for word in (*command.words[-1:], command.stdin or ())
+    ):
         its += [(step.command, step.layers) for step in started(reading)]
     first = next((command.place for command, layer in its if _has(layer, "docker run", "docker exec")), None)
     if first is None:
@@ -33,7 +37,7 @@ def recognise(reading: ShellReading) -> Place | None:
     several = any(
         _has(layer, "srun", "ssh")
         or command.program in ("scontrol", "sbatch")
-        or any(each.program in _MPI and _has_hosts(each) for each in layer)
+        or any((each.program in _MPI and _has_hosts(each)) or _has_nodes(each) for each in layer)
         for command, layer in its
     )
     return first if several and not reading.directives else None
@@ -43,6 +47,12 @@ def _has_hosts(mpirun: Layer) -> bool:
     return any(mpirun.option(name) is not None for name in ("hostfile", "host", "launch-agent"))
 
 
+def _has_nodes(launcher: Layer) -> bool:
+    """--nnodes 2 of torchrun: the same script is started on each of them by hand."""
+    option = launcher.option("nnodes") if rendezvous.is_launcher(launcher) else None
+    return option is not None and (known(option.value or ()) or "1") not in ("1", "1:1")
+
+
 def _has(its: Sequence[Layer], *programs: str) -> bool:
     return any(each.program in programs for each in its)
 
@@ -50,21 +60,22 @@ def _has(its: Sequence[Layer], *programs: str) -> bool:
 def convert(reading: ShellReading, draft: Draft, options: Options) -> None:
     """Put the job into the draft."""
     reading = docker_sizes.told(reading, draft, options)
+    steps = started(reading)
+    main = main_of(steps)
     if docker_sizes.is_of_slurm(reading):
         found = slurm.allocation(reading, draft, options)
     else:
-        found = docker_sizes.without_a_scheduler(reading, draft)
+        found = docker_nodes.place(reading, steps, main, draft)
     found = docker_sizes.with_ranks(reading, found)
-    steps = started(reading)
-    main = main_of(steps)
     if main is None:
-        docker_beside.place(reading, steps, None, None, draft)
+        home = docker_launch.place_image(reading, steps, draft)
+        docker_beside.place(reading, steps, None, home, draft)
         question = "what each rank executes: no command in a container looks like the job's own"
         first = recognise(reading) or Place(reading.script)
         draft.ask(("command",), question, (first,), "docker exec")
         return
-    home = container_of(steps, main)
-    docker_launch.place(reading, main, home, found, draft, options)
+    home = docker_launch.container_of(steps, main)
+    docker_launch.place(reading, steps, main, home, found, draft, options)
     docker_beside.place(reading, steps, main, home, draft)
     for each in reading.sourced:
         if each.file:
@@ -91,22 +102,3 @@ def main_of(steps: Sequence[Started]) -> Started | None:
 
 def _is_eval(text: str) -> bool:
     return "eval" in text or "test" in text or "valid" in text
-
-
-def container_of(steps: Sequence[Started], main: Started) -> Started | None:
-    """The docker run whose container the command runs in."""
-    if main.layer("docker run") is not None and main.layer("docker exec") is None:
-        return main
-    inside = main.layer("docker exec")
-    runs = [each for each in steps if each.layer("docker run") and each.layer("docker exec") is None]
-    runs = [each for each in runs if not each.roles & {"caches", "test"}] or runs
-    wanted = shown(inside.words[0]) if inside is not None and inside.words else ""
-    named = [
-        each
-        for each in runs
-        if (layer := each.layer("docker run")) is not None
-        and (name := layer.option("name")) is not None
-        and shown(name.value or ()) == wanted
-    ]
-    sleepers = [each for each in named or runs if "sleeper" in each.roles]
-    return next(iter(sleepers or named or runs), None)

@@ -22,6 +22,7 @@ from hpclaunch.readback.shell.values import join, known, shown
 from hpclaunch.values.conversion import Place
 
 _STARTS = re.compile(r"^singularity (exec|run)$")
+_STARTS_IN_PYTHON = re.compile(r"(?s)(subprocess|os\.system|Popen).*\b(docker|ssh|srun|mpirun|singularity)\b")
 _DOCKER_ONLY = (
     "it runs one container on the machine where it is typed, and asks no scheduler for nodes: how many, and "
     "for how long, no line tells"
@@ -64,7 +65,7 @@ def convert(reading: ShellReading, draft: Draft, options: Options) -> None:
 
 
 def _kind(reading: ShellReading) -> _Kind | None:
-    for find in (_scheduler, _singularity, _other_runtime, _docker_only):
+    for find in (_scheduler, _singularity, _other_runtime, _docker_only, _python):
         kind = find(reading)
         if kind is not None:
             return kind
@@ -124,6 +125,10 @@ def _docker_only(reading: ShellReading) -> _Kind | None:
     for command in reading.commands:
         if any(layer.program in ("docker run", "docker exec") for layer in layers(command.words)):
             return _Kind("docker without a scheduler", command.place, _DOCKER_ONLY)
+        words = [known(word) or "" for word in command.words[:3]]
+        if words[:2] in (["docker", "service"], ["docker", "stack"]):
+            reason = "services of Docker's swarm: hpclaunch sends jobs to Slurm and Kubernetes"
+            return _Kind("docker swarm", command.place, reason)
         if command.program == "docker-compose" or any(
             layer.program == "docker compose" for layer in layers(command.words)
         ):
@@ -131,12 +136,25 @@ def _docker_only(reading: ShellReading) -> _Kind | None:
     return None
 
 
+def _python(reading: ShellReading) -> _Kind | None:
+    """A here-document for Python that starts something itself."""
+    for command in reading.commands:
+        text = shown(command.stdin or ())
+        if command.program.startswith("python") and _STARTS_IN_PYTHON.search(text):
+            reason = "a Python text starts the commands here: hpclaunch reads scripts for shells alone"
+            return _Kind("a launcher in Python", command.place, reason)
+    return None
+
+
 def _facts(reading: ShellReading, draft: Draft, options: Options) -> None:
     steps = started(reading)
     main = docker_ssh.main_of(steps)
+    if main is not None and main.container is not None and not main.words:
+        docker_launch.place_image(reading, steps, draft)
+        return
     if main is not None and main.container is not None:
-        home = docker_ssh.container_of(steps, main)
-        docker_launch.place(reading, main, home, Allocation(), draft, options)
+        home = docker_launch.container_of(steps, main)
+        docker_launch.place(reading, steps, main, home, Allocation(), draft, options)
         return
     for command in reading.commands:
         its = layers(command.words)

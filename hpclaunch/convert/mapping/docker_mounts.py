@@ -3,6 +3,7 @@
 The forms are those of docker-run(1): -v [SRC:]DST[:OPTIONS], --mount type=bind,source=,target=,readonly.
 """
 
+import re
 from collections.abc import Sequence
 
 from hpclaunch.convert.draft import Draft
@@ -29,6 +30,11 @@ def volume(value: Value, written: str, places: Sequence[Place], draft: Draft) ->
     if target is None:
         why = f"{shown(source)} is an empty volume of the container's own"
         draft.say("left", places, written, why=why, todo="mount a folder where data is to stay")
+        return
+    if re.search(r"/\.ssh/?$", shown(source)):
+        draft.say(
+            "replaced", places, written, why="srun starts the ranks: no ssh, so no key in the container"
+        )
         return
     given = [each for each in (known(options) or "").split(",") if each] if options else []
     read_only = "ro" in given

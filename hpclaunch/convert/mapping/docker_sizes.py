@@ -139,50 +139,6 @@ def numbers(reading: ShellReading, found: Allocation) -> Mapping[str, int]:
     return result
 
 
-def without_a_scheduler(reading: ShellReading, draft: Draft) -> Allocation:
-    """Nodes of a script that reaches its hosts by itself."""
-    name = re.sub(r"[^A-Za-z0-9._-]+", "-", reading.script.rpartition("/")[2].rsplit(".", 1)[0]).strip("-._")
-    script = Place(reading.script)
-    draft.put(("name",), name or "job", (script,), f"the script's name {reading.script}")
-    for command in reading.commands:
-        for layer in layers(command.words):
-            nodes = (
-                mpi.nodes_of(layer) if layer.program in ("mpirun", "mpiexec.hydra", "horovodrun") else None
-            )
-            if nodes is not None:
-                host = layer.option("host")
-                places = reading.origin(command, known(host.value or ()) or "") if host else (command.place,)
-                draft.put(("nodes",), nodes, places, host.written if host else "-H")
-                return Allocation(nodes=nodes, places={"nodes": places})
-    loop = next(
-        (
-            loop
-            for command in reading.commands
-            for loop in command.loops
-            if re.search(r"host|node|server|machine", f"{loop.over} {loop.variable}", re.IGNORECASE)
-        ),
-        None,
-    )
-    if loop is not None and loop.count:
-        draft.put(("nodes",), loop.count, (loop.place,), f"a loop over {loop.over}")
-        return Allocation(nodes=loop.count, places={"nodes": (loop.place,)})
-    where = (
-        loop.place
-        if loop is not None
-        else next(
-            (
-                command.place
-                for command in reading.commands
-                if any(layer.program in ("ssh", "mpirun", "mpiexec.hydra") for layer in layers(command.words))
-            ),
-            script,
-        )
-    )
-    question = "how many nodes: the script has a list of hosts, and how many those are is not told"
-    draft.ask(("nodes",), question, (where,), loop.over if loop is not None else "the hosts")
-    return Allocation()
-
-
 def place_ranks(
     reading: ShellReading,
     command: Command,
@@ -278,3 +234,16 @@ def place_gpus(reading: ShellReading, steps: Sequence[Started], draft: Draft) ->
         "how many GPUs on each node: docker lets all of a node's in, and how many those are is not told"
     )
     draft.ask(key, question, places, "GPUs")
+
+
+def assume_gpus(launcher: str, draft: Draft) -> None:
+    """GPUs on a node by the processes of a launcher that starts one for each GPU, if nothing else tells."""
+    key = ("gpus_per_node",)
+    ranks = draft.facts.get(("ranks_per_node",))
+    fact = draft.facts.get(key)
+    if fact is None or not fact.is_open or ranks is None or not isinstance(ranks.value, int):
+        return
+    draft.findings[:] = [each for each in draft.findings if each.key != "gpus_per_node"]
+    why = f"{launcher} starts a process for each GPU, and docker lets all of a node's in"
+    what = f"{ranks.value} processes on a node"
+    draft.put(key, ranks.value, (*ranks.places, *fact.places), what, why=why, kind="assumed")

@@ -169,7 +169,24 @@ class Started(Struct, frozen=True, dict=True):
         step = self.layer("srun")
         if step is not None:
             return step.option("nodelist") is not None or step.option("ntasks-per-node") is not None
-        return self.layer("unknown", "ssh") is not None
+        if self.layer("unknown") is not None:
+            return True
+        # One host by its name is one host; several at once are pdsh's.
+        ssh = self.layer("ssh")
+        return ssh is not None and (ssh.option("host") is not None or not all(map(known, ssh.words)))
+
+
+def copies_of(step: Started, steps: Sequence[Started]) -> list[Started]:
+    """The step, and the same command on other hosts, where scripts have a line for each host: only what tells
+    a node its number and the first node's address differs."""
+    text = rendezvous.without_addresses(step.text)
+    hosts_of = {str(hosts.reached(step.layers)): step}
+    for each in steps:
+        if each.container is not None and rendezvous.without_addresses(each.text) == text:
+            hosts_of.setdefault(str(hosts.reached(each.layers)), each)
+    if not hosts.reached(step.layers):
+        return [step]
+    return [each for each in hosts_of.values() if hosts.reached(each.layers)]
 
 
 def started(reading: ShellReading) -> list[Started]:

@@ -8,6 +8,7 @@ from msgspec import Struct
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping import environment, mpi, rendezvous
 from hpclaunch.convert.mapping.lines import lines_of
+from hpclaunch.convert.mapping.texts import line
 from hpclaunch.convert.programs.flags import cut, not_told
 from hpclaunch.convert.programs.layers import Option
 from hpclaunch.convert.reading import Command, ShellReading
@@ -17,6 +18,8 @@ from hpclaunch.values.conversion import Place
 
 _MOST = 3000
 _GPUS = ("NVIDIA_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES", "NV_GPU")
+_OF_MPIRUN = ("OMPI_COMM_WORLD_", "OMPI_UNIVERSE_", "MV2_COMM_WORLD_", "MPI_LOCALRANKID", "MPI_LOCALNRANKS")
+_OF_SRUN = ("SLURM_", "PMI_", "PMIX_")
 _OF_THE_SHELL = ("HOME", "USER", "PATH", "PWD", "SHELL", "TERM", "HOSTNAME", "LOGNAME")
 
 
@@ -81,9 +84,22 @@ def place(
             why = "the node's number and the first node's address are known where the job runs"
             draft.say("carried", places, what, became=f"command: export {name}={shown(own)}", why=why)
             draft.put(("rendezvous",), "torch", places, what, why="hpclaunch sets the addresses in each rank")
+        elif _of_the_job(value):
+            exports.append((name, value))
+            why = "Slurm's numbers are known where the job runs"
+            draft.say("carried", places, what, became=f"command: export {name}={shown(value)}", why=why)
         else:
             _value(reading, name, value, places, what, draft)
     return exports
+
+
+def _of_the_job(value: Value) -> bool:
+    """Whether it is a sum with Slurm's own numbers, such as a port by the job's number."""
+    part = value[0] if len(value) == 1 else None
+    names = (
+        re.findall(r"[A-Za-z_]\w*", part.name) if isinstance(part, Unknown) and part.kind == "number" else []
+    )
+    return bool(names) and all(name.startswith("SLURM_") for name in names) and not line([value]).doubt
 
 
 def say_not_handed(
@@ -137,12 +153,29 @@ def _is_launchers_own(
         else:
             draft.put(("env", name), str(count), places, what, why=why)
         return True
-    if name.startswith("SLURM_"):
+    if name.startswith(_OF_SRUN):
         draft.say("replaced", places, what, why="srun sets it in each rank itself")
+    elif name.startswith(_OF_MPIRUN):
+        draft.say(
+            "left",
+            places,
+            what,
+            why="mpirun sets it in each rank, and srun does not; MPI itself asks PMIx",
+            todo="a program that reads it takes SLURM_PROCID, SLURM_LOCALID and SLURM_NTASKS instead",
+        )
     elif name == "OMPI_MCA_mca_base_param_files":
         draft.say("replaced", places, what, why="what the file says is in the job itself")
     elif name.startswith("OMPI_MCA_") and mpi.is_of_the_launch(name.removeprefix("OMPI_MCA_")):
         draft.say("replaced", places, what, why="srun starts the ranks itself")
+    elif name in ("WORLD_SIZE", "RANK") and per_node and known(counts.value or ()):
+        draft.put(("rendezvous",), "torch", places, what, why="hpclaunch sets it in each rank")
+        draft.say(
+            "left",
+            places,
+            what,
+            why=f"the job has one rank on each node, and {name} counts those",
+            todo="let the job start a rank for each GPU, or set it in the command where that is meant",
+        )
     elif name in rendezvous.COMPUTED:
         draft.put(("rendezvous",), "torch", places, what, why="hpclaunch sets it in each rank")
     elif name in rendezvous.ADDRESSES and known(counts.value or ("?",)) is None:

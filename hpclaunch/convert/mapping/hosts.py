@@ -76,6 +76,27 @@ def _goes_over(loop: Loop, command: Command, hosts: Sequence[Value]) -> bool:
     return bool(re.search(index, command.written))
 
 
+def stand_ins(command: Command) -> dict[str, str]:
+    """What ranks have for the variables of loops over hosts: a loop over 0, 1, 2 counts the nodes; "" for any
+    other, since a rank has none of it."""
+    found = {}
+    for loop in loops_over(command):
+        values = [known(value) for value in loop.values]
+        counts = bool(values) and values == [str(index) for index in range(len(values))]
+        if loop.variable:
+            found[loop.variable] = "NODE_RANK" if counts else ""
+    return found
+
+
+def named(commands: Sequence[tuple[Command, Sequence[Layer]]]) -> set[str]:
+    """The names of hosts that commands go to, each with its layers."""
+    found: set[str] = set()
+    for command, its in commands:
+        values = [*reached(its), *(value for loop in loops_over(command) for value in loop.values)]
+        found |= {text.rpartition("@")[2] for value in values if (text := known(value))}
+    return {name for name in found if re.fullmatch(r"[A-Za-z][\w.-]+|\d+(\.\d+){3}", name)}
+
+
 def of_loop(loop: Loop) -> Counted | None:
     """How many hosts a loop goes through, None where that is not told."""
     if not loop.count or any(known(value) is None for value in loop.values):

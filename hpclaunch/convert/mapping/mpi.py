@@ -163,7 +163,13 @@ def place_kind(reading: ShellReading, command: Command, layer: Layer, draft: Dra
     """That the ranks use MPI, and how they find each other; who binds them where no option tells it."""
     if layer.option("bind-to") is None and layer.program != "mpiexec.hydra":
         why = "each rank gets the cores and the memory beside its GPU, by the site's node type"
-        what = f"{layer.program} without --bind-to binds by its own defaults"
+        # horovod/runner/mpi_run.py: -bind-to none; its other launcher, Gloo, binds nothing.
+        binds = (
+            "binds no rank"
+            if layer.program == "horovodrun"
+            else "without --bind-to binds by its own defaults"
+        )
+        what = f"{layer.program} {binds}"
         draft.say("replaced", (command.place,), what, became="bind: cpus: local", why=why)
     why = "srun starts the ranks, which find each other through PMIx: no ssh, keys, daemons or list of hosts"
     if layer.program == "mpiexec.hydra":

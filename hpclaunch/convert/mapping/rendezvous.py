@@ -23,6 +23,10 @@ _SET = {
     "master_port": "MASTER_PORT",
 }
 _OPTION = re.compile(r"--(nnodes|node[-_]rank|master[-_]addr|master[-_]port)(?==|$)")
+_FIRST_NODE = re.compile(
+    r"\$\( *(scontrol show hostnames? [^|]*\| *head +(-n *|-)1 *"
+    r"|hostname( -[sfiI]| --(short|fqdn|ip-address))?( *\| *awk '\{ *print \$1 *\}')? *)\)$"
+)
 # What prints a line for each GPU that the job has on the node, and what Slurm says of them.
 _COUNTS_GPUS = re.compile(
     r"^\$\(nvidia-smi (-L|--list-gpus|--query-gpu=\w+ --format=csv,noheader) ?\| ?wc -l\)$"
@@ -196,6 +200,20 @@ def with_own_addresses(value: Value) -> Value | None:
         else:
             found.append(word)
     return join(found) if options else None
+
+
+def first_node(words: Sequence[Value], places: Sequence[Place], draft: Draft) -> dict[str, str]:
+    """Commands in the words that find out the job's first node, where the script itself runs: MASTER_ADDR by
+    their texts, which hpclaunch sets to that."""
+    found = {
+        part.name: "MASTER_ADDR"
+        for word in words
+        for part in word
+        if isinstance(part, Unknown) and part.kind == "output" and _FIRST_NODE.match(part.name)
+    }
+    if found:
+        draft.put(("rendezvous",), "torch", places, next(iter(found)), why=_SETS_ALL)
+    return found
 
 
 def local_rank() -> Value:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 
 from hpclaunch.convert.programs.layers import Option
-from hpclaunch.readback.shell.values import IfSet, Unknown, Value, join, known, shown
+from hpclaunch.readback.shell.values import IfSet, Part, Unknown, Value, join, known, shown
 
 _MOST = 10_000  # options before one of which nothing is known
 # Every spelling of an option without its dashes -> its name, and how many words follow it.
@@ -41,13 +41,13 @@ def may_be_many(value: Value) -> bool:
 
 def not_told(value: Value) -> tuple[str, ...]:
     """The names of variables, and other sources, of the parts that are not known."""
-    return tuple(
-        dict.fromkeys(
-            part.name if isinstance(part, Unknown | IfSet) else shown((part,))
-            for part in value
-            if not isinstance(part, str)
-        )
-    )
+    return tuple(dict.fromkeys(_name(part) for part in value if not isinstance(part, str)))
+
+
+def _name(part: Part) -> str:
+    if isinstance(part, Unknown) and part.kind == "argument":
+        return f"${part.name}"
+    return part.name if isinstance(part, Unknown | IfSet) else shown((part,))
 
 
 def take(
