@@ -12,7 +12,7 @@ from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.inputs import Input, Role
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.reading import ShellReading
-from hpclaunch.convert.secrets import ask_instead, without_values
+from hpclaunch.convert.secrets import Secrets, ask_instead, without_values
 from hpclaunch.convert.writing import write
 from hpclaunch.values.conversion import Conversion, Finding, Place
 from hpclaunch.values.errors import InputError, Problem
@@ -104,9 +104,10 @@ def _launcher(inputs: Sequence[Input], options: Options, draft: Draft) -> Conver
         said = "nothing in it starts ranks: no srun, mpirun, docker, or other launcher"
         draft.refuse(said, [Place(reading.script)] if reading.script else _whole(inputs), _UNKNOWN)
     draft.findings += defects.find(reading, options)
-    ask_instead(draft, reading)
+    secrets = Secrets(reading)
+    ask_instead(draft, secrets)
     job = write(draft, [each.name for each in inputs])
-    found = without_values([*draft.findings, *account(reading, draft.findings)], reading)
+    found = without_values([*draft.findings, *account(reading, draft.findings)], secrets)
     found += _unused(inputs, options, found)
     title = dict(_FAMILIES).get(name, _UNKNOWN)
     by = (known_by,) if known_by else ()

@@ -43,11 +43,18 @@ _FORMS = tuple(
             "TOKEN",
             r"\b(?P<value>gh[pousr]_\w{12,}|github_pat_\w{12,}|glpat-[\w-]{8,}|hf_[A-Za-z0-9]{8,}"
             r"|sk-(?:\w+-)?[A-Za-z0-9]{12,}|AKIA[0-9A-Z]{12,}|xox[abprs]-[\w-]{8,}|nvapi-[\w-]{12,}"
-            r"|pypi-\w{12,}|dckr_pat_[\w-]{8,}|eyJ[\w-]{12,}\.[\w-]+\.[\w-]+)",
+            r"|pypi-\w{12,}|dckr_pat_[\w-]{8,}|(?<![\w-])eyJ[\w-]{12,}\.[\w-]+\.[\w-]+)",
         ),
     )
 )
 _PEM = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----(?P<value>.*?)(?=-----END|\Z)", re.DOTALL)
+# What a line has where anything of _NAMED or of _FORMS may be in it.
+_IN_NAMES = re.compile(r"pass|pat\b|pwd|token|key|secret|credential", re.IGNORECASE)
+_IN_FORMS = re.compile(
+    r"://|sshpass|login|curl|mysql|mariadb|sudo|password-stdin|authorization"
+    r"|gh[pousr]_|github_pat_|glpat-|hf_|sk-|AKIA|xox|nvapi-|pypi-|dckr_pat_|eyJ",
+    re.IGNORECASE,
+)
 _MAY_HAVE = re.compile(r"pass|pwd|tok|key|secret|cred|auth|://|-u|-p|_|-S|sk-|akia|xox|eyj", re.IGNORECASE)
 _NO_SECRET = re.compile(r"[~./$%{<*\[].*|true|false|yes|no|none|null|on|off|auto|", re.IGNORECASE | re.DOTALL)
 _NUMBER = re.compile(r"[0-9.]{1,7}")
@@ -84,24 +91,37 @@ def lines(text: str) -> dict[int, str]:
 
 def _found(text: str) -> Iterator[tuple[str, str, tuple[int, int]]]:
     """The name, the value and where it is."""
-    for pattern in _NAMED:
-        for found in pattern.finditer(text):
-            name = found["name"].replace("-", "_")
-            if SECRET.search(name):
-                yield from _value(name.upper(), found)
-    for name, pattern in _FORMS:
-        for found in pattern.finditer(text):
-            yield from _value(name, found)
+    for start, line in _lines_with(_IN_NAMES, text):
+        for pattern in _NAMED:
+            for found in pattern.finditer(line):
+                name = found["name"].replace("-", "_")
+                if SECRET.search(name):
+                    yield from _value(name.upper(), found, start)
+    for start, line in _lines_with(_IN_FORMS, text):
+        for name, pattern in _FORMS:
+            for found in pattern.finditer(line):
+                yield from _value(name, found, start)
     for found in _PEM.finditer(text):
         start = found.start("value")
-        for line in re.finditer(r"\S+", found["value"]):
-            yield "PRIVATE_KEY", line[0], (start + line.start(), start + line.end())
+        for part in re.finditer(r"\S+", found["value"]):
+            yield "PRIVATE_KEY", part[0], (start + part.start(), start + part.end())
 
 
-def _value(name: str, found: re.Match[str]) -> Iterator[tuple[str, str, tuple[int, int]]]:
+def _lines_with(hint: re.Pattern[str], text: str) -> Iterator[tuple[int, str]]:
+    """The lines in which something may be found, and where they begin: of a megabyte it is few."""
+    at = 0
+    while hinted := hint.search(text, at):
+        start = text.rfind("\n", 0, hinted.start()) + 1
+        end = text.find("\n", hinted.end())
+        end = len(text) if end < 0 else end
+        yield start, text[start:end]
+        at = end
+
+
+def _value(name: str, found: re.Match[str], at: int) -> Iterator[tuple[str, str, tuple[int, int]]]:
     value, (start, end) = found["value"], found.span("value")
     if value[:1] in ("'", '"') and value[-1:] == value[:1] and len(value) > 1:
         value, start, end = value[1:-1], start + 1, end - 1
     is_number = _NUMBER.fullmatch(value) and name.endswith(("TOKEN", "KEY"))
     if value and value != HIDDEN and not is_number and not _NO_SECRET.fullmatch(value):
-        yield name, value, (start, end)
+        yield name, value, (at + start, at + end)

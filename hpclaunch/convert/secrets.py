@@ -1,6 +1,6 @@
 """Values of secrets, kept out of the job file and the report: both are sent around."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from msgspec import structs
@@ -16,13 +16,44 @@ _TELLS = 6
 _WHY = "a secret is taken from the submitter when the job is sent, and stands in no file"
 
 
-def ask_instead(draft: Draft, reading: ShellReading) -> None:
+class Secrets:
+    """The secrets of what was read, by their values."""
+
+    def __init__(self, reading: ShellReading):
+        self._names = _values(reading)
+        # By how they begin: a text is gone through once, however many there are.
+        self._by_beginning: dict[str, list[str]] = {}
+        for value in self._names:
+            self._by_beginning.setdefault(value[:_TELLS], []).append(value)
+
+    def names(self, text: str) -> dict[str, str]:
+        """Those that are in a text, each with its name, the longest of a place."""
+        return {value: self._names[value] for _, value in self._within(text)}
+
+    def without(self, text: str) -> str:
+        """The text with *** for each of them, and for what looks like one."""
+        parts, behind = [], 0
+        for at, value in self._within(text):
+            parts += [text[behind:at], HIDDEN]
+            behind = at + len(value)
+        return hide("".join((*parts, text[behind:])))
+
+    def _within(self, text: str) -> Iterator[tuple[int, str]]:
+        at = 0
+        while self._by_beginning and at <= len(text) - _TELLS:
+            beginning = self._by_beginning.get(text[at : at + _TELLS], ())
+            value = next((value for value in beginning if text.startswith(value, at)), "")
+            if value:
+                yield at, value
+            at += len(value) or 1
+
+
+def ask_instead(draft: Draft, secrets: Secrets) -> None:
     """A value of the job that has a secret in it becomes a secret's name, or a question: it would stand in a
     file. What else the draft says is without secrets then, too."""
-    secrets = _values(reading)
     for fact in list(draft.facts.values()):
         text = fact.question or _text(fact.value)
-        clean = _without(text, secrets)
+        clean = secrets.without(text)
         if clean == text:
             continue
         if fact.is_open:
@@ -31,8 +62,8 @@ def ask_instead(draft: Draft, reading: ShellReading) -> None:
             _by_name(fact, draft)
         else:
             _ask(fact, text, clean, secrets, draft)
-    draft.refused = _without(draft.refused, secrets)
-    draft.hints = {key: _without(text, secrets) for key, text in draft.hints.items()}
+    draft.refused = secrets.without(draft.refused)
+    draft.hints = {key: secrets.without(text) for key, text in draft.hints.items()}
 
 
 def _by_name(fact: Fact, draft: Draft) -> None:
@@ -42,8 +73,8 @@ def _by_name(fact: Fact, draft: Draft) -> None:
     draft.put(("secrets", draft.count("secrets")), name, fact.places, name, why=_WHY)
 
 
-def _ask(fact: Fact, text: str, clean: str, secrets: dict[str, str], draft: Draft) -> None:
-    names = [name for value, name in {**values(text), **secrets}.items() if value in text]
+def _ask(fact: Fact, text: str, clean: str, secrets: Secrets, draft: Draft) -> None:
+    names = [name for value, name in {**values(text), **secrets.names(text)}.items()]
     name = names[0] if names else "NAME"
     draft.findings[:] = [each for each in draft.findings if each.key != dotted(fact.key)]
     shown = " ".join(clean.split())
@@ -69,22 +100,15 @@ def _text(value: Any) -> str:
     return " ".join(map(_text, value)) if isinstance(value, list | tuple) else str(value)
 
 
-def _without(text: str, secrets: Iterable[str]) -> str:
-    for value in secrets:
-        text = text.replace(value, HIDDEN)
-    return hide(text)
-
-
-def without_values(findings: Iterable[Finding], reading: ShellReading) -> list[Finding]:
+def without_values(findings: Iterable[Finding], secrets: Secrets) -> list[Finding]:
     """The findings, with *** for each secret."""
-    secrets = _values(reading)
     return [
         structs.replace(
             each,
-            what=_without(each.what, secrets),
-            became=_without(each.became, secrets),
-            why=_without(each.why, secrets),
-            todo=_without(each.todo, secrets),
+            what=secrets.without(each.what),
+            became=secrets.without(each.became),
+            why=secrets.without(each.why),
+            todo=secrets.without(each.todo),
         )
         for each in findings
     ]

@@ -4,10 +4,10 @@ Each module has `find(reading, parsed, options)`, which yields findings of the k
 """
 
 from hpclaunch.convert.defects import access, placement, slurm, statuses, words
-from hpclaunch.convert.defects.tree import trees
+from hpclaunch.convert.defects.tree import LARGEST, trees
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.reading import ShellReading
-from hpclaunch.values.conversion import Finding
+from hpclaunch.values.conversion import Finding, Place
 
 _ALL = (words, statuses, slurm, access, placement)
 
@@ -16,5 +16,13 @@ def find(reading: ShellReading, options: Options) -> list[Finding]:
     """The defects of all inputs, in the order of their lines, each once."""
     parsed = trees(reading.sources)
     found = dict.fromkeys(each for module in _ALL for each in module.find(reading, parsed, options))
+    found.update(
+        dict.fromkeys(_too_large(source.name) for source in reading.sources if len(source.text) > LARGEST)
+    )
     order = {source.name: index for index, source in enumerate(reading.sources)}
     return sorted(found, key=lambda each: (order.get(each.places[0].file, 0), each.places[0].line))
+
+
+def _too_large(name: str) -> Finding:
+    why = f"it has more than {LARGEST:,} characters: those that need a syntax tree are not looked for"
+    return Finding("unread", (Place(name),), "defects of this text", why=why)

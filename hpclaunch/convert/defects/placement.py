@@ -45,7 +45,7 @@ def find(reading: ShellReading, parsed: list[Parsed], options: Options) -> Itera
     for each in parsed:
         for binding in (*_arrays(each), *_cases(each)):
             yield from _against(machine, binding)
-        for call in trees.calls(each.file):
+        for call in each.calls:
             yield from _of_bind_sh(machine, each, call)
 
 
@@ -172,7 +172,7 @@ def _arrays(parsed: Parsed) -> Iterator[Binding]:
     """bind_cpu_cores=(...) and bind_mem=(...) of a topology file."""
     found: dict[str, dict[int, tuple[int, ...]]] = {}
     places: dict[str, Place] = {}
-    for node in trees.nodes(parsed.file):
+    for node in parsed.nodes:
         if not isinstance(node, tree.Assign) or node.array is None or node.name is None:
             continue
         kind = {"bind_cpu_cores": "cpus", "bind_mem": "mems"}.get(node.name.value)
@@ -200,7 +200,7 @@ def _elements(array: tree.ArrayExpr) -> dict[int, tuple[int, ...]]:
 
 def _cases(parsed: Parsed) -> Iterator[Binding]:
     """case $LOCAL_RANK in 0) ... numactl --physcpubind=LIST --membind=N ..."""
-    for node in trees.nodes(parsed.file):
+    for node in parsed.nodes:
         if not isinstance(node, tree.CaseClause):
             continue
         cpus: dict[int, tuple[int, ...]] = {}

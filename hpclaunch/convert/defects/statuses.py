@@ -27,13 +27,13 @@ def find(reading: ShellReading, parsed: list[Parsed], options: Options) -> Itera
     everything = "\n".join(each.source.text for each in parsed)
     pipefail = bool(_PIPEFAIL.search(everything))
     for each in parsed:
-        for statements in trees.lists(each.file):
+        for statements in trees.lists(each):
             yield from _of_background(each, statements)
-        for node in trees.nodes(each.file):
+        for node in each.nodes:
             if isinstance(node, tree.BinaryCmd):
                 yield from _of_pipeline(each, node, pipefail)
                 yield from _hidden(each, node)
-        for call in trees.calls(each.file):
+        for call in each.calls:
             if trees.program(call) == "wait":
                 yield from _of_wait(each, call)
             yield from _one_rank(each, call)

@@ -1,6 +1,7 @@
 """The syntax trees of the inputs, and ways through them."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 
 from msgspec import Struct
 
@@ -11,16 +12,26 @@ from hpclaunch.readback.shell.errors import ScriptError
 from hpclaunch.readback.shell.shfmt import parsed, written
 from hpclaunch.values.conversion import Place
 
-# A tree costs some 10 microseconds a byte, and scripts that people write have 60 KB at most.
-LARGEST = 1 << 18
+# A tree costs some 15 microseconds a byte, and scripts that people write have 60 KB at most.
+LARGEST = 1 << 16
 
 
-class Parsed(Struct, frozen=True):
+class Parsed(Struct, frozen=True, dict=True):
     """An input and its tree. `bytes_` is what the tree's positions count."""
 
     source: Source
     file: tree.File
     bytes_: bytes
+
+    @cached_property
+    def nodes(self) -> tuple[tree.Node, ...]:
+        """All its nodes, in the order of the text."""
+        return tuple(nodes(self.file))
+
+    @cached_property
+    def calls(self) -> tuple[tree.CallExpr, ...]:
+        """All its simple commands with a name."""
+        return tuple(_calls(self.nodes))
 
     def text(self, node: tree.Node) -> str:
         """The node as it is written."""
@@ -57,9 +68,9 @@ def nodes(root: Struct) -> Iterator[tree.Node]:
         waiting += reversed(list(_parts(here)))
 
 
-def lists(root: Struct) -> Iterator[tuple[tree.Stmt, ...]]:
+def lists(parsed: Parsed) -> Iterator[tuple[tree.Stmt, ...]]:
     """All lists of statements: what stands between do and done, in a function, at the top."""
-    for node in nodes(root):
+    for node in parsed.nodes:
         for name in node.__struct_fields__:
             value = getattr(node, name)
             if isinstance(value, tuple) and value and isinstance(value[0], tree.Stmt):
@@ -68,7 +79,11 @@ def lists(root: Struct) -> Iterator[tuple[tree.Stmt, ...]]:
 
 def calls(root: Struct) -> Iterator[tree.CallExpr]:
     """All simple commands with a name."""
-    return (node for node in nodes(root) if isinstance(node, tree.CallExpr) and node.args)
+    return _calls(nodes(root))
+
+
+def _calls(found: Iterable[tree.Node]) -> Iterator[tree.CallExpr]:
+    return (node for node in found if isinstance(node, tree.CallExpr) and node.args)
 
 
 def literal(word: tree.Word) -> str | None:

@@ -23,10 +23,10 @@ _FILE_TESTS = ("-e", "-f", "-d", "-r", "-s", "-x")
 def find(reading: ShellReading, parsed: list[Parsed], options: Options) -> Iterator[Finding]:
     """Missing `$`s, single quotes, texts that are run, options that mean something else."""
     for each in (*parsed, *_written_scripts(parsed)):
-        for node in trees.nodes(each.file):
+        for node in each.nodes:
             if isinstance(node, tree.UnaryTest) and isinstance(node.x, tree.Word):
                 yield from _of_test(each, node.op, node.x)
-        for call in trees.calls(each.file):
+        for call in each.calls:
             words = list(call.args)
             if trees.program(call) in ("[", "test"):
                 for operator, operand in pairwise(words[1:]):
@@ -106,7 +106,7 @@ def _written_scripts(parsed: list[Parsed]) -> Iterator[Parsed]:
     """Scripts that stand in a here-document, since another script is made of it. Its lines are those of the
     input; what the outer shell expands is taken for text."""
     for each in parsed:
-        for node in trees.nodes(each.file):
+        for node in each.nodes:
             if not isinstance(node, tree.Redirect) or node.hdoc is None:
                 continue
             start, end = node.hdoc.pos, node.hdoc.end

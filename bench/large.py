@@ -1,0 +1,288 @@
+"""Texts of a given size for `hpclaunch convert`: some as people write them, and some that no shell takes.
+
+`kinds` has them by name. All are the same in each run.
+"""
+
+import random
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+SCRIPTS = Path(__file__).resolve().parent.parent / "tests" / "convert" / "scripts"
+LAUNCHERS = {
+    "pyxis": (SCRIPTS / "pyxis" / "resnet" / "run.sub").read_text(),
+    "docker": (SCRIPTS / "docker_ssh" / "keys.sub").read_text(),
+}
+_ALPHABET = "abcXY_019 \n\n\t$${}()[]\"'`;&|<>#=\\!*?~-/:.,"
+_WORDS = (
+    "if",
+    "then",
+    "fi",
+    "for",
+    "in",
+    "do",
+    "done",
+    "case",
+    "esac",
+    "{",
+    "}",
+    "((",
+    "))",
+    "[[",
+    "]]",
+    "$(",
+    ")",
+)
+_POD = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: pod-%06d}
+spec:
+  containers:
+  - {name: c, image: "nvcr.io/x/y:1", command: [python, train.py], env: [{name: A, value: "%06d"}]}
+---
+"""
+_MPIJOB = """\
+apiVersion: kubeflow.org/v2beta1
+kind: MPIJob
+metadata: {name: train}
+spec:
+  slotsPerWorker: 8
+  mpiReplicaSpecs:
+    Launcher:
+      replicas: 1
+      template:
+        spec:
+          containers:
+          - name: l
+            image: nvcr.io/x/y:1
+            command: [mpirun, -n, "16", python, train.py]
+    Worker:
+      replicas: 2
+      template:
+        spec:
+          containers:
+          - name: w
+            image: nvcr.io/x/y:1
+            resources: {limits: {nvidia.com/gpu: 8}}
+"""
+
+
+def repeated(line: str, size: int, end: str = "") -> str:
+    """As many of these lines as fit, each with its number where it has a place for one."""
+    numbered = "%" in line
+    first = line % 0 if numbered else line
+    count = max((size - len(end)) // len(first), 1)
+    return "".join(line % number for number in range(count)) + end if numbered else first * count + end
+
+
+def nested(begin: str, middle: str, end: str, count: int, indent: bool = False) -> str:
+    """A command within others."""
+    pad = [" " * (number if indent else 0) for number in range(count)]
+    return "".join(p + begin for p in pad) + middle + "".join(p + end for p in reversed(pad))
+
+
+def _random(size: int, tokens: tuple[str, ...] | str, seed: int) -> str:
+    return "".join(random.Random(seed).choices(tokens, k=size))
+
+
+def _characters(text: str, size: int) -> str:
+    return text * (size // len(text))
+
+
+def _nested_of(begin: str, end: str) -> Callable[[int], str]:
+    def made(size: int) -> str:
+        one = nested(begin, "srun a\n", end, 30)
+        return one * max(size // len(one), 1)
+
+    return made
+
+
+def _deep_of(begin: str, middle: str, end: str) -> Callable[[int], str]:
+    return lambda size: nested(begin, middle, end, size // len(begin + end))
+
+
+def _lines(line: str, begin: str = "", end: str = "") -> Callable[[int], str]:
+    return lambda size: begin + repeated(line, size - len(begin), end)
+
+
+_PLAIN: dict[str, Callable[[int], str]] = {
+    "exports": _lines('export SETTING_%06d="${HOME}/some/folder"\n'),
+    "short exports": _lines("export S%06d=1\n"),
+    "one export": _lines("export SETTING=%06d\n"),
+    "appended": _lines('export LIST="$LIST %06d"\n'),
+    "defaults": _lines('SETTING_%06d="${SETTING_%06d:-value}"\n'.replace("SETTING_%06d:", "OTHER:")),
+    "defaults of their own": _lines(': "${SETTING_%06d:=value of it}"\n'),
+    "wanted": _lines('x="$SETTING_%06d/folder"\n'),
+    "chain": lambda size: "A0=1\n" + "".join(f'A{n + 1}="$A{n}"\n' for n in range(size // 24)),
+    "echoes": _lines('echo "line %06d of the log"\n'),
+    "tests and echoes": _lines('[[ -z "${A:-}" ]] || echo "line %06d" >> "$LOGDIR/log.txt"\n'),
+    "comments": _lines("# a line of text, number %06d\n"),
+    "empty lines": _lines("\n"),
+    "directives": _lines("#SBATCH --comment=number%06d\n"),
+    "document": _lines("# a line of text, number %06d\n", "cat > notes.txt <<'EOF'\n", "EOF\n"),
+    "document of variables": _lines("line $A of ${B:-%06d}\n", "cat > notes.txt <<EOF\n", "EOF\n"),
+    "documents": _lines("cat > notes.txt <<'EOF'\ntext %06d\nEOF\n"),
+    "one line": lambda size: "echo " + repeated("word%06d ", size - 6) + "\n",
+    "one line of commands": _lines("true %06d; "),
+    "one pipeline": lambda size: "cat x" + " | cat x" * (size // 8) + "\n",
+    "one list": lambda size: "true" + " && true" * (size // 8) + "\n",
+    "one value": lambda size: "A='" + "x" * (size - 5) + "'\n",
+    "array": lambda size: "NODES=(" + repeated("node%06d ", size) + ")\n",
+    "array of lines": lambda size: "NODES=(\n" + repeated("  node%06d\n", size) + ")\n",
+    "array appended": _lines("NODES+=(node%06d)\n"),
+    "functions": _lines("function_%06d() {\n  echo one\n  export A=1\n}\n"),
+    "functions called": _lines("f_%d() { echo one; }\n".replace("%d", "%06d") + "f_000000\n"),
+    "ifs": _lines('if [ "$A" = %06d ]; then\n  echo one\nfi\n'),
+    "ifs that set": _lines('if [ "$A" = %06d ]; then\n  export B=1\nelse\n  B=2\nfi\n'),
+    "one case": _lines("  %06d) echo one;;\n", 'case "$A" in\n', "esac\n"),
+    "one elif": lambda size: "if a; then b\n" + "elif c; then d\n" * (size // 15) + "fi\n",
+    "loops": _lines("for i in 1 2 3 %06d; do\n  echo $i\ndone\n"),
+    "loops that compute": _lines("for i in 1 2 3 %06d; do\n  A=$((A+i))\ndone\n"),
+    "nested ifs": _nested_of("if x; then\n", "fi\n"),
+    "nested loops": _nested_of("for i in a b; do\n", "done\n"),
+    "nested functions": _nested_of("f() {\n", "}\n"),
+    "deep ifs": _deep_of("if x; then\n", "srun a\n", "fi\n"),
+    "3000 deep ifs": lambda size: nested("if x; then\n", "srun a\n", "fi\n", 3000),
+    "deep loops": _deep_of("while x; do\n", "srun a\n", "done\n"),
+    "deep subshells": _deep_of("(", "srun a", ")"),
+    "deep substitutions": _deep_of("$(", "srun a", ")"),
+    "deep parameters": _deep_of("${a:-", "b", "}"),
+    "deep arithmetic": _deep_of("$((", "1", "))"),
+    "substitutions": _lines("A=$(date +%%s%06d)\n"),
+    "backticks": _lines("A=`date +%%s%06d`\n"),
+    "arithmetic": _lines("A=$((A + %06d))\n"),
+    "sources": _lines("source folder/config_%06d.sh\n"),
+    "evals": _lines('eval "A=%06d"\n'),
+    "sruns": _lines("srun -N 2 --ntasks-per-node 8 --container-image=x:%06d python train.py\n"),
+    "docker runs": _lines("docker run --rm --gpus all -v /a:/b image:%06d python train.py\n"),
+    "ssh": _lines("ssh node%06d docker exec c python train.py\n"),
+    "mpiruns": _lines("mpirun -n 16 -x A%06d python train.py\n"),
+    "mounts": lambda size: 'srun --container-mounts="' + repeated("/a/%06d:/b,", size) + '" x\n',
+    "programs": _lines("program --with %06d\n"),
+    "keys": _lines("export API_%06d_TOKEN=abcdef%06d\n".replace("abcdef%06d", "abcdef")),
+    "CR LF": _lines('export SETTING_%06d="${HOME}/some/folder"\r\n'),
+}
+_BROKEN: dict[str, Callable[[int], str]] = {
+    **{f"a million of {char}": partial(_characters, char) for char in "\"'()`${}[]\\<>&|;#=!*~a"},
+    **{
+        f"lines of {char}": partial(_characters, char + "\n")
+        for char in (
+            '"',
+            "'",
+            "(",
+            ")",
+            "`",
+            "${",
+            "$(",
+            "$((",
+            "{",
+            "}",
+            "((",
+            "[[",
+            "if",
+            "fi",
+            "do",
+            "case",
+            "<<EOF",
+            "a=(",
+            "&&",
+            "|",
+            ";;",
+            "\\",
+        )
+    },
+    "quotes among words": _lines("echo it's line %06d\n"),
+    "an odd quote": lambda size: (
+        repeated("echo line %06d\n", size // 2) + "echo it's\n" + repeated("echo line %06d\n", size // 2)
+    ),
+    "an odd quote among quotes": lambda size: (
+        repeated('echo "line %06d"\n', size // 2) + 'echo it"s\n' + repeated('echo "line %06d"\n', size // 2)
+    ),
+    "missing fi": lambda size: "if true; then\n" + repeated("echo line %06d\n", size),
+    "many missing fi": _lines("if true; then\n  echo %06d\n"),
+    "stray done": _lines("echo %06d\ndone\n"),
+    "unclosed documents": _lines("cat <<EOF%06d\n"),
+    "quoted lines without an end": _lines('echo "line %06d\n'),
+    "shell alphabet": lambda size: _random(size, _ALPHABET, 1),
+    "shell words": lambda size: _random(size // 3, (*(f"{word} " for word in _WORDS), "\n", "a ", "x "), 3),
+    "letters": lambda size: _random(size, "abc \n", 4),
+    "unicode": lambda size: _random(size // 3, "aä€😀\u202e\u2028 \n\"'", 5),
+    "control characters": lambda size: _random(size, "".join(map(chr, range(1, 128))), 6),
+    "one word": lambda size: "a" * size,
+    "base64": lambda size: _random(size, "ABCDEFabcdef0123456789+/\n", 7),
+    "prose": lambda size: repeated("This is line %06d of a report; it isn't a script (really).\n", size),
+    "log": lambda size: repeated("0: [2021-06-01 12:00:%06d] epoch=1 loss=0.1 (it/s: 12)\n", size),
+    "Python": lambda size: repeated("def f_%06d(x):\n    return {'a': [x, \"b\"], 'c': (1, 2)}\n\n", size),
+    "HTML": lambda size: repeated('<p class="a">it\'s %06d &amp; <b>more</b></p>\n', size),
+    "JSON": lambda size: "[" + repeated('{"a": %06d, "b": ["c"]},\n', size) + "]",
+}
+_MANIFESTS: dict[str, Callable[[int], str]] = {
+    "pods": lambda size: "".join(_POD % (n, n) for n in range(size // len(_POD))),
+    "MPIJobs": lambda size: (_MPIJOB + "---\n") * (size // (len(_MPIJOB) + 4)),
+    "MPIJob with variables": lambda size: (
+        _MPIJOB + "            env:\n" + repeated("            - {name: V%06d, value: x}\n", size)
+    ),
+    "MPIJob with comments": lambda size: _MPIJOB + repeated("# comment %06d\n", size),
+    "MPIJob with one text": lambda size: _MPIJOB + "            args:\n            - " + "x" * size + "\n",
+    "MPIJob with a script": lambda size: _MPIJOB.replace(
+        '[mpirun, -n, "16", python, train.py]',
+        "\n            - bash\n            - -c\n            - |\n"
+        + repeated("              echo line %06d\n", size)
+        + "              mpirun -n 16 python train.py",
+    ),
+    "deep flow": lambda size: "kind: " + "[" * (size // 2) + "]" * (size // 2) + "\n",
+    "open flow": lambda size: "kind: " + "[" * size + "\n",
+    "open maps": lambda size: "kind: " + "{" * size + "\n",
+    "deep block": lambda size: (
+        "kind: Pod\n" + "".join(" " * n + "a:\n" for n in range(int((2 * size) ** 0.5)))
+    ),
+    "deep lists": lambda size: "kind: Pod\na:\n" + "- " * (size // 2) + "x\n",
+    "wide": _lines("key_%06d: value\n", "apiVersion: v1\nkind: Pod\n"),
+    "wide list": _lines("- value %06d\n", "apiVersion: v1\nkind: Pod\nspec:\n"),
+    "same keys": _lines("key: value\n", "apiVersion: v1\nkind: Pod\n"),
+    "aliases": lambda size: (
+        "apiVersion: v1\nkind: Pod\na0: &a0 [x, x]\n"
+        + "".join(f"a{n + 1}: &a{n + 1} [*a{n}, *a{n}]\n" for n in range(size // 38))
+    ),
+    "one alias": _lines("- *a\n", "apiVersion: v1\nkind: Pod\na: &a {x: y}\nb:\n"),
+    "merges": lambda size: (
+        "apiVersion: v1\nkind: Pod\na0: &a0 {x: y}\n"
+        + "".join(f"a{n + 1}: &a{n + 1}\n  <<: *a{n}\n  k{n}: v\n" for n in range(size // 40))
+    ),
+    "empty documents": _lines("---\n", "kind: Pod\n"),
+    "broken documents": _lines("---\nkind: Pod\n  name: [x\n"),
+    "tabs": _lines("kind: Pod\n\tname: x%06d\n"),
+    "wrong indentation": _lines("   name: x\n  kind: Pod\n    a: %06d\n"),
+    "missing colons": _lines("kind Pod\nname: x%06d\n", "apiVersion: v1\nkind: Pod\n"),
+    "quotes": _lines("a%06d: 'it's'\n", "apiVersion: v1\nkind: Pod\n"),
+    "numbers": lambda size: "kind: Pod\na: " + "1" * size + "\n",
+    "template": _lines("a%06d: {{ .Values.x }}\n", "apiVersion: v1\nkind: Pod\n"),
+}
+
+
+def kinds(size: int) -> dict[str, tuple[str, Callable[[], str]]]:
+    """The name of a file and what makes its text, by what it is. Shell texts stand behind a launcher and
+    before one; manifests alone."""
+    found: dict[str, tuple[str, Callable[[], str]]] = {}
+    for family, launcher in LAUNCHERS.items():
+        for name, made in (_PLAIN | _BROKEN).items():
+            left = size - len(launcher) - 14
+            found[f"{name}, behind {family}"] = ("a.sh", partial(_behind, launcher, made, left))
+            found[f"{name}, before {family}"] = ("a.sh", partial(_before, launcher, made, left))
+        found[f"{family}, repeated"] = ("a.sh", partial(_again, launcher, size))
+    for name, made in _MANIFESTS.items():
+        found[f"manifest: {name}"] = ("a.yaml", partial(made, size))
+    return found
+
+
+def _behind(launcher: str, made: Callable[[int], str], size: int) -> str:
+    return f"{launcher}\n{made(size)}"
+
+
+def _before(launcher: str, made: Callable[[int], str], size: int) -> str:
+    return f"#!/bin/bash\n{made(size)}\n{launcher}"
+
+
+def _again(launcher: str, size: int) -> str:
+    return f"{launcher}\n" * (size // len(launcher))
