@@ -1,10 +1,8 @@
 """sbatch scripts without containers: steps of srun, mpirun in an allocation, or a command on the first
 node."""
 
-import re
-
 from hpclaunch.convert.draft import Draft
-from hpclaunch.convert.mapping import launch, mpi, rendezvous, slurm, srun_run
+from hpclaunch.convert.mapping import alone, launch, mpi, rendezvous, slurm, srun_run
 from hpclaunch.convert.mapping.settled import settled
 from hpclaunch.convert.mapping.sizes import Allocation, Ranks, ranks
 from hpclaunch.convert.mapping.submitted import unwrapped
@@ -12,17 +10,10 @@ from hpclaunch.convert.options import Options
 from hpclaunch.convert.programs import srun
 from hpclaunch.convert.programs.layers import Layer, layers
 from hpclaunch.convert.reading import Command, ShellReading
-from hpclaunch.readback.shell.values import known, shown
+from hpclaunch.readback.shell.values import shown
 from hpclaunch.values.conversion import Place
 
 _MPIRUN = ("mpirun", "mpiexec.hydra", "horovodrun")
-_RUNS = re.compile(
-    r"^(python[\d.]*|torchrun|deepspeed|accelerate|bash|sh|[\w./-]+\.(sh|py|x|exe)|\./\S+|/\S+)$"
-)
-_HELPS = re.compile(
-    r"^(mkdir|rm|cp|mv|ln|ls|cat|echo|hostname|date|env|module|ml|conda|source|nvidia-smi|scontrol|squeue|head|tail"
-    r"|sed|awk|grep|tr|sort|cut|wc|seq|tee|sleep|ulimit|basename|dirname|readlink|getent|which|printf|sacct|lscpu)$"
-)
 
 
 def recognise(reading: ShellReading) -> Place | None:
@@ -64,14 +55,7 @@ def _run(
         return _of_mpirun(reading, command, found_layers, index, found)
     if of_srun is not None:
         return of_srun, None
-    alone = [command for command in reading.commands if _may_be_run(command)]
-    if not alone:
-        return None, None
-    command = alone[-1]
-    found_layers = layers(command.words)
-    return launch.Step(
-        command, (), Ranks(_nodes_of(found_layers, found), 1, (command.place,)), found_layers
-    ), None
+    return alone.step(reading, found), None
 
 
 def _has_more(step: launch.Step) -> bool:
@@ -94,19 +78,6 @@ def _of_mpirun(
     else:
         sized = Ranks(nodes, size.per_node, size.places)
     return launch.Step(command, (), sized, found_layers[index + 1 :], found_layers[:index]), layer
-
-
-def _may_be_run(command: Command) -> bool:
-    if command.within or command.pipeline[0] > 0 or not command.words:
-        return False
-    program = known(command.words[0]) or ""
-    return bool(_RUNS.match(program)) and not _HELPS.match(program.rpartition("/")[2])
-
-
-def _nodes_of(found_layers: tuple[Layer, ...], found: Allocation) -> int | None:
-    """A command of the script runs on the job's first node; deepspeed and its like go to the others."""
-    reaches = any(layer.program in ("deepspeed", "accelerate") for layer in found_layers)
-    return found.nodes if reaches else 1
 
 
 def _on_first_node(run: launch.Step, found: Allocation, draft: Draft) -> None:

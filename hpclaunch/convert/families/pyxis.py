@@ -1,7 +1,7 @@
 """sbatch scripts whose srun has options of Pyxis: MLPerf v0.7 to v1.1's run.sub, and their like."""
 
 from hpclaunch.convert.draft import Draft
-from hpclaunch.convert.mapping import launch, slurm, srun_run
+from hpclaunch.convert.mapping import alone, launch, slurm, srun_run
 from hpclaunch.convert.mapping.settled import settled
 from hpclaunch.convert.mapping.sizes import sizes
 from hpclaunch.convert.mapping.submitted import unwrapped
@@ -35,7 +35,7 @@ def convert(reading: ShellReading, draft: Draft, options: Options) -> None:
     reading = unwrapped(settled(reading, options))
     found = slurm.allocation(reading, draft, options)
     steps = launch.steps(reading, found)
-    run = launch.run_of(steps)
+    run = launch.run_of(steps) or (alone.step(reading, found) if alone.of_container(reading) else None)
     if run is None:
         place = recognise(reading) or Place(reading.script)
         question = "what each rank executes: no srun starts anything but preparations"

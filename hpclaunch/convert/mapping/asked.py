@@ -99,7 +99,7 @@ def of_batch(reading: ShellReading) -> tuple[Asked, ...]:
         if each is not None:
             found.append(Asked(name, each.value, f"{variable}={_text(each)}", (each.place,), "variable"))
     found += _operators(reading)
-    submits = [command for command in reading.commands if command.program == "sbatch"]
+    submits = [command for command in reading.commands if command.program in ("sbatch", "salloc")]
     if submits:
         return (*found, *of_command(reading, submits[-1]))
     for name, variables in _CONVENTION.items():

@@ -4,10 +4,10 @@ own. Each is said, and what it makes uncertain is asked for."""
 import re
 from collections.abc import Sequence
 
-from hpclaunch.convert.secret_texts import SECRET
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.launch import Step, trial_loops
 from hpclaunch.convert.reading import ShellReading
+from hpclaunch.convert.secret_texts import SECRET
 from hpclaunch.readback.shell.values import Unknown, Value, known, shown
 from hpclaunch.values.conversion import Place
 

@@ -94,13 +94,10 @@ def place(each: Asked, draft: Draft, options: Options) -> None:
             "unread", each.places, each.written, why="no option of sbatch or Pyxis that is known", todo=""
         )
     elif name.startswith(("container-", "no-container-")):
-        draft.say(
-            "left",
-            each.places,
-            each.written,
-            why="on sbatch it puts the whole script into the container, which srun and its plugins then lack",
-            todo="name the image in the job file: the ranks alone run in it",
+        why = (
+            "on sbatch it puts the whole script into the container, where srun and its plugins may be missing"
         )
+        draft.say("replaced", each.places, each.written, why=f"{why}: the ranks alone run in one")
     else:
         raw(each, draft, options, _WHY_RAW.get(name, "an option of Slurm's that a job file has no key for"))
 

@@ -7,6 +7,7 @@ from msgspec import structs
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping import (
+    alone,
     beyond,
     binding,
     container,
@@ -35,6 +36,8 @@ from hpclaunch.convert.reading import ShellReading
 from hpclaunch.readback.shell.values import Unknown, Value, known, shown
 
 _NO_WHERE = "no line says it, and so it was the site's own default (MpiDefault in its slurm.conf)"
+# srun starts ranks in the folder where it is called itself.
+_OWN_FOLDER = {"$(pwd)": "PWD", "PWD": "PWD"}
 _KINDS = {"none": "none", "pmix": "pmix", "pmi2": "pmi2"}
 
 
@@ -60,8 +63,14 @@ def place(
     for each in run.asked:
         if not (is_alone and each.name in OF_ALLOCATION):
             _option(each, image, draft, options)
-    if image:
+    if not image:
+        _image_of_batch(reading, draft)
+    else:
         container.place_image(reading, run, all_steps, reading.commands, draft)
+        of_run = run.option("container-image")
+        if of_run is not None and alone.cut_short(reading, of_run):
+            question = f"the image: sbatch takes # for a comment, and so it was given {of_run.written} alone"
+            draft.ask(("image",), question, of_run.places, of_run.written, todo="write it with / for the #")
         container.place_options(run, draft, options)
         mounts = [each for each in run.asked if each.name == "container-mounts"]
         container_mounts.place(reading, run.command, mounts, files.get("mounts", ()), draft)
@@ -71,7 +80,13 @@ def place(
     inside = rank_script.place(reading, run, files.get("rank script", ()), per_node, draft, options)
     found_trials = trials.find(reading, run.command, draft, run.words)
     found_trials = structs.replace(
-        found_trials, stand_ins={**_doubtful(reading, image=image), **found_trials.stand_ins}
+        found_trials,
+        stand_ins={
+            **_doubtful(reading, image=image),
+            **rendezvous.first_node(run.words, lines, draft),
+            **({} if image else _OWN_FOLDER),
+            **found_trials.stand_ins,
+        },
     )
     later = environment.place(
         reading,
@@ -121,6 +136,14 @@ def _option(each: Asked, image: bool, draft: Draft, options: Options) -> None:
         draft.put(("workdir",), folder, each.places, each.written)
     else:
         step_options.place(each, draft, options)
+
+
+def _image_of_batch(reading: ShellReading, draft: Draft) -> None:
+    """An image that sbatch was given, and srun was not."""
+    for each in of_batch(reading):
+        if each.name == "container-image":
+            question = f"the image: the script was in {shown(each.value or ())}, and no line says so of srun"
+            draft.ask(("image",), question, each.places, each.written)
 
 
 def run_lines(reading: ShellReading, run: Step) -> tuple:  # type: ignore[type-arg]
@@ -193,10 +216,10 @@ def _gpus(reading: ShellReading, run: Step, found: Allocation, draft: Draft) -> 
     own = [each for each in run.asked if each.name in ("gres", "gpus", "gpus-per-node", "gpus-per-task")]
     fact = draft.facts.get(("gpus_per_node",))
     if fact is None or fact.is_open:
-        alone = 1 if outside_allocation(reading) is run.command and run.option("nodes") is None else None
+        by_itself = 1 if outside_allocation(reading) is run.command and run.option("nodes") is None else None
         sized = structs.replace(
             found,
-            nodes=run.ranks.nodes or found.nodes or alone,
+            nodes=run.ranks.nodes or found.nodes or by_itself,
             per_node=run.ranks.per_node or found.per_node,
         )
         gpus = gpus_of(reading, last([*of_batch(reading), *own]), sized)
@@ -240,9 +263,9 @@ def _mpi(reading: ShellReading, run: Step, launcher: Layer | None, draft: Draft)
 def _no_mpi(run: Step, launcher: Layer | None, draft: Draft) -> None:
     lines = (run.command.place,)
     torch_alone = launcher is not None or ("rendezvous",) in draft.facts
-    alone = run.ranks.nodes == 1 and run.ranks.per_node == 1
-    if torch_alone or alone:
-        why = "one rank needs no MPI" if alone else "the ranks find each other by MASTER_ADDR and RANK"
+    single = run.ranks.nodes == 1 and run.ranks.per_node == 1
+    if torch_alone or single:
+        why = "one rank needs no MPI" if single else "the ranks find each other by MASTER_ADDR and RANK"
         draft.say("assumed", lines, "srun without --mpi", became="mpi: none, which is the default", why=why)
         return
     question = f"pmix, pmi2 or none: {_NO_WHERE}; none for ranks that do not use MPI"
