@@ -107,18 +107,20 @@ def place(
     per_node = alone and (main.is_per_node or found.nodes == 1)
     if of_srun is not None:
         per_node = of_srun.nodes in (None, found.nodes)
-    if alone:
+    if alone and not (of_srun is not None and _is_podman(main)):
         why = "docker binds nobody, and the command may start processes of its own"
         draft.put(("bind", "cpus"), "none", (main.command.place,), main.text, why=why)
         draft.put(("bind", "memory"), "none", (main.command.place,), main.text, why=why)
-    if alone and _calls_for_rendezvous(handed):
+    if alone and (of_srun is None or of_srun.per_node == 1) and _calls_for_rendezvous(handed):
         _say_own_processes(reading, main, draft)
     if alone and not per_node:
         _ask_nodes(main, draft)
     once = alone and (of_srun is None or of_srun.per_node == 1)
     exports = handed_on.place(reading, handed, draft, per_node=once, seed=repeated.seed, slurm=slurm_numbers)
     used = {name for each in (home, main) if each for name in uses_of(reading, each.command)}
-    handed_on.say_not_handed(reading, handed, main.command, used, draft)
+    containers = [layer for each in (home, main) if each for layer in each.layers]
+    if not any(layer.option("env-file") or layer.option("env-host") for layer in containers):
+        handed_on.say_not_handed(reading, handed, main.command, used, draft)
     _place_command(reading, main, launcher, stand_ins, steps, exports, once, draft, options)
 
 
@@ -229,6 +231,12 @@ def _ranks_of_srun(reading: ShellReading, main: Started, found: Allocation) -> R
     if step is None or step.option("nodelist") is not None or main.is_over_hosts:
         return None
     return ranks(reading, of_options(reading, main.command, step.options), found, main.command.place)
+
+
+def _is_podman(main: Started) -> bool:
+    """Podman's containers are processes of the step, and keep the cores that srun gives each; docker's are
+    the daemon's."""
+    return any((known(word) or "").rpartition("/")[2] == "podman" for word in main.command.words)
 
 
 def _calls_for_rendezvous(handed: Sequence[handed_on.Handed]) -> bool:

@@ -22,6 +22,10 @@ from hpclaunch.readback.shell.values import join, known, shown
 from hpclaunch.values.conversion import Place
 
 _STARTS = re.compile(r"^singularity (exec|run)$")
+_START_TEXTS = frozenset(
+    ("ansible", "tmux", "screen", "parallel", "xargs", "dsh", "mussh", "salt", "fab", "sem")
+)
+_STARTERS = re.compile(r"\b(docker|podman|ssh|srun|mpirun|torchrun|singularity|apptainer)\b")
 _STARTS_IN_PYTHON = re.compile(r"(?s)(subprocess|os\.system|Popen).*\b(docker|ssh|srun|mpirun|singularity)\b")
 _DOCKER_ONLY = (
     "it runs one container on the machine where it is typed, and asks no scheduler for nodes: how many, and "
@@ -65,7 +69,7 @@ def convert(reading: ShellReading, draft: Draft, options: Options) -> None:
 
 
 def _kind(reading: ShellReading) -> _Kind | None:
-    for find in (_scheduler, _singularity, _other_runtime, _docker_only, _python):
+    for find in (_scheduler, _singularity, _other_runtime, _docker_only, _python, _handed_over):
         kind = find(reading)
         if kind is not None:
             return kind
@@ -143,6 +147,16 @@ def _python(reading: ShellReading) -> _Kind | None:
         if command.program.startswith("python") and _STARTS_IN_PYTHON.search(text):
             reason = "a Python text starts the commands here: hpclaunch reads scripts for shells alone"
             return _Kind("a launcher in Python", command.place, reason)
+    return None
+
+
+def _handed_over(reading: ShellReading) -> _Kind | None:
+    """Commands in the texts of programs that are not read."""
+    for command in reading.commands:
+        text = " ".join(map(shown, command.words[1:]))
+        if command.program in _START_TEXTS and _STARTERS.search(text):
+            reason = f"what starts the ranks is in texts for {command.program}, and those are not read"
+            return _Kind(f"commands for {command.program}", command.place, reason)
     return None
 
 

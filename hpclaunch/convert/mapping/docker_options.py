@@ -41,6 +41,9 @@ _REPLACED = {
     "cgroupns": "Slurm's own cgroups hold the step",
     "log-driver": _TERMINAL,
     "log-opt": _TERMINAL,
+    **dict.fromkeys(
+        ("host", "context", "config", "log-level"), "srun starts the ranks: no daemon of docker's"
+    ),
     "label": _STEP,
 }
 _LEFT = {
@@ -58,6 +61,10 @@ _LEFT = {
     "publish": ("the container has the node's own network, so each port is there already", ""),
     "restart": ("a job that fails ends, and is submitted again", ""),
     "volume-driver": ("volumes of docker's are no volumes of the site's", "name a folder or a site's volume"),
+    "env-host": (
+        "it hands on all that is exported where the container starts",
+        "name what the ranks need under env and inherit",
+    ),
     "group-add": ("the user has the groups that the node gives", _SEE),
 }  # fmt: skip
 
