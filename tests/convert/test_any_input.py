@@ -160,6 +160,10 @@ LARGE = {
     "steps": "#!/bin/bash\n" + 'srun -N1 ./a.sh "$X" b c\n' * 25_000,
     "blank": "\n" * 1_000_000 + "srun x\n",
     "comments": "#" * 1_000_000 + "\nsrun x\n",
+    # Short enough that defects are looked for in the tree too, and long enough to see what grows by squares.
+    "one word": "#!/bin/bash\nsrun " + "a1_" * 80_000 + "\n",
+    "many set": "srun a\n" + "set " * 60_000 + "\n",
+    "many cp": "echo x >> authorized_keys\nsrun a " + "cp " * 80_000 + "\n",
     "equals": "srun " + "a=" * 300_000,
     "hosts": "".join(f"node{n} slots=8\n" for n in range(40_000)),
     "heredoc": "cat <<EOF\n" + "x $Y\n" * 100_000 + "EOF\nsrun x\n",

@@ -14,7 +14,9 @@ from hpclaunch.readback.shell.values import known
 from hpclaunch.values.conversion import Finding, Place
 
 _PASSWORD_OPTION = re.compile(r"--?(password|passwd|pass|token|api[-_]?key|secret)(=.+)?", re.I)
-_IN_ADDRESS = re.compile(r"\w+://[^/\s:@$]+:[^/\s@$]+@")
+_IN_ADDRESS = re.compile(r"(?<!\w)\w+://[^/\s:@$]+:[^/\s@$]+@")
+# What takes a line out of a file, or puts another file in its place.
+_REMOVES = re.compile(r"(sed|grep|mv|cp)\b")
 _SHORT = {"sshpass": "-p", "curl": "-u", "wget": "--password"}
 
 
@@ -123,14 +125,14 @@ def _keys_left(parsed: Parsed) -> Iterator[Finding]:
         and node.word
         and "authorized_keys" in parsed.text(node.word)
     ]
-    removes = re.search(r"(sed|grep|mv|cp)\b[^\n]*authorized_keys", parsed.source.text)
+    befores = (line.rpartition("authorized_keys")[0] for line in parsed.source.text.splitlines())
+    removes = any(_REMOVES.search(before) for before in befores)
     if appends and not removes:
         yield Finding(
             "defect",
             tuple(map(parsed.place, appends)),
             "`>> authorized_keys`",
             why="the key of each job stays in ~/.ssh/authorized_keys when the job is gone: whoever "
-            "finds its private "
-            "half can log in",
+            "finds its private half can log in",
             todo="look through ~/.ssh/authorized_keys for keys of old jobs, and take them out",
         )

@@ -60,8 +60,7 @@ def _against(machine: NodeType, binding: Binding) -> Iterator[Finding]:
             (binding.place,),
             binding.what,
             why=f"a {machine.name} has no CPU {cpulist.format_list(missing)}: numactl refuses the "
-            "list, and the rank "
-            "does not start",
+            "list, and the rank does not start",
         )
     numa = {node.node for node in machine.numa}
     absent = sorted({node for mems in binding.mems.values() for node in mems if node not in numa})
@@ -92,8 +91,8 @@ def _away(machine: NodeType, binding: Binding, away: dict[int, tuple[set[int], i
         (binding.place,),
         binding.what,
         why=f"local rank{'s' if len(away) > 1 else ''} {cpulist.format_list(away)} of a "
-        f"{machine.name} run away from "
-        f"their GPU: rank {rank} is on NUMA node {cpulist.format_list(own)} and its GPU on {gpu}{far}",
+        f"{machine.name} run away from their GPU: rank {rank} is on NUMA node "
+        f"{cpulist.format_list(own)} and its GPU on {gpu}{far}",
     )
 
 
@@ -163,8 +162,7 @@ def _hcas(machine: NodeType, place: Place, cluster: str) -> Iterator[Finding]:
             (place,),
             what,
             why=f"{', '.join(storage)} of a {machine.name} are no compute HCAs: ranks would send over "
-            "storage or "
-            "management ports",
+            "storage or management ports",
         )
 
 

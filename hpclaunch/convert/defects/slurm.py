@@ -37,8 +37,7 @@ def find(reading: ShellReading, parsed: list[Parsed], options: Options) -> Itera
                 (assigned.place,),
                 f"{assigned.name} is assigned",
                 why=f"it is Slurm's own variable: every srun without {option} takes it for that "
-                "option, whatever the "
-                "job's size is",
+                "option, whatever the job's size is",
             )
         if assigned.name == "NCCL_IB_HCA":
             yield from _by_prefix(known(assigned.value) or "", assigned.place, options)

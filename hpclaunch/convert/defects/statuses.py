@@ -19,13 +19,12 @@ _CLEANS = frozenset(
 )
 _CLEANING = frozenset(("rm", "kill", "stop"))
 _ENDS_ON_FAILURE = re.compile(r"\bset\s+-[a-z]*e|\berrexit\b")
-_PIPEFAIL = re.compile(r"\bset\s.*\bpipefail\b")
+_SET = re.compile(r"\bset\s")
 
 
 def find(reading: ShellReading, parsed: list[Parsed], options: Options) -> Iterator[Finding]:
     """Statuses that are always 0, the last one's alone, or those of another command."""
-    everything = "\n".join(each.source.text for each in parsed)
-    pipefail = bool(_PIPEFAIL.search(everything))
+    pipefail = any(_sets_pipefail(each.source.text) for each in parsed)
     for each in parsed:
         for statements in trees.lists(each):
             yield from _of_background(each, statements)
@@ -41,6 +40,13 @@ def find(reading: ShellReading, parsed: list[Parsed], options: Options) -> Itera
             yield from _of_last(each)
 
 
+def _sets_pipefail(text: str) -> bool:
+    """Whether a line has `set` and then pipefail. One pattern of both would try each `set`
+    of a long line."""
+    halves = (line.partition("pipefail") for line in text.splitlines())
+    return any(found and _SET.search(before) for before, found, _ in halves)
+
+
 def _of_background(parsed: Parsed, statements: tuple[tree.Stmt, ...]) -> Iterator[Finding]:
     for first, second in pairwise(statements):
         if first.background and "$?" in parsed.text(second):
@@ -49,8 +55,7 @@ def _of_background(parsed: Parsed, statements: tuple[tree.Stmt, ...]) -> Iterato
                 second,
                 f"`& {_short(parsed.text(second))}`",
                 "the status of a command that was put into the background with & is always 0: a "
-                "failure of it "
-                "is never seen",
+                "failure of it is never seen",
             )
 
 

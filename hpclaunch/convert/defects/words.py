@@ -97,8 +97,7 @@ def _not_expanded(parsed: Parsed, call: tree.CallExpr) -> Iterator[Finding]:
                         (parsed.place(word),),
                         f"`{parsed.text(word)}`",
                         why=f"single quotes keep {found[0]} as it stands: without a later eval the "
-                        "program gets "
-                        "the text and not the value",
+                        "program gets the text and not the value",
                     )
 
 
