@@ -140,7 +140,9 @@ def outside_allocation(reading: ShellReading) -> Command | None:
 def of_command(reading: ShellReading, command: Command) -> tuple[Asked, ...]:
     """The options of a srun or sbatch command, each with the lines that give its value."""
     layer, _ = srun.read(command.words)
-    return of_options(reading, command, layer.options)
+    scripts = {source.name.rpartition("/")[2] for source in reading.sources}
+    given = [each for each in layer.options if each.name or each.written.rpartition("/")[2] not in scripts]
+    return of_options(reading, command, given)
 
 
 def of_options(reading: ShellReading, command: Command, given: Sequence[Option]) -> tuple[Asked, ...]:

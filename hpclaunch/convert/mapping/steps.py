@@ -5,6 +5,8 @@ import shlex
 from collections.abc import Sequence
 from typing import Any
 
+from msgspec import Struct
+
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.environment import inherit
 from hpclaunch.convert.mapping.launch import Step, trial_loops
@@ -37,6 +39,7 @@ def place(
     `image` whether the job has one."""
     by_command = {id(step.command): step for step in all_steps}
     after = False
+    order = _order(reading)
     counts: dict[str, int] = {}
     staged = _stage_in(reading, all_steps, run, draft)
     for command in reading.commands:
@@ -56,21 +59,31 @@ def place(
             continue
         if id(command) in staged or _of_staged(words, program, staged, command, draft):
             continue
-        if _runs_beside(reading, command, run, draft):
+        if _runs_beside(order, command, run, draft):
             continue
         key = _when(command, run, trials, after, draft)
         if key:
             _put(reading, command, step, run, key, per_node, trials, draft, counts, image=image)
 
 
-def _runs_beside(reading: ShellReading, command: Command, run: Command, draft: Draft) -> bool:
+class _Order(Struct, frozen=True):
+    """Where each command stands, by its id, and where those are that wait for others."""
+
+    at: dict[int, int]
+    waits: tuple[int, ...]
+
+
+def _order(reading: ShellReading) -> _Order:
+    waits = (index for index, each in enumerate(reading.commands) if each.program == "wait")
+    return _Order({id(each): index for index, each in enumerate(reading.commands)}, tuple(waits))
+
+
+def _runs_beside(order: _Order, command: Command, run: Command, draft: Draft) -> bool:
     """Whether the command goes on while the run does: in the background, and nobody waits for it before."""
     if not command.background:
         return False
-    order = list(map(id, reading.commands))
-    own, others = order.index(id(command)), order.index(id(run))
-    between = reading.commands[min(own, others) + 1 : max(own, others)]
-    if own < others and any(each.program == "wait" for each in between):
+    own, others = order.at[id(command)], order.at[id(run)]
+    if own < others and any(own < wait < others for wait in order.waits):
         return False
     if own > others and not run.background:
         return False

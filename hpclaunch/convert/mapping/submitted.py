@@ -1,5 +1,7 @@
 """Scripts inside of scripts: `sbatch --wrap="..."` and `sbatch <<EOF`."""
 
+from functools import lru_cache
+
 from msgspec import structs
 
 from hpclaunch.convert.mapping.sizes import sizes
@@ -43,9 +45,8 @@ def _read(reading: ShellReading, command: Command, given: Value, *, whole: bool)
 def _joined(
     reading: ShellReading, command: Command, source: Source, environment: dict[str, str], *, whole: bool
 ) -> ShellReading | None:
-    try:
-        inner = walk.read((source,), environment, source.name)
-    except (ScriptError, InputError):
+    inner = _walked(source, tuple(environment.items()))
+    if inner is None:
         return None
     place = command.place
     commands = (
@@ -64,6 +65,14 @@ def _joined(
         wanted={**_moved(inner.wanted, None if whole else place), **reading.wanted},
         sourced=(*reading.sourced, *inner.sourced),
     )
+
+
+@lru_cache(maxsize=4)  # a family that asks whether the script is its own is asked to convert it next
+def _walked(source: Source, environment: tuple[tuple[str, str], ...]) -> ShellReading | None:
+    try:
+        return walk.read((source,), dict(environment), source.name)
+    except (ScriptError, InputError):
+        return None
 
 
 def _moved(wanted: dict[str, tuple[Place, ...]], place: Place | None) -> dict[str, tuple[Place, ...]]:
