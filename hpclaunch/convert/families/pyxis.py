@@ -1,5 +1,7 @@
 """sbatch scripts whose srun has options of Pyxis: MLPerf v0.7 to v1.1's run.sub, and their like."""
 
+from collections.abc import Sequence
+
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping import alone, launch, slurm, srun_run
 from hpclaunch.convert.mapping.settled import settled
@@ -8,6 +10,7 @@ from hpclaunch.convert.mapping.submitted import unwrapped
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.programs import srun
 from hpclaunch.convert.reading import ShellReading
+from hpclaunch.readback.shell.values import Value
 from hpclaunch.values.conversion import Place
 
 
@@ -26,7 +29,7 @@ def recognise(reading: ShellReading) -> Place | None:
     return None
 
 
-def _has_container(words: tuple) -> bool:  # type: ignore[type-arg]
+def _has_container(words: Sequence[Value]) -> bool:
     return any(each.name.startswith("container-") for each in srun.read(words)[0].options)
 
 

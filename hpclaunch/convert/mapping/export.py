@@ -8,11 +8,11 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from hpclaunch.convert.defects.access import SECRET
 from hpclaunch.convert.mapping.asked import Asked
 from hpclaunch.convert.mapping.texts import split
 from hpclaunch.convert.programs.flags import cut
 from hpclaunch.convert.reading import Command
+from hpclaunch.convert.secret_texts import SECRET
 from hpclaunch.readback.shell.values import Value, known, shown
 from hpclaunch.values.conversion import Place
 

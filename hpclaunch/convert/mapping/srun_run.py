@@ -34,6 +34,7 @@ from hpclaunch.convert.programs import torch
 from hpclaunch.convert.programs.layers import Layer
 from hpclaunch.convert.reading import ShellReading
 from hpclaunch.readback.shell.values import Unknown, Value, known, shown
+from hpclaunch.values.conversion import Place
 
 _NO_WHERE = "no line says it, and so it was the site's own default (MpiDefault in its slurm.conf)"
 # srun starts ranks in the folder where it is called itself.
@@ -71,13 +72,13 @@ def place(
         if of_run is not None and alone.cut_short(reading, of_run):
             question = f"the image: sbatch takes # for a comment, and so it was given {of_run.written} alone"
             draft.ask(("image",), question, of_run.places, of_run.written, todo="write it with / for the #")
-        container.place_options(run, draft, options)
+        container.place_options(run, draft)
         mounts = [each for each in run.asked if each.name == "container-mounts"]
         container_mounts.place(reading, run.command, mounts, files.get("mounts", ()), draft)
     binding.of_srun(run.asked, per_node, draft, options)
     tables = files.get("binding", ())
-    inner = binding.of_layers(run.inner, run_lines(reading, run), per_node, tables, draft, options)
-    inside = rank_script.place(reading, run, files.get("rank script", ()), per_node, draft, options)
+    inner = binding.of_layers(run.inner, _lines_of_words(reading, run), per_node, tables, draft, options)
+    inside = rank_script.place(run, files.get("rank script", ()), draft)
     found_trials = trials.find(reading, run.command, draft, run.words)
     found_trials = structs.replace(
         found_trials,
@@ -146,7 +147,7 @@ def _image_of_batch(reading: ShellReading, draft: Draft) -> None:
             draft.ask(("image",), question, each.places, each.written)
 
 
-def run_lines(reading: ShellReading, run: Step) -> tuple:  # type: ignore[type-arg]
+def _lines_of_words(reading: ShellReading, run: Step) -> tuple[Place, ...]:
     """The lines behind the command's words."""
     return reading.origin(run.command, run.text) or (run.command.place,)
 
