@@ -166,6 +166,15 @@ if SEED.exists():
         questions = {each.key for each in found.findings if each.kind == "question"}
         assert {"image", "nodes", "gpus_per_node", "ranks_per_node", "mounts.0", "mounts.1"} <= questions
 
+    def test_the_seeds_report_says_each_thing_once_and_by_its_own_words() -> None:
+        found = [each for each in converted({"run.sub": seed_script()}).findings if each.kind == "replaced"]
+        assert [each.what for each in found].count("mca_params.conf") == 1
+        chmod = next(
+            each for each in found if each.what.startswith("chmod 755") and "mca_params" in each.what
+        )
+        assert "in env" not in chmod.why
+        assert any("ssh-keygen" in each.what and "-n ''" in each.what for each in found)
+
     def test_the_seeds_script_is_whole_when_its_variables_are_given() -> None:
         given = {
             "CONT": "nvcr.io/nvidia/mxnet:18.11-py3",

@@ -131,9 +131,9 @@ def _keys(step: Started, piece: Started, before: bool, here: _Beside) -> None:
 
 def _parameters(step: Started, piece: Started, before: bool, here: _Beside) -> None:
     places = (step.command.place,)
-    why, todo = _REPLACED["parameters"]
-    here.draft.say("replaced", places, "mca_params.conf", why=why, todo=todo)
     text = piece.command.stdin or step.command.stdin
+    why, todo = _REPLACED["parameters" if text else "run folder"]
+    here.draft.say("replaced", places, "mca_params.conf" if text else _short(piece), why=why, todo=todo)
     if text:
         mpi.parameters_file(shown(text), places, here.draft)
 
@@ -266,7 +266,7 @@ _ROLES: dict[Role, Callable[[Started, Started, bool, _Beside], None]] = {
 
 
 def _text(words: Sequence[Value]) -> str:
-    return " ".join(map(shown, words))
+    return " ".join(shown(word) or "''" for word in words)
 
 
 def _short(step: Started) -> str:

@@ -9,6 +9,7 @@ from hpclaunch.convert.families import docker_beside, docker_launch
 from hpclaunch.convert.mapping import docker_nodes, docker_sizes, rendezvous, slurm
 from hpclaunch.convert.mapping.docker_steps import Started, started
 from hpclaunch.convert.mapping.launch import trial_loops
+from hpclaunch.convert.mapping.submitted import unwrapped
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.programs.layers import Layer, layers
 from hpclaunch.convert.reading import ShellReading
@@ -22,6 +23,8 @@ _IN_A_TEXT = re.compile(r"\b(docker|podman)\b")
 def recognise(reading: ShellReading) -> Place | None:
     """The first command that runs something in a container of docker, where the script starts it on several
     nodes or under Slurm."""
+    if any(each.program == "sbatch" for each in reading.commands):
+        reading = unwrapped(reading)
     its = [(command, layers(command.words)) for command in reading.commands]
     if any(
         _IN_A_TEXT.search(shown(word))
@@ -59,7 +62,7 @@ def _has(its: Sequence[Layer], *programs: str) -> bool:
 
 def convert(reading: ShellReading, draft: Draft, options: Options) -> None:
     """Put the job into the draft."""
-    reading = docker_sizes.told(reading, draft, options)
+    reading = unwrapped(docker_sizes.told(reading, draft, options))
     steps = started(reading)
     main = main_of(steps)
     if docker_sizes.is_of_slurm(reading):
