@@ -17,7 +17,7 @@ from hpclaunch.values.conversion import Finding, Kind, Place
 
 # Commands and keywords of the shell that start nothing and change nothing of what is started.
 _NO_STARTS = """
-set shopt echo printf true false : local declare typeset readonly unset shift return exit trap wait umask
+set shopt echo printf true false : local declare typeset readonly unset shift return exit trap wait
 test [ [[ (( cat date sleep ls pwd hostname whoami id uname env type which command read if then else elif
 fi for while until do done case esac function { } ( ) break continue let eval getopts select time ! mapfile
 """
@@ -29,6 +29,10 @@ _WHY_USED = "the commands that use them have their values"
 _WHY_UNUSED = "nothing that is launched uses it"
 _WHY_LEFT = "it is not part of what is launched, as far as this command knows"
 _LEFT_TODO = "if the job needs it, add it to setup, before_each or after"
+_WHY_MADE = "what it makes of its words is known only where it runs"
+_MADE_TODO = "look at this line yourself: give what it sets by --env, and add what it starts to the job"
+_WHY_UMASK = "srun handed it on: it is in the modes of the files that ranks make"
+_UMASK_TODO = "where others need those files, let the command begin with it"
 _MOST_SHOWN = 3
 _WIDE = 90
 
@@ -130,6 +134,10 @@ def _what_became(
         if (place.file, place.line) in read_here:
             return _Told("without effect", "", "its text is among the files, and read where it is sourced")
         return _Told("left", "", "this file was not given", "give it beside the others")
+    if word == "eval" and ("$" in written or "`" in written) and (place.file, place.line) not in assigned:
+        return _Told("unread", "", _WHY_MADE, _MADE_TODO)
+    if word == "umask" and written != word:
+        return _Told("left", "", _WHY_UMASK, _UMASK_TODO)
     if word.rstrip(";(){") in PLUMBING or word in PLUMBING or word.endswith("()") or not word:
         return _Told("without effect", _PLUMBING_SAYS, _WHY_PLUMBING)
     return _Told("left", "", _WHY_LEFT, _LEFT_TODO)

@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Sequence
+from shlex import quote
 from typing import Any
 
 from msgspec import Struct
@@ -126,4 +127,11 @@ def _words(value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, dict):
         return ", ".join(f"{key}: {_words(each)}" for key, each in value.items())
-    return " ".join(map(_words, value)) if isinstance(value, list | tuple) else str(value)
+    if isinstance(value, list | tuple):
+        return " ".join(quote(each) if _is_several(each) else _words(each) for each in value)
+    return str(value)
+
+
+def _is_several(word: Any) -> bool:
+    """Whether it would be read as several words, or as none."""
+    return isinstance(word, str) and word.split() != [word]

@@ -12,6 +12,7 @@ from hpclaunch.convert.inputs import classified
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.reading import Source
 from hpclaunch.convert.shell import walk
+from hpclaunch.values.conversion import Place
 from hpclaunch.values.errors import InputError
 
 SCRIPTS = Path(__file__).parent / "scripts"
@@ -52,6 +53,22 @@ def test_nothing_of_any_lines_vanishes(lines: list[str]) -> None:
         assert missing({"run.sub": "#!/bin/bash\n" + "\n".join(lines) + "\n"}) == []
     except InputError:
         assert lines
+
+
+@pytest.mark.parametrize(
+    ("line", "kind"),
+    [
+        ('eval "$(make_settings)"', "unread"),
+        ("eval $SETUP", "unread"),
+        ("umask 002", "left"),
+        ('eval "export A=1"', "carried"),
+        ("sleep 5", "without effect"),
+    ],
+)
+def test_what_changes_the_ranks_surroundings_is_not_called_plumbing(line: str, kind: str) -> None:
+    text = f"#!/bin/bash\n#SBATCH -N2\n{line}\nsrun --container-image=a/b:1 python t.py\n"
+    found = conversion.convert(classified({"run.sub": text}), Options({})).findings
+    assert {each.kind for each in found if Place("run.sub", 3) in each.places} == {kind}
 
 
 def test_what_is_known_by_no_statement_list_is_a_statement_all_the_same() -> None:

@@ -56,7 +56,7 @@ def put(workload: Workload, launch: Launch, draft: Draft) -> None:
     if launch.shell is not None:
         _around(workload, launch, launch.shell, draft)
     if workload.is_apart and not launch.outer:
-        _hidden(workload, launch, draft)
+        _hidden(launch, draft)
         return
     command, doubt = _command(launch)
     what = _what(launch)
@@ -90,7 +90,7 @@ def _of_image(workload: Workload, draft: Draft) -> None:
     draft.ask(("command",), question, [place], "a container without command and args")
 
 
-def _hidden(workload: Workload, launch: Launch, draft: Draft) -> None:
+def _hidden(launch: Launch, draft: Draft) -> None:
     text = " ".join(known(word.value) or "..." for word in launch.words)
     inside = shelltext.has_launcher(text)
     why = "mpirun stands where it depends on other commands" if inside else "no mpirun is in it"

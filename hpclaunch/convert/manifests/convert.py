@@ -18,6 +18,7 @@ from hpclaunch.convert.manifests import (
     scheduling,
     size,
     storage,
+    told,
 )
 from hpclaunch.convert.manifests.fields import Field
 from hpclaunch.convert.manifests.hints import of_site
@@ -77,11 +78,12 @@ def _job(workload: Workload, others: Sequence[Object], draft: Draft, options: Op
     first = (
         environment.variables(workload.starter.container, beside, draft) if workload.is_apart else dict(own)
     )
-    launch = read(workload.starter.container, {name: each.text for name, each in first.items()})
+    launch = read(workload.starter.container, told.texts(workload, first))
     size.put(workload, launch, own, draft, options)
     launchers.put(workload, launch, first, own, draft)
     _folder(workload, launch, draft)
     command.put(workload, launch, draft)
+    told.put(workload, launch, first, draft)
     storage.put(workload, claims.Claims(others), draft, options)
     preparation.put(workload, draft)
     rights.put(workload, draft, options)
@@ -116,7 +118,7 @@ def _image(workload: Workload, draft: Draft) -> None:
         draft.ask(("image",), "the image: the container has none", [workload.ranks.place], "image")
         return
     text = field.text()
-    if any(cut in text for cut in _CUT) or "$(" in text or "{{" in text or not text.strip():
+    if any(cut in text for cut in _CUT) or "${" in text or "$(" in text or "{{" in text or not text.strip():
         draft.ask(("image",), f"the image: {text!r} is not all of its name", [field.at], "image")
     else:
         draft.put(("image",), text.strip(), [field.at], "image")
@@ -209,6 +211,10 @@ def _compare(first: Pod, other: Pod, draft: Draft) -> None:
             why = f"it is not that of the {first.of}, and all nodes of a job are alike: that counts"
             todo = "see which of them is meant"
             draft.say("left", [field.place], f"{key} of the {other.of}", why=why, todo=todo)
+    for key, field in first.container.fields():
+        if other.container.get(key) is None:
+            why = f"the {other.of} has none, and all nodes of a job are alike: all have it"
+            draft.say("left", [field.place], f"{key} of the {first.of}", why=why, todo="see that it fits all")
 
 
 def _plain(field: Field) -> object:

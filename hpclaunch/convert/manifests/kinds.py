@@ -10,7 +10,7 @@ from collections.abc import Callable
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.manifests.fields import Field
 from hpclaunch.convert.manifests.repair import Object
-from hpclaunch.convert.manifests.workload import Count, Pod, Workload
+from hpclaunch.convert.manifests.workload import INDEX, OF_TORCH, Count, Pod, Workload
 from hpclaunch.values.conversion import Place
 
 _VERSIONS = ("v1alpha1", "v1alpha2", "v1", "v2beta1")
@@ -248,7 +248,7 @@ def _batch(given: Object, draft: Draft) -> Workload | None:
         why = "each pod is a launch of its own, and a job is one"
         todo = "submit the job as often, give it trials, or with nodes and ranks make it one launch"
         draft.say("left", places, "parallelism and completions", why=why, todo=todo)
-    return Workload(given.root, "Job", pod, pod, nodes)
+    return Workload(given.root, "Job", pod, pod, nodes, told=(INDEX,) if indexed and pods != 1 else ())
 
 
 def _pytorch(given: Object, draft: Draft) -> Workload | None:
@@ -285,6 +285,7 @@ def _pytorch(given: Object, draft: Draft) -> Workload | None:
         slots=_processes(spec, draft),
         torch=True,
         others=tuple(pods[1:]),
+        told=OF_TORCH,
     )
 
 

@@ -74,7 +74,7 @@ def objects(file: str, text: str, draft: Draft) -> list[Object]:
         _say(draft, file, notes)
     for each in read:
         if each is not None:
-            found += _unfolded(_improved(file, each, draft), draft)
+            found += _unfolded(_improved(file, each, draft))
     return found
 
 
@@ -252,7 +252,7 @@ def _word(part: Sequence[Line], key: str) -> str:
     return ""
 
 
-def _unfolded(given: Object, draft: Draft) -> Iterator[Object]:
+def _unfolded(given: Object) -> Iterator[Object]:
     """The items of a List, as kubectl takes them."""
     inside = given.root.get("items")
     if inside is None or not given.kind.endswith("List"):

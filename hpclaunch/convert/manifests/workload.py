@@ -5,6 +5,11 @@ from msgspec import Struct
 from hpclaunch.convert.manifests.fields import Field
 from hpclaunch.values.conversion import Place
 
+# kubeflow/training-operator, pkg/controller.v1/pytorch/envvar.go
+OF_TORCH = ("MASTER_ADDR", "MASTER_PORT", "RANK", "WORLD_SIZE")
+# kubernetes.io/docs/concepts/workloads/controllers/job, "Completion mode"
+INDEX = "JOB_COMPLETION_INDEX"
+
 
 class Count(Struct, frozen=True):
     """A number, None where the lines do not tell it, and what they say."""
@@ -33,7 +38,8 @@ class Workload(Struct, frozen=True):
     in an MPIJob. `nodes` are its pods with ranks, `slots` the ranks of a pod by the object's own fields.
     `by_ssh`: ranks get nothing of their pod's environment. `mpi` is the MPI that the object names. `torch`:
     the operator tells each pod of the others as torch wants it. `gpus` are those of a pod where the object
-    says it and not the container. `others` are pods of the same launch that are compared with `ranks`."""
+    says it and not the container. `others` are pods of the same launch that are compared with `ranks`, and
+    `told` the variables that the controller adds to each."""
 
     root: Field
     kind: str
@@ -46,6 +52,7 @@ class Workload(Struct, frozen=True):
     mpi: str = ""
     torch: bool = False
     others: tuple[Pod, ...] = ()
+    told: tuple[str, ...] = ()
 
     @property
     def kind_place(self) -> Place:

@@ -1,0 +1,48 @@
+"""Variables whose values a pod gets when it is made: from its status, or from the controller of its kind.
+
+The command of a job has what the manifest tells. A word of it that only such a variable told is asked for,
+where ranks have nothing under that name, or have something else there.
+"""
+
+import re
+from collections.abc import Mapping
+
+from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.manifests.environment import Variable
+from hpclaunch.convert.manifests.launch import Launch
+from hpclaunch.convert.manifests.workload import INDEX, Workload
+
+_OF_PODS = {
+    "RANK": "the number of the pod, and here it is that of the rank: NODE_RANK is the node's",
+    "WORLD_SIZE": "the number of pods, or of ranks as the operator counts, and here it is that of ranks",
+}
+
+
+def texts(workload: Workload, first: Mapping[str, Variable]) -> dict[str, str | None]:
+    """The variables of the container by their names, None where the manifest does not tell the value."""
+    return dict.fromkeys(workload.told) | {name: each.text for name, each in first.items()}
+
+
+def put(workload: Workload, launch: Launch, first: Mapping[str, Variable], draft: Draft) -> None:
+    """Asks for the command where it has the value of a variable that ranks do not have as it was."""
+    fact = draft.facts.get(("command",))
+    text = fact.value if fact is not None and isinstance(fact.value, str) else ""
+    used = set(re.findall(r"\$\{?(\w+)", text))
+    ranks = draft.facts.get(("ranks_per_node",))
+    said = {each.name: "known only in its pod" for each in first.values() if each.source == "other"}
+    if INDEX in workload.told:
+        said[INDEX] = "the number of the pod: RANK, where the job says rendezvous: torch"
+        if INDEX not in used:
+            why = f"the controller told each pod its number in {INDEX}, which ranks do not have"
+            todo = "a program that reads it can have RANK, where the job says rendezvous: torch"
+            draft.say("left", workload.nodes.places, "completionMode: Indexed", why=why, todo=todo)
+    elif workload.told and (ranks is None or ranks.value != 1):
+        said |= _OF_PODS
+    for name in sorted(used & said.keys() - _set_in(launch)):
+        question = f"what each rank executes: {text}, where {name} was {said[name]}"
+        draft.ask(("command",), question, launch.lines, name)
+
+
+def _set_in(launch: Launch) -> set[str]:
+    """What the shell's text sets itself."""
+    return {name for name, _, _ in launch.shell.exported} if launch.shell is not None else set()

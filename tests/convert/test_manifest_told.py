@@ -1,0 +1,77 @@
+"""What a pod's controller or its status tells it does not become something else in the job."""
+
+import pytest
+from manifest_cases import converted
+
+POD = (
+    "{containers: [{name: c, image: a/b:1, command: %s, env: %s, resources: {limits: {nvidia.com/gpu: 8}}}]}"
+)
+
+
+def template(command: str, env: str = "[]") -> str:
+    return "{spec: " + POD % (command, env) + "}"
+
+
+def indexed(command: str) -> str:
+    head = "apiVersion: batch/v1\nkind: Job\nmetadata: {name: a}\nspec:\n  completions: 4\n"
+    return f"{head}  parallelism: 4\n  completionMode: Indexed\n  template: {template(command)}\n"
+
+
+def torch(command: str, per_node: int, of_master: str = "[]") -> str:
+    head = "apiVersion: kubeflow.org/v1\nkind: PyTorchJob\nmetadata: {name: a}\nspec:\n"
+    return (
+        f'{head}  nprocPerNode: "{per_node}"\n  pytorchReplicaSpecs:\n'
+        f"    Master: {{replicas: 1, template: {template(command, of_master)}}}\n"
+        f"    Worker: {{replicas: 3, template: {template(command)}}}\n"
+    )
+
+
+POD_IP = "[{name: IP, valueFrom: {fieldRef: {fieldPath: status.podIP}}}]"
+
+
+@pytest.mark.parametrize(
+    ("manifest", "name"),
+    [
+        (indexed('[python, a.py, "$(JOB_COMPLETION_INDEX)"]'), "JOB_COMPLETION_INDEX"),
+        (indexed('[sh, -c, "python a.py $JOB_COMPLETION_INDEX"]'), "JOB_COMPLETION_INDEX"),
+        (torch('[torchrun, a.py, "$(RANK)"]', 8), "RANK"),
+        (torch('[sh, -c, "torchrun --node_rank=$RANK a.py ${WORLD_SIZE}"]', 8), "WORLD_SIZE"),
+        ("apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: " + POD % ("[a, $(IP)]", POD_IP), "IP"),
+    ],
+)
+def test_a_value_that_ranks_do_not_have_is_asked_for(manifest: str, name: str) -> None:
+    draft = converted(manifest)
+    assert draft.facts["command",].is_open
+    assert name in draft.facts["command",].question
+
+
+@pytest.mark.parametrize(
+    ("words", "command"),
+    [
+        ('[python, a.py, "$(MASTER_ADDR)", "$(RANK)"]', 'exec python a.py "$MASTER_ADDR" "$RANK"'),
+        ('[python, a.py, "$$(RANK)", "$(NO)"]', ["python", "a.py", "$(RANK)", "$(NO)"]),
+        ("[python, a.py]", ["python", "a.py"]),
+    ],
+)
+def test_what_the_operator_tells_pods_of_one_rank_ranks_have_too(
+    words: str, command: str | list[str]
+) -> None:
+    draft = converted(torch(words, 1))
+    assert draft.facts["command",].value == command
+
+
+def test_a_program_that_may_read_its_index_is_said() -> None:
+    assert ("left", "completionMode: Indexed") in {
+        (each.kind, each.what) for each in converted(indexed("[python, a.py]")).findings
+    }
+
+
+def test_what_the_master_alone_has_is_said() -> None:
+    draft = converted(torch("[python, a.py]", 1, "[{name: R, value: m}]"))
+    assert ("env", "R") in draft.facts
+    (said,) = [each for each in draft.findings if "all have it" in each.why or "that counts" in each.why]
+    assert said.kind == "left"
+
+
+def test_an_image_with_a_name_to_fill_in_is_asked_for() -> None:
+    assert converted(indexed("[a]").replace("a/b:1", '"a/b:${TAG}"')).facts["image",].is_open
