@@ -7,7 +7,6 @@ from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.asked import Asked
 from hpclaunch.convert.mapping.launch import Step
 from hpclaunch.convert.mapping.texts import path
-from hpclaunch.convert.options import Options
 from hpclaunch.convert.programs.enroot import imported
 from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.readback.shell.values import Unknown, Value, known, shown
@@ -83,7 +82,7 @@ def is_file(text: str) -> bool:
     return text.startswith(("/", "./", "../")) or text.endswith(_FILES)
 
 
-def place_options(step: Step, draft: Draft, options: Options) -> None:
+def place_options(step: Step, draft: Draft) -> None:
     """Put the switches of the container and its working folder into the draft."""
     for each in step.asked:
         name = each.name

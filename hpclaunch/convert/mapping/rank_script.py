@@ -5,9 +5,8 @@ from collections.abc import Sequence
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.launch import Step
-from hpclaunch.convert.options import Options
 from hpclaunch.convert.programs.layers import layers
-from hpclaunch.convert.reading import Command, ShellReading, Source
+from hpclaunch.convert.reading import Command, Source
 from hpclaunch.convert.shell import walk
 from hpclaunch.readback.shell.errors import ScriptError
 from hpclaunch.readback.shell.values import Value, known, shown
@@ -15,20 +14,12 @@ from hpclaunch.values.conversion import Place
 from hpclaunch.values.errors import InputError
 
 _READS = re.compile(r"\$\{?([A-Za-z_]\w*)")
-_ASSIGNS = re.compile(r"^[ \t]*(?:export |local |readonly |declare )?([A-Za-z_]\w*)=", re.MULTILINE)
 _BINDS = ("bind.sh", "numactl", "taskset", "hwloc-bind")
 _BINDS_IN_TEXT = re.compile(r"^[^#\n]*(?:\bbind\.sh\b|\bnumactl\b|\btaskset\b|\bhwloc-bind\b)", re.MULTILINE)
 _SCRIPT = re.compile(r"(^|/)[\w.-]+\.(sh|bash)$")
 
 
-def place(
-    reading: ShellReading,
-    run: Step,
-    scripts: Sequence[Source],
-    per_node: int | None,
-    draft: Draft,
-    options: Options,
-) -> set[str]:
+def place(run: Step, scripts: Sequence[Source], draft: Draft) -> set[str]:
     """Say who binds the ranks where they run a script, and return the variables that it reads."""
     names = [name for word in run.words if (name := _script(word))]
     if _binds_in_words(run, draft) or not names:
@@ -38,7 +29,7 @@ def place(
         _not_given(names[0], run, draft)
         return set()
     for source in given:
-        _binds(reading, run, source, draft)
+        _binds(run, source, draft)
     return {name for source in given for name in _READS.findall(source.text)}
 
 
@@ -77,7 +68,7 @@ def _not_given(name: str, run: Step, draft: Draft) -> None:
     )
 
 
-def _binds(reading: ShellReading, run: Step, source: Source, draft: Draft) -> None:
+def _binds(run: Step, source: Source, draft: Draft) -> None:
     """The script keeps its own binding, since the image has it: the job then binds nothing."""
     found = _binding_lines(source, run.command)
     if not found:

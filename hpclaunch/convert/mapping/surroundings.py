@@ -30,7 +30,7 @@ def place(reading: ShellReading, run: Command, draft: Draft, *, image: bool) -> 
             name: Value = sourced.name if here is None else (here,)
             found.append((sourced.place, (("source",), name)))
     found += _hooks(reading)
-    before = [each for each in sorted(found) if _is_before(each[0], run.place, reading)]
+    before = [each for each in sorted(found) if _is_before(each[0], run.place)]
     for where, words in before:
         what = " ".join(map(shown, words))
         if image:
@@ -46,7 +46,7 @@ def place(reading: ShellReading, run: Command, draft: Draft, *, image: bool) -> 
     return [] if image else [words for _, words in before]
 
 
-def _is_before(place: Place, run: Place, reading: ShellReading) -> bool:
+def _is_before(place: Place, run: Place) -> bool:
     """Configurations come before the script."""
     return place.file != run.file or place.line < run.line
 
@@ -67,7 +67,7 @@ def _folder(reading: ShellReading, run: Command, draft: Draft) -> None:
     last = None
     for statement in reading.statements:
         found = _CHANGES.match(" ".join(statement.written.split()))
-        if found and _is_before(statement.place, run.place, reading):
+        if found and _is_before(statement.place, run.place):
             last = (statement.place, found[1].strip("\"'"))
     if last is None or ("workdir",) in draft.facts:
         return

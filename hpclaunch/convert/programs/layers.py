@@ -49,6 +49,7 @@ _READERS = {
     "nice": "plain",
     "stdbuf": "plain",
 }
+_DEEPEST = 50  # no command line has so many programs in each other; each costs a look at all words after it
 # What these start has the environment of the script.
 STARTERS = frozenset(_READERS)
 
@@ -93,7 +94,7 @@ def layers(words: Sequence[Value]) -> tuple[Layer, ...]:
 def _layers(words: tuple[Value, ...]) -> tuple[Layer, ...]:
     found: list[Layer] = []
     rest = list(words)
-    while rest:
+    while rest and len(found) < _DEEPEST:
         if _stands_before_a_program(rest):
             found.append(Layer("unknown", words=(rest.pop(0),)))
             continue
