@@ -341,10 +341,11 @@ def _place_command(
             why = "hpclaunch sets the node's number and the first node's address in each rank"
             draft.put(("rendezvous",), "torch", (main.command.place,), main.text, why=why)
         words = own
+    words, in_texts = rendezvous.in_texts(words, stand_ins)
     written = line(words, stand_ins, exports)
     places = reading.origin(main.command)
     what = main.text
-    if any(stand_ins.get(name) in rendezvous.COMPUTED for name in written.used):
+    if any(stand_ins.get(name) in rendezvous.COMPUTED for name in written.used | in_texts):
         why = "the loop counts the nodes, as NODE_RANK does that hpclaunch sets in each rank"
         draft.put(("rendezvous",), "torch", places, what, why=why)
     if written.doubt or not words:

@@ -234,7 +234,7 @@ def own_addresses(words: Sequence[Value]) -> list[Value]:
     for index, word in enumerate(words):
         text = word[0] if word and isinstance(word[0], str) else ""
         option = _OPTION.match(text)
-        if index and known(words[index - 1]) == "-c":
+        if index and re.fullmatch(r"-[a-z]*c", known(words[index - 1]) or ""):
             found.append(_in_text(word))
         elif previous and (known(word) is None or previous in _OF_THE_NODE):
             found.append((_own(previous),))
@@ -244,6 +244,29 @@ def own_addresses(words: Sequence[Value]) -> list[Value]:
             found.append(word)
         previous = _name(option) if option and "=" not in text else ""
     return found
+
+
+def in_texts(words: Sequence[Value], stand_ins: Mapping[str, str]) -> tuple[list[Value], frozenset[str]]:
+    """The words, with what ranks have for the script's variables also in texts that were quoted twice, where
+    a variable stands as it was written; and the variables that were there. One that ranks cannot have is
+    unknown again."""
+    found: list[Value] = []
+    used: set[str] = set()
+    for word in words:
+        parts: list[Part] = []
+        for part in word:
+            pieces = re.split(r"\$\{(\w+)\}", part) if isinstance(part, str) else [part]
+            for index, piece in enumerate(pieces):
+                if index % 2 == 0:
+                    parts.append(piece)
+                elif str(piece) in stand_ins:
+                    used.add(str(piece))
+                    own = stand_ins[str(piece)]
+                    parts.append(f"${own}" if own else Unknown("variable", str(piece)))
+                else:
+                    parts.append(f"${{{piece}}}")
+        found.append(join(parts))
+    return found, frozenset(used)
 
 
 def _name(option: re.Match[str]) -> str:
