@@ -4,6 +4,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Literal
 
 from msgspec import Struct
@@ -148,6 +149,7 @@ _RANK_WORK = re.compile(
 )
 
 
+@lru_cache(maxsize=1)  # of a large text it is asked for six times
 def _lines(text: str) -> list[str]:
     """Without comments and empty ones."""
     return [line.strip() for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]

@@ -45,7 +45,7 @@ class Output(Struct, frozen=True):
     tee: bool = False
 
 
-class Command(Struct, frozen=True):
+class Command(Struct, frozen=True, dict=True):
     """A command that would be run.
 
     `written` is its text; `prefix` the assignments in front of it; `environment` what is exported to it
@@ -73,7 +73,7 @@ class Command(Struct, frozen=True):
     within: str = ""
     uses: tuple[str, ...] = ()
 
-    @property
+    @cached_property
     def program(self) -> str:
         """The name of the program without its folder, "" where it is not known."""
         return (known(self.words[0]) or "").rpartition("/")[2] if self.words else ""

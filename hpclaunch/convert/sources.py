@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import structs
 
-from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.draft import Draft, shown
 from hpclaunch.convert.inputs import Input
 from hpclaunch.convert.reading import ShellReading, Source
 from hpclaunch.convert.shell import walk
@@ -64,9 +64,13 @@ def _mended(sources: Sequence[Source], draft: Draft) -> list[Source]:
 
 
 def _say(repair: Repair, name: str, draft: Draft) -> None:
-    place, was, complaint = Place(name, repair.line), outside(repair.was).strip(), outside(repair.complaint)
+    place, was, complaint = (
+        Place(name, repair.line),
+        shown(outside(repair.was)),
+        shown(outside(repair.complaint)),
+    )
     if repair.kind == "left out":
         draft.say("unread", [place], was, why=f"no shell takes it ({complaint})", todo=_LOOK)
     else:
-        became, why = outside(repair.now).strip(), f"no shell takes it as it is ({complaint})"
+        became, why = shown(outside(repair.now)), f"no shell takes it as it is ({complaint})"
         draft.say("repaired", [place], was, became=became, why=why, todo=_LOOK)

@@ -6,7 +6,6 @@ makes all that follows unreadable. Every change is told; a line that nothing hel
 """
 
 import re
-import time
 from collections.abc import Iterator
 from itertools import islice
 from typing import Literal
@@ -16,9 +15,10 @@ from msgspec import Struct
 from hpclaunch.convert.shell.syntax.reader import read
 from hpclaunch.readback.shell.errors import ScriptError
 
-# Each attempt is a parse of the whole text, some 15 ms for what people write.
-_MOST_ATTEMPTS = 120
-_SECONDS = 2.0
+# Each attempt reads the text up to its first fault, some 10 ms for what people write and a second for a
+# megabyte: 120 attempts at a script of 10,000 characters.
+_MOST_READ = 1_200_000
+_AT_LEAST = 8  # that part of a text is what beginning to read it costs
 _MOST_CANDIDATES = 12  # lines above the complaint: a quote that is not closed shows where the next one stands
 _QUOTES = re.compile(r"(?<!\\)[\"']")
 _BACKTICKS = re.compile(r"^([^`]*)`([^`]*)`([^`]*)`([^`]*)`([^`]*)$")
@@ -56,19 +56,20 @@ def recovered(text: str) -> tuple[str, tuple[Repair, ...]]:
 
 
 class _Attempts:
-    """Counts parses: a text that is no script at all is given up in time."""
+    """Counts what is read: a text that is no script at all is given up in time."""
 
     def __init__(self) -> None:
-        self._left = _MOST_ATTEMPTS
-        self._until = time.monotonic() + _SECONDS
+        self._left = _MOST_READ
 
     def complaint(self, text: str) -> ScriptError | None:
-        self._left -= 1
-        return _complaint(text)
+        found = _complaint(text)
+        part = 1.0 if found is None else found.line / (text.count("\n") + 1)
+        self._left -= int(len(text) * max(part, 1 / _AT_LEAST))
+        return found
 
     @property
     def are_over(self) -> bool:
-        return self._left <= 0 or time.monotonic() > self._until
+        return self._left <= 0
 
 
 def _complaint(text: str) -> ScriptError | None:

@@ -1,9 +1,7 @@
 """The inputs as the operator would use them: the configurations are sourced in their order, then the script
 runs. Nothing runs here: `Walker` notes the commands, and the values that variables are given."""
 
-import gc
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 
 from hpclaunch.convert.reading import Assigned, Command, ShellReading, Source, Unclear
 from hpclaunch.convert.shell.choose import chosen
@@ -29,24 +27,7 @@ def read(
     A source that another one sources is walked there, and not before. Raises InputError with file and line
     for a text that no shell would take.
     """
-    with _many_objects():
-        return _read(sources, environment, chosen(sources) if script is None else script)
-
-
-@contextmanager
-def _many_objects() -> Iterator[None]:
-    """A tree of a megabyte is a million objects, none of which is in a cycle: looking for some among them
-    again and again took a third of the time."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
-
-
-def _read(sources: Sequence[Source], environment: Mapping[str, str], main: str) -> ShellReading:
+    main = chosen(sources) if script is None else script
     walker = Walker(sources)
     for source in sources:
         _parse(walker, source.name)
@@ -78,8 +59,8 @@ def _read(sources: Sequence[Source], environment: Mapping[str, str], main: str) 
 def inner(command: Command, words: Sequence[Value] | None = None) -> tuple[Command, ...]:
     """The commands of `bash -c TEXT` (or of a shell that reads a here-document): `words` are its words where
     it stands within the command's. What the script itself had put into the text is there; other variables
-    have the values that are exported to the command. All have the command's place. None for a text that is
-    no script, or any other command."""
+    have the values that are exported to the command. All have the command's place. Nothing for a text that
+    is no script, or any other command."""
     text = _text(command.words if words is None else words, command.stdin)
     if text is None:
         return ()

@@ -35,6 +35,7 @@ _ESCAPED = re.compile(r"\\([$`\\])")
 _ESCAPED_IN_QUOTES = re.compile(r"\\([$`\\\"])")
 _TABS = re.compile(r"^\t+", re.MULTILINE)
 _EXTENDED = frozenset("?*+@!")
+_MOST_IN_VAIN = 20_000
 _PAIRS = {"(": ")", "[": "]", "{": "}"}
 
 
@@ -44,6 +45,7 @@ class Words(Scanner):
     def __init__(self, text: str, first_line: int = 1, depth: int = 0):
         super().__init__(text, first_line, depth)
         self._plain: dict[str, Word] = {}
+        self._in_vain = 0
 
     def substitution(self) -> Group:
         """The statements up to the parenthesis that closes them."""
@@ -245,8 +247,13 @@ class Words(Scanner):
 
     def arithmetic(self) -> Word | None:
         """What stands between (( and )), None where it is none: a subshell in a subshell."""
+        start = self.at
         expression = self._expression(")")
         if expression is None or not self.text.startswith("))", self.at):
+            # What was gone through in vain: a million of parentheses would be gone through again and again.
+            self._in_vain += self.at - start
+            if self._in_vain > _MOST_IN_VAIN + 2 * len(self.text):
+                self.fail("too many parentheses that are no pair", start)
             return None
         self.at += 2
         return expression
