@@ -61,7 +61,7 @@ def changed(old: str, new: str) -> tuple[set[str], tuple[Difference, ...]]:
         (":/data:ro", ":/data", "mount /data: access"),
         ("workdir: /work", "workdir: /works", "working folder"),
         ('LR: "0.1"', 'LR: "0.2"', "environment LR"),
-        ('time: "30"', "time: 31", "time limit"),
+        ('time: "00:30:00"', "time: 31", "time limit"),
     ],
 )
 def test_a_job_that_was_changed_shows(old: str, new: str, what: str) -> None:
