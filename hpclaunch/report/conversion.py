@@ -297,8 +297,9 @@ def _cell(said: str) -> str:
 
 
 def _code(said: str) -> str:
-    fence = "``" if "`" in said else "`"
-    return f"{fence}{said}{fence}" if fence == "`" else f"{fence} {said} {fence}"
+    runs = re.findall("`+", said)
+    fence = "`" * (max(map(len, runs), default=0) + 1)
+    return f"{fence} {said} {fence}" if runs else f"{fence}{said}{fence}"
 
 
 def _escaped(said: str) -> str:

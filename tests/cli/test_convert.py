@@ -1,6 +1,7 @@
 """`hpclaunch convert`: what goes where, what is refused, and with which exit status."""
 
 import json
+import re
 import subprocess
 import sys
 import textwrap
@@ -112,6 +113,15 @@ def test_what_is_about_the_user_is_yaml_to_paste(folder: Path) -> None:
     with (folder / "job.yaml").open("a") as job:
         job.write(textwrap.dedent(pasted))
     assert read_job(folder / "job.yaml").value.sites["SITE"].account == "007"
+
+
+@pytest.mark.parametrize("written", ["a `b`", "``", "`` ` ```x", "<b>|"])
+def test_what_is_written_stands_in_markdown_as_it_is(folder: Path, written: str) -> None:
+    (folder / "run.sub").write_text(f"{SCRIPT}frobnicate '{written}'\n")
+    assert convert(folder, "run.sub", "-o", "job.yaml", "--report", "r.md").returncode == 0
+    (line,) = [line for line in (folder / "r.md").read_text().splitlines() if "frobnicate" in line]
+    spans = re.findall(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)", line)  # CommonMark 0.31, 6.1
+    assert spans[-1][1].strip() == f"frobnicate '{written}'"
 
 
 def test_without_its_report_there_is_no_job_file_and_nothing_is_printed(folder: Path) -> None:
