@@ -10,6 +10,7 @@ from typing import Literal
 from msgspec import Struct
 
 from hpclaunch.convert.draft import sayable
+from hpclaunch.convert.manifests.recognise import is_manifest
 from hpclaunch.spec.source import LIMIT, decode, read_text
 from hpclaunch.values.errors import InputError, Problem
 
@@ -179,9 +180,10 @@ def _is_binding(name: str, text: str) -> bool:
 
 
 def _is_manifest(name: str, text: str) -> bool:
-    return not text.startswith("#!") and (
-        bool(_MANIFEST.search(text)) or name.endswith((".yaml", ".yml", ".json"))
-    )
+    if text.startswith("#!"):
+        return False
+    named = name.endswith((".yaml", ".yml", ".json"))
+    return named or bool(_MANIFEST.match(text.lstrip())) or is_manifest(text)
 
 
 _BY_TEXT: tuple[tuple[Role, Callable[[str, str], bool]], ...] = (

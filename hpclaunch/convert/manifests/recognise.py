@@ -1,4 +1,4 @@
-"""Whether a text is a manifest of Kubernetes, also a damaged one, and whether hpclaunch wrote it."""
+"""Whether a text is a manifest of Kubernetes, also a damaged one."""
 
 import re
 
@@ -13,7 +13,6 @@ _SHELL = re.compile(
 _FIRST_KEY = re.compile(
     _BEFORE + r"[A-Za-z][\w./-]{0,200}[\"'\u201d]?[ \t\u00a0]{0,9}:(?:\s|$|\")", re.MULTILINE
 )
-_OWN = re.compile(r"^[ ]{0,200}-? ?(?:\S{1,20}\s{1,4})?hpclaunch-(?:launcher|rank)\b", re.MULTILINE)
 
 
 def is_manifest(text: str) -> bool:
@@ -30,9 +29,3 @@ def is_manifest(text: str) -> bool:
             continue
         return not _SHELL.match(bare) or _FIRST_KEY.match(line) is not None
     return False
-
-
-def is_own(text: str) -> bool:
-    """Whether hpclaunch rendered it: its launcher's text or its rank wrapper stands in it. What that is to
-    the last byte, `readback.kubernetes.reader.read` tells."""
-    return _OWN.search(text) is not None and is_manifest(text)
