@@ -8,7 +8,7 @@ from hpclaunch.convert.reading import Source
 _SIGNS = (
     (re.compile(r"^#SBATCH\s", re.MULTILINE), 8),
     (re.compile(r"^#(?:PBS|BSUB|\$) ", re.MULTILINE), 8),
-    (re.compile(r"^[^#\n]*\b(?:srun|sbatch)\b", re.MULTILINE), 4),
+    (re.compile(r"^[^#\n]*\b(?:srun|sbatch|salloc)\b", re.MULTILINE), 4),
     (
         re.compile(
             r"^[^#\n]*\b(?:mpirun|mpiexec|nvidia-docker|docker|singularity|apptainer)\b", re.MULTILINE
