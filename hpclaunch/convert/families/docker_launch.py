@@ -29,12 +29,11 @@ from hpclaunch.convert.mapping.texts import line, path, submitters
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.programs import torch
 from hpclaunch.convert.programs.flags import not_told
-from hpclaunch.convert.programs.layers import Layer
+from hpclaunch.convert.programs.layers import MPI, Layer
 from hpclaunch.convert.reading import ShellReading
 from hpclaunch.readback.shell.values import Value, known, shown
 from hpclaunch.values.conversion import Place
 
-_MPI = ("mpirun", "mpiexec.hydra", "horovodrun")
 _LAUNCHER = re.compile(
     r"^[^#]*(torch\.distributed\.(launch|run)|torchrun|bind_launch|deepspeed\s|accelerate launch)"
 )
@@ -95,7 +94,7 @@ def place(
     if main.workdir:
         draft.put(("workdir",), main.workdir, (main.command.place,), f"cd {main.workdir}")
     launcher = next((each for each in main.layers if rendezvous.is_launcher(each)), None)
-    mpirun = main.layer(*_MPI)
+    mpirun = main.layer(*MPI)
     alone = launcher is None and mpirun is None
     slurm_numbers = docker_sizes.numbers(reading, found)
     _place_ranks(reading, main, launcher, mpirun, found, slurm_numbers, draft)

@@ -11,12 +11,11 @@ from hpclaunch.convert.mapping.docker_steps import Started, started
 from hpclaunch.convert.mapping.launch import trial_loops
 from hpclaunch.convert.mapping.submitted import unwrapped
 from hpclaunch.convert.options import Options
-from hpclaunch.convert.programs.layers import Layer, layers
+from hpclaunch.convert.programs.layers import MPI, Layer, layers
 from hpclaunch.convert.reading import ShellReading
 from hpclaunch.readback.shell.values import known, shown
 from hpclaunch.values.conversion import Place
 
-_MPI = ("mpirun", "mpiexec.hydra", "horovodrun")
 _IN_A_TEXT = re.compile(r"\b(docker|podman)\b")
 
 
@@ -40,7 +39,7 @@ def recognise(reading: ShellReading) -> Place | None:
     several = any(
         _has(layer, "srun", "ssh")
         or command.program in ("scontrol", "sbatch")
-        or any((each.program in _MPI and _has_hosts(each)) or _has_nodes(each) for each in layer)
+        or any((each.program in MPI and _has_hosts(each)) or _has_nodes(each) for each in layer)
         for command, layer in its
     )
     return first if several and not reading.directives else None

@@ -8,18 +8,16 @@ from hpclaunch.convert.mapping.sizes import Allocation, Ranks, ranks
 from hpclaunch.convert.mapping.submitted import unwrapped
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.programs import srun
-from hpclaunch.convert.programs.layers import Layer, layers
+from hpclaunch.convert.programs.layers import MPI, Layer, layers
 from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.readback.shell.values import shown
 from hpclaunch.values.conversion import Place
-
-_MPIRUN = ("mpirun", "mpiexec.hydra", "horovodrun")
 
 
 def recognise(reading: ShellReading) -> Place | None:
     """The first srun, sbatch or mpirun, or the first line of #SBATCH."""
     for command in reading.commands:
-        if any(layer.program in ("srun", "sbatch", "salloc", *_MPIRUN) for layer in layers(command.words)):
+        if any(layer.program in ("srun", "sbatch", "salloc", *MPI) for layer in layers(command.words)):
             return command.place
     return next((each.place for each in reading.directives if each.system == "SBATCH"), None)
 
@@ -47,7 +45,7 @@ def _run(
         for command in reading.commands
         for found_layers in (layers(command.words),)
         for index, layer in enumerate(found_layers)
-        if layer.program in _MPIRUN and not command.within
+        if layer.program in MPI and not command.within
     ]
     of_srun = launch.run_of(steps)
     if of_mpirun and (of_srun is None or not _has_more(of_srun)):

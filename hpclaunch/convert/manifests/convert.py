@@ -26,6 +26,7 @@ from hpclaunch.convert.manifests.launch import Launch, line_in, read
 from hpclaunch.convert.manifests.repair import Object
 from hpclaunch.convert.manifests.workload import Pod, Workload
 from hpclaunch.convert.options import Options
+from hpclaunch.convert.programs.layers import MPI
 from hpclaunch.readback.shell.values import known
 from hpclaunch.spec.check_text import name as job_name
 from hpclaunch.spec.tree import MappingNode, SequenceNode
@@ -169,7 +170,7 @@ def _folder(workload: Workload, launch: Launch, draft: Draft) -> None:
         if not text:
             draft.ask(("workdir",), f"the folder: {folder} is below the image's own", places, what)
             return
-    layer = launch.layer(*size.MPI)
+    layer = launch.layer(*MPI)
     option = layer.option("wdir") if layer is not None else None
     if option is not None and option.value:
         text = known(option.value) or ""

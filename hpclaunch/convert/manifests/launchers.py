@@ -6,10 +6,10 @@ from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.manifests import environment
 from hpclaunch.convert.manifests.environment import Variable
 from hpclaunch.convert.manifests.launch import Launch
-from hpclaunch.convert.manifests.size import MPI, TORCH, lines_of
+from hpclaunch.convert.manifests.size import lines_of
 from hpclaunch.convert.manifests.workload import Workload
 from hpclaunch.convert.mapping import mpi
-from hpclaunch.convert.programs.layers import Layer, Option
+from hpclaunch.convert.programs.layers import MPI, PER_GPU, Layer, Option
 from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.readback.shell.values import Value, join, known, shown
 from hpclaunch.values.conversion import Place
@@ -50,7 +50,7 @@ def put(
     `own` those of the pods that they run in."""
     carried: list[str] = []
     layer = launch.layer(*MPI)
-    torch = launch.layer(*TORCH)
+    torch = launch.layer(*PER_GPU)
     unseen = _unseen(workload, first, own) if layer is not None else {}
     if layer is not None:
         carried = [
@@ -212,7 +212,7 @@ def _torch(launch: Launch, layer: Layer, draft: Draft) -> None:
 def _between(launch: Launch, draft: Draft) -> None:
     """numactl, env, timeout and the like, between launchers and the program or around it."""
     for layer in launch.outer:
-        if layer.program in (*MPI, *TORCH):
+        if layer.program in (*MPI, *PER_GPU):
             continue
         if layer.program == "env":
             for word in layer.words:

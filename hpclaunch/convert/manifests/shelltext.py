@@ -4,24 +4,13 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
-from hpclaunch.convert.programs.layers import layers
+from hpclaunch.convert.programs.layers import MPI, PER_GPU, layers
 from hpclaunch.readback.shell import inside, outside, shfmt, tree
 from hpclaunch.readback.shell.errors import ScriptError
 from hpclaunch.readback.shell.values import Part, Unknown, Value, join, known
 from hpclaunch.values.errors import HpclaunchError
 
-LAUNCHERS = frozenset(
-    [
-        "mpirun",
-        "mpiexec.hydra",
-        "horovodrun",
-        "torchrun",
-        "torch.distributed.launch",
-        "bind_launch",
-        "deepspeed",
-        "accelerate",
-    ]
-)
+LAUNCHERS = frozenset((*MPI, *PER_GPU))
 
 # What a person writes behind `sh -c` is short, and the parser's time grows with the square of what nests.
 _LONGEST, _MOST_NESTED = 32_000, 500

@@ -11,13 +11,11 @@ from hpclaunch.convert.manifests.launch import Launch
 from hpclaunch.convert.manifests.lines import merged
 from hpclaunch.convert.manifests.workload import Count, Workload
 from hpclaunch.convert.options import Options
-from hpclaunch.convert.programs.layers import Layer, Option
+from hpclaunch.convert.programs.layers import MPI, PER_GPU, Layer, Option
 from hpclaunch.convert.programs.torch import starts_per_node
 from hpclaunch.readback.shell.values import known, shown
 from hpclaunch.values.conversion import Place
 
-MPI = ("mpirun", "mpiexec.hydra", "horovodrun")
-TORCH = ("torchrun", "torch.distributed.launch", "bind_launch", "deepspeed", "accelerate")
 _USUAL = "nvidia.com/gpu"
 _MOST_WORDS = 4  # of one option
 
@@ -114,7 +112,7 @@ def _of_launcher(container: Field, draft: Draft) -> None:
 
 def _ranks(workload: Workload, launch: Launch, gpus: Count, draft: Draft) -> tuple[Count, Count]:
     """Nodes, and ranks on each."""
-    torch, mpi = launch.layer(*TORCH), launch.layer(*MPI)
+    torch, mpi = launch.layer(*PER_GPU), launch.layer(*MPI)
     if torch is not None:
         return _by_torch(workload, launch, torch, gpus, draft)
     if mpi is not None:

@@ -11,12 +11,12 @@ from hpclaunch.convert.mapping.docker_steps import Started, copies_of
 from hpclaunch.convert.mapping.hosts import Counted
 from hpclaunch.convert.mapping.lines import lines_of
 from hpclaunch.convert.mapping.sizes import Allocation
+from hpclaunch.convert.programs.layers import MPI
 from hpclaunch.convert.reading import ShellReading
 from hpclaunch.readback.shell.values import known, shown
 from hpclaunch.values.conversion import Place
 
 _NO_NUMBERS: Mapping[str, int] = MappingProxyType({})
-_MPI = ("mpirun", "mpiexec.hydra", "horovodrun")
 _LIST = re.compile(r"host|machine|nodes|slots", re.IGNORECASE)
 _SLOTS = re.compile(r"[\w.-]+\s+slots\s*=\s*(\d+)(?:\s.*)?|[\w.-]+:(\d+)")
 
@@ -73,7 +73,7 @@ def _told(reading: ShellReading, steps: Sequence[Started], main: Started | None)
 def _by_options(reading: ShellReading, main: Started) -> Iterator[Counted]:
     """What the launcher is told: -H a,b of mpirun, --nnodes of torchrun."""
     for layer in main.layers:
-        if layer.program in _MPI:
+        if layer.program in MPI:
             nodes, option = mpi.nodes_of(layer), layer.option("host")
             if nodes is not None and option is not None:
                 yield Counted(nodes, lines_of(reading, main.command, option), option.written)
@@ -118,9 +118,9 @@ def _list(reading: ShellReading, steps: Sequence[Started]) -> tuple[Place, str]:
             return loop.place, "the script reads the hosts" if reads else f"the script goes over {loop.over}"
         for layer in step.layers:
             option = layer.option("hosts") or layer.option("hostfile") or layer.option("host")
-            if option is not None and layer.program in ("ssh", "deepspeed", *_MPI):
+            if option is not None and layer.program in ("ssh", "deepspeed", *MPI):
                 return step.command.place, f"{option.written} names the hosts"
     for step in steps:
-        if any(layer.program == "ssh" or layer.program in _MPI for layer in step.layers):
+        if any(layer.program == "ssh" or layer.program in MPI for layer in step.layers):
             return step.command.place, "the script has a list of hosts"
     return Place(reading.script), "the script has a list of hosts"

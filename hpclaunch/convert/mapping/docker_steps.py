@@ -9,7 +9,7 @@ from typing import Literal
 from msgspec import Struct, structs
 
 from hpclaunch.convert.mapping import hosts, rendezvous
-from hpclaunch.convert.programs.layers import Layer, layers
+from hpclaunch.convert.programs.layers import MPI, Layer, layers
 from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.convert.shell import walk
 from hpclaunch.readback.shell.values import Value, known, shown
@@ -146,10 +146,7 @@ class Started(Struct, frozen=True, dict=True):
     @property
     def is_parallel(self) -> bool:
         """Whether something on its way starts several processes."""
-        return any(
-            each.program in ("mpirun", "mpiexec.hydra", "horovodrun") or rendezvous.is_launcher(each)
-            for each in self.layers
-        )
+        return any(each.program in MPI or rendezvous.is_launcher(each) for each in self.layers)
 
     @cached_property
     def roles(self) -> set[Role]:

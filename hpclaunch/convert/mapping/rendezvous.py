@@ -9,7 +9,7 @@ from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.asked import number
 from hpclaunch.convert.mapping.lines import lines_of
 from hpclaunch.convert.programs import torch
-from hpclaunch.convert.programs.layers import Layer, Option
+from hpclaunch.convert.programs.layers import PER_GPU, Layer, Option
 from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.readback.shell.values import Part, Unknown, Value, join, known, shown
 from hpclaunch.values.conversion import Place
@@ -80,7 +80,7 @@ class FanOut(Struct, frozen=True):
 
 def is_launcher(layer: Layer) -> bool:
     """Whether the layer starts a process for each GPU of its node."""
-    return layer.program in ("torchrun", "torch.distributed.launch", "bind_launch", "deepspeed", "accelerate")
+    return layer.program in PER_GPU
 
 
 def size(

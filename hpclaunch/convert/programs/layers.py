@@ -49,6 +49,9 @@ _READERS = {
     "nice": "plain",
     "stdbuf": "plain",
 }
+# Layers that start ranks: by MPI, or a process for each GPU of their node.
+MPI = ("mpirun", "mpiexec.hydra", "horovodrun")
+PER_GPU = ("torchrun", "torch.distributed.launch", "bind_launch", "deepspeed", "accelerate")
 _DEEPEST = 50  # no command line has so many programs in each other; each costs a look at all words after it
 # What these start has the environment of the script.
 STARTERS = frozenset(_READERS)
