@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.manifests.convert import convert
-from hpclaunch.convert.manifests.recognise import is_manifest, is_own
+from hpclaunch.convert.manifests.recognise import is_manifest
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.writing import write
 from hpclaunch.spec.read import parse_job
@@ -50,7 +50,6 @@ LINES = (
 
 def check(text: str) -> None:
     is_manifest(text)
-    is_own(text)
     draft = Draft()
     problems = ()
     try:

@@ -9,7 +9,7 @@ from manifest_cases import converted, hints
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.manifests.convert import convert_files
-from hpclaunch.convert.manifests.recognise import is_manifest, is_own
+from hpclaunch.convert.manifests.recognise import is_manifest
 from hpclaunch.convert.options import Options
 from hpclaunch.spec.job import SiteHints
 from hpclaunch.spec.read import read_site
@@ -75,4 +75,3 @@ def test_the_site_names_its_volumes_itself() -> None:
 def test_what_hpclaunch_rendered_is_told_apart(path: Path) -> None:
     text = path.read_text("utf-8")
     assert is_manifest(text)
-    assert is_own(text)
