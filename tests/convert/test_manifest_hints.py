@@ -8,8 +8,8 @@ import yaml
 from manifest_cases import converted, hints
 
 from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.inputs import classified
 from hpclaunch.convert.manifests.convert import convert_files
-from hpclaunch.convert.manifests.recognise import is_manifest
 from hpclaunch.convert.options import Options
 from hpclaunch.spec.job import SiteHints
 from hpclaunch.spec.read import read_site
@@ -74,4 +74,4 @@ def test_the_site_names_its_volumes_itself() -> None:
 @pytest.mark.parametrize("path", sorted((GOLDEN / "manifests").glob("*.yaml")), ids=lambda each: each.stem)
 def test_what_hpclaunch_rendered_is_told_apart(path: Path) -> None:
     text = path.read_text("utf-8")
-    assert is_manifest(text)
+    assert [each.role for each in classified({"text": text})] == ["own manifest"]
