@@ -5,6 +5,7 @@ plumbing that has no effect on the launch, variables whose values are in command
 by its text.
 """
 
+import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
@@ -33,8 +34,17 @@ _WHY_MADE = "what it makes of its words is known only where it runs"
 _MADE_TODO = "look at this line yourself: give what it sets by --env, and add what it starts to the job"
 _WHY_UMASK = "srun handed it on: it is in the modes of the files that ranks make"
 _UMASK_TODO = "where others need those files, let the command begin with it"
+_WHY_CALL = "what the function does is told where its commands stand"
+_WHY_FILE = "it writes a file, and the job does not"
+_FILE_TODO = "where ranks read that file, keep it beside the job file or write it in setup"
 _MOST_SHOWN = 3
 _WIDE = 90
+_FUNCTION = re.compile(r"(?:function\s+)?([\w.:-]+)\s*\(\)|function\s+([\w.:-]+)")
+_WRITERS = frozenset(("cat", "echo", "printf"))
+_TO_FILE = re.compile(r"(?:^|[^0-9&<>\\=-])>{1,2}\s*(?!&|/dev/|>\()\S")
+_STARTERS = re.compile(
+    r"\b(?:srun|mpirun|mpiexec|horovodrun|torchrun|docker|podman|ssh|pdsh|enroot|singularity|apptainer)\b"
+)
 
 
 class _Told(Struct, frozen=True):
@@ -53,10 +63,13 @@ def account(reading: ShellReading, findings: Sequence[Finding]) -> list[Finding]
     read_here = {(each.place.file, each.place.line) for each in reading.sourced if each.file}
     found = []
     unclear = {(each.place.file, each.place.line): each.text for each in reading.unclear}
+    heads = filter(None, (_FUNCTION.match(each.written) for each in reading.statements))
+    functions = {head[1] or head[2] for head in heads}
+    beside = _beside_others(reading, findings)
     rows = [
-        (each, _what_became(each, assigned, told_uses, read_here, unclear))
+        (each, _what_became(each, assigned, told_uses, read_here, unclear, functions))
         for each in sorted(reading.statements, key=lambda each: each.place)
-        if not lines.name(each.place)
+        if not lines.name(each.place) or each in beside
     ]
     for told, group in groupby(rows, key=lambda row: (row[1], row[0].place.file)):
         found.append(_finding(told[0], [statement for statement, _ in group]))
@@ -66,6 +79,29 @@ def account(reading: ShellReading, findings: Sequence[Finding]) -> list[Finding]
         for each in reading.unclear
         if not named.name(each.place)
     ]
+    return found
+
+
+def _beside_others(reading: ShellReading, findings: Sequence[Finding]) -> set[Statement]:
+    """Statements that share their line with others, and that nothing said of the line is about."""
+    sharing: dict[tuple[str, int], list[Statement]] = {}
+    for each in reading.statements:
+        if each.place.last <= each.place.line:
+            sharing.setdefault((each.place.file, each.place.line), []).append(each)
+    sharing = {place: found for place, found in sharing.items() if len(found) > 1}
+    said: dict[tuple[str, int], str] = {}
+    for finding in findings:
+        for place in finding.places:
+            if (place.file, place.line) in sharing:
+                key = place.file, place.line
+                said[key] = f"{said.get(key, '')} {finding.what} {finding.became}"
+    found = set()
+    for place, statements in sharing.items():
+        for each in statements:
+            word = each.written.split(None, 1)[0] if each.written.strip() else ""
+            is_command = word.isidentifier() and word not in PLUMBING and word != "export"
+            if is_command and not _STARTERS.search(each.written) and word not in said.get(place, ""):
+                found.add(each)
     return found
 
 
@@ -115,6 +151,7 @@ def _what_became(
     told_uses: set[str],
     read_here: set[tuple[str, int]],
     unclear: dict[tuple[str, int], str],
+    functions: set[str],
 ) -> _Told:
     place = statement.place
     if (place.file, place.line) in unclear:
@@ -138,6 +175,10 @@ def _what_became(
         return _Told("unread", "", _WHY_MADE, _MADE_TODO)
     if word == "umask" and written != word:
         return _Told("left", "", _WHY_UMASK, _UMASK_TODO)
+    if word in functions:
+        return _Told("carried", "a call: ", _WHY_CALL)
+    if word in _WRITERS and _TO_FILE.search(written):
+        return _Told("left", "", _WHY_FILE, _FILE_TODO)
     if word.rstrip(";(){") in PLUMBING or word in PLUMBING or word.endswith("()") or not word:
         return _Told("without effect", _PLUMBING_SAYS, _WHY_PLUMBING)
     return _Told("left", "", _WHY_LEFT, _LEFT_TODO)

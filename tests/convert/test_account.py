@@ -63,12 +63,33 @@ def test_nothing_of_any_lines_vanishes(lines: list[str]) -> None:
         ("umask 002", "left"),
         ('eval "export A=1"', "carried"),
         ("sleep 5", "without effect"),
+        ("cat > run.sh <<< 'python t.py'", "left"),
+        ('echo "export A=1" >> env.sh', "left"),
+        ("echo starting >&2", "without effect"),
+        ("echo a > /dev/null", "without effect"),
     ],
 )
 def test_what_changes_the_ranks_surroundings_is_not_called_plumbing(line: str, kind: str) -> None:
     text = f"#!/bin/bash\n#SBATCH -N2\n{line}\nsrun --container-image=a/b:1 python t.py\n"
     found = conversion.convert(classified({"run.sub": text}), Options({})).findings
     assert {each.kind for each in found if Place("run.sub", 3) in each.places} == {kind}
+
+
+def test_what_stands_on_a_line_with_others_is_told_too() -> None:
+    run = "srun --mpi=none --container-image=a/b:1 python t.py"
+    text = f"#!/bin/bash\n#SBATCH -N2\nfrobnicate now; {run}; sbatch next.sub\n"
+    found = conversion.convert(classified({"run.sub": text}), Options({})).findings
+    left = " ".join(each.what for each in found if each.kind == "left")
+    assert "frobnicate now" in left
+    assert "sbatch next.sub" in left
+    assert "srun" not in left
+
+
+def test_the_call_of_a_function_that_launches_is_not_left() -> None:
+    run = 'srun --mpi=none --container-image=a/b:1 "$@"'
+    text = f"#!/bin/bash\n#SBATCH -N2\nf() {{\n  {run}\n}}\nf python t.py\n"
+    found = conversion.convert(classified({"run.sub": text}), Options({})).findings
+    assert {each.kind for each in found if Place("run.sub", 6) in each.places} == {"carried"}
 
 
 def test_what_is_known_by_no_statement_list_is_a_statement_all_the_same() -> None:

@@ -225,3 +225,15 @@ def test_damaged_manifests_are_recognised(damage: Any, name: str) -> None:
 )
 def test_other_texts_are_no_manifests(text: str) -> None:
     assert not is_manifest(text)
+
+
+def test_the_items_of_a_list_stand_where_kubectl_puts_them() -> None:
+    item = "- apiVersion: v1\n  kind: {}\n  metadata: {{name: {}}}\n  spec: {{}}\n"
+    text = (
+        "apiVersion: v1\nitems:\n"
+        + item.format("Pod", "one")
+        + item.format("Service", "two")
+        + "kind: List\n"
+    )
+    found = repair.objects("m.yaml", text, Draft())
+    assert [each.name for each in found] == ["Pod one", "Service two"]

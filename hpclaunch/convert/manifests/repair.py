@@ -99,15 +99,17 @@ def _documents(given: Sequence[Line]) -> list[list[Line]]:
             seen, columns = set(), {}
             continue
         match = _WORD.match(line.text)
+        is_item = match is not None and "-" in line.text[: match.start(1)]  # of a List
         if (
             match
+            and not is_item
             and match[1] in seen
             and line.column == columns[match[1]]
             and _begins(given, index, match[1])
         ):
             found.append([])
             seen, columns = set(), {}
-        if match and "-" not in line.text[: match.start(1)]:
+        if match and not is_item:
             columns.setdefault(match[1], line.column)
             seen.add(match[1])
         found[-1].append(line)
