@@ -26,7 +26,8 @@ _FAMILIES = (
     ("others", "a launcher of another kind"),
     ("plain_slurm", "srun or mpirun in a Slurm script"),
 )
-_MOST_COMMANDS = 3000
+_MOST_COMMANDS = 10_000
+_MOST_SECRETS = 500
 _UNKNOWN = "no launcher that is known here"
 _MANIFEST = "a manifest of Kubernetes"
 # What files that no family reads are, and what to do.
@@ -111,20 +112,18 @@ def _manifest(inputs: Sequence[Input], options: Options, draft: Draft) -> Conver
 def _launcher(inputs: Sequence[Input], options: Options, draft: Draft) -> Conversion:
     """A launcher of shell scripts."""
     reading = sources.read(inputs, options.environment, draft)
-    if sum(each.program not in PLUMBING for each in reading.commands) > _MOST_COMMANDS:
-        said = f"it has more than {_MOST_COMMANDS:,} commands, and no launcher has so many"
-        draft.refuse(
-            said, [Place(reading.script)] if reading.script else _whole(inputs), "a text of another kind"
-        )
-        return Conversion(_UNKNOWN, "", draft.refused, tuple(draft.findings), {})
+    secrets = Secrets(reading)
+    too_much = _too_much(reading, secrets)
+    if too_much:
+        draft.refuse(too_much, _script(reading, inputs), "a text of another kind")
+        return Conversion(_UNKNOWN, "", draft.refused, tuple(without_values(draft.findings, secrets)), {})
     name, known_by = _family(reading)
     if known_by:
         _module(name).convert(reading, draft, options)
     else:
         said = "nothing in it starts ranks: no srun, mpirun, docker, or other launcher"
-        draft.refuse(said, [Place(reading.script)] if reading.script else _whole(inputs), _UNKNOWN)
+        draft.refuse(said, _script(reading, inputs), _UNKNOWN)
     draft.findings += defects.find(reading, options)
-    secrets = Secrets(reading)
     ask_instead(draft, secrets)
     job = write(draft, [each.name for each in inputs])
     found = without_values([*draft.findings, *account(reading, draft.findings)], secrets)
@@ -139,8 +138,18 @@ def _launcher(inputs: Sequence[Input], options: Options, draft: Draft) -> Conver
     return structs.replace(conversion, differences=differences(reading, job, found, options))
 
 
-def _whole(inputs: Sequence[Input]) -> list[Place]:
-    return [Place(each.name) for each in inputs]
+def _script(reading: ShellReading, inputs: Sequence[Input]) -> list[Place]:
+    """The launcher as a whole, all files where none of them is one."""
+    return [Place(reading.script)] if reading.script else [Place(each.name) for each in inputs]
+
+
+def _too_much(reading: ShellReading, secrets: Secrets) -> str:
+    """Why nobody would wait for what becomes of it, "" for a launcher."""
+    if sum(each.program not in PLUMBING for each in reading.commands) > _MOST_COMMANDS:
+        return f"it has more than {_MOST_COMMANDS:,} commands, and no launcher has so many"
+    if len(secrets) > _MOST_SECRETS:
+        return f"it has more than {_MOST_SECRETS:,} secrets, and no launcher has so many"
+    return ""
 
 
 def _family(reading: ShellReading) -> tuple[str, Place | None]:

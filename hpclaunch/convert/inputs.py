@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from hpclaunch.convert.draft import sayable
 from hpclaunch.convert.manifests.recognise import is_manifest
-from hpclaunch.spec.source import LIMIT, decode, read_text
+from hpclaunch.spec.source import decode, read_text
 from hpclaunch.values.errors import InputError, Problem
 
 Role = Literal[
@@ -27,6 +27,8 @@ Role = Literal[
     "unclear",
 ]
 _KIND = "launcher"
+# A megabyte, however it is counted, and some more: what is larger is no launcher, and would take too long.
+_LARGEST = 1_500_000
 _STDIN = "-"
 _SHOWN_STDIN = "standard input"
 
@@ -56,13 +58,13 @@ def read_inputs(names: Sequence[str]) -> tuple[Input, ...]:
             if seen.setdefault(_identity(name), shown) in texts:
                 again.append(shown)
                 continue
-            texts[shown] = _standard_input() if name == _STDIN else read_text(name, _KIND)
+            texts[shown] = _standard_input() if name == _STDIN else read_text(name, _KIND, _LARGEST)
         except InputError as error:
             problems += error.problems
     total = sum(map(len, texts.values()))
-    if not problems and total > LIMIT:
+    if not problems and total > _LARGEST:
         problems += InputError(
-            f"the files have {total:,} characters together; at most {LIMIT:,} are read"
+            f"the files have {total:,} characters together; at most {_LARGEST:,} are read"
         ).problems
     if not problems and not any(text.strip() for text in texts.values()):
         problems += InputError(f"there is nothing in {', '.join(texts)}").problems
@@ -82,9 +84,9 @@ def _identity(name: str) -> object:
 
 
 def _standard_input() -> str:
-    data = sys.stdin.buffer.read(LIMIT + 1) if sys.stdin is not None else b""
-    if len(data) > LIMIT:
-        raise InputError(f"{_SHOWN_STDIN}: more than {LIMIT:,} bytes is too large for a {_KIND} file")
+    data = sys.stdin.buffer.read(_LARGEST + 1) if sys.stdin is not None else b""
+    if len(data) > _LARGEST:
+        raise InputError(f"{_SHOWN_STDIN}: more than {_LARGEST:,} bytes is too large for a {_KIND} file")
     return decode(data, _SHOWN_STDIN, _KIND)
 
 

@@ -7,7 +7,9 @@ mysql(1) and sudo(8).
 """
 
 import re
-from collections.abc import Iterator
+import string
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 HIDDEN = "***"
 # Names of variables and options whose value is a secret, as CI systems and vaults take them. What a tokenizer
@@ -48,22 +50,24 @@ _FORMS = tuple(
     )
 )
 _PEM = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----(?P<value>.*?)(?=-----END|\Z)", re.DOTALL)
-# What a line has where anything of _NAMED or of _FORMS may be in it.
-_IN_NAMES = re.compile(r"pass|pat\b|pwd|token|key|secret|credential", re.IGNORECASE)
-_IN_FORMS = re.compile(
-    r"://|sshpass|login|curl|mysql|mariadb|sudo|password-stdin|authorization"
-    r"|gh[pousr]_|github_pat_|glpat-|hf_|sk-|AKIA|xox|nvapi-|pypi-|dckr_pat_|eyJ",
-    re.IGNORECASE,
+# What a line has, in small letters, where anything of _NAMED or of _FORMS may be in it.
+_IN_NAMES = (
+    *("pass", "pwd", "token", "key", "secret", "credential"),
+    *("pat=", "pat:", "pat'", 'pat"', "pat ", "pat\t"),
 )
-_MAY_HAVE = re.compile(r"pass|pwd|tok|key|secret|cred|auth|://|-u|-p|_|-S|sk-|akia|xox|eyj", re.IGNORECASE)
+_IN_FORMS = (
+    *("://", "sshpass", "login", "curl", "mysql", "mariadb", "sudo", "password-stdin", "authorization"),
+    *("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "hf_", "sk-", "akia", "xox", "nvapi-"),
+    *("pypi-", "dckr_pat_", "eyj"),
+)
+_SMALL = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
 _NO_SECRET = re.compile(r"[~./$%{<*\[].*|true|false|yes|no|none|null|on|off|auto|", re.IGNORECASE | re.DOTALL)
 _NUMBER = re.compile(r"[0-9.]{1,7}")
 
 
+@lru_cache(maxsize=4096)  # findings repeat themselves
 def hide(text: str) -> str:
     """The text with *** for each secret in it."""
-    if not _MAY_HAVE.search(text):
-        return text
     last = len(text)
     for start, end in sorted({span for *_, span in _found(text)}, reverse=True):
         if end <= last:
@@ -107,15 +111,18 @@ def _found(text: str) -> Iterator[tuple[str, str, tuple[int, int]]]:
             yield "PRIVATE_KEY", part[0], (start + part.start(), start + part.end())
 
 
-def _lines_with(hint: re.Pattern[str], text: str) -> Iterator[tuple[int, str]]:
+def _lines_with(hints: Sequence[str], text: str) -> Iterator[tuple[int, str]]:
     """The lines in which something may be found, and where they begin: of a megabyte it is few."""
-    at = 0
-    while hinted := hint.search(text, at):
-        start = text.rfind("\n", 0, hinted.start()) + 1
-        end = text.find("\n", hinted.end())
-        end = len(text) if end < 0 else end
-        yield start, text[start:end]
-        at = end
+    small = text.translate(_SMALL)
+    lines: set[tuple[int, int]] = set()
+    for hint in hints:
+        at = small.find(hint)
+        while at >= 0:
+            end = small.find("\n", at)
+            end = len(text) if end < 0 else end
+            lines.add((small.rfind("\n", 0, at) + 1, end))
+            at = small.find(hint, end)
+    return ((start, text[start:end]) for start, end in sorted(lines))
 
 
 def _value(name: str, found: re.Match[str], at: int) -> Iterator[tuple[str, str, tuple[int, int]]]:

@@ -26,6 +26,9 @@ class Secrets:
         for value in self._names:
             self._by_beginning.setdefault(value[:_TELLS], []).append(value)
 
+    def __len__(self) -> int:
+        return len(self._names)
+
     def names(self, text: str) -> dict[str, str]:
         """Those that are in a text, each with its name, the longest of a place."""
         return {value: self._names[value] for _, value in self._within(text)}

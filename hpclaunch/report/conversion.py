@@ -18,6 +18,7 @@ from hpclaunch.values.yamltext import flow, in_flow
 
 _WIDTH = 100
 _MOST_PLACES = 4
+_MOST_FINDINGS = 200  # of a section
 _WIDEST_KEY = 56
 _LINES_OF_TEXT = 46  # of a place beside a carried value
 _Keys = dict[str, dict[str, Any]]
@@ -42,9 +43,11 @@ def text(conversion: Conversion, site: str = "") -> str:
         if section.note:
             lines += _wrapped(section.note, "  ")
         lines.append("")
-        lines += _rows(section.findings) if section.brief else _items(section.findings)
+        first = section.findings[:_MOST_FINDINGS]
+        lines += _rows(first) if section.brief else _items(first)
         while lines[-1] == "":
             lines.pop()
+        lines += [f"  {said}" for said in _more(section)]
     for title, pasted in _hints(conversion, site):
         lines += ["", title, *(f"  {line}" for line in pasted)]
     lines += _difference_lines(conversion)
@@ -61,11 +64,13 @@ def markdown(conversion: Conversion, site: str = "") -> str:
         lines += ["", f"## {section.title} ({len(section.findings)})", ""]
         if section.note:
             lines += [_escaped(section.note), ""]
+        first = section.findings[:_MOST_FINDINGS]
         if section.brief:
             lines += ["| job file | lines | from |", "| --- | --- | --- |"]
-            lines += [f"| {' | '.join(_cell(part) for part in row)} |" for row in map(_row, section.findings)]
+            lines += [f"| {' | '.join(_cell(part) for part in row)} |" for row in map(_row, first)]
         else:
-            lines += [line for group in _groups(section.findings) for line in _bullet(group)]
+            lines += [line for group in _groups(first) for line in _bullet(group)]
+        lines += [line for said in _more(section) for line in ("", said)]
     for title, pasted in _hints(conversion, site):
         lines += ["", f"## {title}", "", "```yaml", *pasted, "```"]
     if conversion.differences is not None:
@@ -123,6 +128,13 @@ def _sections(conversion: Conversion) -> Iterator[_Section]:
         _Section("Without effect on the launch", "", of("without effect")),
     )
     yield from (section for section in every if section.findings)
+
+
+def _more(section: _Section) -> Iterator[str]:
+    """What is said instead of those that nobody would read to the end."""
+    more = len(section.findings) - _MOST_FINDINGS
+    if more > 0:
+        yield f"and {more:,} more: --json has all of them"
 
 
 def _headline(conversion: Conversion) -> str:

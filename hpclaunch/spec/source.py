@@ -16,13 +16,14 @@ _WIDE = {
 }
 
 
-def read_text(file: str, kind: str) -> str:
-    """The text of `file`, without a byte order mark. `kind` ("job", "site", ...) names what was expected.
+def read_text(file: str, kind: str, most: int = LIMIT) -> str:
+    """The text of `file`, without a byte order mark. `kind` ("job", "site", ...) names what was expected,
+    `most` is how many bytes it may have.
 
-    Raises InputError for a file that is missing, not readable, not a regular file, larger than 1 MiB,
-    or not UTF-8.
+    Raises InputError for a file that is missing, not readable, not a regular file, larger than that, or not
+    UTF-8.
     """
-    return decode(_read(file, kind), file, kind)
+    return decode(_read(file, kind, most), file, kind)
 
 
 def decode(data: bytes, file: str, kind: str) -> str:
@@ -56,17 +57,17 @@ def _problem(message: str, kind: str, where: str) -> InputError:
     return InputError([Problem(message, kind, (), where)])
 
 
-def _read(file: str, kind: str) -> bytes:
+def _read(file: str, kind: str, most: int) -> bytes:
     try:
         # Opening a FIFO would wait for a writer, and opening a device can act on it: look first.
-        _refuse_unusual(os.stat(file), file, kind)
+        _refuse_unusual(os.stat(file), file, kind, most)
         with open(file, "rb", opener=_open) as stream:
-            _refuse_unusual(os.fstat(stream.fileno()), file, kind)
-            data = stream.read(LIMIT + 1)
+            _refuse_unusual(os.fstat(stream.fileno()), file, kind, most)
+            data = stream.read(most + 1)
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
         raise InputError(f"{file}: {_reason(error, kind)}") from None
-    if len(data) > LIMIT:
-        raise InputError(_too_large(file, len(data), kind))
+    if len(data) > most:
+        raise InputError(_too_large(file, len(data), kind, most))
     return data
 
 
@@ -74,17 +75,17 @@ def _open(file: str, flags: int) -> int:
     return os.open(file, flags | os.O_NONBLOCK | os.O_CLOEXEC)
 
 
-def _refuse_unusual(status: os.stat_result, file: str, kind: str) -> None:
+def _refuse_unusual(status: os.stat_result, file: str, kind: str, most: int) -> None:
     if stat.S_ISDIR(status.st_mode):
         raise InputError(f"{file}: this is a directory; give the {kind} file in it")
     if not stat.S_ISREG(status.st_mode):
         raise InputError(f"{file}: not a regular file; write the {kind} to a file first")
-    if status.st_size > LIMIT:
-        raise InputError(_too_large(file, status.st_size, kind))
+    if status.st_size > most:
+        raise InputError(_too_large(file, status.st_size, kind, most))
 
 
-def _too_large(file: str, size: int, kind: str) -> str:
-    return f"{file}: {size:,} bytes is too large for a {kind} file; at most {LIMIT:,} are read"
+def _too_large(file: str, size: int, kind: str, most: int) -> str:
+    return f"{file}: {size:,} bytes is too large for a {kind} file; at most {most:,} are read"
 
 
 def _reason(error: OSError | ValueError, kind: str) -> str:

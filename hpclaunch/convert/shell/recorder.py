@@ -133,7 +133,7 @@ class Recorder(Shell):
         if isinstance(after.value, Array):
             array = tuple(map(python, after.value.items.values()))
             value = spaced(array)
-            self.spend(len(array) // 5)
+            self.spend(len(array) // 2)
         else:
             value = python(after.value)
         self._last[name] = len(self.assigned)
