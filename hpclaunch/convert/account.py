@@ -96,11 +96,11 @@ def _beside_others(reading: ShellReading, findings: Sequence[Finding]) -> set[St
                 key = place.file, place.line
                 said[key] = f"{said.get(key, '')} {finding.what} {finding.became}"
     found = set()
-    for place, statements in sharing.items():
+    for shared, statements in sharing.items():
         for each in statements:
             word = each.written.split(None, 1)[0] if each.written.strip() else ""
             is_command = word.isidentifier() and word not in PLUMBING and word != "export"
-            if is_command and not _STARTERS.search(each.written) and word not in said.get(place, ""):
+            if is_command and not _STARTERS.search(each.written) and word not in said.get(shared, ""):
                 found.add(each)
     return found
 
