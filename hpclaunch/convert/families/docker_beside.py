@@ -4,6 +4,7 @@ and after."""
 import re
 import shlex
 from collections.abc import Callable, Sequence
+from functools import cached_property
 
 from msgspec import Struct
 
@@ -52,7 +53,7 @@ _LEFT: dict[Role, tuple[str, str]] = {
 }
 
 
-class _Beside(Struct, frozen=True):
+class _Beside(Struct, frozen=True, dict=True):
     """What is known where a step is placed. `trial` is whether the main command is in a loop of trials."""
 
     reading: ShellReading
@@ -65,6 +66,11 @@ class _Beside(Struct, frozen=True):
     def has_trials(self) -> bool:
         """Whether the job has trials."""
         return self.main is not None and bool(trial_loops(self.main.command))
+
+    @cached_property
+    def copies(self) -> set[int]:
+        """The ids of the main step and of those that are the same on other hosts."""
+        return set() if self.main is None else {id(each) for each in copies_of(self.main, self.steps)}
 
 
 def place(
@@ -168,7 +174,7 @@ def _compliance(step: Started, piece: Started, before: bool, here: _Beside) -> N
 def _run(step: Started, piece: Started, before: bool, here: _Beside) -> None:
     if step.layer("docker run") is not None and step.layer("docker exec") is None and "sleeper" in step.roles:
         _another_container(step, piece, before, here)
-    elif here.main is not None and any(each is step for each in copies_of(here.main, here.steps)):
+    elif id(step) in here.copies:
         why = "the same on another host: srun starts the ranks on all nodes"
         here.draft.say("replaced", (step.command.place,), _short(piece), why=why)
     elif _is_alternative(step, here):
