@@ -181,7 +181,7 @@ def test_line_ends_of_windows_and_a_byte_order_mark(folder: Path) -> None:
         ("nul", b"srun\0x", "NUL"),
         ("latin", b"srun \xe9", "not UTF-8"),
         ("empty", b" \n", "there is nothing in"),
-        ("large", b"#" * (1 << 20) + b"x", "too large"),
+        ("large", b"#" * (1 << 22), "too large"),
         ("job.yaml", b"version: 1\nname: a\ncommand: [x]\n", "a job file of hpclaunch already"),
         ("hosts", b"n1 slots=8\nn2 slots=8\n", "a list of hosts"),
         ("a.py", b"#!/usr/bin/env python\nprint()\n", "unknown kind"),

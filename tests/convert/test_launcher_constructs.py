@@ -173,3 +173,16 @@ def test_a_label_tells_no_machine() -> None:
     assert "mlx5" not in str(job)
     assert job.get("bind", {}).get("cpus", "local") == "local"
     assert job["command"] == ["./run.sh"]
+
+
+def test_a_variable_that_env_gives_in_front_reaches_the_ranks() -> None:
+    script = pyxis().replace("srun --mpi", 'env FOO=1 "BAR=a b" timeout 60 srun --mpi')
+    job = _job(_converted(script))
+    assert job["command"] == ["./run.sh"]
+    assert (job["env"]["FOO"], job["env"]["BAR"]) == ("1", "a b")
+
+
+@pytest.mark.parametrize("line", ["source ~/team/env.sh", "ulimit -l unlimited", "module load cuda/12"])
+def test_what_prepares_the_hosts_shell_is_not_without_effect(line: str) -> None:
+    found = _converted(pyxis(between=line))
+    assert "left" in _about(found, 6)

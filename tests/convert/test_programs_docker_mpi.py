@@ -203,7 +203,9 @@ def test_no_command_line_breaks_it_and_no_word_is_invented(line: list[str]) -> N
     given_words: list[Value] = [
         word for text in line for word in (words(shlex.quote(text)) if "?" not in text else [(text,)])
     ]
-    written = "".join(shown(word) for word in given_words) + "-u -m python nvidia sh -c = ="
+    texts = [shown(word) for word in given_words]
+    # What ssh is given becomes one text for the other side's shell, with a space between its words.
+    written = "".join(texts) + "-u -m python nvidia sh -c = =" + " ".join(texts)
     for layer in layers(given_words):
         for word in layer.words:
             assert all(piece in written for piece in shown(word).split("="))

@@ -15,9 +15,10 @@ from hpclaunch.convert.mapping.asked import NODES, READ_BY_SBATCH, TIME, origin_
 from hpclaunch.convert.mapping.export import Export
 from hpclaunch.convert.mapping.made import alternatives, in_doubt
 from hpclaunch.convert.mapping.texts import is_here, line
+from hpclaunch.convert.programs.layers import layers
 from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.convert.secret_texts import SECRET
-from hpclaunch.readback.shell.values import Unknown, Value, known, shown
+from hpclaunch.readback.shell.values import Unknown, Value, join, known, shown
 from hpclaunch.spec.scalars import SHELL_OWNED
 from hpclaunch.values.conversion import Place
 from hpclaunch.values.names import acts_on_commands
@@ -28,6 +29,7 @@ _STEERS = frozenset((*NODES, *TIME, "CONT", "NEXP", "DATESTAMP"))
 _HCA = re.compile(r"=?(mlx5_(ib)?\d+(:\d+)?,?)+")
 _ALL_GPUS = re.compile(r"\d+(,\d+)*|all")
 _OF_SLURM = ("SLURM_", "SRUN_", "SPANK_", "PYXIS_")
+_IN_FRONT = frozenset(("env", "timeout", "nohup", "time", "nice", "stdbuf"))
 EVERYTHING = Export()
 _MOST_LINES = 20
 _ADDRESSES = frozenset({*rendezvous.COMPUTED, *rendezvous.ADDRESSES})
@@ -80,10 +82,23 @@ def place(
     return later
 
 
+def _given_by_env(command: Command) -> dict[str, Value]:
+    """The NAME=VALUE of env(1) in front of what starts the ranks: env NAME=VALUE srun ..."""
+    found: dict[str, Value] = {}
+    for layer in layers(command.words):
+        if layer.program not in _IN_FRONT:
+            break
+        for word in layer.words if layer.program == "env" else ():
+            name, equals, text = word[0].partition("=") if isinstance(word[0], str) else ("", "", "")
+            if equals:
+                found[name] = join([text, *word[1:]])
+    return found
+
+
 def _handed(reading: ShellReading, command: Command, export: Export, draft: Draft) -> list[Handed]:
     """What the ranks get of the script's environment. What an option keeps from them is said."""
-    there = {**dict(command.environment), **dict(command.prefix)}
-    prefixed = dict(command.prefix)
+    prefixed = {**dict(command.prefix), **_given_by_env(command)}
+    there = {**dict(command.environment), **prefixed}
     named = dict(export.given)
     found, kept_back = [], []
     for name, value in there.items():

@@ -18,8 +18,8 @@ _CHANGES = re.compile(r"^cd\s+(.+?)\s*(?:\|\|.*|&&.*)?$")
 
 
 def place(reading: ShellReading, run: Command, draft: Draft, *, image: bool) -> list[tuple[Value, ...]]:
-    """The commands that a rank runs first, in their order. In an image they have no effect, and are said to
-    have none. `cd` becomes the working folder."""
+    """The commands that a rank runs first, in their order. Those of a job in an image are left, and that
+    is said. `cd` becomes the working folder."""
     found: list[tuple[Place, tuple[Value, ...]]] = []
     for command in reading.commands:
         if command.program in _PREPARES and not command.within and not command.conditions:
@@ -34,8 +34,12 @@ def place(reading: ShellReading, run: Command, draft: Draft, *, image: bool) -> 
     for where, words in before:
         what = " ".join(map(shown, words))
         if image:
-            why = "it changes the shell of the host, and the ranks are in an image"
-            draft.say("without effect", (where,), what, why=why)
+            why = "it prepares the host's shell; what it exports and the image does not set, ranks had too"
+            todo = "write what the ranks need of it in env"
+            if words[0] == ("ulimit",):
+                why = "srun handed this limit on; ranks have those of the node now (--propagate=NONE)"
+                todo = "where the program needs it, begin the command with it"
+            draft.say("left", (where,), what, why=why, todo=todo)
         else:
             why = "a rank's environment is its own, so each rank does it in a login shell"
             draft.say(
