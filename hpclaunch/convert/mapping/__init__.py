@@ -5,8 +5,8 @@ What is asked of Slurm, in the order in which one builds on the other: asked (op
 run -> the job, which calls all of those below). slurm, slurm_options and step_options say what becomes of
 options; submitted, settled, made and export are about what the script's variables are when it runs.
 
-With docker instead: docker_steps (each command and what it is for), docker_nodes, docker_sizes, docker_options
-and docker_mounts. other_schedulers: PBS, LSF and Grid Engine.
+With docker instead: docker_steps (each command and what it is for), docker_nodes, docker_sizes,
+docker_options and docker_mounts. other_schedulers: PBS, LSF and Grid Engine.
 
 A key of the job: container and container_mounts (`image`, `container`, `mounts`), binding and ompi_bind
 (`bind`), mpi (`mpi`, and mpirun's options), rendezvous, environment (variables that are exported) and

@@ -18,6 +18,8 @@ _WORD = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
 def python(value: Value) -> Value:
     """A value with Python's text in it."""
+    if len(value) == 1 and isinstance(value[0], str) and value[0].isascii():
+        return value  # as nearly all are
     if all(not isinstance(part, str) or part.isascii() for part in value):
         return value
     return tuple(outside(part) if isinstance(part, str) else part for part in value)
