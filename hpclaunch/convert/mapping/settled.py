@@ -51,8 +51,10 @@ def settled(reading: ShellReading, options: Options) -> ShellReading:
     """The reading of a walk that knows the numbers which Slurm will give to the script. Its sources are all
     of those of the first one."""
     found = sizes(reading)
-    numbers = _numbers(found)
     given = by_role(reading).get("shell", [])
+    # A long script costs a second for each walk: what it never names changes nothing.
+    named = {name for name in _LINES for source in given if name in source.text}
+    numbers = {name: value for name, value in _numbers(found).items() if name in named}
     shells = with_own_names(given)
     if not numbers and shells == list(reading.sources):
         return reading

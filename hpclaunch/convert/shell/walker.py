@@ -1,7 +1,7 @@
 """A shell that runs nothing, and notes what a launcher would do: its commands, and where values come from."""
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from functools import lru_cache, partial
 
 from msgspec import structs
 
@@ -63,7 +63,7 @@ class Walker(Recorder):
     def parse(self, name: str) -> Group:
         """The statements of a source. Raises ScriptError."""
         if name not in self._parsed:
-            self._parsed[name] = parse(self.files.text(name), self.files.first(name))
+            self._parsed[name] = _parsed(self.files.text(name), self.files.first(name))
         return self._parsed[name]
 
     def statements(self) -> list[Statement]:
@@ -297,3 +297,9 @@ class Walker(Recorder):
 
 def _is_exec(statement: Simple) -> bool:
     return [word.written for word in statement.words] == ["exec"]
+
+
+@lru_cache(maxsize=64)
+def _parsed(text: str, first_line: int) -> Group:
+    """Inputs are walked again once more of the job is known: to parse a long one takes as long as a walk."""
+    return parse(text, first_line)
