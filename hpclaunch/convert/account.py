@@ -38,6 +38,8 @@ _WHY_CALL = "what the function does is told where its commands stand"
 _WHY_FILE = "it writes a file, and the job does not"
 _FILE_TODO = "where ranks read that file, keep it beside the job file or write it in setup"
 _MOST_SHOWN = 3
+_MOST = 500  # groups of neighbours
+_WORD = re.compile(r"\w+")
 _WIDE = 90
 _FUNCTION = re.compile(r"(?:function\s+)?([\w.:-]+)\s*\(\)|function\s+([\w.:-]+)")
 _WRITERS = frozenset(("cat", "echo", "printf"))
@@ -61,7 +63,6 @@ def account(reading: ShellReading, findings: Sequence[Finding]) -> list[Finding]
     lines = _Lines(findings)
     told_uses, assigned = _uses_of_told(reading, lines), _assigned(reading)
     read_here = {(each.place.file, each.place.line) for each in reading.sourced if each.file}
-    found = []
     unclear = {(each.place.file, each.place.line): each.text for each in reading.unclear}
     heads = filter(None, (_FUNCTION.match(each.written) for each in reading.statements))
     functions = {head[1] or head[2] for head in heads}
@@ -71,8 +72,11 @@ def account(reading: ShellReading, findings: Sequence[Finding]) -> list[Finding]
         for each in sorted(reading.statements, key=lambda each: each.place)
         if not lines.name(each.place) or each in beside
     ]
-    for told, group in groupby(rows, key=lambda row: (row[1], row[0].place.file)):
-        found.append(_finding(told[0], [statement for statement, _ in group]))
+    groups = [
+        (told, [statement for statement, _ in group])
+        for (told, _), group in groupby(rows, key=lambda row: (row[1], row[0].place.file))
+    ]
+    found = [_finding(told, group) for told, group in (groups if len(groups) <= _MOST else _joined(groups))]
     named = _Lines([*findings, *found])
     found += [
         Finding("unread", (each.place,), shown(sayable(each.text)), todo="look at this line yourself")
@@ -82,6 +86,14 @@ def account(reading: ShellReading, findings: Sequence[Finding]) -> list[Finding]
     return found
 
 
+def _joined(groups: Iterable[tuple[_Told, list[Statement]]]) -> Iterable[tuple[_Told, list[Statement]]]:
+    """All of one kind together, also where others stand between them: nobody reads thousands of them."""
+    found: dict[tuple[_Told, str], list[Statement]] = {}
+    for told, group in groups:
+        found.setdefault((told, group[0].place.file), []).extend(group)
+    return [(told, group) for (told, _), group in found.items()]
+
+
 def _beside_others(reading: ShellReading, findings: Sequence[Finding]) -> set[Statement]:
     """Statements that share their line with others, and that nothing said of the line is about."""
     sharing: dict[tuple[str, int], list[Statement]] = {}
@@ -89,18 +101,18 @@ def _beside_others(reading: ShellReading, findings: Sequence[Finding]) -> set[St
         if each.place.last <= each.place.line:
             sharing.setdefault((each.place.file, each.place.line), []).append(each)
     sharing = {place: found for place, found in sharing.items() if len(found) > 1}
-    said: dict[tuple[str, int], str] = {}
+    said: dict[tuple[str, int], set[str]] = {}
     for finding in findings:
         for place in finding.places:
             if (place.file, place.line) in sharing:
                 key = place.file, place.line
-                said[key] = f"{said.get(key, '')} {finding.what} {finding.became}"
+                said.setdefault(key, set()).update(_WORD.findall(f"{finding.what} {finding.became}"))
     found = set()
     for shared, statements in sharing.items():
         for each in statements:
             word = each.written.split(None, 1)[0] if each.written.strip() else ""
             is_command = word.isidentifier() and word not in PLUMBING and word != "export"
-            if is_command and not _STARTERS.search(each.written) and word not in said.get(shared, ""):
+            if is_command and not _STARTERS.search(each.written) and word not in said.get(shared, ()):
                 found.add(each)
     return found
 

@@ -151,6 +151,7 @@ def _pipeline(shell: "Walker", statement: Pipeline) -> Flow:
         last = index == count - 1
         piped: list[Any] = []
         shell.output = output if last else piped
+        shell.spend(2)
         behind = tuple(each for part in tees[index + 1 :] for each in part) if any_tee else ()
         unnoticed = context.unnoticed or (not last and "pipefail" not in shell.options)
         place = outer if outer[1] > 1 else (index, count)
@@ -236,7 +237,7 @@ def _once(shell: "Walker", statement: For | Loop, variable: str, rounds: loops.R
     """Walk a loop's body once, for all rounds."""
     values = tuple(map(python, rounds.values))
     around = Around(shell.place, variable, values, rounds.count, outside(rounds.over))
-    grows = loops.growing(statement.body)
+    grows = loops.growing(shell, statement.body)
 
     def once() -> Flow:
         with shell.within(loops=(*shell.context.loops, around)):

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -126,7 +127,7 @@ def _text(expression: str) -> Word:
 
 def only_computes(shell: "Walker", body: Statement) -> bool:
     """Whether a loop's body starts nothing, so that each round can be walked for its values."""
-    simple = list(_simple(body))
+    simple = list(islice(_simple(body), _MOST_COMPUTED + 1))
     return len(simple) <= _MOST_COMPUTED and all(_computes(shell, each) for each in simple)
 
 
@@ -143,10 +144,12 @@ def _computes(shell: "Walker", each: Simple | Declaration) -> bool:
     return (name in BUILTINS and name not in ("wait", "kill", "trap", "exec")) or name in _CONTROL
 
 
-def growing(body: Statement) -> set[str]:
+def growing(shell: "Walker", body: Statement) -> set[str]:
     """The variables that a round changes by what they were before it."""
     found = set()
+    shell.spend(4)
     for each in _simple(body):
+        shell.spend(2)  # for a loop within others it is gone through again
         parts = each.assignments if isinstance(each, Simple) and not each.words else ()
         if isinstance(each, Declaration):
             parts = tuple(part for part in each.arguments if isinstance(part, Assignment))

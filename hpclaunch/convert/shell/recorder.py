@@ -28,8 +28,9 @@ from hpclaunch.readback.shell.statements import Assignment, Simple
 from hpclaunch.readback.shell.values import Value, known
 from hpclaunch.values.conversion import Place
 
-# Some eight microseconds each; a megabyte of text takes three hundred thousand at most.
-_MOST = 400_000
+# Some six microseconds each: with two seconds at most for the syntax of a megabyte, and one for what is made
+# of it, nobody waits for five. A megabyte of settings takes a hundred thousand.
+_MOST = 300_000
 _MOST_CONDITIONS = 60
 
 
