@@ -2,15 +2,20 @@
 
 A launcher with its configuration, as people have them, and one of 1 MB, in three kinds: settings, commands,
 and comments with here-documents. Against `hpclaunch render` of a job. The aim for 1 MB is three seconds.
+
+With --large: each text of 1 MB of `large.py` whose name the pattern is found in, once, the slowest last.
+Whatever it is, five seconds are the aim.
 """
 
 import argparse
+import re
 import tempfile
 from pathlib import Path
 
+import large
 import measure
 
-LARGE = 1 << 20
+SIZE = 1_000_000
 LAUNCHER = """\
 #!/bin/bash
 #SBATCH --job-name resnet --nodes=2 --time=30
@@ -29,15 +34,27 @@ export DGXNGPU=8
 
 
 def _large(line: str) -> str:
-    """As many of these lines as 1 MB has, each with its number."""
-    count = (LARGE - len(LAUNCHER)) // len(line % 0)
-    return "".join(line % number for number in range(count))
+    return large.repeated(line, SIZE - len(LAUNCHER))
+
+
+def every(programs: Path, folder: Path, pattern: str, size: int) -> None:
+    """One line for each kind of large text: CPU seconds, and what it is."""
+    rows = []
+    for name, (file, made) in large.kinds(size).items():
+        if re.search(pattern, name):
+            (folder / file).write_text(made())
+            seconds = measure.cpu_seconds([programs / "hpclaunch", "convert", folder / file], None, (0, 1, 2))
+            rows.append((seconds, name))
+    for seconds, name in sorted(rows):
+        print(f"{seconds:6.2f} s  {name}")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=10)
-    rounds = parser.parse_args().rounds
+    parser.add_argument("--large", metavar="PATTERN", help="measure these kinds of large texts, once")
+    parser.add_argument("--size", type=int, default=SIZE, help="bytes of each of them")
+    arguments = parser.parse_args()
     kinds = {
         "usual": "",
         "settings": _large('export SETTING_%06d="${HOME}/some/folder"\n'),
@@ -47,6 +64,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         programs = measure.new_environment(folder / "venv", str(measure.wheel(folder)))
+        if arguments.large is not None:
+            every(programs, folder, arguments.large, arguments.size)
+            return
         config = folder / "config.sh"
         config.write_text(CONFIG)
         site = measure.ROOT / "site-configs" / "superpod-a100.yaml"
@@ -57,7 +77,7 @@ def main() -> None:
             script = folder / f"{name}.sub"
             script.write_text(LAUNCHER.replace("for trial", f"{text}for trial"))
             commands[name] = [programs / "hpclaunch", "convert", script, config]
-        measure.show(measure.alternate(rounds, **commands), "render")
+        measure.show(measure.alternate(arguments.rounds, **commands), "render")
 
 
 if __name__ == "__main__":

@@ -33,10 +33,10 @@ def wheel(folder: Path) -> Path:
     return next(folder.glob("hpclaunch-*.whl"))
 
 
-def cpu_seconds(argv: Command, cwd: Path | None = None) -> float:
+def cpu_seconds(argv: Command, cwd: Path | None = None, statuses: Sequence[int] = (0,)) -> float:
     """User and system time of one process and all that it waited for, from the kernel (wait4).
 
-    Its standard output is thrown away. Raises SystemExit where it fails.
+    Its standard output is thrown away. Raises SystemExit where it ends with none of the `statuses`.
     """
     process = subprocess.Popen(
         argv, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, cwd=cwd, env=ENVIRONMENT
@@ -45,7 +45,7 @@ def cpu_seconds(argv: Command, cwd: Path | None = None) -> float:
     said = process.stderr.read()
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
+    if process.returncode not in statuses:
         sys.exit(f"{argv[0]} ended with {process.returncode}:\n{said.decode(errors='replace')}")
     return usage.ru_utime + usage.ru_stime
 

@@ -21,13 +21,14 @@ class Secrets:
 
     def __init__(self, reading: ShellReading):
         self._names = _values(reading)
+        self._variables = sum(bool(SECRET.search(name)) for name in {each.name for each in reading.assigned})
         # By how they begin: a text is gone through once, however many there are.
         self._by_beginning: dict[str, list[str]] = {}
         for value in self._names:
             self._by_beginning.setdefault(value[:_TELLS], []).append(value)
 
     def __len__(self) -> int:
-        return len(self._names)
+        return len(self._names) + self._variables
 
     def names(self, text: str) -> dict[str, str]:
         """Those that are in a text, each with its name, the longest of a place."""

@@ -22,6 +22,7 @@ _OWN_NAME = re.compile(
     r"\$\(\s*basename\s+\"?(?:\$\(readlink -f \"?)?\$\{BASH_SOURCE(?:\[0\])?\}\"?\)?\"?"
     r"((?:\s*\|\s*sed (?:-e )?['\"]s/(?:\^[\w.-]+|[\w\\.-]+\$)//['\"])*)\s*\)"
 )
+_MOST_COMMANDS = 20_000  # no launcher has so many, and each walk through them takes seconds
 _LINES = {
     "SLURM_JOB_NUM_NODES": "nodes",
     "SLURM_NNODES": "nodes",
@@ -50,6 +51,8 @@ def by_role(reading: ShellReading) -> dict[str, list[Source]]:
 def settled(reading: ShellReading, options: Options) -> ShellReading:
     """The reading of a walk that knows the numbers which Slurm will give to the script. Its sources are all
     of those of the first one."""
+    if len(reading.commands) > _MOST_COMMANDS:
+        return reading
     found = sizes(reading)
     given = by_role(reading).get("shell", [])
     # A long script costs a second for each walk: what it never names changes nothing.

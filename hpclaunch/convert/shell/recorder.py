@@ -30,7 +30,7 @@ from hpclaunch.values.conversion import Place
 
 # Some six microseconds each: with two seconds at most for the syntax of a megabyte, and one for what is made
 # of it, nobody waits for five. A megabyte of settings takes a hundred thousand.
-_MOST = 300_000
+_MOST = 250_000
 _MOST_CONDITIONS = 60
 
 

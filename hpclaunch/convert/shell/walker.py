@@ -254,6 +254,7 @@ class Walker(Recorder):
     def _output_of(self, command: Substitution) -> Value:
         if command.file:
             return (Unknown("input", command.file),)
+        self.spend(2)
         with self.within(within="output", pipeline=(0, 1), writes=(), background=False):
             found = super()._output_of(command)
         if any(isinstance(part, Unknown) and part == Unknown("output", "") for part in found):

@@ -195,6 +195,10 @@ class Words(Scanner):
             self.fail("a ` that nothing closes")
         line = self.line()
         inner = (_ESCAPED_IN_QUOTES if quoted else _ESCAPED).sub(r"\1", found[1])
+        if not inner:
+            self.at = found.end()
+            pieces.append(Command(Group(line, ()), quoted))
+            return
         self.deeper()
         reader = self.within(inner + "\n)", line)
         body = reader.substitution()
@@ -252,7 +256,7 @@ class Words(Scanner):
         if expression is None or not self.text.startswith("))", self.at):
             # What was gone through in vain: a million of parentheses would be gone through again and again.
             self._in_vain += self.at - start
-            if self._in_vain > _MOST_IN_VAIN + 2 * len(self.text):
+            if self._in_vain > _MOST_IN_VAIN + len(self.text):
                 self.fail("too many parentheses that are no pair", start)
             return None
         self.at += 2
