@@ -1,7 +1,7 @@
 # make demo, make test: each sets up all that it needs first.
 BIN := .venv/bin
 READY := .venv/.set-up
-SHELL_FILES = $(filter-out .ci/packages,$(wildcard .ci/*)) bench/run $(shell find bench/ examples/ tests/ -name '*.sh' -not -path 'tests/golden/*')
+SHELL_FILES = $(filter-out .ci/packages,$(wildcard .ci/*)) bench/run $(shell find bench/ examples/ tests/ -name '*.sh' -not -path 'tests/golden/*' -not -path 'tests/convert/*')
 # Empty assignments, `A && B || break`, words that a list is split into (globbing is off), `export "$$1"` of a
 # NAME=value, and `ulimit -l`, which is not in POSIX but in every shell that the wrapper is tested under, are meant.
 WRAPPER = --shell=sh --exclude=SC1007,SC2015,SC2086,SC2163,SC3045
