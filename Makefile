@@ -30,7 +30,7 @@ lint: $(READY)
 	shellcheck $(SHELL_FILES)
 	$(BIN)/python -c 'from hpclaunch import rank; print(rank.wrapper_text(rank.SETTINGS), end="")' | shellcheck $(WRAPPER) -
 	for text in 'launcher_text(["mpi=openmpi", "hosts=", "ssh="])' 'launcher_text(["hosts=", "ssh="])' 'launcher_text(["mpi=none"], True)' 'stage_in_text()' 'worker_text(["kit="])'; do \
-	  $(BIN)/python -c "from hpclaunch.rank.pod import *; print($$text)" | shellcheck $(WRAPPER),SC2034 - || exit; done
+	  $(BIN)/python -c "from hpclaunch.rank.pod import *; print($$text)" | shellcheck $(WRAPPER),SC2034,SC2154 - || exit; done
 
 wheel: $(READY)
 	$(BIN)/python -m build --wheel
