@@ -136,6 +136,7 @@ _PLAIN: dict[str, Callable[[int], str]] = {
     "ifs": _lines('if [ "$A" = %06d ]; then\n  echo one\nfi\n'),
     "ifs that set": _lines('if [ "$A" = %06d ]; then\n  export B=1\nelse\n  B=2\nfi\n'),
     "one case": _lines("  %06d) echo one;;\n", 'case "$A" in\n', "esac\n"),
+    "one case that falls through": _lines("  %06d) echo one;&\n", 'case "$A" in\n', "esac\n"),
     "one elif": lambda size: "if a; then b\n" + "elif c; then d\n" * (size // 15) + "fi\n",
     "loops": _lines("for i in 1 2 3 %06d; do\n  echo $i\ndone\n"),
     "loops that compute": _lines("for i in 1 2 3 %06d; do\n  A=$((A+i))\ndone\n"),

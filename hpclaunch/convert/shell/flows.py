@@ -265,9 +265,10 @@ def _case(shell: "Walker", statement: Case) -> Flow:
     subject = shell.expander.value(statement.word)
     text = known(subject)
     found = [[shell.expander.pattern(each) for each in item.patterns] for item in statement.items]
-    bodies = [
-        Group(statement.line, compound.case_bodies(statement.items, index)) for index in range(len(found))
-    ]
+    bodies = []
+    for index in range(len(found)):
+        bodies.append(Group(statement.line, compound.case_bodies(statement.items, index)))
+        shell.spend(len(bodies[-1].body) // 8)  # many may fall into many others
     if text is not None and all(pattern is not None for each in found for pattern in each):
         for each, body in zip(found, bodies, strict=True):
             if any(matches(pattern, text) for pattern in each if pattern is not None):

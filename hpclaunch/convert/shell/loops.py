@@ -147,7 +147,7 @@ def _computes(shell: "Walker", each: Simple | Declaration) -> bool:
 def growing(shell: "Walker", body: Statement) -> set[str]:
     """The variables that a round changes by what they were before it."""
     found = set()
-    shell.spend(4)
+    shell.spend(12)
     for each in _simple(body):
         shell.spend(2)  # for a loop within others it is gone through again
         parts = each.assignments if isinstance(each, Simple) and not each.words else ()

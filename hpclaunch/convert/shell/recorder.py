@@ -112,7 +112,7 @@ class Recorder(Shell):
 
     def on(self, condition: str, way: Callable[[], Flow]) -> Callable[[], Flow]:
         """A way that is gone on a condition."""
-        self.spend(4)
+        self.spend(8)
         conditions = (*self.context.conditions, f"{self.place}: {outside(condition)}")
 
         def gone() -> Flow:

@@ -16,8 +16,8 @@ from hpclaunch.convert.shell.syntax.reader import read
 from hpclaunch.readback.shell.errors import ScriptError
 
 # Each attempt reads the text up to its first fault, some 10 ms for what people write and a second for a
-# megabyte: 120 attempts at a script of 10,000 characters.
-_MOST_READ = 1_200_000
+# megabyte: 80 attempts at a script of 10,000 characters.
+_MOST_READ = 800_000
 _AT_LEAST = 8  # that part of a text is what beginning to read it costs
 _MOST_CANDIDATES = 12  # lines above the complaint: a quote that is not closed shows where the next one stands
 _QUOTES = re.compile(r"(?<!\\)[\"']")
@@ -63,8 +63,7 @@ class _Attempts:
 
     def complaint(self, text: str) -> ScriptError | None:
         found = _complaint(text)
-        part = 1.0 if found is None else found.line / (text.count("\n") + 1)
-        self._left -= int(len(text) * max(part, 1 / _AT_LEAST))
+        self._left -= max(len(text) if found is None else found.read, len(text) // _AT_LEAST)
         return found
 
     @property

@@ -236,9 +236,9 @@ def _way(shell: "Shell", statement: Statement) -> Callable[[], Flow]:
 def case_bodies(items: Sequence[CaseItem], start: int) -> tuple[Statement, ...]:
     """The arm, and those into which it falls by ;&"""
     bodies: list[Statement] = []
-    for item in items[start:]:
-        bodies.append(item.body)
-        if item.end != ";&":
+    for index in range(start, len(items)):
+        bodies.append(items[index].body)
+        if items[index].end != ";&":
             break
     return tuple(bodies)
 

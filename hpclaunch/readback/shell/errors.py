@@ -4,13 +4,15 @@ from hpclaunch.values.errors import HpclaunchError
 
 
 class ScriptError(HpclaunchError):
-    """The text as a whole cannot be read: it is no script, or too much of one."""
+    """The text as a whole cannot be read: it is no script, or too much of one. `read` is how many characters
+    were read before that was known, where the reader tells."""
 
     exit_status = 2
 
     def __init__(self, message: str, line: int = 0):
         self.line = line
         self.message = message
+        self.read = 0
         super().__init__(f"line {line}: {message}" if line else message)
 
 

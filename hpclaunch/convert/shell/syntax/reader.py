@@ -50,6 +50,9 @@ def read(text: str, first_line: int = 1) -> Group:
         found = reader.statements(NO_MORE)
     except RecursionError:
         raise ScriptError("commands within commands, too deep", reader.line()) from None
+    except ScriptError as error:
+        error.read = reader.at
+        raise
     return Group(found[0].line if found else first_line, found)
 
 

@@ -35,7 +35,8 @@ _ESCAPED = re.compile(r"\\([$`\\])")
 _ESCAPED_IN_QUOTES = re.compile(r"\\([$`\\\"])")
 _TABS = re.compile(r"^\t+", re.MULTILINE)
 _EXTENDED = frozenset("?*+@!")
-_MOST_IN_VAIN = 20_000
+_LONGEST = 20_000  # of an expression
+_MOST_IN_VAIN = 100_000
 _PAIRS = {"(": ")", "[": "]", "{": "}"}
 
 
@@ -195,7 +196,7 @@ class Words(Scanner):
             self.fail("a ` that nothing closes")
         line = self.line()
         inner = (_ESCAPED_IN_QUOTES if quoted else _ESCAPED).sub(r"\1", found[1])
-        if not inner:
+        if not inner.strip():
             self.at = found.end()
             pieces.append(Command(Group(line, ()), quoted))
             return
@@ -256,7 +257,7 @@ class Words(Scanner):
         if expression is None or not self.text.startswith("))", self.at):
             # What was gone through in vain: a million of parentheses would be gone through again and again.
             self._in_vain += self.at - start
-            if self._in_vain > _MOST_IN_VAIN + len(self.text):
+            if self._in_vain > _MOST_IN_VAIN:
                 self.fail("too many parentheses that are no pair", start)
             return None
         self.at += 2
@@ -281,7 +282,7 @@ class Words(Scanner):
                 self.at = found.end()
                 pieces.append(Literal(found[0], True))
             char = text[self.at : self.at + 1]
-            if not char:
+            if not char or self.at - start > _LONGEST:
                 return None
             if not opened and (char == closing or char in also):
                 return Word(tuple(pieces), text[start : self.at])
