@@ -45,7 +45,7 @@ def _pieces(text: str, word: Word) -> Iterator[Piece]:
                 yield before
             before = word.pieces[ord(part) - _OTHERS]
         elif part:
-            if isinstance(before, Parameter) and before.bare and is_name(before.name):
+            if isinstance(before, Parameter) and before.bare and not before.quoted and is_name(before.name):
                 # $x{1,2} is $x1 $x2: names are read after this.
                 more = _NAME.match(part)
                 before = structs.replace(before, name=before.name + (more[0] if more else ""))

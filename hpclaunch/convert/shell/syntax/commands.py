@@ -26,6 +26,7 @@ _REDIRECTION = re.compile(
     re.ASCII,
 )
 _MAYBE_REDIRECTION = frozenset("<>&{0123456789")
+_BRACKET = re.compile(r"(?<!\\)\]")
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)(?:(\+?=)|\[)", re.ASCII)
 _ENDS = frozenset(" \t\n;&|<>()")
 # What ends a list, by its first character.
@@ -261,6 +262,8 @@ class Commands(Words):
         self.at = found.end()
         index: Word | None = None
         if operator is None:
+            if not _BRACKET.search(text, self.at):
+                self.fail("a [ that nothing closes", start)
             index = self._expression("]")
             operator = "+=" if text.startswith("+=", self.at + 1) else text[self.at + 1 : self.at + 2]
             if index is None or operator not in ("=", "+="):

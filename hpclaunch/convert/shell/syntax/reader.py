@@ -27,7 +27,7 @@ _KEYWORD = re.compile(
 _BEHIND_WORD = frozenset(("", *" \t\n;&|<>()#"))
 _FIRST = frozenset("ifwucsl{[")
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
-_FUNCTION = re.compile(r"([^\s;&|<>()$`\"'\\]+)[ \t]*(?:\([ \t]*\))?")
+_FUNCTION = re.compile(r"(?!#)([^\s;&|<>()$`\"'\\]+)[ \t]*(?:\([ \t]*\))?")
 _OPERATOR = re.compile(r"==|!=|=~|=|<|>|(?:-(?:eq|ne|lt|le|gt|ge|nt|ot|ef))(?=\s)")
 _UNARY = re.compile(r"-[a-zA-Z](?=[ \t\n])")
 _BEHIND_CONDITION = re.compile(r"\]\](?=[ \t\n;&|<>()]|$(?![\s\S]))")

@@ -59,7 +59,7 @@ class Words(Scanner):
     def word(self) -> Word:
         """The word here, which there must be."""
         found = _PLAIN.match(self.text, self.at)
-        if found and self.text[found.end() : found.end() + 1] in ("", " ", "\n", "\t", ";"):
+        if found and found[0][0] != "#" and self.text[found.end() : found.end() + 1] in ("", " ", "\n", "\t", ";"):
             self.at = found.end()
             text = found[0]
             word = self._plain.get(text)
@@ -67,6 +67,8 @@ class Words(Scanner):
                 word = self._plain[text] = Word((Literal(text, False),), text)
             return word
         start = self.at
+        if self.text[start : start + 1] == "#" and self.text[start - 1 : start] != "=":
+            self.fail("a comment begins where a word should stand")
         pieces = self._pieces()
         if self.at == start:
             self.fail(f"`{self.ahead() or 'the end'}` stands where a word should")
