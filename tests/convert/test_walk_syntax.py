@@ -251,7 +251,8 @@ def bash_takes(text: str) -> bool:
 def test_what_bash_takes_is_read_as_by_shfmt(text: str) -> None:
     found = ours(text)
     expected = theirs(text)
-    if not isinstance(expected, ScriptError):
+    # shfmt takes a command named `in`, which bash does not.
+    if not isinstance(expected, ScriptError) and (not isinstance(found, ScriptError) or bash_takes(text)):
         assert found == expected
 
 
@@ -267,8 +268,7 @@ def test_what_bash_and_shfmt_refuse_is_refused(text: str, data: st.DataObject) -
     # An element of an array that begins with [ is a word of it here, whatever follows, and an array may stand
     # after a redirection.
     if (
-        "[e" not in text
-        and not re.search(r"[<>E].*=\(", text, re.DOTALL)
+        not re.search(r"=\(.*\[|[<>E].*=\(", text, re.DOTALL)
         and isinstance(theirs(text), ScriptError)
         and not bash_takes(text)
     ):

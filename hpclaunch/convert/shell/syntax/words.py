@@ -59,8 +59,9 @@ class Words(Scanner):
     def word(self) -> Word:
         """The word here, which there must be."""
         found = _PLAIN.match(self.text, self.at)
-        if found and found[0][0] != "#" and self.text[found.end() : found.end() + 1] in ("", " ", "\n", "\t", ";"):
-            self.at = found.end()
+        end = found.end() if found else 0
+        if found and found[0][0] != "#" and self.text[end : end + 1] in ("", " ", "\n", "\t", ";"):
+            self.at = end
             text = found[0]
             word = self._plain.get(text)
             if word is None:
