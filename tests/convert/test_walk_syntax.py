@@ -265,10 +265,10 @@ def test_what_bash_and_shfmt_refuse_is_refused(text: str, data: st.DataObject) -
     start = data.draw(st.integers(0, len(text)))
     mark = data.draw(st.sampled_from(MISTAKES))
     text = text[:start] + mark + text[start + data.draw(st.integers(0, 3)) :]
-    # An element of an array that begins with [ is a word of it here, whatever follows, and an array may stand
-    # after a redirection.
+    # An element of an array that begins with [ is a word of it here, whatever follows, and an array, or an
+    # element of one, may be assigned after a redirection.
     if (
-        not re.search(r"=\(.*\[|[<>E].*=\(", text, re.DOTALL)
+        not re.search(r"=\(.*\[|[<>E].*(=\(|\[)", text, re.DOTALL)
         and isinstance(theirs(text), ScriptError)
         and not bash_takes(text)
     ):
