@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import structs
 
-from hpclaunch.convert.mapping import launch
-from hpclaunch.convert.mapping.settled import settled
-from hpclaunch.convert.mapping.sizes import sizes
+from hpclaunch.convert.mapping.slurm import sruns
+from hpclaunch.convert.mapping.slurm.settled import settled
+from hpclaunch.convert.mapping.slurm.sizes import sizes
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.readback.compare import compare
@@ -78,8 +78,8 @@ def differences(
 def _original(reading: ShellReading, options: Options) -> Launch | None:
     again = settled(reading, options)
     allocation = sizes(again)
-    steps = launch.steps(again, allocation)
-    run = launch.run_of(steps)
+    steps = sruns.steps(again, allocation)
+    run = sruns.run_of(steps)
     if run is None or run.command.program != "srun":
         return None
     given, command = slurm_options("srun", run.command.words[1:])

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hpclaunch.convert.mapping.texts import line, path, split
+from hpclaunch.convert.mapping.words.texts import line, path, split
 from hpclaunch.readback.shell.values import Unknown, join, shown
 
 _SHOW = "import json, sys; print(json.dumps(sys.argv[1:]))"

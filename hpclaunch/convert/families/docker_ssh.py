@@ -5,11 +5,12 @@ import re
 from collections.abc import Sequence
 
 from hpclaunch.convert.draft import Draft
-from hpclaunch.convert.families import docker_beside, docker_launch
-from hpclaunch.convert.mapping import docker_nodes, docker_sizes, rendezvous, slurm
-from hpclaunch.convert.mapping.docker_steps import Started, started
-from hpclaunch.convert.mapping.launch import trial_loops
-from hpclaunch.convert.mapping.submitted import unwrapped
+from hpclaunch.convert.mapping.docker import beside, container, launch, nodes, sizes
+from hpclaunch.convert.mapping.docker.steps import Started, started
+from hpclaunch.convert.mapping.ranks import launchers
+from hpclaunch.convert.mapping.slurm import allocation
+from hpclaunch.convert.mapping.slurm.sruns import trial_loops
+from hpclaunch.convert.mapping.slurm.submitted import unwrapped
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.programs.layers import MPI, Layer, layers
 from hpclaunch.convert.reading import ShellReading
@@ -51,7 +52,7 @@ def _has_hosts(mpirun: Layer) -> bool:
 
 def _has_nodes(launcher: Layer) -> bool:
     """--nnodes 2 of torchrun: the same script is started on each of them by hand."""
-    option = launcher.option("nnodes") if rendezvous.is_launcher(launcher) else None
+    option = launcher.option("nnodes") if launchers.is_launcher(launcher) else None
     return option is not None and (known(option.value or ()) or "1") not in ("1", "1:1")
 
 
@@ -61,24 +62,24 @@ def _has(its: Sequence[Layer], *programs: str) -> bool:
 
 def convert(reading: ShellReading, draft: Draft, options: Options) -> None:
     """Put the job into the draft."""
-    reading = unwrapped(docker_sizes.told(reading, draft, options))
+    reading = unwrapped(sizes.told(reading, draft, options))
     steps = started(reading)
     main = main_of(steps)
-    if docker_sizes.is_of_slurm(reading):
-        found = slurm.allocation(reading, draft, options)
+    if sizes.is_of_slurm(reading):
+        found = allocation.put(reading, draft, options)
     else:
-        found = docker_nodes.place(reading, steps, main, draft)
-    found = docker_sizes.with_ranks(reading, found)
+        found = nodes.put(reading, steps, main, draft)
+    found = sizes.with_ranks(reading, found)
     if main is None:
-        home = docker_launch.place_image(reading, steps, draft)
-        docker_beside.place(reading, steps, None, home, draft)
+        home = container.put_image(reading, steps, draft)
+        beside.put(reading, steps, None, home, draft)
         question = "what each rank executes: no command in a container looks like the job's own"
         first = recognise(reading) or Place(reading.script)
         draft.ask(("command",), question, (first,), "docker exec")
         return
-    home = docker_launch.container_of(steps, main)
-    docker_launch.place(reading, steps, main, home, found, draft, options)
-    docker_beside.place(reading, steps, main, home, draft)
+    home = container.container_of(steps, main)
+    launch.put(reading, steps, main, home, found, draft, options)
+    beside.put(reading, steps, main, home, draft)
     for each in reading.sourced:
         if each.file:
             became = "its values are in the commands that use them"

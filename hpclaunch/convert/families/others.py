@@ -6,15 +6,19 @@ from collections.abc import Callable
 from msgspec import Struct
 
 from hpclaunch.convert.draft import Draft
-from hpclaunch.convert.families import docker_launch, docker_ssh
-from hpclaunch.convert.mapping import handed_on, mpi, other_schedulers, slurm
-from hpclaunch.convert.mapping.container import reference
-from hpclaunch.convert.mapping.docker_mounts import volume
-from hpclaunch.convert.mapping.docker_sizes import is_of_slurm
-from hpclaunch.convert.mapping.docker_steps import started
-from hpclaunch.convert.mapping.lines import lines_of
-from hpclaunch.convert.mapping.sizes import Allocation
-from hpclaunch.convert.mapping.texts import line, path, split
+from hpclaunch.convert.families import docker_ssh
+from hpclaunch.convert.mapping import other_schedulers
+from hpclaunch.convert.mapping.container.images import reference
+from hpclaunch.convert.mapping.docker import container, launch
+from hpclaunch.convert.mapping.docker.mounts import volume
+from hpclaunch.convert.mapping.docker.sizes import is_of_slurm
+from hpclaunch.convert.mapping.docker.steps import started
+from hpclaunch.convert.mapping.environment import handed_on
+from hpclaunch.convert.mapping.ranks import mpi
+from hpclaunch.convert.mapping.slurm import allocation
+from hpclaunch.convert.mapping.slurm.sizes import Allocation
+from hpclaunch.convert.mapping.words.lines import lines_of
+from hpclaunch.convert.mapping.words.texts import line, path, split
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.programs.layers import Layer, layers
 from hpclaunch.convert.reading import Command, ShellReading
@@ -60,8 +64,8 @@ def convert(reading: ShellReading, draft: Draft, options: Options) -> None:
     kind = _kind(reading)
     assert kind is not None
     if is_of_slurm(reading):
-        slurm.allocation(reading, draft, options)
-    other_schedulers.place(reading.directives, draft)
+        allocation.put(reading, draft, options)
+    other_schedulers.put(reading.directives, draft)
     _facts(reading, draft, options)
     # Nobody answers questions about a job that is not written.
     draft.findings[:] = [each for each in draft.findings if each.kind != "question"]
@@ -164,11 +168,11 @@ def _facts(reading: ShellReading, draft: Draft, options: Options) -> None:
     steps = started(reading)
     main = docker_ssh.main_of(steps)
     if main is not None and main.container is not None and not main.words:
-        docker_launch.place_image(reading, steps, draft)
+        container.put_image(reading, steps, draft)
         return
     if main is not None and main.container is not None:
-        home = docker_launch.container_of(steps, main)
-        docker_launch.place(reading, steps, main, home, Allocation(), draft, options)
+        home = container.container_of(steps, main)
+        launch.put(reading, steps, main, home, Allocation(), draft, options)
         return
     for command in reading.commands:
         its = layers(command.words)
@@ -191,7 +195,7 @@ def _ranks(reading: ShellReading, command: Command, mpirun: Layer, draft: Draft)
         why = "how many of these are on a node is not told"
         draft.say("left", size.places, size.what, why=why, todo="write nodes and ranks_per_node")
     given = handed_on.given(reading, command, mpirun.all("x"), f"{mpirun.program} -x")
-    handed_on.place(reading, given, draft, per_node=False, seed="", slurm={})
+    handed_on.put(reading, given, draft, per_node=False, seed="", slurm={})
 
 
 def _command(reading: ShellReading, command: Command, inner: Layer, draft: Draft) -> None:
@@ -240,7 +244,7 @@ def _workdir(reading: ShellReading, command: Command, layer: Layer, draft: Draft
 
 def _environment(reading: ShellReading, command: Command, layer: Layer, draft: Draft) -> None:
     given = handed_on.given(reading, command, layer.all("env"), "singularity --env")
-    handed_on.place(reading, given, draft, per_node=False, seed="", slurm={})
+    handed_on.put(reading, given, draft, per_node=False, seed="", slurm={})
 
 
 def _nothing(reading: ShellReading, command: Command, layer: Layer, draft: Draft) -> None:

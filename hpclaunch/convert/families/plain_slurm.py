@@ -2,10 +2,11 @@
 node."""
 
 from hpclaunch.convert.draft import Draft
-from hpclaunch.convert.mapping import alone, launch, mpi, rendezvous, slurm, srun_run
-from hpclaunch.convert.mapping.settled import settled
-from hpclaunch.convert.mapping.sizes import Allocation, Ranks, ranks
-from hpclaunch.convert.mapping.submitted import unwrapped
+from hpclaunch.convert.mapping.ranks import launchers, mpi
+from hpclaunch.convert.mapping.slurm import allocation, alone, srun_run, sruns
+from hpclaunch.convert.mapping.slurm.settled import settled
+from hpclaunch.convert.mapping.slurm.sizes import Allocation, Ranks, ranks
+from hpclaunch.convert.mapping.slurm.submitted import unwrapped
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.programs import srun
 from hpclaunch.convert.programs.layers import MPI, Layer, layers
@@ -25,20 +26,20 @@ def recognise(reading: ShellReading) -> Place | None:
 def convert(reading: ShellReading, draft: Draft, options: Options) -> None:
     """Put what the script launches into the draft."""
     reading = unwrapped(settled(reading, options))
-    found = slurm.allocation(reading, draft, options)
-    steps = launch.steps(reading, found)
+    found = allocation.put(reading, draft, options)
+    steps = sruns.steps(reading, found)
     run, by = _run(reading, steps, found)
     if run is None:
         _nothing(reading, draft)
         return
     if by is None and not any(layer.program == "srun" for layer in layers(run.command.words)):
         _on_first_node(run, found, draft)
-    srun_run.place(reading, run, steps, found, draft, options, by)
+    srun_run.put(reading, run, steps, found, draft, options, by)
 
 
 def _run(
-    reading: ShellReading, steps: list[launch.Step], found: Allocation
-) -> tuple[launch.Step | None, Layer | None]:
+    reading: ShellReading, steps: list[sruns.Step], found: Allocation
+) -> tuple[sruns.Step | None, Layer | None]:
     """The step that is the job's command, and the mpirun that starts its ranks (None: srun does)."""
     of_mpirun = [
         (command, found_layers, index)
@@ -47,7 +48,7 @@ def _run(
         for index, layer in enumerate(found_layers)
         if layer.program in MPI and not command.within
     ]
-    of_srun = launch.run_of(steps)
+    of_srun = sruns.run_of(steps)
     if of_mpirun and (of_srun is None or not _has_more(of_srun)):
         command, found_layers, index = of_mpirun[-1]
         return _of_mpirun(reading, command, found_layers, index, found)
@@ -56,14 +57,14 @@ def _run(
     return alone.step(reading, found), None
 
 
-def _has_more(step: launch.Step) -> bool:
+def _has_more(step: sruns.Step) -> bool:
     """Whether a srun beside an mpirun is the run: it has several ranks, or MPI."""
     return (step.ranks.per_node or 0) > 1 or step.option("mpi") is not None
 
 
 def _of_mpirun(
     reading: ShellReading, command: Command, found_layers: tuple[Layer, ...], index: int, found: Allocation
-) -> tuple[launch.Step, Layer]:
+) -> tuple[sruns.Step, Layer]:
     layer = found_layers[index]
     nodes = found.nodes or mpi.nodes_of(layer)
     size = mpi.ranks_of(reading, command, layer, nodes, found.numbers)
@@ -75,11 +76,11 @@ def _of_mpirun(
         sized = Ranks(nodes, None, size.places, f"{size.what} on {nodes or 'an unknown number of'} nodes")
     else:
         sized = Ranks(nodes, size.per_node, size.places)
-    return launch.Step(command, (), sized, found_layers[index + 1 :], found_layers[:index]), layer
+    return sruns.Step(command, (), sized, found_layers[index + 1 :], found_layers[:index]), layer
 
 
-def _on_first_node(run: launch.Step, found: Allocation, draft: Draft) -> None:
-    launcher = any(rendezvous.is_launcher(layer) for layer in run.inner)
+def _on_first_node(run: sruns.Step, found: Allocation, draft: Draft) -> None:
+    launcher = any(launchers.is_launcher(layer) for layer in run.inner)
     if found.nodes is not None and found.nodes > 1 and run.ranks.nodes == 1:
         draft.say(
             "assumed",

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 
 from hpclaunch.convert.draft import Draft
-from hpclaunch.convert.mapping import alone, launch, slurm, srun_run
-from hpclaunch.convert.mapping.settled import settled
-from hpclaunch.convert.mapping.sizes import sizes
-from hpclaunch.convert.mapping.submitted import unwrapped
+from hpclaunch.convert.mapping.slurm import allocation, alone, srun_run, sruns
+from hpclaunch.convert.mapping.slurm.settled import settled
+from hpclaunch.convert.mapping.slurm.sizes import sizes
+from hpclaunch.convert.mapping.slurm.submitted import unwrapped
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.programs import srun
 from hpclaunch.convert.reading import ShellReading
@@ -20,7 +20,7 @@ def recognise(reading: ShellReading) -> Place | None:
     for command in reading.commands:
         if command.program in ("srun", "sbatch", "salloc") and _has_container(command.words):
             return command.place
-    for step in launch.steps(reading, sizes(reading)):
+    for step in sruns.steps(reading, sizes(reading)):
         if step.in_container:
             return step.command.place
     for directive in reading.directives:
@@ -36,12 +36,12 @@ def _has_container(words: Sequence[Value]) -> bool:
 def convert(reading: ShellReading, draft: Draft, options: Options) -> None:
     """Put what the script launches into the draft."""
     reading = unwrapped(settled(reading, options))
-    found = slurm.allocation(reading, draft, options)
-    steps = launch.steps(reading, found)
-    run = launch.run_of(steps) or (alone.step(reading, found) if alone.of_container(reading) else None)
+    found = allocation.put(reading, draft, options)
+    steps = sruns.steps(reading, found)
+    run = sruns.run_of(steps) or (alone.step(reading, found) if alone.of_container(reading) else None)
     if run is None:
         place = recognise(reading) or Place(reading.script)
         question = "what each rank executes: no srun starts anything but preparations"
         draft.ask(("command",), question, (place,), "the run")
         return
-    srun_run.place(reading, run, steps, found, draft, options)
+    srun_run.put(reading, run, steps, found, draft, options)

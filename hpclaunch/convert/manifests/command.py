@@ -5,7 +5,7 @@ from hpclaunch.convert.manifests import shelltext
 from hpclaunch.convert.manifests.launch import Launch, line_in
 from hpclaunch.convert.manifests.shelltext import ShellText, Unit
 from hpclaunch.convert.manifests.workload import Workload
-from hpclaunch.convert.mapping.texts import line
+from hpclaunch.convert.mapping.words.texts import line
 from hpclaunch.readback.shell.values import Unknown, known
 from hpclaunch.values.conversion import Place
 

@@ -12,7 +12,7 @@ from msgspec import Struct
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.manifests.fields import Field
 from hpclaunch.convert.manifests.hints import of_site
-from hpclaunch.convert.mapping import mpi
+from hpclaunch.convert.mapping.ranks import mpi
 from hpclaunch.convert.secret_texts import SECRET
 from hpclaunch.readback.kubelet import expand
 from hpclaunch.spec import scalars

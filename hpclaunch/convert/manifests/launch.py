@@ -12,7 +12,7 @@ from hpclaunch.convert.manifests.environment import is_endless
 from hpclaunch.convert.manifests.fields import Field
 from hpclaunch.convert.manifests.lines import merged
 from hpclaunch.convert.manifests.shelltext import LAUNCHERS, ShellText, Unit
-from hpclaunch.convert.mapping.rendezvous import local_rank
+from hpclaunch.convert.mapping.ranks.rendezvous import local_rank
 from hpclaunch.convert.programs.layers import Layer, layers
 from hpclaunch.convert.programs.torch import passes_local_rank
 from hpclaunch.readback.kubelet import expand

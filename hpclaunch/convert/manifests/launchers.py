@@ -8,7 +8,7 @@ from hpclaunch.convert.manifests.environment import Variable
 from hpclaunch.convert.manifests.launch import Launch
 from hpclaunch.convert.manifests.size import lines_of
 from hpclaunch.convert.manifests.workload import Workload
-from hpclaunch.convert.mapping import mpi
+from hpclaunch.convert.mapping.ranks import mpi
 from hpclaunch.convert.programs.layers import MPI, PER_GPU, Layer, Option
 from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.readback.shell.values import Value, join, known, shown
@@ -122,7 +122,7 @@ def _mpi(
         if option.name not in ("x", "wdir"):
             lines = lines_of(launch, option.written)
             whole = Option(option.name, _joined(option.value), option.written)
-            mpi.place_options(reading, _command(lines), Layer(layer.program, (whole,)), draft)
+            mpi.put_options(reading, _command(lines), Layer(layer.program, (whole,)), draft)
     for option in layer.all("x"):
         _carried(option, launch, known_here, draft)
     if layer.program == "mpirun" and workload.mpi in ("intel", "mpich"):
@@ -132,7 +132,7 @@ def _mpi(
         todo = "use Horovod's MPI: an image with it needs no other change"
         draft.say("left", lines_of(launch, "--gloo"), "horovodrun --gloo", why=why, todo=todo)
     else:
-        mpi.place_kind(reading, _command((place,)), layer, draft)
+        mpi.put_kind(reading, _command((place,)), layer, draft)
     if workload.mpi in ("intel", "mpich"):
         fields = [
             field

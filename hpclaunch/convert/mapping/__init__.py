@@ -1,19 +1,16 @@
-"""What families find -> facts of the job. `place` of a module puts its facts and findings into the draft.
+"""What families find -> facts of the job. `put` of a module puts its facts and findings into the draft.
 
-What is asked of Slurm, in the order in which one builds on the other: asked (options with their lines), sizes
-(how many nodes, ranks and GPUs), launch (srun commands as steps, and which of them is the run), srun_run (the
-run -> the job, which calls all of those below). slurm, slurm_options and step_options say what becomes of
-options; submitted, settled, made and export are about what the script's variables are when it runs.
+A family reads the launcher by `slurm` (what is asked of Slurm, srun commands) or by `docker` (commands that
+start containers), and both put the run into the draft by the folders for keys of the job:
 
-With docker instead: docker_steps (each command and what it is for), docker_nodes, docker_sizes,
-docker_options and docker_mounts. other_schedulers: PBS, LSF and Grid Engine.
+    words         pieces of text: their lines, a path or a command of the job file, loops over hosts
+    slurm         #SBATCH lines, sizes, srun commands, and srun_run, which puts the run into the draft
+    docker        the same for containers of docker: steps, sizes, arguments, and launch
+    container     `image`, `container`, `mounts`, `workdir` by Pyxis's options
+    bind          `bind`
+    ranks         mpirun and launchers of PyTorch: `ranks_per_node`, `mpi`, `rendezvous`
+    environment   `env`, `inherit`, `secrets`
+    around        `trials`, `setup`, `before_each`, `after`, `stage_in`, and what no job has
 
-A key of the job: container and container_mounts (`image`, `container`, `mounts`), binding and ompi_bind
-(`bind`), mpi (`mpi`, and mpirun's options), rendezvous, environment (variables that are exported) and
-handed_on (those that -e or -x names), trials, steps (`setup`, `before_each`, `after`, `stage_in`),
-surroundings (modules, cd and limits before the run), alone and beyond (what is said of runs without srun, and
-of what no job has).
-
-For all of them: texts (words -> a path or a command of the job file), lines (which lines a text comes from),
-hosts (loops over hosts), rank_script (the script that each rank executes).
+other_schedulers is about PBS, LSF and Grid Engine. The first line of a module says what it is about.
 """

@@ -15,7 +15,7 @@ Places = Sequence[Place]
 _SEE = "write it in a job file, where it has another name"
 
 
-def place(directives: Sequence[Directive], draft: Draft) -> None:
+def put(directives: Sequence[Directive], draft: Draft) -> None:
     """Facts and findings for the lines of another scheduler."""
     for directive in directives:
         words = list(directive.words)

@@ -1,0 +1,1 @@
+"""What stands around the run -> `trials`, `setup`, `before_each`, `after`, `stage_in`."""

@@ -1,0 +1,122 @@
+"""What the run has, and a job has not: parts of several kinds, an input, runs side by side, a limit of its
+own. Each is said, and what it makes uncertain is asked for."""
+
+import re
+from collections.abc import Sequence
+
+from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.mapping.slurm.sruns import Step, trial_loops
+from hpclaunch.convert.reading import ShellReading
+from hpclaunch.convert.secret_texts import SECRET
+from hpclaunch.readback.shell.values import Unknown, Value, known, shown
+from hpclaunch.values.conversion import Place
+
+_PARTS = ("hetjob", "packjob")
+_READS = re.compile(r"(?<![<\d&])(?:0)?<(?![<&(])\s*([^\s<>|&;]+)")
+_QUOTED = re.compile(r"'[^']*'|\"(?:\\.|[^\"\\])*\"")
+_SHELL = re.compile(r"(\S*/)?(ba|da|z)?sh")
+_ONE_SIZE = "a job has nodes of one kind of request; submit the parts as jobs of their own"
+
+
+def put(reading: ShellReading, run: Step, draft: Draft) -> None:
+    """Findings and questions about the run."""
+    _parts(reading, run, draft)
+    _input(run, draft)
+    _side_by_side(reading, run, draft)
+    _of_each_rank(run, draft)
+    for layer in run.before:
+        if layer.program == "timeout":
+            limit = " ".join(map(shown, layer.words))
+            draft.say(
+                "left",
+                (run.command.place,),
+                f"timeout {limit}",
+                why="the job has one limit, `time`",
+                todo="lower `time` where the command is to end sooner",
+            )
+
+
+def _of_each_rank(run: Step, draft: Draft) -> None:
+    """What differs from rank to rank, where the script's own shell puts it in (sbatch(1): the script is the
+    job's first task)."""
+    names = {part.name for word in run.words for part in word if isinstance(part, Unknown)}
+    for name in sorted(names & {"SLURM_PROCID", "SLURM_LOCALID", "SLURM_NODEID"}):
+        draft.say(
+            "defect",
+            (run.command.place,),
+            f"${name} in the words of srun",
+            became="command: each rank has its own",
+            why=f"the script's shell puts in its own {name}, so all ranks get 0",
+        )
+
+
+def defaults(reading: ShellReading, draft: Draft) -> None:
+    """Each variable that nobody gave, and whose default counts."""
+    told = {each.what for each in draft.findings if each.kind == "assumed"}
+    for each in {each.name: each for each in reversed(reading.assumed)}.values():
+        if each.name in told or each.name.startswith("SLURM_") or not each.name.isidentifier():
+            continue
+        default = "***" if SECRET.search(each.name) else shown(each.default)
+        draft.say(
+            "assumed",
+            (each.place,),
+            each.name,
+            became=f"its default: {default}" if default else "not set",
+            why="nobody gave it",
+            todo=f"where the operator had set it convert again with --env {each.name}=...",
+        )
+
+
+def parts(reading: ShellReading) -> Place | None:
+    """The line that begins the second part of a heterogeneous job."""
+    lines = (each for each in reading.directives if each.system == "SBATCH" and each.words[:1])
+    return next((each.place for each in lines if each.words[0] in _PARTS), None)
+
+
+def _parts(reading: ShellReading, run: Step, draft: Draft) -> None:
+    line = parts(reading)
+    several = any(known(word) == ":" for word in run.words)
+    if line is not None:
+        draft.findings[:] = [each for each in draft.findings if each.key not in ("nodes", "gpus_per_node")]
+        for key in ("nodes", "gpus_per_node", "ranks_per_node"):
+            question = f"{key} of which part: the job has several from this line on, and a job file has one"
+            draft.ask((key,), question, (line,), "a heterogeneous job", todo=_ONE_SIZE)
+    if several or (line is not None and run.option("het-group") is not None):
+        question = f"what each rank executes: several programs at once ({run.text}), and a job has one"
+        draft.ask(("command",), question, (run.command.place,), run.text, todo=_ONE_SIZE)
+
+
+def script_of(stdin: Value | None, words: Sequence[Value]) -> list[Value]:
+    """The command of a shell that reads its script from a text: srun hands that on to each rank (srun(1),
+    --input). Nothing where the command is another one."""
+    texts = [known(word) or "" for word in words]
+    if not stdin or not texts or not _SHELL.fullmatch(texts[0]) or texts[1:] not in ([], ["-s"], ["-"]):
+        return []
+    return [words[0], ("-c",), stdin]
+
+
+def _input(run: Step, draft: Draft) -> None:
+    command = run.command
+    found = _READS.search(_QUOTED.sub("''", command.written))
+    if (found is None and command.stdin is None) or script_of(command.stdin, run.words):
+        return
+    draft.say(
+        "left",
+        (command.place,),
+        f"its input: {found[1]}" if found else "its input, a text in the script",
+        why="ranks read nothing from standard input",
+        todo="name a file in the command, or let a shell read it: sh -c 'program < file'",
+    )
+
+
+def _side_by_side(reading: ShellReading, run: Step, draft: Draft) -> None:
+    """Runs in the background of a loop, each with a share of the job."""
+    loops = trial_loops(run.command)
+    if run.command.background and loops:
+        draft.say(
+            "left",
+            (loops[-1].place, run.command.place),
+            f"runs side by side: a loop over {loops[-1].over}",
+            why="a job's trials run one after the other, each with all that the job has",
+            todo="give `time` for all of them, or submit a job for each, with the GPUs of one",
+        )

@@ -1,0 +1,288 @@
+"""What a launcher does beside its run -> `stage_in`, `setup`, `before_each` and `after`."""
+
+import re
+import shlex
+from collections.abc import Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.mapping.around.trials import Trials
+from hpclaunch.convert.mapping.environment.exported import inherit
+from hpclaunch.convert.mapping.slurm.sruns import Step, trial_loops
+from hpclaunch.convert.mapping.words.texts import Line, line, path, submitters
+from hpclaunch.convert.programs.enroot import imported
+from hpclaunch.convert.reading import Command, ShellReading
+from hpclaunch.readback.shell.values import known, shown
+from hpclaunch.values.conversion import Place
+
+_COPIES = re.compile(r"^(rsync|cp|copy[-_.\w]*)$")
+# What a script does on the batch host that is a step of a job too: files and scripts of its own.
+_ON_HOST = re.compile(
+    r"^(mkdir|rm|cp|mv|ln|rsync|touch|chmod|tar|unzip|sync|python3?|bash|sh|[\w.-]+\.(sh|py))$"
+)
+_FILES = (".sqsh", ".squashfs", ".sqfs")
+
+
+def put(
+    reading: ShellReading,
+    run: Command,
+    all_steps: Sequence[Step],
+    per_node: int | None,
+    trials: Trials,
+    draft: Draft,
+    *,
+    image: bool,
+) -> None:
+    """Put all that stands around the run into the draft. `per_node` is how many ranks the run has on a node,
+    `image` whether the job has one."""
+    by_command = {id(step.command): step for step in all_steps}
+    after = False
+    order = _order(reading)
+    counts: dict[str, int] = {}
+    staged = _stage_in(reading, all_steps, run, draft)
+    for command in reading.commands:
+        if command is run:
+            after = True
+            continue
+        step = by_command.get(id(command))
+        words = step.words if step is not None else command.words
+        program = (known(words[0]) or "").rpartition("/")[2] if words else ""
+        if _is_image(command, step, words, draft):
+            continue
+        if program == "tee" and step is None and command.pipeline[0] > 0:
+            why = "the output of trials and steps is in their logs and in the job's own: `hpclaunch logs`"
+            draft.say("replaced", (command.place,), _text(command), why=why)
+            continue
+        if step is None and not _is_step_of_host(command, program):
+            continue
+        if id(command) in staged or _of_staged(words, program, staged, command, draft):
+            continue
+        if _runs_beside(order, command, run, draft):
+            continue
+        key = _when(command, run, trials, after, draft)
+        if key:
+            _put(reading, command, step, run, key, per_node, trials, draft, counts, image=image)
+
+
+class _Order(Struct, frozen=True):
+    """Where each command stands, by its id, and where those are that wait for others."""
+
+    at: dict[int, int]
+    waits: tuple[int, ...]
+
+
+def _order(reading: ShellReading) -> _Order:
+    waits = (index for index, each in enumerate(reading.commands) if each.program == "wait")
+    return _Order({id(each): index for index, each in enumerate(reading.commands)}, tuple(waits))
+
+
+def _runs_beside(order: _Order, command: Command, run: Command, draft: Draft) -> bool:
+    """Whether the command goes on while the run does: in the background, and nobody waits for it before."""
+    if not command.background:
+        return False
+    own, others = order.at[id(command)], order.at[id(run)]
+    if own < others and any(own < wait < others for wait in order.waits):
+        return False
+    if own > others and not run.background:
+        return False
+    why = "it goes on beside the run, and a job's steps run one after the other"
+    todo = "start it in the command itself, or submit it as a job of its own"
+    draft.say("left", (command.place,), _text(command), why=why, todo=todo)
+    return True
+
+
+def _when(command: Command, run: Command, trials: Trials, after: bool, draft: Draft) -> str:
+    """The key of the job, "" where a finding says that there is none."""
+    in_loop = trials.loop is not None and trials.loop in command.loops
+    what = _text(command)
+    if command.within == "output":
+        why = "its output becomes a value of the script, and a job file has no such values"
+        todo = "write the variable in env, or let the command find it out itself"
+        draft.say("left", (command.place,), what, why=why, todo=todo)
+        return ""
+    conditions = [each for each in command.conditions if not each.endswith("a loop")]
+    if conditions:
+        why = f"whether it runs depends on something that is not told ({conditions[0]})"
+        todo = "add it to setup, before_each or after if the job needs it, or convert again with --env"
+        draft.say("left", (command.place,), what, why=why, todo=todo)
+        return ""
+    if trial_loops(command) and not in_loop:
+        why = "a loop of its own, and a job has one"
+        draft.say(
+            "left", (command.place,), what, why=why, todo="write a script for it, and a step that runs it"
+        )
+        return ""
+    if in_loop and after:
+        why = "a job has nothing that runs after each trial"
+        draft.say("left", (command.place,), what, why=why, todo="do it in the command, or once in `after`")
+        return ""
+    return "before_each" if in_loop else "after" if after else "setup"
+
+
+def _put(
+    reading: ShellReading,
+    command: Command,
+    step: Step | None,
+    run: Command,
+    key: str,
+    per_node: int | None,
+    trials: Trials,
+    draft: Draft,
+    counts: dict[str, int],
+    *,
+    image: bool,
+) -> None:
+    written = _line(command, step, trials)
+    what = _text(command)
+    places = reading.origin(command)
+    if written.doubt:
+        why = f"{written.doubt} is known only where the script runs"
+        todo = f"add it to {key} with its value"
+        draft.say("left", (command.place,), what, why=why, todo=todo)
+        return
+    per = _per(step, per_node)
+    if not per:
+        why = "a step runs once, once on each node, or as the ranks do"
+        draft.say("left", (command.place,), what, why=why, todo="write it as a step of one of these kinds")
+        return
+    entry: dict[str, Any] = {"run": written.plain}
+    inside = step is not None and step.in_container
+    if image and not inside:
+        entry["where"] = "host"
+    if per != "node":
+        entry["per"] = per
+    optional = command.unnoticed and not (run.unnoticed and trials.loop is not None and key == "before_each")
+    if optional:
+        entry["optional"] = True
+    inherit(submitters(written.names), (command.place,), draft, what)
+    why = "it may fail, as nobody reads its status in the original" if optional else ""
+    number = counts.setdefault(key, 0)
+    draft.put((key, number), entry, places, what, why=why)
+    counts[key] = number + 1
+
+
+def _line(command: Command, step: Step | None, trials: Trials) -> Line:
+    words = step.words if step is not None else command.words
+    stdin = command.stdin
+    text = known(stdin) if stdin is not None else None
+    if text is not None and len(words) == 1 and known(words[0]) in ("bash", "sh", "/bin/bash", "/bin/sh"):
+        return Line((known(words[0]) or "sh", "-c", text))
+    if stdin is not None:
+        return Line("", doubt="its standard input")
+    ending = ""
+    for output in command.writes:
+        target = path(output.path)
+        if output.tee:
+            continue
+        if target is None or output.descriptor not in ("1", ""):
+            return Line("", doubt=f"where its output goes ({shown(output.path)})")
+        ending += f" {'>>' if output.append else '>'} {shlex.quote(target)}"
+    return line(words, trials.stand_ins, ending=ending)
+
+
+def _per(step: Step | None, per_node: int | None) -> str:
+    """`per` of the step, "" for a layout that no step has."""
+    if step is None or (step.ranks.nodes == 1 and step.ranks.per_node == 1 and _one(step)):
+        return "job"
+    if step.ranks.per_node == 1:
+        return "rank" if per_node == 1 and step.option("mpi") is not None else "node"
+    return "rank" if step.ranks.per_node is not None and step.ranks.per_node == per_node else ""
+
+
+def _one(step: Step) -> bool:
+    """Whether the step itself says that it is one task: in a job of one node all are on one."""
+    return any((each.text == "1") for each in step.asked if each.name in ("ntasks", "nodes"))
+
+
+def _is_step_of_host(command: Command, program: str) -> bool:
+    if command.within or (command.pipeline[1] > 1 and command.pipeline[0] > 0):
+        return False
+    return bool(_ON_HOST.match(program))
+
+
+def _is_image(command: Command, step: Step | None, words: Sequence[Any], draft: Draft) -> bool:
+    """Whether the command makes, brings or removes the image or the container."""
+    texts = [known(word) or "" for word in words]
+    what = _text(command)
+    if step is not None and step.in_container and texts[:1] in (["true"], [":"], ["/bin/true"]):
+        why = "the image is brought, and its container made, by the first step that uses it"
+        draft.say("replaced", (command.place,), what, why=why)
+        return True
+    if imported(words) is not None:
+        if not any(
+            fact.key == ("image", "import") and command.place in fact.places for fact in draft.facts.values()
+        ):
+            why = "the image of the job may be brought once to a file that all nodes use: image.import"
+            draft.say("replaced", (command.place,), what, why=why)
+        return True
+    shared = ("image", "import") in draft.facts
+    if (
+        texts[:1] == ["rm"]
+        and (any(shown(word).endswith(_FILES) for word in words) or _is_cont(words))
+        and shared
+    ):
+        why = "the shared file stays for the next job; the site's folder of images is cleared by who keeps it"
+        draft.say("replaced", (command.place,), what, why=why)
+        return True
+    return False
+
+
+def _is_cont(words: Sequence[Any]) -> bool:
+    return any("squashfs" in shown(word) or "sqsh" in shown(word) for word in words)
+
+
+def _stage_in(
+    reading: ShellReading, all_steps: Sequence[Step], run: Command, draft: Draft
+) -> dict[int, tuple[str, Place]]:
+    """Copies to each node -> `stage_in`. Returns the target and the line by the command that made it."""
+    found: dict[int, tuple[str, Place]] = {}
+    for step in all_steps:
+        words = [path(word) for word in step.words]
+        program = (words[0] or "").rpartition("/")[2] if words else ""
+        if not _COPIES.match(program) and not (words and words[0] is None and len(words) == 3):
+            continue
+        folders = [word for word in words[1:] if word is None or not word.startswith("-")]
+        script = known(step.words[0]) is None or program.startswith("copy")
+        if script and "copy" not in shown(step.words[0]):
+            continue
+        if step.in_container or step.command is run or len(folders) != 2 or step.ranks.per_node != 1:
+            continue
+        source, target = folders
+        if step.command.conditions and any(not each.endswith("a loop") for each in step.command.conditions):
+            continue
+        if not source or not target or not target.startswith("/") or not source.startswith("/"):
+            continue
+        if step.ranks.nodes == 1 and _one(step):
+            continue
+        why = "copied on each node, once: a copy that ended before is not made again"
+        entry = f"{source.rstrip('/')}:{target.rstrip('/')}"
+        places = reading.origin(step.command)
+        draft.put(("stage_in", draft.count("stage_in")), entry, places, _text(step.command), why=why)
+        found[id(step.command)] = (target.rstrip("/"), step.command.place)
+    return found
+
+
+def _of_staged(
+    words: Sequence[Any],
+    program: str,
+    staged: dict[int, tuple[str, Place]],
+    command: Command,
+    draft: Draft,
+) -> bool:
+    """Whether the command only prepares or shows the folder that is staged."""
+    targets = [target for target, _ in staged.values()]
+    text = " ".join(map(shown, words))
+    names = any(target and target in text for target in targets)
+    if names and (program in ("mkdir", "ls", "du", "find") or re.search(r"\b(ls|du)\b", text)):
+        draft.say(
+            "replaced", (command.place,), _text(command), why="stage_in makes the folder, and fails by name"
+        )
+        return True
+    return False
+
+
+def _text(command: Command) -> str:
+    text = " ".join((command.written or " ".join(map(shown, command.words))).split())
+    return text if len(text) <= 100 else text[:97] + "..."

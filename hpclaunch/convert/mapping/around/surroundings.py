@@ -1,0 +1,103 @@
+"""What a script does to its own shell before the run: modules, virtual environments, limits, its folder. srun
+handed that on to the ranks; a job's ranks start from nothing, and do it themselves."""
+
+import re
+
+from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.mapping.words.texts import path
+from hpclaunch.convert.reading import Command, ShellReading
+from hpclaunch.readback.shell.values import Value, known, shown
+from hpclaunch.values.conversion import Place
+
+_PREPARES = frozenset({"module", "ml", "conda", "mamba", "micromamba", "spack", "ulimit", "pyenv"})
+_CONDA_HOOK = re.compile(r"^eval\s+\"?\$\((?:\S*/)?(conda|mamba|micromamba|pyenv)\s+[^)]*\)\"?$")
+# Not a configuration that was forgotten, but software of the machine or an environment of the user's.
+_ENVIRONMENT = re.compile(r"^(?!.*\bconfig_)(/|~|\$\{?HOME)|/activate$|conda\.sh$")
+_HOME = re.compile(r"^~|\$\{?HOME\}?")
+_CHANGES = re.compile(r"^cd\s+(.+?)\s*(?:\|\|.*|&&.*)?$")
+
+
+def put(reading: ShellReading, run: Command, draft: Draft, *, image: bool) -> list[tuple[Value, ...]]:
+    """The commands that a rank runs first, in their order. Those of a job in an image are left, and that
+    is said. `cd` becomes the working folder."""
+    found: list[tuple[Place, tuple[Value, ...]]] = []
+    for command in reading.commands:
+        if command.program in _PREPARES and not command.within and not command.conditions:
+            found.append((command.place, command.words))
+    for sourced in reading.sourced:
+        if not sourced.file and _ENVIRONMENT.search(shown(sourced.name)):
+            here = path(sourced.name)
+            name: Value = sourced.name if here is None else (here,)
+            found.append((sourced.place, (("source",), name)))
+    found += _hooks(reading)
+    before = [each for each in sorted(found) if _is_before(each[0], run.place)]
+    for where, words in before:
+        what = " ".join(map(shown, words))
+        if image:
+            why = "it prepares the host's shell; what it exports and the image does not set, ranks had too"
+            todo = "write what the ranks need of it in env"
+            if words[0] == ("ulimit",):
+                why = "srun handed this limit on; ranks have those of the node now (--propagate=NONE)"
+                todo = "where the program needs it, begin the command with it"
+            draft.say("left", (where,), what, why=why, todo=todo)
+        else:
+            why = "a rank's environment is its own, so each rank does it in a login shell"
+            draft.say(
+                "carried", (where,), what, became=f"command: bash -lc '{what}; ...'", why=why, key="command"
+            )
+    if not image:
+        _folder(reading, run, draft)
+    return [] if image else [words for _, words in before]
+
+
+def _is_before(place: Place, run: Place) -> bool:
+    """Configurations come before the script."""
+    return place.file != run.file or place.line < run.line
+
+
+def _hooks(reading: ShellReading) -> list[tuple[Place, tuple[Value, ...]]]:
+    """eval "$(conda shell.bash hook)" and its like, as they are written."""
+    found: list[tuple[Place, tuple[Value, ...]]] = []
+    for statement in reading.statements:
+        hook = _CONDA_HOOK.match(" ".join(statement.written.split()))
+        if hook:
+            words: tuple[Value, ...] = (("eval",), ("$(" + hook[1] + " shell.bash hook)",))
+            found.append((statement.place, words))
+    return found
+
+
+def _folder(reading: ShellReading, run: Command, draft: Draft) -> None:
+    """The last folder that the script went to before the run."""
+    last = None
+    for statement in reading.statements:
+        found = _CHANGES.match(" ".join(statement.written.split()))
+        if found and _is_before(statement.place, run.place):
+            last = (statement.place, found[1].strip("\"'"))
+    if last is None or ("workdir",) in draft.facts:
+        return
+    where, text = last
+    folder = _resolved(reading, text)
+    if folder is None:
+        question = f"the folder in which the ranks start: cd {text}"
+        draft.ask(("workdir",), question, (where,), f"cd {text}")
+    elif folder in (".", "./"):
+        why = "relative paths start from the job file's folder"
+        draft.say("replaced", (where,), f"cd {text}", why=why)
+    else:
+        draft.put(("workdir",), folder, (where,), f"cd {text}")
+
+
+def _resolved(reading: ShellReading, text: str) -> str | None:
+    """The folder, relative to where the job was submitted; None where it is not told."""
+
+    def filled_in(found: re.Match[str]) -> str:
+        name = found[1] or found[2]
+        if name in ("SLURM_SUBMIT_DIR", "PWD"):
+            return "."
+        each = reading.last(name)
+        value = known(each.value) if each is not None else None
+        return value if value is not None else "\0"
+
+    text = re.sub(r"^\"?\$\(dirname [^)]*\)\"?", ".", text)
+    filled = re.sub(r"\$\{(\w+)\}|\$(\w+)", filled_in, text)
+    return None if "\0" in filled or "$" in filled or _HOME.search(filled) else filled

@@ -1,0 +1,1 @@
+"""Who binds the ranks -> `bind`."""

@@ -1,0 +1,121 @@
+"""A script that each rank executes (run_and_time.sh): who binds in it, and which variables it reads."""
+
+import re
+from collections.abc import Sequence
+
+from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.mapping.slurm.sruns import Step
+from hpclaunch.convert.programs.layers import layers
+from hpclaunch.convert.reading import Command, Source
+from hpclaunch.convert.shell import walk
+from hpclaunch.readback.shell.errors import ScriptError
+from hpclaunch.readback.shell.values import Value, known, shown
+from hpclaunch.values.conversion import Place
+from hpclaunch.values.errors import InputError
+
+_READS = re.compile(r"\$\{?([A-Za-z_]\w*)")
+_BINDS = ("bind.sh", "numactl", "taskset", "hwloc-bind")
+_BINDS_IN_TEXT = re.compile(r"^[^#\n]*(?:\bbind\.sh\b|\bnumactl\b|\btaskset\b|\bhwloc-bind\b)", re.MULTILINE)
+_SCRIPT = re.compile(r"(^|/)[\w.-]+\.(sh|bash)$")
+
+
+def put(run: Step, scripts: Sequence[Source], draft: Draft) -> set[str]:
+    """Say who binds the ranks where they run a script, and return the variables that it reads."""
+    names = [name for word in run.words if (name := _script(word))]
+    if _binds_in_words(run, draft) or not names:
+        return set()
+    given = [source for source in scripts if _base(source.name) in map(_base, names)]
+    if not given:
+        _not_given(names[0], run, draft)
+        return set()
+    for source in given:
+        _binds(run, source, draft)
+    return {name for source in given for name in _READS.findall(source.text)}
+
+
+def _binds_in_words(run: Step, draft: Draft) -> bool:
+    """Whether the command has something that binds in a text for a shell: sh -c "numactl ..."."""
+    found = next((hit for word in run.words[1:] if (hit := _BINDS_IN_TEXT.search(_known_part(word)))), None)
+    if found is None:
+        return False
+    what = " ".join(found[0].split())
+    for kind in ("cpus", "memory"):
+        why = f"the command itself binds each rank ({what}), and two that bind get in each other's way"
+        draft.put(("bind", kind), "none", (run.command.place,), what, why=why)
+    return True
+
+
+def _known_part(word: Value) -> str:
+    return "".join(part for part in word if isinstance(part, str))
+
+
+def _script(word: Value) -> str:
+    text = known(word) or ""
+    return text if _SCRIPT.search(text) else ""
+
+
+def _not_given(name: str, run: Step, draft: Draft) -> None:
+    if ("bind", "cpus") in draft.facts:
+        return
+    draft.say(
+        "question",
+        (run.command.place,),
+        f"whether {name} binds its ranks itself",
+        became="bind.cpus: local, the default: the cores beside the rank's GPU",
+        why="the file is not given, and two that bind get in each other's way",
+        todo=f"convert again with {_base(name)}; if it calls bind.sh or numactl take that out, "
+        "or write bind: {cpus: none, memory: none}",
+    )
+
+
+def _binds(run: Step, source: Source, draft: Draft) -> None:
+    """The script keeps its own binding, since the image has it: the job then binds nothing."""
+    found = _binding_lines(source, run.command)
+    if not found:
+        draft.say(
+            "carried",
+            (Place(source.name),),
+            source.name,
+            became="bind.cpus: local, the default: the cores beside the rank's GPU",
+            why="it has nothing that binds its ranks",
+        )
+        return
+    places = tuple(place for place, _ in found)
+    for kind in ("cpus", "memory"):
+        if ("bind", kind) not in draft.facts or draft.facts["bind", kind].value == "local":
+            why = f"{source.name} binds each rank itself, and two that bind get in each other's way"
+            draft.put(("bind", kind), "none", places, found[0][1], why=why)
+    draft.say(
+        "left",
+        places,
+        found[0][1],
+        why=f"it is in {source.name}, which the job starts as it is",
+        todo="take it out of the script and `bind` out of the job file: each rank then gets the cores beside "
+        "its GPU, whatever the machine",
+    )
+
+
+def _binding_lines(source: Source, command: Command) -> list[tuple[Place, str]]:
+    """The lines that bind, and what they say: by a walk with the environment of a rank, or where that finds
+    none by the text."""
+    environment = {name: text for name, value in command.environment if (text := known(value)) is not None}
+    environment |= {"SLURM_LOCALID": "0", "LOCAL_RANK": "0"}
+    found = []
+    try:
+        for each in walk.read((source,), environment, source.name).commands:
+            for layer in layers(each.words)[:-1]:
+                if layer.program in _BINDS:
+                    said = " ".join((layer.program, *(option.written for option in layer.options)))
+                    found.append((Place(source.name, each.place.line), said))
+    except (ScriptError, InputError):
+        pass
+    if found:
+        return found
+    return [
+        (Place(source.name, source.text.count("\n", 0, hit.start()) + 1), shown((" ".join(hit[0].split()),)))
+        for hit in _BINDS_IN_TEXT.finditer(source.text)
+    ]
+
+
+def _base(name: str) -> str:
+    return name.rpartition("/")[2]

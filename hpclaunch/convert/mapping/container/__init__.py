@@ -1,0 +1,1 @@
+"""Options of Pyxis's containers -> `image`, `container`, `mounts`, `workdir`."""

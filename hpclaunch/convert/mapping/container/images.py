@@ -1,0 +1,125 @@
+"""Which image the run has -> `image`."""
+
+import re
+from collections.abc import Sequence
+
+from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.mapping.slurm.asked import Asked
+from hpclaunch.convert.mapping.slurm.sruns import Step
+from hpclaunch.convert.mapping.words.texts import path
+from hpclaunch.convert.programs.enroot import imported
+from hpclaunch.convert.reading import Command, ShellReading
+from hpclaunch.readback.shell.values import Unknown, Value, known, shown
+from hpclaunch.values.conversion import Place
+
+_FILES = (".sqsh", ".squashfs", ".sqfs")
+
+
+def image_of(step: Step, all_steps: Sequence[Step]) -> Asked | None:
+    """The option that gives the step's image: its own, or that of the step which made the container of the
+    same name."""
+    own = step.option("container-image")
+    name = step.option("container-name")
+    if own is not None or name is None:
+        return own
+    for other in all_steps:
+        its = other.option("container-name")
+        image = other.option("container-image")
+        if image is not None and its is not None and _base(its.value) == _base(name.value):
+            return image
+    return None
+
+
+def put_image(
+    reading: ShellReading, step: Step, all_steps: Sequence[Step], commands: Sequence[Command], draft: Draft
+) -> None:
+    """Put the image into the draft: a reference, a file, or what `enroot import` makes a shared file of."""
+    asked = image_of(step, all_steps)
+    if asked is None:
+        name = step.option("container-name")
+        what = name.written if name else "--container-image"
+        question = "the image: a container of that name is used, and no line says what it is made of"
+        draft.ask(("image",), question, name.places if name else (step.command.place,), what)
+        return
+    value = asked.value or ()
+    for command in commands:
+        brought = _import_of(command, all_steps, value)
+        if brought is not None:
+            _shared(reading, command, brought, value, asked, draft)
+            return
+    text = path(value)
+    if text is None:
+        names = ", ".join(part.name for part in value if isinstance(part, Unknown)) or shown(value)
+        question = f"the image, which {names} gives: a reference or a .sqsh file"
+        draft.ask(("image",), question, _asking(reading, asked, value), names)
+        return
+    draft.put(("image",), reference(text), asked.places, asked.written, why=_changed(text))
+
+
+def reference(text: str) -> str:
+    """The image as Docker writes it: nvcr.io/nvidia/pytorch:24.07-py3 of Enroot's nvcr.io#nvidia/..."""
+    bare = text.removeprefix("docker://")
+    if bare.startswith("dockerd://") or is_file(text):
+        return text
+    registry, mark, name = bare.partition("#")
+    if mark and re.search(r"[.:]|^localhost$", registry) and "@" not in registry:
+        return f"{registry}/{name}"
+    return bare
+
+
+def is_file(text: str) -> bool:
+    """Whether the image is a squashfs file."""
+    return text.startswith(("/", "./", "../")) or text.endswith(_FILES)
+
+
+def _base(value: Value | None) -> str:
+    """The name of a container without its flags (:create, :exec)."""
+    text = shown(value or ())
+    return re.sub(r":(auto|create|exec|no_exec)$", "", text)
+
+
+def _changed(text: str) -> str:
+    if reference(text) == text:
+        return "" if not text.startswith(".") else "relative paths start from the job file's folder"
+    return f"Docker's form of {text}, which hpclaunch writes as each scheduler wants it"
+
+
+def _asking(reading: ShellReading, asked: Asked, value: Value) -> tuple[Place, ...]:
+    found = [
+        place
+        for part in value
+        if isinstance(part, Unknown)
+        for place in reading.wanted.get(part.name, ())[:2]
+    ]
+    return tuple(dict.fromkeys((*asked.places, *found)))
+
+
+def _import_of(command: Command, all_steps: Sequence[Step], value: Value) -> tuple[Value, Value] | None:
+    """What `enroot import` brings, and its file, where that file is this image."""
+    step = next((each for each in all_steps if each.command is command), None)
+    brought = imported(step.words if step else command.words)
+    if brought is None or not value:
+        return None
+    return (brought.image, brought.output) if shown(brought.output) == shown(value) else None
+
+
+def _shared(
+    reading: ShellReading,
+    command: Command,
+    brought: tuple[Value, Value],
+    value: Value,
+    asked: Asked,
+    draft: Draft,
+) -> None:
+    image, _ = brought
+    text = known(image)
+    places = tuple(dict.fromkeys((*reading.origin(command), *asked.places)))
+    if text is None:
+        names = ", ".join(part.name for part in image if isinstance(part, Unknown)) or shown(image)
+        draft.ask(("image", "ref"), f"the image, which {names} gives", places, names)
+    else:
+        draft.put(("image", "ref"), reference(text), places, command.written or "enroot import")
+    first = value[0]
+    folder = first.rpartition("/")[0] if isinstance(first, str) and first.startswith("/") else ""
+    why = "imported once to a file that all nodes use, under a lock, and used again by the next job"
+    draft.put(("image", "import"), folder or "shared", places, "enroot import", why=why)

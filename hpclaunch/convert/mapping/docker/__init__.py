@@ -1,0 +1,1 @@
+"""Launchers that start containers of docker themselves: their steps, sizes, options, command."""

@@ -1,0 +1,273 @@
+"""Options of docker run and exec -> mounts, working directory, user; and why the others are gone."""
+
+from collections.abc import Callable, Sequence
+
+from msgspec import Struct
+
+from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.mapping.docker.mounts import mount, volume
+from hpclaunch.convert.mapping.words.lines import lines_of
+from hpclaunch.convert.programs.docker import is_option
+from hpclaunch.convert.programs.layers import Layer, Option
+from hpclaunch.convert.reading import Command, ShellReading
+from hpclaunch.readback.shell.values import Value, known, shown
+from hpclaunch.values.conversion import Place
+
+_STEP = "the container is the step's: it ends with it and leaves nothing behind"
+_HOST = "Pyxis gives a container the host's network, names and shared memory; a pod's are the site's business"
+_HOOK = "Enroot's hook lets the HCAs in; the HCAs of the job are those of the site's node type"
+_TERMINAL = "a job has no terminal; its output is in `hpclaunch logs`"
+_SEE = "see whether the job needs it"
+_MOST = 1000
+_REPLACED = {
+    "rm": _STEP,
+    "name": _STEP,
+    "replace": _STEP,
+    "cidfile": _STEP,
+    "detach": _STEP,
+    "init": "srun ends the processes of a step itself",
+    "sig-proxy": "srun passes signals on",
+    "interactive": _TERMINAL,
+    "tty": _TERMINAL,
+    "attach": _TERMINAL,
+    "detach-keys": _TERMINAL,
+    "quiet": _TERMINAL,
+    "shm-size": "the container has the node's own /dev/shm; on Kubernetes it is a volume in memory",
+    "pull": "the image is fetched where it is first used; `image: {ref: ..., import: shared}` does it once",
+    "no-healthcheck": _STEP,
+    "disable-content-trust": "the registry's own checks count",
+    "pids-limit": "a step has the node's own limits",
+    "oom-kill-disable": "a step has the node's own limits",
+    "cgroupns": "Slurm's own cgroups hold the step",
+    "log-driver": _TERMINAL,
+    "log-opt": _TERMINAL,
+    **dict.fromkeys(
+        ("host", "context", "config", "log-level"), "srun starts the ranks: no daemon of docker's"
+    ),
+    "label": _STEP,
+}
+_LEFT = {
+    "cap-add": ("a container of Pyxis has its user's rights alone", "ask the site where it is needed"),
+    "privileged": ("a container of Pyxis has its user's rights", f"{_SEE}: container.privileged"),
+    "memory": ("a job that takes all GPUs of a node has all its memory", _SEE),
+    "memory-swap": ("a job that takes all GPUs of a node has all its memory", _SEE),
+    "cpus": ("cores follow from the node type and `bind`", _SEE),
+    "cpuset-cpus": ("cores follow from the node type and `bind`", "write bind.cpus where these cores matter"),
+    "cpuset-mems": ("memory follows from the node type and `bind`", "write bind.memory where it matters"),
+    "hostname": ("a step has its node's own name", _SEE),
+    "add-host": ("names are the nodes' own", "put the address where the program finds it, or ask the site"),
+    "tmpfs": ("a job file has no such mount", "mount a folder of the node, or use /dev/shm"),
+    "volumes-from": ("a job has one container", "name its mounts here"),
+    "publish": ("the container has the node's own network, so each port is there already", ""),
+    "restart": ("a job that fails ends, and is submitted again", ""),
+    "volume-driver": ("volumes of docker's are no volumes of the site's", "name a folder or a site's volume"),
+    "env-host": (
+        "it hands on all that is exported where the container starts",
+        "name what the ranks need under env and inherit",
+    ),
+    "group-add": ("the user has the groups that the node gives", _SEE),
+}  # fmt: skip
+
+
+class Context(Struct, frozen=True):
+    """Whose options are read: the command, and which layer of it."""
+
+    reading: ShellReading
+    command: Command
+    layer: Layer
+
+    def lines(self, option: Option) -> tuple[Place, ...]:
+        """The lines that give the option its value."""
+        return lines_of(self.reading, self.command, option)
+
+
+def put(context: Context, draft: Draft, *, is_main: bool) -> None:
+    """Facts and findings for all options but -e and --gpus, which the caller carries. `is_main`: the working
+    directory and the user are those of the job's command."""
+    options = list(context.layer.options)
+    if len(options) > _MOST:
+        what = f"{len(options) - _MOST:,} more options of {context.layer.program}"
+        draft.say(
+            "unread", (context.command.place,), what, why="a command with more options than anybody reads"
+        )
+        options = options[:_MOST]
+    hcas = [each for each in options if _is_hca(each)]
+    if hcas:
+        places = tuple(dict.fromkeys(place for each in hcas for place in context.lines(each)))
+        more = f" and {len(hcas) - 1} more of /dev/infiniband" if len(hcas) > 1 else ""
+        draft.say("replaced", places, hcas[0].written + more, why=_HOOK)
+    for option in options:
+        if option.name in ("env", "gpus") or option in hcas:
+            continue
+        places = context.lines(option)
+        if option.name in _SPECIAL:
+            _SPECIAL[option.name](option, places, context, draft, is_main)
+        elif option.name in _REPLACED:
+            draft.say("replaced", places, option.written, why=_REPLACED[option.name])
+        elif option.name in _LEFT:
+            why, todo = _LEFT[option.name]
+            draft.say("left", places, option.written, why=why, todo=todo)
+        elif option.name == "":
+            _unknown(option, context, draft)
+        elif is_option(context.layer.program.partition(" ")[2], option.name):
+            draft.say("left", places, option.written, why="a job file has nothing like it", todo=_SEE)
+        else:
+            draft.say("unread", places, option.written, why="no option of docker that is known", todo=_SEE)
+
+
+def _is_hca(option: Option) -> bool:
+    return option.name == "device" and "/dev/infiniband" in shown(option.value or ())
+
+
+def _unknown(option: Option, context: Context, draft: Draft) -> None:
+    """Options that a variable holds which nobody gave."""
+    name = shown(option.value or ()).strip("${}")
+    places = tuple(dict.fromkeys((context.command.place, *context.reading.wanted.get(name, ()))))
+    if "IBDEV" in name.upper():
+        draft.say("replaced", places, option.written, why=_HOOK)
+    else:
+        question = f"which options of docker {name} holds: mounts, variables and user may be among them"
+        todo = f"give it with --env {name}='...' and convert again, or write what it says in the job file"
+        draft.say("question", places, option.written, why=question, todo=todo)
+
+
+Rule = Callable[[Option, Sequence[Place], Context, Draft, bool], None]
+
+
+def _namespace(
+    option: Option, places: Sequence[Place], context: Context, draft: Draft, is_main: bool
+) -> None:
+    if known(option.value or ()) == "host":
+        draft.say("replaced", places, option.written, why=_HOST)
+    else:
+        why = "a step has the host's network, names and shared memory"
+        draft.say("left", places, option.written, why=why, todo="see whether two jobs on a node may meet")
+
+
+def _limit(option: Option, places: Sequence[Place], context: Context, draft: Draft, is_main: bool) -> None:
+    name = shown(option.value or ()).partition("=")[0]
+    if name == "memlock":
+        why = (
+            "the nodes' own limit counts, and before ranks start it is checked that InfiniBand can do with it"
+        )
+        draft.say("replaced", places, option.written, why=why)
+    elif name == "stack":
+        draft.say(
+            "left",
+            places,
+            option.written,
+            why="the nodes' own limits count (--propagate=NONE); docker counts in bytes, ulimit -s in KiB",
+            todo="where the program needs it, begin the command with `ulimit -s 65536` (64 MiB)",
+        )
+    else:
+        todo = "ask the site for the limit, or begin the command with ulimit"
+        draft.say("left", places, option.written, why="the nodes' own limits count", todo=todo)
+
+
+def _security(option: Option, places: Sequence[Place], context: Context, draft: Draft, is_main: bool) -> None:
+    why = "an unprivileged container needs none of docker's filters and labels taken away"
+    draft.say("replaced", places, option.written, why=why)
+
+
+def _device(option: Option, places: Sequence[Place], context: Context, draft: Draft, is_main: bool) -> None:
+    text = shown(option.value or ())
+    if "nvidia" in text or "/dev/dri" in text:
+        draft.say("replaced", places, option.written, why="Enroot's hook lets the GPUs of the job in")
+    else:
+        draft.say("left", places, option.written, why="the node's /dev is in the container", todo=_SEE)
+
+
+def _user(option: Option, places: Sequence[Place], context: Context, draft: Draft, is_main: bool) -> None:
+    text = known(option.value or ())
+    first = (text or "").partition(":")[0]
+    if not is_main:
+        return
+    if first in ("0", "root"):
+        why = "the user is root inside the container alone, and himself to the files of the node"
+        draft.put(("container", "remap_root"), True, places, option.written, why=why)
+    elif text is None:
+        draft.say("replaced", places, option.written, why="the submitter's own user runs the job")
+    else:
+        why = "the submitter's own user runs the job"
+        draft.say("left", places, option.written, why=why, todo="see whether the files belong to another one")
+
+
+def _workdir(option: Option, places: Sequence[Place], context: Context, draft: Draft, is_main: bool) -> None:
+    if not is_main:
+        return
+    text = known(option.value or ())
+    if text is None:
+        question = f"the working directory in the container: {option.written} is not told"
+        draft.ask(("workdir",), question, places, option.written)
+    else:
+        draft.put(("workdir",), text, places, option.written)
+
+
+def _entrypoint(
+    option: Option, places: Sequence[Place], context: Context, draft: Draft, is_main: bool
+) -> None:
+    why = "the image's entrypoint is not run: the command is the first process"
+    if known(option.value or ()):
+        draft.say("left", places, option.written, why=why, todo="write it as the begin of the command")
+    else:
+        draft.say("replaced", places, option.written, why=why)
+
+
+def _runtime(option: Option, places: Sequence[Place], context: Context, draft: Draft, is_main: bool) -> None:
+    draft.say("replaced", places, option.written, why="Enroot's hook lets the GPUs of the job in")
+
+
+def _file(option: Option, places: Sequence[Place], context: Context, draft: Draft, is_main: bool) -> None:
+    why = f"which variables the container gets: {option.written} is a file that is not read"
+    draft.say("question", places, option.written, why=why, todo="write its lines under env in the job file")
+
+
+def _mount(option: Option, places: Sequence[Place], context: Context, draft: Draft, is_main: bool) -> None:
+    mount(option.value or (), option.written, places, draft)
+
+
+def _volume(option: Option, places: Sequence[Place], context: Context, draft: Draft, is_main: bool) -> None:
+    volume(option.value or (), option.written, places, draft)
+
+
+_SPECIAL: dict[str, Rule] = {
+    **dict.fromkeys(("network", "uts", "ipc", "pid", "userns"), _namespace),
+    "ulimit": _limit,
+    "security-opt": _security,
+    "device": _device,
+    "user": _user,
+    "workdir": _workdir,
+    "entrypoint": _entrypoint,
+    "runtime": _runtime,
+    "env-file": _file,
+    "volume": _volume,
+    "mount": _mount,
+}
+
+
+def gpus(value: Value) -> int | None:
+    """How many GPUs --gpus or NV_GPU names: 4, 0,1,2,3, device=0,1. None for all, or what is not known."""
+    text = (known(value) or "").strip().strip("'\"")
+    text = text.removeprefix("device=").split(",capabilities")[0]
+    if text.isdecimal():
+        return None
+    parts = [part for part in text.split(",") if part]
+    return len(parts) if parts and all(_is_gpu(part) for part in parts) else None
+
+
+def _is_gpu(text: str) -> bool:
+    return text.isdecimal() or text.startswith(("GPU-", "MIG-"))
+
+
+def count_of_gpus(option: Option) -> int | None:
+    """How many GPUs `--gpus` gives: a number is a count there, and device=0,1 a list."""
+    text = (known(option.value or ()) or "").strip().strip("'\"").removeprefix("count=")
+    if text.isdecimal():
+        return int(text)
+    return gpus(option.value or ()) if "device=" in text else None
+
+
+def visible_gpus(value: Value) -> int | None:
+    """How many GPUs NV_GPU or NVIDIA_VISIBLE_DEVICES names: a number is one GPU there."""
+    text = (known(value) or "").strip()
+    return 1 if text.isdecimal() else gpus(value)

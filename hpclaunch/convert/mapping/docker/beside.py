@@ -1,0 +1,282 @@
+"""All that a launcher with docker does beside its own command: what makes room for it, and what comes before
+and after."""
+
+import re
+import shlex
+from collections.abc import Callable, Sequence
+from functools import cached_property
+
+from msgspec import Struct
+
+from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.mapping.docker.steps import Role, Started, copies_of
+from hpclaunch.convert.mapping.ranks import mpi
+from hpclaunch.convert.mapping.slurm.sruns import trial_loops
+from hpclaunch.convert.mapping.words.texts import Line, line
+from hpclaunch.convert.reading import ShellReading
+from hpclaunch.readback.shell.values import Value, known, shown
+
+_MOST = 600  # commands; the account of all statements tells the others
+_INNER = "_hpclaunch_"  # stands for what is not known of a text that a shell is given (shell/walk.py)
+_BY_INPUT = re.compile(r"\bsudo( -S| --stdin)+\b")
+_LAUNCH = "srun starts the ranks in containers on all nodes itself"
+_KEY_LEFT = (
+    "a key of an earlier run may still open the account: look in ~/.ssh/authorized_keys for lines with "
+    "`command=` or a comment such as the job's name, take them out, and delete ~/.ssh/sbatch"
+)
+_REPLACED: dict[Role, tuple[str, str]] = {
+    "pull": (
+        "the image is fetched on each node where it is first used",
+        "write image: {ref: ..., import: shared} to bring it once to a file that all nodes use",
+    ),
+    "clean up": ("a container ends with its step, and leaves nothing behind", ""),
+    "entry": (f"{_LAUNCH}: no key opens a node, and nothing has to find the container behind it", ""),
+    "hosts": (f"{_LAUNCH}, and knows the hosts of its job", ""),
+    "run folder": (f"{_LAUNCH}: no files of the launch are needed on the nodes", ""),
+    "shinit": ("the image's start-up files are not run: the command is the first process", ""),
+    "wait": (
+        "a step starts when its containers are there: nothing waits for a time that may be too short",
+        "",
+    ),
+    "parameters": (f"{_LAUNCH}; what the file says of Open MPI itself is in env", ""),
+}
+_LEFT: dict[Role, tuple[str, str]] = {
+    "login": (
+        "the nodes fetch the image as the submitter",
+        "put the password into ~/.config/enroot/.credentials, or ask the site",
+    ),
+    "image": ("a job makes no images", "make it before, and name it in `image`"),
+    "test": (
+        "a test of the machine is no part of the job: a rank that sees no GPU ends it with a reason",
+        "add it to setup if the job is to begin with it",
+    ),
+}
+
+
+class _Beside(Struct, frozen=True, dict=True):
+    """What is known where a step is placed. `trial` is whether the main command is in a loop of trials."""
+
+    reading: ShellReading
+    steps: Sequence[Started]
+    main: Started | None
+    home: Started | None
+    draft: Draft
+
+    @property
+    def has_trials(self) -> bool:
+        """Whether the job has trials."""
+        return self.main is not None and bool(trial_loops(self.main.command))
+
+    @cached_property
+    def copies(self) -> set[int]:
+        """The ids of the main step and of those that are the same on other hosts."""
+        return set() if self.main is None else {id(each) for each in copies_of(self.main, self.steps)}
+
+
+def put(
+    reading: ShellReading,
+    steps: Sequence[Started],
+    main: Started | None,
+    home: Started | None,
+    draft: Draft,
+) -> None:
+    """A finding or a step for every command but the job's own and that which starts its container."""
+    here = _Beside(reading, steps, main, home, draft)
+    before = True
+    for step in steps[:_MOST]:
+        if not step.words and all(layer.program == "" for layer in step.layers):
+            continue
+        if step is main:
+            before = False
+        elif step is home:
+            _sleeper(step, here)
+        else:
+            _put(step, before, here)
+
+
+def _put(step: Started, before: bool, here: _Beside) -> None:
+    done: set[Role] = set()
+    if step.inside and step.roles <= {"run", "look", "compliance"}:
+        (_compliance if "run" not in step.roles else _run)(step, step, before, here)
+        return
+    for piece in step.pieces:
+        role = piece.role
+        if role in done:
+            continue
+        done.add(role)
+        _ROLES.get(role, _plain)(step, piece, before, here)
+
+
+def _plain(step: Started, piece: Started, before: bool, here: _Beside) -> None:
+    role = piece.role
+    places = here.reading.origin(step.command)[:1]
+    if role in _REPLACED:
+        why, todo = _REPLACED[role]
+        here.draft.say("replaced", places, _short(piece), why=why, todo=todo)
+    elif role in _LEFT:
+        why, todo = _LEFT[role]
+        here.draft.say(
+            "left", places, _short(piece) if role != "login" else "docker login", why=why, todo=todo
+        )
+
+
+def _sleeper(step: Started, here: _Beside) -> None:
+    why = "a container that sleeps until others look into it: each step makes its own, where its ranks run"
+    here.draft.say("replaced", (step.command.place,), _short(step), why=why)
+
+
+def _another_container(step: Started, piece: Started, before: bool, here: _Beside) -> None:
+    why = "the job has one container, made where its ranks run"
+    here.draft.say("replaced", (step.command.place,), _short(piece), why=why)
+
+
+def _keys(step: Started, piece: Started, before: bool, here: _Beside) -> None:
+    why = f"{_LAUNCH}: no ssh, so no key, and nothing in authorized_keys"
+    here.draft.say("replaced", (step.command.place,), _short(piece), why=why, todo=_KEY_LEFT)
+
+
+def _parameters(step: Started, piece: Started, before: bool, here: _Beside) -> None:
+    places = (step.command.place,)
+    text = piece.command.stdin or step.command.stdin
+    why, todo = _REPLACED["parameters" if text else "run folder"]
+    here.draft.say("replaced", places, "mca_params.conf" if text else _short(piece), why=why, todo=todo)
+    if text:
+        mpi.parameters_file(shown(text), places, here.draft)
+
+
+def _caches(step: Started, piece: Started, before: bool, here: _Beside) -> None:
+    places = here.reading.origin(step.command, "drop_caches")
+    if piece.container is not None:
+        why = "a container with all rights is not needed: a step on the host drops the caches"
+        here.draft.say("replaced", places, _short(piece), why=why)
+        return
+    if "drop_caches" not in piece.text:
+        return
+    together = [
+        each
+        for each in here.steps
+        if each.group == step.group and each.role == "caches" and each.container is None
+    ]
+    # A step has nobody who types a password, and no file has one.
+    text = " && ".join(dict.fromkeys(_BY_INPUT.sub("sudo", _text(each.own_words)) for each in together))
+    value = {"run": text, "where": "host", "per": "node", "optional": True, "name": "drop caches"}
+    if _known_step(value, here.draft):
+        return
+    key = "before_each" if here.has_trials and trial_loops(step.command) else "setup"
+    why = "optional: where the user may not do it, or on Kubernetes, the job goes on without"
+    here.draft.add(key, value, places, "the file caches of each node", why=why)
+
+
+def _compliance(step: Started, piece: Started, before: bool, here: _Beside) -> None:
+    _container_step(step, piece, before, here)
+
+
+def _run(step: Started, piece: Started, before: bool, here: _Beside) -> None:
+    if step.layer("docker run") is not None and step.layer("docker exec") is None and "sleeper" in step.roles:
+        _another_container(step, piece, before, here)
+    elif id(step) in here.copies:
+        why = "the same on another host: srun starts the ranks on all nodes"
+        here.draft.say("replaced", (step.command.place,), _short(piece), why=why)
+    elif _is_alternative(step, here):
+        why = "the script runs this in another case, which the given values exclude or do not decide"
+        todo = "convert again with the values of the other case, for a job of its own"
+        here.draft.say("left", (step.command.place,), _short(piece), why=why, todo=todo)
+    else:
+        _container_step(step, piece, before, here)
+
+
+def _is_alternative(step: Started, here: _Beside) -> bool:
+    """Whether it is another way to run the job's own command."""
+    main = here.main
+    return main is not None and (step.is_parallel or step.text == main.text)
+
+
+def _container_step(step: Started, piece: Started, before: bool, here: _Beside) -> None:
+    places = here.reading.origin(step.command, piece.text[:40])
+    words = _requoted(piece)
+    written = line(words)
+    if _INNER in str(written.value):
+        written = Line((), doubt="what the script puts into the text")
+    if written.doubt or not piece.words or (piece.container is None and piece.role != "host"):
+        why = f"{written.doubt} is not told" if written.doubt else "it is not part of the ranks' command"
+        todo = "add it to setup, before_each or after if the job needs it"
+        here.draft.say("left", places, _short(piece), why=why, todo=todo)
+        return
+    in_trial = here.has_trials and bool(trial_loops(step.command))
+    if in_trial and not before:
+        why = "a job has no steps after each trial"
+        here.draft.say("left", places, _short(piece), why=why, todo="add it to the command, or to after")
+        return
+    value: dict[str, object] = {"run": written.plain, "per": "node" if step.is_per_node else "job"}
+    if step.command.unnoticed and piece.role == "compliance":
+        value["optional"] = True
+    if _known_step(value, here.draft):
+        return
+    key = "before_each" if in_trial else "setup" if before else "after"
+    here.draft.add(key, value, places, _short(piece))
+
+
+def _requoted(piece: Started) -> list[Value]:
+    """The words, where quotes that stand in a variable were meant for another shell put together again."""
+    texts = [known(word) for word in piece.own_words]
+    whole = [text for text in texts if text is not None]
+    if len(whole) == len(texts) and any(text.startswith(("'", '"')) for text in whole):
+        try:
+            return [(text,) for text in shlex.split(" ".join(whole))]
+        except ValueError:
+            pass
+    return list(piece.own_words)
+
+
+def _known_step(value: dict[str, object], draft: Draft) -> bool:
+    return any(fact.value == value for key, fact in draft.facts.items() if len(key) == 2)
+
+
+def _folders(step: Started, piece: Started, before: bool, here: _Beside) -> None:
+    here.draft.say(
+        "left",
+        (step.command.place,),
+        _short(piece),
+        why="a job makes no folders on the host",
+        todo="make them before, or add a step with where: host to setup",
+    )
+
+
+def _look(step: Started, piece: Started, before: bool, here: _Beside) -> None:
+    """What only looks at the job, or for its hosts; the account of all statements tells the others."""
+    program = _text(piece.words[:1])
+    if piece.container is None and not piece.words:
+        why = "`hpclaunch status` and `hpclaunch logs` show the job"
+    elif program in ("scontrol", "getent"):
+        why = "the scheduler knows the hosts of a job, and each rank the address of the first"
+    else:
+        return
+    here.draft.say("replaced", (step.command.place,), _short(piece), why=why)
+
+
+def _host(step: Started, piece: Started, before: bool, here: _Beside) -> None:
+    """Other commands on the host: the account of all statements tells them."""
+
+
+_ROLES: dict[Role, Callable[[Started, Started, bool, _Beside], None]] = {
+    "sleeper": _another_container,
+    "look": _look,
+    "keys": _keys,
+    "parameters": _parameters,
+    "caches": _caches,
+    "compliance": _compliance,
+    "run": _run,
+    "folders": _folders,
+    "host": _host,
+}
+
+
+def _text(words: Sequence[Value]) -> str:
+    return " ".join(shown(word) or "''" for word in words)
+
+
+def _short(step: Started) -> str:
+    docker = next((each for each in reversed(step.layers) if each.program.startswith("docker ")), None)
+    words = step.words or (docker.words if docker is not None else ())
+    text = " ".join([*([docker.program] if docker is not None else []), _text(words)])
+    return text if len(text) < 90 else text[:87] + "..."

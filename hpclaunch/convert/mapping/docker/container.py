@@ -1,0 +1,90 @@
+"""Which of the containers that a launcher starts is the job's own -> `image`, and what its options say."""
+
+from collections.abc import Sequence
+
+from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.mapping.container.images import reference
+from hpclaunch.convert.mapping.docker import arguments, sizes
+from hpclaunch.convert.mapping.docker.steps import Started
+from hpclaunch.convert.mapping.words.texts import path
+from hpclaunch.convert.programs.flags import not_told
+from hpclaunch.convert.reading import ShellReading
+from hpclaunch.readback.shell.values import known, shown
+
+_LOCAL_IMAGE = (
+    "an image without a registry is one that the nodes' docker had: push it to a registry, or make a .sqsh "
+    "file of it (enroot import dockerd://...)"
+)
+
+
+def container_of(steps: Sequence[Started], main: Started | None) -> Started | None:
+    """The docker run whose container the command runs in."""
+    if main is not None and main.layer("docker run") is not None and main.layer("docker exec") is None:
+        return main
+    inside = main.layer("docker exec") if main is not None else None
+    runs = [each for each in steps if each.layer("docker run") and each.layer("docker exec") is None]
+    runs = [each for each in runs if not each.roles & {"caches", "test"}] or runs
+    wanted = shown(inside.words[0]) if inside is not None and inside.words else ""
+    named = [
+        each
+        for each in runs
+        if (layer := each.layer("docker run")) is not None
+        and (name := layer.option("name")) is not None
+        and shown(name.value or ()) == wanted
+    ]
+    sleepers = [each for each in named or runs if "sleeper" in each.roles]
+    return next(iter(sleepers or named or runs), None)
+
+
+def put_image(reading: ShellReading, steps: Sequence[Started], draft: Draft) -> Started | None:
+    """The container alone, where no command is known to run in it: the command that starts it."""
+    home = container_of(steps, None)
+    if home is not None:
+        put_container(reading, home, None, draft)
+        sizes.put_gpus(reading, [home], draft)
+    return home
+
+
+def put_container(reading: ShellReading, home: Started, main: Started | None, draft: Draft) -> None:
+    layer = home.layer("docker run")
+    assert layer is not None
+    context = arguments.Context(reading, home.command, layer)
+    arguments.put(context, draft, is_main=True)
+    if home is main:
+        draft.say(
+            "assumed",
+            (home.command.place,),
+            "docker run starts the image's entrypoint first",
+            became="container.entrypoint is not set: the command is the first process",
+            why="most images for training have one that prints a banner",
+            todo="write container: {entrypoint: true} if the command needs what it does",
+        )
+    if not layer.words:
+        ask_image(reading, home, draft)
+        return
+    value = layer.words[0]
+    text = path(value)
+    places = reading.origin(home.command, known(value) or shown(value))
+    if text is None:
+        names = ", ".join(not_told(value))
+        wanted = [place for name in not_told(value) for place in reading.wanted.get(name, ())[:3]]
+        wanted += [each.place for each in reading.assigned if each.value == value]
+        question = f"the image, which {names} gives: a reference or a .sqsh file"
+        draft.ask(("image",), question, (*places, *wanted), names)
+        return
+    is_default = any(
+        each.default and known(each.value) and (known(each.value) or "") in text
+        for each in reading.assigned
+        if each.place in places
+    )
+    why = "the default of the script, since nobody gave another one" if is_default else ""
+    draft.put(("image",), reference(text), places, text, why=why, kind="assumed" if is_default else "carried")
+    if "/" not in text:
+        draft.say("left", places, f"the image {text}", why="no registry is in its name", todo=_LOCAL_IMAGE)
+
+
+def ask_image(reading: ShellReading, step: Started, draft: Draft) -> None:
+    question = "the image: the command runs in a container that no line of the input starts"
+    layer = step.container
+    what = shown(layer.words[0]) if layer is not None and layer.words else "docker run"
+    draft.ask(("image",), question, reading.origin(step.command, what), what)

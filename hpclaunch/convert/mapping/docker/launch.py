@@ -1,0 +1,309 @@
+"""The command of a launcher with docker -> its ranks, their environment, and the command."""
+
+import re
+from collections.abc import Mapping, Sequence
+
+from msgspec import structs
+
+from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.mapping.around import trials
+from hpclaunch.convert.mapping.bind import binding, ompi_bind
+from hpclaunch.convert.mapping.docker import arguments, container, nodes, sizes
+from hpclaunch.convert.mapping.docker.steps import Started
+from hpclaunch.convert.mapping.environment import exported, handed_on
+from hpclaunch.convert.mapping.ranks import launchers, mpi, rendezvous
+from hpclaunch.convert.mapping.slurm.asked import of_options
+from hpclaunch.convert.mapping.slurm.settled import by_role
+from hpclaunch.convert.mapping.slurm.sizes import Allocation, Ranks, ranks
+from hpclaunch.convert.mapping.words import hosts
+from hpclaunch.convert.mapping.words.lines import uses_of
+from hpclaunch.convert.mapping.words.texts import line, submitters
+from hpclaunch.convert.options import Options
+from hpclaunch.convert.programs import torch
+from hpclaunch.convert.programs.layers import MPI, Layer
+from hpclaunch.convert.reading import ShellReading
+from hpclaunch.readback.shell.values import Value, known, shown
+from hpclaunch.values.conversion import Place
+
+_LAUNCHER = re.compile(
+    r"^[^#]*(torch\.distributed\.(launch|run)|torchrun|bind_launch|deepspeed\s|accelerate launch)"
+)
+
+
+_BINDERS = ("numactl", "taskset", "bind.sh")
+
+
+def put(
+    reading: ShellReading,
+    steps: Sequence[Started],
+    main: Started,
+    home: Started | None,
+    found: Allocation,
+    draft: Draft,
+    options: Options,
+) -> None:
+    """The container, the ranks and the command."""
+    repeated = trials.find(reading, main.command, draft, main.words)
+    stand_ins = {**repeated.stand_ins, **hosts.stand_ins(main.command)}
+    if home is not None:
+        container.put_container(reading, home, main, draft)
+    elif main.container is not None:
+        container.ask_image(reading, main, draft)
+    if home is not main and main.container is not None:
+        context = arguments.Context(reading, main.command, main.container)
+        arguments.put(context, draft, is_main=True)
+    if main.workdir:
+        draft.put(("workdir",), main.workdir, (main.command.place,), f"cd {main.workdir}")
+    launcher = next((each for each in main.layers if launchers.is_launcher(each)), None)
+    mpirun = main.layer(*MPI)
+    alone = launcher is None and mpirun is None
+    slurm_numbers = sizes.numbers(reading, found)
+    _put_ranks(reading, main, launcher, mpirun, found, slurm_numbers, draft)
+    sizes.put_gpus(reading, [each for each in (home, main) if each], draft)
+    if launcher is not None or (mpirun is not None and mpirun.program == "horovodrun"):
+        sizes.assume_gpus((launcher or mpirun or Layer("")).program, draft)
+    handed = _handed(reading, home, main, mpirun)
+    of_srun = _ranks_of_srun(reading, main, found) if alone else None
+    per_node = alone and (main.is_per_node or found.nodes == 1)
+    if of_srun is not None:
+        per_node = of_srun.nodes in (None, found.nodes)
+    if alone and not (of_srun is not None and _is_podman(main)):
+        why = "docker binds nobody, and the command may start processes of its own"
+        draft.put(("bind", "cpus"), "none", (main.command.place,), main.text, why=why)
+        draft.put(("bind", "memory"), "none", (main.command.place,), main.text, why=why)
+    if alone and (of_srun is None or of_srun.per_node == 1) and _calls_for_rendezvous(handed):
+        _say_own_processes(reading, main, draft)
+    if alone and not per_node:
+        _ask_nodes(main, draft)
+    once = alone and (of_srun is None or of_srun.per_node == 1)
+    exports = handed_on.put(reading, handed, draft, per_node=once, seed=repeated.seed, slurm=slurm_numbers)
+    used = {name for each in (home, main) if each for name in uses_of(reading, each.command)}
+    containers = [layer for each in (home, main) if each for layer in each.layers]
+    if not any(layer.option("env-file") or layer.option("env-host") for layer in containers):
+        handed_on.say_not_handed(reading, handed, main.command, used, draft)
+    _put_command(reading, main, launcher, stand_ins, steps, exports, once, draft, options)
+
+
+def _put_ranks(
+    reading: ShellReading,
+    main: Started,
+    launcher: Layer | None,
+    mpirun: Layer | None,
+    found: Allocation,
+    slurm_numbers: Mapping[str, int],
+    draft: Draft,
+) -> None:
+    command = main.command
+    if mpirun is not None:
+        mpi.put_kind(reading, command, mpirun, draft)
+        mpi.put_options(reading, command, mpirun, draft)
+        sizes.put_ranks(reading, command, mpirun, found, slurm_numbers, draft)
+        _say_outside(reading, main, mpirun, draft)
+        return
+    if launcher is not None:
+        launchers.put_launcher(reading, command, launcher, draft)
+        size = launchers.size(reading, command, launcher, found.nodes, slurm_numbers)
+        if launcher.program == "deepspeed" and size.per_node is None and not size.doubt:
+            size = _of_list(reading, size)
+        if size.per_node is not None:
+            draft.put(("ranks_per_node",), size.per_node, size.places, size.what)
+        elif size.doubt:
+            question = f"how many ranks on each node: {size.doubt}"
+            draft.ask(("ranks_per_node",), question, size.places, size.what)
+        else:
+            why = "one rank for each GPU, as without the key"
+            draft.say("carried", size.places, size.what, became="ranks_per_node", why=why)
+        return
+    of_srun = _ranks_of_srun(reading, main, found)
+    what = main.text or "the command"
+    if of_srun is None:
+        why = "docker starts the command once on a node"
+        draft.put(("ranks_per_node",), 1, (command.place,), what, why=why)
+    elif of_srun.per_node is None:
+        question = f"how many ranks on each node: {of_srun.doubt or 'srun does not tell it'}"
+        draft.ask(("ranks_per_node",), question, of_srun.places, what)
+    else:
+        why = "srun starts a container for each rank"
+        draft.put(("ranks_per_node",), of_srun.per_node, of_srun.places, what, why=why)
+    step = main.layer("srun")
+    option = step.option("mpi") if step is not None else None
+    kind = (known(option.value or ()) or "").partition("_")[0] if option is not None else ""
+    if option is not None and kind in ("pmix", "pmi2", "none"):
+        draft.put(("mpi",), kind, (command.place,), option.written)
+
+
+def _of_list(reading: ShellReading, size: launchers.FanOut) -> launchers.FanOut:
+    """deepspeed starts a process for each slot of a host in its list."""
+    for counted, slots in nodes.lists(reading):
+        if slots is not None:
+            return launchers.FanOut(slots, (*size.places, *counted.places), f"slots={slots}")
+    return size
+
+
+def _ranks_of_srun(reading: ShellReading, main: Started, found: Allocation) -> Ranks | None:
+    """The ranks of the srun that starts the container on all nodes at once, None where there is none."""
+    step = main.layer("srun")
+    if step is None or step.option("nodelist") is not None or main.is_over_hosts:
+        return None
+    return ranks(reading, of_options(reading, main.command, step.options), found, main.command.place)
+
+
+def _is_podman(main: Started) -> bool:
+    """Podman's containers are processes of the step, and keep the cores that srun gives each; docker's are
+    the daemon's."""
+    return any((known(word) or "").rpartition("/")[2] == "podman" for word in main.command.words)
+
+
+def _calls_for_rendezvous(handed: Sequence[handed_on.Handed]) -> bool:
+    return any(
+        each.name in rendezvous.COMPUTED
+        or rendezvous.with_own_addresses(each.value or each.there.get(each.name, ())) is not None
+        for each in handed
+    )
+
+
+def _ask_nodes(main: Started, draft: Draft) -> None:
+    """The command is not started on each node: what is on the others, the job cannot know."""
+    fact = draft.facts.get(("nodes",))
+    nodes = fact.value if fact is not None else None
+    if nodes != 1:
+        told = f"of {nodes} nodes" if nodes else "node"
+        question = f"how many nodes: {main.text} is started on the first {told} alone, a job's on all of them"
+        draft.ask(("nodes",), question, (main.command.place, *(fact.places if fact else ())), main.text)
+
+
+def _say_own_processes(reading: ShellReading, main: Started, draft: Draft) -> None:
+    """A script in the container starts a process for each GPU, from addresses in its environment."""
+    draft.say(
+        "left",
+        (main.command.place, *_lines_of_launchers(reading, main)),
+        f"{main.text} is started once on each node",
+        why="the job does so too; processes that it starts there itself are neither placed nor watched",
+        todo="let the job start `python train.py` once for each GPU instead (leave ranks_per_node and bind "
+        "out): ranks then sit beside their GPUs, and one that fails ends the job at once",
+    )
+
+
+def _lines_of_launchers(reading: ShellReading, main: Started) -> list[Place]:
+    """Where the script of the ranks, if it was given, starts them."""
+    program = (known(main.words[0]) or "").rpartition("/")[2] if main.words else ""
+    return [
+        Place(source.name, number)
+        for source in (*reading.sources, *reading.beside)
+        if source.name.rpartition("/")[2] == program
+        for number, text in enumerate(source.text.splitlines(), 1)
+        if _LAUNCHER.search(text)
+    ]
+
+
+def _handed(
+    reading: ShellReading, home: Started | None, main: Started, mpirun: Layer | None
+) -> list[handed_on.Handed]:
+    """What the ranks are handed: docker run's -e, docker exec's, and mpirun's -x, which counts most."""
+    found: list[handed_on.Handed] = []
+    for step, program in ((home, "docker run"), (main, "docker exec")):
+        layer = step.layer(program) if step is not None else None
+        if step is not None and layer is not None:
+            found += handed_on.given(reading, step.command, layer.all("env"), f"{program} -e")
+    programs = [each.program for each in main.layers]
+    if mpirun is not None and programs.index(mpirun.program) > _index(programs, "docker"):
+        inner = structs.replace(main.command, environment=())
+        found += handed_on.given(reading, inner, mpirun.all("x"), f"{mpirun.program} -x")
+    return found
+
+
+def _index(programs: Sequence[str], begin: str) -> int:
+    """The place of the last program whose name begins so, -1 for none."""
+    return max((index for index, each in enumerate(programs) if each.startswith(begin)), default=-1)
+
+
+def _say_outside(reading: ShellReading, main: Started, mpirun: Layer, draft: Draft) -> None:
+    """-x of an mpirun on the host: docker's client gets it, and the container nothing of it."""
+    programs = [each.program for each in main.layers]
+    if programs.index(mpirun.program) > _index(programs, "docker"):
+        return
+    for option in mpirun.all("x"):
+        name = shown(option.value or ()).partition("=")[0]
+        draft.say(
+            "left",
+            (main.command.place,),
+            f"{mpirun.program} -x {name}",
+            why="mpirun gives it to docker on each host, and the container has nothing of it",
+            todo=f"write env.{name} in the job file if the ranks are to have it",
+        )
+
+
+def _put_command(
+    reading: ShellReading,
+    main: Started,
+    launcher: Layer | None,
+    stand_ins: Mapping[str, str],
+    steps: Sequence[Started],
+    exports: Sequence[tuple[str, Value]],
+    per_node: bool,
+    draft: Draft,
+    options: Options,
+) -> None:
+    if ("command",) in draft.facts:
+        return
+    words = _bound(reading, main, draft, options)
+    if launcher is not None and torch.passes_local_rank(launcher):
+        at = _after_program(words)
+        words = [*words[:at], rendezvous.local_rank(), *words[at:]]
+    elif per_node:
+        own = rendezvous.own_addresses(words)
+        if own != words:
+            why = "hpclaunch sets the node's number and the first node's address in each rank"
+            draft.put(("rendezvous",), "torch", (main.command.place,), main.text, why=why)
+        words = own
+    words, in_texts = rendezvous.in_texts(words, stand_ins)
+    written = line(words, stand_ins, exports)
+    places = reading.origin(main.command)
+    what = main.text
+    if any(stand_ins.get(name) in rendezvous.COMPUTED for name in written.used | in_texts):
+        why = "the loop counts the nodes, as NODE_RANK does that hpclaunch sets in each rank"
+        draft.put(("rendezvous",), "torch", places, what, why=why)
+    if written.doubt or not words:
+        missing = written.doubt or "every word of it"
+        draft.ask(("command",), f"what each rank executes: {missing} is not told", places, what)
+        return
+    draft.put(("command",), written.plain, places, what)
+    _say_hosts(words, steps, places, draft)
+    names = [name for name in submitters(written.names) if name not in rendezvous.COMPUTED]
+    exported.inherit(names, places, draft, what)
+
+
+def _say_hosts(
+    words: Sequence[Value], steps: Sequence[Started], places: Sequence[Place], draft: Draft
+) -> None:
+    """Hosts of the original by their names in the command: the job runs on others."""
+    text = " ".join(map(shown, words))
+    named = hosts.named([(each.command, each.layers) for each in steps])
+    for name in sorted(named & set(re.findall(r"[\w.-]+", text))):
+        why = "it is a host of the original, and the job may run on others"
+        todo = "write $MASTER_ADDR for the first node (rendezvous: torch sets it), or take it out"
+        draft.say("left", places, f"{name} in the command", why=why, todo=todo)
+
+
+def _bound(reading: ShellReading, main: Started, draft: Draft, options: Options) -> list[Value]:
+    """The words of the command, without those that bind it where `bind` says the same."""
+    fact = draft.facts.get(("ranks_per_node",))
+    ranks = fact.value if fact is not None and isinstance(fact.value, int) else None
+    if ompi_bind.is_binder(main.words):
+        name = known(main.words[0]) or ""
+        ompi_bind.put(name, ranks, (*reading.sources, *reading.beside), (main.command.place,), draft)
+        return list(main.words[1:])
+    binders = [each for each in main.layers if each.program in _BINDERS]
+    if not binders:
+        return list(main.own_words)
+    files = by_role(reading).get("binding", [])
+    kept = binding.of_layers(binders, (main.command.place,), ranks, files, draft, options)
+    return list(main.own_words if kept else main.words)
+
+
+def _after_program(words: Sequence[Value]) -> int:
+    """Where the arguments of `python -u x.py` or `python -u -m x` begin."""
+    at = 1
+    while at < len(words) and (known(words[at]) or "").startswith("-"):
+        at += 1
+    return min(at + 1, len(words))

@@ -1,0 +1,113 @@
+"""docker's -v and --mount -> `mounts`.
+
+The forms are those of docker-run(1): -v [SRC:]DST[:OPTIONS], --mount type=bind,source=,target=,readonly.
+"""
+
+import re
+from collections.abc import Sequence
+
+from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.mapping.words.texts import path, split
+from hpclaunch.convert.programs.flags import cut, leading, not_told
+from hpclaunch.readback.shell.values import Value, known, shown
+from hpclaunch.values.conversion import Place
+
+# Options that change nothing for a step: SELinux labels, caching on a Mac, and how mounts below spread.
+_OF_NO_WEIGHT = frozenset(
+    {
+        *("rw", "z", "Z", "U", "nocopy", "copy", "cached", "delegated", "consistent", "private", "rprivate"),
+        *("shared", "rshared", "slave", "rslave", "bind", "rbind", "exec", "suid", "dev"),
+    }
+)
+_KEYS = {"src": "source", "dst": "target", "destination": "target", "ro": "readonly"}
+_NAMED = "a volume that docker keeps on its own node, which a job cannot find"
+_NAME_FOLDER = "copy what it holds to a folder that all nodes see, and write SRC:DST under mounts"
+
+
+def volume(value: Value, written: str, places: Sequence[Place], draft: Draft) -> None:
+    """The value of -v."""
+    source, target, options = _parts(value)
+    if target is None:
+        why = f"{shown(source)} is an empty volume of the container's own"
+        draft.say("left", places, written, why=why, todo="mount a folder where data is to stay")
+        return
+    if re.search(r"/\.ssh/?$", shown(source)):
+        draft.say(
+            "replaced", places, written, why="srun starts the ranks: no ssh, so no key in the container"
+        )
+        return
+    given = [each for each in (known(options) or "").split(",") if each] if options else []
+    read_only = "ro" in given
+    others = [each for each in given if each not in _OF_NO_WEIGHT and each != "ro"]
+    if others:
+        draft.say("left", places, f"{written}: {','.join(others)}", why="no mount of a job has such options")
+    if options and known(options) is None:
+        draft.say("left", places, written, why="whether it is read-only is not told", todo="add :ro if it is")
+    _put(source, target, read_only, written, places, draft)
+
+
+def _parts(value: Value) -> tuple[Value, Value | None, Value]:
+    """Source, target (None where there is only one path) and options."""
+    parts = split(value, ":")
+    if len(parts) == 1:
+        return parts[0], None, ()
+    return parts[0], parts[1], parts[2] if len(parts) > 2 else ()
+
+
+def mount(value: Value, written: str, places: Sequence[Place], draft: Draft) -> None:
+    """The value of --mount."""
+    given: dict[str, Value] = {}
+    for part in split(value, ","):
+        pair = cut(part, "=")
+        name = (pair[0] if pair else leading(part)).strip()
+        given[_KEYS.get(name, name)] = pair[1] if pair else ("true",)
+    kind = known(given.get("type", ("volume",)))
+    if kind != "bind":
+        why = "memory of the node" if kind == "tmpfs" else _NAMED
+        todo = "/dev/shm is memory of the node" if kind == "tmpfs" else _NAME_FOLDER
+        draft.say("left", places, written, why=why, todo=todo)
+        return
+    read_only = known(given.get("readonly", ("false",))) in ("true", "1")
+    _put(given.get("source", ()), given.get("target", ()), read_only, written, places, draft)
+
+
+def _put(
+    source: Value, target: Value, read_only: bool, written: str, places: Sequence[Place], draft: Draft
+) -> None:
+    at = known(target)
+    folder = path(source)
+    index = draft.count("mounts")
+    if at is None or not at.startswith("/"):
+        question = f"a mount {shown(source)}:{shown(target)}, where {_missing(target)} is not told"
+        draft.ask(("mounts", index), question, places, written)
+    elif folder is None:
+        question = f"the host's folder for {at} in the container (SRC:{at}): {_missing(source)} is not told"
+        draft.ask(("mounts", index), question, places, written)
+    elif not folder.startswith(("/", ".")):
+        question = f"the host's folder for {at} in the container: {folder} is {_NAMED}"
+        draft.ask(("mounts", index), question, places, written, todo=_NAME_FOLDER)
+    else:
+        _fact(folder, at, read_only, source, written, places, draft)
+
+
+def _fact(
+    folder: str, at: str, read_only: bool, source: Value, written: str, places: Sequence[Place], draft: Draft
+) -> None:
+    text = f"{folder}:{at}" + (":ro" if read_only else "")
+    if any(fact.value == text for key, fact in draft.facts.items() if key[0] == "mounts"):
+        return
+    for key, fact in list(draft.facts.items()):
+        if key[0] == "mounts" and isinstance(fact.value, str) and fact.value.split(":")[1] == at:
+            draft.say("replaced", fact.places, f"mount of {at}", why="a later one has the same place in it")
+            draft.put(key, text, places, written)
+            return
+    index = draft.count("mounts")
+    if known(source) is None or not folder.startswith("/"):
+        why = "relative paths start from the job file's folder: put it where the script was submitted"
+        draft.put(("mounts", index), text, places, written, why=why, kind="assumed")
+    else:
+        draft.put(("mounts", index), text, places, written)
+
+
+def _missing(value: Value) -> str:
+    return ", ".join(not_told(value)) or shown(value) or "the path"

@@ -1,0 +1,127 @@
+"""How many nodes a launcher has that goes to its hosts by itself."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
+
+from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.mapping.docker.steps import Started, copies_of
+from hpclaunch.convert.mapping.ranks import launchers, mpi
+from hpclaunch.convert.mapping.slurm.asked import number
+from hpclaunch.convert.mapping.slurm.sizes import Allocation
+from hpclaunch.convert.mapping.words import hosts
+from hpclaunch.convert.mapping.words.hosts import Counted
+from hpclaunch.convert.mapping.words.lines import lines_of
+from hpclaunch.convert.programs.layers import MPI
+from hpclaunch.convert.reading import ShellReading
+from hpclaunch.readback.shell.values import known, shown
+from hpclaunch.values.conversion import Place
+
+_NO_NUMBERS: Mapping[str, int] = MappingProxyType({})
+_LIST = re.compile(r"host|machine|nodes|slots", re.IGNORECASE)
+_SLOTS = re.compile(r"[\w.-]+\s+slots\s*=\s*(\d+)(?:\s.*)?|[\w.-]+:(\d+)")
+
+
+def put(reading: ShellReading, steps: Sequence[Started], main: Started | None, draft: Draft) -> Allocation:
+    """The job's name and its nodes: by the first of these that tells them, where no other one contradicts."""
+    name = re.sub(r"[^A-Za-z0-9._-]+", "-", reading.script.rpartition("/")[2].rsplit(".", 1)[0]).strip("-._")
+    script = Place(reading.script)
+    draft.put(("name",), name or "job", (script,), f"the script's name {reading.script}")
+    found = list(_told(reading, steps, main))
+    if found and all(each.count == found[0].count for each in found):
+        first = found[0]
+        draft.put(("nodes",), first.count, first.places, first.what)
+        return Allocation(nodes=first.count, places={"nodes": first.places})
+    if found:
+        each = "; ".join(dict.fromkeys(f"{each.what} says {each.count}" for each in found))
+        places = tuple(dict.fromkeys(place for each in found for place in each.places))
+        draft.ask(("nodes",), f"how many nodes: {each}", places, found[0].what)
+        return Allocation()
+    where, what = _list(reading, steps)
+    draft.ask(
+        ("nodes",), f"how many nodes: {what}, and how many those are is not told", (where,), "the hosts"
+    )
+    return Allocation()
+
+
+def _told(reading: ShellReading, steps: Sequence[Started], main: Started | None) -> Iterator[Counted]:
+    if main is not None:
+        yield from _by_options(reading, main)
+        copies = copies_of(main, steps)
+        if len(copies) > 1:
+            places = tuple(dict.fromkeys(each.command.place for each in copies))
+            yield Counted(len(copies), places, f"{main.text} on {len(copies)} hosts")
+    seen: set[str] = set()
+    for step in steps:
+        if not any(each.program.startswith("docker ") for each in step.layers):
+            continue
+        for loop in hosts.loops_over(step.command):
+            counted = hosts.of_loop(loop)
+            if counted is not None and counted.what not in seen:
+                seen.add(counted.what)
+                yield counted
+        for layer in step.layers:
+            for option in layer.all("host") if layer.program == "ssh" else ():
+                text = known(option.value or ())
+                count = hosts.count(text) if text else None
+                # Of one host nobody knows whether the others have a command of their own.
+                if count is not None and count > 1 and option.written not in seen:
+                    seen.add(option.written)
+                    yield Counted(count, lines_of(reading, step.command, option), option.written)
+    yield from (each for each, _ in lists(reading))
+
+
+def _by_options(reading: ShellReading, main: Started) -> Iterator[Counted]:
+    """What the launcher is told: -H a,b of mpirun, --nnodes of torchrun."""
+    for layer in main.layers:
+        if layer.program in MPI:
+            nodes, option = mpi.nodes_of(layer), layer.option("host")
+            if nodes is not None and option is not None:
+                yield Counted(nodes, lines_of(reading, main.command, option), option.written)
+            total = layer.option("np")
+            count = number(total.value, reading, _NO_NUMBERS) if total is not None else None
+            size = mpi.ranks_of(reading, main.command, layer, None, _NO_NUMBERS)
+            if total is None or size is None or size.what == total.written:
+                continue
+            if count and size.per_node and count % size.per_node == 0:
+                places = (*lines_of(reading, main.command, total), *size.places)
+                yield Counted(count // size.per_node, places, f"{total.written} with {size.what}")
+        elif launchers.is_launcher(layer):
+            option = layer.option("nnodes")
+            count = number(option.value, reading, _NO_NUMBERS) if option is not None else None
+            if option is not None and count:
+                yield Counted(count, lines_of(reading, main.command, option), option.written)
+
+
+def lists(reading: ShellReading) -> Iterator[tuple[Counted, int | None]]:
+    """Lists of hosts that the script writes by a here-document, each with the slots of a host."""
+    for command in reading.commands:
+        text = known(command.stdin or ())
+        names = (
+            " ".join(shown(each.path) for each in command.writes) + " " + command.written.partition("\n")[0]
+        )
+        if not text or not _LIST.search(names):
+            continue
+        rows = [row for row in text.splitlines() if row.strip() and not row.lstrip().startswith("#")]
+        found = [_SLOTS.fullmatch(row.strip()) for row in rows]
+        slots = {each[1] or each[2] for each in found if each}
+        if rows and all(found):
+            only = int(slots.pop()) if len(slots) == 1 else None
+            first = {re.split(r"[\s:]", row.strip())[0] for row in rows}
+            yield Counted(len(first), (command.place,), f"a list of {len(rows)} hosts"), only
+
+
+def _list(reading: ShellReading, steps: Sequence[Started]) -> tuple[Place, str]:
+    """Where the hosts are named, and by what."""
+    for step in steps:
+        for loop in hosts.loops_over(step.command):
+            reads = loop.over.startswith("read ")
+            return loop.place, "the script reads the hosts" if reads else f"the script goes over {loop.over}"
+        for layer in step.layers:
+            option = layer.option("hosts") or layer.option("hostfile") or layer.option("host")
+            if option is not None and layer.program in ("ssh", "deepspeed", *MPI):
+                return step.command.place, f"{option.written} names the hosts"
+    for step in steps:
+        if any(layer.program == "ssh" or layer.program in MPI for layer in step.layers):
+            return step.command.place, "the script has a list of hosts"
+    return Place(reading.script), "the script has a list of hosts"

@@ -1,0 +1,249 @@
+"""How many nodes, ranks and GPUs a launcher with docker has: from Slurm, its configuration, lists of hosts
+and mpirun."""
+
+import re
+from collections.abc import Mapping, Sequence
+
+from msgspec import structs
+
+from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.mapping.docker.arguments import count_of_gpus, visible_gpus
+from hpclaunch.convert.mapping.docker.steps import Started
+from hpclaunch.convert.mapping.ranks import mpi
+from hpclaunch.convert.mapping.slurm.asked import GPUS, number, origin_of
+from hpclaunch.convert.mapping.slurm.settled import by_role, settled
+from hpclaunch.convert.mapping.slurm.sizes import Allocation
+from hpclaunch.convert.options import Options
+from hpclaunch.convert.programs.layers import Layer, layers
+from hpclaunch.convert.reading import Command, ShellReading
+from hpclaunch.convert.shell import walk
+from hpclaunch.readback.shell.errors import ScriptError
+from hpclaunch.readback.shell.values import known, shown
+from hpclaunch.values.conversion import Place
+from hpclaunch.values.errors import InputError
+
+_LARGEST = 1 << 18
+_TASKS = "SLURM_NTASKS_PER_NODE"
+_SLOTS = re.compile(r"\bslots\s*=\s*(\$?\{?\w+\}?)")
+
+
+def is_of_slurm(reading: ShellReading) -> bool:
+    """Whether the script is for Slurm."""
+    return (
+        any(each.system == "SBATCH" for each in reading.directives)
+        or any(each.program in ("scontrol", "sbatch", "squeue") for each in reading.commands)
+        or any(layer.program == "srun" for each in reading.commands for layer in layers(each.words))
+    )
+
+
+def told(reading: ShellReading, draft: Draft, options: Options) -> ShellReading:
+    """The reading of a walk that knows how many nodes and tasks there are, so that what the script does on
+    several nodes alone is known; and which configuration it sources, where one was given.
+    --ntasks-per-node $DGXNGPU, which the README has on the command line, counts more than the script's own.
+    """
+    if sum(len(source.text) for source in reading.sources) > _LARGEST:
+        return reading
+    given: dict[str, str] = {}
+    lines: dict[str, Place] = {}
+    for name, (text, file, place) in _configured(reading, options).items():
+        given[name], lines[name] = text, Place(file)
+        draft.say(
+            "assumed",
+            (place, Place(file)),
+            f"{name} is {text}",
+            why="the script sources the file of that name, and it is the one that was given",
+            todo=f"where that is not meant convert again with --env {name}=... and its file",
+        )
+    if given:
+        reading = _again(reading, {**options.environment, **given})
+    others = reading.directives
+    gpus = _of_configuration(reading)
+    if gpus is not None:
+        given[_TASKS], lines[_TASKS] = str(gpus[0]), gpus[1][0]
+        others = tuple(
+            each for each in others if not any(word.startswith("--ntasks-per-node") for word in each.words)
+        )
+        reading = _again(reading, {**options.environment, **given})
+    asked = structs.replace(options, environment={**options.environment, **given})
+    again = settled(structs.replace(reading, directives=others), asked)
+    places = {Place(f"--env {name}"): place for name, place in lines.items()}
+    return structs.replace(
+        again,
+        directives=reading.directives,
+        assigned=tuple(
+            structs.replace(each, place=places.get(each.place, each.place)) for each in again.assigned
+        ),
+    )
+
+
+def _again(reading: ShellReading, environment: Mapping[str, str]) -> ShellReading:
+    """The reading of a walk with these variables, or as it was where that cannot be."""
+    try:
+        again = walk.read(by_role(reading)["shell"], environment, reading.script)
+    except (ScriptError, InputError):
+        return reading
+    return structs.replace(again, sources=reading.sources, beside=reading.beside)
+
+
+def _configured(reading: ShellReading, options: Options) -> dict[str, tuple[str, str, Place]]:
+    """The variable in `source config_${SYSTEM}.sh` that has a default, or no value, by the name of the one
+    file that fits and that nothing else sources: its value, the file, and the line."""
+    used = {each.file for each in reading.sourced if each.file} | {reading.script}
+    found: dict[str, tuple[str, str, Place]] = {}
+    for each in reading.sourced:
+        written = next((its.written for its in reading.statements if its.place.line == each.place.line), "")
+        path = re.search(r"(?:source|\.)\s+[\"']?([^\s\"';]+)", written)
+        variables = re.findall(r"\$\{?(\w+)\}?", path[1].rpartition("/")[2]) if path else []
+        if each.file or path is None or len(variables) != 1 or variables[0] in options.environment:
+            continue
+        first, last = re.split(r"\$\{?\w+\}?", path[1].rpartition("/")[2])
+        fitting = {
+            source.name: base[len(first) : len(base) - len(last)]
+            for source in reading.sources
+            if (base := source.name.rpartition("/")[2]).startswith(first)
+            and base.endswith(last)
+            and len(base) > len(first) + len(last)
+            and source.name not in used
+        }
+        if len(fitting) == 1:
+            file, text = next(iter(fitting.items()))
+            found.setdefault(variables[0], (text, file, each.place))
+    return found
+
+
+def _of_configuration(reading: ShellReading) -> tuple[int, tuple[Place, ...]] | None:
+    """GPUs on a node, by the variable of the configuration."""
+    for name in GPUS:
+        each = reading.last(name)
+        count = number(each.value, reading, {}) if each is not None else None
+        if count is not None:
+            return count, origin_of(reading, name)
+    return None
+
+
+def with_ranks(reading: ShellReading, found: Allocation) -> Allocation:
+    """The allocation with the tasks on a node that the operator gives by the README."""
+    gpus = _of_configuration(reading)
+    if gpus is None:
+        return found
+    return structs.replace(found, per_node=gpus[0], places={**found.places, "per_node": gpus[1]})
+
+
+def numbers(reading: ShellReading, found: Allocation) -> Mapping[str, int]:
+    """Slurm's own variables as far as they are known, also those that the script sets itself."""
+    result = dict(found.numbers)
+    each = reading.last(_TASKS)
+    text = known(each.value) if each is not None else None
+    if text and text.isdecimal() and _TASKS not in result:
+        result[_TASKS] = int(text)
+    return result
+
+
+def put_ranks(
+    reading: ShellReading,
+    command: Command,
+    mpirun: Layer,
+    found: Allocation,
+    slurm_numbers: Mapping[str, int],
+    draft: Draft,
+) -> None:
+    """Ranks on a node, by mpirun's own options, or by the slots of its list of hosts."""
+    size = mpi.ranks_of(reading, command, mpirun, found.nodes, slurm_numbers)
+    if size is not None and size.per_node is not None:
+        draft.put(("ranks_per_node",), size.per_node, size.places, size.what)
+        return
+    slots = _slots(reading, found, slurm_numbers)
+    if slots is not None and slots[0] is not None:
+        draft.put(
+            ("ranks_per_node",), slots[0], slots[1], slots[2], why="mpirun fills the slots of each host"
+        )
+        total = mpirun.option("np")
+        count = number(total.value, reading, slurm_numbers) if total is not None else None
+        if total is not None and count and count % slots[0] == 0 and found.nodes is None:
+            places = (*reading.origin(command, known(total.value or ()) or total.written), *slots[1])
+            draft.put(("nodes",), count // slots[0], places, f"{total.written} with {slots[2]}")
+        return
+    places = slots[1] if slots is not None else size.places if size is not None else (command.place,)
+    what = slots[2] if slots is not None else size.what if size is not None else mpirun.program
+    question = f"how many ranks on each node: {what} does not tell it"
+    draft.ask(("ranks_per_node",), question, places, what)
+
+
+def _slots(
+    reading: ShellReading, found: Allocation, slurm_numbers: Mapping[str, int]
+) -> tuple[int | None, tuple[Place, ...], str] | None:
+    """The slots of each host in the list that the script writes, the lines, and what is written."""
+    for place, text in _texts(reading):
+        match = _SLOTS.search(text)
+        if match is None:
+            continue
+        name = match[1].strip("${}")
+        if match[1].isdecimal():
+            return int(match[1]), (place,), f"slots={match[1]}"
+        each = reading.last(name)
+        count = slurm_numbers.get(name)
+        lines = found.places.get("per_node", ()) if name == _TASKS else ()
+        if each is not None and known(each.value):
+            count = number(each.value, reading, slurm_numbers)
+            lines = origin_of(reading, name)
+        wanted = reading.wanted.get(name, ())[:2] if count is None else ()
+        return count, tuple(dict.fromkeys((place, *lines, *wanted))), f"slots=${name}"
+    return None
+
+
+def _texts(reading: ShellReading) -> Sequence[tuple[Place, str]]:
+    found = [(each.place, each.written) for each in reading.statements if "slots" in each.written]
+    for command in reading.commands:
+        text = " ".join(map(shown, command.words))
+        found += [(command.place, each) for each in (text, shown(command.stdin or ())) if "slots" in each]
+    return found
+
+
+def put_gpus(reading: ShellReading, steps: Sequence[Started], draft: Draft) -> None:
+    """GPUs on a node, where Slurm's options and the configuration tell nothing: what docker lets in."""
+    key = ("gpus_per_node",)
+    if key in draft.facts and not draft.facts[key].question:
+        return
+    for step in steps:
+        layer = step.layer("docker run")
+        option = layer.option("gpus") if layer is not None else None
+        if option is not None:
+            count = count_of_gpus(option)
+            places = reading.origin(step.command, known(option.value or ()) or option.written)
+            if count is not None:
+                draft.put(key, count, places, option.written)
+                return
+        given = [*step.command.prefix]
+        for each in step.layers:
+            given += [
+                (name, (value,))
+                for name, _, value in (shown(opt.value or ()).partition("=") for opt in each.all("env"))
+            ]
+            given += [
+                (name, (value,))
+                for name, _, value in (shown(word).partition("=") for word in each.words)
+                if name == "NV_GPU"
+            ]
+        for name, value in given:
+            count = visible_gpus(value) if name in ("NV_GPU", "NVIDIA_VISIBLE_DEVICES") else None
+            if count is not None:
+                draft.put(key, count, reading.origin(step.command, name), f"{name}={shown(value)}")
+                return
+    places = tuple(step.command.place for step in steps) or (Place(reading.script),)
+    question = (
+        "how many GPUs on each node: docker lets all of a node's in, and how many those are is not told"
+    )
+    draft.ask(key, question, places, "GPUs")
+
+
+def assume_gpus(launcher: str, draft: Draft) -> None:
+    """GPUs on a node by the processes of a launcher that starts one for each GPU, if nothing else tells."""
+    key = ("gpus_per_node",)
+    ranks = draft.facts.get(("ranks_per_node",))
+    fact = draft.facts.get(key)
+    if fact is None or not fact.is_open or ranks is None or not isinstance(ranks.value, int):
+        return
+    draft.findings[:] = [each for each in draft.findings if each.key != "gpus_per_node"]
+    why = f"{launcher} starts a process for each GPU, and docker lets all of a node's in"
+    what = f"{ranks.value} processes on a node"
+    draft.put(key, ranks.value, (*ranks.places, *fact.places), what, why=why, kind="assumed")

@@ -1,0 +1,297 @@
+"""The commands of a launcher that works with docker, each with what it is for."""
+
+import re
+import shlex
+from collections.abc import Collection, Sequence
+from functools import cached_property
+from typing import Literal
+
+from msgspec import Struct, structs
+
+from hpclaunch.convert.mapping.ranks import launchers, rendezvous
+from hpclaunch.convert.mapping.words import hosts
+from hpclaunch.convert.programs.layers import MPI, Layer, layers
+from hpclaunch.convert.reading import Command, ShellReading
+from hpclaunch.convert.shell import walk
+from hpclaunch.readback.shell.values import Value, known, shown
+
+Role = Literal[
+    "pull", "clean up", "look", "login", "image", "keys", "parameters", "entry", "hosts", "run folder",
+    "caches", "compliance", "shinit", "sleeper", "wait", "test", "folders", "run", "host",
+]  # fmt: skip
+# What is not a place of its own, but stands before a command.
+_BESIDE = ("", "env", "timeout", "nohup", "sudo", "time", "nice", "stdbuf", "numactl", "taskset", "bind.sh")
+_MOST_BESIDE = 24  # words of these before a command
+_SHELLS = ("sh", "bash", "dash", "zsh")
+_MOST_TEXTS = 60  # each costs a start of the parser
+_TELLS = re.compile(r"docker|mpi|horovod|python|torch|cache|sync|sleep|ssh|shm|shinit|mllog|\.sh\b")
+_COMMANDS: tuple[tuple[Role, tuple[str, ...]], ...] = (
+    ("pull", ("pull",)),
+    ("clean up", ("rm", "kill", "stop", "prune", "rmi", "system", "container", "volume", "network")),
+    ("look", ("logs", "ps", "inspect", "images", "info", "version", "wait", "top", "stats", "port")),
+    ("login", ("login",)),
+    ("image", ("load", "import", "build", "tag", "push", "commit", "save", "export", "cp")),
+)
+_OF_DOCKER: dict[str, Role] = {name: role for role, names in _COMMANDS for name in names}
+_IN_TEXT: tuple[tuple[Role, re.Pattern[str]], ...] = (
+    ("keys", re.compile(r"ssh-keygen|authorized_keys|\.ssh\b|ssh-copy-id|ssh-keyscan|sshkey|known_hosts")),
+    ("parameters", re.compile(r"mca[-_]params")),
+    ("entry", re.compile(r"sshentry|ssh_entry")),
+    ("hosts", re.compile(r"mpi_?hosts|host_?file|machine_?file|hosts\.txt|\bslots=", re.IGNORECASE)),
+    ("run folder", re.compile(r"/dev/shm/mpi\b|which ssh|/usr/bin/ssh\b")),
+    ("caches", re.compile(r"drop_caches|^sync$")),
+    (
+        "compliance",
+        re.compile(
+            r"mllog|mlperf_log|mlperf_compliance|CACHE_CLEAR|submission_log|RUN_CLEAR_CACHES", re.IGNORECASE
+        ),
+    ),
+    ("shinit", re.compile(r"/etc/shinit")),
+    ("sleeper", re.compile(r"^sleep (inf|infinity|\d{3,}|\d+[hd])$|tail -f /dev/null|^sleep 2147483647$")),
+)
+_LOOKS = re.compile(
+    r"^(hostname|echo|date|env|printenv|nvidia-smi|ibstat|ibv_devinfo|lscpu|true|:|ls|cat|which|whoami|id|pwd|uname"
+    r"|printf|ulimit|test|\[|wait|dcgmi|nvcc|free|df|uptime|grep|cut|tr|sort|head|awk|sed|paste|getent|scontrol|seq"
+    r"|basename|dirname|readlink|wc|tee|squeue|sinfo|module|od|exit|set|set\b.*)$"
+)
+_BARE = re.compile(r"\$(?:([A-Za-z_]\w*)|\{([A-Za-z_]\w*)\})")
+_TESTS = re.compile(r"import (torch|tensorflow|mxnet|horovod)\b(?!.*(train|main))")
+_FOLDERS = (
+    "mkdir",
+    "chmod",
+    "chown",
+    "rm",
+    "cp",
+    "mv",
+    "ln",
+    "touch",
+    "rsync",
+    "tar",
+    "rmdir",
+    "unzip",
+    "dd",
+)
+
+
+class Started(Struct, frozen=True, dict=True):
+    """A command with its layers. `inside` are the commands of the text that a shell in a container is given;
+    those of a shell on the host stand for themselves. `group` is the same for all of one text. `workdir` is
+    the folder of a `cd FOLDER &&` before it, "" for none."""
+
+    command: Command
+    layers: tuple[Layer, ...]
+    inside: tuple["Started", ...] = ()
+    group: int = 0
+    workdir: str = ""
+
+    @property
+    def words(self) -> tuple[Value, ...]:
+        """The innermost command."""
+        return self.layers[-1].words
+
+    @property
+    def own_words(self) -> tuple[Value, ...]:
+        """The command in its place, with what stands before it there (env, sudo, numactl)."""
+        carriers = [index for index, each in enumerate(self.layers) if each.program not in _BESIDE]
+        tail = self.layers[carriers[-1] + 1 if carriers else 0 :]
+        words = self.command.words
+        last = len(words) - len(self.words)
+        for start in range(last, max(last - _MOST_BESIDE, -1), -1):
+            if layers(words[start:]) == tail:
+                return words[start:]
+        return self.words
+
+    @property
+    def text(self) -> str:
+        """The innermost command, for people."""
+        return " ".join(map(shown, self.words))
+
+    @property
+    def pieces(self) -> tuple["Started", ...]:
+        """What is started in the end."""
+        return tuple(piece for each in self.inside for piece in each.pieces) or (self,)
+
+    def layer(self, *programs: str) -> Layer | None:
+        """The innermost layer of one of these programs."""
+        return next((each for each in reversed(self.layers) if each.program in programs), None)
+
+    @property
+    def container(self) -> Layer | None:
+        """The layer of docker that has the innermost command in its container."""
+        return self.layer("docker exec", "docker run")
+
+    @cached_property
+    def role(self) -> Role:
+        """What it is for, by its words and files."""
+        docker = next((each for each in reversed(self.layers) if each.program.startswith("docker ")), None)
+        if docker is not None and docker.program.partition(" ")[2] in _OF_DOCKER:
+            return _OF_DOCKER[docker.program.partition(" ")[2]]
+        text = self.text
+        files = " ".join(shown(each.path) for each in self.command.writes)
+        for role, pattern in _IN_TEXT:
+            if pattern.search(text) or pattern.search(files):
+                return role
+        program = (known(self.words[0]) or "").rpartition("/")[2] if self.words else ""
+        if program == "sleep" and docker is None:
+            return "wait"
+        if _TESTS.search(text):
+            return "test"
+        if _LOOKS.match(program) and self.layers[-1].program == "" and not self.layer("mpirun"):
+            return "test" if docker is not None else "look"
+        if program in _FOLDERS and docker is None:
+            return "folders"
+        if docker is not None or self.is_parallel:
+            return "run"
+        return "host"
+
+    @property
+    def is_parallel(self) -> bool:
+        """Whether something on its way starts several processes."""
+        return any(each.program in MPI or launchers.is_launcher(each) for each in self.layers)
+
+    @cached_property
+    def roles(self) -> set[Role]:
+        """Those of all its pieces."""
+        return {piece.role for piece in self.pieces}
+
+    @property
+    def is_over_hosts(self) -> bool:
+        """Whether a loop goes over the hosts."""
+        return bool(hosts.loops_over(self.command))
+
+    @property
+    def is_per_node(self) -> bool:
+        """Whether it is run once on each node: by a loop over hosts, or srun with a task for each."""
+        if self.is_over_hosts:
+            return True
+        step = self.layer("srun")
+        if step is not None:
+            return step.option("nodelist") is not None or step.option("ntasks-per-node") is not None
+        if self.layer("unknown") is not None:
+            return True
+        # One host by its name is one host; several at once are pdsh's.
+        ssh = self.layer("ssh")
+        return ssh is not None and (ssh.option("host") is not None or not all(map(known, ssh.words)))
+
+
+def copies_of(step: Started, steps: Sequence[Started]) -> list[Started]:
+    """The step, and the same command on other hosts, where scripts have a line for each host: only what tells
+    a node its number and the first node's address differs."""
+    text = rendezvous.without_addresses(step.text)
+    hosts_of = {str(hosts.reached(step.layers)): step}
+    for each in steps:
+        if each.container is not None and rendezvous.without_addresses(each.text) == text:
+            hosts_of.setdefault(str(hosts.reached(each.layers)), each)
+    if not hosts.reached(step.layers):
+        return [step]
+    return [each for each in hosts_of.values() if hosts.reached(each.layers)]
+
+
+def started(reading: ShellReading) -> list[Started]:
+    """All commands but those whose output is a value."""
+    found: list[Started] = []
+    texts = _Texts()
+    seen: set[tuple[object, ...]] = set()
+    for group, command in enumerate(reading.commands):
+        mark = (command.place, command.words)
+        if command.within == "output" or not command.words or mark in seen:
+            continue
+        seen.add(mark)
+        found += _started(Started(command, layers(command.words), (), group), texts, 0)
+    return found
+
+
+class _Texts:
+    """Reads texts that shells are given, as many as there is time for."""
+
+    def __init__(self) -> None:
+        self._left = _MOST_TEXTS
+
+    def commands(self, command: Command, words: Sequence[Value], text: str) -> tuple[Command, ...]:
+        """The commands in the text."""
+        if self._left <= 0 or not _TELLS.search(text):
+            return ()
+        self._left -= 1
+        return walk.inner(command, words)
+
+
+def _started(step: Started, texts: _Texts, depth: int) -> list[Started]:
+    """The command, or those of the text that a shell on the host is given."""
+    step = _with_its_input(step)
+    text = shell_text(step.words)
+    if text is None or depth > 3:
+        return [step]
+    inside: list[Started] = []
+    for each in texts.commands(step.command, step.words, text):
+        if each.within != "output" and each.words:
+            its = (*step.layers[:-1], *layers(each.words))
+            piece = Started(hosts.marked(each, its), its, (), step.group)
+            inside += _started(piece, texts, depth + 1)
+    if step.container is None:
+        return inside or [step]
+    folder, rest = _changed_folder(text)
+    if folder and len(inside) == 2 and _is_all(inside[1], step, rest):
+        return [structs.replace(inside[1], workdir=folder)]
+    if len(inside) == 1 and _is_all(inside[0], step, text):
+        return inside
+    return [structs.replace(step, inside=tuple(inside))]
+
+
+def _with_its_input(step: Started) -> Started:
+    """`ssh host <<EOF` and `bash -s <<EOF` as the `bash -c TEXT` that they are."""
+    text = step.command.stdin
+    outer = step.layers[-2].program if len(step.layers) > 1 else ""
+    names = [known(word) or "?" for word in step.words]
+    if not names and outer == "ssh":
+        names = ["sh"]
+    is_shell = bool(names) and names[0].rpartition("/")[2] in _SHELLS
+    if not text or not is_shell or any(re.fullmatch(r"-[a-z]*c.*|[^-].*", name) for name in names[1:]):
+        return step
+    words: tuple[Value, ...] = ((names[0],), ("-c",), text)
+    return structs.replace(step, layers=(*step.layers[:-1], Layer("", words=words)))
+
+
+def _changed_folder(text: str) -> tuple[str, str]:
+    """The folder of `cd FOLDER && COMMAND`, and the command; "" for another text."""
+    found = re.match(r"\s*cd\s+(/[\w./+-]*)\s*(?:&&|;)\s*", text)
+    return (found[1], text[found.end() :]) if found else ("", text)
+
+
+def _is_all(piece: Started, step: Started, text: str) -> bool:
+    """Whether the text is that one command and nothing else: no login shell, no redirection. A variable may
+    have its value in the piece where docker hands it on."""
+    try:
+        words = shlex.split(text)
+    except ValueError:
+        return False
+    options = [known(word) or "" for word in step.words[1:-1]]
+    found = piece.command.words
+    if options != ["-c"] or len(words) != len(found):
+        return False
+    handed = {
+        shown(option.value or ()).partition("=")[0] for layer in step.layers for option in layer.all("env")
+    }
+    return all(_is_word(word, shown(value), handed) for word, value in zip(words, found, strict=True))
+
+
+def _is_word(word: str, value: str, handed: Collection[str]) -> bool:
+    names = _BARE.findall(word)
+    if not names:
+        return word == value
+    if not all((bare or braced) in handed for bare, braced in names):
+        return _BARE.sub(lambda name: "${" + (name[1] or name[2]) + "}", word) == value
+    parts = map(re.escape, _BARE.sub("\0", word).split("\0"))
+    return re.fullmatch(".*".join(parts), value, re.DOTALL) is not None
+
+
+def shell_text(words: Sequence[Value]) -> str | None:
+    """The text that `sh -c TEXT` runs, as a script has it, None for another command."""
+    if len(words) < 3 or (known(words[0]) or "").rpartition("/")[2] not in _SHELLS:
+        return None
+    for index, word in enumerate(words[1:], 1):
+        option = known(word) or ""
+        if not option.startswith("-"):
+            return None
+        if "c" in option.lstrip("-") and not option.startswith("--"):
+            return shown(words[index + 1]) if index + 1 < len(words) else None
+    return None

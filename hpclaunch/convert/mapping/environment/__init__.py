@@ -1,0 +1,1 @@
+"""Variables that reach the ranks -> `env`, `inherit`, `secrets`."""

@@ -1,0 +1,264 @@
+"""What is exported to the ranks -> `env`, `inherit` and `secrets`.
+
+sbatch and srun hand on the whole environment (--export=ALL, their default): all that the operator's
+configuration exports reaches each rank. The tool's ranks get what the job file names.
+"""
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+
+from msgspec import Struct
+
+from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.mapping.ranks import mpi, rendezvous
+from hpclaunch.convert.mapping.slurm.asked import NODES, READ_BY_SBATCH, TIME, origin_of
+from hpclaunch.convert.mapping.slurm.export import Export
+from hpclaunch.convert.mapping.words.made import alternatives, in_doubt
+from hpclaunch.convert.mapping.words.texts import is_here, line
+from hpclaunch.convert.programs.layers import layers
+from hpclaunch.convert.reading import Command, ShellReading
+from hpclaunch.convert.secret_texts import SECRET
+from hpclaunch.readback.shell.values import Unknown, Value, join, known, shown
+from hpclaunch.spec.scalars import SHELL_OWNED
+from hpclaunch.values.conversion import Place
+from hpclaunch.values.names import acts_on_commands
+
+# They are the launcher's own names, and what they say is in the job's own keys. All others of a
+# configuration, also the folders of data and logs, may be read by the scripts in the images.
+_STEERS = frozenset((*NODES, *TIME, "CONT", "NEXP", "DATESTAMP"))
+_HCA = re.compile(r"=?(mlx5_(ib)?\d+(:\d+)?,?)+")
+_ALL_GPUS = re.compile(r"\d+(,\d+)*|all")
+_OF_SLURM = ("SLURM_", "SRUN_", "SPANK_", "PYXIS_")
+_IN_FRONT = frozenset(("env", "timeout", "nohup", "time", "nice", "stdbuf"))
+EVERYTHING = Export()
+_MOST_LINES = 20
+_ADDRESSES = frozenset({*rendezvous.COMPUTED, *rendezvous.ADDRESSES})
+
+
+class Handed(Struct, frozen=True):
+    """A variable that reaches the ranks, and its lines."""
+
+    name: str
+    value: Value
+    places: tuple[Place, ...]
+
+
+def put(
+    reading: ShellReading,
+    command: Command,
+    draft: Draft,
+    *,
+    export: Export = EVERYTHING,
+    read_inside: Collection[str] = (),
+    set_by_trials: Collection[str] = (),
+    gpus: int | None = None,
+    container: bool = True,
+    stand_ins: Mapping[str, str] | None = None,
+    slurm: Mapping[str, int] | None = None,
+) -> list[tuple[str, Value]]:
+    """Put into the draft what is exported to the command.
+
+    `slurm` are Slurm's own variables, which are no part of what was exported; `export` says which variables
+    are handed on, `read_inside` are those that a given script of the ranks reads, `set_by_trials` those that
+    `trials` sets, `gpus` how many a node has. Returns those whose values are known only beside the rank: the
+    command's text must set them.
+    """
+    later: list[tuple[str, Value]] = []
+    for each in _handed(reading, command, export, draft):
+        name, value, places = each.name, each.value, each.places
+        if slurm and name in slurm and known(value) == str(slurm[name]):
+            continue
+        if name in set_by_trials:
+            draft.say("replaced", places, name, why="`trials` sets it, another one for each trial")
+        elif _of_the_launch(each, draft, read_inside, gpus, container):
+            continue
+        elif SECRET.search(name):
+            why = "a secret is taken from the submitter when the job is sent, and stands in no file"
+            draft.put(("secrets", draft.count("secrets")), name, places, name, why=why)
+        elif known(value) is not None:
+            _known(each, known(value) or "", draft)
+        else:
+            later += _unknown(reading, each, draft, stand_ins or {}, container=container)
+    return later
+
+
+def _given_by_env(command: Command) -> dict[str, Value]:
+    """The NAME=VALUE of env(1) in front of what starts the ranks: env NAME=VALUE srun ..."""
+    found: dict[str, Value] = {}
+    for layer in layers(command.words):
+        if layer.program not in _IN_FRONT:
+            break
+        for word in layer.words if layer.program == "env" else ():
+            name, equals, text = word[0].partition("=") if isinstance(word[0], str) else ("", "", "")
+            if equals:
+                found[name] = join([text, *word[1:]])
+    return found
+
+
+def _handed(reading: ShellReading, command: Command, export: Export, draft: Draft) -> list[Handed]:
+    """What the ranks get of the script's environment. What an option keeps from them is said."""
+    prefixed = {**dict(command.prefix), **_given_by_env(command)}
+    there = {**dict(command.environment), **prefixed}
+    named = dict(export.given)
+    found, kept_back = [], []
+    for name, value in there.items():
+        places = (command.place,) if name in prefixed else origin_of(reading, name) or (command.place,)
+        if named.get(name) is not None:
+            continue
+        if export.everything or name in named:
+            found.append(Handed(name, value, places))
+        elif not name.startswith(_OF_SLURM):
+            kept_back.append(Handed(name, value, places))
+    found += [Handed(name, value, export.places) for name, value in named.items() if value is not None]
+    if kept_back:
+        draft.say(
+            "without effect",
+            tuple(dict.fromkeys(place for each in kept_back for place in each.places)),
+            ", ".join(each.name for each in kept_back),
+            why=f"exported, but {export.written} keeps it from the ranks",
+        )
+    for name, given in export.given:
+        if given is None and name not in there and name.isidentifier():
+            inherit((name,), export.places, draft, f"{export.written}: {name}")
+    if export.unclear:
+        why = "which variables it hands on is not told, and all that are exported are taken"
+        draft.say("assumed", export.places, export.written, why=why)
+    return found
+
+
+def inherit(names: Sequence[str], places: Sequence[Place], draft: Draft, what: str) -> None:
+    """Variables that nobody gave, and that the ranks' command names: the submitter's shell has them."""
+    for name in names:
+        taken = any(
+            fact.value == name for key, fact in draft.facts.items() if key[0] in ("inherit", "secrets")
+        )
+        if taken or ("env", name) in draft.facts:
+            continue
+        if acts_on_commands(name) or name in SHELL_OWNED or name == "PATH":
+            why = f"{name} changes how a job is started, and is not inherited"
+            draft.say("left", places, what, why=why, todo=f"set {name} in env")
+            continue
+        key = "secrets" if SECRET.search(name) else "inherit"
+        why = "nobody gave it: it is taken from the shell of who submits, as sbatch did"
+        draft.put((key, draft.count(key)), name, places, what, why=why)
+
+
+def _of_the_launch(
+    each: Handed,
+    draft: Draft,
+    read_inside: Collection[str],
+    gpus: int | None,
+    container: bool,
+) -> bool:
+    """Whether the variable is about the launch itself; a finding says what became of it."""
+    name, text = each.name, known(each.value)
+    why = ""
+    if name in READ_BY_SBATCH:
+        return True  # an option: it has its finding
+    if name.startswith("SBATCH_"):
+        todo = "see whether the job needs it: it may be an option for sites.NAME.sbatch"
+        draft.say("left", each.places, f"{name}={_short(each)}", why="only sbatch reads it", todo=todo)
+        return True
+    if name.startswith(_OF_SLURM):
+        if each.places[0].file.startswith("--env "):
+            return True
+        why = "srun takes it for an option of its own; the job's keys say it, and Slurm sets it in each rank"
+    elif name.startswith("ENROOT_"):
+        todo = "ask the site to set it in enroot.conf"
+        draft.say("left", each.places, name, why="Pyxis does not hand it on to Enroot", todo=todo)
+        return True
+    elif name in ("BASH_ENV", "ENV") or name in SHELL_OWNED or name.startswith("BASH_FUNC_"):
+        why = "it is the shell's own"
+    elif name == "PATH" and container:
+        why = "Pyxis never hands it on: the image has its own"
+    elif name in read_inside:
+        return False
+    elif name in _STEERS:
+        why = "it steers the launcher alone: the job's own keys say it"
+    elif name in _ADDRESSES and text is None:
+        why = "hpclaunch sets MASTER_ADDR, MASTER_PORT, RANK, LOCAL_RANK and WORLD_SIZE in each rank"
+        draft.put(("rendezvous",), "torch", each.places, name, why=why)
+        return True
+    elif name == "WORLD_SIZE" and text == _size_of(draft):
+        why = "hpclaunch sets it in each rank: as many as there are ranks"
+        draft.put(("rendezvous",), "torch", each.places, name, why=why)
+        return True
+    elif name.startswith("OMPI_MCA_") and mpi.is_of_the_launch(name.removeprefix("OMPI_MCA_")):
+        why = "srun starts the ranks itself"
+    elif name in ("NCCL_IB_HCA", "UCX_NET_DEVICES", "OMPI_MCA_btl_openib_if_include") and _HCA.fullmatch(
+        text or ""
+    ):
+        why = "hpclaunch sets it on each node, by exact names of the HCAs that the node's GPUs are near to"
+    elif name in ("CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES") and _all_of(text, gpus):
+        why = "all of the job's GPUs are visible to each rank, which takes its own by its local rank"
+    if why:
+        draft.say("replaced", each.places, f"{name}={_short(each)}", why=why)
+    return bool(why)
+
+
+def _size_of(draft: Draft) -> str | None:
+    """How many ranks the job has, as a text, None where that is not known."""
+    facts = [draft.facts.get((key,)) for key in ("nodes", "ranks_per_node")]
+    counts = [each.value for each in facts if each is not None and isinstance(each.value, int)]
+    return str(counts[0] * counts[1]) if len(counts) == 2 else None
+
+
+def _all_of(text: str | None, gpus: int | None) -> bool:
+    if not text or not _ALL_GPUS.fullmatch(text):
+        return False
+    return text == "all" or (gpus is not None and sorted(map(int, text.split(","))) == list(range(gpus)))
+
+
+_NOTES = {
+    "NCCL_TOPO_FILE": "a file about one kind of machine: leave it out where the job goes to another",
+    "NCCL_IB_HCA": "the job's value replaces the list that hpclaunch would set",
+    "UCX_NET_DEVICES": "the job's value replaces the list that hpclaunch would set",
+    "OMPI_MCA_btl_openib_if_include": "the job's value replaces the list that hpclaunch would set",
+    "NCCL_SOCKET_IFNAME": "the job's value replaces that of the site's file (network.socket_ifname)",
+    "GLOO_SOCKET_IFNAME": "the job's value replaces that of the site's file (network.socket_ifname)",
+    "CUDA_VISIBLE_DEVICES": "as it was; without it all of the job's GPUs are visible to each rank",
+    "CUDA_DEVICE_ORDER": "the job's value replaces PCI_BUS_ID, which the tables of GPUs go by",
+}
+
+
+def _known(each: Handed, text: str, draft: Draft) -> None:
+    draft.put(("env", each.name), text, each.places, each.name, why=_NOTES.get(each.name, ""))
+
+
+def _unknown(
+    reading: ShellReading, each: Handed, draft: Draft, stand_ins: Mapping[str, str], *, container: bool
+) -> list[tuple[str, Value]]:
+    """A value that the script does not tell: from the submitter's shell, or made beside the rank."""
+    name, value = each.name, each.value
+    part = value[0] if len(value) == 1 else ""
+    doubtful = [made for made in in_doubt(reading, [value]) if made not in stand_ins or not stand_ins[made]]
+    if doubtful:
+        question = alternatives(reading, doubtful[0])
+        lines = [other.place for other in reading.assigned if other.name == doubtful[0]]
+        draft.ask(("env", name), question, (*lines[:_MOST_LINES], *each.places), name)
+        return []
+    if container and any(map(is_here, value)):
+        why = "it names the folder where the job was submitted, which a rank in an image does not know"
+        todo = f"write env.{name} in the job file, with the folder in the image"
+        draft.say("left", each.places, f"{name}={_short(each)}", why=why, todo=todo)
+        return []
+    if isinstance(part, Unknown) and part.name == name and part.kind in ("variable", "either"):
+        inherit((name,), each.places, draft, name)
+        return []
+    if not line([value], stand_ins).doubt:
+        shows = f"{name}={_short(each)}"
+        draft.say("carried", each.places, name, became=f"command: export {shows}", key="command")
+        return [(name, value)]
+    draft.say(
+        "left",
+        each.places,
+        f"{name}={_short(each)}",
+        why="its value is made where the script runs, and a job file has none of it",
+        todo=f"write env.{name} in the job file if the ranks need it",
+    )
+    return []
+
+
+def _short(each: Handed) -> str:
+    text = "..." if SECRET.search(each.name) else shown(each.value)
+    return text if len(text) < 60 else text[:57] + "..."

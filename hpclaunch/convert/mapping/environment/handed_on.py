@@ -1,0 +1,274 @@
+"""Variables that a launcher hands on by name (docker's -e, mpirun's -x) -> `env`, `inherit`, `secrets`."""
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+
+from msgspec import Struct
+
+from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.mapping.environment import exported
+from hpclaunch.convert.mapping.ranks import mpi, rendezvous
+from hpclaunch.convert.mapping.words.lines import lines_of
+from hpclaunch.convert.mapping.words.texts import line
+from hpclaunch.convert.programs.flags import cut, not_told
+from hpclaunch.convert.programs.layers import Option
+from hpclaunch.convert.reading import Command, ShellReading
+from hpclaunch.convert.secret_texts import SECRET
+from hpclaunch.readback.shell.values import Unknown, Value, known, shown
+from hpclaunch.values.conversion import Place
+
+_MOST = 3000
+_GPUS = ("NVIDIA_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES", "NV_GPU")
+_OF_MPIRUN = ("OMPI_COMM_WORLD_", "OMPI_UNIVERSE_", "MV2_COMM_WORLD_", "MPI_LOCALRANKID", "MPI_LOCALNRANKS")
+_OF_SRUN = ("SLURM_", "PMI_", "PMIX_")
+_OF_THE_SHELL = ("HOME", "USER", "PATH", "PWD", "SHELL", "TERM", "HOSTNAME", "LOGNAME")
+
+
+class Handed(Struct, frozen=True):
+    """A variable, `value` None where it is taken from where the command runs (`there`: what is exported
+    there). `by` is the option, and what comes later counts more."""
+
+    name: str
+    value: Value | None
+    by: str
+    places: tuple[Place, ...]
+    there: Mapping[str, Value]
+
+
+def given(reading: ShellReading, command: Command, options: Sequence[Option], by: str) -> list[Handed]:
+    """The variables of -e, -x, --env: K=V or K."""
+    there = dict(command.environment)
+    found = []
+    for option in options[:_MOST]:
+        value = option.value or ()
+        parts = cut(value, "=")
+        name = parts[0] if parts else known(value) or ""
+        if not name.isidentifier():
+            continue
+        places = lines_of(reading, command, option)
+        assigned = reading.last(name) if parts is None or name in not_told(parts[1]) else None
+        if assigned is not None:
+            places = tuple(dict.fromkeys((*places, assigned.place)))
+        found.append(Handed(name, parts[1] if parts else None, by, places, there))
+    return found
+
+
+def put(
+    reading: ShellReading,
+    all_given: Sequence[Handed],
+    draft: Draft,
+    *,
+    per_node: bool,
+    seed: str,
+    slurm: Mapping[str, int],
+) -> list[tuple[str, Value]]:
+    """Put what reaches the ranks into the draft. `per_node`: the command is started once on a node, and
+    starts its processes itself. `seed` is the variable that trials set. Returns the variables whose value is
+    known on the node alone: the command has to export them."""
+    by_name: dict[str, list[Handed]] = {}
+    for each in all_given:
+        by_name.setdefault(each.name, []).append(each)
+    exports: list[tuple[str, Value]] = []
+    for name, several in by_name.items():
+        counts = _that_counts(several)
+        places = tuple(dict.fromkeys(place for each in several for place in each.places))
+        what = f"{counts.by} {name}"
+        if _is_launchers_own(name, counts, places, what, draft, per_node, seed, slurm):
+            continue
+        value = counts.value if counts.value is not None else counts.there.get(name)
+        if value is None:
+            _not_given(reading, name, counts, places, what, draft)
+            continue
+        own = rendezvous.with_own_addresses(value)
+        if own is not None and per_node:
+            exports.append((name, own))
+            why = "the node's number and the first node's address are known where the job runs"
+            draft.say("carried", places, what, became=f"command: export {name}={shown(own)}", why=why)
+            draft.put(("rendezvous",), "torch", places, what, why="hpclaunch sets the addresses in each rank")
+        elif _of_the_job(value):
+            exports.append((name, value))
+            why = "Slurm's numbers are known where the job runs"
+            draft.say("carried", places, what, became=f"command: export {name}={shown(value)}", why=why)
+        else:
+            _value(reading, name, value, places, what, draft)
+    return exports
+
+
+def _of_the_job(value: Value) -> bool:
+    """Whether it is a sum with Slurm's own numbers, such as a port by the job's number."""
+    part = value[0] if len(value) == 1 else None
+    names = (
+        re.findall(r"[A-Za-z_]\w*", part.name) if isinstance(part, Unknown) and part.kind == "number" else []
+    )
+    return bool(names) and all(name.startswith("SLURM_") for name in names) and not line([value]).doubt
+
+
+def say_not_handed(
+    reading: ShellReading, all_given: Sequence[Handed], command: Command, used: Collection[str], draft: Draft
+) -> None:
+    """Exported variables that no option hands on: they never reached the ranks. `used` are those that the
+    launcher itself uses."""
+    names = {each.name for each in all_given}
+    rows = [
+        (each.name, each.place)
+        for name, _ in command.environment
+        if name not in names and name not in used and not name.startswith("SLURM_")
+        if (each := reading.last(name)) is not None and each.exported and each.place.line
+    ]
+    if rows:
+        draft.say(
+            "left",
+            [place for _, place in rows],
+            ", ".join(name for name, _ in rows),
+            why="exported, but docker hands on what -e names alone: it never reached the ranks",
+            todo="write it under env in the job file if the ranks are to have it",
+        )
+
+
+def _that_counts(several: Sequence[Handed]) -> Handed:
+    """The last one; where that takes the value from where it runs, the last before it that has one."""
+    last = several[-1]
+    if last.value is None:
+        for each in reversed(several[:-1]):
+            if each.value is not None or each.name in each.there:
+                return each
+    return last
+
+
+def _is_launchers_own(
+    name: str,
+    counts: Handed,
+    places: tuple[Place, ...],
+    what: str,
+    draft: Draft,
+    per_node: bool,
+    seed: str,
+    slurm: Mapping[str, int],
+) -> bool:
+    """Whether the variable is about the launch itself, and has been dealt with."""
+    if name == "SLURM_NTASKS_PER_NODE" and per_node:
+        count = slurm.get(name)
+        why = "the script on each node starts that many processes; srun would set 1"
+        if count is None:
+            draft.ask(("env", name), "how many processes each node starts", places, what)
+        else:
+            draft.put(("env", name), str(count), places, what, why=why)
+        return True
+    if name.startswith(_OF_SRUN):
+        draft.say("replaced", places, what, why="srun sets it in each rank itself")
+    elif name.startswith(_OF_MPIRUN):
+        draft.say(
+            "left",
+            places,
+            what,
+            why="mpirun sets it in each rank, and srun does not; MPI itself asks PMIx",
+            todo="a program that reads it takes SLURM_PROCID, SLURM_LOCALID and SLURM_NTASKS instead",
+        )
+    elif name == "OMPI_MCA_mca_base_param_files":
+        draft.say("replaced", places, what, why="what the file says is in the job itself")
+    elif name.startswith("OMPI_MCA_") and mpi.is_of_the_launch(name.removeprefix("OMPI_MCA_")):
+        draft.say("replaced", places, what, why="srun starts the ranks itself")
+    elif name in ("WORLD_SIZE", "RANK") and per_node and known(counts.value or ()):
+        draft.put(("rendezvous",), "torch", places, what, why="hpclaunch sets it in each rank")
+        draft.say(
+            "left",
+            places,
+            what,
+            why=f"the job has one rank on each node, and {name} counts those",
+            todo="let the job start a rank for each GPU, or set it in the command where that is meant",
+        )
+    elif name in rendezvous.COMPUTED:
+        draft.put(("rendezvous",), "torch", places, what, why="hpclaunch sets it in each rank")
+    elif name in rendezvous.ADDRESSES and known(counts.value or ("?",)) is None:
+        draft.say(
+            "left",
+            places,
+            what,
+            why="the first node's address is known where the job runs",
+            todo="a program that needs it takes MASTER_ADDR, which `rendezvous: torch` sets",
+        )
+    elif name in _GPUS:
+        why = "all of the job's GPUs are visible to each rank, which takes its own by its local rank"
+        draft.say("replaced", places, what, why=why)
+    elif name == seed:
+        draft.say("replaced", places, what, why="`trials` sets it, another one for each trial")
+    else:
+        return False
+    return True
+
+
+def _not_given(
+    reading: ShellReading, name: str, counts: Handed, places: tuple[Place, ...], what: str, draft: Draft
+) -> None:
+    assigned = reading.last(name)
+    if assigned is None and name in _OF_THE_SHELL:
+        draft.say(
+            "left", places, what, why="it is about the submitter's shell", todo="set it in env if needed"
+        )
+    elif assigned is None:
+        _inherit(reading, name, places, draft)
+    else:
+        draft.say(
+            "left",
+            (*places, assigned.place),
+            what,
+            why="it is assigned but not exported, so nothing of it is handed on",
+            todo=f"write env.{name} in the job file if the ranks are to have it",
+        )
+
+
+def _value(
+    reading: ShellReading, name: str, value: Value, places: tuple[Place, ...], what: str, draft: Draft
+) -> None:
+    text = known(value)
+    if text is None:
+        text, of_file = _by_file_name(reading, value)
+        places = (*places, *of_file)
+    if SECRET.search(name):
+        why = "a secret is taken from the submitter when the job is sent, and stands in no file"
+        draft.put(("secrets", draft.count("secrets")), name, places, what, why=why)
+    elif text is not None:
+        draft.put(("env", name), text, places, what)
+    elif value == (Unknown("variable", name, splits=False),) or _is(value, name):
+        _inherit(reading, name, places, draft)
+    elif any(isinstance(part, Unknown) and part.kind in ("output", "input") for part in value):
+        draft.say(
+            "left",
+            places,
+            what,
+            why="its value is made where the script runs",
+            todo=f"write env.{name} in the job file, or let the program find it out",
+        )
+    else:
+        missing = ", ".join(not_told(value))
+        draft.ask(("env", name), f"the value of {name}: {missing} is not told", places, what)
+
+
+def _by_file_name(reading: ShellReading, value: Value) -> tuple[str | None, tuple[Place, ...]]:
+    """$(basename $(readlink -f ${BASH_SOURCE[0]}) | sed 's/^config_//' | sed 's/\\.sh$//'): the name of the
+    configuration that has this line, without what sed takes off; None for any other value."""
+    part = value[0] if len(value) == 1 else None
+    if not isinstance(part, Unknown) or part.kind != "output":
+        return None, ()
+    if not re.search(r"basename .*BASH_SOURCE|BASH_SOURCE.*basename", part.name):
+        return None, ()
+    taken = re.findall(r"sed (?:-e )?'s/([^/']+)//'", part.name)
+    file = next((each.place for each in reading.assigned if each.value == value), None)
+    if file is None or part.name.count("|") != len(taken):
+        return None, ()
+    text = file.file.rpartition("/")[2]
+    for pattern in taken:
+        plain = pattern.strip("^$").replace("\\.", ".")
+        if not re.fullmatch(r"[\w.-]+", plain):
+            return None, ()
+        text = text.removesuffix(plain) if pattern.endswith("$") else text.replace(plain, "", 1)
+    return text, (file,)
+
+
+def _is(value: Value, name: str) -> bool:
+    return len(value) == 1 and isinstance(value[0], Unknown) and value[0] == Unknown("variable", name, True)
+
+
+def _inherit(reading: ShellReading, name: str, places: Sequence[Place], draft: Draft) -> None:
+    """A name that ranks take from the submitter's shell, as the original did."""
+    exported.inherit((name,), [*places, *reading.wanted.get(name, ())], draft, f"${name}")

@@ -1,0 +1,156 @@
+"""Launchers that start a process for each GPU of their node: how many, and what becomes of their options."""
+
+import re
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.mapping.ranks.rendezvous import SETS_ALL, carries_addresses
+from hpclaunch.convert.mapping.slurm.asked import number
+from hpclaunch.convert.mapping.words.lines import lines_of
+from hpclaunch.convert.programs import torch
+from hpclaunch.convert.programs.layers import PER_GPU, Layer, Option
+from hpclaunch.convert.reading import Command, ShellReading
+from hpclaunch.readback.shell.values import known, shown
+from hpclaunch.values.conversion import Place
+
+# What prints a line for each GPU that the job has on the node, and what Slurm says of them.
+_COUNTS_GPUS = re.compile(
+    r"^\$\(nvidia-smi (-L|--list-gpus|--query-gpu=\w+ --format=csv,noheader) ?\| ?wc -l\)$"
+    r"|^\$\{SLURM_GPUS_ON_NODE\}$"
+)
+
+
+_REPLACED = {
+    "nnodes": "the job says how many nodes, and WORLD_SIZE follows",
+    "node_rank": SETS_ALL,
+    "master_addr": SETS_ALL,
+    "master_port": f"{SETS_ALL}; the port follows from the job, so that two jobs on a node do not meet",
+    "rdzv_backend": SETS_ALL,
+    "rdzv_endpoint": SETS_ALL,
+    "rdzv_id": SETS_ALL,
+    "rdzv_conf": SETS_ALL,
+    "standalone": SETS_ALL,
+    "nproc_per_node": "the job says how many ranks a node has",
+    "num_processes": "the job says how many ranks a node has",
+    "use_env": "LOCAL_RANK is in the environment of each rank",
+    "module": "the command has it (python -m)",
+    "no_python": "the command is executed as it is",
+    "max_restarts": "a job whose rank fails ends, and is submitted again",
+    "hostfile": "the job says how many nodes",
+    "multi_gpu": "the job has a rank for each GPU",
+    "tee": "`hpclaunch logs` shows the output of all ranks",
+    "redirects": "`hpclaunch logs` shows the output of all ranks",
+    "log_dir": "`hpclaunch logs` shows the output of all ranks",
+    "local_ranks_filter": "`hpclaunch logs` shows the output of all ranks",
+}
+
+
+class FanOut(Struct, frozen=True):
+    """What a launcher starts on each node: `per_node` processes, None for one for each GPU (or what is not
+    known, with `doubt`)."""
+
+    per_node: int | None
+    places: tuple[Place, ...]
+    what: str
+    doubt: str = ""
+
+
+def is_launcher(layer: Layer) -> bool:
+    """Whether the layer starts a process for each GPU of its node."""
+    return layer.program in PER_GPU
+
+
+def size(
+    reading: ShellReading, command: Command, layer: Layer, nodes: int | None, slurm: Mapping[str, int]
+) -> FanOut:
+    """How many processes it starts on a node. torch/distributed/run.py starts one where it is not told
+    otherwise, deepspeed one for each GPU."""
+    option = torch.starts_per_node(layer)
+    if option is None:
+        alone = layer.program in ("torchrun", "torch.distributed.launch")
+        return FanOut(1 if alone else None, (command.place,), layer.program)
+    lines = lines_of(reading, command, option)
+    text = known(option.value or ()) or ""
+    if text in ("gpu", "auto") or _COUNTS_GPUS.search(shown(option.value or ())):
+        return FanOut(None, lines, option.written)
+    count = number(option.value, reading, slurm)
+    if count is not None and option.name == "num_processes":
+        count = count // nodes if nodes and count % nodes == 0 else None
+    doubt = "" if count is not None else f"{option.written} is not a number that the input tells"
+    return FanOut(count, lines, option.written, doubt)
+
+
+def put_launcher(reading: ShellReading, command: Command, layer: Layer, draft: Draft) -> None:
+    """That the job's ranks take the launcher's place, and what becomes of its options."""
+    draft.put(
+        ("rendezvous",),
+        "torch",
+        (command.place,),
+        layer.program,
+        why=f"the job starts the ranks itself, one for each GPU, so {layer.program} is gone: {SETS_ALL}",
+    )
+    if torch.passes_local_rank(layer):
+        draft.say(
+            "carried",
+            (command.place,),
+            f"{layer.program} gives each process --local_rank=N",
+            became='command: ... --local_rank="$LOCAL_RANK"',
+            why="a program that reads LOCAL_RANK needs it no more",
+        )
+    for option in layer.options:
+        _option(reading, command, layer, option, draft)
+    if layer.program == "bind_launch":
+        _bound(reading, command, layer, draft)
+    else:
+        what = f"{layer.program} binds no process"
+        why = "each rank gets the cores and the memory beside its GPU, by the site's node type"
+        draft.say("replaced", (command.place,), what, became="bind: cpus: local", why=why)
+
+
+def _option(reading: ShellReading, command: Command, layer: Layer, option: Option, draft: Draft) -> None:
+    places = lines_of(reading, command, option)
+    if option.name in ("nsockets_per_node", "ncores_per_socket", "no_hyperthreads", "no_membind"):
+        return
+    if option.name in _REPLACED:
+        draft.say("replaced", places, option.written, why=_REPLACED[option.name])
+    elif not option.name and carries_addresses(option.value or ()):
+        draft.say("replaced", places, option.written, why=SETS_ALL)
+    else:
+        why = f"an option of {layer.program}, which the job does without"
+        draft.say("left", places, option.written, why=why, todo="see whether the program counts on it")
+
+
+def _bound(reading: ShellReading, command: Command, layer: Layer, draft: Draft) -> None:
+    """The cores that bind_launch.py gives each process: a run of those of a socket, with their second
+    threads behind those of all sockets."""
+    options = [layer.option(name) for name in ("nsockets_per_node", "ncores_per_socket", "nproc_per_node")]
+    counts = [number(each.value, reading, {}) if each else None for each in options]
+    places = tuple(
+        dict.fromkeys(place for each in options if each for place in lines_of(reading, command, each))
+    ) or (command.place,)
+    what = " ".join(each.written for each in options if each)
+    sockets, cores, ranks = counts
+    if not sockets or not cores or not ranks or ranks > 4096 or cores > 4096:
+        why = "each rank gets the cores and the memory beside its GPU, by the site's node type"
+        draft.say("replaced", places, what or layer.program, became="bind: cpus: local", why=why)
+        return
+    per_socket = -(-ranks // sockets)
+    own = cores // per_socket
+    smt = layer.option("no_hyperthreads") is None
+    second = own * per_socket * sockets
+    lists = [
+        f"{rank * own}-{rank * own + own - 1}"
+        + (f",{second + rank * own}-{second + rank * own + own - 1}" if smt else "")
+        for rank in range(ranks)
+    ]
+    why = "the cores that bind_launch.py gives each process; without `bind` those beside its GPU"
+    if not own:
+        draft.ask(("bind", "cpus"), "the cores of each rank: bind_launch has none for it", places, what)
+        return
+    draft.put(("bind", "cpus"), lists, places, what, why=why)
+    if layer.option("no_membind") is None:
+        draft.put(("bind", "memory"), [str(rank // per_socket) for rank in range(ranks)], places, what)
+    else:
+        draft.put(("bind", "memory"), "none", places, "--no_membind")

@@ -1,0 +1,267 @@
+"""mpirun's options -> how many ranks a node has, who binds them, and parameters of Open MPI.
+
+srun starts the ranks itself, through PMIx: hosts, daemons and the way to them are no longer anybody's
+business. Which parameters those are is in Open MPI's and PRRTE's documentation, by the framework's name.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from msgspec import Struct
+
+from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.mapping.slurm.asked import number
+from hpclaunch.convert.mapping.words.lines import lines_of
+from hpclaunch.convert.programs.flags import not_told
+from hpclaunch.convert.programs.layers import Layer, Option
+from hpclaunch.convert.reading import Command, ShellReading
+from hpclaunch.readback.shell.values import known, shown
+from hpclaunch.values.conversion import Place
+
+# Parameters about starting processes on hosts, which srun does (ompi_info --param all all).
+_OF_THE_LAUNCH = (
+    "plm_", "prte_", "orte_", "rmaps_", "rtc_", "ras_", "odls_", "oob_", "routed_", "ess_", "state_",
+    "grpcomm_", "iof_", "dfs_", "filem_", "allow_run_as_root", "hwloc_base_binding_policy",
+    "hwloc_default_binding_policy", "hwloc_base_report_bindings", "mca_base_param_files",
+)  # fmt: skip
+_MOST = 1000  # options
+_LAUNCH = "srun starts the ranks itself: there are no daemons, no ssh and no list of hosts"
+_OUTPUT = "`hpclaunch logs` shows the output of all ranks"
+_PLACED = "`hpclaunch explain` shows where each rank is, `hpclaunch verify` where it was"
+_REPLACED = {
+    "allow-run-as-root": _LAUNCH,
+    "launch-agent": f"{_LAUNCH}, so nothing needs `docker exec` on the other nodes",
+    "hostfile": _LAUNCH,
+    "host": _LAUNCH,
+    "default-hostfile": _LAUNCH,
+    "prefix": _LAUNCH,
+    "noprefix": _LAUNCH,
+    "nolocal": _LAUNCH,
+    "np": "the job says nodes and ranks per node",
+    "npernode": "the job says ranks per node",
+    "pernode": "the job says ranks per node",
+    "oversubscribe": "ranks are placed by the node type, also more than there are slots",
+    "nooversubscribe": "ranks are placed by the node type",
+    "use-hwthread-cpus": "the site's node type says what threads its cores have",
+    "tag-output": _OUTPUT,
+    "timestamp-output": _OUTPUT,
+    "merge-stderr-to-stdout": _OUTPUT,
+    "stdin": _OUTPUT,
+    "output": _OUTPUT,
+    "report-bindings": _PLACED,
+    "display-map": _PLACED,
+    "display-allocation": _PLACED,
+    "display-devel-map": _PLACED,
+    "display-topo": _PLACED,
+    "genvall": "ranks get what the job file names",
+    "genvnone": "ranks get what the job file names",
+    "bootstrap": _LAUNCH,
+    "launcher": _LAUNCH,
+    "rmk": _LAUNCH,
+    "iface": "the site's file says which interface is for sockets (network.socket_ifname)",
+    "prepend-rank": _OUTPUT,
+    "l": _OUTPUT,
+    "ssh-port": _LAUNCH,
+    "ssh-identity-file": _LAUNCH,
+    "network-interface": "the site's file says which interface is for sockets (network.socket_ifname)",
+    "start-timeout": _LAUNCH,
+    "disable-cache": _LAUNCH,
+    "mpi": "the job says mpi: pmix",
+    **dict.fromkeys(("quiet", "q", "verbose", "v", "show-progress"), _OUTPUT),
+    **dict.fromkeys(("disable-recovery", "disable-auto-cleanup"), "one rank that fails ends the job"),
+}
+_BLOCKS = ("slot", "core", "hwthread", "l1cache", "l2cache", "l3cache", "numa", "socket", "package")
+
+
+class Size(Struct, frozen=True):
+    """How many ranks a node has, None where it is not told; the lines, and what they say."""
+
+    per_node: int | None
+    places: tuple[Place, ...]
+    what: str
+
+
+def ranks_of(
+    reading: ShellReading, command: Command, layer: Layer, nodes: int | None, slurm: Mapping[str, int]
+) -> Size | None:
+    """Ranks on a node by the options of mpirun alone; None where none of them says anything about it."""
+
+    def count(option: Option) -> int | None:
+        return number(option.value, reading, slurm)
+
+    for name in ("npernode", "slots-per-host"):
+        option = layer.option(name)
+        if option is not None:
+            return Size(count(option), lines_of(reading, command, option), option.written)
+    option = layer.option("pernode")
+    if option is not None:
+        return Size(1, (command.place,), option.written)
+    option = layer.option("map-by")
+    policy = (known(option.value or ()) or "").lower().split(":") if option is not None else []
+    if option is not None and len(policy) > 2 and policy[0] == "ppr":
+        per_node = int(policy[1]) if policy[2] == "node" and policy[1].isdecimal() else None
+        return Size(per_node, lines_of(reading, command, option), option.written)
+    option = layer.option("np")
+    if option is not None:
+        total = count(option)
+        host = layer.option("host")
+        slots = _slots(known(host.value or ()) or "") if host is not None else None
+        if total is not None and nodes and total % nodes == 0:
+            return Size(total // nodes, lines_of(reading, command, option), option.written)
+        if slots:
+            return Size(
+                slots, lines_of(reading, command, option), f"{option.written} {host and host.written}"
+            )
+        return Size(None, lines_of(reading, command, option), option.written)
+    return None
+
+
+def nodes_of(layer: Layer) -> int | None:
+    """How many hosts a -H or -host names, None where it is not known."""
+    host = layer.option("host")
+    text = known(host.value or ()) if host is not None else None
+    return len({each.partition(":")[0] for each in text.split(",") if each}) or None if text else None
+
+
+def _slots(hosts: str) -> int | None:
+    """The slots of each host in a:8,b:8, where all have as many."""
+    counts = {each.partition(":")[2] for each in hosts.split(",") if each}
+    only = counts.pop() if len(counts) == 1 else ""
+    return int(only) if only.isdecimal() and int(only) else None
+
+
+def put_options(reading: ShellReading, command: Command, layer: Layer, draft: Draft) -> None:
+    """Findings and facts for all options but those about how many ranks there are and -x, which the caller
+    carries."""
+    for option in [each for each in layer.options if each.name != "x"][:_MOST]:
+        places = lines_of(reading, command, option)
+        if option.name in _SPECIAL:
+            _SPECIAL[option.name](option, places, draft)
+        elif option.name in _REPLACED:
+            draft.say("replaced", places, option.written, why=_REPLACED[option.name])
+        elif option.name == "":
+            _of_a_variable(reading, option, places, draft)
+        else:
+            why = f"an option of {layer.program} that srun has no counterpart of"
+            draft.say("left", places, option.written, why=why, todo="see whether the program counts on it")
+
+
+def _of_a_variable(reading: ShellReading, option: Option, places: Sequence[Place], draft: Draft) -> None:
+    """Words that a variable holds in some cases: of no weight where all that it is ever given is replaced."""
+    names = not_told(option.value or ())
+    given = [
+        word for each in reading.assigned if each.name in names for word in (known(each.value) or "?").split()
+    ]
+    if given and all(word.startswith("-") and word.lstrip("-") in _REPLACED for word in given):
+        why = _REPLACED[given[0].lstrip("-")]
+        draft.say("replaced", places, f"{option.written}: {' '.join(given)}", why=why)
+    else:
+        why = f"options that no line tells ({option.written})"
+        draft.say("unread", places, option.written, why=why, todo="give it with --env and convert again")
+
+
+def put_kind(reading: ShellReading, command: Command, layer: Layer, draft: Draft) -> None:
+    """That the ranks use MPI, and how they find each other; who binds them where no option tells it."""
+    if layer.option("bind-to") is None and layer.program != "mpiexec.hydra":
+        why = "each rank gets the cores and the memory beside its GPU, by the site's node type"
+        # horovod/runner/mpi_run.py: -bind-to none; its other launcher, Gloo, binds nothing.
+        binds = (
+            "binds no rank"
+            if layer.program == "horovodrun"
+            else "without --bind-to binds by its own defaults"
+        )
+        what = f"{layer.program} {binds}"
+        draft.say("replaced", (command.place,), what, became="bind: cpus: local", why=why)
+    why = "srun starts the ranks, which find each other through PMIx: no ssh, keys, daemons or list of hosts"
+    if layer.program == "mpiexec.hydra":
+        why = "srun starts the ranks, which MPICH and Intel MPI take through PMI-2"
+        draft.put(("mpi",), "pmi2", (command.place,), layer.program, why=why)
+        return
+    draft.put(("mpi",), "pmix", (command.place,), layer.program, why=why)
+
+
+def is_of_the_launch(name: str) -> bool:
+    """Whether a parameter of Open MPI is about how processes are started."""
+    return name.startswith(_OF_THE_LAUNCH)
+
+
+def parameter(name: str, value: str, places: Sequence[Place], what: str, draft: Draft) -> None:
+    """A parameter of Open MPI: kept as OMPI_MCA_*, or gone with the launcher that it was for."""
+    if is_of_the_launch(name):
+        draft.say("replaced", places, what, why=_LAUNCH)
+    elif name == "mpi_warn_on_fork" or name.endswith(("_warn_default_gid_prefix", "_warn_on_fork")):
+        draft.put(("env", f"OMPI_MCA_{name}"), value, places, what, why="a warning less")
+    else:
+        draft.put(("env", f"OMPI_MCA_{name}"), value, places, what, why="Open MPI reads it of OMPI_MCA_*")
+
+
+def parameters_file(text: str, places: Sequence[Place], draft: Draft) -> None:
+    """The lines `name = value` of an mca_params.conf."""
+    for line in text.splitlines():
+        name, equals, value = (part.strip() for part in line.partition("="))
+        if line.lstrip().startswith("#") or not equals or not name.replace("_", "").isalnum():
+            continue
+        if "$" in value and not is_of_the_launch(name):
+            draft.ask(("env", f"OMPI_MCA_{name}"), f"the value of {name}", places, line.strip())
+        else:
+            parameter(name, value, places, line.strip(), draft)
+
+
+def _mca(option: Option, places: Sequence[Place], draft: Draft) -> None:
+    name, _, value = shown(option.value or ()).partition("=")
+    if known(option.value or ()) is None and not is_of_the_launch(name):
+        question = f"the value of Open MPI's parameter {name}"
+        draft.ask(("env", f"OMPI_MCA_{name}"), question, places, option.written)
+    else:
+        parameter(name, value, places, option.written, draft)
+
+
+def _bind(option: Option, places: Sequence[Place], draft: Draft) -> None:
+    to = (known(option.value or ()) or "").partition(":")[0].lower()
+    if to == "none":
+        why = "mpirun binds nobody; without these keys hpclaunch gives each rank the cores beside its GPU"
+        draft.put(("bind", "cpus"), "none", places, option.written, why=why)
+        draft.put(("bind", "memory"), "none", places, option.written, why=why)
+    else:
+        why = "each rank gets the cores and the memory beside its GPU, by the site's node type"
+        draft.say("replaced", places, option.written, became="bind: cpus: local", why=why)
+
+
+def _map(option: Option, places: Sequence[Place], draft: Draft) -> None:
+    policy = (known(option.value or ()) or "?").lower().split(":")[0]
+    if policy in (*_BLOCKS, "ppr"):
+        draft.say("replaced", places, option.written, why="ranks go over nodes in blocks, as mpirun had it")
+    else:
+        draft.say(
+            "left",
+            places,
+            option.written,
+            why="ranks go over nodes in blocks: 0 to N-1 on the first node",
+            todo="where the program counts on another order, let it take that from its own arguments",
+        )
+
+
+def _several(option: Option, places: Sequence[Place], draft: Draft) -> None:
+    question = "what each rank executes: mpirun starts several programs at once (a : b), and a job has one"
+    draft.ask(("command",), question, places, "mpirun ... : ...")
+
+
+def _aborts(option: Option, places: Sequence[Place], draft: Draft) -> None:
+    draft.say(
+        "left",
+        places,
+        option.written,
+        why="one rank that fails ends the job",
+        todo="where ranks are to go on alone, catch the failure in the program",
+    )
+
+
+_SPECIAL: dict[str, Callable[[Option, Sequence[Place], Draft], None]] = {
+    "mca": _mca,
+    "bind-to": _bind,
+    "map-by": _map,
+    "rank-by": _map,
+    "rank": _map,
+    "app": _several,
+    "enable-recovery": _aborts,
+    "continuous": _aborts,
+}

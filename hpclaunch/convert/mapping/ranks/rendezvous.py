@@ -1,0 +1,177 @@
+"""The addresses by which processes of PyTorch find each other -> `rendezvous: torch`."""
+
+import re
+from collections.abc import Mapping, Sequence
+
+from hpclaunch.convert.draft import Draft
+from hpclaunch.readback.shell.values import Part, Unknown, Value, join, known, shown
+from hpclaunch.values.conversion import Place
+
+# What hpclaunch sets in each rank, by the names of a launcher's options. With one rank on each node the
+# number of ranks is that of nodes.
+_SET = {
+    "nnodes": "WORLD_SIZE",
+    "node_rank": "NODE_RANK",
+    "master_addr": "MASTER_ADDR",
+    "master_port": "MASTER_PORT",
+}
+
+
+_OPTION = re.compile(r"--(nnodes|node[-_]rank|master[-_]addr|master[-_]port)(?==|$)")
+
+
+_FIRST_NODE = re.compile(
+    r"\$\( *(scontrol show hostnames? [^|]*\| *head +(-n *|-)1 *"
+    r"|hostname( -[sfiI]| --(short|fqdn|ip-address))?( *\| *awk '\{ *print \$1 *\}')? *)\)$"
+)
+
+
+# They differ from node to node, also where a script has a line for each.
+_OF_THE_NODE = ("node_rank",)
+
+
+_ONE = r"(?:\"[^\"]*\"|'[^']*'|[^\s\"';&|]+)"
+
+
+_IN_TEXT = re.compile(
+    rf"--(?P<option>nnodes|node[-_]rank|master[-_]addr|master[-_]port)(?P<by>=|\s+){_ONE}"
+    rf"|(?<![\w$-])(?P<name>NODE_RANK|RANK|WORLD_SIZE|MASTER_ADDR|MASTER_PORT)={_ONE}"
+)
+
+
+# Variables in which launchers carry them.
+COMPUTED = ("MASTER_ADDR", "MASTER_PORT", "RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "NODE_RANK")
+
+
+ADDRESSES = ("MASTER_IP", "MASTER_HOST", "MASTER_NODE", "MASTER", "HEAD_NODE", "HEAD_NODE_IP")
+
+
+SETS_ALL = "hpclaunch sets MASTER_ADDR, MASTER_PORT, RANK, LOCAL_RANK, WORLD_SIZE in each rank"
+
+
+def with_own_addresses(value: Value) -> Value | None:
+    """A value such as " --nnodes=$N --node_rank=$h --master_addr=$IP" with what hpclaunch sets in each rank,
+    where there is one on each node. None where it has no such option, or something else that is unknown."""
+    text = "".join(part if isinstance(part, str) else "\0" for part in value)
+    words = text.split()
+    found: list[Part] = [" "] if text.startswith(" ") else []
+    previous, options = "", 0
+    for index, word in enumerate(words):
+        found.append(" " if index else "")
+        option = _OPTION.match(word)
+        if option:
+            name = option[1].replace("-", "_")
+            options += 1
+            previous = "" if "=" in word else name
+            found += [f"{option[0]}=", _own(name)] if "=" in word else [word]
+        elif previous:
+            found.append(_own(previous))
+            previous = ""
+        elif "\0" in word:
+            return None
+        else:
+            found.append(word)
+    return join(found) if options else None
+
+
+def first_node(words: Sequence[Value], places: Sequence[Place], draft: Draft) -> dict[str, str]:
+    """Commands in the words that find out the job's first node, where the script itself runs: MASTER_ADDR by
+    their texts, which hpclaunch sets to that."""
+    found = {
+        part.name: "MASTER_ADDR"
+        for word in words
+        for part in word
+        if isinstance(part, Unknown) and part.kind == "output" and _FIRST_NODE.match(part.name)
+    }
+    if found:
+        draft.put(("rendezvous",), "torch", places, next(iter(found)), why=SETS_ALL)
+    return found
+
+
+def local_rank() -> Value:
+    """The argument by which torch.distributed.launch tells a process its local rank."""
+    return ("--local_rank=", Unknown("variable", "LOCAL_RANK"))
+
+
+def without_addresses(text: str) -> str:
+    """A command without what tells a node its number and the first node's address."""
+    return " ".join(_IN_TEXT.sub("", text).split())
+
+
+def own_addresses(words: Sequence[Value]) -> list[Value]:
+    """The words of a command with --node_rank, --nnodes, --master_addr and --master_port, and NODE_RANK=1 and
+    its like in the text of `bash -c`, as hpclaunch sets them in each rank."""
+    found: list[Value] = []
+    previous = ""
+    for index, word in enumerate(words):
+        text = word[0] if word and isinstance(word[0], str) else ""
+        option = _OPTION.match(text)
+        if index and re.fullmatch(r"-[a-z]*c", known(words[index - 1]) or ""):
+            found.append(_in_text(word))
+        elif previous and (known(word) is None or previous in _OF_THE_NODE):
+            found.append((_own(previous),))
+        elif option and "=" in text and (known(word) is None or _name(option) in _OF_THE_NODE):
+            found.append((f"{option[0]}=", _own(_name(option))))
+        else:
+            found.append(word)
+        previous = _name(option) if option and "=" not in text else ""
+    return found
+
+
+def in_texts(words: Sequence[Value], stand_ins: Mapping[str, str]) -> tuple[list[Value], frozenset[str]]:
+    """The words, with what ranks have for the script's variables also in texts that were quoted twice, where
+    a variable stands as it was written; and the variables that were there. One that ranks cannot have is
+    unknown again."""
+    found: list[Value] = []
+    used: set[str] = set()
+    for word in words:
+        parts: list[Part] = []
+        for part in word:
+            pieces = re.split(r"\$\{(\w+)\}", part) if isinstance(part, str) else [part]
+            for index, piece in enumerate(pieces):
+                if index % 2 == 0:
+                    parts.append(piece)
+                elif str(piece) in stand_ins:
+                    used.add(str(piece))
+                    own = stand_ins[str(piece)]
+                    parts.append(f"${own}" if own else Unknown("variable", str(piece)))
+                else:
+                    parts.append(f"${{{piece}}}")
+        found.append(join(parts))
+    return found, frozenset(used)
+
+
+def _name(option: re.Match[str]) -> str:
+    return option[1].replace("-", "_")
+
+
+def _in_text(value: Value) -> Value:
+    """The text for a shell; parts that are not known stand in it as one character."""
+    unknown = [part for part in value if not isinstance(part, str)]
+    text = "".join(part if isinstance(part, str) else "\0" for part in value)
+    if "\0" in text.replace("\0", "", len(unknown)):
+        return value
+    marks = iter(range(len(unknown)))
+    numbered = re.sub("\0", lambda _: f"\0{next(marks)}\0", text)
+    replaced = _IN_TEXT.sub(_with_own, numbered)
+    pieces = replaced.split("\0")
+    return join([unknown[int(piece)] if index % 2 else piece for index, piece in enumerate(pieces)])
+
+
+def _with_own(found: re.Match[str]) -> str:
+    if found["option"]:
+        name = found["option"].replace("-", "_")
+        return f"--{found['option']}{found['by']}${_SET[name]}"
+    return f"{found['name']}=${found['name']}"
+
+
+def carries_addresses(value: Value) -> bool:
+    """Whether a value holds the addresses, or is the variable that does."""
+    return bool(_OPTION.search(shown(value))) or any(
+        isinstance(part, Unknown) and re.search(r"MULTI_?NODE|DIST|MASTER|RDZV", part.name, re.IGNORECASE)
+        for part in value
+    )
+
+
+def _own(name: str) -> Unknown:
+    return Unknown("variable", _SET[name])

@@ -1,0 +1,191 @@
+"""What a script asks of Slurm as a whole -> the job's name, nodes, time, GPUs and hints."""
+
+import re
+from collections.abc import Mapping
+
+from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.mapping.slurm import batch_options
+from hpclaunch.convert.mapping.slurm.asked import NODES, Asked, number, of_batch
+from hpclaunch.convert.mapping.slurm.sizes import Allocation, Gpus, gpus_of, last, sizes
+from hpclaunch.convert.options import Options
+from hpclaunch.convert.reading import ShellReading
+from hpclaunch.readback.slurm import forms
+from hpclaunch.spec import scalars
+from hpclaunch.values.conversion import Place
+
+_SIZES = """
+job-name nodes ntasks ntasks-per-node time time-min gres gpus gpus-per-node gpus-per-task ntasks-per-gpu
+gpus-per-socket
+"""
+_OF_NODES = re.compile(r"SLURM_(JOB_NUM_NODES|NNODES|JOB_NODELIST|NODELIST)\b")
+_AS_WRITTEN = (
+    "sbatch -N ... by the launchers' README: the operator gives it on the command line, where it counts most"
+)
+
+
+def put(reading: ShellReading, draft: Draft, options: Options) -> Allocation:
+    """Put what the script asks of sbatch into the draft: name, nodes, time, GPUs, hints. What no line tells
+    and a job needs is asked for."""
+    asked = of_batch(reading)
+    given = last(asked)
+    for each in asked:
+        if each.name and given[each.name] is not each:
+            why = f"{given[each.name].written} counts more than this line"
+            draft.say("replaced", each.places, each.written, why=why)
+        elif each.name not in _SIZES.split():
+            batch_options.put(each, draft, options)
+    _submitted_often(reading, draft)
+    found = sizes(reading, asked)
+    _name(reading, given, draft)
+    _nodes(reading, given, found, draft)
+    _time(reading, given, draft)
+    _put_gpus(gpus_of(reading, given, found), draft)
+    _other_resources(given, draft)
+    return found
+
+
+def _submitted_often(reading: ShellReading, draft: Draft) -> None:
+    for command in reading.commands:
+        if command.program == "sbatch" and command.loops:
+            loop = command.loops[-1]
+            draft.say(
+                "left",
+                (loop.place, command.place),
+                f"a loop of sbatch over {loop.over}",
+                why="a job file is one job",
+                todo="submit it once for each value, with --set",
+            )
+            return
+
+
+def _name(reading: ShellReading, given: Mapping[str, Asked], draft: Draft) -> None:
+    each = given.get("job-name")
+    if each is not None:
+        text = each.text
+        if text is None:
+            draft.ask(("name",), "the job's name", each.places, each.written)
+            return
+        good = _good_name(text)
+        why = "" if good == text else f"{text!r} is no name: letters, digits, '.', '_' and '-'"
+        if good:
+            draft.put(("name",), good, each.places, each.written, why=why)
+            return
+    file = reading.script.rpartition("/")[2]
+    good = _good_name(file.rsplit(".", 1)[0]) or "job"
+    why = "sbatch names a job after its script where no line names it"
+    draft.put(("name",), good, (Place(reading.script),), f"the script's name {file}", why=why)
+
+
+def _good_name(text: str) -> str:
+    text = re.sub(r"%\d*[A-Za-z]", "", text)  # %j is put in by Slurm in names of files alone
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", text).strip("-._")[:128]
+
+
+def _nodes(reading: ShellReading, given: Mapping[str, Asked], found: Allocation, draft: Draft) -> None:
+    each = given.get("nodes")
+    if found.nodes is not None:
+        what = each.written if each else given["ntasks"].written
+        if not 1 <= found.nodes <= 100_000:
+            draft.ask(("nodes",), f"how many nodes: {what} is no such number", found.places["nodes"], what)
+            return
+        why = _AS_WRITTEN if each is not None and each.how == "convention" else ""
+        draft.put(("nodes",), found.nodes, found.places["nodes"], what, why=why)
+    elif each is not None:
+        told = f": {each.written} is a range or not known" if each.text is None or each.text else ""
+        draft.ask(("nodes",), f"how many nodes{told}", each.places, each.written)
+    else:
+        lines = _of_several_nodes(reading)
+        if lines or "ntasks" in given:
+            lines = lines or given["ntasks"].places
+            question = "how many nodes: no line tells, and the operator gave it to sbatch (-N)"
+            draft.ask(("nodes",), question, lines, " or ".join(NODES[:1]))
+        else:
+            draft.say(
+                "assumed",
+                (Place(reading.script),),
+                "no line says how many nodes",
+                became="nodes: 1, which the job file need not say",
+                why="sbatch gives one node where -N is not given (sbatch(1), --nodes)",
+                todo="where the operator gave sbatch -N N, write nodes: N in the job file",
+            )
+
+
+def _of_several_nodes(reading: ShellReading) -> tuple[Place, ...]:
+    """Lines that ask how many nodes there are, or which: the script is written for several."""
+    for name in NODES:
+        if name in reading.wanted:
+            return reading.wanted[name]
+    return (
+        tuple(each.place for each in reading.commands if _OF_NODES.search(each.written))[:3]
+        or tuple(
+            place for name, places in reading.wanted.items() for place in places if _OF_NODES.match(name)
+        )[:3]
+    )
+
+
+def _time(reading: ShellReading, given: Mapping[str, Asked], draft: Draft) -> None:
+    least = given.get("time-min")
+    if least is not None:
+        why = "a job file has one limit"
+        draft.say(
+            "left", least.places, least.written, why=why, todo="lower `time` where it should start sooner"
+        )
+    each = given.get("time")
+    if each is None:
+        draft.say(
+            "question",
+            reading.wanted.get("WALLTIME", (Place(reading.script),)),
+            "no line gives a time limit",
+            why="unless the operator gave sbatch one (-t), it is the partition's default",
+            todo="write `time` in the job file, or convert again with --env WALLTIME=...",
+        )
+        return
+    minutes = number(each.value, reading, {})
+    text = each.text if each.text is not None or minutes is None else str(minutes)
+    if text is None:
+        draft.ask(("time",), f"the time limit, which {each.written} gives", each.places, each.written)
+        return
+    why = _AS_WRITTEN.replace("-N", "-t") if each.how == "convention" else ""
+    if text.lower() in ("-1", "infinite", "unlimited", "0"):
+        draft.put(("time",), "UNLIMITED", each.places, each.written, why=why)
+        return
+    try:
+        scalars.minutes(text)
+        forms.seconds(text)
+    except ValueError as error:
+        draft.ask(("time",), f"the time limit: {error}", each.places, each.written)
+        return
+    draft.put(("time",), _clock(text), each.places, each.written, why=why)
+
+
+def _clock(text: str) -> str:
+    """Plain minutes as hours and minutes, which nobody takes for something else."""
+    if not text.isdecimal():
+        return text
+    days, minutes = divmod(int(text), 24 * 60)
+    clock = f"{minutes // 60:02}:{minutes % 60:02}:00"
+    return f"{days}-{clock}" if days else clock
+
+
+def _put_gpus(found: Gpus, draft: Draft) -> None:
+    if found.number is not None:
+        draft.put(("gpus_per_node",), found.number, found.places, found.written)
+        if found.kind:
+            why = "Slurm's name of the kind of GPU, which another site may not have"
+            draft.put(("gpu_type",), found.kind, found.places, found.written, why=why)
+    elif found.written:
+        question = f"how many GPUs on each node: {found.written} does not tell it"
+        draft.ask(("gpus_per_node",), question, found.places, found.written)
+
+
+def _other_resources(given: Mapping[str, Asked], draft: Draft) -> None:
+    each = given.get("gres")
+    others = forms.gpus_of_gres(each.text)[2] if each is not None and each.text else []
+    if each is not None and others:
+        draft.say(
+            "left",
+            each.places,
+            f"--gres={','.join(others)}",
+            why="a resource of Slurm's that is no GPU",
+            todo="ask the site whether the job needs it: --gres is hpclaunch's own, and is not passed on",
+        )

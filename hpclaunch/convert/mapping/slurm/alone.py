@@ -1,0 +1,57 @@
+"""A script's own command as the run, where no srun and no mpirun starts ranks: it runs on the first node."""
+
+import re
+
+from hpclaunch.convert.mapping.slurm.asked import Asked, of_batch
+from hpclaunch.convert.mapping.slurm.sizes import Allocation, Ranks
+from hpclaunch.convert.mapping.slurm.sruns import Step
+from hpclaunch.convert.programs.layers import Layer, layers
+from hpclaunch.convert.reading import Command, ShellReading
+from hpclaunch.readback.shell.values import known
+
+_RUNS = re.compile(
+    r"^(python[\d.]*|torchrun|deepspeed|accelerate|bash|sh|[\w./-]+\.(sh|py|x|exe)|\./\S+|/\S+)$"
+)
+_HELPS = re.compile(
+    r"^(mkdir|rm|cp|mv|ln|ls|cat|echo|hostname|date|env|module|ml|conda|source|nvidia-smi|scontrol|squeue|head|tail"
+    r"|sed|awk|grep|tr|sort|cut|wc|seq|tee|sleep|ulimit|basename|dirname|readlink|getent|which|printf|sacct|lscpu)$"
+)
+
+
+def step(reading: ShellReading, found: Allocation) -> Step | None:
+    """The last command that may be the run, None where there is none. A container that sbatch was asked for
+    is its own: the whole script is in it (Pyxis's README, "Advanced usage")."""
+    commands = [command for command in reading.commands if _may_be_run(command)]
+    if not commands:
+        return None
+    command = commands[-1]
+    inner = layers(command.words)
+    return Step(command, of_container(reading), Ranks(_nodes(inner, found), 1, (command.place,)), inner)
+
+
+def of_container(reading: ShellReading) -> tuple[Asked, ...]:
+    """The options of Pyxis that sbatch was given."""
+    names = ("container-", "no-container-")
+    return tuple(each for each in of_batch(reading) if each.name.startswith(names))
+
+
+def cut_short(reading: ShellReading, asked: Asked) -> bool:
+    """Whether a # in the option's value made a comment of the rest: nvcr.io#nvidia/pytorch (get_argument in
+    Slurm's src/sbatch/opt.c)."""
+    place = asked.places[0]
+    text = next((each.text for each in reading.sources if each.name == place.file), "")
+    lines = text.split("\n")[place.line - 1 : place.line]
+    return asked.how == "directive" and any(f"{asked.written}#" in line for line in lines)
+
+
+def _may_be_run(command: Command) -> bool:
+    if command.within or command.pipeline[0] > 0 or not command.words:
+        return False
+    program = known(command.words[0]) or ""
+    return bool(_RUNS.match(program)) and not _HELPS.match(program.rpartition("/")[2])
+
+
+def _nodes(inner: tuple[Layer, ...], found: Allocation) -> int | None:
+    """deepspeed and its like go to the other nodes by themselves."""
+    reaches = any(layer.program in ("deepspeed", "accelerate") for layer in inner)
+    return found.nodes if reaches else 1

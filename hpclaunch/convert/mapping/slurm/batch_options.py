@@ -1,0 +1,218 @@
+"""What becomes of an option of sbatch that says nothing about the sizes of a launch."""
+
+from collections.abc import Callable
+
+from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.mapping.slurm.asked import Asked
+from hpclaunch.convert.mapping.slurm.export import without_secrets
+from hpclaunch.convert.options import Options
+
+# About the person and the place: keys of `sites`.
+_HINTS = {
+    "account": "account",
+    "partition": "partition",
+    "qos": "qos",
+    "reservation": "reservation",
+    "constraint": "constraint",
+    "nodelist": "nodelist",
+    "exclude": "exclude",
+    "mail-user": "mail",
+}
+_WHOLE = "a job that takes all GPUs of a node has the node to itself, with all of its memory"
+_MEMORY = "a job gets all memory of whole nodes, and on a part of a node as much of it as of the GPUs"
+_OUTPUT = "hpclaunch keeps the output of each job in its record: `hpclaunch logs`"
+_CORES = "each rank gets the cores beside its GPU, by the site's node type"
+_REPLACED = {
+    "mem": _MEMORY,
+    "mem-per-cpu": _MEMORY,
+    "mem-per-gpu": _MEMORY,
+    "overcommit": "ranks are placed by the node type, also where they are more than cores were asked for",
+    "cores-per-socket": "the site's node type says what its nodes have",
+    "sockets-per-node": "the site's node type says what its nodes have",
+    "extra-node-info": "the site's node type says what its nodes have",
+    "mincpus": "the site's node type says what its nodes have",
+    "cpus-per-task": _CORES,
+    "cpus-per-gpu": _CORES,
+    "core-spec": "cores kept for the system are the site's `reserved_cpus`",
+    "no-requeue": "jobs are never requeued by themselves",
+    "output": _OUTPUT,
+    "error": _OUTPUT,
+    "open-mode": _OUTPUT,
+    "wrap": "its text is read as a script of its own",
+    "parsable": "`hpclaunch submit` prints the job's number alone",
+    "quiet": "`hpclaunch submit` prints the job's number alone",
+    "verbose": "`hpclaunch explain` and `hpclaunch verify` show where ranks are",
+    "wait": "`hpclaunch submit --wait` waits, and gives the job's own status",
+    "propagate": "limits are the nodes' own (--propagate=NONE), and memlock is checked before ranks start",
+    "get-user-env": "ranks get what the job file names, and nothing of a login shell",
+    "chdir": "relative paths start from the job file's folder",
+    "gres-flags": "placement follows the node type, not Slurm's choice of cores",
+    "comment": "hpclaunch marks each submission with its own comment, so that none is lost or sent twice",
+    "test-only": "`hpclaunch submit --dry-run` sends nothing",
+    "ntasks-per-socket": _CORES,
+    "ntasks-per-core": _CORES,
+    "gpu-bind": "all GPUs of the job are visible to each rank, which NVLink and CUDA IPC need",
+    "tres-bind": "all GPUs of the job are visible to each rank, which NVLink and CUDA IPC need",
+    "mem-bind": "memory is bound by the node type",
+    "cpu-bind": "cores are bound by the node type",
+    "oversubscribe": "a job that takes all GPUs of a node has the node to itself",
+    "kill-on-bad-exit": "the first rank that fails ends the job, and its status is the job's",
+}
+# The job cannot say it, and it cannot be passed on raw.
+_LEFT = {
+    "array": "submit the job once for each index, with --set for what the index chose",
+    "clusters": "submit on the cluster itself, or over its login node, by the site",
+    "hold": "submit the job when it may start",
+    "no-kill": "a job whose node fails ends, and is submitted again",
+    "uid": "submit as that user",
+    "gid": "submit as that group",
+}
+# Slurm's only, and known to be passed on by `sites.NAME.sbatch`.
+_WHY_RAW = {
+    "dependency": "a job file has no order of jobs",
+    "requeue": "jobs are never requeued by themselves: one that runs twice may overwrite its own results",
+    "signal": "a job file has no warning before its end",
+    "begin": "a job starts when there is room",
+    "licenses": "a job file names no licenses",
+    "mail-type": "with `mail` hpclaunch asks for END,FAIL",
+}
+
+
+def put(each: Asked, draft: Draft, options: Options) -> None:
+    """Put what the option says into the draft: a hint for the site, SHARP, or a finding about it."""
+    name, text = each.name, each.text
+    if name in _HINTS and text:
+        _hint(draft, options, _HINTS[name], text, each)
+    elif name in _SPECIAL:
+        _SPECIAL[name](each, draft, options)
+    elif name in _REPLACED:
+        draft.say("replaced", each.places, each.written, why=_REPLACED[name])
+    elif name in _LEFT:
+        draft.say("left", each.places, each.written, why="a job file cannot say it", todo=_LEFT[name])
+    elif not name:
+        draft.say(
+            "unread", each.places, each.written, why="no option of sbatch or Pyxis that is known", todo=""
+        )
+    elif name.startswith(("container-", "no-container-")):
+        why = (
+            "on sbatch it puts the whole script into the container, where srun and its plugins may be missing"
+        )
+        draft.say("replaced", each.places, each.written, why=f"{why}: the ranks alone run in one")
+    else:
+        raw(each, draft, options, _WHY_RAW.get(name, "an option of Slurm's that a job file has no key for"))
+
+
+def raw(each: Asked, draft: Draft, options: Options, why: str, command: str = "sbatch") -> None:
+    """An option passed on as it is under `sites`, or where no site is named left with what to do."""
+    text = f"--{each.name}" if each.value is None else f"--{each.name}={each.text}"
+    if each.text is None or "\n" in text:
+        todo = f"add it to sites.NAME.{command} with its value"
+        draft.say("left", each.places, each.written, why=f"{why}, and its value is not told", todo=todo)
+    elif options.site:
+        count = sum(1 for key in draft.facts if key[:3] == ("sites", options.site, command))
+        draft.put(("sites", options.site, command, count), text, each.places, each.written, why=why)
+    else:
+        todo = f"convert again with --site NAME, or add {text!r} to sites.NAME.{command} of the job file"
+        draft.say("left", each.places, each.written, why=why, todo=todo)
+
+
+def _hint(draft: Draft, options: Options, key: str, value: str, each: Asked) -> None:
+    if options.site:
+        draft.put(("sites", options.site, key), value, each.places, each.written)
+    else:
+        draft.hint(key, value, each.places, each.written)
+
+
+def _mail_type(each: Asked, draft: Draft, options: Options) -> None:
+    if ("sites", options.site, "mail") in draft.facts or "mail" in draft.hints:
+        draft.say("replaced", each.places, each.written, why="with `mail` hpclaunch asks for END and FAIL")
+    elif (each.text or "").upper() == "NONE":
+        draft.say("replaced", each.places, each.written, why="without `mail` nobody is written to")
+    else:
+        draft.say(
+            "left",
+            each.places,
+            each.written,
+            why="it names nobody: Slurm writes to the user who submits",
+            todo="write an address under sites.NAME.mail, which gets mail at the end and at a failure",
+        )
+
+
+def _network(each: Asked, draft: Draft, options: Options) -> None:
+    if (each.text or "").lower() == "sharp":
+        why = "reductions in the switches; the site's file says how it asks for them"
+        draft.put(("fabric", "sharp"), True, each.places, each.written, why=why)
+    else:
+        raw(each, draft, options, "a job file asks the network for nothing but SHARP")
+
+
+def _switches(each: Asked, draft: Draft, options: Options) -> None:
+    count, _, wait = (each.text or "").partition("@")
+    if count != "1":
+        raw(each, draft, options, "a job file asks for nodes of one unit, or any")
+        return
+    why = "nodes of one scalable unit, by the site's own topology"
+    if wait:
+        why += f"; how long to wait for them ({wait}) is the site's max_switch_wait"
+    draft.put(("locality",), "unit", each.places, each.written, why=why)
+
+
+def _segment(each: Asked, draft: Draft, options: Options) -> None:
+    raw(each, draft, options, "`locality: unit` may be meant: it asks for nodes of one scalable unit")
+
+
+def _exclusive(each: Asked, draft: Draft, options: Options) -> None:
+    if each.value is None or each.text == "":
+        draft.say("replaced", each.places, each.written, why=_WHOLE)
+    else:
+        raw(each, draft, options, "a node is shared with nobody, or as the site says")
+
+
+def _threads(each: Asked, draft: Draft, options: Options) -> None:
+    if each.text == "1":
+        draft.put(("bind", "smt"), False, each.places, each.written, why="one thread of each core")
+    else:
+        draft.say("replaced", each.places, each.written, why="the site's node type says what its nodes have")
+
+
+def _hint_option(each: Asked, draft: Draft, options: Options) -> None:
+    if each.text == "nomultithread":
+        draft.put(("bind", "smt"), False, each.places, each.written, why="one thread of each core")
+    elif each.text in ("multithread", "compute_bound", "memory_bound"):
+        draft.say("replaced", each.places, each.written, why=_CORES)
+    else:
+        raw(each, draft, options, "a hint that only Slurm knows")
+
+
+def _export(each: Asked, draft: Draft, options: Options) -> None:
+    why = "ranks get what the job file names (env, inherit, secrets), and nothing else of the shell"
+    draft.say("replaced", each.places, without_secrets(each.value or (), each.written), why=why)
+
+
+def _distribution(each: Asked, draft: Draft, options: Options) -> None:
+    first = (each.text or "").replace(",", ":").partition(":")[0].lower()
+    if first in ("", "*", "block", "pack", "nopack"):
+        why = "ranks go over nodes in blocks, and over cores by the node type"
+        draft.say("replaced", each.places, each.written, why=why)
+    else:
+        draft.say(
+            "left",
+            each.places,
+            each.written,
+            why="ranks go over nodes in blocks: rank 0 to N-1 on the first node",
+            todo="where the program counts on another order, let it take RANK from its own arguments",
+        )
+
+
+_SPECIAL: dict[str, Callable[[Asked, Draft, Options], None]] = {
+    "mail-type": _mail_type,
+    "network": _network,
+    "switches": _switches,
+    "segment": _segment,
+    "exclusive": _exclusive,
+    "threads-per-core": _threads,
+    "hint": _hint_option,
+    "export": _export,
+    "distribution": _distribution,
+}
+KNOWN = frozenset({*_REPLACED, *_SPECIAL})

@@ -1,0 +1,72 @@
+"""Which of the exported variables reach the ranks: --export of srun and sbatch, and SLURM_EXPORT_ENV.
+
+sbatch puts its --export into SLURM_EXPORT_ENV, which each srun of the script takes for its own (sbatch(1),
+"Output environment variables"; srun(1), --export).
+"""
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from hpclaunch.convert.mapping.slurm.asked import Asked
+from hpclaunch.convert.mapping.words.texts import split
+from hpclaunch.convert.programs.flags import cut
+from hpclaunch.convert.reading import Command
+from hpclaunch.convert.secret_texts import SECRET
+from hpclaunch.readback.shell.values import Value, known, shown
+from hpclaunch.values.conversion import Place
+
+_NOTHING = ("NONE", "NIL")
+
+
+class Export(Struct, frozen=True):
+    """`everything`: all that is exported is handed on. `given` are the variables that the option names, with
+    the value that it gives them (None: the one that they have). `unclear`: a part of it is not told."""
+
+    everything: bool = True
+    given: tuple[tuple[str, Value | None], ...] = ()
+    written: str = ""
+    places: tuple[Place, ...] = ()
+    unclear: bool = False
+
+
+def of(command: Command, own: Asked | None, batch: Sequence[Asked]) -> Export:
+    """What counts for a srun: its own option, else the variable, else that of sbatch."""
+    variable = dict(command.environment).get("SLURM_EXPORT_ENV")
+    of_batch = next((each for each in reversed(batch) if each.name == "export"), None)
+    outer = Export()
+    if variable is not None:
+        outer = _read(variable, f"SLURM_EXPORT_ENV={shown(variable)}", (command.place,))
+    elif of_batch is not None:
+        outer = _read(of_batch.value or (), of_batch.written, of_batch.places)
+    if own is None:
+        return outer
+    found = _read(own.value or (), own.written, own.places)
+    before = outer.given if found.everything else ()
+    return Export(found.everything, (*before, *found.given), found.written, found.places, found.unclear)
+
+
+def without_secrets(value: Value, written: str) -> str:
+    """The option as it is written, with *** for the values of secrets."""
+    for part in split(value, ","):
+        named = cut(part, "=")
+        if named and named[1] and SECRET.search(named[0]):
+            written = written.replace(shown(named[1]), "***")
+    return written
+
+
+def _read(value: Value, written: str, places: tuple[Place, ...]) -> Export:
+    everything, unclear = False, False
+    given: list[tuple[str, Value | None]] = []
+    for part in split(value, ","):
+        named = cut(part, "=")
+        text = known(part)
+        if named:
+            given.append(named)
+        elif text is None:
+            unclear = True
+        elif text.upper() == "ALL" or not value:
+            everything = True
+        elif text and text.upper() not in _NOTHING:
+            given.append((text, None))
+    return Export(everything or unclear, tuple(given), without_secrets(value, written), places, unclear)

@@ -1,0 +1,240 @@
+"""How many nodes, ranks and GPUs: of the job as a whole, and of a step."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from msgspec import Struct, structs
+
+from hpclaunch.convert.mapping.slurm.asked import GPUS, Asked, number, of_batch, origin_of
+from hpclaunch.convert.reading import ShellReading
+from hpclaunch.readback.shell.values import Part, Unknown
+from hpclaunch.readback.slurm import forms
+from hpclaunch.values.conversion import Place
+
+_NODES_OF_SLURM = ("SLURM_JOB_NUM_NODES", "SLURM_NNODES")
+
+
+class Allocation(Struct, frozen=True):
+    """What the job has as a whole; None is what nothing tells. `tasks` are of all nodes, `per_node` those on
+    one, `gpus` those on a node, `sockets` a node's; `whole`: it asks for nodes that nobody shares. `places`:
+    the lines of each field."""
+
+    nodes: int | None = None
+    tasks: int | None = None
+    per_node: int | None = None
+    gpus: int | None = None
+    cpus_per_task: int | None = None
+    tasks_per_gpu: int | None = None
+    sockets: int | None = None
+    whole: bool = False
+    places: dict[str, tuple[Place, ...]] = {}
+
+    @property
+    def numbers(self) -> dict[str, int]:
+        """Slurm's own variables in the script, as far as they are known (sbatch(1), "Output environment
+        variables")."""
+        tasks = self.tasks
+        if tasks is None and self.nodes and self.per_node:
+            tasks = self.nodes * self.per_node
+        pairs = (
+            ("SLURM_JOB_NUM_NODES", self.nodes),
+            ("SLURM_NNODES", self.nodes),
+            ("SLURM_NTASKS", tasks),
+            ("SLURM_NPROCS", tasks),
+            ("SLURM_NTASKS_PER_NODE", self.per_node),
+            ("SLURM_CPUS_PER_TASK", self.cpus_per_task),
+            ("SLURM_GPUS_ON_NODE", self.gpus),
+        )
+        return {name: value for name, value in pairs if value is not None}
+
+
+class Ranks(Struct, frozen=True):
+    """The sizes of a step: `nodes` and `per_node`, None where they are not told, with why (`doubt`)."""
+
+    nodes: int | None
+    per_node: int | None
+    places: tuple[Place, ...]
+    doubt: str = ""
+
+
+def last(asked: Sequence[Asked]) -> dict[str, Asked]:
+    """By its name the option that counts."""
+    return {each.name: each for each in asked}
+
+
+def sizes(reading: ShellReading, asked: Sequence[Asked] | None = None) -> Allocation:
+    """The sizes of the allocation, by what is asked of sbatch."""
+    given = last(of_batch(reading) if asked is None else asked)
+    places: dict[str, tuple[Place, ...]] = {}
+
+    def count(name: str, field: str, slurm: Mapping[str, int]) -> int | None:
+        each = given.get(name)
+        if each is not None:
+            places[field] = each.places
+            return number(each.value, reading, slurm)
+        return None
+
+    nodes = count("nodes", "nodes", {})
+    slurm = {"SLURM_JOB_NUM_NODES": nodes} if nodes else {}
+    tasks = count("ntasks", "tasks", slurm)
+    per_node = count("ntasks-per-node", "per_node", slurm)
+    if "nodes" not in given and tasks:
+        if per_node:
+            nodes, places["nodes"] = -(-tasks // per_node), (*places["tasks"], *places["per_node"])
+        elif tasks == 1:
+            nodes, places["nodes"] = 1, places["tasks"]
+    found = Allocation(
+        nodes=nodes,
+        tasks=tasks,
+        per_node=per_node,
+        cpus_per_task=count("cpus-per-task", "cpus_per_task", slurm),
+        tasks_per_gpu=count("ntasks-per-gpu", "tasks_per_gpu", slurm),
+        sockets=count("sockets-per-node", "sockets", slurm),
+        whole="exclusive" in given and not given["exclusive"].text,
+        places=places,
+    )
+    gpus = gpus_of(reading, given, found)
+    return structs.replace(found, gpus=gpus.number, places={**places, "gpus": gpus.places})
+
+
+def ranks(reading: ShellReading, step: Sequence[Asked], found: Allocation, place: Place) -> Ranks:
+    """How many ranks a step has on each of its nodes: its own options, and where it leaves them out those of
+    the job, which srun reads from its environment (srun(1), "Input environment variables")."""
+    given = last(step)
+    own = given.get("nodes")
+    nodes = number(own.value, reading, found.numbers) if own else found.nodes
+    lines = own.places if own else found.places.get("nodes", ())
+    per_node, of_per_node = _per_node(reading, given, found)
+    tasks, of_tasks, every = _tasks(reading, given, found)
+    if every:
+        return Ranks(nodes, 1, (*of_tasks, *lines))
+    if tasks is not None and nodes is not None:
+        if per_node and tasks == nodes * per_node:
+            return Ranks(nodes, per_node, (*of_per_node, *of_tasks))
+        if tasks < nodes:
+            # srun warns that it cannot run so few on so many nodes, and takes fewer.
+            return Ranks(tasks, 1, of_tasks)
+        if tasks % nodes or (per_node and tasks > nodes * per_node):
+            limit = f", at most {per_node} on each" if per_node else ""
+            doubt = f"{tasks} ranks on {nodes} nodes{limit}: how many are on each is not told"
+            return Ranks(nodes, None, (*of_tasks, *lines), doubt)
+        return Ranks(nodes, tasks // nodes, (*of_tasks, *lines))
+    if per_node:
+        return Ranks(nodes, per_node, of_per_node)
+    if tasks is not None:
+        if tasks == 1:
+            return Ranks(1, 1, of_tasks)
+        return Ranks(None, None, of_tasks, f"{tasks} ranks, and on how many nodes is not told")
+    if of_tasks or of_per_node:
+        return Ranks(nodes, None, of_tasks or of_per_node, "how many ranks there are is not told")
+    if found.tasks_per_gpu and found.gpus:
+        return Ranks(nodes, found.tasks_per_gpu * found.gpus, found.places["tasks_per_gpu"])
+    if "tasks_per_gpu" in found.places:
+        return Ranks(nodes, None, found.places["tasks_per_gpu"], "how many GPUs a node has is not told")
+    # One task for each node is srun's default (srun(1), --ntasks).
+    return Ranks(nodes, 1, (place, *lines))
+
+
+def _per_node(
+    reading: ShellReading, given: Mapping[str, Asked], found: Allocation
+) -> tuple[int | None, tuple[Place, ...]]:
+    own, of_gpus = given.get("ntasks-per-node"), given.get("ntasks-per-gpu")
+    if own is not None:
+        return number(own.value, reading, found.numbers), own.places
+    if of_gpus is not None:
+        each = number(of_gpus.value, reading, found.numbers)
+        return (each * found.gpus if each and found.gpus else None), of_gpus.places
+    return found.per_node, found.places.get("per_node", ())
+
+
+def _tasks(
+    reading: ShellReading, given: Mapping[str, Asked], found: Allocation
+) -> tuple[int | None, tuple[Place, ...], bool]:
+    """How many ranks in all, the lines, and whether it is one for each node however many there are."""
+    own = given.get("ntasks")
+    if own is None:
+        if "ntasks-per-node" in given and "ntasks" not in given:
+            return None, (), False
+        return found.tasks, found.places.get("tasks", ()), False
+    source = "".join(_name_of(part) for part in own.value or ()).strip("$({ )}")
+    if source in _NODES_OF_SLURM:
+        return found.nodes, own.places, True
+    return number(own.value, reading, found.numbers), own.places, False
+
+
+def _name_of(part: Part) -> str:
+    return part.name if isinstance(part, Unknown) and part.kind in ("variable", "number") else "-"
+
+
+class Gpus(Struct, frozen=True):
+    """How many GPUs on a node (None: not told), of which kind ("": any), the lines, and the option or
+    variable as it is written ("": nothing speaks of GPUs)."""
+
+    number: int | None
+    kind: str = ""
+    places: tuple[Place, ...] = ()
+    written: str = ""
+
+
+def gpus_of(reading: ShellReading, given: Mapping[str, Asked], found: Allocation) -> Gpus:
+    """The GPUs on a node, by the options, or by a launcher's own variable."""
+    seen: list[Gpus] = []
+    for name, way in _WAYS.items():
+        each = given.get(name)
+        if each is not None:
+            count, kind = way(each, found)
+            beside = next(
+                (found.places[field] for field in _BESIDE.get(name, ()) if field in found.places), ()
+            )
+            seen.append(Gpus(count, kind, (*each.places, *beside), each.written))
+    told = next((each for each in seen if each.number is not None), None)
+    if told is not None:
+        return told
+    for name in GPUS:
+        variable = reading.last(name)
+        count = number(variable.value, reading, {}) if variable is not None else None
+        if count is not None:
+            return Gpus(count, "", origin_of(reading, name), name)
+    return seen[0] if seen else Gpus(None)
+
+
+def _gpus(each: Asked) -> tuple[int | None, str]:
+    try:
+        return forms.gpus(each.text) if each.text else (None, "")
+    except ValueError:
+        return None, ""
+
+
+def _of_gres(each: Asked, found: Allocation) -> tuple[int | None, str]:
+    count, kind, others = forms.gpus_of_gres(each.text or "")
+    return (None if not each.text or (others and not count) else count), kind
+
+
+def _of_all_nodes(each: Asked, found: Allocation) -> tuple[int | None, str]:
+    count, kind = _gpus(each)
+    if count is None or not found.nodes or count % found.nodes:
+        return None, kind
+    return count // found.nodes, kind
+
+
+def _of_a_task(each: Asked, found: Allocation) -> tuple[int | None, str]:
+    count, kind = _gpus(each)
+    tasks = found.per_node
+    if tasks is None and found.tasks and found.nodes and found.tasks % found.nodes == 0:
+        tasks = found.tasks // found.nodes
+    return (count * tasks if count is not None and tasks else None), kind
+
+
+def _of_a_socket(each: Asked, found: Allocation) -> tuple[int | None, str]:
+    count, kind = _gpus(each)
+    return (count * found.sockets if count is not None and found.sockets else None), kind
+
+
+_WAYS: dict[str, Callable[[Asked, Allocation], tuple[int | None, str]]] = {
+    "gres": _of_gres,
+    "gpus-per-node": lambda each, found: _gpus(each),
+    "gpus-per-task": _of_a_task,
+    "gpus": _of_all_nodes,
+    "gpus-per-socket": _of_a_socket,
+}
+# The lines of these sizes are needed too.
+_BESIDE = {"gpus-per-task": ("per_node", "tasks"), "gpus": ("nodes",), "gpus-per-socket": ("sockets",)}

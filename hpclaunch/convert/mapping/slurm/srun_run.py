@@ -1,0 +1,323 @@
+"""The srun that is the job's own command -> sizes, MPI, container, binding, environment and command."""
+
+import re
+from collections.abc import Sequence
+
+from msgspec import structs
+
+from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.mapping.around import beyond, steps, surroundings, trials
+from hpclaunch.convert.mapping.bind import binding, rank_script
+from hpclaunch.convert.mapping.container import images, mounts
+from hpclaunch.convert.mapping.container import options as container_options
+from hpclaunch.convert.mapping.environment import exported, handed_on
+from hpclaunch.convert.mapping.ranks import launchers, mpi, rendezvous
+from hpclaunch.convert.mapping.slurm import alone, export, step_options
+from hpclaunch.convert.mapping.slurm.asked import OF_ALLOCATION, Asked, of_batch, outside_allocation
+from hpclaunch.convert.mapping.slurm.settled import by_role
+from hpclaunch.convert.mapping.slurm.sizes import Allocation, gpus_of, last
+from hpclaunch.convert.mapping.slurm.sruns import Step
+from hpclaunch.convert.mapping.words.made import alternatives, in_doubt
+from hpclaunch.convert.mapping.words.texts import is_here, line, submitters
+from hpclaunch.convert.options import Options
+from hpclaunch.convert.programs import torch
+from hpclaunch.convert.programs.layers import Layer
+from hpclaunch.convert.reading import ShellReading
+from hpclaunch.readback.shell.values import Unknown, Value, known, shown
+from hpclaunch.values.conversion import Place
+
+_NO_WHERE = "no line says it, and so it was the site's own default (MpiDefault in its slurm.conf)"
+# srun starts ranks in the folder where it is called itself.
+_OWN_FOLDER = {"$(pwd)": "PWD", "PWD": "PWD"}
+_KINDS = {"none": "none", "pmix": "pmix", "pmi2": "pmi2"}
+
+
+def put(
+    reading: ShellReading,
+    run: Step,
+    all_steps: Sequence[Step],
+    found: Allocation,
+    draft: Draft,
+    options: Options,
+    by: Layer | None = None,
+) -> None:
+    """Put the run, and what stands around it, into the draft. `by` is the mpirun that starts the ranks in
+    srun's place."""
+    files = by_role(reading)
+    beyond.defaults(reading, draft)
+    image = images.image_of(run, all_steps) is not None or run.in_container
+    lines = (run.command.place,)
+    launcher = next((layer for layer in run.inner if launchers.is_launcher(layer)), None)
+    per_node = _sizes(reading, run, found, launcher, draft)
+    _gpus(reading, run, found, draft)
+    is_alone = outside_allocation(reading) is run.command
+    for each in run.asked:
+        if not (is_alone and each.name in OF_ALLOCATION):
+            _option(each, image, draft, options)
+    if not image:
+        _image_of_batch(reading, draft)
+    else:
+        images.put_image(reading, run, all_steps, reading.commands, draft)
+        of_run = run.option("container-image")
+        if of_run is not None and alone.cut_short(reading, of_run):
+            question = f"the image: sbatch takes # for a comment, and so it was given {of_run.written} alone"
+            draft.ask(("image",), question, of_run.places, of_run.written, todo="write it with / for the #")
+        container_options.put(run, draft)
+        asked = [each for each in run.asked if each.name == "container-mounts"]
+        mounts.put(reading, run.command, asked, files.get("mounts", ()), draft)
+    binding.of_srun(run.asked, per_node, draft, options)
+    tables = files.get("binding", ())
+    inner = binding.of_layers(run.inner, _lines_of_words(reading, run), per_node, tables, draft, options)
+    inside = rank_script.put(run, files.get("rank script", ()), draft)
+    found_trials = trials.find(reading, run.command, draft, run.words)
+    found_trials = structs.replace(
+        found_trials,
+        stand_ins={
+            **_doubtful(reading, image=image),
+            **rendezvous.first_node(run.words, lines, draft),
+            **({} if image else _OWN_FOLDER),
+            **found_trials.stand_ins,
+        },
+    )
+    later = exported.put(
+        reading,
+        run.command,
+        draft,
+        export=export.of(run.command, run.option("export"), of_batch(reading)),
+        read_inside=inside,
+        set_by_trials=[found_trials.seed] if found_trials.seed else [],
+        gpus=_known_number(draft, "gpus_per_node"),
+        container=image,
+        stand_ins=found_trials.stand_ins,
+        slurm=found.numbers,
+    )
+    if launcher is not None:
+        launchers.put_launcher(reading, run.command, launcher, draft)
+    if by is not None:
+        mpi.put_kind(reading, run.command, by, draft)
+        mpi.put_options(reading, run.command, by, draft)
+        handed = handed_on.given(reading, run.command, by.all("x"), f"{by.program} -x")
+        seed = found_trials.seed
+        later += handed_on.put(reading, handed, draft, per_node=False, seed=seed, slurm=found.numbers)
+    else:
+        _mpi(reading, run, launcher, draft)
+    words = _words(run, inner, launcher)
+    before = surroundings.put(reading, run.command, draft, image=image)
+    written = line(words, {**_addresses(run), **found_trials.stand_ins}, later, before=before)
+    if written.doubt or not words or run.option("multi-prog"):
+        why = "several programs, which a file names" if run.option("multi-prog") else "nothing"
+        why = _doubt(reading, words, written.doubt) if written.doubt else why
+        question = f"what each rank executes: {why}"
+        draft.ask(("command",), question, lines, run.text)
+    else:
+        what = " ".join(map(shown, words)) or run.text
+        draft.put(("command",), written.plain, reading.origin(run.command, run.text) or lines, what)
+        names = [name for name in submitters(written.names) if name not in rendezvous.COMPUTED]
+        own = {name for name, _ in later} | set(found_trials.stand_ins.values())
+        exported.inherit(
+            [name for name in names if name not in own and (image or name != "PWD")], lines, draft, what
+        )
+    beyond.put(reading, run, draft)
+    steps.put(reading, run.command, all_steps, run.ranks.per_node, found_trials, draft, image=image)
+
+
+def _option(each: Asked, image: bool, draft: Draft, options: Options) -> None:
+    folder = each.text or ""
+    if each.name == "chdir" and not image and folder.startswith("/"):
+        draft.put(("workdir",), folder, each.places, each.written)
+    else:
+        step_options.put(each, draft, options)
+
+
+def _image_of_batch(reading: ShellReading, draft: Draft) -> None:
+    """An image that sbatch was given, and srun was not."""
+    for each in of_batch(reading):
+        if each.name == "container-image":
+            question = f"the image: the script was in {shown(each.value or ())}, and no line says so of srun"
+            draft.ask(("image",), question, each.places, each.written)
+
+
+def _lines_of_words(reading: ShellReading, run: Step) -> tuple[Place, ...]:
+    """The lines behind the command's words."""
+    return reading.origin(run.command, run.text) or (run.command.place,)
+
+
+def _sizes(
+    reading: ShellReading, run: Step, found: Allocation, launcher: Layer | None, draft: Draft
+) -> int | None:
+    """Nodes where the run has fewer than the job, and ranks on a node. Returns the latter."""
+    ranks = run.ranks
+    own = run.option("nodes")
+    if ranks.nodes is not None and ranks.nodes != found.nodes:
+        what = (
+            own.written
+            if own
+            else (run.option("ntasks") or own or run.asked[0]).written
+            if run.asked
+            else "srun"
+        )
+        chosen = run.option("nodelist")
+        if chosen is not None and found.nodes:
+            question = f"how many nodes: the job has {found.nodes}, and this run is on {chosen.written} alone"
+            draft.ask(("nodes",), question, (run.command.place, *found.places["nodes"]), what)
+        else:
+            why = f"the job has {found.nodes} nodes, and its run is on {ranks.nodes}" if found.nodes else ""
+            draft.put(("nodes",), ranks.nodes, ranks.places, what, why=why)
+    elif own is not None and ranks.nodes is None:
+        draft.ask(("nodes",), f"how many nodes: {own.written} is not told", own.places, own.written)
+    what = " ".join(each.written for each in run.asked if each.name.startswith("ntasks")) or "srun"
+    per_node, places, why, doubt = ranks.per_node, ranks.places, "", ranks.doubt
+    if launcher is not None:
+        size = launchers.size(reading, run.command, launcher, ranks.nodes, found.numbers)
+        places, doubt = (*size.places, *ranks.places), size.doubt or ranks.doubt
+        if per_node == 1 or per_node is None:
+            per_node, what = size.per_node, size.what
+            why = f"{launcher.program} starts them on each node; the job starts each itself"
+            if per_node is None and not size.doubt:
+                gpus = gpus_of(reading, last([*of_batch(reading), *run.asked]), found)
+                why = "one for each GPU"
+                if gpus.number is None:
+                    return None
+                per_node, places = gpus.number, (*places, *gpus.places)
+        else:
+            total = per_node * size.per_node if size.per_node else None
+            per_node = total
+    if per_node is None:
+        draft.ask(("ranks_per_node",), f"how many ranks on each node: {doubt}", places, what)
+    elif not 1 <= per_node <= 4096:
+        draft.ask(("ranks_per_node",), f"how many ranks on each node: {per_node} is none", places, what)
+        return None
+    else:
+        draft.put(("ranks_per_node",), per_node, places, what, why=why)
+    _unused(reading, draft)
+    return per_node
+
+
+def _unused(reading: ShellReading, draft: Draft) -> None:
+    """Numbers of tasks on #SBATCH lines that the run's own options override."""
+    used = {place for fact in draft.facts.values() for place in fact.places}
+    for each in of_batch(reading):
+        if each.name.startswith("ntasks") and not used.intersection(each.places):
+            why = "the srun of the run says how many ranks there are"
+            draft.say("replaced", each.places, each.written, why=why)
+
+
+def _gpus(reading: ShellReading, run: Step, found: Allocation, draft: Draft) -> None:
+    """GPUs on a node by the run's own options, or asked for where nothing tells them."""
+    own = [each for each in run.asked if each.name in ("gres", "gpus", "gpus-per-node", "gpus-per-task")]
+    fact = draft.facts.get(("gpus_per_node",))
+    if fact is None or fact.is_open:
+        by_itself = 1 if outside_allocation(reading) is run.command and run.option("nodes") is None else None
+        sized = structs.replace(
+            found,
+            nodes=run.ranks.nodes or found.nodes or by_itself,
+            per_node=run.ranks.per_node or found.per_node,
+        )
+        gpus = gpus_of(reading, last([*of_batch(reading), *own]), sized)
+        if gpus.number is not None:
+            if fact is not None:
+                draft.findings[:] = [each for each in draft.findings if each.key != "gpus_per_node"]
+            draft.put(("gpus_per_node",), gpus.number, gpus.places, gpus.written)
+        elif found.whole:
+            places = next(each.places for each in of_batch(reading) if each.name == "exclusive")
+            why = "--exclusive gives all GPUs of a node, and so does a job file that does not say how many"
+            draft.say(
+                "assumed", places, "no line says how many GPUs", became="all GPUs of each node", why=why
+            )
+        elif fact is None:
+            question = "how many GPUs on each node: no line asks Slurm for any (0 where the job uses none)"
+            draft.ask(("gpus_per_node",), question, (run.command.place,), "GPUs")
+    else:
+        for each in own:
+            why = "a step has all GPUs that the job has on its nodes"
+            draft.say("replaced", each.places, each.written, why=why)
+
+
+def _mpi(reading: ShellReading, run: Step, launcher: Layer | None, draft: Draft) -> None:
+    each = run.option("mpi")
+    of_environment = reading.last("SLURM_MPI_TYPE")
+    if each is not None:
+        text, places, what = each.text, each.places, each.written
+    elif of_environment is not None:
+        text, places, what = known(of_environment.value), (of_environment.place,), "SLURM_MPI_TYPE"
+    else:
+        _no_mpi(run, launcher, draft)
+        return
+    kind = _KINDS.get(re.sub(r"^(pmix)_v\d+$", r"\1", text or ""))
+    if kind is None:
+        draft.ask(("mpi",), f"pmix, pmi2 or none: {what} is none of them", places, what)
+        return
+    why = "the site's file says which plugin of Slurm that is" if text != kind else ""
+    draft.put(("mpi",), kind, places, what, why=why)
+
+
+def _no_mpi(run: Step, launcher: Layer | None, draft: Draft) -> None:
+    lines = (run.command.place,)
+    torch_alone = launcher is not None or ("rendezvous",) in draft.facts
+    single = run.ranks.nodes == 1 and run.ranks.per_node == 1
+    if torch_alone or single:
+        why = "one rank needs no MPI" if single else "the ranks find each other by MASTER_ADDR and RANK"
+        draft.say("assumed", lines, "srun without --mpi", became="mpi: none, which is the default", why=why)
+        return
+    question = f"pmix, pmi2 or none: {_NO_WHERE}; none for ranks that do not use MPI"
+    draft.ask(("mpi",), question, lines, "srun without --mpi")
+
+
+def _words(run: Step, inner: Sequence[Layer], launcher: Layer | None) -> list[Value]:
+    """The command of a rank: what is left of what stands before it, and its own words."""
+    words = beyond.script_of(run.command.stdin, run.words) or list(run.words)
+    if launcher is not None:
+        words = rendezvous.own_addresses(words)
+        if torch.passes_local_rank(launcher):
+            index = next((i for i, word in enumerate(words) if i and not shown(word).startswith("-")), 0)
+            words[index + 1 : index + 1] = [rendezvous.local_rank()]
+    front: list[Value] = []
+    for layer in inner[:-1]:
+        if not launchers.is_launcher(layer):
+            front += _written(run, layer)
+    return [*front, *words]
+
+
+def _written(run: Step, layer: Layer) -> list[Value]:
+    """The words of a layer as they stand in the command."""
+    all_words = run.command.words
+    start = next((i for i, word in enumerate(all_words) if _names(word, layer)), None)
+    if start is None:
+        return []
+    count = (
+        1 + sum(len(each.written.split()) if each.written else 1 for each in layer.options) + len(layer.words)
+    )
+    return list(all_words[start : start + count])
+
+
+def _names(word: Value, layer: Layer) -> bool:
+    return (known(word) or "").rpartition("/")[2] == layer.program
+
+
+def _doubtful(reading: ShellReading, *, image: bool) -> dict[str, str]:
+    """What no text of a command can name: variables of which the script makes one thing or another, and in
+    an image the folder where the job was submitted."""
+    words = [word for command in reading.commands for word in command.words]
+    here = [part.name for word in words for part in word if isinstance(part, Unknown) and is_here(part)]
+    return dict.fromkeys([*in_doubt(reading, words), *(here if image else ())], "")
+
+
+def _doubt(reading: ShellReading, words: Sequence[Value], doubt: str) -> str:
+    """Why the command is not told."""
+    names = [name for name in in_doubt(reading, words) if doubt == f"${{{name}}}"]
+    said = alternatives(reading, names[0]) if names else f"{doubt} is known only where the script runs"
+    return f"{' '.join(map(shown, words))}, and {said}"
+
+
+def _addresses(run: Step) -> dict[str, str]:
+    """What the script found out of the first node, by the names under which hpclaunch sets it."""
+    return {
+        value[0].name: name
+        for name, value in run.command.environment
+        if name in rendezvous.COMPUTED and len(value) == 1 and isinstance(value[0], Unknown)
+    }
+
+
+def _known_number(draft: Draft, key: str) -> int | None:
+    fact = draft.facts.get((key,))
+    return fact.value if fact is not None and isinstance(fact.value, int) else None

@@ -1,0 +1,109 @@
+"""The srun commands of a script as steps, and which of them is the job's own command."""
+
+import re
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from hpclaunch.convert.mapping.slurm.asked import Asked, of_options
+from hpclaunch.convert.mapping.slurm.sizes import Allocation, Ranks, ranks
+from hpclaunch.convert.mapping.words import hosts
+from hpclaunch.convert.programs.layers import Layer, layers
+from hpclaunch.convert.reading import Command, Loop, ShellReading
+from hpclaunch.readback.shell.values import Value, known, shown
+
+# Programs that only look at the machine, test it or prepare it.
+_BESIDE = re.compile(
+    r"^(true|:|mkdir|rm|cp|mv|ln|ls|cat|echo|hostname|date|env|printenv|sync|touch|chmod|enroot|rsync|tar"
+    r"|nvidia-smi|ibv_devinfo|ibstat|lscpu|numactl|conda|pip|uname|sleep|rdma|dcgmi|hostname|whoami|module|unzip|dd"
+    r"|\w+_perf(_mpi)?|copy[-_]\w+\.sh)$"
+)
+_PREPARES = re.compile(r"drop_caches|cache_clear|submission_log|mlperf_log|mllog|CACHE_CLEAR", re.IGNORECASE)
+_TRAINS = re.compile(r"run_and_time|train|torchrun|torch\.distributed|horovod|bench|\.py\b|main|run")
+
+
+class Step(Struct, frozen=True):
+    """A srun command: its options, its sizes, and the layers of what it starts, the innermost last."""
+
+    command: Command
+    asked: tuple[Asked, ...]
+    ranks: Ranks
+    inner: tuple[Layer, ...]
+    before: tuple[Layer, ...] = ()
+
+    @property
+    def words(self) -> tuple[Value, ...]:
+        """The command without what surrounds it."""
+        return self.inner[-1].words
+
+    @property
+    def in_container(self) -> bool:
+        """Whether it runs in a container of Pyxis."""
+        return any(each.name in ("container-image", "container-name") for each in self.asked)
+
+    def option(self, name: str) -> Asked | None:
+        """The last one of that name."""
+        return next((each for each in reversed(self.asked) if each.name == name), None)
+
+    @property
+    def text(self) -> str:
+        """The command for people."""
+        return " ".join(map(shown, self.words))
+
+
+def steps(reading: ShellReading, found: Allocation) -> list[Step]:
+    """All srun commands that start something."""
+    result = []
+    for command in reading.commands:
+        step = step_of(reading, command, found)
+        if step is not None:
+            result.append(step)
+    return result
+
+
+def step_of(reading: ShellReading, command: Command, found: Allocation) -> Step | None:
+    """The command as a step, None where it is no srun, or one that starts nothing."""
+    all_layers = layers(command.words)
+    index = next((index for index, layer in enumerate(all_layers) if layer.program == "srun"), None)
+    if index is None or not (all_layers[-1].words or len(all_layers) > index + 2):
+        return None
+    asked = of_options(reading, command, all_layers[index].options)
+    return Step(
+        command,
+        asked,
+        ranks(reading, asked, found, command.place),
+        all_layers[index + 1 :],
+        all_layers[:index],
+    )
+
+
+def run_of(found: Sequence[Step]) -> Step | None:
+    """The step that is the job's command: what runs on most ranks, in the loop of trials, with MPI, and does
+    not only prepare or test."""
+    best = max(((_weight(step), index) for index, step in enumerate(found)), default=None)
+    return None if best is None or best[0] < 0 else found[best[1]]
+
+
+def trial_loops(command: Command) -> list[Loop]:
+    """The loops around a command that repeat it, and do not go through hosts."""
+    return hosts.loops_of_trials(command)
+
+
+def _weight(step: Step) -> int:
+    """How much a step looks like the job's own command; below 0 for what never is."""
+    words = [known(word) or "" for word in step.words[:4]] or [""]
+    program = words[0].rpartition("/")[2]
+    text = step.text
+    if step.command.within == "output" or _PREPARES.search(text):
+        return -1
+    if _BESIDE.match(program) and len(step.inner) == 1:
+        return -1
+    weight = 0
+    weight += 4 * ((step.ranks.per_node or 0) > 1)
+    weight += 3 * (step.option("mpi") is not None)
+    weight += 3 * bool(trial_loops(step.command))
+    weight += 2 * step.in_container
+    weight += 2 * bool(_TRAINS.search(text))
+    weight += 2 * any(layer.program for layer in step.inner)
+    weight += 1 * (step.ranks.nodes is None or step.ranks.nodes > 1)
+    return weight

@@ -1,0 +1,77 @@
+"""What becomes of an option of srun that says nothing about sizes, containers, MPI or binding."""
+
+from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.mapping.slurm import batch_options
+from hpclaunch.convert.mapping.slurm.asked import Asked
+from hpclaunch.convert.options import Options
+
+# Read elsewhere: sizes, MPI, binding, container.
+_READ = """
+nodes ntasks ntasks-per-node ntasks-per-gpu gres gpus gpus-per-node gpus-per-task mpi cpu-bind mem-bind
+container-image container-mounts container-name container-workdir container-mount-home container-save
+no-container-mount-home container-remap-root no-container-remap-root container-entrypoint container-env
+no-container-entrypoint container-writable container-readonly container-unshare container-entrypoint-log
+no-container-entrypoint-log
+"""
+_READ_ELSEWHERE = frozenset(_READ.split())
+_ONE_AT_A_TIME = "a job's steps run one after the other, each with all that the job has"
+_LIMIT = "the job has one limit, `time`"
+_REPLACED = {
+    "kill-on-bad-exit": "the first rank that fails ends the trial, and its status is the job's",
+    "wait": "the first rank that fails ends the trial, and its status is the job's",
+    "overlap": _ONE_AT_A_TIME,
+    "exact": _ONE_AT_A_TIME,
+    "exclusive": _ONE_AT_A_TIME,
+    "whole": _ONE_AT_A_TIME,
+    "immediate": _ONE_AT_A_TIME,
+    "job-name": "the job has one name",
+    "time": _LIMIT,
+    "quiet": "`hpclaunch logs` shows the output",
+    "verbose": "`hpclaunch explain` and `hpclaunch verify` show where ranks are",
+    "jobid": "the step is in its own job",
+    "external-launcher": "srun starts the ranks itself",
+    "account": "the job has one",
+    "partition": "the job has one",
+    "qos": "the job has one",
+    "reservation": "the job has one",
+    "comment": "hpclaunch marks each submission with its own comment, so that none is lost or sent twice",
+}
+_LEFT = {
+    "multi-prog": "a job has one command; let it choose by its rank",
+    "pty": "a job has no terminal",
+    "het-group": "a job has nodes of one kind of request; submit the parts as jobs of their own",
+    "relative": "a job's ranks are on all of its nodes",
+    "nodelist": "a job's ranks are on all of its nodes; to choose nodes write sites.NAME.nodelist",
+    "exclude": "a job's ranks are on all of its nodes; to leave out nodes write sites.NAME.exclude",
+    "input": "ranks read nothing from standard input; name the file in the command",
+}
+_SEES_ITS_OWN = frozenset({"gpus-per-task", "gpu-bind", "tres-bind", "ntasks-per-gpu"})
+
+
+def put(each: Asked, draft: Draft, options: Options) -> None:
+    """Put what the option of the run says into the draft, or a finding about it."""
+    name = each.name
+    if name in _SEES_ITS_OWN and each.text != "none":
+        draft.say(
+            "replaced",
+            each.places,
+            each.written,
+            why="all of the job's GPUs are visible to each rank, which NVLink and CUDA IPC need",
+            todo="a program that takes device 0 in each rank must take the one of its local rank instead",
+        )
+    elif name in _READ_ELSEWHERE:
+        return
+    elif name in _REPLACED:
+        draft.say("replaced", each.places, each.written, why=_REPLACED[name])
+    elif name in _LEFT:
+        draft.say("left", each.places, each.written, why="a job file cannot say it", todo=_LEFT[name])
+    elif name in ("label", "unbuffered"):
+        why = "how lines of output are marked and kept back"
+        batch_options.raw(each, draft, options, why, "srun")
+    elif name in batch_options.KNOWN:
+        batch_options.put(each, draft, options)
+    elif not name:
+        draft.say("unread", each.places, each.written, why="no option of srun or Pyxis that is known")
+    else:
+        why = "an option of srun that a job file has no key for"
+        batch_options.raw(each, draft, options, why, "srun")
