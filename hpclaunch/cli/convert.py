@@ -36,9 +36,7 @@ _REPORT = "Write the report there: .md is Markdown, .json JSON, all else text."
 @click.option("--env", "env", metavar="KEY=VALUE", multiple=True, help=_ENV)
 @click.option("--node-type", metavar="TYPE", help=_NODE_TYPE)
 @click.option("--site", "site_name", metavar="SITE", help=_SITE)
-@click.option(
-    "-o", "--output", metavar="JOB", help="Write the job file there, and the report to standard output."
-)
+@click.option("-o", "--output", metavar="JOB", help=_OUTPUT)
 @click.option("--force", is_flag=True, help="Write over a job file that is there.")
 @click.option("--report", metavar="PATH", help=_REPORT)
 @json_option

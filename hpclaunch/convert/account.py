@@ -13,6 +13,7 @@ from itertools import groupby
 from msgspec import Struct
 
 from hpclaunch.convert.draft import sayable, shown
+from hpclaunch.convert.programs.names import BY_MPI, BY_TORCH, CONTAINERS, IMPORTERS, REMOTE, STEPS, any_of
 from hpclaunch.convert.reading import ShellReading, Statement
 from hpclaunch.values.conversion import Finding, Kind, Place
 
@@ -44,9 +45,7 @@ _WIDE = 90
 _FUNCTION = re.compile(r"(?:function\s+)?([\w.:-]+)\s*\(\)|function\s+([\w.:-]+)")
 _WRITERS = frozenset(("cat", "echo", "printf"))
 _TO_FILE = re.compile(r"(?:^|[^0-9&<>\\=-])>{1,2}\s*(?!&|/dev/|>\()\S")
-_STARTERS = re.compile(
-    r"\b(?:srun|mpirun|mpiexec|horovodrun|torchrun|docker|podman|ssh|pdsh|enroot|singularity|apptainer)\b"
-)
+_STARTERS = re.compile(rf"\b{any_of(STEPS, BY_MPI, BY_TORCH, CONTAINERS, IMPORTERS, REMOTE)}\b")
 
 
 class _Told(Struct, frozen=True):

@@ -5,12 +5,14 @@ import re
 import sys
 from collections.abc import Callable, Sequence
 from functools import lru_cache
+from os.path import basename
 from typing import Literal
 
 from msgspec import Struct
 
 from hpclaunch.convert.draft import sayable
 from hpclaunch.convert.manifests.recognise import is_manifest
+from hpclaunch.convert.programs.names import BY_MPI, CONTAINERS, OTHER_SUBMITTERS, STEPS, SUBMITTERS, any_of
 from hpclaunch.spec.source import decode, read_text
 from hpclaunch.values.errors import InputError, Problem
 
@@ -136,13 +138,15 @@ _MCA = re.compile(r"[a-z][a-z0-9]*_[a-z0-9_]*\s*=.*")
 _OTHER_PROGRAM = re.compile(r"\A#!.*\b(?:python|perl|ruby|node|Rscript|awk|expect)")
 _SHELL_LINE = re.compile(
     r"^[ \t]*(?:#SBATCH|#PBS|#BSUB|#\$|export |source |\. |set [-+]|if |for |while |case |function "
-    r"|srun|sbatch|mpirun|docker|nvidia-docker|singularity|apptainer|ssh |echo |cd |module "
+    rf"|{any_of(STEPS, SUBMITTERS, BY_MPI, CONTAINERS)}\b|ssh |echo |cd |module "
     r"|[A-Za-z_]\w*(?:\[\w+\])?\+?=|:\s)",
     re.MULTILINE,
 )
 _SHELL_NAMES = (".sh", ".bash", ".ksh", ".sub", ".slurm", ".sbatch", ".pbs", ".lsf", ".sge", ".job", ".env")
 _LAUNCHES = re.compile(
-    r"^#(?:SBATCH|PBS|BSUB|\$)\s|^[^#\n]*\b(?:srun|sbatch|qsub|bsub|nvidia-docker|docker|singularity|apptainer)\s",
+    r"^#(?:SBATCH|PBS|BSUB|\$)\s|^[^#\n]*\b"
+    + any_of(STEPS, SUBMITTERS, OTHER_SUBMITTERS, CONTAINERS)
+    + r"\s",
     re.MULTILINE,
 )
 _RANK_WORK = re.compile(
@@ -163,17 +167,13 @@ def _all_are(pattern: re.Pattern[str], text: str) -> bool:
     return bool(found) and all(map(pattern.fullmatch, found))
 
 
-def _base(name: str) -> str:
-    return name.rpartition("/")[2]
-
-
 def _is_hostfile(name: str, text: str) -> bool:
-    named = re.search(r"host|machine|nodes", _base(name), re.IGNORECASE)
+    named = re.search(r"host|machine|nodes", basename(name), re.IGNORECASE)
     return _all_are(_HOST, text) and ("slots" in text or bool(named)) and not text.startswith("#!")
 
 
 def _is_mca(name: str, text: str) -> bool:
-    named = "mca" in _base(name).lower() or _base(name).endswith(".conf")
+    named = "mca" in basename(name).lower() or basename(name).endswith(".conf")
     return named and _all_are(_MCA, text)
 
 
@@ -201,15 +201,15 @@ _BY_TEXT: tuple[tuple[Role, Callable[[str, str], bool]], ...] = (
 def _is_shell(name: str, text: str) -> bool:
     if _OTHER_PROGRAM.match(text):
         return False
-    is_named = _base(name).endswith(_SHELL_NAMES) or bool(re.match(r"#!.*sh\b", text))
+    is_named = basename(name).endswith(_SHELL_NAMES) or bool(re.match(r"#!.*sh\b", text))
     return is_named or bool(_SHELL_LINE.search(text)) or not _lines(text)
 
 
 def _runs_beside_ranks(name: str, text: str, texts: dict[str, str]) -> bool:
     """Whether a launcher among the others starts it, or it does what only ranks do and launches nothing."""
-    if _LAUNCHES.search(text) or _base(name).lower().startswith("config"):
+    if _LAUNCHES.search(text) or basename(name).lower().startswith("config"):
         return False  # launchers name configurations in mounts too
-    base = re.escape(_base(name))
+    base = re.escape(basename(name))
     sourced = re.compile(rf"^[^#\n]*(?:\bsource|(?:^|[\s;&|])\.)\s+\S*{base}", re.MULTILINE)
     started = re.compile(rf"^[^#\n]*(?<![\w.-]){base}(?![\w.-])", re.MULTILINE)
     others = [other for each, other in texts.items() if each != name]

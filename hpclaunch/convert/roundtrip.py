@@ -4,7 +4,7 @@ The reading of the original goes by srun's options alone, and not by the facts t
 one holds the other.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import structs
 
@@ -30,19 +30,39 @@ _BINDING = ("local rank", "node type", "HCAs", "memory", "cores", "places of ran
 _OF_TOOL = ("setting", "outside", "text beside")
 _OF_REPORT = ("step", "trial", "stage_in", "name", "rights")
 _NOT_READ = _OF_TOOL + _OF_REPORT
-_WHY = {
-    "one failing rank ends all": "the first rank that fails ends the job: the others would wait for it",
-    "retries after a failure": "a job never runs twice by itself: requeueing is Slurm's default",
-    "kind of GPU": "the name that the site's Slurm has for the GPUs of its nodes",
-    "working folder": "unset in the original: srun's own folder, or the image's",
-}
 _OF_SITE = "set by the site, its node type or hpclaunch for the ranks of every job"
 _WHERE_IT_RUNS = "in the original it depends on where the script runs"
 _SUBMITTER = "submitter"
+_FROM_FOLDER = "a relative path starts from the folder of the job file"
 _ALL_GPUS = "the original asks Slurm for none: its nodes are its own, with all that is in them"
 _AROUND = "the words before it bound the ranks or started them: keys of the job say that now"
 _BOUND = (
     "ranks are bound beside their GPU, to memory and HCAs there; the original left that to its own scripts"
+)
+# What differs (its first word, or all of them), where, and why: the first that fits.
+_WHY: tuple[tuple[str, Callable[[Difference], bool], str], ...] = (
+    ("environment", lambda each: each.a == NOTHING, _OF_SITE),
+    ("mount", lambda each: each.a == NOTHING, _WHERE_IT_RUNS),
+    (
+        "mount",
+        lambda each: each.a.startswith("path ./"),
+        "a relative path starts from the folder of the job file",
+    ),
+    ("command", lambda each: each.a.endswith(each.b), _AROUND),
+    ("command", lambda each: True, "the report says what became of the command"),
+    ("GPUs on a node", lambda each: each.a == "0", _ALL_GPUS),
+    ("kind of GPU", lambda each: True, "the name that the site's Slurm has for the GPUs of its nodes"),
+    ("working folder", lambda each: True, "unset in the original: srun's own folder, or the image's"),
+    (
+        "one failing rank ends all",
+        lambda each: True,
+        "the first rank that fails ends the job: the others would wait for it",
+    ),
+    (
+        "retries after a failure",
+        lambda each: True,
+        "a job never runs twice by itself: requeueing is Slurm's default",
+    ),
 )
 
 
@@ -160,18 +180,7 @@ def _explained(each: Difference, reasons: Mapping[str, str]) -> Difference:
 
 def _why(each: Difference, reasons: Mapping[str, str]) -> str:
     kind, _, name = each.what.partition(" ")
-    if kind == "environment":
-        return (
-            _OF_SITE
-            if each.a == NOTHING
-            else reasons.get(name, _WHERE_IT_RUNS if _SUBMITTER in each.a else "")
-        )
-    if kind == "mount" and each.a == NOTHING:
-        return _WHERE_IT_RUNS
-    if kind == "mount" and each.a.startswith("path ./"):
-        return "a relative path starts from the folder of the job file"
-    if kind in ("command", "command,"):
-        return _AROUND if each.a.endswith(each.b) else "the report says what became of the command"
-    if each.what == "GPUs on a node":
-        return _ALL_GPUS if each.a == "0" else ""
-    return _WHY.get(each.what, "")
+    if kind == "environment" and each.a != NOTHING:
+        return reasons.get(name, _WHERE_IT_RUNS if _SUBMITTER in each.a else "")
+    whole = (why for what, fits, why in _WHY if what in (each.what, kind.rstrip(",")) and fits(each))
+    return next(whole, "")

@@ -10,12 +10,12 @@ from msgspec import Struct
 
 from hpclaunch.plan import environment, mounts
 from hpclaunch.plan import image as images
-from hpclaunch.spec.check_steps import TRIAL
 from hpclaunch.spec.job import ImageSpec, Job, StepSpec, TrialsSpec
 from hpclaunch.spec.site import Site
 from hpclaunch.spec.stagein import is_volume, long_form
 from hpclaunch.values.errors import Path, Problem
 from hpclaunch.values.launchplan import Mount
+from hpclaunch.values.names import TRIAL
 from hpclaunch.values.steps import StageIn, Step, Trials
 
 _LONGEST_TITLE = 60

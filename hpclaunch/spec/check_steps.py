@@ -6,11 +6,10 @@ from functools import partial
 from hpclaunch.spec import check_text, findings, scalars, stagein
 from hpclaunch.spec.job import ImageSpec, Job, StageInSpec, StepSpec, TrialsSpec
 from hpclaunch.values.errors import Path, Problem
-from hpclaunch.values.names import acts_on_commands
+from hpclaunch.values.names import TRIAL, acts_on_commands
 
 MAX_TRIALS = 100
 MAX_SEED = 2**31 - 1  # what every generator of random numbers takes: a C int that is not negative
-TRIAL = "HPCLAUNCH_TRIAL"
 
 # Names that the plan, MPI or the GPUs' libraries give a meaning: a random number there breaks the ranks.
 _TAKEN = ("CUDA_", "NVIDIA_", "NCCL_", "UCX_", "OMPI_", "PMIX_", "PMI_", "MELLANOX_", "HPCLAUNCH_")

@@ -4,7 +4,7 @@ Each module has `find(reading, parsed, options)`, which yields findings of the k
 """
 
 from hpclaunch.convert.defects import access, placement, slurm, statuses, words
-from hpclaunch.convert.defects.tree import LARGEST, trees
+from hpclaunch.convert.defects.search import LARGEST, trees
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.reading import ShellReading
 from hpclaunch.values.conversion import Finding, Place

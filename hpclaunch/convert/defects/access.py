@@ -4,8 +4,8 @@ checks. No finding has a secret in it."""
 import re
 from collections.abc import Iterator
 
-from hpclaunch.convert.defects import tree as trees
-from hpclaunch.convert.defects.tree import Parsed
+from hpclaunch.convert.defects import search
+from hpclaunch.convert.defects.search import Parsed
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.reading import ShellReading
 from hpclaunch.convert.secret_texts import SECRET, lines, values
@@ -66,8 +66,8 @@ def _on_command_lines(reading: ShellReading, parsed: list[Parsed]) -> Iterator[F
 
 
 def _passwords(parsed: Parsed, call: tree.CallExpr) -> Iterator[Finding]:
-    name = trees.program(call)
-    words = [trees.literal(word) or "" for word in call.args[1:]]
+    name = search.program(call)
+    words = [search.literal(word) or "" for word in call.args[1:]]
     if name == "sudo" and any(re.fullmatch(r"-[a-zA-Z]*S", word) or word == "--stdin" for word in words):
         yield _secret(parsed.place(call), "`sudo -S`", "sudo gets its password from a file or a pipe")
         return

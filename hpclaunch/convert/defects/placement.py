@@ -10,8 +10,8 @@ from typing import Literal
 
 from msgspec import Struct
 
-from hpclaunch.convert.defects import tree as trees
-from hpclaunch.convert.defects.tree import Parsed
+from hpclaunch.convert.defects import search
+from hpclaunch.convert.defects.search import Parsed
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.reading import ShellReading
 from hpclaunch.readback.shell import tree
@@ -97,7 +97,7 @@ def _away(machine: NodeType, binding: Binding, away: dict[int, tuple[set[int], i
 
 
 def _of_bind_sh(machine: NodeType, parsed: Parsed, call: tree.CallExpr) -> Iterator[Finding]:
-    words = [trees.literal(word) or parsed.text(word).strip("'\"") for word in call.args]
+    words = [search.literal(word) or parsed.text(word).strip("'\"") for word in call.args]
     at = next((index for index, word in enumerate(words) if word.rpartition("/")[2] == "bind.sh"), None)
     if at is None:
         return
@@ -187,9 +187,9 @@ def _elements(array: tree.ArrayExpr) -> dict[int, tuple[int, ...]]:
     position = 0
     for element in array.elems:
         if isinstance(element.index, tree.Word):
-            index = trees.literal(element.index) or ""
+            index = search.literal(element.index) or ""
             position = int(index) if re.fullmatch(r"\d{1,4}", index) else position
-        numbers = _numbers(trees.literal(element.value) if element.value else None)
+        numbers = _numbers(search.literal(element.value) if element.value else None)
         if numbers is not None:
             found[position] = numbers
         position += 1
@@ -204,8 +204,8 @@ def _cases(parsed: Parsed) -> Iterator[Binding]:
         cpus: dict[int, tuple[int, ...]] = {}
         mems: dict[int, tuple[int, ...]] = {}
         for item in node.items:
-            ranks = [text for text in trees.literals(item.patterns) if re.fullmatch(r"\d{1,4}", text)]
-            for call in trees.calls(item):
+            ranks = [text for text in search.literals(item.patterns) if re.fullmatch(r"\d{1,4}", text)]
+            for call in search.calls(item):
                 for rank in map(int, ranks):
                     _of_numactl(call, "physcpubind", rank, cpus)
                     _of_numactl(call, "membind", rank, mems)
@@ -219,7 +219,7 @@ def _of_numactl(
     rank: int,
     found: dict[int, tuple[int, ...]],
 ) -> None:
-    words = [trees.literal(word) or "" for word in call.args]
+    words = [search.literal(word) or "" for word in call.args]
     if "numactl" not in (word.rpartition("/")[2] for word in words):
         return
     short = {"physcpubind": "-C", "membind": "-m"}[option]

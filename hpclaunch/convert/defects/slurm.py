@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from hpclaunch.convert.defects.tree import Parsed
+from hpclaunch.convert.defects.search import Parsed
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.reading import ShellReading
 from hpclaunch.readback.shell.values import known

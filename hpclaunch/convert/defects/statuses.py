@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator
 from itertools import pairwise
 
-from hpclaunch.convert.defects import tree as trees
-from hpclaunch.convert.defects.tree import Parsed
+from hpclaunch.convert.defects import search
+from hpclaunch.convert.defects.search import Parsed
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.reading import ShellReading
 from hpclaunch.readback.shell import tree
@@ -26,14 +26,14 @@ def find(reading: ShellReading, parsed: list[Parsed], options: Options) -> Itera
     """Statuses that are always 0, the last one's alone, or those of another command."""
     pipefail = any(_sets_pipefail(each.source.text) for each in parsed)
     for each in parsed:
-        for statements in trees.lists(each):
+        for statements in search.lists(each):
             yield from _of_background(each, statements)
         for node in each.nodes:
             if isinstance(node, tree.BinaryCmd):
                 yield from _of_pipeline(each, node, pipefail)
                 yield from _hidden(each, node)
         for call in each.calls:
-            if trees.program(call) == "wait":
+            if search.program(call) == "wait":
                 yield from _of_wait(each, call)
             yield from _one_rank(each, call)
         if each.source.name == reading.script and not _ENDS_ON_FAILURE.search(each.source.text):
@@ -74,7 +74,7 @@ def _of_pipeline(parsed: Parsed, node: tree.BinaryCmd, pipefail: bool) -> Iterat
     last = node.y.cmd if node.y else None
     if node.op not in ("|", "|&") or pipefail or not isinstance(last, tree.CallExpr) or not last.args:
         return
-    if trees.program(last) == "tee" and node.x and any(map(_is_start, trees.calls(node.x))):
+    if search.program(last) == "tee" and node.x and any(map(_is_start, search.calls(node.x))):
         yield _defect(
             parsed,
             node,
@@ -90,18 +90,18 @@ def _hidden(parsed: Parsed, node: tree.BinaryCmd) -> Iterator[Finding]:
     first = node.x.cmd
     if not isinstance(first, tree.CallExpr) or not first.args or not _is_start(first):
         return
-    if trees.literals(other.args) in (["true"], [":"]) and not set(trees.literals(first.args)) & _CLEANING:
+    if search.literals(other.args) in (["true"], [":"]) and not set(search.literals(first.args)) & _CLEANING:
         why = "a failure of it changes nothing and is not seen"
-        yield _defect(parsed, node, f"`{trees.program(first)} ... || true`", why)
+        yield _defect(parsed, node, f"`{search.program(first)} ... || true`", why)
 
 
 def _one_rank(parsed: Parsed, call: tree.CallExpr) -> Iterator[Finding]:
     for word in call.args[1:]:
-        if trees.literal(word) in ("--kill-on-bad-exit=0", "-K0"):
+        if search.literal(word) in ("--kill-on-bad-exit=0", "-K0"):
             yield _defect(
                 parsed,
                 word,
-                f"`{trees.literal(word)}`",
+                f"`{search.literal(word)}`",
                 "when one rank fails the others wait for it until the time limit, on all nodes of the job",
             )
 
@@ -112,12 +112,12 @@ def _of_last(parsed: Parsed) -> Iterator[Finding]:
     if not statements:
         return
     last = statements[-1].cmd
-    if not isinstance(last, tree.CallExpr) or not last.args or trees.program(last) not in _CLEANS:
+    if not isinstance(last, tree.CallExpr) or not last.args or search.program(last) not in _CLEANS:
         return
-    words = trees.literals(last.args[1:])
-    if "docker" in trees.program(last) and not set(words[:1]) & _CLEANING:
+    words = search.literals(last.args[1:])
+    if "docker" in search.program(last) and not set(words[:1]) & _CLEANING:
         return
-    if any(map(_is_start, (call for each in statements[:-1] for call in trees.calls(each)))):
+    if any(map(_is_start, (call for each in statements[:-1] for call in search.calls(each)))):
         yield _defect(
             parsed,
             last,
@@ -128,7 +128,7 @@ def _of_last(parsed: Parsed) -> Iterator[Finding]:
 
 
 def _is_start(call: tree.CallExpr) -> bool:
-    return trees.program(call) in _STARTS
+    return search.program(call) in _STARTS
 
 
 def _defect(parsed: Parsed, node: tree.Node, what: str, why: str) -> Finding:

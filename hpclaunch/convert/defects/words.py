@@ -5,8 +5,8 @@ import re
 from collections.abc import Iterator
 from itertools import pairwise
 
-from hpclaunch.convert.defects import tree as trees
-from hpclaunch.convert.defects.tree import Parsed
+from hpclaunch.convert.defects import search
+from hpclaunch.convert.defects.search import Parsed
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.reading import ShellReading, Source
 from hpclaunch.readback.shell import outside, tree
@@ -28,17 +28,17 @@ def find(reading: ShellReading, parsed: list[Parsed], options: Options) -> Itera
                 yield from _of_test(each, node.op, node.x)
         for call in each.calls:
             words = list(call.args)
-            if trees.program(call) in ("[", "test"):
+            if search.program(call) in ("[", "test"):
                 for operator, operand in pairwise(words[1:]):
-                    yield from _of_test(each, trees.literal(operator) or "", operand)
+                    yield from _of_test(each, search.literal(operator) or "", operand)
             yield from _text_as_command(each, call)
             yield from _of_keygen(each, call)
-            if trees.program(call) not in _LATER:
+            if search.program(call) not in _LATER:
                 yield from _not_expanded(each, call)
 
 
 def _of_test(parsed: Parsed, operator: str, operand: tree.Word) -> Iterator[Finding]:
-    text = trees.literal(operand)
+    text = search.literal(operand)
     if operator in ("-z", "-n") and text and _VARIABLE.fullmatch(text):
         answer = "never" if operator == "-z" else "always"
         yield Finding(
@@ -59,7 +59,7 @@ def _of_test(parsed: Parsed, operator: str, operand: tree.Word) -> Iterator[Find
 
 def _text_as_command(parsed: Parsed, call: tree.CallExpr) -> Iterator[Finding]:
     first = call.args[0]
-    text = trees.literal(first)
+    text = search.literal(first)
     quoted = len(first.parts) == 1 and isinstance(first.parts[0], tree.DblQuoted | tree.SglQuoted)
     if quoted and text and " " in text.strip() and "/" not in text.split()[0]:
         yield Finding(
@@ -72,7 +72,7 @@ def _text_as_command(parsed: Parsed, call: tree.CallExpr) -> Iterator[Finding]:
 
 
 def _of_keygen(parsed: Parsed, call: tree.CallExpr) -> Iterator[Finding]:
-    words = [trees.literal(word) for word in call.args]
+    words = [search.literal(word) for word in call.args]
     if words[0] != "ssh-keygen" or "-n" not in words:
         return
     index = words.index("-n")
@@ -113,4 +113,4 @@ def _written_scripts(parsed: list[Parsed]) -> Iterator[Parsed]:
             if not text.lstrip("\t").startswith("#!") or "sh" not in text.partition("\n")[0]:
                 continue
             inner = "\n" * (start.line - 1) + text.replace("\\$", "$")
-            yield from trees.trees([Source(each.source.name, inner)])
+            yield from search.trees([Source(each.source.name, inner)])

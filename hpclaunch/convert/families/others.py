@@ -21,6 +21,7 @@ from hpclaunch.convert.mapping.words.lines import lines_of
 from hpclaunch.convert.mapping.words.texts import line, path, split
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.programs.layers import Layer, layers
+from hpclaunch.convert.programs.names import BY_MPI, BY_TORCH, CONTAINERS, REMOTE, STEPS, any_of
 from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.readback.shell.values import join, known, shown
 from hpclaunch.values.conversion import Place
@@ -29,7 +30,7 @@ _STARTS = re.compile(r"^singularity (exec|run)$")
 _START_TEXTS = frozenset(
     ("ansible", "tmux", "screen", "parallel", "xargs", "dsh", "mussh", "salt", "fab", "sem")
 )
-_STARTERS = re.compile(r"\b(docker|podman|ssh|srun|mpirun|torchrun|singularity|apptainer)\b")
+_STARTERS = re.compile(rf"\b{any_of(CONTAINERS, REMOTE, STEPS, BY_MPI, BY_TORCH)}\b")
 _STARTS_IN_PYTHON = re.compile(r"(?s)(subprocess|os\.system|Popen).*\b(docker|ssh|srun|mpirun|singularity)\b")
 _DOCKER_ONLY = (
     "it runs one container on the machine where it is typed, and asks no scheduler for nodes: how many, and "

@@ -9,7 +9,8 @@ import re
 from collections.abc import Iterator, Sequence
 
 from hpclaunch.convert.draft import Draft, Key, dotted
-from hpclaunch.convert.families.own_text import HINTS, Rendered, environment, read
+from hpclaunch.convert.families.own_text import Rendered, environment, read
+from hpclaunch.convert.mapping.slurm.batch_options import HINTS
 from hpclaunch.convert.options import Options
 from hpclaunch.values.conversion import Place
 from hpclaunch.values.cpulist import format_list

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
+from hpclaunch.convert.mapping.slurm.batch_options import HINTS
 from hpclaunch.readback.kubernetes.reader import read as read_manifest
 from hpclaunch.readback.script import read as read_script
 from hpclaunch.readback.shell.budget import MOST
@@ -43,8 +44,6 @@ _SHOWS = {
     "inherit": r"^hl_inherited=|\$\{",
     "secrets": r"as \$1|secretKeyRef",
 }
-_SAME_NAME = ("account", "partition", "qos", "reservation", "constraint", "nodelist", "exclude")
-HINTS = {**{name: name for name in _SAME_NAME}, "mail-user": "mail"}
 # What the tool writes for keys of the job, or for every job: any other option was the job's own, raw.
 _OF_SBATCH = """
 job-name nodes ntasks-per-node gres exclusive mem time no-requeue open-mode propagate cpus-per-task mail-type

@@ -14,6 +14,7 @@ from hpclaunch.convert.manifests.lines import merged
 from hpclaunch.convert.manifests.shelltext import LAUNCHERS, ShellText, Unit
 from hpclaunch.convert.mapping.ranks.rendezvous import local_rank
 from hpclaunch.convert.programs.layers import Layer, layers
+from hpclaunch.convert.programs.names import SHELLS
 from hpclaunch.convert.programs.torch import passes_local_rank
 from hpclaunch.readback.kubelet import expand
 from hpclaunch.readback.shell.values import Part, Unknown, Value, join, known
@@ -22,7 +23,6 @@ from hpclaunch.values.conversion import Place
 _OPEN, _CLOSE = "\ue000", "\ue001"  # around a name whose value the manifest does not tell
 _ALL = 100_000
 _MOST_WORDS = 3000  # that are looked at for a launcher
-_SHELLS = frozenset(("sh", "bash", "dash", "ash", "zsh"))
 
 
 class Word(Struct, frozen=True):
@@ -148,7 +148,7 @@ def line_in(place: Place, offset: int) -> Place:
 def _script(words: Sequence[Word]) -> tuple[tuple[str, ...], str, Place] | None:
     """The words before the text of `sh -c TEXT`, the text, and its lines."""
     texts = [known(word.value) for word in words]
-    if len(texts) < 3 or None in texts or (texts[0] or "").rpartition("/")[2] not in _SHELLS:
+    if len(texts) < 3 or None in texts or (texts[0] or "").rpartition("/")[2] not in SHELLS:
         return None
     for index, text in enumerate(texts[1:], start=1):
         assert text is not None

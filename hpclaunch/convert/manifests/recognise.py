@@ -2,13 +2,16 @@
 
 import re
 
+from hpclaunch.convert.programs.names import STEPS, SUBMITTERS, any_of
+
 _HEAD = 64_000
 # Line numbers, bullets, tags and quotes that copies have in front of a key.
 _BEFORE = r"""^[ \t\u00a0\d>*•\-{"']{0,120}(?:<\w{1,8}>)?[ \t\u00a0{"']{0,40}"""
 _VERSION = re.compile(_BEFORE + r"apiVersion[\"'\u201d]?[ \t\u00a0]{0,9}:", re.MULTILINE)
 _KIND = re.compile(_BEFORE + r"kind[\"'\u201d]?[ \t\u00a0]{0,9}:", re.MULTILINE)
 _SHELL = re.compile(
-    r"#!|set -|export\s|source\s|if \[|for \w+ in |\w+=|function |cat\s+<<|srun|sbatch|kubectl|oc "
+    r"#!|set -|export\s|source\s|if \[|for \w+ in |\w+=|function |cat\s+<<"
+    rf"|{any_of(STEPS, SUBMITTERS)}|kubectl|oc "
 )
 _FIRST_KEY = re.compile(
     _BEFORE + r"[A-Za-z][\w./-]{0,200}[\"'\u201d]?[ \t\u00a0]{0,9}:(?:\s|$|\")", re.MULTILINE

@@ -3,19 +3,29 @@
 import re
 from collections.abc import Sequence
 
+from hpclaunch.convert.programs.names import (
+    BY_MPI,
+    BY_TORCH,
+    CONTAINERS,
+    IMPORTERS,
+    REMOTE,
+    STEPS,
+    SUBMITTERS,
+    any_of,
+)
 from hpclaunch.convert.reading import Source
+
+
+def _started(*programs: tuple[str, ...]) -> re.Pattern[str]:
+    return re.compile(rf"^[^#\n]*\b{any_of(*programs)}\b", re.MULTILINE)
+
 
 _SIGNS = (
     (re.compile(r"^#SBATCH\s", re.MULTILINE), 8),
     (re.compile(r"^#(?:PBS|BSUB|\$) ", re.MULTILINE), 8),
-    (re.compile(r"^[^#\n]*\b(?:srun|sbatch|salloc)\b", re.MULTILINE), 4),
-    (
-        re.compile(
-            r"^[^#\n]*\b(?:mpirun|mpiexec|nvidia-docker|docker|singularity|apptainer)\b", re.MULTILINE
-        ),
-        2,
-    ),
-    (re.compile(r"^[^#\n]*\b(?:torchrun|python3?|enroot|ssh)\b", re.MULTILINE), 1),
+    (_started(STEPS, SUBMITTERS), 4),
+    (_started(BY_MPI, CONTAINERS), 2),
+    (_started(BY_TORCH, IMPORTERS, REMOTE, ("python", "python3")), 1),
 )
 
 

@@ -3,6 +3,7 @@ runs. Nothing runs here: `Walker` notes the commands, and the values that variab
 
 from collections.abc import Mapping, Sequence
 
+from hpclaunch.convert.programs.names import SHELLS
 from hpclaunch.convert.reading import Assigned, Command, ShellReading, Source, Unclear
 from hpclaunch.convert.shell.choose import chosen
 from hpclaunch.convert.shell.directives import directives
@@ -14,8 +15,6 @@ from hpclaunch.readback.shell.state import Variable
 from hpclaunch.readback.shell.values import Value, known
 from hpclaunch.values.conversion import Place
 from hpclaunch.values.errors import InputError, Problem
-
-_SHELLS = frozenset(("bash", "sh", "dash", "zsh", "ksh"))
 
 
 def read(
@@ -79,7 +78,7 @@ def inner(command: Command, words: Sequence[Value] | None = None) -> tuple[Comma
 
 
 def _text(words: Sequence[Value], stdin: Value | None) -> Value | None:
-    if not words or (known(words[0]) or "").rpartition("/")[2] not in _SHELLS:
+    if not words or (known(words[0]) or "").rpartition("/")[2] not in SHELLS:
         return None
     rest = list(words[1:])
     while rest:

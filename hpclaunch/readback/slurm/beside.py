@@ -16,6 +16,7 @@ from hpclaunch.readback.shell.calls import Call
 from hpclaunch.readback.shell.values import Unknown, Value, known, shown
 from hpclaunch.readback.slurm.options import options
 from hpclaunch.readback.wrapper_words import is_own_wrapper
+from hpclaunch.values.names import TRIAL
 from hpclaunch.values.steps import StageIn, Step, Trials
 
 FUNCTIONS = frozenset({"run_step", "run_trial"})
@@ -26,7 +27,6 @@ _HOST, _STAGE_IN, _IMPORT, _KEEP = (
     "hpclaunch-import",
     "hpclaunch-keep",
 )
-_TRIAL = "HPCLAUNCH_TRIAL"
 _TEXTS: dict[str, Literal["host", "import", "keep", "stage-in"]] = {
     _HOST: "host",
     _STAGE_IN: "stage-in",
@@ -244,13 +244,13 @@ class _Reader:
             isinstance(part, Unknown) and part.name.startswith("SLURM_JOB_ID") for part in log
         ):
             self._say(call, f"the log of the trials is {shown(log)}, which the text does not tell")
-        variables = (_TRIAL, *((seed,) if seed else ()))
+        variables = (TRIAL, *((seed,) if seed else ()))
         if len(self._mains) != trials.count or any(each.words != call.words for each in self._trials):
             self._say(call, f"run_trial says {count} trials, and {len(self._mains)} are run")
         for number, run in enumerate(self._mains, 1):
             given = _variables(run)
             first_seed = trials.first_seed
-            wanted: dict[str, str | None] = {_TRIAL: str(number)}
+            wanted: dict[str, str | None] = {TRIAL: str(number)}
             if seed:
                 wanted[seed] = None if first_seed is None else str(first_seed + number - 1)
             if any(given.get(name) != text for name, text in wanted.items()):

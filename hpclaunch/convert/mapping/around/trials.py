@@ -12,8 +12,8 @@ from hpclaunch.convert.mapping.words.texts import path
 from hpclaunch.convert.reading import Assigned, Command, Loop, Output, ShellReading
 from hpclaunch.readback.shell.values import Part, Unknown, Value, known, shown
 from hpclaunch.values.conversion import Kind, Place
+from hpclaunch.values.names import TRIAL
 
-NUMBER = "HPCLAUNCH_TRIAL"
 _SEED = re.compile(r"SEED", re.IGNORECASE)
 _RANDOM = re.compile(r"\bRANDOM\b|\bshuf\b|/dev/u?random|\$\(date\b|od -")
 _WORDS = re.compile(r"[A-Za-z_]\w*")
@@ -43,7 +43,7 @@ def find(
     seed, first, lines = _seed(reading, command, loop)
     stand_ins = {"RANDOM": seed or "SEED", **{each.variable: "" for each in command.loops if each.variable}}
     if loop is not None and loop.variable:
-        stand_ins[loop.variable] = NUMBER if _counts_from_one(loop) else ""
+        stand_ins[loop.variable] = TRIAL if _counts_from_one(loop) else ""
     if loop is None and not seed:
         if not _random_in(words):
             _log(command, None, draft)

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from os.path import basename
 from typing import Literal
 
 from hpclaunch.convert.draft import Draft
@@ -98,11 +99,11 @@ def _bind_sh_value(
     elif text == "off":
         draft.put(("bind", kind), "none", places, what)
     else:
-        found = next((file for file in files if _base(file.name) == _base(text)), None)
+        found = next((file for file in files if basename(file.name) == basename(text)), None)
         lists = _array(found, _ARRAYS[kind]) if found is not None else None
         if lists is None or found is None:
             question = f"one entry for each local rank, as {_ARRAYS[kind]} in {text} has them"
-            todo = f"give {_base(text)} too, or write bind.{kind} in the job file"
+            todo = f"give {basename(text)} too, or write bind.{kind} in the job file"
             draft.ask(("bind", kind), question, places, what, todo=todo)
             return
         entries, lines = lists
@@ -263,7 +264,3 @@ def _kept(layer: Layer, places: Places, draft: Draft) -> list[Layer]:
     for kind in ("cpus", "memory"):
         draft.put(("bind", kind), "none", places, layer.program, why=why)
     return [layer]
-
-
-def _base(name: str) -> str:
-    return name.rpartition("/")[2]

@@ -6,6 +6,7 @@ MLPerf's pick cores, memory and an HCA with `case $OMPI_COMM_WORLD_LOCAL_RANK`, 
 
 import re
 from collections.abc import Sequence
+from os.path import basename
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.programs.layers import layers
@@ -24,26 +25,26 @@ _LIST = re.compile(r"[\d,-]+")
 
 def is_binder(words: Sequence[Value]) -> bool:
     """Whether the command begins with such a script."""
-    return len(words) > 1 and bool(_NAME.match(_base(known(words[0]) or "")))
+    return len(words) > 1 and bool(_NAME.match(basename(known(words[0]) or "")))
 
 
 def put(name: str, ranks: int | None, files: Sequence[Source], places: Sequence[Place], draft: Draft) -> None:
     """Put what each local rank is bound to into the draft: by the script, where it was given."""
-    script = next((file for file in files if _base(file.name) == _base(name)), None)
+    script = next((file for file in files if basename(file.name) == basename(name)), None)
     rows = _rows(script, ranks) if script is not None and ranks and ranks <= _MOST_RANKS else None
     if rows is None or script is None:
         question = f"the cores of each local rank: {name} chooses them, by {_LOCAL_RANK}"
-        todo = f"give {_base(name)} too, or leave bind out: each rank then gets the cores beside its GPU"
+        todo = f"give {basename(name)} too, or leave bind out: each rank then gets the cores beside its GPU"
         draft.ask(("bind", "cpus"), question, places, name, todo=todo)
         draft.facts.pop(("bind", "memory"), None)
         return
-    why = f"as {_base(name)} has it; {_LOCAL_RANK} is mpirun's, and srun does not set it"
+    why = f"as {basename(name)} has it; {_LOCAL_RANK} is mpirun's, and srun does not set it"
     lines = [*places, *(place for _, _, place in rows)]
     draft.put(("bind", "cpus"), [cpus for cpus, _, _ in rows], lines, name, why=why)
     if all(memory for _, memory, _ in rows):
         draft.put(("bind", "memory"), [memory for _, memory, _ in rows], lines, name, why=why)
     why = "hpclaunch gives each rank the HCA nearest to its GPU (UCX_NET_DEVICES), if it can be used"
-    draft.say("replaced", lines, f"HCAs that {_base(name)} names", why=why)
+    draft.say("replaced", lines, f"HCAs that {basename(name)} names", why=why)
 
 
 def _rows(script: Source, ranks: int) -> list[tuple[str, str, Place]] | None:
@@ -69,7 +70,3 @@ def _rows(script: Source, ranks: int) -> list[tuple[str, str, Place]] | None:
             return None
         found.append((text, (known(memory.value or ()) or "") if memory is not None else "", place))
     return found
-
-
-def _base(name: str) -> str:
-    return name.rpartition("/")[2]

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from os.path import basename
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.slurm.sruns import Step
@@ -24,7 +25,7 @@ def put(run: Step, scripts: Sequence[Source], draft: Draft) -> set[str]:
     names = [name for word in run.words if (name := _script(word))]
     if _binds_in_words(run, draft) or not names:
         return set()
-    given = [source for source in scripts if _base(source.name) in map(_base, names)]
+    given = [source for source in scripts if basename(source.name) in map(basename, names)]
     if not given:
         _not_given(names[0], run, draft)
         return set()
@@ -63,7 +64,7 @@ def _not_given(name: str, run: Step, draft: Draft) -> None:
         f"whether {name} binds its ranks itself",
         became="bind.cpus: local, the default: the cores beside the rank's GPU",
         why="the file is not given, and two that bind get in each other's way",
-        todo=f"convert again with {_base(name)}; if it calls bind.sh or numactl take that out, "
+        todo=f"convert again with {basename(name)}; if it calls bind.sh or numactl take that out, "
         "or write bind: {cpus: none, memory: none}",
     )
 
@@ -115,7 +116,3 @@ def _binding_lines(source: Source, command: Command) -> list[tuple[Place, str]]:
         (Place(source.name, source.text.count("\n", 0, hit.start()) + 1), shown((" ".join(hit[0].split()),)))
         for hit in _BINDS_IN_TEXT.finditer(source.text)
     ]
-
-
-def _base(name: str) -> str:
-    return name.rpartition("/")[2]

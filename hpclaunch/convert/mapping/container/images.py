@@ -25,7 +25,7 @@ def image_of(step: Step, all_steps: Sequence[Step]) -> Asked | None:
     for other in all_steps:
         its = other.option("container-name")
         image = other.option("container-image")
-        if image is not None and its is not None and _base(its.value) == _base(name.value):
+        if image is not None and its is not None and _container(its.value) == _container(name.value):
             return image
     return None
 
@@ -72,7 +72,7 @@ def is_file(text: str) -> bool:
     return text.startswith(("/", "./", "../")) or text.endswith(_FILES)
 
 
-def _base(value: Value | None) -> str:
+def _container(value: Value | None) -> str:
     """The name of a container without its flags (:create, :exec)."""
     text = shown(value or ())
     return re.sub(r":(auto|create|exec|no_exec)$", "", text)

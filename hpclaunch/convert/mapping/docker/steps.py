@@ -11,6 +11,7 @@ from msgspec import Struct, structs
 from hpclaunch.convert.mapping.ranks import launchers, rendezvous
 from hpclaunch.convert.mapping.words import hosts
 from hpclaunch.convert.programs.layers import MPI, Layer, layers
+from hpclaunch.convert.programs.names import SHELLS
 from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.convert.shell import walk
 from hpclaunch.readback.shell.values import Value, known, shown
@@ -22,7 +23,6 @@ Role = Literal[
 # What is not a place of its own, but stands before a command.
 _BESIDE = ("", "env", "timeout", "nohup", "sudo", "time", "nice", "stdbuf", "numactl", "taskset", "bind.sh")
 _MOST_BESIDE = 24  # words of these before a command
-_SHELLS = ("sh", "bash", "dash", "zsh")
 _MOST_TEXTS = 60  # each costs a start of the parser
 _TELLS = re.compile(r"docker|mpi|horovod|python|torch|cache|sync|sleep|ssh|shm|shinit|mllog|\.sh\b")
 _COMMANDS: tuple[tuple[Role, tuple[str, ...]], ...] = (
@@ -244,7 +244,7 @@ def _with_its_input(step: Started) -> Started:
     names = [known(word) or "?" for word in step.words]
     if not names and outer == "ssh":
         names = ["sh"]
-    is_shell = bool(names) and names[0].rpartition("/")[2] in _SHELLS
+    is_shell = bool(names) and names[0].rpartition("/")[2] in SHELLS
     if not text or not is_shell or any(re.fullmatch(r"-[a-z]*c.*|[^-].*", name) for name in names[1:]):
         return step
     words: tuple[Value, ...] = ((names[0],), ("-c",), text)
@@ -286,7 +286,7 @@ def _is_word(word: str, value: str, handed: Collection[str]) -> bool:
 
 def shell_text(words: Sequence[Value]) -> str | None:
     """The text that `sh -c TEXT` runs, as a script has it, None for another command."""
-    if len(words) < 3 or (known(words[0]) or "").rpartition("/")[2] not in _SHELLS:
+    if len(words) < 3 or (known(words[0]) or "").rpartition("/")[2] not in SHELLS:
         return None
     for index, word in enumerate(words[1:], 1):
         option = known(word) or ""

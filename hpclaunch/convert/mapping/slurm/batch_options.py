@@ -7,8 +7,8 @@ from hpclaunch.convert.mapping.slurm.asked import Asked
 from hpclaunch.convert.mapping.slurm.export import without_secrets
 from hpclaunch.convert.options import Options
 
-# About the person and the place: keys of `sites`.
-_HINTS = {
+# About the person and the place: the keys of `sites` by sbatch's options.
+HINTS = {
     "account": "account",
     "partition": "partition",
     "qos": "qos",
@@ -81,8 +81,8 @@ _WHY_RAW = {
 def put(each: Asked, draft: Draft, options: Options) -> None:
     """Put what the option says into the draft: a hint for the site, SHARP, or a finding about it."""
     name, text = each.name, each.text
-    if name in _HINTS and text:
-        _hint(draft, options, _HINTS[name], text, each)
+    if name in HINTS and text:
+        _hint(draft, options, HINTS[name], text, each)
     elif name in _SPECIAL:
         _SPECIAL[name](each, draft, options)
     elif name in _REPLACED:

@@ -1,4 +1,4 @@
-"""The syntax trees of the inputs, and ways through them."""
+"""Searching the inputs by their syntax trees."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property

@@ -1,0 +1,18 @@
+"""Names of the programs that start jobs, ranks, containers and shells, where a text is looked at and no
+command line is read (`layers` reads those)."""
+
+SUBMITTERS = ("sbatch", "salloc")
+OTHER_SUBMITTERS = ("qsub", "bsub")
+STEPS = ("srun",)
+BY_MPI = ("mpirun", "mpiexec", "horovodrun")
+BY_TORCH = ("torchrun", "deepspeed", "accelerate")
+CONTAINERS = ("nvidia-docker", "docker", "podman", "singularity", "apptainer")
+IMPORTERS = ("enroot",)
+REMOTE = ("ssh", "pdsh")
+SHELLS = frozenset(("sh", "bash", "dash", "ash", "ksh", "zsh"))
+
+
+def any_of(*groups: tuple[str, ...]) -> str:
+    """The names as a pattern, not one of which is cut short by another."""
+    names = sorted((name for group in groups for name in group), key=len, reverse=True)
+    return f"(?:{'|'.join(names)})"
