@@ -94,6 +94,22 @@ def replace(path: Path, data: bytes) -> None:
     sync_folder(path.parent)
 
 
+def create(path: Path, data: bytes) -> None:
+    """Puts `data` at `path`, where nothing is yet. Raises FileExistsError where another process was first."""
+    temporary = unused_name(path.parent, f".{path.name}.")
+    try:
+        write_synced(temporary, data)
+        try:
+            os.link(temporary, path)
+        except FileExistsError:
+            # NFS sends a request again whose answer was lost, and then hears of the link that it made itself.
+            if not os.path.samefile(temporary, path):
+                raise
+    finally:
+        temporary.unlink(missing_ok=True)
+    sync_folder(path.parent)
+
+
 def make_folder(folder: Path, files: Mapping[str, bytes], subfolders: tuple[str, ...]) -> None:
     """A folder with `files` and empty `subfolders`, which appears under its name when all is on disk."""
     for left in folder.parent.glob(STAGING + "*"):

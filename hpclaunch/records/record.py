@@ -21,6 +21,7 @@ from hpclaunch import __version__
 from hpclaunch.records import files, index
 from hpclaunch.values.errors import HpclaunchError
 from hpclaunch.values.job import JobStatus
+from hpclaunch.values.slurmaccess import SlurmAccess
 
 SCHEMA = 1
 SITE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
@@ -36,8 +37,8 @@ class Cluster(Struct, frozen=True):
 
 
 class Intent(Struct, frozen=True):
-    """What was about to be sent. `tag` is the folder's name and goes with the submission; `slurm_conf`, or
-    `cluster`, what the later commands need to reach the same cluster; `argv` the command line used, and
+    """What was about to be sent. `tag` is the folder's name and goes with the submission; `slurm_conf` with
+    `slurm`, or `cluster`, what the later commands need to reach the same cluster; `argv` the command line used, and
     `cwd` the folder in which ("": it was gone). `directory` is where the relative paths of job.yaml start.
     """
 
@@ -52,6 +53,7 @@ class Intent(Struct, frozen=True):
     cwd: str
     slurm_conf: str | None = None
     cluster: Cluster | None = None
+    slurm: SlurmAccess | None = None
     schema: int = SCHEMA
 
 
@@ -91,6 +93,7 @@ class Record(Struct, frozen=True):
         scheduler_version: str,
         slurm_conf: str | None = None,
         cluster: Cluster | None = None,
+        slurm: SlurmAccess | None = None,
     ) -> "Record":
         """Writes the record of a submission that has not been sent yet.
 
@@ -115,6 +118,7 @@ class Record(Struct, frozen=True):
             cwd=_shown(_cwd()),
             slurm_conf=slurm_conf,
             cluster=cluster,
+            slurm=slurm,
         )
         contents = {
             "intent.json": _pretty(intent),
@@ -156,6 +160,17 @@ class Record(Struct, frozen=True):
     def work(self) -> Path:
         """The folder in which the script starts."""
         return self.folder / "work"
+
+    @property
+    def claim(self) -> Path:
+        """The link that a job of this submission makes before anything else: to the id of the job, and of an
+        array the array's."""
+        return self.folder / "claim"
+
+    def claimed_by(self) -> str | None:
+        """The id of the job that has begun to run, if any. Raises OSError where nobody can tell."""
+        # By reading the folder, since of a single name NFS may remember that it was not there.
+        return os.readlink(self.claim) if self.claim.name in os.listdir(self.folder) else None
 
     def state(self) -> State:
         """What is known since the submission began. Raises HpclaunchError for a damaged file."""

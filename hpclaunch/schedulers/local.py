@@ -39,7 +39,8 @@ class Local:
         disk refuses, and SchedulerError where the supervisor does not answer."""
         environment = closed(os.environ, submission.environment, None)
         job_id = index.allocate(record.folder.parent, record.tag)
-        arguments = [str(secrets.write(record, submission.secrets))] if submission.secrets else []
+        # No claim: the supervisor has made sure that it is the only one.
+        arguments = ["", str(secrets.write(record, submission.secrets))] if submission.secrets else []
         limit_s = 60.0 * submission.minutes if submission.minutes else None
         values = {name: os.fsencode(value) for name, value in environment.items()}
         start(Order(str(record.folder), job_id, values, tuple(arguments), limit_s))

@@ -47,19 +47,14 @@ class Slurm:
         return self._commands.query(["sbatch", "--version"]).strip()
 
     def submit(self, record: Record, submission: Submission, warn: Warn) -> str:
-        """Sends the record's script. Secrets go in a file of their own, whose path is the script's argument.
+        """Sends the record's script, whose arguments are the path of its claim, and where there are secrets
+        that of the file with their values.
 
         Raises Refused, HpclaunchError where the disk refuses, and SchedulerError where sbatch failed and the
         controller may have the job nevertheless.
         """
-        command = [
-            "sbatch",
-            "--parsable",
-            f"--comment=hpclaunch:{record.tag}",
-            f"--chdir={record.work}",
-            f"--output={filename_pattern(record.log)}",
-            str(record.script),
-        ]
+        way = self._way(record)
+        arguments = [str(record.claim)]
         if submission.secrets:
             command.append(str(secrets.write(record, submission.secrets)))
         text, remarks = self._commands.run(command, SBATCH_S, submission.environment)

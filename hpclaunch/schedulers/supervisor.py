@@ -102,11 +102,14 @@ def main() -> int:
 
 
 def supervise(order: Order, tell: Callable[[str], None]) -> None:
-    """Runs the script of the record to its end. `tell` is called with "running" once it has started."""
+    """Runs the script of the record to its end. `tell` is called with "running" once it has started.
+
+    Raises FileExistsError where another supervisor of the same submission came first.
+    """
     record = Record.read(Path(order.record))
     me = processes.identify(os.getpid())
     running = Running(order.job_id, me, now())
-    files.replace(record.folder / "local.json", msgspec.json.encode(running))
+    files.create(record.folder / "local.json", msgspec.json.encode(running))
     script = _start(record, order)
     begun = JobStatus("RUNNING", nodes=me.host, submitted=record.intent.created, started=running.started)
     record.update(begun)

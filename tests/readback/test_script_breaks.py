@@ -104,6 +104,10 @@ BREAKS: dict[str, tuple[str, Callable[[Launch], object]]] = {
         replaced(BEFORE_LAUNCH, "\nsync" + BEFORE_LAUNCH),
         lambda seen: seen.unbridged,
     ),
+    "another link before it": (
+        replaced('ln -sn -- "$hl_owner" "$1"', 'ln -sn -- "$hl_owner" "$2"'),
+        lambda seen: seen.unbridged,
+    ),
     "a file that is read in": (
         replaced(BEFORE_LAUNCH, "\n. ./more.sh" + BEFORE_LAUNCH),
         lambda seen: seen.unread,

@@ -189,7 +189,7 @@ def test_a_hostile_shell_changes_nothing(send: Send, monkeypatch: pytest.MonkeyP
 
 
 def test_secrets_reach_the_script_and_stay_out_of_what_others_see(send: Send, slurm_a100: Slurm) -> None:
-    record = send('tr "\\0" @ <"$1" >got; rm "$1"; exec sleep 600', secrets={"TOKEN": "geheim $x"})
+    record = send('tr "\\0" @ <"$2" >got; rm "$2"; exec sleep 600', secrets={"TOKEN": "geheim $x"})
     got = record.work / "got"
     until(lambda: got.exists() and not secrets.path_of(record).exists())
     assert got.read_text() == "TOKEN=geheim $x@"

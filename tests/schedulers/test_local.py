@@ -64,7 +64,7 @@ def test_the_script_gets_a_closed_environment_its_folder_and_its_secrets(
         monkeypatch.setenv(name, "5")
     hostile = "a b\n$HOME `id` 'q' \"d\" grün"
     record = local(
-        'env -0; printf "pwd=%s\\0secret=%s\\0" "$PWD" "$(tr \'\\0\' @ < "$1")"; rm "$1"',
+        'env -0; printf "pwd=%s\\0secret=%s\\0" "$PWD" "$(tr \'\\0\' @ < "$2")"; rm "$2"',
         environment={"PROXY": hostile},
         secrets={"TOKEN": "geheim $x"},
     )
@@ -267,6 +267,6 @@ def test_a_supervisor_that_cannot_be_started_leaves_no_secret(
 
 def test_values_that_are_not_utf_8_arrive_as_they_are(local: Start) -> None:
     odd = os.fsdecode(b"\xff\xfe=\x80")
-    record = local('printf "%s " "$PROXY"; cat "$1"; rm "$1"', environment={"PROXY": odd}, secrets={"S": odd})
+    record = local('printf "%s " "$PROXY"; cat "$2"; rm "$2"', environment={"PROXY": odd}, secrets={"S": odd})
     assert ended(record).state == "COMPLETED"
     assert record.log.read_bytes() == b"\xff\xfe=\x80 S=\xff\xfe=\x80\0"

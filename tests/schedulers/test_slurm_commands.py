@@ -73,7 +73,7 @@ def test_a_hostile_shell_does_not_reach_sbatch(
     assert got["PROXY"] == value
     assert got["SLURM_CONF"] == str(conf)
     assert made.tag in argv(sbatch)[1]
-    assert argv(sbatch)[-1] == str(made.script)
+    assert argv(sbatch)[-2:] == [str(made.script), str(made.claim)]
 
 
 def test_a_submission_that_broke_off_but_arrived_is_taken(record: Make, command: Command) -> None:

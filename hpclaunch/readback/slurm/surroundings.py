@@ -14,8 +14,8 @@ from hpclaunch.values.launch import SeenVariable, Unbridged
 # Of the place: who runs the job, and what Slurm itself says. Bash does not pass on the last two.
 _OF_PLACE = ("PATH", "HOME", "USER", "LOGNAME", "SLURMD_NODENAME", "BASHOPTS", "SHELLOPTS")
 _OF_SLURM = ("SLURM_", "SRUN_", "SBATCH_", "SPANK_", "PYXIS_")
-# The file of a submission's secrets is the script's argument.
-_SECRETS = Unknown("input", "${1}")
+# The file of a submission's secrets is the script's second argument.
+_SECRETS = Unknown("input", "${2}")
 
 
 class Surroundings(Struct, frozen=True):

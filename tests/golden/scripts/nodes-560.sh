@@ -16,6 +16,19 @@
 # shellcheck disable=SC2016 # what stands in single quotes is meant as it stands
 set -u
 
+# One submission is one run: a second job of it finds this link and starts no rank. A job that Slurm starts again
+# finds its own, as do the tasks of an array. A script that is submitted by hand has no $1, and claims nothing.
+hl_owner=${SLURM_ARRAY_JOB_ID:-${SLURM_JOB_ID-}}
+if [[ -n ${1-} ]] && ! hl_said=$(ln -sn -- "$hl_owner" "$1" 2>&1); then
+  if ! hl_other=$(readlink -- "$1"); then
+    echo "hpclaunch: nobody can tell whether this submission has run before: $hl_said" >&2
+    exit 121
+  elif [[ $hl_other != "$hl_owner" ]]; then
+    echo "hpclaunch: job $hl_other of this submission came first, so job $hl_owner starts no rank" >&2
+    exit 0
+  fi
+fi
+
 # From the shell that submitted this, nothing else reaches the job. (-p above: not its functions either.)
 # This script's own variables begin with hl_, which no variable of a job does.
 for hl_name in $(compgen -e); do
