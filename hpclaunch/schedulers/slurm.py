@@ -53,8 +53,15 @@ class Slurm:
         Raises Refused, HpclaunchError where the disk refuses, and SchedulerError where sbatch failed and the
         controller may have the job nevertheless.
         """
-        way = self._way(record)
-        arguments = [str(record.claim)]
+        command = [
+            "sbatch",
+            "--parsable",
+            f"--comment=hpclaunch:{record.tag}",
+            f"--chdir={record.work}",
+            f"--output={filename_pattern(record.log)}",
+            str(record.script),
+            str(record.claim),
+        ]
         if submission.secrets:
             command.append(str(secrets.write(record, submission.secrets)))
         text, remarks = self._commands.run(command, SBATCH_S, submission.environment)
