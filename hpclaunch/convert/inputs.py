@@ -207,6 +207,8 @@ def _is_shell(name: str, text: str) -> bool:
 
 def _runs_beside_ranks(name: str, text: str, texts: dict[str, str]) -> bool:
     """Whether a launcher among the others starts it, or it does what only ranks do and launches nothing."""
+    if len(texts) < 2:
+        return False
     if _LAUNCHES.search(text) or basename(name).lower().startswith("config"):
         return False  # launchers name configurations in mounts too
     base = re.escape(basename(name))

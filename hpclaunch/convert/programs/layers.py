@@ -90,6 +90,8 @@ Reader = Callable[[Sequence[Value]], tuple[Layer, list[Value]]]
 
 def layers(words: Sequence[Value]) -> tuple[Layer, ...]:
     """The layers from the outside in. The last one is the command that all the others start."""
+    if words and not _may_be_many(words[0]) and _program(words[0]) not in _READERS:
+        return (Layer("", words=tuple(words)),)
     return _layers(tuple(words))
 
 

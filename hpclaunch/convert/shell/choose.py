@@ -15,24 +15,36 @@ from hpclaunch.convert.programs.names import (
 )
 from hpclaunch.convert.reading import Source
 
-
-def _started(*programs: tuple[str, ...]) -> re.Pattern[str]:
-    return re.compile(rf"^[^#\n]*\b{any_of(*programs)}\b", re.MULTILINE)
-
-
-_SIGNS = (
-    (re.compile(r"^#SBATCH\s", re.MULTILINE), 8),
-    (re.compile(r"^#(?:PBS|BSUB|\$) ", re.MULTILINE), 8),
-    (_started(STEPS, SUBMITTERS), 4),
-    (_started(BY_MPI, CONTAINERS), 2),
-    (_started(BY_TORCH, IMPORTERS, REMOTE, ("python", "python3")), 1),
+_DIRECTIVES = re.compile(r"^#(?:SBATCH\s|(?:PBS|BSUB|\$) )", re.MULTILINE)
+_STARTED = tuple(
+    (re.compile(rf"\b{any_of(*programs)}\b"), weight)
+    for weight, programs in (
+        (4, (STEPS, SUBMITTERS)),
+        (2, (BY_MPI, CONTAINERS)),
+        (1, (BY_TORCH, IMPORTERS, REMOTE, ("python", "python3"))),
+    )
 )
 
 
 def chosen(sources: Sequence[Source]) -> str:
     """The name of the script, "" where none of them starts anything."""
-    weights = {
-        source.name: sum(weight for sign, weight in _SIGNS if sign.search(source.text)) for source in sources
-    }
+    weights = {source.name: _weight(source.text) for source in sources}
     best = max(weights.values(), default=0)
     return next((name for name, weight in weights.items() if weight == best), "") if best else ""
+
+
+def _weight(text: str) -> int:
+    of_slurm = {found[0].startswith("#SBATCH") for found in _DIRECTIVES.finditer(text)}
+    return 8 * len(of_slurm) + sum(weight for programs, weight in _STARTED if _starts(programs, text))
+
+
+def _starts(programs: re.Pattern[str], text: str) -> bool:
+    """Whether one of them stands in a line before any #. Each line is looked at once."""
+    found = programs.search(text)
+    while found:
+        start = text.rfind("\n", 0, found.start()) + 1
+        if "#" not in text[start : found.start()]:
+            return True
+        end = text.find("\n", found.end())
+        found = programs.search(text, end) if end >= 0 else None
+    return False

@@ -45,6 +45,10 @@ class LenientExpander(Expander):
         super().__init__(state, output_of, budget)
         self._walker = walker
 
+    def is_of(self, state: State) -> bool:
+        """Whether this is the state that it expands words in."""
+        return self._state is state
+
     def fields(self, written: Word) -> list[Value]:
         """A word like node[1-4] is itself: bash leaves a pattern that no file matches, and none will."""
         return [_itself(value) for value in super().fields(written)]

@@ -21,6 +21,7 @@ from hpclaunch.readback.shell.statements import (
 )
 
 Row = tuple[int, int, str]
+_ALONE = (Simple, Declaration, Test, Arithmetic)
 
 
 def listed(statement: Statement) -> list[Row]:
@@ -30,6 +31,9 @@ def listed(statement: Statement) -> list[Row]:
     waiting = [statement]
     while waiting:
         each = waiting.pop()
+        if isinstance(each, Simple):
+            found.append((each.line, each.last, each.written))
+            continue
         row = _head(each)
         if row is not None:
             found.append(row)
@@ -39,7 +43,7 @@ def listed(statement: Statement) -> list[Row]:
 
 def _head(statement: Statement) -> Row | None:
     """The statement itself, None where it is only those within it."""
-    if isinstance(statement, Simple | Declaration | Test | Arithmetic):
+    if isinstance(statement, _ALONE):
         return statement.line, statement.last, statement.written
     if isinstance(statement, If):
         return statement.line, 0, "if"
@@ -56,10 +60,10 @@ def _head(statement: Statement) -> Row | None:
 
 def parts_of(statement: Statement) -> tuple[Statement, ...]:
     """The statements of which it consists, in their order."""
+    if isinstance(statement, _ALONE):
+        return ()
     if isinstance(statement, Group):
         return statement.body
-    if isinstance(statement, Simple | Declaration | Test | Arithmetic):
-        return ()
     if isinstance(statement, Pipeline):
         return statement.parts
     if isinstance(statement, AndOr):
@@ -75,6 +79,8 @@ def parts_of(statement: Statement) -> tuple[Statement, ...]:
 
 def text_of(statement: Statement) -> str:
     """A statement in one line, as it is written but for blanks."""
+    if isinstance(statement, Simple):
+        return statement.written
     if isinstance(statement, Group):
         return "; ".join(map(text_of, statement.body))
     if isinstance(statement, Pipeline):

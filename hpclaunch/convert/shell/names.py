@@ -27,6 +27,8 @@ def python(value: Value) -> Value:
 
 def used(written: str) -> tuple[str, ...]:
     """The variables that a text names."""
+    if "$" not in written and "((" not in written:
+        return ()
     names = dict.fromkeys(_NAMES.findall(written))
     if "((" in written:
         for expression in _IN_ARITHMETIC.findall(written):
@@ -36,6 +38,8 @@ def used(written: str) -> tuple[str, ...]:
 
 def uses_of(statement: Simple) -> tuple[str, ...]:
     """The variables that a command names, also in its here-documents."""
+    if not statement.redirections:
+        return used(statement.written)
     found = dict.fromkeys(used(statement.written))
     for redirection in statement.redirections:
         if redirection.document is not None:

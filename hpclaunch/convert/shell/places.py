@@ -22,6 +22,7 @@ class Files:
 
     def __init__(self, sources: Sequence[Source]):
         self._sources = tuple(sources)
+        self._last = ((0, 0), Place(""))
         self._index = {source.name: index for index, source in enumerate(sources)}
 
     @property
@@ -43,8 +44,11 @@ class Files:
 
     def place(self, line: int, last: int = 0) -> Place:
         """The line in its file; `last` where it goes on to another."""
-        index, number = divmod(line, _EACH)
-        return Place(self._sources[index].name, number, last % _EACH if last > line else 0)
+        if self._last[0] != (line, last):
+            index, number = divmod(line, _EACH)
+            place = Place(self._sources[index].name, number, last % _EACH if last > line else 0)
+            self._last = ((line, last), place)
+        return self._last[1]
 
     def found(self, value: Value, but: Sequence[str] = ()) -> str:
         """The source that a path means, "" for none or for several: by its end, and by its last part where

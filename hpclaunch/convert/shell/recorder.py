@@ -1,7 +1,7 @@
 """What a walk finds, as it goes: commands with what surrounds them, and values with their lines."""
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 from msgspec import Struct, structs
@@ -45,6 +45,21 @@ class Context(Struct, frozen=True):
     unnoticed: bool = False
     within: str = ""
     writes: tuple[Output, ...] = ()
+
+
+class _Within(AbstractContextManager[None]):
+    """A walk with something else around its commands, while it lasts."""
+
+    __slots__ = ("_before", "_context", "_recorder")
+
+    def __init__(self, recorder: "Recorder", context: Context):
+        self._recorder, self._context = recorder, context
+
+    def __enter__(self) -> None:
+        self._before, self._recorder.context = self._recorder.context, self._context
+
+    def __exit__(self, *_: object) -> None:
+        self._recorder.context = self._before
 
 
 class Recorder(Shell):
@@ -100,15 +115,9 @@ class Recorder(Shell):
         if found not in self.assumed[-20:]:
             self.assumed.append(found)
 
-    @contextmanager
-    def within(self, **changes: Any) -> Iterator[None]:
+    def within(self, **changes: Any) -> AbstractContextManager[None]:
         """Walk with something else around the commands."""
-        before = self.context
-        self.context = structs.replace(before, **changes)
-        try:
-            yield
-        finally:
-            self.context = before
+        return _Within(self, structs.replace(self.context, **changes))
 
     def on(self, condition: str, way: Callable[[], Flow]) -> Callable[[], Flow]:
         """A way that is gone on a condition."""

@@ -12,7 +12,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from hpclaunch.convert.shell.syntax.reader import read
+from hpclaunch.convert.shell.parsed import parsed
 from hpclaunch.readback.shell.errors import ScriptError
 
 # Each attempt reads the text up to its first fault, some 10 ms for what people write and a second for a
@@ -73,7 +73,7 @@ class _Attempts:
 
 def _complaint(text: str) -> ScriptError | None:
     try:
-        read(text)
+        parsed(text)
     except ScriptError as error:
         return error
     return None

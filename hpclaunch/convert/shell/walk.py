@@ -31,7 +31,8 @@ def read(
     for source in sources:
         _parse(walker, source.name)
     _give(walker, environment)
-    sourced = {name for source in sources for name in walker.files.sourced_by(source.name)}
+    several = sources if len(sources) > 1 else ()
+    sourced = {name for source in several for name in walker.files.sourced_by(source.name)}
     configurations = [source.name for source in sources if source.name != main and source.name not in sourced]
     complete = [_walked(walker, name) for name in configurations]
     _give(walker, {name: text for name, text in environment.items() if _changed(walker, name, text)})

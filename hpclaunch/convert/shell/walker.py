@@ -1,7 +1,7 @@
 """A shell that runs nothing, and notes what a launcher would do: its commands, and where values come from."""
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache, partial
+from functools import partial
 
 from msgspec import structs
 
@@ -16,6 +16,7 @@ from hpclaunch.convert.shell import flows, outputs, redirections
 from hpclaunch.convert.shell.lenient import LenientExpander
 from hpclaunch.convert.shell.listing import listed, text_of
 from hpclaunch.convert.shell.names import lines_of, python, spaced, used, uses_of, with_names
+from hpclaunch.convert.shell.parsed import parsed
 from hpclaunch.convert.shell.recorder import Context, Recorder
 from hpclaunch.convert.shell.syntax.reader import read as parse
 from hpclaunch.readback.shell import outside
@@ -36,7 +37,6 @@ _SILENT = frozenset(
         *("shift", "type", "hash", "compgen", "getopts", "jobs", "times", "alias", "unalias", "enable"),
     )
 )
-_DEEPEST = 95
 _LONGEST = 100_000
 
 
@@ -48,13 +48,17 @@ class Walker(Recorder):
         self.options: set[str] = set()
         self.seen: set[str] = set()
         self._parsed: dict[str, Group] = {}
+        self._expander: LenientExpander | None = None
         self._open: list[str] = []
         self._calling: list[str] = []
         self._walks = {**self._walks, **{kind: partial(walk, self) for kind, walk in flows.WALKS.items()}}
 
     @property
     def expander(self) -> LenientExpander:
-        return LenientExpander(self, self.state, self._output_of, self._budget)
+        found = self._expander
+        if found is None or not found.is_of(self.state):
+            found = self._expander = LenientExpander(self, self.state, self._output_of, self._budget)
+        return found
 
     def note_default(self, name: str) -> None:
         """Note that ${NAME:=value} gave a value."""
@@ -63,7 +67,7 @@ class Walker(Recorder):
     def parse(self, name: str) -> Group:
         """The statements of a source. Raises ScriptError."""
         if name not in self._parsed:
-            self._parsed[name] = _parsed(self.files.text(name), self.files.first(name))
+            self._parsed[name] = parsed(self.files.text(name), self.files.first(name))
         return self._parsed[name]
 
     def statements(self) -> list[Statement]:
@@ -106,14 +110,6 @@ class Walker(Recorder):
         self._budget.spend(10 + len(text) // 50)
         return parse(text, self.line)
 
-    def run(self, statement: Part) -> Flow:
-        if self._depth >= _DEEPEST:
-            self.line = statement.line
-            self.note("commands within commands, too deep: this is not followed")
-            self.status = None
-            return Flow.NEXT
-        return super().run(statement)
-
     def tested(self, words: Sequence[str | Word]) -> Sequence[str | Word]:
         return self.expander.looked_at(words)
 
@@ -123,15 +119,18 @@ class Walker(Recorder):
         if exports is None and assignment.name in self.marked:
             exports = True
         super().assign(assignment, keyed, exports)
-        pieces = [piece for piece in assignment.value.pieces if piece != Literal("", True)]
-        default = (
-            len(pieces) == 1
-            and isinstance(pieces[0], Parameter)
-            and pieces[0].operator in (":-", "-", ":=", "=")
-            and any(each.name == pieces[0].name for each in self.assumed[assumed:])
-        )
-        if self._outer is None:
-            self.note_assigned(assignment.name, used(assignment.written), default)
+        if self._outer is not None:
+            return
+        default = False
+        if len(self.assumed) > assumed:
+            pieces = [piece for piece in assignment.value.pieces if piece != Literal("", True)]
+            default = (
+                len(pieces) == 1
+                and isinstance(pieces[0], Parameter)
+                and pieces[0].operator in (":-", "-", ":=", "=")
+                and any(each.name == pieces[0].name for each in self.assumed[assumed:])
+            )
+        self.note_assigned(assignment.name, used(assignment.written), default)
 
     def put(self, name: str, value: Value | Array) -> None:
         if isinstance(value, Array) and not value.items and self.input.text is not None:
@@ -298,9 +297,3 @@ class Walker(Recorder):
 
 def _is_exec(statement: Simple) -> bool:
     return [word.written for word in statement.words] == ["exec"]
-
-
-@lru_cache(maxsize=64)
-def _parsed(text: str, first_line: int) -> Group:
-    """Inputs are walked again once more of the job is known: to parse a long one takes as long as a walk."""
-    return parse(text, first_line)

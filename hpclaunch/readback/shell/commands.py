@@ -17,6 +17,7 @@ from hpclaunch.readback.shell.values import Names, Part, Unknown, Value, join, k
 if TYPE_CHECKING:
     from hpclaunch.readback.shell.evaluate import Shell
 
+_OPERATORS = frozenset(("!", "(", ")", "=", "==", "!=", "<", ">"))
 _FORMAT = re.compile(r"%(?:%|-?[0-9]*([sd]))|%|\\")
 
 
@@ -311,7 +312,9 @@ def _test(shell: "Shell", words: Sequence[Value]) -> None:
 
 
 def _is_operator(text: str) -> bool:
-    return text in ("!", "(", ")", "=", "==", "!=", "<", ">") or bool(re.fullmatch(r"-[A-Za-z]{1,2}", text))
+    if text[:1] == "-":
+        return len(text) in (2, 3) and text.isascii() and text[1:].isalpha()
+    return text in _OPERATORS
 
 
 def _trap(shell: "Shell", words: Sequence[Value]) -> None:

@@ -34,7 +34,8 @@ from hpclaunch.readback.shell.values import Part, Unknown, Value, join, known, s
 _DEEPEST = 90
 # Of the budget: some ten milliseconds, for a process that parses what `eval` is given.
 _PARSING = 2000
-_PREFIXES = ("command", "builtin", "exec")
+_PREFIXES = frozenset(("command", "builtin", "exec"))
+_FLOWS = {"break": Flow.BREAK, "continue": Flow.CONTINUE, "return": Flow.RETURN, "exit": Flow.EXIT}
 
 
 def evaluate(text: str, watched: Collection[str], most: int = MOST) -> Reading:
@@ -122,7 +123,7 @@ class Shell:
                 forks.append(self.state)
         self.state = before
         self.status = None
-        if forks:
+        if any(fork.differs for fork in forks):
             before.absorb(forks, or_none)
         if not or_none and flows and all(flow is flows[0] for flow in flows):
             return flows[0]
@@ -138,6 +139,8 @@ class Shell:
                 if "$(" in assignment.written or "`" in assignment.written:
                     self.status = None
             return Flow.NEXT
+        if not statement.assignments:
+            return self._with_input(statement.redirections, lambda: self._call(words))
         saved: dict[str, Variable | None] = {}
         for assignment in statement.assignments:
             name = assignment.name
@@ -170,9 +173,7 @@ class Shell:
             return self._function(name, body, words[1:])
         if there:
             self.note(f"which of several functions {name} is depends on what the script does not tell")
-        flow = {"break": Flow.BREAK, "continue": Flow.CONTINUE, "return": Flow.RETURN, "exit": Flow.EXIT}.get(
-            name
-        )
+        flow = _FLOWS.get(name)
         if flow:
             return flow
         if name == "eval":

@@ -10,7 +10,7 @@ from hpclaunch.readback.shell.errors import Unreadable
 from hpclaunch.readback.shell.fields import BLANKS, Fields
 from hpclaunch.readback.shell.pieces import NOTHING, Parameter, Piece, Word
 from hpclaunch.readback.shell.state import Array, State
-from hpclaunch.readback.shell.values import IfSet, Unknown, Value, join, known, shown, weight
+from hpclaunch.readback.shell.values import IfSet, Part, Unknown, Value, join, known, shown, weight
 
 # Without one of these a word that is only text is what is written.
 _ACTIVE = re.compile(r"[{~*?\[]")
@@ -27,14 +27,23 @@ class Expander:
 
     def words(self, written: Sequence[Word]) -> list[Value]:
         """The words of a command. Raises Unreadable."""
-        return [word for each in written for word in self.fields(each)]
+        found: list[Value] = []
+        for each in written:
+            text = _plain(each)
+            if text is None:
+                found += self.fields(each)
+            else:
+                found.append((text,) if text else ())
+        return found
 
     def fields(self, written: Word) -> list[Value]:
         """What one written word becomes: none, one or several. Raises Unreadable."""
-        if len(written.pieces) == 1:
-            (only,) = written.pieces
-            if isinstance(only, pieces.Literal) and (only.quoted or not _ACTIVE.search(only.text)):
-                return [(only.text,) if only.text else ()]
+        text = _plain(written)
+        if text is not None:
+            return [(text,) if text else ()]
+        if all(map(_is_one_text, written.pieces)):
+            self.budget.spend()
+            return [self._joined(written.pieces)] if written.pieces else []
         found: list[Value] = []
         for each in braces.expanded(written):
             fields = Fields(self._separators())
@@ -89,19 +98,24 @@ class Expander:
         return [pieces.Home(tilde), pieces.Literal(slash + rest, False), *found[1:]]
 
     def _joined(self, found: Sequence[Piece]) -> Value:
-        values: list[Value] = []
+        parts: list[Part] = []
         for piece in found:
             if isinstance(piece, pieces.Literal):
-                values.append((piece.text,))
-                continue
-            fields = Fields(None)
-            self._add(fields, [piece])
-            separator = self._separators()[:1] if _is_star(piece) else " "
-            for index, word in enumerate(fields.words()):
-                values += [(separator,), word] if index else [word]
-        parts = tuple(part for value in values for part in value)
+                parts.append(piece.text)
+            elif isinstance(piece, Parameter) and piece.is_plain:
+                values = self._values(piece)
+                if values:
+                    parts += values[0]
+            elif isinstance(piece, pieces.Given):
+                parts += piece.value
+            else:
+                fields = Fields(None)
+                self._add(fields, [piece])
+                separator = self._separators()[:1] if _is_star(piece) else " "
+                for index, word in enumerate(fields.words()):
+                    parts += (separator, *word) if index else word
         self.budget.spend(weight(parts))
-        return join(list(parts))
+        return join(parts)
 
     def _pattern(self, found: Sequence[Piece]) -> str | None:
         parts = []
@@ -320,6 +334,22 @@ class Expander:
         text = texts[0] or ""
         first, last = parameters.cut(text, start, count)
         return [(text[first:last],)]
+
+
+def _plain(written: Word) -> str | None:
+    """The one text that a word is, whatever the state; None for any other."""
+    found = written.pieces
+    if len(found) != 1 or type(found[0]) is not pieces.Literal:
+        return None
+    only = found[0]
+    return only.text if only.quoted or not _ACTIVE.search(only.text) else None
+
+
+def _is_one_text(piece: Piece) -> bool:
+    """Whether it is part of one word, whatever its value is."""
+    if isinstance(piece, pieces.Literal):
+        return piece.quoted or not _ACTIVE.search(piece.text)
+    return isinstance(piece, Parameter) and piece.quoted and piece.is_plain
 
 
 def _is_star(piece: Piece) -> bool:

@@ -42,6 +42,8 @@ class Outside(Struct, frozen=True):
 class State:
     """A shell's state. A fork sees its parent's, and changes its own."""
 
+    __slots__ = ("_changes", "_functions", "_parent", "_variables", "arguments", "outside", "unnamed")
+
     def __init__(self, parent: "State | None" = None):
         self._parent = parent
         # Counts changes, here and in all forks of one state.
@@ -51,6 +53,18 @@ class State:
         self.outside: Outside = parent.outside if parent else Outside()
         self.arguments: tuple[Value, ...] | None = parent.arguments if parent else None
         self.unnamed: tuple[Value, ...] = parent.unnamed if parent else ()
+
+    @property
+    def differs(self) -> bool:
+        """Whether anything is other than in the state of which it is a fork."""
+        parent = self._parent
+        return (
+            parent is None
+            or bool(self._variables or self._functions)
+            or self.outside is not parent.outside
+            or self.unnamed is not parent.unnamed
+            or self.arguments is not parent.arguments
+        )
 
     def fork(self) -> "State":
         """A state that starts as this one is."""

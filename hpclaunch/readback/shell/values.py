@@ -1,5 +1,6 @@
 """What a word or a variable holds: text, and parts that are known only when the script runs."""
 
+from collections.abc import Sequence
 from typing import Literal
 
 from msgspec import Struct
@@ -64,8 +65,10 @@ def join(parts: list[Part]) -> Value:
     return tuple(found)
 
 
-def weight(value: Value) -> int:
+def weight(value: Sequence[Part]) -> int:
     """What it costs to make this value, in what a budget counts: nothing for most."""
+    if len(value) == 1 and isinstance(value[0], str):
+        return len(value[0]) // 2000
     long = sum(len(part) // 2000 for part in value if isinstance(part, str) and len(part) > 2000)
     return long + len(value) // 10
 

@@ -26,6 +26,8 @@ _REDIRECTION = re.compile(
     re.ASCII,
 )
 _MAYBE_REDIRECTION = frozenset("<>&{0123456789")
+# What neither a word nor an assignment begins with, or perhaps does not.
+_NO_WORD = _MAYBE_REDIRECTION | frozenset(("", *"\n;|)#("))
 _BRACKET = re.compile(r"(?<!\\)\]")
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)(?:(\+?=)|\[)", re.ASCII)
 _ENDS = frozenset(" \t\n;&|<>()")
@@ -93,7 +95,8 @@ class Commands(Words):
         first = self._pipeline(line)
         others: list[tuple[str, Statement]] = []
         while True:
-            self.blanks()
+            if self.blanks() not in ("&", "|"):
+                break
             operator = self.ahead(2)
             if operator not in ("&&", "||"):
                 break
@@ -105,7 +108,7 @@ class Commands(Words):
         return AndOr(line, first, tuple(others), last=others[-1][1].last)
 
     def _pipeline(self, line: int) -> Statement:
-        bang = _BANG.match(self.text, self.at) if self.ahead() in ("!", "t") else None
+        bang = _BANG.match(self.text, self.at) if self.text[self.at : self.at + 1] in ("!", "t") else None
         if bang:
             self.at = bang.end()
             self.deeper()
@@ -117,7 +120,10 @@ class Commands(Words):
                 found = self._pipeline(self.line())
             self.depth -= 1
             return Not(line, found, last=found.last) if bang[1] == "!" else found
-        parts = [self.command(line)]
+        first = self.command(line)
+        if self.blanks() != "|":
+            return first
+        parts = [first]
         operators: list[str] = []
         while self.blanks() == "|" and self.ahead(2) != "||":
             operators.append("|&" if self.ahead(2) == "|&" else "|")
@@ -131,7 +137,7 @@ class Commands(Words):
     def command(self, line: int) -> Statement:
         """The command that begins here, on this line."""
         start = self.at
-        if self.ahead() in _CLOSING and _CLOSERS.match(self.text, start):
+        if self.text[start : start + 1] in _CLOSING and _CLOSERS.match(self.text, start):
             self.fail(f"`{self.text[start:].split(None, 1)[0][:10]}` stands where a command should")
         found = self.compound(line)
         if found is None:
@@ -184,24 +190,25 @@ class Commands(Words):
         end = start
         while True:
             char = self.blanks()
-            if char in _MAYBE_REDIRECTION and char:
-                redirection = self._redirection()
-                if redirection is not None:
-                    redirections.append(redirection)
-                    end = self.at
-                    continue
-            if (
-                not char
-                or char in "\n;&|)"
-                or (char == "#" and (self.at == start or text[self.at - 1] in _ENDS))
-            ):
-                break
-            if char == "(":
-                if len(words) == 1 and not assignments and not redirections:
-                    function = self._function(words[0], line)
-                    if function is not None:
-                        return function
-                self.fail("`(` is not expected here")
+            if char in _NO_WORD:
+                if char in _MAYBE_REDIRECTION:
+                    redirection = self._redirection()
+                    if redirection is not None:
+                        redirections.append(redirection)
+                        end = self.at
+                        continue
+                if (
+                    not char
+                    or char in "\n;&|)"
+                    or (char == "#" and (self.at == start or text[self.at - 1] in _ENDS))
+                ):
+                    break
+                if char == "(":
+                    if len(words) == 1 and not assignments and not redirections:
+                        function = self._function(words[0], line)
+                        if function is not None:
+                            return function
+                    self.fail("`(` is not expected here")
             if not words:
                 assignment = self.assignment()
                 if assignment is not None:
@@ -214,10 +221,12 @@ class Commands(Words):
                 return self._declaration(words[0].written, start, line, redirections)
         if not (words or assignments or redirections):
             self.fail(f"`{self.ahead() or 'the end'}` stands where a command should")
-        last = self._last(tuple(redirections)) if redirections else self.line(max(end - 1, 0))
-        return Simple(
-            line, tuple(assignments), tuple(words), tuple(redirections), last=last, written=text[start:end]
-        )
+        written = text[start:end]
+        if redirections:
+            last = self._last(tuple(redirections))
+        else:
+            last = self.line(end - 1) if "\n" in written else line
+        return Simple(line, tuple(assignments), tuple(words), tuple(redirections), last, written)
 
     def _function(self, name: Word, line: int) -> Statement | None:
         found = re.compile(r"\([ \t]*\)").match(self.text, self.at)
@@ -248,8 +257,9 @@ class Commands(Words):
                 break
             arguments.append(self.assignment() or self.word())
             end = self.at
-        last = self.line(max(end - 1, 0))
-        found = Declaration(line, command, tuple(arguments), last=last, written=self.text[start:end])
+        written = self.text[start:end]
+        last = self.line(end - 1) if "\n" in written else line
+        found = Declaration(line, command, tuple(arguments), last, written)
         return Redirected(line, found, tuple(redirections), last=last) if redirections else found
 
     def assignment(self) -> Assignment | None:

@@ -47,13 +47,19 @@ class Scanner:
 
     def blanks(self) -> str:
         """Skip blanks; the character after them, "" at the end."""
-        char = self.text[self.at : self.at + 1]
+        text, at = self.text, self.at
+        char = text[at : at + 1]
         if char not in " \t\\":
             return char
-        found = _BLANKS.match(self.text, self.at)
+        if char == " ":  # most often it is one
+            char = text[at + 1 : at + 2]
+            if char not in " \t\\":
+                self.at = at + 1
+                return char
+        found = _BLANKS.match(text, at)
         assert found
-        self.at = found.end()
-        return self.text[self.at : self.at + 1]
+        self.at = at = found.end()
+        return text[at : at + 1]
 
     def gaps(self) -> str:
         """Skip blanks, comments, newlines and the bodies of here-documents; the character after them."""

@@ -17,6 +17,8 @@ from hpclaunch.readback.shell.pieces import (
 from hpclaunch.readback.shell.statements import Group, Simple
 
 _PLAIN = re.compile(r"[^ \t\n;&|<>()$`\"'\\]+")
+# A whole word that is one text: plain, or in quotes from its beginning to its end.
+_TEXT = re.compile(r"""(?:(?!\#)([^ \t\n;&|<>()$`"'\\]+)|"([^"$`\\]*)"|'([^']*)')(?=[ \t\n;]|\Z)""")
 _ENDS_WORD = frozenset(" \t\n;&|<>()")
 _IN_DOUBLE = re.compile(r"[^\"$`\\]+")
 _IN_DOCUMENT = re.compile(r"[^$`\\]+")
@@ -24,7 +26,7 @@ _IN_BRACES = re.compile(r"[^$`\"'\\}]+")
 _IN_PATTERN = re.compile(r"[^$`\"'\\}/]+")
 _IN_QUOTED_BRACES = re.compile(r"[^$`\"\\}]+")
 _IN_EXPRESSION = re.compile(r"[^;$`\"'\\()\[\]{}:]+")
-_SHORT = re.compile(r"\$(?:([A-Za-z_]\w*)|([0-9@*#?$!-]))", re.ASCII)
+_SHORT = re.compile(r"\$(?:([A-Za-z_]\w*|[0-9@*#?$!-])|\{([A-Za-z_]\w*)\})", re.ASCII)
 _BRACED = re.compile(r"\$\{([!#]?)([A-Za-z_]\w*|[0-9]+|[@*#?$!-])", re.ASCII)
 _ODD_LENGTH = re.compile(r"\$\{(#)(?=[#?$!:%/^,=+-])")
 _OPERATOR = re.compile(r":[-=?+]|[-=?+]|##?|%%?|\^\^?|,,?|//?|:|@")
@@ -36,6 +38,7 @@ _ESCAPED_IN_QUOTES = re.compile(r"\\([$`\\\"])")
 _TABS = re.compile(r"^\t+", re.MULTILINE)
 _EXTENDED = frozenset("?*+@!")
 _LONGEST = 20_000  # of an expression
+_LONG = 100  # of a word that is not expected again
 _MOST_IN_VAIN = 100_000
 _PAIRS = {"(": ")", "[": "]", "{": "}"}
 
@@ -58,14 +61,16 @@ class Words(Scanner):
 
     def word(self) -> Word:
         """The word here, which there must be."""
-        found = _PLAIN.match(self.text, self.at)
-        end = found.end() if found else 0
-        if found and found[0][0] != "#" and self.text[end : end + 1] in ("", " ", "\n", "\t", ";"):
-            self.at = end
-            text = found[0]
-            word = self._plain.get(text)
+        found = _TEXT.match(self.text, self.at)
+        if found:
+            self.at = found.end()
+            written = found[0]
+            word = self._plain.get(written)
             if word is None:
-                word = self._plain[text] = Word((Literal(text, False),), text)
+                text, kind = found[found.lastindex or 1], found.lastindex
+                word = Word((Literal(text, kind != 1),), written)
+                if len(written) < _LONG:
+                    self._plain[written] = word
             return word
         start = self.at
         if self.text[start : start + 1] == "#" and self.text[start - 1 : start] != "=":
@@ -217,7 +222,10 @@ class Words(Scanner):
         short = _SHORT.match(text, self.at)
         if short:
             self.at = short.end()
-            pieces.append(Parameter(short[1] or short[2], quoted, bare=True))
+            if short[1]:
+                pieces.append(Parameter(short[1], quoted, bare=True))
+            else:
+                pieces.append(Parameter(short[2], quoted, None, "", "", "", NOTHING, NOTHING))
             return
         following = text[self.at + 1 : self.at + 2]
         if following == "{":
