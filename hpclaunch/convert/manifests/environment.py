@@ -12,26 +12,14 @@ from msgspec import Struct
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.manifests.fields import Field
 from hpclaunch.convert.manifests.hints import of_site
+from hpclaunch.convert.mapping.environment.owners import owner
 from hpclaunch.convert.mapping.ranks import mpi
 from hpclaunch.convert.secret_texts import SECRET
 from hpclaunch.readback.kubelet import expand
 from hpclaunch.spec import scalars
 from hpclaunch.values.conversion import Place
 
-_RENDEZVOUS = frozenset(
-    [
-        "MASTER_ADDR",
-        "MASTER_PORT",
-        "RANK",
-        "LOCAL_RANK",
-        "WORLD_SIZE",
-        "LOCAL_WORLD_SIZE",
-        "NODE_RANK",
-        "GROUP_RANK",
-    ]
-)
 _LONGEST = 1 << 20  # characters
-_OF_LAUNCHERS = ("I_MPI_HYDRA_", "HYDRA_", "PRTE_MCA_plm", "PET_")
 _HOST_FIELD = {
     "status.podIP": "MASTER_ADDR tells ranks of the first node, and pods have addresses of their own",
     "status.hostIP": "a rank's own node has its address from `hostname -I`",
@@ -222,7 +210,7 @@ def put(
     `carried` are names that mpirun carried by -x."""
     for name, each in found.items():
         places = [each.place, *each.more]
-        if name in _RENDEZVOUS and (torch or name != "RANK"):
+        if owner(name) == "rendezvous" and (torch or name != "RANK"):
             why = (
                 "rendezvous: torch gives each rank its own"
                 if torch
@@ -232,7 +220,7 @@ def put(
         elif name == "NVIDIA_VISIBLE_DEVICES":
             why = "the scheduler says which GPUs a job has; `all` would show those of others"
             draft.say("replaced", places, f"{name}={each.text}", why=why)
-        elif name.startswith(_OF_LAUNCHERS):
+        elif owner(name) == "daemons" and not name.startswith("OMPI_MCA_"):
             draft.say("replaced", places, name, why="it is for a launcher that the job has no more")
         elif each.source == "secret":
             _secret(name, places, "a value from a Secret: the job has the name alone", draft)

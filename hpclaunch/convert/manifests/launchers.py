@@ -8,35 +8,13 @@ from hpclaunch.convert.manifests.environment import Variable
 from hpclaunch.convert.manifests.launch import Launch
 from hpclaunch.convert.manifests.size import lines_of
 from hpclaunch.convert.manifests.workload import Workload
+from hpclaunch.convert.mapping.environment.owners import owner
 from hpclaunch.convert.mapping.ranks import mpi
+from hpclaunch.convert.mapping.ranks.launchers import REPLACED
 from hpclaunch.convert.programs.layers import MPI, PER_GPU, Layer, Option
 from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.readback.shell.values import Value, join, known, shown
 from hpclaunch.values.conversion import Place
-
-# Options of torchrun that only find the other nodes, or say how many there are.
-_OF_RENDEZVOUS = frozenset(
-    [
-        "nnodes",
-        "nproc_per_node",
-        "node_rank",
-        "master_addr",
-        "master_port",
-        "rdzv_backend",
-        "rdzv_endpoint",
-        "rdzv_id",
-        "rdzv_conf",
-        "standalone",
-        "num_processes",
-        "multi_gpu",
-        "same_network",
-        "use_env",
-        "local_addr",
-    ]
-)
-_OF_COMMAND = frozenset(("module", "no_python"))
-# What ranks have of their image in any case.
-_OF_IMAGE = frozenset(("PATH", "LD_LIBRARY_PATH", "HOME", "PYTHONPATH"))
 
 
 def put(
@@ -181,7 +159,7 @@ def _carried(option: Option, launch: Launch, known_here: dict[str, Variable], dr
     for each in filter(None, text.split(",")):
         if each in known_here:
             draft.say("carried", places, f"-x {each}", became=f"env.{each}", key=f"env.{each}")
-        elif each in _OF_IMAGE:
+        elif owner(each) == "image" or each == "HOME":
             draft.say("replaced", places, f"-x {each}", why="each rank has its image's own")
         else:
             why = "the manifest gives it no value: it is the image's, which each rank has"
@@ -193,17 +171,8 @@ def _torch(launch: Launch, layer: Layer, draft: Draft) -> None:
     draft.put(("rendezvous",), "torch", [launch.words[0].place], layer.program, why=why)
     for option in layer.options:
         places = lines_of(launch, option.written)
-        if option.name in _OF_COMMAND:
-            draft.say("carried", places, option.written, became="a part of the command", key="command")
-        elif option.name in _OF_RENDEZVOUS:
-            draft.say("replaced", places, option.written, why="rendezvous: torch, and the sizes of the job")
-        elif option.name in ("max_restarts", "monitor_interval"):
-            why = "a rank that fails ends the job, which is submitted again"
-            draft.say("replaced", places, option.written, why=why)
-        elif option.name in ("log_dir", "redirects", "tee", "role", "start_method"):
-            draft.say(
-                "replaced", places, option.written, why="`hpclaunch logs` shows the output of all ranks"
-            )
+        if option.name in REPLACED:
+            draft.say("replaced", places, option.written, why=REPLACED[option.name])
         else:
             why = f"an option of {layer.program} that nothing here stands for"
             draft.say("left", places, option.written, why=why, todo="see whether the program counts on it")

@@ -10,6 +10,7 @@ from hpclaunch.convert.manifests.hints import of_site, of_user
 from hpclaunch.convert.manifests.launch import Launch
 from hpclaunch.convert.manifests.lines import merged
 from hpclaunch.convert.manifests.workload import Count, Workload
+from hpclaunch.convert.mapping.ranks.mpi import told_by
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.programs.layers import MPI, PER_GPU, Layer, Option
 from hpclaunch.convert.programs.torch import starts_per_node
@@ -168,28 +169,18 @@ def _by_torch(
 
 def _by_mpi(workload: Workload, launch: Launch, layer: Layer, draft: Draft) -> tuple[Count, Count]:
     nodes, slots = workload.nodes, workload.slots
-    for name in ("npernode", "slots-per-host", "ppn", "perhost"):
-        option = layer.option(name)
-        if option is not None:
-            return nodes, Count(_number(option), lines_of(launch, option.written), option.written)
-    option = layer.option("pernode")
-    if option is not None:
-        return nodes, Count(1, lines_of(launch, option.written), option.written)
-    option = layer.option("map-by")
-    policy = (known(option.value or ()) or "").lower().split(":") if option is not None else []
-    if option is not None and policy[:1] == ["ppr"] and policy[2:3] == ["node"]:
-        number = int(policy[1]) if policy[1].isdecimal() and len(policy[1]) < 6 else None
-        return nodes, Count(number, lines_of(launch, option.written), option.written)
-    option = layer.option("np")
-    if option is None:
+    told = told_by(layer, _number)
+    if told is None:
         if slots is None and not workload.is_apart:
             return nodes, Count(None, launch.places, f"{layer.program} without -np")
         return nodes, slots or Count(1, (workload.root.at,), "an MPIJob without slotsPerWorker has one")
-    total = _number(option)
+    option = told.option
     places = lines_of(launch, option.written)
-    if total is None or not nodes.value:
-        return nodes, Count(total if total is None else None, places, option.written)
-    return _over_nodes(total, nodes, slots, policy[:1] == ["node"], option, places, draft)
+    if not told.is_total:
+        return nodes, Count(told.per_node, places, option.written)
+    if told.total is None or not nodes.value:
+        return nodes, Count(None, places, option.written)
+    return _over_nodes(told.total, nodes, slots, told.policy == "node", option, places, draft)
 
 
 def _over_nodes(

@@ -14,6 +14,8 @@ from hpclaunch.readback.shell.values import Value, known, shown
 from hpclaunch.values.conversion import Place
 
 _STEP = "the container is the step's: it ends with it and leaves nothing behind"
+# Enroot unshares users and mounts alone, and with Pyxis net, ipc and uts where --container-unshare asks for
+# it (ENROOT_UNSHARE_* in pyxis_slurmstepd.c).
 _HOST = "Pyxis gives a container the host's network, names and shared memory; a pod's are the site's business"
 _HOOK = "Enroot's hook lets the HCAs in; the HCAs of the job are those of the site's node type"
 _TERMINAL = "a job has no terminal; its output is in `hpclaunch logs`"

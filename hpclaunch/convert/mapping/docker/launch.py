@@ -8,13 +8,12 @@ from msgspec import structs
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.around import trials
 from hpclaunch.convert.mapping.bind import binding, ompi_bind
-from hpclaunch.convert.mapping.docker import arguments, container, nodes, sizes
+from hpclaunch.convert.mapping.docker import arguments, container, ranks, sizes
 from hpclaunch.convert.mapping.docker.steps import Started
 from hpclaunch.convert.mapping.environment import exported, handed_on
-from hpclaunch.convert.mapping.ranks import launchers, mpi, rendezvous
-from hpclaunch.convert.mapping.slurm.asked import of_options
+from hpclaunch.convert.mapping.ranks import launchers, rendezvous
 from hpclaunch.convert.mapping.slurm.settled import by_role
-from hpclaunch.convert.mapping.slurm.sizes import Allocation, Ranks, ranks
+from hpclaunch.convert.mapping.slurm.sizes import Allocation
 from hpclaunch.convert.mapping.words import hosts
 from hpclaunch.convert.mapping.words.lines import uses_of
 from hpclaunch.convert.mapping.words.texts import line, submitters
@@ -58,12 +57,14 @@ def put(
     mpirun = main.layer(*MPI)
     alone = launcher is None and mpirun is None
     slurm_numbers = sizes.numbers(reading, found)
-    _put_ranks(reading, main, launcher, mpirun, found, slurm_numbers, draft)
+    ranks.put(reading, main, launcher, mpirun, found, slurm_numbers, draft)
+    if mpirun is not None:
+        _say_outside(reading, main, mpirun, draft)
     sizes.put_gpus(reading, [each for each in (home, main) if each], draft)
     if launcher is not None or (mpirun is not None and mpirun.program == "horovodrun"):
         sizes.assume_gpus((launcher or mpirun or Layer("")).program, draft)
     handed = _handed(reading, home, main, mpirun)
-    of_srun = _ranks_of_srun(reading, main, found) if alone else None
+    of_srun = ranks.of_srun(reading, main, found) if alone else None
     per_node = alone and (main.is_per_node or found.nodes == 1)
     if of_srun is not None:
         per_node = of_srun.nodes in (None, found.nodes)
@@ -82,70 +83,6 @@ def put(
     if not any(layer.option("env-file") or layer.option("env-host") for layer in containers):
         handed_on.say_not_handed(reading, handed, main.command, used, draft)
     _put_command(reading, main, launcher, stand_ins, steps, exports, once, draft, options)
-
-
-def _put_ranks(
-    reading: ShellReading,
-    main: Started,
-    launcher: Layer | None,
-    mpirun: Layer | None,
-    found: Allocation,
-    slurm_numbers: Mapping[str, int],
-    draft: Draft,
-) -> None:
-    command = main.command
-    if mpirun is not None:
-        mpi.put_kind(reading, command, mpirun, draft)
-        mpi.put_options(reading, command, mpirun, draft)
-        sizes.put_ranks(reading, command, mpirun, found, slurm_numbers, draft)
-        _say_outside(reading, main, mpirun, draft)
-        return
-    if launcher is not None:
-        launchers.put_launcher(reading, command, launcher, draft)
-        size = launchers.size(reading, command, launcher, found.nodes, slurm_numbers)
-        if launcher.program == "deepspeed" and size.per_node is None and not size.doubt:
-            size = _of_list(reading, size)
-        if size.per_node is not None:
-            draft.put(("ranks_per_node",), size.per_node, size.places, size.what)
-        elif size.doubt:
-            question = f"how many ranks on each node: {size.doubt}"
-            draft.ask(("ranks_per_node",), question, size.places, size.what)
-        else:
-            why = "one rank for each GPU, as without the key"
-            draft.say("carried", size.places, size.what, became="ranks_per_node", why=why)
-        return
-    of_srun = _ranks_of_srun(reading, main, found)
-    what = main.text or "the command"
-    if of_srun is None:
-        why = "docker starts the command once on a node"
-        draft.put(("ranks_per_node",), 1, (command.place,), what, why=why)
-    elif of_srun.per_node is None:
-        question = f"how many ranks on each node: {of_srun.doubt or 'srun does not tell it'}"
-        draft.ask(("ranks_per_node",), question, of_srun.places, what)
-    else:
-        why = "srun starts a container for each rank"
-        draft.put(("ranks_per_node",), of_srun.per_node, of_srun.places, what, why=why)
-    step = main.layer("srun")
-    option = step.option("mpi") if step is not None else None
-    kind = (known(option.value or ()) or "").partition("_")[0] if option is not None else ""
-    if option is not None and kind in ("pmix", "pmi2", "none"):
-        draft.put(("mpi",), kind, (command.place,), option.written)
-
-
-def _of_list(reading: ShellReading, size: launchers.FanOut) -> launchers.FanOut:
-    """deepspeed starts a process for each slot of a host in its list."""
-    for counted, slots in nodes.lists(reading):
-        if slots is not None:
-            return launchers.FanOut(slots, (*size.places, *counted.places), f"slots={slots}")
-    return size
-
-
-def _ranks_of_srun(reading: ShellReading, main: Started, found: Allocation) -> Ranks | None:
-    """The ranks of the srun that starts the container on all nodes at once, None where there is none."""
-    step = main.layer("srun")
-    if step is None or step.option("nodelist") is not None or main.is_over_hosts:
-        return None
-    return ranks(reading, of_options(reading, main.command, step.options), found, main.command.place)
 
 
 def _is_podman(main: Started) -> bool:
@@ -288,16 +225,16 @@ def _say_hosts(
 def _bound(reading: ShellReading, main: Started, draft: Draft, options: Options) -> list[Value]:
     """The words of the command, without those that bind it where `bind` says the same."""
     fact = draft.facts.get(("ranks_per_node",))
-    ranks = fact.value if fact is not None and isinstance(fact.value, int) else None
+    per_node = fact.value if fact is not None and isinstance(fact.value, int) else None
     if ompi_bind.is_binder(main.words):
         name = known(main.words[0]) or ""
-        ompi_bind.put(name, ranks, (*reading.sources, *reading.beside), (main.command.place,), draft)
+        ompi_bind.put(name, per_node, (*reading.sources, *reading.beside), (main.command.place,), draft)
         return list(main.words[1:])
     binders = [each for each in main.layers if each.program in _BINDERS]
     if not binders:
         return list(main.own_words)
     files = by_role(reading).get("binding", [])
-    kept = binding.of_layers(binders, (main.command.place,), ranks, files, draft, options)
+    kept = binding.of_layers(binders, (main.command.place,), per_node, files, draft, options)
     return list(main.own_words if kept else main.words)
 
 

@@ -10,8 +10,9 @@ from collections.abc import Collection, Mapping, Sequence
 from msgspec import Struct
 
 from hpclaunch.convert.draft import Draft
-from hpclaunch.convert.mapping.ranks import mpi, rendezvous
-from hpclaunch.convert.mapping.slurm.asked import NODES, READ_BY_SBATCH, TIME, origin_of
+from hpclaunch.convert.mapping.environment.owners import Owner, owner
+from hpclaunch.convert.mapping.ranks import rendezvous
+from hpclaunch.convert.mapping.slurm.asked import READ_BY_SBATCH, origin_of
 from hpclaunch.convert.mapping.slurm.export import Export
 from hpclaunch.convert.mapping.words.made import alternatives, in_doubt
 from hpclaunch.convert.mapping.words.texts import is_here, line
@@ -19,20 +20,29 @@ from hpclaunch.convert.programs.layers import layers
 from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.convert.secret_texts import SECRET
 from hpclaunch.readback.shell.values import Unknown, Value, join, known, shown
-from hpclaunch.spec.scalars import SHELL_OWNED
 from hpclaunch.values.conversion import Place
 from hpclaunch.values.names import acts_on_commands
 
-# They are the launcher's own names, and what they say is in the job's own keys. All others of a
-# configuration, also the folders of data and logs, may be read by the scripts in the images.
-_STEERS = frozenset((*NODES, *TIME, "CONT", "NEXP", "DATESTAMP"))
 _HCA = re.compile(r"=?(mlx5_(ib)?\d+(:\d+)?,?)+")
 _ALL_GPUS = re.compile(r"\d+(,\d+)*|all")
-_OF_SLURM = ("SLURM_", "SRUN_", "SPANK_", "PYXIS_")
 _IN_FRONT = frozenset(("env", "timeout", "nohup", "time", "nice", "stdbuf"))
 EVERYTHING = Export()
 _MOST_LINES = 20
-_ADDRESSES = frozenset({*rendezvous.COMPUTED, *rendezvous.ADDRESSES})
+# What becomes of a variable by whose it is: why, and for those that are left what to do.
+_REPLACED: dict[Owner, str] = {
+    "srun": "srun takes it for an option of its own; the job's keys say it, and Slurm sets it in each rank",
+    "shell": "it is the shell's own",
+    "configuration": "it steers the launcher alone: the job's own keys say it",
+    "daemons": "srun starts the ranks itself",
+}
+_LEFT: dict[Owner, tuple[str, str]] = {
+    "sbatch": (
+        "only sbatch reads it",
+        "see whether the job needs it: it may be an option for sites.NAME.sbatch",
+    ),
+    "enroot": ("Pyxis does not hand it on to Enroot", "ask the site to set it in enroot.conf"),
+}
+_PATH_OF_IMAGE = "Pyxis never hands it on: the image has its own"
 
 
 class Handed(Struct, frozen=True):
@@ -107,7 +117,7 @@ def _handed(reading: ShellReading, command: Command, export: Export, draft: Draf
             continue
         if export.everything or name in named:
             found.append(Handed(name, value, places))
-        elif not name.startswith(_OF_SLURM):
+        elif owner(name) != "srun":
             kept_back.append(Handed(name, value, places))
     found += [Handed(name, value, export.places) for name, value in named.items() if value is not None]
     if kept_back:
@@ -134,7 +144,7 @@ def inherit(names: Sequence[str], places: Sequence[Place], draft: Draft, what: s
         )
         if taken or ("env", name) in draft.facts:
             continue
-        if acts_on_commands(name) or name in SHELL_OWNED or name == "PATH":
+        if acts_on_commands(name) or owner(name) == "shell" or name == "PATH":
             why = f"{name} changes how a job is started, and is not inherited"
             draft.say("left", places, what, why=why, todo=f"set {name} in env")
             continue
@@ -151,45 +161,27 @@ def _of_the_launch(
     container: bool,
 ) -> bool:
     """Whether the variable is about the launch itself; a finding says what became of it."""
-    name, text = each.name, known(each.value)
-    why = ""
-    if name in READ_BY_SBATCH:
-        return True  # an option: it has its finding
-    if name.startswith("SBATCH_"):
-        todo = "see whether the job needs it: it may be an option for sites.NAME.sbatch"
-        draft.say("left", each.places, f"{name}={_short(each)}", why="only sbatch reads it", todo=todo)
+    name, text, whose = each.name, known(each.value), owner(each.name)
+    if name in READ_BY_SBATCH or (whose == "srun" and each.places[0].file.startswith("--env ")):
+        return True  # an option, which has its finding; or a number that Slurm gives
+    if whose in _LEFT:
+        why, todo = _LEFT[whose]
+        what = name if whose == "enroot" else f"{name}={_short(each)}"
+        draft.say("left", each.places, what, why=why, todo=todo)
         return True
-    if name.startswith(_OF_SLURM):
-        if each.places[0].file.startswith("--env "):
-            return True
-        why = "srun takes it for an option of its own; the job's keys say it, and Slurm sets it in each rank"
-    elif name.startswith("ENROOT_"):
-        todo = "ask the site to set it in enroot.conf"
-        draft.say("left", each.places, name, why="Pyxis does not hand it on to Enroot", todo=todo)
-        return True
-    elif name in ("BASH_ENV", "ENV") or name in SHELL_OWNED or name.startswith("BASH_FUNC_"):
-        why = "it is the shell's own"
-    elif name == "PATH" and container:
-        why = "Pyxis never hands it on: the image has its own"
-    elif name in read_inside:
+    why = _REPLACED.get(whose, "")
+    if name == "PATH" and container:
+        why = _PATH_OF_IMAGE
+    elif name in read_inside and whose not in ("srun", "shell"):
         return False
-    elif name in _STEERS:
-        why = "it steers the launcher alone: the job's own keys say it"
-    elif name in _ADDRESSES and text is None:
-        why = "hpclaunch sets MASTER_ADDR, MASTER_PORT, RANK, LOCAL_RANK and WORLD_SIZE in each rank"
-        draft.put(("rendezvous",), "torch", each.places, name, why=why)
-        return True
-    elif name == "WORLD_SIZE" and text == _size_of(draft):
-        why = "hpclaunch sets it in each rank: as many as there are ranks"
-        draft.put(("rendezvous",), "torch", each.places, name, why=why)
-        return True
-    elif name.startswith("OMPI_MCA_") and mpi.is_of_the_launch(name.removeprefix("OMPI_MCA_")):
-        why = "srun starts the ranks itself"
-    elif name in ("NCCL_IB_HCA", "UCX_NET_DEVICES", "OMPI_MCA_btl_openib_if_include") and _HCA.fullmatch(
-        text or ""
+    elif (whose in ("addresses", "rendezvous") and text is None) or (
+        name == "WORLD_SIZE" and text == _size_of(draft)
     ):
+        draft.put(("rendezvous",), "torch", each.places, name, why=rendezvous.SETS_ALL)
+        return True
+    elif whose == "hcas" and _HCA.fullmatch(text or ""):
         why = "hpclaunch sets it on each node, by exact names of the HCAs that the node's GPUs are near to"
-    elif name in ("CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES") and _all_of(text, gpus):
+    elif whose == "gpus" and _all_of(text, gpus):
         why = "all of the job's GPUs are visible to each rank, which takes its own by its local rank"
     if why:
         draft.say("replaced", each.places, f"{name}={_short(each)}", why=why)

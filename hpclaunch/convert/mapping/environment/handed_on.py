@@ -7,7 +7,8 @@ from msgspec import Struct
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.environment import exported
-from hpclaunch.convert.mapping.ranks import mpi, rendezvous
+from hpclaunch.convert.mapping.environment.owners import Owner, owner
+from hpclaunch.convert.mapping.ranks import rendezvous
 from hpclaunch.convert.mapping.words.lines import lines_of
 from hpclaunch.convert.mapping.words.texts import line
 from hpclaunch.convert.programs.flags import cut, not_told
@@ -18,10 +19,16 @@ from hpclaunch.readback.shell.values import Unknown, Value, known, shown
 from hpclaunch.values.conversion import Place
 
 _MOST = 3000
-_GPUS = ("NVIDIA_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES", "NV_GPU")
-_OF_MPIRUN = ("OMPI_COMM_WORLD_", "OMPI_UNIVERSE_", "MV2_COMM_WORLD_", "MPI_LOCALRANKID", "MPI_LOCALNRANKS")
-_OF_SRUN = ("SLURM_", "PMI_", "PMIX_")
-_OF_THE_SHELL = ("HOME", "USER", "PATH", "PWD", "SHELL", "TERM", "HOSTNAME", "LOGNAME")
+_SETS = "hpclaunch sets it in each rank"
+# What becomes of a variable by whose it is.
+_REPLACED: dict[Owner, str] = {
+    "srun": "srun sets it in each rank itself",
+    "daemons": "srun starts the ranks itself",
+    "gpus": "all of the job's GPUs are visible to each rank, which takes its own by its local rank",
+}
+_MPIRUN_SETS = "mpirun sets it in each rank, and srun does not; MPI itself asks PMIx"
+_TAKE_SLURMS = "a program that reads it takes SLURM_PROCID, SLURM_LOCALID and SLURM_NTASKS instead"
+_OF_LOGIN: frozenset[Owner] = frozenset(("login", "shell"))
 
 
 class Handed(Struct, frozen=True):
@@ -154,22 +161,15 @@ def _is_launchers_own(
         else:
             draft.put(("env", name), str(count), places, what, why=why)
         return True
-    if name.startswith(_OF_SRUN):
-        draft.say("replaced", places, what, why="srun sets it in each rank itself")
-    elif name.startswith(_OF_MPIRUN):
-        draft.say(
-            "left",
-            places,
-            what,
-            why="mpirun sets it in each rank, and srun does not; MPI itself asks PMIx",
-            todo="a program that reads it takes SLURM_PROCID, SLURM_LOCALID and SLURM_NTASKS instead",
-        )
-    elif name == "OMPI_MCA_mca_base_param_files":
+    whose = owner(name)
+    if name == "OMPI_MCA_mca_base_param_files":
         draft.say("replaced", places, what, why="what the file says is in the job itself")
-    elif name.startswith("OMPI_MCA_") and mpi.is_of_the_launch(name.removeprefix("OMPI_MCA_")):
-        draft.say("replaced", places, what, why="srun starts the ranks itself")
+    elif whose in _REPLACED:
+        draft.say("replaced", places, what, why=_REPLACED[whose])
+    elif whose == "mpirun":
+        draft.say("left", places, what, why=_MPIRUN_SETS, todo=_TAKE_SLURMS)
     elif name in ("WORLD_SIZE", "RANK") and per_node and known(counts.value or ()):
-        draft.put(("rendezvous",), "torch", places, what, why="hpclaunch sets it in each rank")
+        draft.put(("rendezvous",), "torch", places, what, why=_SETS)
         draft.say(
             "left",
             places,
@@ -177,9 +177,9 @@ def _is_launchers_own(
             why=f"the job has one rank on each node, and {name} counts those",
             todo="let the job start a rank for each GPU, or set it in the command where that is meant",
         )
-    elif name in rendezvous.COMPUTED:
-        draft.put(("rendezvous",), "torch", places, what, why="hpclaunch sets it in each rank")
-    elif name in rendezvous.ADDRESSES and known(counts.value or ("?",)) is None:
+    elif whose == "rendezvous":
+        draft.put(("rendezvous",), "torch", places, what, why=_SETS)
+    elif whose == "addresses" and known(counts.value or ("?",)) is None:
         draft.say(
             "left",
             places,
@@ -187,9 +187,6 @@ def _is_launchers_own(
             why="the first node's address is known where the job runs",
             todo="a program that needs it takes MASTER_ADDR, which `rendezvous: torch` sets",
         )
-    elif name in _GPUS:
-        why = "all of the job's GPUs are visible to each rank, which takes its own by its local rank"
-        draft.say("replaced", places, what, why=why)
     elif name == seed:
         draft.say("replaced", places, what, why="`trials` sets it, another one for each trial")
     else:
@@ -201,7 +198,7 @@ def _not_given(
     reading: ShellReading, name: str, counts: Handed, places: tuple[Place, ...], what: str, draft: Draft
 ) -> None:
     assigned = reading.last(name)
-    if assigned is None and name in _OF_THE_SHELL:
+    if assigned is None and (owner(name) in _OF_LOGIN or name == "PATH"):
         draft.say(
             "left", places, what, why="it is about the submitter's shell", todo="set it in env if needed"
         )

@@ -21,8 +21,8 @@ _COUNTS_GPUS = re.compile(
     r"|^\$\{SLURM_GPUS_ON_NODE\}$"
 )
 
-
-_REPLACED = {
+# What becomes of a launcher's option, by the name that `programs/torch.py` has for it.
+REPLACED = {
     "nnodes": "the job says how many nodes, and WORLD_SIZE follows",
     "node_rank": SETS_ALL,
     "master_addr": SETS_ALL,
@@ -37,7 +37,12 @@ _REPLACED = {
     "use_env": "LOCAL_RANK is in the environment of each rank",
     "module": "the command has it (python -m)",
     "no_python": "the command is executed as it is",
+    "local_addr": SETS_ALL,
+    "same_network": SETS_ALL,
     "max_restarts": "a job whose rank fails ends, and is submitted again",
+    "monitor_interval": "a job whose rank fails ends, and is submitted again",
+    "start_method": "each rank is a process that the job starts",
+    "role": "a name for the launcher's own messages",
     "hostfile": "the job says how many nodes",
     "multi_gpu": "the job has a rank for each GPU",
     "tee": "`hpclaunch logs` shows the output of all ranks",
@@ -113,8 +118,8 @@ def _option(reading: ShellReading, command: Command, layer: Layer, option: Optio
     places = lines_of(reading, command, option)
     if option.name in ("nsockets_per_node", "ncores_per_socket", "no_hyperthreads", "no_membind"):
         return
-    if option.name in _REPLACED:
-        draft.say("replaced", places, option.written, why=_REPLACED[option.name])
+    if option.name in REPLACED:
+        draft.say("replaced", places, option.written, why=REPLACED[option.name])
     elif not option.name and carries_addresses(option.value or ()):
         draft.say("replaced", places, option.written, why=SETS_ALL)
     else:
@@ -123,8 +128,9 @@ def _option(reading: ShellReading, command: Command, layer: Layer, option: Optio
 
 
 def _bound(reading: ShellReading, command: Command, layer: Layer, draft: Draft) -> None:
-    """The cores that bind_launch.py gives each process: a run of those of a socket, with their second
-    threads behind those of all sockets."""
+    """The cores that bind_launch.py gives each process (main() of it in NVIDIA's MLPerf v0.6 submissions,
+    also bind_pyt.py): a run of ncores_per_socket // (processes of a socket), with their second threads behind
+    the cores of all sockets, and the memory of the socket."""
     options = [layer.option(name) for name in ("nsockets_per_node", "ncores_per_socket", "nproc_per_node")]
     counts = [number(each.value, reading, {}) if each else None for each in options]
     places = tuple(

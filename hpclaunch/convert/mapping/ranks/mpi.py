@@ -80,39 +80,59 @@ class Size(Struct, frozen=True):
     what: str
 
 
+class Told(Struct, frozen=True):
+    """What mpirun's options say of ranks: `per_node` of them on a node, or `total` of them (None where the
+    option's value is not told). `policy` is that of --map-by, "" for none."""
+
+    option: Option
+    per_node: int | None = None
+    total: int | None = None
+    policy: str = ""
+
+    @property
+    def is_total(self) -> bool:
+        """Whether the option counts the ranks of all nodes."""
+        return self.option.name == "np"
+
+
+def told_by(layer: Layer, count: Callable[[Option], int | None]) -> Told | None:
+    """What counts of all that mpirun is told (mpirun(1) of Open MPI, "Mapping, ranking, and binding"): ranks
+    on a node before those of all. None where no option speaks of ranks."""
+    for name in ("npernode", "slots-per-host"):
+        option = layer.option(name)
+        if option is not None:
+            return Told(option, count(option))
+    option = layer.option("pernode")
+    if option is not None:
+        return Told(option, 1)
+    mapped = layer.option("map-by")
+    policy = (known(mapped.value or ()) or "").lower().split(":") if mapped is not None else []
+    by_resource = len(policy) > 2 and policy[0] == "ppr"
+    if mapped is not None and by_resource and policy[2] == "node":
+        return Told(mapped, int(policy[1]) if policy[1].isdecimal() and len(policy[1]) < 6 else None)
+    option = layer.option("np")
+    if option is not None:
+        return Told(option, None, count(option), policy[0] if policy else "")
+    return Told(mapped) if mapped is not None and by_resource else None
+
+
 def ranks_of(
     reading: ShellReading, command: Command, layer: Layer, nodes: int | None, slurm: Mapping[str, int]
 ) -> Size | None:
     """Ranks on a node by the options of mpirun alone; None where none of them says anything about it."""
-
-    def count(option: Option) -> int | None:
-        return number(option.value, reading, slurm)
-
-    for name in ("npernode", "slots-per-host"):
-        option = layer.option(name)
-        if option is not None:
-            return Size(count(option), lines_of(reading, command, option), option.written)
-    option = layer.option("pernode")
-    if option is not None:
-        return Size(1, (command.place,), option.written)
-    option = layer.option("map-by")
-    policy = (known(option.value or ()) or "").lower().split(":") if option is not None else []
-    if option is not None and len(policy) > 2 and policy[0] == "ppr":
-        per_node = int(policy[1]) if policy[2] == "node" and policy[1].isdecimal() else None
-        return Size(per_node, lines_of(reading, command, option), option.written)
-    option = layer.option("np")
-    if option is not None:
-        total = count(option)
-        host = layer.option("host")
-        slots = _slots(known(host.value or ()) or "") if host is not None else None
-        if total is not None and nodes and total % nodes == 0:
-            return Size(total // nodes, lines_of(reading, command, option), option.written)
-        if slots:
-            return Size(
-                slots, lines_of(reading, command, option), f"{option.written} {host and host.written}"
-            )
-        return Size(None, lines_of(reading, command, option), option.written)
-    return None
+    told = told_by(layer, lambda option: number(option.value, reading, slurm))
+    if told is None:
+        return None
+    places = lines_of(reading, command, told.option)
+    if not told.is_total:
+        return Size(told.per_node, places, told.option.written)
+    host = layer.option("host")
+    slots = _slots(known(host.value or ()) or "") if host is not None else None
+    if told.total is not None and nodes and told.total % nodes == 0:
+        return Size(told.total // nodes, places, told.option.written)
+    if slots and host is not None:
+        return Size(slots, places, f"{told.option.written} {host.written}")
+    return Size(None, places, told.option.written)
 
 
 def nodes_of(layer: Layer) -> int | None:

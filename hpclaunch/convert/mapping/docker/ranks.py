@@ -1,0 +1,76 @@
+"""How many ranks the command has on a node, and what starts them -> `ranks_per_node`, `mpi`, `rendezvous`."""
+
+from collections.abc import Mapping
+
+from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.mapping.docker import nodes, sizes
+from hpclaunch.convert.mapping.docker.steps import Started
+from hpclaunch.convert.mapping.ranks import launchers, mpi
+from hpclaunch.convert.mapping.slurm.asked import of_options
+from hpclaunch.convert.mapping.slurm.sizes import Allocation, Ranks, ranks
+from hpclaunch.convert.programs.layers import Layer
+from hpclaunch.convert.reading import ShellReading
+from hpclaunch.readback.shell.values import known
+
+
+def put(
+    reading: ShellReading,
+    main: Started,
+    launcher: Layer | None,
+    mpirun: Layer | None,
+    found: Allocation,
+    slurm_numbers: Mapping[str, int],
+    draft: Draft,
+) -> None:
+    command = main.command
+    if mpirun is not None:
+        mpi.put_kind(reading, command, mpirun, draft)
+        mpi.put_options(reading, command, mpirun, draft)
+        sizes.put_ranks(reading, command, mpirun, found, slurm_numbers, draft)
+        return
+    if launcher is not None:
+        launchers.put_launcher(reading, command, launcher, draft)
+        size = launchers.size(reading, command, launcher, found.nodes, slurm_numbers)
+        if launcher.program == "deepspeed" and size.per_node is None and not size.doubt:
+            size = _of_list(reading, size)
+        if size.per_node is not None:
+            draft.put(("ranks_per_node",), size.per_node, size.places, size.what)
+        elif size.doubt:
+            question = f"how many ranks on each node: {size.doubt}"
+            draft.ask(("ranks_per_node",), question, size.places, size.what)
+        else:
+            why = "one rank for each GPU, as without the key"
+            draft.say("carried", size.places, size.what, became="ranks_per_node", why=why)
+        return
+    by_srun = of_srun(reading, main, found)
+    what = main.text or "the command"
+    if by_srun is None:
+        why = "docker starts the command once on a node"
+        draft.put(("ranks_per_node",), 1, (command.place,), what, why=why)
+    elif by_srun.per_node is None:
+        question = f"how many ranks on each node: {by_srun.doubt or 'srun does not tell it'}"
+        draft.ask(("ranks_per_node",), question, by_srun.places, what)
+    else:
+        why = "srun starts a container for each rank"
+        draft.put(("ranks_per_node",), by_srun.per_node, by_srun.places, what, why=why)
+    step = main.layer("srun")
+    option = step.option("mpi") if step is not None else None
+    kind = (known(option.value or ()) or "").partition("_")[0] if option is not None else ""
+    if option is not None and kind in ("pmix", "pmi2", "none"):
+        draft.put(("mpi",), kind, (command.place,), option.written)
+
+
+def _of_list(reading: ShellReading, size: launchers.FanOut) -> launchers.FanOut:
+    """deepspeed starts a process for each slot of a host in its list."""
+    for counted, slots in nodes.lists(reading):
+        if slots is not None:
+            return launchers.FanOut(slots, (*size.places, *counted.places), f"slots={slots}")
+    return size
+
+
+def of_srun(reading: ShellReading, main: Started, found: Allocation) -> Ranks | None:
+    """The ranks of the srun that starts the container on all nodes at once, None where there is none."""
+    step = main.layer("srun")
+    if step is None or step.option("nodelist") is not None or main.is_over_hosts:
+        return None
+    return ranks(reading, of_options(reading, main.command, step.options), found, main.command.place)

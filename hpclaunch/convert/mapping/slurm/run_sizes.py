@@ -1,0 +1,102 @@
+"""How many nodes, ranks and GPUs the run has -> `nodes`, `ranks_per_node`, `gpus_per_node`."""
+
+from msgspec import structs
+
+from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.mapping.ranks import launchers
+from hpclaunch.convert.mapping.slurm.asked import of_batch, outside_allocation
+from hpclaunch.convert.mapping.slurm.sizes import Allocation, gpus_of, last
+from hpclaunch.convert.mapping.slurm.sruns import Step
+from hpclaunch.convert.programs.layers import Layer
+from hpclaunch.convert.reading import ShellReading
+
+
+def put(
+    reading: ShellReading, run: Step, found: Allocation, launcher: Layer | None, draft: Draft
+) -> int | None:
+    """Nodes where the run has fewer than the job, and ranks on a node. Returns the latter."""
+    ranks = run.ranks
+    own = run.option("nodes")
+    if ranks.nodes is not None and ranks.nodes != found.nodes:
+        what = (
+            own.written
+            if own
+            else (run.option("ntasks") or own or run.asked[0]).written
+            if run.asked
+            else "srun"
+        )
+        chosen = run.option("nodelist")
+        if chosen is not None and found.nodes:
+            question = f"how many nodes: the job has {found.nodes}, and this run is on {chosen.written} alone"
+            draft.ask(("nodes",), question, (run.command.place, *found.places["nodes"]), what)
+        else:
+            why = f"the job has {found.nodes} nodes, and its run is on {ranks.nodes}" if found.nodes else ""
+            draft.put(("nodes",), ranks.nodes, ranks.places, what, why=why)
+    elif own is not None and ranks.nodes is None:
+        draft.ask(("nodes",), f"how many nodes: {own.written} is not told", own.places, own.written)
+    what = " ".join(each.written for each in run.asked if each.name.startswith("ntasks")) or "srun"
+    per_node, places, why, doubt = ranks.per_node, ranks.places, "", ranks.doubt
+    if launcher is not None:
+        size = launchers.size(reading, run.command, launcher, ranks.nodes, found.numbers)
+        places, doubt = (*size.places, *ranks.places), size.doubt or ranks.doubt
+        if per_node == 1 or per_node is None:
+            per_node, what = size.per_node, size.what
+            why = f"{launcher.program} starts them on each node; the job starts each itself"
+            if per_node is None and not size.doubt:
+                gpus = gpus_of(reading, last([*of_batch(reading), *run.asked]), found)
+                why = "one for each GPU"
+                if gpus.number is None:
+                    return None
+                per_node, places = gpus.number, (*places, *gpus.places)
+        else:
+            total = per_node * size.per_node if size.per_node else None
+            per_node = total
+    if per_node is None:
+        draft.ask(("ranks_per_node",), f"how many ranks on each node: {doubt}", places, what)
+    elif not 1 <= per_node <= 4096:
+        draft.ask(("ranks_per_node",), f"how many ranks on each node: {per_node} is none", places, what)
+        return None
+    else:
+        draft.put(("ranks_per_node",), per_node, places, what, why=why)
+    _unused(reading, draft)
+    return per_node
+
+
+def _unused(reading: ShellReading, draft: Draft) -> None:
+    """Numbers of tasks on #SBATCH lines that the run's own options override."""
+    used = {place for fact in draft.facts.values() for place in fact.places}
+    for each in of_batch(reading):
+        if each.name.startswith("ntasks") and not used.intersection(each.places):
+            why = "the srun of the run says how many ranks there are"
+            draft.say("replaced", each.places, each.written, why=why)
+
+
+def put_gpus(reading: ShellReading, run: Step, found: Allocation, draft: Draft) -> None:
+    """GPUs on a node by the run's own options, or asked for where nothing tells them."""
+    own = [each for each in run.asked if each.name in ("gres", "gpus", "gpus-per-node", "gpus-per-task")]
+    fact = draft.facts.get(("gpus_per_node",))
+    if fact is None or fact.is_open:
+        by_itself = 1 if outside_allocation(reading) is run.command and run.option("nodes") is None else None
+        sized = structs.replace(
+            found,
+            nodes=run.ranks.nodes or found.nodes or by_itself,
+            per_node=run.ranks.per_node or found.per_node,
+        )
+        gpus = gpus_of(reading, last([*of_batch(reading), *own]), sized)
+        if gpus.number is not None:
+            if fact is not None:
+                draft.findings[:] = [each for each in draft.findings if each.key != "gpus_per_node"]
+            draft.put(("gpus_per_node",), gpus.number, gpus.places, gpus.written)
+        elif found.whole:
+            places = next(each.places for each in of_batch(reading) if each.name == "exclusive")
+            why = "--exclusive gives all GPUs of a node, and so does a job file that does not say how many"
+            draft.say(
+                "assumed", places, "no line says how many GPUs", became="all GPUs of each node", why=why
+            )
+        elif fact is None:
+            question = "how many GPUs on each node: no line asks Slurm for any (0 where the job uses none)"
+            draft.ask(("gpus_per_node",), question, (run.command.place,), "GPUs")
+    else:
+        for each in own:
+            why = "a step has all GPUs that the job has on its nodes"
+            draft.say("replaced", each.places, each.written, why=why)
