@@ -80,6 +80,12 @@ class Planner:
             minutes=job.time,
             verify=job.verify,
         )
+        if job.long_run:
+            from hpclaunch.plan import longrun  # most jobs need not pay for it
+
+            common = structs.replace(common, long_run=longrun.of_job(job))
+            if site.scheduler != "slurm":
+                warnings = [*warnings, *longrun.unheeded(job, site.scheduler)]
         if besides is not None:
             common = _with(common, besides)
             warnings = [*besides.warnings, *warnings]

@@ -11,7 +11,7 @@ from hpclaunch.spec.site import Site, SlurmSite
 from hpclaunch.values.cpulist import format_mask
 from hpclaunch.values.errors import InputError, Problem
 from hpclaunch.values.launchplan import Common, SlurmTarget
-from hpclaunch.values.words import Option
+from hpclaunch.values.words import EnvVar, Option
 
 # What the script needs of its environment: where srun is, and which job this is. Everything else that Slurm
 # sets is an option of srun too, and each of those is written out.
@@ -106,6 +106,13 @@ def target(
         cpus_once = cpus_of_step if common.whole_node else (Option(f"--cpus-per-task={on_node}"),)
         beside, of_signals = slurm_beside.steps(job, hints, common, gres, cpus_once, exported)
         batch += of_signals
+    told: tuple[EnvVar, ...] = ()
+    if common.long_run is not None:
+        from hpclaunch.plan import longrun
+
+        batch += longrun.of_sbatch(common.long_run)
+        told = longrun.told_by_slurm(common.long_run)
+        warnings += longrun.warnings_of_slurm(common.long_run, common)
     own = (Option("--container-name"),) if beside is not None and beside.one_container else ()
     problems += raw.given_twice("sbatch", hints.sbatch, site.name, batch)
     problems += raw.given_twice("srun", hints.srun, site.name, (*step, *flags, *own))
@@ -121,10 +128,11 @@ def target(
             mem_masks=mem_masks,
             mem_policy="prefer,mask_mem" if job.bind.memory == "prefer" else "mask_mem",
             path=slurm.path or "",
-            keep=KEEP,
+            keep=(*KEEP, *(each.value for each in told)),
             wrapper=tuple(wrapper.settings(job, common, machines, "slurm", binds=not masked)),
             host_env=exported,
             beside=beside,
+            told=told,
         ),
         warnings,
     )

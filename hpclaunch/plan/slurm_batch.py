@@ -50,7 +50,9 @@ def options(
         if value is not None:
             lines.append(Option(f"--{name}={raw.directive_value(value)}"))
     lines += [
-        Option("--no-requeue", "a job never runs twice by itself"),
+        Option("--requeue", "it starts again where it lost a node, or its place to another job")
+        if job.requeue
+        else Option("--no-requeue", "a job never runs twice by itself"),
         Option("--open-mode=append"),
         Option("--propagate=NONE", "the nodes' limits, not the login node's (memlock)"),
     ]

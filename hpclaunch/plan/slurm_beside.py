@@ -44,7 +44,8 @@ def steps(
         image=_uri(common) if box is not None and box.shared else "",
         one_container=box is not None and several,
     )
-    own = any(means(text.partition("=")[0], frozenset({"--signal"})) for text in hints.sbatch)
+    raw = any(means(text.partition("=")[0], frozenset({"--signal"})) for text in hints.sbatch)
+    own = raw or job.signal is not None
     return found, () if own else _signals(common)
 
 

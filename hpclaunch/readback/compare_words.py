@@ -10,7 +10,12 @@ from hpclaunch.values.launch import Difference, SeenMount, SeenVariable
 # What the container runtime reads of the environment that it is started with, under Slurm and in a pod.
 _HOOKS = ("NVIDIA_", "MELLANOX_")
 _DEVICES = "NVIDIA_VISIBLE_DEVICES"
-_FROM_OUTSIDE = {"submitter": "the submitter's", "secret": "a secret's", "pod": "the pod's"}
+_FROM_OUTSIDE = {
+    "submitter": "the submitter's",
+    "secret": "a secret's",
+    "pod": "the pod's",
+    "scheduler": "the scheduler's",
+}
 
 
 def command(a: Side, b: Side) -> list[Difference]:

@@ -1,5 +1,6 @@
 """An sbatch script -> what it would launch: its #SBATCH lines, and the srun that its shell comes to."""
 
+import re
 from collections.abc import Sequence
 
 from msgspec import Struct, structs
@@ -24,6 +25,7 @@ from hpclaunch.values.launch import Launch, SeenSeat, SeenTable, SeenVariable, U
 _SHELLS = ("/bin/sh", "sh")
 # A hundred trials with some steps before each are several times the work of any other script.
 _MOST = 4 * MOST
+_OF_SLURM = re.compile(r"(SLURM_[A-Z_]+)-0")
 # They tell the script something and change nothing.
 _HARMLESS = frozenset({"id", "date", "hostname", "whoami", "uname"})
 
@@ -230,7 +232,8 @@ def _rank(command: Sequence[Value], ranks: int, line: int) -> _Rank:
 
 
 def _word(word: Value, line: int, unread: list[str]) -> str | SeenVariable:
-    """A word for the rank wrapper: text, or a variable of the submitter's, ${NAME+"NAME=$NAME"}."""
+    """A word for the rank wrapper: text, a variable of the submitter's, ${NAME+"NAME=$NAME"}, or one that
+    Slurm tells, NAME=${SLURM_NAME-0}."""
     inner = word[0].then if len(word) == 1 and isinstance(word[0], IfSet) else word
     if len(inner) == 2 and isinstance(inner[0], str) and isinstance(inner[1], Unknown):
         name = inner[0].removesuffix("=")
@@ -239,6 +242,9 @@ def _word(word: Value, line: int, unread: list[str]) -> str | SeenVariable:
     return _text(word, line, unread)
 
 
+        told = _OF_SLURM.fullmatch(inner[1].name)
+        if told and inner[1].kind == "either":
+            return SeenVariable(outside(name), told[1], "scheduler")
 def _text(word: Value, line: int, unread: list[str]) -> str:
     text = known(word)
     if text is None:

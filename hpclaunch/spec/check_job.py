@@ -45,6 +45,10 @@ def job_problems(job: Job) -> list[Problem]:
         from hpclaunch.spec import check_steps  # most jobs need not pay for it
 
         found += check_steps.steps_problems(job)
+    if job.long_run:
+        from hpclaunch.spec import check_longrun
+
+        found += check_longrun.problems(job)
     for site, hints in job.sites.items():
         _check(found, ("sites", site), check_text.name, site)
         found += _hint_problems(hints, ("sites", site))

@@ -16,6 +16,8 @@ def dump_job(job: Job) -> str:
     del data["directory"]
     if job.time == UNLIMITED:
         data["time"] = "UNLIMITED"
+    if job.signal is not None:
+        data["signal"]["before"] = f"{job.signal.before}s"  # a bare number is minutes
     return _text(data)
 
 

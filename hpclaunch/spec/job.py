@@ -4,6 +4,8 @@ from typing import Literal
 
 from msgspec import Struct, field
 
+from hpclaunch.spec.longrun import SignalSpec
+
 
 class Bind(Struct, frozen=True, forbid_unknown_fields=True):
     """Where ranks sit. A list holds one entry for each local rank: CPU lists, NUMA lists, HCA names.
@@ -131,7 +133,8 @@ class Job(Struct, frozen=True, forbid_unknown_fields=True):
     `time` is the limit in minutes (0: no limit, None: the partition's), read from any of
     Slurm's forms. `directory` is the absolute folder of the job file, which relative paths start from.
     `stage_in` is done first, then `setup`, then for each trial `before_each` and the command, and `after` in
-    the end, whatever became of the others.
+    the end, whatever became of the others. With `requeue` a job that lost a node, or its place to another,
+    starts again.
     """
 
     name: str
@@ -160,6 +163,8 @@ class Job(Struct, frozen=True, forbid_unknown_fields=True):
     setup: tuple[StepSpec, ...] = ()
     before_each: tuple[StepSpec, ...] = ()
     after: tuple[StepSpec, ...] = ()
+    requeue: bool = False
+    signal: SignalSpec | None = None
     sites: dict[str, SiteHints] = field(default_factory=dict)
     directory: str = ""
 
@@ -167,6 +172,12 @@ class Job(Struct, frozen=True, forbid_unknown_fields=True):
     def image_name(self) -> str | None:
         """The image's reference or path, in whichever form it was written."""
         return self.image.ref if isinstance(self.image, ImageSpec) else self.image
+
+    @property
+    def long_run(self) -> bool:
+        """Whether the job says what becomes of it when it does not end by itself. Who checks and plans that
+        is loaded for such jobs alone."""
+        return self.requeue or self.signal is not None
 
     @property
     def beside_ranks(self) -> bool:

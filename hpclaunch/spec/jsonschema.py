@@ -28,6 +28,10 @@ def job_schema() -> Schema:
         "description": "The time limit: minutes, any form of Slurm's --time, 30m, 2h, 1d12h, or UNLIMITED.",
         "anyOf": [{"type": "integer", "minimum": 1}, {"type": "string", "minLength": 1}, {"type": "null"}],
     }
+    schema["$defs"]["SignalSpec"]["properties"]["before"] = {
+        "description": "A span of time: minutes, any form of Slurm's --time, 90s, 2m.",
+        "anyOf": [{"type": "integer", "minimum": 1}, {"type": "string", "minLength": 1}],
+    }
     job["properties"]["nodes"]["minimum"] = 1
     job["properties"]["env"]["propertyNames"] = _VARIABLE
     return schema

@@ -52,9 +52,7 @@ def minutes(text: str) -> int:
     """
     if text.upper() in ("UNLIMITED", "INFINITE"):
         return UNLIMITED
-    seconds = _slurm_seconds(text)
-    if seconds is None:
-        seconds = _unit_seconds(text)
+    seconds = _seconds(text)
     if seconds is None:
         raise ValueError(f"{shown(text)} is not a time limit; write {_TIME_FORMS}")
     if seconds == 0:
@@ -63,6 +61,19 @@ def minutes(text: str) -> int:
     if whole > LONGEST_MINUTES:
         raise ValueError(f"{shown(text)} is longer than Slurm can count; for no limit write UNLIMITED")
     return whole
+
+
+def span(text: str) -> int:
+    """A span of time in seconds, in the forms of `minutes` but for UNLIMITED: a bare number is minutes."""
+    seconds = _seconds(text)
+    if seconds is None:
+        raise ValueError(f"{shown(text)} is not a span of time; write 90s, 2m, 00:02:00 or minutes alone")
+    return seconds
+
+
+def _seconds(text: str) -> int | None:
+    found = _slurm_seconds(text)
+    return _unit_seconds(text) if found is None else found
 
 
 def _slurm_seconds(text: str) -> int | None:

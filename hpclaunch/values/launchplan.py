@@ -4,6 +4,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+from hpclaunch.values.longrun import LongRun
 from hpclaunch.values.placement import NodeShape
 from hpclaunch.values.pods import KubernetesTarget
 from hpclaunch.values.steps import StageIn, Step, Trials
@@ -43,7 +44,8 @@ class Common(Struct, frozen=True):
     `argv` is what a rank executes and `cwd` where (empty in a container: the image's own directory).
     `shapes` has one entry, or one for each node type that the job may get nodes of, told apart by `hosts`.
     `minutes` is the time limit, None for the partition's own, 0 for no limit. `inherit` and `secrets`
-    are names of variables. `steps` are in the order in which they run.
+    are names of variables. `steps` are in the order in which they run. `long_run` is None for a job that
+    says nothing of how it ends.
     """
 
     name: str
@@ -65,6 +67,7 @@ class Common(Struct, frozen=True):
     stage_in: tuple[StageIn, ...] = ()
     steps: tuple[Step, ...] = ()
     trials: Trials | None = None
+    long_run: LongRun | None = None
 
     @property
     def shape(self) -> NodeShape:
@@ -104,6 +107,8 @@ class SlurmTarget(Struct, frozen=True):
     or patterns of bash) of its own shell that the script does not clear.
     `wrapper` are the settings of the rank wrapper, `host_env` what hooks and daemons on the host must
     see before the container exists. `beside` is None for a job that starts its ranks once, and no more.
+    `told` are variables of the ranks that Slurm alone knows: each `value` is the name of Slurm's own, which
+    is not set for 0.
     """
 
     version: str
@@ -118,6 +123,7 @@ class SlurmTarget(Struct, frozen=True):
     wrapper: tuple[Option, ...]
     host_env: tuple[EnvVar, ...]
     beside: SlurmSteps | None = None
+    told: tuple[EnvVar, ...] = ()
 
 
 class LocalTarget(Struct, frozen=True):

@@ -28,6 +28,8 @@ GOOD = [
     LEAST + 'bind: {cpus: ["0-3"], smt: "no"}\n',
     LEAST + "mounts: ['a:/b', {source: /a, target: /b, read_only: on}]\n",
     LEAST + "sites: {a: {account: 7}}\n",
+    LEAST + "requeue: yes\nsignal: {name: USR1, before: 90s}\n",
+    LEAST + "signal: {name: TERM, before: 2}\n",
 ]
 BAD = [
     "command: x\n",
@@ -41,6 +43,7 @@ BAD = [
     LEAST + "mpi: openmpi\n",
     LEAST + "bind: {cpus: remote}\n",
     LEAST + "mounts: [{source: /a}]\n",
+    LEAST + "signal: {name: KILL, before: 90s}\n",
 ]
 
 

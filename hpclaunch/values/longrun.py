@@ -1,0 +1,21 @@
+"""What becomes of a job that does not end by itself."""
+
+from msgspec import Struct
+
+# The variable with how often the job was started again by its scheduler.
+RESTARTS = "HPCLAUNCH_RESTARTS"
+
+
+class WarnSignal(Struct, frozen=True):
+    """A signal that the ranks get `before` seconds before the time limit: its name without SIG."""
+
+    name: str
+    before: int
+
+
+class LongRun(Struct, frozen=True):
+    """With `requeue` the scheduler starts the job again, from its beginning and with the same id, after the
+    failure of a node or when another job took its nodes."""
+
+    requeue: bool = False
+    signal: WarnSignal | None = None
