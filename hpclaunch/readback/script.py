@@ -183,7 +183,7 @@ def _of_ranks(given: Sequence[Given], besides: Beside) -> list[Given]:
 def _of_batch(batch: _Batch, besides: Beside) -> list[Unbridged]:
     """Without the signal that leaves time to the steps after all others: pods have such a time too."""
     after = any(step.when == "after" for step in besides.steps)
-    return [each for each in batch.unbridged if not (after and each.what.startswith("--signal=TERM@"))]
+    return [each for each in batch.unbridged if not (after and each.what == "--signal=TERM@60")]
 
 
 def _removes_secrets(call: Call) -> bool:
@@ -239,12 +239,12 @@ def _word(word: Value, line: int, unread: list[str]) -> str | SeenVariable:
         name = inner[0].removesuffix("=")
         if inner[1] == Unknown("variable", name):
             return SeenVariable(outside(name), source="submitter")
-    return _text(word, line, unread)
-
-
         told = _OF_SLURM.fullmatch(inner[1].name)
         if told and inner[1].kind == "either":
             return SeenVariable(outside(name), told[1], "scheduler")
+    return _text(word, line, unread)
+
+
 def _text(word: Value, line: int, unread: list[str]) -> str:
     text = known(word)
     if text is None:
