@@ -196,16 +196,16 @@ def _removes_secrets(call: Call) -> bool:
     )
 
 
-def _by_name(given: Sequence[Given], line: int, unread: list[str]) -> dict[str, str]:
-    """The options of srun by name; the last of several counts."""
-    found: dict[str, str] = {}
-    for each in given:
-        if not each.name:
 def _claims(call: Call) -> bool:
     """The link by which a submission runs once, made or read: its path is the script's first argument."""
     return program(call) in ("ln", "readlink") and call.words[-1] == (Unknown("argument", "1"),)
 
 
+def _by_name(given: Sequence[Given], line: int, unread: list[str]) -> dict[str, str]:
+    """The options of srun by name; the last of several counts."""
+    found: dict[str, str] = {}
+    for each in given:
+        if not each.name:
             continue
         found.pop(each.name, None)
         value = each.value if each.value is not None else ("1",) if each.name == "kill-on-bad-exit" else ()
