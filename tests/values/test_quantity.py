@@ -1,9 +1,9 @@
 """Amounts of the Kubernetes API, beside the reading of its own client."""
 
-from decimal import Decimal
+from decimal import Decimal, localcontext
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from kubernetes.utils.quantity import parse_quantity
 
@@ -14,8 +14,11 @@ NUMBERS = st.from_regex(r"[+-]?[0-9]{1,9}(\.[0-9]{0,6})?|\.[0-9]{1,6}", fullmatc
 
 
 @given(NUMBERS, st.sampled_from(SUFFIXES))
+@example("10000.000001", "Ei")
 def test_as_the_clients_library_reads_it(number: str, suffix: str) -> None:
-    exact = parse_quantity(number + suffix) * 10**9
+    with localcontext() as context:
+        context.prec = 60  # it multiplies by a context of 28 digits, and some of these have more
+        exact = parse_quantity(number + suffix) * 10**9
     read = quantity.nano(number + suffix)
     assert 0 <= (read - exact) * (-1 if number.startswith("-") else 1) < 1
 
