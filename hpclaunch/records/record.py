@@ -21,6 +21,7 @@ from hpclaunch import __version__
 from hpclaunch.records import files, index
 from hpclaunch.values.errors import HpclaunchError
 from hpclaunch.values.job import JobStatus
+from hpclaunch.values.slurmaccess import SlurmAccess
 
 SCHEMA = 1
 SITE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
@@ -36,9 +37,10 @@ class Cluster(Struct, frozen=True):
 
 
 class Intent(Struct, frozen=True):
-    """What was about to be sent. `tag` is the folder's name and goes with the submission; `slurm_conf`, or
-    `cluster`, what the later commands need to reach the same cluster; `argv` the command line used, and
-    `cwd` the folder in which ("": it was gone). `directory` is where the relative paths of job.yaml start.
+    """What was about to be sent. `tag` is the folder's name and goes with the submission; `slurm_conf` with
+    `slurm`, or `cluster`, what the later commands need to reach the same cluster; `argv` the command line
+    used, and `cwd` the folder in which ("": it was gone). `directory` is where the relative paths of job.yaml
+    start.
     """
 
     tag: str
@@ -52,6 +54,7 @@ class Intent(Struct, frozen=True):
     cwd: str
     slurm_conf: str | None = None
     cluster: Cluster | None = None
+    slurm: SlurmAccess | None = None
     schema: int = SCHEMA
 
 
@@ -91,6 +94,7 @@ class Record(Struct, frozen=True):
         scheduler_version: str,
         slurm_conf: str | None = None,
         cluster: Cluster | None = None,
+        slurm: SlurmAccess | None = None,
     ) -> "Record":
         """Writes the record of a submission that has not been sent yet.
 
@@ -115,6 +119,7 @@ class Record(Struct, frozen=True):
             cwd=_shown(_cwd()),
             slurm_conf=slurm_conf,
             cluster=cluster,
+            slurm=slurm,
         )
         contents = {
             "intent.json": _pretty(intent),

@@ -12,6 +12,7 @@ from hpclaunch.records.record import Cluster, Record
 from hpclaunch.schedulers.contract import Refused, Scheduler, Warn
 from hpclaunch.values.errors import HpclaunchError, InputError, SchedulerError
 from hpclaunch.values.job import JobStatus, Submission
+from hpclaunch.values.slurmaccess import SlurmAccess
 
 FIRST_POLL_S = 0.5
 PATIENCE_S = 600.0  # a controller that restarts, or fails over, is back before that
@@ -28,12 +29,18 @@ class WaitFailed(HpclaunchError):
     exit_status = 125
 
 
-def scheduler(name: str, slurm_conf: str | None = None, cluster: Cluster | None = None) -> Scheduler:
-    """The scheduler of that name: slurm, local, or kubernetes, which needs a cluster."""
+def scheduler(
+    name: str,
+    slurm_conf: str | None = None,
+    cluster: Cluster | None = None,
+    slurm: SlurmAccess | None = None,
+) -> Scheduler:
+    """The scheduler of that name: slurm, local, or kubernetes, which needs a cluster. `slurm` is the way to
+    Slurm where there is no record yet that has one."""
     if name == "slurm":
         from hpclaunch.schedulers.slurm import Slurm
 
-        return Slurm(slurm_conf)
+        return Slurm(slurm_conf, slurm)
     if name == "local":
         from hpclaunch.schedulers.local import Local
 

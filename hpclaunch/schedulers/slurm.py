@@ -1,11 +1,6 @@
-"""Slurm through its commands: sbatch, squeue, sacct, scancel.
+"""Slurm: its jobs, by whichever of its ways (schedulers/ways) the site chose."""
 
-`squeue --states=all` also shows jobs that ended within MinJobAge, with their exit code, so that a life is
-mostly followed by squeue alone; sacct answers later, where the cluster keeps accounts.
-"""
-
-import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -15,103 +10,96 @@ from hpclaunch.records.record import Record
 from hpclaunch.schedulers import slurm_output
 from hpclaunch.schedulers.contract import Warn
 from hpclaunch.schedulers.follow import FIRST_POLL_S
-from hpclaunch.schedulers.slurm_commands import Commands
-from hpclaunch.values.errors import SchedulerError
+from hpclaunch.schedulers.ways import choose, options
+from hpclaunch.schedulers.ways.contract import Request, Way
 from hpclaunch.values.job import JobStatus, Submission
+from hpclaunch.values.slurmaccess import SlurmAccess
 
-SBATCH_S = 240.0  # sbatch itself tries for two minutes while the queue is full (src/sbatch/sbatch.c)
 # The signal in Slurm's form of ESLURMD_IO_ERROR (4021), which slurmstepd gives as the wait status of a script
 # whose output it could not open (src/slurmd/slurmstepd/mgr.c, tags 20.11 to 26.05): 4021 & 127.
 NO_OUTPUT_SIGNAL = 53
-IDS_PER_COMMAND = 1000  # keeps the command line far below the kernel's limit
-
-SQUEUE = ("squeue", "--noheader", "--states=all", f"--Format={slurm_output.SQUEUE_FORMAT}")
-SACCT = ("sacct", "--noheader", "--allocations", "--parsable2", f"--format={slurm_output.SACCT_FORMAT}")
-
-Rows = dict[str, tuple[str, JobStatus]]
-Tags = dict[str, str | None]
 
 
 class Slurm:
-    """One cluster: that of `slurm_conf`, or of the machine's own configuration."""
+    """One cluster: that of `slurm_conf`, or of the machine's own configuration. `access` is the way of a
+    submission that has no record yet; a record has its own."""
 
     slowest_poll_s = 5.0
     log_poll_s = FIRST_POLL_S
     keeps_ended = False
 
-    def __init__(self, slurm_conf: str | None):
-        self._commands = Commands(slurm_conf)
+    def __init__(self, slurm_conf: str | None, access: SlurmAccess | None = None):
+        self._slurm_conf = slurm_conf
+        self._access = access or SlurmAccess()
 
     def version(self) -> str:
         """For example "slurm-wlm 22.05.8"."""
-        return self._commands.query(["sbatch", "--version"]).strip()
+        return choose.way(self._slurm_conf, self._access).version()
 
     def submit(self, record: Record, submission: Submission, warn: Warn) -> str:
         """Sends the record's script, whose arguments are the path of its claim, and where there are secrets
         that of the file with their values.
 
-        Raises Refused, HpclaunchError where the disk refuses, and SchedulerError where sbatch failed and the
-        controller may have the job nevertheless.
+        Raises Refused, HpclaunchError where the disk refuses, and SchedulerError where the submission failed
+        and the controller may have the job nevertheless.
         """
-        command = [
-            "sbatch",
-            "--parsable",
-            f"--comment=hpclaunch:{record.tag}",
-            f"--chdir={record.work}",
-            f"--output={filename_pattern(record.log)}",
-            str(record.script),
-            str(record.claim),
-        ]
+        way = self._way(record)
+        arguments = [str(record.claim)]
         if submission.secrets:
-            command.append(str(secrets.write(record, submission.secrets)))
-        text, remarks = self._commands.run(command, SBATCH_S, submission.environment)
-        if remarks.strip():
-            warn(remarks.strip())  # a site's plugin may have changed the job
-        job_id = slurm_output.parse_submitted(text)
-        if job_id is None:
-            raise SchedulerError(f"sbatch printed no job id: {text.strip()!r}")
-        return job_id
+            arguments.append(str(secrets.write(record, submission.secrets)))
+        request = Request(
+            script=record.script,
+            arguments=tuple(arguments),
+            comment=f"hpclaunch:{record.tag}",
+            chdir=record.work,
+            output=filename_pattern(record.log),
+            inherited=submission.environment,
+            options=None if way.name == "commands" else options.of_record(record),
+        )
+        return way.submit(request, warn)
 
     def locate(self, records: Sequence[Record]) -> dict[str, str]:
         """Looks for the tags among the user's jobs that the controller still knows."""
-        text = self._commands.query([*SQUEUE, f"--user={os.getuid()}"])
-        rows = slurm_output.by_tag(slurm_output.parse_squeue(text), {record.tag: None for record in records})
-        return {tag: job_id for tag, (job_id, _) in rows.items()}
+        found: dict[str, str] = {}
+        for way, tags in self._by_way(records):
+            rows = slurm_output.by_tag(way.jobs(None), dict.fromkeys(tags))
+            found |= {tag: job_id for tag, (job_id, _) in rows.items()}
+        return found
 
     def status(self, records: Sequence[Record]) -> dict[str, JobStatus]:
-        """Asks squeue, and sacct for the jobs that squeue has forgotten."""
-        wanted = {record.tag: record.state().job_id for record in records}
-        found = {tag: status for rows in self._squeue(wanted) for tag, (_, status) in rows.items()}
-        forgotten = {tag: job_id for tag, job_id in wanted.items() if tag not in found}
-        found |= {tag: status for rows in self._sacct(forgotten) for tag, (_, status) in rows.items()}
+        """Asks the controller, and the accounts for the jobs that it has forgotten."""
+        found: dict[str, JobStatus] = {}
+        for way, tags in self._by_way(records):
+            rows = slurm_output.by_tag(way.jobs(_ids(tags)), tags)
+            forgotten = {tag: job_id for tag, job_id in tags.items() if tag not in rows}
+            if forgotten:
+                rows |= slurm_output.by_tag(way.accounts(_ids(forgotten)), forgotten)
+            found |= {tag: status for tag, (_, status) in rows.items()}
         return {
             record.tag: _explained(record, found[record.tag]) for record in records if record.tag in found
         }
 
     def cancel(self, record: Record) -> None:
-        """scancel says nothing about a job that has ended, and neither does this."""
-        self._commands.query(["scancel", str(record.state().job_id)])
+        """Says nothing about a job that has ended."""
+        self._way(record).cancel(str(record.state().job_id))
 
     def bring_log(self, record: Record) -> None:
         """Nothing to do: the job itself writes there."""
 
-    def _squeue(self, wanted: Tags) -> Iterator[Rows]:
-        for tags in _portions(wanted):
-            try:
-                text = self._commands.query([*SQUEUE, f"--jobs={_ids(tags)}"])
-            except SchedulerError as error:
-                if "Invalid job id" in str(error):  # said where the only job asked for is forgotten
-                    continue
-                raise
-            yield slurm_output.by_tag(slurm_output.parse_squeue(text), tags)
+    def _way(self, record: Record) -> Way:
+        return choose.way(self._slurm_conf, record.intent.slurm or self._access)
 
-    def _sacct(self, wanted: Tags) -> Iterator[Rows]:
-        for tags in _portions(wanted):
-            try:
-                text = self._commands.query([*SACCT, f"--jobs={_ids(tags)}"])
-            except SchedulerError:
-                return  # many clusters keep no accounts; the record's own last word stands then
-            yield slurm_output.by_tag(slurm_output.parse_sacct(text), tags)
+    def _by_way(self, records: Sequence[Record]) -> list[tuple[Way, dict[str, str | None]]]:
+        """Records that are asked for in one question, as tag -> job id."""
+        groups: dict[SlurmAccess, dict[str, str | None]] = {}
+        for record in records:
+            group = groups.setdefault(record.intent.slurm or self._access, {})
+            group[record.tag] = record.state().job_id
+        return [(choose.way(self._slurm_conf, access), tags) for access, tags in groups.items()]
+
+
+def _ids(tags: Mapping[str, str | None]) -> list[str]:
+    return [job_id for job_id in tags.values() if job_id is not None]
 
 
 def _explained(record: Record, status: JobStatus) -> JobStatus:
@@ -130,13 +118,3 @@ def filename_pattern(path: Path) -> str:
     must itself be doubled (`fname_create` and `remove_path_slashes` in Slurm)."""
     text = str(path)
     return text.replace("\\", "\\\\") if "\\" in text else text.replace("%", "%%")
-
-
-def _portions(tags: Tags) -> Iterator[Tags]:
-    pairs = list(tags.items())
-    for start in range(0, len(pairs), IDS_PER_COMMAND):
-        yield dict(pairs[start : start + IDS_PER_COMMAND])
-
-
-def _ids(tags: Tags) -> str:
-    return ",".join(str(job_id) for job_id in tags.values())

@@ -58,12 +58,12 @@ def _parse(text: str, read_exit: ExitReader) -> list[tuple[str, JobStatus, str]]
             continue  # a remark of the command, not a job
         job_id, word, ended_with, nodes, submitted, started, ended, reason, marks = values
         rows.append(
-            (job_id, _status(word, read_exit(ended_with), nodes, submitted, started, ended, reason), marks)
+            (job_id, status_of(word, read_exit(ended_with), nodes, submitted, started, ended, reason), marks)
         )
     return rows
 
 
-def _status(
+def status_of(
     word: str,
     ended_with: tuple[int | None, int | None],
     nodes: str,

@@ -151,6 +151,10 @@ def _slurm_problems(slurm: SlurmSite) -> list[Problem]:
         value = getattr(slurm, key)
         if value is not None:
             _check(found, ("slurm", key), check_text.absolute, value)
+    if slurm.rest is not None or slurm.via == "rest":
+        from hpclaunch.spec.check_rest import rest_problems  # few sites have it
+
+        found += rest_problems(slurm)
     for family, plugin in slurm.mpi_plugin.items():
         path = ("slurm", "mpi_plugin", family)
         if family not in MPI_FAMILIES:

@@ -5,6 +5,7 @@ from typing import Literal
 from msgspec import Struct, field
 
 from hpclaunch.spec.kubernetes import Allocatable, KubernetesSite, Toleration
+from hpclaunch.values.slurmaccess import API_OF_RELEASE, RestServer, SlurmAccess, Via
 
 
 class NodeGroup(Struct, frozen=True, forbid_unknown_fields=True):
@@ -24,11 +25,25 @@ class NodeGroup(Struct, frozen=True, forbid_unknown_fields=True):
     allocatable: Allocatable = Allocatable()
 
 
+class SlurmRest(Struct, frozen=True, forbid_unknown_fields=True):
+    """The site's slurmrestd: `url` is unix:/PATH, http://HOST:PORT or https://HOST:PORT, and `api` the
+    version of its API, unless it is the one that came with the site's Slurm. A token is in SLURM_JWT, or in
+    `token_file` ("~" stands for the user's home); `user` is who it is for, where that is not the user here;
+    `ca_file` are the authorities that an https server is checked against, unless they are the system's."""
+
+    url: str
+    api: str | None = None
+    token_file: str | None = None
+    user: str | None = None
+    ca_file: str | None = None
+
+
 class SlurmSite(Struct, frozen=True, forbid_unknown_fields=True):
     """The site's Slurm. `mpi_plugin` maps the job's family to the plugin's name in `srun --mpi=list`;
     `exclusive` true forces whole nodes; `path` is the folder of srun and scontrol on the compute nodes
     where it is not on the usual PATH; `conf` the slurm.conf of this cluster where it is not the default;
-    `image_folder` a folder that all nodes see, for images that are imported once (`import: shared`)."""
+    `image_folder` a folder that all nodes see, for images that are imported once (`import: shared`); `via`
+    how Slurm is reached: by its commands, its library in this process (pyslurm), or slurmrestd."""
 
     version: str
     pyxis: str | None = None
@@ -40,6 +55,18 @@ class SlurmSite(Struct, frozen=True, forbid_unknown_fields=True):
     path: str | None = None
     conf: str | None = None
     image_folder: str | None = None
+    via: Via = "auto"
+    rest: SlurmRest | None = None
+
+    @property
+    def access(self) -> SlurmAccess:
+        """How this cluster is reached."""
+        if self.rest is None:
+            return SlurmAccess(self.via)
+        rest = self.rest
+        api = rest.api or API_OF_RELEASE.get(".".join(self.version.split(".")[:2]), "")
+        server = RestServer(rest.url, api, rest.token_file, rest.user, rest.ca_file)
+        return SlurmAccess(self.via, server)
 
 
 class Network(Struct, frozen=True, forbid_unknown_fields=True):

@@ -1,0 +1,89 @@
+"""Slurm's own commands: sbatch, squeue, sacct, scancel.
+
+`squeue --states=all` also shows jobs that ended within MinJobAge, with their exit code, so that a life is
+mostly followed by squeue alone; sacct answers later, where the cluster keeps accounts.
+"""
+
+import os
+from collections.abc import Iterator, Sequence
+
+from hpclaunch.schedulers import slurm_output
+from hpclaunch.schedulers.contract import Warn
+from hpclaunch.schedulers.slurm_commands import Commands
+from hpclaunch.schedulers.ways.contract import Request, Row
+from hpclaunch.values.errors import SchedulerError
+
+SBATCH_S = 240.0  # sbatch itself tries for two minutes while the queue is full (src/sbatch/sbatch.c)
+IDS_PER_COMMAND = 1000  # keeps the command line far below the kernel's limit
+
+SQUEUE = ("squeue", "--noheader", "--states=all", f"--Format={slurm_output.SQUEUE_FORMAT}")
+SACCT = ("sacct", "--noheader", "--allocations", "--parsable2", f"--format={slurm_output.SACCT_FORMAT}")
+
+
+class ByCommands:
+    """The commands for one cluster."""
+
+    name = "commands"
+
+    def __init__(self, commands: Commands):
+        self._commands = commands
+
+    def version(self) -> str:
+        """For example "slurm-wlm 22.05.8"."""
+        return self._commands.query(["sbatch", "--version"]).strip()
+
+    def submit(self, request: Request, warn: Warn) -> str:
+        """As the contract says it; sbatch reads what the job asks for in the script."""
+        command = [
+            "sbatch",
+            "--parsable",
+            f"--comment={request.comment}",
+            f"--chdir={request.chdir}",
+            f"--output={request.output}",
+            *request.more,
+            str(request.script),
+            *request.arguments,
+        ]
+        text, remarks = self._commands.run(command, SBATCH_S, request.inherited)
+        if remarks.strip():
+            warn(remarks.strip())  # a site's plugin may have changed the job
+        job_id = slurm_output.parse_submitted(text)
+        if job_id is None:
+            raise SchedulerError(f"sbatch printed no job id: {text.strip()!r}")
+        return job_id
+
+    def jobs(self, ids: Sequence[str] | None) -> list[Row]:
+        """Asks squeue."""
+        if ids is None:
+            return slurm_output.parse_squeue(self._commands.query([*SQUEUE, f"--user={os.getuid()}"]))
+        rows: list[Row] = []
+        for portion in _portions(ids):
+            try:
+                text = self._commands.query([*SQUEUE, f"--jobs={','.join(portion)}"])
+            except SchedulerError as error:
+                if "Invalid job id" in str(error):  # said where the only job asked for is forgotten
+                    continue
+                raise
+            rows += slurm_output.parse_squeue(text)
+        return rows
+
+    def accounts(self, ids: Sequence[str]) -> list[Row]:
+        """Asks sacct. Many clusters keep no accounts."""
+        rows: list[Row] = []
+        for portion in _portions(ids):
+            try:
+                rows += slurm_output.parse_sacct(
+                    self._commands.query([*SACCT, f"--jobs={','.join(portion)}"])
+                )
+            except SchedulerError:
+                break
+        return rows
+
+    def cancel(self, job_id: str) -> None:
+        """scancel says nothing about a job that has ended."""
+        self._commands.query(["scancel", job_id])
+
+
+def _portions(ids: Sequence[str]) -> Iterator[Sequence[str]]:
+    for start in range(0, len(ids), IDS_PER_COMMAND):
+        yield ids[start : start + IDS_PER_COMMAND]

@@ -1,0 +1,188 @@
+"""slurmrestd's API by version, as data: what an option of sbatch is called in it, and how it spells a job.
+
+Up to v0.0.38 a field is an option of sbatch with its text (`job_params` in src/plugins/openapi/VERSION/
+jobs.c, tag slurm-22-05-8-1); from v0.0.39 on it is a field of Slurm's job description with a type
+(`JOB_DESC_MSG` in src/plugins/data_parser/VERSION/parsers.c, tags 23.02 to 26.05).
+"""
+
+import os
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from hpclaunch.schedulers.ways.contract import CannotExpress
+
+Fields = dict[str, Any]
+Convert = Callable[[str], Any]
+
+_OPTION_TEXTS = frozenset({"v0.0.36", "v0.0.37", "v0.0.38"})
+
+
+def _number(text: str) -> Fields:
+    return {"set": True, "infinite": False, "number": int(text)}
+
+
+def _minutes(text: str) -> Fields:
+    """Of the forms of --time those that hpclaunch itself writes: [D-]HH:MM:SS and UNLIMITED."""
+    if text == "UNLIMITED":
+        return {"set": False, "infinite": True, "number": 0}
+    days, _, clock = text.rpartition("-")
+    hours, minutes, seconds = map(int, clock.split(":"))
+    return _number(str(int(days or 0) * 1440 + hours * 60 + minutes + (seconds > 0)))
+
+
+def _megabytes(text: str) -> Fields:
+    units = {"K": 1 / 1024, "M": 1, "G": 1024, "T": 1024**2}
+    value, unit = (text[:-1], text[-1]) if text[-1] in units else (text, "M")
+    return _number(str(int(int(value) * units[unit])))
+
+
+def _list(text: str) -> list[str]:
+    return [text]
+
+
+def _upper_words(text: str) -> list[str]:
+    return text.upper().split(",")
+
+
+# What both kinds of API call alike.
+_SAME = (
+    "account",
+    "array",
+    "dependency",
+    "mail_user",
+    "partition",
+    "qos",
+    "reservation",
+    "licenses",
+    "wckey",
+)
+
+_TEXT_FIELDS: Mapping[str, str] = MappingProxyType(
+    {
+        **{f"--{name.replace('_', '-')}": name for name in _SAME},
+        "--constraint": "constraints",
+        "--cpus-per-task": "cpus_per_task",
+        "--exclude": "exclude_nodes",
+        "--gres": "gres",
+        "--job-name": "name",
+        "--mail-type": "mail_type",
+        "--mem": "memory_per_node",
+        "--nodelist": "nodelist",
+        "--nodes": "nodes",
+        "--ntasks": "tasks",
+        "--ntasks-per-node": "tasks_per_node",
+        "--open-mode": "open_mode",
+        "--signal": "signal",
+        "--time": "time_limit",
+    }
+)
+_TEXT_WHOLE: Mapping[str, Fields] = MappingProxyType(
+    {
+        "--exclusive": {"exclusive": "exclusive"},
+        "--hold": {"hold": "true"},
+        "--no-requeue": {"no_requeue": "true"},
+        "--propagate=NONE": {},  # slurmrestd has limits of its own, and hands none on
+        "--requeue": {"requeue": "true"},
+    }
+)
+_TYPED_FIELDS: Mapping[str, tuple[str, Convert]] = MappingProxyType(
+    {
+        **{f"--{name.replace('_', '-')}": (name, str) for name in _SAME},
+        "--constraint": ("constraints", str),
+        "--cpus-per-task": ("cpus_per_task", int),
+        "--exclude": ("excluded_nodes", _list),
+        "--job-name": ("name", str),
+        "--mail-type": ("mail_type", _upper_words),
+        "--mem": ("memory_per_node", _megabytes),
+        "--network": ("network", str),
+        "--nodelist": ("required_nodes", _list),
+        "--nodes": ("nodes", str),
+        "--ntasks": ("tasks", int),
+        "--ntasks-per-node": ("tasks_per_node", int),
+        "--open-mode": ("open_mode", _upper_words),
+        "--time": ("time_limit", _minutes),
+    }
+)
+_TYPED_WHOLE: Mapping[str, Fields] = MappingProxyType(
+    {
+        "--exclusive": {"shared": ["none"]},
+        "--hold": {"hold": True},
+        "--no-requeue": {"requeue": False},
+        "--propagate=NONE": {},
+        "--requeue": {"requeue": True},
+    }
+)
+
+
+def body(
+    api: str, asked: Mapping[str, str], script: str, fixed: Mapping[str, str], environment: Mapping[str, str]
+) -> Fields:
+    """The body of a submission. `asked` are options of sbatch, name -> value; `fixed` the fields that both
+    kinds call alike. Raises CannotExpress for an option that this API has no field for."""
+    texts = api in _OPTION_TEXTS
+    job: Fields = dict(fixed)
+    for name, value in asked.items():
+        job |= _text_field(name, value) if texts else _typed_field(api, name, value)
+    if texts:
+        job["environment"] = dict(environment)
+        return {"script": script, "job": job}
+    job["environment"] = [f"{name}={value}" for name, value in environment.items()]
+    return {"job": {**job, "script": script}}
+
+
+def _text_field(name: str, value: str) -> Fields:
+    whole = f"{name}={value}" if value else name
+    if whole in _TEXT_WHOLE:
+        return _TEXT_WHOLE[whole]
+    if name in _TEXT_FIELDS and value:
+        return {_TEXT_FIELDS[name]: value}
+    raise CannotExpress(whole)
+
+
+def _typed_field(api: str, name: str, value: str) -> Fields:
+    whole = f"{name}={value}" if value else name
+    if whole in _TYPED_WHOLE:
+        return _TYPED_WHOLE[whole]
+    try:
+        if name == "--gres" and value:
+            # 23.11 changed how it writes them (gres_prepend_tres_type of src/common, then src/interfaces).
+            mark = "gres:" if api == "v0.0.39" else "gres/"
+            return {"tres_per_node": ",".join(mark + part for part in value.split(","))}
+        if name == "--signal" and value:
+            return _signal(value)
+        field, convert = _TYPED_FIELDS[name]
+        return {field: convert(value)}
+    except (KeyError, ValueError):
+        raise CannotExpress(whole) from None
+
+
+def _signal(text: str) -> Fields:
+    """[B:]SIGNAL[@SECONDS]."""
+    flags, _, rest = text.rpartition(":")
+    signal, _, before = rest.partition("@")
+    if flags not in ("", "B"):
+        raise ValueError(text)
+    return {
+        "kill_warning_signal": signal,
+        "kill_warning_delay": _number(before or "60"),
+        "kill_warning_flags": ["BATCH_JOB"] if flags else [],
+    }
+
+
+def number_of(value: Any) -> int | None:
+    """A number in either spelling, None where it is not set."""
+    if isinstance(value, dict):
+        value = value.get("number") if value.get("set") and not value.get("infinite") else None
+    return value if isinstance(value, int) else None
+
+
+def ended_with(value: Any) -> tuple[int | None, int | None]:
+    """(exit code, signal): a wait status up to v0.0.39, and named parts after it."""
+    if isinstance(value, dict) and "return_code" in value:
+        signal = number_of((value.get("signal") or {}).get("id"))
+        return (None, signal) if signal else (number_of(value["return_code"]), None)
+    status = number_of(value)
+    if status is None:
+        return None, None
+    return (None, os.WTERMSIG(status)) if os.WIFSIGNALED(status) else (os.WEXITSTATUS(status), None)

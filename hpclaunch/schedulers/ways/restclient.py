@@ -1,0 +1,141 @@
+"""Talking to slurmrestd: HTTP over a unix socket or TCP, with a token that stays in its header."""
+
+import http.client
+import os
+import pwd
+import socket
+import ssl
+import stat
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import msgspec
+
+from hpclaunch.schedulers.contract import Refused
+from hpclaunch.schedulers.slurm_advice import advice_for, leaves_it_open
+from hpclaunch.values.errors import SchedulerError
+from hpclaunch.values.slurmaccess import RestServer
+
+_SOCKET = "unix:"
+_TOKEN_ADVICE = "`scontrol token` makes one: put it in SLURM_JWT or in the site's slurm.rest.token_file."
+
+
+class _SocketConnection(http.client.HTTPConnection):
+    """HTTP over a unix socket."""
+
+    def __init__(self, path: str, timeout: float):
+        super().__init__("localhost", timeout=timeout)
+        self._path = path
+
+    def connect(self) -> None:
+        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.sock.settimeout(self.timeout)
+        self.sock.connect(self._path)
+
+
+class RestClient:
+    """One server. Whoever is behind a socket knows this user by the kernel's word; else a token says it."""
+
+    def __init__(self, server: RestServer):
+        self.server = server
+
+    def ask(self, method: str, path: str, limit_s: float, body: Any = None) -> dict[str, Any]:
+        """The answer to a request, `path` after /slurm/VERSION/. Raises Refused where the server said no or
+        was never reached, and SchedulerError where it may have done what it was asked for."""
+        return self._request(method, f"/slurm/{self.server.api}/{path}", limit_s, body)
+
+    def served(self, limit_s: float) -> tuple[str, ...]:
+        """The versions of the API that the server has. Raises as `ask` does."""
+        paths = self._request("GET", "/openapi/v3", limit_s, None).get("paths") or {}
+        found = {part[2] for path in paths if len(part := path.split("/")) > 2 and part[1] == "slurm"}
+        return tuple(sorted(found))
+
+    def _request(self, method: str, path: str, limit_s: float, body: Any) -> dict[str, Any]:
+        headers = {"Accept": "application/json", **self._identity()}
+        data = None
+        if body is not None:
+            data, headers["Content-Type"] = msgspec.json.encode(body), "application/json"
+        connection = self._connection(limit_s)
+        try:
+            try:
+                connection.connect()
+            except OSError as error:
+                advice = "Is slurmrestd running there? See slurm.rest.url in the site file."
+                raise Refused(f"{self.server.url} cannot be reached: {error}", advice) from error
+            try:
+                connection.request(method, path, data, headers)
+                answer = connection.getresponse()
+                status, text = answer.status, answer.read()
+            except (OSError, http.client.HTTPException) as error:
+                what = str(error) or type(error).__name__
+                raise SchedulerError(f"{self.server.url} broke the connection off: {what}") from error
+        finally:
+            connection.close()
+        return self._understood(status, text)
+
+    def _connection(self, limit_s: float) -> http.client.HTTPConnection:
+        if self.server.url.startswith(_SOCKET):
+            return _SocketConnection(self.server.url.removeprefix(_SOCKET), limit_s)
+        parts = urlsplit(self.server.url)
+        assert parts.hostname
+        if parts.scheme == "https":
+            try:
+                trust = ssl.create_default_context(cafile=self.server.ca_file)
+            except OSError as error:
+                raise Refused(f"the site's slurm.rest.ca_file cannot be used: {error}") from error
+            return http.client.HTTPSConnection(parts.hostname, parts.port, timeout=limit_s, context=trust)
+        return http.client.HTTPConnection(parts.hostname, parts.port, timeout=limit_s)
+
+    def _identity(self) -> dict[str, str]:
+        token = self._token()
+        if token is None:
+            return {}
+        user = self.server.user or pwd.getpwuid(os.getuid()).pw_name
+        return {"X-SLURM-USER-NAME": user, "X-SLURM-USER-TOKEN": token}
+
+    def _token(self) -> str | None:
+        """SLURM_JWT, or the file's. A line of `scontrol token`, SLURM_JWT=..., will do in it."""
+        text = os.environ.get("SLURM_JWT", "")
+        if self.server.token_file and not text:
+            path = Path(self.server.token_file).expanduser()
+            try:
+                if stat.S_IMODE(path.stat().st_mode) & 0o077:
+                    raise Refused(f"others may read the token in {path}", f"chmod 600 {path}")
+                text = path.read_text(encoding="ascii")
+            except (OSError, UnicodeDecodeError) as error:
+                raise Refused(f"the token cannot be read: {error}", _TOKEN_ADVICE) from None
+        text = text.strip().removeprefix("SLURM_JWT=")
+        if not text:
+            return None
+        if not (text.isascii() and text.isprintable()) or " " in text:
+            raise Refused("what should be a token of slurmrestd is none", _TOKEN_ADVICE)
+        return text
+
+    def _understood(self, status: int, text: bytes) -> dict[str, Any]:
+        if status in (401, 403):
+            raise Refused(f"slurmrestd does not know this user (HTTP {status})", _TOKEN_ADVICE)
+        if status == 404 and not text.lstrip().startswith(b"{"):
+            raise Refused(
+                f"slurmrestd does not serve the API {self.server.api}",
+                "`hpclaunch doctor --site SITE` lists what it serves: set slurm.rest.api.",
+            )
+        try:
+            answer = msgspec.json.decode(text, type=dict[str, Any])
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise SchedulerError(f"the answer of slurmrestd (HTTP {status}) is not understood") from error
+        said = [_words(error) for error in answer.get("errors") or ()]
+        if said or status >= 400:
+            message = "; ".join(dict.fromkeys(filter(None, said))) or f"slurmrestd answered HTTP {status}"
+            kind = SchedulerError if leaves_it_open(message) else Refused
+            raise kind(message, advice_for(message))
+        return answer
+
+
+def _words(error: Any) -> str:
+    """An entry of `errors`: its fields differ by version, and repeat one another."""
+    if not isinstance(error, dict):
+        return str(error)
+    parts = (error.get("error"), error.get("description"))
+    words = [part for part in parts if isinstance(part, str) and part and part != "Unspecified error"]
+    return ": ".join(dict.fromkeys(words))
