@@ -34,6 +34,19 @@ def test_the_report_names_what_became_of_it(family, case):
 
 
 @pytest.mark.parametrize(("family", "case"), _CASES)
+def test_a_value_names_its_own_lines_and_an_option_is_told_once(family, case):
+    told = script_cases.expected(family, case)
+    found = script_cases.converted(family, case, told)
+    for key, lines in told.get("lines", {}).items():
+        (finding,) = (each for each in found.findings if each.kind == "carried" and each.key == key)
+        assert [f"{place.file}:{place.line}" for place in finding.places] == lines
+    for wanted in told.get("once", ()):
+        what, _, place = wanted.partition(" at ")
+        its = [each for each in found.findings if each.what == what and place in map(str, each.places)]
+        assert len(its) == 1
+
+
+@pytest.mark.parametrize(("family", "case"), _CASES)
 def test_each_value_of_the_job_has_a_line_of_the_input(family, case):
     told = script_cases.expected(family, case)
     found = script_cases.converted(family, case, told)
@@ -49,6 +62,7 @@ def _is(found, wanted):
     return (
         found.kind == wanted["kind"]
         and wanted["what"] in found.what
+        and wanted.get("why", "") in found.why
         and any(wanted["at"] in (f"{place.file}:{place.line}", place.file) for place in found.places)
         and wanted.get("key", found.key) == found.key
     )

@@ -22,6 +22,14 @@ _COPIES = re.compile(r"^(rsync|cp|copy[-_.\w]*)$")
 _ON_HOST = re.compile(
     r"^(mkdir|rm|cp|mv|ln|rsync|touch|chmod|tar|unzip|sync|python3?|bash|sh|[\w.-]+\.(sh|py))$"
 )
+AFTER_EACH = (
+    "a job has nothing that runs after each trial: as a step of before_each it would run before the first "
+    "one too, and not after the last"
+)
+AFTER_EACH_TODO = (
+    "where that does no harm, as of a clean-up, write it in before_each and in after; else do it in the "
+    "command"
+)
 _FILES = (".sqsh", ".squashfs", ".sqfs")
 
 
@@ -87,8 +95,12 @@ def _runs_beside(order: _Order, command: Command, run: Command, draft: Draft) ->
         return False
     if own > others and not run.background:
         return False
-    why = "it goes on beside the run, and a job's steps run one after the other"
-    todo = "start it in the command itself, or submit it as a job of its own"
+    if run.background and command.program == run.program:
+        why = f"it and {_text(run)} run at the same time, and a job has one command: it is not started at all"
+        todo = "submit it as a job of its own, or let one script start both"
+    else:
+        why = "it goes on beside the run, and a job's steps run one after the other: it is not started"
+        todo = "start it in the command itself, or submit it as a job of its own"
     draft.say("left", (command.place,), _text(command), why=why, todo=todo)
     return True
 
@@ -115,8 +127,7 @@ def _when(command: Command, run: Command, trials: Trials, after: bool, draft: Dr
         )
         return ""
     if in_loop and after:
-        why = "a job has nothing that runs after each trial"
-        draft.say("left", (command.place,), what, why=why, todo="do it in the command, or once in `after`")
+        draft.say("left", (command.place,), what, why=AFTER_EACH, todo=AFTER_EACH_TODO)
         return ""
     return "before_each" if in_loop else "after" if after else "setup"
 

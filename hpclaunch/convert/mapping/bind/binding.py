@@ -26,6 +26,10 @@ _LOCAL = "each rank gets the cores and the memory beside its GPU, by the site's 
 _TALK = frozenset({"q", "quiet", "v", "verbose", "sort", "nosort"})
 _ARRAYS: dict[Kind, str] = {"cpus": "bind_cpu_cores", "memory": "bind_mem"}
 _OPTIONS: dict[str, Kind] = {"cpu-bind": "cpus", "mem-bind": "memory"}
+# Options of numactl(8) that are about memory and its policy, and no cores.
+_MEMORY = frozenset(
+    ("membind", "interleave", "weighted-interleave", "preferred", "preferred-many", "localalloc", "balancing")
+)
 _SHOWN = re.compile(r"[\d,-]+")
 
 
@@ -217,9 +221,9 @@ def _numactl(
     for kind, text, written in facts:
         value: object = text if text in ("local", "none") else [text] * per_node
         draft.put(("bind", kind), value, places, f"numactl {written}", why=_ONE if per_node > 1 else "")
-    for kind in ("cpus", "memory"):
-        if kind not in kinds and ("bind", kind) not in draft.facts:
-            draft.put(("bind", kind), "none", places, "numactl", why="numactl leaves it alone")
+    if "memory" not in kinds and ("bind", "memory") not in draft.facts:
+        # Beside its GPU it could be far from the cores that are given.
+        draft.put(("bind", "memory"), "none", places, "numactl", why="numactl leaves it alone")
     return []
 
 
@@ -261,6 +265,11 @@ def _taskset(layer: Layer, places: Places, per_node: int | None, draft: Draft) -
 def _kept(layer: Layer, places: Places, draft: Draft) -> list[Layer]:
     """The command keeps its own binding, which the job's would get in the way of."""
     why = f"{layer.program} stays in the command and binds each rank itself"
-    for kind in ("cpus", "memory"):
+    for kind in ("memory",) if layer.options and _of_memory(layer) else ("cpus", "memory"):
         draft.put(("bind", kind), "none", places, layer.program, why=why)
     return [layer]
+
+
+def _of_memory(layer: Layer) -> bool:
+    """Whether numactl chooses memory alone, and leaves the cores to who starts the ranks."""
+    return layer.program == "numactl" and all(each.name in _MEMORY for each in layer.options)

@@ -9,6 +9,7 @@ from functools import cached_property
 from msgspec import Struct
 
 from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.mapping.around.steps import AFTER_EACH, AFTER_EACH_TODO
 from hpclaunch.convert.mapping.docker.steps import Role, Started, copies_of
 from hpclaunch.convert.mapping.ranks import mpi
 from hpclaunch.convert.mapping.slurm.sruns import trial_loops
@@ -204,8 +205,7 @@ def _container_step(step: Started, piece: Started, before: bool, here: _Beside) 
         return
     in_trial = here.has_trials and bool(trial_loops(step.command))
     if in_trial and not before:
-        why = "a job has no steps after each trial"
-        here.draft.say("left", places, _short(piece), why=why, todo="add it to the command, or to after")
+        here.draft.say("left", places, _short(piece), why=AFTER_EACH, todo=AFTER_EACH_TODO)
         return
     value: dict[str, object] = {"run": written.plain, "per": "node" if step.is_per_node else "job"}
     if step.command.unnoticed and piece.role == "compliance":

@@ -4,11 +4,13 @@ from msgspec import structs
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.ranks import launchers
+from hpclaunch.convert.mapping.slurm import step_options
 from hpclaunch.convert.mapping.slurm.asked import of_batch, outside_allocation
 from hpclaunch.convert.mapping.slurm.sizes import Allocation, gpus_of, last
 from hpclaunch.convert.mapping.slurm.sruns import Step
 from hpclaunch.convert.programs.layers import Layer
 from hpclaunch.convert.reading import ShellReading
+from hpclaunch.values.conversion import Place
 
 
 def put(
@@ -30,8 +32,7 @@ def put(
             question = f"how many nodes: the job has {found.nodes}, and this run is on {chosen.written} alone"
             draft.ask(("nodes",), question, (run.command.place, *found.places["nodes"]), what)
         else:
-            why = f"the job has {found.nodes} nodes, and its run is on {ranks.nodes}" if found.nodes else ""
-            draft.put(("nodes",), ranks.nodes, ranks.places, what, why=why)
+            _put_nodes(own.places if own else ranks.places, ranks.nodes, what, found, draft)
     elif own is not None and ranks.nodes is None:
         draft.ask(("nodes",), f"how many nodes: {own.written} is not told", own.places, own.written)
     what = " ".join(each.written for each in run.asked if each.name.startswith("ntasks")) or "srun"
@@ -60,6 +61,25 @@ def put(
         draft.put(("ranks_per_node",), per_node, places, what, why=why)
     _unused(reading, draft)
     return per_node
+
+
+def _put_nodes(places: tuple[Place, ...], nodes: int, what: str, found: Allocation, draft: Draft) -> None:
+    """The nodes of the run, which are other than those of the job."""
+    told = draft.facts.get(("nodes",))
+    if told is None or told.is_open:
+        draft.put(("nodes",), nodes, places, what)
+        return
+    draft.findings[:] = [each for each in draft.findings if each.key != "nodes"]
+    draft.say(
+        "replaced",
+        told.places,
+        f"{told.value} nodes for the whole script",
+        why=f"its run is on {nodes} of them, and a job has the nodes of its run: the others would stand idle",
+        todo="where other steps need them, submit those as a job of their own",
+    )
+    draft.put(
+        ("nodes",), nodes, places, what, why=f"the job has {found.nodes} nodes, and its run is on {nodes}"
+    )
 
 
 def _unused(reading: ShellReading, draft: Draft) -> None:
@@ -98,5 +118,7 @@ def put_gpus(reading: ShellReading, run: Step, found: Allocation, draft: Draft) 
             draft.ask(("gpus_per_node",), question, (run.command.place,), "GPUs")
     else:
         for each in own:
+            if each.name in step_options.SEES_ITS_OWN:
+                continue  # which is said of each such option
             why = "a step has all GPUs that the job has on its nodes"
             draft.say("replaced", each.places, each.written, why=why)

@@ -45,13 +45,13 @@ _LEFT = {
     "exclude": "a job's ranks are on all of its nodes; to leave out nodes write sites.NAME.exclude",
     "input": "ranks read nothing from standard input; name the file in the command",
 }
-_SEES_ITS_OWN = frozenset({"gpus-per-task", "gpu-bind", "tres-bind", "ntasks-per-gpu"})
+SEES_ITS_OWN = frozenset({"gpus-per-task", "gpu-bind", "tres-bind", "ntasks-per-gpu"})
 
 
 def put(each: Asked, draft: Draft, options: Options) -> None:
     """Put what the option of the run says into the draft, or a finding about it."""
     name = each.name
-    if name in _SEES_ITS_OWN and each.text != "none":
+    if name in SEES_ITS_OWN and each.text != "none":
         draft.say(
             "replaced",
             each.places,
