@@ -2,15 +2,29 @@
 jobs that say something of it load this."""
 
 from hpclaunch.spec.job import Job
+from hpclaunch.spec.longrun import NotifySpec
 from hpclaunch.values.launchplan import Common
-from hpclaunch.values.longrun import RESTARTS, LongRun, WarnSignal
+from hpclaunch.values.longrun import RESTARTS, LongRun, Notify, WarnSignal
 from hpclaunch.values.words import EnvVar, Option
 
 
 def of_job(job: Job) -> LongRun:
     """What the job says of it, in no scheduler's words."""
     warn = WarnSignal(job.signal.name, job.signal.before) if job.signal is not None else None
-    return LongRun(requeue=job.requeue, signal=warn)
+    return LongRun(requeue=job.requeue, signal=warn, notify=_notify(job, job.notify) if job.notify else None)
+
+
+def _notify(job: Job, spec: NotifySpec) -> Notify:
+    named = spec.webhook is not None and spec.webhook in job.secrets
+    command = spec.command or ()
+    return Notify(
+        command=("/bin/sh", "-c", command) if isinstance(command, str) else command,
+        folder=job.directory or "/",
+        webhook="" if named else spec.webhook or "",
+        webhook_secret=spec.webhook or "" if named else "",
+        token=spec.token or "",
+        start=spec.start,
+    )
 
 
 def of_sbatch(run: LongRun) -> tuple[Option, ...]:
@@ -46,6 +60,8 @@ def unheeded(job: Job, scheduler: str) -> list[str]:
         found.append(f"requeue has no effect: {_RETRIES[scheduler]}")
     if job.signal is not None:
         found.append(f"signal has no effect: {_SIGNALS[scheduler]}")
+    if job.notify is not None:
+        found.append("notify has no effect: only scripts of Slurm tell others of a job's end")
     return found
 
 

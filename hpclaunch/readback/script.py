@@ -25,6 +25,7 @@ from hpclaunch.values.launch import Launch, SeenSeat, SeenTable, SeenVariable, U
 _SHELLS = ("/bin/sh", "sh")
 # A hundred trials with some steps before each are several times the work of any other script.
 _MOST = 4 * MOST
+_WEBHOOK = "hpclaunch-webhook"
 _OF_SLURM = re.compile(r"(SLURM_[A-Z_]+)-0")
 # They tell the script something and change nothing.
 _HARMLESS = frozenset({"id", "date", "hostname", "whoami", "uname"})
@@ -160,7 +161,11 @@ def _strangers(calls: Sequence[Call]) -> list[Unbridged]:
     why = "Kubernetes runs nothing on the nodes beside a job's pods"
     found = []
     for call in calls:
-        if program(call) in _HARMLESS or _removes_secrets(call) or _claims(call):
+        if program(call) in _HARMLESS or _removes_secrets(call) or _claims(call) or _asks(call):
+            continue
+        if (_WEBHOOK,) in call.words:
+            what = f"line {call.line}: {_WEBHOOK} tells others of the job"
+            found.append(Unbridged(what, "hpclaunch tells nobody of the end of pods"))
             continue
         text = " ".join(map(shown, call.words[:12]))
         found.append(Unbridged(f"line {call.line}: {outside(text[:200])}", why))
@@ -199,6 +204,12 @@ def _removes_secrets(call: Call) -> bool:
 def _claims(call: Call) -> bool:
     """The link by which a submission runs once, made or read: its path is the script's first argument."""
     return program(call) in ("ln", "readlink") and call.words[-1] == (Unknown("argument", "1"),)
+
+
+def _asks(call: Call) -> bool:
+    """Whether Slurm is asked about the job, and no more."""
+    words = [known(word) for word in call.words]
+    return words[:1] == ["timeout"] and words[2:6] == ["scontrol", "--oneliner", "show", "job"]
 
 
 def _by_name(given: Sequence[Given], line: int, unread: list[str]) -> dict[str, str]:

@@ -18,6 +18,7 @@ def render(plan: LaunchPlan) -> str:
         return template("local.sh.j2").render(
             **_shared(plan, plan.target),
             **_beside(plan, plan.target),
+            **_long_run(plan, plan.target),
             launcher=plan.target.launcher,
             ranks_per_node=plan.common.ranks_per_node,
         )
@@ -33,6 +34,7 @@ def _sbatch(plan: LaunchPlan, target: SlurmTarget) -> str:
     return template("sbatch.sh.j2").render(
         **_shared(plan, target),
         **_beside(plan, target),
+        **_long_run(plan, target),
         sbatch=target.sbatch,
         slurm_path=target.path,
         masks=rows,
@@ -70,6 +72,14 @@ def _beside(plan: LaunchPlan, target: SlurmTarget | LocalTarget) -> dict[str, ob
     if isinstance(target, SlurmTarget):
         return beside.of_slurm(plan.common, target, target.beside)
     return beside.of_local(plan.common, target.beside)
+
+
+def _long_run(plan: LaunchPlan, target: SlurmTarget | LocalTarget) -> dict[str, object]:
+    if plan.common.long_run is None or isinstance(target, LocalTarget):
+        return {"again": False, "notify": None, "ending": False}
+    from hpclaunch.render import longrun
+
+    return longrun.of_slurm(plan, plan.common.long_run)
 
 
 def _setting(option: Option) -> str:

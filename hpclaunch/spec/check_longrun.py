@@ -2,13 +2,15 @@
 
 from functools import partial
 
-from hpclaunch.spec import findings
+from hpclaunch.spec import check_text, findings, scalars
 from hpclaunch.spec.job import Job
+from hpclaunch.spec.longrun import NotifySpec
 from hpclaunch.values.errors import Problem
 from hpclaunch.values.longrun import RESTARTS
 
 MAX_BEFORE = 65_535  # get_signal_opts in Slurm's src/common/proc_args.c
 
+_check = partial(findings.check, "job")
 _problem = partial(findings.problem, "job")
 
 
@@ -19,6 +21,8 @@ def problems(job: Job) -> list[Problem]:
         found += _signal_problems(job, job.signal.before)
     if job.requeue:
         found += _set_elsewhere(job, RESTARTS, "with `requeue` it is how often the job was started again")
+    if job.notify is not None:
+        found += _notify_problems(job, job.notify)
     return found
 
 
@@ -31,6 +35,41 @@ def _signal_problems(job: Job, before: int) -> list[Problem]:
     if job.time is not None and before >= job.time * 60:
         return [_problem(path, f"{before} s is all of the time that the job has ({job.time * 60} s)")]
     return []
+
+
+def _notify_problems(job: Job, notify: NotifySpec) -> list[Problem]:
+    if (notify.command is None) == (notify.webhook is None):
+        return [_problem(("notify",), "say who is told: either `command` or `webhook`")]
+    found: list[Problem] = []
+    if notify.command is not None:
+        words = (notify.command,) if isinstance(notify.command, str) else notify.command
+        if not words or not words[0].strip():
+            found.append(_problem(("notify", "command"), "the command is empty"))
+        for word in words:
+            _check(found, ("notify", "command"), scalars.carried, word)
+    if notify.webhook is not None and notify.webhook not in job.secrets:
+        _check(found, ("notify", "webhook"), _url, notify.webhook)
+    if notify.token is not None and notify.webhook is None:
+        found.append(
+            _problem(("notify", "token"), "it goes with a `webhook`: a command reads its own secrets")
+        )
+    elif notify.token is not None and notify.token not in job.secrets:
+        message = f"{scalars.shown(notify.token)} is no name in `secrets`: a token is never in a job file"
+        found.append(_problem(("notify", "token"), message))
+    return found
+
+
+def _url(text: str) -> None:
+    check_text.line(text)
+    scheme, _, rest = text.partition("://")
+    if (
+        scheme not in ("http", "https")
+        or not rest.strip("/")
+        or any(not 32 < ord(char) < 127 for char in text)
+    ):
+        raise ValueError(f"{scalars.shown(text)} is neither http(s)://HOST/... nor a name in `secrets`")
+    if "@" in rest.partition("/")[0]:
+        raise ValueError("the URL has a password in it: put the URL in a secret, and its name here")
 
 
 def _set_elsewhere(job: Job, name: str, why: str) -> list[Problem]:

@@ -4,7 +4,7 @@ from typing import Literal
 
 from msgspec import Struct, field
 
-from hpclaunch.spec.longrun import SignalSpec
+from hpclaunch.spec.longrun import NotifySpec, SignalSpec
 
 
 class Bind(Struct, frozen=True, forbid_unknown_fields=True):
@@ -165,6 +165,7 @@ class Job(Struct, frozen=True, forbid_unknown_fields=True):
     after: tuple[StepSpec, ...] = ()
     requeue: bool = False
     signal: SignalSpec | None = None
+    notify: NotifySpec | None = None
     sites: dict[str, SiteHints] = field(default_factory=dict)
     directory: str = ""
 
@@ -177,7 +178,7 @@ class Job(Struct, frozen=True, forbid_unknown_fields=True):
     def long_run(self) -> bool:
         """Whether the job says what becomes of it when it does not end by itself. Who checks and plans that
         is loaded for such jobs alone."""
-        return self.requeue or self.signal is not None
+        return self.requeue or self.signal is not None or self.notify is not None
 
     @property
     def beside_ranks(self) -> bool:

@@ -13,9 +13,23 @@ class WarnSignal(Struct, frozen=True):
     before: int
 
 
+class Notify(Struct, frozen=True):
+    """Who is told of a job's end, and with `start` of each of its starts. Either `command` gets the facts as JSON
+    on its standard input, in `folder`; or they are posted to `webhook`, or to the URL that the secret
+    `webhook_secret` has. `token` is the name of a secret that goes with them."""
+
+    command: tuple[str, ...] = ()
+    folder: str = ""
+    webhook: str = ""
+    webhook_secret: str = ""
+    token: str = ""
+    start: bool = False
+
+
 class LongRun(Struct, frozen=True):
     """With `requeue` the scheduler starts the job again, from its beginning and with the same id, after the
     failure of a node or when another job took its nodes."""
 
     requeue: bool = False
     signal: WarnSignal | None = None
+    notify: Notify | None = None

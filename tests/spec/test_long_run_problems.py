@@ -1,4 +1,4 @@
-"""What is wrong with `requeue` and `signal` is said at its line and column."""
+"""What is wrong with `requeue`, `signal` and `notify` is said at its line and column."""
 
 import pytest
 
@@ -25,6 +25,19 @@ CORPUS = [
     ("requeue: often", "3:10", ["neither true nor false"]),
     ("requeue: true\nenv: {HPCLAUNCH_RESTARTS: 3}", "4:27", ["how often the job was started again"]),
     ("requeue: true\ninherit: [HPCLAUNCH_RESTARTS]", "4:11", ["how often the job was started again"]),
+    ("notify: {}", "3:9", ["either `command` or `webhook`"]),
+    ("notify: {start: true}", "3:9", ["either `command` or `webhook`"]),
+    ("notify: {command: a, webhook: 'https://h/'}", "3:9", ["either `command` or `webhook`"]),
+    ("notify: {command: []}", "3:19", ["the command is empty"]),
+    ("notify: {command: ' '}", "3:19", ["the command is empty"]),
+    ("notify: {webhook: HOOK}", "3:19", ["'HOOK' is neither http(s)://HOST/... nor a name in `secrets`"]),
+    ("notify: {webhook: 'ftp://h/'}", "3:19", ["neither http(s)"]),
+    ("notify: {webhook: 'https:///'}", "3:19", ["neither http(s)"]),
+    ('notify: {webhook: "https://h/a b"}', "3:19", ["neither http(s)"]),
+    ('notify: {webhook: "https://h/\\nurl = x"}', "3:19", ["line break"]),
+    ("notify: {webhook: 'https://u:p@h/'}", "3:19", ["has a password in it: put the URL in a secret"]),
+    ("notify: {webhook: 'https://h/', token: abc}", "3:40", ["'abc' is no name in `secrets`"]),
+    ("secrets: [T]\nnotify: {command: a, token: T}", "4:29", ["goes with a `webhook`"]),
 ]
 
 

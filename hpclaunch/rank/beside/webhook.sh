@@ -1,0 +1,38 @@
+# Posts what standard input has: a line with the URL, a line with a token or nothing, a line of JSON. None of it is
+# an argument of any process, so that no process list shows a secret.
+set -u
+IFS= read -r hl_url && IFS= read -r hl_token && IFS= read -r hl_body || exit 121
+hl_option() { # NAME: what stands on standard input is its value in a configuration of curl
+  printf '%s = "' "$1"
+  sed 's/[\\"]/\\&/g' | tr -d '\n'
+  printf '"\n'
+}
+if command -v curl >/dev/null 2>&1; then
+  {
+    printf '%s\n' "$hl_url" | hl_option url
+    printf '%s\n' "$hl_body" | hl_option data-binary
+    echo 'header = "Content-Type: application/json"'
+    [ -z "$hl_token" ] || printf 'Authorization: Bearer %s\n' "$hl_token" | hl_option header
+  } | curl --silent --show-error --fail --output /dev/null --max-time 10 --proto =http,https --config -
+elif command -v python3 >/dev/null 2>&1; then
+  printf '%s\n%s\n%s' "$hl_url" "$hl_token" "$hl_body" | python3 -I -c '
+import sys, urllib.error, urllib.request
+url, token, body = sys.stdin.buffer.read().split(b"\n", 2)
+class Stay(urllib.request.HTTPRedirectHandler):
+    def redirect_request(self, *_):
+        return None
+headers = {"Content-Type": "application/json"}
+if token:
+    headers["Authorization"] = "Bearer " + token.decode()
+try:
+    asked = urllib.request.Request(url.decode(), body, headers, method="POST")
+    urllib.request.build_opener(Stay).open(asked, timeout=10).close()
+except urllib.error.HTTPError as error:
+    sys.exit(f"the server said {error.code}")
+except (OSError, ValueError) as error:
+    sys.exit(f"{type(error).__name__}")
+'
+else
+  echo "neither curl nor python3 is there" >&2
+  exit 127
+fi

@@ -1,0 +1,42 @@
+"""What a script says of a job that does not end by itself, or tells others of its end."""
+
+import msgspec
+
+from hpclaunch.rank import beside
+from hpclaunch.render import quote
+from hpclaunch.values.launchplan import LaunchPlan
+from hpclaunch.values.longrun import LongRun, Notify
+
+
+def of_slurm(plan: LaunchPlan, run: LongRun) -> dict[str, object]:
+    """For the template of an sbatch script."""
+    again = run.requeue
+    return {
+        "again": again,
+        "notify": _notify(plan, run.notify) if run.notify is not None else None,
+        "ending": run.notify is not None or (again and bool(plan.common.secrets)),
+    }
+
+
+def _notify(plan: LaunchPlan, how: Notify) -> dict[str, object]:
+    """`facts` are the members of a JSON object that are known now, without its braces."""
+    common = plan.common
+    facts = {
+        "name": common.name,
+        "site": plan.site,
+        "scheduler": plan.scheduler,
+        "nodes": common.nodes,
+        "ranks_per_node": common.ranks_per_node,
+        "gpus_per_node": common.gpus_per_node,
+        "image": common.container.image if common.container is not None else None,
+        "minutes": common.minutes,
+    }
+    return {
+        "facts": msgspec.json.encode(facts).decode()[1:-1],
+        "start": how.start,
+        "command": how.command,
+        "folder": how.folder,
+        "url": f'"${how.webhook_secret}"' if how.webhook_secret else quote.bash(how.webhook),
+        "token": f'"${how.token}"' if how.token else "''",
+        "text": beside.text("webhook") if not how.command else "",
+    }
