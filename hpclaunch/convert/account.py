@@ -24,13 +24,7 @@ test [ [[ (( cat date sleep ls pwd hostname whoami id uname env type which comma
 fi for while until do done case esac function { } ( ) break continue let eval getopts select time ! mapfile
 """
 PLUMBING = frozenset(_NO_STARTS.split())
-_PLUMBING_SAYS = "shell plumbing: "
-_VARIABLES_SAY = "variables: "
-_WHY_PLUMBING = "it has no effect on what is launched"
-_WHY_USED = "the commands that use them have their values"
-_WHY_UNUSED = "nothing that is launched uses it"
-_WHY_LEFT = "it is not part of what is launched, as far as this command knows"
-_LEFT_TODO = "if the job needs it, add it to setup, before_each or after"
+_UNREAD_TODO = "see whether the launch needs them: if so, convert it without what stands around them"
 _WHY_MADE = "what it makes of its words is known only where it runs"
 _MADE_TODO = "look at this line yourself: give what it sets by --env, and add what it starts to the job"
 _WHY_UMASK = "srun handed it on: it is in the modes of the files that ranks make"
@@ -57,17 +51,34 @@ class _Told(Struct, frozen=True):
     todo: str = ""
 
 
+# What is said of most statements.
+_USED = _Told("carried", "variables: ", "the commands that use them have their values")
+_UNUSED = _Told("without effect", "", "nothing that is launched uses it")
+_PLUMBING = _Told("without effect", "shell plumbing: ", "it has no effect on what is launched")
+_LEFT = _Told(
+    "left",
+    "",
+    "it is not part of what is launched, as far as this command knows",
+    "if the job needs it, add it to setup, before_each or after",
+)
+
+
 def account(reading: ShellReading, findings: Sequence[Finding]) -> list[Finding]:
     """The findings for all statements that `findings` do not name."""
-    lines = _Lines(findings)
+    lines = _Lines(_places(findings))
     told_uses, assigned = _uses_of_told(reading, lines), _assigned(reading)
     read_here = {(each.place.file, each.place.line) for each in reading.sourced if each.file}
-    unclear = {(each.place.file, each.place.line): each.text for each in reading.unclear}
+    unclear = {(each.place.file, each.place.line): each.text for each in reading.unclear if not each.unread}
     heads = filter(None, (_FUNCTION.match(each.written) for each in reading.statements))
     functions = {head[1] or head[2] for head in heads}
     beside = _beside_others(reading, findings)
+    left_out = [(_Lines([each.place]), each.text) for each in reading.unclear if each.unread]
     rows = [
-        (each, _what_became(each, assigned, told_uses, read_here, unclear, functions))
+        (
+            each,
+            _left_out(each, left_out)
+            or _what_became(each, assigned, told_uses, read_here, unclear, functions),
+        )
         for each in sorted(reading.statements, key=lambda each: each.place)
         if not lines.name(each.place) or each in beside
     ]
@@ -76,7 +87,7 @@ def account(reading: ShellReading, findings: Sequence[Finding]) -> list[Finding]
         for (told, _), group in groupby(rows, key=lambda row: (row[1], row[0].place.file))
     ]
     found = [_finding(told, group) for told, group in (groups if len(groups) <= _MOST else _joined(groups))]
-    named = _Lines([*findings, *found])
+    named = _Lines(_places([*findings, *found]))
     found += [
         Finding("unread", (each.place,), shown(sayable(each.text)), todo="look at this line yourself")
         for each in reading.unclear
@@ -117,12 +128,11 @@ def _beside_others(reading: ShellReading, findings: Sequence[Finding]) -> set[St
 
 
 class _Lines:
-    """The lines that findings name, of each file."""
+    """Lines of each file: those that findings name."""
 
-    def __init__(self, findings: Iterable[Finding]):
-        self._whole: set[str] = set()
+    def __init__(self, places: Iterable[Place]):
         ranges: dict[str, list[tuple[int, int]]] = {}
-        for place in (place for each in findings for place in each.places):
+        for place in places:
             if place.line:
                 ranges.setdefault(place.file, []).append((place.line, max(place.last, place.line)))
         self._starts: dict[str, list[int]] = {}
@@ -134,8 +144,8 @@ class _Lines:
             self._ends[file] = [furthest := max(furthest, last) for _, last in each]
 
     def name(self, place: Place) -> bool:
-        """Whether a finding names one of these lines."""
-        starts = self._starts.get(place.file, [])
+        """Whether one of these lines is among them."""
+        starts = self._starts.get(place.file, ())
         before = bisect_right(starts, max(place.last, place.line))
         return before > 0 and self._ends[place.file][before - 1] >= place.line
 
@@ -154,6 +164,16 @@ def _uses_of_told(reading: ShellReading, lines: _Lines) -> set[str]:
             found.add(name)
             waiting += uses.get(name, ())
     return found
+
+
+def _places(findings: Iterable[Finding]) -> Iterator[Place]:
+    return (place for each in findings for place in each.places)
+
+
+def _left_out(statement: Statement, left_out: Iterable[tuple[_Lines, str]]) -> _Told | None:
+    """What is said of a statement that was not walked, None for any other."""
+    why = next((text for lines, text in left_out if lines.name(statement.place)), "")
+    return _Told("unread", "", why, _UNREAD_TODO) if why else None
 
 
 def _what_became(
@@ -175,9 +195,7 @@ def _what_became(
         lines = range(place.line, max(place.last, place.line) + 1)
         names = {name for line in lines for name in assigned.get((place.file, line), ())}
         names = names or ({variable} if variable.isidentifier() else set())
-        if names & told_uses:
-            return _Told("carried", _VARIABLES_SAY, _WHY_USED)
-        return _Told("without effect", "", _WHY_UNUSED)
+        return _UNUSED if names.isdisjoint(told_uses) else _USED
     if word in ("source", "."):
         if (place.file, place.line) in read_here:
             return _Told("without effect", "", "its text is among the files, and read where it is sourced")
@@ -191,8 +209,8 @@ def _what_became(
     if word in _WRITERS and _TO_FILE.search(written):
         return _Told("left", "", _WHY_FILE, _FILE_TODO)
     if word.rstrip(";(){") in PLUMBING or word in PLUMBING or word.endswith("()") or not word:
-        return _Told("without effect", _PLUMBING_SAYS, _WHY_PLUMBING)
-    return _Told("left", "", _WHY_LEFT, _LEFT_TODO)
+        return _PLUMBING
+    return _LEFT
 
 
 def _assigned(reading: ShellReading) -> dict[tuple[str, int], set[str]]:

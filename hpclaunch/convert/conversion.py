@@ -122,6 +122,9 @@ def _launcher(inputs: Sequence[Input], options: Options, draft: Draft) -> Conver
         _module(name).convert(reading, draft, options)
     else:
         said = "nothing in it starts ranks: no srun, mpirun, docker, or other launcher"
+        unread = next((each for each in reading.unclear if each.unread), None)
+        if unread:
+            said = f"nothing that was read of it starts ranks. {unread.place}: {unread.text}"
         draft.refuse(said, _script(reading, inputs), _UNKNOWN)
     draft.findings += defects.find(reading, options)
     ask_instead(draft, secrets)

@@ -124,10 +124,11 @@ class Statement(Struct, frozen=True):
 
 
 class Unclear(Struct, frozen=True):
-    """Something that the walk did not understand."""
+    """Something that the walk did not understand. `unread`: lines that it left out."""
 
     place: Place
     text: str
+    unread: bool = False
 
 
 class ShellReading(Struct, frozen=True, dict=True):

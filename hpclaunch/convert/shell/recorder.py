@@ -30,7 +30,9 @@ from hpclaunch.values.conversion import Place
 
 # Some six microseconds each: with two seconds at most for the syntax of a megabyte, and one for what is made
 # of it, nobody waits for five. A megabyte of settings takes a hundred thousand.
-_MOST = 250_000
+_MOST = 140_000
+_TO_GO_ON = 20_000
+_MOST_TIMES = 3
 _MOST_CONDITIONS = 60
 
 
@@ -77,6 +79,7 @@ class Recorder(Shell):
         self.sourced: list[Sourced] = []
         self.unclear: list[Unclear] = []
         self._budget = Budget(_MOST)
+        self._renewed = 0
         self._current: Simple | None = None
         self._last: dict[str, int] = {}
         self.marked: set[str] = set()  # they are exported, whether they have a value or not
@@ -95,6 +98,12 @@ class Recorder(Shell):
     def spend(self, amount: int) -> None:
         """Count work. Raises ScriptError where it is too much."""
         self._budget.spend(amount)
+
+    def goes_on(self) -> bool:
+        """Count from the start, after lines that were too much; False where that was done too often."""
+        self._renewed += 1
+        self._budget.renew(_TO_GO_ON)
+        return self._renewed <= _MOST_TIMES
 
     def want(self, name: str) -> None:
         """Say that a value of this variable is asked for here, and that nobody gave one."""

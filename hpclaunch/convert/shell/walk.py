@@ -4,10 +4,11 @@ runs. Nothing runs here: `Walker` notes the commands, and the values that variab
 from collections.abc import Mapping, Sequence
 
 from hpclaunch.convert.programs.names import SHELLS
-from hpclaunch.convert.reading import Assigned, Command, ShellReading, Source, Unclear
+from hpclaunch.convert.reading import Assigned, Command, ShellReading, Source
 from hpclaunch.convert.shell.choose import chosen
 from hpclaunch.convert.shell.directives import directives
 from hpclaunch.convert.shell.names import python, with_names
+from hpclaunch.convert.shell.skipped import leave_out
 from hpclaunch.convert.shell.walker import Walker
 from hpclaunch.readback.shell import inside, outside
 from hpclaunch.readback.shell.errors import ScriptError
@@ -120,17 +121,19 @@ def _parse(walker: Walker, name: str) -> None:
 
 
 def _walked(walker: Walker, name: str) -> bool:
-    """Walk it; False where it became too much."""
-    try:
-        walker.top(name)
-    except ScriptError as error:
-        walker.line = error.line
-        walker.unclear.append(Unclear(walker.place, f"{outside(error.message)}: what follows is not read"))
-        return False
-    except RecursionError:
-        walker.unclear.append(Unclear(walker.place, "too deep from here on: what follows is not read"))
-        return False
-    return True
+    """Walk it, without lines that are too much; False where all is too much."""
+    state = walker.state
+    number: int | None = 0
+    while number is not None:
+        try:
+            walker.walk_from(name, number)
+            return True
+        except ScriptError as error:
+            why = outside(error.message)
+        except RecursionError:
+            why = "commands within commands, too deep"
+        number = leave_out(walker, name, why, state)
+    return False
 
 
 def _refused(walker: Walker, name: str, error: ScriptError) -> InputError:

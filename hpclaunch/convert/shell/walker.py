@@ -25,7 +25,7 @@ from hpclaunch.readback.shell.errors import ScriptError
 from hpclaunch.readback.shell.flow import Flow
 from hpclaunch.readback.shell.pieces import Command as Substitution
 from hpclaunch.readback.shell.pieces import Literal, Parameter, Word
-from hpclaunch.readback.shell.state import Array, Variable
+from hpclaunch.readback.shell.state import Array, State, Variable
 from hpclaunch.readback.shell.statements import Assignment, Group, Redirection, Simple
 from hpclaunch.readback.shell.statements import Statement as Part
 from hpclaunch.readback.shell.values import Unknown, Value, known
@@ -48,6 +48,7 @@ class Walker(Recorder):
         self.options: set[str] = set()
         self.seen: set[str] = set()
         self._parsed: dict[str, Group] = {}
+        self.reached = 0
         self._expander: LenientExpander | None = None
         self._open: list[str] = []
         self._calling: list[str] = []
@@ -87,10 +88,25 @@ class Walker(Recorder):
         finally:
             self._open.pop()
 
-    def top(self, name: str) -> None:
-        """Walk a source from the start, with nothing around it."""
+    def walk_from(self, name: str, number: int) -> None:
+        """Walk the statements of a source from the one of this number on, with nothing around them.
+        `reached` is the number of the last one that was begun."""
         self.context, self._depth = Context(), 0
-        self.walk(name)
+        self._open.append(name)
+        self.seen.add(name)
+        try:
+            for index, statement in enumerate(self.parse(name).body[number:], number):
+                self.reached = index
+                if self.run(statement) is not Flow.NEXT:
+                    return
+        finally:
+            self._open.pop()
+
+    def start_afresh(self, state: State) -> None:
+        """Be in this state, outside of all commands, wherever a walk was given up."""
+        self.state, self.input, self.output = state, Input(""), None
+        state.arguments = None
+        self.locals.clear()
 
     def placed(self, command: Command) -> Iterator[Command]:
         """The commands, as those of another one that starts them."""

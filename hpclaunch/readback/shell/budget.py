@@ -14,6 +14,10 @@ class Budget:
         self._left = most
         self.line = 1
 
+    def renew(self, most: int) -> None:
+        """Count from the start."""
+        self._left = most
+
     def spend(self, amount: int = 1) -> None:
         """Count that much. Raises ScriptError where it is too much."""
         self._left -= amount

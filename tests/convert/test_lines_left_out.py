@@ -1,0 +1,105 @@
+"""Where a text takes too long to walk, lines of it are left out: what starts something behind them is seen
+all the same, and what they may have set is not taken for known."""
+
+import subprocess
+
+import pytest
+
+from hpclaunch.convert.conversion import convert
+from hpclaunch.convert.inputs import classified
+from hpclaunch.convert.options import Options
+from hpclaunch.convert.reading import ShellReading, Source
+from hpclaunch.convert.shell import recorder, walk
+from hpclaunch.readback.shell.values import known
+
+BEFORE = """\
+#!/bin/bash
+set_a() { A=2; }
+by_way() { set_a; }
+A=1 B=1
+srun() { echo "$A $B"; }
+"""
+LONG = '[[ -z "$B" ]] || true\n' * 1500
+LAUNCH = "srun $A $B\n"
+SETTERS = [
+    *("A=2", "export A=2", "A+=2", "declare A=2", "unset A", "(( A = 2 ))", "let A=2", "printf -v A 2"),
+    *("read A <<< 2", "mapfile A <<< 2", "for A in 2; do :; done", "eval A=2", "set_a", "by_way"),
+    *("if true; then A=2; fi", "unset A; : ${A:=2}", "while [[ $A != 2 ]]; do A=2; done", "A[0]=2"),
+    *(
+        "set_a && true",
+        "{ A=2; }",
+        "case x in x) A=2;; esac",
+        "! A=2",
+        "x=$((A = 2))",
+        "x=${A:=2}${A/1/}; A=2",
+    ),
+]
+
+
+@pytest.fixture(autouse=True)
+def _soon_too_much(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recorder, "_MOST", 2000)
+    monkeypatch.setattr(recorder, "_TO_GO_ON", 5000)
+
+
+def read(text: str, *others: Source) -> ShellReading:
+    return walk.read([Source("run.sub", text), *others], {}, "run.sub")
+
+
+@pytest.mark.parametrize("setter", SETTERS)
+def test_what_is_left_out_may_have_set_a_variable(setter: str) -> None:
+    text = f"{BEFORE}{LONG}{setter}\n{LONG}{LAUNCH}"
+    ran = subprocess.run(["bash", "-c", text], capture_output=True, text=True)
+    assert ran.stdout.split() != ["1", "1"], "bash says that it sets nothing"
+    reading = read(text.replace("srun() ", "other() "))
+    (command,) = [each for each in reading.commands if each.program == "srun"]
+    assert command.place.line == text.count("\n")
+    assert known(command.words[1]) != "1"
+    assert known(command.words[2]) == "1"
+
+
+def test_lines_that_are_left_out_are_told_and_no_others() -> None:
+    text = f"{BEFORE}{LONG}{LONG}{LAUNCH}"
+    reading = read(text)
+    (left_out,) = reading.unclear
+    assert left_out.unread
+    walked = {each.place.line for each in reading.commands}
+    assert not any(left_out.place.line <= line <= left_out.place.last for line in walked)
+    after = set(range(left_out.place.last + 1, text.count("\n") + 1))
+    assert after
+    found = convert(classified({"run.sub": text.replace("srun() ", "other() ")}), Options({}))
+    assert found.job
+    told = [each for each in found.findings if each.kind == "unread"]
+    assert left_out.place.last in {place.last for each in told for place in each.places}
+
+
+def test_a_script_that_starts_nothing_afterwards_says_which_lines_were_not_read() -> None:
+    found = convert(classified({"run.sub": f"#!/bin/bash\n{LONG}"}), Options({}))
+    assert not found.job
+    (place,) = [
+        place for each in found.findings if each.kind == "unread" for place in each.places if place.last
+    ]
+    assert str(place) in found.refused
+    assert place.last == LONG.count("\n") + 1
+
+
+def test_a_configuration_that_is_too_much_does_not_hide_the_launcher() -> None:
+    config = Source("config.sh", f"A=1 B=1\n{LONG}A=2\n{LONG}")
+    (command,) = read("srun $A $B\n", config).commands[-1:]
+    assert command.program == "srun"
+    assert known(command.words[1]) is None
+    assert known(command.words[2]) == "1"
+
+
+def test_a_text_that_is_sourced_in_lines_that_are_left_out_may_set_anything_it_sets() -> None:
+    config = Source("config.sh", "A=2\n")
+    reading = read(f"{BEFORE.replace('srun()', 'other()')}{LONG}source config.sh\n{LONG}{LAUNCH}", config)
+    (command,) = [each for each in reading.commands if each.program == "srun"]
+    assert known(command.words[1]) is None
+
+
+def test_it_gives_up_in_the_end() -> None:
+    text = (LONG + LAUNCH) * 20
+    reading = read(text)
+    assert 1 < len(reading.unclear) <= 10
+    assert reading.unclear[-1].place.last == text.count("\n")
