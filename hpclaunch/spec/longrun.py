@@ -18,8 +18,8 @@ class SignalSpec(Struct, frozen=True, forbid_unknown_fields=True):
 
 class NotifySpec(Struct, frozen=True, forbid_unknown_fields=True):
     """Who is told of the job's end, as JSON: a command reads it, or it is posted to a URL. `webhook` is the
-    URL, or the name of the secret that has it; `token` the name of a secret that is sent with it. `start`: each
-    start of the job is told as well."""
+    URL, or the name of the secret that has it; `token` the name of a secret that is sent with it. `start`: of
+    each start of the job as well."""
 
     command: str | tuple[str, ...] | None = None
     webhook: str | None = None

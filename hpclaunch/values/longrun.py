@@ -14,8 +14,8 @@ class WarnSignal(Struct, frozen=True):
 
 
 class Notify(Struct, frozen=True):
-    """Who is told of a job's end, and with `start` of each of its starts. Either `command` gets the facts as JSON
-    on its standard input, in `folder`; or they are posted to `webhook`, or to the URL that the secret
+    """Who is told of a job's end, and with `start` of each of its starts. Either `command` gets the facts as
+    JSON on its standard input, in `folder`; or they are posted to `webhook`, or to the URL that the secret
     `webhook_secret` has. `token` is the name of a secret that goes with them."""
 
     command: tuple[str, ...] = ()

@@ -32,7 +32,8 @@ def check(plan: LaunchPlan) -> Launch:
     assert (seen.scheduler, seen.name) == ("slurm", common.name)
     assert (seen.nodes, seen.ranks_per_node) == (common.nodes, common.ranks_per_node)
     assert (seen.gpus_per_node, seen.whole_node) == (common.gpus_per_node, common.whole_node)
-    assert (seen.numbering, seen.one_failure_ends_all, seen.retries) == ("block", True, 0)
+    again = common.long_run is not None and common.long_run.requeue
+    assert (seen.numbering, seen.one_failure_ends_all, seen.retries) == ("block", True, -1 if again else 0)
     assert seen.seconds == (None if common.minutes is None else common.minutes * 60)
     assert seen.argv == common.argv
     assert seen.wrapper == "own"
@@ -46,6 +47,8 @@ def check(plan: LaunchPlan) -> Launch:
     assert texts == {each.name: each.value for each in common.environment}
     assert {each.name for each in seen.environment if each.source == "submitter"} == set(common.inherit)
     assert {each.name for each in seen.environment if each.source == "secret"} == set(common.secrets)
+    told = {each.name: each.value for each in seen.environment if each.source == "scheduler"}
+    assert told == {each.name: each.value for each in target.told}
     assert {each.name: each.value for each in seen.before} == {
         each.name: each.value for each in target.host_env
     }
@@ -102,6 +105,7 @@ def test_what_kubernetes_lacks_is_said_with_the_reason() -> None:
         ("sharp", "SLURM_NETWORK=sharp"),
         ("mig-slices", "--gpu-bind=per_task:1"),
         ("site-hints", "--label"),
+        ("long-run", "--signal=USR1@300"),
         ("explicit-lists", "the image /home/ada/jobs/images/solver+cuda.sqsh"),
     ):
         found = {each.what: each.why for each in read(by_name[name].golden.read_text("utf-8")).unbridged}
