@@ -134,7 +134,7 @@ _JOB = re.compile(r"^command:", re.MULTILINE)
 _BIND_ARRAY = re.compile(r"^[ \t]*(?:declare -a |export )?bind_(?:cpu_cores|mem)\+?=\(", re.MULTILINE)
 _HOST = re.compile(r"[A-Za-z0-9][\w.\-\[\],]*(?:(?::\d+)|(?:\s+(?:slots|max[_-]slots)\s*=\s*\d+)+)?")
 _MOUNT = re.compile(r"[^\s:#]+:/[^\s:]*(?::[\w,+]+)?")
-_MCA = re.compile(r"[a-z][a-z0-9]*_[a-z0-9_]*\s*=.*")
+_MCA = re.compile(r"[a-z][a-z0-9_]*\s*=.*")
 _OTHER_PROGRAM = re.compile(r"\A#!.*\b(?:python|perl|ruby|node|Rscript|awk|expect)")
 _SHELL_LINE = re.compile(
     r"^[ \t]*(?:#SBATCH|#PBS|#BSUB|#\$|export |source |\. |set [-+]|if |for |while |case |function "

@@ -15,13 +15,16 @@ from hpclaunch.readback.shell.errors import ScriptError
 from hpclaunch.values.conversion import Place
 from hpclaunch.values.errors import InputError, Problem
 
+# What families read beside the shell's own texts.
+_BESIDE = frozenset(("binding", "mounts", "hostfile", "mca"))
 _MEND = "mend it, and convert again"
 _LOOK = "look at this line yourself"
 
 
 def read(inputs: Sequence[Input], environment: Mapping[str, str], draft: Draft) -> ShellReading:
     """The walk through the shell inputs; what was changed or left out for it goes to `draft`. Scripts that
-    run beside ranks are among its sources, and lists of cores and mounts are `beside`.
+    run beside ranks are among its sources; lists of cores, mounts and hosts, and Open MPI's parameters, are
+    `beside`.
 
     Raises InputError, with file and line, where the launcher cannot be read at all.
     """
@@ -37,7 +40,7 @@ def read(inputs: Sequence[Input], environment: Mapping[str, str], draft: Draft) 
             reading = walk.read(mended, environment)
         except ScriptError as error:
             raise InputError(error.message) from None
-    tables = tuple(Source(each.name, each.text) for each in inputs if each.role in ("binding", "mounts"))
+    tables = tuple(Source(each.name, each.text) for each in inputs if each.role in _BESIDE)
     return structs.replace(reading, sources=(*reading.sources, *of_ranks), beside=tables)
 
 

@@ -67,6 +67,8 @@ def test_a_launcher_with_docker_becomes_this_job(path: Path) -> None:
             and told.get("line", "") in " ".join(map(str, each.places))
             for each in found.findings
         ), f"{told}\n{report}"
+    for words in expected.get("not_told", ()):
+        assert words not in report
     if "secret" in expected:
         assert expected["secret"] not in found.job + report
 

@@ -1,12 +1,15 @@
 """sbatch scripts without containers: steps of srun, mpirun in an allocation, or a command on the first
 node."""
 
+from msgspec import structs
+
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.ranks import launchers, mpi
 from hpclaunch.convert.mapping.slurm import allocation, alone, srun_run, sruns
 from hpclaunch.convert.mapping.slurm.settled import settled
 from hpclaunch.convert.mapping.slurm.sizes import Allocation, Ranks, ranks
 from hpclaunch.convert.mapping.slurm.submitted import unwrapped
+from hpclaunch.convert.mapping.words.host_lists import lists
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.programs import srun
 from hpclaunch.convert.programs.layers import MPI, Layer, layers
@@ -66,8 +69,11 @@ def _of_mpirun(
     reading: ShellReading, command: Command, found_layers: tuple[Layer, ...], index: int, found: Allocation
 ) -> tuple[sruns.Step, Layer]:
     layer = found_layers[index]
-    nodes = found.nodes or mpi.nodes_of(layer)
+    listed = next(lists(reading), None) if found.nodes is None else None
+    nodes = found.nodes or mpi.nodes_of(layer) or (listed.hosts.count if listed is not None else None)
     size = mpi.ranks_of(reading, command, layer, nodes, found.numbers)
+    if listed is not None and size is not None:
+        size = structs.replace(size, places=(*size.places, *listed.hosts.places))
     of_slurm = ranks(reading, (), found, command.place)
     if size is None:
         # mpirun starts a rank in each slot, and those are Slurm's tasks.

@@ -11,7 +11,7 @@ from msgspec import Struct
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.around.steps import AFTER_EACH, AFTER_EACH_TODO
 from hpclaunch.convert.mapping.docker.steps import Role, Started, copies_of
-from hpclaunch.convert.mapping.ranks import mpi
+from hpclaunch.convert.mapping.ranks import parameter_files
 from hpclaunch.convert.mapping.slurm.sruns import trial_loops
 from hpclaunch.convert.mapping.words.texts import Line, line
 from hpclaunch.convert.reading import ShellReading
@@ -142,7 +142,7 @@ def _parameters(step: Started, piece: Started, before: bool, here: _Beside) -> N
     why, todo = _REPLACED["parameters" if text else "run folder"]
     here.draft.say("replaced", places, "mca_params.conf" if text else _short(piece), why=why, todo=todo)
     if text:
-        mpi.parameters_file(shown(text), places, here.draft)
+        parameter_files.put_text(shown(text), places, here.draft)
 
 
 def _caches(step: Started, piece: Started, before: bool, here: _Beside) -> None:

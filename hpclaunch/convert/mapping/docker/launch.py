@@ -21,7 +21,7 @@ from hpclaunch.convert.options import Options
 from hpclaunch.convert.programs import torch
 from hpclaunch.convert.programs.layers import MPI, Layer
 from hpclaunch.convert.reading import ShellReading
-from hpclaunch.readback.shell.values import Value, known, shown
+from hpclaunch.readback.shell.values import Unknown, Value, known, shown
 from hpclaunch.values.conversion import Place
 
 _LAUNCHER = re.compile(
@@ -206,8 +206,34 @@ def _put_command(
         return
     draft.put(("command",), written.plain, places, what)
     _say_hosts(words, steps, places, draft)
+    _say_empty(reading, main, written.names, draft)
     names = [name for name in submitters(written.names) if name not in rendezvous.COMPUTED]
     exported.inherit(names, places, draft, what)
+
+
+def _say_empty(reading: ShellReading, main: Started, names: Sequence[str], draft: Draft) -> None:
+    """Variables that the script's own shell puts into the command, and that the container alone has."""
+    outer = [each for each in reading.commands if each.place == main.command.place]
+    of_script = {
+        part.name
+        for each in outer
+        for word in each.words
+        for part in word
+        if isinstance(part, Unknown) and part.kind == "variable"
+    }
+    for name in dict.fromkeys(names):
+        fact = draft.facts.get(("env", name))
+        if name not in of_script or fact is None or reading.last(name) is not None:
+            continue
+        draft.say(
+            "defect",
+            (main.command.place, *fact.places),
+            f"${name} in the command",
+            became=f"the command reads env.{name}: {fact.value}",
+            why="the script's own shell puts it in, which nobody gave it: it was empty. The container alone "
+            "has it, by -e, and reads it where the text for its shell stands in single quotes",
+            todo="take it out of the command if it is to run as it did",
+        )
 
 
 def _say_hosts(

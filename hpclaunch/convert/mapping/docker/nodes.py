@@ -10,16 +10,15 @@ from hpclaunch.convert.mapping.ranks import launchers, mpi
 from hpclaunch.convert.mapping.slurm.asked import number
 from hpclaunch.convert.mapping.slurm.sizes import Allocation
 from hpclaunch.convert.mapping.words import hosts
+from hpclaunch.convert.mapping.words.host_lists import lists
 from hpclaunch.convert.mapping.words.hosts import Counted
 from hpclaunch.convert.mapping.words.lines import lines_of
 from hpclaunch.convert.programs.layers import MPI
 from hpclaunch.convert.reading import ShellReading
-from hpclaunch.readback.shell.values import known, shown
+from hpclaunch.readback.shell.values import known
 from hpclaunch.values.conversion import Place
 
 _NO_NUMBERS: Mapping[str, int] = MappingProxyType({})
-_LIST = re.compile(r"host|machine|nodes|slots", re.IGNORECASE)
-_SLOTS = re.compile(r"[\w.-]+\s+slots\s*=\s*(\d+)(?:\s.*)?|[\w.-]+:(\d+)")
 
 
 def put(reading: ShellReading, steps: Sequence[Started], main: Started | None, draft: Draft) -> Allocation:
@@ -68,7 +67,7 @@ def _told(reading: ShellReading, steps: Sequence[Started], main: Started | None)
                 if count is not None and count > 1 and option.written not in seen:
                     seen.add(option.written)
                     yield Counted(count, lines_of(reading, step.command, option), option.written)
-    yield from (each for each, _ in lists(reading))
+    yield from (each.hosts for each in lists(reading))
 
 
 def _by_options(reading: ShellReading, main: Started) -> Iterator[Counted]:
@@ -91,24 +90,6 @@ def _by_options(reading: ShellReading, main: Started) -> Iterator[Counted]:
             count = number(option.value, reading, _NO_NUMBERS) if option is not None else None
             if option is not None and count:
                 yield Counted(count, lines_of(reading, main.command, option), option.written)
-
-
-def lists(reading: ShellReading) -> Iterator[tuple[Counted, int | None]]:
-    """Lists of hosts that the script writes by a here-document, each with the slots of a host."""
-    for command in reading.commands:
-        text = known(command.stdin or ())
-        names = (
-            " ".join(shown(each.path) for each in command.writes) + " " + command.written.partition("\n")[0]
-        )
-        if not text or not _LIST.search(names):
-            continue
-        rows = [row for row in text.splitlines() if row.strip() and not row.lstrip().startswith("#")]
-        found = [_SLOTS.fullmatch(row.strip()) for row in rows]
-        slots = {each[1] or each[2] for each in found if each}
-        if rows and all(found):
-            only = int(slots.pop()) if len(slots) == 1 else None
-            first = {re.split(r"[\s:]", row.strip())[0] for row in rows}
-            yield Counted(len(first), (command.place,), f"a list of {len(rows)} hosts"), only
 
 
 def _list(reading: ShellReading, steps: Sequence[Started]) -> tuple[Place, str]:

@@ -3,11 +3,12 @@
 from collections.abc import Mapping
 
 from hpclaunch.convert.draft import Draft
-from hpclaunch.convert.mapping.docker import nodes, sizes
+from hpclaunch.convert.mapping.docker import sizes
 from hpclaunch.convert.mapping.docker.steps import Started
-from hpclaunch.convert.mapping.ranks import launchers, mpi
+from hpclaunch.convert.mapping.ranks import launchers, mpi, parameter_files
 from hpclaunch.convert.mapping.slurm.asked import of_options
 from hpclaunch.convert.mapping.slurm.sizes import Allocation, Ranks, ranks
+from hpclaunch.convert.mapping.words.host_lists import lists
 from hpclaunch.convert.programs.layers import Layer
 from hpclaunch.convert.reading import ShellReading
 from hpclaunch.readback.shell.values import known
@@ -24,6 +25,7 @@ def put(
 ) -> None:
     command = main.command
     if mpirun is not None:
+        parameter_files.put(reading, draft)
         mpi.put_kind(reading, command, mpirun, draft)
         mpi.put_options(reading, command, mpirun, draft)
         sizes.put_ranks(reading, command, mpirun, found, slurm_numbers, draft)
@@ -62,9 +64,9 @@ def put(
 
 def _of_list(reading: ShellReading, size: launchers.FanOut) -> launchers.FanOut:
     """deepspeed starts a process for each slot of a host in its list."""
-    for counted, slots in nodes.lists(reading):
-        if slots is not None:
-            return launchers.FanOut(slots, (*size.places, *counted.places), f"slots={slots}")
+    for each in lists(reading):
+        if each.slots is not None:
+            return launchers.FanOut(each.slots, (*size.places, *each.hosts.places), f"slots={each.slots}")
     return size
 
 

@@ -2,7 +2,7 @@
 and mpirun."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import structs
 
@@ -13,6 +13,8 @@ from hpclaunch.convert.mapping.ranks import mpi
 from hpclaunch.convert.mapping.slurm.asked import GPUS, number, origin_of
 from hpclaunch.convert.mapping.slurm.settled import by_role, settled
 from hpclaunch.convert.mapping.slurm.sizes import Allocation
+from hpclaunch.convert.mapping.words.host_lists import lists
+from hpclaunch.convert.mapping.words.hosts import Counted
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.programs.layers import Layer, layers
 from hpclaunch.convert.reading import Command, ShellReading
@@ -188,7 +190,8 @@ def _slots(
             lines = origin_of(reading, name)
         wanted = reading.wanted.get(name, ())[:2] if count is None else ()
         return count, tuple(dict.fromkeys((place, *lines, *wanted))), f"slots=${name}"
-    return None
+    listed = next((each for each in lists(reading) if each.slots is not None), None)
+    return None if listed is None else (listed.slots, listed.hosts.places, f"slots={listed.slots}")
 
 
 def _texts(reading: ShellReading) -> Sequence[tuple[Place, str]]:
@@ -200,40 +203,46 @@ def _texts(reading: ShellReading) -> Sequence[tuple[Place, str]]:
 
 
 def put_gpus(reading: ShellReading, steps: Sequence[Started], draft: Draft) -> None:
-    """GPUs on a node, where Slurm's options and the configuration tell nothing: what docker lets in."""
+    """GPUs on a node: those that docker lets in, where Slurm's options and the configuration tell nothing, or
+    more of them."""
     key = ("gpus_per_node",)
-    if key in draft.facts and not draft.facts[key].question:
-        return
+    fact = draft.facts.get(key)
+    let_in = next(_let_in(reading, steps), None)
+    if fact is None or fact.is_open:
+        if let_in is not None:
+            draft.put(key, let_in.count, let_in.places, let_in.what)
+            return
+        places = tuple(step.command.place for step in steps) or (Place(reading.script),)
+        question = (
+            "how many GPUs on each node: docker lets all of a node's in, and how many those are is not told"
+        )
+        draft.ask(key, question, places, "GPUs")
+    elif let_in is not None and let_in.count < fact.value:
+        draft.findings[:] = [each for each in draft.findings if each.key != "gpus_per_node"]
+        why = f"docker lets no more in than these, of the {fact.value} that a node has by {fact.places[0]}"
+        draft.put(key, let_in.count, (*let_in.places, *fact.places), let_in.what, why=why)
+    elif let_in is not None and let_in.count > fact.value:
+        why = f"docker shows {let_in.count} GPUs of a node, and the job has {fact.value} by {fact.places[0]}"
+        draft.say("defect", let_in.places, let_in.what, why=f"{why}: the others may be another job's")
+
+
+def _let_in(reading: ShellReading, steps: Sequence[Started]) -> Iterator[Counted]:
+    """What docker is told of GPUs: --gpus, NV_GPU in front of it, NVIDIA_VISIBLE_DEVICES by -e."""
     for step in steps:
         layer = step.layer("docker run")
         option = layer.option("gpus") if layer is not None else None
-        if option is not None:
-            count = count_of_gpus(option)
+        count = count_of_gpus(option) if option is not None else None
+        if option is not None and count is not None:
             places = reading.origin(step.command, known(option.value or ()) or option.written)
-            if count is not None:
-                draft.put(key, count, places, option.written)
-                return
-        given = [*step.command.prefix]
+            yield Counted(count, places, option.written)
+        given = [(name, shown(value)) for name, value in step.command.prefix]
         for each in step.layers:
-            given += [
-                (name, (value,))
-                for name, _, value in (shown(opt.value or ()).partition("=") for opt in each.all("env"))
-            ]
-            given += [
-                (name, (value,))
-                for name, _, value in (shown(word).partition("=") for word in each.words)
-                if name == "NV_GPU"
-            ]
+            texts = [*(option.value or () for option in each.all("env")), *each.words]
+            given += [(name, value) for name, _, value in (shown(text).partition("=") for text in texts)]
         for name, value in given:
-            count = visible_gpus(value) if name in ("NV_GPU", "NVIDIA_VISIBLE_DEVICES") else None
+            count = visible_gpus((value,)) if name in ("NV_GPU", "NVIDIA_VISIBLE_DEVICES") else None
             if count is not None:
-                draft.put(key, count, reading.origin(step.command, name), f"{name}={shown(value)}")
-                return
-    places = tuple(step.command.place for step in steps) or (Place(reading.script),)
-    question = (
-        "how many GPUs on each node: docker lets all of a node's in, and how many those are is not told"
-    )
-    draft.ask(key, question, places, "GPUs")
+                yield Counted(count, reading.origin(step.command, name), f"{name}={value}")
 
 
 def assume_gpus(launcher: str, draft: Draft) -> None:

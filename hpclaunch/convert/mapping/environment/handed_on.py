@@ -8,7 +8,7 @@ from msgspec import Struct
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.environment import exported
 from hpclaunch.convert.mapping.environment.owners import Owner, owner
-from hpclaunch.convert.mapping.ranks import rendezvous
+from hpclaunch.convert.mapping.ranks import parameter_files, rendezvous
 from hpclaunch.convert.mapping.words.lines import lines_of
 from hpclaunch.convert.mapping.words.texts import line
 from hpclaunch.convert.programs.flags import cut, not_told
@@ -80,7 +80,7 @@ def put(
         counts = _that_counts(several)
         places = tuple(dict.fromkeys(place for each in several for place in each.places))
         what = f"{counts.by} {name}"
-        if _is_launchers_own(name, counts, places, what, draft, per_node, seed, slurm):
+        if _is_launchers_own(reading, name, counts, places, what, draft, per_node, seed, slurm):
             continue
         value = counts.value if counts.value is not None else counts.there.get(name)
         if value is None:
@@ -142,7 +142,16 @@ def _that_counts(several: Sequence[Handed]) -> Handed:
     return last
 
 
+def _parameters(reading: ShellReading, places: tuple[Place, ...], what: str, draft: Draft) -> None:
+    if parameter_files.are_told(reading):
+        draft.say("replaced", places, what, why="what the file says is in the job itself")
+    else:
+        why = "the file with parameters of Open MPI was not given"
+        draft.say("left", places, what, why=why, todo="give it beside the others")
+
+
 def _is_launchers_own(
+    reading: ShellReading,
     name: str,
     counts: Handed,
     places: tuple[Place, ...],
@@ -163,7 +172,7 @@ def _is_launchers_own(
         return True
     whose = owner(name)
     if name == "OMPI_MCA_mca_base_param_files":
-        draft.say("replaced", places, what, why="what the file says is in the job itself")
+        _parameters(reading, places, what, draft)
     elif whose in _REPLACED:
         draft.say("replaced", places, what, why=_REPLACED[whose])
     elif whose == "mpirun":

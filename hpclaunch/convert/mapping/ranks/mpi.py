@@ -214,18 +214,6 @@ def parameter(name: str, value: str, places: Sequence[Place], what: str, draft: 
         draft.put(("env", f"OMPI_MCA_{name}"), value, places, what, why="Open MPI reads it of OMPI_MCA_*")
 
 
-def parameters_file(text: str, places: Sequence[Place], draft: Draft) -> None:
-    """The lines `name = value` of an mca_params.conf."""
-    for line in text.splitlines():
-        name, equals, value = (part.strip() for part in line.partition("="))
-        if line.lstrip().startswith("#") or not equals or not name.replace("_", "").isalnum():
-            continue
-        if "$" in value and not is_of_the_launch(name):
-            draft.ask(("env", f"OMPI_MCA_{name}"), f"the value of {name}", places, line.strip())
-        else:
-            parameter(name, value, places, line.strip(), draft)
-
-
 def _mca(option: Option, places: Sequence[Place], draft: Draft) -> None:
     name, _, value = shown(option.value or ()).partition("=")
     if known(option.value or ()) is None and not is_of_the_launch(name):

@@ -107,6 +107,7 @@ def _nodes(reading: ShellReading, given: Mapping[str, Asked], found: Allocation,
                 became="nodes: 1, which the job file need not say",
                 why="sbatch gives one node where -N is not given (sbatch(1), --nodes)",
                 todo="where the operator gave sbatch -N N, write nodes: N in the job file",
+                key="nodes",
             )
 
 

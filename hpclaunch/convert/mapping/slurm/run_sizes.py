@@ -8,7 +8,7 @@ from hpclaunch.convert.mapping.slurm import step_options
 from hpclaunch.convert.mapping.slurm.asked import of_batch, outside_allocation
 from hpclaunch.convert.mapping.slurm.sizes import Allocation, gpus_of, last
 from hpclaunch.convert.mapping.slurm.sruns import Step
-from hpclaunch.convert.programs.layers import Layer
+from hpclaunch.convert.programs.layers import MPI, Layer, layers
 from hpclaunch.convert.reading import ShellReading
 from hpclaunch.values.conversion import Place
 
@@ -19,14 +19,11 @@ def put(
     """Nodes where the run has fewer than the job, and ranks on a node. Returns the latter."""
     ranks = run.ranks
     own = run.option("nodes")
+    programs = (layer.program for layer in layers(run.command.words))
+    starter = next((program for program in programs if program in MPI), "srun")
     if ranks.nodes is not None and ranks.nodes != found.nodes:
-        what = (
-            own.written
-            if own
-            else (run.option("ntasks") or own or run.asked[0]).written
-            if run.asked
-            else "srun"
-        )
+        by = own or run.option("ntasks") or next(iter(run.asked), None)
+        what = by.written if by is not None else starter
         chosen = run.option("nodelist")
         if chosen is not None and found.nodes:
             question = f"how many nodes: the job has {found.nodes}, and this run is on {chosen.written} alone"
@@ -35,7 +32,7 @@ def put(
             _put_nodes(own.places if own else ranks.places, ranks.nodes, what, found, draft)
     elif own is not None and ranks.nodes is None:
         draft.ask(("nodes",), f"how many nodes: {own.written} is not told", own.places, own.written)
-    what = " ".join(each.written for each in run.asked if each.name.startswith("ntasks")) or "srun"
+    what = " ".join(each.written for each in run.asked if each.name.startswith("ntasks")) or starter
     per_node, places, why, doubt = ranks.per_node, ranks.places, "", ranks.doubt
     if launcher is not None:
         size = launchers.size(reading, run.command, launcher, ranks.nodes, found.numbers)
@@ -66,10 +63,10 @@ def put(
 def _put_nodes(places: tuple[Place, ...], nodes: int, what: str, found: Allocation, draft: Draft) -> None:
     """The nodes of the run, which are other than those of the job."""
     told = draft.facts.get(("nodes",))
+    draft.findings[:] = [each for each in draft.findings if each.key != "nodes"]
     if told is None or told.is_open:
         draft.put(("nodes",), nodes, places, what)
         return
-    draft.findings[:] = [each for each in draft.findings if each.key != "nodes"]
     draft.say(
         "replaced",
         told.places,

@@ -11,7 +11,7 @@ from hpclaunch.convert.mapping.bind import binding, rank_script
 from hpclaunch.convert.mapping.container import images, mounts
 from hpclaunch.convert.mapping.container import options as container_options
 from hpclaunch.convert.mapping.environment import exported, handed_on
-from hpclaunch.convert.mapping.ranks import launchers, mpi, rendezvous
+from hpclaunch.convert.mapping.ranks import launchers, mpi, parameter_files, rendezvous
 from hpclaunch.convert.mapping.slurm import alone, export, run_sizes, step_options
 from hpclaunch.convert.mapping.slurm.asked import OF_ALLOCATION, Asked, of_batch, outside_allocation
 from hpclaunch.convert.mapping.slurm.settled import by_role
@@ -98,6 +98,7 @@ def put(
     if launcher is not None:
         launchers.put_launcher(reading, run.command, launcher, draft)
     if by is not None:
+        parameter_files.put(reading, draft)
         mpi.put_kind(reading, run.command, by, draft)
         mpi.put_options(reading, run.command, by, draft)
         handed = handed_on.given(reading, run.command, by.all("x"), f"{by.program} -x")

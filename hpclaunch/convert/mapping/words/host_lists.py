@@ -1,0 +1,60 @@
+"""Lists of hosts, which a launcher writes by a here-document or has beside it as a file."""
+
+import re
+from collections.abc import Iterator, Sequence
+from os.path import basename
+
+from msgspec import Struct
+
+from hpclaunch.convert.mapping.slurm.settled import by_role
+from hpclaunch.convert.mapping.words.hosts import Counted
+from hpclaunch.convert.reading import ShellReading
+from hpclaunch.readback.shell.values import known, shown
+from hpclaunch.values.conversion import Place
+
+_LIST = re.compile(r"host|machine|nodes|slots", re.IGNORECASE)
+_WITH_SLOTS = re.compile(r"[\w.-]+\s+slots\s*=\s*(\d+)(?:\s.*)?|[\w.-]+:(\d+)")
+
+
+class HostList(Struct, frozen=True):
+    """A list: how many hosts it names, and the slots of each, None where they are not the same for all or are
+    not said."""
+
+    hosts: Counted
+    slots: int | None = None
+
+
+def lists(reading: ShellReading) -> Iterator[HostList]:
+    """Those of here-documents whose hosts have slots, and those of files that a source names."""
+    for command in reading.commands:
+        text = known(command.stdin or ())
+        names = " ".join(shown(each.path) for each in command.writes)
+        if text and _LIST.search(f"{names} {command.written.partition(chr(10))[0]}"):
+            found = _read(_rows(text), (command.place,), "a list of {} hosts")
+            if found is not None and _have_slots(_rows(text)):
+                yield found
+    for file in by_role(reading).get("hostfile", ()):
+        named = re.compile(rf"(?<![\w.-]){re.escape(basename(file.name))}(?![\w.-])")
+        if any(named.search(source.text) for source in reading.sources):
+            last = file.text.rstrip().count("\n") + 1
+            found = _read(_rows(file.text), (Place(file.name, 1, last if last > 1 else 0),), "{} hosts in it")
+            if found is not None:
+                yield found
+
+
+def _rows(text: str) -> list[str]:
+    return [row.strip() for row in text.splitlines() if row.strip() and not row.lstrip().startswith("#")]
+
+
+def _have_slots(rows: Sequence[str]) -> bool:
+    return all(map(_WITH_SLOTS.fullmatch, rows))
+
+
+def _read(rows: Sequence[str], places: tuple[Place, ...], what: str) -> HostList | None:
+    if not rows:
+        return None
+    found = [_WITH_SLOTS.fullmatch(row) for row in rows]
+    slots = {(each[1] or each[2]) if each else "" for each in found}
+    only = slots.pop() if len(slots) == 1 else ""
+    names = {re.split(r"[\s:]", row)[0] for row in rows}
+    return HostList(Counted(len(names), places, what.format(len(names))), int(only) if only else None)

@@ -1,0 +1,2 @@
+#!/bin/bash
+mpirun --hostfile hosts.txt -np 16 --bind-to none ./train
