@@ -1,0 +1,183 @@
+"""Long runs under the real Slurm: signals before the limit, further starts, and who is told of an end."""
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+import yaml
+from command import hpclaunch
+from realslurm import Slurm
+
+TOKEN = 'geheim "a\\b$c'
+
+
+class Place:
+    """The sandbox, and jobs on it."""
+
+    def __init__(self, slurm: Slurm):
+        self.slurm = slurm
+        self.env = {**slurm.env, "HPCLAUNCH_HOME": str(slurm.folder / "home"), "TOKEN": TOKEN}
+
+    def submit(self, folder: Path, command: str | list[str], **job: Any) -> str:
+        path = folder / "job.yaml"
+        full = {"name": "long", "nodes": 1, "ranks_per_node": 2, "time": 5, "command": command, **job}
+        path.write_text(yaml.safe_dump(full))
+        done = hpclaunch("submit", path, "--site", self.slurm.site, env=self.env)
+        assert done.stdout.strip().isdigit(), done.stderr
+        return done.stdout.strip()
+
+    def ask(self, *words: str) -> Any:
+        return json.loads(hpclaunch(*words, "--json", env=self.env).stdout)
+
+    def wait(self, job: str) -> int:
+        return hpclaunch("wait", job, env=self.env).returncode
+
+    def log(self, job: str) -> list[str]:
+        return hpclaunch("logs", job, env=self.env).stdout.splitlines()
+
+    def start_again(self, job: str) -> None:
+        """A job that was put back waits for two minutes: not this one."""
+        until(lambda: "PENDING" in self.slurm.run("squeue", "-h", "-j", job, "-o", "%T").stdout)
+        until(lambda: not self.slurm.run("scontrol", "update", f"JobId={job}", "StartTime=now").returncode)
+
+
+def until(condition: Callable[[], object], limit_s: float = 90.0) -> None:
+    end = time.monotonic() + limit_s
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.1)
+
+
+class Told:
+    """A server for webhooks. While it is told something it looks whether any process shows the token."""
+
+    def __init__(self) -> None:
+        self.bodies: list[dict[str, Any]] = []
+        self.tokens: list[str | None] = []
+        self.shown: list[str] = []
+        told = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                told.bodies.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+                told.tokens.append(self.headers["Authorization"])
+                told.shown += [line for line in command_lines() if "geheim" in line]
+                self.send_response(204)
+                self.end_headers()
+
+            def log_message(self, *_: object) -> None:
+                """Says nothing."""
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server.server_port}/hook?x=1"
+        Thread(target=self.server.serve_forever, daemon=True).start()
+
+
+def command_lines() -> Iterator[str]:
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            yield (process / "cmdline").read_text(errors="replace")
+        except OSError:
+            continue
+
+
+@pytest.fixture
+def told() -> Iterator[Told]:
+    made = Told()
+    yield made
+    made.server.shutdown()
+    made.server.server_close()
+
+
+@pytest.fixture(scope="module")
+def place(start_slurm: Callable[..., Slurm]) -> Place:
+    return Place(start_slurm("--nodes", "2", "--node-type", "dgx-a100", "--name", "long"))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def overdue(place: Place, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
+    """A job that saves its state on the signal and outlives its limit of a minute, during the other tests."""
+    folder = tmp_path_factory.mktemp("overdue")
+    folder.chmod(0o777)
+    command = "trap 'echo saved.$SLURM_PROCID' USR1; echo up; while :; do sleep 0.2; done"
+    tell = ["/bin/sh", "-c", 'cat >>"$0"', str(folder / "told")]
+    more = {"signal": {"name": "USR1", "before": "20s"}, "notify": {"command": tell, "start": True}}
+    return place.submit(folder, command, time=1, gpus_per_node=4, **more), folder
+
+
+def test_a_requeued_job_starts_again_with_its_secrets_and_its_log(
+    place: Place, told: Told, tmp_path: Path
+) -> None:
+    gate = tmp_path / "gate"
+    tmp_path.chmod(0o777)
+    job = place.submit(
+        tmp_path,
+        f'echo "start $HPCLAUNCH_RESTARTS ${{#TOKEN}}"; until [ -e {gate} ]; do sleep 0.1; done; exit 7',
+        gpus_per_node=4,
+        ranks_per_node=1,
+        requeue=True,
+        secrets=["TOKEN"],
+        notify={"webhook": told.url, "token": "TOKEN", "start": True},
+    )
+    kept = Path(place.env["HPCLAUNCH_HOME"], "secrets", place.ask("status", job)["tag"])
+    until(lambda: place.log(job))
+    assert kept.exists()
+    place.slurm.run("scontrol", "requeue", job)
+    place.start_again(job)
+    until(lambda: f"start 1 {len(TOKEN)}" in place.log(job))
+    assert kept.exists()
+    gate.touch()
+    assert place.wait(job) == 7
+    said = [line for line in place.log(job) if line.startswith("start")]
+    assert said == [f"start 0 {len(TOKEN)}", f"start 1 {len(TOKEN)}"]
+    assert not kept.exists()
+    events = [(each["event"], each["state"], each["exit_status"], each["restarts"]) for each in told.bodies]
+    assert events == [
+        ("start", "RUNNING", None, 0),
+        ("end", "REQUEUED", 143, 0),
+        ("start", "RUNNING", None, 1),
+        ("end", "FAILED", 7, 1),
+    ]
+    assert set(told.tokens) == {f"Bearer {TOKEN}"}
+    assert not told.shown
+    assert {(each["job_id"], each["tag"], each["hosts"]) for each in told.bodies} == {
+        (job, kept.name, "dgx1")
+    }
+    assert "geheim" not in json.dumps(told.bodies)
+
+
+def test_who_is_told_late_or_never_changes_nothing(place: Place, tmp_path: Path) -> None:
+    job = place.submit(tmp_path, "true", gpus_per_node=4, notify={"command": "sleep 300"})
+    assert place.wait(job) == 0
+    assert any("nobody was told of the job's end: status 124" in line for line in place.log(job))
+
+
+def test_a_cancelled_job_still_tells(place: Place, told: Told, tmp_path: Path) -> None:
+    job = place.submit(
+        tmp_path,
+        "echo up; exec sleep 300",
+        gpus_per_node=4,
+        setup=[{"run": "true", "where": "host"}],
+        notify={"webhook": told.url},
+    )
+    until(lambda: place.log(job))
+    assert hpclaunch("cancel", job, env=place.env).returncode == 0
+    assert place.wait(job) == 1
+    until(lambda: told.bodies)
+    assert [(each["event"], each["state"]) for each in told.bodies] == [("end", "CANCELLED")]
+
+
+def test_the_signal_reaches_every_rank_before_the_limit(place: Place, overdue: tuple[str, Path]) -> None:
+    job, folder = overdue
+    assert place.wait(job) == 1
+    lines = place.log(job)
+    assert sorted(line for line in lines if line.startswith("saved")) == ["saved.0", "saved.1"]
+    status = place.ask("status", job)
+    assert status["state"] == "TIMEOUT"
+    told = [json.loads(line) for line in (folder / "told").read_text().splitlines()]
+    assert [(each["event"], each["state"]) for each in told] == [("start", "RUNNING"), ("end", "TIMEOUT")]
