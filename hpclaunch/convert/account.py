@@ -37,6 +37,9 @@ _MOST = 500  # groups of neighbours
 _WORD = re.compile(r"\w+")
 _WIDE = 90
 _FUNCTION = re.compile(r"(?:function\s+)?([\w.:-]+)\s*\(\)|function\s+([\w.:-]+)")
+# Assignments for one command: A=1 B='x y' command.
+_IN_FRONT = re.compile(r"""(?:[A-Za-z_]\w*=(?:"[^"]*"|'[^']*'|[^\s"'();&|])*\s+)+(?=\S)""")
+_MOST_READ = 2000  # characters: no assignments for one command are longer
 _WRITERS = frozenset(("cat", "echo", "printf"))
 _TO_FILE = re.compile(r"(?:^|[^0-9&<>\\=-])>{1,2}\s*(?!&|/dev/|>\()\S")
 _STARTERS = re.compile(rf"\b{any_of(STEPS, BY_MPI, BY_TORCH, CONTAINERS, IMPORTERS, REMOTE)}\b")
@@ -188,6 +191,8 @@ def _what_became(
     if (place.file, place.line) in unclear:
         return _Told("unread", "", unclear[place.file, place.line], "look at this line yourself")
     written = statement.written.strip()
+    in_front = _IN_FRONT.match(written[:_MOST_READ])
+    written = written[in_front.end() :] if in_front else written
     word = written.split(None, 1)[0] if written else ""
     name, equals, _ = word.partition("=")
     variable = name.removesuffix("+").partition("[")[0]
@@ -204,7 +209,7 @@ def _what_became(
         return _Told("unread", "", _WHY_MADE, _MADE_TODO)
     if word == "umask" and written != word:
         return _Told("left", "", _WHY_UMASK, _UMASK_TODO)
-    if word in functions:
+    if word.strip("'\"") in functions:
         return _Told("carried", "a call: ", _WHY_CALL)
     if word in _WRITERS and _TO_FILE.search(written):
         return _Told("left", "", _WHY_FILE, _FILE_TODO)
