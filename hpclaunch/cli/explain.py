@@ -48,6 +48,8 @@ def explain(
     types = " or ".join(shape.node_type for shape in common.shapes)
     same = ", the same on every node" if len(common.shapes) == 1 else ""
     click.echo(f"{common.name} on {plan.site}: {common.nodes} x {types}{same}")
+    if planned.sweep is not None:
+        click.echo(f"point 0 of {planned.sweep.total}; the others differ in: {', '.join(planned.sweep.keys)}")
     click.echo(ranks.as_table(plan))
     click.echo()
     click.echo(origin_table.as_table(rows))

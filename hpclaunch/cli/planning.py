@@ -15,21 +15,60 @@ from hpclaunch.spec.site import Site
 from hpclaunch.topology import catalogue
 from hpclaunch.values.errors import InputError, Problem
 from hpclaunch.values.launchplan import LaunchPlan
+from hpclaunch.values.sweep import Sweep
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Planned(Struct, frozen=True):
-    """A plan and what it was made of; `machines` by the name that the site uses."""
+    """A plan and what it was made of; `machines` by the name that the site uses. `sweep` are the points of it
+    that the plan is for, where the job has a sweep."""
 
     job: Document[Job]
     site: Document[Site]
     machines: dict[str, Document[NodeType]]
     plan: LaunchPlan
+    sweep: Sweep | None = None
+
+
+class Place(Struct, frozen=True):
+    """A site that was read, and what plans for it."""
+
+    site: Document[Site]
+    machines: dict[str, Document[NodeType]]
+    planner: Planner
+
+    def plan(self, job: Document[Job], *, first: bool = False) -> list[Planned]:
+        """The launches of the job: several where it has a sweep, of which `first` takes the first point's
+        alone. Raises InputError with file:line:col."""
+        if job.value.sweep is not None:
+            from hpclaunch.plan.sweep import launches  # most jobs need not pay for it
+
+            made = launches(job, self.site, self.planner, first=first)
+            return [Planned(each.document, self.site, self.machines, each.plan, each.sweep) for each in made]
+        try:
+            plan = self.planner.plan(job.value)
+        except InputError as error:
+            raise located(error.problems, job, self.site) from None
+        return [Planned(job, self.site, self.machines, plan)]
 
 
 def plan_job(job_file: str, site_name: str, sets: Sequence[str]) -> Planned:
-    """Reads job, site and node types, and plans. Raises InputError with file:line:col."""
+    """Reads job, site and node types, and plans; of a sweep the first point, as a job of its own. Raises
+    InputError with file:line:col."""
+    job, place = read_both(job_file, site_name, sets)
+    (planned,) = place.plan(job, first=True)
+    return planned
+
+
+def plan_all(job_file: str, site_name: str, sets: Sequence[str]) -> list[Planned]:
+    """As `plan_job`, with all launches of a sweep."""
+    job, place = read_both(job_file, site_name, sets)
+    return place.plan(job)
+
+
+def read_both(job_file: str, site_name: str, sets: Sequence[str]) -> tuple[Document[Job], Place]:
+    """Reads job, site and node types. Raises InputError with all problems of both, with file:line:col."""
     problems: list[Problem] = []
     job = site = None
     try:
@@ -42,12 +81,13 @@ def plan_job(job_file: str, site_name: str, sets: Sequence[str]) -> Planned:
         problems.extend(error.problems)
     if job is None or site is None:
         raise InputError(problems)
+    return job, place_of(site)
+
+
+def place_of(site: Document[Site]) -> Place:
+    """The site with its node types. Raises InputError with file:line:col."""
     documents = documents_of(site)
-    try:
-        plan = Planner(site.value, values_of(documents)).plan(job.value)
-    except InputError as error:
-        raise located(error.problems, job, site) from None
-    return Planned(job, site, documents, plan)
+    return Place(site, documents, Planner(site.value, values_of(documents)))
 
 
 def machines_of(site: Document[Site]) -> dict[str, NodeType]:

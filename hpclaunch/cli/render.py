@@ -3,7 +3,7 @@
 import click
 
 from hpclaunch.cli.output import warn
-from hpclaunch.cli.planning import job_argument, plan_job, set_option, site_option
+from hpclaunch.cli.planning import job_argument, plan_all, set_option, site_option
 from hpclaunch.cli.writing import put
 from hpclaunch.render import script
 
@@ -15,7 +15,13 @@ from hpclaunch.render import script
 @click.option("-o", "--output", metavar="PATH", help="Write there, and not to standard output.")
 def render(job_file: str, site_name: str, sets: tuple[str, ...], output: str | None) -> None:
     """Print exactly what `submit` would send."""
-    planned = plan_job(job_file, site_name, sets)
+    launches = plan_all(job_file, site_name, sets)
+    planned = launches[0]
+    if planned.sweep is not None:
+        from hpclaunch.cli import sweeps  # most jobs need not pay for it
+
+        sweeps.render(launches, output)
+        return
     text = script.render(planned.plan)
     warn(*planned.plan.warnings)
     put(text, output, 0o644 if planned.plan.scheduler == "kubernetes" else 0o755)

@@ -2,25 +2,29 @@
 
 import os
 import sys
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 
 import click
 import msgspec
+from msgspec import Struct
 
 from hpclaunch.cli import following
 from hpclaunch.cli.output import say, warn
-from hpclaunch.cli.planning import Planned, job_argument, plan_job, set_option
+from hpclaunch.cli.planning import Planned, read_both, set_option
 from hpclaunch.records.record import Cluster, Record
 from hpclaunch.render import script
 from hpclaunch.schedulers import lifecycle
-from hpclaunch.schedulers.contract import Refused
+from hpclaunch.schedulers.contract import Refused, Scheduler
 from hpclaunch.spec.dump import dump_job, dump_site
 from hpclaunch.values.errors import InputError, Problem, SchedulerError
 from hpclaunch.values.job import Submission
 from hpclaunch.values.pods import KubernetesTarget
+from hpclaunch.values.slurmaccess import SlurmAccess
 
 
 @click.command()
-@job_argument
+@click.argument("job_files", metavar="JOB...", nargs=-1, required=True, type=click.Path())
 @click.option("--site", "site_name", metavar="SITE", help="A site's name, or the path of its file.")
 @click.option("--local", "here", is_flag=True, help="Run it on this machine: --site local.")
 @set_option
@@ -29,7 +33,7 @@ from hpclaunch.values.pods import KubernetesTarget
 @click.option("--wait", is_flag=True, help="Wait for the end, and exit with the job's own status.")
 @click.option("--follow", is_flag=True, help="Print the job's output on standard error until it ends.")
 def submit(
-    job_file: str,
+    job_files: tuple[str, ...],
     site_name: str | None,
     here: bool,
     sets: tuple[str, ...],
@@ -38,27 +42,32 @@ def submit(
     wait: bool,
     follow: bool,
 ) -> None:
-    """Submit a job. Prints the job id alone on standard output."""
+    """Submit a job, or several. Prints the job id alone on standard output; of several each on its line."""
     if here == (site_name is not None):
         raise InputError("say where the job runs: either --site SITE or --local")
     sets += ("verify=true",) if verify else ()
-    planned = plan_job(job_file, site_name or "local", sets)
+    job, place = read_both(job_files[0], site_name or "local", sets)
+    if len(job_files) > 1 or job.value.sweep is not None or job.value.depends_on:
+        from hpclaunch.cli import several  # most submissions are of one job
+
+        sys.exit(several.submit(job_files, place, sets, dry_run=dry_run, wait=wait, follow=follow))
+    (planned,) = place.plan(job)
     text = script.render(planned.plan)
     warn(*planned.plan.warnings)
     if dry_run:
         click.echo(text.encode(), nl=False)
         _ask_the_cluster(planned, text)
         return
-    submission = _from_this_shell(planned)
-    record = _record(planned, text)
-    _tell(lifecycle.submit(record, submission, say))
+    submission = from_this_shell(planned, warn)
+    record = record_of(planned, text, destination(planned))
+    tell(lifecycle.submit(record, submission, say))
     if follow:
         sys.exit(following.follow(record, sys.stderr.buffer))
     if wait:
         sys.exit(following.wait(record))
 
 
-def _tell(job_id: str) -> None:
+def tell(job_id: str) -> None:
     """Prints the id, at once: whoever reads it need not wait for the job's end."""
     try:
         if sys.stdout is None:
@@ -71,7 +80,7 @@ def _tell(job_id: str) -> None:
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115  Python flushes it once more at its end
 
 
-def _from_this_shell(planned: Planned) -> Submission:
+def from_this_shell(planned: Planned, warn: Callable[[str], None]) -> Submission:
     """The values that the job takes from here. Raises InputError for a secret that is not set."""
     common, target = planned.plan.common, planned.plan.target
     here = common.secrets  # on Kubernetes some may lie in the namespace
@@ -102,30 +111,56 @@ def _from_this_shell(planned: Planned) -> Submission:
     )
 
 
-def _record(planned: Planned, text: str) -> Record:
-    """The record of what is about to leave. Raises SchedulerError where there is no scheduler."""
-    plan = planned.plan
-    slurm = planned.site.value.slurm
+class Destination(Struct, frozen=True):
+    """The scheduler that jobs of a site go to, and how later commands reach it."""
+
+    scheduler: Scheduler
+    version: str
+    slurm_conf: str | None
+    cluster: Cluster | None
+    access: SlurmAccess | None
+
+
+def destination(planned: Planned) -> Destination:
+    """Where the job goes. Raises SchedulerError where there is no scheduler."""
+    slurm, name = planned.site.value.slurm, planned.plan.scheduler
     slurm_conf = (slurm.conf if slurm else None) or os.environ.get("SLURM_CONF")
     if slurm_conf:
         slurm_conf = os.path.abspath(slurm_conf)  # later commands run in other folders
     cluster = _cluster(planned)
-    access = slurm.access if slurm and plan.scheduler == "slurm" else None
-    scheduler = lifecycle.scheduler(plan.scheduler, slurm_conf, cluster, access)
+    access = slurm.access if slurm and name == "slurm" else None
+    scheduler = lifecycle.scheduler(name, slurm_conf, cluster, access)
+    return Destination(scheduler, scheduler.version(), slurm_conf, cluster, access)
+
+
+def record_of(
+    planned: Planned,
+    text: str,
+    to: Destination,
+    job_yaml: str = "",
+    tag: str = "",
+    more: Mapping[str, bytes] = MappingProxyType({}),
+) -> Record:
+    """The record of what is about to leave; `job_yaml` is what its job file says, where that is more than the
+    plan's own job. Raises HpclaunchError."""
+    plan = planned.plan
     return Record.create(
         site=plan.site,
         scheduler=plan.scheduler,
         name=plan.common.name,
         script=text,
         plan=msgspec.json.encode(plan),
-        job_yaml=dump_job(planned.job.value),
+        job_yaml=job_yaml or dump_job(planned.job.value),
         site_yaml=dump_site(planned.site.value),
         directory=planned.job.value.directory,
         argv=sys.argv,
-        scheduler_version=scheduler.version(),
-        slurm_conf=slurm_conf,
-        cluster=cluster,
-        slurm=access,
+        scheduler_version=to.version,
+        slurm_conf=to.slurm_conf,
+        cluster=to.cluster,
+        slurm=to.access,
+        tasks=len(plan.common.sweep.points) if plan.common.sweep else 0,
+        tag=tag,
+        more=more,
     )
 
 

@@ -11,6 +11,7 @@ from hpclaunch.spec.job import Job
 from hpclaunch.spec.nodetype import NodeType
 from hpclaunch.spec.site import Site
 from hpclaunch.values.errors import InputError, Problem
+from hpclaunch.values.names import HOST_PREFIXES
 from hpclaunch.values.placement import NodeShape
 from hpclaunch.values.words import EnvVar
 
@@ -24,9 +25,6 @@ RENDEZVOUS = (
     "LOCAL_WORLD_SIZE",
     "NODE_RANK",
 )
-
-# Hooks of the container runtime, the MPI plugin and daemons read these before the rank's own process exists.
-HOST_PREFIXES = ("NVIDIA_", "MELLANOX_", "ENROOT_", "OMPI_MCA_", "PRTE_MCA_", "PMIX_")
 
 # A login shell's PATH is the submitter's, so ranks on the host get the system's.
 HOST_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"

@@ -66,6 +66,7 @@ def _size(a: Side, b: Side) -> list[Difference]:
         ("numbering of ranks over nodes", "numbering"),
     ):
         found += differ(what, str(getattr(a.launch, field)), str(getattr(b.launch, field)))
+    found += differ("tasks with points of their own", a.launch.tasks or NOTHING, b.launch.tasks or NOTHING)
     return [*found, *_node_types(a, b), *compare_pods.gpu_kind(a, b), *compare_pods.own_nodes(a, b)]
 
 

@@ -11,7 +11,7 @@ from hpclaunch.readback.shell.calls import Call, Reading
 from hpclaunch.readback.shell.errors import ScriptError
 from hpclaunch.readback.shell.evaluate import evaluate
 from hpclaunch.readback.shell.values import IfSet, Unknown, Value, known, shown
-from hpclaunch.readback.slurm import forms, meanings
+from hpclaunch.readback.slurm import forms, meanings, sweep
 from hpclaunch.readback.slurm.beside import FUNCTIONS, RANK, Beside, beside, program, without
 from hpclaunch.readback.slurm.container import container
 from hpclaunch.readback.slurm.directives import directives
@@ -62,13 +62,14 @@ def read(text: str, name: str = "the script") -> Launch:
 
 def _launch(text: str) -> Launch:
     batch = _batch(text)
-    reading = evaluate(text, {"srun", *FUNCTIONS}, _MOST)
+    reading, has_points = sweep.without_points(evaluate(text, {"srun", *FUNCTIONS}, _MOST))
     besides = beside(reading.calls) or _alone(reading)
     step = besides.main
     given, command = options("srun", step.words[1:])
     given, command = _of_ranks(given, besides), list(without(command, besides.variables))
     unread = [f"line {note.line}: {note.text}" for note in reading.notes]
     unread += besides.unread
+    tasks = sweep.points(batch.given, has_points, unread)
     unread += [f"line {step.line}: srun runs only under a condition ({each})" for each in step.conditions]
     named = _by_name(given, step.line, unread)
     size = layout(batch.given, named)
@@ -109,7 +110,7 @@ def _launch(text: str) -> Launch:
         rights=box.rights,
         unread=(*batch.unread, *unread, *more, *size.unread, *box.unread, *around.unread, *rank.unread),
         unbridged=(
-            *_of_batch(batch, besides),
+            *_of_batch(batch, besides, tasks),
             *unbridged,
             *size.unbridged,
             *box.unbridged,
@@ -120,6 +121,7 @@ def _launch(text: str) -> Launch:
         stage_in=besides.stage_in,
         steps=besides.steps,
         trials=besides.trials,
+        tasks=tasks,
     )
 
 
@@ -185,10 +187,12 @@ def _of_ranks(given: Sequence[Given], besides: Beside) -> list[Given]:
     return found
 
 
-def _of_batch(batch: _Batch, besides: Beside) -> list[Unbridged]:
-    """Without the signal that leaves time to the steps after all others: pods have such a time too."""
+def _of_batch(batch: _Batch, besides: Beside, tasks: str) -> list[Unbridged]:
+    """Without the tasks of a sweep, and the signal that leaves time to the steps after all others: pods have
+    such a time too."""
     after = any(step.when == "after" for step in besides.steps)
-    return [each for each in batch.unbridged if not (after and each.what == "--signal=TERM@60")]
+    ours = {f"--array={tasks}", *(("--signal=TERM@60",) if after else ())}
+    return [each for each in batch.unbridged if each.what not in ours]
 
 
 def _removes_secrets(call: Call) -> bool:

@@ -9,9 +9,10 @@ import re
 import sys
 import time
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
+from types import MappingProxyType
 from typing import TypeVar
 
 import msgspec
@@ -40,7 +41,7 @@ class Intent(Struct, frozen=True):
     """What was about to be sent. `tag` is the folder's name and goes with the submission; `slurm_conf` with
     `slurm`, or `cluster`, what the later commands need to reach the same cluster; `argv` the command line
     used, and `cwd` the folder in which ("": it was gone). `directory` is where the relative paths of job.yaml
-    start.
+    start. `tasks` are those of a job array, 0 for any other job.
     """
 
     tag: str
@@ -55,6 +56,7 @@ class Intent(Struct, frozen=True):
     slurm_conf: str | None = None
     cluster: Cluster | None = None
     slurm: SlurmAccess | None = None
+    tasks: int = 0
     schema: int = SCHEMA
 
 
@@ -95,14 +97,18 @@ class Record(Struct, frozen=True):
         slurm_conf: str | None = None,
         cluster: Cluster | None = None,
         slurm: SlurmAccess | None = None,
+        tasks: int = 0,
+        tag: str = "",
+        more: Mapping[str, bytes] = MappingProxyType({}),
     ) -> "Record":
-        """Writes the record of a submission that has not been sent yet.
+        """Writes the record of a submission that has not been sent yet. `tag` is one from `new_tag` that
+        other records know it by, and `more` are files beside those that every record has.
 
         Raises HpclaunchError where the folder cannot be written.
         """
         if not SITE_NAME.fullmatch(site):
             raise HpclaunchError(f"{site!r} cannot be the name of a site: letters, digits and . _ - only")
-        tag = str(uuid.uuid4())
+        tag = tag or new_tag()
         intent = Intent(
             tag=tag,
             site=site,
@@ -120,8 +126,10 @@ class Record(Struct, frozen=True):
             slurm_conf=slurm_conf,
             cluster=cluster,
             slurm=slurm,
+            tasks=tasks,
         )
         contents = {
+            **more,
             "intent.json": _pretty(intent),
             "job.yaml": job_yaml.encode(),
             "site.yaml": site_yaml.encode(),
@@ -156,6 +164,10 @@ class Record(Struct, frozen=True):
     def log(self) -> Path:
         """Where the job's standard output and error go."""
         return self.folder / "logs" / "output.log"
+
+    def log_of(self, task: int) -> Path:
+        """The same of a task of a job array."""
+        return self.log.with_name(f"output-{task}.log")
 
     @property
     def work(self) -> Path:
@@ -205,6 +217,11 @@ class Record(Struct, frozen=True):
 
     def _write(self, state: State) -> None:
         files.replace(self.folder / "state.json", _pretty(state))
+
+
+def new_tag() -> str:
+    """A name for a submission, which no other has."""
+    return str(uuid.uuid4())
 
 
 def _script_name(intent: Intent) -> str:

@@ -58,6 +58,7 @@ def _shared(plan: LaunchPlan, target: SlurmTarget | LocalTarget) -> dict[str, ob
         "inherit": common.inherit,
         "secrets": common.secrets,
         "environment": common.environment,
+        "sweep": common.sweep,
         "told": target.told if isinstance(target, SlurmTarget) else (),
         "argv": common.argv,
         "wrapper_text": wrapper_text([option.text for option in target.wrapper]),

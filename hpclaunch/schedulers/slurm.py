@@ -7,17 +7,20 @@ import msgspec
 
 from hpclaunch.records import secrets
 from hpclaunch.records.record import Record
-from hpclaunch.schedulers import slurm_output
+from hpclaunch.schedulers import arrays, slurm_output
 from hpclaunch.schedulers.contract import Warn
 from hpclaunch.schedulers.follow import FIRST_POLL_S
+from hpclaunch.schedulers.slurm_commands import Commands
 from hpclaunch.schedulers.ways import choose, options
 from hpclaunch.schedulers.ways.contract import Request, Way
+from hpclaunch.values.errors import HpclaunchError
 from hpclaunch.values.job import JobStatus, Submission
 from hpclaunch.values.slurmaccess import SlurmAccess
 
 # The signal in Slurm's form of ESLURMD_IO_ERROR (4021), which slurmstepd gives as the wait status of a script
 # whose output it could not open (src/slurmd/slurmstepd/mgr.c, tags 20.11 to 26.05): 4021 & 127.
 NO_OUTPUT_SIGNAL = 53
+DEFAULT_MAX_ARRAY_SIZE = 1001  # src/common/read_config.h
 
 
 class Slurm:
@@ -31,6 +34,11 @@ class Slurm:
     def __init__(self, slurm_conf: str | None, access: SlurmAccess | None = None):
         self._slurm_conf = slurm_conf
         self._access = access or SlurmAccess()
+
+    @property
+    def in_process(self) -> bool:
+        """Whether submissions are calls in this process, which cannot be several at a time."""
+        return choose.way(self._slurm_conf, self._access).name == "pyslurm"
 
     def version(self) -> str:
         """For example "slurm-wlm 22.05.8"."""
@@ -52,9 +60,10 @@ class Slurm:
             arguments=tuple(arguments),
             comment=f"hpclaunch:{record.tag}",
             chdir=record.work,
-            output=filename_pattern(record.log),
+            output=_output(record),
             inherited=submission.environment,
             options=None if way.name == "commands" else options.of_record(record),
+            more=_waits_for(submission, way),
         )
         return way.submit(request, warn)
 
@@ -68,8 +77,9 @@ class Slurm:
 
     def status(self, records: Sequence[Record]) -> dict[str, JobStatus]:
         """Asks the controller, and the accounts for the jobs that it has forgotten."""
-        found: dict[str, JobStatus] = {}
-        for way, tags in self._by_way(records):
+        of_arrays = [record for record in records if record.intent.tasks]
+        found = {tag: arrays.whole(tasks) for tag, tasks in self.tasks(of_arrays).items()}
+        for way, tags in self._by_way([record for record in records if not record.intent.tasks]):
             rows = slurm_output.by_tag(way.jobs(_ids(tags)), tags)
             forgotten = {tag: job_id for tag, job_id in tags.items() if tag not in rows}
             if forgotten:
@@ -82,6 +92,28 @@ class Slurm:
     def cancel(self, record: Record) -> None:
         """Says nothing about a job that has ended."""
         self._way(record).cancel(str(record.state().job_id))
+
+    def tasks(self, records: Sequence[Record]) -> dict[str, arrays.Tasks]:
+        """Tag -> the tasks of job arrays that have a job id. Raises SchedulerError, HpclaunchError and
+        OSError."""
+        by_tag = {record.tag: record for record in records}
+        found: dict[str, arrays.Tasks] = {}
+        for way, tags in self._by_way(records):
+            found |= arrays.refresh([by_tag[tag] for tag in tags], way.jobs, way.accounts)
+        return found
+
+    def cancel_task(self, record: Record, task: int) -> None:
+        """The same as `cancel`, for one task of a job array."""
+        self._way(record).cancel(f"{record.state().job_id}_{task}")
+
+    def largest_array(self) -> int:
+        """How many tasks an array may have: Slurm counts them from 0 to MaxArraySize - 1. Raises
+        SchedulerError."""
+        from hpclaunch.schedulers.slurm_cluster import parse_config  # sweeps alone need it
+
+        config = parse_config(Commands(self._slurm_conf).query(["scontrol", "show", "config"]))
+        size = config.get("maxarraysize", "")
+        return int(size) if size.isdigit() else DEFAULT_MAX_ARRAY_SIZE
 
     def bring_log(self, record: Record) -> None:
         """Nothing to do: the job itself writes there."""
@@ -111,6 +143,27 @@ def _explained(record: Record, status: JobStatus) -> JobStatus:
         "HPCLAUNCH_HOME must be a folder that the compute nodes see"
     )
     return msgspec.structs.replace(status, reason=reason, signal=None)
+
+
+def _waits_for(submission: Submission, way: Way) -> tuple[str, ...]:
+    """What makes a job wait, and end where it would wait for ever; slurmrestd has no word for the latter."""
+    if not submission.dependency:
+        return ()
+    ends = () if way.name == "rest" else ("--kill-on-invalid-dep=yes",)
+    return (f"--dependency={submission.dependency}", *ends)
+
+
+def _output(record: Record) -> str:
+    """For --output: a file for each task of an array. Raises HpclaunchError for a path in which Slurm puts no
+    number of a task."""
+    if not record.intent.tasks:
+        return filename_pattern(record.log)
+    folder = str(record.log.parent)
+    if "\\" in folder:
+        raise HpclaunchError(
+            f"a job array cannot write its logs in {folder}: no \\ may be in HPCLAUNCH_HOME for one"
+        )
+    return f"{filename_pattern(record.log.parent)}/output-%a.log"
 
 
 def filename_pattern(path: Path) -> str:

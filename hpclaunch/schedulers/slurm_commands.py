@@ -24,8 +24,8 @@ class Commands:
 
     def query(self, command: Sequence[str]) -> str:
         """The standard output of a command that only asks. Raises SchedulerError as `run` does."""
-        # UTC, because Slurm prints times without a zone
-        return self.run(command, QUERY_S, {"TZ": "UTC"})[0]
+        # UTC, because Slurm prints times without a zone; and 0 for an array's tasks in full
+        return self.run(command, QUERY_S, {"TZ": "UTC", "SLURM_BITSTR_LEN": "0"})[0]
 
     def run(
         self, command: Sequence[str], limit_s: float, inherited: Mapping[str, str] = _NOTHING

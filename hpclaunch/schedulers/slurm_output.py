@@ -11,7 +11,17 @@ from collections.abc import Callable, Mapping
 from hpclaunch.schedulers.slurm_states import BY_WORD, CANCELLING, REASONS
 from hpclaunch.values.job import ENDED, JobStatus
 
-SQUEUE_FIELDS = ("JobID", "State", "exit_code", "NodeList", "SubmitTime", "StartTime", "EndTime", "Reason")
+# The id of a job array's task is ARRAY_TASK, and of those that wait ARRAY_[LIST]; sacct's JobID is the same.
+SQUEUE_FIELDS = (
+    "JobArrayID",
+    "State",
+    "exit_code",
+    "NodeList",
+    "SubmitTime",
+    "StartTime",
+    "EndTime",
+    "Reason",
+)
 SQUEUE_FORMAT = ",".join(f"{name}:0|" for name in (*SQUEUE_FIELDS, "comment", "WorkDir"))
 SACCT_FIELDS = ("JobID", "State", "ExitCode", "NodeList", "Submit", "Start", "End", "Reason", "WorkDir")
 SACCT_FORMAT = ",".join(SACCT_FIELDS)
@@ -41,12 +51,13 @@ def by_tag(
 ) -> dict[str, tuple[str, JobStatus]]:
     """Tag -> (job id, status) for the rows that carry one of `tags` in their comment or working folder,
     and have its job id where that is known. A number that an older cluster gave to another job is nobody's.
+    The id of an array's task is the array's.
     """
     return {
-        tag: (job_id, status)
+        tag: (job_id.partition("_")[0], status)
         for job_id, status, marks in rows
         for tag, wanted in tags.items()
-        if wanted in (None, job_id) and tag in marks
+        if wanted in (None, job_id.partition("_")[0]) and tag in marks
     }
 
 

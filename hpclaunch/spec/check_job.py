@@ -49,6 +49,10 @@ def job_problems(job: Job) -> list[Problem]:
         from hpclaunch.spec import check_longrun
 
         found += check_longrun.problems(job)
+    if job.one_of_many:
+        from hpclaunch.spec import check_sweep
+
+        found += check_sweep.problems(job)
     for site, hints in job.sites.items():
         _check(found, ("sites", site), check_text.name, site)
         found += _hint_problems(hints, ("sites", site))

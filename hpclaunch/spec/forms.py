@@ -192,6 +192,11 @@ def _extend(form: Form, annotation: Any, rules: Rules) -> None:
             form.filler = None
     elif annotation is type(None):
         form.nullable = True
+    elif annotation is Any:  # kept as text, lists and maps, for who reads it later
+        form.scalar, form.text, form.nullable = scalars.carried, True, True
+        form.items = form.entries = form
+        form.fixed = _map_reader(form, scalars.carried)
+        form.words.append("a value")
     elif annotation is str:
         form.scalar, form.text, form.filler = scalars.carried, True, ""
         form.words.append("text")

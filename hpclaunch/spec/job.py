@@ -5,6 +5,7 @@ from typing import Literal
 from msgspec import Struct, field
 
 from hpclaunch.spec.longrun import NotifySpec, SignalSpec
+from hpclaunch.spec.sweep import DependsOn, MetricSpec, SweepSpec
 
 
 class Bind(Struct, frozen=True, forbid_unknown_fields=True):
@@ -166,6 +167,9 @@ class Job(Struct, frozen=True, forbid_unknown_fields=True):
     requeue: bool = False
     signal: SignalSpec | None = None
     notify: NotifySpec | None = None
+    sweep: SweepSpec | None = None
+    metrics: dict[str, str | MetricSpec] = field(default_factory=dict)
+    depends_on: tuple[str | DependsOn, ...] = ()
     sites: dict[str, SiteHints] = field(default_factory=dict)
     directory: str = ""
 
@@ -179,6 +183,12 @@ class Job(Struct, frozen=True, forbid_unknown_fields=True):
         """Whether the job says what becomes of it when it does not end by itself. Who checks and plans that
         is loaded for such jobs alone."""
         return self.requeue or self.signal is not None or self.notify is not None
+
+    @property
+    def one_of_many(self) -> bool:
+        """Whether the job is about several runs: points of a sweep, what to read in their logs, or other
+        jobs. Who checks that is loaded for such jobs alone."""
+        return self.sweep is not None or bool(self.metrics or self.depends_on)
 
     @property
     def beside_ranks(self) -> bool:

@@ -57,9 +57,14 @@ def parse_job(text: str, file: str, directory: str, sets: Sequence[str] = ()) ->
         message = "the name of its folder is not UTF-8, and no record or script could hold it: rename it"
         raise InputError([Problem(message, "job", (), file)]) from None
     root = _put(_root(compose(text, file, "job"), file, "job"), sets)
-    document = _convert(root, Job, "job", file, job_problems)
+    document = convert_job(root, file)
     value = structs.replace(document.value, directory=directory)
     return Document(document.kind, document.file, value, document.marks, document.files)
+
+
+def convert_job(root: Node, file: str) -> Document[Job]:
+    """The job of a tree, which has no `directory` yet."""
+    return _convert(root, Job, "job", file, job_problems)
 
 
 def read_site(name_or_path: str) -> Document[Site]:

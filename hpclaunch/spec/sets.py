@@ -30,6 +30,12 @@ def apply(root: Node, sets: Sequence[str], kind: str) -> Node:
     return root
 
 
+def put(root: Node, parts: Sequence[str], value: Node) -> Node:
+    """`root` with one value put in at the key of these parts. Raises ValueError where that leads through a
+    value that has no parts."""
+    return _put(root, parts, value, Merging("job"))
+
+
 def _value(key: str, parts: list[str], text: str, kind: str) -> Node:
     if parts[0] == LITERAL and len(parts) == 2:
         return ScalarNode("", text, None, None, style='"')

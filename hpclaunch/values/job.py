@@ -28,12 +28,14 @@ class Submission(Struct, frozen=True):
     `environment` holds the names of the job's `inherit` that the submitter has. `secrets` are values
     that no record, script or message may hold. `minutes` is the time limit for a scheduler that cannot
     read it in the script (None or 0: no limit). `secret_name` is the Kubernetes Secret in which both go.
+    `dependency` is what the job waits for, in Slurm's words ("afterok:12:13").
     """
 
     environment: dict[str, str] = field(default_factory=dict)
     secrets: dict[str, str] = field(default_factory=dict)
     minutes: int | None = None
     secret_name: str = ""
+    dependency: str = ""
 
 
 class JobStatus(Struct, frozen=True, omit_defaults=True):

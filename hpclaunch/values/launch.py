@@ -74,6 +74,7 @@ class Launch(Struct, frozen=True):
     what chooses its nodes, networks and queue, and `gpu_kind` is Slurm's type of GPU or a MIG profile, ""
     for any. `stage_in`, `steps` and `trials` are what the text does beside starting the ranks once; a side of
     `stage_in` that is no path of the node is its kind and name ("claim imagenet-pvc sets/1") as a volume.
+    `tasks` are those of a job array ("0-99%4") whose tasks read variables and arguments of their own.
     """
 
     scheduler: Literal["slurm", "kubernetes"]
@@ -105,6 +106,7 @@ class Launch(Struct, frozen=True):
     stage_in: tuple[StageIn, ...] = ()
     steps: tuple[Step, ...] = ()
     trials: Trials | None = None
+    tasks: str = ""
 
 
 class Difference(Struct, frozen=True):

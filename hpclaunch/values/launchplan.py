@@ -8,6 +8,7 @@ from hpclaunch.values.longrun import LongRun
 from hpclaunch.values.placement import NodeShape
 from hpclaunch.values.pods import KubernetesTarget
 from hpclaunch.values.steps import StageIn, Step, Trials
+from hpclaunch.values.sweep import Sweep
 from hpclaunch.values.words import EnvVar, Option
 
 
@@ -45,7 +46,7 @@ class Common(Struct, frozen=True):
     `shapes` has one entry, or one for each node type that the job may get nodes of, told apart by `hosts`.
     `minutes` is the time limit, None for the partition's own, 0 for no limit. `inherit` and `secrets`
     are names of variables. `steps` are in the order in which they run. `long_run` is None for a job that
-    says nothing of how it ends.
+    says nothing of how it ends. With a `sweep` this is what all its points have in common.
     """
 
     name: str
@@ -67,6 +68,7 @@ class Common(Struct, frozen=True):
     stage_in: tuple[StageIn, ...] = ()
     steps: tuple[Step, ...] = ()
     trials: Trials | None = None
+    sweep: Sweep | None = None
     long_run: LongRun | None = None
 
     @property

@@ -27,6 +27,7 @@ _WHY = {
     "network": "Kubernetes asks no network for anything",
     "gpu-bind": "a pod's ranks all see the pod's GPUs",
     "label": "how lines of output are marked is the launcher's",
+    "array": "Kubernetes has no job arrays",
     "dependency": "Kubernetes has no order of jobs",
     "begin": "Kubernetes starts a job when there is room",
     "licenses": "Kubernetes counts no licenses",

@@ -1,0 +1,159 @@
+"""`hpclaunch submit` of several jobs: points of a sweep, files given together, and what they wait for."""
+
+import sys
+from collections.abc import Sequence
+from functools import partial
+from typing import cast
+
+import click
+from msgspec import Struct
+
+from hpclaunch.cli import following
+from hpclaunch.cli.output import say, warn
+from hpclaunch.cli.planning import Place, Planned
+from hpclaunch.cli.submit import Destination, destination, from_this_shell, record_of, tell
+from hpclaunch.plan.sweep import PlannedPoints, part
+from hpclaunch.records import tasks
+from hpclaunch.records.record import Record, new_tag
+from hpclaunch.render import script
+from hpclaunch.schedulers import many
+from hpclaunch.schedulers.slurm import Slurm
+from hpclaunch.spec.dump import dump_job
+from hpclaunch.spec.graph import Member, read_graph
+from hpclaunch.values.errors import HpclaunchError, InputError, Problem, SchedulerError
+from hpclaunch.values.sweep import KeptPoint, Points
+
+AT_ONCE = 8
+
+
+class Launches(Struct, frozen=True):
+    """A job of the graph and its launches: several where it has a sweep."""
+
+    member: Member
+    planned: tuple[Planned, ...]
+
+
+def submit(
+    files: Sequence[str], place: Place, sets: Sequence[str], *, dry_run: bool, wait: bool, follow: bool
+) -> int:
+    """Checks and plans everything, then sends it; the exit status. Raises InputError before anything is
+    sent, and SchedulerError where there is no scheduler."""
+    launches = _planned(read_graph(files, sets), place)
+    every = [planned for each in launches for planned in each.planned]
+    warn(*dict.fromkeys(warning for planned in every for warning in planned.plan.warnings))
+    if follow and (len(every) > 1 or every[0].plan.common.sweep is not None):
+        raise InputError("--follow prints the output of one job: give --wait, and `hpclaunch logs ID`")
+    if dry_run:
+        for planned in every:
+            click.echo(script.render(planned.plan).encode(), nl=False)
+        return 0
+    to = destination(every[0])
+    orders, owners = _orders(launches, to)
+    sent = many.send(orders, _at_once(to), say)
+    status = _told(sent, orders, [launches[owner].member for owner in owners])
+    records = [each.record for each in sent if each.record is not None]
+    if (wait or follow) and records:
+        ends = [
+            following.follow(record, sys.stderr.buffer) if follow else following.wait(record)
+            for record in records
+        ]
+        return status or next((end for end in ends if end), 0)
+    return status
+
+
+def _planned(members: Sequence[Member], place: Place) -> list[Launches]:
+    problems: list[Problem] = []
+    found = []
+    for member in members:
+        try:
+            found.append(Launches(member, tuple(place.plan(member.document))))
+        except InputError as error:
+            problems += error.problems
+    if problems:
+        raise InputError(list(dict.fromkeys(problems)))
+    return found
+
+
+def _at_once(to: Destination) -> int:
+    """Slurm's own library changes this process's environment while it is called."""
+    return 1 if isinstance(to.scheduler, Slurm) and to.scheduler.in_process else AT_ONCE
+
+
+def _orders(launches: Sequence[Launches], to: Destination) -> tuple[list[many.Order], list[int]]:
+    """The orders, and for each the place of the job that it is of."""
+    orders: list[many.Order] = []
+    owners: list[int] = []
+    places: list[list[int]] = []
+    said: set[str] = set()
+
+    def once(text: str) -> None:
+        if text not in said:
+            said.add(text)
+            warn(text)
+
+    for owner, each in enumerate(launches):
+        needs = tuple((index, need.when) for need in each.member.needs for index in places[need.index])
+        parts = [piece for planned in each.planned for piece in _pieces(planned, to)]
+        tags = tuple(new_tag() for _ in parts)
+        job_yaml = dump_job(each.member.document.value)
+        places.append([])
+        for tag, piece in zip(tags, parts, strict=True):
+            bounded = piece.plan.common.sweep is not None and piece.plan.common.sweep.max_running is not None
+            before = ((len(orders) - 1, "afterany"),) if bounded and places[-1] else ()
+            places[-1].append(len(orders))
+            owners.append(owner)
+            submission = from_this_shell(piece, once)
+            make = partial(_record, piece, to, tag, tags, job_yaml)
+            name = each.member.document.file
+            orders.append(many.Order(name, make, submission, (*needs, *before), each.member.singleton))
+    return orders, owners
+
+
+def _pieces(planned: Planned, to: Destination) -> list[Planned]:
+    """The launch, or as many arrays as Slurm's limit makes of it."""
+    sweep = planned.plan.common.sweep
+    if sweep is None:
+        return [planned]
+    most = cast(Slurm, to.scheduler).largest_array()
+    if most < 1:
+        raise SchedulerError("this Slurm takes no job arrays (MaxArraySize=0)", "Give each point with --set.")
+    if len(sweep.points) <= most:
+        return [planned]
+    whole = PlannedPoints(planned.job, planned.plan, sweep)
+    parts = [part(whole, start, most) for start in range(0, len(sweep.points), most)]
+    say(f"{len(sweep.points):,} points are {len(parts)} job arrays: the cluster's MaxArraySize is {most:,}")
+    return [Planned(planned.job, planned.site, planned.machines, each.plan, each.sweep) for each in parts]
+
+
+def _record(planned: Planned, to: Destination, tag: str, tags: tuple[str, ...], job_yaml: str) -> Record:
+    text = script.render(planned.plan)
+    if planned.sweep is None:
+        return record_of(planned, text, to, tag=tag)
+    sweep = planned.sweep
+    kept = tuple(KeptPoint(point.number, point.values) for point in sweep.points)
+    array = planned.plan.common.sweep is not None
+    more = tasks.files_of(Points(sweep.keys, kept, sweep.total, tags), sweep.words if array else b"")
+    return record_of(planned, text, to, job_yaml if array else "", tag, more)
+
+
+def _told(sent: Sequence[many.Sent], orders: Sequence[many.Order], members: Sequence[Member]) -> int:
+    """Prints the ids in the order of the arguments, and says what was not sent; the exit status."""
+    status = 0
+    ids = [
+        (member.given, each.job_id)
+        for each, member in zip(sent, members, strict=True)
+        if each.job_id and member.given is not None
+    ]
+    for _, job_id in sorted(ids, key=lambda pair: pair[0]):  # those of one file stay in their order
+        tell(job_id)
+    failed = any(not each.job_id for each in sent)
+    for each, order, member in zip(sent, orders, members, strict=True):
+        if each.error is not None:
+            say(f"{order.name} is not submitted: {each.error}")
+            error = each.error
+            status = status or (error.exit_status if isinstance(error, HpclaunchError) else 1)
+        elif each.left_out:
+            say(f"{order.name} is not submitted, since it waits for {each.left_out}")
+        elif failed or member.given is None:
+            say(f"{order.name} is submitted: job {each.job_id}")
+    return status

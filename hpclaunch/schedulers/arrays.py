@@ -1,0 +1,109 @@
+"""Job arrays: what Slurm says of their tasks, and what that makes of the whole."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+import msgspec
+
+from hpclaunch.records import tasks as known_tasks
+from hpclaunch.records.record import Record
+from hpclaunch.values.job import JobStatus, State
+
+Tasks = dict[int, JobStatus]
+
+# In a reason nobody reads more.
+_NAMED = 8
+_GOING_ON: tuple[State, ...] = ("RUNNING", "PENDING", "UNKNOWN")
+_ORDER: tuple[State, ...] = (
+    "PENDING",
+    "RUNNING",
+    "COMPLETED",
+    "FAILED",
+    "TIMEOUT",
+    "OUT_OF_MEMORY",
+    "NODE_FAIL",
+    "PREEMPTED",
+    "CANCELLED",
+    "UNKNOWN",
+)
+
+# Asks about jobs by their ids: each one's id, status, and marks in which its tag is. The id of a task is
+# ARRAY_TASK, and those that wait are one: ARRAY_[0-99,200-299:2%5].
+Row = tuple[str, JobStatus, str]
+Ask = Callable[[Sequence[str]], Sequence[Row]]
+
+
+def numbers(text: str) -> Iterator[int]:
+    """The numbers in Slurm's text for tasks: 7, 0-4, 0-8:4, several with commas, and perhaps %LIMIT. What is
+    none of these ("N/A", or cut short with ...) has no numbers."""
+    for part in text.strip("[]").partition("%")[0].split(","):
+        ends, _, step = part.partition(":")
+        first, dash, last = ends.partition("-")
+        if first.isdigit() and (last.isdigit() or not dash) and (step.isdigit() or not step):
+            yield from range(int(first), int(last or first) + 1, int(step or 1))
+
+
+def refresh(records: Sequence[Record], jobs: Ask, accounts: Ask) -> dict[str, Tasks]:
+    """Tag -> the tasks of each record of an array, all of which have a job id. `jobs` asks the controller,
+    and `accounts` for what that has forgotten. What ended is noted in the record. Raises SchedulerError,
+    OSError and HpclaunchError."""
+    found = {record.tag: known_tasks.ended(record) for record in records}
+    _add(found, records, jobs([str(record.state().job_id) for record in records]))
+    missing = [record for record in records if len(found[record.tag]) < record.intent.tasks]
+    if missing:
+        before = {record.tag: dict(found[record.tag]) for record in missing}
+        _add(found, missing, accounts([str(record.state().job_id) for record in missing]))
+        for tag, tasks in before.items():
+            found[tag] |= tasks  # the controller knows better
+    for record in records:
+        tasks = found[record.tag]
+        known_tasks.note(record, {task: status for task, status in tasks.items() if status.has_ended})
+        gone = JobStatus("UNKNOWN", "the scheduler no longer knows it")
+        found[record.tag] = {task: tasks.get(task, gone) for task in range(record.intent.tasks)}
+    return found
+
+
+def whole(tasks: Tasks) -> JobStatus:
+    """The state of an array: that of what goes on, or waits; once all has ended, that of the first task that
+    did not complete."""
+    counts = Counter(status.state for status in tasks.values())
+    shown = ", ".join(f"{counts[state]:,} {state}" for state in _ORDER if counts[state])
+    submitted, started = _least(tasks, "submitted"), _least(tasks, "started")
+    for state in _GOING_ON:
+        if counts[state]:
+            own = next(status for status in tasks.values() if status.state == state)
+            why = f"; {own.reason}" if own.reason and len(counts) == 1 else ""
+            return JobStatus(state, f"{shown}{why}", submitted=submitted, started=started)
+    failed = [task for task, status in tasks.items() if status.state != "COMPLETED"]
+    ended = max((status.ended for status in tasks.values() if status.ended), default=None)
+    if not failed:
+        return JobStatus("COMPLETED", shown, exit_code=0, submitted=submitted, started=started, ended=ended)
+    first = tasks[failed[0]]
+    named = ", ".join(map(str, failed[:_NAMED])) + (", ..." if len(failed) > _NAMED else "")
+    reason = f"{shown}; task{'s' if len(failed) > 1 else ''} {named}"
+    return msgspec.structs.replace(
+        first, reason=reason, nodes="", submitted=submitted, started=started, ended=ended
+    )
+
+
+def counts(tasks: Tasks) -> dict[str, int]:
+    """How many tasks are in each state."""
+    found = Counter(status.state for status in tasks.values())
+    return {state: found[state] for state in _ORDER if found[state]}
+
+
+def _add(found: dict[str, Tasks], records: Sequence[Record], rows: Sequence[Row]) -> None:
+    """Rows go to the record that has their number and their tag: an older cluster may have given the number
+    to another job."""
+    by_id: dict[str, list[Record]] = {}
+    for record in records:
+        by_id.setdefault(str(record.state().job_id), []).append(record)
+    for job_id, status, marks in rows:
+        array, _, tasks = job_id.partition("_")
+        for record in by_id.get(array, ()):
+            if record.tag in marks:
+                found[record.tag].update((task, status) for task in numbers(tasks))
+
+
+def _least(tasks: Mapping[int, JobStatus], name: str) -> str | None:
+    return min((time for status in tasks.values() if (time := getattr(status, name))), default=None)
