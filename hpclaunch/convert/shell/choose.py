@@ -17,7 +17,7 @@ from hpclaunch.convert.reading import Source
 
 _DIRECTIVES = re.compile(r"^#(?:SBATCH\s|(?:PBS|BSUB|\$) )", re.MULTILINE)
 _STARTED = tuple(
-    (re.compile(rf"\b{any_of(*programs)}\b"), weight)
+    (tuple(name for names in programs for name in names), re.compile(rf"\b{any_of(*programs)}\b"), weight)
     for weight, programs in (
         (4, (STEPS, SUBMITTERS)),
         (2, (BY_MPI, CONTAINERS)),
@@ -35,7 +35,11 @@ def chosen(sources: Sequence[Source]) -> str:
 
 def _weight(text: str) -> int:
     of_slurm = {found[0].startswith("#SBATCH") for found in _DIRECTIVES.finditer(text)}
-    return 8 * len(of_slurm) + sum(weight for programs, weight in _STARTED if _starts(programs, text))
+    return 8 * len(of_slurm) + sum(
+        weight
+        for names, programs, weight in _STARTED
+        if any(name in text for name in names) and _starts(programs, text)
+    )
 
 
 def _starts(programs: re.Pattern[str], text: str) -> bool:

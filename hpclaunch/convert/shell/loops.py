@@ -45,6 +45,15 @@ class Rounds(Struct, frozen=True):
     variable: str = ""
 
 
+class Body(Struct, frozen=True):
+    """What a loop does in a round: its simple commands, not more than count, and the variables that they
+    change by what these were before."""
+
+    statement: Statement
+    simple: tuple[Simple | Declaration, ...]
+    grows: frozenset[str]
+
+
 def of_words(shell: "Walker", statement: For) -> Rounds:
     """Those of `for NAME in WORDS`."""
     written = (ARGUMENTS,) if statement.words is None else statement.words
@@ -127,7 +136,7 @@ def _text(expression: str) -> Word:
 
 def only_computes(shell: "Walker", body: Statement) -> bool:
     """Whether a loop's body starts nothing, so that each round can be walked for its values."""
-    simple = list(islice(_simple(body), _MOST_COMPUTED + 1))
+    simple = _of_body(shell, body).simple
     return len(simple) <= _MOST_COMPUTED and all(_computes(shell, each) for each in simple)
 
 
@@ -144,27 +153,30 @@ def _computes(shell: "Walker", each: Simple | Declaration) -> bool:
     return (name in BUILTINS and name not in ("wait", "kill", "trap", "exec")) or name in _CONTROL
 
 
-def growing(shell: "Walker", body: Statement) -> set[str]:
+def growing(shell: "Walker", body: Statement) -> frozenset[str]:
     """The variables that a round changes by what they were before it."""
-    found = set()
     shell.spend(12)
-    for each in _simple(body):
-        shell.spend(2)  # for a loop within others it is gone through again
-        parts = each.assignments if isinstance(each, Simple) and not each.words else ()
-        if isinstance(each, Declaration):
-            parts = tuple(part for part in each.arguments if isinstance(part, Assignment))
-        for part in parts:
-            if part.adds or re.search(
-                rf"(?<![\w]){re.escape(part.name)}(?!\w)", part.written[len(part.name) :]
-            ):
-                found.add(part.name)
+    return _of_body(shell, body).grows
+
+
+def _of_body(shell: "Walker", body: Statement) -> Body:
+    """Of loops within loops each is gone through once."""
+    if isinstance(body, Simple | Declaration):
+        shell.spend(2)
+        return Body(body, (body,), frozenset(_grown_by(body)))
+    found = shell.bodies.get(id(body))
+    if found is None or found.statement is not body:
+        parts = [_of_body(shell, part) for part in parts_of(body)]
+        simple = islice((each for part in parts for each in part.simple), _MOST_COMPUTED + 1)
+        grows = frozenset(name for part in parts for name in part.grows)
+        found = shell.bodies[id(body)] = Body(body, tuple(simple), grows)
     return found
 
 
-def _simple(statement: Statement) -> Iterator[Simple | Declaration]:
-    waiting = [statement]
-    while waiting:
-        each = waiting.pop()
-        if isinstance(each, Simple | Declaration):
-            yield each
-        waiting.extend(parts_of(each))
+def _grown_by(each: Simple | Declaration) -> Iterator[str]:
+    parts = each.assignments if isinstance(each, Simple) and not each.words else ()
+    if isinstance(each, Declaration):
+        parts = tuple(part for part in each.arguments if isinstance(part, Assignment))
+    for part in parts:
+        if part.adds or re.search(rf"(?<![\w]){re.escape(part.name)}(?!\w)", part.written[len(part.name) :]):
+            yield part.name

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 # What stands shortly before a launcher is most often about it.
 _BEFORE = 200
 _STARTS = re.compile(rf"\b{any_of(SUBMITTERS, OTHER_SUBMITTERS, STEPS, BY_MPI, BY_TORCH, CONTAINERS)}\b")
+_FUNCTION = re.compile(r"\(\s*\)|\bfunction\b")
 _NAMES = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _WITH_DEFAULT = re.compile(r"\$\{([A-Za-z_]\w*):?=", re.ASCII)
 _WITH_VALUE = re.compile(r"(?<![\w$])([A-Za-z_]\w*)(?:\[[^]\n]*\])?\+?=", re.ASCII)
@@ -52,7 +53,8 @@ def leave_out(shell: "Walker", name: str, why: str, state: State) -> int | None:
     """Leave out the statements with which the walk of a source came to too much, and tell it. `state` is the
     one in which the walk began. The number of the statement to go on with, None where it is enough."""
     body, first = shell.parse(name).body, shell.files.first(name)
-    lines = shell.files.text(name).split("\n")
+    written = shell.files.text(name)
+    lines = written.split("\n")
     goes_on = shell.goes_on()
     following = _where_to_go_on(lines, body, shell.reached, first) if goes_on else len(body)
     left_out = body[shell.reached : following]
@@ -64,10 +66,14 @@ def leave_out(shell: "Walker", name: str, why: str, state: State) -> int | None:
         return None
     shell.start_afresh(state)
     others = [part for other in shell.files.names if other != name for part in shell.parse(other).body]
-    functions = {each.name: each.body for each in _functions([*others, *body])}
-    for each in sorted(_may_be_set([*left_out, *(others if _sources(left_out) else ())], functions)):
+    functions = {}
+    if others or _FUNCTION.search(written):
+        functions = {each.name: each.body for each in _functions([*others, *body])}
+    if others and _sources(left_out):
+        left_out = (*left_out, *others)
+    for each in sorted(_may_be_set(left_out, functions)):
         state.forget(each)
-    for function in _functions(left_out):
+    for function in _functions(left_out) if functions else ():
         state.define(function.name, function.body)
     return following
 

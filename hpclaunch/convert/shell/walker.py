@@ -12,7 +12,7 @@ from hpclaunch.convert.reading import (
     Sourced,
     Statement,
 )
-from hpclaunch.convert.shell import flows, outputs, redirections
+from hpclaunch.convert.shell import flows, loops, outputs, redirections
 from hpclaunch.convert.shell.lenient import LenientExpander
 from hpclaunch.convert.shell.listing import listed, text_of
 from hpclaunch.convert.shell.names import lines_of, python, spaced, used, uses_of, with_names
@@ -49,6 +49,7 @@ class Walker(Recorder):
         self.seen: set[str] = set()
         self._parsed: dict[str, Group] = {}
         self.reached = 0
+        self.bodies: dict[int, loops.Body] = {}  # of loops, by the identity of their statement
         self._expander: LenientExpander | None = None
         self._open: list[str] = []
         self._calling: list[str] = []
