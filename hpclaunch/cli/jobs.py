@@ -7,8 +7,8 @@ from typing import Any
 import click
 
 from hpclaunch.cli import following
-from hpclaunch.cli.output import json_option, print_json, say
-from hpclaunch.records.lookup import all_records, find
+from hpclaunch.cli.output import json_option, print_facts, print_json, say
+from hpclaunch.records.lookup import all_records, find, find_task
 from hpclaunch.records.record import Record
 from hpclaunch.report.table import aligned
 from hpclaunch.schedulers import follow as log
@@ -23,18 +23,19 @@ job_id_argument = click.argument("job_id", metavar="JOB_ID")
 @json_option
 def status(job_id: str, as_json: bool) -> None:
     """Show the state of a job. JOB_ID is the scheduler's own, or site/id."""
-    record = find(job_id)
+    record, task = find_task(job_id)
     known = lifecycle.ask([record], say)[record.tag]
     if known.has_ended:
         lifecycle.keep_log(record, say)  # its pods do not stay
     facts = _facts(record, known)
-    if as_json:
+    if record.intent.tasks:
+        from hpclaunch.cli import tasks  # most jobs are no arrays
+
+        tasks.status(record, task, facts, as_json)
+    elif as_json:
         print_json(facts)
-        return
-    width = max(map(len, facts))
-    for name, value in facts.items():
-        if value not in (None, ""):
-            click.echo(f"{name.replace('_', ' '):{width}}  {value}")
+    else:
+        print_facts(facts)
 
 
 @click.command()
@@ -47,7 +48,12 @@ def logs(job_id: str, follow: bool, workers: bool, pod: str | None) -> None:
 
     On Kubernetes that is the launcher's log, to which mpirun passes what the ranks write.
     """
-    record = find(job_id)
+    record, task = find_task(job_id)
+    if record.intent.tasks:
+        from hpclaunch.cli import tasks
+
+        tasks.logs(record, task, follow)
+        return
     if workers or pod:
         if follow:
             following.follow_workers(record, pod, sys.stdout.buffer)
@@ -68,8 +74,13 @@ def logs(job_id: str, follow: bool, workers: bool, pod: str | None) -> None:
 @click.command()
 @job_id_argument
 def cancel(job_id: str) -> None:
-    """End a job, or take it out of the queue."""
-    record = find(job_id)
+    """End a job, or take it out of the queue. JOB_ID_TASK is one task of a job array."""
+    record, task = find_task(job_id)
+    if task is not None:
+        from hpclaunch.cli import tasks
+
+        tasks.cancel(record, task)
+        return
     known = lifecycle.ask([record], say)[record.tag]
     if known.has_ended:
         freed = "; its name is free again" if lifecycle.free_name(record) else ""

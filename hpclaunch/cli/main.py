@@ -22,6 +22,7 @@ COMMANDS = {
     "logs": "jobs:logs",
     "render": "render:render",
     "sandbox": "sandbox:sandbox",
+    "results": "results:results",
     "schema": "schema:schema",
     "site": "site:site",
     "status": "jobs:status",

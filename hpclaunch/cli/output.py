@@ -1,5 +1,7 @@
 """What commands print: JSON on standard output, messages on standard error."""
 
+from typing import Any
+
 import click
 import msgspec
 
@@ -16,6 +18,14 @@ def warn(*messages: str) -> None:
     """Says on standard error what the tool did not do."""
     for message in messages:
         say(f"warning: {message}")
+
+
+def print_facts(facts: dict[str, Any]) -> None:
+    """A line for each fact that is known."""
+    width = max(map(len, facts))
+    for name, value in facts.items():
+        if value not in (None, ""):
+            click.echo(f"{name.replace('_', ' '):{width}}  {value}")
 
 
 def print_json(value: object) -> None:

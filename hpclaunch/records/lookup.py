@@ -26,6 +26,22 @@ def find(text: str) -> Record:
     return found[0]
 
 
+def find_task(text: str) -> tuple[Record, int | None]:
+    """The record that `text` names as for `find`, and where it is ID_TASK the task of a job array. Raises as
+    `find` does, and InputError for a task that the array has not."""
+    array, _, number = text.rpartition("_")
+    if array and number.isascii() and number.isdigit():
+        try:
+            record = find(array)
+        except InputError:
+            return find(text), None
+        if record.intent.tasks:
+            if int(number) >= record.intent.tasks:
+                raise InputError(f"job {array} has the tasks 0 to {record.intent.tasks - 1}, and no {number}")
+            return record, int(number)
+    return find(text), None
+
+
 def all_records() -> tuple[list[Record], list[str]]:
     """Every record, newest first, and one line for each that is damaged."""
     records, problems = [], []

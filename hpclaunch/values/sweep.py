@@ -65,3 +65,8 @@ class Points(Struct, frozen=True):
     total: int
     parts: tuple[str, ...]
     schema: int = 1
+
+    def values(self, task: int) -> dict[str, str]:
+        """What the point of a task sets."""
+        pairs = zip(self.keys, self.points[task].values, strict=True)
+        return {key: value for key, value in pairs if value is not None}

@@ -1,0 +1,176 @@
+"""`hpclaunch results`."""
+
+import csv
+import io
+from collections.abc import Sequence
+from datetime import datetime, timezone
+from typing import Any, cast
+
+import click
+import msgspec
+
+from hpclaunch.cli import following
+from hpclaunch.cli.output import json_option, print_json, say
+from hpclaunch.cli.writing import put
+from hpclaunch.records import metrics, tasks
+from hpclaunch.records.lookup import find, find_task
+from hpclaunch.records.record import Record
+from hpclaunch.report.table import aligned
+from hpclaunch.schedulers import lifecycle
+from hpclaunch.schedulers.slurm import Slurm
+from hpclaunch.spec.read import parse_job
+from hpclaunch.spec.sweep import MetricSpec
+from hpclaunch.values.errors import InputError, SchedulerError
+from hpclaunch.values.job import JobStatus
+
+Row = dict[str, Any]
+Metrics = dict[str, metrics.Metric]
+
+
+@click.command()
+@click.argument("job_id", metavar="JOB_ID")
+@click.option("--csv", "csv_file", metavar="FILE", help="Write the table there as CSV; - prints it.")
+@json_option
+def results(job_id: str, csv_file: str | None, as_json: bool) -> None:
+    """Show what became of each point of a sweep: its state, how long it ran, and its metrics.
+
+    JOB_ID is any job of the sweep. A metric is what its regular expression finds in the log of the point.
+    """
+    record, task = find_task(job_id)
+    records = _all_of(record)
+    wanted = _metrics(record)
+    rows = [row for each in _rows(records, wanted) for row in each]
+    if task is not None:
+        rows = [row for row in rows if row["job_id"] == f"{record.state().job_id}_{task}"]
+    keys = list(dict.fromkeys(key for row in rows for key in row["values"]))
+    if csv_file is not None:
+        put(_csv(rows, keys, list(wanted)), csv_file)
+    if as_json:
+        print_json(rows)
+    elif csv_file is None:
+        header = ("JOB_ID", *keys, "STATE", "SECONDS", *wanted)
+        click.echo(aligned(header, [_cells(row, keys, list(wanted)) for row in rows]))
+
+
+def _all_of(record: Record) -> list[Record]:
+    """The records of the sweep that this one is of, as far as they are there."""
+    points = tasks.points(record)
+    if points is None:
+        return [record]
+    found = []
+    for tag in points.parts:
+        try:
+            found.append(find(f"{record.intent.site}/{tag}"))
+        except InputError:
+            say(f"a part of the sweep has no record any more: {tag}")
+    return found
+
+
+def _metrics(record: Record) -> Metrics:
+    file = record.folder / "job.yaml"
+    job = parse_job(file.read_text(encoding="utf-8"), str(file), record.intent.directory).value
+    return {
+        name: metrics.Metric(metric.pattern, metric.take)
+        if isinstance(metric, MetricSpec)
+        else metrics.Metric(metric)
+        for name, metric in job.metrics.items()
+    }
+
+
+def _rows(records: Sequence[Record], wanted: Metrics) -> list[list[Row]]:
+    statuses = lifecycle.refresh(records, say)
+    arrays = [record for record in records if record.intent.tasks and record.state().job_id]
+    of_tasks = _tasks(arrays) if arrays else {}
+    found = []
+    for record in records:
+        points = tasks.points(record)
+        if record.tag in of_tasks:
+            job_id = record.state().job_id
+            found.append(
+                [
+                    _row(
+                        f"{job_id}_{task}",
+                        points.points[task].number if points else task,
+                        points.values(task) if points else {},
+                        status,
+                        metrics.read(record.log_of(task), wanted),
+                    )
+                    for task, status in of_tasks[record.tag].items()
+                ]
+            )
+            continue
+        lifecycle.keep_log(record, say)
+        number, values = (points.points[0].number, points.values(0)) if points else (0, {})
+        status = statuses.get(record.tag, JobStatus("UNKNOWN"))
+        measured = metrics.read(record.log, wanted)
+        found.append([_row(record.state().job_id or record.tag, number, values, status, measured)])
+    return found
+
+
+def _tasks(arrays: Sequence[Record]) -> dict[str, dict[int, JobStatus]]:
+    """As Slurm tells them now, or where it cannot be asked what is known of their ends."""
+    try:
+        return cast(Slurm, lifecycle.scheduler_of(arrays[0])).tasks(arrays)
+    except SchedulerError as error:
+        say(f"the states are not fresh: {error}")
+    unknown = JobStatus("UNKNOWN", "nobody has learnt how it ended")
+    return {
+        record.tag: {task: known.get(task, unknown) for task in range(record.intent.tasks)}
+        for record in arrays
+        for known in (tasks.ended(record),)
+    }
+
+
+def _row(
+    job_id: str, number: int, values: dict[str, str], status: JobStatus, measured: dict[str, str]
+) -> Row:
+    return {
+        "job_id": job_id,
+        "point": number,
+        "values": values,
+        "state": status.state,
+        "exit_code": status.exit_code,
+        "signal": status.signal,
+        "reason": status.reason,
+        "seconds": _seconds(status),
+        "metrics": measured,
+    }
+
+
+def _seconds(status: JobStatus) -> int | None:
+    """How long it ran, or has been running."""
+    if status.started is None:
+        return None
+    end = _moment(status.ended) if status.ended else datetime.now(timezone.utc)
+    return max(0, round((end - _moment(status.started)).total_seconds()))
+
+
+def _moment(text: str) -> datetime:
+    return datetime.fromisoformat(text.replace("Z", "+00:00"))
+
+
+def _cells(row: Row, keys: Sequence[str], names: Sequence[str]) -> tuple[str, ...]:
+    values = (_shown(row["values"].get(key, "")) for key in keys)
+    measured = (_shown(row["metrics"].get(name, "")) for name in names)
+    state = row["state"]
+    if row["signal"] or (row["exit_code"] and state == "FAILED"):
+        state = following.describe(JobStatus(state, exit_code=row["exit_code"], signal=row["signal"]))
+    seconds = "" if row["seconds"] is None else str(row["seconds"])
+    return (row["job_id"], *values, state, seconds, *measured)
+
+
+def _shown(text: str) -> str:
+    return text if text.isprintable() else msgspec.json.encode(text).decode()
+
+
+def _csv(rows: Sequence[Row], keys: Sequence[str], names: Sequence[str]) -> str:
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["job_id", "point", *keys, "state", "exit_code", "signal", "seconds", *names])
+    for row in rows:
+        values = [row["values"].get(key) for key in keys]
+        ended = [row[name] for name in ("state", "exit_code", "signal", "seconds")]
+        writer.writerow(
+            [row["job_id"], row["point"], *values, *ended, *(row["metrics"].get(name) for name in names)]
+        )
+    return text.getvalue()
