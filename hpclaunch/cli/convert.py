@@ -1,6 +1,7 @@
 """`hpclaunch convert`."""
 
 import os
+import re
 import sys
 from collections.abc import Sequence
 
@@ -13,6 +14,7 @@ from hpclaunch.cli.writing import put, refuse_existing
 from hpclaunch.convert.conversion import convert as convert_inputs
 from hpclaunch.convert.inputs import read_inputs
 from hpclaunch.convert.options import Options, Render
+from hpclaunch.convert.secret_texts import hide
 from hpclaunch.report.conversion import for_json, markdown, text
 from hpclaunch.spec import check_text
 from hpclaunch.spec.document import Document
@@ -95,13 +97,14 @@ def _environment(texts: Sequence[str]) -> dict[str, str]:
     for each in texts:
         name, equals, value = each.partition("=")
         if not equals:
-            raise InputError(f"--env {shown(each)} is not KEY=VALUE")
+            begin = hide(re.match(r"\w*", each)[0])  # type: ignore[index]
+            raise InputError(f"--env {shown(begin)} is not KEY=VALUE")
         try:
             variable_name(name)
             value.encode()
         except ValueError as error:
             said = "it is not UTF-8" if isinstance(error, UnicodeError) else error
-            raise InputError(f"--env {shown(each)}: {said}") from None
+            raise InputError(f"--env {shown(hide(name))}: {said}") from None
         found[name] = value
     return found
 

@@ -47,10 +47,16 @@ _UNUSED: Mapping[Role, tuple[str, str]] = {
 def convert(inputs: Sequence[Input], options: Options) -> Conversion:
     """The job file that stands for these files, and what became of all that is in them.
 
-    Raises InputError, with file and line, where none of them can be read at all.
+    Raises InputError, with file and line and without the values of secrets, where none of them can be read
+    at all.
     """
-    with _many_objects():
-        return _convert(inputs, options)
+    try:
+        with _many_objects():
+            return _convert(inputs, options)
+    except InputError as error:
+        secrets = Secrets([each.text for each in inputs])
+        problems = [structs.replace(each, message=secrets.without(each.message)) for each in error.problems]
+        raise InputError(problems) from None
 
 
 @contextmanager
@@ -112,7 +118,7 @@ def _manifest(inputs: Sequence[Input], options: Options, draft: Draft) -> Conver
 def _launcher(inputs: Sequence[Input], options: Options, draft: Draft) -> Conversion:
     """A launcher of shell scripts."""
     reading = sources.read(inputs, options.environment, draft)
-    secrets = Secrets(reading)
+    secrets = Secrets([each.text for each in inputs], reading.assigned)
     too_much = _too_much(reading, secrets)
     if too_much:
         draft.refuse(too_much, _script(reading, inputs), "a text of another kind")

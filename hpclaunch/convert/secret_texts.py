@@ -20,7 +20,8 @@ SECRET = re.compile(
     r"|(?<!SORT)(?<!PUBLIC)(?<!PRIMARY)(?<!CACHE)(?<!ROUTING)_KEY)$",
     re.IGNORECASE,
 )
-_VALUE = r"(?P<value>\"[^\"\n]*\"|'[^'\n]*'|[^\s\"';|&<>()]+)"
+# The last one may begin with a quote that nothing closes: such a text is mended, and told.
+_VALUE = r"(?P<value>\"[^\"\n]*\"|'[^'\n]*'|[\"']?[^\s\"';|&<>()]+)"
 _NAME = r"(?P<name>[A-Za-z_][\w-]{0,60})"
 _NAMED = (
     re.compile(rf"(?<![\w$-]){_NAME}[\"']?(?:=|:[ \t]*){_VALUE}"),
@@ -49,7 +50,7 @@ _FORMS = tuple(
         ),
     )
 )
-_PEM = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----(?P<value>.*?)(?=-----END|\Z)", re.DOTALL)
+_PEM = re.compile(r"-{3,}BEGIN [A-Z ]*PRIVATE KEY-*(?P<value>.*?)(?=-{3,}END|\Z)", re.DOTALL)
 # What a line has, in small letters, where anything of _NAMED or of _FORMS may be in it.
 _IN_NAMES = (
     *("pass", "pwd", "token", "key", "secret", "credential"),
@@ -129,6 +130,8 @@ def _value(name: str, found: re.Match[str], at: int) -> Iterator[tuple[str, str,
     value, (start, end) = found["value"], found.span("value")
     if value[:1] in ("'", '"') and value[-1:] == value[:1] and len(value) > 1:
         value, start, end = value[1:-1], start + 1, end - 1
+    elif value[:1] in ("'", '"'):
+        value, start = value[1:], start + 1
     is_number = _NUMBER.fullmatch(value) and name.endswith(("TOKEN", "KEY"))
     if value and value != HIDDEN and not is_number and not _NO_SECRET.fullmatch(value):
         yield name, value, (at + start, at + end)

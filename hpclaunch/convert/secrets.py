@@ -1,12 +1,12 @@
 """Values of secrets, kept out of the job file and the report: both are sent around."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from msgspec import structs
 
 from hpclaunch.convert.draft import Draft, Fact, dotted
-from hpclaunch.convert.reading import ShellReading
+from hpclaunch.convert.reading import Assigned
 from hpclaunch.convert.secret_texts import HIDDEN, SECRET, hide, values
 from hpclaunch.readback.shell.values import known
 from hpclaunch.values.conversion import Finding
@@ -17,11 +17,12 @@ _WHY = "a secret is taken from the submitter when the job is sent, and stands in
 
 
 class Secrets:
-    """The secrets of what was read, by their values."""
+    """The secrets of texts as they were given, before any of it was mended, and of variables, by their
+    values."""
 
-    def __init__(self, reading: ShellReading):
-        self._names = _values(reading)
-        self._variables = sum(bool(SECRET.search(name)) for name in {each.name for each in reading.assigned})
+    def __init__(self, texts: Iterable[str], assigned: Sequence[Assigned] = ()):
+        self._names = _values(texts, assigned)
+        self._variables = sum(bool(SECRET.search(name)) for name in {each.name for each in assigned})
         # By how they begin: a text is gone through once, however many there are.
         self._by_beginning: dict[str, list[str]] = {}
         for value in self._names:
@@ -86,12 +87,12 @@ def _ask(fact: Fact, text: str, clean: str, secrets: Secrets, draft: Draft) -> N
     draft.ask(fact.key, question, fact.places, name)
 
 
-def _values(reading: ShellReading) -> dict[str, str]:
+def _values(texts: Iterable[str], assigned: Sequence[Assigned]) -> dict[str, str]:
     """The names of secrets by their values, the longest first."""
     found: dict[str, str] = {}
-    for source in (*reading.sources, *reading.beside):
-        found.update(values(source.text))
-    for each in reading.assigned:
+    for text in texts:
+        found.update(values(text))
+    for each in assigned:
         if SECRET.search(each.name):
             found.setdefault(known(each.value) or "", each.name)
     names = {value: name for value, name in found.items() if len(value) >= _TELLS}

@@ -2,14 +2,16 @@
 
 import json
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from click.testing import CliRunner
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from hpclaunch.cli.main import hpclaunch
 from hpclaunch.convert.secret_texts import HIDDEN, hide, lines, values
+from hpclaunch.values.errors import InputError
 
 S = "Zq7pLm2vXw9t"
 LAUNCHER = """#!/bin/bash
@@ -129,3 +131,59 @@ def test_any_value_is_hidden_and_found_at_its_line(value: str, form: str) -> Non
     marked = [number for number, line in enumerate(text.split("\n"), 1) if value in line]
     assert lines(text)
     assert set(lines(text)) <= set(marked)
+
+
+DAMAGE = ("'", '"', "`", "$(", "(", ")", "{", "}", "<<E", ": [", "\t", "|", "&&", ";;", "fi", "done")
+MANIFEST = f"""apiVersion: kubeflow.org/v1
+kind: MPIJob
+metadata:
+  name: a
+spec:
+  slotsPerWorker: 8
+  mpiReplicaSpecs:
+    Worker:
+      replicas: 2
+      template:
+        spec:
+          containers:
+          - name: w
+            image: a/b:1
+            command: ["mpirun", "-x", "API_KEY={S}", "./x", "--password", "{S}"]
+            env:
+            - name: API_KEY
+              value: "{S}"
+            - {{name: DB_PASSWORD, value: {S}}}
+"""
+WHOLE = (*(LAUNCHER.format(before=text, run="", exec="", arguments="") for text in BEFORE), MANIFEST)
+
+
+@given(st.sampled_from(WHOLE), st.lists(st.tuples(st.integers(0, 40), st.sampled_from(DAMAGE)), min_size=1))
+@example(WHOLE[2], [(4, "(")])
+@example(WHOLE[11], [(4, "'")])
+@settings(max_examples=150, deadline=None)
+def test_neither_an_error_nor_the_report_of_a_broken_text_has_the_secret(
+    text: str, damage: list[tuple[int, str]]
+) -> None:
+    """What is broken may be named by its text; the damage is at ends of lines, so that forms stay forms."""
+    lines_ = text.split("\n")
+    for number, piece in damage:
+        lines_[number % len(lines_)] += piece
+    with TemporaryDirectory() as folder:
+        file = Path(folder, "given.yaml" if text == MANIFEST else "run.sub")
+        file.write_text("\n".join(lines_))
+        result = CliRunner().invoke(hpclaunch, ["convert", str(file)])
+    assert isinstance(result.exception, SystemExit | InputError | None)
+    assert S not in result.output
+    assert S not in str(result.exception)
+
+
+@pytest.mark.parametrize(
+    "given_", [f"API_KEY {S}", f"API_KEY:{S}", f"NGC-KEY={S}", f"1KEY={S}", f"={S}", f"UID={S}"]
+)
+def test_an_error_about_what_the_operator_gives_has_no_value(given_: str, tmp_path: Path) -> None:
+    file = tmp_path / "run.sub"
+    file.write_text("srun true\n")
+    result = CliRunner().invoke(hpclaunch, ["convert", str(file), "--env", given_])
+    assert isinstance(result.exception, InputError)
+    assert "--env" in str(result.exception)
+    assert S not in str(result.exception)
