@@ -12,24 +12,31 @@ from msgspec import Struct
 from hpclaunch.cli import following
 from hpclaunch.cli.output import say, warn
 from hpclaunch.cli.planning import Planned, read_both, set_option
+from hpclaunch.cli.shell import submission_of
 from hpclaunch.records.record import Cluster, Record
 from hpclaunch.render import script
 from hpclaunch.schedulers import lifecycle
 from hpclaunch.schedulers.contract import Refused, Scheduler
 from hpclaunch.spec.dump import dump_job, dump_site
-from hpclaunch.values.errors import InputError, Problem, SchedulerError
+from hpclaunch.values.errors import InputError, SchedulerError
 from hpclaunch.values.job import Submission
 from hpclaunch.values.pods import KubernetesTarget
 from hpclaunch.values.slurmaccess import SlurmAccess
 
 
 @click.command()
-@click.argument("job_files", metavar="JOB...", nargs=-1, required=True, type=click.Path())
+@click.argument("job_files", metavar="JOB...", nargs=-1, type=click.Path())
 @click.option("--site", "site_name", metavar="SITE", help="A site's name, or the path of its file.")
 @click.option("--local", "here", is_flag=True, help="Run it on this machine: --site local.")
 @set_option
 @click.option("--verify", is_flag=True, help="Ranks report where they are, for `hpclaunch verify`.")
 @click.option("--dry-run", is_flag=True, help="Print what would be sent, and send nothing.")
+@click.option(
+    "--resume",
+    "resumes",
+    is_flag=True,
+    help="Of submissions whose end nobody saw (all, or those of these tags): find the jobs, or send them.",
+)
 @click.option("--wait", is_flag=True, help="Wait for the end, and exit with the job's own status.")
 @click.option("--follow", is_flag=True, help="Print the job's output on standard error until it ends.")
 def submit(
@@ -39,10 +46,19 @@ def submit(
     sets: tuple[str, ...],
     verify: bool,
     dry_run: bool,
+    resumes: bool,
     wait: bool,
     follow: bool,
 ) -> None:
     """Submit a job, or several. Prints the job id alone on standard output; of several each on its line."""
+    if resumes:
+        if site_name or here or sets or verify:
+            raise InputError(
+                "--resume sends what was recorded: --dry-run, --wait and --follow may go with it"
+            )
+        sys.exit(_resume(job_files, dry_run, wait, follow))
+    if not job_files:
+        raise InputError("say which job: hpclaunch submit JOB --site SITE")
     if here == (site_name is not None):
         raise InputError("say where the job runs: either --site SITE or --local")
     sets += ("verify=true",) if verify else ()
@@ -67,6 +83,21 @@ def submit(
         sys.exit(following.wait(record))
 
 
+def _resume(tags: tuple[str, ...], dry_run: bool, wait: bool, follow: bool) -> int:
+    """The exit status."""
+    from hpclaunch.cli import resume  # hardly a submission breaks off
+
+    if follow and len(tags) != 1:
+        raise InputError("--follow prints the output of one job: give its tag")
+    records, status = resume.run(tags, not dry_run)
+    ends = [
+        following.follow(record, sys.stderr.buffer) if follow else following.wait(record)
+        for record in records
+        if follow or wait
+    ]
+    return status or next((end for end in ends if end), 0)
+
+
 def tell(job_id: str) -> None:
     """Prints the id, at once: whoever reads it need not wait for the job's end."""
     try:
@@ -82,33 +113,7 @@ def tell(job_id: str) -> None:
 
 def from_this_shell(planned: Planned, warn: Callable[[str], None]) -> Submission:
     """The values that the job takes from here. Raises InputError for a secret that is not set."""
-    common, target = planned.plan.common, planned.plan.target
-    here = common.secrets  # on Kubernetes some may lie in the namespace
-    if isinstance(target, KubernetesTarget):
-        pods = [pod for pod in (target.launcher, target.worker) if pod]
-        made = [one for pod in pods for one in pod.secrets if one.name == target.variables_secret]
-        here = tuple(one.variable for one in made)
-    missing = [
-        Problem(
-            f"{name} is not set in this shell",
-            "job",
-            ("secrets", index),
-            planned.job.locate(("secrets", index)),
-        )
-        for index, name in enumerate(common.secrets)
-        if name in here and name not in os.environ
-    ]
-    if missing:
-        raise InputError(missing)
-    for name in common.inherit:
-        if name not in os.environ:
-            warn(f"{name} is not set in this shell, so the ranks inherit none")
-    return Submission(
-        environment={name: os.environ[name] for name in common.inherit if name in os.environ},
-        secrets={name: os.environ[name] for name in common.secrets if name in here},
-        minutes=common.minutes,
-        secret_name=target.variables_secret if isinstance(target, KubernetesTarget) else "",
-    )
+    return submission_of(planned.plan, lambda index: planned.job.locate(("secrets", index)), warn)
 
 
 class Destination(Struct, frozen=True):

@@ -1,9 +1,13 @@
-"""Files that are whole or absent, whenever the machine or the process stops."""
+"""Files that are whole or absent, whenever the machine or the process stops, on local disks and on NFS.
+
+NFS sends a request again whose answer was lost, and the second answer may say that what was asked for is
+there (a link, a folder) or gone (the old name after a rename): each of these is held against what was made.
+"""
 
 import contextlib
+import errno
 import fcntl
 import os
-import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -59,6 +63,9 @@ def sync_folder(folder: Path) -> None:
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(descriptor)
+    except OSError as error:
+        if error.errno != errno.EINVAL:  # some shared filesystems cannot, and do it by themselves
+            raise
     finally:
         os.close(descriptor)
 
@@ -87,7 +94,7 @@ def replace(path: Path, data: bytes) -> None:
     temporary = unused_name(path.parent, f".{path.name}.")
     try:
         write_synced(temporary, data)
-        os.replace(temporary, path)
+        _rename(temporary, path)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
@@ -112,23 +119,45 @@ def create(path: Path, data: bytes) -> None:
 
 def make_folder(folder: Path, files: Mapping[str, bytes], subfolders: tuple[str, ...]) -> None:
     """A folder with `files` and empty `subfolders`, which appears under its name when all is on disk."""
-    for left in folder.parent.glob(STAGING + "*"):
-        with contextlib.suppress(OSError):
-            if time.time() - left.stat().st_mtime > ABANDONED_S:
-                remove_folder(left)
     staging = unused_name(folder.parent, STAGING)
-    staging.mkdir(mode=0o700)
+    with contextlib.suppress(FileExistsError):  # nobody else chooses that name
+        staging.mkdir(mode=0o700)
     try:
+        _remove_abandoned(staging)
         for name in subfolders:
             (staging / name).mkdir(mode=0o700)
         for name, data in files.items():
             write_synced(staging / name, data)
         sync_folder(staging)
-        os.rename(staging, folder)
+        _rename(staging, folder)
+        try:
+            sync_folder(folder.parent)
+        except BaseException:
+            os.rename(folder, staging)
+            raise
     except BaseException:
         remove_folder(staging)
         raise
-    sync_folder(folder.parent)
+
+
+def _rename(source: Path, target: Path) -> None:
+    """Raises OSError, and then nothing has changed."""
+    before = os.stat(source).st_ino
+    try:
+        os.replace(source, target)
+    except FileNotFoundError:
+        if os.stat(target).st_ino != before:
+            raise
+
+
+def _remove_abandoned(staging: Path) -> None:
+    """Removes what killed processes left beside `staging`, by the filesystem's own clock: this machine's may
+    be wrong by days, and the folder of another submission must stay."""
+    with contextlib.suppress(OSError):
+        now = staging.stat().st_mtime
+        for left in staging.parent.glob(STAGING + "*"):
+            if now - left.stat().st_mtime > ABANDONED_S:
+                remove_folder(left)
 
 
 def remove_folder(folder: Path) -> None:

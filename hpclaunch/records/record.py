@@ -62,12 +62,14 @@ class Intent(Struct, frozen=True):
 
 class State(Struct, frozen=True, omit_defaults=True):
     """What is known since. `checked` is when the scheduler was asked for `status`, in seconds since 1970.
-    `cancelled`: its end was asked for, where the scheduler itself forgets that."""
+    `cancelled`: its end was asked for, where the scheduler itself forgets that. `dependency` is what the job
+    waits for, in Slurm's words."""
 
     job_id: str | None = None
     status: JobStatus | None = None
     checked: float = 0.0
     cancelled: bool = False
+    dependency: str = ""
     schema: int = SCHEMA
 
 
@@ -198,6 +200,11 @@ class Record(Struct, frozen=True):
             self._write(msgspec.structs.replace(self.state(), job_id=job_id))
         index.add(self.folder.parent, job_id, self.tag)
 
+    def waits_for(self, dependency: str) -> None:
+        """Notes what the job waits for, for the case that it is sent again. Raises OSError."""
+        with files.locked(self.folder / "lock"):
+            self._write(msgspec.structs.replace(self.state(), dependency=dependency))
+
     def cancelled(self, asked: bool = True) -> None:
         """Notes that the job's end is asked for, or after all not. Raises OSError."""
         with files.locked(self.folder / "lock"):
@@ -212,7 +219,9 @@ class Record(Struct, frozen=True):
         moment = time.time() if checked is None else checked
         with files.locked(self.folder / "lock"):
             known = self.state()
-            if moment >= known.checked and instead_of in (None, known):
+            # What bears a time that is still to come was noted before a clock was put right.
+            later = moment >= known.checked or known.checked > time.time()
+            if later and instead_of in (None, known):
                 self._write(msgspec.structs.replace(known, status=status, checked=moment))
 
     def _write(self, state: State) -> None:

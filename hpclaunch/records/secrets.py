@@ -19,15 +19,24 @@ def path_of(record: Record) -> Path:
 
 
 def write(record: Record, values: Mapping[str, str]) -> Path:
-    """Writes the file and gives its path. Raises HpclaunchError; then nothing of it is on disk."""
+    """Writes the file, in place of one of the same submission, and gives its path. Raises HpclaunchError;
+    then nothing new of it is on disk."""
     path = path_of(record)
     with files.explained("the file of the job's secrets"):
         files.private_folder(path.parent)
-        files.write_synced(path, b"".join(os.fsencode(f"{name}={value}\0") for name, value in values.items()))
+        files.replace(path, text(values))
     return path
 
 
+def text(values: Mapping[str, str]) -> bytes:
+    """The content of such a file."""
+    return b"".join(os.fsencode(f"{name}={value}\0") for name, value in values.items())
+
+
 def remove(record: Record) -> None:
-    """Removes the file if it is still there. Raises OSError where it stays."""
-    with contextlib.suppress(FileNotFoundError, NotADirectoryError):
-        path_of(record).unlink()
+    """Removes the file if it is still there, and what a process that was killed left of it. Raises OSError
+    where it stays."""
+    path = path_of(record)
+    for left in (path, *path.parent.glob(f".{path.name}.*")):
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+            left.unlink()

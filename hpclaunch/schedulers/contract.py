@@ -14,14 +14,22 @@ class Refused(SchedulerError):
     """The scheduler said no, so there is no job. Any other SchedulerError leaves that open."""
 
 
+class Busy(Refused):
+    """There is no job, and the same may succeed in a moment."""
+
+
 class Scheduler(Protocol):
     """Every method raises SchedulerError where the scheduler cannot be reached. `slowest_poll_s` is how
     long to let pass between two questions about a job that runs for long, `log_poll_s` between two looks at
-    its log. `keeps_ended`: a job that has ended stays there, with its name, until it is cancelled."""
+    its log. `keeps_ended`: a job that has ended stays there, with its name, until it is cancelled.
+    `settled_after_s`: a submission that nobody sends any more may still be carried out for so long.
+    `tries_again`: it does so itself where something fails that may succeed in a moment."""
 
     slowest_poll_s: float
     log_poll_s: float
     keeps_ended: bool
+    settled_after_s: float
+    tries_again: bool
 
     def version(self) -> str:
         """The scheduler's version in its own words. Raises SchedulerError where it is not installed."""
@@ -32,7 +40,8 @@ class Scheduler(Protocol):
         HpclaunchError, there is none."""
 
     def locate(self, records: Sequence[Record]) -> dict[str, str]:
-        """Tag -> job id of those submissions that did arrive: for records without a job id."""
+        """Tag -> job id of those submissions that did arrive, as far as the scheduler still knows: for
+        records without a job id."""
 
     def status(self, records: Sequence[Record]) -> dict[str, JobStatus]:
         """Tag -> status of those jobs that the scheduler still knows. Every record has a job id."""

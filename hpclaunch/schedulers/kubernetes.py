@@ -55,6 +55,8 @@ class Kubernetes:
     slowest_poll_s = 5.0
     log_poll_s = 1.0
     keeps_ended = True
+    settled_after_s = 0.0  # a second request finds the name taken
+    tries_again = True
 
     def __init__(self, cluster: Cluster):
         self._client = Client(cluster)

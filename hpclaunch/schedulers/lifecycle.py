@@ -2,13 +2,15 @@
 
 import time
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 
 import msgspec
 
-from hpclaunch.records import secrets
+from hpclaunch.records import files, secrets, sending
 from hpclaunch.records.record import Cluster, Record
+from hpclaunch.schedulers import retry
 from hpclaunch.schedulers.contract import Refused, Scheduler, Warn
 from hpclaunch.values.errors import HpclaunchError, InputError, SchedulerError
 from hpclaunch.values.job import JobStatus, Submission
@@ -17,7 +19,8 @@ from hpclaunch.values.slurmaccess import SlurmAccess
 FIRST_POLL_S = 0.5
 PATIENCE_S = 600.0  # a controller that restarts, or fails over, is back before that
 UNKNOWN_POLLS = 3
-NEVER_SEEN = "it is not known to be submitted"
+NEVER_SEEN = "it is not known to be submitted: `hpclaunch submit --resume TAG` finds out, and sends it if not"
+BEING_SENT = "it is being submitted"
 
 
 Where = tuple[str, str | None, Cluster | None]
@@ -54,31 +57,40 @@ def scheduler(
 
 def scheduler_of(record: Record) -> Scheduler:
     """The scheduler that the record was made for, on the same cluster."""
-    return scheduler(*_where(record))
+    return scheduler(*where(record))
 
 
-def submit(record: Record, submission: Submission, warn: Warn) -> str:
+def submit(record: Record, submission: Submission, warn: Warn, pause: retry.Pause = time.sleep) -> str:
     """Sends the job of a new record and gives its id.
 
     Raises SchedulerError where nobody can tell whether the job arrived, and then says how to find out;
     Refused where the scheduler said no, and HpclaunchError where nothing could be sent. A record that
     cannot take the id is a warning: the job is there, and later commands find it by its tag.
     """
-    target = scheduler_of(record)
+    with ExitStack() as stack:
+        with files.explained("the record of the job"):
+            held = stack.enter_context(sending.first(record))
+            if submission.dependency:
+                record.waits_for(submission.dependency)
+        return send(record, msgspec.structs.replace(submission, held=(held,)), warn, pause)
+
+
+def send(record: Record, submission: Submission, warn: Warn, pause: retry.Pause) -> str:
+    """As `submit`, for a record that this process holds, and of which there surely is no job."""
     try:
-        job_id = target.submit(record, submission, warn)
+        job_id = retry.deliver(scheduler_of(record), record, submission, warn, pause)
     except KeyboardInterrupt:
         warn(f"interrupted. {_may_have_arrived(record)}")
         raise
-    except Refused as error:
+    except SchedulerError as error:
+        if not isinstance(error, Refused):
+            raise SchedulerError(str(error), _may_have_arrived(record)) from error
         _clear(record, error, warn)
         raise
-    except SchedulerError as error:
-        job_id = _look_for(target, record, error)
     except HpclaunchError as error:
         _clear(record, error, warn)
         raise
-    _note(warn, f"the job {job_id} is submitted, but ", partial(record.submitted, job_id))
+    note(warn, f"the job {job_id} is submitted, but ", partial(record.submitted, job_id))
     return job_id
 
 
@@ -96,7 +108,7 @@ def refresh(records: Iterable[Record], warn: Warn) -> dict[str, JobStatus]:
         if known and known.has_ended:
             result[record.tag] = known
         else:
-            groups.setdefault(_where(record), []).append(record)
+            groups.setdefault(where(record), []).append(record)
     for members in groups.values():
         try:
             result |= ask(members, warn)
@@ -110,11 +122,7 @@ def ask(records: Sequence[Record], warn: Warn) -> dict[str, JobStatus]:
     """Tag -> status for records of one scheduler. Raises SchedulerError where it cannot be reached."""
     target = scheduler_of(records[0])
     checked = time.time()
-    lost = [record for record in records if record.state().job_id is None]
-    found = target.locate(lost) if lost else {}
-    for record in lost:
-        if record.tag in found:
-            _note(warn, "", partial(record.submitted, found[record.tag]))
+    _find_lost(target, records, warn)
     before = {record.tag: record.state() for record in records}
     known = [record for record in records if before[record.tag].job_id is not None]
     fresh = target.status(known) if known else {}
@@ -125,7 +133,7 @@ def ask(records: Sequence[Record], warn: Warn) -> dict[str, JobStatus]:
             status = _forgotten(record)
         elif status != before[record.tag].status:
             # A supervisor may have noted the end since it was asked.
-            _note(warn, "", partial(record.update, status, checked, before[record.tag]))
+            note(warn, "", partial(record.update, status, checked, before[record.tag]))
         if status.has_ended:
             _remove_secrets(record, warn)
         result[record.tag] = status
@@ -229,7 +237,7 @@ def worker_logs(record: Record, warn: Warn) -> list[Path]:
     return target.worker_logs(record)
 
 
-def _where(record: Record) -> Where:
+def where(record: Record) -> Where:
     """The scheduler and the cluster of it, which answer for many records at once."""
     return record.intent.scheduler, record.intent.slurm_conf, record.intent.cluster
 
@@ -238,7 +246,7 @@ def _clear(record: Record, error: HpclaunchError, warn: Warn) -> None:
     """After a submission that has surely made no job."""
     _remove_secrets(record, warn)
     status = JobStatus("FAILED", f"it was never submitted: {str(error).splitlines()[0]}")
-    _note(warn, "", partial(record.update, status))
+    note(warn, "", partial(record.update, status))
 
 
 def _remove_secrets(record: Record, warn: Warn) -> None:
@@ -248,20 +256,18 @@ def _remove_secrets(record: Record, warn: Warn) -> None:
         warn(f"the job's secrets stay on the disk, remove them: {error}")
 
 
-def _look_for(target: Scheduler, record: Record, error: SchedulerError) -> str:
-    """After a submission that failed without a clear no."""
-    try:
-        found = target.locate([record])
-    except SchedulerError:
-        found = {}
-    if record.tag in found:
-        return found[record.tag]
-    raise SchedulerError(str(error), _may_have_arrived(record)) from error
+def _find_lost(target: Scheduler, records: Sequence[Record], warn: Warn) -> None:
+    """Notes the jobs of submissions whose end nobody saw, where they are there."""
+    lost = [record for record in records if record.state().job_id is None]
+    found = retry.arrived(target, lost) if lost else {}
+    for record in lost:
+        if record.tag in found:
+            note(warn, "", partial(record.submitted, found[record.tag]))
 
 
 def _may_have_arrived(record: Record) -> str:
-    where = f"{record.intent.site}/{record.tag}"
-    return f"The job may have arrived all the same: ask `hpclaunch status {where}` before submitting again."
+    command = f"hpclaunch submit --resume {record.intent.site}/{record.tag}"
+    return f"The job may have arrived all the same: `{command}` finds out, and sends it if not."
 
 
 def _last_known(record: Record) -> JobStatus:
@@ -269,8 +275,12 @@ def _last_known(record: Record) -> JobStatus:
     if state.status:
         return state.status
     if state.job_id is None:
-        return JobStatus("UNKNOWN", NEVER_SEEN)
+        return JobStatus("UNKNOWN", _of_open(record))
     return JobStatus("UNKNOWN", "it was submitted, and nobody has learnt its state yet")
+
+
+def _of_open(record: Record) -> str:
+    return BEING_SENT if sending.is_held(record) else NEVER_SEEN.replace("TAG", record.tag)
 
 
 def _forgotten(record: Record) -> JobStatus:
@@ -279,15 +289,15 @@ def _forgotten(record: Record) -> JobStatus:
     if state.status and state.status.has_ended:
         return state.status
     if state.job_id is None:
-        return JobStatus("UNKNOWN", NEVER_SEEN)
+        return JobStatus("UNKNOWN", _of_open(record))
     last = state.status or JobStatus("UNKNOWN")
     when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(state.checked))
     seen = f"; it was last seen {last.state} at {when}" if state.status else ""
     return msgspec.structs.replace(last, state="UNKNOWN", reason=f"the scheduler no longer knows it{seen}")
 
 
-def _note(warn: Warn, preface: str, write: Callable[[], None]) -> None:
-    """What is known of a job must not be lost because its record cannot take it."""
+def note(warn: Warn, preface: str, write: Callable[[], None]) -> None:
+    """Writes to a record. What is known of a job must not be lost because its record cannot take it."""
     try:
         write()
     except (OSError, HpclaunchError) as error:

@@ -29,6 +29,8 @@ class Local:
     slowest_poll_s = 0.5
     log_poll_s = FIRST_POLL_S
     keeps_ended = False
+    settled_after_s = 0.0  # a second supervisor finds the first one's note
+    tries_again = True
 
     def version(self) -> str:
         """The kernel's release."""

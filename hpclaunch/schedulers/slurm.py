@@ -30,6 +30,10 @@ class Slurm:
     slowest_poll_s = 5.0
     log_poll_s = FIRST_POLL_S
     keeps_ended = False
+    # Connections are taken in their order, and a submission waits for the controller's locks before later
+    # questions do (src/slurmctld/locks.c prefers writers): this is for plugins that take long to decide.
+    settled_after_s = 10.0
+    tries_again = False
 
     def __init__(self, slurm_conf: str | None, access: SlurmAccess | None = None):
         self._slurm_conf = slurm_conf
@@ -64,6 +68,7 @@ class Slurm:
             inherited=submission.environment,
             options=None if way.name == "commands" else options.of_record(record),
             more=_waits_for(submission, way),
+            held=submission.held,
         )
         return way.submit(request, warn)
 

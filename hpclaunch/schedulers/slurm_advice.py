@@ -1,6 +1,9 @@
 """Slurm's refusals and what to do about them, as data. The messages are those of src/common/slurm_errno.c,
 tags 20.11 to 26.05, and of sbatch's own option parser."""
 
+from hpclaunch.schedulers.contract import Busy, Refused
+from hpclaunch.values.errors import SchedulerError
+
 # A part of Slurm's message -> what to do. The first that matches is used.
 ADVICE = (
     (
@@ -82,13 +85,32 @@ ADVICE = (
     ),
 )
 
-# Messages after which nobody can tell whether the controller has the job.
+# Messages of a controller that took nothing, and may in a moment: it restarts, stands by for another, or has
+# too much to do (sbatch itself has waited for two minutes then, the other ways to Slurm have not).
+BUSY = (
+    "connect failure",
+    "connection refused",
+    "standby mode",
+    "unable to create job record, try again",
+    "resource temporarily unavailable",
+)
+
+# munge on this machine did not sign the request.
+NEVER_LEFT = "munge encode failed"
+
+# Messages after which nobody can tell whether the controller has the job. Authentication is among them: it
+# may be the answer that is not believed.
 UNREACHABLE = (
     "unable to contact",
     "timed out",
     "connection",
     "communication",
     "receive failure",
+    "send failure",
+    "not responding",
+    "protocol authentication",
+    "unexpected message",
+    "insane message",
     "zero bytes",
 )
 
@@ -99,7 +121,16 @@ def advice_for(message: str) -> str:
     return next((advice for part, advice in ADVICE if part in lowered), "")
 
 
-def leaves_it_open(message: str) -> bool:
-    """True where the controller may have taken a submission although the command failed."""
-    lowered = message.lower()
-    return "connect failure" not in lowered and any(part in lowered for part in UNREACHABLE)
+def kind_of(message: str) -> type[SchedulerError]:
+    """Refused or Busy where there is surely no job, else SchedulerError: one line that leaves it open is
+    enough, since a command tries several times and tells of each."""
+    if NEVER_LEFT in message.lower():
+        return Refused
+    kinds = {_kind_of_line(line) for line in message.lower().splitlines()}
+    return next((kind for kind in (SchedulerError, Busy) if kind in kinds), Refused)
+
+
+def _kind_of_line(line: str) -> type[SchedulerError]:
+    if any(part in line for part in BUSY):
+        return Busy
+    return SchedulerError if any(part in line for part in UNREACHABLE) else Refused

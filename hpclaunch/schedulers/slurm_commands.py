@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from hpclaunch.schedulers.contract import Refused
 from hpclaunch.schedulers.environment import closed
-from hpclaunch.schedulers.slurm_advice import advice_for, leaves_it_open
+from hpclaunch.schedulers.slurm_advice import advice_for, kind_of
 from hpclaunch.values.errors import SchedulerError
 
 QUERY_S = 60.0  # an unreachable controller makes squeue give up after about 20 s
@@ -22,16 +22,25 @@ class Commands:
         # the commands do not run in the user's folder
         self.slurm_conf = slurm_conf and os.path.abspath(slurm_conf)
 
+    def user(self) -> str:
+        """The number of the user whose jobs they are."""
+        return str(os.getuid())
+
     def query(self, command: Sequence[str]) -> str:
         """The standard output of a command that only asks. Raises SchedulerError as `run` does."""
         # UTC, because Slurm prints times without a zone; and 0 for an array's tasks in full
         return self.run(command, QUERY_S, {"TZ": "UTC", "SLURM_BITSTR_LEN": "0"})[0]
 
     def run(
-        self, command: Sequence[str], limit_s: float, inherited: Mapping[str, str] = _NOTHING
+        self,
+        command: Sequence[str],
+        limit_s: float,
+        inherited: Mapping[str, str] = _NOTHING,
+        held: tuple[int, ...] = (),
     ) -> tuple[str, str]:
         """The command's standard output and error; `inherited` are variables beside those of the closed
-        environment. Raises Refused, or SchedulerError where a submission is open."""
+        environment, and `held` descriptors that it keeps open. Raises Refused, or SchedulerError where a
+        submission is open."""
         name = command[0]
         if self.slurm_conf and not Path(self.slurm_conf).is_file():
             # Slurm's commands would look for the file again and again for a minute
@@ -48,6 +57,7 @@ class Commands:
                 encoding="utf-8",
                 errors="replace",
                 timeout=limit_s,
+                pass_fds=held,
             )
         except FileNotFoundError:
             raise Refused(
@@ -60,6 +70,7 @@ class Commands:
             raise SchedulerError(message, "The controller is busy or down: `scontrol ping` tells.") from None
         if done.returncode:
             message = done.stderr.strip() or f"{name} ended with status {done.returncode} and no message"
-            kind = SchedulerError if leaves_it_open(message) else Refused
+            # A signal may come when all is sent.
+            kind = SchedulerError if done.returncode < 0 else kind_of(message)
             raise kind(message, advice_for(message))
         return done.stdout, done.stderr

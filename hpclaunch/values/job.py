@@ -28,7 +28,8 @@ class Submission(Struct, frozen=True):
     `environment` holds the names of the job's `inherit` that the submitter has. `secrets` are values
     that no record, script or message may hold. `minutes` is the time limit for a scheduler that cannot
     read it in the script (None or 0: no limit). `secret_name` is the Kubernetes Secret in which both go.
-    `dependency` is what the job waits for, in Slurm's words ("afterok:12:13").
+    `dependency` is what the job waits for, in Slurm's words ("afterok:12:13"). `held` are descriptors that
+    whatever may still send the job keeps open: they say that it lives.
     """
 
     environment: dict[str, str] = field(default_factory=dict)
@@ -36,6 +37,7 @@ class Submission(Struct, frozen=True):
     minutes: int | None = None
     secret_name: str = ""
     dependency: str = ""
+    held: tuple[int, ...] = ()
 
 
 class JobStatus(Struct, frozen=True, omit_defaults=True):

@@ -89,7 +89,7 @@ def test_a_server_that_stays_away_leaves_it_open_and_a_later_question_finds_the_
     with pytest.raises(SchedulerError) as error:
         lifecycle.submit(record, VALUES, said.append)
     assert not isinstance(error.value, Refused)
-    assert f"hpclaunch status here/{record.tag}" in str(error.value)
+    assert f"hpclaunch submit --resume here/{record.tag}" in str(error.value)
     assert any("Secret train-env" in one for one in said)
     server.faults.clear()
     assert lifecycle.ask([record], pytest.fail)[record.tag].state == "PENDING"
@@ -119,7 +119,7 @@ def test_ctrl_c_says_what_may_be_there(
     with pytest.raises(KeyboardInterrupt):
         lifecycle.submit(record, VALUES, said.append)
     assert "Secret train-env" in said[0]
-    assert f"hpclaunch status here/{record.tag}" in said[1]
+    assert f"hpclaunch submit --resume here/{record.tag}" in said[1]
 
 
 @pytest.mark.parametrize("text", ["{", "", "[]", "kind: Pod"])

@@ -89,8 +89,8 @@ def test_a_submission_that_broke_off_for_good_says_how_to_find_out(record: Make,
     made = record("true", "slurm")
     command("sbatch", f"{BROKEN}; exit 1")
     command("squeue", SILENT)
-    with pytest.raises(SchedulerError, match=f"hpclaunch status here/{made.tag}") as caught:
-        lifecycle.submit(made, Submission(), pytest.fail)
+    with pytest.raises(SchedulerError, match=f"hpclaunch submit --resume here/{made.tag}") as caught:
+        lifecycle.submit(made, Submission(), lambda text: None, lambda seconds: None)
     assert caught.value.exit_status == 3
     command("squeue", f"echo '77|RUNNING|0|n1|N/A|N/A|N/A|None|hpclaunch:{made.tag}|/w|'")
     assert lifecycle.ask([made], pytest.fail)[made.tag].state == "RUNNING"

@@ -8,8 +8,10 @@ import pytest
 
 from hpclaunch.schedulers import slurm_output
 from hpclaunch.schedulers.slurm import filename_pattern
-from hpclaunch.schedulers.slurm_advice import advice_for, leaves_it_open
+from hpclaunch.schedulers.contract import Busy, Refused
+from hpclaunch.schedulers.slurm_advice import advice_for, kind_of
 from hpclaunch.schedulers.slurm_states import STATES
+from hpclaunch.values.errors import SchedulerError
 from hpclaunch.values.job import JobStatus
 
 SQUEUE = """\
@@ -156,7 +158,8 @@ REFUSALS = [
 @pytest.mark.parametrize(("message", "named"), REFUSALS)
 def test_each_refusal_has_advice_that_fits_it(message: str, named: str) -> None:
     assert named in advice_for(message)
-    assert not leaves_it_open(message)
+    assert issubclass(kind_of(message), Refused)
+    assert (kind_of(message) is Busy) == ("connect failure" in message)
 
 
 @pytest.mark.parametrize(
@@ -164,10 +167,18 @@ def test_each_refusal_has_advice_that_fits_it(message: str, named: str) -> None:
     [
         "sbatch: error: Batch job submission failed: Unable to contact slurm controller (receive failure)",
         "sbatch: error: Batch job submission failed: Socket timed out on send/recv operation",
+        "sbatch: error: Batch job submission failed: Protocol authentication error",
+        "sbatch: error: slurm_receive_msg: Zero Bytes were transmitted or received\n"
+        "sbatch: error: Batch job submission failed: Unable to contact slurm controller (connect failure)",
     ],
 )
 def test_a_broken_conversation_leaves_a_submission_open(message: str) -> None:
-    assert leaves_it_open(message)
+    assert kind_of(message) is SchedulerError
+
+
+def test_a_request_that_was_never_signed_leaves_nothing_open() -> None:
+    said = "sbatch: error: Munge encode failed: Failed to access socket\nsbatch: error: authentication error"
+    assert kind_of(f"{said}\nsbatch: error: Batch job submission failed: Protocol authentication error") is Refused
 
 
 def test_a_log_path_means_itself_to_slurm() -> None:

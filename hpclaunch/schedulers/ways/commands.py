@@ -52,6 +52,9 @@ class ByCommands:
             raise SchedulerError(f"sbatch printed no job id: {text.strip()!r}")
         return job_id
 
+    def _send(self, command: Sequence[str], request: Request) -> tuple[str, str]:
+        return self._commands.run(command, SBATCH_S, request.inherited, request.held)
+
     def jobs(self, ids: Sequence[str] | None) -> list[Row]:
         """Asks squeue."""
         if ids is None:

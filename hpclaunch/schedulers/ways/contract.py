@@ -18,7 +18,8 @@ Row = tuple[str, JobStatus, str]
 class Request(Struct, frozen=True):
     """One submission. `arguments` are the script's; `inherited` the variables of the submitter's shell that
     the job takes. `options` is what the script asks of sbatch on its #SBATCH lines, which only sbatch reads:
-    None where nobody knows. `more` are options that are in no script: what the job waits for."""
+    None where nobody knows. `more` are options that are in no script: what the job waits for.
+    A command that sends it keeps the descriptors `held` open."""
 
     script: Path
     arguments: tuple[str, ...]
@@ -28,6 +29,7 @@ class Request(Struct, frozen=True):
     inherited: Mapping[str, str]
     options: tuple[str, ...] | None = None
     more: tuple[str, ...] = ()
+    held: tuple[int, ...] = ()
 
 
 class CannotExpress(HpclaunchError):

@@ -19,7 +19,7 @@ from typing import Any
 
 from hpclaunch.schedulers.contract import Refused, Warn
 from hpclaunch.schedulers.environment import closed
-from hpclaunch.schedulers.slurm_advice import advice_for, leaves_it_open
+from hpclaunch.schedulers.slurm_advice import advice_for, kind_of
 from hpclaunch.schedulers.ways.commands import ByCommands
 from hpclaunch.schedulers.ways.contract import CannotExpress, Request, Row
 from hpclaunch.schedulers.ways.options import by_name, tasks
@@ -118,7 +118,7 @@ class InProcess:
                 return str(description.submit())
             except pyslurm.RPCError as error:
                 message = str(error)
-                kind = SchedulerError if leaves_it_open(message) else Refused
+                kind = kind_of(message)
                 raise kind(message, advice_for(message)) from error
             except (AttributeError, TypeError, ValueError, OverflowError, NameError) as error:
                 # Nothing was sent: all conversions come before the call of the controller.

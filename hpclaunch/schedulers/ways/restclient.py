@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from hpclaunch.schedulers.contract import Refused
-from hpclaunch.schedulers.slurm_advice import advice_for, leaves_it_open
+from hpclaunch.schedulers.slurm_advice import advice_for, kind_of
 from hpclaunch.values.errors import SchedulerError
 from hpclaunch.values.slurmaccess import RestServer
 
@@ -127,7 +127,7 @@ class RestClient:
         said = [_words(error) for error in answer.get("errors") or ()]
         if said or status >= 400:
             message = "; ".join(dict.fromkeys(filter(None, said))) or f"slurmrestd answered HTTP {status}"
-            kind = SchedulerError if leaves_it_open(message) else Refused
+            kind = kind_of(message)
             raise kind(message, advice_for(message))
         return answer
 

@@ -1,0 +1,99 @@
+"""Who may send a record's job: whoever holds its lock, and a command of a scheduler's that was given the
+descriptor, for as long as it runs. A process that dies lets go, on whatever machine it was.
+"""
+
+import contextlib
+import errno
+import fcntl
+import os
+import time
+from collections.abc import Iterator
+
+from hpclaunch.records import files
+from hpclaunch.records.record import Record
+from hpclaunch.values.errors import HpclaunchError
+
+# Filesystems without locks (Lustre without -o flock, some FUSE ones) say one of these.
+_NO_LOCKS = frozenset({errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL})
+# There nobody can tell whether a sender lives. sbatch gives up before: 15 attempts (MAX_RETRIES of
+# src/sbatch/sbatch.c) with up to 15 s between them, each of at most a few times MessageTimeout.
+FORGOTTEN_S = 3600.0
+_LOOKS, _PAUSE_S = 5, 0.1  # another process that only looks holds the lock for a moment
+
+
+class StillSent(HpclaunchError):
+    """Another process sends the job, or may."""
+
+
+@contextlib.contextmanager
+def first(record: Record) -> Iterator[int]:
+    """Holds the lock of a record that this process has made; gives the descriptor. Raises OSError."""
+    with _opened(record) as descriptor:
+        with contextlib.suppress(OSError):  # without locks nobody else sends before the hour is over
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield descriptor
+
+
+@contextlib.contextmanager
+def again(record: Record) -> Iterator[int]:
+    """Holds the lock of a record whose sender is gone. Raises StillSent where it is not, or may not be, and
+    OSError."""
+    with _opened(record) as descriptor:
+        if not _taken(descriptor, fcntl.LOCK_EX):
+            _refuse_young(record)
+        os.utime(descriptor)
+        yield descriptor
+
+
+def is_held(record: Record) -> bool:
+    """Whether another process sends the job at this moment, as far as locks tell."""
+    try:
+        with _opened(record) as descriptor:
+            _taken(descriptor, fcntl.LOCK_SH)
+    except StillSent:
+        return True
+    except OSError:
+        return False
+    return False
+
+
+@contextlib.contextmanager
+def _opened(record: Record) -> Iterator[int]:
+    descriptor = os.open(record.folder / "sending", os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _taken(descriptor: int, kind: int) -> bool:
+    """True when the lock is held; False where the filesystem has none. Raises StillSent."""
+    for left in reversed(range(_LOOKS)):
+        try:
+            fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
+            return True
+        except BlockingIOError:
+            if not left:
+                raise StillSent("another process is sending it at this moment") from None
+            time.sleep(_PAUSE_S)
+        except OSError as error:
+            if error.errno not in _NO_LOCKS:
+                raise
+            return False
+    raise AssertionError("unreachable")
+
+
+def _refuse_young(record: Record) -> None:
+    """Compares times of the file server's alone: the clocks of two machines differ, and clocks jump."""
+    probe = files.unused_name(record.folder, ".probe-")
+    files.write_synced(probe, b"")
+    try:
+        age_s = probe.stat().st_mtime - (record.folder / "sending").stat().st_mtime
+    finally:
+        probe.unlink()
+    if age_s < FORGOTTEN_S:
+        minutes = int((FORGOTTEN_S - age_s) / 60) + 1
+        raise StillSent(
+            "the filesystem of the records has no locks, so nobody can tell whether a process still sends "
+            f"it: ask again in {minutes} min"
+        )

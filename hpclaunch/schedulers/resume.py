@@ -1,0 +1,104 @@
+"""Submissions whose end nobody saw: is the job there, is it surely not, or can nobody tell?
+
+What is surely not there may be sent again, with the same record, and so with the same tag and the same claim.
+What nobody can tell is never sent.
+"""
+
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from functools import partial
+from typing import Literal
+
+from msgspec import Struct, structs
+
+from hpclaunch.records import sending
+from hpclaunch.records.record import Record
+from hpclaunch.schedulers import lifecycle, retry
+from hpclaunch.schedulers.contract import Warn
+from hpclaunch.values.errors import HpclaunchError
+from hpclaunch.values.job import Submission
+
+
+class Outcome(Struct, frozen=True):
+    """What became of an open submission. "sent": it was absent, and is there now. `why` is for people, and
+    `status` the exit status that goes with it."""
+
+    record: Record
+    found: Literal["present", "absent", "sent", "unknown", "refused"]
+    job_id: str = ""
+    why: str = ""
+    status: int = 0
+
+
+def is_open(record: Record) -> bool:
+    """Whether the record has neither an id nor an end. Raises HpclaunchError for a damaged one."""
+    state = record.state()
+    return state.job_id is None and not (state.status and state.status.has_ended)
+
+
+def resume(
+    records: Sequence[Record],
+    submission_of: Callable[[Record], Submission] | None,
+    warn: Warn,
+    pause: retry.Pause,
+) -> list[Outcome]:
+    """What became of each. With `submission_of`, which takes the values of the shell anew, those that are
+    surely not there are sent; without it nothing is sent. Trouble with one does not stop the others."""
+    found: dict[str, Outcome] = {}
+    with ExitStack() as stack:
+        held: dict[str, int] = {}
+        for record in records:
+            try:
+                held[record.tag] = stack.enter_context(sending.again(record))
+            except (HpclaunchError, OSError) as error:
+                found[record.tag] = _unknown(record, error)
+        groups: dict[lifecycle.Where, list[Record]] = {}
+        for record in records:
+            if record.tag in held:
+                groups.setdefault(lifecycle.where(record), []).append(record)
+        for members in groups.values():
+            for outcome in _of_one_scheduler(members, warn, pause):
+                if outcome.found == "absent" and submission_of is not None:
+                    outcome = _send(outcome.record, submission_of, held[outcome.record.tag], warn, pause)
+                found[outcome.record.tag] = outcome
+    return [found[record.tag] for record in records]
+
+
+def _of_one_scheduler(records: Sequence[Record], warn: Warn, pause: retry.Pause) -> list[Outcome]:
+    try:
+        # Another process may have been faster, before the records were held.
+        there = {record.tag: job_id for record in records if (job_id := record.state().job_id)}
+        wanted = [record for record in records if is_open(record)]
+        if wanted:
+            there |= retry.find(lifecycle.scheduler_of(records[0]), wanted, pause)
+    except (HpclaunchError, OSError) as error:
+        return [_unknown(record, error) for record in records]
+    outcomes = []
+    for record in records:
+        job_id = there.get(record.tag)
+        if job_id:
+            lifecycle.note(warn, f"the job {job_id} is there, but ", partial(record.submitted, job_id))
+            outcomes.append(Outcome(record, "present", job_id))
+        elif is_open(record):
+            outcomes.append(Outcome(record, "absent"))
+        else:
+            outcomes.append(Outcome(record, "refused", why="it was never submitted", status=3))
+    return outcomes
+
+
+def _send(
+    record: Record, submission_of: Callable[[Record], Submission], held: int, warn: Warn, pause: retry.Pause
+) -> Outcome:
+    try:
+        submission = submission_of(record)
+    except HpclaunchError as error:
+        return Outcome(record, "absent", why=str(error), status=error.exit_status)
+    submission = structs.replace(submission, held=(held,), dependency=record.state().dependency)
+    try:
+        return Outcome(record, "sent", lifecycle.send(record, submission, warn, pause))
+    except HpclaunchError as error:
+        return Outcome(record, "unknown" if is_open(record) else "refused", "", str(error), error.exit_status)
+
+
+def _unknown(record: Record, error: Exception) -> Outcome:
+    return Outcome(record, "unknown", "", str(error), 3)
