@@ -1,6 +1,9 @@
 """Long runs under the real Slurm: signals before the limit, further starts, and who is told of an end."""
 
+import contextlib
 import json
+import os
+import signal
 import time
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -41,9 +44,15 @@ class Place:
         return hpclaunch("logs", job, env=self.env).stdout.splitlines()
 
     def start_again(self, job: str) -> None:
-        """A job that was put back waits for two minutes: not this one."""
-        until(lambda: "PENDING" in self.slurm.run("squeue", "-h", "-j", job, "-o", "%T").stdout)
-        until(lambda: not self.slurm.run("scontrol", "update", f"JobId={job}", "StartTime=now").returncode)
+        """A job that was put back waits for two minutes from when all of it has ended: not this one."""
+
+        def starts() -> bool:
+            shown = self.slurm.run("scontrol", "--oneliner", "show", "job", job).stdout
+            if "JobState=PENDING" in shown:
+                self.slurm.run("scontrol", "update", f"JobId={job}", "StartTime=now")
+            return "JobState=RUNNING" in shown and "Restarts=1" in shown
+
+        until(starts)
 
 
 def until(condition: Callable[[], object], limit_s: float = 90.0) -> None:
@@ -133,6 +142,8 @@ def test_a_requeued_job_starts_again_with_its_secrets_and_its_log(
     assert kept.exists()
     gate.touch()
     assert place.wait(job) == 7
+    status = place.ask("status", job)
+    assert (status["cause"], status["rank"], status["exit_code"]) == ("user_error", 0, 7)
     said = [line for line in place.log(job) if line.startswith("start")]
     assert said == [f"start 0 {len(TOKEN)}", f"start 1 {len(TOKEN)}"]
     assert not kept.exists()
@@ -170,6 +181,8 @@ def test_a_cancelled_job_still_tells(place: Place, told: Told, tmp_path: Path) -
     assert place.wait(job) == 1
     until(lambda: told.bodies)
     assert [(each["event"], each["state"]) for each in told.bodies] == [("end", "CANCELLED")]
+    status = place.ask("status", job)
+    assert (status["cause"], status["reason"]) == ("cancelled", "by hpclaunch cancel")
 
 
 def test_the_signal_reaches_every_rank_before_the_limit(place: Place, overdue: tuple[str, Path]) -> None:
@@ -178,6 +191,42 @@ def test_the_signal_reaches_every_rank_before_the_limit(place: Place, overdue: t
     lines = place.log(job)
     assert sorted(line for line in lines if line.startswith("saved")) == ["saved.0", "saved.1"]
     status = place.ask("status", job)
-    assert status["state"] == "TIMEOUT"
+    assert (status["state"], status["cause"]) == ("TIMEOUT", "time_limit")
     told = [json.loads(line) for line in (folder / "told").read_text().splitlines()]
     assert [(each["event"], each["state"]) for each in told] == [("start", "RUNNING"), ("end", "TIMEOUT")]
+
+
+def test_a_lost_node_ends_a_job_or_starts_it_again_elsewhere(place: Place, tmp_path: Path) -> None:
+    """The last test here: dgx1 is gone after it."""
+    command = 'echo "up $SLURMD_NODENAME"; exec sleep 300'
+    stays, goes = (
+        place.submit(tmp_path, command, ranks_per_node=1, gpus_per_node=4, requeue=requeue)
+        for requeue in (True, False)
+    )
+    for job in (stays, goes):
+        until(lambda job=job: "up dgx1" in place.log(job))
+    lose_node(place.slurm, "dgx1")
+    assert place.wait(goes) == 1
+    status = place.ask("status", goes)
+    assert (status["state"], status["cause"]) == ("NODE_FAIL", "node_failure")
+    place.start_again(stays)
+    until(lambda: "up dgx2" in place.log(stays))
+    assert place.ask("status", stays)["state"] == "RUNNING"
+    hpclaunch("cancel", stays, env=place.env)
+
+
+def lose_node(slurm: Slurm, host: str) -> None:
+    """Ends all processes of a node at once, and tells Slurm, which would find out after SlurmdTimeout."""
+    daemon = f"slurmd -D -N {host} -f {slurm.slurm_conf}"
+    spaces = []
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            words = (process / "cmdline").read_text(errors="replace").split("\0")
+            if " ".join(words).strip().endswith(daemon):
+                spaces.append(os.readlink(process / "ns" / "mnt"))
+    assert len(spaces) == 1
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):  # it has ended since
+            if os.readlink(process / "ns" / "mnt") == spaces[0]:
+                os.kill(int(process.name), signal.SIGKILL)
+    slurm.run("scontrol", "update", f"NodeName={host}", "State=DOWN", "Reason=lost")

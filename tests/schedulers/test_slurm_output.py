@@ -112,11 +112,11 @@ def test_a_tag_in_the_working_folder_is_enough_where_a_site_rewrites_comments() 
 
 def test_sacct_says_who_cancelled_and_the_same_fields() -> None:
     text = (
-        "31|CANCELLED by 1000|0:15|n1|2026-11-21T03:00:00|Unknown|2026-11-21T03:00:09|None|/h/ttt/work\n"
+        "31|CANCELLED by 0|0:15|n1|2026-11-21T03:00:00|Unknown|2026-11-21T03:00:09|None|/h/ttt/work\n"
         "32|OUT_OF_MEMORY|0:125|n[1-2]|2026-11-21T03:00:00|Unknown|Unknown||/h/uuu/work\n"
     )
     (_, cancelled, folder), (_, memory, _) = slurm_output.parse_sacct(text)
-    assert cancelled.state == "CANCELLED"
+    assert (cancelled.state, cancelled.reason) == ("CANCELLED", "by root")
     assert cancelled.ended == "2026-11-21T03:00:09Z"
     assert folder == "/h/ttt/work"
     assert (memory.state, memory.ended, memory.exit_status) == ("OUT_OF_MEMORY", None, 1)

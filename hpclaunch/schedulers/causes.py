@@ -1,0 +1,116 @@
+"""Why a job ended: one of a few words, and which rank was first, from what srun and slurmstepd wrote into the
+job's log beside what the scheduler says.
+
+Messages: launch_slurm.c, later launch.c of Slurm's src/srun; `Detected N oom-kill event(s)` of 20.11 to 22.05
+and `oom_kill event` since 23.02 in src/plugins/task/cgroup/task_cgroup_memory.c; `DUE TO` in req.c of
+src/slurmd/slurmstepd. A rank can write the same, so the log never changes the state or the exit status that
+the scheduler gave.
+"""
+
+import os
+import re
+import signal as signals
+from pathlib import Path
+from types import MappingProxyType
+
+from msgspec import Struct, structs
+
+from hpclaunch.values.job import Cause, JobStatus, State
+
+_TAIL = 1 << 20
+_WRAPPER_FAILED = 121  # what the scripts and the wrapper of hpclaunch end with
+_KILLED = 9
+_BY_STATE: MappingProxyType[State, Cause] = MappingProxyType(
+    {
+        "TIMEOUT": "time_limit",
+        "NODE_FAIL": "node_failure",
+        "PREEMPTED": "preemption",
+        "OUT_OF_MEMORY": "out_of_memory",
+        "CANCELLED": "cancelled",
+    }
+)
+_TASK = re.compile(rb"^srun: error: ([^\s:]+): tasks? (\d+)[\d,-]*: ([^\n]+)", re.MULTILINE)
+_OOM = re.compile(rb"^slurmstepd(?:-\S+)?: error: Detected \d+ oom[-_]kill event", re.MULTILINE)
+_STARTED_AGAIN = re.compile(rb"^slurmstepd[^\n]* DUE TO (?:JOB REQUEUE|NODE FAILURE)[^\n]*\n", re.MULTILINE)
+_CODE = re.compile(rb"Exited with exit code (\d+)")
+_OWN = re.compile(rb"^hpclaunch: ([^\n]+)", re.MULTILINE)
+
+
+class First(Struct, frozen=True):
+    """The task that failed first, as srun says it."""
+
+    node: str
+    rank: int
+    said: str
+
+
+def explained(status: JobStatus, log: Path, cancelled: bool) -> JobStatus:
+    """An ended job's status with its cause, and the first rank that failed, where the log names it.
+    `cancelled`: hpclaunch was asked for its end."""
+    if not status.has_ended or status.state == "COMPLETED":
+        return status
+    known = _BY_STATE.get(status.state)
+    if known == "cancelled" and cancelled and not status.reason:
+        status = structs.replace(status, reason="by hpclaunch cancel")
+    if known not in (None, "out_of_memory"):
+        return structs.replace(status, cause=known)
+    text = tail(log)
+    first = first_failure(text, status)
+    if first is not None:
+        said = f" ({first.said})" if not first.said.startswith("Exited with") else ""
+        reason = f"rank {first.rank} on {first.node} was the first to fail{said}"
+        status = structs.replace(status, reason=reason, rank=first.rank)
+    if known or (_is_kill(status) and (_OOM.search(text) or (first and first.said == "Out Of Memory"))):
+        more = "" if known else "; the kernel ended it, since the job's memory was used up"
+        return structs.replace(status, cause="out_of_memory", reason=status.reason + more)
+    if status.exit_code is None and status.signal is None:
+        return structs.replace(status, cause="launch_failure")
+    if status.exit_code == _WRAPPER_FAILED and (own := _OWN.findall(text)):
+        said = own[0].decode("utf-8", "replace")
+        return structs.replace(status, cause="launch_failure", reason=said)
+    if _is_kill(status):
+        more = "; whether somebody or the kernel killed it, for memory, is not said"
+        status = structs.replace(status, reason=status.reason + more)
+    return structs.replace(status, cause="user_error")
+
+
+def first_failure(text: bytes, status: JobStatus) -> First | None:
+    """What srun said first of a task since the job's last start that agrees with how the job ended."""
+    for found in _TASK.finditer(text):
+        node, rank, said = found[1].decode("utf-8", "replace"), int(found[2]), found[3]
+        if _agrees(said, status):
+            shown = said.removesuffix(b" (core dumped)").decode("utf-8", "replace")
+            return First(node, rank, shown)
+    return None
+
+
+def tail(log: Path) -> bytes:
+    """The end of the log, from the job's last start on. Nothing where it cannot be read."""
+    try:
+        with log.open("rb") as file:
+            file.seek(0, os.SEEK_END)
+            file.seek(max(0, file.tell() - _TAIL))
+            text = file.read()
+    except OSError:
+        return b""
+    starts = [found.end() for found in _STARTED_AGAIN.finditer(text)]
+    return text[starts[-1] :] if starts else text
+
+
+def _is_kill(status: JobStatus) -> bool:
+    return status.signal == _KILLED or status.exit_code == 128 + _KILLED
+
+
+def _agrees(said: bytes, status: JobStatus) -> bool:
+    """Whether a task that ended so gives a job that ended so."""
+    if status.state == "OUT_OF_MEMORY" or said.startswith(b"Out Of Memory"):
+        return status.state == "OUT_OF_MEMORY" or _is_kill(status)
+    code = _CODE.match(said)
+    if code:
+        return int(code[1]) == status.exit_code
+    number = status.signal or (status.exit_code or 0) - 128
+    try:
+        words = signals.strsignal(number) or ""
+    except ValueError:
+        return False
+    return bool(words) and said.startswith(words.encode())
