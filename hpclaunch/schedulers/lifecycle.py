@@ -129,6 +129,8 @@ def ask(records: Sequence[Record], warn: Warn) -> dict[str, JobStatus]:
     result = {}
     for record in records:
         status = fresh.get(record.tag)
+        if status is not None and status.has_ended:
+            status = _with_cause(record, status)
         if status is None:
             status = _forgotten(record)
         elif status != before[record.tag].status:
@@ -138,6 +140,12 @@ def ask(records: Sequence[Record], warn: Warn) -> dict[str, JobStatus]:
             _remove_secrets(record, warn)
         result[record.tag] = status
     return result
+
+
+def _with_cause(record: Record, status: JobStatus) -> JobStatus:
+    from hpclaunch.schedulers import causes  # who submits does not pay for it
+
+    return causes.explained(status, record.log, record.state().cancelled)
 
 
 def wait(record: Record, warn: Warn, pause: Callable[[float], None] = time.sleep) -> JobStatus:
@@ -178,6 +186,7 @@ def cancel(record: Record, warn: Warn) -> None:
     if record.state().job_id is None:
         raise SchedulerError("the job is not known to be submitted, so there is nothing to cancel")
     scheduler_of(record).cancel(record)
+    note(warn, "", record.cancelled)
     _remove_secrets(record, warn)
 
 

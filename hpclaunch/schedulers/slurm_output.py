@@ -5,6 +5,7 @@
 """
 
 import os
+import pwd
 import re
 from collections.abc import Callable, Mapping
 
@@ -87,6 +88,8 @@ def status_of(
     state, remark = BY_WORD.get(words[0] if words else "", ("UNKNOWN", f"Slurm calls its state {word!r}"))
     if state == "CANCELLED" and reason not in CANCELLING:
         reason = ""
+    if state == "CANCELLED" and words[1:2] == ["by"] and len(words) > 2:
+        remark = f"by {_user(words[2])}"
     said = REASONS.get(reason, f"Slurm's reason: {reason}" if reason not in ("", "None", "(null)") else "")
     has_ended = state in ENDED
     exit_code, signal = ended_with if has_ended else (None, None)
@@ -100,6 +103,14 @@ def status_of(
         started=None if state == "PENDING" else _time(started),  # what Slurm prints then is a forecast
         ended=_time(ended) if has_ended else None,
     )
+
+
+def _user(number: str) -> str:
+    """The name of the user with that number, where this machine knows it."""
+    try:
+        return pwd.getpwuid(int(number)).pw_name
+    except (KeyError, ValueError):
+        return f"user {number}"
 
 
 def _time(text: str) -> str | None:

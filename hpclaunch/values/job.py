@@ -17,6 +17,18 @@ State = Literal[
     "UNKNOWN",
 ]
 
+# Why a job did not complete: its command failed, or was given too little memory or time; a node of it failed; a
+# job of higher priority took its place; somebody cancelled it; or the command never began.
+Cause = Literal[
+    "user_error",
+    "out_of_memory",
+    "time_limit",
+    "node_failure",
+    "preemption",
+    "cancelled",
+    "launch_failure",
+]
+
 ENDED: frozenset[State] = frozenset(
     {"COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "NODE_FAIL", "PREEMPTED", "OUT_OF_MEMORY"}
 )
@@ -42,7 +54,8 @@ class Submission(Struct, frozen=True):
 
 class JobStatus(Struct, frozen=True, omit_defaults=True):
     """A job at one moment. `exit_code` and `signal` are the script's own, once it has ended; `reason` is
-    for people; the times are ISO 8601 in UTC."""
+    for people; the times are ISO 8601 in UTC. `cause` is why it did not complete, and `rank` the first that
+    failed, where that is known."""
 
     state: State
     reason: str = ""
@@ -52,6 +65,8 @@ class JobStatus(Struct, frozen=True, omit_defaults=True):
     submitted: str | None = None
     started: str | None = None
     ended: str | None = None
+    cause: Cause | None = None
+    rank: int | None = None
 
     @property
     def has_ended(self) -> bool:

@@ -211,7 +211,7 @@ def test_a_cancelled_job_leaves_no_secret(send: Send) -> None:
     assert run("cancel", str(record.state().job_id)).returncode == 0
     assert not secrets.path_of(record).exists()  # nobody has asked for its state since
     done = state_of(record)
-    assert (done.state, done.reason) == ("CANCELLED", "")
+    assert (done.state, done.reason) == ("CANCELLED", "by hpclaunch cancel")
 
 
 def test_a_crash_before_the_id_was_noted_loses_nothing(send: Send) -> None:
