@@ -30,6 +30,7 @@ _MAYBE_REDIRECTION = frozenset("<>&{0123456789")
 _NO_WORD = _MAYBE_REDIRECTION | frozenset(("", *"\n;|)#("))
 _BRACKET = re.compile(r"(?<!\\)\]")
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)(?:(\+?=)|\[)", re.ASCII)
+_NO_ARGUMENTS = re.compile(r"\([ \t]*\)")
 _ENDS = frozenset(" \t\n;&|<>()")
 # What ends a list, by its first character.
 _CLOSERS = re.compile(r"(then|elif|else|fi|do|done|esac|in|\})(?=[ \t\n;&|<>()]|$(?![\s\S]))")
@@ -61,7 +62,7 @@ class Commands(Words):
                 if closer:
                     self.fail(f"`{closer[1]}` has nothing that it ends or goes on with")
             line = self.line()
-            statement = self._and_or(line)
+            statement = self._and_or(line, True)
             char = self.blanks()
             if char == ";" and self.ahead(2) not in (";;", ";&"):
                 self.at += 1
@@ -91,8 +92,8 @@ class Commands(Words):
         self.at += 1
         return Group(found[0].line if found else line, found)
 
-    def _and_or(self, line: int) -> Statement:
-        first = self._pipeline(line)
+    def _and_or(self, line: int, begun: bool) -> Statement:
+        first = self._pipeline(line, begun)
         others: list[tuple[str, Statement]] = []
         while True:
             if self.blanks() not in ("&", "|"):
@@ -107,7 +108,7 @@ class Commands(Words):
             return first
         return AndOr(line, first, tuple(others), last=others[-1][1].last)
 
-    def _pipeline(self, line: int) -> Statement:
+    def _pipeline(self, line: int, begun: bool = False) -> Statement:
         bang = _BANG.match(self.text, self.at) if self.text[self.at : self.at + 1] in ("!", "t") else None
         if bang:
             self.at = bang.end()
@@ -120,7 +121,7 @@ class Commands(Words):
                 found = self._pipeline(self.line())
             self.depth -= 1
             return Not(line, found, last=found.last) if bang[1] == "!" else found
-        first = self.command(line)
+        first = self.command(line, begun)
         if self.blanks() != "|":
             return first
         parts = [first]
@@ -134,10 +135,11 @@ class Commands(Words):
             return parts[0]
         return Pipeline(line, tuple(parts), tuple(operators), last=parts[-1].last)
 
-    def command(self, line: int) -> Statement:
-        """The command that begins here, on this line."""
+    def command(self, line: int, begun: bool = False) -> Statement:
+        """The command that begins here, on this line; `begun`: it is known that no word that ends a list
+        stands here."""
         start = self.at
-        if self.text[start : start + 1] in _CLOSING and _CLOSERS.match(self.text, start):
+        if not begun and self.text[start : start + 1] in _CLOSING and _CLOSERS.match(self.text, start):
             self.fail(f"`{self.text[start:].split(None, 1)[0][:10]}` stands where a command should")
         found = self.compound(line)
         if found is None:
@@ -229,7 +231,7 @@ class Commands(Words):
         return Simple(line, tuple(assignments), tuple(words), tuple(redirections), last, written)
 
     def _function(self, name: Word, line: int) -> Statement | None:
-        found = re.compile(r"\([ \t]*\)").match(self.text, self.at)
+        found = _NO_ARGUMENTS.match(self.text, self.at)
         if not found or any(not isinstance(piece, Literal) or piece.quoted for piece in name.pieces):
             return None
         self.at = found.end()

@@ -26,6 +26,11 @@ _KEYWORD = re.compile(
 # "" is the end of the text.
 _BEHIND_WORD = frozenset(("", *" \t\n;&|<>()#"))
 _FIRST = frozenset("ifwucsl{[")
+# The words that end lists of commands.
+_DO, _DONE, _THEN, _FI, _BRACE = (frozenset((word,)) for word in ("do", "done", "then", "fi", "}"))
+_BRANCHES = frozenset(("elif", "else", "fi"))
+_ARMS = frozenset((";", "esac"))
+_IN = re.compile(r"in(?=[ \t\n;]|\\\n)")
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _FUNCTION = re.compile(r"(?!#)([^\s;&|<>()$`\"'\\]+)[ \t]*(?:\([ \t]*\))?")
 _OPERATOR = re.compile(r"==|!=|=~|=|<|>|(?:-(?:eq|ne|lt|le|gt|ge|nt|ot|ef))(?=\s)")
@@ -60,7 +65,7 @@ class Reader(Commands):
     """Reads a whole text."""
 
     def compound(self, line: int) -> Statement | None:
-        char = self.ahead()
+        char = self.text[self.at : self.at + 1]
         if char == "(":
             return self._parenthesised(line)
         keyword = _KEYWORD.match(self.text, self.at) if char in _FIRST else None
@@ -71,9 +76,9 @@ class Reader(Commands):
         if word == "if":
             return self._if(line)
         if word in ("while", "until"):
-            condition = self.body(frozenset(("do",)))
+            condition = self.body(_DO)
             self._expect("do", start)
-            body = self.body(frozenset(("done",)))
+            body = self.body(_DONE)
             self._expect("done", start)
             return Loop(line, condition, body, last=self._last())
         if word in ("for", "select"):
@@ -81,7 +86,7 @@ class Reader(Commands):
         if word == "case":
             return self._case(line, start)
         if word == "{":
-            group = self.body(frozenset(("}",)))
+            group = self.body(_BRACE)
             self._expect("}", start)
             return group
         if word == "[[":
@@ -116,17 +121,16 @@ class Reader(Commands):
     def _if(self, line: int) -> Statement:
         start = self.at - 2
         branches: list[tuple[Statement | None, Statement]] = []
-        ends = frozenset(("elif", "else", "fi"))
         while True:
-            condition = self.body(frozenset(("then",)))
+            condition = self.body(_THEN)
             self._expect("then", start)
-            branches.append((condition, self.body(ends)))
+            branches.append((condition, self.body(_BRANCHES)))
             if not self.text.startswith("elif", self.at):
                 break
             self.at += 4
         if self.text.startswith("else", self.at):
             self.at += 4
-            branches.append((None, self.body(frozenset(("fi",)))))
+            branches.append((None, self.body(_FI)))
         self._expect("fi", start)
         return If(line, tuple(branches), last=self._last())
 
@@ -144,7 +148,7 @@ class Reader(Commands):
             name = found[0]
             self.at = found.end()
             self.gaps()
-            if re.compile(r"in(?=[ \t\n;]|\\\n)").match(self.text, self.at):
+            if _IN.match(self.text, self.at):
                 self.at += 2
                 words = self._words()
         self.blanks()
@@ -179,11 +183,11 @@ class Reader(Commands):
     def _loop_body(self, start: int) -> Group:
         if self.gaps() == "{":
             self.at += 1
-            body = self.body(frozenset(("}",)))
+            body = self.body(_BRACE)
             self._expect("}", start)
             return body
         self._expect("do", start)
-        body = self.body(frozenset(("done",)))
+        body = self.body(_DONE)
         self._expect("done", start)
         return body
 
@@ -192,7 +196,6 @@ class Reader(Commands):
         word = self.word()
         self._expect("in", start)
         items: list[CaseItem] = []
-        ends = frozenset((";", "esac"))
         while True:
             char = self.gaps()
             if not char:
@@ -214,7 +217,7 @@ class Reader(Commands):
                     self.fail("the pattern of a `case` without its )")
             at = self.line()
             self.deeper()
-            body = self.statements(ends)
+            body = self.statements(_ARMS)
             self.depth -= 1
             end = next((end for end in (";;&", ";;", ";&") if self.text.startswith(end, self.at)), "")
             self.at += len(end)
