@@ -13,7 +13,9 @@ from hpclaunch.records.record import Record
 from hpclaunch.report.table import aligned
 from hpclaunch.schedulers import follow as log
 from hpclaunch.schedulers import lifecycle
+from hpclaunch.values.errors import SchedulerError
 from hpclaunch.values.job import JobStatus
+from hpclaunch.values.slurmaccess import SlurmAccess
 
 job_id_argument = click.argument("job_id", metavar="JOB_ID")
 
@@ -28,6 +30,8 @@ def status(job_id: str, as_json: bool) -> None:
     if known.has_ended:
         lifecycle.keep_log(record, say)  # its pods do not stay
     facts = _facts(record, known)
+    if record.intent.scheduler == "slurm":
+        facts |= _way(record)
     if record.intent.tasks:
         from hpclaunch.cli import tasks  # most jobs are no arrays
 
@@ -148,6 +152,18 @@ def _facts(record: Record, known: JobStatus) -> dict[str, Any]:
         "record": str(record.folder),
         "log": str(record.log),
     }
+
+
+def _way(record: Record) -> dict[str, Any]:
+    """How its cluster is reached from here."""
+    from hpclaunch.schedulers.ways.choose import choice
+
+    access = record.intent.slurm or SlurmAccess()
+    try:
+        taken = choice(record.intent.slurm_conf, access)
+    except SchedulerError as error:
+        return {"via": access.via, "via_reason": str(error).splitlines()[0]}
+    return {"via": taken.name, "via_reason": taken.why}
 
 
 def _local_time(text: str) -> str:

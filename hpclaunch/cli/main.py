@@ -17,6 +17,7 @@ COMMANDS = {
     "check": "check:check",
     "convert": "convert:convert",
     "diff": "diff:diff",
+    "doctor": "doctor:doctor",
     "explain": "explain:explain",
     "list": "jobs:list_jobs",
     "logs": "jobs:logs",

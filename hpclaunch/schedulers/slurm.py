@@ -12,7 +12,7 @@ from hpclaunch.schedulers.contract import Warn
 from hpclaunch.schedulers.follow import FIRST_POLL_S
 from hpclaunch.schedulers.slurm_commands import Commands
 from hpclaunch.schedulers.ways import choose, options
-from hpclaunch.schedulers.ways.contract import Request, Way
+from hpclaunch.schedulers.ways.contract import Request, Sender, Way
 from hpclaunch.values.errors import HpclaunchError
 from hpclaunch.values.job import JobStatus, Submission
 from hpclaunch.values.slurmaccess import SlurmAccess
@@ -42,7 +42,7 @@ class Slurm:
     @property
     def in_process(self) -> bool:
         """Whether submissions are calls in this process, which cannot be several at a time."""
-        return choose.way(self._slurm_conf, self._access).name == "pyslurm"
+        return choose.choice(self._slurm_conf, self._access).name == choose.PYSLURM
 
     def version(self) -> str:
         """For example "slurm-wlm 22.05.8"."""
@@ -55,7 +55,7 @@ class Slurm:
         Raises Refused, HpclaunchError where the disk refuses, and SchedulerError where the submission failed
         and the controller may have the job nevertheless.
         """
-        way = self._way(record)
+        sender = choose.sender(self._slurm_conf, record.intent.slurm or self._access)
         arguments = [str(record.claim)]
         if submission.secrets:
             arguments.append(str(secrets.write(record, submission.secrets)))
@@ -66,11 +66,11 @@ class Slurm:
             chdir=record.work,
             output=_output(record),
             inherited=submission.environment,
-            options=None if way.name == "commands" else options.of_record(record),
-            more=_waits_for(submission, way),
+            options=None if sender.name == "commands" else options.of_record(record),
+            more=_waits_for(submission, sender),
             held=submission.held,
         )
-        return way.submit(request, warn)
+        return sender.submit(request, warn)
 
     def locate(self, records: Sequence[Record]) -> dict[str, str]:
         """Looks for the tags among the user's jobs that the controller still knows."""
@@ -150,11 +150,11 @@ def _explained(record: Record, status: JobStatus) -> JobStatus:
     return msgspec.structs.replace(status, reason=reason, signal=None)
 
 
-def _waits_for(submission: Submission, way: Way) -> tuple[str, ...]:
+def _waits_for(submission: Submission, sender: Sender) -> tuple[str, ...]:
     """What makes a job wait, and end where it would wait for ever; slurmrestd has no word for the latter."""
     if not submission.dependency:
         return ()
-    ends = () if way.name == "rest" else ("--kill-on-invalid-dep=yes",)
+    ends = () if sender.name == "rest" else ("--kill-on-invalid-dep=yes",)
     return (f"--dependency={submission.dependency}", *ends)
 
 

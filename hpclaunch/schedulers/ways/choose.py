@@ -10,7 +10,7 @@ from hpclaunch.schedulers.contract import Refused
 from hpclaunch.schedulers.slurm_cluster import parse_config
 from hpclaunch.schedulers.slurm_commands import Commands
 from hpclaunch.schedulers.ways.commands import ByCommands
-from hpclaunch.schedulers.ways.contract import Way
+from hpclaunch.schedulers.ways.contract import Sender, Way
 from hpclaunch.values.slurmaccess import SlurmAccess
 
 PYSLURM = "pyslurm"
@@ -44,20 +44,25 @@ def choice(slurm_conf: str | None, access: SlurmAccess) -> Choice:
     return Choice("commands", obstacle) if obstacle else Choice(PYSLURM, "it is here and of Slurm's release")
 
 
+def sender(slurm_conf: str | None, access: SlurmAccess) -> Sender:
+    """What sends jobs. Raises as `choice` does."""
+    if choice(slurm_conf, access).name == PYSLURM:
+        from hpclaunch.schedulers.ways.inprocess import InProcess
+
+        return InProcess(ByCommands(Commands(slurm_conf)), slurm_conf)
+    return way(slurm_conf, access)
+
+
 def way(slurm_conf: str | None, access: SlurmAccess) -> Way:
-    """The way itself. Raises as `choice` does."""
-    taken = choice(slurm_conf, access).name
-    if taken == "rest":
+    """What is asked about jobs: never pyslurm, which may not be where a job is asked for. Raises as `choice`
+    does."""
+    may_be_rest = access.via == "rest" or (access.via == "auto" and access.rest is not None)
+    if may_be_rest and choice(slurm_conf, access).name == "rest":
         from hpclaunch.schedulers.ways.rest import ByRest
 
         assert access.rest is not None
         return ByRest(access.rest, slurm_conf)
-    commands = ByCommands(Commands(slurm_conf))
-    if taken == PYSLURM:
-        from hpclaunch.schedulers.ways.inprocess import InProcess
-
-        return InProcess(commands, slurm_conf)
-    return commands
+    return ByCommands(Commands(slurm_conf))
 
 
 @cache

@@ -36,17 +36,21 @@ class CannotExpress(HpclaunchError):
     """This way has no words for something that the job asks for. Nothing was sent."""
 
 
-class Way(Protocol):
-    """Every method raises Refused where there is surely no job and nothing was done, and any other
+class Sender(Protocol):
+    """What sends jobs. Raises Refused where there is surely no job and nothing was done, and any other
     SchedulerError where that is open. `name` is that of the site's key `via`."""
 
     name: str
 
-    def version(self) -> str:
-        """Slurm's version in its own words, "slurm 22.05.8"."""
-
     def submit(self, request: Request, warn: Warn) -> str:
         """Sends the script and gives the job's id; `warn` hears what Slurm said beside it."""
+
+
+class Way(Sender, Protocol):
+    """What sends jobs, and is asked about them. Every method raises as above."""
+
+    def version(self) -> str:
+        """Slurm's version in its own words, "slurm 22.05.8"."""
 
     def jobs(self, ids: Sequence[str] | None) -> list[Row]:
         """The jobs that the controller knows: those of these ids, or all of this user's."""

@@ -7,24 +7,23 @@ vain in at least one of them: `switches` (its conversion raises NameError, or is
 `cores_reserved_for_system` (never called in v22.5.3 and v23.11.0), `memory_per_gpu`; and what it has no
 attribute for: memory and GPU binding, rlimits, and the options of plugins.
 
-Questions and cancels stay with Slurm's commands: `Jobs.load` brings every job of the cluster.
+Slurm's commands are asked about jobs, and cancel them: `Jobs.load` brings every job of the cluster.
 """
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
 from types import MappingProxyType
 from typing import Any
 
-from hpclaunch.schedulers.contract import Refused, Warn
+from hpclaunch.schedulers.contract import Warn
 from hpclaunch.schedulers.environment import closed
 from hpclaunch.schedulers.slurm_advice import advice_for, kind_of
 from hpclaunch.schedulers.ways.commands import ByCommands
-from hpclaunch.schedulers.ways.contract import CannotExpress, Request, Row
+from hpclaunch.schedulers.ways.contract import CannotExpress, Request
 from hpclaunch.schedulers.ways.options import by_name, tasks
 from hpclaunch.schedulers.ways.surroundings import job_environment
-from hpclaunch.values.errors import SchedulerError
 
 Attributes = dict[str, Any]
 
@@ -64,6 +63,7 @@ _WHOLE: Mapping[str, Attributes] = MappingProxyType(
     {
         "--exclusive": {"resource_sharing": "exclusive"},
         "--hold": {"priority": 0},
+        "--kill-on-invalid-dep=yes": {"kill_on_invalid_dependency": True},
         "--mem=0": {"memory_per_cpu": _ALL_MEMORY},
         "--no-requeue": {"is_requeueable": False},
         "--propagate=NONE": {},
@@ -75,17 +75,13 @@ _loaded_for: str | None = None
 
 
 class InProcess:
-    """pyslurm for one cluster; `commands` answer questions, and send what pyslurm cannot."""
+    """pyslurm for one cluster; `commands` send what it cannot."""
 
     name = "pyslurm"
 
     def __init__(self, commands: ByCommands, slurm_conf: str | None):
         self._commands = commands
         self._slurm_conf = slurm_conf
-
-    def version(self) -> str:
-        """As sbatch says it."""
-        return self._commands.version()
 
     def submit(self, request: Request, warn: Warn) -> str:
         """As the contract says it. What pyslurm cannot express sbatch sends, and `warn` hears of it."""
@@ -94,18 +90,6 @@ class InProcess:
         except CannotExpress as error:
             warn(f"pyslurm cannot say what this job asks for ({error}): sbatch sends it")
             return self._commands.submit(request, warn)
-
-    def jobs(self, ids: Sequence[str] | None) -> list[Row]:
-        """As the commands tell them."""
-        return self._commands.jobs(ids)
-
-    def accounts(self, ids: Sequence[str]) -> list[Row]:
-        """As the commands tell them."""
-        return self._commands.accounts(ids)
-
-    def cancel(self, job_id: str) -> None:
-        """By scancel."""
-        self._commands.cancel(job_id)
 
     def _submit(self, request: Request) -> str:
         wanted = attributes(request)

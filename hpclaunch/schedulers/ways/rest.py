@@ -44,6 +44,7 @@ class ByRest:
                 f"slurmrestd's API {self._server.api} has no field for what this job asks for: {error}",
                 "Leave it out, or submit where sbatch is: `slurm: {via: commands}`.",
             ) from error
+        self._client.check(QUERY_S)
         answer = self._client.ask("POST", "job/submit", SUBMIT_S, body)
         remark = str(answer.get("job_submit_user_msg") or "").strip()
         if remark:

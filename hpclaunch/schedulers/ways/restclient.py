@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from hpclaunch.schedulers.contract import Refused
+from hpclaunch.schedulers.contract import Busy, Refused
 from hpclaunch.schedulers.slurm_advice import advice_for, kind_of
 from hpclaunch.values.errors import SchedulerError
 from hpclaunch.values.slurmaccess import RestServer
@@ -45,6 +45,17 @@ class RestClient:
         was never reached, and SchedulerError where it may have done what it was asked for."""
         return self._request(method, f"/slurm/{self.server.api}/{path}", limit_s, body)
 
+    def check(self, limit_s: float) -> None:
+        """Raises Refused where slurmrestd does not get through to the controller. Of a submission with a
+        token that is no good it would only say that the connection broke off."""
+        try:
+            self.ask("GET", "ping", limit_s)
+        except Busy:
+            raise
+        except SchedulerError as error:
+            why = str(error).splitlines()[0]
+            raise Refused(f"slurmrestd does not get through to Slurm: {why}", _TOKEN_ADVICE) from error
+
     def served(self, limit_s: float) -> tuple[str, ...]:
         """The versions of the API that the server has. Raises as `ask` does."""
         paths = self._request("GET", "/openapi/v3", limit_s, None).get("paths") or {}
@@ -62,7 +73,7 @@ class RestClient:
                 connection.connect()
             except OSError as error:
                 advice = "Is slurmrestd running there? See slurm.rest.url in the site file."
-                raise Refused(f"{self.server.url} cannot be reached: {error}", advice) from error
+                raise Busy(f"{self.server.url} cannot be reached: {error}", advice) from error
             try:
                 connection.request(method, path, data, headers)
                 answer = connection.getresponse()
@@ -125,7 +136,8 @@ class RestClient:
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise SchedulerError(f"the answer of slurmrestd (HTTP {status}) is not understood") from error
         said = [_words(error) for error in answer.get("errors") or ()]
-        if said or status >= 400:
+        # What was submitted is, whatever is said beside its id ("Job is in held state").
+        if (said or status >= 400) and not answer.get("job_id"):
             message = "; ".join(dict.fromkeys(filter(None, said))) or f"slurmrestd answered HTTP {status}"
             kind = kind_of(message)
             raise kind(message, advice_for(message))

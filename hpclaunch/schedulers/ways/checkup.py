@@ -1,0 +1,88 @@
+"""Which ways to Slurm work from here, and why not."""
+
+import shutil
+from collections.abc import Iterator
+
+from hpclaunch.schedulers.slurm_commands import Commands
+from hpclaunch.schedulers.ways import choose
+from hpclaunch.schedulers.ways.commands import ByCommands
+from hpclaunch.values.checkup import Check, Result
+from hpclaunch.values.errors import SchedulerError
+from hpclaunch.values.slurmaccess import RestServer, SlurmAccess
+
+_PROGRAMS = ("sbatch", "squeue", "scancel", "scontrol", "sacct", "srun")
+_REST_S = 10.0
+
+
+def way_checks(slurm_conf: str | None, access: SlurmAccess) -> Iterator[Check]:
+    """Each way, and which one is taken. A way that does not work is bad only where it would be taken."""
+    yield _taken(slurm_conf, access)
+    yield _commands(slurm_conf, needed=access.via != "rest")
+    yield _pyslurm(slurm_conf, needed=access.via == "pyslurm")
+    if access.rest is not None:
+        yield _rest(access.rest, needed=access.via == "rest")
+
+
+def _taken(slurm_conf: str | None, access: SlurmAccess) -> Check:
+    subject = f"via: {access.via}"
+    try:
+        taken = choose.choice(slurm_conf, access)
+    except SchedulerError as error:
+        return _said(subject, "bad", error)
+    return Check(subject, "ok", f"{taken.name}: {taken.why}")
+
+
+def _commands(slurm_conf: str | None, needed: bool) -> Check:
+    subject = "Slurm's commands"
+    missing = [name for name in _PROGRAMS if shutil.which(name) is None]
+    lacks: Result = "bad" if needed else "ok"
+    if "sbatch" in missing:
+        advice = "Use a login node of the cluster, or load Slurm's module." if needed else ""
+        return Check(subject, lacks, "sbatch is not on the PATH", advice)
+    commands = Commands(slurm_conf)
+    try:
+        version = ByCommands(commands).version()
+        commands.query(["scontrol", "show", "config"])
+    except SchedulerError as error:
+        return _said(subject, lacks, error)
+    if missing:
+        return Check(subject, "warning", f"{version}; not on the PATH: {', '.join(missing)}")
+    return Check(subject, "ok", version)
+
+
+def _pyslurm(slurm_conf: str | None, needed: bool) -> Check:
+    try:
+        obstacle = choose.pyslurm_obstacle(slurm_conf)
+    except SchedulerError as error:
+        return _said(choose.PYSLURM, "bad" if needed else "not known", error)
+    if not obstacle:
+        return Check(choose.PYSLURM, "ok", "it is here and of Slurm's release")
+    advice = "Build the pyslurm of the cluster's release, or say via: auto." if needed else ""
+    return Check(choose.PYSLURM, "bad" if needed else "ok", f"not used: {obstacle}", advice)
+
+
+def _rest(server: RestServer, needed: bool) -> Check:
+    from hpclaunch.schedulers.ways.rest import release
+    from hpclaunch.schedulers.ways.restclient import RestClient
+
+    subject = f"slurmrestd at {server.url}"
+    bad: Result = "bad" if needed else "warning"
+    client = RestClient(server)
+    try:
+        served = client.served(_REST_S)
+        if server.api not in served:
+            advice = "Set slurm.rest.api to one of them."
+            found = f"it serves {', '.join(served) or 'nothing of Slurm'}, and not {server.api}"
+            return Check(subject, bad, found, advice)
+        answer = client.ask("GET", "ping", _REST_S)
+    except SchedulerError as error:
+        return _said(subject, bad, error)
+    if server.url.startswith("http://") and not server.url.startswith(("http://127.", "http://localhost:")):
+        found = f"Slurm {release(answer)}, {server.api}; tokens and scripts cross the network in the clear"
+        return Check(subject, "warning", found, "Let it be behind https, or on a unix socket.")
+    return Check(subject, "ok", f"Slurm {release(answer)}, {server.api}")
+
+
+def _said(subject: str, result: Result, error: SchedulerError) -> Check:
+    found = str(error).removesuffix(error.advice).strip() if error.advice else str(error)
+    return Check(subject, result, found.replace("\n", "; "), error.advice)
