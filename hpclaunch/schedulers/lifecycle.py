@@ -186,7 +186,8 @@ def cancel(record: Record, warn: Warn) -> None:
     if record.state().job_id is None:
         raise SchedulerError("the job is not known to be submitted, so there is nothing to cancel")
     scheduler_of(record).cancel(record)
-    note(warn, "", record.cancelled)
+    if record.intent.scheduler == "slurm":  # which does not tell who did it
+        note(warn, "", record.cancelled)
     _remove_secrets(record, warn)
 
 

@@ -200,7 +200,7 @@ def test_a_lost_node_ends_a_job_or_starts_it_again_elsewhere(place: Place, tmp_p
     """The last test here: dgx1 is gone after it."""
     command = 'echo "up $SLURMD_NODENAME"; exec sleep 300'
     stays, goes = (
-        place.submit(tmp_path, command, ranks_per_node=1, gpus_per_node=4, requeue=requeue)
+        place.submit(tmp_path, command, ranks_per_node=1, gpus_per_node=2, requeue=requeue)
         for requeue in (True, False)
     )
     for job in (stays, goes):
