@@ -30,6 +30,13 @@ _MOST_COMMANDS = 10_000
 _MOST_SECRETS = 500
 _UNKNOWN = "no launcher that is known here"
 _MANIFEST = "a manifest of Kubernetes"
+# Why a job was not compared with its original.
+_ONLY_PYXIS = (
+    "a launch is read back where srun starts it in a container of Pyxis; of any other the lines above tell "
+    "what became of it"
+)
+_NO_STEP = "no srun and no option of sbatch tells how the run is started"
+_NO_SITE = "what a job becomes depends on the site: give one that is known with --site"
 # What files that no family reads are, and what to do.
 _UNUSED: Mapping[Role, tuple[str, str]] = {
     "rank script": ("a script that runs beside the ranks", "it stays as it is: the job's command starts it"),
@@ -112,7 +119,8 @@ def _manifest(inputs: Sequence[Input], options: Options, draft: Draft) -> Conver
     manifests.convert_files(given, draft, options)
     job = write(draft, [name for name, _ in given])
     found = [*draft.findings, *_unused(inputs, options, draft.findings)]
-    return Conversion(_MANIFEST, job, draft.refused, tuple(found), dict(draft.hints))
+    why_not = _ONLY_PYXIS if job else ""
+    return Conversion(_MANIFEST, job, draft.refused, tuple(found), dict(draft.hints), not_compared=why_not)
 
 
 def _launcher(inputs: Sequence[Input], options: Options, draft: Draft) -> Conversion:
@@ -140,11 +148,26 @@ def _launcher(inputs: Sequence[Input], options: Options, draft: Draft) -> Conver
     title = dict(_FAMILIES).get(name, _UNKNOWN)
     by = (known_by,) if known_by else ()
     conversion = Conversion(title, job, draft.refused, tuple(found), dict(draft.hints), None, by)
-    if name != "pyxis" or not conversion.is_complete or options.render is None:
-        return conversion
+    why_not = _not_compared(name, conversion, options)
+    if why_not or not job:
+        return structs.replace(conversion, not_compared=why_not)
     from hpclaunch.convert.roundtrip import differences  # of use where a site is known
 
-    return structs.replace(conversion, differences=differences(reading, job, found, options))
+    compared = differences(reading, job, found, options)
+    return structs.replace(
+        conversion, differences=compared, not_compared=_NO_STEP if compared is None else ""
+    )
+
+
+def _not_compared(family: str, conversion: Conversion, options: Options) -> str:
+    """Why the job is not read back beside the original, "" where it can be."""
+    if not conversion.job:
+        return ""
+    if family != "pyxis":
+        return _ONLY_PYXIS
+    if not conversion.is_complete:
+        return "questions are open, and what is not told cannot be rendered"
+    return _NO_SITE if options.render is None else ""
 
 
 def _script(reading: ShellReading, inputs: Sequence[Input]) -> list[Place]:

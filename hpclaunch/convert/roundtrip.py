@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import structs
 
-from hpclaunch.convert.mapping.slurm import sruns
+from hpclaunch.convert.mapping.slurm import alone, sruns
 from hpclaunch.convert.mapping.slurm.settled import settled
 from hpclaunch.convert.mapping.slurm.sizes import sizes
 from hpclaunch.convert.options import Options
@@ -100,11 +100,19 @@ def _original(reading: ShellReading, options: Options) -> Launch | None:
     allocation = sizes(again)
     steps = sruns.steps(again, allocation)
     run = sruns.run_of(steps)
-    if run is None or run.command.program != "srun":
+    if run is None:
+        run = alone.step(again, allocation)
+        whole = {each.name: _text(each.value) for each in alone.of_container(again)}
+        if run is None or not whole:
+            return None
+        # The script runs on the first node, as one process, in the container that sbatch was asked for.
+        step, command = {**whole, "nodes": "1", "ntasks": "1"}, list(run.command.words)
+    elif run.command.program == "srun":
+        given, command = slurm_options("srun", run.command.words[1:])
+        step = {each.name: _text(each.value) for each in given if each.name}
+        _with_image(step, [each.command for each in steps])
+    else:
         return None
-    given, command = slurm_options("srun", run.command.words[1:])
-    step = {each.name: _text(each.value) for each in given if each.name}
-    _with_image(step, [each.command for each in steps])
     words: list[Value] = [(word,) if word else () for each in again.directives for word in each.words]
     batch = {each.name: _text(each.value) for each in slurm_options("sbatch", words)[0] if each.name}
     if allocation.nodes is not None:

@@ -4,24 +4,26 @@ The same sections as text for a terminal and as Markdown.
 """
 
 import re
-import textwrap
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Any
 
 from msgspec import Struct, structs, to_builtins
 
-from hpclaunch.report.table import aligned
-from hpclaunch.report.text import printable
+from hpclaunch.report.conversion_ends import difference_cells, difference_lines, hints
+from hpclaunch.report.conversion_words import cell, code, cut, escaped, plain, table, wrapped
 from hpclaunch.values.conversion import Conversion, Finding, Place, base_names
-from hpclaunch.values.yamltext import flow, in_flow
 
-_WIDTH = 100
 _MOST_PLACES = 4
+
+
 _MOST_FINDINGS = 200  # of a section
+
+
 _WIDEST_KEY = 56
+
+
 _LINES_OF_TEXT = 46  # of a place beside a carried value
-_Keys = dict[str, dict[str, Any]]
 
 
 class _Section(Struct, frozen=True):
@@ -37,20 +39,20 @@ def text(conversion: Conversion, site: str = "") -> str:
     """The report for a terminal. `site` is the name under which hints are shown."""
     conversion, files = _by_base_names(conversion)
     head = (_headline(conversion), files, _summary(conversion))
-    lines = [line for said in head for line in _wrapped(_plain(said), "")]
+    lines = [line for said in head for line in wrapped(plain(said), "")]
     for section in _sections(conversion):
         lines += ["", f"{section.title} ({len(section.findings)})"]
         if section.note:
-            lines += _wrapped(section.note, "  ")
+            lines += wrapped(section.note, "  ")
         lines.append("")
         first = section.findings[:_MOST_FINDINGS]
         lines += _rows(first) if section.brief else _items(first)
         while lines[-1] == "":
             lines.pop()
         lines += [f"  {said}" for said in _more(section)]
-    for title, pasted in _hints(conversion, site):
+    for title, pasted in hints(conversion, site):
         lines += ["", title, *(f"  {line}" for line in pasted)]
-    lines += _difference_lines(conversion)
+    lines += difference_lines(conversion)
     return "\n".join(lines) + "\n"
 
 
@@ -59,27 +61,21 @@ def markdown(conversion: Conversion, site: str = "") -> str:
     conversion, files = _by_base_names(conversion)
     lines = ["# hpclaunch convert"]
     for said in (_headline(conversion), files, _summary(conversion)):
-        lines += ["", _cell(said)] if said else []
+        lines += ["", cell(said)] if said else []
     for section in _sections(conversion):
         lines += ["", f"## {section.title} ({len(section.findings)})", ""]
         if section.note:
-            lines += [_escaped(section.note), ""]
+            lines += [escaped(section.note), ""]
         first = section.findings[:_MOST_FINDINGS]
         if section.brief:
             lines += ["| job file | lines | from |", "| --- | --- | --- |"]
-            lines += [f"| {' | '.join(_cell(part) for part in row)} |" for row in map(_row, first)]
+            lines += [f"| {' | '.join(cell(part) for part in row)} |" for row in map(_row, first)]
         else:
             lines += [line for group in _groups(first) for line in _bullet(group)]
         lines += [line for said in _more(section) for line in ("", said)]
-    for title, pasted in _hints(conversion, site):
+    for title, pasted in hints(conversion, site):
         lines += ["", f"## {title}", "", "```yaml", *pasted, "```"]
-    if conversion.differences is not None:
-        lines += ["", "## Round trip", ""]
-        lines += ["| what | original | job file | why |", "| --- | --- | --- | --- |"]
-        lines += [
-            f"| {' | '.join(map(_cell, (each.what, each.a, each.b, each.why)))} |"
-            for each in conversion.differences
-        ]
+    lines += difference_cells(conversion)
     return "\n".join(lines) + "\n"
 
 
@@ -169,13 +165,13 @@ def _items(findings: Sequence[Finding]) -> Iterator[str]:
     groups = _groups(findings)
     for index, group in enumerate(groups):
         for each in group:
-            yield from _wrapped(f"{_places(each.places)}  {_plain(_title(each))}", "  ", "      ")
+            yield from wrapped(f"{_places(each.places)}  {plain(_title(each))}", "  ", "      ")
         for said in _said(group[0]):
-            yield from _wrapped(_plain(said), "      ")
+            yield from wrapped(plain(said), "      ")
         following = groups[index + 1][0].todo if index + 1 < len(groups) else ""
         todo = group[0].todo
         if todo and _advice(todo) != _advice(following):
-            yield from _wrapped(f"-> {_plain(todo)}", "      ", "         ")
+            yield from wrapped(f"-> {plain(todo)}", "      ", "         ")
         yield ""
 
 
@@ -206,61 +202,16 @@ def _advice(todo: str) -> str:
 
 
 def _rows(findings: Sequence[Finding]) -> list[str]:
-    return _table(("JOB FILE", "LINES", "FROM"), list(map(_row, findings)))
-
-
-def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    return textwrap.indent(aligned(header, rows), "  ").splitlines()
+    return table(("JOB FILE", "LINES", "FROM"), list(map(_row, findings)))
 
 
 def _row(finding: Finding) -> tuple[str, str, str]:
     what = "" if finding.what == finding.key else finding.what
     return (
-        _cut(_plain(finding.became), _WIDEST_KEY),
-        _cut(_places(finding.places), _LINES_OF_TEXT),
-        _cut(_plain(what), _WIDEST_KEY),
+        cut(plain(finding.became), _WIDEST_KEY),
+        cut(_places(finding.places), _LINES_OF_TEXT),
+        cut(plain(what), _WIDEST_KEY),
     )
-
-
-def _hints(conversion: Conversion, site: str) -> Iterator[tuple[str, list[str]]]:
-    """YAML to paste under its titles: what is about a person goes into the job, all else into a site."""
-    people: _Keys = {}
-    others: _Keys = {}
-    for key, what in conversion.hints.items():
-        *above, last = key.split(".", 2)
-        holder = others if above else people
-        for part in above:
-            holder = holder.setdefault(part, {})
-        holder[last] = what
-    if people:
-        yield "For the job file, to paste", ["sites:", *_pasted({site or "SITE": people}, "  ")]
-    if others:
-        of_nodes = others.pop("node_types", {})
-        lines = list(_pasted(others, ""))
-        if of_nodes:
-            lines += ["node_types:  # of the nodes that are meant", f"  - {flow(of_nodes)}"]
-        yield "For the site file, to paste into the keys that it has", lines
-
-
-def _pasted(keys: _Keys, indent: str) -> Iterator[str]:
-    """Two levels of keys, and what is below on one line."""
-    for key, below in keys.items():
-        yield f"{indent}{in_flow(key)}:"
-        for each, what in below.items():
-            yield f"{indent}  {in_flow(each)}: {flow(what)}"
-
-
-def _difference_lines(conversion: Conversion) -> list[str]:
-    if conversion.differences is None:
-        return []
-    lines = ["", "Round trip: the original beside what `hpclaunch render` makes of the job file"]
-    if not conversion.differences:
-        return [*lines, "  the same launch"]
-    rows = [
-        (_cut(_plain(each.what), 40), _cut(_plain(each.a), 30), _cut(_plain(each.b), 30), _plain(each.why))
-        for each in conversion.differences
-    ]
-    return [*lines, *_table(("WHAT", "ORIGINAL", "JOB FILE", "WHY"), rows)]
 
 
 def _places(places: Sequence[Place]) -> str:
@@ -272,48 +223,13 @@ def _places(places: Sequence[Place]) -> str:
         shown.append(whole.removeprefix(f"{file}:") if file and place.file == file and place.line else whole)
         file = place.file
     more = len(places) - _MOST_PLACES
-    return _plain(",".join(shown)) + (f" and {more} more" if more > 0 else "")
-
-
-def _wrapped(said: str, indent: str, further: str | None = None) -> list[str]:
-    return textwrap.wrap(
-        said,
-        _WIDTH,
-        initial_indent=indent,
-        subsequent_indent=indent if further is None else further,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
-
-
-def _plain(said: str) -> str:
-    """One line, with nothing in it that turns a terminal around."""
-    return printable(" ".join(said.split()))
-
-
-def _cut(said: str, width: int) -> str:
-    return said if len(said) <= width else f"{said[: width - 3]}..."
+    return plain(",".join(shown)) + (f" and {more} more" if more > 0 else "")
 
 
 def _bullet(group: Sequence[Finding]) -> Iterator[str]:
     for index, each in enumerate(group):
-        yield f"{'  <br>' if index else '- '}{_code(_places(each.places))} {_code(_plain(_title(each)))}"
+        yield f"{'  <br>' if index else '- '}{code(_places(each.places))} {code(plain(_title(each)))}"
     for said in _said(group[0]):
-        yield f"  <br>{_escaped(_plain(said))}"
+        yield f"  <br>{escaped(plain(said))}"
     if group[0].todo:
-        yield f"  <br>**To do:** {_escaped(_plain(group[0].todo))}"
-
-
-def _cell(said: str) -> str:
-    return _escaped(_plain(said))
-
-
-def _code(said: str) -> str:
-    runs = re.findall("`+", said)
-    fence = "`" * (max(map(len, runs), default=0) + 1)
-    return f"{fence} {said} {fence}" if runs else f"{fence}{said}{fence}"
-
-
-def _escaped(said: str) -> str:
-    """What Markdown or HTML would read as its own."""
-    return re.sub(r"([\\`*_\[\]<>|&])", r"\\\1", said)
+        yield f"  <br>**To do:** {escaped(plain(group[0].todo))}"

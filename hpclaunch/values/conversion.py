@@ -62,7 +62,7 @@ class Conversion(Struct, frozen=True):
     reason. `hints` are for the job's `sites` (keys without a dot: account) or for a site file
     (kubernetes.rdma, volumes.NAME), with values of the types that they have there.
     `differences` are those between what the original launches and what the new job does, where both could
-    be read."""
+    be read; None where they were not compared, for the reason in `not_compared`."""
 
     family: str
     job: str
@@ -71,6 +71,7 @@ class Conversion(Struct, frozen=True):
     hints: dict[str, Any]
     differences: tuple[Difference, ...] | None = None
     known_by: tuple[Place, ...] = ()
+    not_compared: str = ""
 
     @property
     def is_complete(self) -> bool:

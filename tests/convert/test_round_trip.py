@@ -11,6 +11,8 @@ from hpclaunch.convert import conversion, inputs, sources
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.roundtrip import differences
+from hpclaunch.report.conversion import markdown
+from hpclaunch.report.conversion import text as as_text
 from hpclaunch.spec.read import read_site
 from hpclaunch.values.launch import Difference
 
@@ -73,3 +75,59 @@ def test_what_the_site_refuses_is_said() -> None:
     _, after = changed("gpus_per_node: 8", "gpus_per_node: 80")
     assert [(each.what, each.kind) for each in after] == [("the job at superpod-a100", "unbridged")]
     assert "80" in after[0].why
+
+
+def test_a_script_in_the_container_that_sbatch_is_asked_for_is_compared_too() -> None:
+    """No srun: the whole script is one process in the container, on the first node."""
+    script = "#!/bin/bash\n#SBATCH -N 1 --gres=gpu:8 -t 10 --container-image=a/b:1\npython t.py\n"
+    given = inputs.classified({"run.sub": script})
+    found = conversion.convert(given, options({}))
+    assert found.differences is not None
+    assert {"image", "nodes", "ranks on a node"}.isdisjoint(each.what for each in found.differences)
+    reading = sources.read(given, {}, Draft())
+    for old, new, what in (
+        ("a/b:1", "a/b:2", "image"),
+        ("t.py", "u.py", "command, word 1"),
+        ("ranks_per_node: 1", "ranks_per_node: 8", "ranks on a node"),
+    ):
+        after = differences(reading, found.job.replace(old, new), found.findings, options({}))
+        assert after is not None
+        assert what in {each.what for each in after}
+
+
+SBATCH = "#!/bin/bash\n#SBATCH -N 1 --gres=gpu:8 -t 10\n"
+POD = """apiVersion: v1
+kind: Pod
+metadata: {name: p}
+spec:
+  containers:
+  - name: c
+    image: a/b:1
+    command: [python, t.py]
+    resources: {limits: {nvidia.com/gpu: 8}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "site", "words"),
+    [
+        ("run.sub", SCRIPT, False, "--site"),
+        ("run.sub", SCRIPT.replace(" --mpi=pmix", ""), True, "questions are open"),
+        ("run.sub", SBATCH + "mpirun -np 8 ./x\n", True, "in a container of Pyxis"),
+        ("run.sub", SBATCH + "srun docker run --gpus 8 -v /d:/d a/b:1 python t.py\n", True, "of Pyxis"),
+        ("pod.yaml", POD, True, "in a container of Pyxis"),
+    ],
+)
+def test_what_is_not_compared_is_said_with_the_reason(name: str, text: str, site: bool, words: str) -> None:
+    found = conversion.convert(inputs.classified({name: text}), options({}) if site else Options({}))
+    assert found.job
+    assert found.differences is None
+    assert words in found.not_compared
+    for report in (as_text(found), markdown(found)):
+        (line,) = (line for line in report.splitlines() if "ot compared: " in line)
+        assert " ".join(found.not_compared.split()[:5]) in line
+
+
+def test_a_launcher_that_is_refused_has_nothing_to_compare() -> None:
+    found = conversion.convert(inputs.classified({"run.sub": "#!/bin/bash\necho a\n"}), options({}))
+    assert (found.job, found.differences, found.not_compared) == ("", None, "")
