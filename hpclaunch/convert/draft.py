@@ -105,6 +105,8 @@ def dotted(key: Key) -> str:
 
 def sayable(text: str) -> str:
     """Text that every output can hold: NUL and halves of surrogate pairs ($'\\ud800') are replaced."""
+    if text.isascii() and "\0" not in text:
+        return text
     return _UNSAYABLE.sub("\ufffd", text)
 
 

@@ -14,7 +14,7 @@ from functools import lru_cache
 HIDDEN = "***"
 # Names of variables and options whose value is a secret, as CI systems and vaults take them. What a tokenizer
 # calls a token, and how many of them there are, is none.
-SECRET = re.compile(
+_SECRET = re.compile(
     r"(?:PASSWORD|PASSWD|PASSPHRASE|SECRET|API_?KEY|CREDENTIALS?|(?:^|_)(?:PASS|PAT)|_PWD"
     r"|(?<!(?:PAD|EOS|BOS|SEP|CLS|UNK|MAX|MIN|NUM|PER|END)_)(?<!(?:MASK|STOP|NEXT|LAST)_)TOKEN"
     r"|(?<!SORT)(?<!PUBLIC)(?<!PRIMARY)(?<!CACHE)(?<!ROUTING)_KEY)$",
@@ -66,6 +66,12 @@ _NO_SECRET = re.compile(r"[~./$%{<*\[].*|true|false|yes|no|none|null|on|off|auto
 _NUMBER = re.compile(r"[0-9.]{1,7}")
 
 
+@lru_cache(maxsize=1 << 16)  # names of a long text: each is asked about again and again
+def is_secret(name: str) -> bool:
+    """Whether a variable or an option of that name has a secret for its value."""
+    return _SECRET.search(name) is not None
+
+
 @lru_cache(maxsize=4096)  # findings repeat themselves
 def hide(text: str) -> str:
     """The text with *** for each secret in it."""
@@ -100,7 +106,7 @@ def _found(text: str) -> Iterator[tuple[str, str, tuple[int, int]]]:
         for pattern in _NAMED:
             for found in pattern.finditer(line):
                 name = found["name"].replace("-", "_")
-                if SECRET.search(name):
+                if is_secret(name):
                     yield from _value(name.upper(), found, start)
     for start, line in _lines_with(_IN_FORMS, text):
         for name, pattern in _FORMS:

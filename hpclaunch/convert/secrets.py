@@ -7,12 +7,13 @@ from msgspec import structs
 
 from hpclaunch.convert.draft import Draft, Fact, dotted
 from hpclaunch.convert.reading import Assigned
-from hpclaunch.convert.secret_texts import HIDDEN, SECRET, hide, values
+from hpclaunch.convert.secret_texts import HIDDEN, hide, is_secret, values
 from hpclaunch.readback.shell.values import known
 from hpclaunch.values.conversion import Finding
 
 # A shorter value may be a part of anything; beside its name it is hidden all the same.
 _TELLS = 6
+_AT_ONCE = 200  # findings: most have no secret
 _WHY = "a secret is taken from the submitter when the job is sent, and stands in no file"
 
 
@@ -22,7 +23,7 @@ class Secrets:
 
     def __init__(self, texts: Iterable[str], assigned: Sequence[Assigned] = ()):
         self._names = _values(texts, assigned)
-        self._variables = sum(bool(SECRET.search(name)) for name in {each.name for each in assigned})
+        self._variables = sum(is_secret(name) for name in {each.name for each in assigned})
         # By how they begin: a text is gone through once, however many there are.
         self._by_beginning: dict[str, list[str]] = {}
         for value in self._names:
@@ -93,7 +94,7 @@ def _values(texts: Iterable[str], assigned: Sequence[Assigned]) -> dict[str, str
     for text in texts:
         found.update(values(text))
     for each in assigned:
-        if SECRET.search(each.name):
+        if is_secret(each.name):
             found.setdefault(known(each.value) or "", each.name)
     names = {value: name for value, name in found.items() if len(value) >= _TELLS}
     return dict(sorted(names.items(), key=lambda row: -len(row[0])))
@@ -107,13 +108,21 @@ def _text(value: Any) -> str:
 
 def without_values(findings: Iterable[Finding], secrets: Secrets) -> list[Finding]:
     """The findings, with *** for each secret."""
-    return [
-        structs.replace(
-            each,
-            what=secrets.without(each.what),
-            became=secrets.without(each.became),
-            why=secrets.without(each.why),
-            todo=secrets.without(each.todo),
-        )
-        for each in findings
-    ]
+    waiting, clean = list(findings), []
+    for start in range(0, len(waiting), _AT_ONCE):
+        some = waiting[start : start + _AT_ONCE]
+        texts = dict.fromkeys(text for each in some for text in (each.what, each.became, each.why, each.todo))
+        together = "\n".join(texts)  # no secret goes on in another line, but for keys that have their own
+        has_secrets = secrets.without(together) != together
+        clean += [_without_values(each, secrets) for each in some] if has_secrets else some
+    return clean
+
+
+def _without_values(finding: Finding, secrets: Secrets) -> Finding:
+    return structs.replace(
+        finding,
+        what=secrets.without(finding.what),
+        became=secrets.without(finding.became),
+        why=secrets.without(finding.why),
+        todo=secrets.without(finding.todo),
+    )

@@ -8,7 +8,7 @@ from hpclaunch.convert.defects import search
 from hpclaunch.convert.defects.search import Parsed
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.reading import ShellReading
-from hpclaunch.convert.secret_texts import SECRET, lines, values
+from hpclaunch.convert.secret_texts import is_secret, lines, values
 from hpclaunch.readback.shell import tree
 from hpclaunch.readback.shell.values import known
 from hpclaunch.values.conversion import Finding, Place
@@ -52,7 +52,7 @@ def _in_text(place: Place, name: str) -> Finding:
 
 def _on_command_lines(reading: ShellReading, parsed: list[Parsed]) -> Iterator[Finding]:
     for assigned in reading.assigned:
-        if SECRET.search(assigned.name) and values(f"{assigned.name}='{known(assigned.value) or ''}'"):
+        if is_secret(assigned.name) and values(f"{assigned.name}='{known(assigned.value) or ''}'"):
             yield Finding(
                 "defect",
                 (assigned.place,),

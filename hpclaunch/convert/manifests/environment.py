@@ -14,7 +14,7 @@ from hpclaunch.convert.manifests.fields import Field
 from hpclaunch.convert.manifests.hints import of_site
 from hpclaunch.convert.mapping.environment.owners import owner
 from hpclaunch.convert.mapping.ranks import mpi
-from hpclaunch.convert.secret_texts import SECRET
+from hpclaunch.convert.secret_texts import is_secret
 from hpclaunch.readback.kubelet import expand
 from hpclaunch.spec import scalars
 from hpclaunch.values.conversion import Place
@@ -226,7 +226,7 @@ def put(
             _secret(name, places, "a value from a Secret: the job has the name alone", draft)
         elif each.source == "other":
             continue
-        elif each.text is not None and SECRET.search(name):
+        elif each.text is not None and is_secret(name):
             _literal_secret(name, each, places, draft)
         elif name.startswith("OMPI_MCA_"):
             mpi.parameter(name.removeprefix("OMPI_MCA_"), each.text or "", places, name, draft)

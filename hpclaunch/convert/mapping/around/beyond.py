@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.slurm.sruns import Step, trial_loops
 from hpclaunch.convert.reading import ShellReading
-from hpclaunch.convert.secret_texts import SECRET
+from hpclaunch.convert.secret_texts import is_secret
 from hpclaunch.readback.shell.values import Unknown, Value, known, shown
 from hpclaunch.values.conversion import Place
 
@@ -56,7 +56,7 @@ def defaults(reading: ShellReading, draft: Draft) -> None:
     for each in {each.name: each for each in reversed(reading.assumed)}.values():
         if each.name in told or each.name.startswith("SLURM_") or not each.name.isidentifier():
             continue
-        default = "***" if SECRET.search(each.name) else shown(each.default)
+        default = "***" if is_secret(each.name) else shown(each.default)
         draft.say(
             "assumed",
             (each.place,),

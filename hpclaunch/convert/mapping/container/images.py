@@ -42,8 +42,9 @@ def put_image(
         draft.ask(("image",), question, name.places if name else (step.command.place,), what)
         return
     value = asked.value or ()
+    step_of = {id(each.command): each for each in reversed(all_steps)}
     for command in commands:
-        brought = _import_of(command, all_steps, value)
+        brought = _import_of(command, step_of.get(id(command)), value)
         if brought is not None:
             _shared(reading, command, brought, value, asked, draft)
             return
@@ -94,9 +95,9 @@ def _asking(reading: ShellReading, asked: Asked, value: Value) -> tuple[Place, .
     return tuple(dict.fromkeys((*asked.places, *found)))
 
 
-def _import_of(command: Command, all_steps: Sequence[Step], value: Value) -> tuple[Value, Value] | None:
-    """What `enroot import` brings, and its file, where that file is this image."""
-    step = next((each for each in all_steps if each.command is command), None)
+def _import_of(command: Command, step: Step | None, value: Value) -> tuple[Value, Value] | None:
+    """What `enroot import` brings, and its file, where that file is this image. `step` is what the command
+    is read as."""
     brought = imported(step.words if step else command.words)
     if brought is None or not value:
         return None

@@ -18,7 +18,7 @@ from hpclaunch.convert.mapping.words.made import alternatives, in_doubt
 from hpclaunch.convert.mapping.words.texts import is_here, line
 from hpclaunch.convert.programs.layers import layers
 from hpclaunch.convert.reading import Command, ShellReading
-from hpclaunch.convert.secret_texts import SECRET
+from hpclaunch.convert.secret_texts import is_secret
 from hpclaunch.readback.shell.values import Unknown, Value, join, known, shown
 from hpclaunch.values.conversion import Place
 from hpclaunch.values.names import acts_on_commands
@@ -82,7 +82,7 @@ def put(
             draft.say("replaced", places, name, why="`trials` sets it, another one for each trial")
         elif _of_the_launch(each, draft, read_inside, gpus, container):
             continue
-        elif SECRET.search(name):
+        elif is_secret(name):
             why = "a secret is taken from the submitter when the job is sent, and stands in no file"
             draft.put(("secrets", draft.count("secrets")), name, places, name, why=why)
         elif known(value) is not None:
@@ -148,7 +148,7 @@ def inherit(names: Sequence[str], places: Sequence[Place], draft: Draft, what: s
             why = f"{name} changes how a job is started, and is not inherited"
             draft.say("left", places, what, why=why, todo=f"set {name} in env")
             continue
-        key = "secrets" if SECRET.search(name) else "inherit"
+        key = "secrets" if is_secret(name) else "inherit"
         why = "nobody gave it: it is taken from the shell of who submits, as sbatch did"
         draft.put((key, draft.count(key)), name, places, what, why=why)
 
@@ -252,5 +252,5 @@ def _unknown(
 
 
 def _short(each: Handed) -> str:
-    text = "..." if SECRET.search(each.name) else shown(each.value)
+    text = "..." if is_secret(each.name) else shown(each.value)
     return text if len(text) < 60 else text[:57] + "..."

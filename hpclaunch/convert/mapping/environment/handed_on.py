@@ -14,7 +14,7 @@ from hpclaunch.convert.mapping.words.texts import line
 from hpclaunch.convert.programs.flags import cut, not_told
 from hpclaunch.convert.programs.layers import Option
 from hpclaunch.convert.reading import Command, ShellReading
-from hpclaunch.convert.secret_texts import SECRET
+from hpclaunch.convert.secret_texts import is_secret
 from hpclaunch.readback.shell.values import Unknown, Value, known, shown
 from hpclaunch.values.conversion import Place
 
@@ -230,7 +230,7 @@ def _value(
     if text is None:
         text, of_file = _by_file_name(reading, value)
         places = (*places, *of_file)
-    if SECRET.search(name):
+    if is_secret(name):
         why = "a secret is taken from the submitter when the job is sent, and stands in no file"
         draft.put(("secrets", draft.count("secrets")), name, places, what, why=why)
     elif text is not None:

@@ -12,7 +12,7 @@ from hpclaunch.convert.mapping.slurm.asked import Asked
 from hpclaunch.convert.mapping.words.texts import split
 from hpclaunch.convert.programs.flags import cut
 from hpclaunch.convert.reading import Command
-from hpclaunch.convert.secret_texts import SECRET
+from hpclaunch.convert.secret_texts import is_secret
 from hpclaunch.readback.shell.values import Value, known, shown
 from hpclaunch.values.conversion import Place
 
@@ -50,7 +50,7 @@ def without_secrets(value: Value, written: str) -> str:
     """The option as it is written, with *** for the values of secrets."""
     for part in split(value, ","):
         named = cut(part, "=")
-        if named and named[1] and SECRET.search(named[0]):
+        if named and named[1] and is_secret(named[0]):
             written = written.replace(shown(named[1]), "***")
     return written
 
