@@ -87,7 +87,12 @@ def read_both(job_file: str, site_name: str, sets: Sequence[str]) -> tuple[Docum
 def place_of(site: Document[Site]) -> Place:
     """The site with its node types. Raises InputError with file:line:col."""
     documents = documents_of(site)
-    return Place(site, documents, Planner(site.value, values_of(documents)))
+    kind: type[Planner] = Planner
+    if site.value.ssh is not None:
+        from hpclaunch.cli.staging import StagingPlanner  # others need not pay for it
+
+        kind = StagingPlanner
+    return Place(site, documents, kind(site.value, values_of(documents)))
 
 
 def machines_of(site: Document[Site]) -> dict[str, NodeType]:

@@ -129,11 +129,13 @@ class Destination(Struct, frozen=True):
 def destination(planned: Planned) -> Destination:
     """Where the job goes. Raises SchedulerError where there is no scheduler."""
     slurm, name = planned.site.value.slurm, planned.plan.scheduler
-    slurm_conf = (slurm.conf if slurm else None) or os.environ.get("SLURM_CONF")
+    slurm_conf = slurm.conf if slurm else None
+    if planned.site.value.ssh is None:
+        slurm_conf = slurm_conf or os.environ.get("SLURM_CONF")
     if slurm_conf:
         slurm_conf = os.path.abspath(slurm_conf)  # later commands run in other folders
     cluster = _cluster(planned)
-    access = slurm.access if slurm and name == "slurm" else None
+    access = planned.site.value.access
     scheduler = lifecycle.scheduler(name, slurm_conf, cluster, access)
     return Destination(scheduler, scheduler.version(), slurm_conf, cluster, access)
 
@@ -149,6 +151,12 @@ def record_of(
     """The record of what is about to leave; `job_yaml` is what its job file says, where that is more than the
     plan's own job. Raises HpclaunchError."""
     plan = planned.plan
+    long_run = plan.common.long_run
+    links = long_run.chain if long_run is not None and plan.scheduler == "slurm" else 0
+    if planned.site.value.ssh is not None:
+        from hpclaunch.cli.staging import kept
+
+        more = {**more, **kept(planned.job.value, planned.site.value)}
     return Record.create(
         site=plan.site,
         scheduler=plan.scheduler,
@@ -163,7 +171,8 @@ def record_of(
         slurm_conf=to.slurm_conf,
         cluster=to.cluster,
         slurm=to.access,
-        tasks=len(plan.common.sweep.points) if plan.common.sweep else 0,
+        tasks=len(plan.common.sweep.points) if plan.common.sweep else links,
+        chain=links > 0,
         tag=tag,
         more=more,
     )

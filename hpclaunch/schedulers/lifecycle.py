@@ -23,7 +23,7 @@ NEVER_SEEN = "it is not known to be submitted: `hpclaunch submit --resume TAG` f
 BEING_SENT = "it is being submitted"
 
 
-Where = tuple[str, str | None, Cluster | None]
+Where = tuple[str, str | None, Cluster | None, SlurmAccess | None]
 
 
 class WaitFailed(HpclaunchError):
@@ -40,6 +40,10 @@ def scheduler(
 ) -> Scheduler:
     """The scheduler of that name: slurm, local, or kubernetes, which needs a cluster. `slurm` is the way to
     Slurm where there is no record yet that has one."""
+    if name == "slurm" and slurm is not None and slurm.login is not None:
+        from hpclaunch.schedulers.ssh.slurm import SlurmOverSsh
+
+        return SlurmOverSsh(slurm_conf, slurm)
     if name == "slurm":
         from hpclaunch.schedulers.slurm import Slurm
 
@@ -249,7 +253,8 @@ def worker_logs(record: Record, warn: Warn) -> list[Path]:
 
 def where(record: Record) -> Where:
     """The scheduler and the cluster of it, which answer for many records at once."""
-    return record.intent.scheduler, record.intent.slurm_conf, record.intent.cluster
+    intent = record.intent
+    return intent.scheduler, intent.slurm_conf, intent.cluster, intent.slurm
 
 
 def _clear(record: Record, error: HpclaunchError, warn: Warn) -> None:

@@ -10,7 +10,6 @@ from hpclaunch.records.record import Record
 from hpclaunch.schedulers import arrays, slurm_output
 from hpclaunch.schedulers.contract import Warn
 from hpclaunch.schedulers.follow import FIRST_POLL_S
-from hpclaunch.schedulers.slurm_commands import Commands
 from hpclaunch.schedulers.ways import choose, options
 from hpclaunch.schedulers.ways.contract import Request, Sender, Way
 from hpclaunch.values.errors import HpclaunchError
@@ -56,15 +55,14 @@ class Slurm:
         and the controller may have the job nevertheless.
         """
         sender = choose.sender(self._slurm_conf, record.intent.slurm or self._access)
-        arguments = [str(record.claim)]
-        if submission.secrets:
-            arguments.append(str(secrets.write(record, submission.secrets)))
+        seen = self._prepared(record, submission)
+        kept = (str(secrets.path_of(seen)),) if submission.secrets else ()
         request = Request(
-            script=record.script,
-            arguments=tuple(arguments),
+            script=seen.script,
+            arguments=(str(seen.claim), *kept),
             comment=f"hpclaunch:{record.tag}",
-            chdir=record.work,
-            output=_output(record),
+            chdir=seen.work,
+            output=_output(seen),
             inherited=submission.environment,
             options=None if sender.name == "commands" else options.of_record(record),
             more=_waits_for(submission, sender),
@@ -83,7 +81,8 @@ class Slurm:
     def status(self, records: Sequence[Record]) -> dict[str, JobStatus]:
         """Asks the controller, and the accounts for the jobs that it has forgotten."""
         of_arrays = [record for record in records if record.intent.tasks]
-        found = {tag: arrays.whole(tasks) for tag, tasks in self.tasks(of_arrays).items()}
+        tasks = self.tasks(of_arrays)
+        found = {record.tag: _whole(record, tasks[record.tag]) for record in of_arrays}
         for way, tags in self._by_way([record for record in records if not record.intent.tasks]):
             rows = slurm_output.by_tag(way.jobs(_ids(tags)), tags)
             forgotten = {tag: job_id for tag, job_id in tags.items() if tag not in rows}
@@ -91,7 +90,9 @@ class Slurm:
                 rows |= slurm_output.by_tag(way.accounts(_ids(forgotten)), forgotten)
             found |= {tag: status for tag, (_, status) in rows.items()}
         return {
-            record.tag: _explained(record, found[record.tag]) for record in records if record.tag in found
+            record.tag: self._explained(record, found[record.tag])
+            for record in records
+            if record.tag in found
         }
 
     def cancel(self, record: Record) -> None:
@@ -116,12 +117,34 @@ class Slurm:
         SchedulerError."""
         from hpclaunch.schedulers.slurm_cluster import parse_config  # sweeps alone need it
 
-        config = parse_config(Commands(self._slurm_conf).query(["scontrol", "show", "config"]))
+        config = parse_config(
+            choose.commands(self._slurm_conf, self._access).query(["scontrol", "show", "config"])
+        )
         size = config.get("maxarraysize", "")
         return int(size) if size.isdigit() else DEFAULT_MAX_ARRAY_SIZE
 
     def bring_log(self, record: Record) -> None:
         """Nothing to do: the job itself writes there."""
+
+    def _seen(self, record: Record) -> Record:
+        """The record as Slurm sees it."""
+        return record
+
+    def _prepared(self, record: Record, submission: Submission) -> Record:
+        """The same, with all that the script reads. Raises HpclaunchError, and then nothing was sent."""
+        if submission.secrets:
+            secrets.write(record, submission.secrets)
+        return self._seen(record)
+
+    def _explained(self, record: Record, status: JobStatus) -> JobStatus:
+        """A signal that nobody sent becomes what Slurm means by it. Where there is a log, it was one."""
+        if status.signal != NO_OUTPUT_SIGNAL or record.log.exists():
+            return status
+        reason = (
+            f"the node could not write the job's output in {self._seen(record).log.parent}: "
+            "HPCLAUNCH_HOME must be a folder that the compute nodes see"
+        )
+        return msgspec.structs.replace(status, reason=reason, signal=None)
 
     def _way(self, record: Record) -> Way:
         return choose.way(self._slurm_conf, record.intent.slurm or self._access)
@@ -139,17 +162,6 @@ def _ids(tags: Mapping[str, str | None]) -> list[str]:
     return [job_id for job_id in tags.values() if job_id is not None]
 
 
-def _explained(record: Record, status: JobStatus) -> JobStatus:
-    """A signal that nobody sent becomes what Slurm means by it. Where there is a log, it was one."""
-    if status.signal != NO_OUTPUT_SIGNAL or record.log.exists():
-        return status
-    reason = (
-        f"the node could not write the job's output in {record.log.parent}: "
-        "HPCLAUNCH_HOME must be a folder that the compute nodes see"
-    )
-    return msgspec.structs.replace(status, reason=reason, signal=None)
-
-
 def _waits_for(submission: Submission, sender: Sender) -> tuple[str, ...]:
     """What makes a job wait, and end where it would wait for ever; slurmrestd has no word for the latter."""
     if not submission.dependency:
@@ -158,10 +170,18 @@ def _waits_for(submission: Submission, sender: Sender) -> tuple[str, ...]:
     return (f"--dependency={submission.dependency}", *ends)
 
 
+def _whole(record: Record, tasks: arrays.Tasks) -> JobStatus:
+    if not record.intent.chain:
+        return arrays.whole(tasks)
+    from hpclaunch.schedulers import links  # most arrays are no chains
+
+    return links.whole(record.folder, tasks)
+
+
 def _output(record: Record) -> str:
     """For --output: a file for each task of an array. Raises HpclaunchError for a path in which Slurm puts no
     number of a task."""
-    if not record.intent.tasks:
+    if not record.intent.tasks or record.intent.chain:
         return filename_pattern(record.log)
     folder = str(record.log.parent)
     if "\\" in folder:

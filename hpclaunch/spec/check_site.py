@@ -29,6 +29,10 @@ def site_problems(site: Site) -> list[Problem]:
     found += _shared_hosts(site)
     if site.slurm is not None:
         found += _slurm_problems(site.slurm)
+    if site.ssh is not None:
+        from hpclaunch.spec.check_ssh import ssh_problems  # most sites are for their own login nodes
+
+        found += ssh_problems(site.ssh)
     if site.kubernetes is not None:
         found += _kubernetes_problems(site)
     if site.network.socket_ifname is not None:
@@ -61,6 +65,10 @@ def site_relations(site: Site) -> list[Problem]:
             found.append(_problem(("node_types", index), 'needs hosts ("dgx[001-140]") or a count'))
         if site.scheduler == "local" and group.mig:
             found.append(_problem(("node_types", index, "mig"), "needs a scheduler that gives slices out"))
+    if site.ssh is not None:
+        from hpclaunch.spec.check_ssh import ssh_relations
+
+        found += ssh_relations(site)
     if site.scheduler == "kubernetes":
         from hpclaunch.spec.check_kubernetes_relations import cluster_relations
 

@@ -2,9 +2,10 @@
 
 from typing import Literal
 
-from msgspec import Struct, field
+from msgspec import Struct, field, structs
 
 from hpclaunch.spec.kubernetes import Allocatable, KubernetesSite, Toleration
+from hpclaunch.spec.ssh import SshSite
 from hpclaunch.values.slurmaccess import API_OF_RELEASE, RestServer, SlurmAccess, Via
 
 
@@ -164,8 +165,17 @@ class Site(Struct, frozen=True, forbid_unknown_fields=True):
     extends: str | None = None
     container: Literal["pyxis", "none"] = "none"
     slurm: SlurmSite | None = None
+    ssh: SshSite | None = None
     kubernetes: KubernetesSite | None = None
     network: Network = Network()
     fabric: Fabric = Fabric()
     volumes: dict[str, Volume] = field(default_factory=dict)
     env: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def access(self) -> SlurmAccess | None:
+        """How its Slurm is reached, None where it has none."""
+        if self.slurm is None or self.scheduler != "slurm":
+            return None
+        access = self.slurm.access
+        return structs.replace(access, login=self.ssh.login(self.slurm.path)) if self.ssh else access

@@ -6,6 +6,8 @@ from typing import Literal
 
 from msgspec import Struct
 
+from hpclaunch.values.login import Login
+
 # slurmrestd's API version that came with each release of Slurm (src/plugins/openapi, then data_parser, at the
 # tags). A release serves those of some predecessors too.
 API_OF_RELEASE: Mapping[str, str] = MappingProxyType(
@@ -38,7 +40,8 @@ class RestServer(Struct, frozen=True, omit_defaults=True):
 
 
 class SlurmAccess(Struct, frozen=True, omit_defaults=True):
-    """The way that the site chose, and the server of that way."""
+    """The way that the site chose, and the server of that way; or the login node whose commands are used."""
 
     via: Via = "auto"
     rest: RestServer | None = None
+    login: Login | None = None

@@ -27,6 +27,8 @@ class Choice(Struct, frozen=True):
 def choice(slurm_conf: str | None, access: SlurmAccess) -> Choice:
     """The way for a cluster, the same one as long as this process lives. Raises Refused where the site chose
     a way that is not there, and SchedulerError where the controller has to be asked and does not answer."""
+    if access.login is not None:
+        return Choice("commands", f"the site is reached over SSH, as {access.login}")
     if access.via == "commands":
         return Choice("commands", "the site says so")
     if access.via == "rest":
@@ -62,7 +64,20 @@ def way(slurm_conf: str | None, access: SlurmAccess) -> Way:
 
         assert access.rest is not None
         return ByRest(access.rest, slurm_conf)
+    if access.login is not None:
+        from hpclaunch.schedulers.ssh.way import OverSsh
+
+        return OverSsh(access.login, slurm_conf)
     return ByCommands(Commands(slurm_conf))
+
+
+def commands(slurm_conf: str | None, access: SlurmAccess) -> Commands:
+    """Slurm's commands for the cluster, wherever they run."""
+    if access.login is None:
+        return Commands(slurm_conf)
+    from hpclaunch.schedulers.ssh.remote_commands import RemoteCommands
+
+    return RemoteCommands(access.login, slurm_conf)
 
 
 @cache

@@ -4,7 +4,6 @@
 mostly followed by squeue alone; sacct answers later, where the cluster keeps accounts.
 """
 
-import os
 from collections.abc import Iterator, Sequence
 
 from hpclaunch.schedulers import slurm_output
@@ -44,7 +43,7 @@ class ByCommands:
             str(request.script),
             *request.arguments,
         ]
-        text, remarks = self._commands.run(command, SBATCH_S, request.inherited)
+        text, remarks = self._send(command, request)
         if remarks.strip():
             warn(remarks.strip())  # a site's plugin may have changed the job
         job_id = slurm_output.parse_submitted(text)
@@ -58,7 +57,9 @@ class ByCommands:
     def jobs(self, ids: Sequence[str] | None) -> list[Row]:
         """Asks squeue."""
         if ids is None:
-            return slurm_output.parse_squeue(self._commands.query([*SQUEUE, f"--user={os.getuid()}"]))
+            return slurm_output.parse_squeue(
+                self._commands.query([*SQUEUE, f"--user={self._commands.user()}"])
+            )
         rows: list[Row] = []
         for portion in _portions(ids):
             try:

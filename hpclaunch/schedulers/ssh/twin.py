@@ -1,0 +1,133 @@
+"""The folder of a submission on the cluster, beside the record here: what Slurm reads and writes.
+
+The record here is what hpclaunch goes by. Its twin has the script and the files that the script reads, the
+logs, the working folder, and the claim; secrets lie beside it as they lie beside a record.
+"""
+
+import io
+import os
+import tarfile
+import time
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from hpclaunch.records import secrets
+from hpclaunch.records.record import Record
+from hpclaunch.schedulers.contract import Refused
+from hpclaunch.schedulers.ssh import words
+from hpclaunch.schedulers.ssh.connection import connection
+from hpclaunch.schedulers.ssh.contract import Lost
+from hpclaunch.schedulers.ssh.remote_commands import locking, still_sent
+from hpclaunch.schedulers.ssh.trees import LAST, TOP
+from hpclaunch.values.errors import SchedulerError
+from hpclaunch.values.job import Submission
+from hpclaunch.values.login import Login
+
+LIMIT_S = 60.0
+COMPLETE = "complete"  # comes last: a stream that was cut short has none
+_ADVICE = "ssh.home in the site must be a folder of yours there, or one that you can make, with space in it."
+# What no script reads; and without its intent the folder is no record, should somebody use hpclaunch there.
+_STAYS_HERE = frozenset(
+    {"intent.json", "state.json", "lock", "sending", "job.yaml", "site.yaml", "plan.json", "staged.json"}
+)
+
+
+def twin_of(record: Record, login: Login) -> Record:
+    """The record as Slurm sees it. Nothing of it is on this machine but its names."""
+    return Record(Path(login.home) / "jobs" / record.intent.site / record.tag, record.intent)
+
+
+def prepare(record: Record, login: Login, submission: Submission) -> Record:
+    """Makes the twin, unless an earlier attempt has, and writes the secrets. Nothing has been submitted when
+    this fails. Raises Refused."""
+    twin = twin_of(record, login)
+    quoted = words.quote(str(twin.folder))
+    unpack(login, str(twin.folder), [_archive(record)], f"[ -d {quoted} ]")
+    if submission.secrets:
+        put(login, str(secrets.path_of(twin)), secrets.text(submission.secrets))
+    return twin
+
+
+def unpack(login: Login, target: str, archive: Iterable[bytes], there: str, after: str = ":") -> None:
+    """Makes the folder or file `target` of the member `it` of a tar archive, whole or not at all, unless the
+    condition `there` holds; then does what `after` says, a text for sh as `there` is. Raises Refused."""
+    folder, _, name = target.rpartition("/")
+    staging = words.quote(f"{folder}/.new-{name}-{os.urandom(6).hex()}")
+    quoted = words.quote(target)
+    body = (
+        f"(umask 077; {there} && exit 0; mkdir -p {words.quote(folder)} && mkdir {staging} || exit 73; "
+        f"tar -xpf - --no-same-owner -C {staging} && [ -e {staging}/{LAST} ] && "
+        f"mv -T {staging}/{TOP} {quoted} && {after}; hl_e=$?; "
+        f"{there} && hl_e=0; chmod -R u+w {staging} 2>/dev/null; rm -rf {staging}; exit $hl_e)"
+    )
+    _change(login, body, archive)
+
+
+def put(login: Login, target: str, data: bytes) -> None:
+    """A file for the user alone, whole or not at all. Its content is in no argument. Raises Refused."""
+    folder, _, name = target.rpartition("/")
+    staging = words.quote(f"{folder}/.{name}.{os.urandom(6).hex()}")
+    body = (
+        f"(umask 077; mkdir -p {words.quote(folder)} && cat >{staging} && "
+        f'[ "$(wc -c <{staging})" -eq {len(data)} ] && mv -f {staging} {words.quote(target)}; hl_e=$?; '
+        f"rm -f {staging}; exit $hl_e)"
+    )
+    _change(login, body, [data])
+
+
+def forget_secrets(records: Sequence[Record], login: Login) -> None:
+    """Removes the files of secrets that may still be there. Raises SchedulerError where they may stay."""
+    paths = [str(secrets.path_of(twin_of(record, login))) for record in records]
+    _change(login, f"rm -f -- {' '.join(map(words.quote, paths))}", ())
+
+
+def claims(records: Sequence[Record], login: Login) -> dict[str, str]:
+    """Tag -> the id of the job that has begun to run. Raises SchedulerError where one is still being sent,
+    and where the node cannot be asked."""
+    folders = " ".join(words.quote(str(twin_of(record, login).folder)) for record in records)
+    body = (
+        f'(for hl_d in {folders}; do [ -d "$hl_d" ] || {{ echo; continue; }}; cd "$hl_d" || exit; '
+        f"({locking('sending', '-s')}) || exit 75; readlink claim || echo; done) </dev/null"
+    )
+    done = connection(login).run(body, LIMIT_S)
+    if done.status == 75:
+        raise still_sent(login)
+    found = done.out.decode("utf-8", "replace").split("\n")
+    if done.status or len(found) != len(records) + 1:
+        raise SchedulerError(f"{login}: {_said(done.err)}")
+    return {record.tag: owner for record, owner in zip(records, found, strict=False) if owner}
+
+
+def _change(login: Login, body: str, data: Iterable[bytes]) -> None:
+    """Nothing that is done here starts a job, so there is none where it fails."""
+    try:
+        done = connection(login).run(body, LIMIT_S, data)
+    except Lost as error:
+        raise Refused(str(error)) from error
+    if done.status:
+        raise Refused(f"{login}: {_said(done.err)}", _ADVICE)
+
+
+def _said(text: bytes) -> str:
+    lines = text.decode("utf-8", "replace").strip().splitlines()
+    return lines[-1] if lines else "it failed and said nothing"
+
+
+def _archive(record: Record) -> bytes:
+    stream = io.BytesIO()
+    with tarfile.open(fileobj=stream, mode="w", format=tarfile.PAX_FORMAT) as archive:
+        for name in (TOP, f"{TOP}/logs", f"{TOP}/work"):
+            _add(archive, name, None)
+        for path in sorted(record.folder.iterdir()):
+            if path.is_file() and path.name not in _STAYS_HERE and not path.name.startswith("."):
+                _add(archive, f"{TOP}/{path.name}", path.read_bytes())
+        _add(archive, LAST, b"")
+    return stream.getvalue()
+
+
+def _add(archive: tarfile.TarFile, name: str, data: bytes | None) -> None:
+    info = tarfile.TarInfo(name)
+    info.mode = 0o700 if data is None else 0o600
+    info.type = tarfile.DIRTYPE if data is None else tarfile.REGTYPE
+    info.size, info.mtime = len(data or b""), int(time.time())
+    archive.addfile(info, io.BytesIO(data or b""))
