@@ -10,7 +10,7 @@ from script_cases import ASK
 from hpclaunch.convert.conversion import convert
 from hpclaunch.convert.inputs import classified
 from hpclaunch.convert.options import Options
-from hpclaunch.values.conversion import Conversion
+from hpclaunch.values.conversion import Conversion, Finding, Place
 
 _PYXIS = """\
 #!/bin/bash
@@ -39,14 +39,19 @@ def _job(found: Conversion) -> dict[str, Any]:
     return script_cases.loaded(found.job)
 
 
-def _about(found: Conversion, line: int) -> set[str]:
-    """The kinds of the findings about a line of the script."""
-    return {
-        each.kind
-        for each in found.findings
-        for place in each.places
-        if place.file == "run.sub" and place.line <= line <= max(place.last, place.line)
-    }
+def _said(found: Conversion, line: int, file: str = "run.sub") -> list[Finding]:
+    """The findings about a line."""
+
+    def has_it(place: Place) -> bool:
+        return place.file == file and place.line <= line <= max(place.last, place.line)
+
+    return [each for each in found.findings if any(map(has_it, each.places))]
+
+
+def _one(found: Conversion, line: int, file: str = "run.sub") -> Finding:
+    """The one finding about a line."""
+    (finding,) = _said(found, line, file)
+    return finding
 
 
 def test_ranks_that_are_counted_33_on_a_node() -> None:
@@ -84,7 +89,7 @@ def test_a_test_of_nccl_that_is_switched_off_is_none() -> None:
     assert "setup" not in _job(_converted(pyxis(between=step)))
 
 
-def test_a_copy_of_the_data_is_no_silent_loss() -> None:
+def test_a_copy_of_the_data_is_staged_where_it_is_asked_for() -> None:
     before = (
         'if [ ! -z "${COPY_DATASET:-}" ]; then\n'
         "  srun --ntasks-per-node=1 mkdir -p /raid/data\n"
@@ -96,7 +101,10 @@ def test_a_copy_of_the_data_is_no_silent_loss() -> None:
     assert "stage_in" not in without
     found = _converted(pyxis(before), COPY_DATASET="/lustre/set")
     job = _job(found)
-    assert "/lustre/set" in str(job.get("stage_in", "")) + str(job.get("setup", ""))
+    assert job["stage_in"] == ["/lustre/set:/raid/data"]
+    assert "setup" not in job
+    assert [each.kind for each in _said(found, 5)] == ["replaced"]
+    assert _one(found, 6).key == "stage_in.0"
 
 
 def test_what_the_host_says_of_itself_is_left_and_said() -> None:
@@ -106,16 +114,27 @@ def test_what_the_host_says_of_itself_is_left_and_said() -> None:
     )
     found = _converted(pyxis(before))
     assert "MLPERF_HOST_OS" not in _job(found).get("env", {})
-    assert _about(found, 4) & {"left", "question"}
+    said = _said(found, 4)
+    assert {each.kind for each in said} == {"left"}
+    assert any(each.todo == "write env.MLPERF_HOST_OS in the job file if the ranks need it" for each in said)
 
 
 @pytest.mark.parametrize(
-    "option", ["--threads-per-core=2", "--cores-per-socket=20", "--overcommit", "--mail-type=FAIL"]
+    ("option", "kind", "words"),
+    [
+        ("--threads-per-core=2", "replaced", "node type"),
+        ("--cores-per-socket=20", "replaced", "node type"),
+        ("--overcommit", "replaced", "node type"),
+        ("--mail-type=FAIL", "left", "names nobody"),
+    ],
 )
-def test_an_option_of_the_batch_is_carried_or_said(option: str) -> None:
+def test_what_becomes_of_an_option_of_the_batch(option: str, kind: str, words: str) -> None:
     script = pyxis().replace("set -euo", f"#SBATCH {option}\nset -euo")
     found = _converted(script)
-    assert _about(found, 3) - {"without effect"}
+    said = _one(found, 3)
+    assert (said.kind, said.what) == (kind, option)
+    assert words in said.why
+    assert _job(found) == _job(_converted(pyxis()))
 
 
 @pytest.mark.parametrize("limit", ["00:70:00", "70", "1:10:00", "0-1:10"])
@@ -128,29 +147,38 @@ def test_each_form_of_the_time_is_the_same_limit(limit: str) -> None:
 
 def test_memory_bound_to_the_nodes_beside_the_gpus() -> None:
     found = _converted(pyxis(command="numactl --membind=1,3,5,7 ./run.sh"))
-    assert _job(found)["command"] == ["./run.sh"] or "numactl" in _job(found)["command"][0]
-    assert any("numactl" in each.what or "membind" in each.what for each in found.findings)
+    job = _job(found)
+    assert job["command"] == ["./run.sh"]
+    assert job["bind"] == {"memory": ["1,3,5,7"] * 8}
+    (said,) = (each for each in found.findings if each.key == "bind.memory")
+    assert (said.kind, said.what) == ("carried", "numactl --membind=1,3,5,7")
 
 
-def test_a_second_program_after_the_run_is_not_lost() -> None:
+def test_a_second_program_after_the_run_is_a_step_after_it() -> None:
     after = "srun --ntasks=2 --container-name=c ./run_eval.sh"
     found = _converted(pyxis(after=after))
-    assert _job(found)["command"] == ["./run.sh"]
-    assert "./run_eval.sh" in str(_job(found).get("after")) or "left" in _about(found, 9)
+    job = _job(found)
+    assert job["command"] == ["./run.sh"]
+    assert job["after"] == [{"run": ["./run_eval.sh"]}]
+    assert _one(found, 9).key == "after.0"
 
 
-def test_lines_that_are_sorted_out_of_the_log_are_said() -> None:
+def test_lines_that_are_sorted_out_of_the_log_are_left() -> None:
     after = "grep MLLOG raw_results.log | sort > results.log"
     found = _converted(pyxis(after=after))
-    assert _about(found, 9)
+    said = _one(found, 9)
+    assert said.kind == "left"
+    assert "grep MLLOG" in said.what
+    assert "after" in said.todo
 
 
-def test_switches_that_the_operator_writes_on_the_command_line_are_said() -> None:
+def test_switches_that_the_operator_writes_on_the_command_line_are_the_locality() -> None:
     config = "export DGXNGPU=8\nexport RANKS=8\nexport SBATCH_OTHER_PARAMS='--switches 1@00:10:00'\n"
     found = _converted(pyxis(), config)
-    assert any(
-        place.file == "config.sh" and place.line == 3 for each in found.findings for place in each.places
-    )
+    assert _job(found)["locality"] == "unit"
+    said = _one(found, 3, "config.sh")
+    assert (said.kind, said.key) == ("carried", "locality")
+    assert "00:10:00" in said.why
 
 
 def test_fujitsus_names_mean_the_same() -> None:
@@ -182,7 +210,18 @@ def test_a_variable_that_env_gives_in_front_reaches_the_ranks() -> None:
     assert (job["env"]["FOO"], job["env"]["BAR"]) == ("1", "a b")
 
 
-@pytest.mark.parametrize("line", ["source ~/team/env.sh", "ulimit -l unlimited", "module load cuda/12"])
-def test_what_prepares_the_hosts_shell_is_not_without_effect(line: str) -> None:
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("source ~/team/env.sh", "prepares the host's shell"),
+        ("ulimit -l unlimited", "srun handed this limit on"),
+        ("module load cuda/12", "prepares the host's shell"),
+    ],
+)
+def test_what_prepares_the_hosts_shell_is_left_with_its_consequence(line: str, words: str) -> None:
     found = _converted(pyxis(between=line))
-    assert "left" in _about(found, 6)
+    said = _one(found, 6)
+    assert (said.kind, said.what) == ("left", line)
+    assert words in said.why
+    assert said.todo
+    assert _job(found) == _job(_converted(pyxis()))
