@@ -32,7 +32,7 @@ def status(job_id: str, as_json: bool) -> None:
     facts = _facts(record, known)
     if record.intent.scheduler == "slurm":
         facts |= _way(record)
-    if record.intent.tasks:
+    if record.intent.tasks and not record.intent.chain:
         from hpclaunch.cli import tasks  # most jobs are no arrays
 
         tasks.status(record, task, facts, as_json)
@@ -53,7 +53,7 @@ def logs(job_id: str, follow: bool, workers: bool, pod: str | None) -> None:
     On Kubernetes that is the launcher's log, to which mpirun passes what the ranks write.
     """
     record, task = find_task(job_id)
-    if record.intent.tasks:
+    if record.intent.tasks and not record.intent.chain:
         from hpclaunch.cli import tasks
 
         tasks.logs(record, task, follow)

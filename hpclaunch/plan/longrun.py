@@ -4,14 +4,15 @@ jobs that say something of it load this."""
 from hpclaunch.spec.job import Job
 from hpclaunch.spec.longrun import NotifySpec
 from hpclaunch.values.launchplan import Common
-from hpclaunch.values.longrun import RESTARTS, LongRun, Notify, WarnSignal
+from hpclaunch.values.longrun import LINK, RESTARTS, LongRun, Notify, WarnSignal
 from hpclaunch.values.words import EnvVar, Option
 
 
 def of_job(job: Job) -> LongRun:
     """What the job says of it, in no scheduler's words."""
     warn = WarnSignal(job.signal.name, job.signal.before) if job.signal is not None else None
-    return LongRun(requeue=job.requeue, signal=warn, notify=_notify(job, job.notify) if job.notify else None)
+    notify = _notify(job, job.notify) if job.notify is not None else None
+    return LongRun(requeue=job.requeue, signal=warn, notify=notify, chain=job.chain or 0)
 
 
 def _notify(job: Job, spec: NotifySpec) -> Notify:
@@ -30,16 +31,24 @@ def _notify(job: Job, spec: NotifySpec) -> Notify:
 def of_sbatch(run: LongRun) -> tuple[Option, ...]:
     """Options of sbatch. Without `B:` before its name a signal goes to the steps' processes and not to the
     script (send_job_warn_signal in src/slurmctld/job_mgr.c, 20.11 to 26.05)."""
-    if run.signal is None:
-        return ()
-    text = f"--signal={run.signal.name}@{run.signal.before}"
-    return (Option(text, "to the ranks; Slurm may send it up to a minute earlier"),)
+    found = []
+    if run.signal is not None:
+        text = f"--signal={run.signal.name}@{run.signal.before}"
+        found.append(Option(text, "to the ranks; Slurm may send it up to a minute earlier"))
+    if run.chain:
+        found.append(Option(f"--array=0-{run.chain - 1}%1", "links, one after the other until one is done"))
+    return tuple(found)
 
 
 def told_by_slurm(run: LongRun) -> tuple[EnvVar, ...]:
     """Variables of ranks, each with the name of Slurm's own that has its value. Slurm sets none before the
     first restart."""
-    return (EnvVar(RESTARTS, "SLURM_RESTART_COUNT", "hpclaunch"),) if run.requeue else ()
+    found = []
+    if run.requeue:
+        found.append(EnvVar(RESTARTS, "SLURM_RESTART_COUNT", "hpclaunch"))
+    if run.chain:
+        found.append(EnvVar(LINK, "SLURM_ARRAY_TASK_ID", "hpclaunch"))
+    return tuple(found)
 
 
 def warnings_of_slurm(run: LongRun, common: Common) -> list[str]:
@@ -60,6 +69,8 @@ def unheeded(job: Job, scheduler: str) -> list[str]:
         found.append(f"requeue has no effect: {_RETRIES[scheduler]}")
     if job.signal is not None:
         found.append(f"signal has no effect: {_SIGNALS[scheduler]}")
+    if job.chain is not None:
+        found.append("chain has no effect: the job runs once, and no other follows it")
     if job.notify is not None:
         found.append("notify has no effect: only scripts of Slurm tell others of a job's end")
     return found

@@ -128,7 +128,7 @@ def target(
             mem_masks=mem_masks,
             mem_policy="prefer,mask_mem" if job.bind.memory == "prefer" else "mask_mem",
             path=slurm.path or "",
-            keep=(*KEEP, *(each.value for each in told)),
+            keep=(*KEEP, *(each.value for each in told if not each.value.startswith("SLURM_ARRAY_"))),
             wrapper=tuple(wrapper.settings(job, common, machines, "slurm", binds=not masked)),
             host_env=exported,
             beside=beside,

@@ -211,9 +211,10 @@ def _claims(call: Call) -> bool:
 
 
 def _asks(call: Call) -> bool:
-    """Whether Slurm is asked about the job, and no more."""
+    """Whether Slurm is asked about the job, or told that no link of its chain is to follow."""
     words = [known(word) for word in call.words]
-    return words[:1] == ["timeout"] and words[2:6] == ["scontrol", "--oneliner", "show", "job"]
+    asked = words[2:6] == ["scontrol", "--oneliner", "show", "job"]
+    return words[:1] == ["timeout"] and (asked or words[2:4] == ["scancel", "--state=PENDING"])
 
 
 def _by_name(given: Sequence[Given], line: int, unread: list[str]) -> dict[str, str]:

@@ -41,7 +41,7 @@ class Intent(Struct, frozen=True):
     """What was about to be sent. `tag` is the folder's name and goes with the submission; `slurm_conf` with
     `slurm`, or `cluster`, what the later commands need to reach the same cluster; `argv` the command line
     used, and `cwd` the folder in which ("": it was gone). `directory` is where the relative paths of job.yaml
-    start. `tasks` are those of a job array, 0 for any other job.
+    start. `tasks` are those of a job array, 0 for any other job; in a `chain` they follow each other.
     """
 
     tag: str
@@ -57,6 +57,7 @@ class Intent(Struct, frozen=True):
     cluster: Cluster | None = None
     slurm: SlurmAccess | None = None
     tasks: int = 0
+    chain: bool = False
     schema: int = SCHEMA
 
 
@@ -100,6 +101,7 @@ class Record(Struct, frozen=True):
         cluster: Cluster | None = None,
         slurm: SlurmAccess | None = None,
         tasks: int = 0,
+        chain: bool = False,
         tag: str = "",
         more: Mapping[str, bytes] = MappingProxyType({}),
     ) -> "Record":
@@ -129,6 +131,7 @@ class Record(Struct, frozen=True):
             cluster=cluster,
             slurm=slurm,
             tasks=tasks,
+            chain=chain,
         )
         contents = {
             **more,

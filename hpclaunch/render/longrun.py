@@ -1,5 +1,7 @@
 """What a script says of a job that does not end by itself, or tells others of its end."""
 
+import signal as signals
+
 import msgspec
 
 from hpclaunch.rank import beside
@@ -10,12 +12,20 @@ from hpclaunch.values.longrun import LongRun, Notify
 
 def of_slurm(plan: LaunchPlan, run: LongRun) -> dict[str, object]:
     """For the template of an sbatch script."""
-    again = run.requeue
+    again = run.requeue or run.chain > 0
     return {
         "again": again,
+        "chain": _chain(plan, run) if run.chain else None,
         "notify": _notify(plan, run.notify) if run.notify is not None else None,
-        "ending": run.notify is not None or (again and bool(plan.common.secrets)),
+        "ending": run.notify is not None or run.chain > 0 or (again and bool(plan.common.secrets)),
     }
+
+
+def _chain(plan: LaunchPlan, run: LongRun) -> dict[str, object]:
+    """`file` is the start of the name of what says that the chain has ended, for a script sent by hand;
+    `signal` the status of ranks that the signal before the time limit has ended."""
+    number = 128 + signals.Signals[f"SIG{run.signal.name}"] if run.signal is not None else 0
+    return {"links": run.chain, "file": plan.common.name, "signal": number}
 
 
 def _notify(plan: LaunchPlan, how: Notify) -> dict[str, object]:

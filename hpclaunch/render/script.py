@@ -77,7 +77,7 @@ def _beside(plan: LaunchPlan, target: SlurmTarget | LocalTarget) -> dict[str, ob
 
 def _long_run(plan: LaunchPlan, target: SlurmTarget | LocalTarget) -> dict[str, object]:
     if plan.common.long_run is None or isinstance(target, LocalTarget):
-        return {"again": False, "notify": None, "ending": False}
+        return {"again": False, "chain": None, "notify": None, "ending": False}
     from hpclaunch.render import longrun
 
     return longrun.of_slurm(plan, plan.common.long_run)

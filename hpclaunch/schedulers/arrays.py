@@ -68,7 +68,7 @@ def whole(tasks: Tasks) -> JobStatus:
     did not complete."""
     counts = Counter(status.state for status in tasks.values())
     shown = ", ".join(f"{counts[state]:,} {state}" for state in _ORDER if counts[state])
-    submitted, started = _least(tasks, "submitted"), _least(tasks, "started")
+    submitted, started = least(tasks, "submitted"), least(tasks, "started")
     for state in _GOING_ON:
         if counts[state]:
             own = next(status for status in tasks.values() if status.state == state)
@@ -105,5 +105,6 @@ def _add(found: dict[str, Tasks], records: Sequence[Record], rows: Sequence[Row]
                 found[record.tag].update((task, status) for task in numbers(tasks))
 
 
-def _least(tasks: Mapping[int, JobStatus], name: str) -> str | None:
+def least(tasks: Mapping[int, JobStatus], name: str) -> str | None:
+    """The earliest of these times, which any task has."""
     return min((time for status in tasks.values() if (time := getattr(status, name))), default=None)

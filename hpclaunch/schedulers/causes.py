@@ -31,7 +31,9 @@ _BY_STATE: MappingProxyType[State, Cause] = MappingProxyType(
 )
 _TASK = re.compile(rb"^srun: error: ([^\s:]+): tasks? (\d+)[\d,-]*: ([^\n]+)", re.MULTILINE)
 _OOM = re.compile(rb"^slurmstepd(?:-\S+)?: error: Detected \d+ oom[-_]kill event", re.MULTILINE)
-_STARTED_AGAIN = re.compile(rb"^slurmstepd[^\n]* DUE TO (?:JOB REQUEUE|NODE FAILURE)[^\n]*\n", re.MULTILINE)
+_STARTED_AGAIN = re.compile(
+    rb"^slurmstepd[^\n]* DUE TO (?:JOB REQUEUE|NODE FAILURE|TIME LIMIT|PREEMPTION)[^\n]*\n", re.MULTILINE
+)
 _CODE = re.compile(rb"Exited with exit code (\d+)")
 _OWN = re.compile(rb"^hpclaunch: ([^\n]+)", re.MULTILINE)
 

@@ -56,6 +56,7 @@ REASONS = MappingProxyType(
         "JobHeldUser": "it is held by its user: scontrol release",
         "JobHeldAdmin": "it is held by an administrator",
         "BeginTime": "it waits for its begin time",
+        "JobArrayTaskLimit": "it waits for other tasks of its job array",
         "PartitionDown": "its partition is down",
         "PartitionInactive": "its partition is inactive",
         "PartitionNodeLimit": "it asks for more nodes than the partition gives to a job",

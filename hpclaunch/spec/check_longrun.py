@@ -6,9 +6,11 @@ from hpclaunch.spec import check_text, findings, scalars
 from hpclaunch.spec.job import Job
 from hpclaunch.spec.longrun import NotifySpec
 from hpclaunch.values.errors import Problem
-from hpclaunch.values.longrun import RESTARTS
+from hpclaunch.values.longrun import LINK, RESTARTS
 
 MAX_BEFORE = 65_535  # get_signal_opts in Slurm's src/common/proc_args.c
+
+MAX_LINKS = 1000  # MaxArraySize of Slurm counts tasks, and is 1001 unless a site sets it
 
 _check = partial(findings.check, "job")
 _problem = partial(findings.problem, "job")
@@ -21,6 +23,8 @@ def problems(job: Job) -> list[Problem]:
         found += _signal_problems(job, job.signal.before)
     if job.requeue:
         found += _set_elsewhere(job, RESTARTS, "with `requeue` it is how often the job was started again")
+    if job.chain is not None:
+        found += _chain_problems(job, job.chain)
     if job.notify is not None:
         found += _notify_problems(job, job.notify)
     return found
@@ -35,6 +39,17 @@ def _signal_problems(job: Job, before: int) -> list[Problem]:
     if job.time is not None and before >= job.time * 60:
         return [_problem(path, f"{before} s is all of the time that the job has ({job.time * 60} s)")]
     return []
+
+
+def _chain_problems(job: Job, links: int) -> list[Problem]:
+    found = _set_elsewhere(job, LINK, "with `chain` it is the number of the link")
+    if not 2 <= links <= MAX_LINKS:
+        found.append(
+            _problem(("chain",), f"{links} must be from 2 to {MAX_LINKS}: so many jobs follow each other")
+        )
+    if job.sweep is not None:
+        found.append(_problem(("chain",), "a job is either a sweep or a chain: its points end by themselves"))
+    return found
 
 
 def _notify_problems(job: Job, notify: NotifySpec) -> list[Problem]:

@@ -167,6 +167,7 @@ class Job(Struct, frozen=True, forbid_unknown_fields=True):
     requeue: bool = False
     signal: SignalSpec | None = None
     notify: NotifySpec | None = None
+    chain: int | None = None
     sweep: SweepSpec | None = None
     metrics: dict[str, str | MetricSpec] = field(default_factory=dict)
     depends_on: tuple[str | DependsOn, ...] = ()
@@ -182,7 +183,8 @@ class Job(Struct, frozen=True, forbid_unknown_fields=True):
     def long_run(self) -> bool:
         """Whether the job says what becomes of it when it does not end by itself. Who checks and plans that
         is loaded for such jobs alone."""
-        return self.requeue or self.signal is not None or self.notify is not None
+        unlike = (self.signal, self.notify, self.chain)
+        return self.requeue or any(each is not None for each in unlike)
 
     @property
     def one_of_many(self) -> bool:

@@ -4,6 +4,8 @@ from msgspec import Struct
 
 # The variable with how often the job was started again by its scheduler.
 RESTARTS = "HPCLAUNCH_RESTARTS"
+# And that with the number of a chain's link, from 0.
+LINK = "HPCLAUNCH_LINK"
 
 
 class WarnSignal(Struct, frozen=True):
@@ -28,8 +30,10 @@ class Notify(Struct, frozen=True):
 
 class LongRun(Struct, frozen=True):
     """With `requeue` the scheduler starts the job again, from its beginning and with the same id, after the
-    failure of a node or when another job took its nodes."""
+    failure of a node or when another job took its nodes. `chain` is how many jobs there are at the most, one
+    after the other until the command is done, 0 for no chain."""
 
     requeue: bool = False
     signal: WarnSignal | None = None
     notify: Notify | None = None
+    chain: int = 0

@@ -30,6 +30,7 @@ def sbatch(made: LaunchPlan, *names: str) -> list[str]:
         ("", ["--no-requeue"]),
         ("requeue: false\n", ["--no-requeue"]),
         ("requeue: true\n", ["--requeue"]),
+        ("chain: 3\n", ["--no-requeue", "--array=0-2%1"]),
         (SIGNAL, ["--no-requeue", "--signal=USR1@120"]),
         (AFTER, ["--no-requeue", "--signal=TERM@60"]),
         ("time: 4m\n" + AFTER, ["--no-requeue"]),
@@ -38,7 +39,7 @@ def sbatch(made: LaunchPlan, *names: str) -> list[str]:
 )
 def test_slurm_is_told_each_once(tmp_path: Path, text: str, options: list[str]) -> None:
     made = plan(tmp_path, text)
-    assert sbatch(made, "--requeue", "--no-requeue", "--signal") == options
+    assert sbatch(made, "--requeue", "--no-requeue", "--signal", "--array") == options
     assert sbatch(made, "--open-mode") == ["--open-mode=append"]
     assert made.warnings == ()
 
@@ -64,7 +65,7 @@ def test_a_raw_signal_beside_the_key_is_refused(tmp_path: Path) -> None:
 def test_other_schedulers_say_what_they_do_not_do(tmp_path: Path, site: str) -> None:
     image = IMAGE if site != "local" else "nodes: 1\n"
     plain = plan(tmp_path, image, site).warnings
-    made = plan(tmp_path, image + "requeue: true\n" + SIGNAL, site)
+    made = plan(tmp_path, image + "requeue: true\nchain: 2\nnotify: {command: a}\n" + SIGNAL, site)
     more = [warning for warning in made.warnings if warning not in plain]
-    assert [warning.partition(" ")[0] for warning in more] == ["requeue", "signal"]
+    assert [warning.partition(" ")[0] for warning in more] == ["requeue", "signal", "chain", "notify"]
     assert all("has no effect" in warning for warning in more)

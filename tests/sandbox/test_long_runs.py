@@ -185,6 +185,41 @@ def test_a_cancelled_job_still_tells(place: Place, told: Told, tmp_path: Path) -
     assert (status["cause"], status["reason"]) == ("cancelled", "by hpclaunch cancel")
 
 
+def test_a_chain_goes_on_until_a_link_is_done(place: Place, tmp_path: Path) -> None:
+    command = 'echo "link $HPCLAUNCH_LINK ${#TOKEN}"; [ "$HPCLAUNCH_LINK" = 1 ] || exit 75'
+    more = {"chain": 4, "secrets": ["TOKEN"], "ranks_per_node": 1, "gpus_per_node": 2}
+    job = place.submit(tmp_path, command, **more)
+    kept = Path(place.env["HPCLAUNCH_HOME"], "secrets", place.ask("status", job)["tag"])
+    assert place.wait(job) == 0
+    status = place.ask("status", job)
+    assert (status["state"], status["reason"]) == ("COMPLETED", "link 1 of 4 was done")
+    said = [line for line in place.log(job) if line.startswith("link")]
+    assert said == [f"link 0 {len(TOKEN)}", f"link 1 {len(TOKEN)}"]
+    assert not kept.exists()
+    assert sorted(set(states_of(place, job))) == ["CANCELLED", "COMPLETED", "FAILED"]
+
+
+def test_a_link_that_fails_ends_the_chain_and_one_that_was_ended_does_not(
+    place: Place, tmp_path: Path
+) -> None:
+    command = 'echo "link $HPCLAUNCH_LINK"; [ "$HPCLAUNCH_LINK" = 1 ] || exec sleep 300; exit 3'
+    job = place.submit(tmp_path, command, chain=3, ranks_per_node=1, gpus_per_node=2)
+    until(lambda: place.log(job))
+    shown = place.ask("status", job)
+    assert (shown["state"], shown["reason"]) == ("RUNNING", "link 0 of 3 runs")
+    place.slurm.run("scancel", f"{job}_0")
+    assert place.wait(job) == 3
+    status = place.ask("status", job)
+    assert (status["state"], status["cause"], status["rank"]) == ("FAILED", "user_error", 0)
+    assert [line for line in place.log(job) if line.startswith("link")] == ["link 0", "link 1"]
+    assert states_of(place, job) == ["CANCELLED", "FAILED", "CANCELLED"]
+
+
+def states_of(place: Place, job: str) -> list[str]:
+    shown = place.slurm.run("squeue", "-h", "--states=all", "-r", "-j", job, "-o", "%K %T").stdout
+    return [line.split()[1] for line in sorted(shown.splitlines())]
+
+
 def test_the_signal_reaches_every_rank_before_the_limit(place: Place, overdue: tuple[str, Path]) -> None:
     job, folder = overdue
     assert place.wait(job) == 1
