@@ -1,0 +1,219 @@
+"""From a laptop: whole lives of jobs on the sandbox's Slurm behind a real sshd, whose connections break."""
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from command import hpclaunch
+from realslurm import Slurm
+from realsshd import Sshd, serving, until
+
+from hpclaunch.records.lookup import all_records, find
+from hpclaunch.schedulers import resume
+
+# It writes as long as it is let, and says where it is and what it was given.
+SCRIPT = """\
+#!/bin/sh
+echo "in ${PWD##*/}, with $(cat data/words) and ${#TOKEN}"
+i=0
+until [ -e "$1" ]; do i=$((i + 1)); printf 'line %d\\n' "$i"; sleep 0.05; done
+printf 'the end without a newline'
+exit 3
+"""
+JOB = """\
+version: 1
+name: far
+command: [./run.sh, {gate}]
+nodes: 1
+gpus_per_node: 8
+ranks_per_node: 1
+secrets: [TOKEN]
+time: 10m
+"""
+
+
+class Laptop:
+    """A machine that knows the cluster by SSH alone: its own home, and commands with nothing of Slurm's."""
+
+    def __init__(self, folder: Path, sshd: Sshd, slurm: Slurm, transport: str):
+        self.folder, self.sshd = folder, sshd
+        self.cluster, self.gate = folder / "cluster", folder / "gate"
+        self.site = folder / "far.yaml"
+        self.work = folder / "work"
+        (self.work / "data").mkdir(parents=True)
+        self.tools = folder / "tools"
+        self.tools.mkdir()
+        self.site.write_text(
+            f"version: 1\nname: far\nextends: {slurm.site}\nslurm: {{path: {self.tools}}}\n"
+            f"ssh: {{host: node, home: {self.cluster}, transport: {transport}, config: {sshd.config}}}\n"
+        )
+        self.job = self.work / "job.yaml"
+        self.job.write_text(JOB.format(gate=self.gate))
+        script = self.work / "run.sh"
+        script.write_text(SCRIPT)
+        script.chmod(0o755)
+        (self.work / "data" / "words").write_text("words\n")
+        # On the laptop there is no Slurm.
+        tools = folder / "bin"
+        tools.mkdir()
+        (tools / "ssh").symlink_to("/usr/bin/ssh")
+        own = {
+            "HOME": str(folder),
+            "HPCLAUNCH_HOME": str(folder / "home"),
+            "TOKEN": "geheim",
+            "PATH": str(tools),
+        }
+        self.env = own
+
+    def run(self, *words: str | Path) -> "subprocess.CompletedProcess[str]":
+        return hpclaunch(*words, env=self.env, cwd=self.folder)
+
+    def start(self, *words: str | Path, out: Path) -> "subprocess.Popen[bytes]":
+        with out.open("wb") as file, out.with_suffix(".err").open("wb") as errors:
+            argv = [sys.executable, "-m", "hpclaunch", *map(str, words)]
+            return subprocess.Popen(argv, env=self.env, cwd=self.folder, stdout=file, stderr=errors)
+
+
+@pytest.fixture(params=["fabric", "openssh"])
+def transport(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def laptop(
+    slurm_a100: Slurm, transport: str, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Laptop]:
+    with serving(tmp_path_factory.mktemp("sshd")) as sshd:
+        made = Laptop(tmp_path, sshd, slurm_a100, transport)
+        yield made
+        made.gate.touch()
+
+
+def twin(laptop: Laptop) -> Path:
+    (found,) = (laptop.cluster / "jobs" / "far").iterdir()
+    return found
+
+
+def test_a_life_whose_connections_break(laptop: Laptop, slurm_a100: Slurm) -> None:
+    submitted = laptop.run("submit", laptop.job, "--site", laptop.site)
+    assert submitted.returncode == 0, submitted.stderr
+    job = submitted.stdout.strip()
+    assert laptop.sshd.logins() == 1
+    out = laptop.folder / "followed"
+    following = laptop.start("logs", "--follow", job, out=out)
+    waiting = laptop.start("wait", job, out=laptop.folder / "waited")
+    for lines in (5, 60, 120):
+        until(lambda least=lines: out.read_bytes().count(b"\n") > least)
+        laptop.sshd.cut()
+    running = laptop.run("status", job)
+    assert "RUNNING" in running.stdout, running.stderr
+    laptop.gate.touch()
+    assert following.wait(120) == 0
+    assert waiting.wait(120) == 3
+    there = (twin(laptop) / "logs" / "output.log").read_bytes()
+    assert out.read_bytes() == there
+    staged = next((laptop.cluster / "staged").iterdir()).name
+    assert there.startswith(f"in {staged}, with words and 6\nline 1\n".encode())
+    assert b"the end without a newline" in there
+    numbers = re.findall(rb"^line (\d+)$", there, re.MULTILINE)
+    assert numbers == [b"%d" % number for number in range(1, len(numbers) + 1)]
+    ended = laptop.run("status", job)
+    assert "FAILED" in ended.stdout
+    assert re.search(r"exit code +3\n", ended.stdout)
+    assert "far" in laptop.run("list").stdout
+    assert not list((laptop.cluster / "secrets").iterdir())
+    shown = slurm_a100.run("scontrol", "show", "job", job).stdout
+    assert "geheim" not in shown
+    assert str(laptop.folder / "home") not in shown
+    for folder in (laptop.cluster, laptop.folder / "home"):
+        for path in folder.rglob("*"):
+            assert not path.is_file() or b"geheim" not in path.read_bytes(), path
+
+
+@pytest.mark.parametrize("transport", ["fabric"], indirect=True)
+def test_a_second_job_with_the_same_files_sends_none_and_is_cancelled(laptop: Laptop) -> None:
+    ids = [laptop.run("submit", laptop.job, "--site", laptop.site).stdout.strip() for _ in range(2)]
+    assert len(set(ids)) == 2
+    assert len(list((laptop.cluster / "staged").iterdir())) == 1
+    for job in ids:
+        cancelled = laptop.run("cancel", job)
+        assert cancelled.returncode == 0, cancelled.stderr
+        ended = laptop.run("wait", job)
+        assert ended.returncode == 1
+        assert "CANCELLED" in ended.stderr
+    assert not list((laptop.cluster / "secrets").iterdir())
+
+
+@pytest.mark.parametrize("transport", ["fabric"], indirect=True)
+def test_a_submission_whose_node_and_sender_die_is_found_and_runs_once(
+    laptop: Laptop, slurm_a100: Slurm, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """sbatch outlives both: until it has ended nobody can tell, and after that the job is there."""
+    started, go, ran = (laptop.folder / name for name in ("started", "go", "ran"))
+    sbatch = laptop.tools / "sbatch"
+    sbatch.write_text(
+        '#!/bin/sh\ncase $1 in --version) exec /usr/bin/sbatch "$@" ;; esac\n'
+        f'echo x >>{started}\nuntil [ -e {go} ]; do sleep 0.1; done\nexec /usr/bin/sbatch "$@"\n'
+    )
+    sbatch.chmod(0o755)
+    (laptop.work / "run.sh").write_text(f"#!/bin/sh\necho x >>{ran}\n")
+    sender = laptop.start("submit", laptop.job, "--site", laptop.site, out=laptop.folder / "sent")
+    until(started.exists)
+    laptop.sshd.stop()
+    sender.kill()
+    sender.wait()
+    laptop.sshd.start()
+    for name, value in laptop.env.items():
+        monkeypatch.setenv(name, value)
+    (record,), _ = all_records()
+    (outcome,) = resume.resume([record], None, lambda _: None, lambda _: None)
+    assert outcome.found == "unknown"
+    assert "has not ended" in outcome.why
+    assert record.state().job_id is None
+    go.touch()
+    until(
+        lambda: (
+            record.tag
+            in slurm_a100.run("squeue", "--noheader", "--states=all", "--Format=comment:200").stdout
+        )
+    )
+    resumed = laptop.run("submit", "--resume", record.tag)
+    assert resumed.returncode == 0, resumed.stderr
+    assert resumed.stdout.strip() == find(record.tag).state().job_id
+    assert laptop.run("wait", resumed.stdout.strip()).returncode == 0
+    assert ran.read_text() == "x\n"
+    assert started.read_text() == "x\n"
+
+
+@pytest.mark.parametrize("transport", ["fabric"], indirect=True)
+def test_a_submission_whose_connection_breaks_learns_its_id_by_itself(laptop: Laptop) -> None:
+    sent = laptop.folder / "sent"
+    sbatch = laptop.tools / "sbatch"
+    sbatch.write_text(
+        '#!/bin/sh\ncase $1 in --version) exec /usr/bin/sbatch "$@" ;; esac\n'
+        f'/usr/bin/sbatch "$@"\necho x >>{sent}\nexec sleep 3\n'
+    )
+    sbatch.chmod(0o755)
+    (laptop.work / "run.sh").write_text("#!/bin/sh\n")
+    sender = laptop.start("submit", laptop.job, "--site", laptop.site, out=laptop.folder / "id")
+    until(sent.exists)
+    laptop.sshd.cut()
+    assert sender.wait(120) == 0, (laptop.folder / "id.err").read_text()
+    job = (laptop.folder / "id").read_text().strip()
+    assert laptop.run("wait", job).returncode == 0
+    assert sent.read_text() == "x\n"
+
+
+@pytest.mark.parametrize("transport", ["openssh"], indirect=True)
+def test_a_sweep_over_ssh_is_one_array_and_its_logs_come_here(laptop: Laptop) -> None:
+    text = laptop.job.read_text().replace(f"[./run.sh, {laptop.gate}]", "[printenv, POINT]")
+    laptop.job.write_text(text.replace("secrets: [TOKEN]\n", "") + "sweep: {grid: {env.POINT: [a, b, c]}}\n")
+    submitted = laptop.run("submit", laptop.job, "--site", laptop.site)
+    assert submitted.returncode == 0, submitted.stderr
+    job = submitted.stdout.strip()
+    assert laptop.run("wait", job).returncode == 0
+    logs = [laptop.run("logs", f"{job}_{task}").stdout for task in range(3)]
+    assert logs == ["a\n", "b\n", "c\n"]
