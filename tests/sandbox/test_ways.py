@@ -235,6 +235,22 @@ def test_every_way_tells_how_a_job_lives(send: Send, way: str, tmp_path: Path) -
 
 
 @pytest.mark.parametrize("way", WAYS)
+def test_every_way_tells_the_tasks_of_an_array_apart(send: Send, slurm_a100: Slurm, way: str) -> None:
+    options = ("--job-name=x", "--nodes=1", "--ntasks-per-node=1", "--array=0,2-4%2", "--hold")
+    record = send(way, options, "exit $SLURM_ARRAY_TASK_ID\n")
+    job_id = str(record.state().job_id)
+    asked = choose.way(record.intent.slurm_conf, record.intent.slurm or SlurmAccess())
+    waiting = asked.jobs([job_id])
+    assert [row_id for row_id, _, _ in waiting] == [f"{job_id}_[0,2-4%2]"]
+    assert waiting[0][1].state == "PENDING"
+    slurm_a100.run("scontrol", "release", job_id)
+    while not all(status.has_ended for _, status, _ in asked.jobs([job_id])):
+        time.sleep(0.1)
+    codes = {row_id: status.exit_code for row_id, status, _ in asked.jobs([job_id])}
+    assert codes == {f"{job_id}_{task}": task for task in (0, 2, 3, 4)}
+
+
+@pytest.mark.parametrize("way", WAYS)
 def test_a_refusal_has_slurm_s_words_and_what_to_do(send: Send, way: str) -> None:
     options = ("--job-name=x", "--nodes=1", "--ntasks-per-node=1", "--partition=nowhere")
     with pytest.raises(Refused) as caught:
