@@ -50,9 +50,9 @@ def text(conversion: Conversion, site: str = "") -> str:
         while lines[-1] == "":
             lines.pop()
         lines += [f"  {said}" for said in _more(section)]
+    lines += difference_lines(conversion)
     for title, pasted in hints(conversion, site):
         lines += ["", title, *(f"  {line}" for line in pasted)]
-    lines += difference_lines(conversion)
     return "\n".join(lines) + "\n"
 
 
@@ -73,9 +73,9 @@ def markdown(conversion: Conversion, site: str = "") -> str:
         else:
             lines += [line for group in _groups(first) for line in _bullet(group)]
         lines += [line for said in _more(section) for line in ("", said)]
+    lines += difference_cells(conversion)
     for title, pasted in hints(conversion, site):
         lines += ["", f"## {title}", "", "```yaml", *pasted, "```"]
-    lines += difference_cells(conversion)
     return "\n".join(lines) + "\n"
 
 

@@ -1,4 +1,4 @@
-"""What stands at the end of the report of a conversion: hints to paste, and the round trip."""
+"""What stands at the end of the report of a conversion: the round trip, and hints to paste."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -1,6 +1,6 @@
 """Kinds of launchers. A family has `recognise(reading) -> Place | None`, the line by which it is known, and
 `convert(reading, draft, options)`: docker_ssh, pyxis, plain_slurm and others.
 
-docker_launch and docker_beside are parts of docker_ssh. own is about texts that hpclaunch rendered, which are
-read and not walked: own_text reads one, and own_search looks for the job that renders to it.
+own is about texts that hpclaunch rendered, which are read and not walked: own_text reads one, and own_search
+looks for the job that renders to it.
 """
