@@ -2,7 +2,7 @@
 
 import click
 
-from hpclaunch.cli.output import warn
+from hpclaunch.cli.output import say, warn
 from hpclaunch.cli.planning import job_argument, plan_all, set_option, site_option
 from hpclaunch.cli.writing import put
 from hpclaunch.render import script
@@ -22,6 +22,8 @@ def render(job_file: str, site_name: str, sets: tuple[str, ...], output: str | N
 
         sweeps.render(launches, output)
         return
+    if planned.job.value.depends_on:
+        say("what the job waits for is not in the script: submit gives it to sbatch")
     text = script.render(planned.plan)
     warn(*planned.plan.warnings)
     put(text, output, 0o644 if planned.plan.scheduler == "kubernetes" else 0o755)

@@ -200,6 +200,9 @@ class Planner:
             from hpclaunch.plan.kubernetes import unsuitable
 
             problems += unsuitable.problems(job, site)
+        if job.depends_on and site.scheduler != "slurm":
+            message = f"depends_on: site {site.name} has no queue in which a job could wait for others"
+            problems.append(Problem(message, "job", ("depends_on",)))
         problems += gpukind.unsuitable(job, site, self.machines)
         if job.image is not None and site.container == "none" and site.scheduler != "kubernetes":
             message = f"site {site.name} runs no containers (`container: none`), and the job has an image"

@@ -110,6 +110,11 @@ def _array(plan: LaunchPlan, variant: Variant, sweep: Sweep, under: dict[str, En
     _check_size(common.environment, plan, sweep, variant)
     name, *others = target.sbatch
     target = structs.replace(target, sbatch=(name, _option(sweep), *others))
+    if target.beside is not None:
+        host = target.beside.host
+        plain = tuple(each for each in host.environment if each.name not in names)
+        host = structs.replace(host, environment=(*plain, *under.values()))
+        target = structs.replace(target, beside=structs.replace(target.beside, host=host))
     return structs.replace(plan, common=common, target=target)
 
 

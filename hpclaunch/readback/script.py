@@ -85,6 +85,7 @@ def _launch(text: str) -> Launch:
     seconds = _seconds(batch.given.get("time"), more)
     if named.get("export", "ALL").upper() != "ALL":
         more.append(f"line {step.line}: srun --export={named['export']}: which variables ranks get")
+    of_rank = sweep.complaints(rank.unread, has_points)
     return Launch(
         scheduler="slurm",
         name=batch.given.get("job-name", ""),
@@ -108,7 +109,7 @@ def _launch(text: str) -> Launch:
         settings=rank.words.settings if rank.words else (),
         wrapper=rank.wrapper,
         rights=box.rights,
-        unread=(*batch.unread, *unread, *more, *size.unread, *box.unread, *around.unread, *rank.unread),
+        unread=(*batch.unread, *unread, *more, *size.unread, *box.unread, *around.unread, *of_rank),
         unbridged=(
             *_of_batch(batch, besides, tasks),
             *unbridged,

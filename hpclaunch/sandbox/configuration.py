@@ -73,6 +73,9 @@ def slurm_conf(layout: Layout, settings: Settings) -> str:
         "MinJobAge=7200",
         "JobCompType=jobcomp/filetxt",
         f"JobCompLoc={layout.log}/jobcomp.txt",
+        # Sweeps of thousands, in the smallest that is more than 10,000 tasks.
+        "MaxArraySize=10001",
+        "MaxJobCount=50000",
         "MailProg=/bin/true",
         "ReturnToService=2",
         "SlurmctldTimeout=30",

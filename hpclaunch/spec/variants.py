@@ -1,7 +1,8 @@
 """A job with a sweep -> the jobs that differ in more than their environment and arguments, each with its
 points."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import msgspec
@@ -23,19 +24,16 @@ from hpclaunch.values.sweep import POINT, SWEEP, PointWords
 class Variant(Struct, frozen=True):
     """A job without its sweep, as its first point has it; `points` are all that differ from it in
     environment and arguments alone. `base` is the command before the points' `args`, () where the points
-    have the whole command; `unset` are variables that points set, as they are without. A problem of the job
-    is located where the sweep has the value."""
+    have the whole command, and `command` that of points without one of their own. `names` are the variables
+    that differ from point to point, and `unset` those that the job has without them. A problem of the job is
+    located where the sweep has the value."""
 
     document: Document[Job]
     points: tuple[Point, ...]
     base: tuple[str, ...]
+    command: tuple[str, ...]
     unset: dict[str, str]
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The variables that differ from point to point."""
-        own = (setting.key for point in self.points for setting in point.settings)
-        return (POINT, *dict.fromkeys(key.partition(".")[2] for key in own if _is_plain_variable(key)))
+    names: tuple[str, ...]
 
     def words(self, keys: tuple[str, ...]) -> tuple[PointWords, ...]:
         """What each point gives to its ranks."""
@@ -45,12 +43,12 @@ class Variant(Struct, frozen=True):
         given = {setting.key: setting.value for setting in point.settings}
         environment = [f"{POINT}={point.number}"]
         environment += [f"{key[4:]}={value}" for key, value in given.items() if _is_plain_variable(key)]
-        command = given.get("command", ())
+        command = _argv(given["command"]) if "command" in given else self.command
         return PointWords(
             number=point.number,
             values=tuple(shown(given[key]) if key in given else None for key in keys),
             environment=tuple(environment),
-            arguments=(*(() if self.base else _argv(command)), *_list(given.get(ARGS, ()))),
+            arguments=(*(() if self.base else command), *_list(given.get(ARGS, ()))),
         )
 
 
@@ -78,6 +76,7 @@ def variants(document: Document[Job], *, each: bool = False) -> list[Variant]:
         groups.setdefault((_shape(point), point.number if each else 0), []).append(point)
     single = structs.replace(job, sweep=None)
     total = count(job.sweep)
+    whole = "command" in keys_of(job)
     found: list[Variant] = []
     problems: list[Problem] = []
     root: Node | None = None
@@ -85,30 +84,32 @@ def variants(document: Document[Job], *, each: bool = False) -> list[Variant]:
         first = members[0]
         place = _placed(document, first)
         value = single
-        unset = single.env
+        own = single
         try:
             if shape:
                 root = root or compose(dump_job(single), document.file, "job")
                 assert root is not None
                 value = _changed(root, first, single)
-            unset = value.env
-            value = _at(value, first, total)
+            own = value
+            value = _at(own, first, total)
             if each:
                 value = structs.replace(value, name=f"{value.name}-{number}")
         except InputError as error:
             problems += (_said(problem, place, first) for problem in error.problems)
             continue
-        whole = any(setting.key == "command" for setting in first.settings)
-        base = () if whole else _argv(value.command)[: -len(_arguments(first)) or None]
+        command = _argv(own.command)
         located = Document(document.kind, document.file, value, place.marks, document.files)
-        found.append(_with(Variant(located, tuple(members), base, {}), unset))
+        names = _names(members)
+        below = {name: own.env[name] for name in names if name in own.env}
+        found.append(Variant(located, tuple(members), () if whole else command, command, below, names))
     if problems:
         raise InputError(list(dict.fromkeys(problems)))
     return found
 
 
-def _with(variant: Variant, env: Mapping[str, str]) -> Variant:
-    return structs.replace(variant, unset={name: env[name] for name in variant.names if name in env})
+def _names(members: Sequence[Point]) -> tuple[str, ...]:
+    keys = dict.fromkeys(setting.key for point in members for setting in point.settings)
+    return (POINT, *(key[4:] for key in keys if _is_plain_variable(key)))
 
 
 def _said(problem: Problem, document: Document[Job], point: Point) -> Problem:
@@ -117,20 +118,19 @@ def _said(problem: Problem, document: Document[Job], point: Point) -> Problem:
 
 
 def _shape(point: Point) -> str:
-    """What the point changes beside environment and arguments, "" for nothing. Whether it has a command of
-    its own tells as well, since that takes the place of the job's."""
+    """What the point changes beside environment and arguments, "" for nothing."""
     own = [
         (each.key, each.value)
         for each in point.settings
         if not _is_plain_variable(each.key) and each.key not in _WORDS
     ]
-    whole = any(setting.key == "command" for setting in point.settings)
-    return repr((own, whole)) if own or whole else ""
+    return repr(own) if own else ""
 
 
 _WORDS = ("command", ARGS)
 
 
+@cache  # there are few keys, and many points
 def _is_plain_variable(key: str) -> bool:
     """Whether the variable can be set beside the rank: others act on what starts it."""
     return key.startswith("env.") and not acts_on_host(key[4:])

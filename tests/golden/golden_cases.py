@@ -6,7 +6,9 @@ import msgspec
 import yaml
 
 from hpclaunch.plan.planner import Planner
+from hpclaunch.plan.sweep import launches
 from hpclaunch.render import script
+from hpclaunch.spec.document import Document
 from hpclaunch.spec.read import parse_job, read_site
 from hpclaunch.spec.site import Site
 from hpclaunch.topology import catalogue
@@ -44,7 +46,12 @@ class Case(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         job = parse_job(file.read_text("utf-8"), str(file), DIRECTORY, (*self.set, *more)).value
         site = self.read_site()
         machines = {group.type: catalogue.load(group.type).value for group in site.node_types}
-        return Planner(site, machines).plan(job)
+        planner = Planner(site, machines)
+        if job.sweep is None:
+            return planner.plan(job)
+        documents = Document("job", str(file), job, {}), Document("site", "", site, {})
+        (planned,) = launches(*documents, planner)
+        return planned.plan
 
     def read_site(self) -> Site:
         """The site: one of sites/, else a shipped one, whatever the user's own configuration has."""

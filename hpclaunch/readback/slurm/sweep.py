@@ -1,6 +1,6 @@
 """The tasks of a job array that each read their own variables and arguments: the points of a sweep."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from msgspec import structs
 
@@ -30,6 +30,11 @@ def points(given: Mapping[str, str], has_points: bool, unread: list[str]) -> str
     if not given.get("array"):
         unread.append("each task reads a point of a sweep, and no --array says which tasks there are")
     return given.get("array", "")
+
+
+def complaints(unread: Sequence[str], has_points: bool) -> list[str]:
+    """What is not understood of a rank's words. Points may have the whole command."""
+    return [each for each in unread if not (has_points and each.endswith("is given no command"))]
 
 
 def _is_of_point(word: Value) -> bool:
