@@ -29,8 +29,9 @@ from hpclaunch.readback.shell.values import Value, known
 from hpclaunch.values.conversion import Place
 
 # Some six microseconds each: with two seconds at most for the syntax of a megabyte, and one for what is made
-# of it, nobody waits for five. A megabyte of settings takes a hundred thousand.
-_MOST = 140_000
+# of it, nobody waits for five. A megabyte of settings takes ninety thousand.
+_MOST = 120_000
+# For what stands behind lines that were too much, and how often there may be such lines.
 _TO_GO_ON = 20_000
 _MOST_TIMES = 3
 _MOST_CONDITIONS = 60

@@ -30,6 +30,9 @@ _MAYBE_REDIRECTION = frozenset("<>&{0123456789")
 _NO_WORD = _MAYBE_REDIRECTION | frozenset(("", *"\n;|)#("))
 _BRACKET = re.compile(r"(?<!\\)\]")
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)(?:(\+?=)|\[)", re.ASCII)
+# A whole command of words without a quote, an expansion or anything else that is not only text.
+_IN_PLAIN = r"\s;&|<>()$`\"'\\#"
+_PLAIN_COMMAND = re.compile(rf"[^=\[{_IN_PLAIN}]+(?:[ \t]+[^{_IN_PLAIN}]+)*(?=[ \t]*(?:[\n;|)]|&(?!>)|\Z))")
 _NO_ARGUMENTS = re.compile(r"\([ \t]*\)")
 _ENDS = frozenset(" \t\n;&|<>()")
 # What ends a list, by its first character.
@@ -186,6 +189,12 @@ class Commands(Words):
 
     def _simple(self, start: int, line: int) -> Statement:
         text = self.text
+        plain = _PLAIN_COMMAND.match(text, start)
+        if plain:
+            texts = plain[0].split()
+            if texts[0] not in DECLARING:
+                self.at = plain.end()
+                return Simple(line, (), tuple(map(self.plain_word, texts)), (), line, plain[0])
         assignments: list[Assignment] = []
         words: list[Word] = []
         redirections: list[Redirection] = []

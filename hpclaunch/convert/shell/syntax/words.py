@@ -38,7 +38,6 @@ _ESCAPED_IN_QUOTES = re.compile(r"\\([$`\\\"])")
 _TABS = re.compile(r"^\t+", re.MULTILINE)
 _EXTENDED = frozenset("?*+@!")
 _LONGEST = 20_000  # of an expression
-_LONG = 100  # of a word that is not expected again
 _MOST_IN_VAIN = 100_000
 _PAIRS = {"(": ")", "[": "]", "{": "}"}
 
@@ -65,13 +64,9 @@ class Words(Scanner):
         if found:
             self.at = found.end()
             written = found[0]
-            word = self._plain.get(written)
-            if word is None:
-                text, kind = found[found.lastindex or 1], found.lastindex
-                word = Word((Literal(text, kind != 1),), written)
-                if len(written) < _LONG:
-                    self._plain[written] = word
-            return word
+            if found.lastindex == 1:
+                return self.plain_word(written)
+            return Word((Literal(written[1:-1], True),), written)
         start = self.at
         if self.text[start : start + 1] == "#" and self.text[start - 1 : start] != "=":
             self.fail("a comment begins where a word should stand")
@@ -79,6 +74,13 @@ class Words(Scanner):
         if self.at == start:
             self.fail(f"`{self.ahead() or 'the end'}` stands where a word should")
         return Word(pieces, self.text[start : self.at])
+
+    def plain_word(self, text: str) -> Word:
+        """A word that is only text; the same one each time, for most stand in many commands."""
+        word = self._plain.get(text)
+        if word is None:
+            word = self._plain[text] = Word((Literal(text, False),), text)
+        return word
 
     def _pieces(self) -> tuple[Piece, ...]:
         text = self.text
