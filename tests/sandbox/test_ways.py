@@ -30,8 +30,8 @@ from hpclaunch.values.slurmaccess import RestServer, SlurmAccess
 Send = Callable[..., Record]
 
 REAL = "pyslurm itself"
-WAYS = ("commands", "pyslurm", "v0.0.36", "v0.0.37", "v0.0.38")
-WAYS += (REAL,) if util.find_spec("pyslurm") else ()
+HERE = (REAL,) if util.find_spec("pyslurm") else ()
+WAYS = ("commands", "pyslurm", "v0.0.38", *HERE)
 
 # A job on whole nodes, and one on a part of one, with all that a plan asks for.
 WHOLE = (
@@ -163,7 +163,7 @@ def of_job(record: Record) -> dict[str, str]:
     return {name: value for name, value in found.items() if name not in OF_EACH_JOB | FOR_SRUN}
 
 
-@pytest.mark.parametrize("way", WAYS[1:])
+@pytest.mark.parametrize("way", [*WAYS[1:], "v0.0.36", "v0.0.37"])
 @pytest.mark.parametrize("options", [WHOLE, PART], ids=["whole nodes", "a part of one"])
 def test_every_way_sends_the_same_job(
     send: Send, slurm_a100: Slurm, options: tuple[str, ...], way: str, monkeypatch: pytest.MonkeyPatch
@@ -293,6 +293,32 @@ def test_a_script_that_is_not_its_plan_s_is_sent_by_sbatch(
     said: list[str] = []
     lifecycle.submit(record, Submission(), said.append)
     assert "not those of its plan" in said[0]
+
+
+def test_a_pyslurm_that_cannot_be_loaded_is_no_obstacle(slurm_a100: Slurm, standin: Path, home: Path) -> None:
+    (standin / "pyslurm" / "__init__.py").write_text("raise RuntimeError('Slurm version mismatch')\n")
+    options = ("--job-name=x", "--nodes=1", "--ntasks-per-node=1", "--hold")
+    record = record_of(str(slurm_a100.slurm_conf), options, "true\n", SlurmAccess())
+    said: list[str] = []
+    job_id = lifecycle.submit(record, Submission(), said.append)
+    assert "Slurm version mismatch" in said[0]
+    slurm_a100.run("scancel", job_id)
+
+
+def test_a_call_of_the_controller_that_broke_off_leaves_the_submission_open(
+    slurm_a100: Slurm, standin: Path, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It must not be sent again, by sbatch either."""
+    said = "Batch job submission failed: Unable to contact slurm controller (receive failure)"
+    (tmp_path / "sbatch").write_text(f"#!/bin/sh\necho 1 >>'{tmp_path}/calls'\necho '{said}' >&2\nexit 1\n")
+    (tmp_path / "sbatch").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    options = ("--job-name=x", "--nodes=1", "--ntasks-per-node=1")
+    record = record_of(str(slurm_a100.slurm_conf), options, "true\n", SlurmAccess("pyslurm"))
+    with pytest.raises(SchedulerError, match="receive failure") as caught:
+        lifecycle.scheduler_of(record).submit(record, Submission(), pytest.fail)
+    assert not isinstance(caught.value, Refused)
+    assert (tmp_path / "calls").read_text() == "1\n"
 
 
 def test_pyslurm_sees_the_closed_environment_alone(
