@@ -35,7 +35,7 @@ _ONLY_PYXIS = (
     "a launch is read back where srun starts it in a container of Pyxis; of any other the lines above tell "
     "what became of it"
 )
-_NO_STEP = "no srun and no option of sbatch tells how the run is started"
+_NO_STEP = "neither srun nor a command of its own in the container of sbatch is the run"
 _NO_SITE = "what a job becomes depends on the site: give one that is known with --site"
 # What files that no family reads are, and what to do.
 _UNUSED: Mapping[Role, tuple[str, str]] = {

@@ -3,7 +3,8 @@
 expected.yaml: `inputs` in the order of the command line; `env`, the operator's; `site` and `node_type`;
 `job`, the whole job file with ASK for what is asked for; `findings` that there must be, each by its kind, a
 line (or the file alone), a part of what it is about and of why; `lines`, those of a value of the job and no
-others; `once`, options that one finding alone is about; `absent`, texts that stand nowhere.
+others; `once`, options that one finding alone is about; `absent`, texts that stand nowhere;
+`not_compared`, why there is no round trip at a site.
 """
 
 import os

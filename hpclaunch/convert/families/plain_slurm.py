@@ -1,19 +1,16 @@
 """sbatch scripts without containers: steps of srun, mpirun in an allocation, or a command on the first
 node."""
 
-from msgspec import structs
-
 from hpclaunch.convert.draft import Draft
-from hpclaunch.convert.mapping.ranks import launchers, mpi
-from hpclaunch.convert.mapping.slurm import allocation, alone, srun_run, sruns
+from hpclaunch.convert.mapping.ranks import launchers
+from hpclaunch.convert.mapping.slurm import allocation, alone, by_mpirun, srun_run, sruns
 from hpclaunch.convert.mapping.slurm.settled import settled
-from hpclaunch.convert.mapping.slurm.sizes import Allocation, Ranks, ranks
+from hpclaunch.convert.mapping.slurm.sizes import Allocation
 from hpclaunch.convert.mapping.slurm.submitted import unwrapped
-from hpclaunch.convert.mapping.words.host_lists import lists
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.programs import srun
 from hpclaunch.convert.programs.layers import MPI, Layer, layers
-from hpclaunch.convert.reading import Command, ShellReading
+from hpclaunch.convert.reading import ShellReading
 from hpclaunch.readback.shell.values import shown
 from hpclaunch.values.conversion import Place
 
@@ -44,17 +41,10 @@ def _run(
     reading: ShellReading, steps: list[sruns.Step], found: Allocation
 ) -> tuple[sruns.Step | None, Layer | None]:
     """The step that is the job's command, and the mpirun that starts its ranks (None: srun does)."""
-    of_mpirun = [
-        (command, found_layers, index)
-        for command in reading.commands
-        for found_layers in (layers(command.words),)
-        for index, layer in enumerate(found_layers)
-        if layer.program in MPI and not command.within
-    ]
     of_srun = sruns.run_of(steps)
-    if of_mpirun and (of_srun is None or not _has_more(of_srun)):
-        command, found_layers, index = of_mpirun[-1]
-        return _of_mpirun(reading, command, found_layers, index, found)
+    of_mpirun = None if of_srun is not None and _has_more(of_srun) else by_mpirun.run_of(reading, found)
+    if of_mpirun is not None:
+        return of_mpirun
     if of_srun is not None:
         return of_srun, None
     return alone.step(reading, found), None
@@ -63,26 +53,6 @@ def _run(
 def _has_more(step: sruns.Step) -> bool:
     """Whether a srun beside an mpirun is the run: it has several ranks, or MPI."""
     return (step.ranks.per_node or 0) > 1 or step.option("mpi") is not None
-
-
-def _of_mpirun(
-    reading: ShellReading, command: Command, found_layers: tuple[Layer, ...], index: int, found: Allocation
-) -> tuple[sruns.Step, Layer]:
-    layer = found_layers[index]
-    listed = next(lists(reading), None) if found.nodes is None else None
-    nodes = found.nodes or mpi.nodes_of(layer) or (listed.hosts.count if listed is not None else None)
-    size = mpi.ranks_of(reading, command, layer, nodes, found.numbers)
-    if listed is not None and size is not None:
-        size = structs.replace(size, places=(*size.places, *listed.hosts.places))
-    of_slurm = ranks(reading, (), found, command.place)
-    if size is None:
-        # mpirun starts a rank in each slot, and those are Slurm's tasks.
-        sized = of_slurm
-    elif size.per_node is None:
-        sized = Ranks(nodes, None, size.places, f"{size.what} on {nodes or 'an unknown number of'} nodes")
-    else:
-        sized = Ranks(nodes, size.per_node, size.places)
-    return sruns.Step(command, (), sized, found_layers[index + 1 :], found_layers[:index]), layer
 
 
 def _on_first_node(run: sruns.Step, found: Allocation, draft: Draft) -> None:

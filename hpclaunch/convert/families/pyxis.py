@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from hpclaunch.convert.draft import Draft
-from hpclaunch.convert.mapping.slurm import allocation, alone, srun_run, sruns
+from hpclaunch.convert.mapping.slurm import allocation, alone, by_mpirun, srun_run, sruns
 from hpclaunch.convert.mapping.slurm.settled import settled
 from hpclaunch.convert.mapping.slurm.sizes import sizes
 from hpclaunch.convert.mapping.slurm.submitted import unwrapped
@@ -38,10 +38,14 @@ def convert(reading: ShellReading, draft: Draft, options: Options) -> None:
     reading = unwrapped(settled(reading, options))
     found = allocation.put(reading, draft, options)
     steps = sruns.steps(reading, found)
-    run = sruns.run_of(steps) or (alone.step(reading, found) if alone.of_container(reading) else None)
+    run, by = sruns.run_of(steps), None
+    of_script = alone.of_container(reading)
+    if run is None and of_script:
+        of_mpirun = by_mpirun.run_of(reading, found, of_script)
+        run, by = of_mpirun or (alone.step(reading, found), None)
     if run is None:
         place = recognise(reading) or Place(reading.script)
         question = "what each rank executes: no srun starts anything but preparations"
         draft.ask(("command",), question, (place,), "the run")
         return
-    srun_run.put(reading, run, steps, found, draft, options)
+    srun_run.put(reading, run, steps, found, draft, options, by)

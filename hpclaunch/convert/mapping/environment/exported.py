@@ -40,6 +40,10 @@ _LEFT: dict[Owner, tuple[str, str]] = {
         "only sbatch reads it",
         "see whether the job needs it: it may be an option for sites.NAME.sbatch",
     ),
+    "pyxis": (
+        "Pyxis takes it for an option of its own from 0.21 on, and here only options themselves are read",
+        "write in the job file what it says: image, mounts, workdir or container",
+    ),
     "enroot": ("Pyxis does not hand it on to Enroot", "ask the site to set it in enroot.conf"),
 }
 _PATH_OF_IMAGE = "Pyxis never hands it on: the image has its own"

@@ -17,6 +17,7 @@ Owner = Literal[
     "",  # the job's own, as far as names tell
     "sbatch",
     "srun",
+    "pyxis",
     "mpirun",
     "daemons",  # parameters of what mpirun starts on other nodes
     "rendezvous",
@@ -49,11 +50,13 @@ def _row(owner: Owner, text: str) -> _Row:
 def _rows() -> Iterator[_Row]:
     # sbatch(1), "Input environment variables": sbatch alone reads them.
     yield _row("sbatch", "SBATCH_*")
-    # srun(1) reads SLURM_* as options and sets it in ranks; SPANK_* are of its plugins (spank(7)), PYXIS_* of
-    # Pyxis (args.c); the rest is set in ranks by its plugins for PMI-2 and PMIx (pmix_server.h, PMI(1)).
-    yield _row("srun", "SLURM_* SRUN_* SPANK_* PYXIS_* PMIX_RANK PMIX_NAMESPACE PMIX_SERVER_*")
+    # srun(1) reads SLURM_* as options and sets it in ranks; SPANK_* are of its plugins (spank(7)); the
+    # rest is set in ranks by its plugins for PMI-2 and PMIx (pmix_server.h, PMI(1)).
+    yield _row("srun", "SLURM_* SRUN_* SPANK_* PMIX_RANK PMIX_NAMESPACE PMIX_SERVER_*")
     yield _row("srun", "PMI_RANK PMI_SIZE PMI_FD PMI_ID PMI_JOBID PMI_SPAWNED")
     yield _row("srun", "PMIX_SECURITY_MODE PMIX_PTL_MODULE PMIX_GDS_MODULE PMIX_HOSTNAME PMIX_VERSION")
+    # Pyxis's options by another way, since its release 0.21 (PYXIS_CONTAINER_IMAGE, ...; args.c).
+    yield _row("pyxis", "PYXIS_*")
     # Set in each rank: mpirun(1) of Open MPI, "Exported environment variables"; MVAPICH2's and Intel MPI's
     # guides of the user.
     yield _row("mpirun", "OMPI_COMM_WORLD_* OMPI_UNIVERSE_* MV2_COMM_WORLD_* MPI_LOCALRANKID MPI_LOCALNRANKS")
