@@ -18,6 +18,7 @@ COMMANDS = {
     "convert": "convert:convert",
     "diff": "diff:diff",
     "doctor": "doctor:doctor",
+    "exec": "exec:run_inside",
     "explain": "explain:explain",
     "list": "jobs:list_jobs",
     "logs": "jobs:logs",
