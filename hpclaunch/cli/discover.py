@@ -116,15 +116,15 @@ def _through_slurm(
     as_json: bool,
 ) -> None:
     """One node of each kind. A kind that cannot be read does not keep the others from being written."""
+    from hpclaunch.cli.reach import commands_of
     from hpclaunch.schedulers import slurm_nodes
-    from hpclaunch.schedulers.slurm_commands import Commands
     from hpclaunch.spec.read import read_site
 
     document = read_site(site_name)
     slurm = document.value.slurm
     if document.value.scheduler != "slurm" or slurm is None:
         raise InputError(f"the site {document.value.name} has no Slurm; run `topo discover` on its nodes")
-    commands = Commands(slurm.conf or os.environ.get("SLURM_CONF"))
+    commands = commands_of(document.value)
     kinds = slurm_nodes.one_of_each(slurm_nodes.list_nodes(commands, partition, warn))
     if output is None and len(kinds) > 1:
         listed = "; ".join(kinds)

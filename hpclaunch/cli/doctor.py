@@ -1,7 +1,6 @@
 """`hpclaunch doctor`: what works from here, and what does not."""
 
 import os
-import pwd
 import resource
 import time
 from collections.abc import Iterator
@@ -10,6 +9,7 @@ import click
 
 from hpclaunch.cli.output import json_option, print_json, warn
 from hpclaunch.cli.planning import machines_of, plan_job, set_option, site_option
+from hpclaunch.cli.reach import commands_of, slurm_conf_of
 from hpclaunch.cluster.checkup import namespace_checks, path_checks, paths_of, slurm_checks
 from hpclaunch.records.checkup import home_checks
 from hpclaunch.report.table import aligned
@@ -62,8 +62,8 @@ def _checks(document: Document[Site], plan: LaunchPlan | None, on_node: bool) ->
         soft, _ = resource.getrlimit(resource.RLIMIT_MEMLOCK)
         limit = "unlimited" if soft == resource.RLIM_INFINITY else f"{soft // 1024} KiB"
         yield Check("memlock limit", "ok", limit)
-    yield from home_checks(shared=site.scheduler == "slurm")
-    if plan is not None and site.scheduler != "kubernetes":
+    yield from home_checks(shared=site.scheduler == "slurm" and site.ssh is None)
+    if plan is not None and site.scheduler != "kubernetes" and site.ssh is None:
         yield from path_checks(plan.common)
 
 
@@ -71,14 +71,11 @@ def _slurm(document: Document[Site], plan: LaunchPlan | None, on_node: bool) -> 
     from hpclaunch.cluster.drift import compare
     from hpclaunch.schedulers import slurm_checkup
     from hpclaunch.schedulers.slurm_cluster import read_cluster
-    from hpclaunch.schedulers.slurm_commands import Commands
-    from hpclaunch.schedulers.ways.checkup import way_checks
 
     site = document.value
     assert site.slurm is not None
-    slurm_conf = site.slurm.conf or os.environ.get("SLURM_CONF")
-    yield from way_checks(slurm_conf and os.path.abspath(slurm_conf), site.slurm.access)
-    commands = Commands(slurm_conf)
+    yield from _ways(site)
+    commands = commands_of(site)
     try:
         cluster = read_cluster(commands)
     except SchedulerError as error:
@@ -86,7 +83,7 @@ def _slurm(document: Document[Site], plan: LaunchPlan | None, on_node: bool) -> 
         yield Check("the cluster", "not known", f"Slurm's commands do not tell: {why}")
         return
     yield from slurm_checks(site, cluster, compare(site, machines_of(document), cluster))
-    user = pwd.getpwuid(os.getuid()).pw_name
+    user = commands.query(["id", "-un"]).strip()
     account = _asked(plan, "--account") or site.slurm.account
     yield slurm_checkup.associations(commands, user, cluster.accounts is not None, account)
     yield slurm_checkup.clock(commands, time.time())
@@ -97,11 +94,26 @@ def _slurm(document: Document[Site], plan: LaunchPlan | None, on_node: bool) -> 
     home = [
         check.found.partition(" can be")[0] for check in home_checks(shared=False) if check.result == "ok"
     ]
+    if site.ssh is not None:
+        home = [site.ssh.home]
     paths = [*home[:1], *(paths_of(plan.common) if plan is not None else ())]
     try:
         yield from slurm_checkup.on_a_node(commands, partition, paths, warn)
     except SchedulerError as error:
         yield Check("a compute node", "not known", f"no step runs there: {str(error).splitlines()[0]}")
+
+
+def _ways(site: Site) -> Iterator[Check]:
+    access, slurm_conf = site.access, slurm_conf_of(site)
+    assert access is not None
+    if access.login is not None:
+        from hpclaunch.schedulers.ssh.checkup import login_checks
+
+        yield from login_checks(access.login, slurm_conf)
+    else:
+        from hpclaunch.schedulers.ways.checkup import way_checks
+
+        yield from way_checks(slurm_conf, access)
 
 
 def _asked(plan: LaunchPlan | None, name: str) -> str | None:

@@ -6,6 +6,7 @@ import click
 
 from hpclaunch.cli.output import print_json, say, warn
 from hpclaunch.cli.planning import machines_of
+from hpclaunch.cli.reach import commands_of
 from hpclaunch.cluster.drift import Compared, compare
 from hpclaunch.cluster.firstsite import FirstSite, first_site
 from hpclaunch.cluster.namespacecheck import compare_namespace
@@ -41,9 +42,7 @@ def _compared(document: Document[Site]) -> Compared:
     site = document.value
     if site.scheduler == "slurm" and site.slurm is not None:
         machines = machines_of(document)
-        return compare(
-            site, machines, read_cluster(Commands(site.slurm.conf or os.environ.get("SLURM_CONF")))
-        )
+        return compare(site, machines, read_cluster(commands_of(site)))
     if site.scheduler == "kubernetes" and site.kubernetes is not None:
         machines = machines_of(document)
         reader = Reader(resolve(site.kubernetes.namespace, site.kubernetes.context, os.environ))

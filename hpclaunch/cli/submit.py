@@ -12,6 +12,7 @@ from msgspec import Struct
 from hpclaunch.cli import following
 from hpclaunch.cli.output import say, warn
 from hpclaunch.cli.planning import Planned, read_both, set_option
+from hpclaunch.cli.reach import slurm_conf_of
 from hpclaunch.cli.shell import submission_of
 from hpclaunch.records.record import Cluster, Record
 from hpclaunch.render import script
@@ -128,15 +129,10 @@ class Destination(Struct, frozen=True):
 
 def destination(planned: Planned) -> Destination:
     """Where the job goes. Raises SchedulerError where there is no scheduler."""
-    slurm, name = planned.site.value.slurm, planned.plan.scheduler
-    slurm_conf = slurm.conf if slurm else None
-    if planned.site.value.ssh is None:
-        slurm_conf = slurm_conf or os.environ.get("SLURM_CONF")
-    if slurm_conf:
-        slurm_conf = os.path.abspath(slurm_conf)  # later commands run in other folders
+    site = planned.site.value
+    slurm_conf, access = slurm_conf_of(site), site.access
     cluster = _cluster(planned)
-    access = planned.site.value.access
-    scheduler = lifecycle.scheduler(name, slurm_conf, cluster, access)
+    scheduler = lifecycle.scheduler(planned.plan.scheduler, slurm_conf, cluster, access)
     return Destination(scheduler, scheduler.version(), slurm_conf, cluster, access)
 
 

@@ -5,12 +5,10 @@ import random
 import shutil
 import signal
 import subprocess
-import sys
 import threading
 import uuid
 from pathlib import Path
 
-import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -235,17 +233,3 @@ def _works(connection: Connection) -> bool:
         return said(connection, "echo", "x") == "x\n"
     except Unreached:
         return False
-
-
-def test_a_killed_command_leaves_no_login_behind(sshd: Sshd, login) -> None:
-    program = (
-        "import sys, msgspec\n"
-        "from hpclaunch.schedulers.ssh.connection import connection\n"
-        "from hpclaunch.values.login import Login\n"
-        "connection(msgspec.json.decode(sys.argv[1], type=Login)).run('sleep 600', 600.0)\n"
-    )
-    process = subprocess.Popen([sys.executable, "-c", program, msgspec.json.encode(login).decode()])
-    until(lambda: sshd.logins() == 1 and sshd.sessions())
-    process.send_signal(signal.SIGKILL)
-    process.wait()
-    until(lambda: not sshd.sessions())
