@@ -10,7 +10,7 @@ import click
 from hpclaunch.cli.output import json_option, print_json, warn
 from hpclaunch.cli.planning import machines_of, plan_job, set_option, site_option
 from hpclaunch.cli.reach import commands_of, slurm_conf_of
-from hpclaunch.cluster.checkup import namespace_checks, path_checks, paths_of, slurm_checks
+from hpclaunch.cluster.checkup import namespace_checks, partition_checks, path_checks, paths_of, slurm_checks
 from hpclaunch.records.checkup import home_checks
 from hpclaunch.report.table import aligned
 from hpclaunch.spec.document import Document, located
@@ -83,6 +83,7 @@ def _slurm(document: Document[Site], plan: LaunchPlan | None, on_node: bool) -> 
         yield Check("the cluster", "not known", f"Slurm's commands do not tell: {why}")
         return
     yield from slurm_checks(site, cluster, compare(site, machines_of(document), cluster))
+    yield from partition_checks(_asked(plan, "--partition"), cluster)
     user = commands.query(["id", "-un"]).strip()
     account = _asked(plan, "--account") or site.slurm.account
     yield slurm_checkup.associations(commands, user, cluster.accounts is not None, account)

@@ -46,6 +46,21 @@ def slurm_checks(site: Site, cluster: Cluster, compared: Compared) -> Iterator[C
             yield Check(drift.key, "bad", drift.message, "`hpclaunch site check` says the same.")
 
 
+def partition_checks(names: str | None, cluster: Cluster) -> Iterator[Check]:
+    """The partitions that a job asks for, several with commas between."""
+    known = {partition.name: partition.state for partition in cluster.partitions}
+    for name in names.split(",") if names else ():
+        subject = f"the job's partition {name}"
+        if name not in known:
+            yield Check(
+                subject, "bad", f"there is none; there are: {', '.join(known)}", "Change the job file."
+            )
+        elif known[name] not in ("", "UP"):
+            yield Check(subject, "warning", f"it is {known[name]}", "The job waits until it is up.")
+        else:
+            yield Check(subject, "ok", "it is there")
+
+
 def namespace_checks(compared: Compared) -> Iterator[Check]:
     """What `site check` found of a namespace."""
     for drift in compared.drift:

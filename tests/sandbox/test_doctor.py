@@ -19,6 +19,7 @@ name: looks
 image: {image}
 command: [true]
 mounts: [{mount}:/data]
+sites: {{a100: {{partition: {partition}}}}}
 """
 
 
@@ -51,7 +52,7 @@ def test_a_sound_cluster(slurm_a100: Slurm, env: dict[str, str], tmp_path: Path)
     image = tmp_path / "image.sqsh"
     image.touch()
     job = tmp_path / "job.yaml"
-    job.write_text(JOB.format(image=image, mount=tmp_path))
+    job.write_text(JOB.format(image=image, mount=tmp_path, partition="batch"))
     found = doctor(env, 0, "--site", slurm_a100.site, "--job", job, "--on-node")
     assert "bad" not in {result for result, _ in found.values()}
     assert found["via: auto"][1].startswith("commands: pyslurm ")
@@ -59,6 +60,7 @@ def test_a_sound_cluster(slurm_a100: Slurm, env: dict[str, str], tmp_path: Path)
     assert "0.20.0" in found["Pyxis"][1]
     assert "pmix" in found["MPI plugins"][1].split(" ")[0]
     assert found["clocks"][0] == "ok"
+    assert found["the job's partition batch"][0] == "ok"
     node = next(subject for subject in found if subject.startswith("clock of dgx")).split()[-1]
     for path in (image, tmp_path, env["HPCLAUNCH_HOME"]):
         assert found[f"{path} on {node}"][0] == "ok"
@@ -69,13 +71,15 @@ def test_a_sound_cluster(slurm_a100: Slurm, env: dict[str, str], tmp_path: Path)
 def test_what_is_missing_is_named(slurm_a100: Slurm, env: dict[str, str], tmp_path: Path) -> None:
     site = site_with(slurm_a100, tmp_path, pyxis="0.24.0", mpi_plugin={"pmix": "pmix_v9"})
     job = tmp_path / "job.yaml"
-    job.write_text(JOB.format(image="/nowhere/image.sqsh", mount="/nowhere/data"))
+    job.write_text(JOB.format(image="/nowhere/image.sqsh", mount="/nowhere/data", partition="batch"))
     found = doctor(env, 1, "--site", site, "--job", job, "--on-node")
     assert found["Pyxis"][0] == "bad"
     assert "pmix_v9" in found["MPI plugins"][1]
     assert found["/nowhere/image.sqsh"][0] == "warning"
     on_node = {subject: result for subject, (result, _) in found.items() if subject.startswith("/nowhere")}
     assert list(on_node.values()).count("bad") == 2
+    job.write_text(job.read_text().replace("batch", "gpu"))
+    assert doctor(env, 1, "--site", slurm_a100.site, "--job", job)["the job's partition gpu"][0] == "bad"
 
 
 @pytest.mark.parametrize(
