@@ -165,7 +165,9 @@ def _shown(text: str) -> str:
 
 def _csv(rows: Sequence[Row], keys: Sequence[str], names: Sequence[str]) -> str:
     text = io.StringIO(newline="")
-    writer = csv.writer(text, lineterminator="\n")
+    # A carriage return ends a row too, and the module quotes it where rows end with one.
+    odd = any("\r" in value for row in rows for value in row["values"].values())
+    writer = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_ALL if odd else csv.QUOTE_MINIMAL)
     writer.writerow(["job_id", "point", *keys, "state", "exit_code", "signal", "seconds", *names])
     for row in rows:
         values = [row["values"].get(key) for key in keys]

@@ -81,6 +81,9 @@ def cancel(record: Record, task: int) -> None:
         say(f"task {record.state().job_id}_{task} has ended already: {following.describe(known)}")
         return
     _slurm(record).cancel_task(record, task)
+    if known.state == "PENDING":
+        # Slurm keeps nothing of a task that never began. Should it have begun by now, its end replaces this.
+        known_tasks.note(record, {task: JobStatus("CANCELLED", submitted=known.submitted)})
 
 
 def _status_of(record: Record, task: int) -> JobStatus:
