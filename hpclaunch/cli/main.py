@@ -26,6 +26,7 @@ COMMANDS = {
     "sandbox": "sandbox:sandbox",
     "results": "results:results",
     "schema": "schema:schema",
+    "shell": "interactive:shell",
     "site": "site:site",
     "status": "jobs:status",
     "submit": "submit:submit",
