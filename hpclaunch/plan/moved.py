@@ -39,8 +39,6 @@ def wanted(job: Job) -> Wanted:
     for index, entry in enumerate(_stage_in(job)):
         if not stagein.is_volume(entry.source) and _is_relative(entry.source):
             want(entry.source, ("stage_in", index))
-        if not stagein.is_volume(entry.target) and _is_relative(entry.target):
-            problems.append(_nowhere(entry.target, ("stage_in", index)))
     if job.container.save is not None and _is_relative(job.container.save):
         problems.append(_nowhere(job.container.save, ("container", "save")))
     log = getattr(job.trials, "log", None)
