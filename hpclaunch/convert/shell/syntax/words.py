@@ -2,6 +2,7 @@
 
 import re
 
+from hpclaunch.convert.shell.syntax.forms import TESTS, file_of, is_list
 from hpclaunch.convert.shell.syntax.scanner import Scanner
 from hpclaunch.readback.shell import escapes
 from hpclaunch.readback.shell.pieces import (
@@ -14,7 +15,7 @@ from hpclaunch.readback.shell.pieces import (
     Process,
     Word,
 )
-from hpclaunch.readback.shell.statements import Group, Simple
+from hpclaunch.readback.shell.statements import Group
 
 _PLAIN = re.compile(r"[^ \t\n;&|<>()$`\"'\\]+")
 # A whole word that is one text: plain, or in quotes from its beginning to its end.
@@ -30,7 +31,6 @@ _SHORT = re.compile(r"\$(?:([A-Za-z_]\w*|[0-9@*#?$!-])|\{([A-Za-z_]\w*)\})", re.
 _BRACED = re.compile(r"\$\{([!#]?)([A-Za-z_]\w*|[0-9]+|[@*#?$!-])", re.ASCII)
 _ODD_LENGTH = re.compile(r"\$\{(#)(?=[#?$!:%/^,=+-])")
 _OPERATOR = re.compile(r":[-=?+]|[-=?+]|##?|%%?|\^\^?|,,?|//?|:|@")
-_TESTS = (":-", "-", ":=", "=", ":?", "?", ":+", "+")
 _SINGLE_ANSI = re.compile(r"\$'((?:[^'\\]|\\.)*)'", re.DOTALL)
 _BACKTICKS = re.compile(r"`((?:[^`\\]|\\.)*)`", re.DOTALL)
 _ESCAPED = re.compile(r"\\([$`\\])")
@@ -153,8 +153,8 @@ class Words(Scanner):
         found: list[Piece] = []
         self._quoted(found, _IN_DOUBLE, '"', '$`"\\', start)
         first = found[0] if found else None
-        is_list = len(found) == 1 and isinstance(first, Parameter) and _is_list(first)
-        if not is_list and not (len(found) == 1 and isinstance(first, Literal)):
+        of_all = len(found) == 1 and isinstance(first, Parameter) and is_list(first)
+        if not of_all and not (len(found) == 1 and isinstance(first, Literal)):
             pieces.append(Literal("", True))
         pieces += found
 
@@ -217,7 +217,7 @@ class Words(Scanner):
             self.fail("a ) that nothing opens")
         self.depth -= 1
         self.at = found.end()
-        pieces.append(Command(body, quoted, _file(body)))
+        pieces.append(Command(body, quoted, file_of(body)))
 
     def _dollar(self, pieces: list[Piece], quoted: bool) -> None:
         text = self.text
@@ -261,7 +261,7 @@ class Words(Scanner):
                 return
         self.at = start + 2
         body = self.substitution()
-        pieces.append(Command(body, quoted, _file(body)))
+        pieces.append(Command(body, quoted, file_of(body)))
 
     def arithmetic(self) -> Word | None:
         """What stands between (( and )), None where it is none: a subshell in a subshell."""
@@ -353,7 +353,7 @@ class Words(Scanner):
         self.at = found.end()
         if operator == ":":
             return operator, *self._slice()
-        if operator in _TESTS and quoted:
+        if operator in TESTS and quoted:
             pieces: list[Piece] = []
             behind = self.at
             self._quoted(pieces, _IN_QUOTED_BRACES, "}", '$`"\\}', start)
@@ -392,18 +392,3 @@ class Words(Scanner):
                 self.fail("a ${ without its }", start)
             if not self._quote_or_expansion(pieces, char):
                 return Word(tuple(pieces), text[behind : self.at])
-
-
-def _is_list(part: Parameter) -> bool:
-    """Whether it is "$@" or "${a[@]}", which are no word at all where there is nothing in them."""
-    return "@" in (part.name, part.all_of) and not part.before and part.operator not in _TESTS
-
-
-def _file(body: Group) -> str:
-    """The file of $(<file), where that is all of it."""
-    if len(body.body) == 1 and isinstance(body.body[0], Simple):
-        simple = body.body[0]
-        if not simple.words and not simple.assignments and len(simple.redirections) == 1:
-            redirection = simple.redirections[0]
-            return redirection.target.written if redirection.operator == "<" else ""
-    return ""
