@@ -5,9 +5,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+import waysto
 from realslurm import Slurm, sandbox
 
 from hpclaunch.sandbox import updown
+from hpclaunch.sandbox.packages import slurm_version
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -57,3 +59,29 @@ def slurm_a100(start_slurm: Callable[..., Slurm]) -> Slurm:
 def slurm_h100(start_slurm: Callable[..., Slurm]) -> Slurm:
     """Two DGX H100 with Pyxis 0.20.0."""
     return start_slurm("--nodes", "2", "--node-type", "dgx-h100", "--name", "h100")
+
+
+@pytest.fixture(scope="session")
+def restd(slurm_a100: Slurm, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The url of a slurmrestd on a socket, for those two."""
+    folder = tmp_path_factory.mktemp("restd")
+    url = f"unix:{folder}/socket"
+    with waysto.slurmrestd(folder / "log", slurm_a100.slurm_conf, url, "rest_auth/local", {}):
+        yield url
+
+
+@pytest.fixture
+def pyslurm_standin(tmp_path: Path) -> Iterator[Path]:
+    """The stand-in for pyslurm, of Slurm's own release; the folder that it was installed in."""
+    year, _, month = slurm_version().partition(".")
+    folder = waysto.install_standin(tmp_path / "packages", f"{year}.{int(month)}.3")
+    with waysto.importable(folder):
+        yield folder
+
+
+@pytest.fixture
+def record_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """HPCLAUNCH_HOME, with characters that sbatch would replace in --output."""
+    folder = tmp_path / "home 5%j %% x"
+    monkeypatch.setenv("HPCLAUNCH_HOME", str(folder))
+    return folder

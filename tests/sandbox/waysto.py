@@ -1,6 +1,7 @@
 """slurmrestd and pyslurm as tests have them beside a real Slurm."""
 
 import contextlib
+import json
 import os
 import re
 import shutil
@@ -15,9 +16,12 @@ from pathlib import Path
 
 import pytest
 import standin_pyslurm
+from realslurm import Slurm
 
+from hpclaunch.records.record import Record
 from hpclaunch.sandbox.packages import find
 from hpclaunch.schedulers.ways import choose, inprocess
+from hpclaunch.values.slurmaccess import SlurmAccess
 
 
 @contextmanager
@@ -133,3 +137,35 @@ def _message(connection: socket.socket) -> bytes:
     while length and len(rest) < int(length[1]):
         rest += connection.recv(1 << 16)
     return head + b"\r\n\r\n" + rest
+
+
+def record_of(slurm_conf: str | None, options: tuple[str, ...], script: str, access: SlurmAccess) -> Record:
+    """The record of a script with these options on its #SBATCH lines, and in its plan."""
+    lines = "".join(f"#SBATCH {option}\n" for option in options)
+    plan = {"target": {"sbatch": [{"text": option} for option in options]}}
+    return Record.create(
+        site="lab",
+        scheduler="slurm",
+        name="a job",
+        script=f"#!/bin/bash -p\n{lines}{script}",
+        plan=json.dumps(plan).encode(),
+        job_yaml="",
+        site_yaml="",
+        directory="/",
+        argv=("submit",),
+        scheduler_version="",
+        slurm_conf=slurm_conf,
+        slurm=access,
+    )
+
+
+def facts(slurm: Slurm, record: Record) -> dict[str, str]:
+    """What the controller knows of a job, but for its number, its moments and its own folder."""
+    text = slurm.run("scontrol", "--oneliner", "show", "job", str(record.state().job_id)).stdout
+    text = text.replace(str(record.folder), "RECORD").replace(record.tag, "TAG")
+    found = dict(re.findall(r"(\S+?)=(.*?)(?= \S+?=|$)", text.strip()))
+    moments = {name for name in found if name.endswith("Time") or name in ("LastSchedEval", "Scheduler")}
+    # Who sent it; a line for people, since slurmrestd has no script's path; and names with the job's number
+    # in them, which are where its log is.
+    other = {"JobId", "Priority", "Command", "AllocNode:Sid", "StdOut", "StdErr"}
+    return {name: value for name, value in found.items() if name not in moments | other}
