@@ -84,6 +84,7 @@ def _rows(records: Sequence[Record], wanted: Metrics) -> list[list[Row]]:
     found = []
     for record in records:
         points = tasks.points(record)
+        lifecycle.keep_log(record, say)
         if record.tag in of_tasks:
             job_id = record.state().job_id
             found.append(
@@ -99,7 +100,6 @@ def _rows(records: Sequence[Record], wanted: Metrics) -> list[list[Row]]:
                 ]
             )
             continue
-        lifecycle.keep_log(record, say)
         number, values = (points.points[0].number, points.values(0)) if points else (0, {})
         status = statuses.get(record.tag, JobStatus("UNKNOWN"))
         measured = metrics.read(record.log, wanted)

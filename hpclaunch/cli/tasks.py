@@ -13,6 +13,7 @@ from hpclaunch.records.record import Record
 from hpclaunch.report.table import aligned
 from hpclaunch.schedulers import arrays, lifecycle
 from hpclaunch.schedulers import follow as log
+from hpclaunch.schedulers.patience import Patience
 from hpclaunch.schedulers.slurm import Slurm
 from hpclaunch.values.errors import InputError
 from hpclaunch.values.job import JobStatus
@@ -61,14 +62,18 @@ def logs(record: Record, task: int | None, follow: bool) -> None:
         last = record.intent.tasks - 1
         raise InputError(f"job {job_id} is an array: say which task, {job_id}_0 to {job_id}_{last}")
     reader = log.LogReader(record.log_of(task))
+    bring, _ = lifecycle.log_bringer(record, say)
+    patience = Patience(say)
     while follow:
-        known = _status_of(record, task)
+        known = patience.ask(lambda: _status_of(record, task))
+        bring()
         log.copy(reader, sys.stdout.buffer)
-        if known.has_ended:
+        if known and known.has_ended:
             if known.state != "COMPLETED":
                 say(f"task {job_id}_{task}: {following.describe(known)}")
             sys.exit(known.exit_status)
         time.sleep(_POLL_S)
+    bring()
     if not reader.path.exists():
         say("the task has written nothing yet")
     log.copy(reader, sys.stdout.buffer)

@@ -12,24 +12,18 @@ from hpclaunch.records import files, secrets, sending
 from hpclaunch.records.record import Cluster, Record
 from hpclaunch.schedulers import retry
 from hpclaunch.schedulers.contract import Refused, Scheduler, Warn
+from hpclaunch.schedulers.patience import Patience, WaitFailed
 from hpclaunch.values.errors import HpclaunchError, InputError, SchedulerError
 from hpclaunch.values.job import JobStatus, Submission
 from hpclaunch.values.slurmaccess import SlurmAccess
 
 FIRST_POLL_S = 0.5
-PATIENCE_S = 600.0  # a controller that restarts, or fails over, is back before that
 UNKNOWN_POLLS = 3
 NEVER_SEEN = "it is not known to be submitted: `hpclaunch submit --resume TAG` finds out, and sends it if not"
 BEING_SENT = "it is being submitted"
 
 
 Where = tuple[str, str | None, Cluster | None, SlurmAccess | None]
-
-
-class WaitFailed(HpclaunchError):
-    """hpclaunch could not wait until the job's end, and the job may go on."""
-
-    exit_status = 125
 
 
 def scheduler(
@@ -159,19 +153,11 @@ def wait(record: Record, warn: Warn, pause: Callable[[float], None] = time.sleep
     """
     slowest = scheduler_of(record).slowest_poll_s
     interval = min(FIRST_POLL_S, slowest)
-    failing_since: float | None = None
+    patience = Patience(warn)
     unknown = 0
     while True:
-        try:
-            status = ask([record], warn)[record.tag]
-            failing_since = None
-        except SchedulerError as error:
-            if failing_since is None:
-                failing_since = time.monotonic()
-                warn(f"{error}\nWaiting on.")
-            elif time.monotonic() - failing_since > PATIENCE_S:
-                raise WaitFailed(f"the scheduler cannot be reached: {error}") from error
-        else:
+        status = patience.ask(lambda: ask([record], warn)[record.tag])
+        if status is not None:
             if status.has_ended:
                 keep_log(record, warn)
                 return status

@@ -17,8 +17,10 @@ _FILES_AT_ONCE = 200
 
 
 def bring(record: Record, login: Login) -> None:
-    """Makes the record's logs as long as those of the twin. A log only grows, so bytes of one place are the
-    same whoever brings them: they are written to that place, and two commands side by side do no harm.
+    """Makes the record's logs as long as those of the twin. A log only grows (--open-mode=append), so bytes
+    of one place are the same whoever brings them: they are written to that place, and two commands side by
+    side do no harm. One that seems shorter than it was is as another login node remembers it, which NFS lets
+    it for a minute.
 
     Raises SchedulerError where the node cannot be asked, and OSError where the disk here refuses.
     """
@@ -29,9 +31,6 @@ def bring(record: Record, login: Login) -> None:
         room = _AT_ONCE
         for name, size in _sizes(node, folder).items():
             here = _length(record.log.parent / name)
-            if size < here:  # somebody has cut it: it begins anew
-                os.truncate(record.log.parent / name, 0)
-                here = 0
             if size > here and room and len(wanted) < _FILES_AT_ONCE:
                 wanted.append((name, here, min(size - here, room)))
                 room -= wanted[-1][2]
@@ -43,7 +42,9 @@ def bring(record: Record, login: Login) -> None:
 
 
 def _sizes(node: Connection, folder: str) -> dict[str, int]:
-    body = f'(cd {folder} && set -- *.log && {{ [ ! -e "$1" ] || wc -c -- "$@"; }}) </dev/null'
+    """Name -> bytes; none where somebody has removed the folder."""
+    there = f'[ ! -d {folder} ] || {{ cd {folder} && set -- *.log; [ ! -e "$1" ] || wc -c -- "$@"; }}'
+    body = f"({there}) </dev/null"
     done = _checked(node, node.run(body, LIMIT_S))
     found = {}
     for line in done.out.decode("utf-8", "surrogateescape").splitlines():

@@ -1,7 +1,9 @@
 """What is put on the cluster, and what is brought from there, over connections that break."""
 
+import io
 import os
 import random
+import shutil
 import signal
 import subprocess
 import threading
@@ -16,6 +18,7 @@ from realsshd import Sshd, until
 from hpclaunch.records import secrets
 from hpclaunch.records.record import Record
 from hpclaunch.schedulers.contract import Refused
+from hpclaunch.schedulers.follow import LogReader, copy
 from hpclaunch.schedulers.ssh import connection as connections
 from hpclaunch.schedulers.ssh import logs, staging, trees, twin
 from hpclaunch.values.errors import SchedulerError
@@ -201,7 +204,16 @@ def test_a_log_is_brought_byte_for_byte_while_it_grows_and_connections_break(
             if last:
                 return
 
-    threads = [threading.Thread(target=target) for target in (write, bring, bring)]
+    shown = io.BytesIO()
+
+    def follow() -> None:
+        reader = LogReader(record.log)
+        while not done.wait(0.01):
+            copy(reader, shown)
+        while shown.tell() < len(content) and logged(record) <= len(content):
+            copy(reader, shown)
+
+    threads = [threading.Thread(target=target, daemon=True) for target in (write, bring, bring, follow)]
     for thread in threads:
         thread.start()
     for size in (1_000_000, 3_000_000):
@@ -210,22 +222,29 @@ def test_a_log_is_brought_byte_for_byte_while_it_grows_and_connections_break(
     for thread in threads:
         thread.join(120)
     assert record.log.read_bytes() == content
+    assert shown.getvalue() == content
 
 
-def test_a_log_that_was_cut_begins_anew_and_others_beside_it_come_too(make: Make, login: Login) -> None:
+def test_a_log_that_seems_shorter_is_left_and_others_beside_it_come_too(make: Make, login: Login) -> None:
     record = make()
     made = twin.prepare(record, login, Submission())
     logs.bring(record, login)
     assert not record.log.exists()
     for task in range(3):
         made.log_of(task).write_bytes(b"%d" % task * (task + 1))
-    made.log.write_bytes(b"first run\n")
+    made.log.write_bytes(b"first\nsecond\n")
     logs.bring(record, login)
-    assert record.log.read_bytes() == b"first run\n"
+    assert record.log.read_bytes() == b"first\nsecond\n"
     assert [record.log_of(task).read_bytes() for task in range(3)] == [b"0", b"11", b"222"]
-    made.log.write_bytes(b"2nd\n")
+    made.log.write_bytes(b"first\n")
     logs.bring(record, login)
-    assert record.log.read_bytes() == b"2nd\n"
+    assert record.log.read_bytes() == b"first\nsecond\n"
+    made.log.write_bytes(b"first\nsecond\nthird")
+    logs.bring(record, login)
+    assert record.log.read_bytes() == b"first\nsecond\nthird"
+    shutil.rmtree(made.folder)
+    logs.bring(record, login)
+    assert record.log.read_bytes() == b"first\nsecond\nthird"
 
 
 def test_a_node_that_is_away_is_said(make: Make, login: Login, sshd: Sshd) -> None:
