@@ -11,7 +11,7 @@ from hpclaunch.schedulers import arrays, slurm_output
 from hpclaunch.schedulers.contract import Warn
 from hpclaunch.schedulers.follow import FIRST_POLL_S
 from hpclaunch.schedulers.ways import choose, options
-from hpclaunch.schedulers.ways.contract import Request, Sender, Way
+from hpclaunch.schedulers.ways.contract import Request, Way
 from hpclaunch.values.errors import HpclaunchError
 from hpclaunch.values.job import JobStatus, Submission
 from hpclaunch.values.slurmaccess import SlurmAccess
@@ -65,7 +65,7 @@ class Slurm:
             output=_output(seen),
             inherited=submission.environment,
             options=None if sender.name == "commands" else options.of_record(record),
-            more=_waits_for(submission, sender),
+            more=_waits_for(submission),
             held=submission.held,
         )
         return sender.submit(request, warn)
@@ -162,12 +162,11 @@ def _ids(tags: Mapping[str, str | None]) -> list[str]:
     return [job_id for job_id in tags.values() if job_id is not None]
 
 
-def _waits_for(submission: Submission, sender: Sender) -> tuple[str, ...]:
-    """What makes a job wait, and end where it would wait for ever; slurmrestd has no word for the latter."""
+def _waits_for(submission: Submission) -> tuple[str, ...]:
+    """What makes a job wait, and end where it would wait for ever."""
     if not submission.dependency:
         return ()
-    ends = () if sender.name == "rest" else ("--kill-on-invalid-dep=yes",)
-    return (f"--dependency={submission.dependency}", *ends)
+    return f"--dependency={submission.dependency}", "--kill-on-invalid-dep=yes"
 
 
 def _whole(record: Record, tasks: arrays.Tasks) -> JobStatus:

@@ -57,6 +57,8 @@ PART = (
     "--mem=2000M",
     "--time=1-02:30:00",
     "--exclude=dgx1",
+    "--dependency=singleton",
+    "--kill-on-invalid-dep=yes",
     "--requeue",
     "--open-mode=append",
     "--propagate=NONE",

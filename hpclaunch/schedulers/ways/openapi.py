@@ -81,6 +81,7 @@ _TEXT_WHOLE: Mapping[str, Fields] = MappingProxyType(
     {
         "--exclusive": {"exclusive": "exclusive"},
         "--hold": {"hold": "true"},
+        "--kill-on-invalid-dep=yes": {"kill_on_invalid_dependency": True},
         "--no-requeue": {"no_requeue": "true"},
         "--propagate=NONE": {},  # slurmrestd has limits of its own, and hands none on
         "--requeue": {"requeue": "true"},
@@ -108,6 +109,7 @@ _TYPED_WHOLE: Mapping[str, Fields] = MappingProxyType(
     {
         "--exclusive": {"shared": ["none"]},
         "--hold": {"hold": True},
+        "--kill-on-invalid-dep=yes": {"flags": ["KILL_INVALID_DEPENDENCY"]},
         "--no-requeue": {"requeue": False},
         "--propagate=NONE": {},
         "--requeue": {"requeue": True},
