@@ -94,6 +94,8 @@ class InProcess:
     def _submit(self, request: Request) -> str:
         wanted = attributes(request)
         surroundings = job_environment(request.inherited, self._slurm_conf, wanted.get("name", ""))
+        if "dependencies" in wanted:
+            surroundings["SLURM_JOB_DEPENDENCY"] = wanted["dependencies"]  # as sbatch and slurmrestd do
         _check_text(surroundings)
         with _only(closed(os.environ, {}, self._slurm_conf)):
             pyslurm = _load(self._slurm_conf or "")
