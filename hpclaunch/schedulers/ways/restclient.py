@@ -71,6 +71,9 @@ class RestClient:
         try:
             try:
                 connection.connect()
+            except ssl.SSLError as error:
+                advice = "Set slurm.rest.ca_file to the authorities that the site's servers are signed by."
+                raise Refused(f"{self.server.url} is not trusted: {error}", advice) from error
             except OSError as error:
                 advice = "Is slurmrestd running there? See slurm.rest.url in the site file."
                 raise Busy(f"{self.server.url} cannot be reached: {error}", advice) from error
