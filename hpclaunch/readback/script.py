@@ -16,6 +16,7 @@ from hpclaunch.readback.slurm.beside import FUNCTIONS, RANK, Beside, beside, pro
 from hpclaunch.readback.slurm.container import container
 from hpclaunch.readback.slurm.directives import directives
 from hpclaunch.readback.slurm.layout import bound, layout
+from hpclaunch.readback.slurm.notices import notices
 from hpclaunch.readback.slurm.options import Given, options
 from hpclaunch.readback.slurm.surroundings import Surroundings, surroundings
 from hpclaunch.readback.wrapper_words import WrapperWords, identity, wrapper_words
@@ -25,7 +26,6 @@ from hpclaunch.values.launch import Launch, SeenSeat, SeenTable, SeenVariable, U
 _SHELLS = ("/bin/sh", "sh")
 # A hundred trials with some steps before each are several times the work of any other script.
 _MOST = 4 * MOST
-_WEBHOOK = "hpclaunch-webhook"
 _OF_SLURM = re.compile(r"(SLURM_[A-Z_]+)-0")
 # They tell the script something and change nothing.
 _HARMLESS = frozenset({"id", "date", "hostname", "whoami", "uname"})
@@ -85,6 +85,7 @@ def _launch(text: str) -> Launch:
     seconds = _seconds(batch.given.get("time"), more)
     if named.get("export", "ALL").upper() != "ALL":
         more.append(f"line {step.line}: srun --export={named['export']}: which variables ranks get")
+    notify, of_notices, others = notices(besides.others, more)
     of_rank = sweep.complaints(rank.unread, has_points)
     return Launch(
         scheduler="slurm",
@@ -116,13 +117,15 @@ def _launch(text: str) -> Launch:
             *size.unbridged,
             *box.unbridged,
             *around.unbridged,
-            *_strangers(besides.others),
+            *of_notices,
+            *_strangers(others),
         ),
         gpu_kind=size.gpu_kind,
         stage_in=besides.stage_in,
         steps=besides.steps,
         trials=besides.trials,
         tasks=tasks,
+        notify=notify,
     )
 
 
@@ -165,10 +168,6 @@ def _strangers(calls: Sequence[Call]) -> list[Unbridged]:
     found = []
     for call in calls:
         if program(call) in _HARMLESS or _removes_secrets(call) or _claims(call) or _asks(call):
-            continue
-        if (_WEBHOOK,) in call.words:
-            what = f"line {call.line}: {_WEBHOOK} tells others of the job"
-            found.append(Unbridged(what, "hpclaunch tells nobody of the end of pods"))
             continue
         text = " ".join(map(shown, call.words[:12]))
         found.append(Unbridged(f"line {call.line}: {outside(text[:200])}", why))

@@ -5,7 +5,6 @@ import signal as signals
 import msgspec
 
 from hpclaunch.rank import beside
-from hpclaunch.render import quote
 from hpclaunch.values.launchplan import LaunchPlan
 from hpclaunch.values.longrun import LongRun, Notify
 
@@ -46,7 +45,7 @@ def _notify(plan: LaunchPlan, how: Notify) -> dict[str, object]:
         "start": how.start,
         "command": how.command,
         "folder": how.folder,
-        "url": f'"${how.webhook_secret}"' if how.webhook_secret else quote.bash(how.webhook),
-        "token": f'"${how.token}"' if how.token else "''",
+        "url": how.webhook_secret or how.webhook,
+        "token": how.token,
         "text": beside.text("webhook") if not how.command else "",
     }

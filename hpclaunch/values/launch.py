@@ -4,6 +4,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+from hpclaunch.values.longrun import Notify
 from hpclaunch.values.steps import StageIn, Step, Trials
 
 
@@ -107,6 +108,7 @@ class Launch(Struct, frozen=True):
     steps: tuple[Step, ...] = ()
     trials: Trials | None = None
     tasks: str = ""
+    notify: Notify | None = None
 
 
 class Difference(Struct, frozen=True):

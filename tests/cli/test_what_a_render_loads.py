@@ -40,3 +40,5 @@ def test_a_render_loads_one_scheduler(site: str, own: set[str], others: set[str]
     assert own <= loaded
     assert not others & loaded
     assert not {"ClusterShell", "kubernetes", "hpclaunch.readback", "hpclaunch.schedulers"} & loaded
+    of_long_runs = {"hpclaunch.plan.longrun", "hpclaunch.render.longrun", "hpclaunch.spec.check_longrun"}
+    assert not of_long_runs & loaded

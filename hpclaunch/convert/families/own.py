@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from hpclaunch.convert.draft import Draft, Key, dotted
-from hpclaunch.convert.families.own_text import Rendered, environment, read
+from hpclaunch.convert.families.own_text import SIGNAL, Rendered, environment, is_chain, read
 from hpclaunch.convert.mapping.slurm.batch_options import HINTS
 from hpclaunch.convert.options import Options
 from hpclaunch.values.conversion import Place
@@ -44,6 +44,7 @@ def facts(found: Rendered, options: Options) -> Iterator[tuple[Key, object, str]
         yield ("verify",), True, "each rank reports where it is"
     yield from _switches(launch)
     yield from _beside(launch, options)
+    yield from _long_run(found)
     for source, key in (("submitter", "inherit"), ("secret", "secrets")):
         names = [each.name for each in launch.environment if each.source == source]
         if names:
@@ -85,6 +86,29 @@ def _beside(launch: Launch, options: Options) -> Iterator[tuple[Key, object, str
         told = {key: value for key, value in told.items() if value is not None}
         keep = {"keep_going": True} if trials.keep_going else {}
         yield ("trials",), {"count": trials.count, "seed": trials.seed or None, **told, **keep}, "trials"
+
+
+def _long_run(found: Rendered) -> Iterator[tuple[Key, object, str]]:
+    """What becomes of the job when it does not end by itself, and who is told."""
+    launch = found.launch
+    if "requeue" in found.sbatch:
+        yield ("requeue",), True, "Slurm may start it again"
+    signal = SIGNAL.fullmatch(found.sbatch.get("signal", ""))
+    of_steps = any(step.when == "after" for step in launch.steps) and signal and signal[0] == "TERM@60"
+    if signal and not of_steps:
+        yield ("signal",), {"name": signal[1], "before": f"{signal[2]}s"}, "a signal before the limit"
+    links = re.fullmatch(r"0-(\d+)%1", found.sbatch.get("array", ""))
+    if links and is_chain(launch):
+        yield ("chain",), int(links[1]) + 1, "links, one after the other"
+    told = launch.notify
+    if told is not None:
+        named = {"webhook": told.webhook_secret or told.webhook, "token": told.token}
+        who = (
+            {"command": _command(told.command)}
+            if told.command
+            else {key: text for key, text in named.items() if text}
+        )
+        yield ("notify",), {**who, **({"start": True} if told.start else {})}, "who is told of the end"
 
 
 def _named(path: str, options: Options) -> str:

@@ -3,6 +3,7 @@
 import re
 import shlex
 from collections.abc import Mapping
+from typing import get_args
 
 from msgspec import Struct
 
@@ -16,9 +17,14 @@ from hpclaunch.readback.shell.values import known
 from hpclaunch.readback.slurm.beside import FUNCTIONS, beside
 from hpclaunch.readback.slurm.directives import directives
 from hpclaunch.readback.slurm.options import options as slurm_options
+from hpclaunch.spec.longrun import SignalName
 from hpclaunch.spec.scalars import variable_name
 from hpclaunch.values.conversion import Place
 from hpclaunch.values.launch import Launch
+from hpclaunch.values.longrun import LINK
+
+# --signal as the key `signal` says it.
+SIGNAL = re.compile(rf"({'|'.join(get_args(SignalName))})@([1-9]\d*)")
 
 _HEADER = re.compile(r"^# \S.* on (\S+): ", re.MULTILINE)
 
@@ -42,12 +48,12 @@ _SHOWS = {
     "verify": r"verify=1",
     "env": r"^hl_environment=",
     "inherit": r"^hl_inherited=|\$\{",
-    "secrets": r"as \$1|secretKeyRef",
+    "secrets": r"as \$2|secretKeyRef",
 }
 # What the tool writes for keys of the job, or for every job: any other option was the job's own, raw.
 _OF_SBATCH = """
-job-name nodes ntasks-per-node gres exclusive mem time no-requeue open-mode propagate cpus-per-task mail-type
-switches network
+job-name nodes ntasks-per-node gres exclusive mem time no-requeue requeue open-mode propagate cpus-per-task
+mail-type switches network
 """
 _OF_SRUN = """
 nodes ntasks ntasks-per-node distribution gres cpus-per-task cpu-bind mem-bind mpi export propagate
@@ -106,10 +112,17 @@ def read(name: str, text: str) -> Rendered:
         tuple(
             each.written
             for each in given
-            if each.name not in _SBATCH and (each.name, after) != ("signal", True)
+            if each.name not in _SBATCH
+            and not (each.name == "signal" and (after or SIGNAL.fullmatch(_text(each.value))))
+            and not (each.name == "array" and is_chain(launch))
         ),
         tuple(each.written for each in of_step if each.name not in _SRUN and "container-" not in each.name),
     )
+
+
+def is_chain(launch: Launch) -> bool:
+    """Whether the tasks of the text's job array are the links of a chain."""
+    return any(each.name == LINK and each.source == "scheduler" for each in launch.environment)
 
 
 def _step(text: str) -> Call | None:

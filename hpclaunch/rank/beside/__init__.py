@@ -5,7 +5,7 @@ import     FILE URI: the image is imported to that squashfs file, once, whoever 
 keep       NAME: when its standard input ends Pyxis' container of that name is removed from this node
 stage-in   SOURCE TARGET NAME...: folders copied to this node, as pods do it (pod/stage_in)
 inside     RANK RANKS =word...: for bash, the command where that rank of a running job is
-webhook    posts JSON: URL, token and JSON are lines of its standard input
+webhook    URL TOKEN: posts JSON from standard input; names of variables may stand for the values
 """
 
 import os.path

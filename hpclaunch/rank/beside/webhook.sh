@@ -1,7 +1,10 @@
-# Posts what standard input has: a line with the URL, a line with a token or nothing, a line of JSON. None of it is
-# an argument of any process, so that no process list shows a secret.
+# URL TOKEN: posts the line of JSON that standard input has. URL may be the name of a variable that has it, and TOKEN is
+# the name of one, or nothing. No process is given their values as arguments: a process list shows those.
 set -u
-IFS= read -r hl_url && IFS= read -r hl_token && IFS= read -r hl_body || exit 121
+IFS= read -r hl_body || exit 121
+hl_url=$1 hl_token=
+case $1 in *://*) ;; *) eval "hl_url=\${$1-}" ;; esac
+[ -z "$2" ] || eval "hl_token=\${$2-}"
 hl_option() { # NAME: what stands on standard input is its value in a configuration of curl
   printf '%s = "' "$1"
   sed 's/[\\"]/\\&/g' | tr -d '\n'

@@ -464,17 +464,20 @@ notify() { # start|end STATE STATUS|null
     "$1" "$2" "$3" "${SLURM_ARRAY_JOB_ID+${SLURM_ARRAY_JOB_ID}_}${SLURM_ARRAY_TASK_ID-$SLURM_JOB_ID}" \
     "$SLURM_JOB_NODELIST" "${SLURM_RESTART_COUNT-0}" "$hl_now" "${hl_record##*/}" \
     '"name":"long-run","site":"superpod-a100","scheduler":"slurm","nodes":2,"ranks_per_node":8,"gpus_per_node":8,"image":"nvcr.io/nvidia/mxnet:21.09-py3","minutes":2880'
-  printf '%s\n%s\n%s\n' "$HOOK" "$HOOK_TOKEN" "$hl_json" |
-    timeout --kill-after=1 12 /bin/sh -c "$hl_webhook" hpclaunch-webhook >&2 ||
+  printf '%s\n' "$hl_json" |
+    timeout --kill-after=1 12 /bin/sh -c "$hl_webhook" hpclaunch-webhook HOOK HOOK_TOKEN >&2 ||
     echo "hpclaunch: nobody was told of the job's $1: status $?" >&2
 }
 
 # What posts it.
 IFS= read -r -d '' hl_webhook <<'WRAPPER'
-# Posts what standard input has: a line with the URL, a line with a token or nothing, a line of JSON. None of it is
-# an argument of any process, so that no process list shows a secret.
+# URL TOKEN: posts the line of JSON that standard input has. URL may be the name of a variable that has it, and TOKEN is
+# the name of one, or nothing. No process is given their values as arguments: a process list shows those.
 set -u
-IFS= read -r hl_url && IFS= read -r hl_token && IFS= read -r hl_body || exit 121
+IFS= read -r hl_body || exit 121
+hl_url=$1 hl_token=
+case $1 in *://*) ;; *) eval "hl_url=\${$1-}" ;; esac
+[ -z "$2" ] || eval "hl_token=\${$2-}"
 hl_option() { # NAME: what stands on standard input is its value in a configuration of curl
   printf '%s = "' "$1"
   sed 's/[\\"]/\\&/g' | tr -d '\n'

@@ -1,11 +1,14 @@
 """What becomes of an option of sbatch that says nothing about the sizes of a launch."""
 
+import re
 from collections.abc import Callable
+from typing import get_args
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.slurm.asked import Asked
 from hpclaunch.convert.mapping.slurm.export import without_secrets
 from hpclaunch.convert.options import Options
+from hpclaunch.spec.longrun import SignalName
 
 # About the person and the place: the keys of `sites` by sbatch's options.
 HINTS = {
@@ -18,6 +21,7 @@ HINTS = {
     "exclude": "exclude",
     "mail-user": "mail",
 }
+_TO_RANKS = re.compile(rf"(?:SIG)?({'|'.join(get_args(SignalName))})(?:@([1-9]\d*))?")
 _WHOLE = "a job that takes all GPUs of a node has the node to itself, with all of its memory"
 _MEMORY = "a job gets all memory of whole nodes, and on a part of a node as much of it as of the GPUs"
 _OUTPUT = "hpclaunch keeps the output of each job in its record: `hpclaunch logs`"
@@ -70,8 +74,6 @@ _LEFT = {
 # Slurm's only, and known to be passed on by `sites.NAME.sbatch`.
 _WHY_RAW = {
     "dependency": "a job file has no order of jobs",
-    "requeue": "jobs are never requeued by themselves: one that runs twice may overwrite its own results",
-    "signal": "a job file has no warning before its end",
     "begin": "a job starts when there is room",
     "licenses": "a job file names no licenses",
     "mail-type": "with `mail` hpclaunch asks for END,FAIL",
@@ -204,8 +206,24 @@ def _distribution(each: Asked, draft: Draft, options: Options) -> None:
         )
 
 
+def _requeue(each: Asked, draft: Draft, options: Options) -> None:
+    draft.put(("requeue",), True, each.places, each.written, why="Slurm may start the job again")
+
+
+def _signal(each: Asked, draft: Draft, options: Options) -> None:
+    """Without a time Slurm takes 60 seconds (get_signal_opts in its src/common/proc_args.c)."""
+    found = _TO_RANKS.fullmatch((each.text or "").upper())
+    if found is None:
+        raw(each, draft, options, "`signal` sends one to the ranks, and not to the script")
+        return
+    value = {"name": found[1], "before": f"{found[2] or 60}s"}
+    draft.put(("signal",), value, each.places, each.written, why="the ranks get it before the time limit")
+
+
 _SPECIAL: dict[str, Callable[[Asked, Draft, Options], None]] = {
     "mail-type": _mail_type,
+    "requeue": _requeue,
+    "signal": _signal,
     "network": _network,
     "switches": _switches,
     "segment": _segment,
