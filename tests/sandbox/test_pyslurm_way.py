@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
+from command import hpclaunch
 from realslurm import Slurm
 from waysto import facts, record_of
 
@@ -88,3 +89,15 @@ def test_pyslurm_sees_the_closed_environment_alone(
     seen = json.loads((pyslurm_standin / "pyslurm" / "environ.json").read_text())
     assert set(seen) <= {"PATH", "HOME", "USER", "LOGNAME", "LANG", "SLURM_CONF"}
     assert seen["SLURM_CONF"] == str(slurm_a100.slurm_conf)
+
+
+def test_a_job_is_asked_for_where_there_is_no_pyslurm_too(
+    slurm_a100: Slurm, pyslurm_standin: Path, record_home: Path
+) -> None:
+    record = record_of(str(slurm_a100.slurm_conf), (*SIMPLE, "--hold"), "true\n", SlurmAccess("pyslurm"))
+    job_id = lifecycle.submit(record, Submission(), pytest.fail)
+    shown = json.loads(hpclaunch("status", job_id, "--json").stdout)
+    assert (shown["state"], shown["via"]) == ("PENDING", "pyslurm")
+    assert "pyslurm is not installed" in shown["via_reason"]
+    assert hpclaunch("cancel", job_id).returncode == 0
+    assert json.loads(hpclaunch("status", job_id, "--json").stdout)["state"] == "CANCELLED"
