@@ -42,6 +42,7 @@ class Intent(Struct, frozen=True):
     `slurm`, or `cluster`, what the later commands need to reach the same cluster; `argv` the command line
     used, and `cwd` the folder in which ("": it was gone). `directory` is where the relative paths of job.yaml
     start. `tasks` are those of a job array, 0 for any other job; in a `chain` they follow each other.
+    `claims`: its script makes the claim before it starts a rank.
     """
 
     tag: str
@@ -58,6 +59,7 @@ class Intent(Struct, frozen=True):
     slurm: SlurmAccess | None = None
     tasks: int = 0
     chain: bool = False
+    claims: bool = False
     schema: int = SCHEMA
 
 
@@ -132,6 +134,7 @@ class Record(Struct, frozen=True):
             slurm=slurm,
             tasks=tasks,
             chain=chain,
+            claims=scheduler == "slurm",
         )
         contents = {
             **more,

@@ -24,6 +24,7 @@ def write(record: Record, values: Mapping[str, str]) -> Path:
     path = path_of(record)
     with files.explained("the file of the job's secrets"):
         files.private_folder(path.parent)
+        remove(record)
         files.replace(path, text(values))
     return path
 

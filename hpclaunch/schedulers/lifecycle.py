@@ -294,7 +294,17 @@ def _forgotten(record: Record) -> JobStatus:
     last = state.status or JobStatus("UNKNOWN")
     when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(state.checked))
     seen = f"; it was last seen {last.state} at {when}" if state.status else ""
+    if never_began(record) and not (record.intent.slurm and record.intent.slurm.login):
+        seen += f", and it never began: `hpclaunch submit --resume {record.tag}` sends it again"
     return msgspec.structs.replace(last, state="UNKNOWN", reason=f"the scheduler no longer knows it{seen}")
+
+
+def never_began(record: Record) -> bool:
+    """Whether a job has started no rank so far, as its claim tells where that is in the record."""
+    try:
+        return record.intent.claims and record.claimed_by() is None
+    except OSError:
+        return False
 
 
 def note(warn: Warn, preface: str, write: Callable[[], None]) -> None:

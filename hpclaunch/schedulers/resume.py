@@ -18,13 +18,15 @@ from hpclaunch.schedulers.contract import Warn
 from hpclaunch.values.errors import HpclaunchError
 from hpclaunch.values.job import Submission
 
+Found = Literal["present", "absent", "sent", "unknown", "refused"]
+
 
 class Outcome(Struct, frozen=True):
     """What became of an open submission. "sent": it was absent, and is there now. `why` is for people, and
     `status` the exit status that goes with it."""
 
     record: Record
-    found: Literal["present", "absent", "sent", "unknown", "refused"]
+    found: Found
     job_id: str = ""
     why: str = ""
     status: int = 0
@@ -66,9 +68,14 @@ def resume(
 
 def _of_one_scheduler(records: Sequence[Record], warn: Warn, pause: retry.Pause) -> list[Outcome]:
     try:
-        # Another process may have been faster, before the records were held.
-        there = {record.tag: job_id for record in records if (job_id := record.state().job_id)}
-        wanted = [record for record in records if is_open(record)]
+        # What began to run is there, or was. What has an id is there, unless it can be told that it never
+        # began: a controller that is killed may lose what it had just taken, and give the id to another job.
+        there = {
+            record.tag: job_id
+            for record in records
+            if (job_id := record.claimed_by() or record.state().job_id) and not _may_be_lost(record)
+        }
+        wanted = [record for record in records if is_open(record) or _may_be_lost(record)]
         if wanted:
             there |= retry.find(lifecycle.scheduler_of(records[0]), wanted, pause)
     except (HpclaunchError, OSError) as error:
@@ -79,11 +86,22 @@ def _of_one_scheduler(records: Sequence[Record], warn: Warn, pause: retry.Pause)
         if job_id:
             lifecycle.note(warn, f"the job {job_id} is there, but ", partial(record.submitted, job_id))
             outcomes.append(Outcome(record, "present", job_id))
-        elif is_open(record):
+        elif is_open(record) and record.intent.scheduler == "slurm" and not record.intent.claims:
+            why = "it was made by an older hpclaunch, whose jobs leave no sign that they ran"
+            outcomes.append(Outcome(record, "unknown", why=why, status=3))
+        elif is_open(record) or _may_be_lost(record):
             outcomes.append(Outcome(record, "absent"))
         else:
             outcomes.append(Outcome(record, "refused", why="it was never submitted", status=3))
     return outcomes
+
+
+def _may_be_lost(record: Record) -> bool:
+    """Whether it has an id and no end, and no sign that it began."""
+    state = record.state()
+    if state.job_id is None or (state.status and state.status.has_ended):
+        return False
+    return lifecycle.never_began(record)
 
 
 def _send(
@@ -97,7 +115,9 @@ def _send(
     try:
         return Outcome(record, "sent", lifecycle.send(record, submission, warn, pause))
     except HpclaunchError as error:
-        return Outcome(record, "unknown" if is_open(record) else "refused", "", str(error), error.exit_status)
+        known = record.state().status
+        found: Found = "refused" if known and known.has_ended else "unknown"
+        return Outcome(record, found, "", str(error), error.exit_status)
 
 
 def _unknown(record: Record, error: Exception) -> Outcome:

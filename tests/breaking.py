@@ -1,0 +1,81 @@
+"""Commands of hpclaunch that are broken off at a system call, in processes forked off one that has all
+modules, so that hundreds take a minute. HPCLAUNCH_TEST_FAULTS=all: at every call, and not at some of them."""
+
+import errno
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import stepping
+
+from hpclaunch.cli import main as cli
+from hpclaunch.schedulers.slurm import Slurm
+
+ALL = os.environ.get("HPCLAUNCH_TEST_FAULTS") == "all"
+ERRORS = (errno.EIO, errno.ENOSPC, errno.EDQUOT)
+_CHANGES = ("open", "mkdir", "rename", "link", "unlink", "write", "close", "sync", "flock", "getdents")
+
+
+@dataclass(frozen=True)
+class Command:
+    """`hpclaunch WORDS`, whose output goes to files in `folder`."""
+
+    words: Sequence[str | Path]
+    folder: Path
+    environ: Mapping[str, str]
+
+    def broken(
+        self, kill_at: int | None = None, fail_at: int | None = None, error: int = 0
+    ) -> stepping.Steps:
+        """Runs it, up to a call of its window, or with a call that fails."""
+        return stepping.run(self._work, _begins, kill_at, fail_at, error)
+
+    def done(self) -> tuple[int, str, str]:
+        """Runs it to its end: exit status, output and errors."""
+        child = os.fork()
+        if child == 0:
+            os._exit(self._work())
+        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        return status, self.read("out"), self.read("err")
+
+    def read(self, name: str) -> str:
+        """What was written to `out` or `err`."""
+        return (self.folder / name).read_text()
+
+    def _work(self) -> int:
+        for number, name in ((1, "out"), (2, "err")):
+            os.dup2(os.open(self.folder / name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), number)
+        sys.stdout, sys.stderr = (open(number, "w", closefd=False) for number in (1, 2))  # noqa: SIM115
+        os.environ.update(self.environ)
+        if "SLURM_CONF" not in self.environ:
+            os.environ.pop("SLURM_CONF", None)
+        Slurm.settled_after_s = 0.0  # nothing comes late: sbatch is dead, or holds the lock
+        sys.argv = ["hpclaunch", *map(str, self.words)]
+        try:
+            cli.main()
+        except SystemExit as end:
+            return int(end.code or 0)
+        return 0
+
+
+def sampled(count: int, most: int) -> list[int]:
+    """All of range(count), or `most` of them at equal distances, the first and the last among them."""
+    if ALL or count <= most:
+        return list(range(count))
+    return sorted({round(index * (count - 1) / (most - 1)) for index in range(most)})
+
+
+def on_records(steps: stepping.Steps, home: Path) -> list[int]:
+    """The calls of the window that change files of the records, or wait for the disk."""
+    return [
+        number
+        for number, call in enumerate(steps.calls)
+        if call.path.startswith(str(home)) and any(part in call.name for part in _CHANGES)
+    ]
+
+
+def _begins(call: stepping.Call) -> bool:
+    """A submission's intent begins with its folder, and a resumption with the lock of one."""
+    return "/.new-" in call.path or call.path.endswith("/sending")
