@@ -98,6 +98,5 @@ def test_a_job_is_asked_for_where_there_is_no_pyslurm_too(
     job_id = lifecycle.submit(record, Submission(), pytest.fail)
     shown = json.loads(hpclaunch("status", job_id, "--json").stdout)
     assert (shown["state"], shown["via"]) == ("PENDING", "pyslurm")
-    assert "pyslurm is not installed" in shown["via_reason"]
     assert hpclaunch("cancel", job_id).returncode == 0
     assert json.loads(hpclaunch("status", job_id, "--json").stdout)["state"] == "CANCELLED"
