@@ -125,6 +125,7 @@ class Destination(Struct, frozen=True):
     slurm_conf: str | None
     cluster: Cluster | None
     access: SlurmAccess | None
+    site_yaml: str
 
 
 def destination(planned: Planned) -> Destination:
@@ -133,7 +134,7 @@ def destination(planned: Planned) -> Destination:
     slurm_conf, access = slurm_conf_of(site), site.access
     cluster = _cluster(planned)
     scheduler = lifecycle.scheduler(planned.plan.scheduler, slurm_conf, cluster, access)
-    return Destination(scheduler, scheduler.version(), slurm_conf, cluster, access)
+    return Destination(scheduler, scheduler.version(), slurm_conf, cluster, access, dump_site(planned.site.value))
 
 
 def record_of(
@@ -160,7 +161,7 @@ def record_of(
         script=text,
         plan=msgspec.json.encode(plan),
         job_yaml=job_yaml or dump_job(planned.job.value),
-        site_yaml=dump_site(planned.site.value),
+        site_yaml=to.site_yaml,
         directory=planned.job.value.directory,
         argv=sys.argv,
         scheduler_version=to.version,
