@@ -9,7 +9,7 @@ import click
 import msgspec
 from msgspec import Struct
 
-from hpclaunch.cli import following
+from hpclaunch.cli import following, locking
 from hpclaunch.cli.output import say, warn
 from hpclaunch.cli.planning import Planned, read_both, set_option
 from hpclaunch.cli.reach import slurm_conf_of
@@ -63,6 +63,8 @@ def submit(
     if here == (site_name is not None):
         raise InputError("say where the job runs: either --site SITE or --local")
     sets += ("verify=true",) if verify else ()
+    if not dry_run:
+        locking.begin(job_files[0])
     job, place = read_both(job_files[0], site_name or "local", sets)
     if len(job_files) > 1 or job.value.sweep is not None or job.value.depends_on:
         from hpclaunch.cli import several  # most submissions are of one job
@@ -134,7 +136,9 @@ def destination(planned: Planned) -> Destination:
     slurm_conf, access = slurm_conf_of(site), site.access
     cluster = _cluster(planned)
     scheduler = lifecycle.scheduler(planned.plan.scheduler, slurm_conf, cluster, access)
-    return Destination(scheduler, scheduler.version(), slurm_conf, cluster, access, dump_site(planned.site.value))
+    return Destination(
+        scheduler, scheduler.version(), slurm_conf, cluster, access, dump_site(planned.site.value)
+    )
 
 
 def record_of(
@@ -154,6 +158,7 @@ def record_of(
         from hpclaunch.cli.staging import kept
 
         more = {**more, **kept(planned.job.value, planned.site.value)}
+    more = {**more, **locking.kept(planned)}
     return Record.create(
         site=plan.site,
         scheduler=plan.scheduler,

@@ -11,9 +11,10 @@ from hpclaunch.spec.site import Site
 
 
 def dump_job(job: Job) -> str:
-    """The job as text. `directory` is not in it: it is where the file lies, so give it to `parse_job`."""
+    """The job as text, complete in itself: its `directory` says where relative paths start."""
     data = _plain(job)
-    del data["directory"]
+    if not job.directory:
+        del data["directory"]
     if job.time == UNLIMITED:
         data["time"] = "UNLIMITED"
     if job.signal is not None:

@@ -95,17 +95,15 @@ class Form:
 
 class Rules:
     """What annotations cannot say, by (Struct, field): `scalars` reads the text of a field in another way,
-    `keys` checks the keys of a map, `hidden` are fields that a file may not set."""
+    `keys` checks the keys of a map."""
 
     def __init__(
         self,
         scalars: dict[tuple[type, str], tuple[ReadScalar, str]],
         keys: dict[tuple[type, str], Callable[[str], str]],
-        hidden: frozenset[tuple[type, str]],
     ):
         self.scalars = scalars
         self.keys = keys
-        self.hidden = hidden
         self.structs: dict[type, StructForm] = {}
 
     def struct(self, cls: type[Struct]) -> StructForm:
@@ -128,8 +126,6 @@ class StructForm:
         first_default = len(names) - len(defaults)
         annotations = _annotations(cls)
         for index, (name, key) in enumerate(zip(names, cls.__struct_encode_fields__, strict=True)):
-            if (cls, name) in rules.hidden:
-                continue
             form = form_of(annotations[name], rules)
             special = rules.scalars.get((cls, name))
             if special:

@@ -94,7 +94,9 @@ class _Graph:
             if long.job is None:
                 self.needs[key].append(("", long.when, path))
                 continue
-            file = os.path.normpath(os.path.join(os.path.dirname(document.file), long.job))
+            written = document.has(("directory",))
+            folder = document.value.directory if written else os.path.dirname(document.file)
+            file = os.path.normpath(os.path.join(folder, long.job))
             other = os.path.realpath(file)
             self.needs[key].append((other, long.when, path))
             if other not in self.documents:

@@ -132,7 +132,8 @@ class Job(Struct, frozen=True, forbid_unknown_fields=True):
     """One job. `gpu_type` is Slurm's name of a kind of GPU, or a MIG profile (1g.5gb). `locality: unit` asks
     for nodes of one scalable unit. `verify` makes each rank report where it is, for `hpclaunch verify`.
     `time` is the limit in minutes (0: no limit, None: the partition's), read from any of
-    Slurm's forms. `directory` is the absolute folder of the job file, which relative paths start from.
+    Slurm's forms. `directory` is what relative paths start from: the folder of the job file, unless it is
+    set.
     `stage_in` is done first, then `setup`, then for each trial `before_each` and the command, and `after` in
     the end, whatever became of the others. With `requeue` a job that lost a node, or its place to another,
     starts again.

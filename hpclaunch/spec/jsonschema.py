@@ -22,7 +22,6 @@ def job_schema() -> Schema:
     """The schema of a job file."""
     schema = _schema(Job, "An hpclaunch job file")
     job = schema["$defs"]["Job"]
-    del job["properties"]["directory"]
     job["description"] = "What to run, and nothing about where."
     job["properties"]["time"] = {
         "description": "The time limit: minutes, any form of Slurm's --time, 30m, 2h, 1d12h, or UNLIMITED.",

@@ -38,7 +38,6 @@ RULES = Rules(
         (Sharp, "env"): scalars.variable_name,
         (NodeType, "env"): scalars.variable_name,
     },
-    hidden=frozenset({(Job, "directory")}),
 )
 
 
@@ -50,7 +49,8 @@ def read_job(path: str | os.PathLike[str], sets: Sequence[str] = ()) -> Document
 
 
 def parse_job(text: str, file: str, directory: str, sets: Sequence[str] = ()) -> Document[Job]:
-    """The job in `text`, which came from `file`; relative paths in it start from `directory`."""
+    """The job in `text`, which came from `file`; relative paths in it start from `directory`, unless it says
+    another."""
     try:
         directory.encode()
     except UnicodeEncodeError:
@@ -58,12 +58,14 @@ def parse_job(text: str, file: str, directory: str, sets: Sequence[str] = ()) ->
         raise InputError([Problem(message, "job", (), file)]) from None
     root = _put(_root(compose(text, file, "job"), file, "job"), sets)
     document = convert_job(root, file)
-    value = structs.replace(document.value, directory=directory)
+    # A record's job says where its paths start, since its file lies elsewhere.
+    folder = os.path.normpath(os.path.join(directory, document.value.directory))
+    value = structs.replace(document.value, directory=folder if document.value.directory else directory)
     return Document(document.kind, document.file, value, document.marks, document.files)
 
 
 def convert_job(root: Node, file: str) -> Document[Job]:
-    """The job of a tree, which has no `directory` yet."""
+    """The job of a tree, whose `directory` is as it was written."""
     return _convert(root, Job, "job", file, job_problems)
 
 

@@ -22,7 +22,7 @@ CORPUS = [
         "3:8",
         ["unknown key 'cpu' in bind", "'cpus'", "allowed: cpus, smt, memory, hcas"],
     ),
-    ("directory: /x", "3:1", ["unknown key 'directory'"]),
+    ('directory: "/x\\n/y"', "3:12", ["directory", "/x"]),
     ("version: 2", "3:10", ["version: '2' is not 1"]),
     ("nodes: eight", "3:8", ["'eight' is not a whole number"]),
     ("nodes: 8.0", "3:8", ["'8.0' is not a whole number in decimal"]),

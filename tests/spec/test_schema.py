@@ -30,12 +30,12 @@ GOOD = [
     LEAST + "sites: {a: {account: 7}}\n",
     LEAST + "requeue: yes\nsignal: {name: USR1, before: 90s}\n",
     LEAST + "signal: {name: TERM, before: 2}\n",
+    LEAST + "directory: /x\n",
 ]
 BAD = [
     "command: x\n",
     LEAST + "nods: 2\n",
     LEAST + "nodes: 0\n",
-    LEAST + "directory: /x\n",
     LEAST + "env: {1A: x}\n",
     LEAST + "env: {UID: x}\n",
     LEAST + "env: {hl_rank: x}\n",

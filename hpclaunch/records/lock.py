@@ -1,0 +1,129 @@
+"""What a run was made of beside its job and site: `lock.json` of the record, and `changes.diff`.
+
+It is written with the record, before anything is sent. What it would take a network to know is null, with
+the reason.
+"""
+
+import hashlib
+import os
+import re
+from collections.abc import Mapping
+from datetime import datetime, timezone
+from functools import cache
+
+import msgspec
+from msgspec import Struct
+
+from hpclaunch.records import repository
+from hpclaunch.records.record import Record
+from hpclaunch.records.repository import Repository
+from hpclaunch.values.errors import HpclaunchError
+
+NAME, CHANGES = "lock.json", "changes.diff"
+SAMPLE = 1 << 20  # bytes from each end of an image file
+Names = tuple[str, ...]
+_DIGEST = re.compile(r"@(sha256:[0-9a-f]{64})$")
+
+
+class Image(Struct, frozen=True, omit_defaults=True):
+    """Which image it was. `digest` is the one that the reference names. Of a file there are its size in
+    bytes, when it was changed, and `ends_sha256`: the sum of its first and last MiB, where a squashfs file
+    has its superblock with the time of its making, and its tables; all of it would take minutes."""
+
+    reference: str
+    digest: str | None = None
+    file: str = ""
+    size: int | None = None
+    modified: str = ""
+    ends_sha256: str = ""
+    reason: str = ""
+
+
+class Environment(Struct, frozen=True):
+    """Names of variables from the submitter's shell: those that it had, those that it had not, and the
+    secrets."""
+
+    inherited: Names = ()
+    not_set: Names = ()
+    secrets: Names = ()
+
+
+class Lock(Struct, frozen=True):
+    """`site_file` is the site's file, or its name where it ships with hpclaunch; `versions` are those that
+    the site says."""
+
+    site_file: str
+    versions: dict[str, str]
+    environment: Environment
+    image: Image | None
+    repository: Repository | None
+    schema: int = 1
+
+
+def read(record: Record) -> Lock | None:
+    """The lock of a record, None where it has none. Raises HpclaunchError for a damaged one."""
+    path = record.folder / NAME
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=Lock)
+    except FileNotFoundError:
+        return None
+    except (OSError, msgspec.DecodeError) as error:
+        raise HpclaunchError(f"the record's {path} cannot be read: {error}") from error
+
+
+def files_of(lock: Lock, folder: str, secrets: Mapping[str, str]) -> dict[str, bytes]:
+    """The files of a lock, with what git says of `folder`; no value of the `secrets` is in them."""
+    found, diff = repository.look(folder).result()
+    lock = msgspec.structs.replace(lock, repository=found)
+    text = msgspec.json.format(msgspec.json.encode(lock), indent=2) + b"\n"
+    files = {NAME: text}
+    if diff:
+        files[CHANGES] = repository.without(diff, secrets)
+    return files
+
+
+def environment(
+    inherit: tuple[str, ...], secrets: tuple[str, ...], environ: Mapping[str, str]
+) -> Environment:
+    """The names, divided."""
+    return Environment(
+        inherited=tuple(name for name in inherit if name in environ),
+        not_set=tuple(name for name in inherit if name not in environ),
+        secrets=secrets,
+    )
+
+
+def image_of_reference(reference: str) -> Image:
+    """What a reference tells."""
+    digest = _DIGEST.search(reference)
+    if digest:
+        return Image(reference, digest[1])
+    return Image(reference, reason="the reference has no digest, and the registry is not asked")
+
+
+@cache  # a sweep has one image
+def image_of_file(reference: str, path: str) -> Image:
+    """What a file tells, as far as it can be read here."""
+    try:
+        with open(path, "rb", buffering=0) as file:
+            status = os.fstat(file.fileno())
+            ends = hashlib.sha256(file.read(SAMPLE))
+            if status.st_size > SAMPLE:
+                file.seek(max(SAMPLE, status.st_size - SAMPLE))
+                ends.update(file.read(SAMPLE))
+    except OSError as error:
+        return Image(reference, file=path, reason=f"the file cannot be read here: {error.strerror}")
+    when = datetime.fromtimestamp(status.st_mtime, timezone.utc).isoformat(timespec="milliseconds")
+    return Image(
+        reference,
+        file=path,
+        size=status.st_size,
+        modified=when.replace("+00:00", "Z"),
+        ends_sha256=ends.hexdigest(),
+        reason="a file has no digest of a registry's",
+    )
+
+
+def image_elsewhere(reference: str) -> Image:
+    """A file that only the cluster sees."""
+    return Image(reference, file=reference, reason="the file is on the cluster, which is not asked for it")
