@@ -151,6 +151,10 @@ def _launch(job: Job, site: Site, plan: LaunchPlan) -> Iterator[Origin]:
     if job.fabric.sharp:
         yield Origin("fabric.sharp", "true", (_job("fabric", "sharp"),), facts=(_site("fabric", "sharp"),))
     yield Origin("verify", _yes(common.verify), (_job("verify"),))
+    if job.long_run:
+        from hpclaunch.plan import origins_of_longrun  # others need not pay for it
+
+        yield from origins_of_longrun.of_long_run(job)
     yield Origin("scheduler", plan.scheduler, (_site("scheduler"),))
     if slurm is None or not isinstance(plan.target, SlurmTarget):
         return
