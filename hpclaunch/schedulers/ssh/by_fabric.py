@@ -47,14 +47,18 @@ class Fabric:
 
     def alive(self) -> bool:
         """Whether paramiko has not seen the connection break."""
-        return self._connection is not None and bool(self._connection.is_connected)
+        connection = self._connection
+        return connection is not None and bool(connection.is_connected)
 
     def open(self, command: str) -> "_Channel":
         """One more channel of the connection."""
         import paramiko
 
+        connection = self._connection
+        if connection is None:  # another thread has found it broken
+            raise Unreached(f"the connection to {self._login} was closed")
         try:
-            channel = self._connection.transport.open_session(timeout=CONNECT_S)
+            channel = connection.transport.open_session(timeout=CONNECT_S)
             channel.exec_command(command)
         except (OSError, EOFError, paramiko.SSHException) as error:
             raise unreached(self._login, str(error) or "the connection was closed") from error

@@ -72,8 +72,10 @@ class OpenSsh:
 
     def open(self, command: str) -> "_Process":
         """One more session of the login."""
-        assert self._riding is not None
-        return self._start((*self._riding, "-o", "BatchMode=yes"), command)
+        riding = self._riding
+        if riding is None:  # another thread has found it broken
+            raise Unreached(f"the connection to {self._login} was closed")
+        return self._start((*riding, "-o", "BatchMode=yes"), command)
 
     def close(self) -> None:
         """Lets the session end that keeps the login, and with it ssh."""

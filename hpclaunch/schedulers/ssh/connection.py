@@ -12,6 +12,9 @@ from hpclaunch.schedulers.ssh.words import LISTEN
 from hpclaunch.values.login import Login
 
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.5, 30.0
+_AT_ONCE = (
+    4  # sessions of one connection; sshd allows 10 (MaxSessions of sshd_config(5)), and some sites fewer
+)
 _AGAIN = "While hpclaunch waits for a job it connects again by itself; else run the command again."
 
 _known: dict[Login, "Connection"] = {}
@@ -51,6 +54,7 @@ class Connection:
         self.login = login
         self._transport = transport
         self._lock = threading.Lock()  # several jobs are sent at the same time
+        self._room = threading.Semaphore(_AT_ONCE)
         self._tried = False
         self._failures = 0
         self._not_before = 0.0
@@ -62,6 +66,14 @@ class Connection:
 
         Raises Unreached where nothing was sent, and Lost where nobody can tell what became of it.
         """
+        with self._room:
+            return self._run(body, limit_s, data)
+
+    def close(self) -> None:
+        """Ends it, until it is used again."""
+        self._transport.close()
+
+    def _run(self, body: str, limit_s: float, data: Iterable[bytes]) -> Done:
         if time.monotonic() < self._not_before:
             raise self._trouble
         if self._transport.alive():
@@ -77,10 +89,6 @@ class Connection:
             self._failures += 1
             self._trouble = error
             raise
-
-    def close(self) -> None:
-        """Ends it, until it is used again."""
-        self._transport.close()
 
     def _once(self, body: str, limit_s: float, data: Iterable[bytes]) -> Done:
         with self._lock:

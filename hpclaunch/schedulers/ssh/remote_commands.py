@@ -1,7 +1,7 @@
 """Slurm's commands on a login node, in the closed environment."""
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property
+from functools import cache
 from types import MappingProxyType
 
 from msgspec import Struct
@@ -89,22 +89,24 @@ class RemoteCommands(Commands):
     def _variables(self, inherited: Mapping[str, str]) -> dict[str, str]:
         return {**({"SLURM_CONF": self.slurm_conf} if self.slurm_conf else {}), **inherited}
 
-    @cached_property
+    @property
     def _facts(self) -> _Facts:
-        first = f"PATH={words.quote(self.login.path)}:$PATH; " if self.login.path else ""
-        conf = words.quote(self.slurm_conf or "/")
-        done = self._connection.run(f"({first}[ -e {conf} ] || exit 72; {_LOOK}) </dev/null", QUERY_S)
-        if done.status == 72:
-            # Slurm's commands would look for the file again and again for a minute
-            raise Refused(
-                f"there is no slurm.conf at {self.slurm_conf} on {self.login}", "Check the site file."
-            )
-        user, _, path = done.out.decode("utf-8", "surrogateescape").partition("\n")
-        if done.status or not user.isdigit():
-            raise Refused(
-                f"{self.login} does not answer as a login node: {done.err.decode('utf-8', 'replace')}"
-            )
-        return _Facts(user, path.rstrip("\n"))
+        return _facts_of(self.login, self.slurm_conf)
+
+
+@cache
+def _facts_of(login: Login, slurm_conf: str | None) -> _Facts:
+    first = f"PATH={words.quote(login.path)}:$PATH; " if login.path else ""
+    conf = words.quote(slurm_conf or "/")
+    done = connection(login).run(f"({first}[ -e {conf} ] || exit 72; {_LOOK}) </dev/null", QUERY_S)
+    if done.status == 72:
+        # Slurm's commands would look for the file again and again for a minute
+        raise Refused(f"there is no slurm.conf at {slurm_conf} on {login}", "Check the site file.")
+    user, _, path = done.out.decode("utf-8", "surrogateescape").partition("\n")
+    if done.status or not user.isdigit():
+        said = done.err.decode("utf-8", "replace").strip()
+        raise Refused(f"{login} does not answer as a login node: {said}")
+    return _Facts(user, path.rstrip("\n"))
 
 
 def locking(lock: str, options: str = "") -> str:

@@ -8,6 +8,7 @@ from hpclaunch.records.record import Record
 from hpclaunch.schedulers.contract import Refused, Warn
 from hpclaunch.schedulers.slurm import Slurm
 from hpclaunch.schedulers.ssh import logs, staging, twin
+from hpclaunch.schedulers.ssh.remote_commands import still_sent
 from hpclaunch.values.errors import SchedulerError
 from hpclaunch.values.job import JobStatus, Submission
 from hpclaunch.values.slurmaccess import SlurmAccess
@@ -35,13 +36,22 @@ class SlurmOverSsh(Slurm):
     def locate(self, records: Sequence[Record]) -> dict[str, str]:
         """As there, and by the claims of jobs that Slurm has forgotten. Raises SchedulerError where an
         sbatch of one has outlived its connection: nobody can tell yet whether it succeeds."""
-        begun = twin.claims(records, self._login)
-        return super().locate(records) | begun
+        marks = twin.bring_marks(records, self._login)
+        if any(each.is_sent for each in marks.values()):
+            raise still_sent(self._login)
+        return super().locate(records) | {tag: each.claim for tag, each in marks.items() if each.claim}
 
     def status(self, records: Sequence[Record]) -> dict[str, JobStatus]:
         """As there. Of those that have ended the log comes here, and no secret stays there."""
+        chains = [record for record in records if record.intent.chain]
+        if chains:
+            twin.bring_marks(chains, self._login)  # what the state of a chain follows from
         found = super().status(records)
-        ended = [record for record in records if record.tag in found and found[record.tag].has_ended]
+        going_on = {tag for tag, status in found.items() if not status.has_ended}
+        others = [record for record in records if record.tag not in going_on]
+        if others:
+            twin.bring_marks(others, self._login)
+        ended = [record for record in others if record.tag in found]
         if ended:
             twin.forget_secrets(ended, self._login)
         for record in ended:
@@ -51,7 +61,13 @@ class SlurmOverSsh(Slurm):
     def cancel(self, record: Record) -> None:
         """As there. The job has read its secrets by now, or never will."""
         super().cancel(record)
-        twin.forget_secrets([record], self._login)
+        try:
+            twin.forget_secrets([record], self._login)
+        except SchedulerError as error:
+            path = secrets.path_of(self._seen(record))
+            raise SchedulerError(
+                f"the job is cancelled, but its secrets may stay in {path}: {error}"
+            ) from error
 
     def bring_log(self, record: Record) -> None:
         """Brings what is new there."""

@@ -4,6 +4,7 @@ The record here is what hpclaunch goes by. Its twin has the script and the files
 logs, the working folder, and the claim; secrets lie beside it as they lie beside a record.
 """
 
+import contextlib
 import io
 import os
 import tarfile
@@ -11,13 +12,15 @@ import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from hpclaunch.records import secrets
+from msgspec import Struct
+
+from hpclaunch.records import files, secrets
 from hpclaunch.records.record import Record
 from hpclaunch.schedulers.contract import Refused
 from hpclaunch.schedulers.ssh import words
 from hpclaunch.schedulers.ssh.connection import connection
 from hpclaunch.schedulers.ssh.contract import Lost
-from hpclaunch.schedulers.ssh.remote_commands import locking, still_sent
+from hpclaunch.schedulers.ssh.remote_commands import locking
 from hpclaunch.schedulers.ssh.trees import LAST, TOP
 from hpclaunch.values.errors import SchedulerError
 from hpclaunch.values.job import Submission
@@ -81,21 +84,44 @@ def forget_secrets(records: Sequence[Record], login: Login) -> None:
     _change(login, f"rm -f -- {' '.join(map(words.quote, paths))}", ())
 
 
-def claims(records: Sequence[Record], login: Login) -> dict[str, str]:
-    """Tag -> the id of the job that has begun to run. Raises SchedulerError where one is still being sent,
-    and where the node cannot be asked."""
+class Marks(Struct, frozen=True):
+    """What jobs have left in a twin: the id of the job that has begun to run, how a chain ended
+    (schedulers/links.py); and whether an sbatch holds the lock there. "" where there is none."""
+
+    claim: str
+    chain: str
+    is_sent: bool
+
+
+def bring_marks(records: Sequence[Record], login: Login) -> dict[str, Marks]:
+    """Tag -> marks, which the records here have from then on too. Raises SchedulerError where the node
+    cannot be asked, and OSError where a record cannot be written."""
     folders = " ".join(words.quote(str(twin_of(record, login).folder)) for record in records)
     body = (
-        f'(for hl_d in {folders}; do [ -d "$hl_d" ] || {{ echo; continue; }}; cd "$hl_d" || exit; '
-        f"({locking('sending', '-s')}) || exit 75; readlink claim || echo; done) </dev/null"
+        f'(for hl_d in {folders}; do [ -d "$hl_d" ] || {{ echo; echo; echo; continue; }}; '
+        'cd "$hl_d" || exit; '
+        "readlink claim || echo; head -n 1 chain 2>/dev/null || echo; "
+        f"({locking('sending', '-s')}) && echo || echo sent; done) </dev/null"
     )
     done = connection(login).run(body, LIMIT_S)
-    if done.status == 75:
-        raise still_sent(login)
-    found = done.out.decode("utf-8", "replace").split("\n")
-    if done.status or len(found) != len(records) + 1:
+    lines = done.out.decode("utf-8", "replace").split("\n")
+    if done.status or len(lines) != 3 * len(records) + 1:
         raise SchedulerError(f"{login}: {_said(done.err)}")
-    return {record.tag: owner for record, owner in zip(records, found, strict=False) if owner}
+    found = {}
+    for index, record in enumerate(records):
+        claim, chain, is_sent = lines[3 * index : 3 * index + 3]
+        found[record.tag] = Marks(claim, chain, bool(is_sent))
+        _keep(record, claim, chain)
+    return found
+
+
+def _keep(record: Record, claim: str, chain: str) -> None:
+    if claim:
+        with contextlib.suppress(FileExistsError):
+            record.claim.symlink_to(claim)
+    path = record.folder / "chain"
+    if chain and not path.exists():
+        files.replace(path, f"{chain}\n".encode())
 
 
 def _change(login: Login, body: str, data: Iterable[bytes]) -> None:

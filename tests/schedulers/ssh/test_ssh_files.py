@@ -147,7 +147,15 @@ def test_a_twin_has_what_the_script_reads_and_is_made_once(make: Make, login: Lo
     (made.folder / "claim").symlink_to("17")
     twin.prepare(record, login, Submission(secrets={"TOKEN": "new"}))
     assert kept.read_bytes() == b"TOKEN=new\0"
-    assert twin.claims([record, make()], login) == {record.tag: "17"}
+    (made.folder / "chain").write_text("done 3 0\n")
+    other = make()
+    assert twin.bring_marks([record, other], login) == {
+        record.tag: twin.Marks("17", "done 3 0", False),
+        other.tag: twin.Marks("", "", False),
+    }
+    assert record.claimed_by() == "17"
+    assert (record.folder / "chain").read_text() == "done 3 0\n"
+    assert other.claimed_by() is None
     twin.forget_secrets([record], login)
     assert not kept.exists()
     assert not left_over(login)
@@ -165,13 +173,11 @@ def test_nobody_can_tell_while_an_earlier_sbatch_lives(make: Make, login: Login)
     try:
         assert holder.stdout is not None
         holder.stdout.readline()
-        with pytest.raises(SchedulerError, match="has not ended") as caught:
-            twin.claims([record], login)
-        assert not isinstance(caught.value, Refused)
+        assert twin.bring_marks([record], login)[record.tag].is_sent
     finally:
         os.killpg(holder.pid, signal.SIGKILL)
         holder.communicate()
-    assert twin.claims([record], login) == {}
+    assert not twin.bring_marks([record], login)[record.tag].is_sent
 
 
 def test_a_log_is_brought_byte_for_byte_while_it_grows_and_connections_break(
@@ -250,7 +256,7 @@ def test_a_log_that_seems_shorter_is_left_and_others_beside_it_come_too(make: Ma
 def test_a_node_that_is_away_is_said(make: Make, login: Login, sshd: Sshd) -> None:
     sshd.stop()
     away = structs.replace(login, home="/nowhere")
-    for ask in (lambda: logs.bring(make(), away), lambda: twin.claims([make()], away)):
+    for ask in (lambda: logs.bring(make(), away), lambda: twin.bring_marks([make()], away)):
         with pytest.raises(SchedulerError, match="cannot be reached over SSH"):
             ask()
     sshd.start()
