@@ -1,0 +1,82 @@
+"""Who is told of a job's end gets the words of the job file, and JSON, from the rendered script."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from hpclaunch.cli.planning import plan_job
+from hpclaunch.render import script
+
+RECORDER = """\
+import json, os, sys
+words = [os.fsencode(word).hex() for word in sys.argv[2:]]
+with open(sys.argv[1], "a") as file:
+    file.write(json.dumps([words, os.getcwd(), sys.stdin.read()]) + "\\n")
+"""
+WORD = st.text(st.characters(blacklist_characters="\0", blacklist_categories=["Cs"]), max_size=12)
+
+
+def run(folder: Path, status: int, **job: object) -> tuple[int, list[list[str]]]:
+    """The status of the job's script, and what the recorder noted; a stand-in for srun gives `status`."""
+    out = folder / "out"
+    out.unlink(missing_ok=True)
+    full = {"name": "a", "command": ["run"], "nodes": 1, **job}
+    (folder / "job.yaml").write_text(yaml.safe_dump(full))
+    for name, text in {"srun": f"exit {status}", "scontrol": "echo ' JobState=RUNNING '"}.items():
+        (folder / name).write_text(f"#!/bin/sh\n{text}\n")
+        (folder / name).chmod(0o755)
+    text = script.render(plan_job(str(folder / "job.yaml"), "superpod-a100", ()).plan)
+    record = folder / "0b5e"
+    record.mkdir(exist_ok=True)
+    (record / "claim").unlink(missing_ok=True)
+    own = {
+        "PATH": f"{folder}:{os.environ['PATH']}",
+        "HOME": "/",
+        "SLURM_JOB_ID": "7",
+        "SLURM_JOB_NODELIST": "dgx[001-002]",
+        "TZ": "Asia/Tokyo",
+    }
+    argv = ["bash", "-p", "-c", text, "script", str(record / "claim")]
+    done = subprocess.run(argv, env=own, capture_output=True, text=True, timeout=60)
+    return done.returncode, [
+        json.loads(line) for line in out.read_text().splitlines()
+    ] if out.exists() else []
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(words=st.lists(WORD, max_size=4), status=st.sampled_from([0, 7, 137]))
+def test_words_arrive_byte_for_byte_and_json_is_json(
+    tmp_path_factory: pytest.TempPathFactory, words: list[str], status: int
+) -> None:
+    folder = tmp_path_factory.getbasetemp() / "notify"
+    folder.mkdir(exist_ok=True)
+    (folder / "recorder.py").write_text(RECORDER)
+    command = [sys.executable, str(folder / "recorder.py"), str(folder / "out"), *words]
+    ended, ((seen, where, said),) = run(folder, status, notify={"command": command})
+    assert ended == status
+    assert [bytes.fromhex(word).decode() for word in seen] == words
+    assert where == str(folder)
+    facts = json.loads(said)
+    state = "FAILED" if status else "COMPLETED"
+    assert (facts["event"], facts["state"], facts["exit_status"]) == ("end", state, status)
+    assert (facts["job_id"], facts["hosts"], facts["tag"]) == ("7", "dgx[001-002]", "0b5e")
+    assert (facts["name"], facts["site"], facts["image"], facts["restarts"]) == (
+        "a",
+        "superpod-a100",
+        None,
+        0,
+    )
+    assert facts["time"].endswith("Z")
+
+
+def test_what_fails_or_is_not_there_changes_nothing(tmp_path: Path) -> None:
+    assert run(tmp_path, 7, notify={"command": ["/no/such/program"]}) == (7, [])
+    assert run(tmp_path, 0, notify={"command": "exit 9"}) == (0, [])
+    assert run(tmp_path, 0, notify={"webhook": "http://127.0.0.1:1/"}) == (0, [])
