@@ -10,14 +10,22 @@ from hpclaunch.values.launchplan import LaunchPlan
 
 def begin(job_file: str) -> None:
     """Lets git look at the job file's folder, while the job is planned."""
-    repository.look(os.path.dirname(os.path.abspath(job_file)))
+    begin_in(os.path.dirname(os.path.abspath(job_file)))
+
+
+def begin_in(folder: str) -> None:
+    """The same for a folder."""
+    repository.look(folder)
 
 
 def kept(planned: Planned) -> dict[str, bytes]:
     """The files of the lock. No trouble with the image or with git is an error."""
-    common = planned.plan.common
-    secrets = {name: os.environ[name] for name in common.secrets if name in os.environ}
-    return lock.files_of(of_plan(planned), planned.job.value.directory, secrets)
+    return lock.files_of(of_plan(planned), planned.job.value.directory, secrets_of(planned))
+
+
+def secrets_of(planned: Planned) -> dict[str, str]:
+    """The values of the job's secrets in this shell."""
+    return {name: os.environ[name] for name in planned.plan.common.secrets if name in os.environ}
 
 
 def of_plan(planned: Planned) -> lock.Lock:

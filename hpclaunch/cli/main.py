@@ -15,6 +15,7 @@ from hpclaunch.values.errors import HpclaunchError, InputError
 COMMANDS = {
     "cancel": "jobs:cancel",
     "check": "check:check",
+    "compare": "compare:compare",
     "convert": "convert:convert",
     "diff": "diff:diff",
     "doctor": "doctor:doctor",
@@ -23,6 +24,7 @@ COMMANDS = {
     "list": "jobs:list_jobs",
     "logs": "jobs:logs",
     "render": "render:render",
+    "rerun": "rerun:rerun",
     "sandbox": "sandbox:sandbox",
     "results": "results:results",
     "schema": "schema:schema",

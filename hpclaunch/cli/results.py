@@ -21,7 +21,7 @@ from hpclaunch.schedulers.slurm import Slurm
 from hpclaunch.spec.read import parse_job
 from hpclaunch.spec.sweep import MetricSpec
 from hpclaunch.values.errors import InputError, SchedulerError
-from hpclaunch.values.job import JobStatus
+from hpclaunch.values.job import ENDED, JobStatus
 
 Row = dict[str, Any]
 Metrics = dict[str, metrics.Metric]
@@ -37,8 +37,8 @@ def results(job_id: str, csv_file: str | None, as_json: bool) -> None:
     JOB_ID is any job of the sweep. A metric is what its regular expression finds in the log of the point.
     """
     record, task = find_task(job_id)
-    records = _all_of(record)
-    wanted = _metrics(record)
+    records = all_of(record)
+    wanted = metrics_of(record)
     rows = [row for each in _rows(records, wanted) for row in each]
     if task is not None:
         rows = [row for row in rows if row["job_id"] == f"{record.state().job_id}_{task}"]
@@ -52,7 +52,7 @@ def results(job_id: str, csv_file: str | None, as_json: bool) -> None:
         click.echo(aligned(header, [_cells(row, keys, list(wanted)) for row in rows]))
 
 
-def _all_of(record: Record) -> list[Record]:
+def all_of(record: Record) -> list[Record]:
     """The records of the sweep that this one is of, as far as they are there."""
     points = tasks.points(record)
     if points is None:
@@ -66,7 +66,25 @@ def _all_of(record: Record) -> list[Record]:
     return found
 
 
-def _metrics(record: Record) -> Metrics:
+def failed_points(records: Sequence[Record]) -> frozenset[int]:
+    """The numbers of the points that have ended and did not complete."""
+    return frozenset(
+        row["point"]
+        for rows in _rows(records, {})
+        for row in rows
+        if row["state"] in ENDED and row["state"] != "COMPLETED"
+    )
+
+
+def status_of(record: Record, task: int | None) -> JobStatus:
+    """The state of a job or of a task of an array, as fresh as can be."""
+    if task is None:
+        return lifecycle.refresh([record], say).get(record.tag, JobStatus("UNKNOWN"))
+    return _tasks([record])[record.tag][task]
+
+
+def metrics_of(record: Record) -> Metrics:
+    """What the record's job says of its metrics. Raises InputError for a damaged job."""
     file = record.folder / "job.yaml"
     job = parse_job(file.read_text(encoding="utf-8"), str(file), record.intent.directory).value
     return {
@@ -132,12 +150,12 @@ def _row(
         "exit_code": status.exit_code,
         "signal": status.signal,
         "reason": status.reason,
-        "seconds": _seconds(status),
+        "seconds": seconds(status),
         "metrics": measured,
     }
 
 
-def _seconds(status: JobStatus) -> int | None:
+def seconds(status: JobStatus) -> int | None:
     """How long it ran, or has been running."""
     if status.started is None:
         return None

@@ -23,7 +23,7 @@ from hpclaunch.spec.graph import Member, read_graph
 from hpclaunch.values.errors import HpclaunchError, InputError, Problem, SchedulerError
 from hpclaunch.values.sweep import KeptPoint, Points
 
-AT_ONCE = 8
+AT_ONCE = 32
 
 
 class Launches(Struct, frozen=True):
@@ -38,7 +38,11 @@ def submit(
 ) -> int:
     """Checks and plans everything, then sends it; the exit status. Raises InputError before anything is
     sent, and SchedulerError where there is no scheduler."""
-    launches = _planned(read_graph(files, sets), place)
+    return send(_planned(read_graph(files, sets), place), dry_run=dry_run, wait=wait, follow=follow)
+
+
+def send(launches: Sequence[Launches], *, dry_run: bool, wait: bool, follow: bool) -> int:
+    """As `submit`, for what is planned."""
     every = [planned for each in launches for planned in each.planned]
     warn(*dict.fromkeys(warning for planned in every for warning in planned.plan.warnings))
     if follow and (len(every) > 1 or every[0].plan.common.sweep is not None):

@@ -60,8 +60,12 @@ def launches(
 def part(planned: PlannedPoints, start: int, most: int) -> PlannedPoints:
     """The array of `most` points from `start` on, or of what is left: Slurm counts the tasks of an array from
     0 to MaxArraySize - 1."""
-    points = planned.sweep.points[start : start + most]
-    sweep = structs.replace(planned.sweep, points=points)
+    return with_points(planned, planned.sweep.points[start : start + most])
+
+
+def with_points(planned: PlannedPoints, points: Sequence[PointWords]) -> PlannedPoints:
+    """The array of some of its points, which keep their numbers."""
+    sweep = structs.replace(planned.sweep, points=tuple(points))
     common = structs.replace(planned.plan.common, sweep=sweep)
     target = planned.plan.target
     assert isinstance(target, SlurmTarget)

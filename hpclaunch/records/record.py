@@ -122,11 +122,7 @@ class Record(Struct, frozen=True):
             name=name,
             created=now(),
             argv=tuple(map(_shown, argv)),
-            versions={
-                "hpclaunch": __version__,
-                "python": ".".join(map(str, sys.version_info[:3])),
-                "scheduler": scheduler_version,
-            },
+            versions={**own_versions(), "scheduler": scheduler_version},
             directory=directory,
             cwd=_shown(_cwd()),
             slurm_conf=slurm_conf,
@@ -237,6 +233,11 @@ class Record(Struct, frozen=True):
 def new_tag() -> str:
     """A name for a submission, which no other has."""
     return str(uuid.uuid4())
+
+
+def own_versions() -> dict[str, str]:
+    """Of what makes records."""
+    return {"hpclaunch": __version__, "python": ".".join(map(str, sys.version_info[:3]))}
 
 
 def _script_name(intent: Intent) -> str:

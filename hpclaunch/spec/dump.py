@@ -1,12 +1,14 @@
 """A Job or a Site as YAML text that reads back as the same value, for records."""
 
+import os.path
 from typing import Any
 
 import yaml
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from hpclaunch.spec.job import Job
 from hpclaunch.spec.scalars import UNLIMITED
+from hpclaunch.spec.search import is_path
 from hpclaunch.spec.site import Site
 
 
@@ -23,8 +25,12 @@ def dump_job(job: Job) -> str:
 
 
 def dump_site(site: Site) -> str:
-    """The site as text, complete in itself."""
-    return _text(_plain(site))
+    """The site as text, complete in itself: node types that are files have their whole paths."""
+    groups = tuple(
+        structs.replace(group, type=os.path.abspath(group.type)) if is_path(group.type) else group
+        for group in site.node_types
+    )
+    return _text(_plain(structs.replace(site, node_types=groups)))
 
 
 def _plain(value: Any) -> Any:
