@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 
 from hpclaunch.capability.tables import means
-from hpclaunch.plan import host_steps
-from hpclaunch.plan import image as images
+from hpclaunch.plan import host_steps, sharedimage
 from hpclaunch.spec.job import Job, SiteHints
 from hpclaunch.values.launchplan import Common, SlurmSteps
 from hpclaunch.values.words import EnvVar, Option
@@ -41,17 +40,12 @@ def steps(
             Option("--open-mode=append"),
         ),
         host=host_steps.host(job, common, exported),
-        image=_uri(common) if box is not None and box.shared else "",
+        image=sharedimage.uri(box.image) if box is not None and box.shared else "",
         one_container=box is not None and several,
     )
     raw = any(means(text.partition("=")[0], frozenset({"--signal"})) for text in hints.sbatch)
     own = raw or job.signal is not None
     return found, () if own else _signals(common)
-
-
-def _uri(common: Common) -> str:
-    assert common.container is not None
-    return "docker://" + images.pyxis_form(common.container.image, "").removeprefix("docker://")
 
 
 def _signals(common: Common) -> tuple[Option, ...]:

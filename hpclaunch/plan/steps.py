@@ -8,12 +8,12 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from hpclaunch.plan import environment, mounts
+from hpclaunch.plan import environment, mounts, sharedimage
 from hpclaunch.plan import image as images
 from hpclaunch.spec.job import ImageSpec, Job, StepSpec, TrialsSpec
 from hpclaunch.spec.site import Site
 from hpclaunch.spec.stagein import is_volume, long_form
-from hpclaunch.values.errors import Path, Problem
+from hpclaunch.values.errors import InputError, Path, Problem
 from hpclaunch.values.launchplan import Mount
 from hpclaunch.values.names import TRIAL
 from hpclaunch.values.steps import StageIn, Step, Trials
@@ -168,12 +168,9 @@ def _shared(job: Job, site: Site, problems: list[Problem]) -> str:
     if not isinstance(spec, ImageSpec) or spec.import_ is None or site.scheduler == "kubernetes":
         return ""
     path: Path = ("image", "import")
-    scheme, _, reference = spec.ref.rpartition("://")
     if images.is_file(spec.ref):
         problems.append(Problem(f"{spec.ref} is a squashfs file already: leave `import` out", "job", path))
-    elif scheme == "dockerd":
-        message = "dockerd:// is an image of one node's Docker, which the others could not import"
-        problems.append(Problem(message, "job", path))
+        return ""
     folder = spec.import_
     if not folder.startswith("/"):
         folder = (site.slurm.image_folder if site.slurm is not None else None) or ""
@@ -183,11 +180,9 @@ def _shared(job: Job, site: Site, problems: list[Problem]) -> str:
                 "slurm.image_folder; or write `import: /folder/that/all/nodes/see`"
             )
             problems.append(Problem(message, "job", path))
-    return os.path.join(folder, _file_name(reference))
-
-
-def _file_name(reference: str) -> str:
-    """Enroot's own choice of a name, but of the whole reference."""
-    for mark in "/:@#":
-        reference = reference.replace(mark, "+")
-    return reference + ".sqsh"
+    try:
+        return os.path.join(folder, sharedimage.file_name(spec.ref))
+    except InputError as error:
+        if spec.ref.startswith("dockerd://"):  # Pyxis' own options tell of all other trouble with it
+            problems += [Problem(each.message, "job", path) for each in error.problems]
+        return ""

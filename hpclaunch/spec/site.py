@@ -43,8 +43,9 @@ class SlurmSite(Struct, frozen=True, forbid_unknown_fields=True):
     """The site's Slurm. `mpi_plugin` maps the job's family to the plugin's name in `srun --mpi=list`;
     `exclusive` true forces whole nodes; `path` is the folder of srun and scontrol on the compute nodes
     where it is not on the usual PATH; `conf` the slurm.conf of this cluster where it is not the default;
-    `image_folder` a folder that all nodes see, for images that are imported once (`import: shared`); `via`
-    how Slurm is reached: by its commands, its library in this process (pyslurm), or slurmrestd."""
+    `image_folder` a folder that all nodes see, for images that are imported once (`import: shared`), and
+    `image_import` where `hpclaunch image import` does it: on a compute node, or where it is called; `via` how
+    Slurm is reached: by its commands, its library in this process (pyslurm), or slurmrestd."""
 
     version: str
     pyxis: str | None = None
@@ -56,6 +57,7 @@ class SlurmSite(Struct, frozen=True, forbid_unknown_fields=True):
     path: str | None = None
     conf: str | None = None
     image_folder: str | None = None
+    image_import: Literal["node", "here"] = "node"
     via: Via = "auto"
     rest: SlurmRest | None = None
 

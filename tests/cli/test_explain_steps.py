@@ -34,7 +34,7 @@ def test_each_has_its_line(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     rows = {each["what"]: (each["value"], each["from"]) for each in json.loads(done.stdout)["origins"]}
     lines = {
-        "image.import": ("/lustre/images/b+1.sqsh", 4),
+        "image.import": ("/lustre/images/b+1-34340f0e82d75a34.sqsh", 4),
         "stage_in[0]": ("/a to /scratch/a", 8),
         "stage_in[1]": ("/lustre/datasets/bert to /scratch", 9),
         "trials": ("3", 11),

@@ -80,7 +80,7 @@ setup: [{{run: "  first line \\n second"}}, {{run: [a, b], name: n, per: job, wh
 """
     common = plan(tmp_path, "superpod-a100", text).plan.common
     assert common.container is not None
-    assert common.container.shared == "/lustre/images/nvcr.io+nvidia+mxnet+21.09-py3.sqsh"
+    assert common.container.shared == "/lustre/images/nvcr.io+nvidia+mxnet+21.09-py3-fc04b35907695c3d.sqsh"
     assert common.stage_in == (
         StageIn("/raid/datasets/imagenet", "/scratch/i", "imagenet", ""),
         StageIn(f"{tmp_path}/near", "/scratch", "", "scratch"),

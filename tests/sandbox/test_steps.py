@@ -11,8 +11,6 @@ from beside import Done, Note, Place, noting
 from command import hpclaunch
 from realslurm import Slurm
 
-from hpclaunch.sandbox.recorded import pyxis
-
 IMAGE = "nvcr.io/nvidia/mxnet:21.09-py3"
 
 
@@ -360,34 +358,3 @@ def test_a_source_that_is_not_there_ends_the_job_by_name(place: Place, tmp_path:
     assert done.status == 121
     assert re.search(r"stage_in on dgx[12]: there is no folder /no/such/folder", done.log)
     assert done.order() == ["after"]
-
-
-def test_an_image_is_imported_once_for_all_jobs(place: Place, tmp_path: Path) -> None:
-    job = {"image": {"ref": IMAGE, "import": "shared"}, "command": "true", "gpus_per_node": 1}
-    numbers = [place.submit(tmp_path, job) for _ in range(2)]
-    both = [place.wait(number, tmp_path / "notes") for number in numbers]
-    assert [each.status for each in both] == [0, 0], [each.log for each in both]
-    uri = "docker://nvcr.io#nvidia/mxnet:21.09-py3"
-    assert (place.folder / "imported").read_text().splitlines() == [uri]
-    images = place.folder / "images"
-    name = "nvcr.io+nvidia+mxnet+21.09-py3.sqsh"
-    assert (images / name).read_text() == f"{uri}\n"
-    assert sorted(path.name for path in images.iterdir()) == [f".{name}.lock", name]
-    given = [options for (_, _), options in pyxis(place.slurm.folder, both[0].job).items()]
-    assert [options[0].value for options in given] == [str(images / name)] * 2
-
-
-def test_an_import_that_fails_ends_the_job(place: Place, tmp_path: Path) -> None:
-    note = noting(tmp_path)
-    done = run(
-        place,
-        tmp_path,
-        image={"ref": "refused:1", "import": str(place.folder / "images")},
-        command=note("command"),
-        after=[{"run": note("after"), "where": "host", "per": "job"}],
-    )
-    assert done.status == 121
-    assert "enroot could not import docker://refused:1: status 9" in done.log
-    assert done.order() == ["after"]
-    left = (place.folder / "images").glob("*refused*")
-    assert [path.name for path in left] == [".refused+1.sqsh.lock"]
