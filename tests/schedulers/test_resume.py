@@ -1,0 +1,193 @@
+"""Open submissions: found, sent again, or left alone. Slurm's commands are replaced by such as fail."""
+
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import pytest
+from apiserver import ApiServer
+
+from hpclaunch.records import sending
+from hpclaunch.records.record import Record
+from hpclaunch.schedulers import lifecycle, supervisor
+from hpclaunch.schedulers.contract import Refused
+from hpclaunch.schedulers.local import start
+from hpclaunch.schedulers.resume import Outcome, resume
+from hpclaunch.schedulers.supervisor import Order
+from hpclaunch.values.errors import SchedulerError
+from hpclaunch.values.job import JobStatus, Submission
+
+Make = Callable[..., Record]
+Command = Callable[[str, str], Path]
+BROKEN = (
+    "echo 'sbatch: error: Batch job submission failed: Socket timed out on send/recv operation' >&2; exit 1"
+)
+AWAY = "echo 'sbatch: error: Unable to contact slurm controller (connect failure)' >&2; exit 1"
+FIRST = '[ -e "$0.once" ] || {{ touch "$0.once"; {}; }}'
+
+
+@pytest.fixture
+def replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Command:
+    """replaced("sbatch", "exit 1") is the sbatch that is found; $0.argv counts and keeps its words."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    monkeypatch.setenv("PATH", f"{folder}:/usr/bin:/bin")
+
+    def make(name: str, body: str) -> Path:
+        path = folder / name
+        path.write_text(f'#!/bin/sh\necho "$*" >>"$0.argv"\n{body}\n')
+        path.chmod(0o700)
+        return path
+
+    return make
+
+
+def again(record: Record, send: bool = True) -> Outcome:
+    (outcome,) = resume([record], (lambda _: Submission()) if send else None, lambda _: None, lambda _: None)
+    return outcome
+
+
+def calls(path: Path) -> list[str]:
+    kept = path.with_name(path.name + ".argv")
+    return kept.read_text().splitlines() if kept.exists() else []
+
+
+def test_a_controller_that_is_away_for_a_moment_is_tried_again(record: Make, replaced: Command) -> None:
+    sbatch = replaced("sbatch", f"{FIRST.format(AWAY)}; echo 12")
+    waited: list[float] = []
+    said: list[str] = []
+    assert lifecycle.submit(record("true", "slurm"), Submission(), said.append, waited.append) == "12"
+    assert (waited, len(calls(sbatch))) == ([1.0], 2)
+    assert "trying again in 1 s" in said[0]
+
+
+def test_what_is_final_is_said_at_once(record: Make, replaced: Command) -> None:
+    sbatch = replaced("sbatch", "echo 'sbatch: error: invalid partition specified: x' >&2; exit 1")
+    with pytest.raises(Refused, match="invalid partition"):
+        lifecycle.submit(record("true", "slurm"), Submission(), pytest.fail, pytest.fail)
+    assert len(calls(sbatch)) == 1
+
+
+def test_an_open_end_is_looked_for_twice_before_it_is_sent_again(record: Make, replaced: Command) -> None:
+    made = record("true", "slurm")
+    sbatch = replaced("sbatch", f"{FIRST.format(BROKEN)}; echo 12")
+    squeue = replaced("squeue", "true")
+    waited: list[float] = []
+    assert lifecycle.submit(made, Submission(), lambda _: None, waited.append) == "12"
+    assert len(calls(squeue)) == 2
+    assert waited[0] == 10.0
+    first, second = calls(sbatch)
+    assert first == second
+    assert made.tag in first
+
+
+def test_nothing_is_sent_while_nobody_can_tell(record: Make, replaced: Command) -> None:
+    made = record("true", "slurm")
+    sbatch = replaced("sbatch", "echo 12")
+    replaced("squeue", AWAY)
+    assert again(made).found == "unknown"
+    replaced("squeue", "true")
+    with sending.first(made):
+        held = again(made)
+        assert (held.found, held.status) == ("unknown", 3)
+        assert "another process" in held.why
+        assert lifecycle.refresh([made], pytest.fail)[made.tag].reason == "it is being submitted"
+    assert calls(sbatch) == []
+    assert again(made, send=False).found == "absent"
+    assert calls(sbatch) == []
+    assert again(made) == Outcome(made, "sent", "12")
+
+
+def test_a_job_that_ran_and_was_forgotten_is_not_sent_again(record: Make, replaced: Command) -> None:
+    made = record("true", "slurm")
+    sbatch = replaced("sbatch", "echo 13")
+    replaced("squeue", "true")
+    made.claim.symlink_to("12")
+    assert again(made) == Outcome(made, "present", "12")
+    assert (made.state().job_id, calls(sbatch)) == ("12", [])
+
+
+def test_a_record_whose_jobs_leave_no_sign_is_not_sent_again(record: Make, replaced: Command) -> None:
+    made = record("true", "slurm")
+    older = Record(made.folder, msgspec.structs.replace(made.intent, claims=False))
+    replaced("sbatch", "echo 13")
+    replaced("squeue", "true")
+    assert (again(older).found, again(older).status) == ("unknown", 3)
+
+
+def test_a_job_that_the_controller_lost_before_it_began_is_sent_again_by_name(
+    record: Make, replaced: Command
+) -> None:
+    made = record("true", "slurm")
+    made.submitted("12")
+    replaced("sbatch", "echo 13")
+    replaced("squeue", "echo '12|RUNNING|0|n1|N/A|N/A|N/A|None|hpclaunch:another|/w|'")
+    replaced("sacct", "exit 1")
+    status = lifecycle.ask([made], pytest.fail)[made.tag]
+    assert f"`hpclaunch submit --resume {made.tag}`" in status.reason
+    assert again(made) == Outcome(made, "sent", "13")
+    made.claim.symlink_to("13")
+    assert again(made) == Outcome(made, "present", "13")
+
+
+def test_what_a_job_waits_for_goes_with_it_when_it_is_sent_again(record: Make, replaced: Command) -> None:
+    made = record("true", "slurm")
+    sbatch = replaced("sbatch", BROKEN)
+    replaced("squeue", AWAY)
+    with pytest.raises(SchedulerError):
+        lifecycle.submit(made, Submission(dependency="afterok:7"), lambda _: None, lambda _: None)
+    replaced("sbatch", "echo 13")
+    replaced("squeue", "true")
+    assert again(made).found == "sent"
+    assert all("--dependency=afterok:7" in words for words in calls(sbatch))
+
+
+def test_a_filesystem_without_locks_makes_nobody_sure_for_an_hour(
+    record: Make, replaced: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = record("true", "slurm")
+    replaced("sbatch", "echo 13")
+    replaced("squeue", "true")
+
+    def refuse(descriptor: int, kind: int) -> None:
+        raise OSError(38, "Function not implemented")
+
+    monkeypatch.setattr("fcntl.flock", refuse)
+    assert "has no locks" in again(made).why
+    long_ago = time.time() - 2 * sending.FORGOTTEN_S
+    os.utime(made.folder / "sending", (long_ago, long_ago))
+    assert again(made).found == "sent"
+
+
+def test_a_local_job_has_one_supervisor(record: Make) -> None:
+    made = record("echo ran >>ran; sleep 600")
+    assert again(made).found == "sent"
+    with pytest.raises(Refused, match="FileExistsError"):
+        start(Order(str(made.folder), "99", {"PATH": b"/usr/bin:/bin"}, (), None))
+    running = supervisor.read_running(made.folder)
+    assert running
+    assert running.job_id == made.state().job_id
+    lifecycle.cancel(made, pytest.fail)
+    assert lifecycle.wait(made, pytest.fail).state == "CANCELLED"
+    assert (made.work / "ran").read_text() == "ran\n"
+
+
+def test_a_status_from_a_clock_that_was_ahead_does_not_stay(record: Make) -> None:
+    made = record("true", "slurm")
+    made.update(JobStatus("RUNNING"), checked=time.time() + 1e8)
+    made.update(JobStatus("COMPLETED"))
+    assert made.state().status == JobStatus("COMPLETED")
+
+
+def test_on_kubernetes_the_name_and_the_tag_tell(server: ApiServer, on_kubernetes: Make) -> None:
+    made = on_kubernetes()
+    assert again(made, send=False).found == "absent"
+    assert again(made) == Outcome(made, "sent", "train")
+    (made.folder / "state.json").unlink()
+    assert again(made) == Outcome(made, "present", "train")
+    assert len(server.asked("POST", "mpijobs")) == 1
+    other = on_kubernetes()
+    refused = again(other)
+    assert (refused.found, refused.status) == ("refused", 3)
