@@ -138,6 +138,12 @@ def test_a_second_job_with_the_same_files_sends_none_and_is_cancelled(laptop: La
     ids = [laptop.run("submit", laptop.job, "--site", laptop.site).stdout.strip() for _ in range(2)]
     assert len(set(ids)) == 2
     assert len(list((laptop.cluster / "staged").iterdir())) == 1
+    checked = laptop.run("site", "check", laptop.site)
+    assert checked.stdout == "far: the site file and the cluster agree\n", checked.stderr
+    looked = laptop.run("doctor", "--site", laptop.site)
+    assert looked.returncode == 0, looked.stdout
+    assert re.search(r"^ok +SSH to node, by fabric +it works$", looked.stdout, re.MULTILINE)
+    assert re.search(r"^ok +ssh.home +.* can be written$", looked.stdout, re.MULTILINE)
     for job in ids:
         cancelled = laptop.run("cancel", job)
         assert cancelled.returncode == 0, cancelled.stderr

@@ -49,7 +49,7 @@ def _sizes(node: Connection, folder: str) -> dict[str, int]:
     found = {}
     for line in done.out.decode("utf-8", "surrogateescape").splitlines():
         size, _, name = line.strip().partition(" ")
-        if size.isdigit() and name != "total":
+        if size.isdigit() and name.endswith(".log") and "/" not in name:  # what is a total is none
             found[name] = int(size)
     return found
 

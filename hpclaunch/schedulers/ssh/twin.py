@@ -15,6 +15,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from hpclaunch.records import files, secrets
+from hpclaunch.records import index as index_of_jobs
 from hpclaunch.records.record import Record
 from hpclaunch.schedulers.contract import Refused
 from hpclaunch.schedulers.ssh import words
@@ -110,6 +111,8 @@ def bring_marks(records: Sequence[Record], login: Login) -> dict[str, Marks]:
     found = {}
     for index, record in enumerate(records):
         claim, chain, is_sent = lines[3 * index : 3 * index + 3]
+        if claim and not index_of_jobs.JOB_ID.fullmatch(claim):
+            raise SchedulerError(f"{login}: the claim of {record.tag} is no job id: {claim!r}")
         found[record.tag] = Marks(claim, chain, bool(is_sent))
         _keep(record, claim, chain)
     return found

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import threading
 import uuid
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -217,6 +218,14 @@ def test_a_connection_that_died_unseen_is_made_anew(connect, sshd: Sshd) -> None
     said(connection, "true")
     sshd.cut()
     assert said(connection, "echo", "again") == "again\n"
+
+
+def test_several_threads_share_one_login(connect, sshd: Sshd) -> None:
+    connection = connect()
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda number: said(connection, "echo", str(number)), range(24)))
+    assert found == [f"{number}\n" for number in range(24)]
+    assert sshd.logins() == 1
 
 
 def test_after_a_failure_it_waits_before_it_tries_again(connect, sshd: Sshd) -> None:

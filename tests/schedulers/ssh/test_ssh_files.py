@@ -17,6 +17,7 @@ from realsshd import Sshd, until
 
 from hpclaunch.records import secrets
 from hpclaunch.records.record import Record
+from hpclaunch.schedulers import lifecycle
 from hpclaunch.schedulers.contract import Refused
 from hpclaunch.schedulers.follow import LogReader, copy
 from hpclaunch.schedulers.ssh import connection as connections
@@ -24,6 +25,7 @@ from hpclaunch.schedulers.ssh import logs, staging, trees, twin
 from hpclaunch.values.errors import SchedulerError
 from hpclaunch.values.job import Submission
 from hpclaunch.values.login import Login
+from hpclaunch.values.slurmaccess import SlurmAccess
 from hpclaunch.values.staged import Staged
 
 Make = Callable[..., Record]
@@ -40,10 +42,13 @@ def make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Make:
     """A record with these files staged, and more files beside its script."""
     monkeypatch.setenv("HPCLAUNCH_HOME", str(tmp_path / "home"))
 
-    def record(*files: Staged, **more: bytes) -> Record:
+    def record(
+        *files: Staged, scheduler: str = "slurm", slurm: SlurmAccess | None = None, **more: bytes
+    ) -> Record:
         return Record.create(
             site="far",
-            scheduler="slurm",
+            scheduler=scheduler,
+            slurm=slurm,
             name="a job",
             script="#!/bin/bash\n",
             plan=b"{}",
@@ -251,6 +256,18 @@ def test_a_log_that_seems_shorter_is_left_and_others_beside_it_come_too(make: Ma
     shutil.rmtree(made.folder)
     logs.bring(record, login)
     assert record.log.read_bytes() == b"first\nsecond\nthird"
+
+
+def test_a_cluster_that_is_away_keeps_no_other_from_being_asked(make: Make, login: Login, sshd: Sshd) -> None:
+    away, here = make(slurm=SlurmAccess(login=login)), make(scheduler="local")
+    sshd.stop()
+    heard: list[str] = []
+    for order in ([away, here], [here, away]):
+        known = lifecycle.refresh(order, heard.append)
+        assert set(known) == {away.tag, here.tag}
+    assert len(heard) == 2
+    assert all("cannot be reached over SSH" in each for each in heard)
+    sshd.start()
 
 
 def test_a_node_that_is_away_is_said(make: Make, login: Login, sshd: Sshd) -> None:
