@@ -11,7 +11,7 @@ from msgspec import Struct
 from hpclaunch.cli import following
 from hpclaunch.cli.output import say, warn
 from hpclaunch.cli.planning import Place, Planned
-from hpclaunch.cli.submit import Destination, destination, from_this_shell, record_of, tell
+from hpclaunch.cli.submit import Destination, ask_the_cluster, destination, from_this_shell, record_of, tell
 from hpclaunch.plan.sweep import PlannedPoints, part
 from hpclaunch.records import tasks
 from hpclaunch.records.record import Record, new_tag
@@ -48,8 +48,10 @@ def send(launches: Sequence[Launches], *, dry_run: bool, wait: bool, follow: boo
     if follow and (len(every) > 1 or every[0].plan.common.sweep is not None):
         raise InputError("--follow prints the output of one job: give --wait, and `hpclaunch logs ID`")
     if dry_run:
-        for planned in every:
-            click.echo(script.render(planned.plan).encode(), nl=False)
+        texts = [script.render(planned.plan) for planned in every]
+        for text in texts:
+            click.echo(text.encode(), nl=False)
+        ask_the_cluster(every, texts)
         return 0
     to = destination(every[0])
     orders, owners = _orders(launches, to)

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
 import click
@@ -75,7 +75,7 @@ def submit(
     warn(*planned.plan.warnings)
     if dry_run:
         click.echo(text.encode(), nl=False)
-        _ask_the_cluster(planned, text)
+        ask_the_cluster([planned], [text])
         return
     submission = from_this_shell(planned, warn)
     record = record_of(planned, text, destination(planned))
@@ -190,9 +190,19 @@ def _cluster(planned: Planned) -> Cluster | None:
     return resolve(target.namespace, target.context or None, os.environ)
 
 
-def _ask_the_cluster(planned: Planned, text: str) -> None:
-    """A dry run by the cluster's own server. It needs no cluster: who prints manifests for others has none.
-    Raises Refused where the cluster would not take the manifest."""
+def ask_the_cluster(planned: Sequence[Planned], texts: Sequence[str]) -> None:
+    """A dry run by the cluster itself. It needs no cluster: who prints texts for others has none. Raises
+    Refused where the cluster would not take them."""
+    sys.stdout.flush()
+    if planned[0].plan.scheduler == "slurm":
+        from hpclaunch.cli import estimate
+
+        estimate.tell(planned, texts)
+    elif len(planned) == 1:
+        _ask_kubernetes(planned[0], texts[0])
+
+
+def _ask_kubernetes(planned: Planned, text: str) -> None:
     try:
         cluster = _cluster(planned)
         if cluster is None:

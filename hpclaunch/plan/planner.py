@@ -54,6 +54,12 @@ class Planner:
             problems.extend(error.problems)
         if problems:
             raise InputError(problems)
+        if site.limits is not None:
+            from hpclaunch.plan import limits  # few sites have any
+
+            problems += limits.problems(job, site, gpus)
+            if problems:
+                raise InputError(problems)
         whole = self._whole(job, first, gpus)
         exclusive = whole or (site.slurm is not None and site.slurm.exclusive is True)
         fixed = environment.computed(job, site, gpus, visible) | fabric.variables(job, site)

@@ -8,6 +8,7 @@ from hpclaunch.spec.job import Job, SiteHints
 from hpclaunch.spec.nodetype import NodeType
 from hpclaunch.spec.site import SlurmSite
 from hpclaunch.topology import model
+from hpclaunch.values.amount import clock
 from hpclaunch.values.launchplan import Common
 from hpclaunch.values.words import Option
 
@@ -35,7 +36,7 @@ def options(
         lines.append(Option(f"--gres={gres}"))
     lines += of_node
     if common.minutes is not None:
-        lines.append(Option(f"--time={_time(common.minutes)}"))
+        lines.append(Option(f"--time={clock(common.minutes)}"))
     for name, value in (
         ("account", hints.account or slurm.account),
         ("partition", hints.partition or slurm.partition),
@@ -93,11 +94,3 @@ def cpus_per_task(common: Common, machines: Sequence[NodeType], gpus_of_node: in
     share = least * common.gpus_per_node // gpus_of_node // common.ranks_per_node
     threads = max(len(numa.threads) for machine in machines for numa in machine.numa)
     return max(1, share if share < threads else share - share % threads)
-
-
-def _time(minutes: int) -> str:
-    if minutes == 0:
-        return "UNLIMITED"
-    days, rest = divmod(minutes, 1440)
-    hours, minutes = divmod(rest, 60)
-    return (f"{days}-" if days else "") + f"{hours:02}:{minutes:02}:00"

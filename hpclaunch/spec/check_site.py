@@ -35,6 +35,10 @@ def site_problems(site: Site) -> list[Problem]:
         found += ssh_problems(site.ssh)
     if site.kubernetes is not None:
         found += _kubernetes_problems(site)
+    if site.limits is not None:
+        from hpclaunch.spec import check_limits  # few sites have any
+
+        found += check_limits.problems(site.limits)
     if site.network.socket_ifname is not None:
         _check(found, ("network", "socket_ifname"), check_text.line, site.network.socket_ifname)
     for index, interface in enumerate(site.network.exclude):

@@ -44,6 +44,11 @@ def site_schema() -> Schema:
     site["required"] = ["name"]
     site["anyOf"] = [{"required": ["extends"]}, {"required": rest}]
     site["properties"]["env"]["propertyNames"] = _VARIABLE
+    limits = schema["$defs"]["LimitsSpec"]["properties"]
+    limits["time"] = {
+        "description": "A time limit: minutes, any form of Slurm's --time, 30m, 2h, 1d12h.",
+        "anyOf": [{"type": "integer", "minimum": 1}, {"type": "string", "minLength": 1}, {"type": "null"}],
+    }
     return schema
 
 

@@ -16,6 +16,7 @@ from hpclaunch.spec.document import Document
 from hpclaunch.spec.extend import read_chain
 from hpclaunch.spec.forms import Reading, Rules, TooManyProblems
 from hpclaunch.spec.job import Job
+from hpclaunch.spec.limits import LimitsSpec
 from hpclaunch.spec.longrun import SignalSpec
 from hpclaunch.spec.nodetype import NodeType
 from hpclaunch.spec.search import is_path
@@ -30,6 +31,7 @@ T = TypeVar("T", bound=msgspec.Struct)
 RULES = Rules(
     scalars={
         (Job, "time"): (scalars.minutes, "a time such as 00:30:00 or 30m"),
+        (LimitsSpec, "time"): (scalars.minutes, "a time such as 00:30:00 or 30m"),
         (SignalSpec, "before"): (scalars.span, "a time such as 2m or 90s"),
     },
     keys={

@@ -5,6 +5,7 @@ from typing import Literal
 from msgspec import Struct, field, structs
 
 from hpclaunch.spec.kubernetes import Allocatable, KubernetesSite, Toleration
+from hpclaunch.spec.limits import LimitsSpec
 from hpclaunch.spec.ssh import SshSite
 from hpclaunch.values.slurmaccess import API_OF_RELEASE, RestServer, SlurmAccess, Via
 
@@ -171,6 +172,7 @@ class Site(Struct, frozen=True, forbid_unknown_fields=True):
     kubernetes: KubernetesSite | None = None
     network: Network = Network()
     fabric: Fabric = Fabric()
+    limits: LimitsSpec | None = None
     volumes: dict[str, Volume] = field(default_factory=dict)
     env: dict[str, str] = field(default_factory=dict)
 

@@ -1,0 +1,76 @@
+"""What `submit --dry-run` says of a job for Slurm beside its script: what it asks for, and when it would
+start."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from hpclaunch.cli.output import say
+from hpclaunch.cli.planning import Planned
+from hpclaunch.cli.reach import slurm_conf_of
+from hpclaunch.schedulers import slurm_estimate
+from hpclaunch.values.amount import clock
+from hpclaunch.values.launchplan import LaunchPlan, SlurmTarget
+
+
+def tell(planned: Sequence[Planned], scripts: Sequence[str]) -> None:
+    """On standard error. Raises Refused where Slurm says that it would not take a job."""
+    say(f"asks for {_asked(planned)}")
+    first = f", the first of {len(planned)} jobs" if len(planned) > 1 else ""
+    say(_start(planned[0], scripts[0]) + first)
+
+
+def _asked(planned: Sequence[Planned]) -> str:
+    runs = sum(map(_runs, (each.plan for each in planned)))
+    first = planned[0].plan.common
+    size = f"{first.nodes} nodes" if first.nodes > 1 else "1 node"
+    size += f" with {first.gpus_per_node} GPUs each" if first.gpus_per_node else " without GPUs"
+    alike = all(
+        (each.plan.common.nodes, each.plan.common.gpus_per_node) == (first.nodes, first.gpus_per_node)
+        for each in planned
+    )
+    many = f"{runs:,} runs" if runs > 1 else ""
+    what = ", ".join(filter(None, (many, size if alike else "of unlike size")))
+    limits = [each.plan.common.minutes for each in planned]
+    hours = sum(_gpu_hours(each.plan) for each in planned)
+    if not all(limits):
+        return f"{what}; its GPU-hours are not known, since it sets no time limit"
+    longest = max(filter(None, limits))
+    ceiling = planned[0].site.value.limits
+    most = ""
+    if ceiling is not None and ceiling.gpu_hours is not None:
+        most = f" (the site lets a run have {ceiling.gpu_hours:,})"
+    return f"{what}, for at most {clock(longest)}: {hours:,.1f} GPU-hours{most}"
+
+
+def _gpu_hours(plan: LaunchPlan) -> float:
+    common = plan.common
+    return _runs(plan) * common.nodes * common.gpus_per_node * (common.minutes or 0) / 60
+
+
+def _runs(plan: LaunchPlan) -> int:
+    """How many jobs of its size and time the launch may become."""
+    common = plan.common
+    if common.sweep is not None:
+        return len(common.sweep.points)
+    return common.long_run.chain or 1 if common.long_run is not None else 1
+
+
+def _start(planned: Planned, script: str) -> str:
+    site, target = planned.site.value, planned.plan.target
+    assert isinstance(target, SlurmTarget)
+    access = site.access
+    assert access is not None
+    options = tuple(option.text for option in target.sbatch)
+    try:
+        found = slurm_estimate.estimate(slurm_conf_of(site), access, script, options)
+    except slurm_estimate.NotAsked as error:
+        return f"Slurm was not asked when it would start: {str(error).splitlines()[0]}"
+    if not found.start:
+        return f"Slurm's own estimate: {found.said}"
+    where = f" on {found.nodes}" + (f" in partition {found.partition}" if found.partition else "")
+    return f"Slurm would start it at {_local(found.start)}{where}"
+
+
+def _local(text: str) -> str:
+    moment = datetime.fromisoformat(text.replace("Z", "+00:00"))
+    return moment.astimezone().strftime("%Y-%m-%d %H:%M:%S")
