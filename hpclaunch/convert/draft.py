@@ -68,6 +68,10 @@ class Draft:
         `--set` answers. `what` names the construct (the variable) that would have told."""
         assert places, f"no line asks for {key}"
         self._set(Fact(key, None, tuple(places), sayable(question)))
+        # What was taken for granted is in question now.
+        self.findings[:] = [
+            each for each in self.findings if (each.kind, each.key) != ("assumed", dotted(key))
+        ]
         default = f"write it in the job file, give --set {dotted(key)}=..., or convert again with --env"
         self.say("question", places, what, why=question, todo=todo or default, key=dotted(key))
 

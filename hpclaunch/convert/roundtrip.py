@@ -99,10 +99,10 @@ def _original(reading: ShellReading, options: Options) -> Launch | None:
     again = settled(reading, options)
     allocation = sizes(again)
     steps = sruns.steps(again, allocation)
-    run = sruns.run_of(steps)
+    whole = {each.name: _text(each.value) for each in alone.of_container(again)}
+    run = sruns.run_of(steps) or (None if whole else sruns.test_of(steps))
     if run is None:
         run = alone.step(again, allocation)
-        whole = {each.name: _text(each.value) for each in alone.of_container(again)}
         if run is None or not whole:
             return None
         # The script runs on the first node, as one process, in the container that sbatch was asked for.

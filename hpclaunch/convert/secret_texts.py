@@ -35,6 +35,7 @@ _FORMS = tuple(
     for name, text in (
         ("PASSWORD", r"\b\w[\w+.-]{0,20}://[^\s/:@\"'$]{0,80}:(?P<value>[^\s/@\"'$]+)@"),
         ("TOKEN", r"\b\w[\w+.-]{0,20}://(?P<value>[^\s/:@\"'${}]{16,200})@"),
+        ("PASSWORD", r"\b[\w.+-]{1,40}:(?P<value>[^\s/@\"'$:#]+)@[\w.-]+#"),  # Enroot's USER@REGISTRY#IMAGE
         ("PASSWORD", rf"\bsshpass[ \t]+-p[ \t]*{_VALUE}"),
         ("PASSWORD", rf"\blogin\b{_LINE}[ \t]-p[ \t]*{_VALUE}"),
         ("PASSWORD", rf"\bcurl\b{_LINE}[ \t](?:-u[ \t]*|--(?:proxy-)?user[ =])[\"']?[^\s:\"'$]+:{_VALUE}"),
@@ -57,7 +58,7 @@ _IN_NAMES = (
     *("pat=", "pat:", "pat'", 'pat"', "pat ", "pat\t"),
 )
 _IN_FORMS = (
-    *("://", "sshpass", "login", "curl", "mysql", "mariadb", "sudo", "password-stdin", "authorization"),
+    *("://", "@", "sshpass", "login", "curl", "mysql", "mariadb", "sudo", "password-stdin", "authorization"),
     *("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "hf_", "sk-", "akia", "xox", "nvapi-"),
     *("pypi-", "dckr_pat_", "eyj"),
 )

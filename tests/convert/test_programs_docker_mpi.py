@@ -117,6 +117,7 @@ def test_one_word_over_ssh_is_read_by_the_remote_shell() -> None:
         ("mpirun -machinefile f -wdir /w a", "mpirun", {"hostfile": "f", "wdir": "/w"}),
         ("mpirun -n 4 -ppn 2 -genv A 1 -hosts x,y a", "mpiexec.hydra",
          {"np": "4", "npernode": "2", "x": "A=1", "host": "x,y"}),
+        ("mpiexec.hydra -genv A=1 -f h a", "mpiexec.hydra", {"x": "A=1", "hostfile": "h"}),
         ("mpiexec.hydra -f h -np 3 a", "mpiexec.hydra", {"hostfile": "h", "np": "3"}),
         ("horovodrun -np 8 -H a:4,b:4 -p 12345 a", "horovodrun",
          {"np": "8", "host": "a:4,b:4", "ssh-port": "12345"}),

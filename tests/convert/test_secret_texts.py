@@ -41,6 +41,7 @@ BEFORE = (
     f"curl -H 'PRIVATE-TOKEN: {S}' https://files.example/x",
     f"wget --http-password={S} https://files.example/x",
     f"git clone https://me:{S}@git.example/x.git",
+    f"srun --container-image=me:{S}@nvcr.example#team/image:1 ./train",
     f"git clone https://{S}{S}@git.example/x.git",
     f"cat > env.list <<EOF\nHF_TOKEN={S}\nDEBUG=1\nEOF",
     f'cat > c.json <<EOF\n{{"api_key": "{S}", "x": 1}}\nEOF',

@@ -47,7 +47,7 @@ def _run(
         return of_mpirun
     if of_srun is not None:
         return of_srun, None
-    return alone.step(reading, found), None
+    return alone.step(reading, found) or sruns.test_of(steps), None
 
 
 def _has_more(step: sruns.Step) -> bool:
@@ -78,6 +78,9 @@ def _nothing(reading: ShellReading, draft: Draft) -> None:
             question = f"what each rank executes: {name} is not among the files"
             todo = f"convert again with {name}"
             draft.ask(("command",), question, (command.place,), command.written or name, todo=todo)
+            if ("nodes",) not in draft.facts:
+                question = f"how many nodes: {name} may say it, which is not among the files"
+                draft.ask(("nodes",), question, (command.place,), command.written or name, todo=todo)
             return
     place = recognise(reading) or Place(reading.script)
     draft.ask(("command",), "what each rank executes: nothing starts any", (place,), "the run")

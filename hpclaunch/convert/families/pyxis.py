@@ -43,6 +43,7 @@ def convert(reading: ShellReading, draft: Draft, options: Options) -> None:
     if run is None and of_script:
         of_mpirun = by_mpirun.run_of(reading, found, of_script)
         run, by = of_mpirun or (alone.step(reading, found), None)
+    run = run or sruns.test_of(steps)
     if run is None:
         place = recognise(reading) or Place(reading.script)
         question = "what each rank executes: no srun starts anything but preparations"

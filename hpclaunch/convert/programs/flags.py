@@ -6,6 +6,8 @@ from hpclaunch.convert.programs.layers import Option
 from hpclaunch.readback.shell.values import IfSet, Part, Unknown, Value, join, known, shown
 
 _MOST = 10_000  # options before one of which nothing is known
+# Hydra's -genv NAME VALUE is also -genv NAME=VALUE (genv_fn in its ui/mpich/utils.c).
+_PAIRS = frozenset({"x"})
 # Every spelling of an option without its dashes -> its name, and how many words follow it.
 Table = Mapping[str, tuple[str, int]]
 
@@ -93,6 +95,8 @@ def _long(rest: list[Value], options: Table) -> list[Option]:
         given, more = attached[1], max(count - 1, 0)
     else:
         given, more = (), count
+    if more == 2 and name in _PAIRS and rest and cut(rest[-1], "="):
+        more = 1
     following = [rest.pop() for _ in range(min(more, len(rest)))]
     value: Value | None = given if attached else None
     for each in following:

@@ -1,7 +1,7 @@
 """The inputs as the operator would use them: the configurations are sourced in their order, then the script
 runs. Nothing runs here: `Walker` notes the commands, and the values that variables are given."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from hpclaunch.convert.programs.names import SHELLS
 from hpclaunch.convert.reading import Assigned, Command, ShellReading, Source
@@ -13,16 +13,20 @@ from hpclaunch.convert.shell.walker import Walker
 from hpclaunch.readback.shell import inside, outside
 from hpclaunch.readback.shell.errors import ScriptError
 from hpclaunch.readback.shell.state import Variable
-from hpclaunch.readback.shell.values import Value, known
+from hpclaunch.readback.shell.values import IfSet, Names, Unknown, Value, known
 from hpclaunch.values.conversion import Place
 from hpclaunch.values.errors import InputError, Problem
 
 
 def read(
-    sources: Sequence[Source], environment: Mapping[str, str], script: str | None = None
+    sources: Sequence[Source],
+    environment: Mapping[str, str],
+    script: str | None = None,
+    parts: Iterable[tuple[str, Unknown | IfSet | Names]] = (),
 ) -> ShellReading:
     """Walk the sources. `environment` is what the operator exported beside them, and `script` the name of the
-    source that is submitted or run; None: the one that has #SBATCH lines or starts something.
+    source that is submitted or run; None: the one that has #SBATCH lines or starts something. `parts` are
+    variables of which something is known.
 
     A source that another one sources is walked there, and not before. Raises InputError with file and line
     for a text that no shell would take.
@@ -32,6 +36,8 @@ def read(
     for source in sources:
         _parse(walker, source.name)
     _give(walker, environment)
+    for name, part in parts:
+        walker.state.set(name, Variable((part,)))
     several = sources if len(sources) > 1 else ()
     sourced = {name for source in several for name in walker.files.sourced_by(source.name)}
     configurations = [source.name for source in sources if source.name != main and source.name not in sourced]

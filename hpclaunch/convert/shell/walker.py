@@ -38,6 +38,7 @@ _SILENT = frozenset(
     )
 )
 _LONGEST = 100_000
+_EXPORT_ALL = frozenset(("a", "allexport"))  # `set -a`: what is assigned is exported
 
 
 class Walker(Recorder):
@@ -133,7 +134,7 @@ class Walker(Recorder):
     def assign(self, assignment: Assignment, keyed: bool = False, exports: bool | None = None) -> None:
         assumed = len(self.assumed)
         self.spend(3)
-        if exports is None and assignment.name in self.marked:
+        if exports is None and (assignment.name in self.marked or self.options & _EXPORT_ALL):
             exports = True
         super().assign(assignment, keyed, exports)
         if self._outer is not None:

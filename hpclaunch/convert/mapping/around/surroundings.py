@@ -2,8 +2,10 @@
 handed that on to the ranks; a job's ranks start from nothing, and do it themselves."""
 
 import re
+from posixpath import join, normpath
 
 from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.mapping.slurm.asked import of_batch
 from hpclaunch.convert.mapping.words.texts import path
 from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.readback.shell.values import Value, known, shown
@@ -30,7 +32,14 @@ def put(reading: ShellReading, run: Command, draft: Draft, *, image: bool) -> li
             name: Value = sourced.name if here is None else (here,)
             found.append((sourced.place, (("source",), name)))
     found += _hooks(reading)
-    before = [each for each in sorted(found) if _is_before(each[0], run.place)]
+    files = [source.name for source in reading.sources]
+
+    def position(each: tuple[Place, tuple[Value, ...]]) -> tuple[bool, int, int]:
+        """Two of one line stay in the order in which they run: `module purge; module load`."""
+        place = each[0]
+        return place.file == run.place.file, files.index(place.file) if place.file in files else 0, place.line
+
+    before = [each for each in sorted(found, key=position) if _is_before(each[0], run.place)]
     for where, words in before:
         what = " ".join(map(shown, words))
         if image:
@@ -73,10 +82,18 @@ def _folder(reading: ShellReading, run: Command, draft: Draft) -> None:
         found = _CHANGES.match(" ".join(statement.written.split()))
         if found and _is_before(statement.place, run.place):
             last = (statement.place, found[1].strip("\"'"))
-    if last is None or ("workdir",) in draft.facts:
+    start = next((each for each in reversed(of_batch(reading)) if each.name == "chdir"), None)
+    base = start.text if start is not None and (start.text or "").startswith("/") else None
+    if ("workdir",) in draft.facts:
+        return
+    if last is None:
+        if start is not None and base:
+            draft.put(("workdir",), base, start.places, start.written)
         return
     where, text = last
     folder = _resolved(reading, text)
+    if folder is not None and base and "SLURM_SUBMIT_DIR" not in text:
+        folder = normpath(join(base, folder))
     if folder is None:
         question = f"the folder in which the ranks start: cd {text}"
         draft.ask(("workdir",), question, (where,), f"cd {text}")

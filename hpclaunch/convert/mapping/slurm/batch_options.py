@@ -49,7 +49,6 @@ _REPLACED = {
     "wait": "`hpclaunch submit --wait` waits, and gives the job's own status",
     "propagate": "limits are the nodes' own (--propagate=NONE), and memlock is checked before ranks start",
     "get-user-env": "ranks get what the job file names, and nothing of a login shell",
-    "chdir": "relative paths start from the job file's folder",
     "gres-flags": "placement follows the node type, not Slurm's choice of cores",
     "comment": "hpclaunch marks each submission with its own comment, so that none is lost or sent twice",
     "test-only": "`hpclaunch submit --dry-run` sends nothing",
@@ -191,6 +190,17 @@ def _export(each: Asked, draft: Draft, options: Options) -> None:
     draft.say("replaced", each.places, without_secrets(each.value or (), each.written), why=why)
 
 
+def _chdir(each: Asked, draft: Draft, options: Options) -> None:
+    draft.say(
+        "assumed",
+        each.places,
+        each.written,
+        became=f"the job file is in {each.text or 'that folder'}",
+        why="relative paths started there; in a job they start from the job file's folder",
+        todo="put the job file there",
+    )
+
+
 def _distribution(each: Asked, draft: Draft, options: Options) -> None:
     first = (each.text or "").replace(",", ":").partition(":")[0].lower()
     if first in ("", "*", "block", "pack", "nopack"):
@@ -232,5 +242,6 @@ _SPECIAL: dict[str, Callable[[Asked, Draft, Options], None]] = {
     "hint": _hint_option,
     "export": _export,
     "distribution": _distribution,
+    "chdir": _chdir,
 }
 KNOWN = frozenset({*_REPLACED, *_SPECIAL})

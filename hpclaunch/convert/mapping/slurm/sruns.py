@@ -16,8 +16,9 @@ from hpclaunch.readback.shell.values import Value, known, shown
 _BESIDE = re.compile(
     r"^(true|:|mkdir|rm|cp|mv|ln|ls|cat|echo|hostname|date|env|printenv|sync|touch|chmod|enroot|rsync|tar"
     r"|nvidia-smi|ibv_devinfo|ibstat|lscpu|numactl|conda|pip|uname|sleep|rdma|dcgmi|hostname|whoami|module|unzip|dd"
-    r"|\w+_perf(_mpi)?|copy[-_]\w+\.sh)$"
+    r"|copy[-_]\w+\.sh)$"
 )
+_TESTS = re.compile(r"^\w+_perf(_mpi)?$")
 _PREPARES = re.compile(r"drop_caches|cache_clear|submission_log|mlperf_log|mllog|CACHE_CLEAR", re.IGNORECASE)
 _TRAINS = re.compile(r"run_and_time|train|torchrun|torch\.distributed|horovod|bench|\.py\b|main|run")
 
@@ -84,6 +85,19 @@ def run_of(found: Sequence[Step]) -> Step | None:
     return None if best is None or best[0] < 0 else found[best[1]]
 
 
+def test_of(found: Sequence[Step]) -> Step | None:
+    """The last of NCCL's tests: it is the job of a script that starts nothing else."""
+    return next((step for step in reversed(found) if _is_test(step)), None)
+
+
+def _is_test(step: Step) -> bool:
+    return step.command.within != "output" and bool(_TESTS.match(_program(step)))
+
+
+def _program(step: Step) -> str:
+    return (known(step.words[0]) or "").rpartition("/")[2] if step.words else ""
+
+
 def trial_loops(command: Command) -> list[Loop]:
     """The loops around a command that repeat it, and do not go through hosts."""
     return hosts.loops_of_trials(command)
@@ -91,12 +105,11 @@ def trial_loops(command: Command) -> list[Loop]:
 
 def _weight(step: Step) -> int:
     """How much a step looks like the job's own command; below 0 for what never is."""
-    words = [known(word) or "" for word in step.words[:4]] or [""]
-    program = words[0].rpartition("/")[2]
+    program = _program(step)
     text = step.text
     if step.command.within == "output" or _PREPARES.search(text):
         return -1
-    if _BESIDE.match(program) and len(step.inner) == 1:
+    if (_BESIDE.match(program) or _TESTS.match(program)) and len(step.inner) == 1:
         return -1
     weight = 0
     weight += 4 * ((step.ranks.per_node or 0) > 1)

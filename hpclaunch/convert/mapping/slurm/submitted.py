@@ -1,4 +1,4 @@
-"""Scripts inside of scripts: `sbatch --wrap="..."` and `sbatch <<EOF`."""
+"""Scripts inside of scripts: `sbatch --wrap="..."`, `sbatch <<EOF`, and a file that the script wrote."""
 
 from functools import lru_cache
 
@@ -8,10 +8,14 @@ from hpclaunch.convert.mapping.slurm.sizes import sizes
 from hpclaunch.convert.programs import srun
 from hpclaunch.convert.reading import Command, ShellReading, Source
 from hpclaunch.convert.shell import walk
+from hpclaunch.convert.shell.names import with_names
 from hpclaunch.readback.shell.errors import ScriptError
-from hpclaunch.readback.shell.values import Value, known, shown
+from hpclaunch.readback.shell.values import IfSet, Names, Part, Unknown, Value, known, shown
 from hpclaunch.values.conversion import Place
 from hpclaunch.values.errors import InputError
+
+# What the outer script put into the text, and is not known: by the names that stand for it there.
+Parts = tuple[tuple[str, Unknown | IfSet | Names], ...]
 
 
 def unwrapped(reading: ShellReading) -> ShellReading:
@@ -23,29 +27,62 @@ def unwrapped(reading: ShellReading) -> ShellReading:
         layer, rest = srun.read(command.words)
         wrap = layer.option("wrap")
         given = wrap.value if wrap is not None else command.stdin if not rest else None
+        writer = written_by(reading, rest[0], command) if rest and wrap is None else None
+        if writer is not None:
+            given = writer.stdin
         if given:
-            found = _read(reading, command, given, whole=wrap is None)
+            found = _read(reading, command, given, (writer or command).place, whole=wrap is None)
             return found if found is not None else reading
     return reading
 
 
-def _read(reading: ShellReading, command: Command, given: Value, *, whole: bool) -> ShellReading | None:
-    """`whole`: the text is a script, with lines of its own."""
-    text = shown(given)
-    first = max(command.place.last, command.place.line) - text.count("\n") if whole else command.place.line
-    source = Source(command.place.file, "\n" * (first - 1) + text)
+def written_by(reading: ShellReading, path: Value, before: Command) -> Command | None:
+    """The last command before another one that writes a here-document to the file of this name."""
+    for command in reversed(reading.commands[: _index(reading, before)]):
+        if command.program == "cat" and len(command.words) == 1 and command.stdin is not None:
+            wrote = [shown(each.path).removeprefix("./") for each in command.writes if not each.append]
+            if shown(path).removeprefix("./") in wrote:
+                return command
+    return None
+
+
+def _index(reading: ShellReading, command: Command) -> int:
+    return next((index for index, each in enumerate(reading.commands) if each is command), 0)
+
+
+def _read(
+    reading: ShellReading, command: Command, given: Value, place: Place, *, whole: bool
+) -> ShellReading | None:
+    """`whole`: the text is a script, with lines of its own. `place` is where it stands."""
+    text, unknown = with_names(tuple(_of_loop(part, command) for part in given))
+    parts = tuple(unknown.items())
+    first = max(place.last, place.line) - text.count("\n") if whole else place.line
+    source = Source(place.file, "\n" * (first - 1) + text)
     exported = {name: value for name, each in command.environment if (value := known(each)) is not None}
-    inner = _joined(reading, command, source, exported, whole=whole)
+    inner = _joined(reading, command, source, exported, parts, whole=whole)
     numbers = {name: str(value) for name, value in sizes(inner).numbers.items()} if inner else {}
     if inner is None or not numbers:
         return inner
-    return _joined(reading, command, source, {**exported, **numbers}, whole=whole)
+    return _joined(reading, command, source, {**exported, **numbers}, parts, whole=whole)
+
+
+def _of_loop(part: Part, command: Command) -> Part:
+    """What a loop around sbatch puts into the text is another value in each round: no submitter's shell has
+    it for the job."""
+    is_of_loop = isinstance(part, Unknown) and part.name in {each.variable for each in command.loops}
+    return Unknown("input", f"${{{part.name}}}") if isinstance(part, Unknown) and is_of_loop else part
 
 
 def _joined(
-    reading: ShellReading, command: Command, source: Source, environment: dict[str, str], *, whole: bool
+    reading: ShellReading,
+    command: Command,
+    source: Source,
+    environment: dict[str, str],
+    parts: Parts,
+    *,
+    whole: bool,
 ) -> ShellReading | None:
-    inner = _walked(source, tuple(environment.items()))
+    inner = _walked(source, tuple(environment.items()), parts)
     if inner is None:
         return None
     place = command.place
@@ -68,9 +105,9 @@ def _joined(
 
 
 @lru_cache(maxsize=4)  # a family that asks whether the script is its own is asked to convert it next
-def _walked(source: Source, environment: tuple[tuple[str, str], ...]) -> ShellReading | None:
+def _walked(source: Source, environment: tuple[tuple[str, str], ...], parts: Parts) -> ShellReading | None:
     try:
-        return walk.read((source,), dict(environment), source.name)
+        return walk.read((source,), dict(environment), source.name, parts)
     except (ScriptError, InputError):
         return None
 
