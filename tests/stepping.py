@@ -88,10 +88,11 @@ def run(
             os._exit(status)
     try:
         return _trace(child, begins, kill_at, fail_at, error)
-    finally:
+    except BaseException:
         with suppress(ProcessLookupError, ChildProcessError):
             os.kill(child, signal.SIGKILL)
             os.waitpid(child, 0)
+        raise
 
 
 def _trace(
