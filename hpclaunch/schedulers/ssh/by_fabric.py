@@ -139,21 +139,24 @@ def _in_ssh_s_words(paramiko: Any, error: Exception) -> str:
 
 def _connection(fabric: Any, login: Login) -> Any:
     config = fabric.Config(runtime_ssh_path=login.config) if login.config else fabric.Config()
-    options = {
-        "config": config,
-        "forward_agent": False,
-        "connect_timeout": int(CONNECT_S),
-        "connect_kwargs": {
-            "banner_timeout": CONNECT_S,
-            "auth_timeout": CONNECT_S,
-            "channel_timeout": CONNECT_S,
-        },
-    }
     gateway = None
     for hop in (login.jump or "").split(","):
         if hop:
-            gateway = fabric.Connection(hop, gateway=gateway, **options)
-    return fabric.Connection(login.host, user=login.user, port=login.port, gateway=gateway, **options)
+            gateway = fabric.Connection(hop, gateway=gateway, **_options(config))
+    return fabric.Connection(
+        login.host, user=login.user, port=login.port, gateway=gateway, **_options(config)
+    )
+
+
+def _options(config: Any) -> dict[str, Any]:
+    """For one hop: fabric writes into what it is given."""
+    limits = {"banner_timeout": CONNECT_S, "auth_timeout": CONNECT_S, "channel_timeout": CONNECT_S}
+    return {
+        "config": config,
+        "forward_agent": False,
+        "connect_timeout": int(CONNECT_S),
+        "connect_kwargs": limits,
+    }
 
 
 def _hops(fabric: Any, connection: Any) -> list[Any]:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import IO
 
 from hpclaunch.schedulers.ssh.advice import unreached
-from hpclaunch.schedulers.ssh.contract import CONNECT_S, KEEPALIVE_S, Unreached
+from hpclaunch.schedulers.ssh.contract import CONNECT_S, KEEPALIVE_S, READY_S, Unreached
 from hpclaunch.schedulers.ssh.exchange import greet
 from hpclaunch.schedulers.ssh.words import KEEP
 from hpclaunch.values.login import Login
@@ -58,7 +58,7 @@ class OpenSsh:
         asks = first and _somebody_is_there()
         batch = ("-o", f"BatchMode={'no' if asks else 'yes'}")
         keeper = self._start((*making, *batch), KEEP)
-        trouble = greet(keeper, USER_S if asks else CONNECT_S + 10)
+        trouble = greet(keeper, USER_S if asks else CONNECT_S + READY_S)
         if trouble:
             keeper.kill()
             self.close()

@@ -6,15 +6,13 @@ import threading
 import time
 from collections.abc import Iterable
 
-from hpclaunch.schedulers.ssh.contract import CONNECT_S, Done, Lost, Transport, Unreached
+from hpclaunch.schedulers.ssh.contract import READY_S, Done, Lost, Transport, Unreached
 from hpclaunch.schedulers.ssh.exchange import converse
 from hpclaunch.schedulers.ssh.words import LISTEN
 from hpclaunch.values.login import Login
 
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.5, 30.0
-_AT_ONCE = (
-    4  # sessions of one connection; sshd allows 10 (MaxSessions of sshd_config(5)), and some sites fewer
-)
+_AT_ONCE = 4  # sessions of one connection; sshd allows 10 (MaxSessions of sshd_config(5)), some sites fewer
 _AGAIN = "While hpclaunch waits for a job it connects again by itself; else run the command again."
 
 _known: dict[Login, "Connection"] = {}
@@ -96,7 +94,7 @@ class Connection:
                 first, self._tried = not self._tried, True
                 self._transport.connect(first)
         try:
-            done = converse(self._transport.open(LISTEN), body, data, CONNECT_S, limit_s)
+            done = converse(self._transport.open(LISTEN), body, data, READY_S, limit_s)
         except Lost as error:
             self._transport.close()
             raise Lost(f"the connection to {self.login} broke: {error}", _AGAIN) from error

@@ -8,6 +8,7 @@ from hpclaunch.schedulers.contract import Refused
 from hpclaunch.values.errors import SchedulerError
 
 CONNECT_S = 20.0  # for the TCP connection, the server's first words, and each step of the login
+READY_S = 60.0  # for the login shell, whose own files may take their time
 KEEPALIVE_S = 15
 
 

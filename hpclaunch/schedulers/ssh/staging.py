@@ -5,7 +5,7 @@ import os.path
 import msgspec
 
 from hpclaunch.records.record import Record
-from hpclaunch.schedulers.contract import Refused
+from hpclaunch.schedulers.contract import Busy, Refused
 from hpclaunch.schedulers.ssh import trees, words
 from hpclaunch.schedulers.ssh.connection import connection
 from hpclaunch.schedulers.ssh.twin import LIMIT_S, unpack
@@ -44,7 +44,7 @@ def _there(files: list[Staged], login: Login) -> set[str]:
     except Refused:
         raise
     except SchedulerError as error:
-        raise Refused(str(error)) from error
+        raise Busy(str(error)) from error
     return {files[int(index)].target for index in done.out.split()}
 
 

@@ -17,7 +17,7 @@ from msgspec import Struct
 from hpclaunch.records import files, secrets
 from hpclaunch.records import index as index_of_jobs
 from hpclaunch.records.record import Record
-from hpclaunch.schedulers.contract import Refused
+from hpclaunch.schedulers.contract import Busy, Refused
 from hpclaunch.schedulers.ssh import words
 from hpclaunch.schedulers.ssh.connection import connection
 from hpclaunch.schedulers.ssh.contract import Lost
@@ -28,7 +28,6 @@ from hpclaunch.values.job import Submission
 from hpclaunch.values.login import Login
 
 LIMIT_S = 60.0
-COMPLETE = "complete"  # comes last: a stream that was cut short has none
 _ADVICE = "ssh.home in the site must be a folder of yours there, or one that you can make, with space in it."
 # What no script reads; and without its intent the folder is no record, should somebody use hpclaunch there.
 _STAYS_HERE = frozenset(
@@ -128,11 +127,11 @@ def _keep(record: Record, claim: str, chain: str) -> None:
 
 
 def _change(login: Login, body: str, data: Iterable[bytes]) -> None:
-    """Nothing that is done here starts a job, so there is none where it fails."""
+    """Nothing that is done here starts a job, so there is none where it fails, and it may be done again."""
     try:
         done = connection(login).run(body, LIMIT_S, data)
     except Lost as error:
-        raise Refused(str(error)) from error
+        raise Busy(str(error)) from error
     if done.status:
         raise Refused(f"{login}: {_said(done.err)}", _ADVICE)
 

@@ -10,6 +10,7 @@ import uuid
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import fabric
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -20,6 +21,7 @@ from hpclaunch.schedulers.ssh import connection as connections
 from hpclaunch.schedulers.ssh.connection import Connection
 from hpclaunch.schedulers.ssh.contract import Lost, Unreached
 from hpclaunch.values.errors import SchedulerError
+from hpclaunch.values.login import Login
 
 LIMIT_S = 30.0
 HOSTILE = [
@@ -181,8 +183,10 @@ def test_a_name_that_is_nobody_s(connect) -> None:
 
 
 def test_a_host_that_hangs_is_given_up(connect, sshd: Sshd, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (by_fabric, by_openssh, connections):
+    for module in (by_fabric, by_openssh):
         monkeypatch.setattr(module, "CONNECT_S", 2.0)
+    for module in (by_openssh, connections):
+        monkeypatch.setattr(module, "READY_S", 2.0)
     connection = connect()
     with sshd.frozen():
         message = refused(connection)
@@ -243,3 +247,12 @@ def _works(connection: Connection) -> bool:
         return said(connection, "echo", "x") == "x\n"
     except Unreached:
         return False
+
+
+def test_each_hop_is_offered_its_own_keys_alone(tmp_path: Path) -> None:
+    """Whoever offers many is sent away (MaxAuthTries of sshd_config(5))."""
+    config = tmp_path / "config"
+    config.write_text("Host a\n  IdentityFile /keys/a\nHost b\n  IdentityFile /keys/b\n")
+    made = by_fabric._connection(fabric, Login("b", "/", jump="a", config=str(config)))
+    offered = [hop.connect_kwargs["key_filename"] for hop in by_fabric._hops(fabric, made)]
+    assert offered == [["/keys/b"], ["/keys/a"]]
