@@ -23,7 +23,7 @@ from hpclaunch.spec.graph import Member, read_graph
 from hpclaunch.values.errors import HpclaunchError, InputError, Problem, SchedulerError
 from hpclaunch.values.sweep import KeptPoint, Points
 
-AT_ONCE = 32
+AT_ONCE = 8
 
 
 class Launches(Struct, frozen=True):
