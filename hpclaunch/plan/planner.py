@@ -60,6 +60,13 @@ class Planner:
             problems += limits.problems(job, site, gpus)
             if problems:
                 raise InputError(problems)
+        if job.profile is not None:
+            from hpclaunch.plan import profile
+
+            problems += profile.problems(job, ranks)
+            if problems:
+                raise InputError(problems)
+            warnings = [*warnings, *profile.warnings(job, resolved)]
         whole = self._whole(job, first, gpus)
         exclusive = whole or (site.slurm is not None and site.slurm.exclusive is True)
         fixed = environment.computed(job, site, gpus, visible) | fabric.variables(job, site)

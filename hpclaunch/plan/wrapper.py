@@ -36,6 +36,10 @@ def settings(
         found.append(Option("openib=1", "OMPI_MCA_btl_openib_if_include, for Open MPI 4 and older"))
     if job.verify:
         found.append(Option("verify=1", "each rank reports where it is"))
+    if job.profile is not None:
+        from hpclaunch.plan import profile  # most jobs need not pay for it
+
+        found += profile.settings(job, common)
     for machine, shape in zip(machines, common.shapes, strict=True):
         memory = job.bind.memory != "none" and len(machine.numa) > 1
         if len(common.shapes) > 1:

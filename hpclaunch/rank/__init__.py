@@ -13,6 +13,8 @@ and its command, each word with `=` before it.
     strict=1, openib=1         an HCA that cannot be used ends the job; Open MPI 4 and older are told too
     besteffort=1               what a pod may not bind stays unbound, with one warning
     verify=1                   one line on standard error: what the rank has
+    profile=RANK,...           these run under a profiler: profiler= are its words, one on each line, and the
+                               last is continued by the file, profile_to=PREFIX with job id and rank
     root=DIR                   /sys, /proc and /dev are there, a made-up machine; else HPCLAUNCH_ROOT says it
 
 Each `hosts=HOSTLIST` begins a table, up to the next; without any there is one table for all hosts. In tables,
@@ -41,6 +43,7 @@ _PARTS: tuple[tuple[str, frozenset[str]], ...] = tuple(
         ("begin", ""),
         ("hosts", "hosts"),
         ("lists", "seats part verify"),
+        ("profile-settings", "profile"),
         ("settings", ""),
         ("mpirun", "from=openmpi from=hydra"),
         ("rank", ""),
@@ -58,6 +61,7 @@ _PARTS: tuple[tuple[str, frozenset[str]], ...] = tuple(
         ("bind", "cpus membind preferred part"),
         ("report", "verify"),
         ("stay", "from=hydra"),
+        ("profile", "profile"),
         ("run", ""),
     )
 )

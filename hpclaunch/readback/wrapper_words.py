@@ -15,6 +15,7 @@ OWN = "own"
 # The wrapper's settings: those of a table, which `hosts` begins, and the others.
 _OF_TABLE = ("hcas", "near", "cpus", "membind", "preferred", "cores", "gpus", "seats", "part")
 _OTHERS = {"from", "cwd", "memlock", "rank", "ranks", "port", "root", "strict", "openib", "verify"}
+_OTHERS |= {"profile", "profile_to", "profiler"}
 _OTHERS |= {"rendezvous", "besteffort"}
 # Those that say where a rank is and not what it gets.
 _APART = ("from", "cwd", "rank", "ranks")

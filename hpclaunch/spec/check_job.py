@@ -51,6 +51,10 @@ def job_problems(job: Job) -> list[Problem]:
         from hpclaunch.spec import check_longrun
 
         found += check_longrun.problems(job)
+    if job.profile is not None:
+        from hpclaunch.spec import check_profile
+
+        found += check_profile.problems(job, job.profile)
     if job.one_of_many:
         from hpclaunch.spec import check_sweep
 

@@ -5,6 +5,7 @@ from typing import Literal
 from msgspec import Struct, field
 
 from hpclaunch.spec.longrun import NotifySpec, SignalSpec
+from hpclaunch.spec.profile import ProfileSpec
 from hpclaunch.spec.sweep import DependsOn, MetricSpec, SweepSpec
 
 
@@ -169,6 +170,7 @@ class Job(Struct, frozen=True, forbid_unknown_fields=True):
     signal: SignalSpec | None = None
     notify: NotifySpec | None = None
     chain: int | None = None
+    profile: ProfileSpec | None = None
     sweep: SweepSpec | None = None
     metrics: dict[str, str | MetricSpec] = field(default_factory=dict)
     depends_on: tuple[str | DependsOn, ...] = ()
