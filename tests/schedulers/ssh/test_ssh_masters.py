@@ -67,7 +67,7 @@ def test_a_login_of_its_own_ends_with_the_command(sshd: Sshd, login: Login, priv
 def test_a_killed_command_leaves_no_login_behind(
     sshd: Sshd, login: Login, private: Path, sent: signal.Signals
 ) -> None:
-    process = subprocess.Popen(argv(login, "echo", "sleep 600"), stdout=subprocess.PIPE)
+    process = subprocess.Popen(argv(login, "echo", "sleep 20"), stdout=subprocess.PIPE)
     assert process.stdout is not None
     process.stdout.readline()
     process.send_signal(sent)
