@@ -22,6 +22,7 @@ from hpclaunch.values.login import Login
 
 USER_S = 180.0  # a user looks for a telephone
 _CHUNK = 65_536
+_LONGEST = 60  # of sun_path's 104 bytes (108 on Linux) ssh takes 17 for a name beside the socket's at first
 # On the command line, where ssh_config(5) cannot undo them.
 _ALWAYS = (
     "StrictHostKeyChecking=yes",
@@ -52,7 +53,10 @@ class OpenSsh:
         if _has_lasting_master(self._ask("-G").stdout):
             own: tuple[str, ...] = ()
         else:
-            self._folder = Path(tempfile.mkdtemp(prefix="hl-"))
+            usual = tempfile.gettempdir()
+            self._folder = Path(
+                tempfile.mkdtemp(prefix="hl-", dir=usual if len(usual) <= _LONGEST else "/tmp")
+            )
             own = ("-S", str(self._folder / "s"))
         making = (*own, "-M", "-o", "ControlPersist=no") if own else ()
         asks = first and _somebody_is_there()

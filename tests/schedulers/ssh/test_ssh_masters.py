@@ -63,6 +63,17 @@ def test_a_login_of_its_own_ends_with_the_command(sshd: Sshd, login: Login, priv
     until(lambda: not sshd.sessions())
 
 
+def test_a_long_tmpdir_is_no_obstacle(sshd: Sshd, login: Login, tmp_path: Path) -> None:
+    folder = tmp_path / ("x" * 100)
+    folder.mkdir()
+    env = {**os.environ, "TMPDIR": str(folder)}
+    done = subprocess.run(
+        argv(login, "echo 1", "echo 2"), capture_output=True, text=True, timeout=60, env=env
+    )
+    assert (done.returncode, done.stdout) == (0, "1\n\n2\n\n"), done.stderr
+    assert sshd.logins() == 1
+
+
 @pytest.mark.parametrize("sent", [signal.SIGKILL, signal.SIGTERM])
 def test_a_killed_command_leaves_no_login_behind(
     sshd: Sshd, login: Login, private: Path, sent: signal.Signals
