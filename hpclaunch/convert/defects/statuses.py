@@ -115,6 +115,8 @@ def _of_last(parsed: Parsed) -> Iterator[Finding]:
     if not isinstance(last, tree.CallExpr) or not last.args or search.program(last) not in _CLEANS:
         return
     words = search.literals(last.args[1:])
+    if search.program(last) == "wait" and last.args[1:]:
+        return  # it gives the status of the run, or is told of by itself
     if "docker" in search.program(last) and not set(words[:1]) & _CLEANING:
         return
     if any(map(_is_start, (call for each in statements[:-1] for call in search.calls(each)))):

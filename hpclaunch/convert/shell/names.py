@@ -9,7 +9,7 @@ from hpclaunch.readback.shell import outside
 from hpclaunch.readback.shell.pieces import Parameter
 from hpclaunch.readback.shell.state import Array
 from hpclaunch.readback.shell.statements import Simple
-from hpclaunch.readback.shell.values import IfSet, Names, Unknown, Value, join
+from hpclaunch.readback.shell.values import IfSet, Names, Unknown, Value, join, known
 
 _NAMES = re.compile(r"\$\{?[#!]?([A-Za-z_]\w*)", re.ASCII)
 _IN_ARITHMETIC = re.compile(r"\(\((.*?)\)\)", re.DOTALL)
@@ -67,6 +67,27 @@ def with_names(value: Value) -> tuple[str, dict[str, Unknown | IfSet | Names]]:
 def spaced(values: Sequence[Value]) -> Value:
     """The words of `eval` or of an array in one."""
     return join([part for index, value in enumerate(values) for part in ((" ", *value) if index else value)])
+
+
+def words_of(text: Value, separators: str | None) -> Array:
+    """The words of the first line of a text, as `read -a` takes them with this IFS. One that is known in part
+    is as much words as $(...) is."""
+    line = known(text)
+    if line is None:
+        return lines_of(text)
+    if separators is None:
+        return Array({}, whole=False)
+    line = line.partition("\n")[0]
+    blank = "".join(char for char in separators if char in " \t\n")
+    line = line.strip(blank) if blank else line
+    if not separators or not line:
+        return Array({0: (line,)} if line else {})
+    space, other = f"[{re.escape(blank)}]" if blank else "(?!)", "".join(set(separators) - set(blank))
+    ends = f"{space}*[{re.escape(other)}]{space}*|{space}+" if other else f"{space}+"
+    words = re.split(ends, line)
+    return Array(
+        {index: (word,) if word else () for index, word in enumerate(words[:-1] if not words[-1] else words)}
+    )
 
 
 def lines_of(text: Value) -> Array:

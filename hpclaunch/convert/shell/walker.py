@@ -15,7 +15,7 @@ from hpclaunch.convert.reading import (
 from hpclaunch.convert.shell import flows, loops, outputs, redirections
 from hpclaunch.convert.shell.lenient import LenientExpander
 from hpclaunch.convert.shell.listing import listed, text_of
-from hpclaunch.convert.shell.names import lines_of, python, spaced, used, uses_of, with_names
+from hpclaunch.convert.shell.names import lines_of, python, spaced, used, uses_of, with_names, words_of
 from hpclaunch.convert.shell.parsed import parsed
 from hpclaunch.convert.shell.recorder import Context, Recorder
 from hpclaunch.convert.shell.syntax.reader import read as parse
@@ -152,9 +152,22 @@ class Walker(Recorder):
 
     def put(self, name: str, value: Value | Array) -> None:
         if isinstance(value, Array) and not value.items and self.input.text is not None:
-            value = lines_of(self.input.text)
+            text = self.input.text
+            value = words_of(text, self._separators()) if self._reads_words() else lines_of(text)
         super().put(name, value)
         self.note_assigned(name, uses_of(self._current) if self._current else (), False)
+
+    def _reads_words(self) -> bool:
+        """Whether the command is `read -a`, which takes the words of a line; mapfile takes lines."""
+        words = self._current.words if self._current else ()
+        return bool(words) and words[0].written == "read"
+
+    def _separators(self) -> str | None:
+        """What IFS has, None where that is not known."""
+        variable = self.state.get("IFS")
+        if variable is None or variable.value is None:
+            return " \t\n"
+        return None if isinstance(variable.value, Array) else known(variable.value)
 
     def _simple(self, statement: Simple) -> Flow:
         before = self._current

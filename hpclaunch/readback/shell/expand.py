@@ -243,7 +243,10 @@ class Expander:
         key = self._key(expansion.index, array)
         if key is None or not array.whole:
             return [unknown]
-        return [array.items[key]] if key in array.items else []
+        if key in array.items:
+            return [array.items[key]]
+        self.budget.spend(len(array.items) // 4)
+        return [unknown] if any(_may_be_many(value) for value in array.items.values()) else []
 
     def _other(self, index: Word, value: Value) -> list[Value] | None:
         """An element of what is no array: the first is the value."""
@@ -370,3 +373,8 @@ def _is_set(values: list[Value] | None, counts_empty: bool) -> bool | None:
     if any(isinstance(part, Unknown) and part.kind in ("variable", "argument", "either") for part in parts):
         return None
     return True if counts_empty else None
+
+
+def _may_be_many(value: Value) -> bool:
+    """Whether it may be several words, as that of nodes=( $(scontrol show hostnames) )."""
+    return any(isinstance(part, Unknown) and part.splits for part in value)

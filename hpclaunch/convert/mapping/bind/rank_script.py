@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from os.path import basename
+from posixpath import normpath
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.slurm.sruns import Step
@@ -20,18 +21,35 @@ _BINDS_IN_TEXT = re.compile(r"^[^#\n]*(?:\bbind\.sh\b|\bnumactl\b|\btaskset\b|\b
 _SCRIPT = re.compile(r"(^|/)[\w.-]+\.(sh|bash)$")
 
 
-def put(run: Step, scripts: Sequence[Source], draft: Draft) -> set[str]:
-    """Say who binds the ranks where they run a script, and return the variables that it reads."""
+def put(run: Step, scripts: Sequence[Source], draft: Draft, commands: Sequence[Command] = ()) -> set[str]:
+    """Say who binds the ranks where they run a script, and return the variables that it reads. `commands` are
+    those of the launcher, which may have written it."""
     names = [name for word in run.words if (name := _script(word))]
     if _binds_in_words(run, draft) or not names:
         return set()
     given = [source for source in scripts if basename(source.name) in map(basename, names)]
+    given = given or [source for name in names for source in _written(name, commands, draft)]
     if not given:
         _not_given(names[0], run, draft)
         return set()
     for source in given:
         _binds(run, source, draft)
     return {name for source in given for name in _READS.findall(source.text)}
+
+
+def _written(name: str, commands: Sequence[Command], draft: Draft) -> list[Source]:
+    """The last here-document that became the file of that name, at its lines in the launcher."""
+    for command in reversed(commands):
+        if command.program != "cat" or len(command.words) > 1 or command.stdin is None:
+            continue
+        if any(normpath(shown(each.path)) == normpath(name) for each in command.writes):
+            why = "the launcher writes it for the ranks, and the job does not"
+            todo = "keep it beside the job file, and let it be executable"
+            draft.say("left", (command.place,), f"cat > {name}", why=why, todo=todo)
+            text = shown(command.stdin)
+            first = max(command.place.last, command.place.line) - text.count("\n")
+            return [Source(command.place.file, "\n" * (first - 1) + text)]
+    return []
 
 
 def _binds_in_words(run: Step, draft: Draft) -> bool:
@@ -84,13 +102,13 @@ def _binds(run: Step, source: Source, draft: Draft) -> None:
     places = tuple(place for place, _ in found)
     for kind in ("cpus", "memory"):
         if ("bind", kind) not in draft.facts or draft.facts["bind", kind].value == "local":
-            why = f"{source.name} binds each rank itself, and two that bind get in each other's way"
+            why = "the script binds each rank itself, and two that bind get in each other's way"
             draft.put(("bind", kind), "none", places, found[0][1], why=why)
     draft.say(
         "left",
         places,
         found[0][1],
-        why=f"it is in {source.name}, which the job starts as it is",
+        why="it is in a script that the job starts as it is",
         todo="take it out of the script and `bind` out of the job file: each rank then gets the cores beside "
         "its GPU, whatever the machine",
     )

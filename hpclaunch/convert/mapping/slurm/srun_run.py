@@ -1,7 +1,7 @@
 """The srun that is the job's own command -> sizes, MPI, container, binding, environment and command."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from msgspec import structs
 
@@ -69,10 +69,10 @@ def put(
         container_options.put(run, draft)
         asked = [each for each in run.asked if each.name == "container-mounts"]
         mounts.put(reading, run.command, asked, files.get("mounts", ()), draft)
-    binding.of_srun(run.asked, per_node, draft, options)
+    binding.of_srun((*_of_variables(reading), *run.asked), per_node, draft, options)
     tables = files.get("binding", ())
     inner = binding.of_layers(run.inner, _lines_of_words(reading, run), per_node, tables, draft, options)
-    inside = rank_script.put(run, files.get("rank script", ()), draft)
+    inside = rank_script.put(run, files.get("rank script", ()), draft, reading.commands)
     found_trials = trials.find(reading, run.command, draft, run.words)
     found_trials = structs.replace(
         found_trials,
@@ -132,6 +132,14 @@ def _option(each: Asked, image: bool, draft: Draft, options: Options) -> None:
         draft.put(("workdir",), folder, each.places, each.written)
     else:
         step_options.put(each, draft, options)
+
+
+def _of_variables(reading: ShellReading) -> Iterator[Asked]:
+    """Binding that srun takes of the environment where no option says it (srun(1), "INPUT ENVIRONMENT")."""
+    for name, option in (("SLURM_CPU_BIND", "cpu-bind"), ("SLURM_MEM_BIND", "mem-bind")):
+        each = reading.last(name)
+        if each is not None and each.exported:
+            yield Asked(option, each.value, name, (each.place,), "variable")
 
 
 def _image_of_batch(reading: ShellReading, draft: Draft) -> None:
