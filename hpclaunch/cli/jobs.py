@@ -95,13 +95,19 @@ def cancel(job_id: str) -> None:
 
 @click.command()
 @job_id_argument
-def wait(job_id: str) -> None:
+@click.option("--junit", "junit_file", metavar="FILE", help="Write its end there, as JUnit XML.")
+def wait(job_id: str, junit_file: str | None) -> None:
     """Wait for the end of a job, and exit with its own status.
 
     128+N for signal N; 1 where a time limit, a node or somebody's cancel ended it; 125 where hpclaunch
     could not wait to the end.
     """
-    sys.exit(following.wait(find(job_id)))
+    record = find(job_id)
+    if junit_file is None:
+        sys.exit(following.wait(record))
+    from hpclaunch.cli import junit  # pipelines alone want it
+
+    sys.exit(junit.wait(record, junit_file))
 
 
 @click.command("list")

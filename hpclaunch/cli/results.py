@@ -39,7 +39,7 @@ def results(job_id: str, csv_file: str | None, as_json: bool) -> None:
     record, task = find_task(job_id)
     records = all_of(record)
     wanted = metrics_of(record)
-    rows = [row for each in _rows(records, wanted) for row in each]
+    rows = [row for each in rows_of(records, wanted) for row in each]
     if task is not None:
         rows = [row for row in rows if row["job_id"] == f"{record.state().job_id}_{task}"]
     keys = list(dict.fromkeys(key for row in rows for key in row["values"]))
@@ -70,7 +70,7 @@ def failed_points(records: Sequence[Record]) -> frozenset[int]:
     """The numbers of the points that have ended and did not complete."""
     return frozenset(
         row["point"]
-        for rows in _rows(records, {})
+        for rows in rows_of(records, {})
         for row in rows
         if row["state"] in ENDED and row["state"] != "COMPLETED"
     )
@@ -95,7 +95,8 @@ def metrics_of(record: Record) -> Metrics:
     }
 
 
-def _rows(records: Sequence[Record], wanted: Metrics) -> list[list[Row]]:
+def rows_of(records: Sequence[Record], wanted: Metrics) -> list[list[Row]]:
+    """A row for each point of each record, or one for a record without points."""
     statuses = lifecycle.refresh(records, say)
     arrays = [record for record in records if record.intent.tasks and record.state().job_id]
     of_tasks = _tasks(arrays) if arrays else {}
