@@ -175,9 +175,15 @@ def cancel(record: Record, warn: Warn) -> None:
     """
     if record.state().job_id is None:
         raise SchedulerError("the job is not known to be submitted, so there is nothing to cancel")
-    scheduler_of(record).cancel(record)
-    if record.intent.scheduler == "slurm":  # which does not tell who did it
+    in_slurm = record.intent.scheduler == "slurm"
+    if in_slurm:  # it does not tell who did it, and soon forgets a job that never began
         note(warn, "", record.cancelled)
+    try:
+        scheduler_of(record).cancel(record)
+    except Refused:
+        if in_slurm:
+            note(warn, "", partial(record.cancelled, False))
+        raise
     _remove_secrets(record, warn)
 
 
@@ -295,6 +301,10 @@ def _forgotten(record: Record) -> JobStatus:
     when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(state.checked))
     seen = f"; it was last seen {last.state} at {when}" if state.status else ""
     if never_began(record) and not (record.intent.slurm and record.intent.slurm.login):
+        if state.cancelled:
+            return msgspec.structs.replace(
+                last, state="CANCELLED", reason="by hpclaunch cancel", cause="cancelled"
+            )
         seen += f", and it never began: `hpclaunch submit --resume {record.tag}` sends it again"
     return msgspec.structs.replace(last, state="UNKNOWN", reason=f"the scheduler no longer knows it{seen}")
 

@@ -14,7 +14,7 @@ from msgspec import Struct, structs
 from hpclaunch.records import sending
 from hpclaunch.records.record import Record
 from hpclaunch.schedulers import lifecycle, retry
-from hpclaunch.schedulers.contract import Warn
+from hpclaunch.schedulers.contract import Scheduler, Warn
 from hpclaunch.values.errors import HpclaunchError
 from hpclaunch.values.job import Submission
 
@@ -77,13 +77,21 @@ def _of_one_scheduler(records: Sequence[Record], warn: Warn, pause: retry.Pause)
         }
         wanted = [record for record in records if is_open(record) or _may_be_lost(record)]
         if wanted:
-            there |= retry.find(lifecycle.scheduler_of(records[0]), wanted, pause)
+            target = lifecycle.scheduler_of(records[0])
+            there |= retry.find(target, wanted, pause)
+            _note_ends(target, [record for record in wanted if record.tag not in there], warn)
     except (HpclaunchError, OSError) as error:
         return [_unknown(record, error) for record in records]
     outcomes = []
     for record in records:
         job_id = there.get(record.tag)
-        if job_id:
+        state = record.state()
+        if job_id is None and state.status and state.status.has_ended and state.job_id:
+            why = f"it has ended: {state.status.state}"
+            outcomes.append(Outcome(record, "present", state.job_id, why))
+        elif job_id and state.cancelled:
+            outcomes.append(Outcome(record, "present", job_id, "its end was asked for"))
+        elif job_id:
             lifecycle.note(warn, f"the job {job_id} is there, but ", partial(record.submitted, job_id))
             outcomes.append(Outcome(record, "present", job_id))
         elif is_open(record) and record.intent.scheduler == "slurm" and not record.intent.claims:
@@ -96,10 +104,20 @@ def _of_one_scheduler(records: Sequence[Record], warn: Warn, pause: retry.Pause)
     return outcomes
 
 
+def _note_ends(target: Scheduler, records: Sequence[Record], warn: Warn) -> None:
+    """The accounts know of a job that was cancelled before it began, when the controller has forgotten it."""
+    known = [record for record in records if record.state().job_id is not None]
+    ends = target.status(known) if known else {}
+    for record in known:
+        status = ends.get(record.tag)
+        if status is not None and status.has_ended:
+            lifecycle.note(warn, "", partial(record.update, status))
+
+
 def _may_be_lost(record: Record) -> bool:
-    """Whether it has an id and no end, and no sign that it began."""
+    """Whether it has an id and no end, nobody asked for that, and there is no sign that it began."""
     state = record.state()
-    if state.job_id is None or (state.status and state.status.has_ended):
+    if state.job_id is None or state.cancelled or (state.status and state.status.has_ended):
         return False
     return lifecycle.never_began(record)
 

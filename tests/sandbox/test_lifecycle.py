@@ -16,7 +16,7 @@ from realslurm import Slurm
 
 from hpclaunch.records import secrets
 from hpclaunch.records.record import Record
-from hpclaunch.schedulers import lifecycle
+from hpclaunch.schedulers import lifecycle, retry
 from hpclaunch.values.errors import SchedulerError
 from hpclaunch.values.job import JobStatus, Submission
 
@@ -249,6 +249,7 @@ def test_a_controller_that_cannot_be_reached_is_exit_3(
     away = tmp_path / "slurm.conf"
     away.write_text(re.sub(r"(?m)^SlurmctldPort=.*$", "SlurmctldPort=9", text))
     record = make(away, "true")
+    monkeypatch.setattr(retry, "PAUSES_S", ())
     with pytest.raises(SchedulerError) as caught:
         lifecycle.submit(record, Submission(), pytest.fail)
     assert "Unable to contact slurm controller" in str(caught.value)

@@ -132,6 +132,38 @@ def test_a_job_that_the_controller_lost_before_it_began_is_sent_again_by_name(
     assert again(made) == Outcome(made, "present", "13")
 
 
+def test_a_job_that_was_cancelled_before_it_began_and_then_forgotten_is_not_sent_again(
+    record: Make, replaced: Command
+) -> None:
+    by_us, by_others = record("true", "slurm"), record("true", "slurm")
+    by_us.submitted("12")
+    by_others.submitted("13")
+    sbatch = replaced("sbatch", "echo 14")
+    replaced("squeue", "true")
+    replaced("scancel", "true")
+    when = "2026-01-01T00:00:00"
+    replaced(
+        "sacct", f"echo '13|CANCELLED by 0|0:0|None assigned|{when}|Unknown|{when}|None|{by_others.work}'"
+    )
+    lifecycle.cancel(by_us, pytest.fail)
+    seen = lifecycle.ask([by_us], pytest.fail)[by_us.tag]
+    assert (seen.state, seen.reason) == ("CANCELLED", "by hpclaunch cancel")
+    assert (again(by_us).found, again(by_us).job_id) == ("present", "12")
+    assert again(by_others) == Outcome(by_others, "present", "13", "it has ended: CANCELLED")
+    assert calls(sbatch) == []
+
+
+def test_a_cancel_that_is_refused_leaves_no_mark(record: Make, replaced: Command) -> None:
+    made = record("true", "slurm")
+    made.submitted("12")
+    replaced(
+        "scancel", "echo 'scancel: error: Kill job error on job id 12: Access/permission denied' >&2; exit 1"
+    )
+    with pytest.raises(Refused):
+        lifecycle.cancel(made, pytest.fail)
+    assert not made.state().cancelled
+
+
 def test_what_a_job_waits_for_goes_with_it_when_it_is_sent_again(record: Make, replaced: Command) -> None:
     made = record("true", "slurm")
     sbatch = replaced("sbatch", BROKEN)
