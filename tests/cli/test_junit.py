@@ -52,7 +52,7 @@ def cases(text: str) -> list[dict[str, str]]:
 def pipeline(
     folder: Path, command: str, lines: tuple[str, ...] = ("script", "after_script")
 ) -> "subprocess.CompletedProcess[str]":
-    """Runs the lines of the example: those of each part in one bash, and after_script whatever came before."""
+    """Runs the lines of the example, each part in one bash, and after_script whatever came before."""
     example = yaml.safe_load(EXAMPLE.read_text())["train"]
     bin_folder = folder / "bin"
     bin_folder.mkdir()
