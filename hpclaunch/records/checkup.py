@@ -1,6 +1,7 @@
 """Whether the folder of all records is one that jobs can be submitted from."""
 
 import os
+import re
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,25 +14,14 @@ SUBJECT = "HPCLAUNCH_HOME"
 LITTLE = 1 << 30  # bytes: logs of a few jobs
 NOTHING = 10 << 20
 _MOUNTS = Path("/proc/self/mounts")
-# File systems that are on this machine alone (their names in /proc/filesystems). What is in neither list may
-# be either.
-_LOCAL = frozenset(("btrfs", "ext2", "ext3", "ext4", "overlay", "ramfs", "tmpfs", "xfs", "zfs"))
+# Types as /proc/self/mounts has them (proc(5)): on this machine alone, and on servers of a cluster. Of one in
+# neither list (9p and virtiofs of virtual machines, sshfs) nobody knows who else sees it.
+_LOCAL = frozenset(["btrfs", "ext2", "ext3", "ext4", "overlay", "ramfs", "tmpfs", "xfs", "zfs"])
 _SHARED = frozenset(
-    (
-        "9p",
-        "afs",
-        "beegfs",
-        "ceph",
-        "cifs",
-        "fuse.sshfs",
-        "glusterfs",
-        "gpfs",
-        "lustre",
-        "nfs",
-        "nfs4",
-        "panfs",
-    )
-) | {"virtiofs", "wekafs"}
+    ["afs", "beegfs", "ceph", "cifs", "fuse.glusterfs", "gpfs", "lustre", "nfs", "nfs4", "panfs", "wekafs"]
+)
+# How a blank, a tab, a line break and a backslash stand in that file (mangle_path in Linux's fs/seq_file.c).
+_ESCAPE = re.compile(r"\\([0-7]{3})")
 _ELSEWHERE = "Set HPCLAUNCH_HOME to a folder of yours on a file system that the compute nodes see as well."
 
 
@@ -82,12 +72,15 @@ def _file_system(path: Path) -> str:
     """The type of the file system that `path` is on, "" where nobody tells."""
     best, kind = "", ""
     try:
-        lines = _MOUNTS.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
+        lines = os.fsdecode(_MOUNTS.read_bytes()).split("\n")
     except OSError:
         return ""
     real = os.path.realpath(path)
     for line in lines:
-        point, name = (word.encode().decode("unicode_escape") for word in line.split(" ")[1:3])
+        words = line.split(" ")
+        if len(words) < 3:
+            continue
+        point, name = (_ESCAPE.sub(lambda found: chr(int(found[1], 8)), word) for word in words[1:3])
         if len(point) >= len(best) and (real + "/").startswith(point.rstrip("/") + "/"):
             best, kind = point, name
     return kind

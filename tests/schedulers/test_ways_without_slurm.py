@@ -10,7 +10,6 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from hpclaunch.plan import raw
-from hpclaunch.records import checkup
 from hpclaunch.schedulers import slurm_checkup
 from hpclaunch.schedulers.slurm_commands import Commands
 from hpclaunch.schedulers.ways import openapi, rest
@@ -184,17 +183,3 @@ def test_accounts_of_a_user(
 ) -> None:
     program("sacctmgr", says)
     assert slurm_checkup.associations(Commands(None), "me", True, account).result == result
-
-
-def test_which_file_system_a_folder_is_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The one with the longest mount point above it, whatever characters that has."""
-    inner = tmp_path / "a b"
-    (inner / "deep").mkdir(parents=True)
-    (tmp_path / "a bc").mkdir()
-    escaped = str(inner).replace(" ", "\\040")
-    mounts = tmp_path / "mounts"
-    mounts.write_text(f"/dev/sda / ext4 rw 0 0\nserver:/x {escaped} nfs4 rw 0 0\n")
-    monkeypatch.setattr(checkup, "_MOUNTS", mounts)
-    assert checkup._file_system(inner / "deep") == "nfs4"
-    assert checkup._file_system(inner) == "nfs4"
-    assert checkup._file_system(tmp_path / "a bc") == "ext4"
