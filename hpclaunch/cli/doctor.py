@@ -11,13 +11,14 @@ from hpclaunch.cli.output import json_option, print_json, warn
 from hpclaunch.cli.planning import machines_of, plan_job, set_option, site_option
 from hpclaunch.cli.reach import commands_of, slurm_conf_of
 from hpclaunch.cluster.checkup import namespace_checks, partition_checks, path_checks, paths_of, slurm_checks
+from hpclaunch.records import files
 from hpclaunch.records.checkup import home_checks
 from hpclaunch.report.table import aligned
 from hpclaunch.spec.document import Document, located
 from hpclaunch.spec.read import read_site
 from hpclaunch.spec.site import Site
-from hpclaunch.values.checkup import Check
-from hpclaunch.values.errors import InputError, SchedulerError
+from hpclaunch.values.checkup import Check, failed
+from hpclaunch.values.errors import InputError, SchedulerError, first_line
 from hpclaunch.values.launchplan import LaunchPlan
 
 
@@ -79,8 +80,7 @@ def _slurm(document: Document[Site], plan: LaunchPlan | None, on_node: bool) -> 
     try:
         cluster = read_cluster(commands)
     except SchedulerError as error:
-        why = str(error).splitlines()[0]
-        yield Check("the cluster", "not known", f"Slurm's commands do not tell: {why}")
+        yield Check("the cluster", "not known", f"Slurm's commands do not tell: {first_line(error)}")
         return
     yield from slurm_checks(site, cluster, compare(site, machines_of(document), cluster))
     yield from partition_checks(_asked(plan, "--partition"), cluster)
@@ -92,16 +92,12 @@ def _slurm(document: Document[Site], plan: LaunchPlan | None, on_node: bool) -> 
         yield Check(slurm_checkup.MEMLOCK, "not known", "`--on-node` looks on a compute node")
         return
     partition = _asked(plan, "--partition") or site.slurm.partition
-    home = [
-        check.found.partition(" can be")[0] for check in home_checks(shared=False) if check.result == "ok"
-    ]
-    if site.ssh is not None:
-        home = [site.ssh.home]
-    paths = [*home[:1], *(paths_of(plan.common) if plan is not None else ())]
+    home = site.ssh.home if site.ssh is not None else str(files.home())
+    paths = [home, *(paths_of(plan.common) if plan is not None else ())]
     try:
         yield from slurm_checkup.on_a_node(commands, partition, paths, warn)
     except SchedulerError as error:
-        yield Check("a compute node", "not known", f"no step runs there: {str(error).splitlines()[0]}")
+        yield Check("a compute node", "not known", f"no step runs there: {first_line(error)}")
 
 
 def _ways(site: Site) -> Iterator[Check]:
@@ -138,8 +134,7 @@ def _kubernetes(document: Document[Site]) -> Iterator[Check]:
         release = version.split()[-1]
         compared = compare_namespace(site, machines_of(document), release, reader.kinds, reader.ask)
     except SchedulerError as error:
-        found = str(error).removesuffix(error.advice).strip() if error.advice else str(error)
-        yield Check("API server", "bad", found.replace("\n", "; "), error.advice)
+        yield failed("API server", "bad", error)
         return
     except InputError as error:
         raise located(error.problems, document) from None

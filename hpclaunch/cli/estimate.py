@@ -9,6 +9,7 @@ from hpclaunch.cli.planning import Planned
 from hpclaunch.cli.reach import slurm_conf_of
 from hpclaunch.schedulers import slurm_estimate
 from hpclaunch.values.amount import clock
+from hpclaunch.values.errors import first_line
 from hpclaunch.values.launchplan import LaunchPlan, SlurmTarget
 
 
@@ -64,7 +65,7 @@ def _start(planned: Planned, script: str) -> str:
     try:
         found = slurm_estimate.estimate(slurm_conf_of(site), access, script, options)
     except slurm_estimate.NotAsked as error:
-        return f"Slurm was not asked when it would start: {str(error).splitlines()[0]}"
+        return f"Slurm was not asked when it would start: {first_line(error)}"
     if not found.start:
         return f"Slurm's own estimate: {found.said}"
     where = f" on {found.nodes}" + (f" in partition {found.partition}" if found.partition else "")

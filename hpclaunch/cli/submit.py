@@ -19,7 +19,7 @@ from hpclaunch.render import script
 from hpclaunch.schedulers import lifecycle
 from hpclaunch.schedulers.contract import Refused, Scheduler
 from hpclaunch.spec.dump import dump_job, dump_site
-from hpclaunch.values.errors import InputError, SchedulerError
+from hpclaunch.values.errors import InputError, SchedulerError, first_line
 from hpclaunch.values.job import Submission
 from hpclaunch.values.pods import KubernetesTarget
 from hpclaunch.values.slurmaccess import SlurmAccess
@@ -213,7 +213,7 @@ def _ask_kubernetes(planned: Planned, text: str) -> None:
     except Refused:
         raise
     except SchedulerError as error:
-        say(f"not checked by the cluster: {str(error).splitlines()[0]}")
+        say(f"not checked by the cluster: {first_line(error)}")
         return
     warn(*remarks)
     say(f"the cluster would take it ({cluster.context or 'the cluster of this pod'}, {cluster.namespace})")

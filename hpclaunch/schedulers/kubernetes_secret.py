@@ -16,7 +16,7 @@ from hpclaunch.schedulers.kubernetes_errors import CONFLICT, LATER, Answer
 from hpclaunch.schedulers.kubernetes_manifest import TAG_LABEL, Kind, Manifest
 from hpclaunch.schedulers.kubernetes_objects import JobObject, SecretObject
 from hpclaunch.schedulers.kubernetes_refusals import taken
-from hpclaunch.values.errors import SchedulerError
+from hpclaunch.values.errors import SchedulerError, first_line
 from hpclaunch.values.job import Submission
 from hpclaunch.values.pods import JOB_LABEL, MANAGED
 
@@ -45,7 +45,7 @@ class Variables(Struct, frozen=True):
         try:
             client.delete_secret(self.made)
         except SchedulerError as error:
-            return f"the Secret {self.name} with the job's variables stays: {str(error).splitlines()[0]}"
+            return f"the Secret {self.name} with the job's variables stays: {first_line(error)}"
         return ""
 
 

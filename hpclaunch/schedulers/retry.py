@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 from hpclaunch.records.record import Record
 from hpclaunch.schedulers.contract import Busy, Refused, Scheduler, Warn
-from hpclaunch.values.errors import SchedulerError
+from hpclaunch.values.errors import SchedulerError, first_line
 from hpclaunch.values.job import Submission
 
 # A controller that restarts, or fails over, is mostly back within that minute.
@@ -109,8 +109,3 @@ def _said(why: str, warn: Warn, pause: Pause) -> Pause:
         pause(seconds)
 
     return paused
-
-
-def first_line(error: Exception) -> str:
-    """What happened, without what to do about it."""
-    return str(error).splitlines()[0]

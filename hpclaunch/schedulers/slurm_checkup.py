@@ -9,7 +9,7 @@ from hpclaunch.schedulers.contract import Warn
 from hpclaunch.schedulers.slurm_commands import Commands
 from hpclaunch.schedulers.slurm_nodes import list_nodes, one_of_each, run_on
 from hpclaunch.values.checkup import Check
-from hpclaunch.values.errors import SchedulerError
+from hpclaunch.values.errors import SchedulerError, first_line
 
 NOTICED_S = 5.0
 TOO_MUCH_S = 300.0  # munge takes no credential that is older (TTL of 300 s, munge(1))
@@ -25,7 +25,7 @@ def clock(commands: Commands, now: float) -> Check:
     try:
         text = commands.query(["sdiag"])
     except SchedulerError as error:
-        return Check(subject, "not known", f"sdiag does not tell: {str(error).splitlines()[0]}")
+        return Check(subject, "not known", f"sdiag does not tell: {first_line(error)}")
     now += (time.monotonic() - begun) / 2
     match = re.search(r"output at .*\((\d+)\)", text)
     if match is None:
@@ -52,7 +52,7 @@ def associations(commands: Commands, user: str, keeps_accounts: bool, account: s
     try:
         found = list(dict.fromkeys(commands.query(query).split()))
     except SchedulerError as error:
-        return Check(subject, "not known", f"sacctmgr does not tell: {str(error).splitlines()[0]}")
+        return Check(subject, "not known", f"sacctmgr does not tell: {first_line(error)}")
     names = ", ".join(found) or "none"
     if account is not None and account not in found:
         advice = "Set `account` for the site in the job file, or ask the administrators for this one."

@@ -12,7 +12,7 @@ from hpclaunch.schedulers.slurm_commands import Commands
 from hpclaunch.schedulers.ways import choose
 from hpclaunch.schedulers.ways.contract import CannotExpress
 from hpclaunch.schedulers.ways.options import by_name
-from hpclaunch.values.errors import SchedulerError
+from hpclaunch.values.errors import SchedulerError, first_line
 from hpclaunch.values.slurmaccess import SlurmAccess
 
 LIMIT_S = 20.0
@@ -53,7 +53,7 @@ def estimate(slurm_conf: str | None, access: SlurmAccess, script: str, options: 
     except SchedulerError as error:
         if isinstance(error, Refused) and _NO in str(error).lower():
             raise
-        raise NotAsked(str(error).splitlines()[0]) from error
+        raise NotAsked(first_line(error)) from error
     found = _START.search(text)
     if found is None:
         return Estimate(said=text.strip())

@@ -4,6 +4,8 @@ from typing import Literal
 
 from msgspec import Struct
 
+from hpclaunch.values.errors import SchedulerError
+
 Result = Literal["ok", "warning", "bad", "not known"]
 
 
@@ -14,3 +16,8 @@ class Check(Struct, frozen=True):
     result: Result
     found: str
     advice: str = ""
+
+
+def failed(subject: str, result: Result, error: SchedulerError) -> Check:
+    """What was found where the question itself went wrong."""
+    return Check(subject, result, error.message.strip().replace("\n", "; "), error.advice)

@@ -45,5 +45,11 @@ class SchedulerError(HpclaunchError):
     exit_status = 3
 
     def __init__(self, message: str, advice: str = ""):
+        self.message = message
         self.advice = advice
         super().__init__(f"{message}\n{advice}" if advice else message)
+
+
+def first_line(error: Exception) -> str:
+    """What happened, without what to do about it."""
+    return str(error).partition("\n")[0]

@@ -6,7 +6,7 @@ from hpclaunch.schedulers.ssh import words
 from hpclaunch.schedulers.ssh.connection import connection
 from hpclaunch.schedulers.ssh.twin import LIMIT_S
 from hpclaunch.schedulers.ssh.way import OverSsh
-from hpclaunch.values.checkup import Check
+from hpclaunch.values.checkup import Check, failed
 from hpclaunch.values.errors import SchedulerError
 from hpclaunch.values.login import Login
 
@@ -22,7 +22,7 @@ def login_checks(login: Login, slurm_conf: str | None) -> Iterator[Check]:
     try:
         done = connection(login).run(body, LIMIT_S)
     except SchedulerError as error:
-        yield _bad(subject, error)
+        yield failed(subject, "bad", error)
         return
     missing, _, writable = done.out.decode("utf-8", "replace").partition("\n")
     if missing:
@@ -37,8 +37,4 @@ def login_checks(login: Login, slurm_conf: str | None) -> Iterator[Check]:
     try:
         yield Check("Slurm's commands there", "ok", OverSsh(login, slurm_conf).version())
     except SchedulerError as error:
-        yield _bad("Slurm's commands there", error)
-
-
-def _bad(subject: str, error: SchedulerError) -> Check:
-    return Check(subject, "bad", str(error).removesuffix(error.advice).strip(), error.advice)
+        yield failed("Slurm's commands there", "bad", error)

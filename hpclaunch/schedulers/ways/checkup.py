@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from hpclaunch.schedulers.slurm_commands import Commands
 from hpclaunch.schedulers.ways import choose
 from hpclaunch.schedulers.ways.commands import ByCommands
-from hpclaunch.values.checkup import Check, Result
+from hpclaunch.values.checkup import Check, Result, failed
 from hpclaunch.values.errors import SchedulerError
 from hpclaunch.values.slurmaccess import RestServer, SlurmAccess
 
@@ -28,7 +28,7 @@ def _taken(slurm_conf: str | None, access: SlurmAccess) -> Check:
     try:
         taken = choose.choice(slurm_conf, access)
     except SchedulerError as error:
-        return _said(subject, "bad", error)
+        return failed(subject, "bad", error)
     return Check(subject, "ok", f"{taken.name}: {taken.why}")
 
 
@@ -44,7 +44,7 @@ def _commands(slurm_conf: str | None, needed: bool) -> Check:
         version = ByCommands(commands).version()
         commands.query(["scontrol", "show", "config"])
     except SchedulerError as error:
-        return _said(subject, lacks, error)
+        return failed(subject, lacks, error)
     if missing:
         return Check(subject, "warning", f"{version}; not on the PATH: {', '.join(missing)}")
     return Check(subject, "ok", version)
@@ -54,7 +54,7 @@ def _pyslurm(slurm_conf: str | None, needed: bool) -> Check:
     try:
         obstacle = choose.pyslurm_obstacle(slurm_conf)
     except SchedulerError as error:
-        return _said(choose.PYSLURM, "bad" if needed else "not known", error)
+        return failed(choose.PYSLURM, "bad" if needed else "not known", error)
     if not obstacle:
         return Check(choose.PYSLURM, "ok", "it is here and of Slurm's release")
     advice = "Build the pyslurm of the cluster's release, or say via: auto." if needed else ""
@@ -76,13 +76,8 @@ def _rest(server: RestServer, needed: bool) -> Check:
             return Check(subject, bad, found, advice)
         answer = client.ask("GET", "ping", _REST_S)
     except SchedulerError as error:
-        return _said(subject, bad, error)
+        return failed(subject, bad, error)
     if server.url.startswith("http://") and not server.url.startswith(("http://127.", "http://localhost:")):
         found = f"Slurm {release(answer)}, {server.api}; tokens and scripts cross the network in the clear"
         return Check(subject, "warning", found, "Let it be behind https, or on a unix socket.")
     return Check(subject, "ok", f"Slurm {release(answer)}, {server.api}")
-
-
-def _said(subject: str, result: Result, error: SchedulerError) -> Check:
-    found = str(error).removesuffix(error.advice).strip() if error.advice else str(error)
-    return Check(subject, result, found.replace("\n", "; "), error.advice)

@@ -11,6 +11,7 @@ from hpclaunch.schedulers.slurm_cluster import parse_config
 from hpclaunch.schedulers.slurm_commands import Commands
 from hpclaunch.schedulers.ways.commands import ByCommands
 from hpclaunch.schedulers.ways.contract import Sender, Way
+from hpclaunch.values.errors import first_line
 from hpclaunch.values.slurmaccess import SlurmAccess
 
 PYSLURM = "pyslurm"
@@ -96,7 +97,7 @@ def pyslurm_obstacle(slurm_conf: str | None) -> str:
     try:
         config = parse_config(Commands(slurm_conf).query(["scontrol", "show", "config"]))
     except Refused as error:
-        return f"scontrol does not tell the controller's version: {str(error).splitlines()[0]}"
+        return f"scontrol does not tell the controller's version: {first_line(error)}"
     controller = config.get("slurm_version", "")
     if installed != _release(controller):
         return f"pyslurm is for Slurm {installed}, and the controller is {controller or 'not known'}"

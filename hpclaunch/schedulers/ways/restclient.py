@@ -14,7 +14,7 @@ import msgspec
 
 from hpclaunch.schedulers.contract import Busy, Refused
 from hpclaunch.schedulers.slurm_advice import advice_for, kind_of
-from hpclaunch.values.errors import SchedulerError
+from hpclaunch.values.errors import SchedulerError, first_line
 from hpclaunch.values.slurmaccess import RestServer
 
 _SOCKET = "unix:"
@@ -53,7 +53,7 @@ class RestClient:
         except Busy:
             raise
         except SchedulerError as error:
-            why = str(error).splitlines()[0]
+            why = first_line(error)
             raise Refused(f"slurmrestd does not get through to Slurm: {why}", _TOKEN_ADVICE) from error
 
     def served(self, limit_s: float) -> tuple[str, ...]:
