@@ -2,6 +2,7 @@
 
 import os.path
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, NoReturn
 
 from msgspec import structs
@@ -37,6 +38,11 @@ class Planner:
 
     def plan(self, job: Job) -> LaunchPlan:
         """The plan of `job` here. Raises InputError, with every problem found, where it cannot be."""
+        if job.groups:
+            from hpclaunch.plan import rankgroups  # most jobs need not pay for it
+
+            # Not a subclass' plan: what that does to the job is done.
+            return rankgroups.plan(partial(Planner.plan, self), self.site, job)
         site = self.site
         resolved, problems = mounts.resolve(job, site)
         problems += self._unsuitable(job)

@@ -90,6 +90,14 @@ def _command(common: Common) -> Iterator[_Part]:
         # With the `=` that each word has before it.
         size = len(word.encode()) + 1
         yield _Part(f"word {index} of the command", size, "job", ("command",), "put it in a file")
+    for group in common.groups.members if common.groups else ():  # every rank is given those of all
+        path: Path = ("groups", group.name)
+        for index, word in enumerate(group.argv):
+            what = f"word {index} of the command of group {group.name}"
+            yield _Part(what, len(word.encode()) + 1, "job", (*path, "command"), "put it in a file")
+        for variable in group.environment:
+            where = (*path, "env", variable.name)
+            yield _Part(variable.name, _bytes(variable), variable.origin, where, "put it in a file")
 
 
 def _of_step(step: Step) -> Iterator[_Part]:

@@ -110,7 +110,8 @@ def _array(plan: LaunchPlan, variant: Variant, sweep: Sweep, under: dict[str, En
     names = frozenset(variant.names)
     own = tuple(each for each in plan.common.environment if each.name not in names)
     own += tuple(under.values())
-    common = structs.replace(plan.common, environment=own, argv=variant.base, sweep=sweep)
+    argv = () if plan.common.groups else variant.base
+    common = structs.replace(plan.common, environment=own, argv=argv, sweep=sweep)
     _check_size(common.environment, plan, sweep, variant)
     name, *others = target.sbatch
     target = structs.replace(target, sbatch=(name, _option(sweep), *others))

@@ -13,6 +13,9 @@ and its command, each word with `=` before it.
     strict=1, openib=1         an HCA that cannot be used ends the job; Open MPI 4 and older are told too
     besteffort=1               what a pod may not bind stays unbound, with one warning
     verify=1                   one line on standard error: what the rank has
+    groups=NAME:RANKS ...      what follows the environment is for one of these groups each: -- NAME=value...
+                               =word... of the first, then of the next; a rank has that of its group
+    member=INDEX               all ranks of this world are of that group, from 0
     profile=RANK,...           these run under a profiler: profiler= are its words, one on each line, and the
                                last is continued by the file, profile_to=PREFIX with job id and rank
     root=DIR                   /sys, /proc and /dev are there, a made-up machine; else HPCLAUNCH_ROOT says it
@@ -61,6 +64,7 @@ _PARTS: tuple[tuple[str, frozenset[str]], ...] = tuple(
         ("bind", "cpus membind preferred part"),
         ("report", "verify"),
         ("stay", "from=hydra"),
+        ("groups", "groups"),
         ("profile", "profile"),
         ("run", ""),
     )

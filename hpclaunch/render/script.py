@@ -61,6 +61,8 @@ def _shared(plan: LaunchPlan, target: SlurmTarget | LocalTarget) -> dict[str, ob
         "sweep": common.sweep,
         "told": target.told if isinstance(target, SlurmTarget) else (),
         "argv": common.argv,
+        "groups": common.groups,
+        "of_groups": target.of_groups if isinstance(target, SlurmTarget) else (),
         "wrapper_text": wrapper_text([option.text for option in target.wrapper]),
     }
 

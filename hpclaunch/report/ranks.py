@@ -6,6 +6,7 @@ from hpclaunch.report.table import aligned
 from hpclaunch.values.cpulist import format_list
 from hpclaunch.values.launchplan import Common, LaunchPlan
 from hpclaunch.values.placement import Gpu, NodeShape, Seat
+from hpclaunch.values.rankgroups import RankGroups
 
 
 def as_data(plan: LaunchPlan) -> dict[str, Any]:
@@ -15,7 +16,7 @@ def as_data(plan: LaunchPlan) -> dict[str, Any]:
     are all ranks of the job. Where it may get nodes of several kinds, an entry of `ranks` has what is the
     same on all of them, and empty values for the rest. On a part of a node (`whole_node` is false) `gpus` are
     positions among those that the job gets there, from 0; the rank finds the rest on the node, and `gpus` of
-    the shape says what is near each.
+    the shape says what is near each. With groups ranks count through all of them, in separate worlds too.
     """
     common = plan.common
     shapes = [_shape(common, shape) for shape in common.shapes]
@@ -25,6 +26,13 @@ def as_data(plan: LaunchPlan) -> dict[str, Any]:
         for node in range(common.nodes)
         for row in local
     ]
+    if common.groups is not None:
+        of_groups = [
+            {"group": group.name, "group_rank": number}
+            for group in common.groups.members
+            for number in range(group.nodes * common.ranks_per_node)
+        ]
+        ranks = [{**rank, **group} for rank, group in zip(ranks, of_groups, strict=True)]
     environment = [
         {"name": variable.name, "value": variable.value, "from": variable.origin}
         for variable in common.environment
@@ -38,7 +46,24 @@ def as_data(plan: LaunchPlan) -> dict[str, Any]:
         "ranks": ranks,
         "shapes": shapes,
         "environment": environment,
+        **({"groups": _groups(common.groups)} if common.groups is not None else {}),
         "warnings": list(plan.warnings),
+    }
+
+
+def _groups(groups: RankGroups) -> dict[str, Any]:
+    """Whether they have one world, and what each has of its own: variables over those of `environment`."""
+    return {
+        "world": groups.world,
+        "members": [
+            {
+                "name": group.name,
+                "nodes": group.nodes,
+                "command": list(group.argv),
+                "environment": [{"name": each.name, "value": each.value} for each in group.environment],
+            }
+            for group in groups.members
+        ],
     }
 
 

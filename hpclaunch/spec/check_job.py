@@ -59,6 +59,10 @@ def job_problems(job: Job) -> list[Problem]:
         from hpclaunch.spec import check_sweep
 
         found += check_sweep.problems(job)
+    if job.unlike_parts:
+        from hpclaunch.spec import check_groups
+
+        found += check_groups.problems(job)
     for site, hints in job.sites.items():
         _check(found, ("sites", site), check_text.name, site)
         found += _hint_problems(hints, ("sites", site))
@@ -100,6 +104,8 @@ def _mount(mount: str | MountSpec) -> None:
 
 
 def _command_problems(job: Job) -> list[Problem]:
+    if job.command == "":
+        return [] if job.groups else [Problem("the key 'command' is missing", DOCUMENT, ("command",))]
     if isinstance(job.command, str):
         return [] if job.command.strip() else [_problem(("command",), "the command is empty")]
     if not job.command:

@@ -17,6 +17,8 @@ def dump_job(job: Job) -> str:
     data = _plain(job)
     if not job.directory:
         del data["directory"]
+    if not job.command:  # its groups have theirs
+        del data["command"]
     if job.time == UNLIMITED:
         data["time"] = "UNLIMITED"
     if job.signal is not None:

@@ -4,6 +4,7 @@ from typing import Literal
 
 from msgspec import Struct, field
 
+from hpclaunch.spec.groups import GroupSpec
 from hpclaunch.spec.longrun import NotifySpec, SignalSpec
 from hpclaunch.spec.profile import ProfileSpec
 from hpclaunch.spec.sweep import DependsOn, MetricSpec, SweepSpec
@@ -137,11 +138,12 @@ class Job(Struct, frozen=True, forbid_unknown_fields=True):
     set.
     `stage_in` is done first, then `setup`, then for each trial `before_each` and the command, and `after` in
     the end, whatever became of the others. With `requeue` a job that lost a node, or its place to another,
-    starts again.
+    starts again. `groups` are unlike parts of the job, on nodes of their own, in one MPI `world` or each in a
+    separate one; without them there is a `command`.
     """
 
     name: str
-    command: str | tuple[str, ...]
+    command: str | tuple[str, ...] = ""
     version: Literal[1] = 1
     image: str | ImageSpec | None = None
     workdir: str | None = None
@@ -174,6 +176,8 @@ class Job(Struct, frozen=True, forbid_unknown_fields=True):
     sweep: SweepSpec | None = None
     metrics: dict[str, str | MetricSpec] = field(default_factory=dict)
     depends_on: tuple[str | DependsOn, ...] = ()
+    groups: dict[str, GroupSpec] = field(default_factory=dict)
+    world: Literal["one", "separate"] = "one"
     sites: dict[str, SiteHints] = field(default_factory=dict)
     directory: str = ""
 
@@ -194,6 +198,12 @@ class Job(Struct, frozen=True, forbid_unknown_fields=True):
         """Whether the job is about several runs: points of a sweep, what to read in their logs, or other
         jobs. Who checks that is loaded for such jobs alone."""
         return self.sweep is not None or bool(self.metrics or self.depends_on)
+
+    @property
+    def unlike_parts(self) -> bool:
+        """Whether the job has groups, or says how they are. Who checks and plans that is loaded for such jobs
+        alone."""
+        return bool(self.groups) or self.world != "one"
 
     @property
     def beside_ranks(self) -> bool:

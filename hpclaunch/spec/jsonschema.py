@@ -33,6 +33,10 @@ def job_schema() -> Schema:
     }
     job["properties"]["nodes"]["minimum"] = 1
     job["properties"]["env"]["propertyNames"] = _VARIABLE
+    job["anyOf"] = [{"required": ["command"]}, {"required": ["groups"]}]
+    group = schema["$defs"]["GroupSpec"]["properties"]
+    group["env"]["propertyNames"] = _VARIABLE
+    group["nodes"]["minimum"] = 1
     return schema
 
 

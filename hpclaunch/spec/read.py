@@ -15,6 +15,7 @@ from hpclaunch.spec.check_site import site_problems, site_relations
 from hpclaunch.spec.document import Document
 from hpclaunch.spec.extend import read_chain
 from hpclaunch.spec.forms import Reading, Rules, TooManyProblems
+from hpclaunch.spec.groups import GroupSpec
 from hpclaunch.spec.job import Job
 from hpclaunch.spec.limits import LimitsSpec
 from hpclaunch.spec.longrun import SignalSpec
@@ -36,6 +37,7 @@ RULES = Rules(
     },
     keys={
         (Job, "env"): scalars.variable_name,
+        (GroupSpec, "env"): scalars.variable_name,
         (Site, "env"): scalars.variable_name,
         (Sharp, "env"): scalars.variable_name,
         (NodeType, "env"): scalars.variable_name,

@@ -7,6 +7,7 @@ from msgspec import Struct
 from hpclaunch.values.longrun import LongRun
 from hpclaunch.values.placement import NodeShape
 from hpclaunch.values.pods import KubernetesTarget
+from hpclaunch.values.rankgroups import RankGroups
 from hpclaunch.values.steps import StageIn, Step, Trials
 from hpclaunch.values.sweep import Sweep
 from hpclaunch.values.words import EnvVar, Option
@@ -46,7 +47,8 @@ class Common(Struct, frozen=True):
     `shapes` has one entry, or one for each node type that the job may get nodes of, told apart by `hosts`.
     `minutes` is the time limit, None for the partition's own, 0 for no limit. `inherit` and `secrets`
     are names of variables. `steps` are in the order in which they run. `long_run` is None for a job that
-    says nothing of how it ends. With a `sweep` this is what all its points have in common.
+    says nothing of how it ends. With a `sweep` this is what all its points have in common, with `groups`
+    what they have, and `argv` is empty.
     """
 
     name: str
@@ -70,6 +72,7 @@ class Common(Struct, frozen=True):
     trials: Trials | None = None
     sweep: Sweep | None = None
     long_run: LongRun | None = None
+    groups: RankGroups | None = None
 
     @property
     def shape(self) -> NodeShape:
@@ -110,7 +113,7 @@ class SlurmTarget(Struct, frozen=True):
     `wrapper` are the settings of the rank wrapper, `host_env` what hooks and daemons on the host must
     see before the container exists. `beside` is None for a job that starts its ranks once, and no more.
     `told` are variables of the ranks that Slurm alone knows: each `value` is the name of Slurm's own, which
-    is not set for 0.
+    is not set for 0. `of_groups` are the options of each group's own step, of groups in separate worlds.
     """
 
     version: str
@@ -126,6 +129,7 @@ class SlurmTarget(Struct, frozen=True):
     host_env: tuple[EnvVar, ...]
     beside: SlurmSteps | None = None
     told: tuple[EnvVar, ...] = ()
+    of_groups: tuple[tuple[Option, ...], ...] = ()
 
 
 class LocalTarget(Struct, frozen=True):

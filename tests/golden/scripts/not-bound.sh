@@ -215,7 +215,7 @@ while [ "$1" != -- ]; do
     hcas | near | cpus | membind | preferred | cores | gpus | seats | part)
       case $hl_table in '' | own) eval "hl_$hl_setting=\$hl_value" ;; esac
       ;;
-    from | cwd | memlock | rank | ranks | port | root | strict | openib | verify | besteffort)
+    from | cwd | memlock | rank | ranks | port | root | strict | openib | verify | besteffort | groups | member)
       eval "hl_$hl_setting=\$hl_value"
       ;;
     rendezvous) ;; # a part below
