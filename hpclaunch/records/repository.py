@@ -4,6 +4,7 @@ Git's own command is asked beside other work. A repository that is slow, broken 
 is noted, and never stops a submission.
 """
 
+import atexit
 import contextlib
 import os
 import re
@@ -37,7 +38,7 @@ _COMMANDS = {
 class Repository(Struct, frozen=True, omit_defaults=True):
     """What git says of a folder. `commit` is None where there is none to name, and `reason` says why.
     `changed` and `untracked` are files, the latter at most MOST_UNTRACKED. `diff_bytes` is the size of what
-    tracked files differ in from the commit, of which the record has the first LARGEST bytes."""
+    tracked files differ in from the commit, of which the record has at most the first LARGEST."""
 
     folder: str
     root: str = ""
@@ -73,6 +74,11 @@ class Looking:
                 self._found = self._read({name: each.result(end) for name, each in self._asked.items()})
             return self._found
 
+    def end(self) -> None:
+        """Ends what is still at work."""
+        for each in self._asked.values():
+            each.end()
+
     def _read(self, answers: Mapping[str, "_Answer"]) -> tuple[Repository, bytes]:
         status, diff = answers["status"], answers["diff"]
         if status.reason:
@@ -89,8 +95,10 @@ class Looking:
 
 @cache
 def look(folder: str) -> Looking:
-    """Begins to look, once for each folder."""
-    return Looking(folder)
+    """Begins to look, once for each folder; git ends with this process at the latest."""
+    looking = Looking(folder)
+    atexit.register(looking.end)
+    return looking
 
 
 def without(text: bytes, secrets: Mapping[str, str]) -> bytes:
@@ -145,12 +153,14 @@ class _Asked:
         assert error is not None
         self._out = _first(out, LARGEST + 1)
         if len(self._out) > LARGEST:
-            self._end()
+            self.end()
         self._error = _first(error, LARGEST)
         self._process.wait()
 
-    def _end(self) -> None:
-        assert self._process is not None
+    def end(self) -> None:
+        """Ends the command, and all that it started."""
+        if self._process is None or self._process.returncode is not None:
+            return
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
 
@@ -160,10 +170,11 @@ class _Asked:
         if self._process is None:
             return _Answer(reason=self._failed)
         if self._reader.is_alive():
-            self._end()
+            self.end()
             return _Answer(reason=f"git did not answer within {LIMIT_S:.0f} s")
         if len(self._out) > LARGEST:
-            return _Answer(self._out[:LARGEST], cut=True)
+            # Whole lines, so that no beginning of a secret's value is left.
+            return _Answer(self._out[: self._out.rfind(b"\n", 0, LARGEST) + 1], cut=True)
         if self._process.returncode:
             said = _text(self._error).strip().splitlines()
             return _Answer(reason=said[0] if said else f"git ended with status {self._process.returncode}")

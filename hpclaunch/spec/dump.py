@@ -39,14 +39,26 @@ def _plain(value: Any) -> Any:
     """Maps, lists and scalars. What is unset or empty is left out; every other default is written, so that
     the text means the same to a later version with other defaults."""
     if isinstance(value, Struct):
-        keys = zip(value.__struct_fields__, value.__struct_encode_fields__, strict=True)
-        fields = {key: getattr(value, name) for name, key in keys}
-        return {name: _plain(part) for name, part in fields.items() if part not in (None, (), {})}
+        fields = value.__struct_fields__
+        keys = zip(fields, value.__struct_encode_fields__, _defaults(value), strict=True)
+        parts = ((key, getattr(value, name), default) for name, key, default in keys)
+        return {key: _plain(part) for key, part, default in parts if not _left_out(part, default)}
     if isinstance(value, dict):
         return {key: _plain(part) for key, part in value.items()}
     if isinstance(value, tuple):
         return [_plain(part) for part in value]
     return value
+
+
+def _defaults(value: Struct) -> tuple[Any, ...]:
+    """For each field, None where it has none."""
+    given = value.__struct_defaults__
+    return (*(None,) * (len(value.__struct_fields__) - len(given)), *given)
+
+
+def _left_out(part: Any, default: Any) -> bool:
+    """Null is written where it is somebody's choice (`seed: null`) and not the default."""
+    return part in ((), {}) or (part is None and default is None)
 
 
 def _text(data: dict[str, Any]) -> str:

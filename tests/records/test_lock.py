@@ -152,10 +152,14 @@ def test_a_folder_without_commits_and_one_without_git(tmp_path: Path) -> None:
 
 
 def test_a_large_diff_is_cut_and_said_to_be(jobs: Path) -> None:
-    (jobs / "model.py").write_text("".join(f"line {number}\n" for number in range(200_000)))
-    found, diff = repository.Looking(str(jobs)).result()
-    assert not found.diff_complete
-    assert len(diff) == found.diff_bytes == repository.LARGEST
+    line = "line with a secret at its end: s3cret-value\n"
+    for extra in ("", "x" * 40):  # the cut falls on different places of a line
+        (jobs / "model.py").write_text(extra + line * (2 * repository.LARGEST // len(line)))
+        found, diff = repository.Looking(str(jobs)).result()
+        assert not found.diff_complete
+        assert len(diff) == found.diff_bytes
+        assert repository.LARGEST - 2 * len(line) < len(diff) <= repository.LARGEST
+        assert b"s3" not in repository.without(diff, {"TOKEN": "s3cret-value"})
 
 
 def test_moved_and_odd_names_are_told(jobs: Path) -> None:
