@@ -10,8 +10,13 @@ import fcntl
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import TypeVar
+
+import msgspec
 
 from hpclaunch.values.errors import HpclaunchError
+
+T = TypeVar("T")
 
 STAGING = ".new-"
 ABANDONED_S = 86_400
@@ -43,6 +48,20 @@ def explained(what: str) -> Iterator[None]:
             f"{what} cannot be written: {error}\n"
             "Set HPCLAUNCH_HOME to a folder of yours that the compute nodes see as well."
         ) from error
+
+
+def parsed(path: Path, kind: type[T]) -> T | None:
+    """The value in a record's JSON file, None where there is no file. Raises HpclaunchError for a damaged
+    one."""
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=kind)
+    except FileNotFoundError:
+        return None
+    except (
+        OSError,
+        ValueError,
+    ) as error:  # msgspec's errors are ValueErrors, and so is text that is not UTF-8
+        raise HpclaunchError(f"the record's {path} cannot be read: {error}") from error
 
 
 def private_folder(path: Path) -> Path:

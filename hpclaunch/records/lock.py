@@ -14,10 +14,9 @@ from functools import cache
 import msgspec
 from msgspec import Struct
 
-from hpclaunch.records import repository
+from hpclaunch.records import files, repository
 from hpclaunch.records.record import Record
 from hpclaunch.records.repository import Repository
-from hpclaunch.values.errors import HpclaunchError
 
 NAME, CHANGES = "lock.json", "changes.diff"
 SAMPLE = 1 << 20  # bytes from each end of an image file
@@ -62,13 +61,7 @@ class Lock(Struct, frozen=True):
 
 def read(record: Record) -> Lock | None:
     """The lock of a record, None where it has none. Raises HpclaunchError for a damaged one."""
-    path = record.folder / NAME
-    try:
-        return msgspec.json.decode(path.read_bytes(), type=Lock)
-    except FileNotFoundError:
-        return None
-    except (OSError, msgspec.DecodeError) as error:
-        raise HpclaunchError(f"the record's {path} cannot be read: {error}") from error
+    return files.parsed(record.folder / NAME, Lock)
 
 
 def files_of(lock: Lock, folder: str, secrets: Mapping[str, str]) -> dict[str, bytes]:
@@ -76,10 +69,10 @@ def files_of(lock: Lock, folder: str, secrets: Mapping[str, str]) -> dict[str, b
     found, diff = repository.look(folder).result()
     lock = msgspec.structs.replace(lock, repository=found)
     text = msgspec.json.format(msgspec.json.encode(lock), indent=2) + b"\n"
-    files = {NAME: text}
+    texts = {NAME: text}
     if diff:
-        files[CHANGES] = repository.without(diff, secrets)
-    return files
+        texts[CHANGES] = repository.without(diff, secrets)
+    return texts
 
 
 def environment(

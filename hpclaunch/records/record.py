@@ -149,10 +149,10 @@ class Record(Struct, frozen=True):
     @classmethod
     def read(cls, folder: Path) -> "Record":
         """The record in `folder`. Raises HpclaunchError for one that is damaged or of a newer hpclaunch."""
-        try:
-            return cls(folder, _decode(folder / "intent.json", Intent))
-        except FileNotFoundError:
-            raise HpclaunchError(f"{folder} is not a record: it has no intent.json") from None
+        intent = _decode(folder / "intent.json", Intent)
+        if intent is None:
+            raise HpclaunchError(f"{folder} is not a record: it has no intent.json")
+        return cls(folder, intent)
 
     @property
     def tag(self) -> str:
@@ -191,10 +191,7 @@ class Record(Struct, frozen=True):
 
     def state(self) -> State:
         """What is known since the submission began. Raises HpclaunchError for a damaged file."""
-        try:
-            return _decode(self.folder / "state.json", State)
-        except FileNotFoundError:
-            return State()
+        return _decode(self.folder / "state.json", State) or State()
 
     def submitted(self, job_id: str) -> None:
         """Notes the scheduler's id. Raises OSError."""
@@ -265,15 +262,10 @@ def _pretty(value: Struct) -> bytes:
     return msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n"
 
 
-def _decode(path: Path, kind: type[T]) -> T:
-    """Raises FileNotFoundError, and HpclaunchError for every other trouble."""
-    try:
-        value = msgspec.json.decode(path.read_bytes(), type=kind)
-    except FileNotFoundError:
-        raise
-    except (OSError, msgspec.DecodeError) as error:
-        raise HpclaunchError(f"the record's {path} cannot be read: {error}") from error
-    if value.schema > SCHEMA:
+def _decode(path: Path, kind: type[T]) -> T | None:
+    """As `files.parsed`. Raises HpclaunchError for a form of a newer hpclaunch, too."""
+    value = files.parsed(path, kind)
+    if value is not None and value.schema > SCHEMA:
         raise HpclaunchError(
             f"{path} was written by a newer hpclaunch (form {value.schema}, known: {SCHEMA})"
         )

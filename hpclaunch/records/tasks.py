@@ -7,7 +7,6 @@ from msgspec import Struct
 
 from hpclaunch.records import files
 from hpclaunch.records.record import Record
-from hpclaunch.values.errors import HpclaunchError
 from hpclaunch.values.job import JobStatus
 from hpclaunch.values.sweep import Points
 
@@ -22,13 +21,8 @@ class _Ended(Struct, frozen=True):
 
 def ended(record: Record) -> dict[int, JobStatus]:
     """The tasks whose end is known. Raises HpclaunchError for a damaged file."""
-    path = record.folder / _NAME
-    try:
-        return msgspec.json.decode(path.read_bytes(), type=_Ended).tasks
-    except FileNotFoundError:
-        return {}
-    except (OSError, msgspec.DecodeError) as error:
-        raise HpclaunchError(f"the record's {path} cannot be read: {error}") from error
+    known = files.parsed(record.folder / _NAME, _Ended)
+    return known.tasks if known is not None else {}
 
 
 def note(record: Record, found: Mapping[int, JobStatus]) -> None:
@@ -43,13 +37,7 @@ def note(record: Record, found: Mapping[int, JobStatus]) -> None:
 def points(record: Record) -> Points | None:
     """The points of the sweep that the record is of, None for any other job. Raises HpclaunchError for a
     damaged file."""
-    path = record.folder / _POINTS
-    try:
-        return msgspec.json.decode(path.read_bytes(), type=Points)
-    except FileNotFoundError:
-        return None
-    except (OSError, msgspec.DecodeError) as error:
-        raise HpclaunchError(f"the record's {path} cannot be read: {error}") from error
+    return files.parsed(record.folder / _POINTS, Points)
 
 
 def files_of(points: Points, words: bytes) -> dict[str, bytes]:

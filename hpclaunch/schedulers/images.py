@@ -94,7 +94,7 @@ class Store:
                 found.append(
                     Image(name, told.image, told.digest, told.sha256, int(size), told.imported, int(used))
                 )
-            except (ValueError, msgspec.DecodeError):
+            except ValueError:  # msgspec's errors are such
                 self._warn(f"{parts[2] if len(parts) > 2 else line}: what is noted of it was not understood")
         return sorted(found, key=lambda each: each.name)
 
@@ -164,7 +164,7 @@ class Store:
         """The name of the file of this folder that the record's job has for its image, "" for none."""
         try:
             plan = msgspec.json.decode((record.folder / "plan.json").read_bytes(), type=_Plan)
-        except (OSError, msgspec.DecodeError) as error:
+        except (OSError, ValueError) as error:
             self._warn(f"which image {record.folder} has is not known: {error}")
             return ""
         box = plan.common.container

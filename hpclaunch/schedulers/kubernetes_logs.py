@@ -131,7 +131,7 @@ def _place(path: Path) -> Path:
 def _position(path: Path) -> Position:
     try:
         return msgspec.json.decode(_place(path).read_bytes(), type=Position)
-    except (FileNotFoundError, msgspec.DecodeError):
+    except (FileNotFoundError, ValueError):  # it is damaged: the log is brought from its start
         return Position()
 
 

@@ -57,7 +57,7 @@ def read_running(folder: Path) -> Running | None:
     """None where no supervisor has started."""
     try:
         return msgspec.json.decode((folder / "local.json").read_bytes(), type=Running)
-    except (OSError, msgspec.DecodeError):
+    except (OSError, ValueError):  # msgspec's errors are ValueErrors, and so is text that is not UTF-8
         return None
 
 

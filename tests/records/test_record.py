@@ -92,6 +92,18 @@ def test_records_are_listed_newest_first_and_a_damaged_one_hides_no_other(home: 
     assert str(damaged.folder) in problems[0]
 
 
+@pytest.mark.parametrize("text", [b"", b"{", b'"\xff"', b'{"job_id": "\xff"}', b"[]", b'{"job_id": 7}'])
+def test_a_damaged_state_is_said_by_the_name_of_its_file(text: bytes) -> None:
+    record = make()
+    file = record.folder / "state.json"
+    file.write_bytes(text)
+    with pytest.raises(HpclaunchError, match=r"state\.json cannot be read"):
+        record.state()
+    assert find(record.tag) == record
+    file.unlink()
+    assert record.state().job_id is None
+
+
 def test_a_record_of_a_newer_form_is_refused_by_name() -> None:
     record = make()
     intent = json.loads((record.folder / "intent.json").read_text()) | {"schema": 99}

@@ -4,48 +4,44 @@ import os.path
 
 import msgspec
 
+from hpclaunch.records import files
 from hpclaunch.records.record import Record
 from hpclaunch.schedulers.contract import Busy, Refused
 from hpclaunch.schedulers.ssh import trees, words
 from hpclaunch.schedulers.ssh.connection import connection
 from hpclaunch.schedulers.ssh.twin import LIMIT_S, unpack
-from hpclaunch.values.errors import HpclaunchError, SchedulerError
+from hpclaunch.values.errors import SchedulerError
 from hpclaunch.values.login import Login
 from hpclaunch.values.staged import Staged
 
 NAME = "staged.json"
 
 
-def kept(files: list[Staged]) -> dict[str, bytes]:
+def kept(copies: list[Staged]) -> dict[str, bytes]:
     """How a record knows the files of its job, for as long as they may have to be sent."""
-    return {NAME: msgspec.json.encode(files)} if files else {}
+    return {NAME: msgspec.json.encode(copies)} if copies else {}
 
 
 def send(record: Record, login: Login) -> None:
     """Sends what the cluster does not have yet. Raises Refused: nothing of the job was submitted."""
-    try:
-        text = (record.folder / NAME).read_bytes()
-    except FileNotFoundError:
+    wanted = files.parsed(record.folder / NAME, list[Staged])
+    if not wanted:
         return
-    try:
-        files = msgspec.json.decode(text, type=list[Staged])
-    except msgspec.DecodeError as error:
-        raise HpclaunchError(f"the record's {record.folder / NAME} cannot be read: {error}") from error
-    there = _there(files, login)
-    for one in files:
+    there = _there(wanted, login)
+    for one in wanted:
         if one.target not in there:
             _send(one, login)
 
 
-def _there(files: list[Staged], login: Login) -> set[str]:
-    tests = "; ".join(f"[ -e {words.quote(one.target)} ] && echo {index}" for index, one in enumerate(files))
+def _there(copies: list[Staged], login: Login) -> set[str]:
+    tests = "; ".join(f"[ -e {words.quote(one.target)} ] && echo {index}" for index, one in enumerate(copies))
     try:
         done = connection(login).run(f"({tests}; :) </dev/null", LIMIT_S)
     except Refused:
         raise
     except SchedulerError as error:
         raise Busy(str(error)) from error
-    return {files[int(index)].target for index in done.out.split()}
+    return {copies[int(index)].target for index in done.out.split()}
 
 
 def _send(one: Staged, login: Login) -> None:
