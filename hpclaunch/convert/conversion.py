@@ -117,8 +117,10 @@ def _manifest(inputs: Sequence[Input], options: Options, draft: Draft) -> Conver
 
     given = [(each.name, each.text) for each in inputs if each.role == "manifest"]
     manifests.convert_files(given, draft, options)
+    secrets = Secrets([each.text for each in inputs])
+    ask_instead(draft, secrets)
     job = write(draft, [name for name, _ in given])
-    found = [*draft.findings, *_unused(inputs, options, draft.findings)]
+    found = without_values([*draft.findings, *_unused(inputs, options, draft.findings)], secrets)
     why_not = _ONLY_PYXIS if job else ""
     return Conversion(_MANIFEST, job, draft.refused, tuple(found), dict(draft.hints), not_compared=why_not)
 

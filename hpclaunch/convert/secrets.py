@@ -69,7 +69,15 @@ def ask_instead(draft: Draft, secrets: Secrets) -> None:
         else:
             _ask(fact, text, clean, secrets, draft)
     draft.refused = secrets.without(draft.refused)
-    draft.hints = {key: secrets.without(text) for key, text in draft.hints.items()}
+    draft.hints = {key: _clean(value, secrets) for key, value in draft.hints.items()}
+
+
+def _clean(value: Any, secrets: Secrets) -> Any:
+    if isinstance(value, dict):
+        return {key: _clean(each, secrets) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_clean(each, secrets) for each in value]
+    return secrets.without(value) if isinstance(value, str) else value
 
 
 def _by_name(fact: Fact, draft: Draft) -> None:

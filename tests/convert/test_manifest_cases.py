@@ -67,3 +67,11 @@ def test_with_a_site_its_hints_are_in_the_job() -> None:
     draft = converted((HERE / "v1-exec.yaml").read_text("utf-8"), site="hal")
     found = {key[2]: fact.value for key, fact in draft.facts.items() if key[:2] == ("sites", "hal")}
     assert found == {"namespace": "research", "queue": "gpu-queue", "priority_class": "high", "user": 1000}
+
+
+def test_a_launcher_that_is_a_worker_as_well_has_gpus_for_its_ranks() -> None:
+    """Of any other launcher it is a defect: no rank is there."""
+    text = (HERE / "launcher-as-worker.yaml").read_text("utf-8")
+    alone = text.replace("  runLauncherAsWorker: true\n", "").replace('"12"', '"8"')
+    assert [row[0] for row in findings(converted(text))].count("defect") == 0
+    assert [row[0] for row in findings(converted(alone))].count("defect") == 1

@@ -85,6 +85,15 @@ def test_one_broken_line_costs_one_line_at_most(
         assert meant in after[place]
 
 
+def test_a_substitution_that_a_here_document_leaves_open_costs_its_line() -> None:
+    """bash says so only when it comes to the text."""
+    text = _with("$(", 7)
+    mended, (repair,) = recovered(text)
+    assert (repair.line, repair.was, repair.kind) == (8, "$(", "left out")
+    lines = text.splitlines()
+    assert mended.splitlines() == [*lines[:7], ":", *lines[8:]]
+
+
 @settings(max_examples=40, deadline=None)
 @given(
     st.lists(st.sampled_from([*WELL.splitlines(), '"', "`", "(", "do", "fi", "$(", "}", "<<X", "' |", ";;"]))
@@ -95,8 +104,8 @@ def test_it_gives_up_in_good_order(lines: list[str]) -> None:
     with contextlib.suppress(ScriptError):
         found = recovered(text)
     if found is None:
-        # Of what is in backticks bash says nothing before it comes to it.
-        assert "`" in text or not _bash_takes(text)
+        # Of what is in backticks, and of $( in a here-document, bash says nothing before it comes to it.
+        assert "`" in text or ("<<" in text and "$(" in text) or not _bash_takes(text)
         return
     mended, repairs = found
     assert repairs or mended == text

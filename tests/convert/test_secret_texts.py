@@ -68,9 +68,9 @@ GIVEN = (
 )
 
 
-def outputs(launcher: str, folder: Path) -> dict[str, str]:
+def outputs(launcher: str, folder: Path, file: str = "run.sub") -> dict[str, str]:
     """All that the command prints and writes."""
-    script = folder / "run.sub"
+    script = folder / file
     script.write_text(launcher)
     found = {}
     for name in ("report.txt", "report.md", "report.json"):
@@ -98,6 +98,52 @@ def test_no_output_has_the_secret_and_the_report_says_that_there_is_one(
         if each["kind"] == "defect"
     ]
     assert any(word in text for text in told for word in ("secret", "password", "the value of"))
+
+
+ANY_PLACE = """\
+apiVersion: kubeflow.org/v2beta1
+kind: MPIJob
+metadata: {name: job}
+spec:
+  slotsPerWorker: 8
+  mpiReplicaSpecs:
+    Launcher:
+      template:
+        spec:
+          nodeSelector: {token: "SELECTOR"}
+          containers:
+          - name: l
+            image: reg.example/a:1
+            env:
+            - {name: STORE, value: "ENV"}
+            command: [mpirun, -np, "16", ./a, COMMAND]
+    Worker:
+      replicas: 2
+      template:
+        spec:
+          nodeSelector: {token: "SELECTOR"}
+          containers:
+          - {name: w, image: "reg.example/a:1", resources: {limits: {nvidia.com/gpu: 8}}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("place", "text"),
+    [
+        ("ENV", f"s3://me:{S}@store.example/x"),
+        ("ENV", f"hf_{S}"),
+        ("COMMAND", f"--token={S}"),
+        ("COMMAND", f"--url, https://me:{S}@x.example/y"),
+        ("SELECTOR", f"glpat-{S}"),
+    ],
+)
+def test_what_is_made_of_a_manifest_has_no_secret(place: str, text: str, tmp_path: Path) -> None:
+    parts = {"ENV": "s3://store", "COMMAND": "--x", "SELECTOR": "y", place: text}
+    manifest = ANY_PLACE
+    for name, part in parts.items():
+        manifest = manifest.replace(name, part)
+    for name, output in outputs(manifest, tmp_path, "job.yaml").items():
+        assert S not in output, name
 
 
 @pytest.mark.parametrize(

@@ -182,6 +182,10 @@ def _step(workload: Workload, unit: Unit, before: bool, place: Place, draft: Dra
     if program == "sleep" and before and workload.is_apart:
         why = "ranks are started when all nodes are there"
         draft.say("replaced", [place], text, why=why)
+    elif unit.exports and not unit.words:
+        why = "its value is made in the pod, and a step of its own exports nothing to the ranks"
+        todo = "write it under env, or let the command begin with it"
+        draft.say("left", [place], text, why=why, todo=todo)
     elif program in _LOOK:
         draft.say("without effect", [place], text, why="it changes nothing for the ranks")
     elif workload.is_apart:

@@ -157,7 +157,9 @@ def _amounts(pod: Pod, is_first: bool, draft: Draft) -> None:
                     "replaced",
                     [field.at],
                     f"{name} of the {pod.of}",
-                    why="the site says what it needs (kubernetes.launcher)",
+                    why="the site says what it needs (kubernetes.launcher)"
+                    if pod.of == "launcher"
+                    else "all nodes of a job are alike, and have what the first of them has",
                 )
             elif name in _OWNED:
                 draft.say("replaced", [field.at], f"{group} {name}: {text}", why=_OWNED[name])

@@ -52,7 +52,9 @@ def _gpus(workload: Workload, variables: dict[str, Variable], draft: Draft) -> C
     else:
         found, kind = _limits(container, draft)
     if workload.is_apart:
-        _of_launcher(workload.starter.container, draft)
+        is_worker = workload.root.get("spec", "runLauncherAsWorker")
+        if is_worker is None or not is_worker.truth():
+            _of_launcher(workload.starter.container, draft)
     visible = variables.get("NVIDIA_VISIBLE_DEVICES")
     sees = visible is not None and (visible.text or "") not in ("", "none", "void")
     if found.value is None or (not found.value and sees):

@@ -101,13 +101,17 @@ def _better(
     return best
 
 
+def _leaves_open(line: str) -> bool:
+    return len(_QUOTES.findall(line)) % 2 == 1 or line.count("$(") > line.count(")")
+
+
 def _changes(
     lines: list[str], at: int, attempts: _Attempts
 ) -> Iterator[tuple[int, str, Literal["nested backticks", "quote", "left out"]]]:
     """Changes of one line, the likeliest first: of the line that the parser names, and of those above it that
-    leave a quote open."""
+    leave a quote or a $( open."""
     at = min(max(at, 1), len(lines))
-    above = (number for number in range(at - 1, 0, -1) if len(_QUOTES.findall(lines[number - 1])) % 2)
+    above = (number for number in range(at - 1, 0, -1) if _leaves_open(lines[number - 1]))
     suspects = [at, *islice(above, _MOST_CANDIDATES)]
     for number in suspects:
         line = lines[number - 1]
