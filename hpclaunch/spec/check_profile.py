@@ -33,4 +33,7 @@ def problems(job: Job, profile: ProfileSpec) -> list[Problem]:
         if getattr(job, key):
             message = f"a job with `{key}` cannot be profiled: its steps are started as its ranks are"
             found.append(_problem(("profile",), message))
+    if job.groups:
+        message = "a job with `groups` cannot be profiled: put the profiler into a group's command"
+        found.append(_problem(("profile",), message))
     return found

@@ -131,6 +131,7 @@ def test_a_job_on_this_machine_is_profiled(tools: Path, tmp_path: Path) -> None:
         ({"profile": {"tool": "perf"}}, "'perf'"),
         ({"profile": {"tool": "nsys", "args": ["a\nb"]}}, "profile.args[0]"),
         ({"trials": 3}, "a job with `trials` cannot be profiled"),
+        ({"groups": {"a": {"nodes": 1, "command": ["x"]}}}, "a job with `groups` cannot be profiled"),
         ({"image": "a/b"}, "output is missing"),
         ({"image": "a/b", "profile": {"tool": "ncu", "output": "here"}}, "a whole path"),
     ],
