@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+import websocketserver
 import yaml
 
 Object = dict[str, Any]
@@ -26,6 +27,8 @@ JOBS = re.compile(
     r"/apis/(?P<group>[^/]+)/(?P<version>[^/]+)/namespaces/(?P<ns>[^/]+)/(?P<plural>\w+)(?:/(?P<name>[^/]+))?"
 )
 CORE = re.compile(r"/api/v1/namespaces/(?P<ns>[^/]+)/(?P<plural>\w+)(?:/(?P<name>[^/]+))?(?P<log>/log)?")
+
+EXEC = re.compile(r"/api/v1/namespaces/(?P<ns>[^/]+)/pods/(?P<name>[^/]+)/exec")
 
 
 @dataclass
@@ -76,6 +79,8 @@ class ApiServer:
 
     def __init__(self) -> None:
         self.objects: dict[tuple[str, str, str], Object] = {}
+        self.containers: dict[str, dict[str, str]] = {}  # pod -> the environment of commands in its container
+        self.protocol = "v5.channel.k8s.io"
         self.logs: dict[str, list[tuple[float, bytes]]] = {}
         self.served = {"kubeflow.org": ["v2beta1"], "batch": ["v1"]}
         self.namespaces = {"adas"}
@@ -117,9 +122,7 @@ class ApiServer:
                 self.objects.pop(key)
 
     def answer(self, request: Request) -> tuple[int, Any]:
-        scheme, _, token = request.headers.get("authorization", "").partition(" ")
-        if self.token and (scheme.lower(), token) != ("bearer", self.token):
-            raise Refusal(401, "Unauthorized", "Unauthorized")
+        self._known(request)
         if request.path.rstrip("/") == "/version":
             return 200, {"major": "1", "minor": "29", "gitVersion": "v1.29.3"}
         if request.path.rstrip("/") == "/apis":
@@ -150,6 +153,28 @@ class ApiServer:
             if not name:
                 return 200, self._list(plural, ns, request.query)
             return self._single(plural, ns, name, request)
+
+    def enter(self, request: Request) -> dict[str, str]:
+        """The environment for a command in a pod."""
+        self._known(request)
+        found = EXEC.fullmatch(request.path)
+        assert found
+        self._allowed("get", "pods/exec", found["ns"])
+        name = found["name"]
+        there = self.objects.get(("pods", found["ns"], name))
+        if there is None:
+            raise Refusal(404, "NotFound", f'pods "{name}" not found', {"name": name, "kind": "pods"})
+        if name not in self.containers:
+            raise Refusal(
+                400, "BadRequest", f"container {request.query['container']} is not valid for pod {name}"
+            )
+        assert request.query["container"] == there["spec"]["containers"][0]["name"]
+        return self.containers[name]
+
+    def _known(self, request: Request) -> None:
+        scheme, _, token = request.headers.get("authorization", "").partition(" ")
+        if self.token and (scheme.lower(), token) != ("bearer", self.token):
+            raise Refusal(401, "Unauthorized", "Unauthorized")
 
     def _allowed(self, verb: str, plural: str, ns: str) -> None:
         if (verb, plural) in self.forbidden:
@@ -287,6 +312,9 @@ def _handler(server: ApiServer) -> type[http.server.BaseHTTPRequestHandler]:
                 self.send(fault.code, fault.body, fault.headers)
                 return
             try:
+                if EXEC.fullmatch(request.path):
+                    websocketserver.serve(self, server.protocol, server.enter(request))
+                    return
                 code, body = server.answer(request)
             except Refusal as refusal:
                 code, body = refusal.code, refusal.status

@@ -1,58 +1,96 @@
 """`hpclaunch exec`."""
 
 import os
-import sys
 from typing import NoReturn
 
 import click
 
-from hpclaunch.rank.beside import text
+from hpclaunch.cli.output import warn
 from hpclaunch.rank.expected import read_plan
 from hpclaunch.records.lookup import find_task
 from hpclaunch.records.record import Record
 from hpclaunch.values.errors import HpclaunchError, InputError
-from hpclaunch.values.launchplan import Common
+from hpclaunch.values.launchplan import LaunchPlan
+from hpclaunch.values.pods import KubernetesTarget
 
 
 @click.command("exec")
 @click.argument("job_id", metavar="JOB_ID")
 @click.option("--rank", "number", default=0, show_default=True, help="Beside which rank.")
+@click.option("--launcher", is_flag=True, help="In the launcher of an MPIJob, and beside no rank.")
 @click.argument("words", metavar="-- COMMAND...", nargs=-1, required=True, type=click.UNPROCESSED)
-def run_inside(job_id: str, number: int, words: tuple[str, ...]) -> NoReturn:
+def run_inside(job_id: str, number: int, launcher: bool, words: tuple[str, ...]) -> int:
     """Run a command in a job that runs, beside one of its ranks.
 
-    It has the rank's container, folder and environment, and all of the node's cores that the job has; with a
-    terminal on both ends it has one too. The exit status is the command's.
+    It has the rank's container, folder and environment, and on Slurm all of the node's cores that the job
+    has; with a terminal on both ends it has one too. The exit status is the command's.
     """
     record, task = find_task(job_id)
-    if record.intent.scheduler != "slurm" or (record.intent.slurm and record.intent.slurm.login):
-        raise InputError(_elsewhere(record, words))
-    from hpclaunch.schedulers import inside  # after what is refused
-
-    common = _common(record)
+    scheduler = record.intent.scheduler
+    if scheduler == "local" or (record.intent.slurm and record.intent.slurm.login):
+        raise InputError(_elsewhere(record))
+    plan = _plan(record)
+    common = plan.common
     total = common.nodes * common.ranks_per_node
     if not 0 <= number < total:
         raise InputError(f"job {job_id} has the ranks 0 to {total - 1}, and no {number}")
-    rank = inside.Rank(number, common.ranks_per_node, total)
-    terminal = sys.stdin.isatty() and sys.stdout.isatty()
-    argv, environment = inside.command(record, task, rank, text("inside"), words, terminal)
+    if isinstance(plan.target, KubernetesTarget):
+        return _in_pod(record, plan, plan.target, number, launcher, words)
+    if launcher:
+        raise InputError(f"job {job_id} has no launcher: that is for MPIJobs on Kubernetes")
+    return _in_step(record, task, plan, number, words)
+
+
+def _in_pod(
+    record: Record,
+    plan: LaunchPlan,
+    target: KubernetesTarget,
+    number: int,
+    launcher: bool,
+    words: tuple[str, ...],
+) -> int:
+    from hpclaunch.rank.pod import beside_rank
+    from hpclaunch.schedulers import kubernetes_inside as pods
+
+    common = plan.common
+    if launcher:
+        if target.launcher is None:
+            raise InputError(f"job {record.state().job_id} is one pod and has no launcher")
+        return pods.run(record, pods.Place(target.launcher.container, launcher=True), words, warn)
+    settings = plan.settings_for(common.shape)
+    worker = number // common.ranks_per_node if target.mpi_job else None
+    command = beside_rank(settings["from"], number, common.nodes * common.ranks_per_node, words)
+    if settings["from"] == "local" and target.stays:
+        warn(
+            "the rank of a job with steps is not told apart here: the command has the container's environment"
+        )
+        command = [*words]
+    return pods.run(record, pods.Place(target.worker.container, worker), command, warn)
+
+
+def _in_step(
+    record: Record, task: int | None, plan: LaunchPlan, number: int, words: tuple[str, ...]
+) -> NoReturn:
+    from hpclaunch.rank.beside import text
+    from hpclaunch.schedulers import inside, terminal
+
+    per_node = plan.common.ranks_per_node
+    rank = inside.Rank(number, per_node, plan.common.nodes * per_node)
+    argv, environment = inside.command(record, task, rank, text("inside"), words, terminal.is_there())
     try:
         os.execvpe(argv[0], argv, environment)
     except OSError as error:
         raise HpclaunchError(f"srun cannot be started: {error.strerror}") from None
 
 
-def _common(record: Record) -> Common:
+def _plan(record: Record) -> LaunchPlan:
     try:
-        return read_plan((record.folder / "plan.json").read_bytes()).common
+        return read_plan((record.folder / "plan.json").read_bytes())
     except (OSError, ValueError) as error:
         raise HpclaunchError(f"{record.folder / 'plan.json'} cannot be read: {error}") from None
 
 
-def _elsewhere(record: Record, words: tuple[str, ...]) -> str:
-    if record.intent.scheduler == "kubernetes":
-        pods = f"-n {record.intent.cluster.namespace} " if record.intent.cluster else ""
-        return f"exec is for jobs of Slurm; in a pod: kubectl exec {pods}-it POD -- {' '.join(words[:1])} ..."
+def _elsewhere(record: Record) -> str:
     if record.intent.scheduler == "local":
-        return "exec is for jobs of Slurm; this one runs on this machine, as any command does"
+        return "exec is not for jobs of this machine, which run as any command does"
     return "exec needs Slurm's commands on this machine: run it on the login node"

@@ -16,7 +16,10 @@ from hpclaunch.spec.site import Site
 
 RBAC = "rbac.authorization.k8s.io"
 _DEFAULT = "default"  # the account that each namespace has
-_SUBMIT, _SECRETS = "hpclaunch-submit", "hpclaunch-secrets"
+_SUBMIT, _SECRETS, _EXEC = "hpclaunch-submit", "hpclaunch-secrets", "hpclaunch-exec"
+
+# Over a websocket it is a GET; from Kubernetes 1.35 on the right to create is asked for as well.
+_ENTRY: Manifest = {"apiGroups": [""], "resources": ["pods/exec"], "verbs": ["create", "get"]}
 
 
 def rbac(site: Site, machines: Mapping[str, NodeType]) -> str:
@@ -105,7 +108,16 @@ def _submission(kubernetes: KubernetesSite, needs: PodNeeds) -> list[Document]:
     found += [("", _binding(_SUBMIT, kubernetes, who))] if who else []
     found.append((reads, _role(_SECRETS, kubernetes, secrets)))
     found += [("", _binding(_SECRETS, kubernetes, who))] if who else []
-    return found
+    return [*found, (_entering(kubernetes), _role(_EXEC, kubernetes, [_ENTRY]))]
+
+
+def _entering(kubernetes: KubernetesSite) -> str:
+    return (
+        "For `hpclaunch exec`. Nobody has it yet, since Kubernetes cannot grant it for one's own pods alone: "
+        "who has this role can do in each pod of the namespace what its job can, and read its secrets. Where "
+        f"all of them may: `kubectl create rolebinding {_EXEC} --role {_EXEC} --group GROUP -n "
+        f"{kubernetes.namespace}`."
+    )
 
 
 def _role(name: str, kubernetes: KubernetesSite, rules: list[Manifest]) -> Manifest:

@@ -153,20 +153,25 @@ class Kubernetes:
         """Brings what the launcher, or the one pod, has written into the record's log."""
         if kubernetes_logs.is_whole(record.log):
             return
-        pods = self._own_pods(record)
+        pods = self.own_pods(record)
         launcher = launcher_of(pods)
         if launcher:
             kubernetes_logs.bring(self._client, launcher, record.log)
 
     def bring_worker_logs(self, record: Record) -> None:
         """Brings what the workers have written into files of the record, one for each: POD.log."""
-        for pod in workers_of(self._own_pods(record)):
+        for pod in workers_of(self.own_pods(record)):
             kubernetes_logs.bring(self._client, pod, record.log.with_name(f"{pod.name}.log"))
 
     def worker_logs(self, record: Record) -> list[Path]:
         """The workers' logs that were brought so far."""
         found = [path for path in record.log.parent.glob("*.log") if path != record.log]
         return sorted(found, key=lambda path: (len(path.name), path.name))
+
+    def own_pods(self, record: Record) -> list[Pod]:
+        """The job's pods that are there now; none where you may not list pods."""
+        job = self._own(manifest_of(record), record.tag)
+        return [pod for pod in self._pods([job]) if is_of(pod, job)] if job else []
 
     def _jobs(self, records: Sequence[Record]) -> dict[str, JobObject]:
         """Tag -> object, for those that are there."""
@@ -183,11 +188,6 @@ class Kubernetes:
     def _pods(self, jobs: Iterable[JobObject]) -> list[Pod]:
         names = [job.metadata.label(JOB_LABEL) or job.metadata.name for job in jobs]
         return self._client.pods(_selector(JOB_LABEL, names)) if names else []
-
-    def _own_pods(self, record: Record) -> list[Pod]:
-        manifest = manifest_of(record)
-        job = self._own(manifest, record.tag)
-        return [pod for pod in self._pods([job]) if is_of(pod, job)] if job else []
 
     def _own(self, manifest: Manifest, tag: str) -> JobObject | None:
         job = self._client.job(manifest.kind, manifest.name)

@@ -206,7 +206,23 @@ def test_submitters_and_pods_are_two_subjects(tmp_path: Path) -> None:
 def test_without_submitters_nobody_is_given_anything(tmp_path: Path) -> None:
     documents = exported("rbac", site_file(tmp_path, OPERATOR))
     assert of_kind(documents, "RoleBinding") == []
-    assert len(of_kind(documents, "Role")) == 2
+    assert len(of_kind(documents, "Role")) == 3
+
+
+def test_who_is_given_its_role_may_enter_pods_and_no_more(tmp_path: Path) -> None:
+    documents = list(exported("rbac", site_file(tmp_path, OPERATOR, "submitters: ['user:a']")))
+    (binding,) = [each for each in of_kind(documents, "RoleBinding") if "submit" in each["metadata"]["name"]]
+    (role,) = [each for each in of_kind(documents, "Role") if each["metadata"]["name"] == "hpclaunch-exec"]
+    given = {
+        "roleRef": {**binding["roleRef"], "name": "hpclaunch-exec"},
+        "subjects": [{"kind": "User", "name": "b"}],
+    }
+    rbac = Rbac([*documents, {**binding, **given}])
+    for verb in ("create", "get"):
+        assert rbac.allows(("User", "b"), verb, "", "pods/exec")
+        assert not rbac.allows(("User", "a"), verb, "", "pods/exec")
+    assert [request for request in REQUESTS if rbac.allows(("User", "b"), *request)] == []
+    assert len(role["rules"]) == 1
 
 
 def test_a_site_without_an_operator_has_no_mpijobs(tmp_path: Path) -> None:

@@ -32,6 +32,8 @@ The workers' text becomes sshd, with nothing of the image's configuration: SETTI
 
     port=, keys=DIR, home=DIR
     kit=DIR                    sbin/sshd is there, in an image that has none
+
+A command that is run beside a rank of a running job has RANK RANKS =word... : the rank has these variables.
 """
 
 import os.path
@@ -42,6 +44,13 @@ _LAUNCHER = (
     *("begin", "hosts", "ssh", "exec", "wait", "address", "master", "carry"),
     *("workdir", "openmpi", "hydra", "run", "parts", "start", "steps"),
 )
+
+# Which variables tell a rank its number, and that of all ranks.
+_NUMBERS = {
+    "openmpi": ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
+    "hydra": ("PMI_RANK", "PMI_SIZE"),
+    "local": ("", ""),
+}
 
 
 def launcher_text(settings: Sequence[str], steps: bool = False) -> str:
@@ -79,6 +88,15 @@ def worker_text(settings: Sequence[str]) -> str:
 def stage_in_text() -> str:
     """The text of the init container that brings folders to a worker's node."""
     return _read("stage_in", "copy")
+
+
+def beside_rank(rank_from: str, number: int, ranks: int, words: Sequence[str]) -> list[str]:
+    """What runs `words` in the container of a rank, with its environment and in its folder. `rank_from` is
+    the setting `from` of the rank's wrapper; with local the rank is the container's first process."""
+    of_rank, of_all = _NUMBERS[rank_from]
+    given = [f"{of_rank}={number}", f"{of_all}={ranks}"] if of_rank else ["", ""]
+    text = _read("inside", "run")
+    return ["/bin/sh", "-c", text, "hpclaunch-inside", *given, *(f"={word}" for word in words)]
 
 
 @cache

@@ -6,7 +6,7 @@ from itertools import product
 
 import pytest
 
-from hpclaunch.rank.pod import launcher_text, stage_in_text, worker_text
+from hpclaunch.rank.pod import beside_rank, launcher_text, stage_in_text, worker_text
 
 # As in the Makefile; a setting that no part is there for, and ssh's options where kubectl exec is used.
 KNOWN = "SC1007,SC2015,SC2034,SC2086,SC2154,SC2163,SC3045"
@@ -18,6 +18,7 @@ TEXTS = [
 ] + [
     launcher_text(["mpi=none"], True),
     stage_in_text(),
+    beside_rank("openmpi", 0, 1, ())[2],
     worker_text(["port=22"]),
     worker_text(["kit=/opt/ssh"]),
 ]
