@@ -21,6 +21,9 @@ FORGOTTEN_S = 3600.0
 _LOOKS, _PAUSE_S = 5, 0.1  # another process that only looks holds the lock for a moment
 
 
+LOCK = "sending"  # the file in the record
+
+
 class StillSent(HpclaunchError):
     """Another process sends the job, or may."""
 
@@ -59,7 +62,7 @@ def is_held(record: Record) -> bool:
 
 @contextlib.contextmanager
 def _opened(record: Record) -> Iterator[int]:
-    descriptor = os.open(record.folder / "sending", os.O_RDWR | os.O_CREAT, 0o600)
+    descriptor = os.open(record.folder / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
     try:
         yield descriptor
     finally:
@@ -88,7 +91,7 @@ def _refuse_young(record: Record) -> None:
     probe = files.unused_name(record.folder, ".probe-")
     files.write_synced(probe, b"")
     try:
-        age_s = probe.stat().st_mtime - (record.folder / "sending").stat().st_mtime
+        age_s = probe.stat().st_mtime - (record.folder / LOCK).stat().st_mtime
     finally:
         probe.unlink()
     if age_s < FORGOTTEN_S:

@@ -7,6 +7,7 @@ import msgspec
 
 from hpclaunch.records import tasks as known_tasks
 from hpclaunch.records.record import Record
+from hpclaunch.schedulers.ways.contract import Row
 from hpclaunch.values.job import JobStatus, State
 
 Tasks = dict[int, JobStatus]
@@ -27,9 +28,8 @@ _ORDER: tuple[State, ...] = (
     "UNKNOWN",
 )
 
-# Asks about jobs by their ids: each one's id, status, and marks in which its tag is. The id of a task is
-# ARRAY_TASK, and those that wait are one: ARRAY_[0-99,200-299:2%5].
-Row = tuple[str, JobStatus, str]
+# Asks about jobs by their ids. In its rows the id of a task is ARRAY_TASK, and those that wait are one:
+# ARRAY_[0-99,200-299:2%5].
 Ask = Callable[[Sequence[str]], Sequence[Row]]
 
 
@@ -66,13 +66,13 @@ def refresh(records: Sequence[Record], jobs: Ask, accounts: Ask) -> dict[str, Ta
 def whole(tasks: Tasks) -> JobStatus:
     """The state of an array: that of what goes on, or waits; once all has ended, that of the first task that
     did not complete."""
-    counts = Counter(status.state for status in tasks.values())
-    shown = ", ".join(f"{counts[state]:,} {state}" for state in _ORDER if counts[state])
+    states = counts(tasks)
+    shown = ", ".join(f"{number:,} {state}" for state, number in states.items())
     submitted, started = least(tasks, "submitted"), least(tasks, "started")
     for state in _GOING_ON:
-        if counts[state]:
+        if state in states:
             own = next(status for status in tasks.values() if status.state == state)
-            why = f"; {own.reason}" if own.reason and len(counts) == 1 else ""
+            why = f"; {own.reason}" if own.reason and len(states) == 1 else ""
             return JobStatus(state, f"{shown}{why}", submitted=submitted, started=started)
     failed = [task for task, status in tasks.items() if status.state != "COMPLETED"]
     ended = max((status.ended for status in tasks.values() if status.ended), default=None)
@@ -86,7 +86,7 @@ def whole(tasks: Tasks) -> JobStatus:
     )
 
 
-def counts(tasks: Tasks) -> dict[str, int]:
+def counts(tasks: Tasks) -> dict[State, int]:
     """How many tasks are in each state."""
     found = Counter(status.state for status in tasks.values())
     return {state: found[state] for state in _ORDER if found[state]}

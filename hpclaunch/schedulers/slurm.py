@@ -115,12 +115,9 @@ class Slurm:
     def largest_array(self) -> int:
         """How many tasks an array may have: Slurm counts them from 0 to MaxArraySize - 1. Raises
         SchedulerError."""
-        from hpclaunch.schedulers.slurm_cluster import parse_config  # sweeps alone need it
+        from hpclaunch.schedulers.slurm_cluster import read_config  # sweeps alone need it
 
-        config = parse_config(
-            choose.commands(self._slurm_conf, self._access).query(["scontrol", "show", "config"])
-        )
-        size = config.get("maxarraysize", "")
+        size = read_config(choose.commands(self._slurm_conf, self._access)).get("maxarraysize", "")
         return int(size) if size.isdigit() else DEFAULT_MAX_ARRAY_SIZE
 
     def bring_log(self, record: Record) -> None:

@@ -27,7 +27,7 @@ def read_cluster(commands: Commands) -> Cluster:
     """All that the cluster says of itself, its hidden partitions too. Raises SchedulerError where the
     controller cannot be asked."""
     show = ["scontrol", "--all", "--oneliner", "show"]  # without --all hidden partitions are left out
-    config = parse_config(commands.query(["scontrol", "show", "config"]))
+    config = read_config(commands)
     nodes, bad_nodes = parse_nodes(commands.query([*show, "nodes"]))
     accounts = None
     if not config.get("accountingstoragetype", "(null)").endswith(("none", "(null)")):
@@ -44,6 +44,12 @@ def read_cluster(commands: Commands) -> Cluster:
         accounts=None if accounts is None else tuple(accounts.split()),
         unread=bad_nodes,
     )
+
+
+def read_config(commands: Commands) -> dict[str, str]:
+    """The controller's configuration, as `parse_config` has it. Raises SchedulerError where it cannot be
+    asked."""
+    return parse_config(commands.query(["scontrol", "show", "config"]))
 
 
 def _said(commands: Commands, command: list[str]) -> str | None:

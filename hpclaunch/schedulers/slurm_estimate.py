@@ -11,7 +11,7 @@ from hpclaunch.schedulers.contract import Refused
 from hpclaunch.schedulers.slurm_commands import Commands
 from hpclaunch.schedulers.ways import choose
 from hpclaunch.schedulers.ways.contract import CannotExpress
-from hpclaunch.schedulers.ways.options import by_name
+from hpclaunch.schedulers.ways.options import by_name, spelled
 from hpclaunch.values.errors import SchedulerError, first_line
 from hpclaunch.values.slurmaccess import SlurmAccess
 
@@ -45,7 +45,7 @@ def estimate(slurm_conf: str | None, access: SlurmAccess, script: str, options: 
         if access.login is None:
             text = _here(slurm_conf, script)
         else:
-            words = [f"{name}={value}" if value else name for name, value in by_name(options).items()]
+            words = [spelled(name, value) for name, value in by_name(options).items()]
             commands = choose.commands(slurm_conf, access)
             text = _ask(commands, [*words, "--wrap=true"])
     except CannotExpress as error:

@@ -17,7 +17,9 @@ from msgspec import Struct
 from hpclaunch.records import files, secrets
 from hpclaunch.records import index as index_of_jobs
 from hpclaunch.records.record import Record
+from hpclaunch.records.sending import LOCK
 from hpclaunch.schedulers.contract import Busy, Refused
+from hpclaunch.schedulers.links import FILE as CHAIN
 from hpclaunch.schedulers.ssh import words
 from hpclaunch.schedulers.ssh.connection import connection
 from hpclaunch.schedulers.ssh.contract import Lost
@@ -31,7 +33,7 @@ LIMIT_S = 60.0
 _ADVICE = "ssh.home in the site must be a folder of yours there, or one that you can make, with space in it."
 # What no script reads; and without its intent the folder is no record, should somebody use hpclaunch there.
 _STAYS_HERE = frozenset(
-    {"intent.json", "state.json", "lock", "sending", "job.yaml", "site.yaml", "plan.json", "staged.json"}
+    {"intent.json", "state.json", "lock", LOCK, "job.yaml", "site.yaml", "plan.json", "staged.json"}
 )
 
 
@@ -100,8 +102,8 @@ def bring_marks(records: Sequence[Record], login: Login) -> dict[str, Marks]:
     body = (
         f'(for hl_d in {folders}; do [ -d "$hl_d" ] || {{ echo; echo; echo; continue; }}; '
         'cd "$hl_d" || exit; '
-        "readlink claim || echo; head -n 1 chain 2>/dev/null || echo; "
-        f"({locking('sending', '-s')}) && echo || echo sent; done) </dev/null"
+        f"readlink claim || echo; head -n 1 {CHAIN} 2>/dev/null || echo; "
+        f"({locking(LOCK, '-s')}) && echo || echo sent; done) </dev/null"
     )
     done = connection(login).run(body, LIMIT_S)
     lines = done.out.decode("utf-8", "replace").split("\n")
@@ -121,7 +123,7 @@ def _keep(record: Record, claim: str, chain: str) -> None:
     if claim:
         with contextlib.suppress(FileExistsError):
             record.claim.symlink_to(claim)
-    path = record.folder / "chain"
+    path = record.folder / CHAIN
     if chain and not path.exists():
         files.replace(path, f"{chain}\n".encode())
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from hpclaunch.records.sending import LOCK
 from hpclaunch.schedulers.ssh.remote_commands import RemoteCommands
 from hpclaunch.schedulers.ways.commands import SBATCH_S, ByCommands
 from hpclaunch.schedulers.ways.contract import Request
@@ -16,5 +17,5 @@ class OverSsh(ByCommands):
         super().__init__(self._remote)
 
     def _send(self, command: Sequence[str], request: Request) -> tuple[str, str]:
-        lock = str(request.script.parent / "sending")
+        lock = str(request.script.parent / LOCK)
         return self._remote.submit(command, SBATCH_S, request.inherited, lock)

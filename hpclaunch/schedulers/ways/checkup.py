@@ -3,6 +3,7 @@
 import shutil
 from collections.abc import Iterator
 
+from hpclaunch.schedulers.slurm_cluster import read_config
 from hpclaunch.schedulers.slurm_commands import Commands
 from hpclaunch.schedulers.ways import choose
 from hpclaunch.schedulers.ways.commands import ByCommands
@@ -42,7 +43,7 @@ def _commands(slurm_conf: str | None, needed: bool) -> Check:
     commands = Commands(slurm_conf)
     try:
         version = ByCommands(commands).version()
-        commands.query(["scontrol", "show", "config"])
+        read_config(commands)
     except SchedulerError as error:
         return failed(subject, lacks, error)
     if missing:

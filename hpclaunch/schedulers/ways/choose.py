@@ -7,7 +7,6 @@ from importlib import util
 from msgspec import Struct
 
 from hpclaunch.schedulers.contract import Refused
-from hpclaunch.schedulers.slurm_cluster import parse_config
 from hpclaunch.schedulers.slurm_commands import Commands
 from hpclaunch.schedulers.ways.commands import ByCommands
 from hpclaunch.schedulers.ways.contract import Sender, Way
@@ -88,14 +87,17 @@ def pyslurm_obstacle(slurm_conf: str | None) -> str:
     answer."""
     if util.find_spec(PYSLURM) is None:
         return "pyslurm is not installed"
-    from importlib import metadata  # most machines have no pyslurm, and this takes a while to load
+    # Most machines have no pyslurm, and this takes a while to load.
+    from importlib import metadata
+
+    from hpclaunch.schedulers.slurm_cluster import read_config
 
     try:
         installed = _release(metadata.version(PYSLURM))
     except metadata.PackageNotFoundError:
         return "pyslurm does not say which version it is"
     try:
-        config = parse_config(Commands(slurm_conf).query(["scontrol", "show", "config"]))
+        config = read_config(Commands(slurm_conf))
     except Refused as error:
         return f"scontrol does not tell the controller's version: {first_line(error)}"
     controller = config.get("slurm_version", "")

@@ -22,7 +22,7 @@ from hpclaunch.schedulers.environment import closed
 from hpclaunch.schedulers.slurm_advice import advice_for, kind_of
 from hpclaunch.schedulers.ways.commands import ByCommands
 from hpclaunch.schedulers.ways.contract import CannotExpress, Request
-from hpclaunch.schedulers.ways.options import by_name, tasks
+from hpclaunch.schedulers.ways.options import by_name, is_utf8, spelled, tasks
 from hpclaunch.schedulers.ways.surroundings import job_environment
 
 Attributes = dict[str, Any]
@@ -117,7 +117,7 @@ def attributes(request: Request) -> Attributes:
     asked = by_name(request.options, request.more)
     found: Attributes = {"ntasks": tasks(asked)}
     for name, value in asked.items():
-        text = f"{name}={value}" if value else name
+        text = spelled(name, value)
         if text in _WHOLE:
             found |= _WHOLE[text]
         elif name == "--mem" and value:
@@ -145,7 +145,7 @@ def _check_text(values: Mapping[str, Any]) -> None:
     """pyslurm takes text that is UTF-8; of bytes that are not, it would make other ones, or an error."""
     for name, value in values.items():
         for text in value if isinstance(value, list) else (value,):
-            if isinstance(text, str) and any("\ud800" <= char <= "\udfff" for char in text):
+            if isinstance(text, str) and not is_utf8(text):
                 raise CannotExpress(f"{name}, which is not UTF-8")
 
 

@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Any
 
 from hpclaunch.schedulers.ways.contract import CannotExpress
+from hpclaunch.schedulers.ways.options import spelled
 
 Fields = dict[str, Any]
 Convert = Callable[[str], Any]
@@ -134,7 +135,7 @@ def body(
 
 
 def _text_field(name: str, value: str) -> Fields:
-    whole = f"{name}={value}" if value else name
+    whole = spelled(name, value)
     if whole in _TEXT_WHOLE:
         return _TEXT_WHOLE[whole]
     if name in _TEXT_FIELDS and value:
@@ -143,7 +144,7 @@ def _text_field(name: str, value: str) -> Fields:
 
 
 def _typed_field(api: str, name: str, value: str) -> Fields:
-    whole = f"{name}={value}" if value else name
+    whole = spelled(name, value)
     if whole in _TYPED_WHOLE:
         return _TYPED_WHOLE[whole]
     try:

@@ -60,6 +60,16 @@ def by_name(options: Sequence[str] | None, more: Sequence[str] = ()) -> dict[str
     return found
 
 
+def spelled(name: str, value: str) -> str:
+    """An option as it stands on a command line: --NAME, or --NAME=VALUE."""
+    return f"{name}={value}" if value else name
+
+
+def is_utf8(text: str) -> bool:
+    """Whether no byte in it is a mere stand-in for one that was not UTF-8 (Python's surrogateescape)."""
+    return not any("\ud800" <= char <= "\udfff" for char in text)
+
+
 def tasks(asked: Mapping[str, str]) -> int:
     """How many tasks the job has, which sbatch works out from its nodes and the tasks on each."""
     try:

@@ -10,7 +10,7 @@ from hpclaunch.schedulers.slurm_output import status_of
 from hpclaunch.schedulers.slurm_states import BY_WORD
 from hpclaunch.schedulers.ways import openapi
 from hpclaunch.schedulers.ways.contract import CannotExpress, Request, Row
-from hpclaunch.schedulers.ways.options import by_name, tasks
+from hpclaunch.schedulers.ways.options import by_name, is_utf8, tasks
 from hpclaunch.schedulers.ways.restclient import RestClient
 from hpclaunch.schedulers.ways.surroundings import job_environment
 from hpclaunch.values.errors import SchedulerError
@@ -92,7 +92,7 @@ class ByRest:
         }
         surroundings = job_environment(request.inherited, self._slurm_conf, asked.get("--job-name", ""))
         texts = (*fixed.values(), *surroundings.values(), *request.arguments)
-        if any("\ud800" <= char <= "\udfff" for text in texts for char in text):
+        if not all(map(is_utf8, texts)):
             raise CannotExpress("text that is not UTF-8")
         script = with_arguments(request.script.read_text(encoding="utf-8"), request.arguments)
         return openapi.body(self._server.api, asked, script, fixed, surroundings)
