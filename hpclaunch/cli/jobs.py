@@ -8,12 +8,12 @@ import click
 
 from hpclaunch.cli import following
 from hpclaunch.cli.output import json_option, print_facts, print_json, say
-from hpclaunch.records.lookup import all_records, find, find_task
+from hpclaunch.records.lookup import all_records, find_task
 from hpclaunch.records.record import Record
 from hpclaunch.report.table import aligned
 from hpclaunch.schedulers import follow as log
 from hpclaunch.schedulers import lifecycle
-from hpclaunch.values.errors import SchedulerError
+from hpclaunch.values.errors import InputError, SchedulerError
 from hpclaunch.values.job import JobStatus
 from hpclaunch.values.slurmaccess import SlurmAccess
 
@@ -100,9 +100,15 @@ def wait(job_id: str, junit_file: str | None) -> None:
     """Wait for the end of a job, and exit with its own status.
 
     128+N for signal N; 1 where a time limit, a node or somebody's cancel ended it; 125 where hpclaunch
-    could not wait to the end.
+    could not wait to the end. JOB_ID_TASK is one task of a job array.
     """
-    record = find(job_id)
+    record, task = find_task(job_id)
+    if task is not None:
+        from hpclaunch.cli import tasks
+
+        if junit_file is not None:
+            raise InputError("--junit is of a whole job, which has a case for each task")
+        sys.exit(tasks.wait(record, task))
     if junit_file is None:
         sys.exit(following.wait(record))
     from hpclaunch.cli import junit  # pipelines alone want it

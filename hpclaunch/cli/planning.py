@@ -43,7 +43,10 @@ class Place(Struct, frozen=True):
         alone. Raises InputError with file:line:col."""
         if job.value.sweep is not None:
             from hpclaunch.plan.sweep import launches  # most jobs need not pay for it
+            from hpclaunch.spec.check_sweep import overridden
 
+            if problems := overridden(job):
+                raise located(problems, job)
             made = launches(job, self.site, self.planner, first=first)
             return [Planned(each.document, self.site, self.machines, each.plan, each.sweep) for each in made]
         try:

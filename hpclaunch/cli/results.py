@@ -19,6 +19,7 @@ from hpclaunch.report.table import aligned
 from hpclaunch.schedulers import lifecycle
 from hpclaunch.schedulers.slurm import Slurm
 from hpclaunch.spec.read import parse_job
+from hpclaunch.spec.source import read_text
 from hpclaunch.spec.sweep import MetricSpec
 from hpclaunch.values.errors import InputError, SchedulerError
 from hpclaunch.values.job import ENDED, JobStatus
@@ -85,8 +86,8 @@ def status_of(record: Record, task: int | None) -> JobStatus:
 
 def metrics_of(record: Record) -> Metrics:
     """What the record's job says of its metrics. Raises InputError for a damaged job."""
-    file = record.folder / "job.yaml"
-    job = parse_job(file.read_text(encoding="utf-8"), str(file), record.intent.directory).value
+    file = str(record.folder / "job.yaml")
+    job = parse_job(read_text(file, "job"), file, record.intent.directory).value
     return {
         name: metrics.Metric(metric.pattern, metric.take)
         if isinstance(metric, MetricSpec)

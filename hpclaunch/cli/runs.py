@@ -1,6 +1,7 @@
 """What a run was made of, from its record, or would be made of today."""
 
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -22,11 +23,10 @@ Facts = dict[str, str]
 
 def of_record(record: Record, task: int | None, status: JobStatus) -> Run:
     """A run that was submitted, or one task of it. Raises HpclaunchError for a damaged record."""
-    texts = {name: _read(record, name) for name in ("job.yaml", "site.yaml")}
     diff = record.folder / CHANGES
     made_of = {
-        **flat("job", yaml.safe_load(texts["job.yaml"]) or {}),
-        **flat("site", yaml.safe_load(texts["site.yaml"]) or {}),
+        **flat("job", _map(record, "job.yaml")),
+        **flat("site", _map(record, "site.yaml")),
         **_of_lock(lock.read(record), diff.read_bytes() if diff.exists() else b""),
         **{f"version of {name}": version for name, version in record.intent.versions.items()},
     }
@@ -98,6 +98,16 @@ def _outcome(status: JobStatus) -> Facts:
 
 def _measured(wanted: Metrics, log: Path) -> Facts:
     return {f"metric {name}": value for name, value in metrics.read(log, wanted).items()}
+
+
+def _map(record: Record, name: str) -> dict[str, Any]:
+    try:
+        found = yaml.safe_load(_read(record, name))
+    except yaml.YAMLError:
+        found = None
+    if not isinstance(found, dict):
+        raise HpclaunchError(f"the record's {record.folder / name} cannot be read: it has no map of keys")
+    return found
 
 
 def _read(record: Record, name: str) -> str:

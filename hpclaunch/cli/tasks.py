@@ -1,7 +1,8 @@
-"""`hpclaunch status`, `logs` and `cancel` of job arrays and their tasks: JOB_ID, or JOB_ID_TASK."""
+"""`hpclaunch status`, `logs`, `wait` and `cancel` of job arrays and their tasks: JOB_ID, or JOB_ID_TASK."""
 
 import sys
 import time
+from collections.abc import Callable
 from typing import Any, cast
 
 import click
@@ -13,7 +14,7 @@ from hpclaunch.records.record import Record
 from hpclaunch.report.table import aligned
 from hpclaunch.schedulers import arrays, lifecycle
 from hpclaunch.schedulers import follow as log
-from hpclaunch.schedulers.patience import Patience
+from hpclaunch.schedulers.patience import Patience, WaitFailed
 from hpclaunch.schedulers.slurm import Slurm
 from hpclaunch.values.errors import InputError
 from hpclaunch.values.job import JobStatus
@@ -63,20 +64,23 @@ def logs(record: Record, task: int | None, follow: bool) -> None:
         raise InputError(f"job {job_id} is an array: say which task, {job_id}_0 to {job_id}_{last}")
     reader = log.LogReader(record.log_of(task))
     bring, _ = lifecycle.log_bringer(record, say)
-    patience = Patience(say)
-    while follow:
-        known = patience.ask(lambda: _status_of(record, task))
+
+    def show() -> None:
         bring()
         log.copy(reader, sys.stdout.buffer)
-        if known and known.has_ended:
-            if known.state != "COMPLETED":
-                say(f"task {job_id}_{task}: {following.describe(known)}")
-            sys.exit(known.exit_status)
-        time.sleep(_POLL_S)
+
+    if follow:
+        _until_end(record, task, show)
+        return
     bring()
     if not reader.path.exists():
         say("the task has written nothing yet")
     log.copy(reader, sys.stdout.buffer)
+
+
+def wait(record: Record, task: int) -> int:
+    """Waits for the end of a task and gives its own exit status. Raises WaitFailed."""
+    return _until_end(record, task, lambda: None)
 
 
 def cancel(record: Record, task: int) -> None:
@@ -89,6 +93,23 @@ def cancel(record: Record, task: int) -> None:
     if known.state == "PENDING":
         # Slurm keeps nothing of a task that never began. Should it have begun by now, its end replaces this.
         known_tasks.note(record, {task: JobStatus("CANCELLED", submitted=known.submitted)})
+
+
+def _until_end(record: Record, task: int, meanwhile: Callable[[], None]) -> int:
+    """Calls `meanwhile` after each question; says why the task did not complete."""
+    patience, unknown = Patience(say), 0
+    while True:
+        known = patience.ask(lambda: _status_of(record, task))
+        meanwhile()
+        if known is not None and known.has_ended:
+            if known.state != "COMPLETED":
+                say(f"task {record.state().job_id}_{task}: {following.describe(known)}")
+            return known.exit_status
+        if known is not None:
+            unknown = unknown + 1 if known.state == "UNKNOWN" else 0
+        if unknown >= lifecycle.UNKNOWN_POLLS:
+            raise WaitFailed("how the task ended is not known: the scheduler no longer knows it")
+        time.sleep(_POLL_S)
 
 
 def _status_of(record: Record, task: int) -> JobStatus:

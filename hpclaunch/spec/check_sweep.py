@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 from hpclaunch.spec import check_text, findings, points, scalars
+from hpclaunch.spec.document import Document
 from hpclaunch.spec.job import Job
 from hpclaunch.spec.sweep import DependsOn, Draw, MetricSpec, SweepSpec
 from hpclaunch.spec.wording import nearest
@@ -14,6 +15,7 @@ from hpclaunch.values.sweep import POINT, SWEEP
 
 MAX_POINTS = 100_000
 ARGS = "args"
+RESULT_COLUMNS = ("job_id", "point", "state", "exit_code", "signal", "seconds")
 MAX_INT = 2**53  # up to here a number from random() reaches every whole one
 
 # What a job is, or who it waits for, is not a matter of one of its points.
@@ -30,6 +32,9 @@ def problems(job: Job) -> list[Problem]:
         found += _sweep_problems(job, job.sweep)
     for name, metric in job.metrics.items():
         _check(found, ("metrics", name), check_text.name, name)
+        if name in RESULT_COLUMNS or (job.sweep is not None and name in points.keys(job.sweep)):
+            message = f"the table of results has a column {name} already: give it another name"
+            found.append(_problem(("metrics", name), message))
         pattern = metric.pattern if isinstance(metric, MetricSpec) else metric
         path = ("metrics", name, "pattern") if isinstance(metric, MetricSpec) else ("metrics", name)
         _check(found, path, _pattern, pattern)
@@ -37,6 +42,20 @@ def problems(job: Job) -> list[Problem]:
         if isinstance(entry, DependsOn) and entry.job is None and entry.when != "singleton":
             found.append(_problem(("depends_on", index), f"{entry.when} waits for a job: add job: FILE"))
     return found
+
+
+def overridden(document: Document[Job]) -> list[Problem]:
+    """Keys from the command line that no point would take, since each has its own."""
+    sweep = document.value.sweep
+    if sweep is None or document.marks.get(("sweep",)) == (0, 0):
+        return []
+    message = "each point of the sweep has its own, so this would change nothing: leave it out of one of them"
+    return [
+        _problem(path, message)
+        for key in points.keys(sweep)
+        if all(key in entry for entry in sweep.list)
+        and document.marks.get(path := tuple(key.split("."))) == (0, 0)
+    ]
 
 
 def _pattern(text: str) -> None:

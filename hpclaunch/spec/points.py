@@ -29,6 +29,13 @@ class Point(Struct, frozen=True):
     settings: tuple[Setting, ...]
 
 
+def keys(sweep: SweepSpec) -> tuple[str, ...]:
+    """The keys that its points set, in the order of the file."""
+    if sweep.random is not None:
+        return tuple(sweep.random.draw)
+    return tuple(sweep.grid or dict.fromkeys(key for entry in sweep.list for key in entry))
+
+
 def count(sweep: SweepSpec) -> int:
     """How many points it has."""
     if sweep.random is not None:

@@ -13,7 +13,7 @@ from hpclaunch.spec.check_sweep import ARGS
 from hpclaunch.spec.document import Document
 from hpclaunch.spec.dump import dump_job
 from hpclaunch.spec.job import Job
-from hpclaunch.spec.points import Point, count, points
+from hpclaunch.spec.points import Point, count, keys, points
 from hpclaunch.spec.read import convert_job
 from hpclaunch.spec.tree import NULLS, MappingNode, Node, ScalarNode, SequenceNode, compose
 from hpclaunch.values.errors import InputError, Path, Problem
@@ -55,9 +55,7 @@ class Variant(Struct, frozen=True):
 def keys_of(job: Job) -> tuple[str, ...]:
     """The keys that the points of the job's sweep set, in the order of the file."""
     assert job.sweep is not None
-    if job.sweep.random is not None:
-        return tuple(job.sweep.random.draw)
-    return tuple(job.sweep.grid or dict.fromkeys(key for entry in job.sweep.list for key in entry))
+    return keys(job.sweep)
 
 
 def shown(value: Any) -> str:

@@ -98,3 +98,41 @@ def test_check_says_how_many_points_there_are(tmp_path: Path, monkeypatch: pytes
     assert done.stdout == "job.yaml: search can run on superpod-a100, 4 points in 2 job arrays\n"
     done = hpclaunch("check", "job.yaml", "--site", "k8s-superpod-a100")
     assert done.stdout.endswith("4 points in 4 jobs\n")
+
+
+def test_a_key_that_every_point_sets_is_not_set_on_the_command_line_too(server: ApiServer) -> None:
+    for given in ("env.LR=0.3", "nodes=4", "env={LR: '0.3'}"):
+        done = hpclaunch("render", "job.yaml", "--site", "site.yaml", "--set", given, "-o", "out")
+        assert done.returncode == 2, given
+        assert "each point of the sweep has its own" in done.stderr
+    done = hpclaunch("render", "job.yaml", "--site", "site.yaml", "--set", "env.X=1", "-o", "out")
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_metric_has_a_column_of_its_own(server: ApiServer, tmp_path: Path) -> None:
+    (tmp_path / "job.yaml").write_text(JOB + SWEEP + "metrics: {state: '(.)', nodes: '(.)', loss: '(.)'}\n")
+    done = hpclaunch("check", "job.yaml")
+    assert done.returncode == 2
+    assert [line.split(": ")[1] for line in done.stderr.splitlines()] == ["metrics.state", "metrics.nodes"]
+
+
+def test_a_damaged_record_is_said_and_no_traceback(server: ApiServer, tmp_path: Path) -> None:
+    assert hpclaunch("submit", "job.yaml", "--site", "site.yaml").returncode == 0
+    (record,) = {
+        path.parent
+        for path in tmp_path.glob("home/jobs/here/*/intent.json")
+        if "search-0" in path.read_text()
+    }
+    for name in ("job.yaml", "site.yaml"):
+        kept = (record / name).read_bytes()
+        for damage in (b"", b"\xff", b"[a", b"a", None):
+            (record / name).unlink()
+            if damage is not None:
+                (record / name).write_bytes(damage)
+            for command in ("results", "compare"):
+                done = hpclaunch(command, *["search-0", "search-1"][: 1 + (command == "compare")])
+                assert "Traceback" not in done.stderr
+                if (command, name) != ("results", "site.yaml"):
+                    assert done.returncode, (command, name, damage)
+                    assert str(record / name) in done.stderr
+        (record / name).write_bytes(kept)

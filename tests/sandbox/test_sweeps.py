@@ -98,6 +98,7 @@ def test_every_point_reaches_its_ranks_byte_for_byte_and_has_results(
     assert shown["counts"] == {"COMPLETED": 9, "FAILED": 1}
     assert [each["job_id"] for each in shown["failed"]] == [f"{job_id}_3"]
     assert json.loads(run("status", f"{job_id}_3", "--json").stdout)["exit_code"] == 7
+    assert [run("wait", f"{job_id}_{task}").returncode for task in (2, 3)] == [0, 7]
     assert run("logs", f"{job_id}_4").stdout == "loss=9\nloss=0.4\n"
     assert f"{job_id}_0 to {job_id}_9" in run("logs", job_id).stderr
 
