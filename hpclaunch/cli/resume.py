@@ -3,12 +3,12 @@
 import time
 
 from hpclaunch.cli.output import say, warn
+from hpclaunch.cli.recorded import plan_of
 from hpclaunch.cli.shell import submission_of
-from hpclaunch.rank.expected import read_plan
 from hpclaunch.records.lookup import all_records, find
 from hpclaunch.records.record import Record
 from hpclaunch.schedulers import resume
-from hpclaunch.values.errors import HpclaunchError, InputError
+from hpclaunch.values.errors import HpclaunchError
 from hpclaunch.values.job import Submission
 
 _SAID = {
@@ -54,9 +54,6 @@ def _open_ones() -> list[Record]:
 
 
 def _taken_anew(record: Record) -> Submission:
-    """Secrets and inherited variables are in no record. Raises InputError for a secret that is not set."""
-    try:
-        plan = read_plan((record.folder / "plan.json").read_bytes())
-    except (OSError, ValueError) as error:
-        raise InputError(f"{record.folder / 'plan.json'} cannot be read: {error}") from None
-    return submission_of(plan, lambda index: str(record.folder / "job.yaml"), warn)
+    """Secrets and inherited variables are in no record. Raises InputError for a secret that is not set, and
+    HpclaunchError for a damaged record."""
+    return submission_of(plan_of(record), lambda index: str(record.folder / "job.yaml"), warn)

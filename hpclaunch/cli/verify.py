@@ -6,7 +6,7 @@ from collections.abc import Iterable
 import click
 
 from hpclaunch.cli.output import json_option, print_json, say
-from hpclaunch.rank.expected import read_plan
+from hpclaunch.cli.recorded import plan_of
 from hpclaunch.rank.observed import read
 from hpclaunch.rank.verify import Difference, Verdict, compare
 from hpclaunch.records.lookup import find
@@ -14,7 +14,7 @@ from hpclaunch.records.record import Record
 from hpclaunch.report.table import aligned
 from hpclaunch.schedulers import lifecycle
 from hpclaunch.values.cpulist import format_list
-from hpclaunch.values.errors import HpclaunchError, InputError, SchedulerError
+from hpclaunch.values.errors import InputError, SchedulerError
 from hpclaunch.values.job import JobStatus
 from hpclaunch.values.launchplan import LaunchPlan
 
@@ -32,7 +32,7 @@ def verify(job_id: str, site_name: str | None, as_json: bool) -> None:
     all is as planned, 1 where it is not, 2 for a job without reports, 3 where Slurm cannot be reached.
     """
     record = find(f"{site_name}/{job_id}" if site_name else job_id)
-    plan = _plan(record)
+    plan = plan_of(record)
     if not plan.common.verify:
         raise InputError(
             f"the ranks of job {job_id} report nothing: it was submitted without --verify, "
@@ -56,13 +56,6 @@ def verify(job_id: str, site_name: str | None, as_json: bool) -> None:
     else:
         _print(plan, verdict)
     sys.exit(0 if verdict.as_planned else 1)
-
-
-def _plan(record: Record) -> LaunchPlan:
-    try:
-        return read_plan((record.folder / "plan.json").read_bytes())
-    except ValueError as error:
-        raise HpclaunchError(f"{record.folder / 'plan.json'} cannot be read: {error}") from None
 
 
 def _look(record: Record, plan: LaunchPlan) -> tuple[Verdict, JobStatus]:

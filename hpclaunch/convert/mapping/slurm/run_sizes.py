@@ -47,8 +47,7 @@ def put(
                     return None
                 per_node, places = gpus.number, (*places, *gpus.places)
         else:
-            total = per_node * size.per_node if size.per_node else None
-            per_node = total
+            per_node = per_node * size.per_node if size.per_node else None
     if per_node is None:
         draft.ask(("ranks_per_node",), f"how many ranks on each node: {doubt}", places, what)
     elif not 1 <= per_node <= 4096:
