@@ -4,7 +4,7 @@ import time
 
 from hpclaunch.cli.output import say, warn
 from hpclaunch.cli.recorded import plan_of
-from hpclaunch.cli.shell import submission_of
+from hpclaunch.cli.submission import submission_of
 from hpclaunch.records.lookup import all_records, find
 from hpclaunch.records.record import Record
 from hpclaunch.schedulers import resume

@@ -13,7 +13,7 @@ from hpclaunch.cli import following, locking
 from hpclaunch.cli.output import say, warn
 from hpclaunch.cli.planning import Planned, read_both, set_option
 from hpclaunch.cli.reach import slurm_conf_of
-from hpclaunch.cli.shell import submission_of
+from hpclaunch.cli.submission import submission_of
 from hpclaunch.records.record import Cluster, Record
 from hpclaunch.render import script
 from hpclaunch.schedulers import lifecycle

@@ -32,7 +32,7 @@ if [[ -n ${1-} ]] && ! hl_said=$(ln -sn -- "$hl_owner" "$1" 2>&1); then
 fi
 hl_claim=${1-}
 
-# At most 20 links run, one after the other. This file is there once one was the last.
+# At most 20 links run, one after the other. Once this file is there one was the last: others start no rank.
 hl_chain=${1:+${1%/*}/chain}
 hl_chain=${hl_chain:-long-run-$SLURM_ARRAY_JOB_ID.chain}
 if [[ -e $hl_chain ]]; then
