@@ -1,7 +1,6 @@
 """`hpclaunch exec`."""
 
 import os
-from typing import NoReturn
 
 import click
 
@@ -26,9 +25,8 @@ def run_inside(job_id: str, number: int, launcher: bool, words: tuple[str, ...])
     has; with a terminal on both ends it has one too. The exit status is the command's.
     """
     record, task = find_task(job_id)
-    scheduler = record.intent.scheduler
-    if scheduler == "local" or (record.intent.slurm and record.intent.slurm.login):
-        raise InputError(_elsewhere(record))
+    if record.intent.scheduler == "local":
+        raise InputError("exec is not for jobs of this machine, which run as any command does")
     plan = _plan(record)
     common = plan.common
     total = common.nodes * common.ranks_per_node
@@ -68,15 +66,22 @@ def _in_pod(
     return pods.run(record, pods.Place(target.worker.container, worker), command, warn)
 
 
-def _in_step(
-    record: Record, task: int | None, plan: LaunchPlan, number: int, words: tuple[str, ...]
-) -> NoReturn:
+def _in_step(record: Record, task: int | None, plan: LaunchPlan, number: int, words: tuple[str, ...]) -> int:
     from hpclaunch.rank.beside import text
     from hpclaunch.schedulers import inside, terminal
+    from hpclaunch.schedulers.slurm_commands import Commands
 
     per_node = plan.common.ranks_per_node
     rank = inside.Rank(number, per_node, plan.common.nodes * per_node)
-    argv, environment = inside.command(record, task, rank, text("inside"), words, terminal.is_there())
+    keys = terminal.is_there()
+    beside, conf = (record, task, rank, text("inside"), words, keys), record.intent.slurm_conf
+    if record.intent.slurm and record.intent.slurm.login:
+        from hpclaunch.schedulers.ssh import attached
+        from hpclaunch.schedulers.ssh.remote_commands import RemoteCommands
+
+        remote = RemoteCommands(record.intent.slurm.login, conf)
+        return attached.run(record, remote, inside.command(*beside, remote)[0], keys)
+    argv, environment = inside.command(*beside, Commands(conf))
     try:
         os.execvpe(argv[0], argv, environment)
     except OSError as error:
@@ -88,9 +93,3 @@ def _plan(record: Record) -> LaunchPlan:
         return read_plan((record.folder / "plan.json").read_bytes())
     except (OSError, ValueError) as error:
         raise HpclaunchError(f"{record.folder / 'plan.json'} cannot be read: {error}") from None
-
-
-def _elsewhere(record: Record) -> str:
-    if record.intent.scheduler == "local":
-        return "exec is not for jobs of this machine, which run as any command does"
-    return "exec needs Slurm's commands on this machine: run it on the login node"

@@ -21,15 +21,21 @@ class Rank(Struct, frozen=True):
 
 
 def command(
-    record: Record, task: int | None, rank: Rank, text: str, words: Sequence[str], terminal: bool
+    record: Record,
+    task: int | None,
+    rank: Rank,
+    text: str,
+    words: Sequence[str],
+    terminal: bool,
+    commands: Commands,
 ) -> tuple[list[str], dict[str, str]]:
     """The srun that runs `words` beside a rank, and its environment. `text` is what finds the rank on its
-    node, and `terminal` gives the command one. Raises SchedulerError, and InputError for a job that does not
-    run."""
+    node, and `terminal` gives the command one; `commands` are those of the cluster. Raises SchedulerError,
+    and InputError for a job that does not run."""
     conf = record.intent.slurm_conf
     number = str(record.state().job_id) + (f"_{task}" if task is not None else "")
     asked = ["squeue", "--noheader", "--states=RUNNING", f"--jobs={number}", "--format=%A|%N"]
-    rows = [row.split("|") for row in Commands(conf).query(asked).splitlines()]
+    rows = [row.split("|") for row in commands.query(asked).splitlines()]
     if not rows:
         raise InputError(f"job {number} does not run, so there is nothing to run a command in")
     if len(rows) > 1:

@@ -50,11 +50,6 @@ class Stream:
         said = {name.lower(): value for name, value in (socket.getheaders() or {}).items()}
         self._ends_input = said.get("sec-websocket-protocol") == PROTOCOLS[0]
         self._status = b""
-        self._heard: dict[int, Callable[[bytes], None]] = {
-            _OUTPUT: lambda data: terminal.write(1, data),
-            _ERRORS: lambda data: terminal.write(2, data),
-            _STATUS: self._note,
-        }
 
     def run(self, keys: bool, reads: bool) -> int:
         """Carries everything to and fro until the command ends, and gives its exit status. With `keys` the
@@ -111,7 +106,7 @@ class Stream:
         if kind == ABNF.OPCODE_CLOSE:
             return False
         if kind in (ABNF.OPCODE_BINARY, ABNF.OPCODE_TEXT) and frame.data:
-            self._heard.get(frame.data[0], lambda data: None)(frame.data[1:])
+            self._hear(frame.data[0], frame.data[1:])
         return True
 
     def _send(self, data: bytes, ping: bool = False) -> None:
@@ -123,8 +118,11 @@ class Stream:
             else:
                 self._socket.send_binary(data)
 
-    def _note(self, data: bytes) -> None:
-        self._status += data
+    def _hear(self, channel: int, data: bytes) -> None:
+        if channel in (_OUTPUT, _ERRORS):
+            terminal.write(channel, data)  # the numbers of descriptors as well
+        elif channel == _STATUS:
+            self._status += data
 
     def _tell_size(self) -> None:
         columns, rows = terminal.size()

@@ -1,5 +1,7 @@
 """From a laptop: whole lives of jobs on the sandbox's Slurm behind a real sshd, whose connections break."""
 
+import os
+import pty
 import re
 import subprocess
 import sys
@@ -223,3 +225,31 @@ def test_a_sweep_over_ssh_is_one_array_and_its_logs_come_here(laptop: Laptop) ->
     assert laptop.run("wait", job).returncode == 0
     logs = [laptop.run("logs", f"{job}_{task}").stdout for task in range(3)]
     assert logs == ["a\n", "b\n", "c\n"]
+
+
+def test_a_command_runs_beside_a_rank(laptop: Laptop) -> None:
+    job = laptop.run("submit", laptop.job, "--site", laptop.site).stdout.strip()
+    until(lambda: laptop.run("exec", job, "--", "true").returncode == 0)
+    words = ["a b", "$c", "it's\n", "", ":", "é"]
+    script = 'cat; echo ${#TOKEN} ${PWD##*/}; shift; printf "%s|" "$@"; exit 7'
+    argv = [sys.executable, "-m", "hpclaunch", "exec", job, "--", "sh", "-c", script, "x", "y", *words]
+    done = subprocess.run(argv, env=laptop.env, input="in\n", capture_output=True, text=True, timeout=120)
+    staged = next((laptop.cluster / "staged").iterdir()).name
+    assert (done.returncode, done.stdout) == (7, f"in\n6 {staged}\n{'|'.join(words)}|"), done.stderr
+    assert not list(twin(laptop).glob("inside-*"))
+    seen = b""
+
+    def read(descriptor: int) -> bytes:
+        nonlocal seen
+        data = os.read(descriptor, 1024)
+        seen += data
+        return data
+
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in laptop.env.items():
+            patch.setenv(name, value)
+        words = ["sh", "-c", "test -t 0 && test -t 1 && echo tty-$((40 + 2)); exit 9"]
+        status = pty.spawn([*argv[:5], "--", *words], read, lambda descriptor: b"")
+    assert os.waitstatus_to_exitcode(status) == 9, seen
+    assert b"tty-42" in seen
+    laptop.gate.touch()

@@ -12,7 +12,7 @@ import socket
 from typing import Any
 
 from hpclaunch.schedulers.ssh.advice import unreached
-from hpclaunch.schedulers.ssh.contract import CONNECT_S, KEEPALIVE_S, Unreached
+from hpclaunch.schedulers.ssh.contract import CONNECT_S, KEEPALIVE_S, Lost, Unreached
 from hpclaunch.values.login import Login
 
 _CHUNK = 65_536
@@ -63,6 +63,24 @@ class Fabric:
         except (OSError, EOFError, paramiko.SSHException) as error:
             raise unreached(self._login, str(error) or "the connection was closed") from error
         return _Channel(channel)
+
+    def attach(self, command: str, keys: bool) -> int:
+        """As the contract says it."""
+        import paramiko
+
+        from hpclaunch.schedulers.ssh.fabric_streams import carry
+
+        connection = self._connection
+        if connection is None:
+            raise Unreached(f"the connection to {self._login} was closed")
+        try:
+            channel = connection.transport.open_session(timeout=CONNECT_S)
+            status = carry(channel, command, keys)
+        except (EOFError, paramiko.SSHException) as error:
+            raise unreached(self._login, str(error) or "the connection was closed") from error
+        if status < 0:
+            raise Lost(f"the connection to {self._login} broke, and the command may go on there")
+        return status
 
     def close(self) -> None:
         """Ends the connection, and those of the hops before it."""

@@ -81,6 +81,17 @@ class OpenSsh:
             raise Unreached(f"the connection to {self._login} was closed")
         return self._start((*riding, "-o", "BatchMode=yes"), command)
 
+    def attach(self, command: str, keys: bool) -> int:
+        """As the contract says it. ssh itself carries the streams, and says on standard error what breaks."""
+        riding = self._riding
+        if riding is None:
+            raise Unreached(f"the connection to {self._login} was closed")
+        words = [*self._command((*riding, "-o", "BatchMode=yes"), keys), command]
+        try:
+            return subprocess.run(words).returncode
+        except OSError as error:
+            raise _no_program(error) from error
+
     def close(self) -> None:
         """Lets the session end that keeps the login, and with it ssh."""
         if self._keeper:
@@ -89,10 +100,10 @@ class OpenSsh:
             shutil.rmtree(self._folder, ignore_errors=True)
         self._keeper = self._folder = self._riding = None
 
-    def _command(self, options: Sequence[str]) -> list[str]:
+    def _command(self, options: Sequence[str], keys: bool = False) -> list[str]:
         login = self._login
         limits = (f"ConnectTimeout={CONNECT_S:.0f}", f"ServerAliveInterval={KEEPALIVE_S}")
-        found = ["ssh", *options, "-T", "-a", "-x"]  # no terminal, and neither agent nor X11 over there
+        found = ["ssh", *options, "-t" if keys else "-T", "-a", "-x"]  # neither agent nor X11 over there
         for setting in (*_ALWAYS, *limits):
             found += ["-o", setting]
         for option, value in (

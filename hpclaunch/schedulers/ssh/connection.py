@@ -67,6 +67,11 @@ class Connection:
         with self._room:
             return self._run(body, limit_s, data)
 
+    def attach(self, command: str, keys: bool) -> int:
+        """Runs a command that the login shell reads with this process' own streams, after another `run` has
+        made the connection; gives its exit status. Raises Unreached, and Lost."""
+        return self._transport.attach(command, keys)
+
     def close(self) -> None:
         """Ends it, until it is used again."""
         self._transport.close()

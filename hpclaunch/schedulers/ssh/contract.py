@@ -62,5 +62,9 @@ class Transport(Protocol):
     def open(self, command: str) -> Pipes:
         """Starts a command, which the user's login shell reads. Raises Unreached."""
 
+    def attach(self, command: str, keys: bool) -> int:
+        """Runs a command, which the user's login shell reads, with this process' own streams, and with a
+        terminal where `keys`. Gives its exit status. Raises Unreached, and Lost."""
+
     def close(self) -> None:
         """Ends the connection, if there is one."""

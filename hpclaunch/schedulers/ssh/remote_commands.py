@@ -41,6 +41,11 @@ class RemoteCommands(Commands):
         self.login = login
         self._connection: Connection = connection(login)
 
+    @property
+    def path(self) -> str:
+        """A PATH that has Slurm's commands over there."""
+        return self._facts.path
+
     def user(self) -> str:
         """The number of the user over there."""
         return self._facts.user

@@ -6,6 +6,7 @@ before another one or before a quote. All words of a user are in the line, which
 it. None is an argument of a shell or of env, where every user of the login node would see it.
 """
 
+import re
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
@@ -17,6 +18,11 @@ LISTEN = (
     'exec /bin/sh -c \'exec env -i PATH="$PATH" HOME="$HOME" USER="$USER" LOGNAME="$LOGNAME" '
     '${SLURM_CONF+"SLURM_CONF=$SLURM_CONF"} LANG=C.UTF-8 /bin/sh -c '
     '"LC_ALL=C; echo; echo hpclaunch-ready; IFS= read -r hl_line && eval \\"\\$hl_line\\""\''
+)
+# The same with the streams of who asks, for a text in a file.
+_RUN = (
+    'exec /bin/sh -c \'exec env -i PATH="$PATH" HOME="$HOME" USER="$USER" LOGNAME="$LOGNAME" '
+    '${SLURM_CONF+"SLURM_CONF=$SLURM_CONF"} ${TERM+"TERM=$TERM"} LANG=C.UTF-8 /bin/sh '
 )
 # Stays as long as somebody holds its standard input.
 KEEP = "exec /bin/sh -c 'echo; echo hpclaunch-ready; exec cat >/dev/null'"
@@ -32,6 +38,14 @@ def quote(word: str) -> str:
     if "\0" in word:
         raise ValueError("a NUL cannot be part of a command")
     return "'" + word.replace("'", "'\\''").replace("\n", "'\"$hl_n\"'") + "'"
+
+
+def run_file(path: str) -> str:
+    """What runs the text in a file there. Raises ValueError for a path in which some shell may take a
+    character for more than that."""
+    if not re.fullmatch(r"/[A-Za-z0-9_./+,@-]*", path):
+        raise ValueError(f"{path} has characters that not every shell leaves as they are")
+    return f"{_RUN}{path}'"
 
 
 def command(words: Iterable[str], variables: Mapping[str, str] = _NOTHING, path: str = "") -> str:
