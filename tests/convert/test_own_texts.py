@@ -64,7 +64,12 @@ def site_of(case: Case) -> Document[Site]:
     return read_site(str(own if own.exists() else TESTS.parent / "site-configs" / f"{case.site}.yaml"))
 
 
-@pytest.mark.parametrize("case", BATCH, ids=lambda case: case.name)
+# The points of a sweep are in a file beside its script.
+_OF_POINTS = {"example-lr-search", "sweep-with-steps"}
+WHOLE = [case for case in BATCH if case.name not in _OF_POINTS]
+
+
+@pytest.mark.parametrize("case", WHOLE, ids=lambda case: case.name)
 def test_a_golden_script_is_rendered_again(case: Case) -> None:
     text = case.render()
     site = site_of(case)
@@ -79,7 +84,7 @@ _OF_SITE = {"visible-hcas-strict-and-verified"}
 
 
 @pytest.mark.parametrize(
-    "case", [case for case in BATCH if case.name not in _OF_SITE], ids=lambda case: case.name
+    "case", [case for case in WHOLE if case.name not in _OF_SITE], ids=lambda case: case.name
 )
 def test_without_its_site_it_is_the_same_launch(case: Case) -> None:
     text = case.render()
@@ -90,6 +95,21 @@ def test_without_its_site_it_is_the_same_launch(case: Case) -> None:
         Side(read_script(text), where), Side(read_script(script.render(planned.plan)), where)
     )
     assert [each for each in differences if each.kind != "place"] == []
+
+
+@pytest.mark.parametrize(
+    "case", [case for case in BATCH if case.name in _OF_POINTS], ids=lambda case: case.name
+)
+def test_points_that_are_not_in_the_script_are_said_at_the_line_of_its_tasks(case: Case) -> None:
+    text = case.render()
+    found = converted(text, None)
+    (left,) = (each for each in found.findings if each.kind == "left")
+    assert text.split("\n")[left.places[0].line - 1].startswith("#SBATCH --array=")
+    answered = ("command=true",) if '"<ask: ' in found.job else ()
+    job = parse_job(found.job, "job.yaml", FOLDER, answered).value
+    common = case.plan().common
+    assert (job.nodes, job.ranks_per_node, job.sweep) == (common.nodes, common.ranks_per_node, None)
+    assert not any(hints.sbatch for hints in job.sites.values())
 
 
 @pytest.mark.parametrize("where", [SLURM, CLUSTER], ids=lambda site: site["scheduler"])

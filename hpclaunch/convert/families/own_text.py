@@ -114,7 +114,7 @@ def read(name: str, text: str) -> Rendered:
             for each in given
             if each.name not in _SBATCH
             and not (each.name == "signal" and (after or SIGNAL.fullmatch(_text(each.value))))
-            and not (each.name == "array" and is_chain(launch))
+            and not (each.name == "array" and (is_chain(launch) or has_points(text)))
         ),
         tuple(each.written for each in of_step if each.name not in _SRUN and "container-" not in each.name),
     )
@@ -123,6 +123,11 @@ def read(name: str, text: str) -> Rendered:
 def is_chain(launch: Launch) -> bool:
     """Whether the tasks of the text's job array are the links of a chain."""
     return any(each.name == LINK and each.source == "scheduler" for each in launch.environment)
+
+
+def has_points(text: str) -> bool:
+    """Whether the tasks of the text's job array are the points of a sweep, which are in a file beside it."""
+    return "\nhl_points=" in text
 
 
 def _step(text: str) -> Call | None:
