@@ -3,8 +3,8 @@
 import click
 
 from hpclaunch.cli import runs
+from hpclaunch.cli.outcomes import status_of
 from hpclaunch.cli.output import json_option, print_json, say
-from hpclaunch.cli.results import status_of
 from hpclaunch.records.lookup import find_task
 from hpclaunch.report.runs import Run, compared, table
 

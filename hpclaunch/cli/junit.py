@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from hpclaunch.cli import following
-from hpclaunch.cli.results import rows_of, status_of
+from hpclaunch.cli.outcomes import rows_of, status_of
 from hpclaunch.cli.writing import put
 from hpclaunch.records.record import Record
 from hpclaunch.report.junit import Case, document

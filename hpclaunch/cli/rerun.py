@@ -8,9 +8,9 @@ import click
 from msgspec import structs
 
 from hpclaunch.cli import locking, runs, several
+from hpclaunch.cli.outcomes import all_of, failed_points
 from hpclaunch.cli.output import say
 from hpclaunch.cli.planning import Planned, read_both, set_option
-from hpclaunch.cli.results import all_of, failed_points
 from hpclaunch.plan.sweep import PlannedPoints, with_points
 from hpclaunch.records import lock, tasks
 from hpclaunch.records.lookup import find_task

@@ -3,29 +3,18 @@
 import csv
 import io
 from collections.abc import Sequence
-from datetime import datetime, timezone
-from typing import Any, cast
 
 import click
 import msgspec
 
 from hpclaunch.cli import following
-from hpclaunch.cli.output import json_option, print_json, say
+from hpclaunch.cli.outcomes import Row, all_of, metrics_of, rows_of
+from hpclaunch.cli.output import json_option, print_json
 from hpclaunch.cli.writing import put
-from hpclaunch.records import metrics, tasks
-from hpclaunch.records.lookup import find, find_task
-from hpclaunch.records.record import Record
+from hpclaunch.records.lookup import find_task
 from hpclaunch.report.table import aligned
-from hpclaunch.schedulers import lifecycle
-from hpclaunch.schedulers.slurm import Slurm
-from hpclaunch.spec.read import parse_job
-from hpclaunch.spec.source import read_text
-from hpclaunch.spec.sweep import MetricSpec
-from hpclaunch.values.errors import InputError, SchedulerError
-from hpclaunch.values.job import ENDED, JobStatus
-
-Row = dict[str, Any]
-Metrics = dict[str, metrics.Metric]
+from hpclaunch.values.errors import InputError
+from hpclaunch.values.job import JobStatus
 
 
 @click.command()
@@ -38,6 +27,8 @@ def results(job_id: str, csv_file: str | None, as_json: bool) -> None:
     JOB_ID is any job of the sweep. A metric is what its regular expression finds in the log of the point.
     """
     record, task = find_task(job_id)
+    if task is not None and record.intent.chain:
+        raise InputError(f"the links of a chain write one log: say {record.state().job_id}")
     records = all_of(record)
     wanted = metrics_of(record)
     rows = [row for each in rows_of(records, wanted) for row in each]
@@ -51,122 +42,6 @@ def results(job_id: str, csv_file: str | None, as_json: bool) -> None:
     elif csv_file is None:
         header = ("JOB_ID", *keys, "STATE", "SECONDS", *wanted)
         click.echo(aligned(header, [_cells(row, keys, list(wanted)) for row in rows]))
-
-
-def all_of(record: Record) -> list[Record]:
-    """The records of the sweep that this one is of, as far as they are there."""
-    points = tasks.points(record)
-    if points is None:
-        return [record]
-    found = []
-    for tag in points.parts:
-        try:
-            found.append(find(f"{record.intent.site}/{tag}"))
-        except InputError:
-            say(f"a part of the sweep has no record any more: {tag}")
-    return found
-
-
-def failed_points(records: Sequence[Record]) -> frozenset[int]:
-    """The numbers of the points that have ended and did not complete."""
-    return frozenset(
-        row["point"]
-        for rows in rows_of(records, {})
-        for row in rows
-        if row["state"] in ENDED and row["state"] != "COMPLETED"
-    )
-
-
-def status_of(record: Record, task: int | None) -> JobStatus:
-    """The state of a job or of a task of an array, as fresh as can be."""
-    if task is None:
-        return lifecycle.refresh([record], say).get(record.tag, JobStatus("UNKNOWN"))
-    return _tasks([record])[record.tag][task]
-
-
-def metrics_of(record: Record) -> Metrics:
-    """What the record's job says of its metrics. Raises InputError for a damaged job."""
-    file = str(record.folder / "job.yaml")
-    job = parse_job(read_text(file, "job"), file, record.intent.directory).value
-    return {
-        name: metrics.Metric(metric.pattern, metric.take)
-        if isinstance(metric, MetricSpec)
-        else metrics.Metric(metric)
-        for name, metric in job.metrics.items()
-    }
-
-
-def rows_of(records: Sequence[Record], wanted: Metrics) -> list[list[Row]]:
-    """A row for each point of each record, or one for a record without points."""
-    statuses = lifecycle.refresh(records, say)
-    arrays = [record for record in records if record.intent.tasks and record.state().job_id]
-    of_tasks = _tasks(arrays) if arrays else {}
-    found = []
-    for record in records:
-        points = tasks.points(record)
-        lifecycle.keep_log(record, say)
-        if record.tag in of_tasks:
-            job_id = record.state().job_id
-            found.append(
-                [
-                    _row(
-                        f"{job_id}_{task}",
-                        points.points[task].number if points else task,
-                        points.values(task) if points else {},
-                        status,
-                        metrics.read(record.log_of(task), wanted),
-                    )
-                    for task, status in of_tasks[record.tag].items()
-                ]
-            )
-            continue
-        number, values = (points.points[0].number, points.values(0)) if points else (0, {})
-        status = statuses.get(record.tag, JobStatus("UNKNOWN"))
-        measured = metrics.read(record.log, wanted)
-        found.append([_row(record.state().job_id or record.tag, number, values, status, measured)])
-    return found
-
-
-def _tasks(arrays: Sequence[Record]) -> dict[str, dict[int, JobStatus]]:
-    """As Slurm tells them now, or where it cannot be asked what is known of their ends."""
-    try:
-        return cast(Slurm, lifecycle.scheduler_of(arrays[0])).tasks(arrays)
-    except SchedulerError as error:
-        say(f"the states are not fresh: {error}")
-    unknown = JobStatus("UNKNOWN", "nobody has learnt how it ended")
-    return {
-        record.tag: {task: known.get(task, unknown) for task in range(record.intent.tasks)}
-        for record in arrays
-        for known in (tasks.ended(record),)
-    }
-
-
-def _row(
-    job_id: str, number: int, values: dict[str, str], status: JobStatus, measured: dict[str, str]
-) -> Row:
-    return {
-        "job_id": job_id,
-        "point": number,
-        "values": values,
-        "state": status.state,
-        "exit_code": status.exit_code,
-        "signal": status.signal,
-        "reason": status.reason,
-        "seconds": seconds(status),
-        "metrics": measured,
-    }
-
-
-def seconds(status: JobStatus) -> int | None:
-    """How long it ran, or has been running."""
-    if status.started is None:
-        return None
-    end = _moment(status.ended) if status.ended else datetime.now(timezone.utc)
-    return max(0, round((end - _moment(status.started)).total_seconds()))
-
-
-def _moment(text: str) -> datetime:
-    return datetime.fromisoformat(text.replace("Z", "+00:00"))
 
 
 def _cells(row: Row, keys: Sequence[str], names: Sequence[str]) -> tuple[str, ...]:

@@ -6,8 +6,8 @@ from typing import Any
 import yaml
 
 from hpclaunch.cli import locking
+from hpclaunch.cli.outcomes import Metrics, metrics_of, seconds
 from hpclaunch.cli.planning import Planned
-from hpclaunch.cli.results import Metrics, metrics_of, seconds
 from hpclaunch.records import lock, metrics, repository, tasks
 from hpclaunch.records.lock import CHANGES, Lock
 from hpclaunch.records.record import Record, own_versions

@@ -1,0 +1,54 @@
+"""`hpclaunch results` of a chain, whose links write one log."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from command import hpclaunch
+
+from hpclaunch.records.record import Record
+from hpclaunch.values.job import JobStatus
+
+JOB = "name: train\ncommand: [run]\nchain: 3\nmetrics: {loss: 'loss=([0-9.]+)'}\n"
+
+
+@pytest.fixture
+def chain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Record:
+    """The record of a chain that has ended."""
+    monkeypatch.setenv("HPCLAUNCH_HOME", str(tmp_path))
+    record = Record.create(
+        site="alpha",
+        scheduler="slurm",
+        name="train",
+        script="",
+        plan=b"{}",
+        job_yaml=JOB,
+        site_yaml="",
+        directory="/",
+        argv=(),
+        scheduler_version="",
+        tasks=3,
+        chain=True,
+    )
+    record.submitted("5")
+    record.log.write_text("loss=0.5\nloss=0.25\n")
+    times = {"started": "2026-11-22T04:00:00Z", "ended": "2026-11-22T04:01:30Z"}
+    record.update(JobStatus("COMPLETED", "link 1 of 3 was done", exit_code=0, **times))
+    return record
+
+
+@pytest.mark.usefixtures("chain")
+def test_a_chain_is_one_run_with_the_metrics_of_its_log() -> None:
+    done = hpclaunch("results", "5", "--json", env=dict(os.environ))
+    assert done.returncode == 0, done.stderr
+    (row,) = json.loads(done.stdout)
+    assert (row["job_id"], row["state"], row["seconds"]) == ("5", "COMPLETED", 90)
+    assert row["metrics"] == {"loss": "0.25"}
+
+
+@pytest.mark.usefixtures("chain")
+def test_a_link_has_no_results_of_its_own() -> None:
+    done = hpclaunch("results", "5_1", env=dict(os.environ))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "say 5" in done.stderr
