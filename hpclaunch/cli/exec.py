@@ -9,7 +9,7 @@ from hpclaunch.rank.expected import read_plan
 from hpclaunch.records.lookup import find_task
 from hpclaunch.records.record import Record
 from hpclaunch.values.errors import HpclaunchError, InputError
-from hpclaunch.values.launchplan import LaunchPlan
+from hpclaunch.values.launchplan import LaunchPlan, LocalTarget
 from hpclaunch.values.pods import KubernetesTarget
 
 
@@ -25,10 +25,10 @@ def run_inside(job_id: str, number: int, launcher: bool, words: tuple[str, ...])
     has; with a terminal on both ends it has one too. The exit status is the command's.
     """
     record, task = find_task(job_id)
-    if record.intent.scheduler == "local":
-        raise InputError("exec is not for jobs of this machine, which run as any command does")
     plan = _plan(record)
     common = plan.common
+    if common.groups is not None and common.groups.world == "separate":
+        raise InputError("exec finds a rank by its number, and those of separate worlds have the same ones")
     total = common.nodes * common.ranks_per_node
     if not 0 <= number < total:
         raise InputError(f"job {job_id} has the ranks 0 to {total - 1}, and no {number}")
@@ -36,6 +36,10 @@ def run_inside(job_id: str, number: int, launcher: bool, words: tuple[str, ...])
         return _in_pod(record, plan, plan.target, number, launcher, words)
     if launcher:
         raise InputError(f"job {job_id} has no launcher: that is for MPIJobs on Kubernetes")
+    if isinstance(plan.target, LocalTarget):
+        from hpclaunch.schedulers import local_inside
+
+        local_inside.become(record, number, total, bool(plan.target.launcher), words)
     return _in_step(record, task, plan, number, words)
 
 
