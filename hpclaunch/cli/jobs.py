@@ -8,6 +8,7 @@ import click
 
 from hpclaunch.cli import following
 from hpclaunch.cli.output import json_option, print_facts, print_json, say
+from hpclaunch.records import checks
 from hpclaunch.records.lookup import all_records, find_task
 from hpclaunch.records.record import Record
 from hpclaunch.report.table import aligned
@@ -32,6 +33,9 @@ def status(job_id: str, as_json: bool) -> None:
     facts = _facts(record, known)
     if record.intent.scheduler == "slurm":
         facts |= _way(record)
+    checked = checks.lines(record)
+    if checked:
+        facts["preflight"] = checked if as_json else "; ".join(checked)
     if record.intent.tasks and not record.intent.chain:
         from hpclaunch.cli import tasks  # most jobs are no arrays
 
@@ -103,7 +107,7 @@ def wait(job_id: str, junit_file: str | None) -> None:
     could not wait to the end. JOB_ID_TASK is one task of a job array.
     """
     record, task = find_task(job_id)
-    if task is not None:
+    if task is not None and not record.intent.chain:
         from hpclaunch.cli import tasks
 
         if junit_file is not None:

@@ -47,10 +47,13 @@ class Planner:
         resolved, problems = mounts.resolve(job, site)
         problems += self._unsuitable(job)
         besides = _beside(job, site, resolved)
+        with_spares = job
+        if job.preflight is not None and site.scheduler == "slurm":
+            with_spares = structs.replace(job, nodes=job.nodes + job.preflight.spares)
         if besides is not None:
             problems += besides.problems
         try:
-            chosen, warnings = self.groups.choose(job)
+            chosen, warnings = self.groups.choose(with_spares)
             first = self.groups.machine(chosen[0])
             gpus = len(first.gpus) if job.gpus_per_node is None else job.gpus_per_node
             ranks = job.ranks_per_node or max(gpus, 1)
@@ -63,7 +66,7 @@ class Planner:
         if site.limits is not None:
             from hpclaunch.plan import limits  # few sites have any
 
-            problems += limits.problems(job, site, gpus)
+            problems += limits.problems(with_spares, site, gpus)
             if problems:
                 raise InputError(problems)
         if job.profile is not None:
@@ -105,6 +108,10 @@ class Planner:
             common = structs.replace(common, long_run=longrun.of_job(job))
             if site.scheduler != "slurm":
                 warnings = [*warnings, *longrun.unheeded(job, site.scheduler)]
+        if job.preflight is not None and site.scheduler != "slurm":
+            from hpclaunch.plan import preflight
+
+            warnings = [*warnings, preflight.unheeded(site.scheduler)]
         if besides is not None:
             common = _with(common, besides)
             warnings = [*besides.warnings, *warnings]

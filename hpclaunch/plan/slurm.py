@@ -113,6 +113,16 @@ def target(
         batch += longrun.of_sbatch(common.long_run)
         told = longrun.told_by_slurm(common.long_run)
         warnings += longrun.warnings_of_slurm(common.long_run, common)
+    check = None
+    if job.preflight is not None:
+        from hpclaunch.plan import preflight
+
+        on_node = cpus_per_task * common.ranks_per_node
+        cpus_once = cpus_of_step if common.whole_node else (Option(f"--cpus-per-task={on_node}"),)
+        check, of_check, more = preflight.of_slurm(job, site, common, machines, gres, cpus_once)
+        problems += of_check
+        warnings += more
+        batch = preflight.of_sbatch(batch, common, check, job.requeue)
     own = (Option("--container-name"),) if beside is not None and beside.one_container else ()
     problems += raw.given_twice("sbatch", hints.sbatch, site.name, batch)
     problems += raw.given_twice("srun", hints.srun, site.name, (*step, *flags, *own))
@@ -133,6 +143,7 @@ def target(
             host_env=exported,
             beside=beside,
             told=told,
+            preflight=check,
         ),
         warnings,
     )

@@ -18,6 +18,7 @@ from hpclaunch.readback.slurm.directives import directives
 from hpclaunch.readback.slurm.layout import bound, layout
 from hpclaunch.readback.slurm.notices import notices
 from hpclaunch.readback.slurm.options import Given, options
+from hpclaunch.readback.slurm.preflight import preflight
 from hpclaunch.readback.slurm.surroundings import Surroundings, surroundings
 from hpclaunch.readback.wrapper_words import WrapperWords, identity, wrapper_words
 from hpclaunch.values.errors import InputError, Problem
@@ -63,16 +64,20 @@ def read(text: str, name: str = "the script") -> Launch:
 def _launch(text: str) -> Launch:
     batch = _batch(text)
     reading, has_points = sweep.without_points(evaluate(text, {"srun", *FUNCTIONS}, _MOST))
+    check = preflight(reading.calls)
+    if check is not None:
+        reading = structs.replace(reading, calls=check.others)
     besides = beside(reading.calls) or _alone(reading)
-    step = besides.main
+    step = besides.main if check is None else check.of_step(besides.main)
     given, command = options("srun", step.words[1:])
+    given = given if check is None else check.options(given)
     given, command = _of_ranks(given, besides), list(without(command, besides.variables))
     unread = [f"line {note.line}: {note.text}" for note in reading.notes]
-    unread += besides.unread
+    unread += besides.unread + (check.unread if check is not None else ())
     tasks = sweep.points(batch.given, has_points, unread)
     unread += [f"line {step.line}: srun runs only under a condition ({each})" for each in step.conditions]
     named = _by_name(given, step.line, unread)
-    size = layout(batch.given, named)
+    size = layout(batch.given if check is None else check.batch(batch.given, named), named)
     box = container(named)
     rank = _rank(command, size.ranks_per_node, step.line)
     inherited = (
@@ -119,6 +124,7 @@ def _launch(text: str) -> Launch:
             *around.unbridged,
             *of_notices,
             *_strangers(others),
+            *([] if check is None else [check.unbridged(batch.given.get("nodes", "1"))]),
         ),
         gpu_kind=size.gpu_kind,
         stage_in=besides.stage_in,

@@ -37,7 +37,7 @@ def argv(
     settings = ["from=slurm", *(each.text for each in target.wrapper if each.text.startswith("cwd="))]
     return [
         "salloc",
-        *_allocation(target),
+        *_allocation(common, target),
         *("/bin/bash", "-p", "-c", _CLEARED, "hpclaunch-shell"),
         *_step(common, target),
         *(["--pty"] if terminal else []),
@@ -51,9 +51,12 @@ def argv(
     ]
 
 
-def _allocation(target: SlurmTarget) -> Iterator[str]:
+def _allocation(common: Common, target: SlurmTarget) -> Iterator[str]:
     for option in target.sbatch:
-        if option.text.partition("=")[0] not in _OF_BATCH:
+        name = option.text.partition("=")[0]
+        if name == "--nodes":
+            yield f"--nodes={common.nodes}"  # without spare ones: nobody checks them
+        elif name not in _OF_BATCH:
             yield _unquoted(option.text)
 
 

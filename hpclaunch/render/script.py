@@ -35,6 +35,7 @@ def _sbatch(plan: LaunchPlan, target: SlurmTarget) -> str:
         **_shared(plan, target),
         **_beside(plan, target),
         **_long_run(plan, target),
+        **_preflight(plan, target),
         sbatch=target.sbatch,
         slurm_path=target.path,
         masks=rows,
@@ -83,6 +84,14 @@ def _long_run(plan: LaunchPlan, target: SlurmTarget | LocalTarget) -> dict[str, 
     from hpclaunch.render import longrun
 
     return longrun.of_slurm(plan, plan.common.long_run)
+
+
+def _preflight(plan: LaunchPlan, target: SlurmTarget) -> dict[str, object]:
+    if target.preflight is None:
+        return {"preflight": False}
+    from hpclaunch.render import preflight
+
+    return preflight.of_slurm(plan.common, target.preflight, _setting)
 
 
 def _setting(option: Option) -> str:

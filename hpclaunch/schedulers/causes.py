@@ -15,6 +15,7 @@ from types import MappingProxyType
 
 from msgspec import Struct, structs
 
+from hpclaunch.values import preflight
 from hpclaunch.values.job import Cause, JobStatus, State
 
 _TAIL = 1 << 20
@@ -70,6 +71,10 @@ def explained(status: JobStatus, log: Path, cancelled: bool) -> JobStatus:
     if status.exit_code == _WRAPPER_FAILED and (own := _OWN.findall(text)):
         said = own[0].decode("utf-8", "replace")
         return structs.replace(status, cause="launch_failure", reason=said)
+    if status.exit_code == preflight.FAILED and (own := _OWN.findall(text)):
+        said = own[-1].decode("utf-8", "replace")
+        if said.startswith("preflight: only "):
+            return structs.replace(status, cause="node_failure", reason=said)
     if _is_kill(status):
         more = "; whether somebody or the kernel killed it, for memory, is not said"
         status = structs.replace(status, reason=status.reason + more)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from ClusterShell.NodeSet import RESOLVER_NOGROUP, NodeSet
 from msgspec import Struct
 
+from hpclaunch.records import checks
 from hpclaunch.records.record import Record
 from hpclaunch.schedulers.environment import closed
 from hpclaunch.schedulers.slurm_commands import Commands
@@ -41,6 +42,7 @@ def command(
     if len(rows) > 1:
         raise InputError(f"several tasks of job {number} run: say which, as in {number}_0")
     job, nodes = rows[0]
+    nodes = checks.chosen(record) or nodes
     # As the ranks are laid out: block by block over the nodes in their order.
     hosts = list(NodeSet(nodes, resolver=RESOLVER_NOGROUP))
     host = hosts[min(rank.number // rank.per_node, len(hosts) - 1)]

@@ -63,6 +63,10 @@ def job_problems(job: Job) -> list[Problem]:
         from hpclaunch.spec import check_groups
 
         found += check_groups.problems(job)
+    if job.preflight is not None:
+        from hpclaunch.spec import check_preflight
+
+        found += check_preflight.problems(job)
     for site, hints in job.sites.items():
         _check(found, ("sites", site), check_text.name, site)
         found += _hint_problems(hints, ("sites", site))

@@ -29,6 +29,10 @@ def site_problems(site: Site) -> list[Problem]:
     found += _shared_hosts(site)
     if site.slurm is not None:
         found += _slurm_problems(site.slurm)
+    if site.preflight is not None:
+        from hpclaunch.spec.check_preflight import site_problems as preflight_problems  # few sites have it
+
+        found += preflight_problems(site.preflight)
     if site.ssh is not None:
         from hpclaunch.spec.check_ssh import ssh_problems  # most sites are for their own login nodes
 

@@ -23,6 +23,8 @@ def dump_job(job: Job) -> str:
         data["time"] = "UNLIMITED"
     if job.signal is not None:
         data["signal"]["before"] = f"{job.signal.before}s"  # a bare number is minutes
+    if job.preflight is not None:
+        data["preflight"]["limit"] = f"{job.preflight.limit}s"
     return _text(data)
 
 

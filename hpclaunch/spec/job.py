@@ -6,6 +6,7 @@ from msgspec import Struct, field
 
 from hpclaunch.spec.groups import GroupSpec
 from hpclaunch.spec.longrun import NotifySpec, SignalSpec
+from hpclaunch.spec.preflight import PreflightSpec
 from hpclaunch.spec.profile import ProfileSpec
 from hpclaunch.spec.sweep import DependsOn, MetricSpec, SweepSpec
 
@@ -176,6 +177,7 @@ class Job(Struct, frozen=True, forbid_unknown_fields=True):
     sweep: SweepSpec | None = None
     metrics: dict[str, str | MetricSpec] = field(default_factory=dict)
     depends_on: tuple[str | DependsOn, ...] = ()
+    preflight: PreflightSpec | None = None
     groups: dict[str, GroupSpec] = field(default_factory=dict)
     world: Literal["one", "separate"] = "one"
     sites: dict[str, SiteHints] = field(default_factory=dict)

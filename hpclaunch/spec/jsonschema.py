@@ -31,6 +31,10 @@ def job_schema() -> Schema:
         "description": "A span of time: minutes, any form of Slurm's --time, 90s, 2m.",
         "anyOf": [{"type": "integer", "minimum": 1}, {"type": "string", "minLength": 1}],
     }
+    schema["$defs"]["PreflightSpec"]["properties"]["limit"] = {
+        "description": "A span of time: minutes, any form of Slurm's --time, 90s, 2m.",
+        "anyOf": [{"type": "integer", "minimum": 1}, {"type": "string", "minLength": 1}],
+    }
     job["properties"]["nodes"]["minimum"] = 1
     job["properties"]["env"]["propertyNames"] = _VARIABLE
     job["anyOf"] = [{"required": ["command"]}, {"required": ["groups"]}]

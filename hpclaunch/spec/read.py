@@ -20,6 +20,7 @@ from hpclaunch.spec.job import Job
 from hpclaunch.spec.limits import LimitsSpec
 from hpclaunch.spec.longrun import SignalSpec
 from hpclaunch.spec.nodetype import NodeType
+from hpclaunch.spec.preflight import PreflightSpec
 from hpclaunch.spec.search import is_path
 from hpclaunch.spec.site import Sharp, Site
 from hpclaunch.spec.source import read_text
@@ -33,6 +34,7 @@ RULES = Rules(
     scalars={
         (Job, "time"): (scalars.minutes, "a time such as 00:30:00 or 30m"),
         (LimitsSpec, "time"): (scalars.minutes, "a time such as 00:30:00 or 30m"),
+        (PreflightSpec, "limit"): (scalars.span, "a time such as 2m or 90s"),
         (SignalSpec, "before"): (scalars.span, "a time such as 2m or 90s"),
     },
     keys={

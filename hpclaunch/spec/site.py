@@ -6,6 +6,7 @@ from msgspec import Struct, field, structs
 
 from hpclaunch.spec.kubernetes import Allocatable, KubernetesSite, Toleration
 from hpclaunch.spec.limits import LimitsSpec
+from hpclaunch.spec.preflight import PreflightSite
 from hpclaunch.spec.ssh import SshSite
 from hpclaunch.values.slurmaccess import API_OF_RELEASE, RestServer, SlurmAccess, Via
 
@@ -173,6 +174,7 @@ class Site(Struct, frozen=True, forbid_unknown_fields=True):
     network: Network = Network()
     fabric: Fabric = Fabric()
     limits: LimitsSpec | None = None
+    preflight: PreflightSite | None = None
     volumes: dict[str, Volume] = field(default_factory=dict)
     env: dict[str, str] = field(default_factory=dict)
 

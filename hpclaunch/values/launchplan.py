@@ -7,6 +7,7 @@ from msgspec import Struct
 from hpclaunch.values.longrun import LongRun
 from hpclaunch.values.placement import NodeShape
 from hpclaunch.values.pods import KubernetesTarget
+from hpclaunch.values.preflight import Preflight
 from hpclaunch.values.rankgroups import RankGroups
 from hpclaunch.values.steps import StageIn, Step, Trials
 from hpclaunch.values.sweep import Sweep
@@ -114,6 +115,7 @@ class SlurmTarget(Struct, frozen=True):
     see before the container exists. `beside` is None for a job that starts its ranks once, and no more.
     `told` are variables of the ranks that Slurm alone knows: each `value` is the name of Slurm's own, which
     is not set for 0. `of_groups` are the options of each group's own step, of groups in separate worlds.
+    `preflight` is the check of the nodes before the ranks start, None for most jobs.
     """
 
     version: str
@@ -130,6 +132,7 @@ class SlurmTarget(Struct, frozen=True):
     beside: SlurmSteps | None = None
     told: tuple[EnvVar, ...] = ()
     of_groups: tuple[tuple[Option, ...], ...] = ()
+    preflight: Preflight | None = None
 
 
 class LocalTarget(Struct, frozen=True):

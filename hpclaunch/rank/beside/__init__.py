@@ -3,6 +3,8 @@
 host       FOLDER NAME=value... -- =word...: a command in that folder, or / where it is not there
 import     FILE URI: the image is imported to that squashfs file, once, whoever else does the same now
 images     list FOLDER | remove FOLDER NAME SECONDS: files that were imported so
+check      SETTING=VALUE... -- COMMAND...: whether the node is fit for ranks
+preflight  CLAIM WANTED SECONDS all|first NODES SRUN-WORD...: runs that on nodes, and prints the good ones
 keep       NAME: when its standard input ends Pyxis' container of that name is removed from this node
 stage-in   SOURCE TARGET NAME...: folders copied to this node, as pods do it (pod/stage_in)
 inside     RANK RANKS =word...: for bash, the command where that rank of a running job is
@@ -16,7 +18,9 @@ _FOLDER = os.path.dirname(__file__)
 _COPY = os.path.join(os.path.dirname(_FOLDER), "pod", "stage_in", "copy.sh")
 
 
-def text(name: Literal["host", "images", "import", "inside", "keep", "stage-in", "webhook"]) -> str:
+def text(
+    name: Literal["check", "host", "images", "import", "inside", "keep", "preflight", "stage-in", "webhook"],
+) -> str:
     """The text of that name."""
     own = _read(os.path.join(_FOLDER, f"{name}.sh"))
     return own + _read(_COPY) if name == "stage-in" else own

@@ -1,0 +1,78 @@
+"""The check of a job's nodes before its ranks start, in a script of hpclaunch's."""
+
+from collections.abc import Mapping, Sequence
+
+from msgspec import Struct, structs
+
+from hpclaunch.rank import beside as rank_beside
+from hpclaunch.readback.shell import outside
+from hpclaunch.readback.shell.calls import Call
+from hpclaunch.readback.shell.values import Unknown, known
+from hpclaunch.readback.slurm.options import Given
+from hpclaunch.values.launch import Unbridged
+
+JUDGE, CHECK = "hpclaunch-preflight", "hpclaunch-check"
+# What the script tells all others of its nodes when it knows the good ones.
+_TOLD = ("SLURM_JOB_NODELIST", "SLURM_JOB_NUM_NODES")
+
+
+class Preflight(Struct, frozen=True):
+    """`wanted` are the nodes that must be good, and `settings` what of each is checked. `others` are the
+    calls of the script but for these."""
+
+    wanted: str
+    settings: tuple[str, ...]
+    others: tuple[Call, ...]
+    unread: tuple[str, ...]
+
+    def of_step(self, step: Call) -> Call:
+        """What starts the ranks, without what it is told of the nodes."""
+        return structs.replace(
+            step, environment=tuple(each for each in step.environment if each[0] not in _TOLD)
+        )
+
+    def options(self, given: Sequence[Given]) -> list[Given]:
+        """The options of that srun but for the list of good nodes, which nobody knows before."""
+        return [
+            each
+            for each in given
+            if each.name != "nodelist" or not any(isinstance(part, Unknown) for part in each.value or ())
+        ]
+
+    def batch(self, given: Mapping[str, str], step: Mapping[str, str]) -> dict[str, str]:
+        """The options of sbatch with the nodes that ranks get, where these are as many as must be good."""
+        return {**given, "nodes": self.wanted} if step.get("nodes") == self.wanted else dict(given)
+
+    def unbridged(self, nodes: str) -> Unbridged:
+        """What another scheduler has nothing for; `nodes` is how many the job asks for."""
+        names = ", ".join(dict.fromkeys(self.settings))
+        what = f"preflight: of {nodes} nodes the ranks get {self.wanted} that are good ({names})"
+        return Unbridged(outside(what), "Kubernetes checks no nodes before a job, and has no spare ones")
+
+
+def preflight(calls: Sequence[Call]) -> Preflight | None:
+    """None for a script that checks no nodes, as most do."""
+    own = [call for call in calls if len(call.words) > 9 and known(call.words[3]) == JUDGE]
+    if not own:
+        return None
+    unread: list[str] = []
+    settings: list[str] = []
+    wanted = {known(call.words[5]) or "" for call in own}
+    for call in own:
+        texts = [known(word) for word in call.words]
+        at = texts.index(CHECK) if CHECK in texts else 0
+        if texts[2] != rank_beside.text("preflight") or not at or texts[at - 1] != rank_beside.text("check"):
+            unread.append(f"line {call.line}: {JUDGE} is not hpclaunch's own text")
+        if call.conditions:
+            why = f"nodes are checked only under a condition ({call.conditions[0]})"
+            unread.append(f"line {call.line}: {why}")
+        for text in texts[at + 1 :] if at else ():
+            if text == "--":
+                break
+            name = (text or "").partition("=")[0]
+            if name != "seconds":
+                settings.append(name)
+    if len(wanted) > 1:
+        unread.append(f"line {own[0].line}: how many nodes must be good is not told")
+    others = tuple(call for call in calls if call not in own)
+    return Preflight(sorted(wanted)[0], tuple(settings), others, tuple(unread))

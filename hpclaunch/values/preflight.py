@@ -1,0 +1,21 @@
+"""A check of nodes before the ranks of a job start, as a plan has it."""
+
+from msgspec import Struct
+
+from hpclaunch.values.words import Option
+
+FILE = "preflight"  # what a record's folder has of it
+FAILED = 122  # the script's exit status where too few nodes are good
+
+
+class Preflight(Struct, frozen=True):
+    """`spares` are the nodes that are asked for beside those of the ranks; `seconds` the limit of each check.
+    `once` are srun's options for one task on a node; `on_host` the settings of the check outside the
+    container, `all_reduce` those of the other one, with its command: empty for none."""
+
+    spares: int
+    seconds: int
+    once: tuple[Option, ...]
+    on_host: tuple[Option, ...] = ()
+    all_reduce: tuple[Option, ...] = ()
+    command: tuple[str, ...] = ()
