@@ -34,7 +34,7 @@ def wait(record: Record, file: str) -> int:
 
 def _cases(record: Record) -> list[Case]:
     (rows,) = rows_of([record], {})
-    if record.intent.tasks and not record.intent.chain:
+    if record.intent.is_array:
         return [_of_point(record, task, row) for task, row in enumerate(rows)]
     known = status_of(record, None)
     return [

@@ -38,7 +38,7 @@ def rows_of(records: Sequence[Record], wanted: Metrics) -> list[list[Row]]:
     """A row for each point of each record, or one for a record without points, such as that of a chain, whose
     links write one log."""
     statuses = lifecycle.refresh(records, say)
-    arrays = [record for record in records if _has_points(record) and record.state().job_id]
+    arrays = [record for record in records if record.intent.is_array and record.state().job_id]
     of_tasks = _tasks(arrays) if arrays else {}
     found = []
     for record in records:
@@ -101,10 +101,6 @@ def seconds(status: JobStatus) -> int | None:
         return None
     end = _moment(status.ended) if status.ended else datetime.now(timezone.utc)
     return max(0, round((end - _moment(status.started)).total_seconds()))
-
-
-def _has_points(record: Record) -> bool:
-    return record.intent.tasks > 0 and not record.intent.chain
 
 
 def _tasks(arrays: Sequence[Record]) -> dict[str, dict[int, JobStatus]]:

@@ -62,6 +62,12 @@ class Intent(Struct, frozen=True):
     claims: bool = False
     schema: int = SCHEMA
 
+    @property
+    def is_array(self) -> bool:
+        """Whether its tasks are jobs side by side, each with a log of its own. The links of a chain are one
+        job."""
+        return self.tasks > 0 and not self.chain
+
 
 class State(Struct, frozen=True, omit_defaults=True):
     """What is known since. `checked` is when the scheduler was asked for `status`, in seconds since 1970.
@@ -170,8 +176,8 @@ class Record(Struct, frozen=True):
         return self.folder / "logs" / "output.log"
 
     def log_of(self, task: int) -> Path:
-        """The same of a task of a job array."""
-        return self.log.with_name(f"output-{task}.log")
+        """The same of a task of a job array; the links of a chain have one."""
+        return self.log if self.intent.chain else self.log.with_name(f"output-{task}.log")
 
     @property
     def work(self) -> Path:

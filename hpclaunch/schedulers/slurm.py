@@ -177,7 +177,7 @@ def _whole(record: Record, tasks: arrays.Tasks) -> JobStatus:
 def _output(record: Record) -> str:
     """For --output: a file for each task of an array. Raises HpclaunchError for a path in which Slurm puts no
     number of a task."""
-    if not record.intent.tasks or record.intent.chain:
+    if not record.intent.is_array:
         return filename_pattern(record.log)
     folder = str(record.log.parent)
     if "\\" in folder:

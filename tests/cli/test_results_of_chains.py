@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from command import hpclaunch
 
+from hpclaunch.cli import runs
 from hpclaunch.records.record import Record
 from hpclaunch.values.job import JobStatus
 
@@ -24,7 +25,7 @@ def chain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Record:
         script="",
         plan=b"{}",
         job_yaml=JOB,
-        site_yaml="",
+        site_yaml="name: alpha\n",
         directory="/",
         argv=(),
         scheduler_version="",
@@ -52,3 +53,7 @@ def test_a_link_has_no_results_of_its_own() -> None:
     done = hpclaunch("results", "5_1", env=dict(os.environ))
     assert (done.returncode, done.stdout) == (2, "")
     assert "say 5" in done.stderr
+
+
+def test_a_link_that_is_compared_has_the_metrics_of_that_log(chain: Record) -> None:
+    assert runs.of_record(chain, 1, JobStatus("UNKNOWN")).outcome["metric loss"] == "0.25"
