@@ -1,7 +1,7 @@
 """A job with groups -> its plan: that of one job on the nodes of all, with what each group has of its own.
 
 Each group is planned as a job by itself, which finds all that is wrong with it. What the groups must have in
-common, since one allocation and one kind of rank carry them, is compared.
+common, since one allocation carries them, is compared.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -98,11 +98,11 @@ def _unsuitable(job: Job, site: Site) -> Iterator[Problem]:
         yield Problem(
             f"groups: each has nodes of its own, and {site.name} is one machine", "job", ("groups",)
         )
+    if site.scheduler == "kubernetes":
+        message = "groups: the workers of an MPIJob are all alike: submit a job for each group"
+        yield Problem(message, "job", ("groups",))
     if job.world == "one":
         return
-    if site.scheduler == "kubernetes":
-        message = "world: separate: an MPIJob is one world; submit a job for each group, or write world: one"
-        yield Problem(message, "job", ("world",))
     same = "ranks of separate worlds have the same numbers, and their"
     if job.verify:
         message = f"verify: {same} reports could not be told apart: verify it with world: one"
@@ -112,8 +112,7 @@ def _unsuitable(job: Job, site: Site) -> Iterator[Problem]:
 
 
 def _unlike(job: Job, plans: dict[str, LaunchPlan]) -> Iterator[Problem]:
-    """What groups differ in and must not: all nodes of a job of Slurm's are asked for in the same words, and
-    an MPIJob has workers of one kind."""
+    """What groups differ in and must not: all nodes of a job of Slurm's are asked for in the same words."""
     names = list(plans)
     for key in ("gpus_per_node", "ranks_per_node"):
         numbers = {name: getattr(plans[name].common, key) for name in names}

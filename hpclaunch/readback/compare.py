@@ -20,7 +20,7 @@ and what a reader did not understand, is never passed over.
 
 import re
 
-from hpclaunch.readback import compare_pods, compare_steps, compare_tables, compare_words
+from hpclaunch.readback import compare_groups, compare_pods, compare_steps, compare_tables, compare_words
 from hpclaunch.readback.place import NOTHING, Side, beside
 from hpclaunch.values.launch import Difference, Launch
 
@@ -35,6 +35,7 @@ def compare(a: Side, b: Side) -> tuple[Difference, ...]:
         *_size(a, b),
         *compare_words.command(a, b),
         *compare_words.environment(a, b),
+        *compare_groups.groups(a, b),
         *compare_words.mounts(a, b),
         *compare_tables.tables(a, b),
         *compare_pods.wrapper(a, b),

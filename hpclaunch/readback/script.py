@@ -11,7 +11,7 @@ from hpclaunch.readback.shell.calls import Call, Reading
 from hpclaunch.readback.shell.errors import ScriptError
 from hpclaunch.readback.shell.evaluate import evaluate
 from hpclaunch.readback.shell.values import IfSet, Unknown, Value, known, shown
-from hpclaunch.readback.slurm import forms, meanings, sweep
+from hpclaunch.readback.slurm import forms, meanings, rankgroups, sweep
 from hpclaunch.readback.slurm.beside import FUNCTIONS, RANK, Beside, beside, program, without
 from hpclaunch.readback.slurm.container import container
 from hpclaunch.readback.slurm.directives import directives
@@ -64,6 +64,7 @@ def read(text: str, name: str = "the script") -> Launch:
 def _launch(text: str) -> Launch:
     batch = _batch(text)
     reading, has_points = sweep.without_points(evaluate(text, {"srun", *FUNCTIONS}, _MOST))
+    reading, separate, of_groups = rankgroups.joined(reading)
     check = preflight(reading.calls)
     if check is not None:
         reading = structs.replace(reading, calls=check.others)
@@ -72,7 +73,7 @@ def _launch(text: str) -> Launch:
     given, command = options("srun", step.words[1:])
     given = given if check is None else check.options(given)
     given, command = _of_ranks(given, besides), list(without(command, besides.variables))
-    unread = [f"line {note.line}: {note.text}" for note in reading.notes]
+    unread = [f"line {note.line}: {note.text}" for note in reading.notes] + of_groups
     unread += besides.unread + (check.unread if check is not None else ())
     tasks = sweep.points(batch.given, has_points, unread)
     unread += [f"line {step.line}: srun runs only under a condition ({each})" for each in step.conditions]
@@ -80,6 +81,7 @@ def _launch(text: str) -> Launch:
     size = layout(batch.given if check is None else check.batch(batch.given, named), named)
     box = container(named)
     rank = _rank(command, size.ranks_per_node, step.line)
+    groups = rank.words.groups if rank.words else ()
     inherited = (
         [each.name for each in rank.words.environment if each.source == "submitter"] if rank.words else []
     )
@@ -132,6 +134,8 @@ def _launch(text: str) -> Launch:
         trials=besides.trials,
         tasks=tasks,
         notify=notify,
+        groups=groups,
+        world="separate" if separate else "one" if groups else "",
     )
 
 

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from hpclaunch.rank import wrapper_text
 from hpclaunch.values import cpulist
-from hpclaunch.values.launch import SeenSeat, SeenTable, SeenVariable
+from hpclaunch.values.launch import SeenGroup, SeenSeat, SeenTable, SeenVariable
 
 OWN = "own"
 
@@ -16,9 +16,9 @@ OWN = "own"
 _OF_TABLE = ("hcas", "near", "cpus", "membind", "preferred", "cores", "gpus", "seats", "part")
 _OTHERS = {"from", "cwd", "memlock", "rank", "ranks", "port", "root", "strict", "openib", "verify"}
 _OTHERS |= {"profile", "profile_to", "profiler"}
-_OTHERS |= {"rendezvous", "besteffort"}
+_OTHERS |= {"rendezvous", "besteffort", "groups", "member"}
 # Those that say where a rank is and not what it gets.
-_APART = ("from", "cwd", "rank", "ranks")
+_APART = ("from", "cwd", "rank", "ranks", "groups", "member")
 
 
 class WrapperWords(Struct, frozen=True):
@@ -36,6 +36,7 @@ class WrapperWords(Struct, frozen=True):
     environment: tuple[SeenVariable, ...]
     argv: tuple[str, ...]
     unread: tuple[str, ...]
+    groups: tuple[SeenGroup, ...] = ()
 
 
 def wrapper_words(words: Sequence[str | SeenVariable], ranks_per_node: int) -> WrapperWords:
@@ -68,8 +69,9 @@ def wrapper_words(words: Sequence[str | SeenVariable], ranks_per_node: int) -> W
     seen = tuple(
         _table(hosts, {**common, **own}, ranks_per_node, unread) for hosts, own in tables or [("", {})]
     )
-    argv = tuple(word.removeprefix("=") for word in _texts(command, "word of the command", unread))
-    if not argv:
+    groups = _groups(others["groups"], command, unread) if "groups" in others else ()
+    argv = () if groups else _argv(command, unread)
+    if not argv and not groups:
         unread.append("the rank wrapper is given no command")
     return WrapperWords(
         source=others.get("from", ""),
@@ -82,6 +84,7 @@ def wrapper_words(words: Sequence[str | SeenVariable], ranks_per_node: int) -> W
         environment=_environment(variables, unread),
         argv=argv,
         unread=tuple(unread),
+        groups=groups,
     )
 
 
@@ -109,6 +112,40 @@ def _until_dashes(
             return words[:index], words[index + 1 :]
     unread.append(f"no -- ends the rank wrapper's {what}")
     return words, ()
+
+
+def _groups(text: str, words: Sequence[str | SeenVariable], unread: list[str]) -> tuple[SeenGroup, ...]:
+    """What follows the environment of all ranks where there are groups: each after a -- but the first."""
+    parts: list[list[str | SeenVariable]] = [[]]
+    for word in words:
+        if word == "--":
+            parts.append([])
+        else:
+            parts[-1].append(word)
+    names = text.split()
+    if len(names) != len(parts):
+        unread.append(f"groups={text} names {len(names)} groups, and {len(parts)} are described")
+    found = []
+    for name, part in zip(names, parts, strict=False):
+        start = next((index for index, word in enumerate(part) if _is_word(word)), len(part))
+        number = name.rpartition(":")[2]
+        if not _number(number):
+            unread.append(f"groups={text}: {name} has no number of ranks")
+        argv = _argv(part[start:], unread)
+        if not argv:
+            unread.append(f"the rank wrapper is given no command for {name}")
+        ranks = int(number) if _number(number) else 0
+        environment = _environment(part[:start], unread)
+        found.append(SeenGroup(name.rpartition(":")[0], ranks, environment, argv))
+    return tuple(found)
+
+
+def _is_word(word: str | SeenVariable) -> bool:
+    return isinstance(word, str) and word.startswith("=")
+
+
+def _argv(words: Sequence[str | SeenVariable], unread: list[str]) -> tuple[str, ...]:
+    return tuple(word.removeprefix("=") for word in _texts(words, "word of the command", unread))
 
 
 def _texts(words: Sequence[str | SeenVariable], what: str, unread: list[str]) -> list[str]:

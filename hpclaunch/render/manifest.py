@@ -11,7 +11,6 @@ from hpclaunch.render import words
 from hpclaunch.render.templates import template
 from hpclaunch.values.launchplan import Common, LaunchPlan
 from hpclaunch.values.pods import KubernetesTarget, Pod
-from hpclaunch.values.rankgroups import RankGroups
 from hpclaunch.values.words import Option
 from hpclaunch.values.yamltext import finished
 
@@ -115,20 +114,9 @@ def _rank(common: Common, target: KubernetesTarget) -> Process:
         args=(
             *map(_setting, target.wrapper),
             *_part(environment, "The rank's environment."),
-            *(_groups(common.groups) if common.groups else _command(common.argv)),
+            *_part([f"={word}" for word in common.argv], "And its command, each word after a =."),
         ),
     )
-
-
-def _command(argv: Iterable[str]) -> tuple[Word, ...]:
-    return _part([f"={word}" for word in argv], "And its command, each word after a =.")
-
-
-def _groups(groups: RankGroups) -> Iterator[Word]:
-    for group in groups.members:
-        own = [f"{variable.name}={variable.value}" for variable in group.environment]
-        own += [f"={word}" for word in group.argv]
-        yield from _part(own, f"The variables of group {group.name}, and its command, each word after a =.")
 
 
 def _serving(settings: Iterable[Option]) -> Process:

@@ -54,6 +54,15 @@ class SeenVariable(Struct, frozen=True):
     source: Literal["text", "submitter", "secret", "pod", "scheduler"] = "text"
 
 
+class SeenGroup(Struct, frozen=True):
+    """A group of ranks: how many there are, and their command and variables, over those of all ranks."""
+
+    name: str
+    ranks: int
+    environment: tuple[SeenVariable, ...]
+    argv: tuple[str, ...]
+
+
 class Unbridged(Struct, frozen=True):
     """Something in the text that the other scheduler has nothing for, and why."""
 
@@ -76,6 +85,7 @@ class Launch(Struct, frozen=True):
     for any. `stage_in`, `steps` and `trials` are what the text does beside starting the ranks once; a side of
     `stage_in` that is no path of the node is its kind and name ("claim imagenet-pvc sets/1") as a volume.
     `tasks` are those of a job array ("0-99%4") whose tasks read variables and arguments of their own.
+    With `groups` in one or separate worlds (`world` "" without them) `argv` is empty.
     """
 
     scheduler: Literal["slurm", "kubernetes"]
@@ -108,6 +118,8 @@ class Launch(Struct, frozen=True):
     steps: tuple[Step, ...] = ()
     trials: Trials | None = None
     tasks: str = ""
+    groups: tuple[SeenGroup, ...] = ()
+    world: Literal["", "one", "separate"] = ""
     notify: Notify | None = None
 
 

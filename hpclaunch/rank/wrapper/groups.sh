@@ -1,9 +1,9 @@
 # Which group is this rank's? What follows the environment of all ranks are the groups, each after a --: its
 # variables, then its command. Its own stays, and what is left is as of a job without groups.
-hl_index=0 hl_first=0
+hl_groups=${hl_groups-} hl_member=${hl_member-} hl_index=0 hl_first=0
 for hl_group in $hl_groups; do # NAME:RANKS
   hl_size=${hl_group##*:}
-  if [ -n "${hl_member-}" ]; then # its world has this group alone
+  if [ -n "$hl_member" ]; then # its world has this group alone
     [ "$hl_index" != "$hl_member" ] || break
   else
     [ "$hl_rank" -ge $((hl_first + hl_size)) ] || break

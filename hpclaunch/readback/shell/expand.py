@@ -142,6 +142,8 @@ class Expander:
                 value: Value = (unknown if number is None else str(number),)
                 fields.add_value(value, piece.quoted)
             elif isinstance(piece, pieces.Process):
+                if piece.body is not None:
+                    self._output_of(pieces.Command(piece.body, True))
                 fields.add_value((Unknown("files", piece.written),), True)
             elif isinstance(piece, pieces.Home):
                 fields.add_value(self._home(piece.written), True)

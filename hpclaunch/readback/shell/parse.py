@@ -80,7 +80,7 @@ class _Converter:
         self._depth -= 1
         return Group(line, body)
 
-    def _substitution(self, node: tree.CmdSubst) -> Group:
+    def _substitution(self, node: tree.CmdSubst | tree.ProcSubst) -> Group:
         return self._group(node.stmts, self._line(node))
 
     def _statement(self, node: tree.Stmt | None) -> Statement:

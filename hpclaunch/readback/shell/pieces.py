@@ -69,9 +69,10 @@ class Arithmetic(Struct, frozen=True, gc=False):
 
 
 class Process(Struct, frozen=True, gc=False):
-    """<(...) or >(...), as it is written: the name of a pipe."""
+    """<(...) or >(...): the name of a pipe. The body runs beside what reads or writes that."""
 
     written: str
+    body: "Statement | None" = None
 
 
 class Home(Struct, frozen=True, gc=False):

@@ -98,6 +98,8 @@ class ArithmExp(Node, frozen=True):
 class ProcSubst(Node, frozen=True):
     """<(...) or >(...)"""
 
+    stmts: "tuple[Stmt, ...]" = ()
+
 
 class ExtGlob(Node, frozen=True):
     """?(...) and the like."""

@@ -34,9 +34,11 @@ _TABS_OR_ESCAPED = re.compile(r"(\\.)|\n\t+", re.DOTALL)
 
 class Words:
     """Takes words apart. `text` gives what stands between two positions, and `statements` the statements of a
-    $(...)."""
+    $(...) or a <(...)."""
 
-    def __init__(self, text: Callable[[int, int], str], statements: "Callable[[tree.CmdSubst], Group]"):
+    def __init__(
+        self, text: Callable[[int, int], str], statements: "Callable[[tree.CmdSubst | tree.ProcSubst], Group]"
+    ):
         self._text = text
         self._statements = statements
         self._depth = 0
@@ -106,7 +108,7 @@ class Words:
             start, end = part.pos.offset + opening, part.end.offset - closing
             yield Arithmetic(self._expression(part.x, start, end, "quotes"), quoted)
         elif isinstance(part, tree.ProcSubst):
-            yield Process(self.written(part))
+            yield Process(self.written(part), self._statements(part))
         else:
             yield Literal(self.written(part), False)
 
