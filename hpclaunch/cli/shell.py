@@ -53,8 +53,8 @@ def shell(job_file: str, site_name: str, sets: tuple[str, ...], words: tuple[str
 
 def _elsewhere(planned: Planned) -> str:
     name = planned.site.value.name
+    instead = "or submit a job whose command waits, and use `hpclaunch exec` in it"
     if isinstance(planned.plan.target, SlurmTarget):
-        return (
-            f"shell needs Slurm's commands on this machine: site {name} is reached over SSH, so run it there"
-        )
-    return f"shell is for sites with Slurm, and {name} is of {planned.plan.scheduler}"
+        here = f"shell needs Slurm's commands on this machine: site {name} is reached over SSH"
+        return f"{here}, so run it there, {instead}"
+    return f"shell is for sites with Slurm, and {name} is of {planned.plan.scheduler}: take one, {instead}"
