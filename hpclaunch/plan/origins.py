@@ -74,7 +74,7 @@ def _site(*path: str | int) -> Place:
 
 def _nodes(job: Job, site: Site, common: Common, groups: Sequence[tuple[int, NodeGroup]]) -> Iterator[Origin]:
     yield Origin("name", common.name, (_job("name"),))
-    yield Origin("nodes", str(common.nodes), (_job("nodes"),))
+    yield Origin("nodes", str(common.nodes), (_job("groups") if common.groups else _job("nodes"),))
     wanted = _job("sites", site.name, "node_type")
     for (index, group), shape in zip(groups, common.shapes, strict=True):
         behind = f" ({shape.node_type})" if len(groups) > 1 else ""
@@ -115,7 +115,12 @@ def _steps(job: Job, common: Common) -> Iterator[Origin]:
 def _program(job: Job, site: Site, plan: LaunchPlan) -> Iterator[Origin]:
     common = plan.common
     command = job.command if isinstance(job.command, str) else " ".join(job.command)
-    yield Origin("command", command, (_job("command"),))
+    if common.groups is None:
+        yield Origin("command", command, (_job("command"),))
+    for group in common.groups.members if common.groups else ():
+        places = (_job("groups", group.name, "command"), _job("command"))
+        yield Origin(f"groups.{group.name}.nodes", str(group.nodes), (_job("groups", group.name, "nodes"),))
+        yield Origin(f"groups.{group.name}.command", " ".join(group.argv), places)
     container = common.container
     if container is None:
         yield Origin("workdir", common.cwd, (_job("workdir"),), "default: the job file's folder")
