@@ -22,6 +22,7 @@ LIMIT_S = 2.0
 LARGEST = 1 << 20  # bytes of a diff, and of a list of files
 MOST_UNTRACKED = 100
 _SHORTEST_LINE = 8  # characters: a line of a secret that may stand for it
+_COMMIT = re.compile("[0-9a-f]{40,64}")  # SHA-1, or SHA-256
 _BRANCH = re.compile(rb"# branch\.(oid|head) (.*)", re.DOTALL)
 # The user's settings, or the repository's, that would change what a diff looks like, or run programs.
 _PLAIN = (
@@ -213,16 +214,17 @@ def _of_status(folder: str, root: str, status: bytes) -> Repository:
         elif kind == b"2 ":
             changed.append(_text(line.split(b" ", 9)[-1]))
             next(lines, b"")  # the name that it had
-    commit = words.get("oid", "")
-    none = "it has no commit yet" if commit == "(initial)" else "git named no commit"
+    said = words.get("oid", "")
+    commit = said if _COMMIT.fullmatch(said) else None
+    none = "it has no commit yet" if said == "(initial)" else "git named no commit"
     return Repository(
         folder=folder,
         root=root,
-        commit=commit if re.fullmatch("[0-9a-f]{40,64}", commit) else None,
+        commit=commit,
         branch=words.get("head", ""),
         changed=tuple(changed),
         untracked=tuple(untracked[:MOST_UNTRACKED]),
-        reason="" if re.fullmatch("[0-9a-f]{40,64}", commit) else none,
+        reason="" if commit is not None else none,
     )
 
 

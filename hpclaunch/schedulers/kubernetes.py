@@ -34,7 +34,7 @@ from hpclaunch.schedulers.kubernetes_states import (
     status_of,
     workers_of,
 )
-from hpclaunch.values.errors import SchedulerError
+from hpclaunch.values.errors import SchedulerError, first_line
 from hpclaunch.values.job import JobStatus, Submission
 from hpclaunch.values.pods import JOB_LABEL
 
@@ -228,8 +228,8 @@ class Kubernetes:
         try:
             variables.give_to(self._client, kind, job)
         except SchedulerError as error:
-            why = str(error).splitlines()[0]
-            warn(f"the Secret {variables.name} will stay when the job is deleted, remove it then: {why}")
+            name, why = variables.name, first_line(error)
+            warn(f"the Secret {name} will stay when the job is deleted, remove it then: {why}")
 
     def _keep_log(self, record: Record) -> None:
         try:

@@ -13,7 +13,7 @@ from hpclaunch.records.record import Cluster, Record
 from hpclaunch.schedulers import retry
 from hpclaunch.schedulers.contract import Refused, Scheduler, Warn
 from hpclaunch.schedulers.patience import Patience, WaitFailed
-from hpclaunch.values.errors import HpclaunchError, InputError, SchedulerError
+from hpclaunch.values.errors import HpclaunchError, InputError, SchedulerError, first_line
 from hpclaunch.values.job import JobStatus, Submission
 from hpclaunch.values.slurmaccess import SlurmAccess
 
@@ -252,7 +252,7 @@ def where(record: Record) -> Where:
 def _clear(record: Record, error: HpclaunchError, warn: Warn) -> None:
     """After a submission that has surely made no job."""
     _remove_secrets(record, warn)
-    status = JobStatus("FAILED", f"it was never submitted: {str(error).splitlines()[0]}")
+    status = JobStatus("FAILED", f"it was never submitted: {first_line(error)}")
     note(warn, "", partial(record.update, status))
 
 
