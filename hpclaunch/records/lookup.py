@@ -22,8 +22,25 @@ def find(text: str) -> Record:
         choices = " or ".join(f"{record.intent.site}/{name}" for record in found)
         raise InputError(f"several sites have a job {name}: say {choices}")
     if not found:
-        raise InputError(f"no record of a job {text}: `hpclaunch list` shows the jobs that are known")
+        raise InputError(_unknown(text))
     return found[0]
+
+
+def _unknown(text: str) -> str:
+    array, _, number = text.rpartition("_")
+    if array and number.isascii() and number.isdigit():
+        try:
+            tasks = find(array).intent.tasks
+        except InputError:
+            tasks = None
+        if tasks is not None:
+            what = (
+                "is one task, and this is for whole jobs"
+                if tasks
+                else "is no task, since the job is no array"
+            )
+            return f"{text} {what}: say {array}"
+    return f"no record of a job {text}: `hpclaunch list` shows the jobs that are known"
 
 
 def find_task(text: str) -> tuple[Record, int | None]:

@@ -63,6 +63,18 @@ def test_an_unknown_id_is_wrong_input(text: str) -> None:
         find(text)
 
 
+def test_a_task_where_a_whole_job_is_wanted_is_said() -> None:
+    make().submitted("7")
+    with pytest.raises(InputError, match="7_1 is no task, since the job is no array: say 7"):
+        find("7_1")
+    array = make()
+    intent = json.loads((array.folder / "intent.json").read_text())
+    (array.folder / "intent.json").write_text(json.dumps({**intent, "tasks": 2}))
+    array.submitted("8")
+    with pytest.raises(InputError, match="8_1 is one task, and this is for whole jobs: say 8"):
+        find("8_1")
+
+
 def test_a_recycled_job_id_means_the_newest_job() -> None:
     make().submitted("7")
     newest = make()
