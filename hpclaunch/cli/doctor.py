@@ -18,7 +18,7 @@ from hpclaunch.spec.document import Document, located
 from hpclaunch.spec.read import read_site
 from hpclaunch.spec.site import Site
 from hpclaunch.values.checkup import Check, failed
-from hpclaunch.values.errors import InputError, SchedulerError, first_line
+from hpclaunch.values.errors import HpclaunchError, InputError, SchedulerError, first_line
 from hpclaunch.values.launchplan import LaunchPlan
 
 
@@ -92,12 +92,21 @@ def _slurm(document: Document[Site], plan: LaunchPlan | None, on_node: bool) -> 
         yield Check(slurm_checkup.MEMLOCK, "not known", "`--on-node` looks on a compute node")
         return
     partition = _asked(plan, "--partition") or site.slurm.partition
-    home = site.ssh.home if site.ssh is not None else str(files.home())
-    paths = [home, *(paths_of(plan.common) if plan is not None else ())]
+    paths = [*_home(site), *(paths_of(plan.common) if plan is not None else ())]
     try:
         yield from slurm_checkup.on_a_node(commands, partition, paths, warn)
     except SchedulerError as error:
         yield Check("a compute node", "not known", f"no step runs there: {first_line(error)}")
+
+
+def _home(site: Site) -> list[str]:
+    """The folder of records, as nodes see it. None where it cannot be made, which its own checks say."""
+    if site.ssh is not None:
+        return [site.ssh.home]
+    try:
+        return [str(files.private_folder(files.home()))]
+    except (OSError, HpclaunchError):
+        return []
 
 
 def _ways(site: Site) -> Iterator[Check]:
