@@ -17,8 +17,8 @@ State = Literal[
     "UNKNOWN",
 ]
 
-# Why a job did not complete: its command failed, or was given too little memory or time; a node of it failed; a
-# job of higher priority took its place; somebody cancelled it; or the command never began.
+# Why a job did not complete: its command failed, or was given too little memory or time; a node of it
+# failed; a job of higher priority took its place; somebody cancelled it; or the command never began.
 Cause = Literal[
     "user_error",
     "out_of_memory",

@@ -6,35 +6,14 @@ from pathlib import Path
 
 import pytest
 from apiserver import ApiServer, kubeconfig, serving
+from kubernetes_jobs import MPIJOB, Ask, Make, asking
 
 from hpclaunch.records.lookup import all_records
 from hpclaunch.records.record import Record
 from hpclaunch.schedulers import kubernetes_client, lifecycle, processes
 from hpclaunch.schedulers.kubernetes_login import resolve
 from hpclaunch.schedulers.supervisor import read_running
-from hpclaunch.values.job import JobStatus, Submission
-
-Make = Callable[..., Record]
-Ask = Callable[[], JobStatus]
-
-MPIJOB = """\
-apiVersion: kubeflow.org/v2beta1
-kind: MPIJob
-metadata:
-  name: train
-  namespace: adas
-  labels: {app.kubernetes.io/managed-by: hpclaunch, hpclaunch/job: train}
-spec:
-  slotsPerWorker: 8
-  runPolicy: {cleanPodPolicy: Running}
-  mpiReplicaSpecs: {}
-"""
-JOB = """\
-apiVersion: batch/v1
-kind: Job
-metadata: {name: train, namespace: adas, labels: {hpclaunch/job: train}}
-spec: {backoffLimit: 0}
-"""
+from hpclaunch.values.job import Submission
 
 
 @pytest.fixture
@@ -118,9 +97,3 @@ def on_kubernetes(home: Path) -> Make:
 def ask(server: ApiServer, on_kubernetes: Make) -> Ask:
     """The status of a submitted MPIJob."""
     return asking(on_kubernetes())
-
-
-def asking(record: Record) -> Ask:
-    """The status of this one, once it is submitted."""
-    lifecycle.submit(record, Submission(), pytest.fail)
-    return lambda: lifecycle.ask([record], pytest.fail)[record.tag]

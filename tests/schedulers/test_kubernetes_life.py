@@ -12,9 +12,9 @@ import pytest
 from apiobjects import condition, ended, pod, running, waiting
 from apiserver import ApiServer, Fault
 from command import hpclaunch
-from conftest import JOB, MPIJOB
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from kubernetes_jobs import JOB, MPIJOB
 
 from hpclaunch.records.record import Record
 from hpclaunch.schedulers import kubernetes_client, kubernetes_logs, kubernetes_objects, lifecycle

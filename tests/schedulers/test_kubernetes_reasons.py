@@ -3,7 +3,7 @@
 import pytest
 from apiobjects import BEFORE, THEN, condition, ended, event, pod, running, unplaced, waiting
 from apiserver import ApiServer, Object
-from conftest import Ask
+from kubernetes_jobs import Ask
 
 FULL = (
     "0/12 nodes are available: 4 Insufficient nvidia.com/gpu, 3 node(s) had untolerated taint "

@@ -3,7 +3,7 @@
 import pytest
 from apiobjects import BEFORE, LATER, THEN, condition, ended, event, pod, running, waiting
 from apiserver import ApiServer, Object
-from conftest import JOB, Ask, Make, asking
+from kubernetes_jobs import JOB, Ask, Make, asking
 
 
 def test_a_life(server: ApiServer, ask: Ask) -> None:

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from hpclaunch.schedulers import slurm_output
-from hpclaunch.schedulers.slurm import filename_pattern
 from hpclaunch.schedulers.contract import Busy, Refused
+from hpclaunch.schedulers.slurm import filename_pattern
 from hpclaunch.schedulers.slurm_advice import advice_for, kind_of
 from hpclaunch.schedulers.slurm_states import STATES
 from hpclaunch.values.errors import SchedulerError
@@ -178,7 +178,8 @@ def test_a_broken_conversation_leaves_a_submission_open(message: str) -> None:
 
 def test_a_request_that_was_never_signed_leaves_nothing_open() -> None:
     said = "sbatch: error: Munge encode failed: Failed to access socket\nsbatch: error: authentication error"
-    assert kind_of(f"{said}\nsbatch: error: Batch job submission failed: Protocol authentication error") is Refused
+    failed = "sbatch: error: Batch job submission failed: Protocol authentication error"
+    assert kind_of(f"{said}\n{failed}") is Refused
 
 
 def test_a_log_path_means_itself_to_slurm() -> None:

@@ -35,6 +35,7 @@ VOLUMES = {
 KUBERNETES = [site for site in VOLUMES if site.startswith(("k8s-", "openshift-"))]
 NO_CONTAINERS = "site local runs no containers (`container: none`), and the job has an image"
 ALIKE = "groups: the workers of an MPIJob are all alike: submit a job for each group"
+NO_LIMIT = "each point is a job of its own, and Kubernetes has no such limit: leave it out"
 SQUASHFS = "which Enroot alone reads: push the image to a registry, from which both schedulers take it"
 # What a site refuses, and the reason that it gives. All other pairs are rendered.
 REFUSED = {
@@ -56,6 +57,11 @@ REFUSED = {
     **{(example, "local"): NO_CONTAINERS for example in EXAMPLES},
     ("hello-mpi", "local"): "2 nodes, and site local has 1",
     **{("train-and-evaluate", site): ALIKE for site in KUBERNETES},
+    **{("lr-search", site): NO_LIMIT for site in KUBERNETES},
+    (
+        "lr-search",
+        "local",
+    ): "sweep: local has no queue, so all points would run at once: give each with --set",
     ("train-and-evaluate", "local"): "groups: each has nodes of its own, and local is one machine",
 }
 

@@ -110,7 +110,7 @@ def test_what_was_cut_short_is_copied_again(staging: Staging, signal_of: signal.
     inside = ["unshare", "--pid", "--fork", "--kill-child", *staging.command()]
     env = {"PATH": f"{staging.tools}:{os.environ['PATH']}", **NODE}
     with subprocess.Popen(inside, env=env, stderr=subprocess.PIPE) as process:
-        while not half.exists():
+        while not half.exists() or not half.stat().st_size:
             assert process.poll() is None
             time.sleep(0.02)
         if signal_of == signal.SIGKILL:
@@ -119,6 +119,8 @@ def test_what_was_cut_short_is_copied_again(staging: Staging, signal_of: signal.
             (child,) = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
             os.kill(int(child), signal.SIGTERM)
         assert process.wait(timeout=20) == (-9 if signal_of == signal.SIGKILL else 143)
+        assert process.stderr is not None
+        process.stderr.read()  # the kernel takes its time over the last of the namespace
     (staging.tools / "cp").unlink()
     staging.tool("cp")
     again = staging.run()
