@@ -20,7 +20,7 @@ test-fast: $(READY)
 
 # Rendered scripts run under a real Slurm, which the tests start and end.
 test-sandbox: $(READY)
-	@.ci/tier "sandbox tests" 25m $(BIN)/pytest -q -m sandbox
+	@.ci/tier "sandbox tests" 30m $(BIN)/pytest -q -m sandbox
 
 lint: $(READY)
 	$(BIN)/ruff check .
