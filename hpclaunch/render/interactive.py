@@ -74,7 +74,7 @@ def _step(common: Common, target: SlurmTarget) -> Iterator[str]:
 
 def _unquoted(text: str) -> str:
     """An option as the command line has it: on #SBATCH lines a value may be in quotes, with backslashes."""
-    name, equals, value = text.partition('="') if '="' in text else (text, "", "")
-    if not equals:
-        return re.sub(r"\\(.)", r"\1", text[1:-1]) if text.startswith('"') else text
-    return f"{name}=" + re.sub(r"\\(.)", r"\1", value[:-1])
+    if text.startswith('"'):
+        return re.sub(r"\\(.)", r"\1", text[1:-1])
+    name, equals, value = text.partition('="')
+    return f"{name}=" + re.sub(r"\\(.)", r"\1", value[:-1]) if equals else text

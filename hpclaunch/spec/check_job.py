@@ -109,7 +109,9 @@ def _mount(mount: str | MountSpec) -> None:
 
 def _command_problems(job: Job) -> list[Problem]:
     if job.command == "":
-        return [] if job.groups else [Problem("the key 'command' is missing", DOCUMENT, ("command",))]
+        return (
+            [] if job.groups else [Problem("the key 'command' is missing or empty", DOCUMENT, ("command",))]
+        )
     if isinstance(job.command, str):
         return [] if job.command.strip() else [_problem(("command",), "the command is empty")]
     if not job.command:

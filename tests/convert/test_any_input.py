@@ -69,7 +69,7 @@ class Watch:
         self.seen: list[str] = []
 
     def __call__(self, event: str, arguments: tuple[Any, ...]) -> None:
-        if not self.on:
+        if not self.on or "__pycache__" in str(arguments[:1]):  # what Python keeps of a module read late
             return
         if event == "subprocess.Popen":
             if os.path.basename(str(arguments[1][0])) != "shfmt":

@@ -64,9 +64,15 @@ def site_of(case: Case) -> Document[Site]:
     return read_site(str(own if own.exists() else TESTS.parent / "site-configs" / f"{case.site}.yaml"))
 
 
-# The points of a sweep are in a file beside its script.
-_OF_POINTS = {"example-lr-search", "sweep-with-steps"}
-WHOLE = [case for case in BATCH if case.name not in _OF_POINTS]
+# What of a script is left, and how the line begins that shows it.
+LEFT = {
+    "example-lr-search": "#SBATCH --array=",
+    "sweep-with-steps": "#SBATCH --array=",
+    "example-train-and-evaluate": "  'groups=",
+    "groups-in-separate-worlds": "  'groups=",
+    "preflight": "preflight() {",
+}
+WHOLE = [case for case in BATCH if case.name not in LEFT]
 
 
 @pytest.mark.parametrize("case", WHOLE, ids=lambda case: case.name)
@@ -97,19 +103,17 @@ def test_without_its_site_it_is_the_same_launch(case: Case) -> None:
     assert [each for each in differences if each.kind != "place"] == []
 
 
-@pytest.mark.parametrize(
-    "case", [case for case in BATCH if case.name in _OF_POINTS], ids=lambda case: case.name
-)
-def test_points_that_are_not_in_the_script_are_said_at_the_line_of_its_tasks(case: Case) -> None:
+@pytest.mark.parametrize("case", [case for case in BATCH if case.name in LEFT], ids=lambda case: case.name)
+def test_what_is_left_of_a_script_is_said_at_its_line(case: Case) -> None:
     text = case.render()
     found = converted(text, None)
     (left,) = (each for each in found.findings if each.kind == "left")
-    assert text.split("\n")[left.places[0].line - 1].startswith("#SBATCH --array=")
+    assert text.split("\n")[left.places[0].line - 1].startswith(LEFT[case.name])
     answered = ("command=true",) if '"<ask: ' in found.job else ()
     job = parse_job(found.job, "job.yaml", FOLDER, answered).value
     common = case.plan().common
     assert (job.nodes, job.ranks_per_node, job.sweep) == (common.nodes, common.ranks_per_node, None)
-    assert not any(hints.sbatch for hints in job.sites.values())
+    assert not any(hints.sbatch or hints.srun for hints in job.sites.values())
 
 
 @pytest.mark.parametrize("where", [SLURM, CLUSTER], ids=lambda site: site["scheduler"])

@@ -64,3 +64,4 @@ def test_nodes_that_cannot_run_anything(slurm_a100: Slurm) -> None:
     finally:
         for node in ("dgx1", "dgx2"):
             slurm_a100.run("scontrol", "update", f"nodename={node}", "state=resume", check=True)
+        slurm_a100.run("srun", "--nodes=2", "true", check=True)  # they are not free at once

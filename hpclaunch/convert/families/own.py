@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from hpclaunch.convert.draft import Draft, Key, dotted
-from hpclaunch.convert.families.own_text import SIGNAL, Rendered, environment, has_points, is_chain, read
+from hpclaunch.convert.families.own_text import SIGNAL, Rendered, environment, is_chain, parts, read
 from hpclaunch.convert.mapping.slurm.batch_options import HINTS
 from hpclaunch.convert.options import Options
 from hpclaunch.values.conversion import Place
@@ -189,14 +189,9 @@ def convert(name: str, text: str, draft: Draft, options: Options) -> None:
             why="steps on the host run in its folder",
             todo="put the job file there, if they need files of it",
         )
-    if has_points(text):
-        draft.say(
-            "left",
-            found.place("array"),
-            "the points of the sweep",
-            why="they are in a file beside the script, and not in it",
-            todo="write `sweep` in the job file; the record of a submission has all of it (hpclaunch rerun)",
-        )
+    for part, line in parts(text):
+        todo = "the record of a submission has the whole job (hpclaunch rerun); else write it by hand"
+        draft.say("left", [Place(name, line)], part.what, why=part.why, todo=todo)
     for each in found.launch.unread:
         draft.say("unread", [Place(name)], each)
     if options.render is not None:

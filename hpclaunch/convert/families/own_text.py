@@ -103,6 +103,7 @@ def read(name: str, text: str) -> Rendered:
     after = any(each.when == "after" for each in launch.steps)  # then --signal leaves them time
     given = slurm_options("sbatch", [(each,) for each in batch])[0]
     of_step = slurm_options("srun", step.words[1:])[0] if step else []
+    theirs = frozenset[str]().union(*(part.options for part, _ in parts(text)))
     return Rendered(
         name,
         text,
@@ -114,9 +115,14 @@ def read(name: str, text: str) -> Rendered:
             for each in given
             if each.name not in _SBATCH
             and not (each.name == "signal" and (after or SIGNAL.fullmatch(_text(each.value))))
-            and not (each.name == "array" and (is_chain(launch) or has_points(text)))
+            and not (each.name == "array" and is_chain(launch))
+            and each.name not in theirs
         ),
-        tuple(each.written for each in of_step if each.name not in _SRUN and "container-" not in each.name),
+        tuple(
+            each.written
+            for each in of_step
+            if each.name not in _SRUN and "container-" not in each.name and each.name not in theirs
+        ),
     )
 
 
@@ -125,9 +131,41 @@ def is_chain(launch: Launch) -> bool:
     return any(each.name == LINK and each.source == "scheduler" for each in launch.environment)
 
 
-def has_points(text: str) -> bool:
-    """Whether the tasks of the text's job array are the points of a sweep, which are in a file beside it."""
-    return "\nhl_points=" in text
+class Part(Struct, frozen=True):
+    """What a text may have and does not become a key of the job: the line that shows it, the options of
+    sbatch and srun that belong to it, and why."""
+
+    shown: str
+    what: str
+    why: str
+    options: frozenset[str] = frozenset()
+
+
+_PARTS = (
+    Part(
+        r"^#SBATCH --array=[^%]*(?:%\d+)?  # a task for each point",
+        "the points of the sweep",
+        "they are in a file beside the script, and not in it",
+        frozenset(("array",)),
+    ),
+    Part(
+        r"^  'groups=",
+        "the groups of the job",
+        "a text is read back as the same ranks, and not as a job file",
+    ),
+    Part(
+        r"^preflight\(\) \{",
+        "the check of the nodes",
+        "of the script's own text nobody reads which checks there are",
+        frozenset(("no-kill", "nodelist")),
+    ),
+)
+
+
+def parts(text: str) -> list[tuple[Part, int]]:
+    """Those of a script that its conversion leaves, each with its line."""
+    found = [(part, re.search(part.shown, text, re.MULTILINE)) for part in _PARTS]
+    return [(part, text.count("\n", 0, at.start()) + 1) for part, at in found if at]
 
 
 def _step(text: str) -> Call | None:

@@ -90,8 +90,8 @@ class Words(Scanner):
             if char in "<>" and char and text[self.at + 1 : self.at + 2] == "(":
                 start = self.at
                 self.at += 2
-                self.substitution()
-                pieces.append(Process(text[start : self.at]))
+                body = self.substitution()
+                pieces.append(Process(text[start : self.at], body))
             elif not char or char in _ENDS_WORD:
                 return tuple(pieces)
             elif not self._quote_or_expansion(pieces, char):
