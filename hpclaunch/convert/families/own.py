@@ -189,9 +189,9 @@ def convert(name: str, text: str, draft: Draft, options: Options) -> None:
             why="steps on the host run in its folder",
             todo="put the job file there, if they need files of it",
         )
-    for part, line in parts(text):
+    for lost, line in parts(text):
         todo = "the record of a submission has the whole job (hpclaunch rerun); else write it by hand"
-        draft.say("left", [Place(name, line)], part.what, why=part.why, todo=todo)
+        draft.say("left", [Place(name, line)], lost.what, why=lost.why, todo=todo)
     for each in found.launch.unread:
         draft.say("unread", [Place(name)], each)
     if options.render is not None:

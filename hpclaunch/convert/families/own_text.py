@@ -152,6 +152,7 @@ _PARTS = (
         r"^  'groups=",
         "the groups of the job",
         "a text is read back as the same ranks, and not as a job file",
+        frozenset(("relative",)),
     ),
     Part(
         r"^preflight\(\) \{",
