@@ -57,13 +57,15 @@ def job(slurm_a100: Slurm, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     env = {**slurm_a100.env, "HPCLAUNCH_HOME": str(slurm_a100.folder / "home"), "TOKEN": "geheim"}
     done = hpclaunch("submit", folder / "job.yaml", "--site", slurm_a100.site, env=env)
     number = f"a100/{done.stdout.strip()}"
-    until(lambda: len(list(folder.glob("up.*"))) == 4)
-    yield Running(number, folder, env)
-    hpclaunch("cancel", number, env=env)
+    try:
+        until(lambda: len(list(folder.glob("up.*"))) == 4)
+        yield Running(number, folder, env)
+    finally:
+        hpclaunch("cancel", number, env=env)
 
 
 def until(condition: Callable[[], object]) -> None:
-    end = time.monotonic() + 90
+    end = time.monotonic() + 240  # other tests' jobs may still end, on a busy machine
     while not condition():
         assert time.monotonic() < end
         time.sleep(0.1)
