@@ -9,6 +9,8 @@ from typing import Any
 
 from command import hpclaunch
 
+SAID_LINES = 25
+
 
 @dataclass(frozen=True)
 class Slurm:
@@ -52,6 +54,33 @@ class Slurm:
                 return int(code) or (128 + int(signal) if int(signal) else 0)
             time.sleep(0.05)
         raise AssertionError(f"job {job} did not end: {shown}")
+
+
+    def start_again(self, job: str | int) -> None:
+        """Starts a job that was put back, which else waits for two minutes from when all of it has ended.
+
+        A node takes a job's credential only if it is of a later second than the end of the job's last run
+        (slurm_cred.c, `_credential_revoked`); what starts sooner has failed with exit status 1.
+        """
+        asked = ("scontrol", "--oneliner", "show", "job", str(job))
+        end = time.monotonic() + 120
+        while "Reason=BeginTime" not in (shown := self.run(*asked).stdout):
+            assert time.monotonic() < end, shown
+            time.sleep(0.1)
+        done = self.run("scontrol", "update", f"JobId={job}", "StartTime=now+2")
+        assert done.returncode == 0, done.stderr
+
+    def said(self) -> str:
+        """What its nodes and its daemons' logs say, shortly: for a test that failed."""
+        asked = ("scontrol", "--oneliner", "show", "nodes")
+        shown = self.run(*asked, timeout=20).stdout
+        nodes = [" ".join(re.findall(r"(?:NodeName|State|Reason)=.*?(?= \w+=|$)", line)) for line in shown.splitlines()]
+        tails = [
+            f"{path.name}: {line}"
+            for path in sorted((self.folder / "log").glob("slurm*.log"))
+            for line in path.read_text(encoding="utf-8", errors="replace").splitlines()[-SAID_LINES:]
+        ]
+        return "\n".join([*nodes, *tails])
 
 
 def sandbox(*words: str | Path, **more: Any) -> "subprocess.CompletedProcess[str]":

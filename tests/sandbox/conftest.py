@@ -1,7 +1,9 @@
 """The real Slurm of `hpclaunch sandbox`, started by the command line, once a session for each node type."""
 
+import contextlib
 import os
-from collections.abc import Callable, Iterator
+import subprocess
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,20 @@ from realslurm import Slurm, sandbox
 
 from hpclaunch.sandbox import updown
 from hpclaunch.sandbox.packages import slurm_version
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """What failed may be another test's doing, so each Slurm that the test held is asked how it is."""
+    report = yield
+    if report.failed:
+        held = getattr(item, "funcargs", {}).values()
+        slurms = {id(each): each for value in held for each in (value, getattr(value, "slurm", None))}
+        for each in slurms.values():
+            if isinstance(each, Slurm):
+                with contextlib.suppress(subprocess.SubprocessError):
+                    report.sections.append((f"Slurm of {each.folder.parent.name}", each.said()))
+    return report
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

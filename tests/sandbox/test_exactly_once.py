@@ -80,8 +80,7 @@ def test_a_job_that_slurm_starts_again_goes_on_and_so_do_the_tasks_of_an_array(
     slurm_a100.run("scontrol", "release", job)
     until(lambda: lines_of(ran) == 1)
     assert slurm_a100.run("scontrol", "requeue", job).returncode == 0
-    until(lambda: "Reason=BeginTime" in slurm_a100.run("scontrol", "show", "job", job).stdout)
-    assert slurm_a100.run("scontrol", "update", f"JobId={job}", "StartTime=now").returncode == 0
+    slurm_a100.start_again(job)
     assert slurm_a100.wait(int(job)) == 0
     assert ran.read_text().split() == [job, job]
 

@@ -43,17 +43,6 @@ class Place:
     def log(self, job: str) -> list[str]:
         return hpclaunch("logs", job, env=self.env).stdout.splitlines()
 
-    def start_again(self, job: str) -> None:
-        """A job that was put back waits for two minutes from when all of it has ended: not this one."""
-
-        def starts() -> bool:
-            shown = self.slurm.run("scontrol", "--oneliner", "show", "job", job).stdout
-            if "JobState=PENDING" in shown:
-                self.slurm.run("scontrol", "update", f"JobId={job}", "StartTime=now")
-            return "JobState=RUNNING" in shown and "Restarts=1" in shown
-
-        until(starts)
-
 
 def until(condition: Callable[[], object], limit_s: float = 90.0) -> None:
     end = time.monotonic() + limit_s
@@ -137,7 +126,7 @@ def test_a_requeued_job_starts_again_with_its_secrets_and_its_log(
     until(lambda: place.log(job))
     assert kept.exists()
     place.slurm.run("scontrol", "requeue", job)
-    place.start_again(job)
+    place.slurm.start_again(job)
     until(lambda: f"start 1 {len(TOKEN)}" in place.log(job))
     assert kept.exists()
     gate.touch()
@@ -244,7 +233,7 @@ def test_a_lost_node_ends_a_job_or_starts_it_again_elsewhere(place: Place, tmp_p
     assert place.wait(goes) == 1
     status = place.ask("status", goes)
     assert (status["state"], status["cause"]) == ("NODE_FAIL", "node_failure")
-    place.start_again(stays)
+    place.slurm.start_again(stays)
     until(lambda: "up dgx2" in place.log(stays))
     assert place.ask("status", stays)["state"] == "RUNNING"
     hpclaunch("cancel", stays, env=place.env)
