@@ -55,7 +55,6 @@ class Slurm:
             time.sleep(0.05)
         raise AssertionError(f"job {job} did not end: {shown}")
 
-
     def start_again(self, job: str | int) -> None:
         """Starts a job that was put back, which else waits for two minutes from when all of it has ended.
 
@@ -73,8 +72,8 @@ class Slurm:
     def said(self) -> str:
         """What its nodes and its daemons' logs say, shortly: for a test that failed."""
         asked = ("scontrol", "--oneliner", "show", "nodes")
-        shown = self.run(*asked, timeout=20).stdout
-        nodes = [" ".join(re.findall(r"(?:NodeName|State|Reason)=.*?(?= \w+=|$)", line)) for line in shown.splitlines()]
+        shown = self.run(*asked, timeout=20).stdout.splitlines()
+        nodes = [" ".join(re.findall(r"(?:NodeName|State|Reason)=.*?(?= \w+=|$)", line)) for line in shown]
         tails = [
             f"{path.name}: {line}"
             for path in sorted((self.folder / "log").glob("slurm*.log"))
