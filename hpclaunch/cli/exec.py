@@ -5,7 +5,7 @@ import os
 import click
 
 from hpclaunch.cli.output import warn
-from hpclaunch.rank.expected import read_plan
+from hpclaunch.cli.recorded import plan_of
 from hpclaunch.records.lookup import find_task
 from hpclaunch.records.record import Record
 from hpclaunch.values.errors import HpclaunchError, InputError
@@ -25,7 +25,7 @@ def run_inside(job_id: str, number: int, launcher: bool, words: tuple[str, ...])
     has; with a terminal on both ends it has one too. The exit status is the command's.
     """
     record, task = find_task(job_id)
-    plan = _plan(record)
+    plan = plan_of(record)
     common = plan.common
     if common.groups is not None and common.groups.world == "separate":
         raise InputError("exec finds a rank by its number, and those of separate worlds have the same ones")
@@ -90,10 +90,3 @@ def _in_step(record: Record, task: int | None, plan: LaunchPlan, number: int, wo
         os.execvpe(argv[0], argv, environment)
     except OSError as error:
         raise HpclaunchError(f"srun cannot be started: {error.strerror}") from None
-
-
-def _plan(record: Record) -> LaunchPlan:
-    try:
-        return read_plan((record.folder / "plan.json").read_bytes())
-    except (OSError, ValueError) as error:
-        raise HpclaunchError(f"{record.folder / 'plan.json'} cannot be read: {error}") from None

@@ -14,7 +14,7 @@ from hpclaunch.records.record import Record
 from hpclaunch.report.table import aligned
 from hpclaunch.schedulers import follow as log
 from hpclaunch.schedulers import lifecycle
-from hpclaunch.values.errors import InputError, SchedulerError
+from hpclaunch.values.errors import InputError, SchedulerError, first_line
 from hpclaunch.values.job import JobStatus
 from hpclaunch.values.slurmaccess import SlurmAccess
 
@@ -36,7 +36,7 @@ def status(job_id: str, as_json: bool) -> None:
     checked = checks.lines(record)
     if checked:
         facts["preflight"] = checked if as_json else "; ".join(checked)
-    if record.intent.tasks and not record.intent.chain:
+    if record.intent.is_array:
         from hpclaunch.cli import tasks  # most jobs are no arrays
 
         tasks.status(record, task, facts, as_json)
@@ -57,7 +57,7 @@ def logs(job_id: str, follow: bool, workers: bool, pod: str | None) -> None:
     On Kubernetes that is the launcher's log, to which mpirun passes what the ranks write.
     """
     record, task = find_task(job_id)
-    if record.intent.tasks and not record.intent.chain:
+    if record.intent.is_array:
         from hpclaunch.cli import tasks
 
         tasks.logs(record, task, follow)
@@ -178,7 +178,7 @@ def _way(record: Record) -> dict[str, Any]:
     try:
         taken = choice(record.intent.slurm_conf, access)
     except SchedulerError as error:
-        return {"via": access.via, "via_reason": str(error).splitlines()[0]}
+        return {"via": access.via, "via_reason": first_line(error)}
     return {"via": taken.name, "via_reason": taken.why}
 
 
