@@ -78,8 +78,6 @@ def slurm_conf(layout: Layout, settings: Settings) -> str:
         "MaxJobCount=50000",
         "MailProg=/bin/true",
         "ReturnToService=2",
-        "SlurmctldTimeout=30",
-        "SlurmdTimeout=30",
     ]
     ports = iter(settings.ports[1:])
     for group in settings.groups:
