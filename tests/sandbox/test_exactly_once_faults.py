@@ -75,9 +75,15 @@ class Trials:
                 assert ran[mine[0]]
 
 
+@pytest.fixture(scope="module")
+def broken(start_slurm: Callable[..., Slurm]) -> Slurm:
+    """Two nodes whose controller may be killed: no other test gets them."""
+    return start_slurm("--nodes", "2", "--node-type", "dgx-a100", "--name", "broken")
+
+
 @pytest.fixture
-def trials(slurm_a100: Slurm, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Trials:
-    made = Trials(slurm_a100, tmp_path)
+def trials(broken: Slurm, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Trials:
+    made = Trials(broken, tmp_path)
     monkeypatch.setenv("HPCLAUNCH_HOME", str(made.home))
     return made
 
@@ -106,9 +112,9 @@ def process(slurm: Slurm, *words: str) -> int:
 
 
 @pytest.fixture
-def frozen(slurm_a100: Slurm) -> Iterator[Callable[[int], None]]:
+def frozen(broken: Slurm) -> Iterator[Callable[[int], None]]:
     """frozen(SIGSTOP) stops the controller, and SIGCONT lets it go on."""
-    controller = process(slurm_a100, "slurmctld", str(slurm_a100.slurm_conf))
+    controller = process(broken, "slurmctld", str(broken.slurm_conf))
     yield lambda number: os.kill(controller, number)
     os.kill(controller, signal.SIGCONT)
 
