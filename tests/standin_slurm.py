@@ -26,6 +26,7 @@ done
 """
 _COUNTS = '#!/bin/sh\necho $SLURM_JOB_ID >>"${0%/*/*}/ran"\n'
 _NO_ACCOUNTS = "#!/bin/sh\necho 'Slurm accounting storage is disabled' >&2\nexit 1\n"
+_FORGETS = "#!/bin/sh\necho 'MinJobAge               = 300 sec'\n"
 
 
 class StandIn:
@@ -36,7 +37,13 @@ class StandIn:
         self.folder = folder
         for name in ("jobs", "bin"):
             (folder / name).mkdir(parents=True)
-        texts = {"sbatch": _TAKES, "squeue": _TELLS, "srun": _COUNTS, "sacct": _NO_ACCOUNTS}
+        texts = {
+            "sbatch": _TAKES,
+            "squeue": _TELLS,
+            "srun": _COUNTS,
+            "sacct": _NO_ACCOUNTS,
+            "scontrol": _FORGETS,
+        }
         for name, text in texts.items():
             (folder / "bin" / name).write_text(text)
             (folder / "bin" / name).chmod(0o700)

@@ -8,6 +8,7 @@ import fcntl
 import os
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 from hpclaunch.records import files
 from hpclaunch.records.record import Record
@@ -86,14 +87,23 @@ def _taken(descriptor: int, kind: int) -> bool:
     raise AssertionError("unreachable")
 
 
-def _refuse_young(record: Record) -> None:
+def age_s(record: Record) -> float:
+    """How many seconds ago the record was made, and so at the earliest the job was sent. Raises OSError."""
+    return _age_s(record.folder / "intent.json")
+
+
+def _age_s(path: Path) -> float:
     """Compares times of the file server's alone: the clocks of two machines differ, and clocks jump."""
-    probe = files.unused_name(record.folder, ".probe-")
+    probe = files.unused_name(path.parent, ".probe-")
     files.write_synced(probe, b"")
     try:
-        age_s = probe.stat().st_mtime - (record.folder / LOCK).stat().st_mtime
+        return probe.stat().st_mtime - path.stat().st_mtime
     finally:
         probe.unlink()
+
+
+def _refuse_young(record: Record) -> None:
+    age_s = _age_s(record.folder / LOCK)
     if age_s < FORGOTTEN_S:
         minutes = int((FORGOTTEN_S - age_s) / 60) + 1
         raise StillSent(

@@ -43,6 +43,10 @@ class Scheduler(Protocol):
         """Tag -> job id of those submissions that did arrive, as far as the scheduler still knows: for
         records without a job id."""
 
+    def doubts(self, records: Sequence[Record]) -> dict[str, str]:
+        """Tag -> why nobody can tell whether there was a job of it, and what to do, for those of these
+        submissions, which `locate` did not find, where that is so. Raises OSError too."""
+
     def status(self, records: Sequence[Record]) -> dict[str, JobStatus]:
         """Tag -> status of those jobs that the scheduler still knows. Every record has a job id."""
 

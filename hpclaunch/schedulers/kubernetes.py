@@ -115,6 +115,10 @@ class Kubernetes:
                 self._adopt(record, found[record.tag])
         return {tag: job.metadata.name for tag, job in found.items()}
 
+    def doubts(self, records: Sequence[Record]) -> dict[str, str]:
+        """None: a job that somebody deleted is not there, and may be sent again."""
+        return {}
+
     def status(self, records: Sequence[Record]) -> dict[str, JobStatus]:
         """Asks once for all objects of a kind, once for their pods, and once for what happened."""
         jobs = self._jobs(records)

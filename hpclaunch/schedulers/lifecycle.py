@@ -305,7 +305,8 @@ def _forgotten(record: Record) -> JobStatus:
             return msgspec.structs.replace(
                 last, state="CANCELLED", reason="by hpclaunch cancel", cause="cancelled"
             )
-        seen += f", and it never began: `hpclaunch submit --resume {record.tag}` sends it again"
+        resume = f"`hpclaunch submit --resume {record.tag}`"
+        seen += f", and it never began: {resume} sends it again, unless somebody may have cancelled it"
     return msgspec.structs.replace(last, state="UNKNOWN", reason=f"the scheduler no longer knows it{seen}")
 
 

@@ -52,6 +52,10 @@ class Local:
         """A supervisor notes its job id before it starts the script."""
         return {record.tag: running.job_id for record in records if (running := read_running(record.folder))}
 
+    def doubts(self, records: Sequence[Record]) -> dict[str, str]:
+        """None: the note of a supervisor stays."""
+        return {}
+
     def status(self, records: Sequence[Record]) -> dict[str, JobStatus]:
         """What the supervisor noted; where it died without a last note, that."""
         return {record.tag: self._status(record) for record in records}

@@ -14,7 +14,7 @@ from msgspec import Struct, structs
 from hpclaunch.records import sending
 from hpclaunch.records.record import Record
 from hpclaunch.schedulers import lifecycle, retry
-from hpclaunch.schedulers.contract import Scheduler, Warn
+from hpclaunch.schedulers.contract import Warn
 from hpclaunch.values.errors import HpclaunchError
 from hpclaunch.values.job import Submission
 
@@ -76,24 +76,24 @@ def _of_one_scheduler(records: Sequence[Record], warn: Warn, pause: retry.Pause)
             if (job_id := record.claimed_by() or record.state().job_id) and not _may_be_lost(record)
         }
         wanted = [record for record in records if is_open(record) or _may_be_lost(record)]
-        if wanted:
-            target = lifecycle.scheduler_of(records[0])
-            there |= retry.find(target, wanted, pause)
-            _note_ends(target, [record for record in wanted if record.tag not in there], warn)
+        doubts = _look(wanted, there, warn, pause) if wanted else {}
     except (HpclaunchError, OSError) as error:
         return [_unknown(record, error) for record in records]
     outcomes = []
     for record in records:
         job_id = there.get(record.tag)
         state = record.state()
-        if job_id is None and state.status and state.status.has_ended and state.job_id:
+        if state.status and state.status.has_ended and state.job_id:
             why = f"it has ended: {state.status.state}"
             outcomes.append(Outcome(record, "present", state.job_id, why))
         elif job_id and state.cancelled:
             outcomes.append(Outcome(record, "present", job_id, "its end was asked for"))
         elif job_id:
-            lifecycle.note(warn, f"the job {job_id} is there, but ", partial(record.submitted, job_id))
+            if job_id != state.job_id:
+                lifecycle.note(warn, f"the job {job_id} is there, but ", partial(record.submitted, job_id))
             outcomes.append(Outcome(record, "present", job_id))
+        elif record.tag in doubts:
+            outcomes.append(Outcome(record, "unknown", why=doubts[record.tag], status=3))
         elif is_open(record) and record.intent.scheduler == "slurm" and not record.intent.claims:
             why = "it was made by an older hpclaunch, whose jobs leave no sign that they ran"
             outcomes.append(Outcome(record, "unknown", why=why, status=3))
@@ -104,14 +104,20 @@ def _of_one_scheduler(records: Sequence[Record], warn: Warn, pause: retry.Pause)
     return outcomes
 
 
-def _note_ends(target: Scheduler, records: Sequence[Record], warn: Warn) -> None:
-    """The accounts know of a job that was cancelled before it began, when the controller has forgotten it."""
-    known = [record for record in records if record.state().job_id is not None]
-    ends = target.status(known) if known else {}
-    for record in known:
-        status = ends.get(record.tag)
-        if status is not None and status.has_ended:
-            lifecycle.note(warn, "", partial(record.update, status))
+def _look(wanted: Sequence[Record], there: dict[str, str], warn: Warn, pause: retry.Pause) -> dict[str, str]:
+    """Adds to `there`, tag -> job id, what the scheduler knows of these, and notes it. Tag -> why nobody can
+    tell, for those of which it knows nothing. Raises HpclaunchError and OSError."""
+    target = lifecycle.scheduler_of(wanted[0])
+    there |= retry.find(target, wanted, pause)
+    for record in wanted:
+        if (job_id := there.get(record.tag)) and is_open(record):
+            lifecycle.note(warn, f"the job {job_id} is there, but ", partial(record.submitted, job_id))
+    known = [record for record in wanted if record.state().job_id is not None]
+    if known:  # also what ended before it began, which the accounts know when the controller has forgotten it
+        lifecycle.ask(known, warn)
+    others = [record for record in wanted if record.tag not in there]
+    doubtful = [record for record in others if is_open(record) or _may_be_lost(record)]
+    return target.doubts(doubtful) if doubtful else {}
 
 
 def _may_be_lost(record: Record) -> bool:

@@ -61,7 +61,8 @@ def find(target: Scheduler, records: Sequence[Record], pause: Pause = time.sleep
       connections in their order. So the first answer says that it is awake and has taken what came before
       the question, and the second one, `settled_after_s` later, that it has had the time to carry that out.
     - A job that ran and was forgotten (after MinJobAge, or with the state of a controller that was lost) has
-      left its claim in the record. One that was forgotten before it ran has started no rank.
+      left its claim in the record. One that was forgotten before it ran has started no rank; whether it was
+      cancelled is for `Scheduler.doubts`, where the submission was not just now.
     - Should a job come all the same, of a controller that slept through all of this, it finds the claim of
       the one that was sent again, or the other finds its own: one of them starts no rank.
 

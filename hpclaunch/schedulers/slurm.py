@@ -71,11 +71,30 @@ class Slurm:
         return sender.submit(request, warn)
 
     def locate(self, records: Sequence[Record]) -> dict[str, str]:
-        """Looks for the tags among the user's jobs that the controller still knows."""
+        """Looks for the tags among the user's jobs that the controller still knows, and for the others in the
+        accounts, where those that have ended are."""
         found: dict[str, str] = {}
+        by_tag = {record.tag: record for record in records}
         for way, tags in self._by_way(records):
             rows = slurm_output.by_tag(way.jobs(None), dict.fromkeys(tags))
             found |= {tag: job_id for tag, (job_id, _) in rows.items()}
+            others = [by_tag[tag] for tag in tags if tag not in rows]
+            if others:
+                from hpclaunch.schedulers import forgotten  # hardly a submission is not found
+
+                found |= forgotten.in_accounts(way, others) or {}
+        return found
+
+    def doubts(self, records: Sequence[Record]) -> dict[str, str]:
+        """What the controller may have known and forgotten."""
+        from hpclaunch.schedulers import forgotten
+
+        by_tag = {record.tag: record for record in records}
+        found: dict[str, str] = {}
+        for way, tags in self._by_way(records):
+            members = [by_tag[tag] for tag in tags]
+            commands = choose.commands(self._slurm_conf, members[0].intent.slurm or self._access)
+            found |= forgotten.doubts(way, commands, members)
         return found
 
     def status(self, records: Sequence[Record]) -> dict[str, JobStatus]:

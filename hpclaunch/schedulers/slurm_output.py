@@ -7,12 +7,15 @@
 import os
 import pwd
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+
+import msgspec
 
 from hpclaunch.schedulers.slurm_states import BY_WORD, CANCELLING, REASONS
 from hpclaunch.values.job import ENDED, JobStatus
 
-# The id of a job array's task is ARRAY_TASK, and of those that wait ARRAY_[LIST]; sacct's JobID is the same.
+# The id of a job array's task is ARRAY_TASK, and of those that wait ARRAY_[LIST]; of a heterogeneous job's
+# component it is JOB+COMPONENT. sacct's JobID is the same.
 SQUEUE_FIELDS = (
     "JobArrayID",
     "State",
@@ -24,8 +27,9 @@ SQUEUE_FIELDS = (
     "Reason",
 )
 SQUEUE_FORMAT = ",".join(f"{name}:0|" for name in (*SQUEUE_FIELDS, "comment", "WorkDir"))
-SACCT_FIELDS = ("JobID", "State", "ExitCode", "NodeList", "Submit", "Start", "End", "Reason", "WorkDir")
-SACCT_FORMAT = ",".join(SACCT_FIELDS)
+SACCT_FIELDS = ("JobID", "State", "ExitCode", "NodeList", "Submit", "Start", "End", "Reason")
+# The comment is empty unless AccountingStoreFlags has job_comment; the working folder is always kept.
+SACCT_FORMAT = ",".join((*SACCT_FIELDS, "Comment", "WorkDir"))
 
 ExitReader = Callable[[str], tuple[int | None, int | None]]
 
@@ -36,7 +40,7 @@ def parse_squeue(text: str) -> list[tuple[str, JobStatus, str]]:
 
 
 def parse_sacct(text: str) -> list[tuple[str, JobStatus, str]]:
-    """(job id, status, working folder) of each line of `sacct --parsable2`."""
+    """(job id, status, comment and working folder) of each line of `sacct --parsable2`."""
     return _parse(text, _exit_and_signal)
 
 
@@ -62,6 +66,23 @@ def by_tag(
     }
 
 
+def whole(rows: Iterable[tuple[str, JobStatus, str]]) -> list[tuple[str, JobStatus, str]]:
+    """The rows with one in place of those of a heterogeneous job's components: that of the first, which has
+    the job's id and its script, with the nodes of all."""
+    found: list[tuple[str, JobStatus, str]] = []
+    nodes: dict[str, list[str]] = {}
+    for job_id, status, marks in rows:
+        leader, component, number = job_id.partition("+")
+        if component and status.nodes:
+            nodes.setdefault(leader, []).append(status.nodes)
+        if number in ("", "0"):
+            found.append((leader, status, marks))
+    return [
+        (job_id, msgspec.structs.replace(status, nodes=",".join(nodes.get(job_id, [status.nodes]))), marks)
+        for job_id, status, marks in found
+    ]
+
+
 def _parse(text: str, read_exit: ExitReader) -> list[tuple[str, JobStatus, str]]:
     rows = []
     for line in text.splitlines():
@@ -72,7 +93,7 @@ def _parse(text: str, read_exit: ExitReader) -> list[tuple[str, JobStatus, str]]
         rows.append(
             (job_id, status_of(word, read_exit(ended_with), nodes, submitted, started, ended, reason), marks)
         )
-    return rows
+    return whole(rows)
 
 
 def status_of(

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from apiserver import ApiServer, kubeconfig, serving
 from kubernetes_jobs import MPIJOB, Ask, Make, asking
+from replaced_slurm import Command
 
 from hpclaunch.records.lookup import all_records
 from hpclaunch.records.record import Record
@@ -42,6 +43,24 @@ def record(home: Path) -> Make:
             slurm_conf=slurm_conf,
         )
 
+    return make
+
+
+@pytest.fixture
+def replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Command:
+    """replaced("sbatch", "exit 1") is the sbatch that is found; $0.argv counts and keeps its words. There
+    are no accounts unless sacct is replaced as well."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    monkeypatch.setenv("PATH", f"{folder}:/usr/bin:/bin")
+
+    def make(name: str, body: str) -> Path:
+        path = folder / name
+        path.write_text(f'#!/bin/sh\necho "$*" >>"$0.argv"\n{body}\n')
+        path.chmod(0o700)
+        return path
+
+    make("sacct", "echo 'Slurm accounting storage is disabled' >&2; exit 1")
     return make
 
 

@@ -3,55 +3,25 @@
 import os
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 import msgspec
 import pytest
 from apiserver import ApiServer
+from replaced_slurm import BROKEN, Command, again, calls, row
 
 from hpclaunch.records import sending
 from hpclaunch.records.record import Record
 from hpclaunch.schedulers import lifecycle, supervisor
 from hpclaunch.schedulers.contract import Refused
 from hpclaunch.schedulers.local import start
-from hpclaunch.schedulers.resume import Outcome, resume
+from hpclaunch.schedulers.resume import Outcome
 from hpclaunch.schedulers.supervisor import Order
 from hpclaunch.values.errors import SchedulerError
 from hpclaunch.values.job import JobStatus, Submission
 
 Make = Callable[..., Record]
-Command = Callable[[str, str], Path]
-BROKEN = (
-    "echo 'sbatch: error: Batch job submission failed: Socket timed out on send/recv operation' >&2; exit 1"
-)
 AWAY = "echo 'sbatch: error: Unable to contact slurm controller (connect failure)' >&2; exit 1"
 FIRST = '[ -e "$0.once" ] || {{ touch "$0.once"; {}; }}'
-
-
-@pytest.fixture
-def replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Command:
-    """replaced("sbatch", "exit 1") is the sbatch that is found; $0.argv counts and keeps its words."""
-    folder = tmp_path / "bin"
-    folder.mkdir()
-    monkeypatch.setenv("PATH", f"{folder}:/usr/bin:/bin")
-
-    def make(name: str, body: str) -> Path:
-        path = folder / name
-        path.write_text(f'#!/bin/sh\necho "$*" >>"$0.argv"\n{body}\n')
-        path.chmod(0o700)
-        return path
-
-    return make
-
-
-def again(record: Record, send: bool = True) -> Outcome:
-    (outcome,) = resume([record], (lambda _: Submission()) if send else None, lambda _: None, lambda _: None)
-    return outcome
-
-
-def calls(path: Path) -> list[str]:
-    kept = path.with_name(path.name + ".argv")
-    return kept.read_text().splitlines() if kept.exists() else []
 
 
 def test_a_controller_that_is_away_for_a_moment_is_tried_again(record: Make, replaced: Command) -> None:
@@ -141,10 +111,7 @@ def test_a_job_that_was_cancelled_before_it_began_and_then_forgotten_is_not_sent
     sbatch = replaced("sbatch", "echo 14")
     replaced("squeue", "true")
     replaced("scancel", "true")
-    when = "2026-01-01T00:00:00"
-    replaced(
-        "sacct", f"echo '13|CANCELLED by 0|0:0|None assigned|{when}|Unknown|{when}|None|{by_others.work}'"
-    )
+    replaced("sacct", row("13", "CANCELLED by 0", "", by_others.work))
     lifecycle.cancel(by_us, pytest.fail)
     seen = lifecycle.ask([by_us], pytest.fail)[by_us.tag]
     assert (seen.state, seen.reason) == ("CANCELLED", "by hpclaunch cancel")

@@ -14,6 +14,7 @@ from hpclaunch.values.errors import SchedulerError
 
 SBATCH_S = 240.0  # sbatch itself tries for two minutes while the queue is full (src/sbatch/sbatch.c)
 IDS_PER_COMMAND = 1000  # keeps the command line far below the kernel's limit
+FAR = "2037-01-01T00:00:00"  # Slurm's times may be of 32 bits
 
 SQUEUE = ("squeue", "--noheader", "--states=all", f"--Format={slurm_output.SQUEUE_FORMAT}")
 SACCT = ("sacct", "--noheader", "--allocations", "--parsable2", f"--format={slurm_output.SACCT_FORMAT}")
@@ -82,6 +83,16 @@ class ByCommands:
             except SchedulerError:
                 break
         return rows
+
+    def history(self, since: str) -> list[Row] | None:
+        """Asks sacct, also for jobs whose numbers were given again."""
+        mine = ("--duplicates", f"--user={self._commands.user()}", f"--starttime={since}")
+        try:
+            # what is to begin later has not been eligible yet, which is the time that counts
+            text = self._commands.query([*SACCT, *mine, f"--endtime={FAR}"])
+        except SchedulerError:
+            return None
+        return slurm_output.parse_sacct(text)
 
     def cancel(self, job_id: str) -> None:
         """scancel says nothing about a job that has ended."""

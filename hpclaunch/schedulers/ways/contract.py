@@ -59,5 +59,9 @@ class Way(Sender, Protocol):
         """These jobs as the accounts tell them; none where the cluster keeps none, or this way does not see
         them."""
 
+    def history(self, since: str) -> list[Row] | None:
+        """All of this user's jobs since a time (UTC, "2026-01-31T12:00:00") as the accounts tell them, None
+        where they cannot be asked."""
+
     def cancel(self, job_id: str) -> None:
         """Asks for the job's end. No error where it has ended meanwhile."""

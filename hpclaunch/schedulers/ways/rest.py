@@ -6,7 +6,7 @@ from datetime import datetime, timezone
 from typing import Any
 
 from hpclaunch.schedulers.contract import Refused, Warn
-from hpclaunch.schedulers.slurm_output import status_of
+from hpclaunch.schedulers.slurm_output import status_of, whole
 from hpclaunch.schedulers.slurm_states import BY_WORD
 from hpclaunch.schedulers.ways import openapi
 from hpclaunch.schedulers.ways.contract import CannotExpress, Request, Row
@@ -65,6 +65,10 @@ class ByRest:
         """None: of a job that the controller has forgotten the last known state stands."""
         return []
 
+    def history(self, since: str) -> list[Row] | None:
+        """None, as above."""
+        return None
+
     def cancel(self, job_id: str) -> None:
         """A job that has ended is no error."""
         try:
@@ -80,7 +84,7 @@ class ByRest:
             if _is_gone(error):
                 return []
             raise
-        return [_row(job) for job in answer.get("jobs") or () if isinstance(job, dict)]
+        return whole(_row(job) for job in answer.get("jobs") or () if isinstance(job, dict))
 
     def _body(self, request: Request) -> openapi.Fields:
         asked = by_name(request.options, request.more)
@@ -136,7 +140,11 @@ def _row(job: dict[str, Any]) -> Row:
 
 
 def _id(job: dict[str, Any]) -> str:
-    """Its id, and of the tasks of a job array what squeue makes of it: ARRAY_TASK, ARRAY_[LIST]."""
+    """Its id; of the tasks of a job array, and of a heterogeneous job's components, what squeue makes of it:
+    ARRAY_TASK, ARRAY_[LIST], JOB+COMPONENT."""
+    job_of_parts = openapi.number_of(job.get("het_job_id"))
+    if job_of_parts:
+        return f"{job_of_parts}+{openapi.number_of(job.get('het_job_offset')) or 0}"
     array = openapi.number_of(job.get("array_job_id"))
     if not array:
         return str(job.get("job_id"))
