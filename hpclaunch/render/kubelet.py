@@ -8,8 +8,22 @@ def word(text: str) -> str:
     several bytes the kubelet would take the first of these for a character (k8s.io/kubernetes,
     third_party/forked/golang/expansion).
     """
-    if text.isascii() and "$$" not in text:  # quick for the long ones: most shell texts are such
+    if not text.isascii():
+        return _with_others(text)
+    first, *others = text.split("$$")  # whole shell texts have few of these
+    if not others:
         return text.replace("$(", "$$(")
+    found = [first.replace("$(", "$$(")]
+    last = len(others) - 1
+    for at, part in enumerate(others):
+        again = part[0] in "$(" if part else at < last
+        found.append("$$$$" if again else "$$$")
+        found.append(part.replace("$(", "$$("))
+    return "".join(found)
+
+
+def _with_others(text: str) -> str:
+    """The same for a text with characters of several bytes."""
     first, *others = text.split("$")
     last = len(others) - 1
     doubled = [

@@ -17,6 +17,8 @@ _NOT_TEXT = frozenset(("y", "n", "yes", "no", "true", "false", "on", "off", "nul
 _NUMBERS = frozenset(("inf", "infinity", "nan"))
 _NOT_PLAIN = _NOT_TEXT | _NUMBERS
 
+_SEEN = bytes((*b"\t\n", *range(0x20, 0x7F)))  # what a block of ASCII may have
+
 # Between the lines of a block, until the text is finished: nothing else has it, as controls are escaped.
 _END = "\x1f"
 
@@ -76,7 +78,14 @@ def under(text: str, column: int) -> str:
 def finished(text: str) -> str:
     """The text with the lines of its blocks where they belong: two columns right of the dash or the key that
     they are the value of."""
-    return "\n".join(_with_lines(line) if _END in line else line for line in text.split("\n"))
+    found: list[str] = []
+    done = 0
+    while (mark := text.find(_END, done)) != -1:
+        start, end = text.rfind("\n", done, mark) + 1, text.find("\n", mark)
+        start, end = start or done, end if end != -1 else len(text)
+        found += text[done:start], _with_lines(text[start:end])
+        done = end
+    return "".join((*found, text[done:]))
 
 
 def _with_lines(line: str) -> str:
@@ -108,7 +117,10 @@ def _is_plain(text: str) -> bool:
 
 def _reads_as_block(text: str) -> bool:
     """Whether each line shows all that it has: nothing at its end that an editor would take away."""
-    seen = text.replace("\n", "").replace("\t", "").isprintable()
+    if text.isascii():  # bytes are looked at in a fifth of the time
+        seen = not text.encode().translate(None, _SEEN)
+    else:
+        seen = text.replace("\n", "").replace("\t", "").isprintable()
     ended = text + "\n"
     return seen and not text.isspace() and " \n" not in ended and "\t\n" not in ended
 
