@@ -11,7 +11,7 @@ from datetime import datetime, timedelta, timezone
 from hpclaunch.records import sending
 from hpclaunch.records.record import Record
 from hpclaunch.schedulers import slurm_output
-from hpclaunch.schedulers.contract import Refused
+from hpclaunch.schedulers.contract import Busy, Refused
 from hpclaunch.schedulers.slurm_cluster import read_config
 from hpclaunch.schedulers.slurm_commands import Commands
 from hpclaunch.schedulers.ways.contract import Way
@@ -64,6 +64,8 @@ def doubts(way: Way, commands: Commands, records: Sequence[Record]) -> dict[str,
 def _min_job_age_s(commands: Commands) -> float:
     try:
         text = read_config(commands).get("minjobage", "")
+    except Busy:
+        raise
     except Refused:  # there is no scontrol beside slurmrestd
         text = ""
     number = text.partition(" ")[0]

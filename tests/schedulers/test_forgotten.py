@@ -51,8 +51,11 @@ def test_without_scontrol_the_controller_forgets_as_slurm_does_by_default(
     monkeypatch.setenv("PATH", str(replaced("squeue", "true").parent))
     grow_old(made, 290)
     assert again(made, send=False).found == "absent"
+    replaced("scontrol", "echo 'Unable to contact slurm controller (connect failure)' >&2; exit 1")
+    assert again(made).found == "unknown"  # it may be set to less
+    replaced("scontrol", "echo 'no configuration' >&2; exit 1")
     grow_old(made, 310)
-    assert again(made, send=False).found == "unknown"
+    assert again(made).found == "unknown"
 
 
 def test_accounts_tell_what_became_of_a_job_without_an_id_that_was_cancelled_and_forgotten(
