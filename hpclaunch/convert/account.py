@@ -75,7 +75,11 @@ def account(reading: ShellReading, findings: Sequence[Finding]) -> list[Finding]
     heads = filter(None, (_FUNCTION.match(each.written) for each in reading.statements))
     functions = {head[1] or head[2] for head in heads}
     beside = _beside_others(reading, findings)
-    left_out = [(_Lines([each.place]), each.text) for each in reading.unclear if each.unread]
+    left_out = [
+        (_Lines([each.place]), _Told("unread", "", each.text, _UNREAD_TODO))
+        for each in reading.unclear
+        if each.unread
+    ]
     rows = [
         (
             each,
@@ -173,10 +177,12 @@ def _places(findings: Iterable[Finding]) -> Iterator[Place]:
     return (place for each in findings for place in each.places)
 
 
-def _left_out(statement: Statement, left_out: Iterable[tuple[_Lines, str]]) -> _Told | None:
+def _left_out(statement: Statement, left_out: Iterable[tuple[_Lines, _Told]]) -> _Told | None:
     """What is said of a statement that was not walked, None for any other."""
-    why = next((text for lines, text in left_out if lines.name(statement.place)), "")
-    return _Told("unread", "", why, _UNREAD_TODO) if why else None
+    for lines, told in left_out:
+        if lines.name(statement.place):
+            return told
+    return None
 
 
 def _what_became(
@@ -227,9 +233,11 @@ def _assigned(reading: ShellReading) -> dict[tuple[str, int], set[str]]:
 
 
 def _finding(told: _Told, statements: Sequence[Statement]) -> Finding:
-    texts = list(dict.fromkeys(shown(sayable(each.written), _WIDE) for each in statements))
-    more = len(texts) - _MOST_SHOWN
-    listed = "; ".join(texts[:_MOST_SHOWN]) + (f"; and {more} more" if more > 0 else "")
+    written = list(dict.fromkeys(each.written for each in statements))
+    texts: dict[str, None] = {}
+    while written and len(texts) < _MOST_SHOWN:
+        texts[shown(sayable(written.pop(0)), _WIDE)] = None
+    listed = "; ".join(texts) + (f"; and {len(written)} more" if written else "")
     places = tuple(_merged(each.place for each in statements))
     return Finding(told.kind, places, told.before + listed, "", told.why, told.todo)
 

@@ -33,11 +33,13 @@ def listed(statement: Statement) -> list[Row]:
         each = waiting.pop()
         if isinstance(each, Simple):
             found.append((each.line, each.last, each.written))
-            continue
-        row = _head(each)
-        if row is not None:
-            found.append(row)
-        waiting.extend(reversed(parts_of(each)))
+        elif isinstance(each, Group):
+            waiting.extend(each.body[::-1])
+        else:
+            row = _head(each)
+            if row is not None:
+                found.append(row)
+            waiting.extend(parts_of(each)[::-1])
     return found
 
 
@@ -60,16 +62,16 @@ def _head(statement: Statement) -> Row | None:
 
 def parts_of(statement: Statement) -> tuple[Statement, ...]:
     """The statements of which it consists, in their order."""
-    if isinstance(statement, _ALONE):
-        return ()
     if isinstance(statement, Group):
         return statement.body
+    if isinstance(statement, _ALONE):
+        return ()
+    if isinstance(statement, If):
+        return tuple([part for branch in statement.branches for part in branch if part is not None])
     if isinstance(statement, Pipeline):
         return statement.parts
     if isinstance(statement, AndOr):
         return (statement.first, *(part for _, part in statement.others))
-    if isinstance(statement, If):
-        return tuple(part for branch in statement.branches for part in branch if part is not None)
     if isinstance(statement, Case):
         return tuple(item.body for item in statement.items)
     if isinstance(statement, Loop) and statement.condition is not None:

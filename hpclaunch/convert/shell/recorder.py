@@ -30,7 +30,7 @@ from hpclaunch.values.conversion import Place
 
 # Some six microseconds each: with two seconds at most for the syntax of a megabyte, and one for what is made
 # of it, nobody waits for five. A megabyte of settings takes ninety thousand.
-_MOST = 120_000
+_MOST = 100_000
 # For what stands behind lines that were too much, and how often there may be such lines.
 _TO_GO_ON = 20_000
 _MOST_TIMES = 3

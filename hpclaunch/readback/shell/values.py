@@ -48,6 +48,8 @@ def join(parts: list[Part]) -> Value:
     measure."""
     if len(parts) == 1:
         return tuple(parts) if parts[0] else ()
+    if len(parts) == 2 and parts[0] == "" and isinstance(parts[1], str):  # "$x" with a value
+        return (parts[1],) if parts[1] else ()
     found: list[Part] = []
     texts: list[str] = []
     for part in parts:

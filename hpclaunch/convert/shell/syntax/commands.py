@@ -2,7 +2,9 @@
 
 import re
 
-from hpclaunch.convert.shell.syntax.words import Words
+from hpclaunch.convert.shell.syntax import plain
+from hpclaunch.convert.shell.syntax.expansions import Expansions
+from hpclaunch.convert.shell.syntax.plain import DECLARING
 from hpclaunch.readback.shell.pieces import NOTHING, Literal, Word
 from hpclaunch.readback.shell.statements import (
     AndOr,
@@ -28,23 +30,21 @@ _REDIRECTION = re.compile(
 _MAYBE_REDIRECTION = frozenset("<>&{0123456789")
 # What neither a word nor an assignment begins with, or perhaps does not.
 _NO_WORD = _MAYBE_REDIRECTION | frozenset(("", *"\n;|)#("))
+# What a compound command begins with, or ! and `time`.
+_NO_SIMPLE = frozenset("ifwucsl{[(!t")
 _BRACKET = re.compile(r"(?<!\\)\]")
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)(?:(\+?=)|\[)", re.ASCII)
-# A whole command of words without a quote, an expansion or anything else that is not only text.
-_IN_PLAIN = r"\s;&|<>()$`\"'\\#"
-_PLAIN_COMMAND = re.compile(rf"[^=\[{_IN_PLAIN}]+(?:[ \t]+[^{_IN_PLAIN}]+)*(?=[ \t]*(?:[\n;|)]|&(?!>)|\Z))")
 _NO_ARGUMENTS = re.compile(r"\([ \t]*\)")
 _ENDS = frozenset(" \t\n;&|<>()")
 # What ends a list, by its first character.
 _CLOSERS = re.compile(r"(then|elif|else|fi|do|done|esac|in|\})(?=[ \t\n;&|<>()]|$(?![\s\S]))")
 _CLOSING = frozenset("tefdi}")
-DECLARING = frozenset(("declare", "typeset", "local", "export", "readonly"))
 _BANG = re.compile(r"(!|time(?:[ \t]+-p)?)(?=[ \t\n;&|()]|$(?![\s\S]))")
 NO_MORE = frozenset[str]()
 _PARENTHESIS = frozenset((")",))
 
 
-class Commands(Words):
+class Commands(Expansions):
     """Reads commands, but for compound ones: those are read by `compound`."""
 
     def compound(self, line: int) -> Statement | None:
@@ -65,7 +65,18 @@ class Commands(Words):
                 if closer:
                     self.fail(f"`{closer[1]}` has nothing that it ends or goes on with")
             line = self.line()
-            statement = self._and_or(line, True)
+            text_alone = plain.command(self.text, self.at, line, self.known)
+            first: Statement | None = text_alone
+            if text_alone is not None:
+                self.at += len(text_alone.written)
+            elif char not in _NO_SIMPLE:
+                first = self._simple(self.at, line)
+            if first is not None:
+                char = self.blanks()
+                if char == "\n" or not char:
+                    found.append(first)
+                    continue
+            statement = self._and_or(line, first)
             char = self.blanks()
             if char == ";" and self.ahead(2) not in (";;", ";&"):
                 self.at += 1
@@ -95,8 +106,8 @@ class Commands(Words):
         self.at += 1
         return Group(found[0].line if found else line, found)
 
-    def _and_or(self, line: int, begun: bool) -> Statement:
-        first = self._pipeline(line, begun)
+    def _and_or(self, line: int, begun: Statement | None) -> Statement:
+        first = self._pipeline(line, begun, True)
         others: list[tuple[str, Statement]] = []
         while True:
             if self.blanks() not in ("&", "|"):
@@ -111,8 +122,10 @@ class Commands(Words):
             return first
         return AndOr(line, first, tuple(others), last=others[-1][1].last)
 
-    def _pipeline(self, line: int, begun: bool = False) -> Statement:
-        bang = _BANG.match(self.text, self.at) if self.text[self.at : self.at + 1] in ("!", "t") else None
+    def _pipeline(self, line: int, begun: Statement | None = None, in_list: bool = False) -> Statement:
+        """`begun`: its first command, which was read; `in_list`: as `command` has it."""
+        may_be = begun is None and self.text[self.at : self.at + 1] in ("!", "t")
+        bang = _BANG.match(self.text, self.at) if may_be else None
         if bang:
             self.at = bang.end()
             self.deeper()
@@ -124,7 +137,7 @@ class Commands(Words):
                 found = self._pipeline(self.line())
             self.depth -= 1
             return Not(line, found, last=found.last) if bang[1] == "!" else found
-        first = self.command(line, begun)
+        first = begun or self.command(line, in_list)
         if self.blanks() != "|":
             return first
         parts = [first]
@@ -138,15 +151,19 @@ class Commands(Words):
             return parts[0]
         return Pipeline(line, tuple(parts), tuple(operators), last=parts[-1].last)
 
-    def command(self, line: int, begun: bool = False) -> Statement:
-        """The command that begins here, on this line; `begun`: it is known that no word that ends a list
-        stands here."""
+    def command(self, line: int, in_list: bool = False) -> Statement:
+        """The command that begins here, on this line; `in_list`: it is known that no word that ends a list
+        stands here, nor a command that is only text."""
         start = self.at
-        if not begun and self.text[start : start + 1] in _CLOSING and _CLOSERS.match(self.text, start):
+        if not in_list and self.text[start : start + 1] in _CLOSING and _CLOSERS.match(self.text, start):
             self.fail(f"`{self.text[start:].split(None, 1)[0][:10]}` stands where a command should")
         found = self.compound(line)
         if found is None:
-            return self._simple(start, line)
+            text_alone = None if in_list else plain.command(self.text, start, line, self.known)
+            if text_alone is None:
+                return self._simple(start, line)
+            self.at = start + len(text_alone.written)
+            return text_alone
         redirections = self._redirections()
         if redirections:
             return Redirected(line, found, redirections, last=self._last(redirections))
@@ -189,12 +206,6 @@ class Commands(Words):
 
     def _simple(self, start: int, line: int) -> Statement:
         text = self.text
-        plain = _PLAIN_COMMAND.match(text, start)
-        if plain:
-            texts = plain[0].split()
-            if texts[0] not in DECLARING:
-                self.at = plain.end()
-                return Simple(line, (), tuple(map(self.plain_word, texts)), (), line, plain[0])
         assignments: list[Assignment] = []
         words: list[Word] = []
         redirections: list[Redirection] = []

@@ -2,7 +2,8 @@
 
 import re
 
-from hpclaunch.convert.shell.syntax.forms import TESTS, file_of, is_list
+from hpclaunch.convert.shell.syntax import plain
+from hpclaunch.convert.shell.syntax.forms import file_of, is_list
 from hpclaunch.convert.shell.syntax.scanner import Scanner
 from hpclaunch.readback.shell import escapes
 from hpclaunch.readback.shell.pieces import (
@@ -20,26 +21,18 @@ from hpclaunch.readback.shell.statements import Group
 _PLAIN = re.compile(r"[^ \t\n;&|<>()$`\"'\\]+")
 # A whole word that is one text: plain, or in quotes from its beginning to its end.
 _TEXT = re.compile(r"""(?:(?!\#)([^ \t\n;&|<>()$`"'\\]+)|"([^"$`\\]*)"|'([^']*)')(?=[ \t\n;]|\Z)""")
+# A whole word that is a variable's value.
+_VARIABLE = re.compile(r'("?)\$(?:([A-Za-z_]\w*)|\{([A-Za-z_]\w*)\})\1(?=[ \t\n;]|\Z)', re.ASCII)
 _ENDS_WORD = frozenset(" \t\n;&|<>()")
 _IN_DOUBLE = re.compile(r"[^\"$`\\]+")
 _IN_DOCUMENT = re.compile(r"[^$`\\]+")
-_IN_BRACES = re.compile(r"[^$`\"'\\}]+")
-_IN_PATTERN = re.compile(r"[^$`\"'\\}/]+")
-_IN_QUOTED_BRACES = re.compile(r"[^$`\"\\}]+")
-_IN_EXPRESSION = re.compile(r"[^;$`\"'\\()\[\]{}:]+")
 _SHORT = re.compile(r"\$(?:([A-Za-z_]\w*|[0-9@*#?$!-])|\{([A-Za-z_]\w*)\})", re.ASCII)
-_BRACED = re.compile(r"\$\{([!#]?)([A-Za-z_]\w*|[0-9]+|[@*#?$!-])", re.ASCII)
-_ODD_LENGTH = re.compile(r"\$\{(#)(?=[#?$!:%/^,=+-])")
-_OPERATOR = re.compile(r":[-=?+]|[-=?+]|##?|%%?|\^\^?|,,?|//?|:|@")
 _SINGLE_ANSI = re.compile(r"\$'((?:[^'\\]|\\.)*)'", re.DOTALL)
 _BACKTICKS = re.compile(r"`((?:[^`\\]|\\.)*)`", re.DOTALL)
 _ESCAPED = re.compile(r"\\([$`\\])")
 _ESCAPED_IN_QUOTES = re.compile(r"\\([$`\\\"])")
 _TABS = re.compile(r"^\t+", re.MULTILINE)
 _EXTENDED = frozenset("?*+@!")
-_LONGEST = 20_000  # of an expression
-_MOST_IN_VAIN = 100_000
-_PAIRS = {"(": ")", "[": "]", "{": "}"}
 
 
 class Words(Scanner):
@@ -47,11 +40,23 @@ class Words(Scanner):
 
     def __init__(self, text: str, first_line: int = 1, depth: int = 0):
         super().__init__(text, first_line, depth)
-        self._plain: dict[str, Word] = {}
+        self.known: dict[str, Word] = {}  # words that are only text
         self._in_vain = 0
 
     def substitution(self) -> Group:
         """The statements up to the parenthesis that closes them."""
+        raise NotImplementedError
+
+    def arithmetic(self) -> Word | None:
+        """What stands between (( and )), None where it is none: a subshell in a subshell."""
+        raise NotImplementedError
+
+    def expression(self, closing: str, also: str = "") -> Word:
+        """An expression, or the key of an array, up to the character that closes it, or another."""
+        raise NotImplementedError
+
+    def parameter(self, quoted: bool) -> Parameter:
+        """The ${...} here."""
         raise NotImplementedError
 
     def within(self, text: str, first_line: int) -> "Words":
@@ -60,27 +65,24 @@ class Words(Scanner):
 
     def word(self) -> Word:
         """The word here, which there must be."""
-        found = _TEXT.match(self.text, self.at)
+        start = self.at
+        found = _TEXT.match(self.text, start)
         if found:
             self.at = found.end()
             written = found[0]
             if found.lastindex == 1:
-                return self.plain_word(written)
+                return plain.word(written, self.known)
             return Word((Literal(written[1:-1], True),), written)
-        start = self.at
+        found = _VARIABLE.match(self.text, start)
+        if found:
+            self.at = found.end()
+            return plain.variable(found[0], found[2] or found[3], self.known)
         if self.text[start : start + 1] == "#" and self.text[start - 1 : start] != "=":
             self.fail("a comment begins where a word should stand")
         pieces = self._pieces()
         if self.at == start:
             self.fail(f"`{self.ahead() or 'the end'}` stands where a word should")
         return Word(pieces, self.text[start : self.at])
-
-    def plain_word(self, text: str) -> Word:
-        """A word that is only text; the same one each time, for most stand in many commands."""
-        word = self._plain.get(text)
-        if word is None:
-            word = self._plain[text] = Word((Literal(text, False),), text)
-        return word
 
     def _pieces(self) -> tuple[Piece, ...]:
         text = self.text
@@ -94,7 +96,7 @@ class Words(Scanner):
                 pieces.append(Process(text[start : self.at], body))
             elif not char or char in _ENDS_WORD:
                 return tuple(pieces)
-            elif not self._quote_or_expansion(pieces, char):
+            elif not self.quote_or_expansion(pieces, char):
                 found = _PLAIN.match(text, self.at)
                 assert found
                 self.at = found.end()
@@ -120,7 +122,7 @@ class Words(Scanner):
                 if not depth:
                     return self.text[start : self.at]
 
-    def _quote_or_expansion(self, pieces: list[Piece], char: str) -> bool:
+    def quote_or_expansion(self, pieces: list[Piece], char: str) -> bool:
         """Read what begins with this character of an unquoted word, False where it is only text."""
         if char == "\\":
             following = self.text[self.at + 1 : self.at + 2]
@@ -151,14 +153,14 @@ class Words(Scanner):
         start = self.at
         self.at += 1
         found: list[Piece] = []
-        self._quoted(found, _IN_DOUBLE, '"', '$`"\\', start)
+        self.quoted(found, _IN_DOUBLE, '"', '$`"\\', start)
         first = found[0] if found else None
         of_all = len(found) == 1 and isinstance(first, Parameter) and is_list(first)
         if not of_all and not (len(found) == 1 and isinstance(first, Literal)):
             pieces.append(Literal("", True))
         pieces += found
 
-    def _quoted(
+    def quoted(
         self, pieces: list[Piece], plain: re.Pattern[str], closing: str, escapable: str, start: int
     ) -> None:
         """What is quoted, up to a closing character, and behind that; "" is the end of the text."""
@@ -197,15 +199,21 @@ class Words(Scanner):
         reader = self.within(body, line)
         pieces: list[Piece] = []
         if body:
-            reader._quoted(pieces, _IN_DOCUMENT, "", "$`\\", 0)
+            reader.quoted(pieces, _IN_DOCUMENT, "", "$`\\", 0)
         return Word(tuple(pieces), "")
 
     def _backticks(self, pieces: list[Piece], quoted: bool) -> None:
         found = _BACKTICKS.match(self.text, self.at)
         if not found:
             self.fail("a ` that nothing closes")
-        line = self.line()
-        inner = (_ESCAPED_IN_QUOTES if quoted else _ESCAPED).sub(r"\1", found[1])
+        line, inner = self.line(), found[1]
+        if "\\" in inner:
+            inner = (_ESCAPED_IN_QUOTES if quoted else _ESCAPED).sub(r"\1", inner)
+        simple = plain.command(inner, 0, line, self.known)
+        if simple is not None and len(simple.written) == len(inner):
+            self.at = found.end()
+            pieces.append(Command(Group(line, (simple,)), quoted))
+            return
         if not inner.strip():
             self.at = found.end()
             pieces.append(Command(Group(line, ()), quoted))
@@ -231,7 +239,7 @@ class Words(Scanner):
             return
         following = text[self.at + 1 : self.at + 2]
         if following == "{":
-            pieces.append(self._parameter(quoted))
+            pieces.append(self.parameter(quoted))
         elif following == "(":
             self._parenthesis(pieces, quoted)
         elif following == "[":
@@ -262,133 +270,3 @@ class Words(Scanner):
         self.at = start + 2
         body = self.substitution()
         pieces.append(Command(body, quoted, file_of(body)))
-
-    def arithmetic(self) -> Word | None:
-        """What stands between (( and )), None where it is none: a subshell in a subshell."""
-        start = self.at
-        expression = self._expression(")")
-        if expression is None or not self.text.startswith("))", self.at):
-            # What was gone through in vain: a million of parentheses would be gone through again and again.
-            self._in_vain += self.at - start
-            if self._in_vain > _MOST_IN_VAIN:
-                self.fail("too many parentheses that are no pair", start)
-            return None
-        self.at += 2
-        return expression
-
-    def expression(self, closing: str, also: str = "") -> Word:
-        """An expression, or the key of an array, up to the character that closes it, or another."""
-        start = self.at
-        found = self._expression(closing, also)
-        if found is None:
-            self.fail(f"a part without its {closing}", start)
-        return found
-
-    def _expression(self, closing: str, also: str = "") -> Word | None:
-        start = self.at
-        text = self.text
-        pieces: list[Piece] = []
-        opened: list[str] = []
-        while True:
-            found = _IN_EXPRESSION.match(text, self.at)
-            if found:
-                self.at = found.end()
-                pieces.append(Literal(found[0], True))
-            char = text[self.at : self.at + 1]
-            if not char or self.at - start > _LONGEST:
-                return None
-            if not opened and (char == closing or char in also):
-                return Word(tuple(pieces), text[start : self.at])
-            if self._quote_or_expansion(pieces, char):
-                continue
-            if char in _PAIRS:
-                opened.append(_PAIRS[char])
-            elif opened and char == opened[-1]:
-                opened.pop()
-            self.at += 1
-            pieces.append(Literal(char, True))
-
-    def _parameter(self, quoted: bool) -> Parameter:
-        text, start = self.text, self.at
-        found = _ODD_LENGTH.match(text, start)
-        found = found if found and text[found.end() + 1 : found.end() + 2] != "}" else None
-        before = ""
-        if found:
-            name = "#"
-            self.at = found.end()
-        else:
-            found = _BRACED.match(text, start)
-            if not found:
-                self.fail("a ${ that no name follows")
-            before, name = found.groups()
-            self.at = found.end()
-        self.deeper()
-        index, all_of = self._index()
-        behind = self.at
-        operator, operand, by = self._operation(quoted, start)
-        self.depth -= 1
-        rest = text[behind : self.at - 1] if operator else ""
-        return Parameter(name, quoted, index, all_of, before, operator, operand, by, rest)
-
-    def _index(self) -> tuple[Word | None, str]:
-        if self.ahead() != "[":
-            return None, ""
-        self.at += 1
-        index = self.expression("]")
-        self.at += 1
-        return (None, index.written) if index.written in ("@", "*") else (index, "")
-
-    def _operation(self, quoted: bool, start: int) -> tuple[str, Word, Word]:
-        text = self.text
-        if text.startswith("}", self.at):
-            self.at += 1
-            return "", NOTHING, NOTHING
-        if text.startswith(("*}", "@}"), self.at):  # ${!prefix*}
-            self.at += 2
-            return "", NOTHING, NOTHING
-        found = _OPERATOR.match(text, self.at)
-        if not found:
-            self.fail("a ${ that is not closed, or with something unknown in it", start)
-        operator = found[0]
-        self.at = found.end()
-        if operator == ":":
-            return operator, *self._slice()
-        if operator in TESTS and quoted:
-            pieces: list[Piece] = []
-            behind = self.at
-            self._quoted(pieces, _IN_QUOTED_BRACES, "}", '$`"\\}', start)
-            return operator, Word(tuple(pieces), text[behind : self.at - 1]), NOTHING
-        if operator == "/" and text[self.at : self.at + 1] in ("#", "%"):
-            operator += self.ahead()
-            self.at += 1
-        operand = self._operand(_IN_PATTERN if operator[0] == "/" else _IN_BRACES, start)
-        by = NOTHING
-        if self.ahead() == "/":
-            self.at += 1
-            by = self._operand(_IN_BRACES, start)
-        self.at += 1
-        return operator, operand, by
-
-    def _slice(self) -> tuple[Word, Word]:
-        offset = self.expression("}", ":")
-        length = NOTHING
-        if self.ahead() == ":":
-            self.at += 1
-            length = self.expression("}")
-        self.at += 1
-        return offset, length
-
-    def _operand(self, plain: re.Pattern[str], start: int) -> Word:
-        """A word within ${...}, up to what ends it."""
-        text, behind = self.text, self.at
-        pieces: list[Piece] = []
-        while True:
-            found = plain.match(text, self.at)
-            if found:
-                self.at = found.end()
-                pieces.append(Literal(found[0], False))
-            char = text[self.at : self.at + 1]
-            if not char:
-                self.fail("a ${ without its }", start)
-            if not self._quote_or_expansion(pieces, char):
-                return Word(tuple(pieces), text[behind : self.at])
