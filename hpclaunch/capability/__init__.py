@@ -1,1 +1,1 @@
-"""What each version of Slurm and Pyxis can do: tables in `data/`, read by `tables`."""
+"""What each version can do: of Slurm and Pyxis (tables in `data/`, read by `tables`), and of Kubernetes."""

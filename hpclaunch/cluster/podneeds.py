@@ -4,8 +4,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from hpclaunch.capability import mpi_operator
-from hpclaunch.capability.kubernetes import PINNING, SSHD
+from hpclaunch.capability.kubernetes import PINNING, SSHD, api_of_jobs, by_ssh
 from hpclaunch.spec.kubernetes import KubernetesSite
 from hpclaunch.spec.site import Site
 
@@ -33,7 +32,7 @@ def pod_needs(site: Site) -> PodNeeds:
     kubernetes = kubernetes_of(site)
     api = mpi_api(kubernetes)
     root, rdma = kubernetes.profile == "root", bool(kubernetes.rdma)
-    ssh = api is not None and mpi_operator.by_ssh(api)
+    ssh = api is not None and by_ssh(api)
     host_paths = tuple(name for name, volume in site.volumes.items() if volume.behind == "path")
     nfs = any(volume.behind == "nfs" for volume in site.volumes.values())
     added = (*(SSHD if ssh else ()), *((PINNING,) if rdma else ())) if root else ()
@@ -50,7 +49,7 @@ def kubernetes_of(site: Site) -> KubernetesSite:
 def mpi_api(kubernetes: KubernetesSite) -> str | None:
     """The version of the MPIJob's API that jobs use there; None without an operator."""
     said = kubernetes.mpijob.api if kubernetes.mpijob is not None else None
-    return mpi_operator.api_of_jobs(said, kubernetes.mpi_operator)
+    return api_of_jobs(said, kubernetes.mpi_operator)
 
 
 def _pod_security(

@@ -122,7 +122,7 @@ class Planner:
 
             target, more = slurm.target(job, site, machines, common, exclusive)
         elif site.scheduler == "kubernetes":
-            from hpclaunch.plan.kubernetes import target as kubernetes
+            from hpclaunch.plan import kubernetes
 
             target, more = kubernetes.target(job, site, machines[0], chosen[0], common)
         else:

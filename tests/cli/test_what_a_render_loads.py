@@ -9,7 +9,6 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 OF_KUBERNETES = {
     "hpclaunch.capability.kubernetes",
-    "hpclaunch.capability.mpi_operator",
     "hpclaunch.plan.kubernetes",
     "hpclaunch.rank.pod",
     "hpclaunch.render.kubelet",

@@ -1,12 +1,11 @@
-"""Which MPIJob the site serves, and how the job's pods start and end under it."""
+"""Which MPIJob the site serves, what starts the ranks, and how the job's pods end."""
 
 import os.path
 from typing import Literal
 
 from msgspec import Struct
 
-from hpclaunch.capability import kubernetes as cluster
-from hpclaunch.capability import mpi_operator
+from hpclaunch.capability import kubernetes as known
 from hpclaunch.plan.hints import of_site
 from hpclaunch.spec.job import Job
 from hpclaunch.spec.kubernetes import TRAINING_OPERATOR, KubernetesSite, MpiJobApi
@@ -14,14 +13,20 @@ from hpclaunch.spec.site import Site
 from hpclaunch.values.errors import Problem
 from hpclaunch.values.launchplan import Common
 from hpclaunch.values.pods import MpiJob, RunPolicy
+from hpclaunch.values.words import Option
 
 HOSTFILE = "/etc/mpi/hostfile"
 # The operator's default (rootSSHPath). Only there does it give the key the mode that ssh wants of root.
 ROOT_KEYS = "/root/.ssh"
+# Where the rank wrapper finds its number, by the MPI that starts it.
+RANKS_FROM = {"openmpi": "openmpi", "intel": "hydra", "mpich": "hydra"}
 _IMPLEMENTATIONS = {"openmpi": "OpenMPI", "intel": "Intel", "mpich": "MPICH"}
 _WAIT = "WaitForWorkersReady"
 _DEADLINE, _TTL = "activeDeadlineSeconds", "ttlSecondsAfterFinished"
 _GANG, _QUEUE = "schedulingPolicy", "scheduling.volcano.sh/queue-name"
+
+# The setting of a launcher whose one rank no mpirun starts.
+WITHOUT_MPI = Option("mpi=none", "the pod has one rank, which the text starts itself")
 
 
 class Served(Struct, frozen=True):
@@ -39,7 +44,7 @@ def served(site: Site) -> Served:
     assert kubernetes is not None
     api = _api(kubernetes).api
     waits = api == "v2beta1" and _has(kubernetes, "launcherCreationPolicy")
-    return Served(api, mpi_operator.by_ssh(api), waits)
+    return Served(api, known.by_ssh(api), waits)
 
 
 def problems(job: Job, site: Site) -> list[Problem]:
@@ -51,9 +56,9 @@ def problems(job: Job, site: Site) -> list[Problem]:
         message = f"site {site.name} names no MPI operator (kubernetes.mpi_operator): one node is the most"
         return [Problem(message, "job", ("nodes",))]
     wanted = _api(kubernetes)
-    if wanted.operator != TRAINING_OPERATOR and version and wanted.api not in mpi_operator.apis(version):
-        serves = " and ".join(mpi_operator.apis(version)) or "no MPIJob known here"
-        span = mpi_operator.span(wanted.api)
+    if wanted.operator != TRAINING_OPERATOR and version and wanted.api not in known.apis(version):
+        serves = " and ".join(known.apis(version)) or "no MPIJob known here"
+        span = known.span(wanted.api)
         message = f"MPI operator {version} serves {serves}; {wanted.api} is served by {span}"
         key = "mpijob" if kubernetes.mpijob else "mpi_operator"
         return [Problem(message, "site", ("kubernetes", key))]
@@ -66,25 +71,23 @@ def problems(job: Job, site: Site) -> list[Problem]:
         found.append(Problem(message, document, path))
     feature = f"mpiImplementation {name}"
     if wanted.api == "v2beta1" and mpi != "openmpi" and not _has(kubernetes, feature):
-        since = mpi_operator.feature_since(feature)
+        since = known.feature_since(feature)
         message = f"{feature} came with MPI operator {since}, and site {site.name} has {version}"
         found.append(Problem(message, document, path))
     if kubernetes.gang and kubernetes.gang.queue and not _heeds(kubernetes, wanted.api, _QUEUE):
         message = f"the operator of {wanted.api} puts gangs in no queue: leave it out"
         found.append(Problem(message, "site", ("kubernetes", "gang", "queue")))
     if kubernetes.gang and wanted.api == "v2beta1" and not _has(kubernetes, "schedulingPolicy"):
-        since = mpi_operator.feature_since("schedulingPolicy")
+        since = known.feature_since("schedulingPolicy")
         message = f"gangs (schedulingPolicy) came with MPI operator {since}, and this is {version}"
         found.append(Problem(message, "site", ("kubernetes", "gang")))
     return found
 
 
-def mounted(site: Site) -> dict[str, str]:
-    """Folders of the container that are not the job's, and who mounts them, for a site without `problems`."""
-    kubernetes = site.kubernetes
-    assert kubernetes is not None
+def mounted(kubernetes: KubernetesSite, by: Served) -> dict[str, str]:
+    """Folders of the container that are not the job's, and who mounts them."""
     found = {os.path.dirname(HOSTFILE): "the MPI operator, for its list of hosts"}
-    if served(site).ssh:
+    if by.ssh:
         found[keys(kubernetes)] = "the MPI operator, for its ssh key"
         if kubernetes.sshd.kit:
             found[kubernetes.sshd.folder] = "the site, for ssh (kubernetes.sshd.kit)"
@@ -96,11 +99,8 @@ def keys(kubernetes: KubernetesSite) -> str:
     return f"{kubernetes.run_as.home.rstrip('/')}/.ssh" if kubernetes.run_as else ROOT_KEYS
 
 
-def mpi_job(job: Job, site: Site, common: Common) -> MpiJob:
+def mpi_job(job: Job, kubernetes: KubernetesSite, common: Common, by: Served) -> MpiJob:
     """The fields of the MPIJob's own."""
-    kubernetes = site.kubernetes
-    assert kubernetes is not None
-    by = served(site)
     return MpiJob(
         api=by.api,
         workers=common.nodes,
@@ -109,6 +109,37 @@ def mpi_job(job: Job, site: Site, common: Common) -> MpiJob:
         ssh_auth_mount_path=keys(kubernetes) if by.ssh else "",
         launcher_creation_policy=_WAIT if by.waits else "",
     )
+
+
+def starter(job: Job, kubernetes: KubernetesSite, common: Common, many_pods: bool) -> tuple[str, ...]:
+    """The command line that starts the ranks, up to what each of them runs."""
+    mpi = job.container.mpi or kubernetes.mpi
+    ranks = str(common.nodes * common.ranks_per_node)
+    if mpi == "openmpi":
+        return _open_mpi(common, ranks, many_pods)
+    return _hydra(mpi, common, ranks, many_pods)
+
+
+def settings(
+    job: Job, kubernetes: KubernetesSite, by: Served | None
+) -> tuple[tuple[Option, ...], tuple[Option, ...]]:
+    """Of the launcher's text, and of the workers'. `by` None: one pod."""
+    mpi = job.container.mpi or kubernetes.mpi
+    launch = [Option(f"mpi={mpi}")]
+    if by is None:
+        return tuple(launch), ()
+    launch.append(Option(f"hosts={HOSTFILE}"))
+    if not by.waits:
+        launch.append(Option(f"wait={kubernetes.worker_wait}", "seconds that workers may take to be there"))
+    if not by.ssh:
+        return tuple(launch), ()
+    port = Option(f"port={kubernetes.sshd.port}")
+    shared = [Option(f"keys={keys(kubernetes)}")]
+    if kubernetes.sshd.kit:
+        shared.append(Option(f"kit={kubernetes.sshd.folder}", "ssh and sshd, which the image has not"))
+    if kubernetes.run_as:
+        shared.append(Option(f"home={kubernetes.run_as.home}"))
+    return (*launch, Option(f"ssh={kubernetes.sshd.port}"), *shared), (port, *shared)
 
 
 def run_policy(job: Job, site: Site, common: Common, mpi: MpiJob | None) -> tuple[RunPolicy, list[str]]:
@@ -123,7 +154,7 @@ def run_policy(job: Job, site: Site, common: Common, mpi: MpiJob | None) -> tupl
     if deadline is not None:
         why = "from the launcher's start, which is when the workers are ready"
         if not waits:
-            since = mpi_operator.feature_since("launcherCreationPolicy")
+            since = known.feature_since("launcherCreationPolicy")
             why = "from the launcher's start: the time that workers wait for nodes counts"
             warnings.append(
                 "the time limit counts from when the launcher starts, so also while workers wait for nodes: "
@@ -168,25 +199,52 @@ def _ttl(kubernetes: KubernetesSite, mpi: MpiJob | None) -> tuple[int | None, li
     """How long a finished job stays, and a warning where that cannot be said."""
     if mpi is not None and not _heeds(kubernetes, mpi.api, _TTL):
         message = f"the operator of {mpi.api} does not remove it (kubernetes.ttl)"
-    elif mpi is None and not cluster.has_field(_TTL, kubernetes.version):
-        message = f"Kubernetes removes it from {cluster.field_since(_TTL)} on (kubernetes.ttl)"
+    elif mpi is None and not known.has_field(_TTL, kubernetes.version):
+        message = f"Kubernetes removes it from {known.field_since(_TTL)} on (kubernetes.ttl)"
     else:
         return kubernetes.ttl, []
     return None, [f"the finished job stays until it is deleted: {message}"]
 
 
 def _heeds(kubernetes: KubernetesSite, api: str, field: str) -> bool:
-    return _api(kubernetes).operator == TRAINING_OPERATOR or mpi_operator.heeds(api, field)
+    said = kubernetes.mpijob
+    return (said is not None and said.operator == TRAINING_OPERATOR) or known.heeds(api, field)
 
 
 def _api(kubernetes: KubernetesSite) -> MpiJobApi:
     """What the site says; else the newest that its operator serves."""
     if kubernetes.mpijob is not None:
         return kubernetes.mpijob
-    api = mpi_operator.api_of_jobs(None, kubernetes.mpi_operator)
+    api = known.api_of_jobs(None, kubernetes.mpi_operator)
     return MpiJobApi(api=api) if api is not None else MpiJobApi()  # type: ignore[arg-type]
 
 
 def _has(kubernetes: KubernetesSite, feature: str) -> bool:
     """A site that names no version has the newest."""
-    return kubernetes.mpi_operator is None or mpi_operator.has_feature(feature, kubernetes.mpi_operator)
+    return kubernetes.mpi_operator is None or known.has_feature(feature, kubernetes.mpi_operator)
+
+
+def _open_mpi(common: Common, ranks: str, many_pods: bool) -> tuple[str, ...]:
+    found = ["mpirun", "-np", ranks]
+    if many_pods:
+        found += ["--hostfile", HOSTFILE]
+        found += ["--map-by", "slot"]
+    else:
+        found += ["--map-by", "slot:OVERSUBSCRIBE"]
+    found += ["--bind-to", "none", "--tag-output"]
+    if common.container is not None and common.container.workdir:
+        found += ["-wdir", common.container.workdir]
+    return tuple(found)
+
+
+def _hydra(mpi: str, common: Common, ranks: str, many_pods: bool) -> tuple[str, ...]:
+    found = ["mpiexec.hydra" if mpi == "intel" else "mpiexec", "-n", ranks]
+    if many_pods:
+        found += ["-f", HOSTFILE]
+        found += ["-ppn", str(common.ranks_per_node)]
+    if mpi == "intel":
+        found += ["-genv", "I_MPI_PIN", "off"]
+    found.append("-prepend-rank")
+    if common.container is not None and common.container.workdir:
+        found += ["-wdir", common.container.workdir]
+    return tuple(found)

@@ -1,21 +1,40 @@
-"""Which nodes the pods may go to: those that the job is planned for, less what it leaves out."""
+"""What the workers take: which nodes, of those that the job is planned for, and how much of each."""
 
 from collections.abc import Iterable, Sequence
 
+from msgspec import Struct
+
 from hpclaunch.plan import gpukind
 from hpclaunch.plan.hints import of_site
-from hpclaunch.spec import hosts, kubernetes
+from hpclaunch.spec import hosts
 from hpclaunch.spec.job import Job
+from hpclaunch.spec.kubernetes import KubernetesSite, mig_resource, rdma_resource
+from hpclaunch.spec.kubernetes import Toleration as Taint
 from hpclaunch.spec.nodetype import NodeType
 from hpclaunch.spec.site import NodeGroup, Site
-from hpclaunch.values.errors import Path, Problem
-from hpclaunch.values.pods import NodeChoice, Toleration
+from hpclaunch.topology import allocatable, model
+from hpclaunch.values import quantity
+from hpclaunch.values.errors import InputError, Path, Problem
+from hpclaunch.values.launchplan import Common
+from hpclaunch.values.placement import Hca
+from hpclaunch.values.pods import Labels, NodeChoice, Toleration
 
 # More names than that make a manifest that nobody reads; labels are the way to name many nodes.
 MOST_NAMES = 64
 
 
-def of_worker(
+class Resources(Struct, frozen=True):
+    """Of one worker. `owned` are CPUs, memory and huge pages, asked for and limited alike, so that the
+    kubelet gives the pod CPUs of its own (Guaranteed); `devices` are GPUs and HCAs. `shm` is the size of
+    /dev/shm, "" where the memory is not known; `rdma`: there are HCAs."""
+
+    owned: Labels
+    devices: Labels
+    shm: str
+    rdma: bool
+
+
+def choice(
     job: Job, site: Site, group: NodeGroup, machine: NodeType
 ) -> tuple[NodeChoice, list[Problem], list[str]]:
     """The labels of the group's nodes (its host names, where it has no labels) and the job's own choice;
@@ -41,20 +60,61 @@ def of_worker(
             "(node_types.hosts) are too many for a manifest, and the nodes have no labels in the site "
             "(node_types.selector)"
         )
-    choice = NodeChoice(
+    chosen_nodes = NodeChoice(
         selector=tuple(group.selector.items()),
         hosts=chosen,
         not_hosts=excluded,
         tolerations=tolerated(group.tolerations),
     )
-    return choice, problems, warnings
+    return chosen_nodes, problems, warnings
 
 
-def tolerated(taints: Iterable[kubernetes.Toleration]) -> tuple[Toleration, ...]:
+def tolerated(taints: Iterable[Taint]) -> tuple[Toleration, ...]:
     """Tolerations of the site file in the API's words."""
     return tuple(
         Toleration(each.key or "", each.operator, each.value or "", each.effect or "") for each in taints
     )
+
+
+def resources(
+    job: Job, site: Site, group: NodeGroup, machine: NodeType, common: Common
+) -> tuple[Resources, list[str]]:
+    """The resources, and warnings. A part of a node is as much of its CPUs and memory as of its GPUs; without
+    GPUs it is a CPU for each rank, as under Slurm. Raises InputError where a job that insists on its HCAs
+    cannot have them."""
+    kubernetes = site.kubernetes
+    assert kubernetes is not None
+    cpus = allocatable.cpus(group, machine)
+    _check(site, group, machine)
+    parts = (common.gpus_per_node, gpukind.of_a_node(job, site, machine))
+    if not common.gpus_per_node:
+        parts = (min(common.ranks_per_node, cpus), cpus)
+    warnings = []
+    owned = [("cpu", str(max(1, cpus * parts[0] // parts[1])))]
+    memory = allocatable.memory(group, machine)
+    shm = kubernetes.shm or ""
+    if memory is None:
+        warnings.append(
+            f"how much memory a {machine.name} has is not known, so the pods have no limit of it: set "
+            "node_types.allocatable.memory in the site"
+        )
+    else:
+        share = allocatable.rounded(memory * parts[0] // parts[1])
+        owned.append(("memory", quantity.of_bytes(share)))
+        half = quantity.of_bytes(allocatable.rounded(share // 2))
+        if shm and quantity.whole(shm) > share:
+            warnings.append(
+                f"/dev/shm has {half} and not the site's {shm} (kubernetes.shm): it counts towards the pod's "
+                f"memory, which is {quantity.of_bytes(share)}"
+            )
+            shm = half
+        shm = shm or half
+    owned += [(f"hugepages-{size}", amount) for size, amount in kubernetes.hugepages.items()]
+    devices = []
+    if common.gpus_per_node:
+        devices.append((_gpu(job, site, kubernetes), str(common.gpus_per_node)))
+    hcas, more = _hcas(job, site.name, kubernetes, common.shape.hcas)
+    return Resources(tuple(owned), (*devices, *hcas), shm, bool(hcas)), [*warnings, *more]
 
 
 def _names(text: str | None, path: Path, problems: list[Problem]) -> tuple[str, ...]:
@@ -98,3 +158,48 @@ def _too_few(
     key = "nodelist" if hints.nodelist is not None else "exclude"
     message = f"the job takes {job.nodes} nodes, and this leaves room for {room}"
     return [Problem(message, "job", ("sites", site.name, key))]
+
+
+def _check(site: Site, group: NodeGroup, machine: NodeType) -> None:
+    """Raises InputError for more CPUs than the machine has: such pods fit on no node, and wait for ever."""
+    said, most = group.allocatable.cpu or 0, model.cpu_count(machine)
+    if said > most:
+        path: Path = ("node_types", site.node_types.index(group), "allocatable", "cpu")
+        raise InputError([Problem(f"{said} CPUs, and a {machine.name} has {most}", "site", path)])
+
+
+def _gpu(job: Job, site: Site, kubernetes: KubernetesSite) -> str:
+    if job.gpu_type is None or not gpukind.slices(job, site):
+        return kubernetes.gpu_resource
+    return mig_resource(kubernetes.gpu_resource, job.gpu_type)
+
+
+def _hcas(
+    job: Job, site_name: str, kubernetes: KubernetesSite, hcas: Iterable[Hca]
+) -> tuple[Labels, list[str]]:
+    """How many of each resource stand for the compute HCAs, and warnings."""
+    hcas = tuple(hcas)
+    if job.bind.hcas == "none" or not hcas:
+        return (), []
+    counts: dict[str, int] = {}
+    without = []
+    for hca in hcas:
+        resource = kubernetes.rdma.get(hca.pci) or kubernetes.rdma.get(hca.name)
+        if resource is None:
+            without.append(hca.name)
+        else:
+            full = rdma_resource(resource)
+            counts[full] = counts.get(full, 0) + 1
+    warnings = []
+    if without and job.bind.hcas == "strict":
+        message = (
+            f"the pods would not get the HCAs {', '.join(without)}, and `strict` ends a job that lacks one: "
+            f"site {site_name} names no resource for them (kubernetes.rdma)"
+        )
+        raise InputError([Problem(message, "job", ("bind", "hcas"))])
+    if without:
+        warnings.append(
+            f"the pods do not get the HCAs {', '.join(without)}: site {site_name} names no resource for them "
+            "(kubernetes.rdma), so ranks do without"
+        )
+    return tuple((name, str(number)) for name, number in counts.items()), warnings
