@@ -8,7 +8,7 @@ from hpclaunch.readback.shell.pieces import NOTHING, Literal, Parameter, Piece, 
 
 _IN_BRACES = re.compile(r"[^$`\"'\\}]+")
 _IN_PATTERN = re.compile(r"[^$`\"'\\}/]+")
-_IN_QUOTED_BRACES = re.compile(r"[^$`\"\\}]+")
+_IN_QUOTED_BRACES = re.compile(r"[^$`\"'\\}]+")
 _IN_EXPRESSION = re.compile(r"[^;$`\"'\\()\[\]{}:]+")
 _BRACED = re.compile(r"\$\{([!#]?)([A-Za-z_]\w*|[0-9]+|[@*#?$!-])", re.ASCII)
 _ODD_LENGTH = re.compile(r"\$\{(#)(?=[#?$!:%/^,=+-])")

@@ -42,6 +42,7 @@ class Words(Scanner):
         super().__init__(text, first_line, depth)
         self.known: dict[str, Word] = {}  # words that are only text
         self._in_vain = 0
+        self.is_document = False
 
     def substitution(self) -> Group:
         """The statements up to the parenthesis that closes them."""
@@ -187,8 +188,27 @@ class Words(Scanner):
                 self._dollar(pieces, True)
             elif char == "`":
                 self._backticks(pieces, True)
-            else:  # a " in "${x:-"..."}"
+            elif char == "'":
+                self._single_in_braces(pieces)
+            elif closing:  # a " in "${x:-"..."}"
                 self._double(pieces)
+            else:
+                self.at += 1
+
+    def _single_in_braces(self, pieces: list[Piece]) -> None:
+        """'...' in "${x:-'...'}": text with its quotes, in which bash looks for a variable and not for a }.
+        Of a here-document bash looks at quotes when it runs, and one alone is text until then."""
+        start = self.at
+        end = self.text.find("'", start + 1)
+        if end < 0 and not self.is_document:
+            self.fail("a ' that nothing closes")
+        pieces.append(Literal("'", True))
+        self.at += 1
+        if end < 0:
+            return
+        self.within(self.text[start + 1 : end], self.line()).quoted(pieces, _IN_DOUBLE, "", '$`"\\}', 0)
+        pieces.append(Literal("'", True))
+        self.at = end + 1
 
     def document(self, body: str, line: int, expands: bool, strips: bool) -> Word:
         """The text of a here-document."""
@@ -197,6 +217,7 @@ class Words(Scanner):
         if not expands or not re.search(r"[$`\\]", body):
             return Word((Literal(body, True),), "")
         reader = self.within(body, line)
+        reader.is_document = True
         pieces: list[Piece] = []
         if body:
             reader.quoted(pieces, _IN_DOCUMENT, "", "$`\\", 0)
