@@ -52,6 +52,7 @@ class Lazy(click.Group):
         command = getattr(import_module(f"hpclaunch.cli.{module}"), attribute)
         assert isinstance(command, click.Command)
         gc.freeze()  # what is imported by now stays until the end
+        gc.set_threshold(10_000)  # the usual 700 are less than one site file, which is no garbage
         gc.enable()
         return command
 
@@ -90,4 +91,5 @@ def main() -> NoReturn:
     except OSError as error:
         say(f"{error.filename}: {error.strerror}" if error.filename else str(error))
         status = 1
+    gc.freeze()  # Python would search all of it once more before it ends
     sys.exit(status if isinstance(status, int) else 0)
