@@ -2,14 +2,13 @@
 
 from collections.abc import Sequence
 from datetime import datetime, timezone
-from typing import Any, cast
+from typing import Any
 
 from hpclaunch.cli.output import say
 from hpclaunch.records import metrics, tasks
 from hpclaunch.records.lookup import find
 from hpclaunch.records.record import Record
-from hpclaunch.schedulers import lifecycle
-from hpclaunch.schedulers.slurm import Slurm
+from hpclaunch.schedulers import jobarrays, lifecycle
 from hpclaunch.spec.read import parse_job
 from hpclaunch.spec.source import read_text
 from hpclaunch.spec.sweep import MetricSpec
@@ -106,7 +105,7 @@ def seconds(status: JobStatus) -> int | None:
 def _tasks(arrays: Sequence[Record]) -> dict[str, dict[int, JobStatus]]:
     """As Slurm tells them now, or where it cannot be asked what is known of their ends."""
     try:
-        return cast(Slurm, lifecycle.scheduler_of(arrays[0])).tasks(arrays)
+        return jobarrays.of_record(arrays[0]).tasks(arrays)
     except SchedulerError as error:
         say(f"the states are not fresh: {error}")
     unknown = JobStatus("UNKNOWN", "nobody has learnt how it ended")

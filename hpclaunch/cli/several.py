@@ -1,9 +1,8 @@
 """`hpclaunch submit` of several jobs: points of a sweep, files given together, and what they wait for."""
 
 import sys
-from collections.abc import Sequence
-from functools import partial
-from typing import cast
+from collections.abc import Callable, Sequence
+from functools import cache, partial
 
 import click
 from msgspec import Struct
@@ -12,18 +11,15 @@ from hpclaunch.cli import following
 from hpclaunch.cli.output import say, warn
 from hpclaunch.cli.planning import Place, Planned
 from hpclaunch.cli.submit import Destination, ask_the_cluster, destination, from_this_shell, record_of, tell
-from hpclaunch.plan.sweep import PlannedPoints, part
+from hpclaunch.plan.sweep import PlannedPoints, parts
 from hpclaunch.records import tasks
 from hpclaunch.records.record import Record, new_tag
 from hpclaunch.render import script
-from hpclaunch.schedulers import many
-from hpclaunch.schedulers.slurm import Slurm
+from hpclaunch.schedulers import jobarrays, many
 from hpclaunch.spec.dump import dump_job
 from hpclaunch.spec.graph import Member, read_graph
 from hpclaunch.values.errors import HpclaunchError, InputError, Problem, SchedulerError
 from hpclaunch.values.sweep import KeptPoint, Points
-
-AT_ONCE = 8
 
 
 class Launches(Struct, frozen=True):
@@ -55,7 +51,7 @@ def send(launches: Sequence[Launches], *, dry_run: bool, wait: bool, follow: boo
         return 0
     to = destination(every[0])
     orders, owners = _orders(launches, to)
-    sent = many.send(orders, _at_once(to), say)
+    sent = many.send(orders, to.scheduler.at_once, say)
     status = _told(sent, orders, [launches[owner].member for owner in owners])
     records = [each.record for each in sent if each.record is not None]
     if (wait or follow) and records:
@@ -80,58 +76,53 @@ def _planned(members: Sequence[Member], place: Place) -> list[Launches]:
     return found
 
 
-def _at_once(to: Destination) -> int:
-    """Slurm's own library changes this process's environment while it is called."""
-    return 1 if isinstance(to.scheduler, Slurm) and to.scheduler.in_process else AT_ONCE
-
-
 def _orders(launches: Sequence[Launches], to: Destination) -> tuple[list[many.Order], list[int]]:
     """The orders, and for each the place of the job that it is of."""
+    every = [[piece for planned in each.planned for piece in _pieces(planned, to)] for each in launches]
+    batches = [
+        many.Batch(len(pieces), tuple((need.index, need.when) for need in each.member.needs), _in_turn(each))
+        for each, pieces in zip(launches, every, strict=True)
+    ]
+    needs = many.needs_of(batches)
+    once = cache(warn)
     orders: list[many.Order] = []
     owners: list[int] = []
-    places: list[list[int]] = []
-    said: set[str] = set()
-
-    def once(text: str) -> None:
-        if text not in said:
-            said.add(text)
-            warn(text)
-
-    for owner, each in enumerate(launches):
-        needs = tuple((index, need.when) for need in each.member.needs for index in places[need.index])
-        parts = [piece for planned in each.planned for piece in _pieces(planned, to)]
-        tags = tuple(new_tag() for _ in parts)
-        job_yaml = dump_job(each.member.document.value)
-        places.append([])
-        for tag, piece in zip(tags, parts, strict=True):
-            bounded = piece.plan.common.sweep is not None and piece.plan.common.sweep.max_running is not None
-            before = ((len(orders) - 1, "afterany"),) if bounded and places[-1] else ()
-            places[-1].append(len(orders))
+    for owner, (each, pieces) in enumerate(zip(launches, every, strict=True)):
+        tags = tuple(new_tag() for _ in pieces)
+        whole = cache(partial(dump_job, each.member.document.value))
+        for tag, piece in zip(tags, pieces, strict=True):
+            make = partial(_record, piece, to, tag, tags, whole)
+            name, submission = each.member.document.file, from_this_shell(piece, once)
+            orders.append(many.Order(name, make, submission, needs[len(orders)], each.member.singleton))
             owners.append(owner)
-            submission = from_this_shell(piece, once)
-            make = partial(_record, piece, to, tag, tags, job_yaml)
-            name = each.member.document.file
-            orders.append(many.Order(name, make, submission, (*needs, *before), each.member.singleton))
     return orders, owners
 
 
+def _in_turn(launches: Launches) -> bool:
+    """Whether of several arrays each waits for the one before it: else more points than allowed would run."""
+    sweep = launches.member.document.value.sweep
+    return sweep is not None and sweep.max_running is not None
+
+
 def _pieces(planned: Planned, to: Destination) -> list[Planned]:
-    """The launch, or as many arrays as Slurm's limit makes of it."""
+    """The launch, or as many arrays as the scheduler's limit makes of it."""
     sweep = planned.plan.common.sweep
     if sweep is None:
         return [planned]
-    most = cast(Slurm, to.scheduler).largest_array()
+    most = jobarrays.of(to.scheduler).largest_array()
     if most < 1:
         raise SchedulerError("this Slurm takes no job arrays (MaxArraySize=0)", "Give each point with --set.")
     if len(sweep.points) <= most:
         return [planned]
-    whole = PlannedPoints(planned.job, planned.plan, sweep)
-    parts = [part(whole, start, most) for start in range(0, len(sweep.points), most)]
-    say(f"{len(sweep.points):,} points are {len(parts)} job arrays: the cluster's MaxArraySize is {most:,}")
-    return [Planned(planned.job, planned.site, planned.machines, each.plan, each.sweep) for each in parts]
+    found = parts(PlannedPoints(planned.job, planned.plan, sweep), most)
+    say(f"{len(sweep.points):,} points are {len(found)} job arrays: the cluster's MaxArraySize is {most:,}")
+    return [Planned(planned.job, planned.site, planned.machines, each.plan, each.sweep) for each in found]
 
 
-def _record(planned: Planned, to: Destination, tag: str, tags: tuple[str, ...], job_yaml: str) -> Record:
+def _record(
+    planned: Planned, to: Destination, tag: str, tags: tuple[str, ...], whole: Callable[[], str]
+) -> Record:
+    """`whole` is the text of the job with all points of its sweep."""
     text = script.render(planned.plan)
     if planned.sweep is None:
         return record_of(planned, text, to, tag=tag)
@@ -139,7 +130,7 @@ def _record(planned: Planned, to: Destination, tag: str, tags: tuple[str, ...], 
     kept = tuple(KeptPoint(point.number, point.values) for point in sweep.points)
     array = planned.plan.common.sweep is not None
     more = tasks.files_of(Points(sweep.keys, kept, sweep.total, tags), sweep.words if array else b"")
-    return record_of(planned, text, to, job_yaml if array else "", tag, more)
+    return record_of(planned, text, to, whole() if array else "", tag, more)
 
 
 def _told(sent: Sequence[many.Sent], orders: Sequence[many.Order], members: Sequence[Member]) -> int:

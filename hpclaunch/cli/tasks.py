@@ -3,7 +3,7 @@
 import sys
 import time
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any
 
 import click
 
@@ -12,10 +12,9 @@ from hpclaunch.cli.output import print_facts, print_json, say
 from hpclaunch.records import tasks as known_tasks
 from hpclaunch.records.record import Record
 from hpclaunch.report.table import aligned
-from hpclaunch.schedulers import arrays, lifecycle
+from hpclaunch.schedulers import arrays, jobarrays, lifecycle
 from hpclaunch.schedulers import follow as log
 from hpclaunch.schedulers.patience import Patience, WaitFailed
-from hpclaunch.schedulers.slurm import Slurm
 from hpclaunch.values.errors import InputError
 from hpclaunch.values.job import JobStatus
 from hpclaunch.values.sweep import Points
@@ -27,7 +26,7 @@ _POLL_S = 1.0
 def status(record: Record, task: int | None, facts: dict[str, Any], as_json: bool) -> None:
     """Shows an array: `facts` are what is shown of every job, and beside that how many tasks are in each
     state, and those that failed. Or shows one task. Raises SchedulerError and HpclaunchError."""
-    tasks = _slurm(record).tasks([record])[record.tag] if record.state().job_id else {}
+    tasks = jobarrays.of_record(record).tasks([record])[record.tag] if record.state().job_id else {}
     points = known_tasks.points(record)
     if task is not None:
         own = _task_facts(record, task, tasks.get(task, JobStatus("UNKNOWN")), points)
@@ -89,7 +88,7 @@ def cancel(record: Record, task: int) -> None:
     if known.has_ended:
         say(f"task {record.state().job_id}_{task} has ended already: {following.describe(known)}")
         return
-    _slurm(record).cancel_task(record, task)
+    jobarrays.of_record(record).cancel_task(record, task)
     if known.state == "PENDING":
         # Slurm keeps nothing of a task that never began. Should it have begun by now, its end replaces this.
         known_tasks.note(record, {task: JobStatus("CANCELLED", submitted=known.submitted)})
@@ -113,7 +112,7 @@ def _until_end(record: Record, task: int, meanwhile: Callable[[], None]) -> int:
 
 
 def _status_of(record: Record, task: int) -> JobStatus:
-    return _slurm(record).tasks([record])[record.tag][task]
+    return jobarrays.of_record(record).tasks([record])[record.tag][task]
 
 
 def _task_facts(record: Record, task: int, status: JobStatus, points: Points | None) -> dict[str, Any]:
@@ -139,7 +138,3 @@ def _text(values: dict[str, str]) -> str:
     """On one line, whatever the values have in them."""
     pairs = values.items()
     return " ".join(f"{key}={value if value.isprintable() else repr(value)}" for key, value in pairs)
-
-
-def _slurm(record: Record) -> Slurm:
-    return cast(Slurm, lifecycle.scheduler_of(record))

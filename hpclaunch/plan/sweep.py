@@ -57,10 +57,10 @@ def launches(
     return found
 
 
-def part(planned: PlannedPoints, start: int, most: int) -> PlannedPoints:
-    """The array of `most` points from `start` on, or of what is left: Slurm counts the tasks of an array from
-    0 to MaxArraySize - 1."""
-    return with_points(planned, planned.sweep.points[start : start + most])
+def parts(planned: PlannedPoints, most: int) -> list[PlannedPoints]:
+    """The array as arrays of at most so many points, in their order."""
+    points = planned.sweep.points
+    return [with_points(planned, points[start : start + most]) for start in range(0, len(points), most)]
 
 
 def with_points(planned: PlannedPoints, points: Sequence[PointWords]) -> PlannedPoints:

@@ -15,8 +15,21 @@ JOB_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
 
 
 def add(site_folder: Path, job_id: str, tag: str) -> None:
-    """Points `job_id` at `tag`. A scheduler that was set up anew counts from 1 again: the newest wins."""
-    files.replace(files.private_folder(site_folder / "ids") / job_id, tag.encode())
+    """Points `job_id` at `tag`. A scheduler that was set up anew counts from 1 again: the newest wins.
+
+    A new file need not be on the disk when this returns: what a crash leaves of it, nothing or an empty one,
+    sends `find` to the records. An old one in its place would not.
+    """
+    path = files.private_folder(site_folder / "ids") / job_id
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        files.replace(path, tag.encode())
+        return
+    try:
+        os.write(descriptor, tag.encode())
+    finally:
+        os.close(descriptor)
 
 
 def tag_of(site_folder: Path, job_id: str) -> str | None:

@@ -11,6 +11,7 @@ import time
 import uuid
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
+from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import TypeVar
@@ -127,7 +128,7 @@ class Record(Struct, frozen=True):
             scheduler=scheduler,
             name=name,
             created=now(),
-            argv=tuple(map(_shown, argv)),
+            argv=_words(tuple(argv)),
             versions={**own_versions(), "scheduler": scheduler_version},
             directory=directory,
             cwd=_shown(_cwd()),
@@ -257,6 +258,11 @@ def _cwd() -> str:
         return os.getcwd()
     except FileNotFoundError:
         return ""
+
+
+@cache  # of many jobs that one command submits each record has them all
+def _words(argv: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(map(_shown, argv))
 
 
 def _shown(text: str) -> str:

@@ -8,6 +8,7 @@ from hpclaunch.values.errors import SchedulerError
 from hpclaunch.values.job import JobStatus, Submission
 
 Warn = Callable[[str], None]
+AT_ONCE = 8  # submissions, where nothing speaks against several: they wait for a disk, and for an answer
 
 
 class Refused(SchedulerError):
@@ -23,13 +24,18 @@ class Scheduler(Protocol):
     long to let pass between two questions about a job that runs for long, `log_poll_s` between two looks at
     its log. `keeps_ended`: a job that has ended stays there, with its name, until it is cancelled.
     `settled_after_s`: a submission that nobody sends any more may still be carried out for so long.
-    `tries_again`: it does so itself where something fails that may succeed in a moment."""
+    `tries_again`: it does so itself where something fails that may succeed in a moment. `at_once`: how many
+    submissions may be under way at a time, of one process."""
 
     slowest_poll_s: float
     log_poll_s: float
     keeps_ended: bool
     settled_after_s: float
     tries_again: bool
+
+    @property
+    def at_once(self) -> int:
+        """Read alone: some find it out."""
 
     def version(self) -> str:
         """The scheduler's version in its own words. Raises SchedulerError where it is not installed."""

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from hpclaunch.records.record import Cluster, Record, now
 from hpclaunch.schedulers import kubernetes_logs, kubernetes_secret
-from hpclaunch.schedulers.contract import Refused, Warn
+from hpclaunch.schedulers.contract import AT_ONCE, Refused, Warn
 from hpclaunch.schedulers.kubernetes_client import Client
 from hpclaunch.schedulers.kubernetes_errors import CONFLICT, FORBIDDEN, Answer
 from hpclaunch.schedulers.kubernetes_manifest import (
@@ -57,6 +57,7 @@ class Kubernetes:
     keeps_ended = True
     settled_after_s = 0.0  # a second request finds the name taken
     tries_again = True
+    at_once = AT_ONCE
 
     def __init__(self, cluster: Cluster):
         self._client = Client(cluster)

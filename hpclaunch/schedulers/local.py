@@ -13,7 +13,7 @@ import hpclaunch
 from hpclaunch.records import index, secrets
 from hpclaunch.records.record import Record
 from hpclaunch.schedulers import processes
-from hpclaunch.schedulers.contract import Refused, Warn
+from hpclaunch.schedulers.contract import AT_ONCE, Refused, Warn
 from hpclaunch.schedulers.environment import closed
 from hpclaunch.schedulers.follow import FIRST_POLL_S
 from hpclaunch.schedulers.supervisor import Order, Running, read_running
@@ -31,6 +31,7 @@ class Local:
     keeps_ended = False
     settled_after_s = 0.0  # a second supervisor finds the first one's note
     tries_again = True
+    at_once = AT_ONCE
 
     def version(self) -> str:
         """The kernel's release."""

@@ -23,6 +23,15 @@ class Order(Struct, frozen=True):
     singleton: bool = False
 
 
+class Batch(Struct, frozen=True):
+    """The orders of one job: how many they are, the (place of a job, afterok or afterany, or singleton) that
+    it waits for, and whether they run one after the other."""
+
+    size: int
+    needs: tuple[tuple[int, str], ...] = ()
+    in_turn: bool = False
+
+
 class Sent(Struct, frozen=True):
     """What became of an order: its record and id, or why there is no job (or perhaps one)."""
 
@@ -30,6 +39,22 @@ class Sent(Struct, frozen=True):
     job_id: str = ""
     error: HpclaunchError | OSError | None = None
     left_out: str = ""
+
+
+def needs_of(batches: Sequence[Batch]) -> list[tuple[tuple[int, str], ...]]:
+    """What each order waits for, as `Order.needs` has it: all orders of the jobs that its own waits for. The
+    orders stand in the order of their jobs, none of which comes before one that it waits for."""
+    found: list[tuple[tuple[int, str], ...]] = []
+    places: list[range] = []
+    for batch in batches:
+        own = range(len(found), len(found) + batch.size)
+        others = tuple((place, when) for job, when in batch.needs for place in places[job])
+        found += [
+            (*others, (place - 1, "afterany")) if batch.in_turn and place > own.start else others
+            for place in own
+        ]
+        places.append(own)
+    return found
 
 
 def send(orders: Sequence[Order], at_once: int, warn: Warn) -> list[Sent]:

@@ -8,7 +8,7 @@ import msgspec
 from hpclaunch.records import secrets
 from hpclaunch.records.record import Record
 from hpclaunch.schedulers import arrays, slurm_output
-from hpclaunch.schedulers.contract import Warn
+from hpclaunch.schedulers.contract import AT_ONCE, Warn
 from hpclaunch.schedulers.follow import FIRST_POLL_S
 from hpclaunch.schedulers.ways import choose, options
 from hpclaunch.schedulers.ways.contract import Request, Way
@@ -39,9 +39,10 @@ class Slurm:
         self._access = access or SlurmAccess()
 
     @property
-    def in_process(self) -> bool:
-        """Whether submissions are calls in this process, which cannot be several at a time."""
-        return choose.choice(self._slurm_conf, self._access).name == choose.PYSLURM
+    def at_once(self) -> int:
+        """Slurm's own library changes this process's environment while it is called."""
+        in_process = choose.choice(self._slurm_conf, self._access).name == choose.PYSLURM
+        return 1 if in_process else AT_ONCE
 
     def version(self) -> str:
         """For example "slurm-wlm 22.05.8"."""

@@ -1,5 +1,6 @@
 """Running Slurm's commands: without a shell, with a time limit, and in a closed environment."""
 
+import errno
 import os
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -12,6 +13,7 @@ from hpclaunch.schedulers.slurm_advice import advice_for, kind_of
 from hpclaunch.values.errors import SchedulerError
 
 QUERY_S = 60.0  # an unreachable controller makes squeue give up after about 20 s
+_NOT_BEGUN = frozenset({errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE})  # of pipe(2) and fork(2)
 _NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
@@ -48,15 +50,13 @@ class Commands:
                 f"there is no slurm.conf at {self.slurm_conf}", "Check SLURM_CONF and the site file."
             )
         try:
-            done = subprocess.run(
+            process = subprocess.Popen(
                 command,
                 cwd="/",  # the user's own may have been deleted, and sbatch asks for it
                 env=closed(os.environ, inherited, self.slurm_conf),
                 stdin=subprocess.DEVNULL,
-                capture_output=True,
-                encoding="utf-8",
-                errors="replace",
-                timeout=limit_s,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
                 pass_fds=held,
             )
         except FileNotFoundError:
@@ -64,13 +64,31 @@ class Commands:
                 f"{name} is not on the PATH", "Use a login node of the cluster, or load Slurm's module."
             ) from None
         except OSError as error:
-            raise Refused(f"{name} cannot be started: {error}") from error
+            # What names no file is no exec that failed, so the command may run.
+            refused = error.filename is not None or error.errno in _NOT_BEGUN
+            raise (Refused if refused else SchedulerError)(f"{name} cannot be started: {error}") from error
+        out, said = _answer(process, name, limit_s)
+        if process.returncode:
+            message = said.strip() or f"{name} ended with status {process.returncode} and no message"
+            # A signal may come when all is sent.
+            kind = SchedulerError if process.returncode < 0 else kind_of(message)
+            raise kind(message, advice_for(message))
+        return out, said
+
+
+def _answer(process: "subprocess.Popen[bytes]", name: str, limit_s: float) -> tuple[str, str]:
+    """What the command wrote. Raises SchedulerError; then it does not run any more."""
+    with process:
+        try:
+            out, said = process.communicate(timeout=limit_s)
         except subprocess.TimeoutExpired:
+            process.kill()
             message = f"{name} did not answer within {limit_s:.0f} s"
             raise SchedulerError(message, "The controller is busy or down: `scontrol ping` tells.") from None
-        if done.returncode:
-            message = done.stderr.strip() or f"{name} ended with status {done.returncode} and no message"
-            # A signal may come when all is sent.
-            kind = SchedulerError if done.returncode < 0 else kind_of(message)
-            raise kind(message, advice_for(message))
-        return done.stdout, done.stderr
+        except OSError as error:
+            process.kill()
+            raise SchedulerError(f"what {name} wrote cannot be read: {error}") from error
+        except BaseException:
+            process.kill()
+            raise
+    return out.decode("utf-8", "replace"), said.decode("utf-8", "replace")

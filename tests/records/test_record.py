@@ -82,16 +82,17 @@ def test_a_recycled_job_id_means_the_newest_job() -> None:
     assert find("7") == newest
 
 
-@pytest.mark.parametrize("broken", ["missing", "dangling", "nonsense"])
+@pytest.mark.parametrize("broken", ["missing", "dangling", "nonsense", "empty"])
 def test_a_record_is_found_without_its_index(home: Path, broken: str) -> None:
     record = make()
     make()
     record.submitted("7")
     entry = home / "jobs/alpha/ids/7"
+    texts = {"dangling": "00000000-0000-4000-8000-000000000000", "nonsense": "../../../etc", "empty": ""}
     if broken == "missing":
         entry.unlink()
     else:
-        entry.write_text("00000000-0000-4000-8000-000000000000" if broken == "dangling" else "../../../etc")
+        entry.write_text(texts[broken])
     assert find("7") == record
 
 
@@ -216,7 +217,6 @@ def test_a_home_that_cannot_be_written_is_said(tmp_path: Path, monkeypatch: pyte
 
 
 def test_what_a_killed_submission_left_is_cleared_away_after_a_day(home: Path) -> None:
-    make()
     old, fresh = home / "jobs/alpha/.new-old", home / "jobs/alpha/.new-fresh"
     for left in (old, fresh):
         (left / "logs").mkdir(parents=True)
@@ -241,7 +241,7 @@ def test_numbers_given_out_at_the_same_time_differ(tmp_path: Path) -> None:
     assert sorted(int(path.name) for path in (tmp_path / "ids").iterdir()) == list(range(1, 81))
 
 
-STEPS = ("mkdir", "open", "fsync", "rename", "replace")
+STEPS = ("mkdir", "open", "write", "fsync", "rename", "replace")
 
 
 def killed_at(step: int, work: Callable[[], None]) -> bool:

@@ -2,6 +2,7 @@
 end: exactly one run comes of it, or it said that there is none. Slurm is a stand-in here, which takes jobs in
 one step; tests/sandbox/test_exactly_once_faults.py does the same, at fewer calls, under a real one."""
 
+import errno
 import os
 import random
 import subprocess
@@ -15,6 +16,7 @@ import pytest
 import yaml
 from breaking import ALL, ERRORS, Command, on_records, sampled
 from standin_slurm import StandIn
+from stepping import Call
 
 from hpclaunch.records.lookup import all_records
 from hpclaunch.records.record import Record
@@ -155,6 +157,27 @@ def test_a_disk_that_fails_at_any_call_leaves_one_run_or_says_that_there_is_none
             assert found == "one" or not told, where
             seen.add((told, found))
     assert {(True, "one"), (False, "nothing")} <= seen
+
+
+def test_an_answer_of_sbatch_that_cannot_be_read_is_not_taken_for_a_refusal(
+    trials: Iterator[Trial], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def is_of_answer(call: Call) -> bool:
+        return call.name == "read" and call.path.startswith("pipe:")
+
+    calls = next(trials).submit.broken().calls
+    failed = 0
+    for number in (number for number, call in enumerate(calls) if is_of_answer(call)):
+        trial = next(trials)
+        calls = trial.submit.broken(fail_at=number, error=errno.EIO).calls
+        if number >= len(calls) or not is_of_answer(calls[number]):
+            continue  # it came to other calls this time
+        failed += 1
+        said = trial.submit.read("err")
+        assert "Traceback" not in said
+        trial.settle(monkeypatch)
+        assert trial.check(monkeypatch) == "one", said
+    assert failed
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
