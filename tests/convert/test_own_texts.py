@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from hpclaunch.cli.places import place, volumes
 from hpclaunch.cli.planning import Planned, documents_of, plan_job, values_of
@@ -27,7 +28,7 @@ TESTS = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(TESTS / "golden"), str(TESTS / "readback")]
 from golden_cases import BATCH, DIRECTORY, Case  # noqa: E402
 from rendered import CLUSTER, JOB, SLURM, write  # noqa: E402
-from test_same_launch import JOBS  # noqa: E402
+from test_same_launch import JOBS, WORDS  # noqa: E402
 
 FOLDER = "/somewhere/else"
 
@@ -66,11 +67,13 @@ def site_of(case: Case) -> Document[Site]:
 
 # What of a script is left, and how the line begins that shows it.
 LEFT = {
-    "example-lr-search": "#SBATCH --array=",
-    "sweep-with-steps": "#SBATCH --array=",
-    "example-train-and-evaluate": "  'groups=",
-    "groups-in-separate-worlds": "  'groups=",
-    "preflight": "preflight() {",
+    "example-lr-search": ("#SBATCH --array=",),
+    "sweep-with-steps": ("#SBATCH --array=",),
+    "example-train-and-evaluate": ("  'groups=",),
+    "groups-in-separate-worlds": ("  'groups=",),
+    "preflight": ("preflight() {",),
+    "preflight-with-steps": ("preflight() {",),
+    "preflight-with-groups": ("  'groups=", "preflight() {"),
 }
 WHOLE = [case for case in BATCH if case.name not in LEFT]
 
@@ -107,8 +110,9 @@ def test_without_its_site_it_is_the_same_launch(case: Case) -> None:
 def test_what_is_left_of_a_script_is_said_at_its_line(case: Case) -> None:
     text = case.render()
     found = converted(text, None)
-    (left,) = (each for each in found.findings if each.kind == "left")
-    assert text.split("\n")[left.places[0].line - 1].startswith(LEFT[case.name])
+    left = [each for each in found.findings if each.kind == "left"]
+    for each, begins in zip(left, LEFT[case.name], strict=True):
+        assert text.split("\n")[each.places[0].line - 1].startswith(begins)
     answered = ("command=true",) if '"<ask: ' in found.job else ()
     job = parse_job(found.job, "job.yaml", FOLDER, answered).value
     common = case.plan().common
@@ -116,19 +120,14 @@ def test_what_is_left_of_a_script_is_said_at_its_line(case: Case) -> None:
     assert not any(hints.sbatch or hints.srun for hints in job.sites.values())
 
 
-@pytest.mark.parametrize("where", [SLURM, CLUSTER], ids=lambda site: site["scheduler"])
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(job=JOBS)
-def test_any_job_comes_back(
-    tmp_path_factory: pytest.TempPathFactory, where: dict[str, Any], job: dict[str, Any]
-) -> None:
-    folder: Path = tmp_path_factory.getbasetemp()
+def comes_back(folder: Path, job: dict[str, Any], where: dict[str, Any]) -> None:
+    """The job's text for the site becomes a job with the same text."""
     job = {"name": JOB["name"], "image": JOB["image"], **job}
     file = write(folder, where["name"], where)
     planned = plan_job(str(write(folder, "job", job)), str(file), ())
     text = script.render(planned.plan)
     found = converted(text, read_site(str(file)))
-    mine = again(found.job, read_site(str(file)))
+    mine = again(found.job, read_site(str(file)), str(folder))
     assert body(script.render(mine.plan)) == body(text)
     read = read_script if where is SLURM else read_manifest
     side, same = (Side(read(each), place(planned)) for each in (text, script.render(mine.plan)))
@@ -138,3 +137,67 @@ def test_any_job_comes_back(
     assert {each.name: each.value for each in mine.plan.common.environment} == {
         each.name: each.value for each in common.environment
     }
+
+
+# What becomes of a job that does not end by itself, and who is told: for Slurm.
+SAID = WORDS.filter(str.strip)
+LONG = st.fixed_dictionaries(
+    {},
+    optional={
+        "requeue": st.just(True),
+        "chain": st.integers(2, 1000),
+        "signal": st.fixed_dictionaries(
+            {
+                "name": st.sampled_from(["USR1", "TERM", "INT"]),
+                "before": st.sampled_from(["60s", "2m", "1:10:00"]),
+            }
+        ),
+        "notify": st.one_of(
+            st.fixed_dictionaries(
+                {
+                    "command": st.one_of(
+                        WORDS.filter(str.strip), st.lists(WORDS.filter(str.strip), min_size=1)
+                    )
+                },
+                optional={"start": st.booleans()},
+            ),
+            st.fixed_dictionaries(
+                {"webhook": st.sampled_from(["https://hooks.example.com/a?b=1", "HOOK"])},
+                optional={"start": st.booleans(), "token": st.just("HOOK_TOKEN")},
+            ),
+        ),
+        "profile": st.fixed_dictionaries(
+            {
+                "tool": st.sampled_from(["nsys", "ncu"]),
+                "output": st.sampled_from(["/results", "/a b/$(c)/d"]),
+            },
+            optional={
+                "ranks": st.just([0]),
+                "args": st.lists(
+                    WORDS.filter(lambda word: "\n" not in word and word.isprintable()), max_size=3
+                ),
+            },
+        ),
+        "after": st.just([{"run": ["./tell.sh", "a b"], "where": "host"}]),
+    },
+)
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(job=JOBS, more=LONG)
+def test_any_long_job_comes_back(
+    tmp_path_factory: pytest.TempPathFactory, job: dict[str, Any], more: dict[str, Any]
+) -> None:
+    if "after" in more:
+        more = {key: value for key, value in more.items() if key != "profile"}
+    secrets = [*job.get("secrets", ()), "HOOK", "HOOK_TOKEN"]
+    comes_back(tmp_path_factory.getbasetemp(), {**job, "time": "2h", **more, "secrets": secrets}, SLURM)
+
+
+@pytest.mark.parametrize("where", [SLURM, CLUSTER], ids=lambda site: site["scheduler"])
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(job=JOBS)
+def test_any_job_comes_back(
+    tmp_path_factory: pytest.TempPathFactory, where: dict[str, Any], job: dict[str, Any]
+) -> None:
+    comes_back(tmp_path_factory.getbasetemp(), job, where)

@@ -5,8 +5,9 @@ is given: then the job is sought that renders to the same text (own_search). Wit
 sets is the job's own, which makes the same launch.
 """
 
+import os.path
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from hpclaunch.convert.draft import Draft, Key, dotted
 from hpclaunch.convert.families.own_text import SIGNAL, Rendered, environment, is_chain, parts, read
@@ -45,6 +46,7 @@ def facts(found: Rendered, options: Options) -> Iterator[tuple[Key, object, str]
     yield from _switches(launch)
     yield from _beside(launch, options)
     yield from _long_run(found)
+    yield from _profile(launch, settings)
     for source, key in (("submitter", "inherit"), ("secret", "secrets")):
         names = [each.name for each in launch.environment if each.source == source]
         if names:
@@ -109,6 +111,23 @@ def _long_run(found: Rendered) -> Iterator[tuple[Key, object, str]]:
             else {key: text for key, text in named.items() if text}
         )
         yield ("notify",), {**who, **({"start": True} if told.start else {})}, "who is told of the end"
+
+
+def _profile(launch: Launch, settings: Mapping[str, str]) -> Iterator[tuple[Key, object, str]]:
+    """A profiler before the command of some ranks: its own words end with the one that lets it write over a
+    file, those of the job follow, and the last names the file."""
+    words = settings.get("profiler", "").split("\n")
+    own = next((index for index, word in enumerate(words) if word.startswith("--force-overwrite")), None)
+    if own is None:
+        return
+    ranks = [int(each) for each in settings.get("profile", "").split(",") if each.isdecimal()]
+    told: dict[str, object] = {"tool": words[0], "ranks": ranks}
+    if words[own + 1 : -1]:
+        told["args"] = words[own + 1 : -1]
+    folder = os.path.dirname(settings.get("profile_to", ""))
+    if folder != os.path.join(launch.cwd, "profiles") or launch.image:
+        told["output"] = folder
+    yield ("profile",), told, "a profiler of some ranks"
 
 
 def _named(path: str, options: Options) -> str:
