@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from hpclaunch.cluster.slurmnode import SlurmNode
 from hpclaunch.sandbox.hwloc import hwloc_synthetic
@@ -57,28 +58,32 @@ def controller(
     """A slurmctld on these files (slurm.conf, gres.conf, topology.conf), and the slurmd of `host`, which is
     such a machine, where one is given."""
     made = Controller(folder)
-    (folder / "etc").mkdir(parents=True)
-    for name in ("spool", "state", "munge"):
-        (folder / name).mkdir()
-    folder.chmod(0o755)
-    devices = folder / "nvidia"
-    ports = [_free_port(), _free_port()]
-    for name, text in files.items():
-        if name == "slurm.conf":
-            # Names that no host has need an address.
-            here = rf"\1 NodeAddr=127.0.0.1 Port={ports[1]}"
-            text = _around(folder, ports) + re.sub(r"^(NodeName=\S+)", here, text, flags=re.MULTILINE)
-        # The GPUs that this machine lacks.
-        text = text.replace("File=/dev/nvidia", f"File={devices}")
-        (folder / "etc" / name).write_text(text, encoding="utf-8")
-    for gpu in range(len(machine.gpu_numa) if machine else 0):
-        Path(f"{devices}{gpu}").symlink_to("/dev/null")
-    (folder / "munge" / "key").write_bytes(b"k" * 128)
-    (folder / "munge" / "key").chmod(0o600)
-    conf = str(folder / "etc" / "slurm.conf")
-    munged = [find("munged"), "--foreground", "--force", f"--socket={folder}/munge.socket"]
-    munged += [f"--{name}-file={folder}/munge/{name}" for name in ("key", "pid", "seed", "log")]
     with ExitStack() as running:
+        # slurmstepd makes its sockets there, whose paths may have 108 characters.
+        spool = running.enter_context(TemporaryDirectory(prefix="hl"))
+        (folder / "etc").mkdir(parents=True)
+        for name in ("state", "munge"):
+            (folder / name).mkdir()
+        folder.chmod(0o755)
+        devices = folder / "nvidia"
+        ports = [_free_port(), _free_port()]
+        for name, text in files.items():
+            if name == "slurm.conf":
+                # Names that no host has need an address.
+                here = rf"\1 NodeAddr=127.0.0.1 Port={ports[1]}"
+                text = _around(folder, spool, ports) + re.sub(
+                    r"^(NodeName=\S+)", here, text, flags=re.MULTILINE
+                )
+            # The GPUs that this machine lacks.
+            text = text.replace("File=/dev/nvidia", f"File={devices}")
+            (folder / "etc" / name).write_text(text, encoding="utf-8")
+        for gpu in range(len(machine.gpu_numa) if machine else 0):
+            Path(f"{devices}{gpu}").symlink_to("/dev/null")
+        (folder / "munge" / "key").write_bytes(b"k" * 128)
+        (folder / "munge" / "key").chmod(0o600)
+        conf = str(folder / "etc" / "slurm.conf")
+        munged = [find("munged"), "--foreground", "--force", f"--socket={folder}/munge.socket"]
+        munged += [f"--{name}-file={folder}/munge/{name}" for name in ("key", "pid", "seed", "log")]
         _start(running, folder, munged, {})
         _await(lambda: (folder / "munge.socket").exists(), folder)
         _start(running, folder, [find("slurmctld"), "-D", "-f", conf], {})
@@ -90,7 +95,7 @@ def controller(
         yield made
 
 
-def _around(folder: Path, ports: list[int]) -> str:
+def _around(folder: Path, spool: str, ports: list[int]) -> str:
     user = pwd.getpwuid(os.getuid()).pw_name
     return "".join(
         f"{line}\n"
@@ -102,7 +107,7 @@ def _around(folder: Path, ports: list[int]) -> str:
             f"SlurmdUser={user}",
             f"AuthInfo=socket={folder}/munge.socket",
             f"StateSaveLocation={folder}/state",
-            f"SlurmdSpoolDir={folder}/spool/%n",
+            f"SlurmdSpoolDir={spool}/%n",
             f"SlurmctldPidFile={folder}/slurmctld.pid",
             f"SlurmdPidFile={folder}/slurmd.pid",
             f"SlurmctldLogFile={folder}/slurmctld.log",
