@@ -18,9 +18,10 @@ test: test-fast test-sandbox
 test-fast: $(READY)
 	@.ci/tier "fast tests" 15m $(BIN)/pytest -q -m 'not sandbox' -n auto --dist loadfile
 
-# Rendered scripts run under a real Slurm, which the tests start and end.
+# Rendered scripts run under a real Slurm, which the tests start and end. They wait for it most of the time, so
+# three go at once, each with clusters of its own.
 test-sandbox: $(READY)
-	@.ci/tier "sandbox tests" 30m $(BIN)/pytest -q -m sandbox
+	@.ci/tier "sandbox tests" 30m $(BIN)/pytest -q -m sandbox -n 3 --dist loadfile
 
 lint: $(READY)
 	$(BIN)/ruff check .
