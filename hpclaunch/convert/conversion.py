@@ -106,8 +106,10 @@ def _own(text: Input, inputs: Sequence[Input], options: Options, draft: Draft) -
     from hpclaunch.convert.families import own  # others do not pay for its readers
 
     own.convert(text.name, text.text, draft, options)
+    secrets = Secrets([each.text for each in inputs])
+    own.hide(text.name, draft, secrets)
     job = write(draft, [text.name])
-    found = [*draft.findings, *_unused(inputs, options, draft.findings)]
+    found = without_values([*draft.findings, *_unused(inputs, options, draft.findings)], secrets)
     return Conversion(own.FAMILY, job, draft.refused, tuple(found), dict(draft.hints))
 
 

@@ -51,6 +51,21 @@ _FORMS = tuple(
         ),
     )
 )
+# A variable of a pod: its name and its value side by side, in two lines or within braces.
+_OF_POD = r"[\"']?%s[\"']?:[ \t]*"
+_NAME_OF_POD = _OF_POD % "name" + r"[\"']?(?P<name>[A-Za-z_][\w-]{0,60})[\"']?"
+_VALUE_OF_POD = _OF_POD % "value" + r"(?P<value>\"[^\"\n]*\"|'[^'\n]*'|%s)"
+_LINES_OF_POD = _VALUE_OF_POD % r"[^\s\"',#][^\n]*?(?=,?[ \t]*(?:\s#|\n|\Z))"
+_FLOW_OF_POD = _VALUE_OF_POD % r"[^\s\"',}][^\n,}]*"
+_PAIRS = tuple(
+    re.compile(text)
+    for text in (
+        rf"{_NAME_OF_POD},?[ \t]*(?:\s#[^\n]*)?\n[ \t]*{_LINES_OF_POD}",
+        rf"{_LINES_OF_POD},?[ \t]*(?:\s#[^\n]*)?\n[ \t]*{_NAME_OF_POD}",
+        rf"{_NAME_OF_POD},[ \t]*{_FLOW_OF_POD}",
+        rf"{_FLOW_OF_POD},[ \t]*{_NAME_OF_POD}",
+    )
+)
 _PEM = re.compile(r"-{3,}BEGIN [A-Z ]*PRIVATE KEY-*(?P<value>.*?)(?=-{3,}END|\Z)", re.DOTALL)
 # What a line has, in small letters, where anything of _NAMED or of _FORMS may be in it.
 _IN_NAMES = (
@@ -109,6 +124,8 @@ def _found(text: str) -> Iterator[tuple[str, str, tuple[int, int]]]:
                 name = found["name"].replace("-", "_")
                 if is_secret(name):
                     yield from _value(name.upper(), found, start)
+        if "name" in line:
+            yield from _of_pod(text, start, start + len(line))
     for start, line in _lines_with(_IN_FORMS, text):
         for name, pattern in _FORMS:
             for found in pattern.finditer(line):
@@ -117,6 +134,17 @@ def _found(text: str) -> Iterator[tuple[str, str, tuple[int, int]]]:
         start = found.start("value")
         for part in re.finditer(r"\S+", found["value"]):
             yield "PRIVATE_KEY", part[0], (start + part.start(), start + part.end())
+
+
+def _of_pod(text: str, start: int, end: int) -> Iterator[tuple[str, str, tuple[int, int]]]:
+    """Those that a line names, with the line before it or after it."""
+    before = text.rfind("\n", 0, max(start - 1, 0)) + 1
+    after = text.find("\n", end + 1)
+    window = text[before : len(text) if after < 0 else after]
+    for pattern in _PAIRS:
+        for found in pattern.finditer(window):
+            if is_secret(found["name"]):
+                yield from _value(found["name"], found, before)
 
 
 def _lines_with(hints: Sequence[str], text: str) -> Iterator[tuple[int, str]]:

@@ -13,11 +13,13 @@ from hpclaunch.convert.draft import Draft, Key, dotted
 from hpclaunch.convert.families.own_text import SIGNAL, Rendered, environment, is_chain, parts, read
 from hpclaunch.convert.mapping.slurm.batch_options import HINTS
 from hpclaunch.convert.options import Options
+from hpclaunch.convert.secrets import Secrets, ask_instead
 from hpclaunch.values.conversion import Place
 from hpclaunch.values.cpulist import format_list
 from hpclaunch.values.launch import Launch, SeenMount, SeenTable
 
 FAMILY = "a text that hpclaunch rendered"
+WHOLE = "the whole text"
 
 
 def facts(found: Rendered, options: Options) -> Iterator[tuple[Key, object, str]]:
@@ -245,4 +247,16 @@ def convert(name: str, text: str, draft: Draft, options: Options) -> None:
             f"rendered for the site {found.site}",
             why="which variables, cores and options that site sets by itself is not in the text",
             todo=f"give --site {found.site} to leave them out of the job",
+        )
+
+
+def hide(name: str, draft: Draft, secrets: Secrets) -> None:
+    """Values of secrets become names or questions: the job is another one than that of the text then."""
+    before = dict(draft.facts)
+    ask_instead(draft, secrets)
+    if draft.facts != before:
+        draft.findings[:] = [each for each in draft.findings if each.what != WHOLE]
+        why = "the job file has names of secrets where the text has their values"
+        draft.say(
+            "left", [Place(name)], "values of secrets", why=why, todo="change those that were sent around"
         )

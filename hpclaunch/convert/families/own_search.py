@@ -38,7 +38,7 @@ def search(found: Rendered, draft: Draft, render: Render, site: str) -> None:
     if seeker.distance == 0:
         same = "the same text" if seeker.is_same else "the same lines in another order"
         why = f"rendered again for {site} the job file gives {same}"
-        draft.say("carried", [Place(found.name)], "the whole text", why=why)
+        draft.say("carried", [Place(found.name)], own.WHOLE, why=why)
     elif seeker.refused:
         draft.say(
             "left", [Place(found.name)], f"the site {site}", why=f"it refuses the job: {seeker.refused}"

@@ -1,0 +1,73 @@
+"""A secret that a manifest or a rendered text names in one place is hidden in each other, too."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from test_own_texts import SLURM, converted
+from test_secret_texts import S, outputs
+
+from hpclaunch.cli.planning import plan_job
+from hpclaunch.render import script
+from hpclaunch.spec.read import parse_job, read_site
+
+POD = f"""\
+apiVersion: v1
+kind: Pod
+metadata: {{name: p}}
+spec:
+  containers:
+  - name: c
+    image: a/b:1
+    command: [python, train.py, --tag, {S}]
+    resources: {{limits: {{nvidia.com/gpu: 8}}}}
+    env:
+    - name: FIRST
+      value: "1"
+%s
+    - name: LAST
+      value: "2"
+"""
+FORMS = (
+    f"    - name: API_KEY\n      value: {S}",
+    f'    - name: "API_KEY"  # ours\n      value: "{S}"  # of the team',
+    f"    - value: {S}\n      name: API_KEY",
+    f"    - {{name: API_KEY, value: {S}}}",
+    f"    - {{value: '{S}', name: API_KEY}}",
+    f'    - {{"name": "API_KEY", "value": "{S}"}}',
+    f'    - {{\n      "name": "API_KEY",\n      "value": "{S}"\n      }}',
+)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("damage", ["", '\t- name: B\n      value: "2"\n'], ids=["well", "broken"])
+def test_a_value_that_has_its_name_beside_it_is_in_no_output(form: str, damage: str, tmp_path: Path) -> None:
+    text = POD % form
+    assert {"API_KEY": S}.items() <= {
+        each["name"]: each["value"] for each in yaml.safe_load(text)["spec"]["containers"][0]["env"]
+    }.items()
+    for name, said in outputs(text + damage, tmp_path, "pod.yaml").items():
+        assert S not in said, name
+
+
+def test_a_rendered_text_gives_the_names_of_secrets_alone(tmp_path: Path) -> None:
+    job: dict[str, Any] = {
+        "version": 1,
+        "name": "train",
+        "image": "a/b:1",
+        "command": ["./train.sh", "--tag", S],
+        "nodes": 1,
+        "env": {"WANDB_API_KEY": S, "LR": "0.1"},
+    }
+    (tmp_path / "job.yaml").write_text(yaml.safe_dump(job))
+    (tmp_path / "site.yaml").write_text(yaml.safe_dump({"version": 1, **SLURM}))
+    text = script.render(plan_job(str(tmp_path / "job.yaml"), str(tmp_path / "site.yaml"), ()).plan)
+    assert S in text
+    for site in (None, read_site(str(tmp_path / "site.yaml"))):
+        found = converted(text, site)
+        assert S not in found.job + str(found.findings)
+        assert not any("the same text" in each.why for each in found.findings)
+        again = parse_job(found.job, "job.yaml", str(tmp_path), ("command=true",)).value
+        assert again.secrets == ("WANDB_API_KEY",)
+        assert again.env["LR"] == "0.1"
