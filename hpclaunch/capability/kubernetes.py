@@ -4,6 +4,8 @@ ranks in pods need beyond those of every container.
 The tables are here: to read such small ones from YAML takes a start as long as all else that plans pods.
 """
 
+from functools import cache
+
 from hpclaunch.capability.tables import version
 
 # What sshd as root needs to become a session: to change its user, and its root folder while a connection is
@@ -61,6 +63,7 @@ def has_field(field: str, cluster_version: str | None) -> bool:
     return cluster_version is None or version(field_since(field)) <= version(cluster_version)
 
 
+@cache
 def apis(operator_version: str) -> tuple[str, ...]:
     """The APIs that this version of the operator serves, newest first."""
     known = version(operator_version)

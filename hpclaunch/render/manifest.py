@@ -7,22 +7,24 @@ from msgspec import Struct
 from hpclaunch import __version__
 from hpclaunch.rank import pod as texts
 from hpclaunch.rank import wrapper_text
-from hpclaunch.render import words
+from hpclaunch.render import kubelet, words
 from hpclaunch.render.templates import template
 from hpclaunch.values.launchplan import Common, LaunchPlan
 from hpclaunch.values.pods import KubernetesTarget, Pod
 from hpclaunch.values.words import Option
-from hpclaunch.values.yamltext import finished
+from hpclaunch.values.yamltext import finished, later
 
 _LONG = 60  # characters of a word that has its comment above it
 
 
 class Word(Struct, frozen=True):
-    """A word of a command line, with a comment above or beside it."""
+    """A word of a command line, with a comment above or beside it. `later` is what stands for `text`, whose
+    `$` are doubled, until the manifest is finished."""
 
     text: str
     above: str = ""
     beside: str = ""
+    later: str = ""
 
 
 class Process(Struct, frozen=True):
@@ -42,10 +44,13 @@ def render(plan: LaunchPlan, target: KubernetesTarget) -> str:
     if job is None:
         started = target.starter or target.stays
         process = _launcher(plan.common, target) if started else _rank(plan.common, target)
-        return finished(template("job.yaml.j2").render(shared, worker=_after_staging(process, target.worker)))
+        worker = _after_staging(process, target.worker)
+        text = template("object.yaml.j2").render(shared, job=None, worker=worker)
+        return finished(text, _later(worker))
     launcher = _launcher(plan.common, target)
     worker = _after_staging(_serving(target.serve) if target.serve else Process(), target.worker)
-    return finished(template("mpijob.yaml.j2").render(shared, job=job, launcher=launcher, worker=worker))
+    text = template("object.yaml.j2").render(shared, job=job, launcher=launcher, worker=worker)
+    return finished(text, _later(launcher, worker))
 
 
 def _launcher(common: Common, target: KubernetesTarget) -> Process:
@@ -129,7 +134,17 @@ def _serving(settings: Iterable[Option]) -> Process:
 
 
 def _shell(text: str, name: str, above: str) -> tuple[Word, ...]:
-    return Word("/bin/sh", above=above), Word("-c"), Word(text), Word(name)
+    return Word("/bin/sh", above=above), Word("-c"), Word(kubelet.word(text), later=later(name)), Word(name)
+
+
+def _later(*processes: Process | None) -> dict[str, str]:
+    """The texts that are put where something stands for them."""
+    found: dict[str, str] = {}
+    for process in processes:
+        if process is not None:
+            found |= {word.later: word.text for word in (*process.command, *process.args) if word.later}
+            found |= _later(process.before)
+    return found
 
 
 def _part(texts: Iterable[str], above: str) -> tuple[Word, ...]:

@@ -21,6 +21,7 @@ _SEEN = bytes((*b"\t\n", *range(0x20, 0x7F)))  # what a block of ASCII may have
 
 # Between the lines of a block, until the text is finished: nothing else has it, as controls are escaped.
 _END = "\x1f"
+_LATER = "\x1e"  # around a name, likewise
 
 _NAMED = {"\n": "\\n", "\t": "\\t", "\r": "\\r", "\\": "\\\\", '"': '\\"'}
 
@@ -75,27 +76,39 @@ def under(text: str, column: int) -> str:
     return indent + text.removesuffix("\n").replace("\n", "\n" + indent)
 
 
-def finished(text: str) -> str:
+def later(name: str) -> str:
+    """Stands for a text of that name, which `finished` is given: a long one would be copied at each level."""
+    return f"{_LATER}{name}{_LATER}"
+
+
+def finished(text: str, texts: Mapping[str, str] | None = None) -> str:
     """The text with the lines of its blocks where they belong: two columns right of the dash or the key that
-    they are the value of."""
+    they are the value of. `texts` are those that something stands for, by that (`later`): each is there once,
+    and of lines that show all that they have, as a shell text that ships is."""
     found: list[str] = []
     done = 0
     while (mark := text.find(_END, done)) != -1:
         start, end = text.rfind("\n", done, mark) + 1, text.find("\n", mark)
         start, end = start or done, end if end != -1 else len(text)
-        found += text[done:start], _with_lines(text[start:end])
+        head, _, lines = text[start:end].partition(_END)
+        found += text[done:start], _with_lines(head, lines.replace(_END, "\n"))
         done = end
-    return "".join((*found, text[done:]))
+    whole = "".join((*found, text[done:]))
+    for stands, lines in (texts or {}).items():
+        before, _, after = whole.partition(stands)
+        start = before.rfind("\n") + 1
+        style, body = _as_block(lines)
+        whole = f"{before[:start]}{_with_lines(before[start:] + style, body)}{after}"
+    return whole
 
 
-def _with_lines(line: str) -> str:
-    head, _, block = line.partition(_END)
+def _with_lines(head: str, body: str) -> str:
     bare = head.lstrip(" ")
     column = len(head) - len(bare) + 2
     if bare.startswith("- ") and not bare.startswith("- |"):  # the first key of an entry
         column += 2
     start = "\n" + " " * column
-    moved = start + block.replace(_END, start)
+    moved = start + body.replace("\n", start)
     while start + "\n" in moved:  # a line without text has no indent; of two such in a row one goes each time
         moved = moved.replace(start + "\n", "\n\n")
     return head + moved.removesuffix(start[1:])
@@ -126,13 +139,18 @@ def _reads_as_block(text: str) -> bool:
 
 
 def _block(text: str) -> str:
-    """Readers take the block's column from its first line; where that has white space of its own they are
-    told."""
+    style, body = _as_block(text)
+    return style + _END + body.replace("\n", _END)
+
+
+def _as_block(text: str) -> tuple[str, str]:
+    """The mark of a block, and its lines. Readers take the block's column from its first line; where that has
+    white space of its own they are told."""
     body = text.rstrip("\n")
     ends = len(text) - len(body)
     told = "2" if text[0] in " \t\n" else ""
     keep = ("-", "")[ends] if ends < 2 else "+"
-    return f"|{told}{keep}{_END}" + (body + "\n" * (ends - 1)).replace("\n", _END)
+    return f"|{told}{keep}", body + "\n" * (ends - 1)
 
 
 def _quoted(text: str) -> str:

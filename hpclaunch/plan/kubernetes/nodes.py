@@ -162,8 +162,8 @@ def _too_few(
 
 def _check(site: Site, group: NodeGroup, machine: NodeType) -> None:
     """Raises InputError for more CPUs than the machine has: such pods fit on no node, and wait for ever."""
-    said, most = group.allocatable.cpu or 0, model.cpu_count(machine)
-    if said > most:
+    said = group.allocatable.cpu
+    if said is not None and said > (most := model.cpu_count(machine)):
         path: Path = ("node_types", site.node_types.index(group), "allocatable", "cpu")
         raise InputError([Problem(f"{said} CPUs, and a {machine.name} has {most}", "site", path)])
 
