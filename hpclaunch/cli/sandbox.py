@@ -93,10 +93,17 @@ def sandbox() -> None:
     callback=_release,
     help="The release of Pyxis whose options exist.",
 )
+@click.option("--accounting", is_flag=True, help="Keep accounts, for sacct: slurmdbd with MariaDB.")
 @_name
 @_folder
 def up(
-    nodes: int, node_types: tuple[str, ...], declared: int, pyxis: str, name: str, directory: Path | None
+    nodes: int,
+    node_types: tuple[str, ...],
+    declared: int,
+    pyxis: str,
+    accounting: bool,
+    name: str,
+    directory: Path | None,
 ) -> None:
     """Start a sandbox; prints the path of its site file.
 
@@ -115,7 +122,7 @@ def up(
             made = groups.add(made, each, document.value, declared)
         except InputError as error:
             raise located(error.problems, document) from None
-    updown.up(place, name, tuple(made), pyxis, _say)
+    updown.up(place, name, tuple(made), pyxis, accounting, _say)
     click.echo(place.site)
 
 

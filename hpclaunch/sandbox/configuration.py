@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from hpclaunch.capability.tables import pyxis_has_feature, pyxis_options
 from hpclaunch.cluster.slurmconf import gres_lines, node_line
+from hpclaunch.sandbox import accounting
 from hpclaunch.sandbox.groups import Group
 from hpclaunch.sandbox.layout import Layout
 from hpclaunch.sandbox.packages import find
@@ -19,7 +20,8 @@ BIND_TOOLS = ("taskset", "numactl")
 
 
 class Settings(Struct, frozen=True):
-    """What a sandbox is made from. `ports` are the controller's and then one for each node with a slurmd."""
+    """What a sandbox is made from. `ports` are the controller's and then one for each node with a slurmd, and
+    `accounts_port` is slurmdbd's where there is one."""
 
     name: str
     groups: tuple[Group, ...]
@@ -27,6 +29,7 @@ class Settings(Struct, frozen=True):
     pyxis_version: str
     ports: tuple[int, ...]
     user: str
+    accounts_port: int | None = None
 
     @property
     def hosts(self) -> tuple[str, ...]:
@@ -79,6 +82,8 @@ def slurm_conf(layout: Layout, settings: Settings) -> str:
         "MailProg=/bin/true",
         "ReturnToService=2",
     ]
+    if settings.accounts_port is not None:
+        lines += accounting.slurm_conf_lines(layout, settings.accounts_port)
     ports = iter(settings.ports[1:])
     for group in settings.groups:
         for host in group.hosts:
@@ -163,6 +168,10 @@ def services_json(layout: Layout, settings: Settings) -> str:
     conf = str(layout.slurm_conf)
     services: list[dict[str, Any]] = [
         {"name": "munged", "argv": munged, "socket": str(layout.munge_socket), "node": False},
+    ]
+    if settings.accounts_port is not None:
+        services += accounting.services(layout, settings.name, settings.user, settings.accounts_port)
+    services += [
         {
             "name": CONTROLLER,
             "argv": [find("slurmctld"), "-D", "-f", conf],
@@ -197,5 +206,7 @@ def write(layout: Layout, settings: Settings) -> None:
     (etc / "gres.conf").write_text(gres_conf(layout, settings), encoding="utf-8")
     (etc / "plugstack.conf").write_text(plugstack_conf(layout, settings), encoding="utf-8")
     (etc / "hosts").write_text(hosts_file(settings), encoding="utf-8")
+    if settings.accounts_port is not None:
+        accounting.write_slurmdbd_conf(layout, settings.user, settings.accounts_port)
     layout.services.write_text(services_json(layout, settings), encoding="utf-8")
     layout.site.write_text(site_yaml(layout, settings), encoding="utf-8")

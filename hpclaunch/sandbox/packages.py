@@ -22,6 +22,12 @@ _PROGRAMS = {
     "mount": "mount",
     "hostname": "hostname",
 }
+_OF_ACCOUNTING = {
+    "slurmdbd": "slurmdbd",
+    "mariadbd": "mariadb-server-core",
+    "mariadb-install-db": "mariadb-server-core",
+    "sacctmgr": "slurm-client",
+}
 _FILES = {
     "/usr/include/slurm/spank.h": "libslurm-dev",
     "/usr/include/*/bits/libc-header-start.h": "libc6-dev",
@@ -37,9 +43,10 @@ def find(program: str) -> str:
     return shutil.which(program, path=_PATH) or ""
 
 
-def missing() -> tuple[str, ...]:
+def missing(accounting: bool = False) -> tuple[str, ...]:
     """The packages to install, by their names on Debian 12; empty if all is there."""
-    absent = [package for program, package in _PROGRAMS.items() if not find(program)]
+    programs = {**_PROGRAMS, **(_OF_ACCOUNTING if accounting else {})}
+    absent = [package for program, package in programs.items() if not find(program)]
     absent += [package for pattern, package in _FILES.items() if not glob(pattern)]
     if not any(glob(pattern) for pattern in _PMIX):
         absent.append("libpmix-dev")

@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-_SOCKET_SECONDS = 10.0
+_READY_SECONDS = 30.0
 
 # A node of its own: name, /dev/shm and System V IPC. Without the last two Open MPI's ranks on two
 # "nodes" would find each other's shared memory.
@@ -39,11 +39,21 @@ def _write(path: Path, state: dict[str, Any]) -> None:
     new.replace(path)
 
 
-def _await(path: str, process: "subprocess.Popen[bytes]") -> None:
-    """Wait for a daemon's socket: Slurm's daemons end at once where munged does not answer."""
-    end = time.monotonic() + _SOCKET_SECONDS
-    while not os.path.exists(path) and process.poll() is None and time.monotonic() < end:
+def _await(service: dict[str, Any], process: "subprocess.Popen[bytes]") -> None:
+    """Wait for a daemon's socket or port: Slurm's daemons end at once where munged does not answer, and so do
+    others of what comes before them. What runs once has to end."""
+    if service.get("once"):
+        process.wait()
+    end = time.monotonic() + _READY_SECONDS
+    while not _is_ready(service) and process.poll() is None and time.monotonic() < end:
         time.sleep(0.01)
+
+
+def _is_ready(service: dict[str, Any]) -> bool:
+    if service.get("port"):
+        with socket.socket() as probe:
+            return probe.connect_ex(("127.0.0.1", service["port"])) == 0
+    return not service["socket"] or os.path.exists(service["socket"])
 
 
 def main(folder: Path) -> None:
@@ -60,10 +70,12 @@ def main(folder: Path) -> None:
     state: dict[str, Any] = {}
     for service in plan["services"]:
         process = _start(service, folder / "log")
-        if service["socket"]:
-            _await(service["socket"], process)
-        state[service["name"]] = process.poll()
-        if state[service["name"]] is not None:
+        _await(service, process)
+        code = process.poll()
+        if service.get("once") and code == 0:
+            continue
+        state[service["name"]] = code
+        if code is not None:
             break
         running[process.pid] = (service["name"], process)
     _write(state_file, state)

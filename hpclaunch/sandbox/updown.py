@@ -18,7 +18,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from hpclaunch.sandbox import compiled, configuration, machines, packages, processes
+from hpclaunch.sandbox import accounting, compiled, configuration, machines, packages, processes
 from hpclaunch.sandbox.groups import Group
 from hpclaunch.sandbox.layout import Layout
 from hpclaunch.values.errors import HpclaunchError
@@ -32,6 +32,7 @@ STUBBED = (
 )
 _PLAIN = re.compile(r"[\w./+@:-]+", re.ASCII)
 _READY_SECONDS = 40.0
+_ACCOUNTS_READY_SECONDS = 80.0  # before slurmctld starts, if there are accounts
 _ANSWER_SECONDS = 10.0
 
 
@@ -48,9 +49,10 @@ class Status(Struct, frozen=True):
     stubbed: tuple[str, ...]
 
 
-def obstacle() -> str:
-    """Why no sandbox can be had on this machine, in one line that says what to do; "" where one can."""
-    absent = packages.missing()
+def obstacle(accounts: bool = False) -> str:
+    """Why no sandbox can be had on this machine, or none with accounts, in one line that says what to do;
+    "" where one can."""
+    absent = packages.missing(accounts)
     return packages.advice(absent) if absent else processes.refusal()
 
 
@@ -59,9 +61,10 @@ def up(
     name: str,
     groups: tuple[Group, ...],
     pyxis_version: str,
+    accounts: bool,
     say: Callable[[str], None],
 ) -> None:
-    """Start a sandbox and return when every node is idle.
+    """Start a sandbox, with a slurmdbd where it is to keep accounts, and return when every node is idle.
 
     What a crash left in the folder is removed first. Raises HpclaunchError where packages are missing, where
     the sandbox is up already, where the folder holds something else, and where a daemon does not start; then
@@ -71,17 +74,19 @@ def up(
         raise HpclaunchError(
             f"{layout.folder}: Slurm's files hold no path with blanks or signs; give another"
         )
-    reason = obstacle()
+    reason = obstacle(accounts)
     if reason:
         raise HpclaunchError(reason)
     with _locked(layout):
+        ports = _free_ports(1 + sum(group.nodes for group in groups) + accounts)
         settings = configuration.Settings(
             name=name,
             groups=groups,
             slurm_version=packages.slurm_version(),
             pyxis_version=pyxis_version,
-            ports=_free_ports(1 + sum(group.nodes for group in groups)),
+            ports=ports[accounts:],
             user=pwd.getpwuid(os.getuid()).pw_name,
+            accounts_port=ports[0] if accounts else None,
         )
         _start(layout, settings, say)
     for line in _stubbed(settings):
@@ -107,7 +112,8 @@ def _start(layout: Layout, settings: configuration.Settings, say: Callable[[str]
         compiled.build(layout, settings)
         configuration.write(layout, settings)
         slurm = f"Slurm {settings.slurm_version} ({packages.system()})"
-        say(f"starting slurmctld and {len(settings.hosts)} slurmd of {slurm}")
+        keeper = "slurmdbd, " if settings.accounts_port is not None else ""
+        say(f"starting {keeper}slurmctld and {len(settings.hosts)} slurmd of {slurm}")
         supervisor = processes.launch(layout)
         _await_idle(layout, settings, supervisor)
     except BaseException:
@@ -181,6 +187,8 @@ def _make_folders(layout: Layout, settings: configuration.Settings) -> None:
         (layout.run / "spool" / host).mkdir()
         (layout.run / "tmp" / host).mkdir()
         (layout.run / "tmp" / host).chmod(0o1777)
+    if settings.accounts_port is not None:
+        accounting.make_folder(layout)
     key = layout.run / "munge" / "key"
     key.touch(mode=0o600)
     key.write_bytes(secrets.token_bytes(128))
@@ -213,7 +221,8 @@ def _free_ports(count: int) -> tuple[int, ...]:
 def _await_idle(
     layout: Layout, settings: configuration.Settings, supervisor: "subprocess.Popen[bytes]"
 ) -> None:
-    end = time.monotonic() + _READY_SECONDS
+    more = 0.0 if settings.accounts_port is None else _ACCOUNTS_READY_SECONDS
+    end = time.monotonic() + _READY_SECONDS + more
     while True:
         ended = _ended(layout)
         # Without munged every question would wait for its own time limit.

@@ -31,8 +31,7 @@ def in_accounts(way: Way, records: Sequence[Record]) -> dict[str, str] | None:
     rows = way.history(since.strftime("%Y-%m-%dT%H:%M:%S"))
     if rows is None:
         return None
-    ended = [row for row in rows if row[1].has_ended]
-    found = slurm_output.by_tag(ended, {record.tag: None for record in records})
+    found = slurm_output.by_tag(rows, {record.tag: None for record in records})
     return {tag: job_id for tag, (job_id, _) in found.items()}
 
 

@@ -78,6 +78,16 @@ def slurm_h100(start_slurm: Callable[..., Slurm]) -> Slurm:
 
 
 @pytest.fixture(scope="session")
+def slurm_accounted(start_slurm: Callable[..., Slurm]) -> Slurm:
+    """Two DGX A100 whose slurmctld tells a slurmdbd of its jobs. tests/sandbox/test_accounting.py has it
+    forget them soon."""
+    obstacle = updown.obstacle(accounts=True)
+    if obstacle:
+        pytest.skip(obstacle)
+    return start_slurm("--nodes", "2", "--node-type", "dgx-a100", "--name", "accounted", "--accounting")
+
+
+@pytest.fixture(scope="session")
 def restd(slurm_a100: Slurm, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The url of a slurmrestd on a socket, for those two."""
     folder = tmp_path_factory.mktemp("restd")

@@ -7,18 +7,24 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import yaml
+from accounts import dump, until
 from command import hpclaunch
 from realslurm import Slurm
+
+from hpclaunch.sandbox.accounting import socket_path
+from hpclaunch.sandbox.layout import at
 
 VALUE = "s3cret-of-all-places"
 MARK = "600.25"  # what the rank's own process has on its command line
 TELLING = ("hpclaunch-webhook", "curl --silent")  # who tells of the start has the token in its environment
 
 
-def test_a_value_is_in_no_file_process_or_answer_but_the_ranks(slurm_a100: Slurm, tmp_path: Path) -> None:
+def test_a_value_is_in_no_file_process_or_answer_but_the_ranks(
+    slurm_accounted: Slurm, tmp_path: Path
+) -> None:
     hook = socket.create_server(("127.0.0.1", 0))  # it never answers, so who tells it can be looked at
     home = tmp_path / "home"
-    env = {**slurm_a100.env, "HPCLAUNCH_HOME": str(home), "TOKEN": VALUE}
+    env = {**slurm_accounted.env, "HPCLAUNCH_HOME": str(home), "TOKEN": VALUE}
     path = tmp_path / "job.yaml"
     job = {
         "version": 1,
@@ -39,7 +45,7 @@ def test_a_value_is_in_no_file_process_or_answer_but_the_ranks(slurm_a100: Slurm
         "sweep": {"grid": {"env.LR": ["1", "2"]}},
     }
     path.write_text(yaml.safe_dump(job))
-    done = hpclaunch("submit", path, "--site", slurm_a100.site, env=env)
+    done = hpclaunch("submit", path, "--site", slurm_accounted.site, env=env)
     assert done.returncode == 0, done.stderr
     number = done.stdout.strip()
     end = time.monotonic() + 60
@@ -51,7 +57,7 @@ def test_a_value_is_in_no_file_process_or_answer_but_the_ranks(slurm_a100: Slurm
     assert [words for words in ranks if not any(mark in words for mark in (MARK, *TELLING))] == []
 
     asked = [
-        slurm_a100.run(*words).stdout
+        slurm_accounted.run(*words).stdout
         for words in (
             ("scontrol", "--details", "--details", "show", "job", number),
             ("scontrol", "write", "batch_script", number, "-"),
@@ -60,21 +66,30 @@ def test_a_value_is_in_no_file_process_or_answer_but_the_ranks(slurm_a100: Slurm
     ]
     assert all(asked[:2])
     assert VALUE not in "".join(asked)
-    config = slurm_a100.run("scontrol", "show", "config").stdout
+    config = slurm_accounted.run("scontrol", "show", "config").stdout
     state = Path(re.findall(r"StateSaveLocation\s*= (.*)", config)[0])
     spool = Path(re.findall(r"SlurmdSpoolDir\s*= (.*)", config)[0].partition("%")[0])
     assert list(state.glob("hash.*/job.*/environment"))
     (kept,) = (home / "secrets").iterdir()  # points may start again, so it stays until the last has ended
     assert kept.stat().st_mode & 0o077 == 0
-    assert set(files_with_it(state, spool, slurm_a100.folder, home)) == {kept}
+    database = socket_path(at(slurm_accounted.folder)).parent
+    places = (state, spool, database, slurm_accounted.folder, home)
+    (tag,) = {path.name for path in home.glob("jobs/*/*-*") if path.is_dir()}
+    until(lambda: tag in dump(slurm_accounted) and set(files_with(tag, database)))
+    assert set(files_with(VALUE, *places)) == {kept}
+    assert VALUE not in dump(slurm_accounted)
 
-    assert hpclaunch("cancel", f"a100/{number}", env=env).returncode == 0
-    hpclaunch("wait", f"a100/{number}", env=env)
+    assert hpclaunch("cancel", f"{slurm_accounted.name}/{number}", env=env).returncode == 0
+    hpclaunch("wait", f"{slurm_accounted.name}/{number}", env=env)
     for words in (("list",), ("status", number), ("results", number), ("logs", f"{number}_1")):
         done = hpclaunch(*words, env={**env, "TOKEN": ""})
         assert VALUE not in done.stdout + done.stderr
-    assert (slurm_a100.folder / "log" / "jobcomp.txt").exists()  # its accounting
-    assert list(files_with_it(state, spool, slurm_a100.folder, home)) == []
+    until(lambda: re.search(rf"CANCELLED.*hpclaunch:{tag}", accounts_of(slurm_accounted, number)))
+    kept_there = dump(slurm_accounted)  # the script, its environment, the comment: all that can be kept
+    assert "#SBATCH" in kept_there
+    assert "SLURM_SUBMIT_DIR" in kept_there
+    assert VALUE not in kept_there
+    assert list(files_with(VALUE, *places)) == []
 
 
 def holders() -> Iterator[str]:
@@ -88,11 +103,16 @@ def holders() -> Iterator[str]:
             yield words.replace(b"\0", b" ").decode("utf-8", "replace")
 
 
-def files_with_it(*folders: Path) -> Iterator[Path]:
+def accounts_of(slurm: Slurm, job_id: str) -> str:
+    fields = "--format=State,Comment"
+    return slurm.run("sacct", "--allocations", "--parsable2", f"--jobs={job_id}", fields).stdout
+
+
+def files_with(text: str, *folders: Path) -> Iterator[Path]:
     for folder in folders:
         for path in folder.rglob("*"):
             try:
-                found = path.is_file() and VALUE.encode() in path.read_bytes()
+                found = path.is_file() and text.encode() in path.read_bytes()
             except OSError:  # a device, or it is gone
                 continue
             if found:

@@ -14,6 +14,7 @@ from hpclaunch.values.errors import SchedulerError
 
 SBATCH_S = 240.0  # sbatch itself tries for two minutes while the queue is full (src/sbatch/sbatch.c)
 IDS_PER_COMMAND = 1000  # keeps the command line far below the kernel's limit
+ENDED = "CA,CD,F,TO,NF,PR,OOM,BF,DL"  # sacct's names of states, 20.11 to 26.05
 FAR = "2037-01-01T00:00:00"  # Slurm's times may be of 32 bits
 
 SQUEUE = ("squeue", "--noheader", "--states=all", f"--Format={slurm_output.SQUEUE_FORMAT}")
@@ -85,11 +86,11 @@ class ByCommands:
         return rows
 
     def history(self, since: str) -> list[Row] | None:
-        """Asks sacct, also for jobs whose numbers were given again."""
-        mine = ("--duplicates", f"--user={self._commands.user()}", f"--starttime={since}")
+        """Asks sacct, also for jobs whose numbers were given again. Without --state it would leave out those
+        that were held, or to begin later, when they were cancelled: they never became eligible."""
+        mine = (f"--user={self._commands.user()}", "--duplicates", f"--state={ENDED}")
         try:
-            # what is to begin later has not been eligible yet, which is the time that counts
-            text = self._commands.query([*SACCT, *mine, f"--endtime={FAR}"])
+            text = self._commands.query([*SACCT, *mine, f"--starttime={since}", f"--endtime={FAR}"])
         except SchedulerError:
             return None
         return slurm_output.parse_sacct(text)

@@ -60,8 +60,8 @@ class Way(Sender, Protocol):
         them."""
 
     def history(self, since: str) -> list[Row] | None:
-        """All of this user's jobs since a time (UTC, "2026-01-31T12:00:00") as the accounts tell them, None
-        where they cannot be asked."""
+        """All of this user's jobs that ended after a time (UTC, "2026-01-31T12:00:00"), as the accounts tell
+        them; None where these cannot be asked."""
 
     def cancel(self, job_id: str) -> None:
         """Asks for the job's end. No error where it has ended meanwhile."""
