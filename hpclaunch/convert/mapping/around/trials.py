@@ -29,12 +29,16 @@ class Trials(Struct, frozen=True):
 
 
 def find(
-    reading: ShellReading, command: Command, draft: Draft, words: Sequence[Value] | None = None
+    reading: ShellReading,
+    command: Command,
+    draft: Draft,
+    words: Sequence[Value] | None = None,
+    swept: Sequence[Loop] = (),
 ) -> Trials:
     """Put the trials of the run into the draft. `words` are what each rank executes, None for the whole
-    command. Loops that go over anything else are said to be left."""
+    command, and `swept` loops that are a sweep. Loops that go over anything else are said to be left."""
     words = command.words if words is None else words
-    loops = trial_loops(command)
+    loops = [each for each in trial_loops(command) if each not in swept]
     loop = loops[-1] if loops else None
     for other in loops[:-1]:
         todo = "submit the job once for each value, with --set"
@@ -42,12 +46,13 @@ def find(
         draft.say("left", (other.place,), f"a loop over {other.over}", why=why, todo=todo)
     seed, first, lines = _seed(reading, command, loop)
     stand_ins = {"RANDOM": seed or "SEED", **{each.variable: "" for each in command.loops if each.variable}}
+    stand_ins |= {each.variable: each.variable for each in swept}
     if loop is not None and loop.variable:
         stand_ins[loop.variable] = TRIAL if _counts_from_one(loop) else ""
     if loop is None and not seed:
         if not _random_in(words):
-            _log(command, None, draft)
-            return Trials(None, "", {})
+            _log(command, None, draft, own_file=bool(swept))
+            return Trials(None, "", stand_ins if swept else {})
         seed, lines = "SEED", (command.place,)
     if loop is None:
         draft.put(("trials", "count"), 1, lines, "one run with a random seed")
@@ -60,7 +65,7 @@ def find(
         draft.put(("trials", "seed"), seed, lines, f"{seed} is random" if first is None else seed, why=why)
         if first is not None:
             draft.put(("trials", "first_seed"), first, lines, seed)
-    _log(command, loop, draft)
+    _log(command, loop, draft, own_file=bool(swept))
     if loop is not None and command.unnoticed:
         why = "the loop goes on after a trial that fails"
         draft.put(("trials", "keep_going"), True, (command.place,), "a status that nobody reads", why=why)
@@ -137,13 +142,14 @@ def _random_in(words: Sequence[Value]) -> bool:
     return any(isinstance(part, Unknown) and part.name == "RANDOM" for word in words for part in word)
 
 
-def _log(command: Command, loop: Loop | None, draft: Draft) -> None:
+def _log(command: Command, loop: Loop | None, draft: Draft, *, own_file: bool) -> None:
+    """`own_file`: of several points each has a file that hpclaunch names."""
     outputs = [each for each in command.writes if each.tee or each.descriptor in ("1", "&", "")]
     for output in outputs:
-        _log_of(command, output, loop, draft)
+        _log_of(command, output, loop, draft, own_file)
 
 
-def _log_of(command: Command, output: Output, loop: Loop | None, draft: Draft) -> None:
+def _log_of(command: Command, output: Output, loop: Loop | None, draft: Draft, own_file: bool) -> None:
     value: Value = tuple(
         "{trial}"
         if _is_number(part, loop)
@@ -158,7 +164,7 @@ def _log_of(command: Command, output: Output, loop: Loop | None, draft: Draft) -
     if ("trials", "count") not in draft.facts:
         why = "hpclaunch keeps the output of each job in its record: `hpclaunch logs`"
         draft.say("replaced", places, what, why=why)
-    elif text is not None and text != "/dev/null" and (loop is None or "{trial}" in text):
+    elif text not in (None, "/dev/null") and (loop is None or "{trial}" in (text or "")) and not own_file:
         draft.put(
             ("trials", "log"), text, places, what, why="relative paths start from the job file's folder"
         )

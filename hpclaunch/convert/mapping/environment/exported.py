@@ -65,6 +65,7 @@ def put(
     export: Export = EVERYTHING,
     read_inside: Collection[str] = (),
     set_by_trials: Collection[str] = (),
+    set_by_sweep: Collection[str] = (),
     gpus: int | None = None,
     container: bool = True,
     stand_ins: Mapping[str, str] | None = None,
@@ -73,9 +74,9 @@ def put(
     """Put into the draft what is exported to the command.
 
     `slurm` are Slurm's own variables, which are no part of what was exported; `export` says which variables
-    are handed on, `read_inside` are those that a given script of the ranks reads, `set_by_trials` those that
-    `trials` sets, `gpus` how many a node has. Returns those whose values are known only beside the rank: the
-    command's text must set them.
+    are handed on, `read_inside` are those that a given script of the ranks reads, `set_by_trials` and
+    `set_by_sweep` those that these keys set, `gpus` how many a node has. Returns those whose values are known
+    only beside the rank: the command's text must set them.
     """
     later: list[tuple[str, Value]] = []
     for each in _handed(reading, command, export, draft):
@@ -84,6 +85,8 @@ def put(
             continue
         if name in set_by_trials:
             draft.say("replaced", places, name, why="`trials` sets it, another one for each trial")
+        elif name in set_by_sweep:
+            draft.say("replaced", places, name, why="`sweep` sets it, for each point")
         elif _of_the_launch(each, draft, read_inside, gpus, container):
             continue
         elif is_secret(name):

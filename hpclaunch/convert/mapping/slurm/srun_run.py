@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from msgspec import structs
 
 from hpclaunch.convert.draft import Draft
-from hpclaunch.convert.mapping.around import beyond, steps, surroundings, trials
+from hpclaunch.convert.mapping.around import beyond, steps, surroundings, sweeps, trials
 from hpclaunch.convert.mapping.bind import binding, rank_script
 from hpclaunch.convert.mapping.container import images, mounts
 from hpclaunch.convert.mapping.container import options as container_options
@@ -73,7 +73,8 @@ def put(
     tables = files.get("binding", ())
     inner = binding.of_layers(run.inner, _lines_of_words(reading, run), per_node, tables, draft, options)
     inside = rank_script.put(run, files.get("rank script", ()), draft, reading.commands)
-    found_trials = trials.find(reading, run.command, draft, run.words)
+    swept = sweeps.of(reading, run)
+    found_trials = trials.find(reading, run.command, draft, run.words, swept)
     found_trials = structs.replace(
         found_trials,
         stand_ins={
@@ -90,6 +91,7 @@ def put(
         export=export.of(run.command, run.option("export"), of_batch(reading)),
         read_inside=inside,
         set_by_trials=[found_trials.seed] if found_trials.seed else [],
+        set_by_sweep=[each.variable for each in swept],
         gpus=_known_number(draft, "gpus_per_node"),
         container=image,
         stand_ins=found_trials.stand_ins,
@@ -122,6 +124,7 @@ def put(
         exported.inherit(
             [name for name in names if name not in own and (image or name != "PWD")], lines, draft, what
         )
+    sweeps.put(swept, draft)
     beyond.put(reading, run, draft)
     steps.put(reading, run.command, all_steps, run.ranks.per_node, found_trials, draft, image=image)
 

@@ -119,10 +119,14 @@ class _Writer:
                 self.names.append(part.name)
                 return f"${part.name}" if part.splits else f'"${part.name}"'
             sum_of = _SUM.fullmatch(part.name) if part.kind == "number" else None
-            if sum_of and all(name.startswith("SLURM_") for name in _NAME.findall(sum_of[1])):
+            if sum_of and all(map(self._is_of_rank, _NAME.findall(sum_of[1]))):
                 return f'"{part.name}"'
         self.doubt = self.doubt or shown((part,))
         return "''"
+
+    def _is_of_rank(self, name: str) -> bool:
+        """Whether the rank has it under its own name."""
+        return name.startswith("SLURM_") or self._stand_ins.get(name) == name
 
     def _stand_in(self, part: Unknown) -> str:
         name = self._stand_ins[part.name]

@@ -1,0 +1,102 @@
+"""Loops around the run that give it another variable or argument each time -> `sweep`.
+
+The points of a sweep are jobs of their own. A loop is one only where nothing tells that its rounds need each
+other: they start nothing but the run, on no condition, and change nothing that the next one reads.
+"""
+
+import re
+from collections.abc import Sequence
+
+from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.mapping.slurm.asked import of_batch
+from hpclaunch.convert.mapping.slurm.sruns import Step, trial_loops
+from hpclaunch.convert.reading import Command, Loop, ShellReading
+from hpclaunch.readback.shell.values import Unknown, Value, known
+
+# What of a round changes nothing, beside the run.
+_PLUMBING = frozenset(("echo", "printf", "date", "sleep", "set", "true", ":", "pwd", "wait", "tee"))
+_PLAIN = re.compile(r"[^\s*?\[\]~]+")  # one word, and no pattern of file names
+# With these a round may take up what another one left, or not be reached.
+_GOES_ON = re.compile(r"resume|restart|checkpoint|ckpt", re.IGNORECASE)
+_LEAVES = re.compile(r"\b(?:break|continue|exit|return)\b")
+_MOST = 1000
+_WHY = (
+    "each point is a job of its own, and one runs at a time: it has the nodes and `time` of the whole loop, "
+    "what stands before the loop is done for each, and one that fails ends no other"
+)
+_TODO = "lower `time` to what one point takes; where a round needs what the one before it made, write one job"
+
+
+def of(reading: ShellReading, run: Step) -> tuple[Loop, ...]:
+    """The loops around the run that are a sweep, the outermost first."""
+    command = run.command
+    loops = tuple(each for each in trial_loops(command) if _gives_values(each, run))
+    names = {each.variable for each in loops}
+    alone = not (command.background or command.conditions or command.function)
+    of_array = any(each.name == "array" for each in of_batch(reading))
+    options = {name for each in run.asked for name in _names(each.value or ())}
+    if not loops or not alone or of_array or names & options or len(names) < len(loops):
+        return ()
+    count = 1
+    for each in loops:
+        count *= each.count or 0
+    others = (each for each in reading.commands if each is not command and each.program not in _PLUMBING)
+    if count > _MOST or any(_is_in(each, loops) for each in others) or _GOES_ON.search(run.text):
+        return ()
+    return () if _reads_on(reading, command, loops) or _is_left(reading, command, loops) else loops
+
+
+def put(loops: Sequence[Loop], draft: Draft) -> None:
+    """The sweep of these loops."""
+    if not loops:
+        return
+    grid = {f"env.{each.variable}": [known(value) or "" for value in each.values] for each in loops}
+    places = tuple(dict.fromkeys(each.place for each in loops))
+    what = " and ".join(f"a loop over {each.over}" for each in loops)
+    draft.put(("sweep",), {"max_running": 1, "grid": grid}, places, what, why=_WHY)
+    draft.say("assumed", places, what, became="its rounds do not depend on each other", todo=_TODO)
+
+
+def _gives_values(loop: Loop, run: Step) -> bool:
+    """Whether it is known what it goes through, and the run has it among its words or variables. One that
+    counts its rounds repeats it."""
+    texts = [known(value) for value in loop.values]
+    if not loop.variable or len(texts) < 2 or loop.count != len(texts):
+        return False
+    if not all(text and _PLAIN.fullmatch(text) for text in texts) or len(set(texts)) < len(texts):
+        return False
+    if texts == [str(number) for number in range(1, len(texts) + 1)]:
+        return False
+    command = run.command
+    given = [*run.words, *(value for _, value in (*command.prefix, *command.environment))]
+    return any(loop.variable in _names(value) for value in given)
+
+
+def _is_in(command: Command, loops: Sequence[Loop]) -> bool:
+    lines = {each.place for each in loops}
+    return any(each.place in lines for each in command.loops)
+
+
+def _reads_on(reading: ShellReading, command: Command, loops: Sequence[Loop]) -> bool:
+    """Whether a round may read what the one before it gave a variable: one that has a value, or a default,
+    before the loop too, or whose own value is in the new one."""
+    names = {each.variable for each in loops}
+    first = min(each.place.line for each in loops)
+    file = command.place.file
+    inside = [each for each in reading.assigned if each.place.file == file and each.place.line >= first]
+    before = {each.name for each in reading.assigned if each not in inside}
+    before |= {each.name for each in reading.assumed} | set(reading.wanted)
+    return any(each.name in each.uses or each.name in before - names for each in inside)
+
+
+def _is_left(reading: ShellReading, command: Command, loops: Sequence[Loop]) -> bool:
+    """Whether a round may end the loop, or itself before the run."""
+    first = min(each.place.line for each in loops)
+    statements = (each for each in reading.statements if each.place.file == command.place.file)
+    return any(each.place.line >= first and _LEAVES.search(each.written) for each in statements)
+
+
+def _names(value: Value) -> set[str]:
+    """The variables that a value has in it, also within sums."""
+    parts = [part for part in value if isinstance(part, Unknown)]
+    return {name for part in parts for name in re.findall(r"[A-Za-z_]\w*", part.name)}

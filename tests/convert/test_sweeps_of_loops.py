@@ -1,0 +1,83 @@
+"""A loop around the run becomes a sweep whose points start what its rounds started, or is asked about."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from hpclaunch.convert.conversion import convert
+from hpclaunch.convert.inputs import classified
+from hpclaunch.convert.options import Options
+from hpclaunch.spec.read import parse_job
+from hpclaunch.spec.variants import keys_of, variants
+from hpclaunch.values.conversion import Conversion
+
+HEAD = "#!/bin/bash\n#SBATCH -N 2 --gres=gpu:4 --ntasks-per-node=4 -t 1:00\n"
+RUN = "srun --mpi=pmix python train.py"
+# srun without its options, and a program that says what it is given.
+SRUN = '#!/bin/bash\nwhile [[ $1 == -* ]]; do shift; done\nexec "$@"\n'
+PYTHON = '#!/bin/bash\nprintf \'%s|\' "$@" "LR=${LR-}" "B=${B-}" >> "$SHOWN"\necho >> "$SHOWN"\n'
+LOOPS = (
+    f"for lr in 0.1 0.2; do\n  {RUN} --lr $lr > log_$lr\ndone",
+    f'for lr in 0.1 "1e-3" .5; do echo "now $lr"; {RUN} "--lr=${{lr}}" --out "out $lr"; done',
+    f"for lr in 0.1 0.2; do for b in 64 128; do {RUN} --lr $lr --batch $b; done; done",
+    f"for LR in 0.1 0.2; do\n  export LR\n  {RUN}\ndone",
+    f"for lr in 0.1 0.2; do\n  export LR=$lr\n  {RUN}\ndone",
+    f"for lr in 0.1 0.2; do LR=x$lr B=1 {RUN}; done",
+    f"for b in $(seq 64 64 192); do {RUN} --batch $((b * 2)); done",
+    f"for ((b = 8; b < 24; b += 8)); do {RUN} --batch $b; done",
+    f"for lr in 0.1 0.2; do NAME=run_$lr; {RUN} --name $NAME |& tee $NAME.txt; done",
+)
+NO_SWEEPS = (
+    f"last=none\nfor lr in 0.1 0.2; do {RUN} --lr $lr --from $last; last=$lr; done",
+    f"for lr in 0.1 0.2; do {RUN} --lr $lr --from ${{last:-none}}; last=$lr; done",
+    f"for lr in 0.1 0.2; do {RUN} --lr $lr & done\nwait",
+    "for n in 1 2 4; do srun -N $n --mpi=pmix python train.py --nodes $n; done",
+    f"for lr in 0.1 0.2; do python prepare.py; {RUN} --lr $lr; done",
+    f"for lr in 0.1 0.2; do if [ -e go ]; then {RUN} --lr $lr; fi; done",
+    f"for lr in 0.1 0.2; do [ -e stop ] && break; {RUN} --lr $lr; done",
+    f"for lr in 0.1 0.2; do {RUN} --lr $lr --resume; done",
+    f"for lr in $RATES; do {RUN} --lr $lr; done",
+    f"for f in *.json; do {RUN} --config $f; done",
+)
+
+
+def converted(loop: str) -> Conversion:
+    return convert(classified({"run.sub": f"{HEAD}{loop}\n"}), Options({}))
+
+
+def shown(folder: Path, argv: list[str], environment: dict[str, str]) -> None:
+    path = f"{folder}:{os.environ['PATH']}"
+    whole = {"PATH": path, "SHOWN": str(folder / "shown"), **environment}
+    subprocess.run(argv, env=whole, cwd=folder, check=True, timeout=60, capture_output=True)
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+def test_each_point_is_a_round(loop: str, tmp_path: Path) -> None:
+    for name, text in (("srun", SRUN), ("python", PYTHON)):
+        (tmp_path / name).write_text(text)
+        (tmp_path / name).chmod(0o700)
+    shown(tmp_path, ["bash", "-c", HEAD + loop], {})
+    rounds = (tmp_path / "shown").read_text()
+    assert rounds.count("\n") > 1
+    (tmp_path / "shown").unlink()
+    found = converted(loop)
+    assert found.is_complete
+    document = parse_job(found.job, "job.yaml", str(tmp_path))
+    job = document.value
+    assert (job.nodes, job.ranks_per_node, job.sweep and job.sweep.max_running) == (2, 4, 1)
+    (variant,) = variants(document)
+    for point in variant.words(keys_of(job)):
+        own = dict(word.split("=", 1) for word in point.environment)
+        shown(tmp_path, [*variant.base, *point.arguments], {**job.env, **own})
+    assert (tmp_path / "shown").read_text() == rounds
+
+
+@pytest.mark.parametrize("loop", NO_SWEEPS)
+def test_rounds_that_may_need_each_other_are_asked_about(loop: str) -> None:
+    found = converted(loop)
+    assert "\nsweep:" not in found.job
+    assert not found.is_complete or any(
+        each.kind in ("left", "unread") and each.places[0].line >= 3 for each in found.findings
+    )
