@@ -3,7 +3,7 @@ hl_try_virtual() { # hl_hca, hl_why: the first virtual function of the card at h
   hl_card=$hl_hca$hl_why
   hl_list=$(
     set +f
-    for hl_device in "$hl_root"/sys/class/infiniband/*; do
+    for hl_device in "$hl_class"/*; do
       CDPATH='' cd -P -- "$hl_device/device/physfn" 2>/dev/null && [ "${PWD##*/}" = "$hl_pci" ] &&
         printf '%s ' "${hl_device##*/}"
     done

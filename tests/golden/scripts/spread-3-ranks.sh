@@ -272,8 +272,8 @@ hl_find_limit() { # hl_limit: how many KiB this process may pin, or "unlimited"
   {
     while read -r hl_key hl_word hl_value hl_number hl_text; do
       case "$hl_key $hl_word $hl_value $hl_number" in
-        'Max locked memory unlimited') hl_limit=unlimited ;;
-        'Max locked memory '*) hl_limit=$((hl_number / 1024)) ;;
+        'Max locked memory unlimited') hl_limit=unlimited && break ;;
+        'Max locked memory '*) hl_limit=$((hl_number / 1024)) && break ;;
       esac
     done <"$hl_root/proc/self/limits"
   } 2>/dev/null
@@ -299,16 +299,39 @@ hl_opens() { # does the device $1 open? Its mode does not tell: a cgroup may ref
 }
 
 # Every compute HCA (NAME/PCI/PORT/LINK) by its PCI address: names shift with each card that a node has more.
+# No process is started for that, and nothing redirected twice: each rank pays for it before it begins.
+hl_line() { # hl_text: as hl_read, where standard error goes nowhere
+  hl_text='?'
+  read -r hl_text <"$1"
+}
+
+# shellcheck disable=SC3013 # -ef: dash, busybox and bash have it, and POSIX since 2024
+hl_is_at() { # is the device $1 at the PCI address hl_pci? Its folder has that name.
+  [ "$hl_class/$1/device" -ef "$hl_class/$1/device/../$hl_pci" ]
+}
+
+hl_find_hca() { # hl_hca: the name of the device at hl_pci; false where there is none
+  hl_hca=$hl_name
+  ! hl_is_at "$hl_hca" || return 0
+  set +f
+  for hl_device in "$hl_class"/*; do
+    set -f
+    ! hl_is_at "${hl_device##*/}" || { hl_hca=${hl_device##*/} && return 0; }
+  done
+  set -f
+  return 1
+}
+
 hl_check_hca() { # hl_why: what keeps the port hl_number of the device hl_hca from being used, or nothing
   hl_why=
-  hl_folder=$hl_root/sys/class/infiniband/$hl_hca
-  hl_read "$hl_folder/ports/$hl_number/state"
+  hl_folder=$hl_class/$hl_hca
+  hl_line "$hl_folder/ports/$hl_number/state"
   case $hl_text in
     *': ACTIVE') ;;
     '?') hl_why=", has no port $hl_number" ;;
     *) hl_why=", port $hl_number is ${hl_text#*: }" ;;
   esac
-  hl_read "$hl_folder/ports/$hl_number/link_layer"
+  hl_line "$hl_folder/ports/$hl_number/link_layer"
   case $hl_text in
     "$hl_link" | '?') ;;
     *) hl_why="$hl_why, port $hl_number is $hl_text instead of $hl_link" ;;
@@ -317,7 +340,7 @@ hl_check_hca() { # hl_why: what keeps the port hl_number of the device hl_hca fr
   set +f
   for hl_device in "$hl_folder"/device/infiniband_verbs/*; do
     set -f
-    hl_read "$hl_device/ibdev"
+    hl_line "$hl_device/ibdev"
     [ "$hl_text" != "$hl_hca" ] || hl_uverbs=/dev/infiniband/${hl_device##*/}
   done
   set -f
@@ -351,14 +374,10 @@ hl_ports() { # hl_list: NAME:PORT,... of the words [INDEX=]NAME/PCI/PORT
   hl_list=${hl_list#,}
 }
 
-hl_found='?' # NAME/PCI of each device here; a subshell, since it changes its folder
-if [ -d "$hl_root/sys/class/infiniband" ]; then
-  hl_found=$(
-    set +f
-    for hl_device in "$hl_root"/sys/class/infiniband/*; do
-      CDPATH='' cd -P -- "$hl_device/device" 2>/dev/null && printf '%s/%s ' "${hl_device##*/}" "${PWD##*/}"
-    done
-  )
+hl_class=$hl_root/sys/class/infiniband
+hl_found='?' # here, where the kernel shows which devices there are
+if [ -d "$hl_class" ]; then
+  hl_found=here
 elif [ "$hl_from" != slurm ] && [ -d "$hl_root/sys/class" ]; then
   hl_found= # a pod that sees /sys and no such class has no HCA, and names of absent ones would stop UCX
 fi
@@ -369,13 +388,9 @@ for hl_entry in $hl_hcas; do
   hl_pci=${hl_rest%%/*} hl_rest=${hl_rest#*/}
   hl_number=${hl_rest%/*} hl_link=${hl_rest#*/}
   hl_hca=$hl_name hl_why=
-  case " $hl_found" in
-    ' ?') ;;
-    *"/$hl_pci "*)
-      hl_hca=" ${hl_found%%"/$hl_pci "*}"
-      hl_hca=${hl_hca##* }
-      hl_check_hca
-      ;;
+  case $hl_found in
+    '?') ;;
+    here) if hl_find_hca; then hl_check_hca; else hl_why=', absent'; fi ;;
     *) hl_why=', absent' ;;
   esac
   [ -z "$hl_why" ] || [ "$hl_from" = slurm ] || hl_try_virtual
@@ -385,7 +400,7 @@ for hl_entry in $hl_hcas; do
     hl_bad="$hl_bad; $hl_hca ($hl_pci): ${hl_why#, }"
   fi
   hl_index=$((hl_index + 1))
-done
+done 2>/dev/null
 
 case $hl_hcas/$hl_found/$hl_usable in
   /*) ;; # nodes of this type have none
