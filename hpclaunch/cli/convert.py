@@ -130,6 +130,10 @@ def _renderer(site: Document[Site]) -> Render:
 
     def render(job: str, folder: str) -> str:
         document = parse_job(job, "the job file", folder or os.getcwd())
+        if document.value.sweep is not None:
+            from hpclaunch.plan.sweep import launches
+
+            return script.render(launches(document, site, planner)[0].plan)
         return script.render(planner.plan(document.value))
 
     return render

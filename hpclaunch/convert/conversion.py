@@ -47,6 +47,7 @@ _UNUSED: Mapping[Role, tuple[str, str]] = {
     "manifest": ("a manifest", "give it in one file with the others, or alone"),
     "own script": ("a script that hpclaunch rendered", "give it alone, to convert it"),
     "own manifest": ("a manifest that hpclaunch rendered", "give it alone, to convert it"),
+    "points": ("the points of a sweep", "give them beside the script that hpclaunch rendered"),
     "unclear": ("a file of an unknown kind", "it is no shell script, configuration or manifest"),
 }
 
@@ -105,7 +106,7 @@ def _own(text: Input, inputs: Sequence[Input], options: Options, draft: Draft) -
     """A text that hpclaunch rendered."""
     from hpclaunch.convert.families import own  # others do not pay for its readers
 
-    own.convert(text.name, text.text, draft, options)
+    own.convert(text.name, text.text, draft, options, [each for each in inputs if each.role == "points"])
     secrets = Secrets([each.text for each in inputs])
     own.hide(text.name, draft, secrets)
     job = write(draft, [text.name])

@@ -26,6 +26,7 @@ Role = Literal[
     "manifest",
     "own script",  # rendered by hpclaunch
     "own manifest",
+    "points",  # points.json of a record
     "unclear",
 ]
 _KIND = "launcher"
@@ -188,9 +189,14 @@ def _is_manifest(name: str, text: str) -> bool:
     return named or bool(_MANIFEST.match(text.lstrip())) or is_manifest(text)
 
 
+def _is_points(name: str, text: str) -> bool:
+    return text.startswith('{"keys":') and '"points":' in text
+
+
 _BY_TEXT: tuple[tuple[Role, Callable[[str, str], bool]], ...] = (
     ("own script", lambda name, text: bool(_OWN_SCRIPT.match(text))),
     ("own manifest", lambda name, text: bool(_OWN_MANIFEST.match(text)) and bool(_MANIFEST.search(text))),
+    ("points", _is_points),
     ("binding", _is_binding),
     ("hostfile", _is_hostfile),
     ("mounts", lambda name, text: _all_are(_MOUNT, text) and not text.startswith("#!")),

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from hpclaunch.convert.draft import Draft, Key, dotted
 from hpclaunch.convert.families.own_text import SIGNAL, Rendered, environment, is_chain, parts, read
+from hpclaunch.convert.inputs import Input
 from hpclaunch.convert.mapping.slurm.batch_options import HINTS
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.secrets import Secrets, ask_instead
@@ -31,7 +32,8 @@ def facts(found: Rendered, options: Options) -> Iterator[tuple[Key, object, str]
     yield ("ranks_per_node",), launch.ranks_per_node, "ranks on each node"
     if launch.image:
         yield ("image",), launch.image, "the image"
-    yield ("command",), _command(launch.argv), "what each rank executes"
+    if launch.argv:
+        yield ("command",), _command(launch.argv), "what each rank executes"
     if launch.cwd:
         yield ("workdir",), launch.cwd, "the working folder"
     if launch.seconds is not None:
@@ -197,9 +199,13 @@ def hints(found: Rendered) -> Iterator[tuple[str, object]]:
         yield "srun", list(found.raw_srun)
 
 
-def convert(name: str, text: str, draft: Draft, options: Options) -> None:
-    """Facts of the job behind a rendered text."""
+def convert(name: str, text: str, draft: Draft, options: Options, points: Sequence[Input] = ()) -> None:
+    """Facts of the job behind a rendered text. `points` are files with those of its sweep."""
     found = read(name, text)
+    if found.launch.tasks:
+        from hpclaunch.convert.families import own_sweep  # most texts have none
+
+        found = own_sweep.put(found, points, draft)
     for key, value, what in facts(found, options):
         draft.put(key, value, found.place(str(key[0])), what)
     if found.folder:
@@ -211,11 +217,13 @@ def convert(name: str, text: str, draft: Draft, options: Options) -> None:
             todo="put the job file there, if they need files of it",
         )
     for lost, line in parts(text):
+        if found.launch.tasks and "array" in lost.options:
+            continue
         todo = "the record of a submission has the whole job (hpclaunch rerun); else write it by hand"
         draft.say("left", [Place(name, line)], lost.what, why=lost.why, todo=todo)
     for each in found.launch.unread:
         draft.say("unread", [Place(name)], each)
-    if options.render is not None:
+    if options.render is not None and not any(fact.is_open for fact in draft.facts.values()):
         from hpclaunch.convert.families.own_search import search  # most texts are others'
 
         search(found, draft, options.render, options.site)

@@ -1,0 +1,102 @@
+"""The sweep of a rendered script: its points are in the record's points.json, and not in the script."""
+
+import re
+from collections.abc import Sequence
+from itertools import product
+from typing import Any
+
+import msgspec
+from msgspec import structs
+
+from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.families.own_text import Rendered
+from hpclaunch.convert.inputs import Input
+from hpclaunch.values.conversion import Place
+from hpclaunch.values.sweep import POINT, SWEEP, Points
+
+_TASKS = re.compile(r"0-(\d+)(?:%(\d+))?")
+# Keys whose values are lists of words.
+_WORDS = ("args", "command")
+
+
+def put(found: Rendered, given: Sequence[Input], draft: Draft) -> Rendered:
+    """Put the sweep, or the question which points it has, into the draft. The text without what each task
+    sets by itself."""
+    places = [Place(found.name, found.text.count("\n", 0, found.text.find("#SBATCH --array=")) + 1)]
+    tasks = _TASKS.fullmatch(found.launch.tasks)
+    points, why = _points(given, int(tasks[1]) + 1 if tasks else 0)
+    if points is None:
+        todo = f"convert again with points.json of the record of its submission too ({why})"
+        question = "which points the sweep has: they are in a file beside the script, and not in it"
+        draft.ask(("sweep",), question, places, "the points of the sweep", todo=todo)
+    else:
+        told: dict[str, Any] = {"max_running": int(tasks[2])} if tasks and tasks[2] else {}
+        of_file = (*places, Place(given[0].name))
+        draft.put(("sweep",), {**told, **_form(points)}, of_file, "the points of the sweep")
+        command = _first_command(points)
+        if not found.launch.argv and command is not None:
+            draft.put(("command",), command, of_file, "the command of the first point")
+    if not found.launch.argv and ("command",) not in draft.facts:
+        question = "what each rank executes, where a point of the sweep has no command of its own"
+        draft.ask(("command",), question, places, "the commands of the sweep")
+    own = tuple(each for each in found.launch.environment if each.name not in (POINT, SWEEP))
+    return structs.replace(found, launch=structs.replace(found.launch, environment=own))
+
+
+def _points(given: Sequence[Input], count: int) -> tuple[Points | None, str]:
+    """Those of the file, or why they are not known."""
+    if not given:
+        return None, "none is given"
+    try:
+        found = msgspec.json.decode(given[0].text, type=Points)
+    except msgspec.DecodeError as error:
+        return None, f"{given[0].name} is none: {error}"
+    if any(len(point.values) != len(found.keys) for point in found.points) or not found.keys:
+        return None, f"{given[0].name} is damaged: a point has not a value for each key"
+    numbers = [point.number for point in found.points]
+    if numbers != list(range(found.total)) or len(numbers) != count:
+        return None, f"{given[0].name} has {len(numbers)} points of {found.total}, and the script {count}"
+    return found, ""
+
+
+def _form(points: Points) -> dict[str, Any]:
+    """A grid where the points are one, else a list."""
+    rows = [
+        {
+            key: _value(key, value)
+            for key, value in zip(points.keys, point.values, strict=True)
+            if value is not None
+        }
+        for point in points.points
+    ]
+    columns = {
+        key: list(dict.fromkeys(each.values[i] for each in points.points))
+        for i, key in enumerate(points.keys)
+    }
+    if [point.values for point in points.points] == list(product(*columns.values())) and not any(
+        None in values for values in columns.values()
+    ):
+        return {
+            "grid": {key: [_value(key, value or "") for value in values] for key, values in columns.items()}
+        }
+    return {"list": rows}
+
+
+def _value(key: str, text: str) -> Any:
+    """As a job file has it: words are kept as JSON, and text as it is."""
+    if key.startswith("env."):
+        return text
+    try:
+        value = msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        return text
+    return value if isinstance(value, list | dict) or value is None else text
+
+
+def _first_command(points: Points) -> Any:
+    """What stands for a command where each point has its own, None where one has none."""
+    if "command" not in points.keys:
+        return None
+    index = points.keys.index("command")
+    values = [point.values[index] for point in points.points]
+    return None if None in values else _value("command", values[0] or "")
