@@ -7,9 +7,10 @@ the whole text is there: until `finished` its lines are one.
 """
 
 from collections.abc import Mapping
+from functools import lru_cache
 
 # What needs no quotes, where it begins as below and no reader takes it for more than text.
-_PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./@%+=,:;^$~-")
+_PLAIN = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./@%+=,:;^$~-"
 _FIRST = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_/")
 
 # Booleans and null of YAML 1.1, and what some readers take for a number, with a dash before it too.
@@ -83,8 +84,8 @@ def later(name: str) -> str:
 
 def finished(text: str, texts: Mapping[str, str] | None = None) -> str:
     """The text with the lines of its blocks where they belong: two columns right of the dash or the key that
-    they are the value of. `texts` are those that something stands for, by that (`later`): each is there once,
-    and of lines that show all that they have, as a shell text that ships is."""
+    they are the value of. `texts` are those that stand there by name (`later`): of lines that show all that
+    they have, as a shell text that ships is."""
     found: list[str] = []
     done = 0
     while (mark := text.find(_END, done)) != -1:
@@ -93,13 +94,12 @@ def finished(text: str, texts: Mapping[str, str] | None = None) -> str:
         head, _, lines = text[start:end].partition(_END)
         found += text[done:start], _with_lines(head, lines.replace(_END, "\n"))
         done = end
-    whole = "".join((*found, text[done:]))
-    for stands, lines in (texts or {}).items():
-        before, _, after = whole.partition(stands)
-        start = before.rfind("\n") + 1
-        style, body = _as_block(lines)
-        whole = f"{before[:start]}{_with_lines(before[start:] + style, body)}{after}"
-    return whole
+    parts = "".join((*found, text[done:])).split(_LATER)
+    for at in range(1, len(parts), 2):
+        style, body = _as_block((texts or {})[parts[at]])
+        head = parts[at - 1].rpartition("\n")[2]
+        parts[at] = _with_lines(head + style, body)[len(head) :]
+    return "".join(parts)
 
 
 def _with_lines(head: str, body: str) -> str:
@@ -114,8 +114,9 @@ def _with_lines(head: str, body: str) -> str:
     return head + moved.removesuffix(start[1:])
 
 
+@lru_cache(1024)
 def _is_plain(text: str) -> bool:
-    if not _PLAIN.issuperset(text) or text.endswith(":"):
+    if not text.isascii() or text.encode().translate(None, _PLAIN) or text.endswith(":"):
         return False
     if text.startswith("="):
         return len(text) > 1
