@@ -80,10 +80,11 @@ def _in_step(record: Record, task: int | None, plan: LaunchPlan, number: int, wo
     keys = terminal.is_there()
     beside, conf = (record, task, rank, text("inside"), words, keys), record.intent.slurm_conf
     if record.intent.slurm and record.intent.slurm.login:
-        from hpclaunch.schedulers.ssh import attached
+        from hpclaunch.schedulers.ssh import attached, checked
         from hpclaunch.schedulers.ssh.remote_commands import RemoteCommands
 
         remote = RemoteCommands(record.intent.slurm.login, conf)
+        checked.bring([record], record.intent.slurm.login)  # where its ranks are
         return attached.run(record, remote, inside.command(*beside, remote)[0], keys)
     argv, environment = inside.command(*beside, Commands(conf))
     try:

@@ -160,6 +160,10 @@ def _launch(job: Job, site: Site, plan: LaunchPlan) -> Iterator[Origin]:
         from hpclaunch.plan import origins_of_longrun  # others need not pay for it
 
         yield from origins_of_longrun.of_long_run(job)
+    if job.preflight is not None:
+        from hpclaunch.plan import origins_of_preflight
+
+        yield from origins_of_preflight.of_preflight(job, site, plan)
     yield Origin("scheduler", plan.scheduler, (_site("scheduler"),))
     if slurm is None or not isinstance(plan.target, SlurmTarget):
         return

@@ -8,7 +8,7 @@ from hpclaunch.spec.preflight import PreflightSite
 from hpclaunch.spec.site import Site
 from hpclaunch.values.errors import Problem
 from hpclaunch.values.launchplan import Common
-from hpclaunch.values.preflight import Preflight
+from hpclaunch.values.preflight import Links, Preflight
 from hpclaunch.values.words import Option
 
 # Verbs pin the buffers that they send from; below this a job dies in ibv_reg_mr (as in plan/wrapper.py).
@@ -26,10 +26,16 @@ def unheeded(scheduler: str) -> str:
 
 
 def of_slurm(
-    job: Job, site: Site, common: Common, machines: Sequence[NodeType], gres: str, cpus: Sequence[Option]
+    job: Job,
+    site: Site,
+    common: Common,
+    machines: Sequence[NodeType],
+    gres: str,
+    cpus: Sequence[Option],
+    of_fabric: Sequence[Option],
 ) -> tuple[Preflight, list[Problem], list[str]]:
     """The check, what this site cannot do of it, and warnings. `cpus` are srun's options for all CPUs that
-    the job has on a node."""
+    the job has on a node, `of_fabric` those of its ranks for the network."""
     spec = job.preflight
     assert spec is not None
     problems: list[Problem] = []
@@ -53,20 +59,21 @@ def of_slurm(
     command: tuple[str, ...] = ()
     if spec.nccl and common.gpus_per_node > 1:
         measure = (Option(f"floor={known.all_reduce_gbs or 0}", "GB/s that an all_reduce must reach"),)
-        command = known.command or (
-            "all_reduce_perf",
-            "-b",
-            "256M",
-            "-e",
-            "256M",
-            "-g",
-            str(common.gpus_per_node),
-        )
+        command = known.command or _perf("256M", common)
         if known.all_reduce_gbs is None:
             name = f"site {site.name} has no preflight.all_reduce_gbs"
             warnings.append(f"preflight.nccl: {name}, so an all_reduce of any bandwidth is good")
-    elif spec.nccl:
-        warnings.append("preflight.nccl has no effect: an all_reduce needs two GPUs on a node")
+    links = None
+    if spec.nccl and common.gpus_per_node and common.nodes > 1:
+        links, more = _links(job, site, common, known, of_fabric)
+        warnings += more
+    if spec.nccl and not measure and links is None:
+        warnings.append("preflight.nccl has no effect: an all_reduce needs two GPUs")
+    if any(step.where == "host" and step.per == "job" for step in common.steps):
+        warnings.append(
+            "steps on the host with `per: job` run on the first node of the allocation, also where preflight "
+            "leaves that out"
+        )
     once = (
         *((Option(f"--gres={gres}"),) if common.gpus_per_node else ()),
         *cpus,
@@ -76,8 +83,37 @@ def of_slurm(
         ),
         Option("--kill-on-bad-exit=0"),
     )
-    found = Preflight(spec.spares, spec.limit, once, tuple(settings), measure, command)
+    found = Preflight(spec.spares, spec.limit, once, tuple(settings), measure, command, links)
     return found, problems, warnings
+
+
+def _links(
+    job: Job, site: Site, common: Common, known: PreflightSite, of_fabric: Sequence[Option]
+) -> tuple[Links | None, list[str]]:
+    """What is measured between nodes, and warnings. A job without MPI has its nodes measured by what MPI the
+    site has: without one they do not find one another."""
+    assert site.slurm is not None
+    plugins = site.slurm.mpi_plugin
+    plugin = plugins.get("pmix" if job.mpi == "none" else job.mpi) or next(iter(plugins.values()), None)
+    if plugin is None:
+        why = f"site {site.name} names no MPI plugin (slurm.mpi_plugin)"
+        return None, [f"preflight.nccl: {why}, so nothing is measured between nodes"]
+    warnings = []
+    if known.between_nodes_gbs is None:
+        name = f"site {site.name} has no preflight.between_nodes_gbs"
+        warnings.append(f"preflight.nccl: {name}, so between nodes any bandwidth is good")
+    options = (
+        Option(f"--mpi={plugin}"),
+        Option("--kill-on-bad-exit=1"),
+        *(Option(each.text) for each in of_fabric),
+    )
+    return Links(known.between_nodes_gbs or 0, known.command or _perf("1G", common), options), warnings
+
+
+def _perf(size: str, common: Common) -> tuple[str, ...]:
+    """all_reduce_perf of nccl-tests, one process on a node with all of its GPUs: as many ranks of NCCL as MPI
+    processes times -g (README.md of NVIDIA/nccl-tests)."""
+    return ("all_reduce_perf", "-b", size, "-e", size, "-g", str(common.gpus_per_node))
 
 
 def of_sbatch(batch: Sequence[Option], common: Common, check: Preflight, requeue: bool) -> tuple[Option, ...]:

@@ -85,7 +85,8 @@ def target(
         else ((Option(f"--cpus-per-task={cpus_per_task}"),), [])
     )
     warnings += more
-    of_batch, of_step, more = fabric.options(job, site)
+    of_batch, of_fabric, more = fabric.options(job, site)
+    of_step = of_fabric
     warnings += more
     if slices:
         why = "each rank sees its own MIG slice: CUDA shows a process one alone"
@@ -119,7 +120,7 @@ def target(
 
         on_node = cpus_per_task * common.ranks_per_node
         cpus_once = cpus_of_step if common.whole_node else (Option(f"--cpus-per-task={on_node}"),)
-        check, of_check, more = preflight.of_slurm(job, site, common, machines, gres, cpus_once)
+        check, of_check, more = preflight.of_slurm(job, site, common, machines, gres, cpus_once, of_fabric)
         problems += of_check
         warnings += more
         batch = preflight.of_sbatch(batch, common, check, job.requeue)

@@ -1,9 +1,19 @@
 """What a record has of the check of a job's nodes: the lines that its script wrote there."""
 
+import contextlib
+
 from hpclaunch.records.record import Record
 from hpclaunch.values.preflight import FILE
 
 _CHOSEN = "the ranks are on "
+_JUDGE = b" hpclaunch-preflight "
+
+
+def are_asked(record: Record) -> bool:
+    """Whether the job's script checks nodes."""
+    with contextlib.suppress(OSError):
+        return _JUDGE in record.script.read_bytes()
+    return False
 
 
 def lines(record: Record) -> list[str]:

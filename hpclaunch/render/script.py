@@ -91,7 +91,7 @@ def _preflight(plan: LaunchPlan, target: SlurmTarget) -> dict[str, object]:
         return {"preflight": False}
     from hpclaunch.render import preflight
 
-    return preflight.of_slurm(plan.common, target.preflight, _setting)
+    return preflight.of_slurm(plan.common, target.preflight, target.beside, _setting)
 
 
 def _setting(option: Option) -> str:

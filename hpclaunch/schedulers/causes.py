@@ -73,7 +73,7 @@ def explained(status: JobStatus, log: Path, cancelled: bool) -> JobStatus:
         return structs.replace(status, cause="launch_failure", reason=said)
     if status.exit_code == preflight.FAILED and (own := _OWN.findall(text)):
         said = own[-1].decode("utf-8", "replace")
-        if said.startswith("preflight: only "):
+        if said.startswith(("preflight: only ", "preflight: the network is slow ")):
             return structs.replace(status, cause="node_failure", reason=said)
     if _is_kill(status):
         more = "; whether somebody or the kernel killed it, for memory, is not said"

@@ -31,23 +31,16 @@ def problems(job: Job) -> list[Problem]:
 
 
 def _apart(job: Job) -> list[tuple[Path, str]]:
-    """What the nodes of a job are used for beside its ranks."""
+    """What does not go with it."""
     found: list[tuple[Path, str]] = []
-    on_nodes = "it would be done on spare and on bad nodes as well"
-    for key in ("trials", "stage_in", "setup", "before_each", "after"):
-        if getattr(job, key):
-            found.append(((key,), on_nodes))
-    if isinstance(job.image, ImageSpec) and job.image.import_ is not None:
-        found.append(
-            (("image", "import"), "`hpclaunch image import` does it ahead, and prints a path for `image`")
-        )
+    assert job.preflight is not None
     if job.sweep is not None:
-        found.append((("sweep",), "each point would check nodes, and ask for spares of its own"))
-    if job.chain is not None:
-        found.append((("chain",), "each link would check nodes, and ask for spares of its own"))
-    if job.groups:
-        found.append((("groups",), "which nodes are whose is told before they are checked"))
-    if job.preflight is not None and job.preflight.nccl and job.container.save is not None:
+        why = "each point would hold spare nodes of its own and check them again"
+        found.append((("sweep",), f"{why}: let one job on good nodes go over the points"))
+    if job.preflight.nccl and isinstance(job.image, ImageSpec) and job.image.import_ is not None:
+        why = "the all_reduce needs the image before this job imports it: `hpclaunch image import` does it"
+        found.append((("image", "import"), f"{why} ahead, and prints a path for `image`"))
+    if job.preflight.nccl and job.container.save is not None:
         found.append((("container", "save"), "the container of the all_reduce would be saved, too"))
     if job.locality == "unit":
         found.append((("locality",), "spares make the nodes of a unit more than the ranks need"))
@@ -57,9 +50,10 @@ def _apart(job: Job) -> list[tuple[Path, str]]:
 def site_problems(site: PreflightSite) -> list[Problem]:
     """What is wrong with a site's."""
     found: list[Problem] = []
-    if site.all_reduce_gbs is not None and site.all_reduce_gbs < 1:
-        path = ("preflight", "all_reduce_gbs")
-        found.append(findings.problem("site", path, f"{site.all_reduce_gbs} must be at least 1"))
+    for key in ("all_reduce_gbs", "between_nodes_gbs"):
+        floor = getattr(site, key)
+        if floor is not None and floor < 1:
+            found.append(findings.problem("site", ("preflight", key), f"{floor} must be at least 1"))
     for index, word in enumerate(site.command):
         findings.check("site", found, ("preflight", "command", index), scalars.carried, word)
     if site.command and not site.command[0].strip():

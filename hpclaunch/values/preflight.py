@@ -8,10 +8,20 @@ FILE = "preflight"  # what a record's folder has of it
 FAILED = 122  # the script's exit status where too few nodes are good
 
 
+class Links(Struct, frozen=True):
+    """An all_reduce over nodes, with one task on each: its command, the GB/s that it must reach, and srun's
+    options over those of a check of single nodes."""
+
+    floor: int
+    command: tuple[str, ...]
+    options: tuple[Option, ...]
+
+
 class Preflight(Struct, frozen=True):
     """`spares` are the nodes that are asked for beside those of the ranks; `seconds` the limit of each check.
     `once` are srun's options for one task on a node; `on_host` the settings of the check outside the
-    container, `all_reduce` those of the other one, with its command: empty for none."""
+    container, `all_reduce` those of the one among the GPUs of a node, with its command: empty for none.
+    `links` is None where nothing is measured between nodes."""
 
     spares: int
     seconds: int
@@ -19,3 +29,4 @@ class Preflight(Struct, frozen=True):
     on_host: tuple[Option, ...] = ()
     all_reduce: tuple[Option, ...] = ()
     command: tuple[str, ...] = ()
+    links: Links | None = None

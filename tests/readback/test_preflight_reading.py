@@ -7,7 +7,10 @@ from hpclaunch.readback.script import read
 
 SCRIPT = golden("preflight")
 PLAIN = golden("whole-node-8-ranks")
-CHECKED = "preflight: of 8 nodes the ranks get 6 that are good (gpus, hcas, memlock, floor)"
+CHECKED = (
+    "preflight: of 8 nodes the ranks get 6 that are good "
+    "(gpus, hcas, memlock, floor, all_reduce between nodes 0)"
+)
 
 
 def test_the_launch_is_that_of_the_nodes_that_ranks_get() -> None:
@@ -31,6 +34,17 @@ BREAKS = {
         "[[ -e /x ]] && preflight && launch",
         "only under a condition",
     ),
+    "another measurement between nodes": (
+        "set -- all_reduce_perf_mpi",
+        "set -- true",
+        "not hpclaunch's own text",
+    ),
+    "by another wrapper": (
+        '/bin/sh -c "$hl_wrapper" hpclaunch-rank "${hl_linked[@]}"',
+        '/bin/sh -c "exec $hl_wrapper" hpclaunch-rank "${hl_linked[@]}"',
+        "is not measured as ranks are run",
+    ),
+    "a lower floor between nodes": ("6 120 0", "6 120 -1", None),
     "fewer spares": ("#SBATCH --nodes=8", "#SBATCH --nodes=7", None),
     "GPUs are not counted": ("  gpus=8 # as many GPUs, and none with ECC errors\n", "", None),
 }

@@ -220,6 +220,43 @@ def test_the_signal_reaches_every_rank_before_the_limit(place: Place, overdue: t
     assert [(each["event"], each["state"]) for each in told] == [("start", "RUNNING"), ("end", "TIMEOUT")]
 
 
+URGENT = """
+PreemptType=preempt/partition_prio
+PreemptMode=REQUEUE
+PartitionName=urgent Nodes=ALL PriorityTier=10 MaxTime=INFINITE State=UP
+"""
+
+
+def test_a_job_that_gives_way_to_another_says_so_or_starts_again(place: Place, tmp_path: Path) -> None:
+    slurm = place.slurm
+    with slurm.slurm_conf.open("a", encoding="utf-8") as file:
+        file.write(URGENT)
+    assert slurm.run("scontrol", "reconfigure").returncode == 0
+    command = 'echo "up $HPCLAUNCH_RESTARTS"; exec sleep 300'
+    told = tmp_path / "told"
+    tmp_path.chmod(0o777)
+    tell = {"command": ["/bin/sh", "-c", 'cat >>"$0"', str(told)]}
+    ends, stays = (
+        place.submit(tmp_path, command, ranks_per_node=1, gpus_per_node=2, requeue=requeue, notify=tell)
+        for requeue in (False, True)
+    )
+    until(lambda: "up " in place.log(ends) and "up 0" in place.log(stays))
+    gate = tmp_path / "gate"
+    script = f"#!/bin/sh\nuntil [ -e {gate} ]; do sleep 0.1; done\n"
+    options = ("--parsable", "--partition=urgent", "--nodes=2", "--exclusive", "--output=/dev/null")
+    urgent = int(slurm.run("sbatch", *options, input=script).stdout)
+    assert place.wait(ends) == 1
+    status = place.ask("status", ends)
+    assert (status["state"], status["cause"]) == ("PREEMPTED", "preemption"), status
+    gate.touch()
+    slurm.wait(urgent)
+    slurm.start_again(stays)
+    until(lambda: "up 1" in place.log(stays))
+    hpclaunch("cancel", stays, env=place.env)
+    events = [json.loads(line) for line in told.read_text().splitlines()]
+    assert {(each["job_id"], each["state"]) for each in events} >= {(ends, "PREEMPTED"), (stays, "REQUEUED")}
+
+
 def test_a_lost_node_ends_a_job_or_starts_it_again_elsewhere(place: Place, tmp_path: Path) -> None:
     """The last test here: dgx1 is gone after it."""
     command = 'echo "up $SLURMD_NODENAME"; exec sleep 300'

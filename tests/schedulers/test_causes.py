@@ -47,6 +47,14 @@ CASES = [
     (failed(7), TERMINATED + SEVEN, "user_error", 3, "rank 3"),
     (failed(1), BOTH_ONE + SEVEN, "user_error", 1, "rank 1 on dgx1"),
     (failed(9), SEVEN, "user_error", None, "its script ended with an error"),
+    (failed(122), "hpclaunch: preflight: only 2 of 3 nodes are good\n", "node_failure", None, "only 2 of 3"),
+    (
+        failed(122),
+        "preflight: " + SEVEN + "hpclaunch: preflight: the network is slow between the nodes\n",
+        "node_failure",
+        None,
+        "the network is slow between the nodes",
+    ),
     (failed(139), SEGV, "user_error", 4, "(Segmentation fault)"),
     (failed(138), USR1, "user_error", 6, "(User defined signal 1)"),
     (

@@ -21,13 +21,13 @@ JOB = "name: a\ncommand: 'true'\n"
         ("preflight: {limit: 5s}", "3:20", "from 10 to 3600"),
         ("preflight: {limit: soon}", "3:20", "span of time"),
         ("preflight: {spare: 1}", "3:13", "spares"),
-        ("preflight: {}\ntrials: 2", "4:9", "`preflight`"),
-        ("preflight: {}\nsetup: [{run: a}]", "4:8", "`preflight`"),
-        ("preflight: {}\nstage_in: ['/a:/b']", "4:11", "`preflight`"),
-        ("preflight: {}\nimage: {ref: a, import: shared}", "4:25", "hpclaunch image import"),
-        ("preflight: {}\nchain: 3", "4:8", "`preflight`"),
+        ("preflight: {nccl: true}\nimage: {ref: a, import: shared}", "4:25", "hpclaunch image import"),
         ("preflight: {}\nlocality: unit", "4:11", "`preflight`"),
-        ("preflight: {}\nsweep: {grid: {env.A: [b, c]}}", "4:8", "`preflight`"),
+        (
+            "preflight: {}\nsweep: {grid: {env.A: [b, c]}}",
+            "4:8",
+            "let one job on good nodes go over the points",
+        ),
     ],
 )
 def test_it_is_said_where(text: str, where: str, said: str) -> None:
@@ -46,7 +46,12 @@ def test_what_is_written_reads_back_as_the_same() -> None:
 
 
 @pytest.mark.parametrize(
-    ("own", "said"), [({"all_reduce_gbs": 0}, "at least 1"), ({"command": ["", "x"]}, "first word is empty")]
+    ("own", "said"),
+    [
+        ({"all_reduce_gbs": 0}, "at least 1"),
+        ({"between_nodes_gbs": -2}, "at least 1"),
+        ({"command": ["", "x"]}, "first word is empty"),
+    ],
 )
 def test_a_site_s_own_is_looked_at(tmp_path: Path, own: dict[str, object], said: str) -> None:
     site = tmp_path / "site.yaml"

@@ -5,6 +5,8 @@ import     FILE URI: the image is imported to that squashfs file, once, whoever 
 images     list FOLDER | remove FOLDER NAME SECONDS: files that were imported so
 check      SETTING=VALUE... -- COMMAND...: whether the node is fit for ranks
 preflight  CLAIM WANTED SECONDS all|first NODES SRUN-WORD...: runs that on nodes, and prints the good ones
+links      CLAIM WANTED SECONDS FLOOR NODES SRUN-WORD...: the same, by an all_reduce over nodes
+together   COMMAND...: what measures it, on each of them
 keep       NAME: when its standard input ends Pyxis' container of that name is removed from this node
 stage-in   SOURCE TARGET NAME...: folders copied to this node, as pods do it (pod/stage_in)
 inside     RANK RANKS =word...: for bash, the command where that rank of a running job is
@@ -19,7 +21,19 @@ _COPY = os.path.join(os.path.dirname(_FOLDER), "pod", "stage_in", "copy.sh")
 
 
 def text(
-    name: Literal["check", "host", "images", "import", "inside", "keep", "preflight", "stage-in", "webhook"],
+    name: Literal[
+        "check",
+        "host",
+        "images",
+        "import",
+        "inside",
+        "keep",
+        "links",
+        "preflight",
+        "stage-in",
+        "together",
+        "webhook",
+    ],
 ) -> str:
     """The text of that name."""
     own = _read(os.path.join(_FOLDER, f"{name}.sh"))

@@ -39,7 +39,7 @@ hl_hear() { # a line
       hl_blame "${hl_host%%:*}" "nothing can be started there (${hl_host#*: })"
       hl_again=1
       ;;
-    ?*) printf '%s\n' "$1" >&2 ;;
+    ?*) printf 'preflight: %s\n' "$1" >&2 ;; # who asks why the job ended looks for ranks there
   esac
 }
 

@@ -1,17 +1,19 @@
 """The check of a job's nodes before its ranks start, in a script of hpclaunch's."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 
 from msgspec import Struct, structs
 
 from hpclaunch.rank import beside as rank_beside
 from hpclaunch.readback.shell import outside
 from hpclaunch.readback.shell.calls import Call
-from hpclaunch.readback.shell.values import Unknown, known
+from hpclaunch.readback.shell.values import Unknown, Value, known
+from hpclaunch.readback.slurm.beside import RANK
 from hpclaunch.readback.slurm.options import Given
 from hpclaunch.values.launch import Unbridged
 
 JUDGE, CHECK = "hpclaunch-preflight", "hpclaunch-check"
+LINKS, TOGETHER = "hpclaunch-links", "hpclaunch-together"
 # What the script tells all others of its nodes when it knows the good ones.
 _TOLD = ("SLURM_JOB_NODELIST", "SLURM_JOB_NUM_NODES")
 
@@ -52,20 +54,26 @@ class Preflight(Struct, frozen=True):
 
 def preflight(calls: Sequence[Call]) -> Preflight | None:
     """None for a script that checks no nodes, as most do."""
-    own = [call for call in calls if len(call.words) > 9 and known(call.words[3]) == JUDGE]
+    own = [call for call in calls if len(call.words) > 9 and known(call.words[3]) in (JUDGE, LINKS)]
     if not own:
         return None
     unread: list[str] = []
     settings: list[str] = []
     wanted = {known(call.words[5]) or "" for call in own}
+    others = tuple(call for call in calls if call not in own)
+    wrappers = {call.words[call.words.index((RANK,)) - 1] for call in others if (RANK,) in call.words}
     for call in own:
         texts = [known(word) for word in call.words]
-        at = texts.index(CHECK) if CHECK in texts else 0
-        if texts[2] != rank_beside.text("preflight") or not at or texts[at - 1] != rank_beside.text("check"):
-            unread.append(f"line {call.line}: {JUDGE} is not hpclaunch's own text")
         if call.conditions:
             why = f"nodes are checked only under a condition ({call.conditions[0]})"
             unread.append(f"line {call.line}: {why}")
+        if texts[3] == LINKS:
+            settings.append(f"all_reduce between nodes {texts[7]}")
+            unread += _of_links(call, texts, wrappers)
+            continue
+        at = texts.index(CHECK) if CHECK in texts else 0
+        if texts[2] != rank_beside.text("preflight") or not at or texts[at - 1] != rank_beside.text("check"):
+            unread.append(f"line {call.line}: {JUDGE} is not hpclaunch's own text")
         for text in texts[at + 1 :] if at else ():
             if text == "--":
                 break
@@ -74,5 +82,15 @@ def preflight(calls: Sequence[Call]) -> Preflight | None:
                 settings.append(name)
     if len(wanted) > 1:
         unread.append(f"line {own[0].line}: how many nodes must be good is not told")
-    others = tuple(call for call in calls if call not in own)
     return Preflight(sorted(wanted)[0], tuple(settings), others, tuple(unread))
+
+
+def _of_links(call: Call, texts: Sequence[str | None], wrappers: Set[Value]) -> Iterator[str]:
+    """What is not understood of a measurement between nodes: it runs as a rank does, by the same wrapper."""
+    at = texts.index(f"={TOGETHER}") if f"={TOGETHER}" in texts else 0
+    own = (rank_beside.text("links"), f"={rank_beside.text('together')}")
+    if not at or (texts[2], texts[at - 1]) != own:
+        yield f"line {call.line}: {LINKS} is not hpclaunch's own text"
+    rank = texts.index(RANK) if RANK in texts else 0
+    if not rank or call.words[rank - 1] not in wrappers:
+        yield f"line {call.line}: {LINKS} is not measured as ranks are run"

@@ -12,12 +12,14 @@ _SIZES = ("nodes", "ntasks", "relative")
 
 
 class _Step(Struct, frozen=True):
-    """The srun of one group: its place among them, its sizes by the names of options, and its other words."""
+    """The srun of one group: its place among them, its sizes by the names of options, and its other words.
+    `chosen`: its nodes are told by a list that is known only when the job runs."""
 
     call: Call
     member: str
     sizes: dict[str, int]
     words: tuple[Value, ...]
+    chosen: bool
 
 
 def joined(reading: Reading) -> tuple[Reading, bool, list[str]]:
@@ -33,7 +35,7 @@ def joined(reading: Reading) -> tuple[Reading, bool, list[str]]:
             unread.append(
                 f"line {step.call.line}: this srun is not that of the next group, and else as the first"
             )
-        if step.sizes.get("relative") != nodes:
+        if step.sizes.get("relative", nodes if step.chosen else None) != nodes:
             unread.append(
                 f"line {step.call.line}: the group's nodes do not follow those of the one before it"
             )
@@ -63,7 +65,12 @@ def _step(call: Call) -> _Step | None:
             sizes[each.name] = int(text)
     own = {f"--{name}={number}" for name, number in sizes.items()} | {members[-1]}
     words = tuple(word for word in call.words if (known(word) or "") not in own)
-    return _Step(call, members[-1].removeprefix(_MEMBER), sizes, words)
+    others = tuple(word for word in words if not _is_chosen(word))
+    return _Step(call, members[-1].removeprefix(_MEMBER), sizes, others, others != words)
+
+
+def _is_chosen(word: Value) -> bool:
+    return known(word) is None and word[0] == "--nodelist="
 
 
 def _labels(call: Call) -> bool:

@@ -7,7 +7,7 @@ from hpclaunch.records import secrets
 from hpclaunch.records.record import Record
 from hpclaunch.schedulers.contract import Refused, Warn
 from hpclaunch.schedulers.slurm import Slurm
-from hpclaunch.schedulers.ssh import logs, staging, twin
+from hpclaunch.schedulers.ssh import checked, logs, staging, twin
 from hpclaunch.schedulers.ssh.remote_commands import still_sent
 from hpclaunch.values.errors import SchedulerError
 from hpclaunch.values.job import JobStatus, Submission
@@ -56,6 +56,7 @@ class SlurmOverSsh(Slurm):
             twin.forget_secrets(ended, self._login)
         for record in ended:
             self.bring_log(record)
+        checked.bring(records, self._login)
         return found
 
     def cancel(self, record: Record) -> None:

@@ -160,6 +160,57 @@ first_cause() {
   return "$hl_cause"
 }
 
+# Before the ranks start: the nodes that are good get them, the first 6 of 8.
+hl_check_once=(
+  --gres=gpu:8
+  --overlap # a node that hangs in it keeps nothing from the ranks
+  --cpu-bind=none
+  --mem-bind=none
+  --mpi=none
+  --export=ALL
+  --propagate=NONE
+  --kill-on-bad-exit=0
+)
+hl_checked=(
+  seconds=115
+  gpus=8 # as many GPUs, and none with ECC errors
+  # NAME/PCI/PORT/LINK/RATE, active and with that rate in Gb/s
+  'hcas=mlx5_0/0000:0c:00.0/1/InfiniBand/200
+        mlx5_1/0000:12:00.0/1/InfiniBand/200
+        mlx5_2/0000:4b:00.0/1/InfiniBand/200
+        mlx5_3/0000:54:00.0/1/InfiniBand/200
+        mlx5_6/0000:8d:00.0/1/InfiniBand/200
+        mlx5_7/0000:94:00.0/1/InfiniBand/200
+        mlx5_8/0000:ba:00.0/1/InfiniBand/200
+        mlx5_9/0000:cc:00.0/1/InfiniBand/200'
+  memlock=1048576 # KiB that InfiniBand must be able to pin
+)
+hl_measured=(
+  seconds=115
+  floor=0 # GB/s that an all_reduce must reach
+  -- all_reduce_perf -b 256M -e 256M -g 8
+)
+# An all_reduce over nodes goes the ways of the ranks: by their HCAs, and in their environment.
+hl_linked=()
+for hl_setting in "${hl_settings[@]}"; do
+  case $hl_setting in from=* | hcas=* | near=*) hl_linked+=("$hl_setting") ;; esac
+done
+
+preflight() {
+  hl_good=
+  hl_good=$(/bin/sh -c "$hl_judge" hpclaunch-preflight "$hl_claim" 6 120 all "$hl_good" \
+    "${hl_check_once[@]}" /bin/sh -c "$hl_check" hpclaunch-check "${hl_checked[@]}") || return
+  hl_good=$(/bin/sh -c "$hl_judge" hpclaunch-preflight "$hl_claim" 6 120 all "$hl_good" \
+    "${hl_check_once[@]}" "${hl_container[@]}" /bin/sh -c "$hl_check" hpclaunch-check "${hl_measured[@]}") || return
+  hl_good=$(/bin/sh -c "$hl_links" hpclaunch-links "$hl_claim" 6 120 0 "$hl_good" \
+    "${hl_check_once[@]}" --mpi=pmix --kill-on-bad-exit=1 "${hl_container[@]}" \
+    /bin/sh -c "$hl_wrapper" hpclaunch-rank "${hl_linked[@]}" -- "${hl_environment[@]}" -- \
+    =/bin/sh =-c "=$hl_together" =hpclaunch-together =all_reduce_perf =-b =1G =-e =1G =-g =8) || return
+  hl_step+=(--nodelist="$hl_good")
+  # What reads Slurm's variables knows of these nodes alone.
+  export SLURM_JOB_NODELIST="$hl_good" SLURM_JOB_NUM_NODES=6
+}
+
 # What the ranks write goes straight to this job's output; only srun's own messages pass by first_cause.
 launch() {
   local hl_codes
@@ -470,48 +521,6 @@ done
 exec "$@"
 WRAPPER
 
-# Before the ranks start: the nodes that are good get them, the first 6 of 8.
-hl_once=(
-  --gres=gpu:8
-  --overlap # a node that hangs in it keeps nothing from the ranks
-  --cpu-bind=none
-  --mem-bind=none
-  --mpi=none
-  --export=ALL
-  --propagate=NONE
-  --kill-on-bad-exit=0
-)
-hl_checked=(
-  seconds=115
-  gpus=8 # as many GPUs, and none with ECC errors
-  # NAME/PCI/PORT/LINK/RATE, active and with that rate in Gb/s
-  'hcas=mlx5_0/0000:0c:00.0/1/InfiniBand/200
-        mlx5_1/0000:12:00.0/1/InfiniBand/200
-        mlx5_2/0000:4b:00.0/1/InfiniBand/200
-        mlx5_3/0000:54:00.0/1/InfiniBand/200
-        mlx5_6/0000:8d:00.0/1/InfiniBand/200
-        mlx5_7/0000:94:00.0/1/InfiniBand/200
-        mlx5_8/0000:ba:00.0/1/InfiniBand/200
-        mlx5_9/0000:cc:00.0/1/InfiniBand/200'
-  memlock=1048576 # KiB that InfiniBand must be able to pin
-)
-hl_measured=(
-  seconds=115
-  floor=0 # GB/s that an all_reduce must reach
-  -- all_reduce_perf -b 256M -e 256M -g 8
-)
-
-preflight() {
-  local hl_good=
-  hl_good=$(/bin/sh -c "$hl_judge" hpclaunch-preflight "$hl_claim" 6 120 all "$hl_good" \
-    "${hl_once[@]}" /bin/sh -c "$hl_check" hpclaunch-check "${hl_checked[@]}") || return
-  hl_good=$(/bin/sh -c "$hl_judge" hpclaunch-preflight "$hl_claim" 6 120 first "$hl_good" \
-    "${hl_once[@]}" "${hl_container[@]}" /bin/sh -c "$hl_check" hpclaunch-check "${hl_measured[@]}") || return
-  hl_step+=(--nodelist="$hl_good")
-  # What reads Slurm's variables knows of these nodes alone.
-  export SLURM_JOB_NODELIST="$hl_good" SLURM_JOB_NUM_NODES=6
-}
-
 # What runs the check on nodes, and says which of them are good.
 IFS= read -r -d '' hl_judge <<'WRAPPER'
 # Checks nodes of this job and prints the good ones, in their order, with commas: CLAIM WANTED SECONDS all|first NODES
@@ -555,7 +564,7 @@ hl_hear() { # a line
       hl_blame "${hl_host%%:*}" "nothing can be started there (${hl_host#*: })"
       hl_again=1
       ;;
-    ?*) printf '%s\n' "$1" >&2 ;;
+    ?*) printf 'preflight: %s\n' "$1" >&2 ;; # who asks why the job ended looks for ranks there
   esac
 }
 
@@ -696,7 +705,11 @@ hl_check_bandwidth() { # COMMAND...
     hl_skip "all_reduce: there is no $1"
     return
   fi
-  hl_said=$(timeout -k 5 "$hl_seconds" "$@" 2>&1 </dev/null)
+  # A program with MPI would take itself for a rank of this step, which has no MPI, and fail.
+  hl_said=$(
+    for hl_name in $(env | sed -n 's/^\(SLURM_[A-Za-z0-9_]*\)=.*/\1/p'); do unset -v "$hl_name"; done
+    timeout -k 5 "$hl_seconds" "$@" 2>&1 </dev/null
+  )
   hl_status=$?
   if [ "$hl_status" != 0 ]; then
     hl_first "$hl_said"
@@ -733,6 +746,195 @@ if [ -n "$hl_bad" ]; then
 else
   printf 'hpclaunch-check %s ok\n' "$hl_node"
 fi
+WRAPPER
+
+# What finds out which nodes are slow towards others, and what measures on each.
+IFS= read -r -d '' hl_links <<'WRAPPER'
+# Finds the nodes that are slow towards others and prints good ones, as `preflight` does: CLAIM WANTED SECONDS FLOOR NODES
+# SRUN-WORD... The words measure an all_reduce with one task on a node, which must reach FLOOR GB/s. All nodes do it
+# together, and mostly that is all. Else neighbours do by twos, all pairs at once; then each node of a slow pair with one
+# of a good pair; and in the end those that the ranks get, together.
+set -u -f
+hl_wanted=$2 hl_seconds=$3 hl_floor=$4 hl_nodes=$5 hl_file=
+[ -z "$1" ] || hl_file=${1%/*}/preflight
+shift 5
+hl_say() {
+  printf 'hpclaunch: preflight: %s\n' "$1" >&2
+  [ -z "$hl_file" ] || { printf '%s\n' "$1" >>"$hl_file"; } 2>/dev/null
+}
+hl_count_words() { hl_count=$#; }
+
+hl_measure() { # NODE,NODE SRUN-WORD... Prints one line: NODE,NODE ok|slow|absent WHAT
+  hl_list=$1
+  shift
+  hl_count_words $(printf '%s\n' "$hl_list" | tr , ' ')
+  # srun ends on SIGTERM with all that it started, wherever that answers.
+  hl_said=$(timeout -k 30 "$hl_seconds" srun --nodes="$hl_count" --ntasks="$hl_count" --ntasks-per-node=1 \
+    --nodelist="$hl_list" --input=none "$@" 2>&1)
+  hl_status=$?
+  hl_skip=$(printf '%s\n' "$hl_said" | sed -n 's/^hpclaunch-check [^ ]* skip //p' | head -n 1)
+  hl_reached=$(printf '%s\n' "$hl_said" | sed -n 's/^# Avg bus bandwidth *: *\([0-9][0-9]*\).*/\1/p')
+  hl_count_words $hl_reached
+  hl_what="slow it failed with status $hl_status"
+  case $hl_status in 124 | 137) hl_what="slow it said nothing within $hl_seconds s" ;; esac
+  if [ -n "$hl_skip" ]; then
+    hl_what="absent $hl_skip"
+  elif [ "$hl_status" != 0 ]; then
+    printf '%s\n' "$hl_said" | sed 's/^/preflight: /' >&2 # who asks why the job ended looks for ranks there
+  elif [ "$hl_count" = 0 ]; then
+    hl_what='slow it said no "# Avg bus bandwidth"'
+  elif [ "$hl_count" != 1 ]; then
+    hl_what='absent each node measured by itself: its program has no MPI, or not that of this Slurm'
+  elif [ "$hl_reached" -lt "$hl_floor" ]; then
+    hl_what="slow it reached $hl_reached GB/s of $hl_floor"
+  else
+    hl_what="ok $hl_reached"
+  fi
+  printf '%s %s\n' "$hl_list" "$hl_what"
+}
+
+hl_measure_pairs() { # SRUN-WORD... hl_said: a line for each of hl_pairs, of which no node is in two
+  hl_said=$(
+    for hl_pair in $hl_pairs; do hl_measure "$hl_pair" "$@" & done
+    wait
+  )
+}
+
+hl_fold() { # hl_pairs: the first of hl_ring with the last, and so on inwards; whoever is beside `.` is alone
+  hl_pairs= hl_back= hl_left=0
+  for hl_host in $hl_ring; do
+    hl_back="$hl_host $hl_back" hl_left=$((hl_left + 1))
+  done
+  hl_left=$((hl_left / 2))
+  set -- $hl_back
+  for hl_host in $hl_ring; do
+    [ "$hl_left" -gt 0 ] || break
+    case " $hl_host $1 " in *' . '*) ;; *) hl_pairs="$hl_pairs $hl_host,$1" ;; esac
+    hl_left=$((hl_left - 1))
+    shift
+  done
+}
+
+hl_turn() { # hl_ring with all but the first one place on, so that others meet
+  set -- $hl_ring
+  hl_first=$1 hl_back=$2
+  shift 2
+  hl_ring="$hl_first $* $hl_back"
+}
+
+hl_choose() { # hl_chosen: the first that are good, as many as the ranks need. All are named that are not
+  hl_chosen= hl_have=0
+  for hl_host in $hl_hosts; do
+    case $hl_good in *" $hl_host "*) ;; *) continue ;; esac
+    hl_have=$((hl_have + 1))
+    [ "$hl_have" -gt "$hl_wanted" ] || hl_chosen="$hl_chosen${hl_chosen:+,}$hl_host"
+  done
+  [ "$hl_have" -lt "$hl_wanted" ] || return 0
+  hl_say "only $hl_have of $hl_total nodes are good, and the ranks need $hl_wanted"
+  exit 122
+}
+
+hl_end() {
+  hl_say "the ranks are on $hl_chosen"
+  printf '%s\n' "$hl_chosen"
+  exit 0
+}
+
+if [ -z "$hl_nodes" ]; then # nothing else was checked
+  hl_nodes=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | paste -s -d ,) || exit 122
+  [ -z "$hl_file" ] || { : >"$hl_file"; } 2>/dev/null
+fi
+hl_hosts=$(printf '%s\n' "$hl_nodes" | tr , ' ')
+hl_count_words $hl_hosts
+hl_total=$hl_count hl_good=" $hl_hosts "
+hl_said=$(hl_measure "$hl_nodes" "$@")
+hl_what=${hl_said#* }
+case $hl_what in
+  ok*) hl_choose && hl_end ;;
+  absent*)
+    hl_say "not checked: all_reduce between nodes: ${hl_what#* }"
+    hl_choose && hl_end
+    ;;
+esac
+hl_say "an all_reduce over all $hl_total nodes: ${hl_what#* }"
+
+# Each with its neighbour, who is often on the same switch. No good pair in that: each with another, a few times.
+hl_front= hl_back= hl_first= hl_good=' '
+[ $((hl_total % 2)) = 0 ] || hl_first=.
+for hl_host in $hl_hosts; do
+  if [ -z "$hl_first" ]; then
+    hl_first=$hl_host
+  else
+    hl_front="$hl_front $hl_first" hl_back="$hl_host $hl_back" hl_first=
+  fi
+done
+hl_ring="$hl_front $hl_back" hl_again=0
+while [ "$hl_good" = ' ' ] && [ "$hl_total" -gt 2 ] && [ "$hl_again" -lt 5 ]; do
+  hl_fold
+  hl_measure_pairs "$@"
+  while read -r hl_pair hl_what; do
+    case $hl_what in
+      ok*) hl_good="$hl_good${hl_pair%,*} ${hl_pair#*,} " ;;
+      *) hl_say "an all_reduce of ${hl_pair%,*} and ${hl_pair#*,}: ${hl_what#* }" ;;
+    esac
+  done <<HL_END
+$hl_said
+HL_END
+  hl_again=$((hl_again + 1))
+  hl_turn
+done
+
+hl_known= hl_rest=
+for hl_host in $hl_hosts; do
+  case $hl_good in *" $hl_host "*) hl_known="$hl_known $hl_host" ;; *) hl_rest="$hl_rest $hl_host" ;; esac
+done
+if [ -z "$hl_known" ]; then
+  for hl_host in $hl_rest; do hl_say "$hl_host is left out: with no other node it is fast enough"; done
+  hl_choose
+fi
+while [ -n "$hl_rest" ]; do
+  hl_pairs= hl_more= hl_free=$hl_known
+  for hl_host in $hl_rest; do
+    if [ -z "$hl_free" ]; then
+      hl_more="$hl_more $hl_host"
+      continue
+    fi
+    hl_free=${hl_free# }
+    hl_pairs="$hl_pairs ${hl_free%% *},$hl_host"
+    case $hl_free in *' '*) hl_free=" ${hl_free#* }" ;; *) hl_free= ;; esac
+  done
+  hl_measure_pairs "$@"
+  while read -r hl_pair hl_what; do
+    case $hl_what in
+      ok*) hl_good="$hl_good${hl_pair#*,} " ;;
+      *) hl_say "${hl_pair#*,} is left out: an all_reduce with ${hl_pair%,*}: ${hl_what#* }" ;;
+    esac
+  done <<HL_END
+$hl_said
+HL_END
+  hl_rest=$hl_more
+done
+
+hl_choose
+hl_said=$(hl_measure "$hl_chosen" "$@")
+hl_what=${hl_said#* }
+case $hl_what in ok*) hl_end ;; esac
+hl_say "the network is slow between the nodes: all $hl_wanted of the ranks together: ${hl_what#* }"
+exit 122
+WRAPPER
+IFS= read -r -d '' hl_together <<'WRAPPER'
+# On each of several nodes before the ranks start, as a task of one MPI world: becomes COMMAND... Where that is plain
+# all_reduce_perf, the one that NVIDIA's images have built with MPI comes first.
+set -u
+if [ "$1" = all_reduce_perf ] && command -v all_reduce_perf_mpi >/dev/null 2>&1; then
+  shift
+  set -- all_reduce_perf_mpi "$@"
+fi
+if ! command -v -- "$1" >/dev/null 2>&1; then
+  printf 'hpclaunch-check %s skip there is no %s\n' "${SLURMD_NODENAME-}" "$1"
+  exit 127
+fi
+exec "$@"
 WRAPPER
 
 preflight && launch 3>&2 4>&1
