@@ -81,7 +81,8 @@ class Command(Struct, frozen=True, dict=True):
 
 class Assigned(Struct, frozen=True):
     """A value that a variable was given. An array's is its words with spaces, and `array` has them.
-    `default`: it counts only since nothing else was given (${X:-v}, : "${X:=v}")."""
+    `default`: it counts only since nothing else was given (${X:-v}, : "${X:=v}"). `conditions` and `loops`
+    are what it depends on, as of `Command`."""
 
     name: str
     value: Value
@@ -90,6 +91,8 @@ class Assigned(Struct, frozen=True):
     default: bool = False
     array: tuple[Value, ...] | None = None
     uses: tuple[str, ...] = ()
+    conditions: tuple[str, ...] = ()
+    loops: tuple[Loop, ...] = ()
 
 
 class Assumed(Struct, frozen=True):

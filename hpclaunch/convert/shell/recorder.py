@@ -157,7 +157,20 @@ class Recorder(Shell):
         else:
             value = python(after.value)
         self._last[name] = len(self.assigned)
-        self.assigned.append(Assigned(name, value, self.place, after.exported, default, array, uses))
+        context = self.context
+        self.assigned.append(
+            Assigned(
+                name,
+                value,
+                self.place,
+                after.exported,
+                default,
+                array,
+                uses,
+                context.conditions,
+                context.loops,
+            )
+        )
 
     def declared(self, name: str, exports: bool) -> None:
         (self.marked.add if exports else self.marked.discard)(name)

@@ -6,9 +6,9 @@ SRC[:DST[:FLAGS]], with commas between; SRC begins with / or ., or is tmpfs or u
 import re
 from collections.abc import Sequence
 
-from msgspec import Struct
-
 from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.mapping.container import appended
+from hpclaunch.convert.mapping.container.appended import Entry
 from hpclaunch.convert.mapping.slurm.asked import Asked
 from hpclaunch.convert.mapping.words.texts import path, split
 from hpclaunch.convert.reading import Command, ShellReading, Source
@@ -22,13 +22,6 @@ _USUAL = frozenset(
 _VARIABLE = re.compile(r"\$\{(\w+)\}|\$(\w+)")
 
 
-class Entry(Struct, frozen=True):
-    """One mount, with its lines."""
-
-    value: Value
-    places: tuple[Place, ...]
-
-
 def put(
     reading: ShellReading, command: Command, asked: Sequence[Asked], tables: Sequence[Source], draft: Draft
 ) -> list[str]:
@@ -37,14 +30,15 @@ def put(
     entries: list[Entry] = []
     for each in asked:
         for value in split(each.value or (), ","):
-            entries += _entries(reading, command, Entry(value, each.places), tables, draft)
+            for entry in appended.entries(reading, Entry(value, each.places)):
+                entries += _entries(reading, command, entry, tables, draft)
     by_target: dict[str, tuple[Entry, str | dict[str, object], str]] = {}
     for number, entry in enumerate(entries):
         read = _mount(entry, draft)
         if read is None:
             continue
         target, mount, source = read
-        key = target or f"open {number}"
+        key = target if target and not entry.only else f"open {number}"
         if key in by_target:
             old = by_target.pop(key)[0]
             why = f"another mount has the target {target}, and the last one counts"
@@ -53,7 +47,11 @@ def put(
     for entry, mount, _ in by_target.values():
         places = _lines(reading, command, entry)
         what = f"mount {shown(entry.value)}"
-        if mount:
+        if entry.only:
+            question = f"SRC:DST for {shown(entry.value)}, which is mounted only where {entry.only}"
+            todo = "write it in the job file, or take the line out of it where it is not to be mounted"
+            draft.ask(("mounts", draft.count("mounts")), question, entry.places, what, todo=todo)
+        elif mount:
             draft.add("mounts", mount, places, what)
         else:
             parts = [part.name for part in entry.value if isinstance(part, Unknown)]
