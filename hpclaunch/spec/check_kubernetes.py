@@ -1,42 +1,40 @@
-"""What a site file alone tells to be wrong of its Kubernetes cluster: the texts of single keys.
-
-Where keys contradict one another is in `check_kubernetes_relations`.
+"""What a site file alone tells to be wrong of its Kubernetes cluster: the texts of single keys, and where
+keys contradict one another. Keys that few sites have are in `check_kubernetes_more`.
 """
 
 from collections.abc import Callable
 from functools import partial
 
-from hpclaunch.spec import apiwords, check_text, findings, scalars
+from hpclaunch.spec import apiwords, check_text, findings
 from hpclaunch.spec.check_job import MAX_USER
-from hpclaunch.spec.kubernetes import Allocatable, KubernetesSite, LauncherPod, RunAs, Sshd, Toleration
+from hpclaunch.spec.kubernetes import (
+    TRAINING_OPERATOR,
+    Allocatable,
+    KubernetesSite,
+    LauncherPod,
+    RunAs,
+    Sshd,
+    Toleration,
+)
 from hpclaunch.spec.scalars import shown
-from hpclaunch.spec.site import NodeGroup
-from hpclaunch.values import pci, quantity
+from hpclaunch.spec.site import NodeGroup, Site
+from hpclaunch.values import pci
 from hpclaunch.values.errors import Path, Problem
 
-DOCUMENT = "site"
-SITE = ("kubernetes",)
+_SITE = ("kubernetes",)
 
 _LARGEST_PORT = 65_535
-LAST_PRIVILEGED_PORT = 1023
+_LAST_PRIVILEGED_PORT = 1023
 _LONGEST = 2**31 - 1  # seconds in an int32 of the API
 
 # Of k8s-rdma-shared-dev-plugin (validResourceName in pkg/resources/resources_manager.go).
 _SHARED_NAME = apiwords.ALNUM | {"_"}
 
-# Labels and annotations that others set: the key or its domain -> what to write instead.
-_OWNED = {
-    "hpclaunch": "hpclaunch sets it",
-    "app.kubernetes.io/managed-by": "hpclaunch sets it",
-    "training.kubeflow.org": "the MPI operator sets it",
-    "kueue.x-k8s.io/queue-name": "write kubernetes.queue",
-    "kueue.x-k8s.io/priority-class": "write kubernetes.priority_class",
-    "k8s.v1.cni.cncf.io/networks": "write kubernetes.networks",
-    "scheduling.volcano.sh/queue-name": "write kubernetes.gang.queue",
-}
+_MORE = ("hugepages", "secrets", "labels", "annotations", "rdma_interfaces", "machine_pool", "submitters")
+_PLAIN_SITE = KubernetesSite()
 
-_check = partial(findings.check, DOCUMENT)
-_problem = partial(findings.problem, DOCUMENT)
+_check = partial(findings.check, "site")
+_problem = partial(findings.problem, "site")
 
 
 def cluster_problems(kubernetes: KubernetesSite) -> list[Problem]:
@@ -56,30 +54,24 @@ def cluster_problems(kubernetes: KubernetesSite) -> list[Problem]:
     for key, rule in rules:
         value = getattr(kubernetes, key)
         if value is not None:
-            _check(found, (*SITE, key), rule, value)
+            _check(found, (*_SITE, key), rule, value)
     for index, secret in enumerate(kubernetes.image_pull_secrets):
-        _check(found, (*SITE, "image_pull_secrets", index), apiwords.name, secret)
+        _check(found, (*_SITE, "image_pull_secrets", index), apiwords.name, secret)
     for index, network in enumerate(kubernetes.networks):
-        _check(found, (*SITE, "networks", index), apiwords.network, network)
+        _check(found, (*_SITE, "networks", index), apiwords.network, network)
     for hca, resource in kubernetes.rdma.items():
-        _check(found, (*SITE, "rdma", hca), _hca, hca)
-        _check(found, (*SITE, "rdma", hca), _rdma_resource, resource)
-    for size, amount in kubernetes.hugepages.items():
-        _check(found, (*SITE, "hugepages", size), partial(_pages, size), amount)
+        _check(found, (*_SITE, "rdma", hca), _hca, hca)
+        _check(found, (*_SITE, "rdma", hca), _rdma_resource, resource)
     for key in ("ttl", "worker_wait"):
         seconds = getattr(kubernetes, key)
         if not 1 <= seconds <= _LONGEST:
-            found.append(_problem((*SITE, key), f"{seconds} must be from 1 to {_LONGEST} (seconds)"))
+            found.append(_problem((*_SITE, key), f"{seconds} must be from 1 to {_LONGEST} (seconds)"))
     found += _parts(kubernetes)
-    for variable, secret_key in kubernetes.secrets.items():
-        path = (*SITE, "secrets", variable)
-        _check(found, path, scalars.variable_name, variable)
-        _check(found, (*path, "name"), apiwords.name, secret_key.name)
-        _check(found, (*path, "key"), apiwords.secret_key, secret_key.key)
-    found += _labels(kubernetes.labels, (*SITE, "labels"))
-    for key in kubernetes.annotations:
-        _check(found, (*SITE, "annotations", key), _free_key, key)
-    return found + _for_exports(kubernetes)
+    if _has_more(kubernetes):
+        from hpclaunch.spec.check_kubernetes_more import more_problems
+
+        found += more_problems(kubernetes)
+    return found
 
 
 def node_problems(group: NodeGroup, path: Path) -> list[Problem]:
@@ -93,32 +85,20 @@ def node_problems(group: NodeGroup, path: Path) -> list[Problem]:
     return found + _allocatable(group.allocatable, (*path, "allocatable"))
 
 
+def _has_more(kubernetes: KubernetesSite) -> bool:
+    """Whether there is any of the keys that few sites have."""
+    return any(getattr(kubernetes, key) != getattr(_PLAIN_SITE, key) for key in _MORE)
+
+
 def _parts(kubernetes: KubernetesSite) -> list[Problem]:
     found = _sshd(kubernetes.sshd) + _launcher(kubernetes.launcher)
     if kubernetes.run_as is not None:
         found += _run_as(kubernetes.run_as)
     gang = kubernetes.gang
     if gang is not None and gang.queue is not None:
-        _check(found, (*SITE, "gang", "queue"), apiwords.name, gang.queue)
+        _check(found, (*_SITE, "gang", "queue"), apiwords.name, gang.queue)
     if gang is not None and gang.scheduler_name is not None:
-        _check(found, (*SITE, "gang", "scheduler_name"), apiwords.name, gang.scheduler_name)
-    return found
-
-
-def _for_exports(kubernetes: KubernetesSite) -> list[Problem]:
-    """What only the administrator's exports take."""
-    found: list[Problem] = []
-    for resource, interfaces in kubernetes.rdma_interfaces.items():
-        path = (*SITE, "rdma_interfaces", resource)
-        if resource not in kubernetes.rdma.values():
-            known = ", ".join(kubernetes.rdma.values())
-            message = f"kubernetes.rdma has no HCA with this resource; it has: {known}"
-            found.append(_problem(path, message))
-        for index, interface in enumerate(interfaces):
-            _check(found, (*path, index), apiwords.interface, interface)
-    _check(found, (*SITE, "machine_pool"), apiwords.short_name, kubernetes.machine_pool)
-    for index, submitter in enumerate(kubernetes.submitters):
-        _check(found, (*SITE, "submitters", index), _submitter, submitter)
+        _check(found, (*_SITE, "gang", "scheduler_name"), apiwords.name, gang.scheduler_name)
     return found
 
 
@@ -127,34 +107,34 @@ def _run_as(run_as: RunAs) -> list[Problem]:
     for key in ("user", "group"):
         number = getattr(run_as, key)
         if number is not None and not 0 <= number <= MAX_USER:
-            found.append(_problem((*SITE, "run_as", key), f"{number} must be from 0 to {MAX_USER}"))
-    _check(found, (*SITE, "run_as", "home"), check_text.absolute, run_as.home)
+            found.append(_problem((*_SITE, "run_as", key), f"{number} must be from 0 to {MAX_USER}"))
+    _check(found, (*_SITE, "run_as", "home"), check_text.absolute, run_as.home)
     return found
 
 
 def _sshd(sshd: Sshd) -> list[Problem]:
     found: list[Problem] = []
     if not 1 <= sshd.port <= _LARGEST_PORT:
-        found.append(_problem((*SITE, "sshd", "port"), f"{sshd.port} must be from 1 to {_LARGEST_PORT}"))
+        found.append(_problem((*_SITE, "sshd", "port"), f"{sshd.port} must be from 1 to {_LARGEST_PORT}"))
     if sshd.kit is not None:
-        _check(found, (*SITE, "sshd", "kit"), _image, sshd.kit)
-    _check(found, (*SITE, "sshd", "folder"), check_text.absolute, sshd.folder)
+        _check(found, (*_SITE, "sshd", "kit"), _image, sshd.kit)
+    _check(found, (*_SITE, "sshd", "folder"), check_text.absolute, sshd.folder)
     if sshd.folder.startswith("/") and not sshd.folder.strip("/"):
         message = "it is put over what the image has there: write a folder of its own, such as /opt/ssh"
-        found.append(_problem((*SITE, "sshd", "folder"), message))
+        found.append(_problem((*_SITE, "sshd", "folder"), message))
     return found
 
 
 def _launcher(launcher: LauncherPod) -> list[Problem]:
     found: list[Problem] = []
     if launcher.cpu < 1:
-        found.append(_problem((*SITE, "launcher", "cpu"), f"{launcher.cpu} must be at least 1"))
-    _check(found, (*SITE, "launcher", "memory"), apiwords.memory, launcher.memory)
+        found.append(_problem((*_SITE, "launcher", "cpu"), f"{launcher.cpu} must be at least 1"))
+    _check(found, (*_SITE, "launcher", "memory"), apiwords.memory, launcher.memory)
     for index, toleration in enumerate(launcher.tolerations):
-        found += _toleration(toleration, (*SITE, "launcher", "tolerations", index))
+        found += _toleration(toleration, (*_SITE, "launcher", "tolerations", index))
     for key, value in launcher.selector.items():
-        _check(found, (*SITE, "launcher", "selector", key), apiwords.label_key, key)
-        _check(found, (*SITE, "launcher", "selector", key), apiwords.label_value, value)
+        _check(found, (*_SITE, "launcher", "selector", key), apiwords.label_key, key)
+        _check(found, (*_SITE, "launcher", "selector", key), apiwords.label_value, value)
     return found
 
 
@@ -182,22 +162,6 @@ def _allocatable(allocatable: Allocatable, path: Path) -> list[Problem]:
     if allocatable.memory is not None:
         _check(found, (*path, "memory"), apiwords.memory, allocatable.memory)
     return found
-
-
-def _labels(labels: dict[str, str], path: Path) -> list[Problem]:
-    found: list[Problem] = []
-    for key, value in labels.items():
-        _check(found, (*path, key), _free_key, key)
-        _check(found, (*path, key), apiwords.label_value, value)
-    return found
-
-
-def _free_key(key: str) -> None:
-    """The key of a label or annotation that nobody else sets."""
-    apiwords.label_key(key)
-    owned = _OWNED.get(key) or _OWNED.get(key.partition("/")[0])
-    if owned is not None and "/" in key:
-        raise ValueError(f"{key} is not the site's to set: {owned}")
 
 
 def _cluster_version(text: str) -> None:
@@ -233,29 +197,103 @@ def _rdma_resource(text: str) -> None:
         )
 
 
-def _pages(size: str, amount: str) -> None:
-    if size.startswith("hugepages-"):
-        raise ValueError(f"write the size alone: {size.removeprefix('hugepages-')}")
-    page = apiwords.page_size(size)
-    total = apiwords.memory(amount)
-    if total % page:
-        right = quantity.of_bytes((total // page + 1) * page)
-        raise ValueError(f"{shown(amount)} is no multiple of the page size {size}: {right} is the next")
-
-
 def _image(text: str) -> None:
     check_text.line(text)
     if not text.isascii() or " " in text or text.startswith("/") or "://" in text or "#" in text:
         raise ValueError(f"{shown(text)} is not an image such as registry.example.com/sshd:1")
 
 
-def _submitter(text: str) -> None:
-    kind, _, rest = text.partition(":")
-    if kind in ("user", "group") and rest:
-        check_text.line(rest)
-        return
-    namespace, _, account = rest.partition(":")
-    if kind != "serviceaccount" or not account:
-        raise ValueError(f"{shown(text)}: write user:NAME, group:NAME or serviceaccount:NAMESPACE:NAME")
-    apiwords.label(namespace)
-    apiwords.name(account)
+def cluster_relations(site: Site) -> list[Problem]:
+    """What contradicts itself in the cluster of the site and in its groups of nodes, whose keys are each
+    right."""
+    kubernetes = site.kubernetes
+    if kubernetes is None:
+        return []
+    return [
+        *_rights(kubernetes),
+        *_operator(kubernetes),
+        *_gang(kubernetes),
+        *_groups(site),
+        *_host_paths(site),
+    ]
+
+
+def _rights(kubernetes: KubernetesSite) -> list[Problem]:
+    """The user of the containers, and what must be given to it."""
+    found = []
+    run_as, rootless = kubernetes.run_as, kubernetes.profile == "rootless"
+    if rootless and run_as is None:
+        message = "profile: rootless needs a user that the images know: run_as: {user: 1000, home: /home/mpi}"
+        found.append(_problem((*_SITE, "run_as"), message))
+    if rootless and run_as is not None and run_as.user == 0:
+        found.append(_problem((*_SITE, "run_as", "user"), "0 is root, and the profile is rootless"))
+    if not rootless and run_as is not None and run_as.user > 0:
+        message = f"profile: root runs as 0: write profile: rootless for user {run_as.user}"
+        found.append(_problem((*_SITE, "run_as", "user"), message))
+    if rootless and kubernetes.sshd.port <= _LAST_PRIVILEGED_PORT:
+        message = (
+            f"{kubernetes.sshd.port}: without root sshd can have no port below {_LAST_PRIVILEGED_PORT + 1}"
+        )
+        found.append(_problem((*_SITE, "sshd", "port"), message))
+    if kubernetes.openshift and kubernetes.service_account is None:
+        message = (
+            "openshift: true needs it: the rights that jobs start with are given to a service account "
+            "(hpclaunch site export rbac)"
+        )
+        found.append(_problem((*_SITE, "service_account"), message))
+    return found
+
+
+def _operator(kubernetes: KubernetesSite) -> list[Problem]:
+    found = []
+    mpijob = kubernetes.mpijob
+    if mpijob is not None and mpijob.operator == TRAINING_OPERATOR:
+        if mpijob.api != "v1":
+            message = f"the training-operator serves v1 alone, not {mpijob.api}: write api: v1"
+            found.append(_problem((*_SITE, "mpijob"), message))
+        if kubernetes.mpi_operator is not None:
+            message = "is the version of the mpi-operator, and mpijob says that the training-operator serves"
+            found.append(_problem((*_SITE, "mpi_operator"), message))
+    return found
+
+
+def _gang(kubernetes: KubernetesSite) -> list[Problem]:
+    gang = kubernetes.gang
+    if gang is None:
+        return []
+    found = []
+    if gang.scheduler == "scheduler-plugins" and gang.queue is not None:
+        found.append(_problem((*_SITE, "gang", "queue"), "scheduler-plugins has no queues: Volcano has"))
+    if kubernetes.mpi_operator is None and kubernetes.mpijob is None:
+        message = "gangs are made by an MPI operator, and the site names none (mpi_operator)"
+        found.append(_problem((*_SITE, "gang"), message))
+    return found
+
+
+def _groups(site: Site) -> list[Problem]:
+    """Pods are sent to nodes of a type by labels or names: with several types each needs one of them."""
+    found = []
+    seen: list[dict[str, str]] = []
+    for index, group in enumerate(site.node_types):
+        here = ("node_types", index)
+        if len(site.node_types) > 1 and not group.selector and group.hosts is None:
+            message = "of several node types each needs a selector: the labels that its nodes have"
+            found.append(_problem(here, message))
+        elif group.selector and group.selector in seen:
+            message = "an earlier group has the same labels: a pod could go to nodes of either"
+            found.append(_problem((*here, "selector"), message))
+        seen.append(group.selector)
+    return found
+
+
+def _host_paths(site: Site) -> list[Problem]:
+    """Under Slurm such a path is as good as another; a hostPath may not have it (ValidatePathNoBacksteps in
+    k8s.io/kubernetes/pkg/apis/core/validation)."""
+    return [
+        _problem(
+            ("volumes", name, "path"),
+            f"{volume.path!r} has a '..', which Kubernetes refuses: write the path without it",
+        )
+        for name, volume in site.volumes.items()
+        if volume.behind == "path" and ".." in (volume.path or "").split("/")
+    ]

@@ -16,7 +16,6 @@ OF_KUBERNETES = {
     "hpclaunch.values.yamltext",
     "hpclaunch.spec.apiwords",
     "hpclaunch.spec.check_kubernetes",
-    "hpclaunch.spec.check_kubernetes_relations",
     "hpclaunch.spec.check_volume",
 }
 OF_SLURM = {"hpclaunch.plan.pyxis", "hpclaunch.plan.slurm", "hpclaunch.render.quote"}
