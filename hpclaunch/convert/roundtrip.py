@@ -4,7 +4,7 @@ The reading of the original goes by srun's options alone, and not by the facts t
 one holds the other.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from msgspec import structs
 
@@ -101,6 +101,7 @@ def _original(reading: ShellReading, options: Options) -> Launch | None:
     steps = sruns.steps(again, allocation)
     whole = {each.name: _text(each.value) for each in alone.of_container(again)}
     run = sruns.run_of(steps) or (None if whole else sruns.test_of(steps))
+    by_variables = [each for each in run.asked if each.how == "variable"] if run is not None else []
     if run is None:
         run = alone.step(again, allocation)
         if run is None or not whole:
@@ -109,7 +110,8 @@ def _original(reading: ShellReading, options: Options) -> Launch | None:
         step, command = {**whole, "nodes": "1", "ntasks": "1"}, list(run.command.words)
     elif run.command.program == "srun":
         given, command = slurm_options("srun", run.command.words[1:])
-        step = {each.name: _text(each.value) for each in given if each.name}
+        step = {each.name: _text(each.value) for each in by_variables}
+        step |= {each.name: _text(each.value) for each in given if each.name}
         _with_image(step, [each.command for each in steps])
     else:
         return None
@@ -135,7 +137,7 @@ def _original(reading: ShellReading, options: Options) -> Launch | None:
         image=box.image,
         argv=tuple(map(shown, command)),
         cwd=box.workdir,
-        environment=_environment(dict(run.command.environment)),
+        environment=_environment(run.command, [each.written for each in by_variables]),
         before=(),
         mounts=box.mounts,
         tables=(),
@@ -163,13 +165,13 @@ def _seconds(limit: str | None) -> int | None:
         return None
 
 
-def _environment(exported: Mapping[str, Value]) -> tuple[SeenVariable, ...]:
+def _environment(command: Command, but: Collection[str]) -> tuple[SeenVariable, ...]:
     return tuple(
         SeenVariable(name, known(value) or "")
         if known(value) is not None
         else SeenVariable(name, "", "submitter")
-        for name, value in exported.items()
-        if not name.startswith(("SLURM_", "SBATCH_"))
+        for name, value in dict(command.environment).items()
+        if not name.startswith(("SLURM_", "SBATCH_")) and name not in but
     )
 
 

@@ -41,8 +41,8 @@ _LEFT: dict[Owner, tuple[str, str]] = {
         "see whether the job needs it: it may be an option for sites.NAME.sbatch",
     ),
     "pyxis": (
-        "Pyxis takes it for an option of its own from 0.21 on, and here only options themselves are read",
-        "write in the job file what it says: image, mounts, workdir or container",
+        "Pyxis takes it for an option of its own from 0.21 on, where srun's own options do not say it",
+        "where the run needs it write it in the job file: image, mounts, workdir or container",
     ),
     "enroot": ("Pyxis does not hand it on to Enroot", "ask the site to set it in enroot.conf"),
 }
@@ -66,6 +66,7 @@ def put(
     read_inside: Collection[str] = (),
     set_by_trials: Collection[str] = (),
     set_by_sweep: Collection[str] = (),
+    options: Collection[str] = (),
     gpus: int | None = None,
     container: bool = True,
     stand_ins: Mapping[str, str] | None = None,
@@ -75,12 +76,15 @@ def put(
 
     `slurm` are Slurm's own variables, which are no part of what was exported; `export` says which variables
     are handed on, `read_inside` are those that a given script of the ranks reads, `set_by_trials` and
-    `set_by_sweep` those that these keys set, `gpus` how many a node has. Returns those whose values are known
+    `set_by_sweep` those that these keys set, `options` those that gave the run an option, which is told,
+    `gpus` how many a node has. Returns those whose values are known
     only beside the rank: the command's text must set them.
     """
     later: list[tuple[str, Value]] = []
     for each in _handed(reading, command, export, draft):
         name, value, places = each.name, each.value, each.places
+        if name in options:
+            continue
         if slurm and name in slurm and known(value) == str(slurm[name]):
             continue
         if name in set_by_trials:

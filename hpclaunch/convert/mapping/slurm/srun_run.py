@@ -12,7 +12,7 @@ from hpclaunch.convert.mapping.container import images, mounts
 from hpclaunch.convert.mapping.container import options as container_options
 from hpclaunch.convert.mapping.environment import exported, handed_on
 from hpclaunch.convert.mapping.ranks import launchers, mpi, parameter_files, rendezvous
-from hpclaunch.convert.mapping.slurm import alone, export, run_sizes, step_options
+from hpclaunch.convert.mapping.slurm import alone, export, pyxis_variables, run_sizes, step_options
 from hpclaunch.convert.mapping.slurm.asked import OF_ALLOCATION, Asked, of_batch, outside_allocation
 from hpclaunch.convert.mapping.slurm.settled import by_role
 from hpclaunch.convert.mapping.slurm.sizes import Allocation
@@ -92,6 +92,7 @@ def put(
         read_inside=inside,
         set_by_trials=[found_trials.seed] if found_trials.seed else [],
         set_by_sweep=[each.variable for each in swept],
+        options=[each.written for each in run.asked if each.how == "variable"],
         gpus=_known_number(draft, "gpus_per_node"),
         container=image,
         stand_ins=found_trials.stand_ins,
@@ -125,6 +126,7 @@ def put(
             [name for name in names if name not in own and (image or name != "PWD")], lines, draft, what
         )
     sweeps.put(swept, draft)
+    pyxis_variables.say(run.asked, draft)
     beyond.put(reading, run, draft)
     steps.put(reading, run.command, all_steps, run.ranks.per_node, found_trials, draft, image=image)
 
