@@ -8,6 +8,7 @@ from hpclaunch.cli.output import say
 from hpclaunch.cli.planning import Planned
 from hpclaunch.cli.reach import slurm_conf_of
 from hpclaunch.schedulers import slurm_estimate
+from hpclaunch.schedulers.ways.options import HETJOB
 from hpclaunch.values.amount import clock
 from hpclaunch.values.errors import first_line
 from hpclaunch.values.launchplan import LaunchPlan, SlurmTarget
@@ -22,13 +23,8 @@ def tell(planned: Sequence[Planned], scripts: Sequence[str]) -> None:
 
 def _asked(planned: Sequence[Planned]) -> str:
     runs = sum(map(_runs, (each.plan for each in planned)))
-    first = planned[0].plan.common
-    size = f"{first.nodes} nodes" if first.nodes > 1 else "1 node"
-    size += f" with {first.gpus_per_node} GPUs each" if first.gpus_per_node else " without GPUs"
-    alike = all(
-        (each.plan.common.nodes, each.plan.common.gpus_per_node) == (first.nodes, first.gpus_per_node)
-        for each in planned
-    )
+    size, *others = [" and ".join(map(_size, each.plan.each)) for each in planned]
+    alike = all(other == size for other in others)
     many = f"{runs:,} runs" if runs > 1 else ""
     what = ", ".join(filter(None, (many, size if alike else "of unlike size")))
     limits = [each.plan.common.minutes for each in planned]
@@ -43,9 +39,15 @@ def _asked(planned: Sequence[Planned]) -> str:
     return f"{what}, for at most {clock(longest)}: {hours:,.1f} GPU-hours{most}"
 
 
-def _gpu_hours(plan: LaunchPlan) -> float:
+def _size(plan: LaunchPlan) -> str:
     common = plan.common
-    return _runs(plan) * common.nodes * common.gpus_per_node * (common.minutes or 0) / 60
+    nodes = f"{common.nodes} nodes" if common.nodes > 1 else "1 node"
+    return nodes + (f" with {common.gpus_per_node} GPUs each" if common.gpus_per_node else " without GPUs")
+
+
+def _gpu_hours(plan: LaunchPlan) -> float:
+    gpus = sum(each.common.nodes * each.common.gpus_per_node for each in plan.each)
+    return _runs(plan) * gpus * (plan.common.minutes or 0) / 60
 
 
 def _runs(plan: LaunchPlan) -> int:
@@ -61,7 +63,7 @@ def _start(planned: Planned, script: str) -> str:
     assert isinstance(target, SlurmTarget)
     access = site.access
     assert access is not None
-    options = tuple(option.text for option in target.sbatch)
+    options = (HETJOB,) if target.components else tuple(option.text for option in target.sbatch)
     try:
         found = slurm_estimate.estimate(slurm_conf_of(site), access, script, options)
     except slurm_estimate.NotAsked as error:

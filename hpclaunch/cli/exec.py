@@ -29,6 +29,10 @@ def run_inside(job_id: str, number: int, launcher: bool, words: tuple[str, ...])
     common = plan.common
     if common.groups is not None and common.groups.world == "separate":
         raise InputError("exec finds a rank by its number, and those of separate worlds have the same ones")
+    if plan.parts:
+        raise InputError(
+            "exec knows ranks of nodes that all have as many, and those of this job's groups differ"
+        )
     total = common.nodes * common.ranks_per_node
     if not 0 <= number < total:
         raise InputError(f"job {job_id} has the ranks 0 to {total - 1}, and no {number}")

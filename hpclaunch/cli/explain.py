@@ -27,6 +27,8 @@ def explain(
         raise InputError("standard output takes one result: name a file for the others")
     planned = plan_job(job_file, site_name, sets)
     plan = planned.plan
+    if plan.parts and (svg is not None or html is not None):
+        raise InputError("a picture shows nodes that are alike, and each group of this job has its own kind")
     rows = _origins(planned)
     if svg is not None:
         from hpclaunch.report import picture
@@ -45,13 +47,18 @@ def explain(
     if "-" in (svg, html):
         return
     common = plan.common
-    types = " or ".join(shape.node_type for shape in common.shapes)
-    same = ", the same on every node" if len(common.shapes) == 1 else ""
-    click.echo(f"{common.name} on {plan.site}: {common.nodes} x {types}{same}")
-    if planned.sweep is not None:
-        click.echo(f"point 0 of {planned.sweep.total}; the others differ in: {', '.join(planned.sweep.keys)}")
-    click.echo(ranks.as_table(plan))
-    click.echo()
+    names = [group.name for group in common.groups.members] if common.groups is not None else []
+    for index, each in enumerate(plan.each):
+        types = " or ".join(shape.node_type for shape in each.common.shapes)
+        same = ", the same on every node" if len(each.common.shapes) == 1 else ""
+        group = f", group {names[index]}" if plan.parts else ""
+        click.echo(f"{common.name} on {plan.site}{group}: {each.common.nodes} x {types}{same}")
+        if planned.sweep is not None and not index:
+            click.echo(
+                f"point 0 of {planned.sweep.total}; the others differ in: {', '.join(planned.sweep.keys)}"
+            )
+        click.echo(ranks.as_table(each))
+        click.echo()
     click.echo(origin_table.as_table(rows))
 
 

@@ -2,6 +2,8 @@
 
 import os.path
 
+from msgspec import structs
+
 from hpclaunch.cli.planning import Planned
 from hpclaunch.plan import gpukind
 from hpclaunch.readback.place import Form, Place
@@ -14,6 +16,7 @@ def place(planned: Planned) -> Place:
     job, site, plan = planned.job.value, planned.site.value, planned.plan
     shapes = plan.common.shapes
     machine = planned.machines[shapes[0].node_type].value
+    parts = (place(structs.replace(planned, plan=part)) for part in plan.parts)
     return Place(
         name=site.name,
         volumes=volumes(site, job.directory),
@@ -23,6 +26,7 @@ def place(planned: Planned) -> Place:
         rdma=_rdma(site),
         networks=site.kubernetes.networks if site.kubernetes else (),
         secrets=_secrets(site),
+        parts=tuple(parts),
     )
 
 

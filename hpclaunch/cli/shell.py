@@ -30,6 +30,10 @@ def shell(job_file: str, site_name: str, sets: tuple[str, ...], words: tuple[str
     plan, target = planned.plan, planned.plan.target
     if not isinstance(target, SlurmTarget) or planned.site.value.ssh is not None:
         raise InputError(_elsewhere(planned))
+    if target.components:
+        raise InputError(
+            "shell is in one allocation, and these groups have one each: write a group as a job by itself"
+        )
     from hpclaunch.schedulers.environment import closed
 
     warn(*plan.warnings)

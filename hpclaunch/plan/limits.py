@@ -1,10 +1,13 @@
 """What a site sets as the most that a job may ask for, and what a job asks for. Sites without limits do not
 load this."""
 
+from collections.abc import Sequence
+
 from hpclaunch.spec.job import Job
 from hpclaunch.spec.site import Site
 from hpclaunch.values.amount import clock
 from hpclaunch.values.errors import Path, Problem
+from hpclaunch.values.launchplan import Common
 
 
 def problems(job: Job, site: Site, gpus: int) -> list[Problem]:
@@ -40,3 +43,19 @@ def problems(job: Job, site: Site, gpus: int) -> list[Problem]:
             f"{limits.gpu_hours:,} of site {site.name}'s limits",
         )
     return found
+
+
+def of_groups(job: Job, site: Site, groups: Sequence[Common]) -> list[Problem]:
+    """What is more than the site lets in of unlike groups together, of which each is within the limits."""
+    limits = site.limits
+    if limits is None:
+        return []
+    found = []
+    nodes = sum(each.nodes for each in groups)
+    if limits.nodes is not None and nodes > limits.nodes:
+        found.append(f"{nodes} nodes are more than the {limits.nodes} of site {site.name}'s limits")
+    asked = sum(each.nodes * each.gpus_per_node for each in groups) * (job.time or 0) / 60
+    if limits.gpu_hours is not None and asked > limits.gpu_hours:
+        message = f"together they are {asked:,.1f} GPU-hours, more than the {limits.gpu_hours:,} of site "
+        found.append(f"{message}{site.name}'s limits")
+    return [Problem(message, "job", ("groups",)) for message in found]

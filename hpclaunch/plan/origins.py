@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from hpclaunch.plan import environment
 from hpclaunch.plan.groups import Groups
@@ -48,6 +48,13 @@ def _document(place: Place, sources: Sources) -> Document:  # type: ignore[type-
 def origins(sources: Sources, plan: LaunchPlan) -> tuple[Origin, ...]:
     """The origin of each value of `plan`, which was made of these sources: the nodes first, then what the
     ranks own and run, how the scheduler is asked, and the environment."""
+    if plan.parts:
+        from hpclaunch.plan import origins_of_groups  # others need not pay for it
+
+        def alone(document: Document[Job], part: LaunchPlan) -> tuple[Origin, ...]:
+            return origins(structs.replace(sources, job=document), part)
+
+        return tuple(origins_of_groups.of_groups(sources.job, plan, alone))
     job, site = sources.job.value, sources.site.value
     machines = {name: document.value for name, document in sources.machines.items()}
     chosen, _ = Groups(site, machines).choose(job)

@@ -1,15 +1,17 @@
 """A job with groups -> its plan: that of one job on the nodes of all, with what each group has of its own.
 
-Each group is planned as a job by itself, which finds all that is wrong with it. What the groups must have in
-common, since one allocation carries them, is compared.
+Each group is planned as a job by itself, which finds all that is wrong with it. Groups on nodes that Slurm is
+asked for in the same words, with as many ranks on each, are one job on all of these nodes; others are in
+`unlikegroups`.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from msgspec import structs
 
-from hpclaunch.plan import size
-from hpclaunch.spec.job import Job
+from hpclaunch.plan import size, unlikegroups
+from hpclaunch.spec.groups import GroupSpec
+from hpclaunch.spec.job import Job, SiteHints
 from hpclaunch.spec.site import Site
 from hpclaunch.values.errors import InputError, Problem
 from hpclaunch.values.launchplan import LaunchPlan, SlurmTarget
@@ -17,6 +19,7 @@ from hpclaunch.values.rankgroups import RankGroup, RankGroups
 from hpclaunch.values.words import EnvVar, Option
 
 _STEPS = ("trials", "stage_in", "setup", "before_each", "after")
+_OF_NODES = ("gpus_per_node", "gpu_type", "ranks_per_node")
 
 
 def plan(planned: Callable[[Job], LaunchPlan], site: Site, job: Job) -> LaunchPlan:
@@ -25,16 +28,17 @@ def plan(planned: Callable[[Job], LaunchPlan], site: Site, job: Job) -> LaunchPl
     plans: dict[str, LaunchPlan] = {}
     for name in job.groups:
         try:
-            plans[name] = planned(_alone(job, name))
+            plans[name] = planned(by_itself(job, name))
         except InputError as error:
             problems += _placed(job, name, error.problems)
-    problems += _unlike(job, plans)
     if problems:
         raise InputError(list(dict.fromkeys(problems)))
+    if unlikegroups.are_unlike(plans):
+        return unlikegroups.plan(site, job, plans)
     first = next(iter(job.groups))
     total = sum(group.nodes for group in job.groups.values())
     try:
-        whole = planned(structs.replace(_alone(job, first), nodes=total, env=job.env))
+        whole = planned(structs.replace(by_itself(job, first), nodes=total, env=job.env))
     except InputError as error:
         total_of_all = [each for each in error.problems if each.path == ("nodes",)]
         others = [each for each in error.problems if each.path != ("nodes",)]
@@ -52,9 +56,10 @@ def plan(planned: Callable[[Job], LaunchPlan], site: Site, job: Job) -> LaunchPl
     return made
 
 
-def _alone(job: Job, name: str) -> Job:
+def by_itself(job: Job, name: str) -> Job:
     """The group as a job by itself."""
     group = job.groups[name]
+    own = {key: getattr(group, key) for key in _OF_NODES if getattr(group, key) is not None}
     return structs.replace(
         job,
         groups={},
@@ -62,9 +67,18 @@ def _alone(job: Job, name: str) -> Job:
         nodes=group.nodes,
         command=job.command if group.command is None else group.command,
         env={**job.env, **group.env},
-        gpus_per_node=job.gpus_per_node if group.gpus_per_node is None else group.gpus_per_node,
-        ranks_per_node=job.ranks_per_node if group.ranks_per_node is None else group.ranks_per_node,
+        sites=_sites(job, group),
+        **own,
     )
+
+
+def _sites(job: Job, group: GroupSpec) -> dict[str, SiteHints]:
+    """What the job says of sites, with what the group says over it."""
+    found = dict(job.sites)
+    for site, hints in group.sites.items():
+        own = {key: value for key, value in structs.asdict(hints).items() if value is not None}
+        found[site] = structs.replace(found.get(site, SiteHints()), **own)
+    return found
 
 
 def _placed(job: Job, name: str, problems: Sequence[Problem]) -> Iterator[Problem]:
@@ -73,9 +87,10 @@ def _placed(job: Job, name: str, problems: Sequence[Problem]) -> Iterator[Proble
     for each in problems:
         key = each.path[0] if each.path else ""
         own = key == "nodes" or (key == "env" and each.path[1:2] and each.path[1] in group.env)
-        own = own or (
-            key in ("command", "gpus_per_node", "ranks_per_node") and getattr(group, key) is not None
-        )
+        own = own or (key in ("command", *_OF_NODES) and getattr(group, str(key)) is not None)
+        if key == "sites" and len(each.path) > 2:
+            hints = group.sites.get(str(each.path[1]))
+            own = getattr(hints, str(each.path[2]), None) is not None
         if each.document == "job" and own:
             each = structs.replace(
                 each, message=f"group {name}: {each.message}", path=("groups", name, *each.path)
@@ -101,31 +116,9 @@ def _unsuitable(job: Job, site: Site) -> Iterator[Problem]:
     if site.scheduler == "kubernetes":
         message = "groups: the workers of an MPIJob are all alike: submit a job for each group"
         yield Problem(message, "job", ("groups",))
-    if job.world == "one":
-        return
-    same = "ranks of separate worlds have the same numbers, and their"
-    if job.verify:
-        message = f"verify: {same} reports could not be told apart: verify it with world: one"
-        yield Problem(message, "job", ("verify",))
-    if job.profile is not None:
-        yield Problem(f"profile: {same} files neither: profile it with world: one", "job", ("profile",))
-
-
-def _unlike(job: Job, plans: dict[str, LaunchPlan]) -> Iterator[Problem]:
-    """What groups differ in and must not: all nodes of a job of Slurm's are asked for in the same words."""
-    names = list(plans)
-    for key in ("gpus_per_node", "ranks_per_node"):
-        numbers = {name: getattr(plans[name].common, key) for name in names}
-        for name in names[1:]:
-            if numbers[name] == numbers[names[0]]:
-                continue
-            where = ("groups", name) if getattr(job.groups[name], key) is None else ("groups", name, key)
-            message = (
-                f"{key}: group {name} has {numbers[name]} and group {names[0]} {numbers[names[0]]}, but the "
-                "nodes of a job are alike: take one number for all (a rank need not use all that it has), or "
-                "submit two jobs"
-            )
-            yield Problem(message, "job", where)
+    if job.world != "one" and job.verify:
+        message = "verify: ranks of separate worlds have the same numbers, so their reports look alike: "
+        yield Problem(f"{message}take world: one", "job", ("verify",))
 
 
 def _for_the_host(job: Job, plans: dict[str, LaunchPlan], whole: LaunchPlan) -> Iterator[Problem]:
@@ -149,25 +142,22 @@ def _outside(each: LaunchPlan) -> tuple[EnvVar, ...]:
 def _member(job: Job, name: str, alone: LaunchPlan, whole: LaunchPlan) -> RankGroup:
     common = {each.name: each.value for each in whole.common.environment}
     own = tuple(each for each in alone.common.environment if common.get(each.name) != each.value)
-    return RankGroup(name, job.groups[name].nodes, alone.common.argv, own)
+    return RankGroup(name, job.groups[name].nodes, alone.common.ranks_per_node, alone.common.argv, own)
 
 
 def _with(whole: LaunchPlan, groups: RankGroups, plans: Iterable[LaunchPlan]) -> LaunchPlan:
     alone = list(plans)
     common = structs.replace(whole.common, argv=(), groups=groups)
-    each = common.ranks_per_node
-    names = " ".join(f"{group.name}:{group.nodes * each}" for group in groups.members)
     # A limit that one group's variables ask for is one for all.
     settings = dict.fromkeys(option for one in (whole, *alone) for option in one.target.wrapper)
-    wrapper = (*settings, Option(f"groups={names}", "NAME:RANKS in the order of the ranks"))
-    target = structs.replace(whole.target, wrapper=wrapper)
+    target = structs.replace(whole.target, wrapper=(*settings, unlikegroups.sizes(groups.members)))
     if isinstance(target, SlurmTarget) and groups.world == "separate":
-        target = _separate(target, groups, each)
+        target = _separate(target, groups)
     warnings = dict.fromkeys(warning for one in (whole, *alone) for warning in one.warnings)
     return structs.replace(whole, common=common, target=target, warnings=tuple(warnings))
 
 
-def _separate(target: SlurmTarget, groups: RankGroups, ranks: int) -> SlurmTarget:
+def _separate(target: SlurmTarget, groups: RankGroups) -> SlurmTarget:
     """Each group as a step of its own, on the next of the job's nodes."""
     steps, first = [], 0
     for group in groups.members:
@@ -175,7 +165,7 @@ def _separate(target: SlurmTarget, groups: RankGroups, ranks: int) -> SlurmTarge
             (
                 Option(f"--relative={first}"),
                 Option(f"--nodes={group.nodes}"),
-                Option(f"--ntasks={group.nodes * ranks}"),
+                Option(f"--ntasks={group.nodes * group.each}"),
             )
         )
         first += group.nodes

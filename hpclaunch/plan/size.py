@@ -35,8 +35,11 @@ class _Part(Struct, frozen=True):
     instead: str
 
 
-def problems(common: Common, target: SlurmTarget | KubernetesTarget | LocalTarget) -> list[Problem]:
-    """What is too large in the arguments and the environment of what starts the ranks."""
+def problems(
+    common: Common, target: SlurmTarget | KubernetesTarget | LocalTarget, copies: int = 1
+) -> list[Problem]:
+    """What is too large in the arguments and the environment of what starts the ranks. One command line has
+    so many `copies` of the arguments, each with the rank wrapper's text."""
     runs = [[*_command(common)], *map(list, map(_of_step, common.steps))]
     shared = [*_environment(common), *_tables(target)]
     found = [
@@ -51,6 +54,7 @@ def problems(common: Common, target: SlurmTarget | KubernetesTarget | LocalTarge
     if found:
         return found
     most, beside = _together(target)
+    most = most if copies == 1 else most // copies - WRAPPER
     # Those for the host are in srun's environment as well.
     of_host = () if isinstance(target, KubernetesTarget) else target.host_env
     for key, run in zip(("command", *(step.when for step in common.steps)), runs, strict=True):

@@ -107,6 +107,9 @@ def _array(plan: LaunchPlan, variant: Variant, sweep: Sweep, under: dict[str, En
     win over these."""
     target = plan.target
     assert isinstance(target, SlurmTarget)
+    if target.components:
+        message = "sweep: its points are a job array, and Slurm has none where groups are on unlike nodes"
+        raise InputError([Problem(message, "job", ("sweep",))])
     names = frozenset(variant.names)
     own = tuple(each for each in plan.common.environment if each.name not in names)
     own += tuple(under.values())

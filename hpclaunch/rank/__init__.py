@@ -16,6 +16,7 @@ and its command, each word with `=` before it.
     groups=NAME:RANKS ...      what follows the environment is for one of these groups each: -- NAME=value...
                                =word... of the first, then of the next; a rank has that of its group
     member=INDEX               all ranks of this world are of that group, from 0
+    local_ranks=N              so many are on each node of this group, where groups differ: the first setting
     profile=RANK,...           these run under a profiler: profiler= are its words, one on each line, and the
                                last is continued by the file, profile_to=PREFIX with job id and rank
     root=DIR                   /sys, /proc and /dev are there, a made-up machine; else HPCLAUNCH_ROOT says it
@@ -47,10 +48,12 @@ _PARTS: tuple[tuple[str, frozenset[str]], ...] = tuple(
         ("hosts", "hosts"),
         ("lists", "seats part verify"),
         ("profile-settings", "profile"),
+        ("unlike-settings", "local_ranks"),
         ("settings", ""),
         ("mpirun", "from=openmpi from=hydra"),
         ("rank", ""),
         ("rendezvous", "rendezvous"),
+        ("unlike", "local_ranks"),
         ("capability", _OUTSIDE_SLURM),
         ("limits", "memlock verify"),
         ("memlock", "memlock"),

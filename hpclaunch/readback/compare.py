@@ -20,8 +20,10 @@ and what a reader did not understand, is never passed over.
 
 import re
 
+from msgspec import structs
+
 from hpclaunch.readback import compare_groups, compare_pods, compare_steps, compare_tables, compare_words
-from hpclaunch.readback.place import NOTHING, Side, beside
+from hpclaunch.readback.place import NOTHING, Place, Side, beside
 from hpclaunch.values.launch import Difference, Launch
 
 _GPU_BIND = "--gpu-bind="
@@ -36,6 +38,7 @@ def compare(a: Side, b: Side) -> tuple[Difference, ...]:
         *compare_words.command(a, b),
         *compare_words.environment(a, b),
         *compare_groups.groups(a, b),
+        *_unlike_groups(a, b),
         *compare_words.mounts(a, b),
         *compare_tables.tables(a, b),
         *compare_pods.wrapper(a, b),
@@ -47,6 +50,28 @@ def compare(a: Side, b: Side) -> tuple[Difference, ...]:
         *_ends(a, b),
         *_listed(a, b),
     )
+
+
+def _unlike_groups(a: Side, b: Side) -> list[Difference]:
+    """What each group has on its nodes, where these differ from group to group."""
+    if not a.launch.parts and not b.launch.parts:
+        return []
+    if len(a.launch.parts) != len(b.launch.parts):
+        words = (str(len(side.launch.parts) or "alike") for side in (a, b))
+        return [beside("groups with ranks and nodes of their own", words)]
+    found = []
+    for index, group in enumerate(a.launch.groups[: len(a.launch.parts)]):
+        mine, theirs = (
+            Side(side.launch.parts[index], side.place.parts[index] if side.place.parts else Place())
+            for side in (a, b)
+        )
+        each = (
+            *_size(mine, theirs),
+            *compare_tables.tables(mine, theirs),
+            *compare_pods.wrapper(mine, theirs),
+        )
+        found += [structs.replace(one, what=f"group {group.name}: {one.what}") for one in each]
+    return found
 
 
 def are_same(differences: tuple[Difference, ...]) -> bool:

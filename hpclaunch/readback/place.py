@@ -16,7 +16,8 @@ class Place(Struct, frozen=True):
     set for ranks, with the values. `node_types` is the type of nodes for each table of a text, by its hosts
     ("" where there is one table), `gpus_of_node` how many GPUs such a node has, `rdma` the resource that
     stands for each HCA, by the HCA's name or PCI address, `networks` are those that pods are attached to,
-    and `secrets` say where variables lie, as SECRET/KEY.
+    and `secrets` say where variables lie, as SECRET/KEY. `parts` are the same for each group of a job whose
+    groups are on unlike nodes.
     An empty Place knows nothing of a site, and then nothing is put down to it."""
 
     name: str = ""
@@ -27,6 +28,7 @@ class Place(Struct, frozen=True):
     rdma: Mapping[str, str] | None = None
     networks: tuple[str, ...] = ()
     secrets: Mapping[str, str] = field(default_factory=dict)
+    parts: tuple["Place", ...] = ()
 
 
 class Side(Struct, frozen=True):

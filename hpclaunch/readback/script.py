@@ -11,10 +11,10 @@ from hpclaunch.readback.shell.calls import Call, Reading
 from hpclaunch.readback.shell.errors import ScriptError
 from hpclaunch.readback.shell.evaluate import evaluate
 from hpclaunch.readback.shell.values import IfSet, Unknown, Value, known, shown
-from hpclaunch.readback.slurm import forms, meanings, rankgroups, sweep
+from hpclaunch.readback.slurm import forms, meanings, rankgroups, sweep, unlikegroups
 from hpclaunch.readback.slurm.beside import FUNCTIONS, RANK, Beside, beside, program, without
 from hpclaunch.readback.slurm.container import container
-from hpclaunch.readback.slurm.directives import directives
+from hpclaunch.readback.slurm.directives import Directive, components, several
 from hpclaunch.readback.slurm.layout import bound, layout
 from hpclaunch.readback.slurm.notices import notices
 from hpclaunch.readback.slurm.options import Given, options
@@ -62,8 +62,28 @@ def read(text: str, name: str = "the script") -> Launch:
 
 
 def _launch(text: str) -> Launch:
-    batch = _batch(text)
+    blocks = components(text)
     reading, has_points = sweep.without_points(evaluate(text, {"srun", *FUNCTIONS}, _MOST))
+    parts = unlikegroups.parts(reading)
+    if len(blocks) > 1 and (parts is None or len(parts.readings) != len(blocks)):
+        raise several(blocks[1])
+    batches = [_batch(lines) for _, lines in blocks]
+    if parts is None:
+        return _of(batches[0], reading, has_points)
+    if len(blocks) > 1:
+        each = zip(batches, parts.readings, strict=True)
+        return unlikegroups.together([_of(*both, has_points, parts.settings) for both in each], parts, None)
+    # One allocation carries all: how many nodes and ranks each group has of it srun says.
+    sizes = ("nodes", "ntasks-per-node")
+    shared = structs.replace(
+        batches[0], given={name: value for name, value in batches[0].given.items() if name not in sizes}
+    )
+    launches = [_of(shared, each, has_points, parts.settings) for each in parts.readings]
+    return unlikegroups.together(launches, parts, batches[0].given.get("nodes", "1"))
+
+
+def _of(batch: _Batch, reading: Reading, has_points: bool, settings: tuple[str, ...] = ()) -> Launch:
+    """The launch of one srun. `settings` are those of other groups, for which the rank wrapper is too."""
     reading, separate, of_groups = rankgroups.joined(reading)
     check = preflight(reading.calls)
     if check is not None:
@@ -80,7 +100,7 @@ def _launch(text: str) -> Launch:
     named = _by_name(given, step.line, unread)
     size = layout(batch.given if check is None else check.batch(batch.given, named), named)
     box = container(named)
-    rank = _rank(command, size.ranks_per_node, step.line)
+    rank = _rank(command, size.ranks_per_node, step.line, settings)
     groups = rank.words.groups if rank.words else ()
     inherited = (
         [each.name for each in rank.words.environment if each.source == "submitter"] if rank.words else []
@@ -139,11 +159,11 @@ def _launch(text: str) -> Launch:
     )
 
 
-def _batch(text: str) -> _Batch:
+def _batch(lines: Sequence[Directive]) -> _Batch:
     given: dict[str, str] = {}
     unread: list[str] = []
     unbridged: list[Unbridged] = []
-    for directive in directives(text):
+    for directive in lines:
         found, rest = options("sbatch", [(argument,) if argument else () for argument in directive.arguments])
         more, others = meanings.of_others("sbatch", found, directive.line)
         unread += more
@@ -241,7 +261,7 @@ def _by_name(given: Sequence[Given], line: int, unread: list[str]) -> dict[str, 
     return found
 
 
-def _rank(command: Sequence[Value], ranks: int, line: int) -> _Rank:
+def _rank(command: Sequence[Value], ranks: int, line: int, settings: tuple[str, ...]) -> _Rank:
     unread: list[str] = []
     texts = [known(word) for word in command[:4]]
     if len(texts) < 4 or texts[0] not in _SHELLS or texts[1] != "-c" or texts[3] != RANK:
@@ -253,7 +273,7 @@ def _rank(command: Sequence[Value], ranks: int, line: int) -> _Rank:
         unread.append(
             f"line {line}: the rank wrapper's from={seen.source}, so ranks do not find their numbers"
         )
-    wrapper = identity(outside(texts[2] or ""), seen.given)
+    wrapper = identity(outside(texts[2] or ""), (*seen.given, *settings))
     return _Rank(seen.argv, seen, wrapper, (*unread, *(f"line {line}: {each}" for each in seen.unread)))
 
 

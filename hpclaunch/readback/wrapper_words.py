@@ -16,9 +16,9 @@ OWN = "own"
 _OF_TABLE = ("hcas", "near", "cpus", "membind", "preferred", "cores", "gpus", "seats", "part")
 _OTHERS = {"from", "cwd", "memlock", "rank", "ranks", "port", "root", "strict", "openib", "verify"}
 _OTHERS |= {"profile", "profile_to", "profiler"}
-_OTHERS |= {"rendezvous", "besteffort", "groups", "member"}
+_OTHERS |= {"rendezvous", "besteffort", "groups", "member", "local_ranks"}
 # Those that say where a rank is and not what it gets.
-_APART = ("from", "cwd", "rank", "ranks", "groups", "member")
+_APART = ("from", "cwd", "rank", "ranks", "groups", "member", "local_ranks")
 
 
 class WrapperWords(Struct, frozen=True):

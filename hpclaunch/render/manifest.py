@@ -176,7 +176,7 @@ def _head(plan: LaunchPlan, target: KubernetesTarget) -> dict[str, object]:
     return {
         "name": target.name,
         "site": plan.site,
-        "title": words.title(plan.common),
+        "title": words.title(plan),
         "version": __version__,
         "by_hand": by_hand,
         "optional": optional,

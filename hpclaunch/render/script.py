@@ -28,17 +28,15 @@ def render(plan: LaunchPlan) -> str:
 
 
 def _sbatch(plan: LaunchPlan, target: SlurmTarget) -> str:
-    seats = plan.common.shape.seats
-    width = max(map(len, target.cpu_masks), default=0)
-    rows = [f"{mask:<{width}} # {_seat(seat)}" for mask, seat in zip(target.cpu_masks, seats, strict=False)]
     return template("sbatch.sh.j2").render(
         **_shared(plan, target),
         **_beside(plan, target),
         **_long_run(plan, target),
         **_preflight(plan, target),
+        **_unlike(plan, target),
         sbatch=target.sbatch,
         slurm_path=target.path,
-        masks=rows,
+        masks=mask_rows(plan, target),
         mem_masks=target.mem_masks,
         mem_policy=target.mem_policy,
         srun=target.srun,
@@ -52,10 +50,10 @@ def _shared(plan: LaunchPlan, target: SlurmTarget | LocalTarget) -> dict[str, ob
         "version": __version__,
         "name": common.name,
         "site": plan.site,
-        "title": words.title(common),
+        "title": words.title(plan),
         "keep": target.keep,
         "host_env": target.host_env,
-        "settings": [_setting(option) for option in target.wrapper],
+        "settings": [] if plan.parts else [setting(option) for option in target.wrapper],
         "inherit": common.inherit,
         "secrets": common.secrets,
         "environment": common.environment,
@@ -91,11 +89,26 @@ def _preflight(plan: LaunchPlan, target: SlurmTarget) -> dict[str, object]:
         return {"preflight": False}
     from hpclaunch.render import preflight
 
-    return preflight.of_slurm(plan.common, target.preflight, target.beside, _setting)
+    return preflight.of_slurm(plan.common, target.preflight, target.beside, setting)
 
 
-def _setting(option: Option) -> str:
-    """A setting of the rank wrapper as an element of a bash array that is indented by two."""
+def _unlike(plan: LaunchPlan, target: SlurmTarget) -> dict[str, object]:
+    if not plan.parts:
+        return {"parts": (), "components": (), "in_order": ""}
+    from hpclaunch.render import unlikegroups
+
+    return unlikegroups.of_slurm(plan, target)
+
+
+def mask_rows(plan: LaunchPlan, target: SlurmTarget) -> list[str]:
+    """The masks, each with what its rank has."""
+    seats = plan.common.shape.seats
+    width = max(map(len, target.cpu_masks), default=0)
+    return [f"{mask:<{width}} # {_seat(seat)}" for mask, seat in zip(target.cpu_masks, seats, strict=False)]
+
+
+def setting(option: Option, indent: int = 2) -> str:
+    """A setting of the rank wrapper as an element of a bash array that is indented by so much."""
     from hpclaunch.render import quote  # late: manifests come by way of here, and need none of it
 
     word = quote.bash(option.text)
@@ -103,8 +116,8 @@ def _setting(option: Option) -> str:
     if not mark or not word.startswith("'"):
         return f"{word} # {option.why}" if option.why else word
     name = option.text.partition("=")[0]
-    between = mark.strip() + "\n" + " " * len(f"  '{name}=")
-    return f"# {option.why}\n  {word.replace(mark, between)}"
+    between = mark.strip() + "\n" + " " * (indent + len(f"'{name}="))
+    return f"# {option.why}\n{' ' * indent}{word.replace(mark, between)}"
 
 
 def _seat(seat: Seat) -> str:

@@ -1,18 +1,25 @@
 """Words that scripts and manifests share."""
 
 from hpclaunch.rank import SEPARATORS
-from hpclaunch.values.launchplan import Common
+from hpclaunch.values.launchplan import Common, LaunchPlan
 
 # A setting of so many characters has a line for each of its entries. Nobody reads a longer one, and the white
 # space would count towards what the kernel takes.
 _LAID_OUT = range(100, 4000)
 
 
-def title(common: Common) -> str:
+def title(plan: LaunchPlan) -> str:
     """What the job takes, in a few words."""
-    nodes = _count(common.nodes, "node")
+    names = plan.common.groups.members if plan.parts and plan.common.groups is not None else ()
+    each = (f"{group.name}: {nodes(part.common)}" for group, part in zip(names, plan.parts, strict=False))
+    return "; ".join(each) or nodes(plan.common)
+
+
+def nodes(common: Common) -> str:
+    """How many nodes of which type, and how many ranks on each."""
+    number = _count(common.nodes, "node")
     types = " or ".join(dict.fromkeys(shape.node_type for shape in common.shapes))
-    return f"{nodes} of type {types}, {_count(common.ranks_per_node, 'rank')} on each"
+    return f"{number} of type {types}, {_count(common.ranks_per_node, 'rank')} on each"
 
 
 def separator(setting: str, length: int) -> str:

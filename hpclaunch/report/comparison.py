@@ -10,8 +10,10 @@ _WIDEST = 44
 
 def summary(launch: Launch) -> str:
     """What was compared and found the same."""
-    bound = any(seat.cpus for table in launch.tables for seat in table.seats)
-    hcas = max((len(table.hcas) for table in launch.tables), default=0)
+    parts_of_nodes = launch.parts or (launch,)
+    tables = [table for each in parts_of_nodes for table in each.tables]
+    bound = any(seat.cpus for table in tables for seat in table.seats)
+    hcas = max((len(table.hcas) for table in tables), default=0)
     parts = [
         f"{_count(len(launch.argv), 'word')} of the command",
         "image and working folder",
@@ -21,7 +23,7 @@ def summary(launch: Launch) -> str:
         f"{_count(launch.gpus_per_node, 'GPU')} and {_count(hcas, 'HCA')} of a node",
         "numbering, time limit, retries and rights",
     ]
-    ranks = launch.nodes * launch.ranks_per_node
+    ranks = sum(each.nodes * each.ranks_per_node for each in parts_of_nodes)
     return (
         f"the same launch: {_count(ranks, 'rank')} on {_count(launch.nodes, 'node')}\n"
         f"compared: {', '.join(parts)}"

@@ -16,21 +16,21 @@ def as_data(plan: LaunchPlan) -> dict[str, Any]:
     are all ranks of the job. Where it may get nodes of several kinds, an entry of `ranks` has what is the
     same on all of them, and empty values for the rest. On a part of a node (`whole_node` is false) `gpus` are
     positions among those that the job gets there, from 0; the rank finds the rest on the node, and `gpus` of
-    the shape says what is near each. With groups ranks count through all of them, in separate worlds too.
+    the shape says what is near each. With groups ranks count through all of them, in separate worlds too;
+    where their nodes are unlike a shape has the `group` that it is of.
     """
     common = plan.common
-    shapes = [_shape(common, shape) for shape in common.shapes]
-    local = [_agreed(rows) for rows in zip(*(shape["ranks"] for shape in shapes), strict=True)]
-    ranks = [
-        {"rank": node * common.ranks_per_node + row["local_rank"], "node": node, **row}
-        for node in range(common.nodes)
-        for row in local
+    shapes = [
+        {**_shape(each.common, shape), **({"group": _name(common, index)} if plan.parts else {})}
+        for index, each in enumerate(plan.each)
+        for shape in each.common.shapes
     ]
+    ranks = _all_ranks(plan)
     if common.groups is not None:
         of_groups = [
             {"group": group.name, "group_rank": number}
             for group in common.groups.members
-            for number in range(group.nodes * common.ranks_per_node)
+            for number in range(group.nodes * group.each)
         ]
         ranks = [{**rank, **group} for rank, group in zip(ranks, of_groups, strict=True)]
     environment = [
@@ -42,13 +42,30 @@ def as_data(plan: LaunchPlan) -> dict[str, Any]:
         "site": plan.site,
         "scheduler": plan.scheduler,
         "node_type": common.shape.node_type,
-        "whole_node": common.whole_node,
+        "whole_node": all(each.common.whole_node for each in plan.each),
         "ranks": ranks,
         "shapes": shapes,
         "environment": environment,
         **({"groups": _groups(common.groups)} if common.groups is not None else {}),
         "warnings": list(plan.warnings),
     }
+
+
+def _name(common: Common, index: int) -> str:
+    return common.groups.members[index].name if common.groups is not None else ""
+
+
+def _all_ranks(plan: LaunchPlan) -> list[dict[str, Any]]:
+    """Every rank, on the nodes of one group after the other where these are unlike."""
+    ranks: list[dict[str, Any]] = []
+    nodes = 0
+    for each in plan.each:
+        tables = [_shape(each.common, shape)["ranks"] for shape in each.common.shapes]
+        local = [_agreed(rows) for rows in zip(*tables, strict=True)]
+        for node in range(nodes, nodes + each.common.nodes):
+            ranks += [{"rank": len(ranks) + row["local_rank"], "node": node, **row} for row in local]
+        nodes += each.common.nodes
+    return ranks
 
 
 def _groups(groups: RankGroups) -> dict[str, Any]:

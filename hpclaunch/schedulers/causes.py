@@ -13,7 +13,8 @@ import signal as signals
 from pathlib import Path
 from types import MappingProxyType
 
-from msgspec import Struct, structs
+import msgspec
+from msgspec import Raw, Struct, structs
 
 from hpclaunch.values import preflight
 from hpclaunch.values.job import Cause, JobStatus, State
@@ -47,9 +48,13 @@ class First(Struct, frozen=True):
     said: str
 
 
-def explained(status: JobStatus, log: Path, cancelled: bool) -> JobStatus:
+class _Plan(Struct, frozen=True):
+    parts: tuple[Raw, ...] = ()
+
+
+def explained(status: JobStatus, log: Path, cancelled: bool, plan: Path | None = None) -> JobStatus:
     """An ended job's status with its cause, and the first rank that failed, where the log names it.
-    `cancelled`: hpclaunch was asked for its end."""
+    `cancelled`: hpclaunch was asked for its end. `plan` is the file of the record that has it."""
     if not status.has_ended or status.state == "COMPLETED":
         return status
     known = _BY_STATE.get(status.state)
@@ -61,8 +66,11 @@ def explained(status: JobStatus, log: Path, cancelled: bool) -> JobStatus:
     first = first_failure(text, status)
     if first is not None:
         said = f" ({first.said})" if not first.said.startswith("Exited with") else ""
-        reason = f"rank {first.rank} on {first.node} was the first to fail{said}"
-        status = structs.replace(status, reason=reason, rank=first.rank)
+        which, rank = f"rank {first.rank}", first.rank if not _has_parts(plan) else None
+        if rank is None:  # srun counts the tasks of each component of a step from 0
+            which += " of the group"
+        reason = f"{which} on {first.node} was the first to fail{said}"
+        status = structs.replace(status, reason=reason, rank=rank)
     if known or (_is_kill(status) and (_OOM.search(text) or (first and first.said == "Out Of Memory"))):
         more = "" if known else "; the kernel ended it, since the job's memory was used up"
         return structs.replace(status, cause="out_of_memory", reason=status.reason + more)
@@ -79,6 +87,14 @@ def explained(status: JobStatus, log: Path, cancelled: bool) -> JobStatus:
         more = "; whether somebody or the kernel killed it, for memory, is not said"
         status = structs.replace(status, reason=status.reason + more)
     return structs.replace(status, cause="user_error")
+
+
+def _has_parts(plan: Path | None) -> bool:
+    """Whether the job has groups with options of srun of their own."""
+    try:
+        return plan is not None and bool(msgspec.json.decode(plan.read_bytes(), type=_Plan).parts)
+    except (OSError, ValueError):  # msgspec's errors are ValueErrors
+        return False
 
 
 def first_failure(text: bytes, status: JobStatus) -> First | None:

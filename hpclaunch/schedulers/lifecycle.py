@@ -143,7 +143,7 @@ def ask(records: Sequence[Record], warn: Warn) -> dict[str, JobStatus]:
 def _with_cause(record: Record, status: JobStatus) -> JobStatus:
     from hpclaunch.schedulers import causes  # who submits does not pay for it
 
-    return causes.explained(status, record.log, record.state().cancelled)
+    return causes.explained(status, record.log, record.state().cancelled, record.folder / "plan.json")
 
 
 def wait(record: Record, warn: Warn, pause: Callable[[float], None] = time.sleep) -> JobStatus:

@@ -58,6 +58,13 @@ def _group_problems(job: Job, group: GroupSpec, path: Path) -> list[Problem]:
         number = getattr(group, key)
         if number is not None and not low <= number <= high:
             found.append(_problem((*path, key), f"{number} must be from {low} to {high}"))
+    if group.gpu_type is not None:
+        _check(found, (*path, "gpu_type"), check_text.name, group.gpu_type)
+    for site, hints in group.sites.items():
+        _check(found, (*path, "sites", site), check_text.name, site)
+        for key in hints.__struct_fields__:
+            if getattr(hints, key) is not None:
+                _check(found, (*path, "sites", site, key), check_text.line, getattr(hints, key))
     found += _command_problems(job, group, path)
     for name, value in group.env.items():
         of_name = (*path, "env", name)

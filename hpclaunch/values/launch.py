@@ -85,7 +85,8 @@ class Launch(Struct, frozen=True):
     for any. `stage_in`, `steps` and `trials` are what the text does beside starting the ranks once; a side of
     `stage_in` that is no path of the node is its kind and name ("claim imagenet-pvc sets/1") as a volume.
     `tasks` are those of a job array ("0-99%4") whose tasks read variables and arguments of their own.
-    With `groups` in one or separate worlds (`world` "" without them) `argv` is empty.
+    With `groups` in one or separate worlds (`world` "" without them) `argv` is empty. Where these differ in
+    ranks or nodes `parts` are launches of each, and sizes but for `nodes` are the first one's.
     """
 
     scheduler: Literal["slurm", "kubernetes"]
@@ -121,6 +122,7 @@ class Launch(Struct, frozen=True):
     groups: tuple[SeenGroup, ...] = ()
     world: Literal["", "one", "separate"] = ""
     notify: Notify | None = None
+    parts: tuple["Launch", ...] = ()
 
 
 class Difference(Struct, frozen=True):

@@ -115,6 +115,7 @@ class SlurmTarget(Struct, frozen=True):
     see before the container exists. `beside` is None for a job that starts its ranks once, and no more.
     `told` are variables of the ranks that Slurm alone knows: each `value` is the name of Slurm's own, which
     is not set for 0. `of_groups` are the options of each group's own step, of groups in separate worlds.
+    `components` are the #SBATCH lines of a heterogeneous job's further components, each an allocation.
     `preflight` is the check of the nodes before the ranks start, None for most jobs.
     """
 
@@ -132,6 +133,7 @@ class SlurmTarget(Struct, frozen=True):
     beside: SlurmSteps | None = None
     told: tuple[EnvVar, ...] = ()
     of_groups: tuple[tuple[Option, ...], ...] = ()
+    components: tuple[tuple[Option, ...], ...] = ()
     preflight: Preflight | None = None
 
 
@@ -148,13 +150,25 @@ class LocalTarget(Struct, frozen=True):
 
 
 class LaunchPlan(Struct, frozen=True):
-    """A whole launch. `warnings` say what the tool did not do, and what the job overrode."""
+    """A whole launch. `warnings` say what the tool did not do, and what the job overrode.
+
+    Where groups of ranks differ in more than command and variables `parts` are their own launches, in the
+    order of the ranks: what each has on its nodes, and of the options of srun those that are not the same for
+    all. Then `common` has the nodes of all, and in place of ranks, GPUs and shapes of a node those of the
+    first group; the target has no masks.
+    """
 
     site: str
     scheduler: Literal["slurm", "kubernetes", "local"]
     common: Common
     target: SlurmTarget | KubernetesTarget | LocalTarget
     warnings: tuple[str, ...]
+    parts: tuple["LaunchPlan", ...] = ()
+
+    @property
+    def each(self) -> tuple["LaunchPlan", ...]:
+        """The launches whose nodes are alike: those of unlike groups, or this one."""
+        return self.parts or (self,)
 
     def settings_for(self, shape: NodeShape) -> dict[str, str]:
         """The settings of the rank wrapper on nodes of this shape, by name: those before the first `hosts=`,

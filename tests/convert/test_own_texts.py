@@ -23,6 +23,7 @@ from hpclaunch.spec.document import Document
 from hpclaunch.spec.read import parse_job, read_site
 from hpclaunch.spec.site import Site
 from hpclaunch.values.conversion import Conversion
+from hpclaunch.values.errors import InputError
 
 TESTS = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(TESTS / "golden"), str(TESTS / "readback")]
@@ -73,9 +74,11 @@ LEFT = {
     "preflight-with-steps": ("preflight() {",),
     "preflight-with-groups": ("  'groups=", "preflight() {"),
 }
+# What no job file is made of.
+NOT_CONVERTED = ("unlike-groups", "unlike-groups-in-allocations")
 # Their points are asked for.
 SWEEPS = ("example-lr-search", "sweep-with-steps")
-WHOLE = [case for case in BATCH if case.name not in (*LEFT, *SWEEPS)]
+WHOLE = [case for case in BATCH if case.name not in (*LEFT, *NOT_CONVERTED, *SWEEPS)]
 
 
 @pytest.mark.parametrize("case", WHOLE, ids=lambda case: case.name)
@@ -118,6 +121,13 @@ def test_what_is_left_of_a_script_is_said_at_its_line(case: Case) -> None:
     common = case.plan().common
     assert (job.nodes, job.ranks_per_node, job.sweep) == (common.nodes, common.ranks_per_node, None)
     assert not any(hints.sbatch or hints.srun for hints in job.sites.values())
+
+
+@pytest.mark.parametrize("name", NOT_CONVERTED)
+def test_groups_that_differ_in_ranks_or_nodes_are_refused(name: str) -> None:
+    (case,) = (case for case in BATCH if case.name == name)
+    with pytest.raises(InputError, match="the groups of this job differ in ranks or nodes"):
+        converted(case.render(), None)
 
 
 def comes_back(folder: Path, job: dict[str, Any], where: dict[str, Any]) -> None:

@@ -82,11 +82,6 @@ def test_a_step_that_is_not_on_the_next_nodes_is_not_passed_over() -> None:
 @pytest.mark.parametrize(
     ("sets", "message"),
     [
-        (
-            ["groups.watch.ranks_per_node=1"],
-            "group watch has 1 and group train 8, but the nodes of a job are alike",
-        ),
-        (["groups.watch.gpus_per_node=0"], "group watch has 0 and group train 8"),
         (["groups.watch.nodes=100"], "151 nodes, and site superpod-a100 has 140"),
         (["groups.watch.nodes=141"], "group watch: 141 nodes"),
         (

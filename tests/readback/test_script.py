@@ -52,7 +52,8 @@ def check(plan: LaunchPlan) -> Launch:
     assert {each.name: each.value for each in seen.before} == {
         each.name: each.value for each in target.host_env
     }
-    check_tables(plan, seen)
+    for part, own in zip(plan.each, seen.parts or (seen,), strict=True):
+        check_tables(part, own)
     return seen
 
 

@@ -7,53 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from command import hpclaunch
+from groupranks import HOSTILE, SPECIAL, UNICODE, Run, arrived, ranks, two_groups, write
 from realslurm import Slurm
-
-# Debian's own Python, which python3-mpi4py belongs to. Each rank says who it is, what reached it as bytes,
-# and what the ranks of its world and of its group have in sum.
-PYTHON = "/usr/bin/python3"
-RANK = """\
-import json, os, sys
-from mpi4py import MPI
-world = MPI.COMM_WORLD
-hexed = lambda words: [os.fsencode(word).hex() for word in words]
-env = os.environ
-group = world.Split(int(env["HPCLAUNCH_GROUP_INDEX"]), world.rank)
-found = {
-    "argv": hexed(sys.argv[2:]),
-    "LR": os.environb[b"LR"].hex(),
-    "SHARED": os.environb[b"SHARED"].hex(),
-    "OWN": env.get("OWN"),
-    "host": env["SLURMD_NODENAME"],
-    "rank": world.rank,
-    "size": world.size,
-    "sum": world.allreduce(world.rank),
-    "of_group": [env["HPCLAUNCH_GROUP_INDEX"], env["HPCLAUNCH_GROUP_RANK"], env["HPCLAUNCH_GROUP_SIZE"]],
-    "in_group": [group.rank, group.size, group.allreduce(1)],
-    "groups": env["HPCLAUNCH_GROUPS"],
-    "torch": [env["RANK"], env["WORLD_SIZE"], env["LOCAL_RANK"]],
-    "master": [env["MASTER_ADDR"], env["MASTER_PORT"]],
-}
-name = env["HPCLAUNCH_GROUP"]
-with open(os.path.join(sys.argv[1], "%s.%s" % (name, env["HPCLAUNCH_GROUP_RANK"])), "w") as file:
-    json.dump(found, file)
-print("I am %s" % name, flush=True)
-"""
-SPECIAL = "a b\t'q' \"d\" $HOME $(id) `id` \\ \n x"
-UNICODE = "é\u2028 *?[a] {1,2} #;&|"
-HOSTILE = [
-    "",
-    ":",
-    "--",
-    "=x",
-    SPECIAL,
-    UNICODE,
-    "\r\x1b=--",
-]
-
-Run = Callable[..., Any]
 
 
 @pytest.fixture(scope="module")
@@ -68,31 +24,6 @@ def run(slurm_three: Slurm, tmp_path: Path) -> Run:
     home.mkdir(mode=0o755)
     tmp_path.chmod(0o777)
     return lambda *words: hpclaunch(*words, env={**slurm_three.env, "HPCLAUNCH_HOME": str(home)})
-
-
-def write(folder: Path, name: str, **keys: Any) -> Path:
-    path = folder / f"{name}.yaml"
-    job = {"version": 1, "name": name, "mpi": "pmix", "rendezvous": "torch", "ranks_per_node": 2, "time": 5}
-    path.write_text(yaml.safe_dump({**job, **keys}, sort_keys=False), encoding="utf-8")
-    return path
-
-
-def two_groups(folder: Path) -> dict[str, Any]:
-    (folder / "rank.py").write_text(RANK)
-    (folder / "out").mkdir(mode=0o777)
-    command = [PYTHON, str(folder / "rank.py"), str(folder / "out")]
-    train = {"nodes": 2, "command": [*command, *HOSTILE], "env": {"LR": SPECIAL, "OWN": "1"}}
-    evaluate = {"nodes": 1, "command": [*command, "--other"]}
-    return {"env": {"LR": "0.1", "SHARED": UNICODE}, "groups": {"train": train, "evaluate": evaluate}}
-
-
-def ranks(folder: Path, group: str) -> list[dict[str, Any]]:
-    files = sorted((folder / "out").glob(f"{group}.*"), key=lambda file: int(file.suffix[1:]))
-    return [json.loads(file.read_text()) for file in files]
-
-
-def arrived(words: list[str]) -> list[str]:
-    return [bytes.fromhex(word).decode() for word in words]
 
 
 def test_groups_of_one_world_know_who_they_are(slurm_three: Slurm, run: Run, tmp_path: Path) -> None:

@@ -27,6 +27,12 @@ SQUEUE = """\
 28|SUSPENDED|0|n2|2026-11-21T03:04:46|2026-11-21T03:04:47|NONE|None|hpclaunch:tag-susp|/w|
 29|PENDING|0||2026-11-21T03:04:48|2026-11-21T03:06:49|NONE|job requeued in held state|hpclaunch:tag-rq|/w|
 """
+HETJOB = """\
+9+1|RUNNING|0|h1|2026-11-21T02:41:17|2026-11-21T02:41:17|2026-11-21T02:46:17|None|hpclaunch:het|/w|
+9+0|RUNNING|0|a[1-2]|2026-11-21T02:41:17|2026-11-21T02:41:17|2026-11-21T02:46:17|None|hpclaunch:het|/w|
+12+0|PENDING|0||2026-11-21T02:41:17|N/A|N/A|Resources|hpclaunch:waits|/w|
+12+1|PENDING|0||2026-11-21T02:41:17|N/A|N/A|Priority|hpclaunch:waits|/w|
+"""
 AT = "2026-11-21T02:41:17Z"
 
 
@@ -185,3 +191,14 @@ def test_a_request_that_was_never_signed_leaves_nothing_open() -> None:
 def test_a_log_path_means_itself_to_slurm() -> None:
     assert filename_pattern(Path("/h/50%j/out.log")) == "/h/50%%j/out.log"
     assert filename_pattern(Path("/h/a\\b%j/out.log")) == "/h/a\\\\b%j/out.log"
+
+
+@pytest.mark.parametrize("wanted", [None, "9"])
+def test_a_heterogeneous_job_is_its_first_component_on_the_nodes_of_all(wanted: str | None) -> None:
+    rows = slurm_output.parse_squeue(HETJOB)
+    assert [job_id for job_id, _, _ in rows] == ["9", "12"]
+    (found,) = slurm_output.by_tag(rows, {"het": wanted}).values()
+    assert (found[0], found[1].state) == ("9", "RUNNING")
+    assert sorted(found[1].nodes.split(",")) == ["a[1-2]", "h1"]
+    assert rows[1][1].nodes == ""
+    assert rows[1][1].state == "PENDING"

@@ -20,6 +20,7 @@ from hpclaunch.readback.slurm.options import options as slurm_options
 from hpclaunch.spec.longrun import SignalName
 from hpclaunch.spec.scalars import variable_name
 from hpclaunch.values.conversion import Place
+from hpclaunch.values.errors import InputError, Problem
 from hpclaunch.values.launch import Launch
 from hpclaunch.values.longrun import LINK
 
@@ -98,6 +99,11 @@ def read(name: str, text: str) -> Rendered:
     if not text.startswith("#!"):
         return Rendered(name, text, read_manifest(text, name), {}, {})
     launch = read_script(text, name)
+    if launch.parts:
+        message = (
+            "the groups of this job differ in ranks or nodes, and its job file is not made of its script"
+        )
+        raise InputError([Problem(message, where=name)])
     batch = [argument for each in directives(text) for argument in each.arguments]
     step = _step(text)
     after = any(each.when == "after" for each in launch.steps)  # then --signal leaves them time

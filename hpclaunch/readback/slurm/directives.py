@@ -16,32 +16,55 @@ class Directive(Struct, frozen=True):
     arguments: tuple[str, ...]
 
 
+Component = tuple[int, list[Directive]]
+
+
 def directives(text: str) -> list[Directive]:
     """The lines, of a text that sbatch would take.
 
     Raises ScriptError for a text that it refuses: without #!, with the line ends of DOS, with a quote that
     nothing closes; and for one of several components (hetjob).
     """
+    found = components(text)
+    if len(found) > 1:
+        raise several(found[1])
+    return found[0][1]
+
+
+def several(component: Component) -> ScriptError:
+    """What is said of a job of several components where these are not understood."""
+    return ScriptError("a job of several components (hetjob) is not read", component[0])
+
+
+def components(text: str) -> list[Component]:
+    """The lines of each component of the job, most of which have one: that of a heterogeneous job begins with
+    a line `#SBATCH hetjob`, whose number it has. What a later component leaves out is the first one's or
+    Slurm's default, and not told here. Raises ScriptError as `directives`, but for several."""
     if not text.startswith("#!"):
         raise ScriptError("no script: it begins with #! and the path of a shell", 1)
     if "\r\n" in text:
         raise ScriptError(
             "line ends of DOS, which sbatch refuses", text[: text.index("\r\n")].count("\n") + 1
         )
-    found: list[Directive] = []
+    found: list[Component] = [(1, [])]
     for number, line in enumerate(text.split("\n"), 1):
         mark = next((mark for mark in _MARKS if line.startswith(mark)), "")
-        if mark:
-            found.append(Directive(number, _arguments(line[len(mark) :], number)))
+        if mark and _begins(line[len(mark) :]):
+            found.append((number, []))
+        elif mark:
+            found[-1][1].append(Directive(number, _arguments(line[len(mark) :], number)))
         elif line.lstrip(_BLANKS)[:1] not in ("", "#"):
             break
     return found
 
 
-def _arguments(line: str, number: int) -> tuple[str, ...]:
+def _begins(line: str) -> bool:
+    """Whether a component begins with what follows the mark."""
     first = line.strip(_BLANKS).split(None, 1)[:1]
-    if first and first[0].lower() in ("hetjob", "packjob"):
-        raise ScriptError("a job of several components (hetjob) is not read", number)
+    return bool(first) and first[0].lower() in ("hetjob", "packjob")
+
+
+def _arguments(line: str, number: int) -> tuple[str, ...]:
     found: list[str] = []
     index = 0
     while True:

@@ -7,7 +7,7 @@ from hpclaunch.readback.shell.calls import Call, Reading
 from hpclaunch.readback.shell.values import Value, known, shown
 from hpclaunch.readback.slurm.options import options
 
-_MEMBER = "member="
+MEMBER = "member="
 _SIZES = ("nodes", "ntasks", "relative")
 
 
@@ -48,13 +48,13 @@ def joined(reading: Reading) -> tuple[Reading, bool, list[str]]:
     for call in reading.calls:
         if call is first.call:
             calls.append(whole)
-        elif all(call is not step.call for step in steps) and not _labels(call):
+        elif all(call is not step.call for step in steps) and not labels(call):
             calls.append(call)
     return structs.replace(reading, calls=tuple(calls)), True, unread
 
 
 def _step(call: Call) -> _Step | None:
-    members = [text for word in call.words if (text := known(word) or "").startswith(_MEMBER)]
+    members = [text for word in call.words if (text := known(word) or "").startswith(MEMBER)]
     if not members or (known(call.words[0]) or "").rpartition("/")[2] != "srun":
         return None
     given, _ = options("srun", call.words[1:])
@@ -66,14 +66,14 @@ def _step(call: Call) -> _Step | None:
     own = {f"--{name}={number}" for name, number in sizes.items()} | {members[-1]}
     words = tuple(word for word in call.words if (known(word) or "") not in own)
     others = tuple(word for word in words if not _is_chosen(word))
-    return _Step(call, members[-1].removeprefix(_MEMBER), sizes, others, others != words)
+    return _Step(call, members[-1].removeprefix(MEMBER), sizes, others, others != words)
 
 
 def _is_chosen(word: Value) -> bool:
     return known(word) is None and word[0] == "--nodelist="
 
 
-def _labels(call: Call) -> bool:
+def labels(call: Call) -> bool:
     """What puts a group's name before its lines."""
     words = [known(word) or "" for word in call.words]
     return words[:2] == ["sed", "--unbuffered"] and len(words) == 3 and words[2].startswith("s/^/")

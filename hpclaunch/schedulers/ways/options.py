@@ -13,8 +13,14 @@ from hpclaunch.values.words import Option
 _QUOTING = frozenset("\\\"'# \t")
 
 
+# What stands between the components of a heterogeneous job. Only sbatch takes it here: slurmrestd would want
+# a body for each component, and pyslurm has no word for them.
+HETJOB = "hetjob"
+
+
 class _Target(Struct, frozen=True):
     sbatch: tuple[Option, ...] = ()
+    components: tuple[tuple[Option, ...], ...] = ()
 
 
 class _Plan(Struct, frozen=True):
@@ -22,12 +28,15 @@ class _Plan(Struct, frozen=True):
 
 
 def of_record(record: Record) -> tuple[str, ...] | None:
-    """The options that became the script's #SBATCH lines, None where its lines are others than the plan's."""
+    """The options that became the script's #SBATCH lines, None where its lines are others than the plan's; of
+    a heterogeneous job the word alone that makes it one."""
     try:
         plan = msgspec.json.decode((record.folder / "plan.json").read_bytes(), type=_Plan)
         script = record.script.read_text(encoding="utf-8")
     except (OSError, ValueError):  # msgspec's errors are ValueErrors, and so is text that is not UTF-8
         return None
+    if plan.target.components:
+        return (HETJOB,)
     planned = [
         f"#SBATCH {option.text}" + (f"  # {option.why}" if option.why else "")
         for option in plan.target.sbatch

@@ -1,0 +1,49 @@
+"""What a script says of groups of ranks that have options and tables of their own."""
+
+from msgspec import Struct
+
+from hpclaunch.render import script, words
+from hpclaunch.values.launchplan import LaunchPlan, SlurmTarget
+from hpclaunch.values.words import Option
+
+
+class _Part(Struct, frozen=True):
+    """A group, as the template spells it."""
+
+    name: str
+    title: str
+    srun: tuple[Option, ...]
+    settings: list[str]
+    masks: list[str]
+    mem_masks: tuple[str, ...]
+    mem_policy: str
+
+
+def of_slurm(plan: LaunchPlan, target: SlurmTarget) -> dict[str, object]:
+    """For the template of an sbatch script; `components` are the further allocations of a heterogeneous job,
+    each with what it is for, and `in_order` the words for all nodes where MPI wants them sorted by name."""
+    assert plan.common.groups is not None
+    names = [group.name for group in plan.common.groups.members]
+    parts = [_part(name, each) for name, each in zip(names, plan.parts, strict=True)]
+    several = [f"$SLURM_JOB_NODELIST_HET_GROUP_{index}" for index in range(len(parts))]
+    nodes = ",".join(several) if target.components else "$SLURM_JOB_NODELIST"
+    one_world = plan.common.groups.world == "one" and plan.common.mpi != "none"
+    return {
+        "parts": parts,
+        "components": list(zip(parts[1:], target.components, strict=False)),
+        "in_order": nodes if one_world else "",
+    }
+
+
+def _part(name: str, plan: LaunchPlan) -> _Part:
+    target = plan.target
+    assert isinstance(target, SlurmTarget)
+    return _Part(
+        name=name,
+        title=words.nodes(plan.common),
+        srun=target.srun,
+        settings=[script.setting(option, 4) for option in target.wrapper],
+        masks=script.mask_rows(plan, target),
+        mem_masks=target.mem_masks,
+        mem_policy=target.mem_policy,
+    )

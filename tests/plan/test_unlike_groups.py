@@ -1,0 +1,217 @@
+"""Groups on unlike nodes, or with other numbers of ranks on each: one allocation, several, or the reason why
+not; and what their scripts are read back as."""
+
+import tempfile
+from typing import Any
+
+import msgspec
+import pytest
+import yaml
+
+from hpclaunch.plan.origins import Sources, origins
+from hpclaunch.plan.planner import Planner
+from hpclaunch.plan.sweep import launches
+from hpclaunch.readback import script as reader
+from hpclaunch.readback.compare import are_same, compare
+from hpclaunch.readback.place import Side
+from hpclaunch.render import script
+from hpclaunch.report import ranks
+from hpclaunch.spec.document import Document
+from hpclaunch.spec.job import Job
+from hpclaunch.spec.read import parse_job, read_site
+from hpclaunch.spec.site import Site
+from hpclaunch.topology import catalogue
+from hpclaunch.values.errors import InputError
+from hpclaunch.values.launch import Launch
+from hpclaunch.values.launchplan import LaunchPlan, SlurmTarget
+
+TYPES = ("dgx-a100", "dgx-h100")
+SITE = {
+    "version": 1,
+    "name": "mixed",
+    "scheduler": "slurm",
+    "container": "pyxis",
+    "node_types": [{"type": "dgx-a100", "hosts": "dgx[1-8]"}, {"type": "dgx-h100", "hosts": "hgx[1-4]"}],
+    "slurm": {"version": "22.05", "pyxis": "0.20.0", "mpi_plugin": {"pmix": "pmix"}},
+}
+JOB = """\
+name: unlike
+image: a/b:1
+mpi: pmix
+rendezvous: torch
+time: 1h
+env: {LR: "0.1"}
+command: [./run, "it's $HOME", ":"]
+groups:
+  train: {nodes: 3, gpu_type: a100, env: {LR: "0.2"}}
+  evaluate: {nodes: 4, gpu_type: h100, ranks_per_node: 2, command: ./evaluate && true}
+"""
+ALIKE = ("groups.evaluate.gpu_type=a100",)  # then only the ranks differ
+
+
+def documents(sets: tuple[str, ...], **site: Any) -> tuple[Document[Job], Document[Site], Planner]:
+    job = parse_job(JOB, "job.yaml", "/home/ada", sets)
+    with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
+        yaml.safe_dump({**SITE, **site}, file)
+        file.flush()
+        read = read_site(file.name)
+    return job, read, Planner(read.value, {name: catalogue.load(name).value for name in TYPES})
+
+
+def planned(*sets: str, **site: Any) -> LaunchPlan:
+    job, _, planner = documents(sets, **site)
+    return planner.plan(job.value)
+
+
+def target(plan: LaunchPlan) -> SlurmTarget:
+    assert isinstance(plan.target, SlurmTarget)
+    return plan.target
+
+
+def read(*sets: str) -> Launch:
+    return reader.read(script.render(planned(*sets)))
+
+
+def test_unlike_nodes_are_an_allocation_each_and_unlike_ranks_are_in_one() -> None:
+    assert len(target(planned()).components) == 1
+    assert not target(planned(*ALIKE)).components
+    # On a part of a node the CPUs go by the ranks, so that sbatch is asked in other words.
+    assert target(planned(*ALIKE, "world=separate", "gpus_per_node=4")).components
+    assert target(planned(*ALIKE, "world=separate", "groups.train.sites.mixed.partition=big")).components
+
+
+@pytest.mark.parametrize("world", ["one", "separate"])
+@pytest.mark.parametrize("sets", [(), ALIKE], ids=["hetjob", "one allocation"])
+def test_a_script_is_read_back_as_its_plan(world: str, sets: tuple[str, ...]) -> None:
+    plan, launch = planned(f"world={world}", *sets), read(f"world={world}", *sets)
+    assert (launch.unread, launch.unbridged, launch.wrapper) == ((), (), "own")
+    assert (launch.world, launch.nodes) == (world, 7)
+    assert [(each.name, each.ranks) for each in launch.groups] == [("train", 24), ("evaluate", 8)]
+    train, evaluate = launch.groups
+    assert (train.argv, evaluate.argv) == (
+        ("./run", "it's $HOME", ":"),
+        ("/bin/sh", "-c", "./evaluate && true"),
+    )
+    environment = {each.name: each.value for each in launch.environment}
+    for group, rate in ((train, "0.2"), (evaluate, "0.1")):
+        assert (environment | {each.name: each.value for each in group.environment})["LR"] == rate
+    for part, seen in zip(plan.parts, launch.parts, strict=True):
+        common = part.common
+        assert (seen.nodes, seen.ranks_per_node, seen.gpus_per_node) == (
+            common.nodes,
+            common.ranks_per_node,
+            8,
+        )
+        (table,) = seen.tables
+        assert [(each.cpus, each.mems) for each in table.seats] == [
+            (each.cpus, each.mems) for each in common.shape.seats
+        ]
+
+
+CHANGES = ["groups.evaluate.ranks_per_node=4", "groups.train.nodes=2", "bind.cpus=spread", "env.LR=0.3"]
+
+
+@pytest.mark.parametrize("world", ["one", "separate"])
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("sets", [(), ALIKE], ids=["hetjob", "one allocation"])
+def test_a_change_is_a_difference(world: str, change: str, sets: tuple[str, ...]) -> None:
+    launch = read(f"world={world}", *sets)
+    assert are_same(compare(Side(launch), Side(read(f"world={world}", *sets))))
+    assert not are_same(compare(Side(launch), Side(read(f"world={world}", *sets, change))))
+
+
+@pytest.mark.parametrize(
+    ("sets", "old", "new"),
+    [
+        ((), "--het-group=1", "--het-group=0"),
+        (ALIKE, "--relative=3", "--relative=4"),
+        (ALIKE, "#SBATCH --nodes=7", "#SBATCH --nodes=8"),
+        ((), "--nodes=3\n    --ntasks=24", "--nodes=3\n    --ntasks=16"),
+        (("world=separate",), "group 1 evaluate", "group 0 evaluate"),
+    ],
+)
+def test_what_does_not_fit_together_is_not_passed_over(sets: tuple[str, ...], old: str, new: str) -> None:
+    text = script.render(planned(*sets))
+    assert old in text
+    assert reader.read(text.replace(old, new)).unread
+
+
+def test_another_job_of_several_components_is_not_read() -> None:
+    text = "#!/bin/bash\n#SBATCH --nodes=1\n#SBATCH hetjob\n#SBATCH --nodes=2\nsrun hostname : hostname\n"
+    with pytest.raises(InputError, match="several components"):
+        reader.read(text)
+
+
+REFUSED = [
+    (("sites.mixed.node_type=dgx-a100", "groups.train.gpu_type=b200"), "no GPUs of type b200"),
+    (("groups.train.nodes=9",), "group train: 9 nodes"),
+    (
+        ("groups.train.gpu_type=h100", "groups.evaluate.gpu_type=a100"),
+        "come after those of group train: write evaluate before train, or take world: separate",
+    ),
+    ((*ALIKE, "gpus_per_node=4"), "come after those of group train: take world: separate"),
+    ((*ALIKE, "groups.train.nodes=5"), "9 nodes of type dgx-a100, and site mixed has 8"),
+    (("verify=true",), "verify: reports of groups that differ"),
+    (("preflight={gpu: true}",), "preflight: not with groups that differ in ranks or nodes"),
+    (("requeue=true",), "requeue: not with groups whose nodes are asked for in other words"),
+    (("chain=2",), "chain: not with groups"),
+    (("signal={name: USR1, before: 2m}",), "signal: not with groups"),
+    (("groups.train.env.OMPI_MCA_x=1",), "train has 1 and evaluate unset: set it in the job's env"),
+    (("groups.train.sites.mixed.node_type=dgx-2",), "group train: site mixed has no nodes of type dgx-2"),
+]
+
+
+@pytest.mark.parametrize(("sets", "message"), REFUSED)
+def test_what_cannot_be_is_refused(sets: tuple[str, ...], message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        planned(*sets)
+    assert message in str(caught.value)
+
+
+def test_slurm_must_be_able_to_tell_unlike_nodes() -> None:
+    groups = {
+        "train": {"nodes": 1, "sites": {"mixed": {"node_type": "dgx-a100"}}},
+        "evaluate": {"nodes": 1, "sites": {"mixed": {"node_type": "dgx-h100"}}},
+    }
+    text = msgspec.json.encode(groups).decode()
+    with pytest.raises(InputError, match="group train is for dgx-a100 and group evaluate for dgx-h100, but"):
+        planned(f"groups={text}")
+    groups["train"]["sites"]["mixed"]["partition"] = "hopper"  # type: ignore[index]
+    assert target(planned(f"groups={msgspec.json.encode(groups).decode()}")).components
+
+
+def test_limits_of_a_site_are_for_all_groups_together() -> None:
+    assert planned(limits={"gpu_hours": 56})
+    with pytest.raises(InputError, match=r"together they are 56.0 GPU-hours, more than the 50"):
+        planned(limits={"gpu_hours": 50})
+    with pytest.raises(InputError, match="7 nodes are more than the 6"):
+        planned(limits={"nodes": 6})
+
+
+def test_a_sweep_needs_one_allocation() -> None:
+    points = "sweep={grid: {env.SEED: ['1', '2']}}"
+    (found,) = launches(*documents((points, *ALIKE)))
+    assert reader.read(script.render(found.plan)).tasks == "0-1"
+    with pytest.raises(InputError, match="sweep: its points are a job array"):
+        launches(*documents((points,)))
+
+
+def test_every_rank_is_told_with_its_group_and_each_value_with_its_line() -> None:
+    job, site, planner = documents(())
+    plan = planner.plan(job.value)
+    told = ranks.as_data(plan)["ranks"]
+    assert [each["rank"] for each in told] == list(range(32))
+    assert [(each["node"], each["group"], each["group_rank"]) for each in told[22:28]] == [
+        *((2, "train", number) for number in (22, 23)),
+        *((3, "evaluate", number) for number in (0, 1)),
+        *((4, "evaluate", number) for number in (2, 3)),
+    ]
+    assert {len(each["cpus"].split(",")) for each in told[:24]} == {2}
+    machines = {name: catalogue.load(name) for name in TYPES}
+    rows = {each.what: each for each in origins(Sources(job, site, machines), plan)}
+    for name, ranks_of_node in (("train", "8"), ("evaluate", "2")):
+        assert rows[f"groups.{name}.ranks_per_node"].value == ranks_of_node
+    assert rows["groups.evaluate.ranks_per_node"].places[0].path == ("groups", "evaluate", "ranks_per_node")
+    assert rows["groups.train.env.LR"].places[0].path == ("groups", "train", "env", "LR")
+    assert rows["groups.evaluate.env.LR"].places[0].path == ("env", "LR")
+    assert rows["time"].value == "60 minutes"

@@ -1,0 +1,168 @@
+"""Jobs whose groups are on nodes of two types, or have other numbers of ranks on each, under a real Slurm: a
+heterogeneous job, and one allocation."""
+
+import json
+import re
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command import hpclaunch
+from groupranks import HOSTILE, SPECIAL, Run, arrived, ranks, two_groups, write
+from realslurm import Slurm
+
+from hpclaunch.sandbox.recorded import bound, pyxis
+from hpclaunch.values.cpulist import format_list
+
+A100, H100 = "dgx-a100", "dgx-h100"
+
+
+@pytest.fixture(scope="module")
+def slurm_mixed(start_slurm: Callable[..., Slurm]) -> Slurm:
+    """Two DGX A100 and a DGX H100."""
+    kinds = ("--node-type", f"{A100}:2", "--node-type", f"{H100}:1")
+    return start_slurm(*kinds, "--name", "unlike")
+
+
+@pytest.fixture
+def run(slurm_mixed: Slurm, tmp_path: Path) -> Run:
+    home = tmp_path / "home"
+    home.mkdir(mode=0o755)
+    tmp_path.chmod(0o777)
+    return lambda *words: hpclaunch(*words, env={**slurm_mixed.env, "HPCLAUNCH_HOME": str(home)})
+
+
+def unlike(folder: Path, first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
+    keys = two_groups(folder)
+    keys["groups"]["train"] |= first
+    keys["groups"]["evaluate"] |= second
+    return keys
+
+
+KINDS = [
+    ({"gpu_type": "a100", "nodes": 2, "ranks_per_node": 3}, {"gpu_type": "h100", "nodes": 1}),
+    ({"gpu_type": "a100", "nodes": 1, "ranks_per_node": 3}, {"gpu_type": "a100", "nodes": 1}),
+]
+
+
+@pytest.mark.parametrize("kinds", KINDS, ids=["hetjob", "one allocation"])
+def test_unlike_groups_are_one_world(
+    slurm_mixed: Slurm, run: Run, tmp_path: Path, kinds: tuple[dict[str, Any], ...]
+) -> None:
+    job = write(tmp_path, "one", **unlike(tmp_path, *kinds))
+    done = run("submit", job, "--site", slurm_mixed.site, "--wait")
+    assert done.returncode == 0, done.stderr
+    train, evaluate = ranks(tmp_path, "train"), ranks(tmp_path, "evaluate")
+    every = [*train, *evaluate]
+    first = 3 * kinds[0]["nodes"]
+    total = first + 2
+    assert [each["rank"] for each in every] == list(range(total))
+    for number, each in enumerate(every):
+        assert (each["size"], each["sum"]) == (total, sum(range(total)))
+        assert each["groups"] == f"train:{first} evaluate:2"
+        assert each["torch"][:2] == [str(number), str(total)]
+    assert len({tuple(each["master"]) for each in every}) == 1
+    assert every[0]["master"][0] == every[0]["host"]
+    for group, size, local in ((train, first, 3), (evaluate, 2, 2)):
+        assert [each["in_group"] for each in group] == [[number, size, size] for number in range(size)]
+        assert [each["torch"][2] for each in group] == [str(number % local) for number in range(size)]
+        assert {each["local"][0] for each in group} == {str(local)}
+    nodes = [each["host"] for each in every]
+    assert [each["local"][1] for each in every] == [
+        str(list(dict.fromkeys(nodes)).index(node)) for node in nodes
+    ]
+    assert all(arrived(each["argv"]) == HOSTILE and arrived([each["LR"]]) == [SPECIAL] for each in train)
+    assert all(arrived(each["argv"]) == ["--other"] and arrived([each["LR"]]) == ["0.1"] for each in evaluate)
+    assert len({each["hcas"] for each in every}) == len({kind["gpu_type"] for kind in kinds})
+    job_id = int(done.stdout)
+    placed = bound(slurm_mixed.folder, job_id)
+    got = {task.rank: found for task, found in placed.items() if task.step != "batch"}
+    told = json.loads(run("explain", job, "--site", slurm_mixed.site, "--json").stdout)["ranks"]
+    assert [each["group"] for each in told] == ["train"] * first + ["evaluate"] * 2
+    for number, each in enumerate(told):
+        assert format_list(got[number].cpus or ()) == each["cpus"]
+        assert format_list(got[number].mems) == each["mems"]
+
+
+def test_separate_worlds_of_a_heterogeneous_job(slurm_mixed: Slurm, run: Run, tmp_path: Path) -> None:
+    kinds = ({"gpu_type": "h100", "nodes": 1, "ranks_per_node": 3}, {"gpu_type": "a100", "nodes": 2})
+    job = write(tmp_path, "separate", **unlike(tmp_path, *kinds), world="separate")
+    done = run("submit", job, "--site", slurm_mixed.site, "--wait")
+    assert done.returncode == 0, done.stderr
+    for name, size in (("train", 3), ("evaluate", 4)):
+        group = ranks(tmp_path, name)
+        assert [(each["rank"], each["size"]) for each in group] == [(number, size) for number in range(size)]
+        assert {tuple(each["master"]) for each in group} == {(group[0]["host"], group[0]["master"][1])}
+    lines = sorted(run("logs", done.stdout.strip()).stdout.splitlines())
+    assert lines == ["evaluate: I am evaluate"] * 4 + ["train: I am train"] * 3
+
+
+@pytest.mark.parametrize("world", ["one", "separate"])
+def test_a_rank_that_fails_ends_all_groups_and_gives_the_job_its_status(
+    slurm_mixed: Slurm, run: Run, tmp_path: Path, world: str
+) -> None:
+    here = tmp_path / "out"
+    here.mkdir(mode=0o777)
+    waits = f'touch {here}/"$HPCLAUNCH_GROUP_RANK"; exec sleep 300'
+    fails = (
+        f'while [ "$(ls {here} | wc -l)" -lt 3 ]; do sleep 0.1; done; exit "$((7 * HPCLAUNCH_GROUP_RANK))"'
+    )
+    groups = {
+        "train": {"nodes": 1, "gpu_type": "h100", "ranks_per_node": 3, "command": waits},
+        "evaluate": {"nodes": 1, "gpu_type": "a100", "command": fails},
+    }
+    keys: dict[str, Any] = {"mpi": "none", "rendezvous": "none"}
+    job = write(tmp_path, "failing", **keys, world=world, groups=groups)
+    done = run("submit", job, "--site", slurm_mixed.site, "--wait")
+    assert done.returncode == 7, done.stderr
+    status = json.loads(run("status", done.stdout.strip(), "--json").stdout)
+    assert (status["state"], status["rank"]) == ("FAILED", None)
+    assert re.fullmatch(r"rank 1 of the group on dgx[12] was the first to fail", status["reason"])
+
+
+def test_a_heterogeneous_job_is_one_job_until_it_is_cancelled(
+    slurm_mixed: Slurm, run: Run, tmp_path: Path
+) -> None:
+    here = tmp_path / "out"
+    here.mkdir(mode=0o777)
+    # Without MPI the groups' nodes may be in any order: the first is on the last node here.
+    command = (
+        f'echo "$MASTER_ADDR $NODE_RANK" >{here}/"$HPCLAUNCH_GROUP.$HPCLAUNCH_GROUP_RANK"; exec sleep 300'
+    )
+    groups = {"train": {"nodes": 1, "gpu_type": "h100"}, "evaluate": {"nodes": 2, "gpu_type": "a100"}}
+    keys = {"mpi": "none", "image": "a/b:1", "command": command}
+    job = write(tmp_path, "long", **keys, groups=groups)
+    asked = run("submit", job, "--site", slurm_mixed.site, "--dry-run")
+    assert asked.returncode == 0, asked.stderr
+    assert "asks for 1 node with 8 GPUs each and 2 nodes with 8 GPUs each" in asked.stderr
+    assert "2.0 GPU-hours" in asked.stderr
+    assert "Slurm would start it at " in asked.stderr
+    sent = run("submit", job, "--site", slurm_mixed.site)
+    assert sent.returncode == 0, sent.stderr
+    job_id = sent.stdout.strip()
+    end = time.monotonic() + 120
+    while sum(bool(path.read_text()) for path in here.iterdir()) < 6:
+        assert time.monotonic() < end, run("logs", job_id).stdout
+        time.sleep(0.1)
+    assert {path.name: path.read_text().split() for path in here.iterdir()} == {
+        **{f"train.{number}": ["dgx3", "0"] for number in range(2)},
+        **{f"evaluate.{number}": ["dgx3", str(1 + number // 2)] for number in range(4)},
+    }
+    status = json.loads(run("status", job_id, "--json").stdout)
+    assert status["state"] == "RUNNING"
+    assert sorted(status["nodes"].split(",")) == ["dgx3", "dgx[1-2]"]
+    assert (Path(status["record"]) / "claim").readlink() == Path(job_id)
+    (listed,) = json.loads(run("list", "--json").stdout)
+    assert listed["job_id"] == job_id
+    components = ("squeue", "--noheader", f"--jobs={job_id}", "--format=%i")
+    assert sorted(slurm_mixed.run(*components).stdout.split()) == [f"{job_id}+0", f"{job_id}+1"]
+    ids = slurm_mixed.run("squeue", "--noheader", f"--jobs={job_id}", "--format=%A").stdout.split()
+    steps = [pyxis(slurm_mixed.folder, int(each)) for each in ids]
+    images = [option.value for step in steps for given in step.values() for option in given[:1]]
+    assert images == ["a/b:1"] * 3  # on each node, whichever component it is of
+    assert run("cancel", job_id).returncode == 0
+    done = run("wait", job_id)
+    assert (done.returncode, slurm_mixed.run(*components).stdout) == (1, "")
+    assert json.loads(run("status", job_id, "--json").stdout)["state"] == "CANCELLED"
