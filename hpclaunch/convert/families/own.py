@@ -21,6 +21,8 @@ from hpclaunch.values.launch import Launch, SeenMount, SeenTable
 
 FAMILY = "a text that hpclaunch rendered"
 WHOLE = "the whole text"
+_LINE = re.compile(r"line (\d+): ")
+_JUDGED = re.compile(r'hpclaunch-(?:preflight|links) "\$hl_claim" \d+ (\d+) ')
 
 
 def facts(found: Rendered, options: Options) -> Iterator[tuple[Key, object, str]]:
@@ -51,6 +53,7 @@ def facts(found: Rendered, options: Options) -> Iterator[tuple[Key, object, str]
     yield from _beside(launch, options)
     yield from _long_run(found)
     yield from _profile(launch, settings)
+    yield from _preflight(found)
     for source, key in (("submitter", "inherit"), ("secret", "secrets")):
         names = [each.name for each in launch.environment if each.source == source]
         if names:
@@ -100,7 +103,7 @@ def _long_run(found: Rendered) -> Iterator[tuple[Key, object, str]]:
     if "requeue" in found.sbatch:
         yield ("requeue",), True, "Slurm may start it again"
     signal = SIGNAL.fullmatch(found.sbatch.get("signal", ""))
-    of_steps = any(step.when == "after" for step in launch.steps) and signal and signal[0] == "TERM@60"
+    of_steps = re.search(r"^#SBATCH --signal=\S+  # the `after` steps", found.text, re.MULTILINE)
     if signal and not of_steps:
         yield ("signal",), {"name": signal[1], "before": f"{signal[2]}s"}, "a signal before the limit"
     links = re.fullmatch(r"0-(\d+)%1", found.sbatch.get("array", ""))
@@ -132,6 +135,21 @@ def _profile(launch: Launch, settings: Mapping[str, str]) -> Iterator[tuple[Key,
     if folder != os.path.join(launch.cwd, "profiles") or launch.image:
         told["output"] = folder
     yield ("profile",), told, "a profiler of some ranks"
+
+
+def _preflight(found: Rendered) -> Iterator[tuple[Key, object, str]]:
+    """Which checks of the nodes there are. What they must reach is the site's own."""
+    limits = _JUDGED.search(found.text)
+    if limits is None:
+        return
+    spares = int(found.sbatch.get("nodes") or 0) - found.launch.nodes
+    told: dict[str, object] = {"spares": spares} if spares > 0 else {}
+    for key, setting, counts in (("gpu", "gpus=", found.launch.gpus_per_node > 0), ("hca", "hcas=", True)):
+        if counts and not re.search(rf"^hl_checked=\($[^)]*^  '?{setting}", found.text, re.MULTILINE):
+            told[key] = False
+    if re.search(r"^hl_(?:measured|linked)=\(", found.text, re.MULTILINE):
+        told["nccl"] = True
+    yield ("preflight",), {**told, "limit": f"{limits[1]}s"}, "nodes are checked before the ranks start"
 
 
 def _named(path: str, options: Options) -> str:
@@ -217,12 +235,22 @@ def convert(name: str, text: str, draft: Draft, options: Options, points: Sequen
             todo="put the job file there, if they need files of it",
         )
     for lost, line in parts(text):
-        if found.launch.tasks and "array" in lost.options:
+        if not lost.what:
             continue
         todo = "the record of a submission has the whole job (hpclaunch rerun); else write it by hand"
         draft.say("left", [Place(name, line)], lost.what, why=lost.why, todo=todo)
     for each in found.launch.unread:
         draft.say("unread", [Place(name)], each)
+    for of_line in (_LINE.match(each.what) for each in found.launch.unbridged):
+        if of_line is not None:
+            why = "the text does not tell what it runs"
+            draft.say(
+                "unread",
+                [Place(name, int(of_line[1]))],
+                of_line.string,
+                why=why,
+                todo="look at this line yourself",
+            )
     if options.render is not None and not any(fact.is_open for fact in draft.facts.values()):
         from hpclaunch.convert.families.own_search import search  # most texts are others'
 

@@ -138,33 +138,23 @@ def is_chain(launch: Launch) -> bool:
 
 
 class Part(Struct, frozen=True):
-    """What a text may have and does not become a key of the job: the line that shows it, the options of
-    sbatch and srun that belong to it, and why."""
+    """A part of the text with options of sbatch and srun that no job asks for by name: the line that shows
+    it. `what` does not become a key of the job, and `why`; "" where it does."""
 
     shown: str
-    what: str
-    why: str
-    options: frozenset[str] = frozenset()
+    options: frozenset[str]
+    what: str = ""
+    why: str = ""
 
 
 _PARTS = (
-    Part(
-        r"^#SBATCH --array=[^%]*(?:%\d+)?  # a task for each point",
-        "the points of the sweep",
-        "they are in a file beside the script, and not in it",
-        frozenset(("array",)),
-    ),
+    Part(r"^#SBATCH --array=[^%]*(?:%\d+)?  # a task for each point", frozenset(("array",))),
+    Part(r"^preflight\(\) \{", frozenset(("no-kill", "nodelist"))),
     Part(
         r"^  'groups=",
+        frozenset(("relative",)),
         "the groups of the job",
         "a text is read back as the same ranks, and not as a job file",
-        frozenset(("relative",)),
-    ),
-    Part(
-        r"^preflight\(\) \{",
-        "the check of the nodes",
-        "of the script's own text nobody reads which checks there are",
-        frozenset(("no-kill", "nodelist")),
     ),
 )
 
