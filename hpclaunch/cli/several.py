@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Callable, Sequence
 from functools import cache, partial
+from threading import Lock
 
 import click
 from msgspec import Struct
@@ -20,6 +21,9 @@ from hpclaunch.spec.dump import dump_job
 from hpclaunch.spec.graph import Member, read_graph
 from hpclaunch.values.errors import HpclaunchError, InputError, Problem, SchedulerError
 from hpclaunch.values.sweep import KeptPoint, Points
+
+# Jinja2's loader of compiled templates fails where two threads need one for the first time.
+_RENDERING = Lock()
 
 
 class Launches(Struct, frozen=True):
@@ -123,7 +127,8 @@ def _record(
     planned: Planned, to: Destination, tag: str, tags: tuple[str, ...], whole: Callable[[], str]
 ) -> Record:
     """`whole` is the text of the job with all points of its sweep."""
-    text = script.render(planned.plan)
+    with _RENDERING:
+        text = script.render(planned.plan)
     if planned.sweep is None:
         return record_of(planned, text, to, tag=tag)
     sweep = planned.sweep
