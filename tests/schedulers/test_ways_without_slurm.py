@@ -56,10 +56,11 @@ def test_a_time_limit_is_the_same_minutes(api: str, seconds: int) -> None:
 
 @pytest.mark.parametrize("api", TYPED)
 def test_no_time_limit_and_all_of_the_memory(api: str) -> None:
-    job = body(api, "--time=UNLIMITED", "--mem=0", "--exclusive", "--no-requeue")
+    job = body(api, "--time=UNLIMITED", "--mem=0", "--exclusive", "--no-requeue", "--no-kill")
     assert job["time_limit"] == {"set": False, "infinite": True, "number": 0}
     assert openapi.number_of(job["memory_per_node"]) == 0
     assert job["requeue"] is False
+    assert job["kill_on_node_fail"] is False
 
 
 @pytest.mark.parametrize("api", TYPED)

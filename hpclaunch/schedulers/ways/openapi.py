@@ -83,6 +83,7 @@ _TEXT_WHOLE: Mapping[str, Fields] = MappingProxyType(
         "--exclusive": {"exclusive": "exclusive"},
         "--hold": {"hold": "true"},
         "--kill-on-invalid-dep=yes": {"kill_on_invalid_dependency": True},
+        "--no-kill": {"no_kill": "set"},  # sbatch's own name for the option without a value
         "--no-requeue": {"no_requeue": "true"},
         "--propagate=NONE": {},  # slurmrestd has limits of its own, and hands none on
         "--requeue": {"requeue": "true"},
@@ -111,6 +112,7 @@ _TYPED_WHOLE: Mapping[str, Fields] = MappingProxyType(
         "--exclusive": {"shared": ["none"]},
         "--hold": {"hold": True},
         "--kill-on-invalid-dep=yes": {"flags": ["KILL_INVALID_DEPENDENCY"]},
+        "--no-kill": {"kill_on_node_fail": False},
         "--no-requeue": {"requeue": False},
         "--propagate=NONE": {},
         "--requeue": {"requeue": True},
