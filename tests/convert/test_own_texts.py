@@ -213,7 +213,8 @@ def test_any_long_job_comes_back(
     if "after" in more:
         more = {key: value for key, value in more.items() if key != "profile"}
     secrets = [*job.get("secrets", ()), "HOOK", "HOOK_TOKEN"]
-    comes_back(tmp_path_factory.getbasetemp(), {**job, "time": "2h", **more, "secrets": secrets}, SLURM)
+    job = {**job, "nodes": min(job["nodes"], 2), "time": "2h", "secrets": secrets}  # the site has four
+    comes_back(tmp_path_factory.getbasetemp(), {**job, **more}, SLURM)
 
 
 @pytest.mark.parametrize("where", [SLURM, CLUSTER], ids=lambda site: site["scheduler"])
