@@ -3,16 +3,16 @@
 import contextlib
 
 from hpclaunch.records.record import Record
-from hpclaunch.values.preflight import FILE
+from hpclaunch.values.preflight import FILE, JUDGE, LINKS
 
 _CHOSEN = "the ranks are on "
-_JUDGE = b" hpclaunch-preflight "
 
 
 def are_asked(record: Record) -> bool:
     """Whether the job's script checks nodes."""
     with contextlib.suppress(OSError):
-        return _JUDGE in record.script.read_bytes()
+        script = record.script.read_bytes()
+        return any(f" {name} ".encode() in script for name in (JUDGE, LINKS))
     return False
 
 

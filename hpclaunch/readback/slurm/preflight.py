@@ -11,9 +11,9 @@ from hpclaunch.readback.shell.values import Unknown, Value, known
 from hpclaunch.readback.slurm.beside import RANK
 from hpclaunch.readback.slurm.options import Given
 from hpclaunch.values.launch import Unbridged
+from hpclaunch.values.preflight import JUDGE, LINKS
 
-JUDGE, CHECK = "hpclaunch-preflight", "hpclaunch-check"
-LINKS, TOGETHER = "hpclaunch-links", "hpclaunch-together"
+CHECK, TOGETHER = "hpclaunch-check", "hpclaunch-together"
 # What the script tells all others of its nodes when it knows the good ones.
 _TOLD = ("SLURM_JOB_NODELIST", "SLURM_JOB_NUM_NODES")
 
