@@ -4,6 +4,7 @@ import contextlib
 import os
 import subprocess
 from collections.abc import Callable, Generator, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -60,9 +61,9 @@ def start_slurm(
         return Slurm(folder, folder / "site.yaml", conf, {**os.environ, "SLURM_CONF": str(conf)})
 
     yield up
-    for folder in folders:
-        done = sandbox("down", "--dir", folder)
-        assert done.returncode == 0, done.stderr
+    with ThreadPoolExecutor(4) as pool:  # the kernel takes seconds over the namespaces of each
+        for done in pool.map(lambda folder: sandbox("down", "--dir", folder), folders):
+            assert done.returncode == 0, done.stderr
 
 
 @pytest.fixture(scope="session")

@@ -86,6 +86,7 @@ def test_a_value_is_in_no_file_process_or_answer_but_the_ranks(
         assert VALUE not in done.stdout + done.stderr
     until(lambda: re.search(rf"CANCELLED.*hpclaunch:{tag}", accounts_of(slurm_accounted, number)))
     kept_there = dump(slurm_accounted)  # the script, its environment, the comment: all that can be kept
+    assert (slurm_accounted.folder / "log" / "jobcomp.txt").exists()  # among those folders
     assert "#SBATCH" in kept_there
     assert "SLURM_SUBMIT_DIR" in kept_there
     assert VALUE not in kept_there
