@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hpclaunch.plan.planner import Planner
-from hpclaunch.plan.sweep import launches, part
+from hpclaunch.plan.sweep import launches, parts
 from hpclaunch.spec.document import Document
 from hpclaunch.spec.dump import dump_job
 from hpclaunch.spec.job import Job
@@ -148,9 +148,9 @@ def test_on_kubernetes_every_point_is_a_job_with_a_name() -> None:
 def test_parts_of_an_array_have_each_point_once(count: int, most: int) -> None:
     document = job({"grid": {"env.N": [str(number) for number in range(count + 1)]}, "max_running": 2})
     (whole,) = launches(document, *SLURM)
-    parts = [part(whole, start, most) for start in range(0, count + 1, most)]
-    assert [point for each in parts for point in each.sweep.points] == list(whole.sweep.points)
-    for each in parts:
+    arrays = parts(whole, most)
+    assert [point for each in arrays for point in each.sweep.points] == list(whole.sweep.points)
+    for each in arrays:
         (option,) = [one.text for one in each.plan.target.sbatch if one.text.startswith("--array=")]
         assert option == f"--array=0-{len(each.sweep.points) - 1}%2"
         assert 1 <= len(each.sweep.points) <= most
