@@ -1,4 +1,5 @@
-"""Build hook: puts the compiled templates and the shipped site configs into the wheel."""
+"""Build hook: puts the compiled templates, the texts of ranks in one file, and the shipped site configs into
+the wheel."""
 
 import sys
 import tempfile
@@ -6,6 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+
+def texts(folder: Path) -> bytes:
+    """The parts of the texts that ranks and pods run, by the names of their files."""
+    from msgspec import msgpack
+
+    paths = sorted(path for top in ("wrapper", "pod") for path in (folder / top).rglob("*.sh"))
+    return msgpack.encode({path.relative_to(folder).as_posix(): path.read_text("utf-8") for path in paths})
 
 
 class Build(BuildHookInterface):
@@ -25,6 +34,7 @@ class Build(BuildHookInterface):
         for manifests, these in ((True, is_manifest), (False, lambda name: not is_manifest(name))):
             env = environment(loader, manifests=manifests)
             env.compile_templates(self.compiled.name, filter_func=these, zip=None, ignore_errors=False)
+        Path(self.compiled.name, "texts").write_bytes(texts(root / "hpclaunch" / "rank"))
         build_data["force_include"][self.compiled.name] = "hpclaunch/_compiled"
         build_data["force_include"][str(root / "site-configs")] = "hpclaunch/_data/site-configs"
 

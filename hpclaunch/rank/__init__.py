@@ -38,6 +38,12 @@ import os.path
 from collections.abc import Sequence
 from functools import cache
 
+from msgspec import msgpack
+
+_HERE = os.path.dirname(os.path.abspath(__file__))
+# The build puts all parts into one file: to open one for each takes longer than all that is done with them.
+_PACKED = os.path.join(os.path.dirname(_HERE), "_compiled", "texts")
+
 _OUTSIDE_SLURM = "from=openmpi from=hydra from=local"
 
 # The parts in their order, each with the settings that need it, by name or whole; none: every wrapper has it.
@@ -84,11 +90,26 @@ SETTINGS: tuple[str, ...] = tuple(sorted(set().union(*(needed for _, needed in _
 def wrapper_text(settings: Sequence[str]) -> str:
     """The wrapper as it is handed to `/bin/sh -c`: what its settings ("from=slurm") need, and no more."""
     given = {setting.partition("=")[0] for setting in settings}.union(settings)
-    return "\n".join(_read(part) for part, needed in _PARTS if not needed or needed & given)
+    return "\n".join(read("wrapper", part) for part, needed in _PARTS if not needed or needed & given)
 
 
 @cache
-def _read(part: str) -> str:
+def read(folder: str, part: str) -> str:
+    """A part of a text, by its folder here."""
+    name = f"{folder}/{part}.sh"
+    packed = _packed()
+    if packed:
+        return packed[name]
     # As bytes: of files as small as these, text mode takes twice the time.
-    with open(os.path.join(os.path.dirname(__file__), "wrapper", f"{part}.sh"), "rb", buffering=0) as file:
+    with open(os.path.join(_HERE, name), "rb", buffering=0) as file:
         return file.read().decode()
+
+
+@cache
+def _packed() -> dict[str, str]:
+    """The parts by the names of their files. In a checkout, where they change, there is no such file."""
+    try:
+        with open(_PACKED, "rb", buffering=0) as file:
+            return msgpack.decode(file.read(), type=dict[str, str])
+    except FileNotFoundError:
+        return {}

@@ -36,9 +36,9 @@ The workers' text becomes sshd, with nothing of the image's configuration: SETTI
 A command that is run beside a rank of a running job has RANK RANKS =word... : the rank has these variables.
 """
 
-import os.path
 from collections.abc import Sequence
-from functools import cache
+
+from hpclaunch.rank import read
 
 _LAUNCHER = (
     *("begin", "hosts", "ssh", "exec", "wait", "address", "master", "carry"),
@@ -76,18 +76,18 @@ def launcher_text(settings: Sequence[str], steps: bool = False) -> str:
         "start": steps,
         "steps": steps,
     }
-    return "\n".join(_read("launcher", part) for part in _LAUNCHER if needed.get(part, True))
+    return "\n".join(read("pod/launcher", part) for part in _LAUNCHER if needed.get(part, True))
 
 
 def worker_text(settings: Sequence[str]) -> str:
     """The workers' text, likewise."""
     kit = any(setting.startswith("kit=") for setting in settings)
-    return "\n".join(_read("worker", part) for part in ("begin", "kit" if kit else "image", "serve"))
+    return "\n".join(read("pod/worker", part) for part in ("begin", "kit" if kit else "image", "serve"))
 
 
 def stage_in_text() -> str:
     """The text of the init container that brings folders to a worker's node."""
-    return _read("stage_in", "copy")
+    return read("pod/stage_in", "copy")
 
 
 def beside_rank(rank_from: str, number: int, ranks: int, words: Sequence[str]) -> list[str]:
@@ -95,12 +95,5 @@ def beside_rank(rank_from: str, number: int, ranks: int, words: Sequence[str]) -
     the setting `from` of the rank's wrapper; with local the rank is the container's first process."""
     of_rank, of_all = _NUMBERS[rank_from]
     given = [f"{of_rank}={number}", f"{of_all}={ranks}"] if of_rank else ["", ""]
-    text = _read("inside", "run")
+    text = read("pod/inside", "run")
     return ["/bin/sh", "-c", text, "hpclaunch-inside", *given, *(f"={word}" for word in words)]
-
-
-@cache
-def _read(folder: str, part: str) -> str:
-    # As bytes: of files as small as these, text mode takes twice the time.
-    with open(os.path.join(os.path.dirname(__file__), folder, f"{part}.sh"), "rb", buffering=0) as file:
-        return file.read().decode()
