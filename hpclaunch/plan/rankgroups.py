@@ -165,7 +165,7 @@ def _separate(target: SlurmTarget, groups: RankGroups) -> SlurmTarget:
             (
                 Option(f"--relative={first}"),
                 Option(f"--nodes={group.nodes}"),
-                Option(f"--ntasks={group.nodes * group.each}"),
+                Option(f"--ntasks={group.nodes * group.ranks_per_node}"),
             )
         )
         first += group.nodes

@@ -32,13 +32,13 @@ _OF_ONE_ALLOCATION = {
 
 def are_unlike(plans: Mapping[str, LaunchPlan]) -> bool:
     """Whether the groups, each planned by itself, differ in what one step of Slurm's has for all of them."""
-    seen = {(each.common.ranks_per_node, _kinds(each), _asked(each, _SIZES)) for each in plans.values()}
+    seen = {(each.common.ranks_per_node, _kinds(each), _asked(each)) for each in plans.values()}
     return len(seen) > 1
 
 
 def plan(site: Site, job: Job, plans: Mapping[str, LaunchPlan]) -> LaunchPlan:
     """The plan of groups that are unlike. Raises InputError, with every problem found."""
-    one = len({(_kinds(each), _asked(each, _SIZES)) for each in plans.values()}) == 1
+    one = len({(_kinds(each), _asked(each)) for each in plans.values()}) == 1
     one = one and all(each.common.whole_node for each in plans.values())
     problems = [*_refused(job, one), *_for_the_host(job, plans), *_room(site, plans)]
     problems += [] if one else [*_told_apart(site, plans), *_in_order(job, plans)]
@@ -68,7 +68,7 @@ def plan(site: Site, job: Job, plans: Mapping[str, LaunchPlan]) -> LaunchPlan:
 
 def sizes(members: Sequence[RankGroup]) -> Option:
     """The setting of the rank wrapper by which a rank finds its group."""
-    names = " ".join(f"{group.name}:{group.nodes * group.each}" for group in members)
+    names = " ".join(f"{group.name}:{group.nodes * group.ranks_per_node}" for group in members)
     return Option(f"groups={names}", "NAME:RANKS in the order of the ranks")
 
 
@@ -81,9 +81,9 @@ def _kinds(each: LaunchPlan) -> tuple[tuple[str, str], ...]:
     return tuple((shape.node_type, shape.hosts) for shape in each.common.shapes)
 
 
-def _asked(each: LaunchPlan, but: tuple[str, ...]) -> tuple[str, ...]:
-    """What is asked of sbatch, but for these."""
-    return tuple(option.text for option in _target(each).sbatch if not option.text.startswith(but))
+def _asked(each: LaunchPlan) -> tuple[str, ...]:
+    """What is asked of sbatch, but for how many nodes and ranks."""
+    return tuple(option.text for option in _target(each).sbatch if not option.text.startswith(_SIZES))
 
 
 def _refused(job: Job, one: bool) -> Iterator[Problem]:
@@ -125,7 +125,7 @@ def _told_apart(site: Site, plans: Mapping[str, LaunchPlan]) -> Iterator[Problem
         for other in names[:index]:
             if _kinds(plans[name]) == _kinds(plans[other]):
                 continue
-            if _asked(plans[name], _SIZES) != _asked(plans[other], _SIZES):
+            if _asked(plans[name]) != _asked(plans[other]):
                 continue
             types = [" or ".join(kind for kind, _ in _kinds(plans[group])) for group in (other, name)]
             message = (

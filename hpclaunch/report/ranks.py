@@ -30,7 +30,7 @@ def as_data(plan: LaunchPlan) -> dict[str, Any]:
         of_groups = [
             {"group": group.name, "group_rank": number}
             for group in common.groups.members
-            for number in range(group.nodes * group.each)
+            for number in range(group.nodes * group.ranks_per_node)
         ]
         ranks = [{**rank, **group} for rank, group in zip(ranks, of_groups, strict=True)]
     environment = [

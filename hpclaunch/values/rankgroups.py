@@ -17,12 +17,12 @@ NAMES = (GROUP, GROUP_INDEX, GROUP_RANK, GROUP_SIZE, GROUPS)
 
 
 class RankGroup(Struct, frozen=True):
-    """A group: nodes of its own, the next of the job after those of the groups before it, with `each` ranks
-    on a node. `environment` is over the job's own."""
+    """A group: nodes of its own, the next of the job after those of the groups before it, with so many
+    ranks on each. `environment` is over the job's own."""
 
     name: str
     nodes: int
-    each: int
+    ranks_per_node: int
     argv: tuple[str, ...]
     environment: tuple[EnvVar, ...]
 
