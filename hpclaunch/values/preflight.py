@@ -5,7 +5,7 @@ from msgspec import Struct
 from hpclaunch.values.words import Option
 
 FILE = "preflight"  # what a record's folder has of it
-# What chooses nodes in the script, by the names of its processes: by each node itself, and by what links them.
+# The processes of the script that choose nodes: by the nodes themselves, and by what links them.
 JUDGE, LINKS = "hpclaunch-preflight", "hpclaunch-links"
 FAILED = 122  # the script's exit status where too few nodes are good
 
