@@ -6,6 +6,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 from hpclaunch.schedulers.contract import Refused
 from hpclaunch.schedulers.environment import closed
@@ -49,8 +50,10 @@ class Commands:
             raise Refused(
                 f"there is no slurm.conf at {self.slurm_conf}", "Check SLURM_CONF and the site file."
             )
+        begun: list[_Process] = []
         try:
-            process = subprocess.Popen(
+            process = _Process(
+                begun,
                 command,
                 cwd="/",  # the user's own may have been deleted, and sbatch asks for it
                 env=closed(os.environ, inherited, self.slurm_conf),
@@ -64,8 +67,10 @@ class Commands:
                 f"{name} is not on the PATH", "Use a login node of the cluster, or load Slurm's module."
             ) from None
         except OSError as error:
-            # What names no file is no exec that failed, so the command may run.
+            # What names no file is no exec that failed, so the command may run: until here.
             refused = error.filename is not None or error.errno in _NOT_BEGUN
+            for each in begun:
+                each.end()
             raise (Refused if refused else SchedulerError)(f"{name} cannot be started: {error}") from error
         out, said = _answer(process, name, limit_s)
         if process.returncode:
@@ -74,6 +79,20 @@ class Commands:
             kind = SchedulerError if process.returncode < 0 else kind_of(message)
             raise kind(message, advice_for(message))
         return out, said
+
+
+class _Process(subprocess.Popen[bytes]):
+    """A command that whoever starts it knows also where the start failed and it runs all the same."""
+
+    def __init__(self, begun: "list[_Process]", argv: Sequence[str], **options: Any):
+        begun.append(self)
+        super().__init__(argv, **options)
+
+    def end(self) -> None:
+        """Kills it where it runs, and returns when it is gone."""
+        if getattr(self, "pid", None) is not None and self.returncode is None:
+            self.kill()
+            self.wait()
 
 
 def _answer(process: "subprocess.Popen[bytes]", name: str, limit_s: float) -> tuple[str, str]:
