@@ -158,7 +158,8 @@ def test_a_controller_that_is_killed_and_started_again(trials: Trials) -> None:
     os.kill(controller, signal.SIGKILL)  # what it took last is not in its state
     begun.append(trials.begin("submit", trials.job, "--site", slurm.site))
     time.sleep(2)
-    inside = ("nsenter", f"--target={first}", "--pid", "--mount", "--uts", "--ipc")
+    # As a child of that process: it ends with the sandbox.
+    inside = ("nsenter", f"--target={first}", f"--pid=/proc/{first}/ns/pid_for_children", "--mount", "--uts")
     subprocess.Popen([*inside, find("slurmctld"), "-f", conf]).wait(timeout=60)
     for each in begun:
         out, said = each.communicate(timeout=150)
