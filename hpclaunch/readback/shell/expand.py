@@ -325,7 +325,8 @@ class Expander:
         arguments = expansion.name in ("@", "*")
         if arguments and start is not None and start < 0:
             start += len(values) + 1
-        if start is None or (cuts and count is None) or None in texts or (arguments and start < 1):
+        told = all(map(_is_one_word, values)) if expansion.of_all or arguments else None not in texts
+        if start is None or (cuts and count is None) or not told or (arguments and start < 1):
             return unknown
         if arguments:
             if start > len(values):
@@ -375,6 +376,11 @@ def _is_set(values: list[Value] | None, counts_empty: bool) -> bool | None:
     if any(isinstance(part, Unknown) and part.kind in ("variable", "argument", "either") for part in parts):
         return None
     return True if counts_empty else None
+
+
+def _is_one_word(value: Value) -> bool:
+    """Whether it is one word, whatever its text."""
+    return all(isinstance(part, str) or (isinstance(part, Unknown) and not part.splits) for part in value)
 
 
 def _may_be_many(value: Value) -> bool:
