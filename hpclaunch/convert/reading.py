@@ -14,6 +14,8 @@ from hpclaunch.values.conversion import Place
 
 # Of a chain of variables that is longer nobody reads the lines.
 _MOST_USED = 200
+# The function of a command that a trap has; the names of its signals stand behind.
+TRAP = "trap"
 
 
 class Source(Struct, frozen=True):
@@ -77,6 +79,12 @@ class Command(Struct, frozen=True, dict=True):
     def program(self) -> str:
         """The name of the program without its folder, "" where it is not known."""
         return (known(self.words[0]) or "").rpartition("/")[2] if self.words else ""
+
+    @cached_property
+    def signals(self) -> tuple[str, ...]:
+        """Those of the trap that has the command, without SIG; nothing for a command of no trap."""
+        first, *names = self.function.split() or [""]
+        return tuple(name.removeprefix("SIG") for name in names) if first == TRAP else ()
 
 
 class Assigned(Struct, frozen=True):

@@ -6,6 +6,7 @@ from functools import partial
 from msgspec import structs
 
 from hpclaunch.convert.reading import (
+    TRAP,
     Command,
     Output,
     Source,
@@ -229,7 +230,7 @@ class Walker(Recorder):
         if text is None or text in ("", "-"):
             return
         signals = " ".join(known(word) or "" for word in words[2:])
-        with self.within(function=f"trap {signals}"):
+        with self.within(function=f"{TRAP} {signals}"):
             self.apart(self.parsed(text))
 
     def _options(self, words: list[Value]) -> None:
@@ -253,7 +254,8 @@ class Walker(Recorder):
         self.spend(5)
         line = self.line
         try:
-            with self.within(function=name):
+            of_trap = self.context.function.startswith(f"{TRAP} ")
+            with self.within(function=self.context.function if of_trap else name):
                 return super()._function(name, body, arguments)
         finally:
             self._calling.pop()

@@ -3,6 +3,7 @@
 import re
 import shlex
 from collections.abc import Sequence
+from itertools import takewhile
 from typing import Any
 
 from msgspec import Struct
@@ -30,6 +31,7 @@ AFTER_EACH_TODO = (
     "where that does no harm, as of a clean-up, write it in before_each and in after; else do it in the "
     "command"
 )
+_ENDS = frozenset(("EXIT", "0"))  # trap's names of the script's end
 _FILES = (".sqsh", ".squashfs", ".sqfs")
 
 
@@ -50,7 +52,8 @@ def put(
     order = _order(reading)
     counts: dict[str, int] = {}
     staged = _stage_in(reading, all_steps, run, draft)
-    for command in reading.commands:
+    at_the_end = _at_the_end(reading)
+    for command in sorted(reading.commands, key=lambda each: bool(each.signals)):
         if command is run:
             after = True
             continue
@@ -69,9 +72,20 @@ def put(
             continue
         if _runs_beside(order, command, run, draft):
             continue
+        if command.signals and not (at_the_end and _ENDS & set(command.signals)):
+            why = f"it runs where the script is told {' '.join(command.signals)}, and a step is told of no signal"
+            todo = "do it in the command itself, or add it to after if it may run at each end"
+            draft.say("left", (command.place,), _text(command), why=why, todo=todo)
+            continue
         key = _when(command, run, trials, after, draft)
         if key:
             _put(reading, command, step, run, key, per_node, trials, draft, counts, image=image)
+
+
+def _at_the_end(reading: ShellReading) -> bool:
+    """Whether one trap alone says what the script does when it ends: a second one replaces the first."""
+    ends = (each for each in reading.commands if each.program == "trap")
+    return sum(any(known(word) in _ENDS for word in each.words[1:]) for each in ends) == 1
 
 
 class _Order(Struct, frozen=True):
@@ -249,7 +263,10 @@ def _stage_in(
 ) -> dict[int, tuple[str, Place]]:
     """Copies to each node -> `stage_in`. Returns the target and the line by the command that made it."""
     found: dict[int, tuple[str, Place]] = {}
+    before = {id(each) for each in takewhile(lambda each: each is not run, reading.commands)}
     for step in all_steps:
+        if id(step.command) not in before or step.command.signals:
+            continue  # what is copied after the run is what it made
         words = [path(word) for word in step.words]
         program = (words[0] or "").rpartition("/")[2] if words else ""
         if not _COPIES.match(program) and not (words and words[0] is None and len(words) == 3):

@@ -45,7 +45,7 @@ def cut_short(reading: ShellReading, asked: Asked) -> bool:
 
 
 def _may_be_run(command: Command) -> bool:
-    if command.within or command.pipeline[0] > 0 or not command.words:
+    if command.within or command.signals or command.pipeline[0] > 0 or not command.words:
         return False
     program = known(command.words[0]) or ""
     return bool(_RUNS.match(program)) and not _HELPS.match(program.rpartition("/")[2])

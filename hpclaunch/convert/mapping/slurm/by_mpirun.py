@@ -23,7 +23,7 @@ def run_of(
         for command in reading.commands
         for its_layers in (layers(command.words),)
         for index, layer in enumerate(its_layers)
-        if layer.program in MPI and not command.within
+        if layer.program in MPI and not (command.within or command.signals)
     ]
     return _of_mpirun(reading, *its[-1], found, tuple(asked)) if its else None
 

@@ -109,7 +109,7 @@ def _weight(step: Step) -> int:
     """How much a step looks like the job's own command; below 0 for what never is."""
     program = _program(step)
     text = step.text
-    if step.command.within == "output" or _PREPARES.search(text):
+    if step.command.within == "output" or step.command.signals or _PREPARES.search(text):
         return -1
     if (_BESIDE.match(program) or _TESTS.match(program)) and len(step.inner) == 1:
         return -1
