@@ -290,6 +290,21 @@ def test_groups_of_a_job_that_starts_again_get_other_nodes(place: Place, tmp_pat
     assert ({line.split()[0] for line in bad}, chosen) == ({"dgx1", "dgx2"}, "the ranks are on dgx3,dgx4")
 
 
+def test_nodes_of_groups_are_measured_together(place: Place, tmp_path: Path) -> None:
+    (place.folder / "far").write_text("dgx2\n")
+    job = place.submit(
+        tmp_path,
+        nodes=None,
+        ranks_per_node=1,
+        groups={"train": {"nodes": 2}, "evaluate": {"nodes": 1}},
+        command="echo $SLURMD_NODENAME $HPCLAUNCH_GROUP",
+        preflight={"spares": 1, "nccl": True},
+    )
+    assert place.wait(job) == 0, place.log(job)
+    said = sorted(line for line in place.log(job) if line.startswith("dgx"))
+    assert said == ["dgx1 train", "dgx3 train", "dgx4 evaluate"]
+
+
 @pytest.mark.usefixtures("bad_hca")
 def test_from_a_laptop_it_is_seen_which_nodes_are_left_out(
     place: Place, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
