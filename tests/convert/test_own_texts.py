@@ -71,7 +71,6 @@ LEFT = {
     "example-train-and-evaluate": ("  'groups=",),
     "groups-in-separate-worlds": ("  'groups=",),
     "preflight-with-groups": ("  'groups=",),
-    "preflight-with-steps": ('  "${@:2}"',),  # the copies of stage_in
 }
 # What no job file is made of.
 NOT_CONVERTED = ("unlike-groups", "unlike-groups-in-allocations")

@@ -58,3 +58,9 @@ def test_a_break_shows(name: str) -> None:
     assert (seen.unread, seen.unbridged) != (read(SCRIPT).unread, read(SCRIPT).unbridged)
     if said is not None:
         assert any(said in each for each in seen.unread), seen.unread
+
+
+def test_what_it_copies_to_the_nodes_is_read_beside_it() -> None:
+    checked, plain = read(golden("preflight-with-steps")), read(golden("steps-and-trials"))
+    assert plain.stage_in
+    assert checked.stage_in == plain.stage_in

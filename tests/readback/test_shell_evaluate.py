@@ -127,3 +127,18 @@ def test_an_eval_of_ever_new_text_is_refused() -> None:
 
 def test_names_stand_for_all_variables_of_the_shell_around() -> None:
     assert words_of('for n in $(compgen -e); do show "$n"; done') == ((Names(),),)
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ('a "$(b)" c', True),  # one word, whatever it is
+        ('a "$B" c', True),
+        ('a "${list[@]}" c', False),  # of an array that something else filled
+        ("a $(b) c", False),
+    ],
+)
+def test_arguments_are_cut_where_their_number_is_known(given: str, told: bool) -> None:
+    cut = evaluate(f'read -r -a list\nf() {{ show "${{@:3}}"; }}\nf {given}\n', ())
+    (call,) = (call for call in cut.calls if call.words[0] == ("show",))
+    assert (call.words[1:] == (("c",),)) is told

@@ -379,7 +379,9 @@ def _is_set(values: list[Value] | None, counts_empty: bool) -> bool | None:
 
 
 def _is_one_word(value: Value) -> bool:
-    """Whether it is one word, whatever its text."""
+    """Whether it is one word, whatever its text. What stands for all of an array is none."""
+    if len(value) == 1 and isinstance(value[0], Unknown) and value[0].kind in ("either", "argument"):
+        return False
     return all(isinstance(part, str) or (isinstance(part, Unknown) and not part.splits) for part in value)
 
 
