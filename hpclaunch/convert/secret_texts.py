@@ -3,7 +3,8 @@ headers, and by a form that only tokens have.
 
 The forms of tokens are those that GitHub, GitLab, Hugging Face, OpenAI, AWS, Slack, NVIDIA's NGC, PyPI and
 Docker's hub document for scanners of texts; options are those of curl(1), sshpass(1), docker-login(1),
-mysql(1) and sudo(8).
+mysql(1), sudo(8), openssl-enc(1), openssl-passphrase-options(1) and `wandb login`; the words of ~/.netrc are
+those of curl(1).
 """
 
 import re
@@ -15,18 +16,26 @@ HIDDEN = "***"
 # Names of variables and options whose value is a secret, as CI systems and vaults take them. What a tokenizer
 # calls a token, and how many of them there are, is none.
 _SECRET = re.compile(
-    r"(?:PASSWORD|PASSWD|PASSPHRASE|SECRET|API_?KEY|CREDENTIALS?|(?:^|_)(?:PASS|PAT)|_PWD"
+    r"(?:(?:PASSWORD|PASSWD|PASSPHRASE|SECRET|API_?KEY|CREDENTIAL)S?|(?:^|_)(?:PASS|PAT)|PW|[A-Z_](?<!OLD)PWD"
+    r"|(?:^|_)(?<!USE_)(?<!NO_)(?<!ENABLE_)(?<!DISABLE_)(?<!REQUIRE_)AUTH"
     r"|(?<!(?:PAD|EOS|BOS|SEP|CLS|UNK|MAX|MIN|NUM|PER|END)_)(?<!(?:MASK|STOP|NEXT|LAST)_)TOKEN"
     r"|(?<!SORT)(?<!PUBLIC)(?<!PRIMARY)(?<!CACHE)(?<!ROUTING)_KEY)$",
     re.IGNORECASE,
 )
+# Of options alone: a `key:` of a manifest and the shell's PWD have none.
+_OPTIONS = frozenset(("KEY", "PWD"))
+# Behind KEY and AUTH stand other words too: what has no digit in it and is shorter than a key is one.
+_LIKE_ONE = re.compile(r"(?:bearer|basic|token)\s.*|(?=[^0-9]*[0-9]).{6,}|.{20,}", re.IGNORECASE | re.DOTALL)
+_FILE = re.compile(r"[\w./-]+\.(?:pem|key|crt|cer|pub|asc|gpg|json|ya?ml|txt|py)", re.IGNORECASE)
 # The last one may begin with a quote that nothing closes: such a text is mended, and told.
 _VALUE = r"(?P<value>\"[^\"\n]*\"|'[^'\n]*'|[\"']?[^\s\"';|&<>()]+)"
 _NAME = r"(?P<name>[A-Za-z_][\w-]{0,60})"
-_NAMED = (
-    re.compile(rf"(?<![\w$-]){_NAME}[\"']?(?:=|:[ \t]*){_VALUE}"),
-    re.compile(rf"(?<![\w-])--?{_NAME}(?:=|[ \t]+)(?!-){_VALUE}"),
-)
+_NAMED = re.compile(rf"(?<![\w$-]){_NAME}[\"']?(?:=|:[ \t]*)")
+_OPTION = re.compile(rf"(?<![\w-])--?{_NAME}(?:=|[ \t]+)(?!-)")
+_BEHIND = re.compile(_VALUE)
+_ELEMENTS = re.compile(r"\(([^()]{0,4000})")
+# `read` gives these a value that is in the text.
+_READ = re.compile(rf"\bread\b(?P<names>[^\n|;&<]{{0,400}})<<<[ \t]*{_VALUE}")
 _LINE = r"[^\n|;&]{0,400}?"
 _INPUT = rf"(?:\bsudo\b{_LINE}[ \t]-\w*S\b|\bsudo\b{_LINE}--stdin\b|--password-stdin\b)"
 _BEFORE = r"(?:-[enE]+[ \t]+|[\"']%s(?:\\n)?[\"'][ \t]+)?"
@@ -42,6 +51,10 @@ _FORMS = tuple(
         ("PASSWORD", rf"\b(?:mysql|mysqldump|mariadb)\b{_LINE}[ \t]-p(?!\w*[ \t]*=){_VALUE}"),
         ("PASSWORD", rf"\b(?:echo|printf)[ \t]+{_BEFORE}{_VALUE}[ \t]*\|[^\n|]{{0,200}}?{_INPUT}"),
         ("PASSWORD", rf"{_INPUT}{_LINE}<<<[ \t]*{_VALUE}"),
+        ("PASSWORD", rf"\bopenssl\b{_LINE}[ \t]-(?:[kK][ \t]+|pass(?:in|out)?[ \t]+[\"']?pass:){_VALUE}"),
+        ("PASSWORD", r"\blogin(?:[ \t]+|\\t)\S+?(?:[ \t]+|\\n)password[ \t]+(?P<value>[^\s\"'\\]+)"),
+        ("PASSWORD", r"^[ \t]*password[ \t]+(?P<value>[^\s\"'=:]+)[ \t]*$"),
+        ("KEY", rf"\bwandb[ \t]+login(?:[ \t]+--?[\w-]+(?:=\S+)?)*[ \t]+(?![-#]){_VALUE}"),
         ("TOKEN", r"(?i:\bauthorization:)[ \t]*(?:\w+[ \t]+)?(?P<value>[^\s\"'$]+)"),
         (
             "TOKEN",
@@ -69,17 +82,18 @@ _PAIRS = tuple(
 _PEM = re.compile(r"-{3,}BEGIN [A-Z ]*PRIVATE KEY-*(?P<value>.*?)(?=-{3,}END|\Z)", re.DOTALL)
 # What a line has, in small letters, where anything of _NAMED or of _FORMS may be in it.
 _IN_NAMES = (
-    *("pass", "pwd", "token", "key", "secret", "credential"),
+    *("pass", "pw", "token", "key", "secret", "credential", "auth"),
     *("pat=", "pat:", "pat'", 'pat"', "pat ", "pat\t"),
 )
 _IN_FORMS = (
-    *("://", "@", "sshpass", "login", "curl", "mysql", "mariadb", "sudo", "password-stdin", "authorization"),
+    *("://", "@", "sshpass", "login", "curl", "mysql", "mariadb", "sudo", "password", "authorization"),
+    *("openssl", "wandb", "<<<"),
     *("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "hf_", "sk-", "akia", "xox", "nvapi-"),
     *("pypi-", "dckr_pat_", "eyj"),
 )
 _SMALL = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
 _NO_SECRET = re.compile(r"[~./$%{<*\[].*|true|false|yes|no|none|null|on|off|auto|", re.IGNORECASE | re.DOTALL)
-_NUMBER = re.compile(r"[0-9.]{1,7}")
+_NUMBER = re.compile(r"[0-9.]{1,7}[a-zA-Z]?(?:,[0-9.]{1,7}[a-zA-Z]?)?")
 
 
 @lru_cache(maxsize=1 << 16)  # names of a long text: each is asked about again and again
@@ -119,21 +133,39 @@ def lines(text: str) -> dict[int, str]:
 def _found(text: str) -> Iterator[tuple[str, str, tuple[int, int]]]:
     """The name, the value and where it is."""
     for start, line in _lines_with(_IN_NAMES, text):
-        for pattern in _NAMED:
-            for found in pattern.finditer(line):
-                name = found["name"].replace("-", "_")
-                if is_secret(name):
-                    yield from _value(name.upper(), found, start)
+        yield from _named(text, line, start)
         if "name" in line:
             yield from _of_pod(text, start, start + len(line))
     for start, line in _lines_with(_IN_FORMS, text):
         for name, pattern in _FORMS:
             for found in pattern.finditer(line):
                 yield from _value(name, found, start)
+        for found in _READ.finditer(line):
+            names = found["names"].split()
+            name = next((each for each in names if is_secret(each) or each.upper() == "TOK"), "")
+            if name:
+                yield from _value(name, found, start)
     for found in _PEM.finditer(text):
         start = found.start("value")
         for part in re.finditer(r"\S+", found["value"]):
             yield "PRIVATE_KEY", part[0], (start + part.start(), start + part.end())
+
+
+def _named(text: str, line: str, start: int) -> Iterator[tuple[str, str, tuple[int, int]]]:
+    """Those with their names beside them: a value, or all elements of an array."""
+    for pattern in (_NAMED, _OPTION):
+        behind = 0
+        for found in pattern.finditer(line):
+            name = found["name"].replace("-", "_").upper()
+            is_one = is_secret(name) or (pattern is _OPTION and name in _OPTIONS)
+            if not is_one or found.start() < behind:
+                continue
+            if value := _BEHIND.match(line, found.end()):
+                behind = value.end()
+                yield from _value(name, value, start)
+            elif elements := _ELEMENTS.match(text, start + found.end()):
+                for each in _BEHIND.finditer(elements[1]):
+                    yield from _value(name, each, elements.start(1))
 
 
 def _of_pod(text: str, start: int, end: int) -> Iterator[tuple[str, str, tuple[int, int]]]:
@@ -144,7 +176,7 @@ def _of_pod(text: str, start: int, end: int) -> Iterator[tuple[str, str, tuple[i
     for pattern in _PAIRS:
         for found in pattern.finditer(window):
             if is_secret(found["name"]):
-                yield from _value(found["name"], found, before)
+                yield from _value(found["name"].upper(), found, before)
 
 
 def _lines_with(hints: Sequence[str], text: str) -> Iterator[tuple[int, str]]:
@@ -167,6 +199,8 @@ def _value(name: str, found: re.Match[str], at: int) -> Iterator[tuple[str, str,
         value, start, end = value[1:-1], start + 1, end - 1
     elif value[:1] in ("'", '"'):
         value, start = value[1:], start + 1
-    is_number = _NUMBER.fullmatch(value) and name.endswith(("TOKEN", "KEY"))
-    if value and value != HIDDEN and not is_number and not _NO_SECRET.fullmatch(value):
+    is_other = name.endswith(("TOKEN", "KEY", "AUTH")) and bool(_NUMBER.fullmatch(value))
+    if name == "KEY" or name.endswith("AUTH"):
+        is_other = is_other or bool(_FILE.fullmatch(value)) or not _LIKE_ONE.fullmatch(value)
+    if value and not value.endswith(HIDDEN) and not is_other and not _NO_SECRET.fullmatch(value):
         yield name, value, (at + start, at + end)

@@ -51,6 +51,17 @@ BEFORE = (
     f"mysql -u root -p{S} results",
     f"login='{S}'; export MY_TOKEN={S}; echo $login",
     f"some_tool --auth-token {S} --verbose",
+    f"export MYPW={S}",
+    f'export X_AUTH="Bearer {S}"',
+    f"SECRETS=({S} 'other1{S}')",
+    f"wandb login --relogin {S}",
+    f"openssl enc -aes256 -k {S} -in x -out y",
+    f"openssl enc -aes256 -pass pass:{S} -in x -out y",
+    f'echo "machine h login me password {S}" > ~/.netrc',
+    f"cat > ~/.netrc <<EOF\nmachine h\n  login me\n  password {S}\nEOF",
+    f"read -r MY_TOKEN <<< {S}",
+    f"srun --comment=pw={S} hostname",
+    f'export OPTIONS="--lr=1 password={S}"',
 )
 # What another variable has as well is hidden where all the texts are known, not here.
 FORMS = [text for text in BEFORE if not text.startswith("login=")]
@@ -62,6 +73,11 @@ GIVEN = (
     {"exec": f"-e LICENSE=hf_{S}"},
     {"arguments": f"--api-key {S}"},
     {"arguments": f"--wandb_key={S}"},
+    {"arguments": f"--key={S}"},
+    {"arguments": f"--key {S}"},
+    {"arguments": f"--auth {S}"},
+    {"arguments": f"--pwd {S}"},
+    {"run": f"-e MYPW={S}"},
     {"arguments": f"--store s3://me:{S}@store.example/x"},
     {"arguments": "$MY_SECRET", "before": f"MY_SECRET={S}"},
     {"run": "-v /keys/$MY_SECRET:/keys", "before": f"MY_SECRET={S}"},
@@ -158,6 +174,12 @@ def test_what_is_made_of_a_manifest_has_no_secret(place: str, text: str, tmp_pat
         "http://proxy.example:3128/ ssh://git@git.example/x tcp://10.0.0.1:29500",
         "NCCL_ALGO=Ring USE_SECRET=true PASSED=17 COMPASS=north",
         "MYSQL_PWD=*** --token=***",
+        "monkey=business12 author=somebody17 --hotkeys ctrl1234 --key-file server1 AUTHOR=me2345678",
+        "--key features --key server1.pem sort --key=2,2n -k 1 --auth kerberos USE_AUTH=module12",
+        "tolerations: [{key: node.example.com/gpu12345, operator: Exists}]",
+        "PWD=/a OLDPWD=work12345 --pwd /workspace read a b <<< 'one12345 two'",
+        "wandb login --relogin && wandb login # first12345",
+        "KEYS=(first12345) TOKENS=(second12345) openssl req -key server12.key -keyout x12345",
     ],
 )
 def test_what_is_no_secret_stays(text: str) -> None:
