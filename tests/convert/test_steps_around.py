@@ -68,3 +68,55 @@ def test_of_two_traps_of_the_end_none_is_carried():
 def test_a_srun_of_a_trap_is_not_the_run():
     job, _ = _of(f"{_S} ./train", f"trap '{_S} ./save.py' EXIT")
     assert _text(job["command"]) == "./train"
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        (f"{_S} ./a || {_S} ./b",),
+        (f"{_S} ./a || {{ echo fallback; {_S} ./b; }}",),
+        (f"{_S} ./a", f"if [ $? -ne 0 ]; then {_S} ./b; fi"),
+        (f"{_S} ./a", f"if [[ $? != 0 ]]; then {_S} ./b; fi"),
+        (f"{_S} ./a", "rc=$?", f"if [ $rc -ne 0 ]; then {_S} ./b; fi"),
+        (f"if ! {_S} ./a; then {_S} ./b; fi",),
+    ],
+)
+def test_what_runs_where_the_run_failed_is_left(lines):
+    job, found = _of(*lines)
+    assert _text(job["command"]) == "./a"
+    assert not {"setup", "after"} & set(job)
+    assert "./b" in _left(found, len(lines))
+
+
+def test_a_run_by_mpirun_has_its_fallback_left():
+    job, _ = _of("mpirun ./a || mpirun ./b")
+    assert _text(job["command"]) == "./a"
+    assert "setup" not in job
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        (f"if ! {_S} ./check; then", "  echo bad; exit 1", "fi", f"{_S} ./train"),
+        (f"if {_S} ./check; then {_S} ./train; else {_S} ./other; fi",),
+        (f"if {_S} ./check; then {_S} ./train; fi",),
+        (f"{_S} ./check && {_S} ./train",),
+    ],
+)
+def test_a_check_that_the_run_depends_on_is_required(lines):
+    job, _ = _of(*lines)
+    assert _text(job["command"]) == "./train"
+    assert [_text(each["run"]) for each in job["setup"]] == ["./check"]
+    assert "optional" not in job["setup"][0]
+
+
+def test_a_check_whose_failure_is_only_printed_is_optional():
+    job, _ = _of(f"if ! {_S} ./check; then echo bad; fi", f"{_S} ./train")
+    assert job["setup"][0]["optional"] == "true"
+
+
+@pytest.mark.parametrize(("then", "keeps"), [("exit 3", False), ("echo bad", True)])
+def test_trials_end_at_a_failure_where_the_script_does(then, keeps):
+    job, _ = _of("for i in 1 2 3; do", f"  if ! {_S} ./train $i; then {then}; fi", "done")
+    assert job["trials"]["count"] == "3"
+    assert ("keep_going" in job["trials"]) is keeps

@@ -1,14 +1,16 @@
 """Compound commands as a launcher means them: what a command depends on, and loops that are walked once."""
 
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+from hpclaunch.convert.programs.layers import STARTERS
 from hpclaunch.convert.reading import Loop as Around
 from hpclaunch.convert.reading import Output
 from hpclaunch.convert.shell import loops
-from hpclaunch.convert.shell.listing import text_of
+from hpclaunch.convert.shell.listing import listed, text_of
 from hpclaunch.convert.shell.names import python
 from hpclaunch.readback.shell import compound, outside
 from hpclaunch.readback.shell.commands import Input
@@ -36,6 +38,9 @@ if TYPE_CHECKING:
 
 # After || these change nothing.
 _SWALLOWS = frozenset(("true", ":", "echo", "printf"))
+_VARIABLE = re.compile(r"\$\{?([A-Za-z_]\w*)\}?")
+_STATUS = (Unknown("either", "?"),)
+_GIVES_UP = frozenset(("exit", "return", "break", "continue", "kill", "scancel", "false"))
 
 
 class _Start(Struct, frozen=True):
@@ -56,16 +61,17 @@ def _if(shell: "Walker", statement: If) -> Flow:
     if condition is None:
         return way()
     start = _start(shell)
-    with shell.within(unnoticed=True):
+    with shell.within(unnoticed=shell.context.unnoticed or not _minds(statement)):
         flow = shell.run(condition)
     if flow is not Flow.NEXT:
         return flow
     shell.line = statement.line
-    holds = shell.on(f"if {text_of(condition)}", way)
+    said = _said(shell, condition)
+    holds = shell.on(f"if {said}", way)
     fails = None
     if others:
         after = _way(shell, If((others[0][0] or others[0][1]).line, tuple(others)))
-        fails = shell.on(f"not ({text_of(condition)})", after)
+        fails = shell.on(f"not ({said})", after)
     if shell.status is None:
         return shell.tried([holds, fails] if fails else [holds], or_none=not fails)
     if shell.status:
@@ -74,6 +80,26 @@ def _if(shell: "Walker", statement: If) -> Flow:
         return _assumed(shell, start, fails, after, _way(shell, statement))
     shell.status = True
     return Flow.NEXT
+
+
+def _said(shell: "Walker", condition: Statement) -> str:
+    """A condition as text, with $? for a variable that has kept it."""
+
+    def kept(found: re.Match[str]) -> str:
+        variable = shell.state.get(found[1])
+        return "$?" if variable is not None and variable.value == _STATUS else found[0]
+
+    text = text_of(condition)
+    return _VARIABLE.sub(kept, text) if "$" in text else text
+
+
+def _minds(statement: If) -> bool:
+    """Whether what a condition says decides more than what is printed: a way of the `if` gives up, or starts
+    something."""
+    bodies = [body for _, body in statement.branches]
+    texts = [text.split(None, 1)[:1] for body in bodies for *_, text in listed(body)]
+    programs = {word.rpartition("/")[2] for words in texts for word in words}
+    return bool(programs & (_GIVES_UP | STARTERS))
 
 
 def _assumed(
@@ -107,7 +133,7 @@ def _and_or(shell: "Walker", statement: AndOr) -> Flow:
     start = _start(shell)
     with shell.within(unnoticed=shell.context.unnoticed or _swallowed(statement, 0)):
         flow = shell.run(statement.first)
-    said = text_of(statement.first)
+    said = _said(shell, statement.first)
     for index, (operator, part) in enumerate(statement.others):
         if flow is not Flow.NEXT:
             break
@@ -245,7 +271,9 @@ def _once(shell: "Walker", statement: For | Loop, variable: str, rounds: loops.R
                 with shell.within(unnoticed=True):
                     shell.run(statement.condition)
             if variable:
-                shell.state.set(variable, Variable((Unknown("variable", variable),)))
+                before = shell.state.get(variable)
+                exported = before is not None and before.exported
+                shell.state.set(variable, Variable((Unknown("variable", variable),), exported))
             flow = shell.run(statement.body)
         if rounds.count != 1:
             for name in grows:

@@ -73,7 +73,8 @@ def put(
         if _runs_beside(order, command, run, draft):
             continue
         if command.signals and not (at_the_end and _ENDS & set(command.signals)):
-            why = f"it runs where the script is told {' '.join(command.signals)}, and a step is told of no signal"
+            told = " ".join(command.signals)
+            why = f"it runs where the script is told {told}, and a step is told of no signal"
             todo = "do it in the command itself, or add it to after if it may run at each end"
             draft.say("left", (command.place,), _text(command), why=why, todo=todo)
             continue

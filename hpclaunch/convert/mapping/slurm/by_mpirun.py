@@ -7,7 +7,7 @@ from msgspec import structs
 from hpclaunch.convert.mapping.ranks import mpi
 from hpclaunch.convert.mapping.slurm.asked import Asked
 from hpclaunch.convert.mapping.slurm.sizes import Allocation, Ranks, ranks
-from hpclaunch.convert.mapping.slurm.sruns import Step
+from hpclaunch.convert.mapping.slurm.sruns import Step, fallbacks
 from hpclaunch.convert.mapping.words.host_lists import lists
 from hpclaunch.convert.programs.layers import MPI, Layer, layers
 from hpclaunch.convert.reading import Command, ShellReading
@@ -25,6 +25,8 @@ def run_of(
         for index, layer in enumerate(its_layers)
         if layer.program in MPI and not (command.within or command.signals)
     ]
+    instead = fallbacks([command for command, *_ in its])
+    its = [each for each in its if id(each[0]) not in instead] or its
     return _of_mpirun(reading, *its[-1], found, tuple(asked)) if its else None
 
 

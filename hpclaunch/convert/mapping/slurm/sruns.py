@@ -21,6 +21,13 @@ _BESIDE = re.compile(
 )
 _TESTS = re.compile(r"^\w+_perf(_mpi)?$")
 _PREPARES = re.compile(r"drop_caches|cache_clear|submission_log|mlperf_log|mllog|CACHE_CLEAR", re.IGNORECASE)
+# A condition of the walk that holds where something that was started has failed.
+_STARTS = r"\b(?:srun|mpirun|mpiexec|mpiexec\.hydra|orterun)\b"
+_FAILED = re.compile(
+    rf":\d+(?:-\d+)?: (?:not \((?!\s*!).*{_STARTS}|if\s+!.*{_STARTS}"
+    r"|not \(.*\$\?\W*(?:-eq|==?)\W*0\b|if .*\$\?\W*(?:-ne|!=|-gt)\W*0\b|.*\(\(\s*\$\?\s*\)\))",
+    re.DOTALL,
+)
 _TRAINS = re.compile(r"run_and_time|train|torchrun|torch\.distributed|horovod|bench|\.py\b|main|run")
 
 
@@ -83,8 +90,15 @@ def step_of(reading: ShellReading, command: Command, found: Allocation) -> Step 
 def run_of(found: Sequence[Step]) -> Step | None:
     """The step that is the job's command: what runs on most ranks, in the loop of trials, with MPI, and does
     not only prepare or test."""
-    best = max(((_weight(step), index) for index, step in enumerate(found)), default=None)
-    return None if best is None or best[0] < 0 else found[best[1]]
+    instead = fallbacks([step.command for step in found])
+    first = [step for step in found if id(step.command) not in instead] or found
+    best = max(((_weight(step), index) for index, step in enumerate(first)), default=None)
+    return None if best is None or best[0] < 0 else first[best[1]]
+
+
+def fallbacks(commands: Sequence[Command]) -> set[int]:
+    """Those, by their id, that run only where another command failed."""
+    return {id(each) for each in commands if any(map(_FAILED.search, each.conditions))}
 
 
 def test_of(found: Sequence[Step]) -> Step | None:
