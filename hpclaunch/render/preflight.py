@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 
 from hpclaunch.rank import beside as texts
 from hpclaunch.values.launchplan import Common, SlurmSteps
-from hpclaunch.values.preflight import FAILED, Preflight
+from hpclaunch.values.preflight import FAILED, LOST, Preflight
 from hpclaunch.values.words import Option
 
 _SPARED_S = 5  # so that a node whose programs hang says so before it is given up
@@ -18,6 +18,7 @@ def of_slurm(
     within = any(step.where == "container" for step in common.steps)
     on_each = within or bool(common.stage_in) or any(step.where == "host" for step in common.steps)
     links = check.links
+    requeue = common.long_run is not None and common.long_run.requeue
     return {
         "preflight": True,
         "check": check,
@@ -30,6 +31,7 @@ def of_slurm(
         "together_text": texts.text("together") if links else "",
         "linked": [f"={word}" for word in links.command] if links else [],
         "failed": FAILED,
+        "lost": LOST if check.spares and not requeue else 0,
         "bare": beside is not None and beside.one_container and bool(check.command or links),
         "hl_nodes": beside is not None and (on_each or beside.one_container),
         "hl_first_node": beside is not None and (within or bool(beside.image)),

@@ -86,7 +86,7 @@ def _long_run(plan: LaunchPlan, target: SlurmTarget | LocalTarget) -> dict[str, 
 
 def _preflight(plan: LaunchPlan, target: SlurmTarget) -> dict[str, object]:
     if target.preflight is None:
-        return {"preflight": False}
+        return {"preflight": False, "lost": 0}
     from hpclaunch.render import preflight
 
     return preflight.of_slurm(plan.common, target.preflight, target.beside, setting)

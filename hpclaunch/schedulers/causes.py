@@ -37,6 +37,7 @@ _STARTED_AGAIN = re.compile(
     rb"^slurmstepd[^\n]* DUE TO (?:JOB REQUEUE|NODE FAILURE|TIME LIMIT|PREEMPTION)[^\n]*\n", re.MULTILINE
 )
 _CODE = re.compile(rb"Exited with exit code (\d+)")
+_LOST = re.compile(rb"^srun: error: Node failure on ([^\n]+)", re.MULTILINE)
 _OWN = re.compile(rb"^hpclaunch: ([^\n]+)", re.MULTILINE)
 
 
@@ -63,6 +64,11 @@ def explained(status: JobStatus, log: Path, cancelled: bool, plan: Path | None =
     if known not in (None, "out_of_memory"):
         return structs.replace(status, cause=known)
     text = tail(log)
+    lost = _LOST.search(text)
+    # A job with spare nodes outlives those of its ranks; with its first node its script is killed.
+    if lost and (status.exit_code == preflight.LOST or status.signal == _KILLED):
+        reason = f"the ranks lost their node {lost[1].decode('utf-8', 'replace')}"
+        return structs.replace(status, cause="node_failure", reason=reason)
     first = first_failure(text, status)
     if first is not None:
         said = f" ({first.said})" if not first.said.startswith("Exited with") else ""
@@ -77,7 +83,9 @@ def explained(status: JobStatus, log: Path, cancelled: bool, plan: Path | None =
     if status.exit_code is None and status.signal is None:
         return structs.replace(status, cause="launch_failure")
     if status.exit_code == _WRAPPER_FAILED and (own := _OWN.findall(text)):
-        said = own[0].decode("utf-8", "replace")
+        # What preflight says of nodes comes before, and is not why.
+        told = [each for each in own if not each.startswith(b"preflight: ")] or own
+        said = told[0].decode("utf-8", "replace")
         return structs.replace(status, cause="launch_failure", reason=said)
     if status.exit_code == preflight.FAILED and (own := _OWN.findall(text)):
         said = own[-1].decode("utf-8", "replace")

@@ -8,6 +8,8 @@ FILE = "preflight"  # what a record's folder has of it
 # The processes of the script that choose nodes: by the nodes themselves, and by what links them.
 JUDGE, LINKS = "hpclaunch-preflight", "hpclaunch-links"
 FAILED = 122  # the script's exit status where too few nodes are good
+# And where a node of the ranks fails in a job that outlives it (sbatch's --no-kill). No common tool ends so.
+LOST = 119
 
 
 class Links(Struct, frozen=True):

@@ -305,6 +305,50 @@ def test_nodes_of_groups_are_measured_together(place: Place, tmp_path: Path) -> 
     assert said == ["dgx1 train", "dgx3 train", "dgx4 evaluate"]
 
 
+def lose(place: Place, node: str) -> None:
+    """The node fails while ranks run there, and comes back."""
+    done = place.slurm.run("scontrol", "update", f"nodename={node}", "state=down", "reason=test")
+    assert done.returncode == 0, done.stderr
+    until(lambda: "idle" in place.slurm.run("sinfo", "--noheader", f"--nodes={node}", "--format=%T").stdout)
+
+
+@pytest.mark.parametrize("nodes", [1, 2])
+@pytest.mark.usefixtures("bad_hca")
+def test_a_node_that_is_lost_under_ranks_is_the_cause(place: Place, tmp_path: Path, nodes: int) -> None:
+    place.state("dgx1", "mlx5_0", "1: DOWN")  # there the script is
+    try:
+        job = place.submit(
+            tmp_path, nodes=nodes, ranks_per_node=2, command="echo up; sleep 60", preflight={"spares": 2}
+        )
+        until(lambda: place.log(job).count("up") == 2 * nodes)
+        lose(place, "dgx3")
+        assert place.wait(job) == 119
+    finally:
+        place.state("dgx1", "mlx5_0", "4: ACTIVE")
+    status = place.status(job)
+    told = (status["state"], status["exit_code"], status["cause"], status["reason"])
+    assert told == ("FAILED", 119, "node_failure", "the ranks lost their node dgx3")
+
+
+def test_a_link_of_a_chain_that_loses_a_node_is_followed_by_the_next(place: Place, tmp_path: Path) -> None:
+    place.state("dgx1", "mlx5_0", "1: DOWN")
+    try:
+        job = place.submit(
+            tmp_path,
+            nodes=1,
+            ranks_per_node=1,
+            command='echo "link $HPCLAUNCH_LINK"; [ "$HPCLAUNCH_LINK" = 1 ] || sleep 60',
+            chain=3,
+            preflight={"spares": 1},
+        )
+        until(lambda: "link 0" in place.log(job))
+        lose(place, "dgx2")
+        assert place.wait(job) == 0, place.log(job)
+    finally:
+        place.state("dgx1", "mlx5_0", "4: ACTIVE")
+    assert [line for line in place.log(job) if line.startswith("link ")] == ["link 0", "link 1"]
+
+
 @pytest.mark.usefixtures("bad_hca")
 def test_from_a_laptop_it_is_seen_which_nodes_are_left_out(
     place: Place, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory

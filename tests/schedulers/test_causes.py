@@ -18,6 +18,7 @@ SEGV = "srun: error: dgx1: task 4: Segmentation fault (core dumped)\n"
 KILLED = "srun: error: dgx1: task 2: Killed\n"
 USR1 = "srun: error: dgx1: task 6: User defined signal 1\n"
 OUT = "srun: error: dgx1: task 5: Out Of Memory\n"
+LOST = "srun: error: Node failure on dgx3\n"
 REQUEUED = (
     "slurmstepd-dgx1: error: *** JOB 1 ON dgx1 CANCELLED AT 2026-11-22T04:33:28 DUE TO JOB REQUEUE ***\n"
 )
@@ -55,6 +56,10 @@ CASES = [
         None,
         "the network is slow between the nodes",
     ),
+    (failed(119), LOST + KILLED + TERMINATED, "node_failure", None, "the ranks lost their node dgx3"),
+    (failed(signal=9), LOST + KILLED, "node_failure", None, "the ranks lost their node dgx3"),
+    (failed(119), KILLED, "user_error", None, "its script ended with an error"),
+    (failed(121), "hpclaunch: preflight: not checked: x\n" + WRAPPER, "launch_failure", 0, "cannot work in"),
     (failed(139), SEGV, "user_error", 4, "(Segmentation fault)"),
     (failed(138), USR1, "user_error", 6, "(User defined signal 1)"),
     (

@@ -567,11 +567,16 @@ exec "$@"
 WRAPPER
 
 # The first group that fails ends the job: Slurm ends what others there are with this script.
-hl_status=0
-while read -r hl_group hl_code; do
-  ((hl_code)) || continue
-  hl_status=$hl_code
-  echo "hpclaunch: group $hl_group was the first to fail, with status $hl_code: the job ends" >&2
-  break
-done 5>&1 < <(start)
-exit "$hl_status"
+run_groups() {
+  local hl_group hl_code hl_left=3
+  while read -r hl_group hl_code; do
+    ((hl_left--))
+    ((hl_code)) || continue
+    echo "hpclaunch: group $hl_group was the first to fail, with status $hl_code: the job ends" >&2
+    return "$hl_code"
+  done 5>&1 < <(start)
+  ((hl_left)) || return 0
+  echo "hpclaunch: how $hl_left of the groups ended is not known: what waited for them was killed" >&2
+  return 121
+}
+run_groups

@@ -165,6 +165,8 @@ first_cause() {
   while IFS= read -r hl_line; do
     printf '%s\n' "$hl_line" >&2
     ((hl_cause)) && continue
+    # This job outlives a node that fails, and srun ends with 0 where all of its tasks were there.
+    [[ $hl_line != "srun: error: Node failure on "* ]] || hl_cause=119
     [[ $hl_line == "srun: error: "*": task"*": "* ]] || continue
     hl_said=${hl_line#"srun: error: "*": task"*": "}
     case $hl_said in
@@ -252,7 +254,7 @@ launch() { # INDEX NAME OPTION...
     "${hl_settings[@]}" "member=$1" -- "${hl_environment[@]}" "${hl_groups[@]}" \
     2>&1 >&4 | first_cause
   hl_codes=("${PIPESTATUS[@]}")
-  if ((hl_codes[0] && hl_codes[1])); then return "${hl_codes[1]}"; fi
+  if ((hl_codes[0] && hl_codes[1] || hl_codes[1] == 119)); then return "${hl_codes[1]}"; fi
   return "${hl_codes[0]}"
 }
 
@@ -1043,11 +1045,16 @@ exec "$@"
 WRAPPER
 
 # The first group that fails ends the job: Slurm ends what others there are with this script.
-hl_status=122
-preflight && hl_status=0 && while read -r hl_group hl_code; do
-  ((hl_code)) || continue
-  hl_status=$hl_code
-  echo "hpclaunch: group $hl_group was the first to fail, with status $hl_code: the job ends" >&2
-  break
-done 5>&1 < <(start)
-exit "$hl_status"
+run_groups() {
+  local hl_group hl_code hl_left=3
+  while read -r hl_group hl_code; do
+    ((hl_left--))
+    ((hl_code)) || continue
+    echo "hpclaunch: group $hl_group was the first to fail, with status $hl_code: the job ends" >&2
+    return "$hl_code"
+  done 5>&1 < <(start)
+  ((hl_left)) || return 0
+  echo "hpclaunch: how $hl_left of the groups ended is not known: what waited for them was killed" >&2
+  return 121
+}
+preflight && run_groups

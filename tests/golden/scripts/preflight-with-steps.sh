@@ -155,6 +155,8 @@ first_cause() {
   while IFS= read -r hl_line; do
     printf '%s\n' "$hl_line" >&2
     ((hl_cause)) && continue
+    # This job outlives a node that fails, and srun ends with 0 where all of its tasks were there.
+    [[ $hl_line != "srun: error: Node failure on "* ]] || hl_cause=119
     [[ $hl_line == "srun: error: "*": task"*": "* ]] || continue
     hl_said=${hl_line#"srun: error: "*": task"*": "}
     case $hl_said in
@@ -264,7 +266,7 @@ run() {
   local hl_codes
   srun --error=/dev/fd/3 "$@" 2>&1 >&4 | first_cause
   hl_codes=("${PIPESTATUS[@]}")
-  if ((hl_codes[0] && hl_codes[1])); then return "${hl_codes[1]}"; fi
+  if ((hl_codes[0] && hl_codes[1] || hl_codes[1] == 119)); then return "${hl_codes[1]}"; fi
   return "${hl_codes[0]}"
 }
 
