@@ -63,8 +63,9 @@ BEFORE = (
     f"srun --comment=pw={S} hostname",
     f'export OPTIONS="--lr=1 password={S}"',
 )
-# What another variable has as well is hidden where all the texts are known, not here.
-FORMS = [text for text in BEFORE if not text.startswith("login=")]
+# What another variable has as well is hidden where all the texts are known, not here. Behind `login` may be
+# another word.
+FORMS = [text for text in BEFORE if not text.startswith(("login=", "wandb"))]
 GIVEN = (
     {"run": f"-e HF_TOKEN={S}"},
     {"run": f"-e DB_URL=postgres://me:{S}@db.example/x"},
