@@ -27,6 +27,9 @@ LOOPS = (
     f"for lr in 0.1 0.2; do LR=x$lr B=1 {RUN}; done",
     f"for b in $(seq 64 64 192); do {RUN} --batch $((b * 2)); done",
     f"for ((b = 8; b < 24; b += 8)); do {RUN} --batch $b; done",
+    f"for LR in 0.1 0.2; do {RUN} --lr $LR; done",
+    f"export LR=1\nfor LR in 0.1 0.2; do {RUN} --lr $LR; done",
+    f"mkdir -p out\nfor lr in 0.1 0.2; do {RUN} --lr $lr; done\necho done",
     f"for lr in 0.1 0.2; do NAME=run_$lr; {RUN} --name $NAME |& tee $NAME.txt; done",
 )
 NO_SWEEPS = (
@@ -40,6 +43,12 @@ NO_SWEEPS = (
     f"for lr in 0.1 0.2; do {RUN} --lr $lr --resume; done",
     f"for lr in $RATES; do {RUN} --lr $lr; done",
     f"for f in *.json; do {RUN} --config $f; done",
+    f"rm -rf results\nmkdir results\nfor lr in 0.1 0.2; do {RUN} --lr $lr; done",
+    f"for lr in 0.1 0.2; do {RUN} --lr $lr; done\nsrun --mpi=pmix python select.py --delete-losers",
+    f"{RUN} --out base\nfor lr in 0.1 0.2; do {RUN} --from base --lr $lr; done",
+    f"for s in base fine; do {RUN} --stage $s --load /data/model --save /data/model; done",
+    f"for e in 10 20; do {RUN} --epochs $e --init model_$((e-10)).pt --save model_$e.pt; done",
+    f"for lr in 0.1 0.2; do\n  {RUN} --lr $lr\n  export WARM=1\ndone",
 )
 
 
@@ -67,6 +76,8 @@ def test_each_point_is_a_round(loop: str, tmp_path: Path) -> None:
     document = parse_job(found.job, "job.yaml", str(tmp_path))
     job = document.value
     assert (job.nodes, job.ranks_per_node, job.sweep and job.sweep.max_running) == (2, 4, 1)
+    assumed = [each for each in found.findings if each.kind == "assumed"]
+    assert any("each point is a job of its own" in each.why for each in assumed)
     (variant,) = variants(document)
     for point in variant.words(keys_of(job)):
         own = dict(word.split("=", 1) for word in point.environment)

@@ -203,7 +203,7 @@ class Walker(Recorder):
         if name == "set":
             self._options(words)
         own = name in BUILTINS and name not in _SILENT and not self.state.function(name or "")[0]
-        if own or name in ("exit", "return", "eval"):
+        if own or name in ("exit", "return", "break", "continue", "eval"):
             self.record(words)
         return super()._call(words)
 

@@ -8,13 +8,62 @@ import re
 from collections.abc import Sequence
 
 from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.mapping.around import rounds
+from hpclaunch.convert.mapping.around.rounds import names_in as _names
 from hpclaunch.convert.mapping.slurm.asked import of_batch
 from hpclaunch.convert.mapping.slurm.sruns import Step, trial_loops
 from hpclaunch.convert.reading import Command, Loop, ShellReading
-from hpclaunch.readback.shell.values import Unknown, Value, known
+from hpclaunch.readback.shell.values import Part, Unknown, Value, known
 
 # What of a round changes nothing, beside the run.
 _PLUMBING = frozenset(("echo", "printf", "date", "sleep", "set", "true", ":", "pwd", "wait", "tee"))
+# What of the rest of a script may run again for each point.
+_READS_OR_SETS = frozenset(
+    (
+        *(
+            "cd",
+            "pushd",
+            "popd",
+            "module",
+            "ml",
+            "conda",
+            "source",
+            ".",
+            "export",
+            "unset",
+            "shopt",
+            "ulimit",
+        ),
+        *(
+            "umask",
+            "alias",
+            "trap",
+            "exit",
+            "hostname",
+            "env",
+            "printenv",
+            "nvidia-smi",
+            "scontrol",
+            "squeue",
+        ),
+        *(
+            "sinfo",
+            "lscpu",
+            "uname",
+            "which",
+            "free",
+            "df",
+            "ls",
+            "cat",
+            "id",
+            "whoami",
+            "hash",
+            "type",
+            "let",
+        ),
+        *("read", "break", "continue"),
+    )
+)
 _PLAIN = re.compile(r"[^\s*?\[\]~]+")  # one word, and no pattern of file names
 # With these a round may take up what another one left, or not be reached.
 _GOES_ON = re.compile(r"resume|restart|checkpoint|ckpt", re.IGNORECASE)
@@ -24,6 +73,7 @@ _WHY = (
     "each point is a job of its own, and one runs at a time: it has the nodes and `time` of the whole loop, "
     "what stands before the loop is done for each, and one that fails ends no other"
 )
+_BECAME = "a sweep: its rounds do not depend on each other"
 _TODO = "lower `time` to what one point takes; where a round needs what the one before it made, write one job"
 
 
@@ -40,21 +90,33 @@ def of(reading: ShellReading, run: Step) -> tuple[Loop, ...]:
     count = 1
     for each in loops:
         count *= each.count or 0
-    others = (each for each in reading.commands if each is not command and each.program not in _PLUMBING)
+    others = [each for each in reading.commands if each is not command and each.program not in _PLUMBING]
     if count > _MOST or any(_is_in(each, loops) for each in others) or _GOES_ON.search(run.text):
         return ()
-    return () if _reads_on(reading, command, loops) or _is_left(reading, command, loops) else loops
+    if not all(map(_may_be_repeated, others)) or _takes_up(run, names):
+        return ()
+    changes = rounds.changed(reading, command, loops) or _reads_on(reading, command, loops)
+    return () if changes or _is_left(reading, command, loops) else loops
 
 
-def put(loops: Sequence[Loop], draft: Draft) -> None:
+def variables(loops: Sequence[Loop], run: Step) -> dict[str, str]:
+    """The variable of a point for that of each loop. One that was not exported reached no rank, and so it has
+    a name there that no program reads."""
+    handed = {name for name, _ in (*run.command.environment, *run.command.prefix)}
+    names = [each.variable for each in loops]
+    return {name: name if name in handed or name.islower() else f"LOOP_{name}" for name in names}
+
+
+def put(loops: Sequence[Loop], run: Step, draft: Draft) -> None:
     """The sweep of these loops."""
     if not loops:
         return
-    grid = {f"env.{each.variable}": [known(value) or "" for value in each.values] for each in loops}
+    own = variables(loops, run)
+    grid = {f"env.{own[each.variable]}": [known(value) or "" for value in each.values] for each in loops}
     places = tuple(dict.fromkeys(each.place for each in loops))
     what = " and ".join(f"a loop over {each.over}" for each in loops)
     draft.put(("sweep",), {"max_running": 1, "grid": grid}, places, what, why=_WHY)
-    draft.say("assumed", places, what, became="its rounds do not depend on each other", todo=_TODO)
+    draft.say("assumed", places, what, became=_BECAME, why=_WHY, todo=_TODO)
 
 
 def _gives_values(loop: Loop, run: Step) -> bool:
@@ -70,6 +132,33 @@ def _gives_values(loop: Loop, run: Step) -> bool:
     command = run.command
     given = [*run.words, *(value for _, value in (*command.prefix, *command.environment))]
     return any(loop.variable in _names(value) for value in given)
+
+
+def _may_be_repeated(command: Command) -> bool:
+    """Whether a command outside of the loop may run for each point: what else a script does before or after
+    the loop may wipe what another point made, or need all of them."""
+    words = [known(word) or "" for word in command.words]
+    if command.within == "output" or command.program in _READS_OR_SETS:
+        return True
+    return command.program == "mkdir" and any(re.fullmatch(r"-\w*p\w*|--parents", word) for word in words)
+
+
+def _takes_up(run: Step, names: set[str]) -> bool:
+    """Whether the words look like those of rounds that read what another one wrote: a path that is named
+    twice, or one with the variable in a sum."""
+    texts = [part for word in run.words for part in re.split(r"[\s=:,]+", known(word) or "") if "/" in part]
+    if len(set(texts)) < len(texts):
+        return True
+    sums = (word for word in run.words if any(_is_sum_of(part, names) for part in word))
+    return any(re.sub(r"^-[\w-]*=?", "", text) for word in sums if (text := _text_of(word)))
+
+
+def _is_sum_of(part: Part, names: set[str]) -> bool:
+    return isinstance(part, Unknown) and part.name not in names and bool(_names((part,)) & names)
+
+
+def _text_of(word: Value) -> str:
+    return "".join(part for part in word if isinstance(part, str))
 
 
 def _is_in(command: Command, loops: Sequence[Loop]) -> bool:
@@ -94,9 +183,3 @@ def _is_left(reading: ShellReading, command: Command, loops: Sequence[Loop]) -> 
     first = min(each.place.line for each in loops)
     statements = (each for each in reading.statements if each.place.file == command.place.file)
     return any(each.place.line >= first and _LEAVES.search(each.written) for each in statements)
-
-
-def _names(value: Value) -> set[str]:
-    """The variables that a value has in it, also within sums."""
-    parts = [part for part in value if isinstance(part, Unknown)]
-    return {name for part in parts for name in re.findall(r"[A-Za-z_]\w*", part.name)}

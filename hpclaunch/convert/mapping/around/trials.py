@@ -2,11 +2,14 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import TypeGuard
 
 from msgspec import Struct
 
 from hpclaunch.convert.draft import Draft
-from hpclaunch.convert.mapping.slurm.asked import number, origin_of
+from hpclaunch.convert.mapping.around import rounds
+from hpclaunch.convert.mapping.slurm.asked import origin_of
 from hpclaunch.convert.mapping.slurm.sruns import trial_loops
 from hpclaunch.convert.mapping.words.texts import path
 from hpclaunch.convert.reading import Assigned, Command, Loop, Output, ShellReading
@@ -34,9 +37,11 @@ def find(
     draft: Draft,
     words: Sequence[Value] | None = None,
     swept: Sequence[Loop] = (),
+    points: Mapping[str, str] = MappingProxyType({}),
 ) -> Trials:
     """Put the trials of the run into the draft. `words` are what each rank executes, None for the whole
-    command, and `swept` loops that are a sweep. Loops that go over anything else are said to be left."""
+    command, `swept` loops that are a sweep, and `points` its variables for
+    those of the loops. Loops that go over anything else are said to be left."""
     words = command.words if words is None else words
     loops = [each for each in trial_loops(command) if each not in swept]
     loop = loops[-1] if loops else None
@@ -46,9 +51,9 @@ def find(
         draft.say("left", (other.place,), f"a loop over {other.over}", why=why, todo=todo)
     seed, first, lines = _seed(reading, command, loop)
     stand_ins = {"RANDOM": seed or "SEED", **{each.variable: "" for each in command.loops if each.variable}}
-    stand_ins |= {each.variable: each.variable for each in swept}
+    stand_ins |= points
     if loop is not None and loop.variable:
-        stand_ins[loop.variable] = TRIAL if _counts_from_one(loop) else ""
+        stand_ins[loop.variable] = TRIAL if rounds.counts_trials(loop) else ""
     if loop is None and not seed:
         if not _random_in(words):
             _log(command, None, draft, own_file=bool(swept))
@@ -66,15 +71,40 @@ def find(
         if first is not None:
             draft.put(("trials", "first_seed"), first, lines, seed)
     _log(command, loop, draft, own_file=bool(swept))
-    if loop is not None and command.unnoticed:
+    if loop is not None and not rounds.ends_at_failure(reading, command, loop):
         why = "the loop goes on after a trial that fails"
-        draft.put(("trials", "keep_going"), True, (command.place,), "a status that nobody reads", why=why)
+        what = "a status that nobody reads" if command.unnoticed else "a loop without set -e"
+        draft.put(("trials", "keep_going"), True, (command.place,), what, why=why)
     return Trials(loop, seed, stand_ins)
 
 
-def _counts_from_one(loop: Loop) -> bool:
-    values = [known(value) for value in loop.values]
-    return all(value is None or value == str(index) for index, value in enumerate(values, 1))
+def ask_rounds(
+    reading: ShellReading, command: Command, draft: Draft, seed: str, swept: Sequence[Loop] = ()
+) -> None:
+    """Questions about what a round of the loop has, or does, that no trial can; to be asked when all else is
+    in the draft. `seed` is the variable that trials set, "" for none."""
+    loops = [each for each in trial_loops(command) if each not in swept]
+    handed = {name for name, _ in command.environment}
+    for each in rounds.changed(reading, command, loops):
+        if each.name == seed:
+            continue
+        is_env = each.name in handed or each.exported
+        key = ("env", each.name) if is_env else ("command",)
+        question = f"{each.name} is another one in later rounds of the loop, and trials all have the same"
+        if not is_env:
+            question = f"what each rank executes: {question}"
+        draft.findings[:] = [found for found in draft.findings if found.key != ".".join(key)]
+        todo = f"submit a job for each value, or let the command make it of {TRIAL}, which counts from 1"
+        draft.ask(key, question, (each.place, command.place), each.name, todo=todo)
+    for leaving in rounds.leaving(reading, command, loops):
+        draft.findings[:] = [found for found in draft.findings if found.key != "trials.count"]
+        on = leaving.conditions[-1].partition(": ")[2] if leaving.conditions else "in each round"
+        question = f"how many trials: `{shown(leaving.words[0])}` ends a round or the loop ({on})"
+        todo = (
+            "a job's trials all run: give how many are to, and let the command itself try again what failed"
+        )
+        places = (leaving.place, *(each.place for each in loops))
+        draft.ask(("trials", "count"), question, places, " ".join(map(shown, leaving.words)), todo=todo)
 
 
 def _count(reading: ShellReading, loop: Loop, draft: Draft) -> None:
@@ -107,20 +137,18 @@ def _seed(
         rising = loop is not None and any(loop.variable and loop.variable in _names(part) for part in value)
         if rising and loop is not None:
             base = next((each for each in reading.assigned if each.name == name and known(each.value)), None)
-            first = _first(reading, value, base, loop)
-            return name, first, (*places, *((base.place,) if base else ()))
+            numbers = {name: int(known(base.value) or 0)} if _is_number_of(base) else {}
+            first = rounds.first_of_rising(value, reading, loop, numbers)
+            if first is not None:
+                return name, first, (*places, *((base.place,) if base else ()))
+            continue
         if any(_is_random(reading, part) for part in value):
             return name, None, places
     return "", None, ()
 
 
-def _first(reading: ShellReading, value: Value, base: Assigned | None, loop: Loop) -> int | None:
-    """The seed of the first trial: SEED + i with the first value of i."""
-    start = known(loop.values[0]) if loop.values else "1"
-    numbers = {loop.variable: int(start) if start and start.isdecimal() else 1}
-    if base is not None and (known(base.value) or "").isdecimal():
-        numbers[base.name] = int(known(base.value) or 0)
-    return number(value, reading, numbers)
+def _is_number_of(base: Assigned | None) -> TypeGuard[Assigned]:
+    return base is not None and (known(base.value) or "").isdecimal()
 
 
 def _is_random(reading: ShellReading, part: Part) -> bool:

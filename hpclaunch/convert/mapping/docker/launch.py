@@ -83,6 +83,7 @@ def put(
     if not any(layer.option("env-file") or layer.option("env-host") for layer in containers):
         handed_on.say_not_handed(reading, handed, main.command, used, draft)
     _put_command(reading, main, launcher, stand_ins, steps, exports, once, draft, options)
+    trials.ask_rounds(reading, main.command, draft, repeated.seed)
 
 
 def _is_podman(main: Started) -> bool:

@@ -10,6 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from msgspec import Struct
 
 from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.mapping.around.rounds import names_in
 from hpclaunch.convert.mapping.environment.owners import Owner, owner
 from hpclaunch.convert.mapping.ranks import rendezvous
 from hpclaunch.convert.mapping.slurm.asked import READ_BY_SBATCH, origin_of
@@ -99,6 +100,11 @@ def put(
         elif known(value) is not None:
             _known(each, known(value) or "", draft)
         else:
+            in_rounds = {loop.variable for loop in command.loops} - set(set_by_sweep)
+            if names_in(value) & in_rounds and line([value], stand_ins or {}).doubt:
+                question = f"{name}={_short(each)} is another one in each round of the loop"
+                draft.ask(("env", name), question, places, name)
+                continue
             later += _unknown(reading, each, draft, stand_ins or {}, container=container)
     return later
 

@@ -74,7 +74,7 @@ def put(
     inner = binding.of_layers(run.inner, _lines_of_words(reading, run), per_node, tables, draft, options)
     inside = rank_script.put(run, files.get("rank script", ()), draft, reading.commands)
     swept = sweeps.of(reading, run)
-    found_trials = trials.find(reading, run.command, draft, run.words, swept)
+    found_trials = trials.find(reading, run.command, draft, run.words, swept, sweeps.variables(swept, run))
     found_trials = structs.replace(
         found_trials,
         stand_ins={
@@ -125,7 +125,8 @@ def put(
         exported.inherit(
             [name for name in names if name not in own and (image or name != "PWD")], lines, draft, what
         )
-    sweeps.put(swept, draft)
+    sweeps.put(swept, run, draft)
+    trials.ask_rounds(reading, run.command, draft, found_trials.seed, swept)
     pyxis_variables.say(run.asked, draft)
     beyond.put(reading, run, draft)
     steps.put(reading, run.command, all_steps, run.ranks.per_node, found_trials, draft, image=image)

@@ -1,0 +1,160 @@
+"""What the rounds of a loop around the run have of their own: numbers, variables that change, and ends.
+
+A job's trials run all, each with the same words and variables, but for its number and its seed.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+
+from hpclaunch.convert.mapping.slurm.asked import number
+from hpclaunch.convert.reading import Assigned, Command, Loop, ShellReading
+from hpclaunch.readback.shell.values import Unknown, Value, known, shown
+
+# Loops whose end is not told, and that begin with a known number and go on by one.
+_WORD = r"(?:\"[^\"\s]*\"|\$\(\([^()]*\)\)|[^\s()`\"-][^\s()`\"]*)"
+_SEQ = re.compile(rf"(?:\$\(|`)\s*seq\s+(?:(\d+)\s+(?:1\s+)?)?{_WORD}\s*(?:\)|`)")
+_COUNTED = re.compile(
+    r"\s*(\w+)\s*=\s*(\d+)\s*;\s*(\w+)\s*<=?[^;,]*;\s*(?:\+\+\s*(\w+)|(\w+)\s*(?:\+\+|\+=\s*1))\s*"
+)
+_ENOUGH = 12  # rounds of a loop without a known end: a sum that rises by one in these does so in all
+_LEAVES = frozenset(("break", "continue", "return", "exit"))
+_FAILED = re.compile(
+    r"\$\{?(?:\?|\w*(?:rc|ret|stat|err|exit|code)\w*)\}?\"?\s*(?:-ne|-gt|!=|>)\s*0|!\s*\$\?|\(\(\s*\$\?\s*\)\)",
+    re.IGNORECASE,
+)
+_NAMES = re.compile(r"[A-Za-z_]\w*")
+
+
+def names_in(value: Value) -> set[str]:
+    """The variables that a value has in it, also within sums."""
+    parts = [part for part in value if isinstance(part, Unknown)]
+    return {name for part in parts for name in _NAMES.findall(part.name)}
+
+
+def numbers(loop: Loop) -> list[int] | None:
+    """The numbers that the variable goes through, the first of them where the end is not told; None where it
+    goes through anything else."""
+    texts = [known(value) for value in loop.values]
+    if loop.count is not None and texts:
+        found = [int(text) for text in texts if text and re.fullmatch(r"0|[1-9]\d{0,17}", text)]
+        return found if len(found) == len(texts) else None
+    over = loop.over.strip().removeprefix('"').removesuffix('"')
+    seq, counted = _SEQ.fullmatch(over), _COUNTED.fullmatch(loop.over)
+    first = seq[1] or "1" if seq else None
+    if counted and {counted[1], counted[3], counted[4] or counted[5]} == {loop.variable}:
+        first = counted[2]
+    return None if first is None else list(range(int(first), int(first) + _ENOUGH))
+
+
+def counts_trials(loop: Loop) -> bool:
+    """Whether the variable is the number of the round, from 1 on."""
+    found = numbers(loop)
+    return found is not None and found == list(range(1, len(found) + 1))
+
+
+def first_of_rising(value: Value, reading: ShellReading, loop: Loop, others: Mapping[str, int]) -> int | None:
+    """The number that a value is in the first round, where it is one more in each that follows. `others` are
+    variables with numbers."""
+    rounds = [number(value, reading, {**others, loop.variable: each}) for each in numbers(loop) or ()]
+    if not rounds or rounds[0] is None:
+        return None
+    first = rounds[0]
+    return first if rounds == list(range(first, first + len(rounds))) else None
+
+
+def changed(reading: ShellReading, command: Command, loops: Sequence[Loop]) -> list[Assigned]:
+    """The last that a round gives each variable of the command which the one after it has not from itself:
+    what follows the command, and what is made of the variable's own value."""
+    if not loops:
+        return []
+    given = {**dict(command.environment), **dict(command.prefix)}
+    text = " ".join(map(shown, command.words))
+    uses = _all_uses(reading, command)
+    inside = {each.name: each for each in reading.assigned if any(loop in loops for loop in each.loops)}
+    grows = {each.name for each in reading.assigned if _is_in(each.loops, loops) and each.name in each.uses}
+    found = []
+    for name, each in inside.items():
+        handed = (each.exported and each.array is None) or name in given
+        either = any(isinstance(part, Unknown) and part.kind == "either" for part in given.get(name, ()))
+        after = each.place.file == command.place.file and each.place.line > command.place.line
+        same_line = each.place.line == command.place.line and shown(each.value) not in text
+        if handed and name not in dict(command.prefix):
+            differs = name in grows or (after if either else given.get(name) != each.value)
+        else:
+            differs = name in uses and (name in grows or after or same_line)
+        if differs:
+            found.append(each)
+    return found
+
+
+def leaving(reading: ShellReading, command: Command, loops: Sequence[Loop]) -> list[Command]:
+    """What ends a round or the loop for another reason than a run that failed."""
+    return [each for each in _leaving(reading, loops) if not _on_failure(each, command)]
+
+
+def ends_at_failure(reading: ShellReading, command: Command, loop: Loop) -> bool:
+    """Whether the loop ends with a run that fails: the shell gives up by itself (set -e, a trap), or a line
+    looks at the status."""
+    if any(_on_failure(each, command) and each.program != "continue" for each in _leaving(reading, [loop])):
+        return True
+    first = next((each.text for each in reading.sources if each.name == reading.script), "").partition("\n")[
+        0
+    ]
+    gives_up = bool(re.match(r"#!.*\s-\w*e", first))
+    for each in reading.commands:
+        if each is command:
+            break
+        words = [known(word) or "" for word in each.words]
+        if words[:1] == ["trap"] and "ERR" in words:
+            return True
+        if words[:1] == ["set"]:
+            gives_up = _set(words[1:], gives_up)
+    return gives_up and not command.unnoticed
+
+
+def _set(words: Sequence[str], gives_up: bool) -> bool:
+    for index, word in enumerate(words):
+        named = word[1:].endswith("o") and words[index + 1 : index + 2] == ["errexit"]
+        if re.fullmatch(r"[-+][A-Za-z]+", word) and ("e" in word or named):
+            gives_up = word[0] == "-"
+    return gives_up
+
+
+def _leaving(reading: ShellReading, loops: Sequence[Loop]) -> list[Command]:
+    """Of a loop within these that is not around the run, only what ends more than that one."""
+    return [
+        each
+        for each in reading.commands
+        if each.program in _LEAVES
+        and _is_in(each.loops, loops)
+        and not each.within
+        and each.pipeline[1] == 1  # a part of a pipeline is a shell of its own
+        and (each.program in ("exit", "return") or len(each.words) > 1 or each.loops[-1] in loops)
+    ]
+
+
+def _on_failure(leaving: Command, command: Command) -> bool:
+    if not leaving.conditions:
+        return False
+    condition = leaving.conditions[-1]
+    written = " ".join(command.written.split())
+    condition = " ".join(condition.split())
+    refused = f"not ({written}" in condition or f"if ! {written}" in condition
+    return bool(written and refused) or bool(_FAILED.search(condition) and "not (" not in condition)
+
+
+def _is_in(found: Sequence[Loop], loops: Sequence[Loop]) -> bool:
+    return any(each in loops for each in found)
+
+
+def _all_uses(reading: ShellReading, command: Command) -> set[str]:
+    """The variables that the command's words have, also by way of others."""
+    found: set[str] = set()
+    waiting = list(command.uses)
+    while waiting:
+        name = waiting.pop()
+        each = reading.last(name)
+        if name not in found:
+            found.add(name)
+            waiting += each.uses if each is not None else ()
+    return found
