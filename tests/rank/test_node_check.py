@@ -73,7 +73,7 @@ def node(tmp_path: Path) -> Fit:
 def test_a_fit_node_is_ok(node: Fit, shell: list[str]) -> None:
     assert node.check(shell, "gpus=2", HCAS, "memlock=1048576") == ["ok"]
     assert node.check(shell, "gpus=1") == ["ok"]  # more than a job on a part of it needs
-    node.smi("00000000:00:00.0, [N/A]", "00000000:01:00.0, [N/A]")  # without ECC
+    node.smi("00000000:00:00.0, [N/A]", "00000000:01:00.0, [Not Supported]")  # without ECC
     assert node.check(shell, "gpus=2") == ["ok"]
 
 
@@ -92,6 +92,13 @@ def test_what_is_bad_is_named(node: Fit, shell: list[str]) -> None:
     ]
     absent = node.check(shell, "hcas=mlx5_9/0000:99:00.0/1/InfiniBand/0 mlx5_1/0000:51:00.0/2/InfiniBand/0")
     assert absent == ["bad HCA mlx5_9 (0000:99:00.0) is absent; HCA mlx5_1 (0000:51:00.0) has no port 2"]
+
+
+@pytest.mark.parametrize("said", ["[GPU requires reset]", "[Unknown Error]", "ERR!"])
+def test_a_gpu_that_cannot_say_its_errors_is_bad(node: Fit, shell: list[str], said: str) -> None:
+    node.smi("00000000:00:00.0, 0", f"00000000:01:00.0, {said}")
+    expected = f"bad GPU 00000000:01:00.0 says {said} when asked for its ECC errors"
+    assert node.check(shell, "gpus=2") == [expected]
 
 
 def test_an_nvidia_smi_that_fails_or_hangs_is_bad(node: Fit, shell: list[str]) -> None:

@@ -1092,7 +1092,8 @@ hl_check_gpus() {
       [ -n "$hl_pci" ] || continue
       hl_count=$((hl_count + 1))
       case $hl_errors in
-        0 | *[!0-9]* | '') ;; # [N/A]: it has no ECC
+        0 | N/A | '[N/A]' | 'Not Supported' | '[Not Supported]') ;; # it has no ECC
+        *[!0-9]* | '') hl_blame "GPU $hl_pci says ${hl_errors:-nothing} when asked for its ECC errors" ;;
         *) hl_blame "GPU $hl_pci has $hl_errors uncorrected ECC errors" ;;
       esac
     done <<EOF
