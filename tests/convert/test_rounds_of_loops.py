@@ -1,0 +1,139 @@
+"""A loop around the run becomes trials that are given what its rounds were given, or is asked about."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from hpclaunch.convert.conversion import convert
+from hpclaunch.convert.inputs import classified
+from hpclaunch.convert.options import Options
+from hpclaunch.spec.job import TrialsSpec
+from hpclaunch.spec.read import parse_job
+from hpclaunch.values.conversion import Conversion
+from hpclaunch.values.names import TRIAL
+
+HEAD = "#SBATCH -N 2 --gres=gpu:4 --ntasks-per-node=4 -t 1:00\n"
+RUN = "srun --mpi=pmix ./train"
+# srun without its options: it says what the run is given, and fails as often as it is told to.
+SRUN = """#!/bin/bash
+while [[ $1 == -* ]]; do shift; done
+exec "$@"
+"""
+TRAIN = """#!/bin/bash
+printf '%s|' "$@" "S=${SEED-}" "L=${LR-}" >> "$SHOWN"
+echo >> "$SHOWN"
+exit "${STATUS:-0}"
+"""
+TRIALS = (
+    f"for i in 1 2 3; do {RUN} --id $i; done",
+    f"for i in $(seq 3); do {RUN} --save m_$i; done",
+    f"for ((i = 1; i <= 3; i++)); do {RUN} --id $i; done",
+    f"for i in 1 2 3; do\n  export SEED=$i\n  {RUN}\ndone",
+    f"for i in 1 2 3; do\n  export SEED=$((1000 + i))\n  {RUN}\ndone",
+    f"for i in 1 2 3; do SEED=$((41+i)) {RUN} --id $i; done",
+    f"export LR=0.1\nfor i in 1 2 3; do\n  {RUN} --id $i\ndone\nexport LR=0.2",
+)
+ASKED = {
+    f"for i in 1 2 3; do\n  export SEED=$((1000*i))\n  {RUN}\ndone": "env.SEED",
+    f"for i in 1 2 3; do\n  export SEED=$((1000-i))\n  {RUN}\ndone": "env.SEED",
+    f"for i in 1 2 3; do\n  SEED=$((100+10*i))\n  export SEED\n  {RUN}\ndone": "env.SEED",
+    f"for i in 1 2 3; do SEED=$((1000*i)) {RUN}; done": "env.SEED",
+    f"export SEED=5\nfor i in 1 2 3; do\n  SEED=$((SEED*2))\n  {RUN}\ndone": "env.SEED",
+    f"SEED=5\nfor i in 1 2 3; do\n  SEED=$((SEED*2))\n  {RUN} --seed $SEED\ndone": "command",
+    f"export LR=0.1\nfor i in 1 2 3; do\n  {RUN}\n  export LR=0.2\ndone": "env.LR",
+    f"FLAG=--cold\nfor i in 1 2 3; do\n  {RUN} $FLAG\n  FLAG=--warm\ndone": "command",
+    f"for ((i=0; i<NEXP; i++)); do {RUN} --id $i; done": "command",
+    f"for i in $(seq 0 2 $NEXP); do {RUN} --id $i; done": "command",
+    f"for i in $(seq $START $END); do {RUN} --id $i; done": "command",
+    f"for i in $LIST; do {RUN} --id $i; done": "command",
+    f"for ((b=1; b<=8; b*=2)); do {RUN} --id $b; done": "command",
+    f"i=1\nwhile [ $i -le 8 ]; do\n  {RUN} --id $i\n  i=$((i*2))\ndone": "command",
+    f"for i in 1 2 3; do {RUN} && break; done": "trials.count",
+    f"for i in 1 2 3; do\n  {RUN}\n  if [ $? -eq 0 ]; then break; fi\ndone": "trials.count",
+    f"for i in 1 2 3; do\n  [ $i -eq 2 ] && continue\n  {RUN}\ndone": "trials.count",
+    f"for i in 1 2 3; do\n  {RUN}\n  test -f done && break\ndone": "trials.count",
+    f"for i in 1 2 3; do\n  {RUN}\n  [ -e done ] && exit 0\ndone": "trials.count",
+}
+# What a script does when a run fails.
+ENDS = (
+    ("#!/bin/bash", f"for i in 1 2 3; do {RUN} $i; done"),
+    ("#!/bin/bash\nset -e", f"for i in 1 2 3; do {RUN} $i; done"),
+    ("#!/bin/bash\nset -euo pipefail", f"for i in 1 2 3; do {RUN} $i | tee log; done"),
+    ("#!/bin/bash\nset -o errexit", f"for i in 1 2 3; do {RUN} $i; done"),
+    ("#!/bin/bash -e", f"for i in 1 2 3; do {RUN} $i; done"),
+    ("#!/bin/bash\nset -e\nset +e", f"for i in 1 2 3; do {RUN} $i; done"),
+    ("#!/bin/bash\nset -e", f"for i in 1 2 3; do {RUN} $i || true; done"),
+    ("#!/bin/bash", f"for i in 1 2 3; do {RUN} $i || exit 1; done"),
+    ("#!/bin/bash", f"for i in 1 2 3; do {RUN} $i || break; done"),
+    ("#!/bin/bash", f"for i in 1 2 3; do {RUN} $i || {{ echo failed; exit 1; }}; done"),
+    ("#!/bin/bash", f"for i in 1 2 3; do if ! {RUN} $i; then exit 1; fi; done"),
+    ("#!/bin/bash", f"for i in 1 2 3; do\n  {RUN} $i\n  if [ $? -ne 0 ]; then exit 1; fi\ndone"),
+    ("#!/bin/bash", f"for i in 1 2 3; do\n  {RUN} $i\n  rc=$?\n  [ $rc -ne 0 ] && exit $rc\ndone"),
+)
+
+
+@pytest.fixture(autouse=True)
+def programs(tmp_path: Path) -> None:
+    for name, text in (("srun", SRUN), ("train", TRAIN)):
+        (tmp_path / name).write_text(text)
+        (tmp_path / name).chmod(0o700)
+
+
+def converted(script: str) -> Conversion:
+    return convert(classified({"run.sub": script}), Options({}))
+
+
+def rounds_of(folder: Path, script: str, status: str = "0") -> list[str]:
+    """What the run was given, each time that the script started it."""
+    (folder / "run.sub").write_text(script)
+    (folder / "run.sub").chmod(0o700)
+    started(folder, [str(folder / "run.sub")], {"STATUS": status})
+    return (folder / "shown").read_text().splitlines()
+
+
+def started(folder: Path, argv: list[str], environment: dict[str, str]) -> int:
+    path = f"{folder}:{os.environ['PATH']}"
+    whole = {"PATH": path, "SHOWN": str(folder / "shown"), **environment}
+    return subprocess.run(argv, env=whole, cwd=folder, timeout=60, capture_output=True).returncode
+
+
+@pytest.mark.parametrize("loop", TRIALS)
+def test_each_trial_is_a_round(loop: str, tmp_path: Path) -> None:
+    script = f"#!/bin/bash\n{HEAD}{loop}\n"
+    rounds = rounds_of(tmp_path, script)
+    assert len(rounds) == 3
+    (tmp_path / "shown").unlink()
+    found = converted(script)
+    assert found.is_complete
+    job = parse_job(found.job, "job.yaml", str(tmp_path)).value
+    assert isinstance(job.trials, TrialsSpec)
+    argv = ["sh", "-c", job.command] if isinstance(job.command, str) else list(job.command)
+    for number in range(1, job.trials.count + 1):
+        own = {TRIAL: str(number)}
+        if job.trials.seed and job.trials.first_seed is not None:
+            own[job.trials.seed] = str(job.trials.first_seed + number - 1)
+        assert started(tmp_path, argv, {**job.env, **own}) == 0
+    assert (tmp_path / "shown").read_text().splitlines() == rounds
+
+
+@pytest.mark.parametrize("loop", ASKED)
+def test_what_no_trial_can_have_of_a_round_is_asked(loop: str) -> None:
+    found = converted(f"#!/bin/bash\n{HEAD}{loop}\n")
+    questions = {each.key for each in found.findings if each.kind == "question"}
+    assert ASKED[loop] in questions
+    assert "first_seed" not in found.job
+    assert not any(each.kind == "carried" and each.key == ASKED[loop] for each in found.findings)
+
+
+@pytest.mark.parametrize(("head", "loop"), ENDS)
+def test_trials_go_on_after_one_that_fails_where_the_script_did(head: str, loop: str, tmp_path: Path) -> None:
+    first, _, rest = head.partition("\n")
+    script = f"{first}\n{HEAD}{rest}\n{loop}\n"
+    rounds = rounds_of(tmp_path, script, status="1")
+    found = converted(script)
+    assert found.is_complete
+    job = parse_job(found.job, "job.yaml", str(tmp_path)).value
+    assert isinstance(job.trials, TrialsSpec)
+    assert job.trials.keep_going == (len(rounds) == job.trials.count)
