@@ -120,3 +120,56 @@ def test_trials_end_at_a_failure_where_the_script_does(then, keeps):
     job, _ = _of("for i in 1 2 3; do", f"  if ! {_S} ./train $i; then {then}; fi", "done")
     assert job["trials"]["count"] == "3"
     assert ("keep_going" in job["trials"]) is keeps
+
+
+@pytest.mark.parametrize(
+    ("step", "why"),
+    [
+        ("srun --mpi=pmix --container-image=a/b:prep ./prep", "a/b:prep"),
+        (f"{_S} --container-mounts=/raw:/raw ./prep", "/raw:/raw"),
+        (f"{_S} --container-workdir=/p ./prep", "/p"),
+        (f"{_S} --export=ALL,MODE=prep ./prep", "--export"),
+        (f"MODE=prep {_S} ./prep", "MODE is prep"),
+        (f"{_S} -N 1 -n 8 ./prep", "1 of the 2 nodes"),
+        (f"{_S} -w node01 ./prep", "node01"),
+    ],
+)
+def test_a_step_with_settings_of_its_own_is_left(step, why):
+    for number, lines in ((1, (step, f"{_S} ./train.py")), (2, (f"{_S} ./train.py", step))):
+        job, found = _of(*lines)
+        assert _text(job["command"]) == "./train.py"
+        assert not {"setup", "after"} & set(job)
+        assert why in _left(found, number)
+
+
+def test_a_step_with_the_runs_settings_or_fewer_is_carried():
+    job, found = _of(f"{_S} ./prep", f"{_S} --container-mounts=/d:/d --container-workdir=/w ./train.py")
+    assert _runs(job, "setup") == ["./prep"]
+    assert not _left(found, 1)
+
+
+def test_a_variable_that_changes_between_steps_leaves_those_with_another_value():
+    lines = ("export MODE=a", f"{_S} ./prep", "export MODE=b", f"{_S} ./train.py")
+    job, found = _of(*lines, "unset MODE", "export MODE=c", f"{_S} ./post")
+    assert job["env"]["MODE"] == "b"
+    assert not {"setup", "after"} & set(job)
+    assert "MODE is a for it and b" in _left(found, 2)
+    assert "MODE is c for it and b" in _left(found, 7)
+
+
+def test_a_case_that_is_not_told_does_not_choose_the_run():
+    lines = ('case "$1" in', f"  train) {_S} ./train ;;", f"  eval) {_S} ./eval ;;", "esac")
+    job, _ = _of(*lines)
+    assert job["command"] == script_cases.ASK
+
+
+def test_an_end_of_the_script_before_the_run_is_told():
+    job, found = _of("if [ -f /data/done ]; then exit 0; fi", f"{_S} ./train")
+    assert _text(job["command"]) == "./train"
+    assert "/data/done" in _left(found, 1)
+
+
+@pytest.mark.parametrize(("number", "ranks"), [(8, script_cases.ASK), (16, "8")])
+def test_ranks_that_a_variable_of_slurms_counts_are_asked_for(number, ranks):
+    job, _ = _of(f"export SLURM_NTASKS={number}", f"{_S} ./train")
+    assert job["ranks_per_node"] == ranks

@@ -3,6 +3,7 @@ own. Each is said, and what it makes uncertain is asked for."""
 
 import re
 from collections.abc import Sequence
+from itertools import takewhile
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.slurm.sruns import Step, trial_loops
@@ -24,6 +25,9 @@ def put(reading: ShellReading, run: Step, draft: Draft) -> None:
     _input(run, draft)
     _side_by_side(reading, run, draft)
     _of_each_rank(run, draft)
+    _one_of_several(reading, run, draft)
+    _ends_before(reading, run, draft)
+    _tasks_by_variable(reading, run, draft)
     for layer in run.before:
         if layer.program == "timeout":
             limit = " ".join(map(shown, layer.words))
@@ -34,6 +38,53 @@ def put(reading: ShellReading, run: Step, draft: Draft) -> None:
                 why="the job has one limit, `time`",
                 todo="lower `time` where the command is to end sooner",
             )
+
+
+def _one_of_several(reading: ShellReading, run: Step, draft: Draft) -> None:
+    """Another run that stands in another way of the same `case`, whose word is not told."""
+    ways = {each.partition(" in ")[0]: each for each in run.command.conditions if ": case " in each}
+    for command in reading.commands:
+        if command.program != run.command.program or command is run.command:
+            continue
+        for way in command.conditions:
+            its = ways.get(way.partition(" in ")[0])
+            if its is not None and its != way:
+                word = way.partition(": case ")[2].partition(" in ")[0]
+                question = f"what each rank executes: {word} decides it, which is not told"
+                places = (run.command.place, command.place)
+                draft.findings[:] = [each for each in draft.findings if each.key != "command"]
+                draft.ask(("command",), question, places, run.text)
+                return
+
+
+def _ends_before(reading: ShellReading, run: Step, draft: Draft) -> None:
+    """Lines that end the script without a failure before its run: a job runs all the same."""
+    for command in takewhile(lambda each: each is not run.command, reading.commands):
+        ends = command.program == "exit" and (known(command.words[1]) if command.words[1:] else "0") == "0"
+        if ends and command.conditions and not (command.loops or command.signals or command.within):
+            on = command.conditions[-1]
+            why = f"the script ended here on a condition ({on}), and the job runs all the same"
+            todo = "let the command look at that itself, or do not submit the job"
+            draft.say("left", (command.place,), "exit before the run", why=why, todo=todo)
+
+
+def _tasks_by_variable(reading: ShellReading, run: Step, draft: Draft) -> None:
+    """SLURM_NTASKS of the script is -n of a srun that has none (srun(1), "INPUT ENVIRONMENT VARIABLES")."""
+    given = {**dict(run.command.environment), **dict(run.command.prefix)}
+    each = reading.last("SLURM_NTASKS")
+    if "SLURM_NTASKS" not in given or each is None or run.command.program != "srun":
+        return
+    if run.option("ntasks") is not None or each.place.file.startswith("--env "):
+        return
+    text = known(given["SLURM_NTASKS"])
+    sizes = [draft.facts.get((key,)) for key in ("nodes", "ranks_per_node")]
+    numbers = [fact.value for fact in sizes if fact is not None and isinstance(fact.value, int)]
+    if len(numbers) == 2 and text == str(numbers[0] * numbers[1]):
+        return
+    draft.findings[:] = [found for found in draft.findings if found.key != "ranks_per_node"]
+    shows = f"SLURM_NTASKS={text or '...'}"
+    question = f"how many ranks on each node: srun takes {shows} for their number in all"
+    draft.ask(("ranks_per_node",), question, (each.place, run.command.place), shows)
 
 
 def _of_each_rank(run: Step, draft: Draft) -> None:

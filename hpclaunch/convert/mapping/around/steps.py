@@ -9,6 +9,7 @@ from typing import Any
 from msgspec import Struct
 
 from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.mapping.around.likeness import unlike
 from hpclaunch.convert.mapping.around.trials import Trials
 from hpclaunch.convert.mapping.environment.exported import inherit
 from hpclaunch.convert.mapping.slurm.sruns import Step, trial_loops
@@ -79,7 +80,16 @@ def put(
             draft.say("left", (command.place,), _text(command), why=why, todo=todo)
             continue
         key = _when(command, run, trials, after, draft)
-        if key:
+        of_run = by_command.get(id(run))
+        other = ""
+        if key and step is not None and of_run is not None:
+            fact = draft.facts.get(("nodes",))
+            nodes = fact.value if fact is not None and isinstance(fact.value, int) else None
+            other = unlike(step, of_run, all_steps, nodes, _per(step, per_node))
+        if other:
+            todo = f"add it to {key} where it does with the job's, or submit it as a job of its own"
+            draft.say("left", (command.place,), _text(command), why=other, todo=todo)
+        elif key:
             _put(reading, command, step, run, key, per_node, trials, draft, counts, image=image)
 
 
