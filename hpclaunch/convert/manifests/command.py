@@ -6,6 +6,7 @@ from hpclaunch.convert.manifests.launch import Launch, line_in
 from hpclaunch.convert.manifests.shelltext import ShellText, Unit
 from hpclaunch.convert.manifests.workload import Workload
 from hpclaunch.convert.mapping.words.texts import line
+from hpclaunch.convert.programs.layers import MPI, layers
 from hpclaunch.readback.shell.values import Unknown, known
 from hpclaunch.values.conversion import Place
 
@@ -188,6 +189,10 @@ def _step(workload: Workload, unit: Unit, before: bool, place: Place, draft: Dra
         draft.say("left", [place], text, why=why, todo=todo)
     elif program in _LOOK:
         draft.say("without effect", [place], text, why="it changes nothing for the ranks")
+    elif any(layer.program in MPI for layer in layers(unit.words)):
+        why = "it starts ranks of its own, on the nodes of its own options, and a job starts them once"
+        todo = "submit it as a job of its own, or let one script start both"
+        draft.say("left", [place], text, why=why, todo=todo)
     elif workload.is_apart:
         when = "before" if before else "after"
         draft.say(
