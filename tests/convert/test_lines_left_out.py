@@ -103,3 +103,32 @@ def test_it_gives_up_in_the_end() -> None:
     reading = read(text)
     assert 1 < len(reading.unclear) <= 10
     assert reading.unclear[-1].place.last == text.count("\n")
+
+
+_LONG = "a" * 300_000
+
+
+@pytest.mark.parametrize(
+    "change",
+    ["A=$X$X$X$X", "A=${X//a/0123456789}", "A=$X\nA=$A$A\nA=$A$A", "for n in {1..100}; do A=${X//a/b}; done"],
+)
+def test_a_text_that_grows_is_unknown_from_there_on_and_what_stands_around_it_is_read(change: str) -> None:
+    text = f"X={_LONG}\nexport A=short B=1\n{change}\nsrun ./train $B\n"
+    reading = walk.read([Source("run.sub", text)], {})
+    assert reading.unclear
+    assert {each.place.line for each in reading.unclear} <= {3, 4, 5}
+    (command,) = reading.commands
+    assert [known(word) for word in command.words] == ["srun", "./train", "1"]
+    given = dict(command.environment)
+    assert known(given["B"]) == "1"
+    assert known(given["A"]) is None
+
+
+def test_a_long_text_is_changed_as_bash_does() -> None:
+    text = f"X={_LONG}\nA=${{X//a/b}}\nB=${{A/b/\\\\}}\nC=${{X//[b-z]/$X}}\nsrun ./train\n"
+    reading = walk.read([Source("run.sub", text)], {})
+    assert not reading.unclear
+    values = {each.name: known(each.value) or "" for each in reading.assigned}
+    assert values["A"] == "b" * len(_LONG)
+    assert values["B"] == "\\" + "b" * (len(_LONG) - 1)
+    assert values["C"] == _LONG

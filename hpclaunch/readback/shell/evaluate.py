@@ -248,8 +248,13 @@ class Shell:
     def assign(self, assignment: Assignment, keyed: bool = False, exports: bool | None = None) -> None:
         """Carry it out; `keyed`: an array of it has keys that are text, `exports`: from then on it is
         exported or not. Raises Unreadable."""
-        assign(self.state, self.expander, assignment, keyed)
-        declare_one(self, assignment.name, False, exports)
+        try:
+            assign(self.state, self.expander, assignment, keyed)
+        except Unreadable:
+            self.state.forget(assignment.name)  # it has another value now than before
+            raise
+        finally:
+            declare_one(self, assignment.name, False, exports)
 
     def declared(self, name: str, exports: bool) -> None:
         """Called where a variable is exported from here on, or no more."""

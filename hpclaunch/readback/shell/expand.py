@@ -308,6 +308,7 @@ class Expander:
         found: list[Value] = []
         for value in values:
             text = known(value)
+            self.budget.change(len(text or ""))
             if text is not None and compiled is not None and replacement is not None:
                 found.append((parameters.transformed(operator, text, compiled, replacement),))
             elif (operator, compiled) == ("/#", "") and replacement is not None:

@@ -6,6 +6,7 @@ from functools import lru_cache
 from hpclaunch.readback.shell.errors import Unreadable
 
 _LONG = 4096
+_LONGEST = 1 << 20  # that ${x//pattern/text} may put into a text
 _CLASSES = {
     "alnum": "0-9A-Za-z",
     "alpha": "A-Za-z",
@@ -105,7 +106,12 @@ def replaced(pattern: str, text: str, by: str, where: str) -> str:
     if not pattern:
         return text
     if len(compiled.runs) == 1:
-        return compiled.runs[0][0].sub(lambda _: by, text, count=0 if where else 1)
+        only = compiled.runs[0][0]
+        if where and len(text) // compiled.least * len(by) > _LONGEST:
+            count = sum(1 for _ in only.finditer(text))
+            if count * len(by) > _LONGEST:
+                raise Unreadable("a replacement that makes a very long text")
+        return only.sub(by.replace("\\", r"\\"), text, count=0 if where else 1)
     if len(text) > _LONG // 8:
         raise Unreadable("a pattern with a * in a long text")
     return _replaced(compiled, text, by, bool(where))

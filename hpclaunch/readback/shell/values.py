@@ -7,8 +7,9 @@ from msgspec import Struct
 
 from hpclaunch.readback.shell.errors import Unreadable
 
-# Text may double with each statement (a=$a$a), and nobody's command line is longer.
-_LONGEST = 4 << 20
+# Characters. Text may double with each statement (a=$a$a), and Linux takes no word of a command of more than
+# 128 KiB (MAX_ARG_STRLEN, execve(2)).
+_LONGEST = 1 << 20
 _MOST_PARTS = 250_000
 
 
