@@ -69,9 +69,9 @@ class Draft:
         assert places, f"no line asks for {key}"
         self._set(Fact(key, None, tuple(places), sayable(question)))
         # What was taken for granted is in question now.
-        self.findings[:] = [
-            each for each in self.findings if (each.kind, each.key) != ("assumed", dotted(key))
-        ]
+        told = dotted(key)
+        if any(each.key == told and each.kind == "assumed" for each in self.findings):
+            self.findings[:] = [each for each in self.findings if (each.kind, each.key) != ("assumed", told)]
         default = f"write it in the job file, give --set {dotted(key)}=..., or convert again with --env"
         self.say("question", places, what, why=question, todo=todo or default, key=dotted(key))
 

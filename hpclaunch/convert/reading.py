@@ -167,6 +167,17 @@ class ShellReading(Struct, frozen=True, dict=True):
     def _by_name(self) -> dict[str, Assigned]:
         return {each.name: each for each in self.assigned}
 
+    def given(self, name: str) -> Sequence[Assigned]:
+        """All that the variable was given, in its order."""
+        return self._all_by_name.get(name, ())
+
+    @cached_property
+    def _all_by_name(self) -> dict[str, list[Assigned]]:
+        found: dict[str, list[Assigned]] = {}
+        for each in self.assigned:
+            found.setdefault(each.name, []).append(each)
+        return found
+
     def origin(self, command: Command, text: str = "") -> tuple[Place, ...]:
         """The lines from which a command has this text: its own, and those of the variables that it uses,
         also by way of others, whose value is a part of the text. With "" those of all of them."""

@@ -29,7 +29,7 @@ def alternatives(reading: ShellReading, name: str) -> str:
     """What the variable may be, for a question."""
     if _OF_ARRAYS.fullmatch(name):
         return f"{name} is the index in an array of jobs, and a job has none"
-    texts = [_texts(each.array or (each.value,)) for each in reading.assigned if each.name == name]
+    texts = [_texts(each.array or (each.value,)) for each in reading.given(name)]
     several = list(dict.fromkeys(text for group in texts for text in group))
     listed = " or ".join(several[:_MOST]) + (" or another" if len(several) > _MOST else "")
     if len(several) < 2:
