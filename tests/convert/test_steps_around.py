@@ -173,3 +173,9 @@ def test_an_end_of_the_script_before_the_run_is_told():
 def test_ranks_that_a_variable_of_slurms_counts_are_asked_for(number, ranks):
     job, _ = _of(f"export SLURM_NTASKS={number}", f"{_S} ./train")
     assert job["ranks_per_node"] == ranks
+
+
+def test_a_variable_that_only_arrays_have_is_not_taken_for_set():
+    lines = ("M=/a", 'if [ -n "$SLURM_ARRAY_TASK_ID" ]; then M=/b; fi', f"{_S} ./train $M")
+    job, _ = _of(*lines)
+    assert job["command"] == script_cases.ASK

@@ -25,6 +25,8 @@ _OTHERS = frozenset(
     )
 )
 _OF_SCHEDULERS = ("SLURM_", "SLURMD_", "PBS_", "LSB_", "SGE_", "OMPI_COMM_WORLD_", "PMI_", "PMIX_", "PMI2_")
+# Slurm sets these in some jobs alone: in those of an array, and in those that were started again.
+_NOT_ALWAYS = ("SLURM_ARRAY_", "SLURM_RESTART_COUNT")
 _DEFAULTS = (":-", "-", ":=", "=")
 _TESTS = (*_DEFAULTS, ":+", "+")
 _FILLED = given(("x",), "x")
@@ -145,7 +147,8 @@ class LenientExpander(Expander):
             self._walker.assume(name, ())
             return given(())
         value = self.value(word)
-        if any(isinstance(part, Unknown) and part.kind == "variable" for part in value):
+        names = [part.name for part in value if isinstance(part, Unknown) and part.kind == "variable"]
+        if names and not all(name.startswith(_NOT_ALWAYS) for name in names):
             return _FILLED
         return given(value, word.written)
 
