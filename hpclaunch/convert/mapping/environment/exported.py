@@ -243,7 +243,7 @@ def _unknown(
     doubtful = [made for made in in_doubt(reading, [value]) if made not in stand_ins or not stand_ins[made]]
     if doubtful:
         question = alternatives(reading, doubtful[0])
-        lines = [other.place for other in reading.assigned if other.name == doubtful[0]]
+        lines = [other.place for other in reading.given(doubtful[0])]
         draft.ask(("env", name), question, (*lines[:_MOST_LINES], *each.places), name)
         return []
     if container and any(map(is_here, value)):
