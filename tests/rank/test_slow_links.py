@@ -22,6 +22,11 @@ echo "$nodes" >>"$CALLS"
 gbs=200
 for node in $SLOW; do case ,$nodes, in *,$node,*) gbs=90 ;; esac; done
 [ "$nodes" != "$FAILS" ] || { echo "srun: error: it fails" >&2; exit 5; }
+lacks=
+for node in $LACKS; do
+  case ,$nodes, in *,$node,*) echo "hpclaunch-check $node skip there is no all_reduce_perf"; lacks=1 ;; esac
+  [ -z "$lacks" ] || exit 127
+done
 [ -z "$ABSENT" ] || { echo "hpclaunch-check dgx1 skip there is no all_reduce_perf"; exit 127; }
 case $ALL in '' | *,"$nodes",*) ;; *) case $nodes in *,*,*) gbs=60 ;; esac ;; esac
 echo "# Avg bus bandwidth    : $gbs.25"
@@ -51,7 +56,7 @@ class Place:
     def find(self, shell: list[str], nodes: list[str], wanted: int, **env: str) -> Said:
         for name in ("preflight", "calls"):
             (self.folder / name).write_text("")
-        told = {"SLOW": "", "FAILS": "", "ABSENT": "", "TWICE": "", "ALL": "", **env}
+        told = {"SLOW": "", "FAILS": "", "ABSENT": "", "LACKS": "", "TWICE": "", "ALL": "", **env}
         done = subprocess.run(
             [
                 *(*shell, "-c", beside.text("links"), "hpclaunch-links", str(self.folder / "claim")),
@@ -124,6 +129,18 @@ def test_of_many_nodes_a_slow_one_is_found_in_four_rounds(place: Place, shell: l
         "dgx-7 is left out: an all_reduce with dgx-1: it reached 90 GB/s of 150",
         f"the ranks are on {','.join(fast[:30])}",
     ]
+
+
+def test_a_node_without_the_program_that_others_have_is_bad(place: Place, shell: list[str]) -> None:
+    said = place.find(shell, names(5), 2, LACKS="dgx-1 dgx-3", SLOW="dgx-4")
+    assert (said.status, said.chosen) == (0, ["dgx-2", "dgx-5"])
+    absent = "is left out: there is no all_reduce_perf"
+    assert said.lines[:2] == [f"dgx-1 {absent}", f"dgx-3 {absent}"]
+    few = place.find(shell, names(3), 2, LACKS="dgx-1 dgx-3")
+    assert (few.status, few.lines[2:]) == (122, ["only 1 of 3 nodes are good, and the ranks need 2"])
+    none = place.find(shell, names(3), 2, LACKS=" ".join(names(3)))
+    assert (none.status, none.chosen) == (0, names(2))
+    assert none.lines[0] == "not checked: all_reduce between nodes: there is no all_reduce_perf"
 
 
 def test_where_nothing_is_slow_one_measurement_is_all(place: Place, shell: list[str]) -> None:

@@ -14,20 +14,29 @@ if [ -z "$hl_nodes" ]; then
   [ -z "$hl_file" ] || { : >"$hl_file"; } 2>/dev/null # a job that starts again checks again
 fi
 hl_hosts=$(scontrol show hostnames "$hl_nodes") || exit 122
-hl_ok=' ' hl_bad=' ' hl_left= hl_status=0 hl_rest=$hl_hosts
+hl_ok=' ' hl_bad=' ' hl_left= hl_lacking=' ' hl_lacks= hl_has= hl_status=0 hl_rest=$hl_hosts
 hl_blame() { # NODE WHY
   hl_bad="$hl_bad$1 "
   hl_say "$1 is left out: $2"
+}
+hl_note() { # NODE: it has been looked at
+  case $hl_lacking in *" $1 "*) ;; *) hl_has=1 ;; esac
 }
 hl_hear() { # a line
   case $1 in
     'hpclaunch-check '*' ok')
       hl_host=${1#* }
       hl_ok="$hl_ok${hl_host% ok} "
+      hl_note "${hl_host% ok}"
       ;;
     'hpclaunch-check '*' bad '*)
       hl_host=${1#* }
       hl_blame "${hl_host%% *}" "${hl_host#* bad }"
+      hl_note "${hl_host%% *}"
+      ;;
+    'hpclaunch-check '*' skip all_reduce: '*)
+      hl_host=${1#* }
+      hl_lacking="$hl_lacking${hl_host%% *} " hl_lacks=${1#* skip }
       ;;
     'hpclaunch-check '*' skip '*)
       case $hl_left in *"|${1#* skip }|"*) return ;; esac
@@ -66,11 +75,18 @@ EOF
   hl_rest=$hl_more
 done
 
+# A node without the program that others have is bad; without it anywhere nothing is measured.
+if [ -n "$hl_has" ]; then
+  for hl_host in $hl_lacking; do hl_blame "$hl_host" "$hl_lacks"; done
+elif [ -n "$hl_lacks" ]; then
+  hl_say "not checked: $hl_lacks"
+fi
 hl_why="it said nothing, and srun ended with status $hl_status"
 case $hl_status in 124 | 137) hl_why="it said nothing within $hl_seconds s" ;; esac
 hl_good= hl_have=0 hl_count=0
 for hl_host in $hl_hosts; do
   hl_count=$((hl_count + 1))
+  case $hl_bad in *" $hl_host "*) continue ;; esac
   case $hl_ok in
     *" $hl_host "*)
       hl_have=$((hl_have + 1))
@@ -79,7 +95,7 @@ for hl_host in $hl_hosts; do
       continue
       ;;
   esac
-  case $hl_bad in *" $hl_host "*) ;; *) hl_say "$hl_host is left out: $hl_why" ;; esac
+  hl_say "$hl_host is left out: $hl_why"
 done
 if [ "$hl_have" -lt "$hl_wanted" ]; then
   hl_say "only $hl_have of $hl_count nodes are good, and the ranks need $hl_wanted"

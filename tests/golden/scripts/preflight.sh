@@ -541,20 +541,29 @@ if [ -z "$hl_nodes" ]; then
   [ -z "$hl_file" ] || { : >"$hl_file"; } 2>/dev/null # a job that starts again checks again
 fi
 hl_hosts=$(scontrol show hostnames "$hl_nodes") || exit 122
-hl_ok=' ' hl_bad=' ' hl_left= hl_status=0 hl_rest=$hl_hosts
+hl_ok=' ' hl_bad=' ' hl_left= hl_lacking=' ' hl_lacks= hl_has= hl_status=0 hl_rest=$hl_hosts
 hl_blame() { # NODE WHY
   hl_bad="$hl_bad$1 "
   hl_say "$1 is left out: $2"
+}
+hl_note() { # NODE: it has been looked at
+  case $hl_lacking in *" $1 "*) ;; *) hl_has=1 ;; esac
 }
 hl_hear() { # a line
   case $1 in
     'hpclaunch-check '*' ok')
       hl_host=${1#* }
       hl_ok="$hl_ok${hl_host% ok} "
+      hl_note "${hl_host% ok}"
       ;;
     'hpclaunch-check '*' bad '*)
       hl_host=${1#* }
       hl_blame "${hl_host%% *}" "${hl_host#* bad }"
+      hl_note "${hl_host%% *}"
+      ;;
+    'hpclaunch-check '*' skip all_reduce: '*)
+      hl_host=${1#* }
+      hl_lacking="$hl_lacking${hl_host%% *} " hl_lacks=${1#* skip }
       ;;
     'hpclaunch-check '*' skip '*)
       case $hl_left in *"|${1#* skip }|"*) return ;; esac
@@ -593,11 +602,18 @@ EOF
   hl_rest=$hl_more
 done
 
+# A node without the program that others have is bad; without it anywhere nothing is measured.
+if [ -n "$hl_has" ]; then
+  for hl_host in $hl_lacking; do hl_blame "$hl_host" "$hl_lacks"; done
+elif [ -n "$hl_lacks" ]; then
+  hl_say "not checked: $hl_lacks"
+fi
 hl_why="it said nothing, and srun ended with status $hl_status"
 case $hl_status in 124 | 137) hl_why="it said nothing within $hl_seconds s" ;; esac
 hl_good= hl_have=0 hl_count=0
 for hl_host in $hl_hosts; do
   hl_count=$((hl_count + 1))
+  case $hl_bad in *" $hl_host "*) continue ;; esac
   case $hl_ok in
     *" $hl_host "*)
       hl_have=$((hl_have + 1))
@@ -606,7 +622,7 @@ for hl_host in $hl_hosts; do
       continue
       ;;
   esac
-  case $hl_bad in *" $hl_host "*) ;; *) hl_say "$hl_host is left out: $hl_why" ;; esac
+  hl_say "$hl_host is left out: $hl_why"
 done
 if [ "$hl_have" -lt "$hl_wanted" ]; then
   hl_say "only $hl_have of $hl_count nodes are good, and the ranks need $hl_wanted"
@@ -767,7 +783,8 @@ hl_say() {
 }
 hl_count_words() { hl_count=$#; }
 
-hl_measure() { # NODE,NODE SRUN-WORD... Prints one line: NODE,NODE ok|slow|absent WHAT
+hl_measure() { # NODE,NODE SRUN-WORD... Prints one line: NODE,NODE ok|slow|absent WHAT, or
+# lacks NODE,NODE WHAT, of those that do not have the program
   hl_list=$1
   shift
   hl_count_words $(printf '%s\n' "$hl_list" | tr , ' ')
@@ -775,13 +792,14 @@ hl_measure() { # NODE,NODE SRUN-WORD... Prints one line: NODE,NODE ok|slow|absen
   hl_said=$(timeout -k 30 "$hl_seconds" srun --nodes="$hl_count" --ntasks="$hl_count" --ntasks-per-node=1 \
     --nodelist="$hl_list" --input=none "$@" 2>&1)
   hl_status=$?
-  hl_skip=$(printf '%s\n' "$hl_said" | sed -n 's/^hpclaunch-check [^ ]* skip //p' | head -n 1)
+  hl_skip=$(printf '%s\n' "$hl_said" | sed -n 's/^hpclaunch-check \([^ ]*\) skip /\1 /p')
   hl_reached=$(printf '%s\n' "$hl_said" | sed -n 's/^# Avg bus bandwidth *: *\([0-9][0-9]*\).*/\1/p')
   hl_count_words $hl_reached
   hl_what="slow it failed with status $hl_status"
   case $hl_status in 124 | 137) hl_what="slow it said nothing within $hl_seconds s" ;; esac
   if [ -n "$hl_skip" ]; then
-    hl_what="absent $hl_skip"
+    hl_what=$(printf '%s\n' "$hl_skip" | head -n 1)
+    hl_what="lacks $(printf '%s\n' "$hl_skip" | cut -d ' ' -f 1 | paste -s -d , -) ${hl_what#* }"
   elif [ "$hl_status" != 0 ]; then
     printf '%s\n' "$hl_said" | sed 's/^/preflight: /' >&2 # who asks why the job ended looks for ranks there
   elif [ "$hl_count" = 0 ]; then
@@ -850,8 +868,31 @@ fi
 hl_hosts=$(printf '%s\n' "$hl_nodes" | tr , ' ')
 hl_count_words $hl_hosts
 hl_total=$hl_count hl_good=" $hl_hosts "
-hl_said=$(hl_measure "$hl_nodes" "$@")
-hl_what=${hl_said#* }
+# A node without the program that others have is bad; without it anywhere nothing is measured. srun may have ended
+# nodes that lack it too before they said so.
+hl_lacking=' ' hl_more=$hl_nodes
+while :; do
+  hl_said=$(hl_measure "$hl_more" "$@")
+  hl_what=${hl_said#* } hl_back=$hl_more hl_more=
+  case $hl_what in lacks*) ;; *) break ;; esac
+  hl_what=${hl_what#lacks }
+  hl_lacking="$hl_lacking$(printf '%s\n' "${hl_what%% *}" | tr , ' ') " hl_lacks=${hl_what#* }
+  for hl_host in $hl_hosts; do
+    case $hl_lacking in *" $hl_host "*) ;; *) hl_more="$hl_more${hl_more:+,}$hl_host" ;; esac
+  done
+  if [ -z "$hl_more" ] || [ "$hl_more" = "$hl_back" ]; then
+    hl_what="absent $hl_lacks" hl_lacking=' '
+    break
+  fi
+done
+if [ "$hl_lacking" != ' ' ]; then
+  for hl_host in $hl_lacking; do hl_say "$hl_host is left out: $hl_lacks"; done
+  hl_hosts=$(printf '%s\n' "$hl_back" | tr , ' ')
+  hl_good=" $hl_hosts "
+  hl_count_words $hl_hosts
+  [ "$hl_count" -ge "$hl_wanted" ] || hl_choose
+  hl_total=$hl_count
+fi
 case $hl_what in
   ok*) hl_choose && hl_end ;;
   absent*)
