@@ -239,6 +239,8 @@ def test_a_node_that_is_slow_towards_others_is_left_out_by_steps_too(place: Plac
 
 def test_each_link_of_a_chain_gets_nodes_that_are_good_by_then(place: Place, tmp_path: Path) -> None:
     place.folder.chmod(0o777)
+    tmp_path.chmod(0o777)
+    up = tmp_path / "up"
     job = place.submit(
         tmp_path,
         ranks_per_node=1,
@@ -246,6 +248,8 @@ def test_each_link_of_a_chain_gets_nodes_that_are_good_by_then(place: Place, tmp
             echo "link $HPCLAUNCH_LINK $SLURMD_NODENAME"
             [ "$HPCLAUNCH_LINK" = 0 ] || exit 0
             echo dgx1 >{place.folder}/alone
+            touch {up}.$SLURM_PROCID # the first that ends ends the other
+            until [ -e {up}.0 ] && [ -e {up}.1 ]; do sleep 0.1; done
             exit 75""",
         chain=3,
         preflight={"spares": 1, "nccl": True},
