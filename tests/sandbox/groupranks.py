@@ -40,6 +40,8 @@ with open(os.path.join(sys.argv[1], "%s.%s" % (name, env["HPCLAUNCH_GROUP_RANK"]
 print("I am %s" % name, flush=True)
 """
 SPECIAL = "a b\t'q' \"d\" $HOME $(id) `id` \\ \n x"
+# Open MPI looks for no fabric, since those of the nodes are made up.
+PLAIN = {"OMPI_MCA_pml": "ob1", "OMPI_MCA_btl": "self,vader,tcp"}
 UNICODE = "é\u2028 *?[a] {1,2} #;&|"
 HOSTILE = ["", ":", "--", "=x", SPECIAL, UNICODE, "\r\x1b=--"]
 
@@ -61,7 +63,8 @@ def two_groups(folder: Path) -> dict[str, Any]:
     command = [PYTHON, str(folder / "rank.py"), str(folder / "out")]
     train = {"nodes": 2, "command": [*command, *HOSTILE], "env": {"LR": SPECIAL, "OWN": "1"}}
     evaluate = {"nodes": 1, "command": [*command, "--other"]}
-    return {"env": {"LR": "0.1", "SHARED": UNICODE}, "groups": {"train": train, "evaluate": evaluate}}
+    env = {"LR": "0.1", "SHARED": UNICODE, **PLAIN}
+    return {"env": env, "groups": {"train": train, "evaluate": evaluate}}
 
 
 def ranks(folder: Path, group: str) -> list[dict[str, Any]]:
