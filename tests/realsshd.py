@@ -9,7 +9,7 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 SSHD = shutil.which("sshd") or "/usr/sbin/sshd"
@@ -167,11 +167,3 @@ def serving(folder: Path, more: str = "") -> Iterator[Sshd]:
         yield server
     finally:
         server.stop()
-
-
-def until(condition: Callable[[], object], limit_s: float = 60.0) -> None:
-    """Waits for what must become true."""
-    end = time.monotonic() + limit_s
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.05)

@@ -6,11 +6,11 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from running import SHELLS
+from waiting import until
 
 from hpclaunch.rank import beside
 
@@ -86,13 +86,6 @@ class Cluster:
 @pytest.fixture(params=SHELLS)
 def cluster(request: pytest.FixtureRequest, tmp_path: Path) -> Cluster:
     return Cluster(tmp_path, SHELLS[request.param])
-
-
-def until(condition: Callable[[], object]) -> None:
-    end = time.monotonic() + 30
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.02)
 
 
 def test_imports_at_the_same_moment_are_one(cluster: Cluster) -> None:

@@ -4,7 +4,6 @@ import os
 import re
 import signal
 import subprocess
-import time
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from command import hpclaunch
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from variables import TEXT
+from waiting import until
 
 
 def submit(folder: Path, *words: str, **job: Any) -> tuple[int, str, str]:
@@ -178,10 +178,3 @@ def test_a_log_that_cannot_be_written_ends_a_trial_before_it_runs(tmp_path: Path
     )
     assert (status, notes.split()) == (1, ["2"]), log
     assert "1.log" in log
-
-
-def until(condition: Any) -> None:
-    deadline = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)

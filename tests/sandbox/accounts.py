@@ -1,8 +1,5 @@
 """The database of a sandbox that keeps accounts, as tests look into it."""
 
-import time
-from collections.abc import Callable
-
 from realslurm import Slurm
 
 from hpclaunch.sandbox.accounting import socket_path
@@ -23,11 +20,3 @@ def _ask(slurm: Slurm, question: str) -> str:
     done = slurm.run(*words, *more, errors="replace")
     assert done.returncode == 0, done.stderr
     return done.stdout
-
-
-def until(condition: Callable[[], object], limit_s: float = 240.0) -> None:
-    """Returns when the condition holds."""
-    end = time.monotonic() + limit_s
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.5)

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 import yaml
-from accounts import dump, until
+from accounts import dump
 from command import hpclaunch
 from msgspec import Struct
 from realslurm import Slurm
+from waiting import until
 
 from hpclaunch.records import sending
 from hpclaunch.records.lookup import find

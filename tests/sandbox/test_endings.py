@@ -1,7 +1,6 @@
 """How rendered jobs end: the first cause is kept, the others are stopped, signals arrive."""
 
 import subprocess
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,6 +9,7 @@ import pytest
 import yaml
 from command import hpclaunch
 from realslurm import Slurm
+from waiting import until
 
 # Rank 3 fails alone, while the others would run for long.
 FAILS = 'if [ "$SLURM_PROCID" = 3 ]; then {}; fi; exec sleep 300'
@@ -93,13 +93,6 @@ def running(slurm: Slurm, folder: Path, command: str, ranks: int) -> Iterator[st
         yield f"a100/{job}"
     finally:
         hpclaunch("cancel", f"a100/{job}", env=home(slurm))
-
-
-def until(condition: object) -> None:
-    deadline = time.monotonic() + 60
-    while not condition():  # type: ignore[operator]
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
 
 
 def test_cancel_sends_sigterm_to_every_rank_and_ends_the_job(slurm_a100: Slurm, tmp_path: Path) -> None:

@@ -1,14 +1,13 @@
 """One submission is one run, under a real Slurm: whatever arrives twice starts its ranks once."""
 
 import json
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import yaml
 from command import hpclaunch
 from realslurm import Slurm
+from waiting import until
 
 from hpclaunch.records.lookup import find
 from hpclaunch.records.record import Record
@@ -40,13 +39,6 @@ def sent_again(slurm: Slurm, record: Record, *options: str) -> int:
     done = slurm.run("sbatch", *again, f"--output={record.log}", *options, record.script, record.claim)
     assert done.returncode == 0, done.stderr
     return int(done.stdout)
-
-
-def until(condition: Callable[[], bool]) -> None:
-    end = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.1)
 
 
 def lines_of(path: Path) -> int:

@@ -3,8 +3,7 @@
 import os
 import pty
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ import yaml
 from command import hpclaunch
 from msgspec import Struct
 from realslurm import Slurm
+from waiting import until
 
 STRANGE = "a $b `c`\n\t'\"\\ é $(d) \\n"
 WORDS = ["a b", "$c", ":", "", "=", "--", "it's\n", "é"]
@@ -62,13 +62,6 @@ def job(slurm_a100: Slurm, tmp_path_factory: pytest.TempPathFactory) -> Iterator
         yield Running(number, folder, env)
     finally:
         hpclaunch("cancel", number, env=env)
-
-
-def until(condition: Callable[[], object]) -> None:
-    end = time.monotonic() + 240  # other tests' jobs may still end, on a busy machine
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.1)
 
 
 @pytest.mark.parametrize("rank", [0, 1, 2, 3])

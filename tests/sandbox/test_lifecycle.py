@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from realslurm import Slurm
+from waiting import until
 
 from hpclaunch.records import secrets
 from hpclaunch.records.record import Record
@@ -75,13 +76,6 @@ def state_of(record: Record) -> JobStatus:
 
 def ended(record: Record) -> JobStatus:
     return lifecycle.wait(record, pytest.fail, lambda _: time.sleep(0.1))
-
-
-def until(condition: Callable[[], object], limit_s: float = 60.0) -> None:
-    end = time.monotonic() + limit_s
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.1)
 
 
 def run(*arguments: str) -> "subprocess.CompletedProcess[str]":

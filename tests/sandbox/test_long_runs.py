@@ -4,7 +4,6 @@ import contextlib
 import json
 import os
 import signal
-import time
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -15,6 +14,7 @@ import pytest
 import yaml
 from command import hpclaunch
 from realslurm import Slurm
+from waiting import until
 
 TOKEN = 'geheim "a\\b$c'
 
@@ -42,13 +42,6 @@ class Place:
 
     def log(self, job: str) -> list[str]:
         return hpclaunch("logs", job, env=self.env).stdout.splitlines()
-
-
-def until(condition: Callable[[], object], limit_s: float = 90.0) -> None:
-    end = time.monotonic() + limit_s
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.1)
 
 
 class Told:

@@ -11,7 +11,8 @@ import yaml
 from command import hpclaunch
 from published import A100_CPUS
 from realslurm import Slurm
-from realsshd import serving, until
+from realsshd import serving
+from waiting import until
 
 from hpclaunch.sandbox.recorded import affinity
 from hpclaunch.values.cpulist import format_list

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import yaml
-from accounts import dump, until
+from accounts import dump
 from command import hpclaunch
 from realslurm import Slurm
+from waiting import until
 
 from hpclaunch.sandbox.accounting import socket_path
 from hpclaunch.sandbox.layout import at

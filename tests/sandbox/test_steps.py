@@ -1,7 +1,6 @@
 """Steps, trials and what surrounds them, under the real Slurm."""
 
 import re
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ import pytest
 from beside import Done, Note, Place, noting
 from command import hpclaunch
 from realslurm import Slurm
+from waiting import until
 
 IMAGE = "nvcr.io/nvidia/mxnet:21.09-py3"
 
@@ -178,13 +178,6 @@ def test_a_cancelled_job_removes_its_containers_and_does_what_is_left_to_do(
     assert "CANCELLED" in done.said
     until(lambda: place.containers() == [])
     until(lambda: '"after"' in (tmp_path / "notes").read_text())
-
-
-def until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
 
 
 STRANGE = [

@@ -4,7 +4,6 @@ import csv
 import json
 import re
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ import pytest
 import yaml
 from command import hpclaunch
 from realslurm import Slurm
+from waiting import until
 
 # What reaches a rank, as bytes, and a metric; fails where it is told to.
 RANK = """\
@@ -130,13 +130,6 @@ def test_a_sweep_larger_than_an_array_is_several_and_its_tasks_can_be_cancelled(
     assert [row["values"]["env.N"] for row in rows] == numbers
     assert {row["state"] for row in rows} == {"CANCELLED"}
     assert rows[-1]["job_id"] == f"{second}_2"
-
-
-def until(condition: Callable[[], object]) -> None:
-    end = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.2)
 
 
 def test_secrets_reach_every_task_and_go_with_the_last(slurm_a100: Slurm, home: Path, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
+from waiting import until
 
 from hpclaunch.records import secrets
 from hpclaunch.records.lookup import find
@@ -23,13 +24,6 @@ Start = Callable[..., Record]
 
 def ended(record: Record) -> JobStatus:
     return lifecycle.wait(record, pytest.fail, lambda _: time.sleep(0.02))
-
-
-def until(condition: Callable[[], object], limit_s: float = 20.0) -> None:
-    end = time.monotonic() + limit_s
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.02)
 
 
 def pids(record: Record, count: int) -> list[int]:

@@ -15,7 +15,8 @@ import fabric
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from realsshd import Sshd, free_port, make_key, until
+from realsshd import Sshd, free_port, make_key
+from waiting import until
 
 from hpclaunch.schedulers.contract import Refused
 from hpclaunch.schedulers.ssh import by_fabric, by_openssh, words

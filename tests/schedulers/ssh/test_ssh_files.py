@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 from msgspec import structs
-from realsshd import Sshd, until
+from realsshd import Sshd
+from waiting import until
 
 from hpclaunch.records import secrets
 from hpclaunch.records.record import Record

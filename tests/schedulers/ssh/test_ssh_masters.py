@@ -13,7 +13,8 @@ from pathlib import Path
 import msgspec
 import pytest
 from msgspec import structs
-from realsshd import Sshd, make_key, until
+from realsshd import Sshd, make_key
+from waiting import until
 
 from hpclaunch.values.login import Login
 
