@@ -25,7 +25,12 @@ class StagingPlanner(Planner):
 
 def kept(job: Job, site: Site) -> dict[str, bytes]:
     """What a record keeps of the files that the job needs, for a job that was planned."""
-    return staging.kept([Staged(here, there) for here, there in _copies(job, site).items()])
+    return staging.kept(copies(job, site))
+
+
+def copies(job: Job, site: Site) -> list[Staged]:
+    """The files that the job needs, for a job that was planned."""
+    return [Staged(here, there) for here, there in _copies(job, site).items()]
 
 
 def _copies(job: Job, site: Site) -> dict[str, str]:

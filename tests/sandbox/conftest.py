@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 import waysto
+from laptop import Laptop
 from realslurm import Slurm, sandbox
+from realsshd import serving
 
 from hpclaunch.sandbox import updown
 from hpclaunch.sandbox.packages import slurm_version
@@ -112,3 +114,20 @@ def record_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "home 5%j %% x"
     monkeypatch.setenv("HPCLAUNCH_HOME", str(folder))
     return folder
+
+
+@pytest.fixture(params=["fabric", "openssh"])
+def transport(request: pytest.FixtureRequest) -> str:
+    """By which the laptop reaches its login node."""
+    return str(request.param)
+
+
+@pytest.fixture
+def laptop(
+    slurm_a100: Slurm, transport: str, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Laptop]:
+    """A machine that has none of Slurm's commands, and a login node of two DGX A100."""
+    with serving(tmp_path_factory.mktemp("sshd")) as sshd:
+        made = Laptop(tmp_path, sshd, slurm_a100, transport)
+        yield made
+        made.gate.touch()

@@ -5,98 +5,14 @@ import pty
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
-from command import hpclaunch
+from laptop import Laptop, twin
 from realslurm import Slurm
-from realsshd import Sshd, serving, until
+from waiting import until
 
 from hpclaunch.records.lookup import all_records, find
 from hpclaunch.schedulers import resume
-
-# It writes as long as it is let, and says where it is and what it was given.
-SCRIPT = """\
-#!/bin/sh
-echo "in ${PWD##*/}, with $(cat data/words) and ${#TOKEN}"
-i=0
-until [ -e "$1" ]; do i=$((i + 1)); printf 'line %d\\n' "$i"; sleep 0.05; done
-printf 'the end without a newline'
-exit 3
-"""
-JOB = """\
-version: 1
-name: far
-command: [./run.sh, {gate}]
-nodes: 1
-gpus_per_node: 8
-ranks_per_node: 1
-secrets: [TOKEN]
-time: 10m
-"""
-
-
-class Laptop:
-    """A machine that knows the cluster by SSH alone: its own home, and commands with nothing of Slurm's."""
-
-    def __init__(self, folder: Path, sshd: Sshd, slurm: Slurm, transport: str):
-        self.folder, self.sshd = folder, sshd
-        self.cluster, self.gate = folder / "cluster", folder / "gate"
-        self.site = folder / "far.yaml"
-        self.work = folder / "work"
-        (self.work / "data").mkdir(parents=True)
-        self.tools = folder / "tools"
-        self.tools.mkdir()
-        self.site.write_text(
-            f"version: 1\nname: far\nextends: {slurm.site}\nslurm: {{path: {self.tools}}}\n"
-            f"ssh: {{host: node, home: {self.cluster}, transport: {transport}, config: {sshd.config}}}\n"
-        )
-        self.job = self.work / "job.yaml"
-        self.job.write_text(JOB.format(gate=self.gate))
-        script = self.work / "run.sh"
-        script.write_text(SCRIPT)
-        script.chmod(0o755)
-        (self.work / "data" / "words").write_text("words\n")
-        # On the laptop there is no Slurm.
-        tools = folder / "bin"
-        tools.mkdir()
-        (tools / "ssh").symlink_to("/usr/bin/ssh")
-        own = {
-            "HOME": str(folder),
-            "HPCLAUNCH_HOME": str(folder / "home"),
-            "TOKEN": "geheim",
-            "PATH": str(tools),
-        }
-        self.env = own
-
-    def run(self, *words: str | Path) -> "subprocess.CompletedProcess[str]":
-        return hpclaunch(*words, env=self.env, cwd=self.folder)
-
-    def start(self, *words: str | Path, out: Path) -> "subprocess.Popen[bytes]":
-        with out.open("wb") as file, out.with_suffix(".err").open("wb") as errors:
-            argv = [sys.executable, "-m", "hpclaunch", *map(str, words)]
-            return subprocess.Popen(argv, env=self.env, cwd=self.folder, stdout=file, stderr=errors)
-
-
-@pytest.fixture(params=["fabric", "openssh"])
-def transport(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
-
-
-@pytest.fixture
-def laptop(
-    slurm_a100: Slurm, transport: str, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Laptop]:
-    with serving(tmp_path_factory.mktemp("sshd")) as sshd:
-        made = Laptop(tmp_path, sshd, slurm_a100, transport)
-        yield made
-        made.gate.touch()
-
-
-def twin(laptop: Laptop) -> Path:
-    (found,) = (laptop.cluster / "jobs" / "far").iterdir()
-    return found
 
 
 def test_a_life_whose_connections_break(laptop: Laptop, slurm_a100: Slurm) -> None:

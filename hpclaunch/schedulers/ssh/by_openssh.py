@@ -15,13 +15,14 @@ from pathlib import Path
 from typing import IO
 
 from hpclaunch.schedulers.ssh.advice import unreached
-from hpclaunch.schedulers.ssh.contract import CONNECT_S, KEEPALIVE_S, READY_S, Unreached
+from hpclaunch.schedulers.ssh.contract import CONNECT_S, KEEPALIVE_S, READY_S, Lost, Unreached
 from hpclaunch.schedulers.ssh.exchange import greet
 from hpclaunch.schedulers.ssh.words import KEEP
 from hpclaunch.values.login import Login
 
 USER_S = 180.0  # a user looks for a telephone
 _CHUNK = 65_536
+_BROKEN = 255  # ssh(1): an error of its own; a command may end with it too
 _LONGEST = 60  # of sun_path's 104 bytes (108 on Linux) ssh takes 17 for a name beside the socket's at first
 # On the command line, where ssh_config(5) cannot undo them.
 _ALWAYS = (
@@ -88,9 +89,17 @@ class OpenSsh:
             raise Unreached(f"the connection to {self._login} was closed")
         words = [*self._command((*riding, "-o", "BatchMode=yes"), keys), command]
         try:
-            return subprocess.run(words).returncode
+            process = subprocess.Popen(words)
         except OSError as error:
             raise _no_program(error) from error
+        try:
+            status = process.wait()
+        finally:
+            process.terminate()  # it gives the terminal back before it ends
+            process.wait()
+        if status == _BROKEN and self._ask(*riding, "-O", "check").returncode:
+            raise Lost(f"the connection to {self._login} broke, and the command may go on there")
+        return status
 
     def close(self) -> None:
         """Lets the session end that keeps the login, and with it ssh."""

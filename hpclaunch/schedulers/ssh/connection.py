@@ -2,12 +2,13 @@
 broke."""
 
 import atexit
+import contextlib
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
-from hpclaunch.schedulers.ssh.contract import READY_S, Done, Lost, Transport, Unreached
-from hpclaunch.schedulers.ssh.exchange import converse
+from hpclaunch.schedulers.ssh.contract import KEEPALIVE_S, READY_S, Done, Lost, Pipes, Transport, Unreached
+from hpclaunch.schedulers.ssh.exchange import begin, converse
 from hpclaunch.schedulers.ssh.words import LISTEN
 from hpclaunch.values.login import Login
 
@@ -72,6 +73,22 @@ class Connection:
         made the connection; gives its exit status. Raises Unreached, and Lost."""
         return self._transport.attach(command, keys)
 
+    @contextlib.contextmanager
+    def watched(self, body: str) -> Iterator[None]:
+        """Meanwhile `body`, a text for sh, runs there: it says READY, and then hears a line from here every
+        KEEPALIVE_S seconds, for as long as this process lives and the connection stands, which another `run`
+        has made. Raises Unreached."""
+        pipes = self._transport.open(LISTEN)
+        begin(pipes, body, READY_S)
+        over = threading.Event()
+        beating = threading.Thread(target=_beat, args=(pipes, over), daemon=True)
+        beating.start()
+        try:
+            yield
+        finally:
+            over.set()
+            pipes.kill()
+
     def close(self) -> None:
         """Ends it, until it is used again."""
         self._transport.close()
@@ -105,3 +122,9 @@ class Connection:
             raise Lost(f"the connection to {self.login} broke: {error}", _AGAIN) from error
         self._failures, self._not_before = 0, 0.0
         return done
+
+
+def _beat(pipes: Pipes, over: threading.Event) -> None:
+    with contextlib.suppress(OSError, ValueError, EOFError):  # who listens sees that nothing comes any more
+        while not over.wait(KEEPALIVE_S):
+            pipes.write(b"\n")

@@ -117,6 +117,23 @@ def converse(pipes: Pipes, body: str, data: Iterable[bytes], ready_s: float, lim
         pipes.kill()
 
 
+def begin(pipes: Pipes, body: str, ready_s: float) -> None:
+    """Starts `body`, which goes on reading from these pipes, and says READY when it does. Raises Unreached
+    where it has not said so in time."""
+    heard = _Heard(pipes)
+    mark = os.urandom(12).hex()
+    try:
+        heard.until(lambda: _is_ready(heard.out), ready_s)
+        pipes.write(line(body, mark))
+        heard.until(lambda: _is_ready(heard.out.partition(mark.encode())[2]), ready_s)
+    except Silent as silence:
+        pipes.kill()
+        raise Unreached(_why(heard, silence, ready_s)) from None
+    except OSError as error:
+        pipes.kill()
+        raise Unreached(str(error)) from error
+
+
 class _Sender:
     """Writes beside the reading: a pipe that is full on one side must not stop the other. `failure` is what
     the data itself raised."""

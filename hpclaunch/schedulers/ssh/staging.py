@@ -23,8 +23,13 @@ def kept(copies: list[Staged]) -> dict[str, bytes]:
 
 
 def send(record: Record, login: Login) -> None:
-    """Sends what the cluster does not have yet. Raises Refused: nothing of the job was submitted."""
-    wanted = files.parsed(record.folder / NAME, list[Staged])
+    """Sends what the cluster does not have yet of a record's files. Raises Refused: nothing of the job was
+    submitted."""
+    send_files(files.parsed(record.folder / NAME, list[Staged]) or [], login)
+
+
+def send_files(wanted: list[Staged], login: Login) -> None:
+    """The same of these files."""
     if not wanted:
         return
     there = _there(wanted, login)

@@ -1,0 +1,61 @@
+"""What watches over a command on the login node, run here: it ends that one process when nothing comes."""
+
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from hpclaunch.schedulers.processes import read_stat
+from hpclaunch.schedulers.ssh.attached import _WATCH
+
+
+@pytest.fixture
+def command() -> Iterator["subprocess.Popen[bytes]"]:
+    """Something that runs, and ends at a hangup."""
+    with subprocess.Popen(["sleep", "300"]) as process:
+        yield process
+        process.kill()
+
+
+def watch(folder: Path, silence: str) -> "subprocess.Popen[bytes]":
+    argv = ["/bin/bash", "-p", "-c", _WATCH, "watch", str(folder), silence]
+    process = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert process.stdout
+    assert process.stdout.readline() == b"hpclaunch-ready\n"
+    assert (folder / "watched").exists()
+    return process
+
+
+def note(folder: Path, process: "subprocess.Popen[bytes]", later: int = 0) -> None:
+    stat = read_stat(process.pid)
+    assert stat
+    (folder / "process").write_text(f"{process.pid} {stat.started + later}\n")
+
+
+@pytest.mark.parametrize("silent", [True, False])
+def test_its_process_ends_with_what_is_heard(
+    tmp_path: Path, command: "subprocess.Popen[bytes]", silent: bool
+) -> None:
+    folder = tmp_path / "a b'"
+    folder.mkdir()
+    with watch(folder, "1" if silent else "300") as watching:
+        assert watching.stdin
+        watching.stdin.write(b"\n\n")
+        watching.stdin.flush()
+        note(folder, command)
+        if not silent:
+            watching.stdin.close()
+        assert command.wait(60) == -1
+        assert watching.wait(60) == 0
+    assert not folder.exists()
+
+
+def test_a_later_process_with_its_number_stays(tmp_path: Path, command: "subprocess.Popen[bytes]") -> None:
+    folder = tmp_path / "x"
+    folder.mkdir()
+    with watch(folder, "300") as watching:
+        note(folder, command, later=-1)
+        watching.communicate(timeout=60)
+    assert not folder.exists()
+    assert command.poll() is None
