@@ -65,7 +65,8 @@ def write(draft: Draft, made_from: Sequence[str]) -> str:
 def _complete(draft: Draft, made_from: Sequence[str]) -> None:
     """What no job goes without is asked for, where nothing told it."""
     for name, question in (("name", "the job's name"), ("command", "what each rank executes")):
-        if not any(key[0] == name for key in draft.facts):
+        known = any(key[0] == name or key[::2] == ("groups", name) for key in draft.facts)
+        if not known:
             draft.ask((name,), f"{question}: none of the files tells it", _all(made_from), name)
     for name, short in _SHORT.items():
         below = [fact for key, fact in draft.facts.items() if key[0] == name]

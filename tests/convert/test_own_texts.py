@@ -23,7 +23,6 @@ from hpclaunch.spec.document import Document
 from hpclaunch.spec.read import parse_job, read_site
 from hpclaunch.spec.site import Site
 from hpclaunch.values.conversion import Conversion
-from hpclaunch.values.errors import InputError
 
 TESTS = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(TESTS / "golden"), str(TESTS / "readback")]
@@ -66,17 +65,9 @@ def site_of(case: Case) -> Document[Site]:
     return read_site(str(own if own.exists() else TESTS.parent / "site-configs" / f"{case.site}.yaml"))
 
 
-# What of a script is left, and how the line begins that shows it.
-LEFT = {
-    "example-train-and-evaluate": ("  'groups=",),
-    "groups-in-separate-worlds": ("  'groups=",),
-    "preflight-with-groups": ("  'groups=",),
-}
-# What no job file is made of.
-NOT_CONVERTED = ("unlike-groups", "unlike-groups-in-allocations")
 # Their points are asked for.
 SWEEPS = ("example-lr-search", "sweep-with-steps")
-WHOLE = [case for case in BATCH if case.name not in (*LEFT, *NOT_CONVERTED, *SWEEPS)]
+WHOLE = [case for case in BATCH if case.name not in SWEEPS]
 
 
 @pytest.mark.parametrize("case", WHOLE, ids=lambda case: case.name)
@@ -105,27 +96,6 @@ def test_without_its_site_it_is_the_same_launch(case: Case) -> None:
         Side(read_script(text), where), Side(read_script(script.render(planned.plan)), where)
     )
     assert [each for each in differences if each.kind != "place"] == []
-
-
-@pytest.mark.parametrize("case", [case for case in BATCH if case.name in LEFT], ids=lambda case: case.name)
-def test_what_is_left_of_a_script_is_said_at_its_line(case: Case) -> None:
-    text = case.render()
-    found = converted(text, None)
-    left = [each for each in found.findings if each.kind in ("left", "unread")]
-    for each, begins in zip(left, LEFT[case.name], strict=True):
-        assert text.split("\n")[each.places[0].line - 1].startswith(begins)
-    answered = ("command=true",) if '"<ask: ' in found.job else ()
-    job = parse_job(found.job, "job.yaml", FOLDER, answered).value
-    common = case.plan().common
-    assert (job.nodes, job.ranks_per_node, job.sweep) == (common.nodes, common.ranks_per_node, None)
-    assert not any(hints.sbatch or hints.srun for hints in job.sites.values())
-
-
-@pytest.mark.parametrize("name", NOT_CONVERTED)
-def test_groups_that_differ_in_ranks_or_nodes_are_refused(name: str) -> None:
-    (case,) = (case for case in BATCH if case.name == name)
-    with pytest.raises(InputError, match="the groups of this job differ in ranks or nodes"):
-        converted(case.render(), None)
 
 
 def comes_back(folder: Path, job: dict[str, Any], where: dict[str, Any]) -> None:

@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from hpclaunch.convert.draft import Draft, Key, dotted
-from hpclaunch.convert.families.own_text import SIGNAL, Rendered, environment, is_chain, parts, read
+from hpclaunch.convert.families import own_groups
+from hpclaunch.convert.families.own_text import SIGNAL, Rendered, command, environment, is_chain, read
 from hpclaunch.convert.inputs import Input
-from hpclaunch.convert.mapping.slurm.batch_options import HINTS
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.secrets import Secrets, ask_instead
 from hpclaunch.values.conversion import Place
@@ -29,13 +29,16 @@ def facts(found: Rendered, options: Options) -> Iterator[tuple[Key, object, str]
     """The facts that the text alone tells for certain: (key, value, what shows it)."""
     launch = found.launch
     yield ("name",), launch.name, "the job's name"
-    yield ("nodes",), launch.nodes, "nodes"
+    if launch.groups:
+        yield from own_groups.facts(found)
+    else:
+        yield ("nodes",), launch.nodes, "nodes"
     yield ("gpus_per_node",), launch.gpus_per_node, "GPUs of each node"
     yield ("ranks_per_node",), launch.ranks_per_node, "ranks on each node"
     if launch.image:
         yield ("image",), launch.image, "the image"
     if launch.argv:
-        yield ("command",), _command(launch.argv), "what each rank executes"
+        yield ("command",), command(launch.argv), "what each rank executes"
     if launch.cwd:
         yield ("workdir",), launch.cwd, "the working folder"
     if launch.seconds is not None:
@@ -44,7 +47,7 @@ def facts(found: Rendered, options: Options) -> Iterator[tuple[Key, object, str]
     family = re.match(r"pmix|pmi2|none", found.srun.get("mpi", ""))
     if family and family[0] != "none":
         yield ("mpi",), family[0], "what starts MPI"
-    settings = dict(launch.settings)
+    settings = own_groups.settings(launch)
     if settings.get("rendezvous") == "torch":
         yield ("rendezvous",), "torch", "PyTorch's variables"
     if settings.get("verify") == "1":
@@ -61,11 +64,6 @@ def facts(found: Rendered, options: Options) -> Iterator[tuple[Key, object, str]
     mounts = [mount for each in launch.mounts if (mount := _mount(each, options)) is not None]
     if mounts:
         yield ("mounts",), mounts, "mounts"
-
-
-def _command(argv: Sequence[str]) -> str | list[str]:
-    """As a job file has it: a text for the shell, or words."""
-    return argv[2] if tuple(argv[:2]) == ("/bin/sh", "-c") and len(argv) == 3 else list(argv)
 
 
 def _beside(launch: Launch, options: Options) -> Iterator[tuple[Key, object, str]]:
@@ -86,7 +84,7 @@ def _beside(launch: Launch, options: Options) -> Iterator[tuple[Key, object, str
         )
     for when in ("setup", "before_each", "after"):
         for index, step in enumerate(each for each in launch.steps if each.when == when):
-            what = {"run": _command(step.argv), "name": step.title.partition(": ")[2]}
+            what = {"run": command(step.argv), "name": step.title.partition(": ")[2]}
             what |= {"where": step.where, "per": step.per}
             yield (when, index), {**what, **({"optional": True} if step.optional else {})}, step.title
     trials = launch.trials
@@ -113,7 +111,7 @@ def _long_run(found: Rendered) -> Iterator[tuple[Key, object, str]]:
     if told is not None:
         named = {"webhook": told.webhook_secret or told.webhook, "token": told.token}
         who = (
-            {"command": _command(told.command)}
+            {"command": command(told.command)}
             if told.command
             else {key: text for key, text in named.items() if text}
         )
@@ -208,9 +206,7 @@ def seats(tables: Sequence[SeenTable]) -> Iterator[tuple[str, list[str] | str]]:
 
 def hints(found: Rendered) -> Iterator[tuple[str, object]]:
     """What the text asks of the place: keys of `sites.NAME`."""
-    for option, key in HINTS.items():
-        if option in found.sbatch:
-            yield key, found.sbatch[option]
+    yield from own_groups.shared_hints(found).items()
     if found.raw_sbatch:
         yield "sbatch", list(found.raw_sbatch)
     if found.raw_srun:
@@ -225,7 +221,7 @@ def convert(name: str, text: str, draft: Draft, options: Options, points: Sequen
 
         found = own_sweep.put(found, points, draft)
     for key, value, what in facts(found, options):
-        draft.put(key, value, found.place(str(key[0])), what)
+        draft.put(key, value, found.place_of(key), what)
     if found.folder:
         draft.say(
             "assumed",
@@ -234,11 +230,6 @@ def convert(name: str, text: str, draft: Draft, options: Options, points: Sequen
             why="steps on the host run in its folder",
             todo="put the job file there, if they need files of it",
         )
-    for lost, line in parts(text):
-        if not lost.what:
-            continue
-        todo = "the record of a submission has the whole job (hpclaunch rerun); else write it by hand"
-        draft.say("left", [Place(name, line)], lost.what, why=lost.why, todo=todo)
     for each in found.launch.unread:
         draft.say("unread", [Place(name)], each)
     for of_line in (_LINE.match(each.what) for each in found.launch.unbridged):
@@ -260,22 +251,28 @@ def convert(name: str, text: str, draft: Draft, options: Options, points: Sequen
         draft.put(("image", "import"), "shared", found.place("image"), "an image imported once for all nodes")
     for variable, value in environment(found).items():
         draft.put(("env", variable), value, found.place("env"), variable)
+    for key, text_of_group in own_groups.environment(found).items():
+        draft.put(key, text_of_group, found.place_of(key), dotted(key))
+    own_groups.say_unlike_seats(found, draft)
     for part, value in seats(found.launch.tables):
         draft.put(("bind", part), value, found.place("bind"), f"bind.{part}")
     for key, value, shows in (
-        (("gpu_type",), found.launch.gpu_kind, "gres"),
+        (("gpu_type",), own_groups.gpu_kind(found.launch), "gres"),
         (("locality",), "unit" if "switches" in found.sbatch else "", "switches"),
         (("fabric", "sharp"), found.sbatch.get("network") == "sharp", "network"),
     ):
         if value:
             draft.put(key, value, found.place(shows), dotted(key))
-    if dict(found.launch.settings).get("strict") == "1":
+    if own_groups.settings(found.launch).get("strict") == "1":
         draft.put(
             ("bind", "hcas"), "strict", found.place("strict"), "an HCA that cannot be used ends the job"
         )
     site = options.site or found.site
     for hint, value in hints(found) if site else ():
         draft.put(("sites", site, hint), value, found.place(hint), f"--{hint}")
+    of_groups = (*own_groups.hints(found, site), *own_groups.unlike_types(found, site)) if site else ()
+    for key, value in of_groups:
+        draft.put(key, value, found.place_of(key), dotted(key))
     if found.site:
         draft.say(
             "assumed",

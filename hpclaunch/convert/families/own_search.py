@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from hpclaunch.convert.draft import Draft, Fact, Key, dotted
-from hpclaunch.convert.families import own
+from hpclaunch.convert.families import own, own_groups
 from hpclaunch.convert.families.own_text import Rendered, environment, read
 from hpclaunch.convert.jobtext import text_of
 from hpclaunch.convert.options import Render
@@ -34,7 +34,7 @@ def search(found: Rendered, draft: Draft, render: Render, site: str) -> None:
             break
     for key, value in seeker.changes.items():
         if value is not None:
-            draft.put(key, value, found.place(str(key[0] if key[0] != "sites" else key[-1])), dotted(key))
+            draft.put(key, value, found.place_of(key), dotted(key))
     if seeker.distance == 0:
         same = "the same text" if seeker.is_same else "the same lines in another order"
         why = f"rendered again for {site} the job file gives {same}"
@@ -90,9 +90,9 @@ class _Seeker:
         """The variables that the text sets and the rendered one does not, or otherwise."""
         if not self.text:
             return {}
-        here = environment(read("", self.text))
-        wanted = environment(self._found)
-        return {("env", name): value for name, value in wanted.items() if here.get(name) != value}
+        rendered = read("", self.text)
+        here, wanted = (_environment(each) for each in (rendered, self._found))
+        return {key: value for key, value in wanted.items() if here.get(key) != value}
 
     @property
     def is_same(self) -> bool:
@@ -109,6 +109,12 @@ class _Seeker:
         return list((self._wanted - self._here).elements())
 
 
+def _environment(found: Rendered) -> Change:
+    """The variables of all ranks and those of groups."""
+    of_all: Change = {("env", name): value for name, value in environment(found).items()}
+    return of_all | own_groups.environment(found)
+
+
 def _body(text: str) -> list[str]:
     """Without the comments at its head, which name the release that made it."""
     lines = text.split("\n")
@@ -123,6 +129,10 @@ def _candidates(found: Rendered, site: str, seeker: _Seeker) -> Iterator[list[Ch
     yield [{("mpi",): each} for each in ("pmix", "pmi2")]
     for key, value in own.hints(found):
         yield [{("sites", site, key): value}]
+    for group_key, of_group in own_groups.hints(found, site):
+        yield [{group_key: of_group}]
+    for type_key, node_type in own_groups.node_types(found, site):
+        yield [{type_key: node_type}]
     yield [seeker.environment()]
     if found.srun.get("container-image", "").startswith("/"):
         yield [{("image",): {"ref": found.launch.image, "import": "shared"}}]
@@ -139,7 +149,8 @@ def _candidates(found: Rendered, site: str, seeker: _Seeker) -> Iterator[list[Ch
     ]
     for key, value in own.seats(found.launch.tables):
         yield [{("bind", key): value}]
-    yield [{("gpu_type",): found.launch.gpu_kind}] if found.launch.gpu_kind else []
+    kind = own_groups.gpu_kind(found.launch)
+    yield [{("gpu_type",): kind}] if kind else []
     yield [{("locality",): "unit"}]
     yield [{("fabric", "sharp"): True}]
     yield [{("container", "hcas"): each} for each in ("compute", "all")]

@@ -36,7 +36,7 @@ def put(found: Rendered, given: Sequence[Input], draft: Draft) -> Rendered:
         command = _first_command(points)
         if not found.launch.argv and command is not None:
             draft.put(("command",), command, of_file, "the command of the first point")
-    if not found.launch.argv and ("command",) not in draft.facts:
+    if not found.launch.argv and not found.launch.groups and ("command",) not in draft.facts:
         question = "what each rank executes, where a point of the sweep has no command of its own"
         draft.ask(("command",), question, places, "the commands of the sweep")
     own = tuple(each for each in found.launch.environment if each.name not in (POINT, SWEEP))

@@ -2,11 +2,12 @@
 
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import get_args
 
 from msgspec import Struct
 
+from hpclaunch.convert.draft import Key
 from hpclaunch.convert.mapping.slurm.batch_options import HINTS
 from hpclaunch.readback.kubernetes.reader import read as read_manifest
 from hpclaunch.readback.script import read as read_script
@@ -15,12 +16,12 @@ from hpclaunch.readback.shell.calls import Call
 from hpclaunch.readback.shell.evaluate import evaluate
 from hpclaunch.readback.shell.values import known
 from hpclaunch.readback.slurm.beside import FUNCTIONS, beside
-from hpclaunch.readback.slurm.directives import directives
+from hpclaunch.readback.slurm.directives import Component, components
+from hpclaunch.readback.slurm.options import Given
 from hpclaunch.readback.slurm.options import options as slurm_options
 from hpclaunch.spec.longrun import SignalName
 from hpclaunch.spec.scalars import variable_name
 from hpclaunch.values.conversion import Place
-from hpclaunch.values.errors import InputError, Problem
 from hpclaunch.values.launch import Launch
 from hpclaunch.values.longrun import LINK
 
@@ -65,7 +66,8 @@ _SRUN = frozenset(_OF_SRUN.split())
 
 
 class Rendered(Struct, frozen=True):
-    """A rendered text and its reading. `sbatch` and `srun` are its options by their names, as written."""
+    """A rendered text and its reading. `sbatch` and `srun` are its options by their names, as written;
+    `components` those of sbatch for each allocation, of a job that has several."""
 
     name: str
     text: str
@@ -74,10 +76,19 @@ class Rendered(Struct, frozen=True):
     srun: Mapping[str, str]
     raw_sbatch: tuple[str, ...] = ()
     raw_srun: tuple[str, ...] = ()
+    components: tuple[Mapping[str, str], ...] = ()
 
     def place(self, key: str) -> list[Place]:
         """The first line that shows a key of the job."""
-        pattern = _SHOWS.get(key) or rf"--{re.escape(key)}\b|\b{re.escape(key)}[=:]"
+        return self._line(_SHOWS.get(key) or rf"--{re.escape(key)}\b|\b{re.escape(key)}[=:]")
+
+    def place_of(self, key: Key) -> list[Place]:
+        """The first line that shows a key, which may be one below others."""
+        if key[0] == "groups":
+            return self._line(rf"^  -- # {re.escape(str(key[1]))}: ")
+        return self.place(str(key[-1] if key[0] == "sites" else key[0]))
+
+    def _line(self, pattern: str) -> list[Place]:
         found = re.search(pattern, self.text, re.MULTILINE)
         return [Place(self.name, self.text.count("\n", 0, found.start()) + 1 if found else 0)]
 
@@ -99,23 +110,18 @@ def read(name: str, text: str) -> Rendered:
     if not text.startswith("#!"):
         return Rendered(name, text, read_manifest(text, name), {}, {})
     launch = read_script(text, name)
-    if launch.parts:
-        message = (
-            "the groups of this job differ in ranks or nodes, and its job file is not made of its script"
-        )
-        raise InputError([Problem(message, where=name)])
-    batch = [argument for each in directives(text) for argument in each.arguments]
+    blocks = [_of_batch(each) for each in components(text)]
+    given, *others = blocks
     step = _step(text)
     after = any(each.when == "after" for each in launch.steps)  # then --signal leaves them time
-    given = slurm_options("sbatch", [(each,) for each in batch])[0]
     of_step = slurm_options("srun", step.words[1:])[0] if step else []
-    theirs = frozenset[str]().union(*(part.options for part, _ in parts(text)))
+    theirs = _of_parts(text)
     return Rendered(
         name,
         text,
         launch,
-        {each.name: _text(each.value) for each in given},
-        {each.name: _text(each.value) for each in of_step},
+        _by_name(given),
+        _by_name(of_step),
         tuple(
             each.written
             for each in given
@@ -129,7 +135,23 @@ def read(name: str, text: str) -> Rendered:
             for each in of_step
             if each.name not in _SRUN and "container-" not in each.name and each.name not in theirs
         ),
+        tuple(map(_by_name, blocks)) if others else (),
     )
+
+
+def _of_batch(component: Component) -> list[Given]:
+    """The options of sbatch for an allocation."""
+    arguments = [(argument,) for each in component[1] for argument in each.arguments]
+    return slurm_options("sbatch", arguments)[0]
+
+
+def _by_name(given: Sequence[Given]) -> dict[str, str]:
+    return {each.name: _text(each.value) for each in given}
+
+
+def command(argv: Sequence[str]) -> str | list[str]:
+    """As a job file has it: a text for the shell, or words."""
+    return argv[2] if tuple(argv[:2]) == ("/bin/sh", "-c") and len(argv) == 3 else list(argv)
 
 
 def is_chain(launch: Launch) -> bool:
@@ -137,32 +159,20 @@ def is_chain(launch: Launch) -> bool:
     return any(each.name == LINK and each.source == "scheduler" for each in launch.environment)
 
 
-class Part(Struct, frozen=True):
-    """A part of the text with options of sbatch and srun that no job asks for by name: the line that shows
-    it. `what` does not become a key of the job, and `why`; "" where it does."""
-
-    shown: str
-    options: frozenset[str]
-    what: str = ""
-    why: str = ""
-
-
+# Parts of the text with options of sbatch and srun that no job asks for by name, by the line that shows them.
 _PARTS = (
-    Part(r"^#SBATCH --array=[^%]*(?:%\d+)?  # a task for each point", frozenset(("array",))),
-    Part(r"^preflight\(\) \{", frozenset(("no-kill", "nodelist"))),
-    Part(
-        r"^  'groups=",
-        frozenset(("relative",)),
-        "the groups of the job",
-        "a text is read back as the same ranks, and not as a job file",
-    ),
+    (r"^#SBATCH --array=[^%]*(?:%\d+)?  # a task for each point", ("array",)),
+    (r"^preflight\(\) \{", ("no-kill", "nodelist")),
+    (r"^  'groups=", ("relative", "het-group")),
+    (r"^    'groups=", ("relative", "het-group")),
 )
 
 
-def parts(text: str) -> list[tuple[Part, int]]:
-    """Those of a script that its conversion leaves, each with its line."""
-    found = [(part, re.search(part.shown, text, re.MULTILINE)) for part in _PARTS]
-    return [(part, text.count("\n", 0, at.start()) + 1) for part, at in found if at]
+def _of_parts(text: str) -> frozenset[str]:
+    """The options that the parts of a script have."""
+    return frozenset(
+        option for shown, options in _PARTS if re.search(shown, text, re.MULTILINE) for option in options
+    )
 
 
 def _step(text: str) -> Call | None:
@@ -180,14 +190,20 @@ def _text(value: object) -> str:
 
 def environment(found: Rendered) -> dict[str, str]:
     """The variables whose values are in the text, but for those that no job can set, in its order."""
-    values = {}
-    for each in found.launch.environment:
-        try:
-            variable_name(each.name)
-        except ValueError:
-            continue
-        if each.source == "text":
-            values[each.name] = each.value
+    values = {
+        each.name: each.value
+        for each in found.launch.environment
+        if each.source == "text" and settable(each.name)
+    }
     start = max(found.text.find("\nhl_environment=("), 0)
     places = {each[1]: each.start() for each in reversed([*_VARIABLE.finditer(found.text, start)])}
     return dict(sorted(values.items(), key=lambda each: places.get(each[0], 0)))
+
+
+def settable(name: str) -> bool:
+    """Whether a job can set the variable."""
+    try:
+        variable_name(name)
+    except ValueError:
+        return False
+    return True
