@@ -13,7 +13,7 @@ from msgspec import Struct
 from hpclaunch.convert.draft import sayable
 from hpclaunch.convert.manifests.recognise import is_manifest
 from hpclaunch.convert.programs.names import BY_MPI, CONTAINERS, OTHER_SUBMITTERS, STEPS, SUBMITTERS, any_of
-from hpclaunch.spec.source import decode, read_text
+from hpclaunch.spec.source import decode, read_text, read_words
 from hpclaunch.values.errors import InputError, Problem
 
 Role = Literal[
@@ -26,13 +26,14 @@ Role = Literal[
     "manifest",
     "own script",  # rendered by hpclaunch
     "own manifest",
-    "points",  # points.json of a record
+    "points",  # points.json of a record, or the file that the tasks of its array read
     "unclear",
 ]
 _KIND = "launcher"
 # A megabyte, however it is counted, and some more: what is larger is no launcher, and would take too long.
 _LARGEST = 1_500_000
 _STDIN = "-"
+_POINTS = re.compile(r"(?:^|/|\.)points$")  # as a job and its record name the file
 _SHOWN_STDIN = "standard input"
 
 
@@ -61,7 +62,7 @@ def read_inputs(names: Sequence[str]) -> tuple[Input, ...]:
             if seen.setdefault(_identity(name), shown) in texts:
                 again.append(shown)
                 continue
-            texts[shown] = _standard_input() if name == _STDIN else read_text(name, _KIND, _LARGEST)
+            texts[shown] = _read(name)
         except InputError as error:
             problems += error.problems
     total = sum(map(len, texts.values()))
@@ -84,6 +85,13 @@ def _identity(name: str) -> object:
     except (OSError, ValueError):
         return name
     return status.st_dev, status.st_ino
+
+
+def _read(name: str) -> str:
+    if name == _STDIN:
+        return _standard_input()
+    read = read_words if _POINTS.search(name) else read_text
+    return read(name, _KIND, _LARGEST)
 
 
 def _standard_input() -> str:
@@ -190,7 +198,7 @@ def _is_manifest(name: str, text: str) -> bool:
 
 
 def _is_points(name: str, text: str) -> bool:
-    return text.startswith('{"keys":') and '"points":' in text
+    return (text.startswith('{"keys":') and '"points":' in text) or "\0" in text
 
 
 _BY_TEXT: tuple[tuple[Role, Callable[[str, str], bool]], ...] = (

@@ -26,6 +26,13 @@ def read_text(file: str, kind: str, most: int = LIMIT) -> str:
     return decode(_read(file, kind, most), file, kind)
 
 
+def read_words(file: str, kind: str, most: int = LIMIT) -> str:
+    """As `read_text`, of a file that may have NUL between its words."""
+    data = _read(file, kind, most)
+    decode(data.replace(b"\0", b"\n"), file, kind)
+    return data.decode("utf-8")
+
+
 def decode(data: bytes, file: str, kind: str) -> str:
     """`data` as text. Raises InputError where it is not UTF-8, with the line and column of the first wrong
     byte, and for NUL characters, which neither arguments nor variables can carry."""

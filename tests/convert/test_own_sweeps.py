@@ -1,5 +1,6 @@
 """A rendered sweep comes back with the points.json of its record; without it the points are asked for."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from test_own_texts import SLURM, WORDS, body, write
 from hpclaunch.cli.convert import _renderer
 from hpclaunch.cli.planning import documents_of, values_of
 from hpclaunch.convert.conversion import convert
-from hpclaunch.convert.inputs import classified
+from hpclaunch.convert.inputs import classified, read_inputs
 from hpclaunch.convert.options import Options
 from hpclaunch.plan.planner import Planner
 from hpclaunch.plan.sweep import PlannedPoints, launches
@@ -39,6 +40,11 @@ def points_of(sweep: PlannedPoints) -> str:
 def given_to_ranks(found: PlannedPoints) -> list[tuple[int, set[str], tuple[str, ...]]]:
     """What each point has; in which order its variables are set nobody sees."""
     return [(each.number, set(each.environment), each.arguments) for each in found.sweep.points]
+
+
+def words_of(sweep: PlannedPoints) -> str:
+    """The file that the tasks read."""
+    return sweep.sweep.words.decode()
 
 
 def converted(text: str, folder: Path, with_site: bool, **more: str) -> Conversion:
@@ -74,19 +80,22 @@ SWEEPS = st.one_of(
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(SWEEPS, st.booleans())
+@given(SWEEPS, st.booleans(), st.booleans())
 def test_any_sweep_comes_back(
-    tmp_path_factory: pytest.TempPathFactory, sweep: dict[str, Any], with_site: bool
+    tmp_path_factory: pytest.TempPathFactory, sweep: dict[str, Any], with_site: bool, of_record: bool
 ) -> None:
     folder = tmp_path_factory.getbasetemp()
     write(folder, "superpod", SLURM)
     job = {"version": 1, "name": "train", "image": "a/b:1", "command": ["./train", "-x"], "sweep": sweep}
     mine = planned(yaml.safe_dump(job), folder)
     text = script.render(mine.plan)
-    found = converted(text, folder, with_site, points=points_of(mine))
+    points = points_of(mine) if of_record else words_of(mine)
+    found = converted(text, folder, with_site, points=points)
     assert found.is_complete
     again = planned(found.job, folder)
-    assert (again.sweep.keys, again.sweep.max_running) == (mine.sweep.keys, mine.sweep.max_running)
+    assert again.sweep.max_running == mine.sweep.max_running
+    if of_record:
+        assert again.sweep.keys == mine.sweep.keys
     assert given_to_ranks(again) == given_to_ranks(mine)
     if with_site:
         assert body(script.render(again.plan)) == body(text)
@@ -102,9 +111,19 @@ def rendered(folder: Path, **more: Any) -> tuple[PlannedPoints, str]:
     return found, script.render(found.plan)
 
 
-def test_commands_of_points_come_back(tmp_path: Path) -> None:
+@pytest.mark.parametrize("form", [points_of, words_of])
+def test_commands_of_points_come_back(form: Callable[[PlannedPoints], str], tmp_path: Path) -> None:
     mine, text = rendered(tmp_path)
-    found = converted(text, tmp_path, False, points=points_of(mine))
+    found = converted(text, tmp_path, False, points=form(mine))
+    assert planned(found.job, tmp_path).sweep.words == mine.sweep.words
+
+
+def test_the_file_beside_a_script_is_read_by_its_name(tmp_path: Path) -> None:
+    mine, text = rendered(tmp_path)
+    (tmp_path / "job.sh").write_text(text, encoding="utf-8")
+    file = tmp_path / mine.sweep.file
+    file.write_bytes(mine.sweep.words)
+    found = convert(read_inputs([str(tmp_path / "job.sh"), str(file)]), Options({}))
     assert planned(found.job, tmp_path).sweep.words == mine.sweep.words
 
 
@@ -118,7 +137,7 @@ def test_a_point_without_a_command_leaves_it_asked_for(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("with_site", [False, True])
-@pytest.mark.parametrize("how", ["none", "damaged", "others", "part"])
+@pytest.mark.parametrize("how", ["none", "damaged", "others", "part", "cut"])
 def test_points_that_are_not_told_are_asked_for(how: str, with_site: bool, tmp_path: Path) -> None:
     mine, text = rendered(tmp_path)
     whole = points_of(mine)
@@ -128,6 +147,7 @@ def test_points_that_are_not_told_are_asked_for(how: str, with_site: bool, tmp_p
         "others": {
             "points": points_of(rendered(tmp_path, sweep={"list": [{"env.A": "1"}, {"env.A": "2"}]})[0])
         },
+        "cut": {"points": words_of(mine)[: len(words_of(mine)) // 2]},
         "part": {"points": whole.replace('"total":4', '"total":8')},
     }[how]
     found = converted(text, tmp_path, with_site, **given_)
