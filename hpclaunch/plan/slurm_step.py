@@ -6,8 +6,9 @@ from hpclaunch.spec.job import Job
 from hpclaunch.spec.nodetype import NodeType
 from hpclaunch.topology import model
 from hpclaunch.values.launchplan import Common
+from hpclaunch.values.names import PMIX_FENCE
 from hpclaunch.values.placement import NodeShape
-from hpclaunch.values.words import Option
+from hpclaunch.values.words import EnvVar, Option
 
 
 def options(
@@ -50,6 +51,17 @@ def not_bound_by_slurm(job: Job, masks: bool) -> tuple[Option, ...]:
             why = "" if policy == "none" else "the rank wrapper binds"
             options.append(Option(f"{option}=none", why))
     return tuple(options)
+
+
+def for_pmix(job: Job) -> tuple[EnvVar, ...]:
+    """What makes Slurm's PMIx plugin hold the ranks of one node until those of the others are there.
+
+    Its default takes a tree for a barrier without data, and reverse_tree_info of src/common/reverse_tree.c
+    makes each node a tree by itself where TreeWidth is more than the nodes (tags 20.11 to 26.05; seen on
+    22.05.8). So the end of MPI_Init holds nobody, and Open MPI crashes in a rank that gets a message while it
+    still waits for addresses there (open-mpi/ompi issue 12495). A ring, as for barriers with data, has all.
+    """
+    return (EnvVar(PMIX_FENCE, "ring", "hpclaunch"),) if job.mpi == "pmix" else ()
 
 
 def uses_far_cores(machines: Sequence[NodeType], shapes: Sequence[NodeShape]) -> bool:

@@ -2,6 +2,8 @@
 
 # The number of a trial, in the ranks and steps that belong to one.
 TRIAL = "HPCLAUNCH_TRIAL"
+# How Slurm's PMIx plugin goes from node to node, which slurmstepd reads (pmixp_common.h).
+PMIX_FENCE = "SLURM_PMIX_FENCE"
 _PREFIXES = ("SBATCH_", "SLURM_", "SRUN_", "SPANK_", "_SLURM_", "PYXIS_", "ENROOT_", "LD_", "BASH_FUNC_")
 _WHOLE = ("BASH_ENV", "ENV")
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from command import hpclaunch
-from groupranks import HOSTILE, SPECIAL, UNICODE, Run, arrived, ranks, two_groups, write
+from groupranks import BARRIER, HOSTILE, PYTHON, SPECIAL, UNICODE, Run, arrived, ranks, two_groups, write
 from realslurm import Slurm
 
 
@@ -82,6 +82,19 @@ def test_separate_worlds_run_at_the_same_time_each_with_its_own_ranks(
     assert all(arrived(each["argv"]) == ["--other"] for each in evaluate)
     lines = sorted(run("logs", done.stdout.strip()).stdout.splitlines())
     assert lines == ["evaluate: I am evaluate"] * 2 + ["train: I am train"] * 4
+
+
+def test_no_rank_leaves_a_barrier_before_the_ranks_of_other_nodes_are_there(
+    slurm_three: Slurm, run: Run, tmp_path: Path
+) -> None:
+    here = tmp_path / "out"
+    here.mkdir(mode=0o777)
+    (tmp_path / "barrier.py").write_text(BARRIER)
+    command = [PYTHON, str(tmp_path / "barrier.py"), str(here)]
+    job = write(tmp_path, "barrier", nodes=3, command=command)
+    done = run("submit", job, "--site", slurm_three.site, "--wait")
+    log = run("logs", done.stdout.strip()).stdout
+    assert (done.returncode, log) == (0, "together\n" * 6), done.stderr
 
 
 @pytest.mark.parametrize("world", ["one", "separate"])

@@ -10,6 +10,7 @@ from hpclaunch.readback.shell.calls import Call
 from hpclaunch.readback.shell.parameters import is_name
 from hpclaunch.readback.shell.values import Unknown, Value, known, shown
 from hpclaunch.values.launch import SeenVariable, Unbridged
+from hpclaunch.values.names import PMIX_FENCE
 
 # Of the place: who runs the job, and what Slurm itself says. Bash does not pass on the last two.
 _OF_PLACE = ("PATH", "HOME", "USER", "LOGNAME", "SLURMD_NODENAME", "BASHOPTS", "SHELLOPTS")
@@ -36,6 +37,8 @@ def surroundings(call: Call, inherited: Iterable[str]) -> Surroundings:
         text = known(value)
         if name in _OF_PLACE and (text is None or name in ("BASHOPTS", "SHELLOPTS")):
             continue
+        if name == PMIX_FENCE and text is not None:
+            continue  # how long ranks wait for one another in MPI_Init: not what they are
         if name == "SLURM_NETWORK":
             unbridged.append(
                 Unbridged(f"SLURM_NETWORK={shown(value)}", "Kubernetes asks no network for anything")

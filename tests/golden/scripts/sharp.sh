@@ -46,6 +46,7 @@ export HOME USER LOGNAME
 export OMPI_MCA_btl_tcp_if_include=ib0
 export OMPI_MCA_btl='^openib'
 export SLURM_NETWORK=sharp
+export SLURM_PMIX_FENCE=ring
 
 # Where each local rank runs, and its memory: bit N for CPU N and NUMA node N.
 hl_masks=(
