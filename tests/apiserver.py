@@ -80,6 +80,7 @@ class ApiServer:
     def __init__(self) -> None:
         self.objects: dict[tuple[str, str, str], Object] = {}
         self.containers: dict[str, dict[str, str]] = {}  # pod -> the environment of commands in its container
+        self.inside: dict[str, tuple[str, ...]] = {}  # pod -> what brings a command there, before its words
         self.protocol = "v5.channel.k8s.io"
         self.logs: dict[str, list[tuple[float, bytes]]] = {}
         self.served = {"kubeflow.org": ["v2beta1"], "batch": ["v1"]}
@@ -313,7 +314,9 @@ def _handler(server: ApiServer) -> type[http.server.BaseHTTPRequestHandler]:
                 return
             try:
                 if EXEC.fullmatch(request.path):
-                    websocketserver.serve(self, server.protocol, server.enter(request))
+                    pod = request.path.split("/")[-2]
+                    environment = server.enter(request)
+                    websocketserver.serve(self, server.protocol, environment, server.inside.get(pod, ()))
                     return
                 code, body = server.answer(request)
             except Refusal as refusal:

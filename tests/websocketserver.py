@@ -23,9 +23,14 @@ _GUID = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"  # of the RFC, section 1.3
 _BINARY, _CLOSE, _PING, _PONG = 2, 8, 9, 10
 
 
-def serve(handler: http.server.BaseHTTPRequestHandler, protocol: str, environment: dict[str, str]) -> None:
-    """Answers a request with the streams of the command that it asks for, until that ends or the client
-    goes."""
+def serve(
+    handler: http.server.BaseHTTPRequestHandler,
+    protocol: str,
+    environment: dict[str, str],
+    before: tuple[str, ...] = (),
+) -> None:
+    """Answers a request with the streams of the command that it asks for, with the words `before` it, until
+    that ends or the client goes."""
     asked, connection = handler.headers, handler.connection
     assert asked["upgrade"].lower() == "websocket"
     assert protocol in asked["sec-websocket-protocol"].split(",")
@@ -39,6 +44,7 @@ def serve(handler: http.server.BaseHTTPRequestHandler, protocol: str, environmen
     handler.wfile.flush()
     handler.close_connection = True
     query = parse_qs(urlsplit(handler.path).query, keep_blank_values=True)
+    query["command"] = [*before, *query["command"]]
     _run(connection, query, environment, protocol.startswith("v5"))
 
 

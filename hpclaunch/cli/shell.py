@@ -27,15 +27,21 @@ def shell(job_file: str, site_name: str, sets: tuple[str, ...], dry_run: bool, w
     """Open a shell in the container and environment of a job, on nodes as the job would get.
 
     The shell is on the first node, is no rank and not bound; steps and trials are not run. The nodes go back
-    when it ends, and when the connection to it does.
+    when it ends, and when the connection to it does. On Kubernetes it is one pod, with what a worker has.
     With a command, that runs in its place, and the exit status is the command's.
     """
     job, place = read_both(job_file, site_name, sets)
+    if place.site.value.scheduler == "kubernetes":
+        from hpclaunch.cli import shell_pod
+
+        return shell_pod.run(job, place, words, dry_run)
     (planned,) = place.plan(job, first=True)
     target = planned.plan.target
     if not isinstance(target, SlurmTarget):
         name = planned.site.value.name
-        raise InputError(f"shell is for sites with Slurm, and {name} is of {planned.plan.scheduler}")
+        raise InputError(
+            f"shell is for sites with Slurm or Kubernetes, and {name} is of {planned.plan.scheduler}"
+        )
     if target.components:
         raise InputError(
             "shell is in one allocation, and these groups have one each: write a group as a job by itself"

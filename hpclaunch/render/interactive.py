@@ -18,7 +18,7 @@ for hl_name in $(compgen -e); do
 done
 exec srun "$@"
 """
-_SHELL = "if command -v bash >/dev/null 2>&1; then exec bash -i; else exec sh -i; fi"
+SHELL = "if command -v bash >/dev/null 2>&1; then exec bash -i; else exec sh -i; fi"
 
 
 def argv(
@@ -47,7 +47,7 @@ def argv(
         "--",
         *environment,
         "--",
-        *(f"={word}" for word in words or ("/bin/sh", "-c", _SHELL)),
+        *(f"={word}" for word in words or ("/bin/sh", "-c", SHELL)),
     ]
 
 

@@ -39,7 +39,7 @@ def lent() -> Iterator[int]:
     before = termios.tcgetattr(0)
     handler = signal.signal(signal.SIGWINCH, note)
     try:
-        tty.setraw(0)
+        tty.setraw(0, termios.TCSADRAIN)  # what was typed ahead is for the command
         yield changed
     finally:
         termios.tcsetattr(0, termios.TCSADRAIN, before)

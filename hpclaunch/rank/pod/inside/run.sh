@@ -16,19 +16,27 @@ hl_variables() { # of process $1, one on each line; a line break in a value is \
   { tr '\n\0' '\001\n' <"/proc/$1/environ"; } 2>/dev/null
 }
 
+hl_wraps() { # is process $1 the wrapper of a rank, which has not become it yet, or waits beside it?
+  hl_text=$({ tr '\n\0' ' \n' <"/proc/$1/cmdline" | sed -n 4p; } 2>/dev/null)
+  [ "$hl_text" = hpclaunch-rank ]
+}
+
 hl_process=
 if [ -z "$hl_rank" ]; then
-  hl_process=1
+  hl_process=1 hl_left=60
+  while hl_wraps 1 && [ "$hl_left" -gt 0 ]; do
+    sleep 1
+    hl_left=$((hl_left - 1))
+  done
 else
-  # Not the wrapper, which waits beside a rank or has not become it yet: it has not all of its environment.
+  # Not the wrapper: it has not all of its environment.
   hl_found=' '
   for hl_folder in /proc/[0-9]*; do
     hl_each=${hl_folder#/proc/}
     hl_text=$hl_line$(hl_variables "$hl_each")$hl_line
     case $hl_text in *"$hl_line$hl_rank$hl_line"*) ;; *) continue ;; esac
     case $hl_text in *"$hl_line$hl_ranks$hl_line"*) ;; *) continue ;; esac
-    hl_text=$({ tr '\n\0' ' \n' <"$hl_folder/cmdline" | sed -n 4p; } 2>/dev/null)
-    [ "$hl_text" = hpclaunch-rank ] || hl_found="$hl_found$hl_each "
+    hl_wraps "$hl_each" || hl_found="$hl_found$hl_each "
   done
   for hl_each in $hl_found; do
     hl_parent=$({ sed -n 's/^PPid:[^0-9]*//p' "/proc/$hl_each/status"; } 2>/dev/null)
