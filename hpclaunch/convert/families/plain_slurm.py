@@ -2,8 +2,9 @@
 node."""
 
 from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.mapping.around import other_runs
 from hpclaunch.convert.mapping.ranks import launchers
-from hpclaunch.convert.mapping.slurm import allocation, alone, by_mpirun, srun_run, sruns
+from hpclaunch.convert.mapping.slurm import allocation, alone, by_mpirun, several, srun_run, sruns
 from hpclaunch.convert.mapping.slurm.settled import settled
 from hpclaunch.convert.mapping.slurm.sizes import Allocation
 from hpclaunch.convert.mapping.slurm.submitted import unwrapped
@@ -25,7 +26,10 @@ def recognise(reading: ShellReading) -> Place | None:
 
 def convert(reading: ShellReading, draft: Draft, options: Options) -> None:
     """Put what the script launches into the draft."""
-    reading = unwrapped(settled(reading, options))
+    several.put(unwrapped(settled(reading, options)), draft, options, _convert)
+
+
+def _convert(reading: ShellReading, draft: Draft, options: Options) -> None:
     found = allocation.put(reading, draft, options)
     steps = sruns.steps(reading, found)
     run, by = _run(reading, steps, found)
@@ -35,6 +39,7 @@ def convert(reading: ShellReading, draft: Draft, options: Options) -> None:
     if by is None and not any(layer.program == "srun" for layer in layers(run.command.words)):
         _on_first_node(run, found, draft)
     srun_run.put(reading, run, steps, found, draft, options, by)
+    other_runs.put(reading, run, [*steps, *by_mpirun.all_of(reading, found)], draft)
 
 
 def _run(

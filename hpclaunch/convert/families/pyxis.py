@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 
 from hpclaunch.convert.draft import Draft
-from hpclaunch.convert.mapping.slurm import allocation, alone, by_mpirun, srun_run, sruns
+from hpclaunch.convert.mapping.around import other_runs
+from hpclaunch.convert.mapping.slurm import allocation, alone, by_mpirun, several, srun_run, sruns
 from hpclaunch.convert.mapping.slurm.settled import settled
 from hpclaunch.convert.mapping.slurm.sizes import sizes
 from hpclaunch.convert.mapping.slurm.submitted import unwrapped
@@ -35,7 +36,10 @@ def _has_container(words: Sequence[Value]) -> bool:
 
 def convert(reading: ShellReading, draft: Draft, options: Options) -> None:
     """Put what the script launches into the draft."""
-    reading = unwrapped(settled(reading, options))
+    several.put(unwrapped(settled(reading, options)), draft, options, _convert)
+
+
+def _convert(reading: ShellReading, draft: Draft, options: Options) -> None:
     found = allocation.put(reading, draft, options)
     steps = sruns.steps(reading, found)
     run, by = sruns.run_of(steps), None
@@ -50,3 +54,4 @@ def convert(reading: ShellReading, draft: Draft, options: Options) -> None:
         draft.ask(("command",), question, (place,), "the run")
         return
     srun_run.put(reading, run, steps, found, draft, options, by)
+    other_runs.put(reading, run, steps, draft)

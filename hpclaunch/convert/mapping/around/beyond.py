@@ -16,7 +16,7 @@ _PARTS = ("hetjob", "packjob")
 _READS = re.compile(r"(?<![<\d&])(?:0)?<(?![<&(])\s*([^\s<>|&;]+)")
 _QUOTED = re.compile(r"'[^']*'|\"(?:\\.|[^\"\\])*\"")
 _SHELL = re.compile(r"(\S*/)?(ba|da|z)?sh")
-_ONE_SIZE = "a job has nodes of one kind of request; submit the parts as jobs of their own"
+_ONE_SIZE = "write a group for each program, with nodes of its own, or submit the parts as jobs of their own"
 
 
 def put(reading: ShellReading, run: Step, draft: Draft) -> None:
@@ -130,8 +130,13 @@ def _parts(reading: ShellReading, run: Step, draft: Draft) -> None:
     if line is not None:
         draft.findings[:] = [each for each in draft.findings if each.key not in ("nodes", "gpus_per_node")]
         for key in ("nodes", "gpus_per_node", "ranks_per_node"):
-            question = f"{key} of which part: the job has several from this line on, and a job file has one"
+            question = f"{key} of which part: the job has several from this line on: write each in `groups`"
             draft.ask((key,), question, (line,), "a heterogeneous job", todo=_ONE_SIZE)
+    elif several:
+        draft.findings[:] = [each for each in draft.findings if each.key not in ("nodes", "ranks_per_node")]
+        for key in ("nodes", "ranks_per_node"):
+            question = f"{key} of which program: write each in `groups`, with nodes of its own"
+            draft.ask((key,), question, (run.command.place,), "several programs at once", todo=_ONE_SIZE)
     if several or (line is not None and run.option("het-group") is not None):
         question = f"what each rank executes: several programs at once ({run.text}), and a job has one"
         draft.ask(("command",), question, (run.command.place,), run.text, todo=_ONE_SIZE)

@@ -5,29 +5,50 @@ from collections.abc import Sequence
 from msgspec import structs
 
 from hpclaunch.convert.mapping.ranks import mpi
-from hpclaunch.convert.mapping.slurm.asked import Asked
+from hpclaunch.convert.mapping.slurm.asked import Asked, number
 from hpclaunch.convert.mapping.slurm.sizes import Allocation, Ranks, ranks
 from hpclaunch.convert.mapping.slurm.sruns import Step, fallbacks
 from hpclaunch.convert.mapping.words.host_lists import lists
 from hpclaunch.convert.programs.layers import MPI, Layer, layers
 from hpclaunch.convert.reading import Command, ShellReading
 
+_MOST = 50  # commands that are looked at: a benchmark has dozens
+_MANY = 10**9
+
 
 def run_of(
     reading: ShellReading, found: Allocation, asked: Sequence[Asked] = ()
 ) -> tuple[Step, Layer] | None:
-    """The last mpirun of the script and its own layer, None where there is none. `asked` are the options of
-    the container that the whole script is in."""
-    its = [
+    """The mpirun of the script with the most ranks, the last of several, and its own layer; None where there
+    is none. `asked` are the options of the container that the whole script is in."""
+    its = _commands(reading)
+    instead = fallbacks([command for command, *_ in its])
+    its = [each for each in its if id(each[0]) not in instead] or its
+    steps = [_of_mpirun(reading, *each, found, tuple(asked)) for each in its[-_MOST:]]
+    return max(reversed(steps), key=lambda each: total(each[0].ranks), default=None)
+
+
+def _commands(reading: ShellReading) -> list[tuple[Command, tuple[Layer, ...], int]]:
+    return [
         (command, its_layers, index)
         for command in reading.commands
         for its_layers in (layers(command.words),)
         for index, layer in enumerate(its_layers)
         if layer.program in MPI and not (command.within or command.signals)
     ]
-    instead = fallbacks([command for command, *_ in its])
-    its = [each for each in its if id(each[0]) not in instead] or its
-    return _of_mpirun(reading, *its[-1], found, tuple(asked)) if its else None
+
+
+def total(size: Ranks) -> int:
+    """How many ranks there are; more than any number where that is not told."""
+    return size.nodes * size.per_node if size.nodes and size.per_node else _MANY
+
+
+def all_of(reading: ShellReading, found: Allocation) -> list[Step]:
+    """Each mpirun of the script that starts ranks, as a step."""
+    return [
+        _of_mpirun(reading, command, its_layers, index, found, ())[0]
+        for command, its_layers, index in _commands(reading)[-_MOST:]
+    ]
 
 
 def _of_mpirun(
@@ -48,8 +69,30 @@ def _of_mpirun(
     if size is None:
         # mpirun starts a rank in each slot, and those are Slurm's tasks.
         sized = of_slurm
+    elif (filled := _filled(reading, layer, found)) is not None:
+        sized = structs.replace(filled, places=size.places)
     elif size.per_node is None:
         sized = Ranks(nodes, None, size.places, f"{size.what} on {nodes or 'an unknown number of'} nodes")
     else:
         sized = Ranks(nodes, size.per_node, size.places)
     return Step(command, asked, sized, found_layers[index + 1 :], found_layers[:index]), layer
+
+
+def _filled(reading: ShellReading, layer: Layer, found: Allocation) -> Ranks | None:
+    """Where fewer ranks than the allocation has tasks go: mpirun fills the slots of one node after the other,
+    and those are Slurm's tasks (mpirun(1) of Open MPI, "--map-by": slot is the default). None where they
+    are as many, or the options say otherwise."""
+    told = mpi.told_by(layer, lambda option: number(option.value, reading, found.numbers))
+    if layer.program not in ("mpirun", "mpiexec.hydra") or told is None or not told.is_total:
+        return None
+    if any(layer.option(name) is not None for name in ("host", "hostfile", "map-by", "oversubscribe")):
+        return None
+    slots, total = found.per_node, told.total
+    if not slots or not found.nodes or not total or total >= slots * found.nodes:
+        return None
+    if total <= slots:
+        return Ranks(1, total, ())
+    if total % slots:
+        doubt = f"{told.option.written} on nodes with {slots} tasks each: the last node has fewer ranks"
+        return Ranks(-(-total // slots), None, (), doubt)
+    return Ranks(total // slots, slots, ())

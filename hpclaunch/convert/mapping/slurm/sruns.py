@@ -110,6 +110,11 @@ def _is_test(step: Step) -> bool:
     return step.command.within != "output" and bool(_TESTS.match(_program(step)))
 
 
+def is_preparation(step: Step) -> bool:
+    """Whether a step never is the job's own command."""
+    return _weight(step) < 0
+
+
 def _program(step: Step) -> str:
     return (known(step.words[0]) or "").rpartition("/")[2] if step.words else ""
 

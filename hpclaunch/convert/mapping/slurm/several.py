@@ -1,0 +1,180 @@
+"""Programs of one launch, each converted as a script of its own -> the job's `groups`."""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+
+from msgspec import structs
+
+from hpclaunch.convert.draft import Draft, Fact, Key, dotted
+from hpclaunch.convert.mapping.slurm.components import Components, components
+from hpclaunch.convert.mapping.slurm.sizes import sizes
+from hpclaunch.convert.options import Options
+from hpclaunch.convert.programs.layers import layers
+from hpclaunch.convert.reading import ShellReading
+from hpclaunch.readback.shell.values import Value, known
+from hpclaunch.spec.groups import GroupHints, GroupSpec
+from hpclaunch.values.conversion import Finding
+
+Convert = Callable[[ShellReading, Draft, Options], None]
+
+# What a group may have of its own, and always has.
+_OWN = frozenset(GroupSpec.__struct_fields__) - {"env", "sites"}
+_ALWAYS = ("nodes", "command")
+_HINTS = frozenset(GroupHints.__struct_fields__)
+# What a job with groups has not.
+_STEPS = ("trials", "stage_in", "setup", "before_each", "after")
+_SHELLS = re.compile(r"^(?:(?:ba|da|z)?sh|python[\d.]*|env|time|numactl)$")
+_UNSUITED = re.compile(r"[^A-Za-z0-9_.-]+|^[^A-Za-z0-9]+")
+_LONGEST = 40
+_HINT = "site hint "
+
+
+def put(reading: ShellReading, draft: Draft, options: Options, convert: Convert) -> None:
+    """Put what the script launches into the draft, by `convert` for a launch of one program."""
+    found = components(reading)
+    if found is None:
+        convert(reading, draft, options)
+        return
+    drafts = []
+    for each in found.readings:
+        drafts.append(Draft())
+        convert(each, drafts[-1], options)
+    if _overlap(reading, found, drafts):
+        convert(reading, draft, options)
+        return
+    _merge(found, _names(found), drafts, draft)
+
+
+def _overlap(reading: ShellReading, found: Components, drafts: Sequence[Draft]) -> bool:
+    """Whether programs share nodes of one allocation: a group has its own."""
+    if any(each.directives != found.readings[0].directives for each in found.readings):
+        return False
+    told = [each.facts.get(("nodes",)) for each in drafts]
+    numbers = [fact.value for fact in told if fact is not None and isinstance(fact.value, int)]
+    there = sizes(reading).nodes
+    return len(numbers) < len(drafts) or there is None or sum(numbers) > there
+
+
+def _merge(found: Components, names: Sequence[str], drafts: Sequence[Draft], draft: Draft) -> None:
+    lines = tuple(dict.fromkeys(each.place for each in found.commands))
+    if found.world == "separate":
+        draft.put(("world",), "separate", lines, "each srun is a launch by itself")
+    keys = dict.fromkeys(key for each in drafts for key in each.facts)
+    lists = dict.fromkeys(key[0] for key in keys if len(key) > 1 and isinstance(key[1], int))
+    for key in keys:
+        if key[0] in _STEPS or key[0] in lists:
+            continue
+        facts = [each.facts.get(key) for each in drafts]
+        of_first = found.of_first and facts[0] is not None and not any(facts[1:])
+        if _is_own(key) and (key[0] in _ALWAYS or not (of_first or _alike(facts))):
+            for name, each, fact in zip(names, drafts, facts, strict=True):
+                if fact is not None:
+                    _put(draft, ("groups", name, *key), fact, each)
+            continue
+        known_ones = [(each, fact) for each, fact in zip(drafts, facts, strict=True) if fact is not None]
+        told = next((pair for pair in known_ones if not pair[1].is_open), known_ones[0])
+        one = key[0] == "mpi" or key == ("name",) or found.of_first or _alike(facts)
+        if one:
+            _put(draft, key, told[1], told[0])
+        else:
+            _ask(draft, key, [fact for _, fact in known_ones])
+    for key_of_list in lists:
+        _put_list(str(key_of_list), drafts, draft, found)
+    apart = {hint for hint in _HINTS if len({str(each.hints.get(hint)) for each in drafts}) > 1}
+    _say(names, drafts, draft, apart)
+    for each in reversed(drafts):
+        draft.hints.update({key: value for key, value in each.hints.items() if key not in apart})
+
+
+def _is_own(key: Key) -> bool:
+    if key[0] == "sites":
+        return len(key) > 2 and key[2] in _HINTS
+    return key[0] in _OWN or (key[0] == "env" and len(key) == 2)
+
+
+def _alike(facts: Sequence[Fact | None]) -> bool:
+    first = facts[0]
+    return first is not None and all(
+        each is not None and (each.value, each.question) == (first.value, first.question) for each in facts
+    )
+
+
+def _put(draft: Draft, key: Key, fact: Fact, of: Draft) -> None:
+    """The fact under its new key, as its finding had it."""
+    said = next((each for each in of.findings if each.key == dotted(fact.key)), None)
+    what, why = (said.what, said.why) if said is not None else (dotted(key), "")
+    if fact.is_open:
+        draft.ask(key, fact.question, fact.places, what)
+    else:
+        kind = said.kind if said is not None and said.kind != "question" else "carried"
+        draft.put(key, fact.value, fact.places, what, why, kind)
+
+
+def _ask(draft: Draft, key: Key, facts: Sequence[Fact]) -> None:
+    question = f"{dotted(key)}: it is not the same for all programs of the launch, and a job has one"
+    draft.ask(key, question, [place for fact in facts for place in fact.places], dotted(key))
+
+
+def _put_list(name: str, drafts: Sequence[Draft], draft: Draft, found: Components) -> None:
+    """A list such as `mounts`, which is all programs'. Names of variables are put together."""
+    rows = [[fact for key, fact in each.facts.items() if key[0] == name] for each in drafts]
+    if name in ("inherit", "secrets"):
+        for facts, of in zip(rows, drafts, strict=True):
+            for fact in facts:
+                if all(each.value != fact.value for key, each in draft.facts.items() if key[0] == name):
+                    _put(draft, (name, draft.count(name)), fact, of)
+        return
+    if name in _STEPS:
+        return
+    values = [[fact.value for fact in facts] for facts in rows]
+    if found.of_first or all(each == values[0] for each in values):
+        for fact in rows[0]:
+            _put(draft, fact.key, fact, drafts[0])
+    else:
+        _ask(draft, (name,), [fact for facts in rows for fact in facts])
+
+
+def _say(names: Sequence[str], drafts: Sequence[Draft], draft: Draft, apart: set[str]) -> None:
+    """What else was found, each once; steps beside the run are left, and the hints `apart` are the user's to
+    write, whose site's name nobody gave."""
+    told: dict[Finding, None] = {}
+    for name, each in zip(names, drafts, strict=True):
+        for finding in each.findings:
+            first = finding.key.partition(".")[0]
+            if first in _STEPS and finding.kind in ("carried", "assumed", "question"):
+                why = f"a job with groups has no {first}"
+                todo = "do it in the groups' commands, or in a job of its own before this one"
+                told[Finding("left", finding.places, finding.what, why=why, todo=todo)] = None
+            elif finding.became.startswith(_HINT) and _hint(finding) in apart:
+                todo = f"write groups.{name}.sites.SITE.{finding.became.removeprefix(_HINT)}"
+                why = "the groups' nodes are asked for in other words"
+                told[Finding("left", finding.places, finding.what, why=why, todo=todo)] = None
+            elif not finding.key:
+                told[finding] = None
+            elif finding.kind not in ("carried", "question", "assumed"):
+                told[structs.replace(finding, key=f"groups.{name}.{finding.key}")] = None
+    draft.findings += told
+
+
+def _hint(finding: Finding) -> str:
+    return finding.became.removeprefix(_HINT).partition(":")[0]
+
+
+def _names(found: Components) -> list[str]:
+    """A name for each group, by its program."""
+    names: list[str] = []
+    for index, command in enumerate(found.commands):
+        base = next(_candidates(command.words), "") or f"group-{index}"
+        name = base[:_LONGEST]
+        if name in names:
+            name = f"{base[: _LONGEST - 3]}-{index}"
+        names.append(name)
+    return names
+
+
+def _candidates(words: Sequence[Value]) -> Iterator[str]:
+    for word in layers(words)[-1].words:
+        text = (known(word) or "").rpartition("/")[2]
+        if text and not text.startswith("-") and not _SHELLS.match(text):
+            stem = re.sub(r"\.(?:py|sh|exe|x)$", "", text)
+            yield _UNSUITED.sub("-", stem).strip("-.")
