@@ -1,5 +1,5 @@
 """A job with a sweep -> its launches: one job array where points differ in environment and arguments alone,
-and a job for each other point, or on Kubernetes for every point."""
+and a job for each other point. On Kubernetes, and where groups have an allocation each, for every point."""
 
 from collections.abc import Sequence
 
@@ -36,7 +36,10 @@ def launches(
     assert job.sweep is not None
     keys, total = keys_of(job), count(job.sweep)
     groups = variants(document, each=first or scheduler != "slurm")
-    unsuitable = _unsuitable(job, site.value, len(groups) > 1)
+    why = "the points differ in more than env, args and command" if len(groups) > 1 else ""
+    if not first and scheduler == "slurm" and _in_allocations(job, planner, groups):
+        groups, why = variants(document, each=True), "the groups have an allocation each"
+    unsuitable = _unsuitable(job, site.value, why)
     if unsuitable and not first:
         raise located(unsuitable, document, site)
     found: list[PlannedPoints] = []
@@ -74,7 +77,19 @@ def with_points(planned: PlannedPoints, points: Sequence[PointWords]) -> Planned
     return PlannedPoints(planned.document, structs.replace(planned.plan, common=common, target=target), sweep)
 
 
-def _unsuitable(job: Job, site: Site, several: bool) -> list[Problem]:
+def _in_allocations(job: Job, planner: Planner, groups: Sequence[Variant]) -> bool:
+    """Whether points are heterogeneous jobs, of which Slurm has no arrays."""
+    for variant in groups if job.groups else ():
+        try:
+            target = planner.plan(variant.document.value).target
+        except InputError:
+            continue  # it is told with the others
+        if isinstance(target, SlurmTarget) and target.components:
+            return True
+    return False
+
+
+def _unsuitable(job: Job, site: Site, several: str) -> list[Problem]:
     assert job.sweep is not None
     if site.scheduler == "local":
         message = f"{site.name} has no queue, so all points would run at once: give each with --set"
@@ -86,7 +101,7 @@ def _unsuitable(job: Job, site: Site, several: bool) -> list[Problem]:
         message = "each point is a job of its own, and Kubernetes has no such limit: leave it out"
         return [Problem(f"sweep.max_running: {message}", "job", path)]
     if several:
-        message = "the points differ in more than env, args and command, so they are several jobs, and Slurm "
+        message = f"{several}, so they are several jobs, and Slurm "
         return [Problem(f"sweep.max_running: {message}limits one array alone: leave it out", "job", path)]
     return []
 
@@ -107,9 +122,6 @@ def _array(plan: LaunchPlan, variant: Variant, sweep: Sweep, under: dict[str, En
     win over these."""
     target = plan.target
     assert isinstance(target, SlurmTarget)
-    if target.components:
-        message = "sweep: its points are a job array, and Slurm has none where groups are on unlike nodes"
-        raise InputError([Problem(message, "job", ("sweep",))])
     names = frozenset(variant.names)
     own = tuple(each for each in plan.common.environment if each.name not in names)
     own += tuple(under.values())

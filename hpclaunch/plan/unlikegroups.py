@@ -21,13 +21,6 @@ from hpclaunch.values.rankgroups import RankGroup, RankGroups
 from hpclaunch.values.words import EnvVar, Option
 
 _SIZES = ("--nodes=", "--ntasks-per-node=")
-# What Slurm does not do with a heterogeneous job, or does with one component alone.
-_OF_ONE_ALLOCATION = {
-    "requeue": "Slurm puts back all groups or none, whatever was lost",
-    "signal": "Slurm sends it to the steps of one group",
-    "chain": "a chain is a job array, and Slurm has none of such jobs",
-    "notify": "why it ends Slurm says for each group apart",
-}
 
 
 def are_unlike(plans: Mapping[str, LaunchPlan]) -> bool:
@@ -95,10 +88,12 @@ def _refused(job: Job, one: bool) -> Iterator[Problem]:
             "preflight: not with groups that differ in ranks or nodes: a spare node is good for one of them"
         )
         yield Problem(message, "job", ("preflight",))
-    for key, why in () if one else _OF_ONE_ALLOCATION.items():
-        if getattr(job, key):
-            message = f"{key}: not with groups whose nodes are asked for in other words: {why}"
-            yield Problem(message, "job", (key,))
+    if job.chain and not one:
+        message = (
+            "chain: not with groups whose nodes are asked for in other words: it is a job array, and Slurm has "
+            "none of heterogeneous jobs"
+        )
+        yield Problem(message, "job", ("chain",))
 
 
 def _for_the_host(job: Job, plans: Mapping[str, LaunchPlan]) -> Iterator[Problem]:

@@ -36,7 +36,7 @@ def _notify(plan: LaunchPlan, how: Notify) -> dict[str, object]:
         "scheduler": plan.scheduler,
         "nodes": common.nodes,
         "ranks_per_node": None if plan.parts else common.ranks_per_node,  # groups may differ
-        "gpus_per_node": common.gpus_per_node,
+        "gpus_per_node": None if plan.parts else common.gpus_per_node,
         "image": common.container.image if common.container is not None else None,
         "minutes": common.minutes,
     }

@@ -94,7 +94,7 @@ def _preflight(plan: LaunchPlan, target: SlurmTarget) -> dict[str, object]:
 
 def _unlike(plan: LaunchPlan, target: SlurmTarget) -> dict[str, object]:
     if not plan.parts:
-        return {"parts": (), "components": (), "in_order": ""}
+        return {"parts": (), "components": (), "in_order": "", "all_nodes": "$SLURM_JOB_NODELIST"}
     from hpclaunch.render import unlikegroups
 
     return unlikegroups.of_slurm(plan, target)

@@ -21,7 +21,8 @@ class _Part(Struct, frozen=True):
 
 def of_slurm(plan: LaunchPlan, target: SlurmTarget) -> dict[str, object]:
     """For the template of an sbatch script; `components` are the further allocations of a heterogeneous job,
-    each with what it is for, and `in_order` the words for all nodes where MPI wants them sorted by name."""
+    each with what it is for, `all_nodes` the words for the nodes of all groups, and `in_order` the same where
+    MPI wants them sorted by name."""
     assert plan.common.groups is not None
     names = [group.name for group in plan.common.groups.members]
     parts = [_part(name, each) for name, each in zip(names, plan.parts, strict=True)]
@@ -31,6 +32,7 @@ def of_slurm(plan: LaunchPlan, target: SlurmTarget) -> dict[str, object]:
     return {
         "parts": parts,
         "components": list(zip(parts[1:], target.components, strict=False)),
+        "all_nodes": nodes,
         "in_order": nodes if one_world else "",
     }
 

@@ -14,14 +14,16 @@ SHOWN = (
 )
 
 
-def fate(folder: Path, script: str, status: int, shown: str, **env: str) -> str:
-    found = re.search(r"^fate\(\) \{.*?^\}\n", (SCRIPTS / script).read_text(), re.MULTILINE | re.DOTALL)
+def fate(folder: Path, script: str, status: int, shown: str, before: str = ":", **env: str) -> str:
+    golden = (SCRIPTS / script).read_text()
+    found = re.search(r"^fate\(\) \{.*?^\}\n", golden, re.MULTILINE | re.DOTALL)
     assert found
+    heard = re.search(r"^exec \{hl_lost\}.*\n", golden, re.MULTILINE)
     (folder / "scontrol").write_text(
         f"#!/bin/sh\n[ \"$*\" = '--oneliner show job 7' ] || exit 9\necho '{shown}'\n"
     )
     (folder / "scontrol").chmod(0o755)
-    text = f'set -u\n{found[0]}fate {status}\necho "$hl_fate"'
+    text = f'set -u\n{heard[0] if heard else ""}{before}\n{found[0]}fate {status}\necho "$hl_fate"'
     own = {"PATH": f"{folder}:/usr/bin:/bin", "SLURM_JOB_ID": "7", **env}
     return subprocess.run(
         ["bash", "-pc", text], env=own, capture_output=True, text=True, check=True
@@ -58,3 +60,19 @@ def test_a_further_start_counts_from_its_own_number(tmp_path: Path) -> None:
 def test_a_controller_that_does_not_answer_leaves_it_open(tmp_path: Path) -> None:
     assert fate(tmp_path, "chain.sh", 7, "") == "UNKNOWN"
     assert fate(tmp_path, "chain.sh", 0, "") == "COMPLETED"
+
+
+@pytest.mark.parametrize(("lost", "expected"), [("echo lost >&$hl_lost", "NODE_FAIL"), (":", "FAILED")])
+def test_a_rank_that_ends_as_a_lost_node_would_is_no_lost_node(
+    tmp_path: Path, lost: str, expected: str
+) -> None:
+    shown = SHOWN.format(state="RUNNING", reason="None", restarts=0, preempted="None")
+    assert fate(tmp_path, "chain-with-spares.sh", 119, shown, before=lost) == expected
+
+
+def test_an_allocation_that_runs_yet_does_not_hide_why_the_first_one_ends(tmp_path: Path) -> None:
+    first = SHOWN.format(state="COMPLETING", reason="TimeLimit", restarts=0, preempted="None")
+    other = SHOWN.format(state="RUNNING", reason="None", restarts=0, preempted="None")
+    script = "unlike-groups-of-a-long-run.sh"
+    assert fate(tmp_path, script, 143, f"{first}\n{other}") == "TIMEOUT"
+    assert fate(tmp_path, script, 7, f"{other}\n{other}") == "FAILED"

@@ -157,7 +157,9 @@ first_cause() {
     printf '%s\n' "$hl_line" >&2
     ((hl_cause)) && continue
     # This job outlives a node that fails, and srun ends with 0 where all of its tasks were there.
-    [[ $hl_line != "srun: error: Node failure on "* ]] || hl_cause=119
+    if [[ $hl_line == "srun: error: Node failure on "* ]]; then
+      hl_cause=119
+    fi
     [[ $hl_line == "srun: error: "*": task"*": "* ]] || continue
     hl_said=${hl_line#"srun: error: "*": task"*": "}
     case $hl_said in
