@@ -4,7 +4,7 @@ modules, so that hundreds take a minute. HPCLAUNCH_TEST_FAULTS=all: at every cal
 import errno
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,12 +25,17 @@ class Command:
     words: Sequence[str | Path]
     folder: Path
     environ: Mapping[str, str]
+    threads: bool = False  # whether calls of its threads count too
 
     def broken(
-        self, kill_at: int | None = None, fail_at: int | None = None, error: int = 0
+        self,
+        kill_at: int | None = None,
+        fail_at: int | None = None,
+        error: int = 0,
+        counts: Callable[[stepping.Call], bool] = stepping.every,
     ) -> stepping.Steps:
-        """Runs it, up to a call of its window, or with a call that fails."""
-        return stepping.run(self._work, _begins, kill_at, fail_at, error)
+        """Runs it, up to a call of its window, or with a call that fails; `counts` says which are calls."""
+        return stepping.run(self._work, _begins, kill_at, fail_at, error, self.threads, counts)
 
     def done(self) -> tuple[int, str, str]:
         """Runs it to its end: exit status, output and errors."""
@@ -69,11 +74,12 @@ def sampled(count: int, most: int) -> list[int]:
 
 def on_records(steps: stepping.Steps, home: Path) -> list[int]:
     """The calls of the window that change files of the records, or wait for the disk."""
-    return [
-        number
-        for number, call in enumerate(steps.calls)
-        if call.path.startswith(str(home)) and any(part in call.name for part in _CHANGES)
-    ]
+    return [number for number, call in enumerate(steps.calls) if is_on_records(call, home)]
+
+
+def is_on_records(call: stepping.Call, home: Path) -> bool:
+    """Whether it is one of those."""
+    return call.path.startswith(str(home)) and any(part in call.name for part in _CHANGES)
 
 
 def _begins(call: stepping.Call) -> bool:

@@ -11,10 +11,16 @@ here=${0%/*/*}
 [ ! -e "$here/dies-before" ] || kill -9 $$
 new=$(mktemp -d "$here/.new-XXXXXX") || exit
 printf '%s\\0' "$@" >"$new/argv"
+kills() { [ ! -e "$here/$1" ] || [ "$(cat "$here/$1")" != "$2" ] || kill -9 $PPID; }
+if [ -e "$here/kills-before" ]; then
+  for turn in 1 2 3 4 5 6 7 8 9; do mkdir "$here/turn-$turn" 2>/dev/null && break; done
+  kills kills-before "$turn"
+fi
 for number in 1 2 3 4 5 6 7 8 9; do
   ln -sn "$new" "$here/jobs/$number" 2>/dev/null && break
 done
 [ ! -e "$here/dies-after" ] || kill -9 $$
+kills kills-after "$number"
 echo "$number"
 """
 _TELLS = """\
@@ -31,7 +37,8 @@ _FORGETS = "#!/bin/sh\necho 'MinJobAge               = 300 sec'\n"
 
 class StandIn:
     """A cluster in `folder`. `environ` is what its users have around them. Where a file `dies-before` or
-    `dies-after` is in the folder, sbatch is killed before or after it took the job."""
+    `dies-after` is in the folder, sbatch is killed before or after it took the job; and what started it where
+    `kills-before` or `kills-after` has the number of its turn."""
 
     def __init__(self, folder: Path):
         self.folder = folder
@@ -48,6 +55,10 @@ class StandIn:
             (folder / "bin" / name).write_text(text)
             (folder / "bin" / name).chmod(0o700)
         self.environ = {"PATH": f"{folder}/bin:/usr/bin:/bin"}
+
+    def kills_its_parent(self, when: str, number: int) -> None:
+        """Call `number` of sbatch kills what started it, before or after it takes the job."""
+        (self.folder / f"kills-{when}").write_text(str(number))
 
     def jobs(self) -> dict[int, list[str]]:
         """The words of sbatch by the numbers of the jobs."""

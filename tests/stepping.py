@@ -1,5 +1,6 @@
 """A function in a process of its own that is stopped before its system calls, one by one: to kill it there,
-or to let the call fail. Linux on x86_64 alone, by ptrace(2); its registers are `struct user_regs_struct`."""
+or to let the call fail; with its threads, or its first one alone. Linux on x86_64 alone, by ptrace(2); its
+registers are `struct user_regs_struct`."""
 
 import ctypes
 import errno
@@ -12,7 +13,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 _TRACEME, _GETREGS, _SETREGS, _SYSCALL, _SETOPTIONS = 0, 12, 13, 24, 0x4200
-_SYSGOOD, _EXITKILL = 1, 0x100000
+_SYSGOOD, _CLONE, _EXITKILL = 1, 8, 0x100000
+_ALL = 0x40000000  # __WALL of waitpid(2): threads too
 _TRAP = signal.SIGTRAP | 0x80
 _RAX, _RDX, _RSI, _RDI, _ORIG_RAX = 10, 12, 13, 14, 15
 _ptrace = ctypes.CDLL(None, use_errno=True).ptrace
@@ -55,6 +57,11 @@ class Call:
     path: str = ""
 
 
+def every(call: Call) -> bool:
+    """All calls count."""
+    return True
+
+
 @dataclass
 class Steps:
     """What became of the process: its exit status (None: killed here), and its calls from the beginning of
@@ -70,10 +77,13 @@ def run(
     kill_at: int | None = None,
     fail_at: int | None = None,
     error: int = errno.EIO,
+    threads: bool = False,
+    counts: Callable[[Call], bool] = every,
 ) -> Steps:
     """Runs `work` in a child; its window begins with the first call for which `begins` is true. Call number
     `kill_at` of the window (from 0) is where it dies by SIGKILL, before the call is carried out; number
-    `fail_at` is not carried out, and fails with `error`."""
+    `fail_at` is not carried out, and fails with `error`. `threads`: the calls of all threads count, else
+    those of the first one; and of these those for which `counts` is true."""
     child = os.fork()
     if child == 0:
         status = 70
@@ -87,7 +97,7 @@ def run(
             sys.stdout.flush()
             os._exit(status)
     try:
-        return _trace(child, begins, kill_at, fail_at, error)
+        return _trace(child, begins, kill_at, fail_at, error, threads, counts)
     except BaseException:
         with suppress(ProcessLookupError, ChildProcessError):
             os.kill(child, signal.SIGKILL)
@@ -96,37 +106,59 @@ def run(
 
 
 def _trace(
-    child: int, begins: Callable[[Call], bool], kill_at: int | None, fail_at: int | None, error: int
+    child: int,
+    begins: Callable[[Call], bool],
+    kill_at: int | None,
+    fail_at: int | None,
+    error: int,
+    threads: bool,
+    counts: Callable[[Call], bool],
 ) -> Steps:
     os.waitpid(child, 0)
-    _ask(_SETOPTIONS, child, _SYSGOOD | _EXITKILL)
-    steps, inside, entering, failing, pending = Steps(), False, True, False, 0
+    _ask(_SETOPTIONS, child, _SYSGOOD | _EXITKILL | (_CLONE if threads else 0))
+    steps, inside, failing = Steps(), False, 0
+    entering = {child: True}  # of each thread, whether its next stop is before a call
+    _go_on(child, 0)
     while True:
-        _ask(_SYSCALL, child, pending)
-        _, status = os.waitpid(child, 0)
-        pending = 0
+        thread, status = os.waitpid(-1 if threads else child, _ALL)
         if not os.WIFSTOPPED(status):
-            steps.status = os.waitstatus_to_exitcode(status)
-            return steps
-        if os.WSTOPSIG(status) != _TRAP:
-            pending = os.WSTOPSIG(status)
+            if thread == child:
+                steps.status = os.waitstatus_to_exitcode(status)
+                return steps
             continue
-        if entering:
-            call = _call(child)
+        if thread not in entering:  # a new one is stopped at first
+            entering[thread] = True
+            _go_on(thread, 0)
+            continue
+        if os.WSTOPSIG(status) != _TRAP:
+            event = status >> 16
+            _go_on(thread, 0 if event else os.WSTOPSIG(status))
+            continue
+        if entering[thread]:
+            call = _call(thread)
             inside = inside or begins(call)
-            if inside:
+            if inside and counts(call):
                 if len(steps.calls) == kill_at:
                     os.kill(child, signal.SIGKILL)
-                    os.waitpid(child, 0)
+                    while os.waitpid(-1 if threads else child, _ALL)[0] != child:
+                        pass
                     return steps
-                failing = len(steps.calls) == fail_at
-                if failing and call.name != "close":  # which closes all the same
-                    _set(child, _ORIG_RAX, -1)
+                if len(steps.calls) == fail_at:
+                    failing = thread
+                    if call.name != "close":  # which closes all the same
+                        _set(thread, _ORIG_RAX, -1)
                 steps.calls.append(call)
-        elif failing:
-            _set(child, _RAX, -error)
-            failing = False
-        entering = not entering
+        elif failing == thread:
+            _set(thread, _RAX, -error)
+            failing = 0
+        entering[thread] = not entering[thread]
+        _go_on(thread, 0)
+
+
+def _go_on(thread: int, number: int) -> None:
+    """Up to its next call, with a signal. One that has died meanwhile does not."""
+    if _ptrace(_SYSCALL, thread, None, number) < 0 and ctypes.get_errno() != errno.ESRCH:
+        raise OSError(ctypes.get_errno(), "ptrace")
 
 
 def _call(child: int) -> Call:

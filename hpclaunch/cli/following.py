@@ -6,14 +6,14 @@ from typing import BinaryIO
 from hpclaunch.cli.output import say
 from hpclaunch.records.record import Record
 from hpclaunch.schedulers import follow as log
-from hpclaunch.schedulers import lifecycle
+from hpclaunch.schedulers import joblogs, lifecycle
 from hpclaunch.values.job import JobStatus
 
 
 def follow(record: Record, out: BinaryIO) -> int:
     """Prints the job's output until it has ended and all of it is out; then as `wait`."""
     reader = log.LogReader(record.log)
-    bring, interval = lifecycle.log_bringer(record, say)
+    bring, interval = joblogs.log_bringer(record, say)
     bring()
     log.copy(reader, out)
     status = lifecycle.wait(record, say, log.copying_pause(reader, out, bring, interval))
@@ -38,7 +38,7 @@ def follow_workers(record: Record, pod: str | None, out: BinaryIO) -> int:
 def show_workers(record: Record, pod: str | None, lines: log.NamedLines) -> None:
     """Prints what is new in the logs of the workers, or of one pod. Raises InputError for a job that has no
     such pods."""
-    for path in lifecycle.worker_logs(record, say):
+    for path in joblogs.worker_logs(record, say):
         if pod in (None, path.stem):
             lines.copy(path.stem, path)
 

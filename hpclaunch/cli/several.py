@@ -3,7 +3,6 @@
 import sys
 from collections.abc import Callable, Sequence
 from functools import cache, partial
-from threading import Lock
 
 import click
 from msgspec import Struct
@@ -13,17 +12,16 @@ from hpclaunch.cli.output import say, warn
 from hpclaunch.cli.planning import Place, Planned
 from hpclaunch.cli.submit import Destination, ask_the_cluster, destination, from_this_shell, record_of, tell
 from hpclaunch.plan.sweep import PlannedPoints, parts
-from hpclaunch.records import tasks
+from hpclaunch.records import files, tasks
 from hpclaunch.records.record import Record, new_tag
+from hpclaunch.records.sets import Among
 from hpclaunch.render import script
 from hpclaunch.schedulers import jobarrays, many
+from hpclaunch.schedulers.dependencies import is_refused
 from hpclaunch.spec.dump import dump_job
 from hpclaunch.spec.graph import Member, read_graph
 from hpclaunch.values.errors import HpclaunchError, InputError, Problem, SchedulerError
 from hpclaunch.values.sweep import KeptPoint, Points
-
-# Jinja2's loader of compiled templates fails where two threads need one for the first time.
-_RENDERING = Lock()
 
 
 class Launches(Struct, frozen=True):
@@ -55,9 +53,10 @@ def send(launches: Sequence[Launches], *, dry_run: bool, wait: bool, follow: boo
         return 0
     to = destination(every[0])
     orders, owners = _orders(launches, to)
-    sent = many.send(orders, to.scheduler.at_once, say)
+    site_folder = files.home() / "jobs" / every[0].plan.site
+    sent = many.send(orders, site_folder, to.scheduler.at_once, say)
     status = _told(sent, orders, [launches[owner].member for owner in owners])
-    records = [each.record for each in sent if each.record is not None]
+    records = [each.record for each in sent if each.job_id]
     if (wait or follow) and records:
         ends = [
             following.follow(record, sys.stderr.buffer) if follow else following.wait(record)
@@ -97,7 +96,7 @@ def _orders(launches: Sequence[Launches], to: Destination) -> tuple[list[many.Or
         for tag, piece in zip(tags, pieces, strict=True):
             make = partial(_record, piece, to, tag, tags, whole)
             name, submission = each.member.document.file, from_this_shell(piece, once)
-            orders.append(many.Order(name, make, submission, needs[len(orders)], each.member.singleton))
+            orders.append(many.Order(name, tag, make, submission, needs[len(orders)], each.member.singleton))
             owners.append(owner)
     return orders, owners
 
@@ -124,18 +123,22 @@ def _pieces(planned: Planned, to: Destination) -> list[Planned]:
 
 
 def _record(
-    planned: Planned, to: Destination, tag: str, tags: tuple[str, ...], whole: Callable[[], str]
+    planned: Planned,
+    to: Destination,
+    tag: str,
+    tags: tuple[str, ...],
+    whole: Callable[[], str],
+    among: Among,
 ) -> Record:
     """`whole` is the text of the job with all points of its sweep."""
-    with _RENDERING:
-        text = script.render(planned.plan)
+    text = script.render(planned.plan)
     if planned.sweep is None:
-        return record_of(planned, text, to, tag=tag)
+        return record_of(planned, text, to, tag=tag, among=among)
     sweep = planned.sweep
     kept = tuple(KeptPoint(point.number, point.values) for point in sweep.points)
     array = planned.plan.common.sweep is not None
     more = tasks.files_of(Points(sweep.keys, kept, sweep.total, tags), sweep.words if array else b"")
-    return record_of(planned, text, to, whole() if array else "", tag, more)
+    return record_of(planned, text, to, whole() if array else "", tag, more, among)
 
 
 def _told(sent: Sequence[many.Sent], orders: Sequence[many.Order], members: Sequence[Member]) -> int:
@@ -155,7 +158,8 @@ def _told(sent: Sequence[many.Sent], orders: Sequence[many.Order], members: Sequ
             error = each.error
             status = status or (error.exit_status if isinstance(error, HpclaunchError) else 1)
         elif each.left_out:
-            say(f"{order.name} is not submitted, since it waits for {each.left_out}")
+            later = "" if is_refused(each.record) else ": `hpclaunch submit --resume` sends it after that"
+            say(f"{order.name} is not submitted, since it waits for {each.left_out}{later}")
         elif failed or member.given is None:
             say(f"{order.name} is submitted: job {each.job_id}")
     return status

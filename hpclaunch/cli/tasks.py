@@ -12,7 +12,7 @@ from hpclaunch.cli.output import print_facts, print_json, say
 from hpclaunch.records import tasks as known_tasks
 from hpclaunch.records.record import Record
 from hpclaunch.report.table import aligned
-from hpclaunch.schedulers import arrays, jobarrays, lifecycle
+from hpclaunch.schedulers import arrays, jobarrays, joblogs, lifecycle
 from hpclaunch.schedulers import follow as log
 from hpclaunch.schedulers.patience import Patience, WaitFailed
 from hpclaunch.values.errors import InputError
@@ -62,7 +62,7 @@ def logs(record: Record, task: int | None, follow: bool) -> None:
         last = record.intent.tasks - 1
         raise InputError(f"job {job_id} is an array: say which task, {job_id}_0 to {job_id}_{last}")
     reader = log.LogReader(record.log_of(task))
-    bring, _ = lifecycle.log_bringer(record, say)
+    bring, _ = joblogs.log_bringer(record, say)
 
     def show() -> None:
         bring()

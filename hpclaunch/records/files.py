@@ -8,13 +8,14 @@ import contextlib
 import errno
 import fcntl
 import os
-from collections.abc import Iterator, Mapping
+import shutil
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TypeVar
 
 import msgspec
 
-from hpclaunch.values.errors import HpclaunchError
+from hpclaunch.values.errors import HpclaunchError, InputError
 
 T = TypeVar("T")
 
@@ -26,17 +27,27 @@ _cleared: set[Path] = set()  # where this process has looked for what others lef
 def home() -> Path:
     """The folder of all records: $HPCLAUNCH_HOME, else hpclaunch in the user's state folder.
 
-    Raises HpclaunchError for a path with control characters, which Slurm cannot be given.
+    Raises InputError for a relative path, and HpclaunchError for one with control characters, which Slurm
+    cannot be given.
     """
-    chosen = os.environ.get("HPCLAUNCH_HOME")
-    if not chosen:
-        chosen = os.path.join(os.environ.get("XDG_STATE_HOME") or "~/.local/state", "hpclaunch")
-    path = Path(os.path.abspath(os.path.expanduser(chosen)))
+    chosen = os.path.expanduser(os.environ.get("HPCLAUNCH_HOME") or _state_folder())
+    if not os.path.isabs(chosen):
+        raise InputError(
+            f"HPCLAUNCH_HOME={chosen} is another folder wherever hpclaunch is used, and jobs would be out of "
+            f"sight: give the whole path, {os.path.abspath(chosen)}"
+        )
+    path = Path(os.path.normpath(chosen))
     if not str(path).isprintable():
         raise HpclaunchError(
             f"HPCLAUNCH_HOME {str(path)!r} has characters that cannot be printed: choose another"
         )
     return path
+
+
+def _state_folder() -> str:
+    # A relative path is invalid there and to be ignored (XDG Base Directory Specification).
+    state = os.environ.get("XDG_STATE_HOME", "")
+    return os.path.join(state if os.path.isabs(state) else "~/.local/state", "hpclaunch")
 
 
 @contextlib.contextmanager
@@ -98,6 +109,16 @@ def unused_name(folder: Path, prefix: str) -> Path:
 def write_synced(path: Path, data: bytes) -> None:
     """A new file for the owner alone, on disk when this returns. Raises FileExistsError, and OSError where
     the disk does not take it all; then nothing of it stays."""
+    _write(path, data, os.fsync)
+
+
+def write(path: Path, data: bytes) -> None:
+    """The same, which the disk begins to take, and has taken after `sync`: of many files that takes hardly
+    longer than of one."""
+    _write(path, data, _begin_to_sync)
+
+
+def _write(path: Path, data: bytes, ending: Callable[[int], None]) -> None:
     # Without a file object of Python's: that is a third of the time of a small file, and a job has a dozen.
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
@@ -105,7 +126,7 @@ def write_synced(path: Path, data: bytes) -> None:
             left = memoryview(data)
             while left:
                 left = left[os.write(descriptor, left) :]
-            os.fsync(descriptor)
+            ending(descriptor)
         finally:
             os.close(descriptor)
     except BaseException:
@@ -113,12 +134,26 @@ def write_synced(path: Path, data: bytes) -> None:
         raise
 
 
+def _begin_to_sync(descriptor: int) -> None:
+    if hasattr(os, "posix_fadvise"):  # Linux begins to write what it is told to forget; other systems wait
+        os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
+
+
+def sync(path: Path) -> None:
+    """Returns when the file's content is on disk. Raises OSError."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
 def replace(path: Path, data: bytes) -> None:
     """Puts `data` at `path`: a reader, and whoever comes after a crash, sees the old file or the new."""
     temporary = unused_name(path.parent, f".{path.name}.")
     try:
         write_synced(temporary, data)
-        _rename(temporary, path)
+        rename(temporary, path)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
@@ -147,15 +182,13 @@ def make_folder(folder: Path, files: Mapping[str, bytes], subfolders: tuple[str,
     with contextlib.suppress(FileExistsError):  # nobody else chooses that name
         staging.mkdir(mode=0o700)
     try:
-        if folder.parent not in _cleared:
-            _cleared.add(folder.parent)
-            _remove_abandoned(staging)
+        remove_abandoned(staging)
         for name in subfolders:
             (staging / name).mkdir(mode=0o700)
         for name, data in files.items():
             write_synced(staging / name, data)
         sync_folder(staging)
-        _rename(staging, folder)
+        rename(staging, folder)
         try:
             sync_folder(folder.parent)
         except BaseException:
@@ -166,7 +199,7 @@ def make_folder(folder: Path, files: Mapping[str, bytes], subfolders: tuple[str,
         raise
 
 
-def _rename(source: Path, target: Path) -> None:
+def rename(source: Path, target: Path) -> None:
     """Raises OSError, and then nothing has changed."""
     before = os.stat(source).st_ino
     try:
@@ -176,9 +209,13 @@ def _rename(source: Path, target: Path) -> None:
             raise
 
 
-def _remove_abandoned(staging: Path) -> None:
-    """Removes what killed processes left beside `staging`, by the filesystem's own clock: this machine's may
-    be wrong by days, and the folder of another submission must stay."""
+def remove_abandoned(staging: Path) -> None:
+    """Removes what killed processes left beside `staging`, once in the life of this process. By the
+    filesystem's own clock: this machine's may be wrong by days, and the folder of another submission must
+    stay."""
+    if staging.parent in _cleared:
+        return
+    _cleared.add(staging.parent)
     with contextlib.suppress(OSError):
         now = staging.stat().st_mtime
         for left in staging.parent.glob(STAGING + "*"):
@@ -187,14 +224,8 @@ def _remove_abandoned(staging: Path) -> None:
 
 
 def remove_folder(folder: Path) -> None:
-    """Removes what `make_folder` made or had begun. What cannot be removed stays."""
-    with contextlib.suppress(OSError):
-        for child in folder.iterdir():
-            if child.is_dir():
-                child.rmdir()
-            else:
-                child.unlink()
-        folder.rmdir()
+    """Removes what `make_folder` made or had begun, and folders of such. What cannot be removed stays."""
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextlib.contextmanager

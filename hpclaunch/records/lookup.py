@@ -1,10 +1,11 @@
 """Finding records: by job id, by tag, or all of them."""
 
+import contextlib
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
-from hpclaunch.records import files, index
+from hpclaunch.records import files, index, sets
 from hpclaunch.records.record import Record
 from hpclaunch.values.errors import HpclaunchError, InputError
 
@@ -63,6 +64,10 @@ def all_records() -> tuple[list[Record], list[str]]:
     """Every record, newest first, and one line for each that is damaged."""
     records, problems = [], []
     for folder in _site_folders():
+        try:
+            sets.settle(folder)
+        except OSError as error:
+            problems.append(f"records in {folder} cannot be moved to their places: {error}")
         for path in _record_folders(folder):
             try:
                 records.append(Record.read(path))
@@ -83,8 +88,12 @@ def _record_folders(site_folder: Path) -> Iterator[Path]:
 
 def _find_at(site_folder: Path, name: str) -> Record | None:
     tag = name if _is_tag(name) else index.tag_of(site_folder, name)
-    if tag and _is_tag(tag) and (site_folder / tag).is_dir():
-        return Record.read(site_folder / tag)
+    if tag and _is_tag(tag):
+        if not (site_folder / tag).is_dir():
+            with contextlib.suppress(OSError):
+                sets.settle(site_folder)
+        if (site_folder / tag).is_dir():
+            return Record.read(site_folder / tag)
     newest: Record | None = None
     for path in _record_folders(site_folder):
         try:

@@ -20,7 +20,7 @@ import msgspec
 from msgspec import Struct
 
 from hpclaunch import __version__
-from hpclaunch.records import files, index
+from hpclaunch.records import files, index, sets
 from hpclaunch.values.errors import HpclaunchError
 from hpclaunch.values.job import JobStatus
 from hpclaunch.values.slurmaccess import SlurmAccess
@@ -43,7 +43,9 @@ class Intent(Struct, frozen=True):
     `slurm`, or `cluster`, what the later commands need to reach the same cluster; `argv` the command line
     used, and `cwd` the folder in which ("": it was gone). `directory` is where the relative paths of job.yaml
     start. `tasks` are those of a job array, 0 for any other job; in a `chain` they follow each other.
-    `claims`: its script makes the claim before it starts a rank.
+    `claims`: its script makes the claim before it starts a rank. Where one command sends several jobs,
+    `lock_of` is the record with the lock that it holds (records/sets.py), and `waits_for` has the tags of
+    those that the job waits for, each with afterok or afterany; a `singleton` waits for all jobs of its name.
     """
 
     tag: str
@@ -61,6 +63,9 @@ class Intent(Struct, frozen=True):
     tasks: int = 0
     chain: bool = False
     claims: bool = False
+    lock_of: str = ""
+    waits_for: tuple[tuple[str, str], ...] = ()
+    singleton: bool = False
     schema: int = SCHEMA
 
     @property
@@ -73,7 +78,7 @@ class Intent(Struct, frozen=True):
 class State(Struct, frozen=True, omit_defaults=True):
     """What is known since. `checked` is when the scheduler was asked for `status`, in seconds since 1970.
     `cancelled`: its end was asked for, where the scheduler itself forgets that. `dependency` is what the job
-    waits for, in Slurm's words."""
+    of an older hpclaunch waits for, in Slurm's words."""
 
     job_id: str | None = None
     status: JobStatus | None = None
@@ -84,6 +89,7 @@ class State(Struct, frozen=True, omit_defaults=True):
 
 
 T = TypeVar("T", Intent, State)
+_SUBFOLDERS = ("logs", "work")
 
 
 class Record(Struct, frozen=True):
@@ -113,9 +119,11 @@ class Record(Struct, frozen=True):
         chain: bool = False,
         tag: str = "",
         more: Mapping[str, bytes] = MappingProxyType({}),
+        among: sets.Among | None = None,
     ) -> "Record":
         """Writes the record of a submission that has not been sent yet. `tag` is one from `new_tag` that
-        other records know it by, and `more` are files beside those that every record has.
+        other records know it by, and `more` are files beside those that every record has. `among` others of
+        its command, it is written with them.
 
         Raises HpclaunchError where the folder cannot be written.
         """
@@ -127,7 +135,7 @@ class Record(Struct, frozen=True):
             site=site,
             scheduler=scheduler,
             name=name,
-            created=now(),
+            created=now("microseconds"),  # of many that one command makes each its own, in their order
             argv=_words(tuple(argv)),
             versions={**own_versions(), "scheduler": scheduler_version},
             directory=directory,
@@ -138,6 +146,9 @@ class Record(Struct, frozen=True):
             tasks=tasks,
             chain=chain,
             claims=scheduler == "slurm",
+            lock_of=among.lock_of if among else "",
+            waits_for=among.waits_for if among else (),
+            singleton=among is not None and among.singleton,
         )
         contents = {
             **more,
@@ -148,9 +159,12 @@ class Record(Struct, frozen=True):
             _script_name(intent): script.encode(),
         }
         folder = files.home() / "jobs" / site / tag
+        if among is not None:
+            among.take(folder, contents, _SUBFOLDERS)
+            return cls(folder, intent)
         with files.explained("the record of the job"):
             files.private_folder(folder.parent)
-            files.make_folder(folder, contents, ("logs", "work"))
+            files.make_folder(folder, contents, _SUBFOLDERS)
         return cls(folder, intent)
 
     @classmethod
@@ -206,11 +220,6 @@ class Record(Struct, frozen=True):
             self._write(msgspec.structs.replace(self.state(), job_id=job_id))
         index.add(self.folder.parent, job_id, self.tag)
 
-    def waits_for(self, dependency: str) -> None:
-        """Notes what the job waits for, for the case that it is sent again. Raises OSError."""
-        with files.locked(self.folder / "lock"):
-            self._write(msgspec.structs.replace(self.state(), dependency=dependency))
-
     def cancelled(self, asked: bool = True) -> None:
         """Notes that the job's end is asked for, or after all not. Raises OSError."""
         with files.locked(self.folder / "lock"):
@@ -248,9 +257,9 @@ def _script_name(intent: Intent) -> str:
     return "manifest.yaml" if intent.scheduler == "kubernetes" else "script.sh"
 
 
-def now() -> str:
-    """This moment as ISO 8601 in UTC, to the millisecond."""
-    return datetime.now(timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+def now(to_the: str = "milliseconds") -> str:
+    """This moment as ISO 8601 in UTC."""
+    return datetime.now(timezone.utc).isoformat(timespec=to_the).replace("+00:00", "Z")
 
 
 def _cwd() -> str:

@@ -8,9 +8,10 @@ import fcntl
 import os
 import time
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 
-from hpclaunch.records import files
+from hpclaunch.records import files, sets
 from hpclaunch.records.record import Record
 from hpclaunch.values.errors import HpclaunchError
 
@@ -33,26 +34,44 @@ class StillSent(HpclaunchError):
 def first(record: Record) -> Iterator[int]:
     """Holds the lock of a record that this process has made; gives the descriptor. Raises OSError."""
     with _opened(record) as descriptor:
+        if record.intent.lock_of:
+            files.sync_folder(record.folder)  # the lock's file says that it has begun
         with contextlib.suppress(OSError):  # without locks nobody else sends before the hour is over
             fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield descriptor
 
 
 @contextlib.contextmanager
-def again(record: Record) -> Iterator[int]:
-    """Holds the lock of a record whose sender is gone. Raises StillSent where it is not, or may not be, and
-    OSError."""
+def again(record: Record, begins: bool = True) -> Iterator[int]:
+    """Holds the lock of a record whose sender is gone. Without `begins` a job that has not begun to be sent
+    has not afterwards either, and the descriptor is none. Raises StillSent where the sender is not gone, or
+    may not be, and OSError."""
+    if not _lock_of_all_is_free(record):
+        _refuse_young(_lock_of_all(record))
+    if not begins and not has_begun(record):
+        yield -1
+        return
     with _opened(record) as descriptor:
+        if record.intent.lock_of:
+            files.sync_folder(record.folder)
         if not _taken(descriptor, fcntl.LOCK_EX):
-            _refuse_young(record)
+            _refuse_young(record.folder / LOCK)
         os.utime(descriptor)
         yield descriptor
 
 
+def has_begun(record: Record) -> bool:
+    """Whether the job may have been sent. Of those that one command sends the last ones have not where it was
+    killed, until `again` begins them. Raises OSError."""
+    # By reading the folder, since of a single name NFS may remember that it was not there.
+    return not record.intent.lock_of or LOCK in os.listdir(record.folder)
+
+
 def is_held(record: Record) -> bool:
-    """Whether another process sends the job at this moment, as far as locks tell."""
+    """Whether another process sends the job at this moment, or is about to, as far as locks tell."""
     try:
-        with _opened(record) as descriptor:
+        _lock_of_all_is_free(record)
+        with _opened(record, os.O_RDWR) as descriptor:
             _taken(descriptor, fcntl.LOCK_SH)
     except StillSent:
         return True
@@ -61,9 +80,29 @@ def is_held(record: Record) -> bool:
     return False
 
 
+def _lock_of_all(record: Record) -> Path:
+    return record.folder.parent / record.intent.lock_of / sets.LOCK
+
+
+def _lock_of_all_is_free(record: Record) -> bool:
+    """Whether nobody sends the jobs that were submitted with it; False where the filesystem has no locks.
+    Raises StillSent, and OSError."""
+    if not record.intent.lock_of:
+        return True
+    try:
+        with _open(_lock_of_all(record), os.O_RDWR) as descriptor:
+            return _taken(descriptor, fcntl.LOCK_SH)
+    except FileNotFoundError:  # its record was removed
+        return True
+
+
+def _opened(record: Record, flags: int = os.O_RDWR | os.O_CREAT) -> AbstractContextManager[int]:
+    return _open(record.folder / LOCK, flags)
+
+
 @contextlib.contextmanager
-def _opened(record: Record) -> Iterator[int]:
-    descriptor = os.open(record.folder / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
+def _open(path: Path, flags: int) -> Iterator[int]:
+    descriptor = os.open(path, flags, 0o600)
     try:
         yield descriptor
     finally:
@@ -102,8 +141,8 @@ def _age_s(path: Path) -> float:
         probe.unlink()
 
 
-def _refuse_young(record: Record) -> None:
-    age_s = _age_s(record.folder / LOCK)
+def _refuse_young(lock: Path) -> None:
+    age_s = _age_s(lock)
     if age_s < FORGOTTEN_S:
         minutes = int((FORGOTTEN_S - age_s) / 60) + 1
         raise StillSent(

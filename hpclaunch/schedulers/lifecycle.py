@@ -4,7 +4,6 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from functools import partial
-from pathlib import Path
 
 import msgspec
 
@@ -13,13 +12,14 @@ from hpclaunch.records.record import Cluster, Record
 from hpclaunch.schedulers import retry
 from hpclaunch.schedulers.contract import Refused, Scheduler, Warn
 from hpclaunch.schedulers.patience import Patience, WaitFailed
-from hpclaunch.values.errors import HpclaunchError, InputError, SchedulerError, first_line
+from hpclaunch.values.errors import HpclaunchError, SchedulerError, first_line
 from hpclaunch.values.job import JobStatus, Submission
 from hpclaunch.values.slurmaccess import SlurmAccess
 
 FIRST_POLL_S = 0.5
 UNKNOWN_POLLS = 3
 NEVER_SEEN = "it is not known to be submitted: `hpclaunch submit --resume TAG` finds out, and sends it if not"
+NOT_BEGUN = "it is not sent yet: `hpclaunch submit --resume TAG` sends it"
 BEING_SENT = "it is being submitted"
 
 
@@ -68,8 +68,9 @@ def submit(record: Record, submission: Submission, warn: Warn, pause: retry.Paus
     with ExitStack() as stack:
         with files.explained("the record of the job"):
             held = stack.enter_context(sending.first(record))
-            if submission.dependency:
-                record.waits_for(submission.dependency)
+            known = record.state().job_id
+        if known is not None:  # another process found the record before this one held it
+            return known
         return send(record, msgspec.structs.replace(submission, held=(held,)), warn, pause)
 
 
@@ -83,13 +84,19 @@ def send(record: Record, submission: Submission, warn: Warn, pause: retry.Pause)
     except SchedulerError as error:
         if not isinstance(error, Refused):
             raise SchedulerError(str(error), _may_have_arrived(record)) from error
-        _clear(record, error, warn)
+        never(record, first_line(error), warn)
         raise
     except HpclaunchError as error:
-        _clear(record, error, warn)
+        never(record, first_line(error), warn)
         raise
     note(warn, f"the job {job_id} is submitted, but ", partial(record.submitted, job_id))
     return job_id
+
+
+def never(record: Record, why: str, warn: Warn) -> None:
+    """Notes that a record has surely no job, and gets none."""
+    _remove_secrets(record, warn)
+    note(warn, "", partial(record.update, JobStatus("FAILED", f"it was never submitted: {why}")))
 
 
 def refresh(records: Iterable[Record], warn: Warn) -> dict[str, JobStatus]:
@@ -208,52 +215,10 @@ def keep_log(record: Record, warn: Warn) -> None:
         warn(f"the log is not complete: {error}")
 
 
-def log_bringer(record: Record, warn: Warn) -> tuple[Callable[[], None], float]:
-    """What brings the log up to date, and how long to let pass before it is called again. It warns once of a
-    trouble that lasts. Raises SchedulerError."""
-    target = scheduler_of(record)
-    said = ""
-
-    def bring() -> None:
-        nonlocal said
-        try:
-            target.bring_log(record)
-            said = ""
-        except (SchedulerError, OSError) as error:
-            if str(error) != said:
-                warn(f"the log is not complete: {error}")
-            said = str(error)
-
-    return bring, target.log_poll_s
-
-
-def worker_logs(record: Record, warn: Warn) -> list[Path]:
-    """The logs of a job's workers, up to date: one file for each, with the pod's name. Raises InputError
-    for a job on a scheduler that has none."""
-    if record.intent.scheduler != "kubernetes":
-        raise InputError("only jobs on Kubernetes have pods: `hpclaunch logs` shows all that this job wrote")
-    from hpclaunch.schedulers.kubernetes import Kubernetes
-
-    target = scheduler_of(record)
-    assert isinstance(target, Kubernetes)
-    try:
-        target.bring_worker_logs(record)
-    except (SchedulerError, OSError) as error:
-        warn(f"the logs are not complete: {error}")
-    return target.worker_logs(record)
-
-
 def where(record: Record) -> Where:
     """The scheduler and the cluster of it, which answer for many records at once."""
     intent = record.intent
     return intent.scheduler, intent.slurm_conf, intent.cluster, intent.slurm
-
-
-def _clear(record: Record, error: HpclaunchError, warn: Warn) -> None:
-    """After a submission that has surely made no job."""
-    _remove_secrets(record, warn)
-    status = JobStatus("FAILED", f"it was never submitted: {first_line(error)}")
-    note(warn, "", partial(record.update, status))
 
 
 def _remove_secrets(record: Record, warn: Warn) -> None:
@@ -287,7 +252,9 @@ def _last_known(record: Record) -> JobStatus:
 
 
 def _of_open(record: Record) -> str:
-    return BEING_SENT if sending.is_held(record) else NEVER_SEEN.replace("TAG", record.tag)
+    if sending.is_held(record):
+        return BEING_SENT
+    return (NEVER_SEEN if sending.has_begun(record) else NOT_BEGUN).replace("TAG", record.tag)
 
 
 def _forgotten(record: Record) -> JobStatus:

@@ -4,7 +4,7 @@ What is surely not there may be sent again, with the same record, and so with th
 What nobody can tell is never sent.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 from typing import Literal
@@ -13,7 +13,7 @@ from msgspec import Struct, structs
 
 from hpclaunch.records import sending
 from hpclaunch.records.record import Record
-from hpclaunch.schedulers import lifecycle, retry
+from hpclaunch.schedulers import dependencies, lifecycle, retry
 from hpclaunch.schedulers.contract import Warn
 from hpclaunch.values.errors import HpclaunchError
 from hpclaunch.values.job import Submission
@@ -47,11 +47,15 @@ def resume(
     """What became of each. With `submission_of`, which takes the values of the shell anew, those that are
     surely not there are sent; without it nothing is sent. Trouble with one does not stop the others."""
     found: dict[str, Outcome] = {}
+    records = dependencies.in_order(records)
     with ExitStack() as stack:
         held: dict[str, int] = {}
+        begun: set[str] = set()
         for record in records:
             try:
-                held[record.tag] = stack.enter_context(sending.again(record))
+                if sending.has_begun(record):
+                    begun.add(record.tag)
+                held[record.tag] = stack.enter_context(sending.again(record, submission_of is not None))
             except (HpclaunchError, OSError) as error:
                 found[record.tag] = _unknown(record, error)
         groups: dict[lifecycle.Where, list[Record]] = {}
@@ -59,14 +63,36 @@ def resume(
             if record.tag in held:
                 groups.setdefault(lifecycle.where(record), []).append(record)
         for members in groups.values():
-            for outcome in _of_one_scheduler(members, warn, pause):
+            outcomes = _of_one_scheduler([each for each in members if each.tag in begun], warn, pause)
+            by_tag = {outcome.record.tag: outcome for outcome in outcomes}
+            needed: dict[str, Record] | None = None
+            for record in members:
+                outcome = by_tag.get(record.tag) or _of_unbegun(record)
                 if outcome.found == "absent" and submission_of is not None:
-                    outcome = _send(outcome.record, submission_of, held[outcome.record.tag], warn, pause)
-                found[outcome.record.tag] = outcome
+                    if needed is None:
+                        needed = _needed(members, warn)
+                    outcome = _send(record, needed, submission_of, held[record.tag], warn, pause)
+                found[record.tag] = outcome
     return [found[record.tag] for record in records]
 
 
+def _of_unbegun(record: Record) -> Outcome:
+    """Of a job that its command had not come to when it was killed: nobody needs to be asked."""
+    if dependencies.is_refused(record):
+        return Outcome(record, "refused", why="it was never submitted", status=3)
+    return Outcome(record, "absent")
+
+
+def _needed(records: Sequence[Record], warn: Warn) -> dict[str, Record]:
+    """The records of those that these wait for, as they are now."""
+    found = dependencies.others(records)
+    lifecycle.refresh([record for record in found if record.state().job_id is not None], warn)
+    return {record.tag: record for record in found}
+
+
 def _of_one_scheduler(records: Sequence[Record], warn: Warn, pause: retry.Pause) -> list[Outcome]:
+    if not records:
+        return []
     try:
         # What began to run is there, or was. What has an id is there, unless it can be told that it never
         # began: a controller that is killed may lose what it had just taken, and give the id to another job.
@@ -129,13 +155,22 @@ def _may_be_lost(record: Record) -> bool:
 
 
 def _send(
-    record: Record, submission_of: Callable[[Record], Submission], held: int, warn: Warn, pause: retry.Pause
+    record: Record,
+    needed: Mapping[str, Record],
+    submission_of: Callable[[Record], Submission],
+    held: int,
+    warn: Warn,
+    pause: retry.Pause,
 ) -> Outcome:
     try:
-        submission = submission_of(record)
-    except HpclaunchError as error:
-        return Outcome(record, "absent", why=str(error), status=error.exit_status)
-    submission = structs.replace(submission, held=(held,), dependency=record.state().dependency)
+        dependency = dependencies.words(record, dependencies.ids(record, needed)) or record.state().dependency
+        submission = structs.replace(submission_of(record), held=(held,), dependency=dependency)
+    except dependencies.Never as error:
+        lifecycle.never(record, str(error), warn)
+        return Outcome(record, "refused", why=str(error), status=3)
+    except (HpclaunchError, OSError) as error:
+        status = error.exit_status if isinstance(error, HpclaunchError) else 3
+        return Outcome(record, "absent", why=str(error), status=status)
     try:
         return Outcome(record, "sent", lifecycle.send(record, submission, warn, pause))
     except HpclaunchError as error:
