@@ -15,14 +15,14 @@ from hpclaunch.plan.sweep import PlannedPoints, with_points
 from hpclaunch.records import lock, tasks
 from hpclaunch.records.lookup import find_task
 from hpclaunch.records.record import Record
-from hpclaunch.report.runs import Unlike, scripts, unlike
+from hpclaunch.report.runs import Unlike, lines_that_differ, scripts, unlike
 from hpclaunch.spec.document import Document
 from hpclaunch.spec.graph import Member
 from hpclaunch.spec.job import Job
 from hpclaunch.values.errors import HpclaunchError, InputError
 from hpclaunch.values.job import JobStatus
 
-SHOWN = 20
+SHOWN, SHOWN_LINES = 20, 40
 
 
 @click.command()
@@ -54,13 +54,16 @@ def rerun(
     chosen = _chosen(record, task, failed)
     launches = []
     differences: list[Unlike] = []
+    lines: list[str] = []
     for each, numbers in chosen:
         document, place = read_both(str(each.folder / "job.yaml"), site_name or _site(each), sets)
         locking.begin_in(document.value.directory)
         planned = _of_points(place.plan(document), numbers)
         launches.append(several.Launches(_member(document), tuple(planned)))
-        differences += _differences(each, planned, whole=numbers is None)
-    _say(list(dict.fromkeys(differences)))
+        found, of_script = _differences(each, planned, whole=numbers is None)
+        differences += found
+        lines = lines or of_script
+    _say(list(dict.fromkeys(differences)), lines)
     if exact and differences:
         raise HpclaunchError("nothing is sent: --exact wants everything as it was")
     sys.exit(several.send(launches, dry_run=dry_run, wait=wait, follow=follow))
@@ -126,8 +129,8 @@ def _site(record: Record) -> str:
     return str(record.folder / "site.yaml")
 
 
-def _differences(record: Record, planned: Sequence[Planned], whole: bool) -> list[Unlike]:
-    """What is not as it was, but for what the user changes with --set."""
+def _differences(record: Record, planned: Sequence[Planned], whole: bool) -> tuple[list[Unlike], list[str]]:
+    """What is not as it was, but for what the user changes with --set; and the lines of the script."""
     before = runs.of_record(record, None, JobStatus("UNKNOWN"))
     today = runs.of_plan(planned[0])
     # A record may know less than what is known today: older ones have no lock, and nobody asked git then.
@@ -140,12 +143,15 @@ def _differences(record: Record, planned: Sequence[Planned], whole: bool) -> lis
     points = tasks.points(record)
     if len(planned) == 1 and whole and (points is None or len(points.parts) == 1):
         of_script = scripts(before.script, today.script)
-        found += [of_script] if of_script is not None else []
-    return found
+        if of_script is not None:
+            return [*found, of_script], lines_that_differ(before.script, today.script, SHOWN_LINES)
+    return found, []
 
 
-def _say(differences: Sequence[Unlike]) -> None:
+def _say(differences: Sequence[Unlike], lines: Sequence[str]) -> None:
     for each in differences[:SHOWN]:
         say(f"not as it was: {each.line}")
     if len(differences) > SHOWN:
         say(f"... and {len(differences) - SHOWN} more")
+    for line in lines:
+        say(line, prefix="  ")

@@ -11,6 +11,7 @@ from msgspec import Struct
 from hpclaunch.report.table import aligned
 
 _WIDEST = 44
+_WIDEST_LINE = 160
 ABSENT = "-"
 
 
@@ -63,6 +64,16 @@ def scripts(a: str, b: str) -> Unlike | None:
     same = sum(block.size for block in blocks)
     own = (f"{len(lines) - same} of {len(lines)} lines are its own" for lines in (before, after))
     return Unlike("script", *own)
+
+
+def lines_that_differ(a: str, b: str, most: int) -> list[str]:
+    """The lines of two scripts that differ, as `diff -u1` shows them: at most so many, and then how many more
+    there are."""
+    found = list(difflib.unified_diff(_lines(a), _lines(b), "as it was", "today", n=1, lineterm=""))
+    lines = [line if line.isprintable() else repr(line)[1:-1] for line in found]
+    short = [line if len(line) <= _WIDEST_LINE else f"{line[: _WIDEST_LINE - 3]}..." for line in lines]
+    left = len(short) - most
+    return short if left <= 0 else [*short[:most], f"... and {left} more lines"]
 
 
 def compared(a: Run, b: Run) -> list[Unlike]:

@@ -2,7 +2,9 @@
 
 import json
 import os
+import re
 import subprocess
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -83,7 +85,30 @@ def test_what_changed_since_is_said_and_exact_sends_nothing(place: Place) -> Non
     done = place.run("rerun", "1", "--wait")
     assert (done.returncode, done.stdout) == (0, "2\n")
     assert "site.env.NCCL_DEBUG: - -> INFO" in done.stderr
+    first, second = (
+        [line for line in (record / "script.sh").read_text().splitlines() if "Made by" not in line]
+        for record in (place.records()["1"], place.records()["2"])
+    )
+    shown = [line[2:] for line in done.stderr.splitlines() if line.startswith(("  +", "  -"))]
+    assert Counter(line[1:] for line in shown if line[0] == "+" and line[:3] != "+++") == Counter(
+        second
+    ) - Counter(first)
+    assert Counter(line[1:] for line in shown if line[0] == "-" and line[:3] != "---") == Counter(
+        first
+    ) - Counter(second)
     assert place.differences("1", "2")["site.env.NCCL_DEBUG"] == (None, "INFO")
+
+
+def test_of_many_lines_that_differ_the_first_are_shown_and_the_others_counted(place: Place) -> None:
+    place.run("submit", place.job, "--site", place.site, "--wait")
+    place.write_site({f"NAME_{number}": "x" * 300 for number in range(100)})
+    done = place.run("rerun", "1", "--exact")
+    shown = [line for line in done.stderr.splitlines() if line.startswith("  ")]
+    assert len(shown) == 41
+    left = re.fullmatch(r"  \.\.\. and (\d+) more lines", shown[-1])
+    assert left
+    assert int(left[1]) >= 100 - 40
+    assert max(map(len, shown)) < 200
 
 
 def test_another_version_of_hpclaunch_is_said(place: Place) -> None:
