@@ -90,8 +90,8 @@ def _refused(job: Job, one: bool) -> Iterator[Problem]:
         yield Problem(message, "job", ("preflight",))
     if job.chain and not one:
         message = (
-            "chain: not with groups whose nodes are asked for in other words: it is a job array, and Slurm has "
-            "none of heterogeneous jobs"
+            "chain: not with groups whose nodes are asked for in other words: it is a job array, and Slurm "
+            "has none of heterogeneous jobs"
         )
         yield Problem(message, "job", ("chain",))
 
