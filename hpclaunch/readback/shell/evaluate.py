@@ -139,9 +139,9 @@ class Shell:
                 if "$(" in assignment.written or "`" in assignment.written:
                     self.status = None
             return Flow.NEXT
-        if known(words[0]) == "exec" and len(words) == 1:
-            if all(each.descriptor.startswith("{") for each in statement.redirections):
-                return Flow.NEXT  # descriptors of the script's own, beside those that commands know of
+        own = (each.descriptor.startswith("{") for each in statement.redirections)
+        if known(words[0]) == "exec" and len(words) == 1 and all(own):
+            return Flow.NEXT  # descriptors of the script's own, beside those that commands know of
         if not statement.assignments:
             return self._with_input(statement.redirections, lambda: self._call(words))
         saved: dict[str, Variable | None] = {}
