@@ -8,6 +8,7 @@ the scheduler gave.
 """
 
 import os
+import pwd
 import re
 import signal as signals
 from pathlib import Path
@@ -49,8 +50,52 @@ class First(Struct, frozen=True):
     said: str
 
 
+class _Group(Struct, frozen=True):
+    name: str
+    nodes: int
+
+
+class _Groups(Struct, frozen=True):
+    world: str = "one"
+    members: tuple[_Group, ...] = ()
+
+
+class _Common(Struct, frozen=True):
+    groups: _Groups | None = None
+
+
+class _Target(Struct, frozen=True):
+    preflight: Raw | None = None
+
+
 class _Plan(Struct, frozen=True):
+    """What of a plan tells whose a task is. `parts` are groups with options of srun of their own."""
+
+    common: _Common = _Common()
+    target: _Target = _Target()
     parts: tuple[Raw, ...] = ()
+
+    @property
+    def counts_by_group(self) -> bool:
+        """Whether srun counts the tasks of each group from 0."""
+        groups = self.common.groups
+        return bool(self.parts) or (groups is not None and groups.world == "separate")
+
+    def group_of(self, node: str, nodes: str) -> str:
+        """The group that has the node: each has the next ones of the job's. "" where that is not known,
+        as in a job that has left out nodes."""
+        if self.target.preflight is not None and bytes(self.target.preflight) != b"null":
+            return ""
+        from ClusterShell.NodeSet import RESOLVER_NOGROUP, NodeSet  # few jobs have groups
+
+        lists = re.findall(r"[^,\[]+(?:\[[^\]]*\][^,\[]*)*", nodes)
+        names = [name for each in lists for name in NodeSet(each, resolver=RESOLVER_NOGROUP)]
+        first = 0
+        for group in self.common.groups.members if self.common.groups is not None else ():
+            if node in names[first : first + group.nodes]:
+                return group.name
+            first += group.nodes
+        return ""
 
 
 def explained(status: JobStatus, log: Path, cancelled: bool, plan: Path | None = None) -> JobStatus:
@@ -59,7 +104,7 @@ def explained(status: JobStatus, log: Path, cancelled: bool, plan: Path | None =
     if not status.has_ended or status.state == "COMPLETED":
         return status
     known = _BY_STATE.get(status.state)
-    if known == "cancelled" and cancelled and not status.reason:
+    if known == "cancelled" and cancelled and status.reason in ("", f"by {_myself()}"):
         status = structs.replace(status, reason="by hpclaunch cancel")
     if known not in (None, "out_of_memory"):
         return structs.replace(status, cause=known)
@@ -71,10 +116,11 @@ def explained(status: JobStatus, log: Path, cancelled: bool, plan: Path | None =
         return structs.replace(status, cause="node_failure", reason=reason)
     first = first_failure(text, status)
     if first is not None:
+        known_plan = _plan(plan)
         said = f" ({first.said})" if not first.said.startswith("Exited with") else ""
-        which, rank = f"rank {first.rank}", first.rank if not _has_parts(plan) else None
-        if rank is None:  # srun counts the tasks of each component of a step from 0
-            which += " of the group"
+        which, rank = f"rank {first.rank}", first.rank if not known_plan.counts_by_group else None
+        if rank is None:  # srun counts the tasks of each step, and component of one, from 0
+            which += f" of the group {known_plan.group_of(first.node, status.nodes)}".rstrip()
         reason = f"{which} on {first.node} was the first to fail{said}"
         status = structs.replace(status, reason=reason, rank=rank)
     if known or (_is_kill(status) and (_OOM.search(text) or (first and first.said == "Out Of Memory"))):
@@ -97,12 +143,18 @@ def explained(status: JobStatus, log: Path, cancelled: bool, plan: Path | None =
     return structs.replace(status, cause="user_error")
 
 
-def _has_parts(plan: Path | None) -> bool:
-    """Whether the job has groups with options of srun of their own."""
+def _myself() -> str:
     try:
-        return plan is not None and bool(msgspec.json.decode(plan.read_bytes(), type=_Plan).parts)
+        return pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:
+        return f"user {os.getuid()}"
+
+
+def _plan(file: Path | None) -> _Plan:
+    try:
+        return msgspec.json.decode(file.read_bytes(), type=_Plan) if file is not None else _Plan()
     except (OSError, ValueError):  # msgspec's errors are ValueErrors
-        return False
+        return _Plan()
 
 
 def first_failure(text: bytes, status: JobStatus) -> First | None:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 import msgspec
 
-from hpclaunch.schedulers.slurm_states import BY_WORD, CANCELLING, REASONS
+from hpclaunch.schedulers.slurm_states import BY_WORD, CANCELLING, REASONS, WAITING
 from hpclaunch.values.job import ENDED, JobStatus
 
 # The id of a job array's task is ARRAY_TASK, and of those that wait ARRAY_[LIST]; of a heterogeneous job's
@@ -68,19 +68,27 @@ def by_tag(
 
 def whole(rows: Iterable[tuple[str, JobStatus, str]]) -> list[tuple[str, JobStatus, str]]:
     """The rows with one in place of those of a heterogeneous job's components: that of the first, which has
-    the job's id and its script, with the nodes of all."""
+    the job's id and its script, with the nodes of all and the reason of the next one that has any."""
     found: list[tuple[str, JobStatus, str]] = []
-    nodes: dict[str, list[str]] = {}
+    components: dict[str, dict[int, JobStatus]] = {}
     for job_id, status, marks in rows:
         leader, component, number = job_id.partition("+")
-        if component and status.nodes:
-            nodes.setdefault(leader, []).append(status.nodes)
+        if component:
+            components.setdefault(leader, {})[int(number)] = status
         if number in ("", "0"):
             found.append((leader, status, marks))
     return [
-        (job_id, msgspec.structs.replace(status, nodes=",".join(nodes.get(job_id, [status.nodes]))), marks)
+        (job_id, _together(components[job_id]) if job_id in components else status, marks)
         for job_id, status, marks in found
     ]
+
+
+def _together(components: Mapping[int, JobStatus]) -> JobStatus:
+    parts = [components[number] for number in sorted(components)]
+    first = parts[0]
+    reason = next((each.reason for each in parts if each.reason and each.state == first.state), "")
+    nodes = ",".join(each.nodes for each in parts if each.nodes)
+    return msgspec.structs.replace(first, nodes=nodes, reason=first.reason or reason)
 
 
 def _parse(text: str, read_exit: ExitReader) -> list[tuple[str, JobStatus, str]]:
@@ -108,6 +116,8 @@ def status_of(
     words = word.split()  # sacct says "CANCELLED by 1000"
     state, remark = BY_WORD.get(words[0] if words else "", ("UNKNOWN", f"Slurm calls its state {word!r}"))
     if state == "CANCELLED" and reason not in CANCELLING:
+        reason = ""
+    if state in ENDED and reason in WAITING:
         reason = ""
     if state == "CANCELLED" and words[1:2] == ["by"] and len(words) > 2:
         remark = f"by {_user(words[2])}"

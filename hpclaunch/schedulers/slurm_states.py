@@ -47,6 +47,14 @@ BY_WORD = MappingProxyType({word: meaning for words, meaning in STATES.items() f
 # What a cancelled job has beside these is why it was waiting, and no longer true.
 CANCELLING = frozenset({"DependencyNeverSatisfied"})
 
+# Why a job waits, which Slurm may go on to say of one that has ended.
+WAITING = frozenset(
+    {
+        *("Resources", "Priority", "Dependency", "BeginTime", "JobArrayTaskLimit", "Reservation", "Licenses"),
+        *("JobHeldUser", "JobHeldAdmin", "ReqNodeNotAvail", "Prolog"),
+    }
+)
+
 REASONS = MappingProxyType(
     {
         "Resources": "it waits for free nodes",

@@ -119,7 +119,7 @@ def test_a_rank_that_fails_ends_all_groups_and_gives_the_job_its_status(
     assert done.returncode == 7, done.stderr
     status = json.loads(run("status", done.stdout.strip(), "--json").stdout)
     assert (status["state"], status["rank"]) == ("FAILED", None)
-    assert re.fullmatch(r"rank 1 of the group on dgx[12] was the first to fail", status["reason"])
+    assert re.fullmatch(r"rank 1 of the group evaluate on dgx[12] was the first to fail", status["reason"])
 
 
 def test_a_heterogeneous_job_is_one_job_until_it_is_cancelled(

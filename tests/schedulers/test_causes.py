@@ -1,5 +1,8 @@
 """Why jobs ended, from the state that Slurm gives and the messages of srun and slurmstepd."""
 
+import json
+import os
+import pwd
 from pathlib import Path
 
 import pytest
@@ -107,6 +110,31 @@ def test_who_cancelled_is_said_where_it_was_hpclaunch(tmp_path: Path) -> None:
     assert why(tmp_path, JobStatus("CANCELLED"), "", True).reason == "by hpclaunch cancel"
     assert why(tmp_path, JobStatus("CANCELLED", "by ada"), "", True).reason == "by ada"
     assert why(tmp_path, failed(7), "", True).cause == "user_error"
+    myself = pwd.getpwuid(os.getuid()).pw_name
+    assert why(tmp_path, JobStatus("CANCELLED", f"by {myself}"), "", True).reason == "by hpclaunch cancel"
+    assert why(tmp_path, JobStatus("CANCELLED", f"by {myself}"), "").reason == f"by {myself}"
+
+
+@pytest.mark.parametrize(
+    ("world", "parts", "nodes", "group"),
+    [
+        ("one", [{}, {}], "n9,n[1,3-4]", "of the group evaluate on n3"),
+        ("separate", [], "n[3,5-8]", "of the group train on n3"),
+        ("separate", [], "", "of the group on n3"),
+        ("one", [], "n[3,5-8]", "rank 5 on n3"),
+    ],
+)
+def test_the_group_of_the_first_rank_that_failed_is_named(
+    tmp_path: Path, world: str, parts: list[object], nodes: str, group: str
+) -> None:
+    members = [{"name": "train", "nodes": 1}, {"name": "evaluate", "nodes": 3}]
+    plan = tmp_path / "plan.json"
+    plan.write_text(json.dumps({"common": {"groups": {"world": world, "members": members}}, "parts": parts}))
+    log = tmp_path / "log"
+    log.write_text("srun: error: n3: task 5: Exited with exit code 7\n")
+    status = explained(JobStatus("FAILED", "", 7, nodes=nodes), log, False, plan)
+    assert group in status.reason
+    assert status.rank == (5 if world == "one" and not parts else None)
 
 
 def test_no_log_is_no_error(tmp_path: Path) -> None:

@@ -116,6 +116,18 @@ def test_a_tag_in_the_working_folder_is_enough_where_a_site_rewrites_comments() 
     assert slurm_output.by_tag(rows, {"ddd": "4"})["ddd"][1].state == "RUNNING"
 
 
+def test_what_a_job_waited_for_is_no_reason_of_its_end() -> None:
+    rows = slurm_output.parse_squeue(
+        "7+0|COMPLETED|0|n2|N/A|N/A|N/A|Dependency|h/jobs/s/a/work|\n"
+        "7+1|COMPLETED|0|n1|N/A|N/A|N/A|None|h/jobs/s/a/work|\n"
+        "9+0|CANCELLED|0||N/A|N/A|N/A|None|h/jobs/s/b/work|\n"
+        "9+1|CANCELLED|0||N/A|N/A|N/A|DependencyNeverSatisfied|h/jobs/s/b/work|\n"
+    )
+    (_, done, _), (_, never, _) = rows
+    assert (done.reason, done.nodes) == ("", "n2,n1")
+    assert never.reason == "the job that it waits for ended otherwise: it will never start"
+
+
 def test_sacct_says_who_cancelled_and_the_same_fields() -> None:
     text = (
         "31|CANCELLED by 0|0:15|n1|2026-11-21T03:00:00|Unknown|2026-11-21T03:00:09|None|/h/ttt/work\n"
