@@ -14,7 +14,7 @@ from hpclaunch.records.record import Record
 from hpclaunch.report.table import aligned
 from hpclaunch.schedulers import follow as log
 from hpclaunch.schedulers import lifecycle
-from hpclaunch.values.errors import InputError, SchedulerError, first_line
+from hpclaunch.values.errors import HpclaunchError, InputError, SchedulerError, first_line
 from hpclaunch.values.job import JobStatus
 from hpclaunch.values.slurmaccess import SlurmAccess
 
@@ -121,12 +121,15 @@ def wait(job_id: str, junit_file: str | None) -> None:
 
 
 @click.command("list")
+@click.option("--all", "shows_all", is_flag=True, help="Also those given up with `hpclaunch forget`.")
 @json_option
-def list_jobs(as_json: bool) -> None:
+def list_jobs(shows_all: bool, as_json: bool) -> None:
     """List the jobs that were submitted with hpclaunch, newest first."""
     records, problems = all_records()
     for problem in problems:
         say(problem)
+    if not shows_all:
+        records = [record for record in records if not _is_given_up(record)]
     statuses = lifecycle.refresh(records, say)
     rows = [_facts(record, statuses[record.tag]) for record in records if record.tag in statuses]
     if as_json:
@@ -143,6 +146,13 @@ def list_jobs(as_json: bool) -> None:
         for row in rows
     ]
     click.echo(aligned(("JOB_ID", "SITE", "NAME", "CREATED", "STATE"), cells))
+
+
+def _is_given_up(record: Record) -> bool:
+    try:
+        return bool(record.state().given_up)
+    except HpclaunchError:  # `refresh` says it
+        return False
 
 
 def _facts(record: Record, known: JobStatus) -> dict[str, Any]:

@@ -21,6 +21,7 @@ COMMANDS = {
     "doctor": "doctor:doctor",
     "exec": "exec:run_inside",
     "explain": "explain:explain",
+    "forget": "forget:forget",
     "image": "image:image",
     "list": "jobs:list_jobs",
     "logs": "jobs:logs",

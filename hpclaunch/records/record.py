@@ -26,6 +26,7 @@ from hpclaunch.values.job import JobStatus
 from hpclaunch.values.slurmaccess import SlurmAccess
 
 SCHEMA = 1
+GIVEN_UP = "nobody"  # what the claim of a submission is that was given up: no job's id
 SITE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
 
 
@@ -78,13 +79,14 @@ class Intent(Struct, frozen=True):
 class State(Struct, frozen=True, omit_defaults=True):
     """What is known since. `checked` is when the scheduler was asked for `status`, in seconds since 1970.
     `cancelled`: its end was asked for, where the scheduler itself forgets that. `dependency` is what the job
-    of an older hpclaunch waits for, in Slurm's words."""
+    of an older hpclaunch waits for, in Slurm's words. `given_up`: when, by `hpclaunch forget`."""
 
     job_id: str | None = None
     status: JobStatus | None = None
     checked: float = 0.0
     cancelled: bool = False
     dependency: str = ""
+    given_up: str = ""
     schema: int = SCHEMA
 
 
@@ -207,8 +209,9 @@ class Record(Struct, frozen=True):
 
     def claimed_by(self) -> str | None:
         """The id of the job that has begun to run, if any. Raises OSError where nobody can tell."""
-        # By reading the folder, since of a single name NFS may remember that it was not there.
-        return os.readlink(self.claim) if self.claim.name in os.listdir(self.folder) else None
+        # By reading the folder: of a single name NFS may remember that it was not there.
+        owner = os.readlink(self.claim) if self.claim.name in os.listdir(self.folder) else None
+        return owner if owner != GIVEN_UP else None
 
     def state(self) -> State:
         """What is known since the submission began. Raises HpclaunchError for a damaged file."""
@@ -219,6 +222,11 @@ class Record(Struct, frozen=True):
         with files.locked(self.folder / "lock"):
             self._write(msgspec.structs.replace(self.state(), job_id=job_id))
         index.add(self.folder.parent, job_id, self.tag)
+
+    def give_up(self, status: JobStatus) -> None:
+        """Notes the last that is known of what the user gave up. Raises OSError."""
+        with files.locked(self.folder / "lock"):
+            self._write(msgspec.structs.replace(self.state(), status=status, given_up=now()))
 
     def cancelled(self, asked: bool = True) -> None:
         """Notes that the job's end is asked for, or after all not. Raises OSError."""

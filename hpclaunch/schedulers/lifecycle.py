@@ -9,7 +9,7 @@ import msgspec
 
 from hpclaunch.records import files, secrets, sending
 from hpclaunch.records.record import Cluster, Record
-from hpclaunch.schedulers import retry
+from hpclaunch.schedulers import retry, unknown
 from hpclaunch.schedulers.contract import Refused, Scheduler, Warn
 from hpclaunch.schedulers.patience import Patience, WaitFailed
 from hpclaunch.values.errors import HpclaunchError, SchedulerError, first_line
@@ -18,9 +18,6 @@ from hpclaunch.values.slurmaccess import SlurmAccess
 
 FIRST_POLL_S = 0.5
 UNKNOWN_POLLS = 3
-NEVER_SEEN = "it is not known to be submitted: `hpclaunch submit --resume TAG` finds out, and sends it if not"
-NOT_BEGUN = "it is not sent yet: `hpclaunch submit --resume TAG` sends it"
-BEING_SENT = "it is being submitted"
 
 
 Where = tuple[str, str | None, Cluster | None, SlurmAccess | None]
@@ -106,11 +103,12 @@ def refresh(records: Iterable[Record], warn: Warn) -> dict[str, JobStatus]:
     groups: dict[Where, list[Record]] = {}
     for record in records:
         try:
-            known = record.state().status
+            state = record.state()
         except HpclaunchError as error:
             warn(str(error))
             continue
-        if known and known.has_ended:
+        known = state.status
+        if known and (known.has_ended or state.given_up):
             result[record.tag] = known
         else:
             groups.setdefault(where(record), []).append(record)
@@ -119,7 +117,7 @@ def refresh(records: Iterable[Record], warn: Warn) -> dict[str, JobStatus]:
             result |= ask(members, warn)
         except HpclaunchError as error:
             warn(f"the states of {len(members)} jobs are not fresh: {error}")
-            result |= {record.tag: _last_known(record) for record in members}
+            result |= {record.tag: unknown.last_known(record) for record in members}
     return result
 
 
@@ -137,7 +135,7 @@ def ask(records: Sequence[Record], warn: Warn) -> dict[str, JobStatus]:
         if status is not None and status.has_ended:
             status = _with_cause(record, status)
         if status is None:
-            status = _forgotten(record)
+            status = unknown.forgotten(record)
         elif status != before[record.tag].status:
             # A supervisor may have noted the end since it was asked.
             note(warn, "", partial(record.update, status, checked, before[record.tag]))
@@ -240,49 +238,6 @@ def _find_lost(target: Scheduler, records: Sequence[Record], warn: Warn) -> None
 def _may_have_arrived(record: Record) -> str:
     command = f"hpclaunch submit --resume {record.intent.site}/{record.tag}"
     return f"The job may have arrived all the same: `{command}` finds out, and sends it if not."
-
-
-def _last_known(record: Record) -> JobStatus:
-    state = record.state()
-    if state.status:
-        return state.status
-    if state.job_id is None:
-        return JobStatus("UNKNOWN", _of_open(record))
-    return JobStatus("UNKNOWN", "it was submitted, and nobody has learnt its state yet")
-
-
-def _of_open(record: Record) -> str:
-    if sending.is_held(record):
-        return BEING_SENT
-    return (NEVER_SEEN if sending.has_begun(record) else NOT_BEGUN).replace("TAG", record.tag)
-
-
-def _forgotten(record: Record) -> JobStatus:
-    """The status of a job that its scheduler does not know."""
-    state = record.state()
-    if state.status and state.status.has_ended:
-        return state.status
-    if state.job_id is None:
-        return JobStatus("UNKNOWN", _of_open(record))
-    last = state.status or JobStatus("UNKNOWN")
-    when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(state.checked))
-    seen = f"; it was last seen {last.state} at {when}" if state.status else ""
-    if never_began(record) and not (record.intent.slurm and record.intent.slurm.login):
-        if state.cancelled:
-            return msgspec.structs.replace(
-                last, state="CANCELLED", reason="by hpclaunch cancel", cause="cancelled"
-            )
-        resume = f"`hpclaunch submit --resume {record.tag}`"
-        seen += f", and it never began: {resume} sends it again, unless somebody may have cancelled it"
-    return msgspec.structs.replace(last, state="UNKNOWN", reason=f"the scheduler no longer knows it{seen}")
-
-
-def never_began(record: Record) -> bool:
-    """Whether a job has started no rank so far, as its claim tells where that is in the record."""
-    try:
-        return record.intent.claims and record.claimed_by() is None
-    except OSError:
-        return False
 
 
 def note(warn: Warn, preface: str, write: Callable[[], None]) -> None:

@@ -13,7 +13,7 @@ from msgspec import Struct, structs
 
 from hpclaunch.records import sending
 from hpclaunch.records.record import Record
-from hpclaunch.schedulers import dependencies, lifecycle, retry
+from hpclaunch.schedulers import dependencies, lifecycle, retry, unknown
 from hpclaunch.schedulers.contract import Warn
 from hpclaunch.values.errors import HpclaunchError
 from hpclaunch.values.job import Submission
@@ -35,7 +35,7 @@ class Outcome(Struct, frozen=True):
 def is_open(record: Record) -> bool:
     """Whether the record has neither an id nor an end. Raises HpclaunchError for a damaged one."""
     state = record.state()
-    return state.job_id is None and not (state.status and state.status.has_ended)
+    return state.job_id is None and not state.given_up and not (state.status and state.status.has_ended)
 
 
 def resume(
@@ -53,6 +53,10 @@ def resume(
         begun: set[str] = set()
         for record in records:
             try:
+                if record.state().given_up:
+                    why = f"it was given up; hpclaunch rerun {record.tag} submits it anew"
+                    found[record.tag] = Outcome(record, "refused", why=why, status=3)
+                    continue
                 if sending.has_begun(record):
                     begun.add(record.tag)
                 held[record.tag] = stack.enter_context(sending.again(record, submission_of is not None))
@@ -151,7 +155,7 @@ def _may_be_lost(record: Record) -> bool:
     state = record.state()
     if state.job_id is None or state.cancelled or (state.status and state.status.has_ended):
         return False
-    return lifecycle.never_began(record)
+    return unknown.never_began(record)
 
 
 def _send(

@@ -1,0 +1,22 @@
+"""`hpclaunch forget`."""
+
+import click
+
+from hpclaunch.cli.output import say
+from hpclaunch.records.lookup import find
+from hpclaunch.schedulers import giveup
+
+
+@click.command()
+@click.argument("job_ids", metavar="JOB_ID...", nargs=-1, required=True)
+@click.option("--unasked", is_flag=True, help="Also where the scheduler cannot be reached any more.")
+def forget(job_ids: tuple[str, ...], unasked: bool) -> None:
+    """Give up jobs of which nobody can tell what became: `list` shows them no more.
+
+    JOB_ID may be the tag of a submission. Nothing is sent, and no job is ended; but of one that has not begun
+    no rank starts any more. The records stay.
+    """
+    for job_id in job_ids:
+        record = find(job_id)
+        said = giveup.give_up(record, unasked, say)
+        say(f"{record.intent.name} ({record.intent.site}/{record.tag}): {said}")

@@ -1,0 +1,61 @@
+"""Giving up jobs of which nobody can tell what became. Nothing is sent, and nothing is ended."""
+
+import contextlib
+import time
+
+from hpclaunch.records import sending
+from hpclaunch.records.record import GIVEN_UP, Record
+from hpclaunch.schedulers import lifecycle, unknown
+from hpclaunch.schedulers.contract import Warn
+from hpclaunch.values.errors import InputError, SchedulerError
+from hpclaunch.values.job import JobStatus
+
+
+def give_up(record: Record, unasked: bool, warn: Warn) -> str:
+    """Takes a job off the list, and says what is known of it now. One that has started no rank starts none
+    any more, should it be there after all: its claim is taken.
+
+    Raises InputError for a job whose scheduler knows it, or whose end is known; SchedulerError where the
+    scheduler cannot be asked, unless `unasked` says that this is no matter; StillSent where another process
+    may send it; and OSError.
+    """
+    with contextlib.ExitStack() as stack:
+        if record.state().job_id is None:
+            stack.enter_context(sending.again(record, begins=False))
+        status = _asked(record, unasked, warn)
+        if status.has_ended:
+            raise InputError(f"there is nothing to give up: it is {status.state}")
+        if status.state != "UNKNOWN":
+            raise InputError(f"the scheduler knows it, it is {status.state}: hpclaunch cancel ends it")
+        if not _claimed(record):
+            why = "how it ended, if it began, is not known"
+            record.give_up(JobStatus("UNKNOWN", f"given up on {_today()}: {why}"))
+            return f"it is given up; {why}"
+        why = f"given up on {_today()}, and whatever may be left of it starts no rank"
+        record.give_up(JobStatus("CANCELLED", why, cause="cancelled"))
+        return "it is given up, and should there be a job of it, that starts no rank"
+
+
+def _asked(record: Record, unasked: bool, warn: Warn) -> JobStatus:
+    try:
+        return lifecycle.ask([record], warn)[record.tag]
+    except SchedulerError as error:
+        if not unasked:
+            advice = "Where it is gone for good: hpclaunch forget --unasked."
+            raise SchedulerError(str(error), advice) from error
+        return unknown.last_known(record)
+
+
+def _claimed(record: Record) -> bool:
+    """Whether its ranks cannot start from now on."""
+    intent = record.intent
+    if not intent.claims or (intent.slurm is not None and intent.slurm.login is not None):
+        return False
+    with contextlib.suppress(FileExistsError):
+        record.claim.symlink_to(GIVEN_UP)
+        return True
+    return False
+
+
+def _today() -> str:
+    return time.strftime("%Y-%m-%d")
