@@ -28,7 +28,8 @@ def plan(planned: Callable[[Job], LaunchPlan], site: Site, job: Job) -> LaunchPl
     plans: dict[str, LaunchPlan] = {}
     for name in job.groups:
         try:
-            plans[name] = planned(by_itself(job, name))
+            # The spare nodes of a check are the whole job's.
+            plans[name] = planned(structs.replace(by_itself(job, name), preflight=None))
         except InputError as error:
             problems += _placed(job, name, error.problems)
     if problems:
