@@ -27,13 +27,11 @@ class Build(BuildHookInterface):
         sys.path.insert(0, str(root))
         import jinja2
 
-        from hpclaunch.render.templates import environment, is_manifest
+        from hpclaunch.render.templates import environment
 
         self.compiled = tempfile.TemporaryDirectory()
-        loader = jinja2.FileSystemLoader(root / "templates")
-        for manifests, these in ((True, is_manifest), (False, lambda name: not is_manifest(name))):
-            env = environment(loader, manifests=manifests)
-            env.compile_templates(self.compiled.name, filter_func=these, zip=None, ignore_errors=False)
+        env = environment(jinja2.FileSystemLoader(root / "templates"))
+        env.compile_templates(self.compiled.name, zip=None, ignore_errors=False)
         Path(self.compiled.name, "texts").write_bytes(texts(root / "hpclaunch" / "rank"))
         build_data["force_include"][self.compiled.name] = "hpclaunch/_compiled"
         build_data["force_include"][str(root / "site-configs")] = "hpclaunch/_data/site-configs"

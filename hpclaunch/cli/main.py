@@ -53,7 +53,7 @@ class Lazy(click.Group):
         command = getattr(import_module(f"hpclaunch.cli.{module}"), attribute)
         assert isinstance(command, click.Command)
         gc.freeze()  # what is imported by now stays until the end
-        gc.set_threshold(10_000)  # the usual 700 are less than one site file, which is no garbage
+        gc.set_threshold(30_000)  # the usual 700 are less than one site file or template engine: no garbage
         gc.enable()
         return command
 

@@ -1,183 +1,148 @@
 """The manifest of a plan: an MPIJob, or a Job of one pod."""
 
-from collections.abc import Iterable, Iterator
-
-from msgspec import Struct
+from collections.abc import Iterator
 
 from hpclaunch import __version__
-from hpclaunch.rank import pod as texts
-from hpclaunch.rank import wrapper_text
-from hpclaunch.render import kubelet, words
-from hpclaunch.render.templates import template
-from hpclaunch.values.launchplan import Common, LaunchPlan
-from hpclaunch.values.pods import KubernetesTarget, Pod
-from hpclaunch.values.words import Option
-from hpclaunch.values.yamltext import finished, later, value
-
-_LONG = 60  # characters of a word that has its comment above it
-
-# The texts, by what the processes that run them are called.
-_RANK, _LAUNCHER, _WORKER = "hpclaunch-rank", "hpclaunch-launcher", "hpclaunch-worker"
-_STAGE_IN = "hpclaunch-stage-in"
-
-# A word of a command line as YAML, with a comment above it and one beside it: templates take tuples apart
-# in a fifth of the time that they need for the fields of a value.
-Word = tuple[str, str, str]
-
-
-class Process(Struct, frozen=True):
-    """What a container runs; where both are empty the operator's own choice. `texts` are those of shells,
-    which come to their place by name when the rest is written. `before` is what the init container runs that
-    copies folders."""
-
-    command: tuple[Word, ...] = ()
-    args: tuple[Word, ...] = ()
-    texts: dict[str, str] = {}
-    before: "Process | None" = None
+from hpclaunch.render import pods, processes, words
+from hpclaunch.render.pods import Process
+from hpclaunch.values.launchplan import LaunchPlan
+from hpclaunch.values.pods import KubernetesTarget, MpiJob, RunPolicy
+from hpclaunch.values.yamltext import comment, finished, under, value
 
 
 def render(plan: LaunchPlan, target: KubernetesTarget) -> str:
     """The text that is submitted: the same for the same plan, so a submission's tag is not in it. Raises
     ValueError for a text that YAML cannot hold, such as one with NUL."""
     job = target.mpi_job
-    shared = {"head": _head(plan, target), "target": target, "run": target.run_policy}
     if job is None:
         started = target.starter or target.stays
-        process = _launcher(plan.common, target) if started else _rank(plan.common, target)
-        worker = _after_staging(process, target.worker)
-        text = template("object.yaml.j2").render(shared, job=None, worker=worker)
-        return finished(text, worker.texts)
-    launcher = _launcher(plan.common, target)
-    worker = _after_staging(_serving(target.serve) if target.serve else Process(), target.worker)
-    text = template("object.yaml.j2").render(shared, job=job, launcher=launcher, worker=worker)
-    return finished(text, launcher.texts | worker.texts)
-
-
-def _launcher(common: Common, target: KubernetesTarget) -> Process:
-    """The launcher's text, which runs mpirun, which runs a wrapper for each rank."""
-    settings = [option.text for option in target.launch]
-    wrapper = _rank(common, target)
-    text = kubelet.word(texts.launcher_text(settings, target.stays))
-    above = "What starts the ranks" + (", and the steps before and after them." if target.stays else ".")
-    return Process(
-        command=_shell(_LAUNCHER, above),
-        args=(
-            *map(_setting, target.launch),
-            _word("--"),
-            *map(_word, target.starter),
-            *wrapper.command,
-            *wrapper.args,
-            *(_steps(common, target) if target.stays else ()),
-        ),
-        texts={**wrapper.texts, _LAUNCHER: text},
-    )
-
-
-def _steps(common: Common, target: KubernetesTarget) -> Iterator[Word]:
-    """What runs beside the ranks, and how often they are started."""
-    if target.alone:
-        yield _word("--", above="What runs beside a process that is alone on its node, or in the job.")
-        settings = [option.text for option in target.alone]
-        yield from map(_word, ("/bin/sh", "-c", wrapper_text(settings), "hpclaunch-step"))
-        yield from map(_setting, target.alone)
+        process = (processes.launcher if started else processes.of_rank)(plan.common, target)
+        worker = processes.after_staging(process, target.worker)
+        lines, texts = _job(target, worker), worker.texts
     else:
-        yield _word("--")
-    yield _word("--", above="Trials and steps: when and how often each, and its words, each after a =.")
-    trials = common.trials
-    if trials is not None:
-        yield _word(f"trials={trials.count}")
-        if trials.seed:
-            yield _word(f"seed={trials.seed}", beside="" if trials.first_seed is not None else "random ones")
-            if trials.first_seed is not None:
-                yield _word(f"first_seed={trials.first_seed}", beside="and one more each time")
-        if trials.keep_going:
-            yield _word("keep_going=1", beside="a trial that fails does not stop the next")
-    for step in common.steps:
-        yield _word(f"{step.when}={step.per}")
-        yield _word(f"title={step.title}")
-        if step.optional:
-            yield _word("optional=1")
-        yield from (_word(f"={word}") for word in step.argv)
+        launcher = processes.launcher(plan.common, target)
+        serving = processes.serving(target.serve) if target.serve else Process()
+        worker = processes.after_staging(serving, target.worker)
+        lines, texts = _mpi_job(target, job, launcher, worker), launcher.texts | worker.texts
+    kind = ("batch/v1", "Job") if job is None else (f"kubeflow.org/{job.api}", "MPIJob")
+    text = "\n".join((*_head(plan, target), *_metadata(target, *kind), "spec:", *lines, ""))
+    return finished(text, texts)
 
 
-def _after_staging(process: Process, pod: Pod) -> Process:
-    """The process of a worker to which folders are copied first."""
-    if pod.staging is None:
-        return process
-    words = (word for each in pod.staging.folders for word in (each.source, each.target, each.name))
-    above = "Copies folders to the node, each once; SOURCE TARGET NAME of each are its words."
-    copying = Process(_shell(_STAGE_IN, above), tuple(map(_word, words)))
-    own = {**process.texts, _STAGE_IN: kubelet.word(texts.stage_in_text())}
-    return Process(process.command, process.args, own, copying)
+def _head(plan: LaunchPlan, target: KubernetesTarget) -> Iterator[str]:
+    """The comment at the top, with the command that makes the Secret of a submission, with values that no
+    process list shows."""
+    yield f"# {comment(target.name)} on {comment(plan.site)}: {comment(words.title(plan))}."
+    made_by = f"Made by hpclaunch {__version__} from a job file and a site file"
+    yield f"# {made_by}: change those, and render again."
+    yield "#"
+    yield "# The kubelet makes one `$` of the `$$` in command, args and env."
+    if not target.variables_secret:
+        return
+    from hpclaunch.render import quote  # its patterns take a start longer than the rest of this page
+
+    pod = target.launcher or target.worker
+    made = [secret for secret in pod.secrets if secret.name == target.variables_secret]
+    context = ["--context", target.context] if target.context else []
+    kubectl = ["kubectl", *context, "-n", target.namespace, "create", "secret", "generic"]
+    by_hand = [" ".join(map(quote.bash, (*kubectl, target.variables_secret)))]
+    by_hand += [f'--from-file={secret.key}=<(printf %s "${secret.variable}")' for secret in made]
+    yield "#"
+    of_submit = "`hpclaunch submit` makes it of your shell's variables"
+    yield f"# A Secret must be there first. {of_submit}; by hand, in bash:"
+    yield "#   " + " \\\n#     ".join(by_hand)
+    optional = [secret.variable for secret in made if secret.optional]
+    if optional:
+        yield f"# Leave out what is not set of {', '.join(optional)}: the job starts without."
 
 
-def _rank(common: Common, target: KubernetesTarget) -> Process:
-    """The wrapper of a rank, its settings, environment and command."""
-    settings = [option.text for option in target.wrapper]
-    above = "What runs beside each rank and becomes its command: the parts that this job needs."
-    environment = [f"{variable.name}={variable.value}" for variable in common.environment]
-    return Process(
-        command=_shell(_RANK, above),
-        args=(
-            *map(_setting, target.wrapper),
-            *_part(environment, "The rank's environment."),
-            *_part([f"={word}" for word in common.argv], "And its command, each word after a =."),
-        ),
-        texts={_RANK: kubelet.word(wrapper_text(settings))},
-    )
+def _metadata(target: KubernetesTarget, api: str, kind: str) -> Iterator[str]:
+    yield f"apiVersion: {api}"
+    yield f"kind: {kind}"
+    yield "metadata:"
+    yield f"  name: {value(target.name)}"
+    yield f"  namespace: {value(target.namespace)}"
+    yield from pods.labelled(target.labels, target.annotations)
 
 
-def _serving(settings: Iterable[Option]) -> Process:
-    """A worker's text, which becomes the sshd that mpirun starts its daemons by."""
-    text = kubelet.word(texts.worker_text([option.text for option in settings]))
-    return Process(
-        command=_shell(_WORKER, "What waits for the launcher."),
-        args=tuple(map(_setting, settings)),
-        texts={_WORKER: text},
-    )
+def _job(target: KubernetesTarget, process: Process) -> Iterator[str]:
+    """The spec of a Job."""
+    yield from _kept(target.run_policy, 2)
+    yield from _end(target.run_policy, 2)
+    yield "  template:"
+    yield under(pods.template(target.worker, process, restart="Never"), 4)
 
 
-def _shell(name: str, above: str) -> tuple[Word, ...]:
-    """The beginning of a command that is a text, which comes `later`."""
-    return _word("/bin/sh", above), _word("-c"), (later(name), "", ""), _word(name)
+def _mpi_job(target: KubernetesTarget, job: MpiJob, launcher: Process, worker: Process) -> Iterator[str]:
+    """The spec of an MPIJob."""
+    assert target.launcher is not None
+    yield f"  slotsPerWorker: {job.slots} # ranks on each worker"
+    if job.implementation:
+        yield f"  mpiImplementation: {value(job.implementation)}"
+    if job.ssh_auth_mount_path:
+        yield f"  sshAuthMountPath: {value(job.ssh_auth_mount_path)}"
+    if job.launcher_creation_policy:
+        yield f"  launcherCreationPolicy: {value(job.launcher_creation_policy)}"
+    yield from _run_policy(target, job)
+    yield "  mpiReplicaSpecs:"
+    yield "    Launcher:"
+    yield "      replicas: 1"
+    yield "      restartPolicy: Never # with OnFailure a failed pod goes, and what it wrote"
+    yield "      template:"
+    yield under(pods.template(target.launcher, launcher), 8)
+    yield "    Worker:"
+    yield f"      replicas: {job.workers}"
+    yield "      restartPolicy: Never"
+    yield "      template:"
+    yield under(pods.template(target.worker, worker), 8)
 
 
-def _part(texts: Iterable[str], above: str) -> tuple[Word, ...]:
-    return _word("--", above), *map(_word, texts)
+def _run_policy(target: KubernetesTarget, job: MpiJob) -> Iterator[str]:
+    """How the job's pods end, where each version of the API has it."""
+    run = target.run_policy
+    if job.api == "v2beta1":
+        yield "  runPolicy:"
+        yield from _clean(run, 4)
+    else:
+        yield f"  mainContainer: {value(target.worker.container)} # where kubectl exec starts processes"
+        yield from _clean(run, 2)
+    if job.api == "v1":
+        yield "  runPolicy:"
+    if job.api == "v1alpha2":
+        yield from _end(run, 2)
+        return
+    yield from _kept(run, 4)
+    yield from _end(run, 4)
+    if run.min_available is not None:
+        yield from _gang(run)
 
 
-def _word(text: str, above: str = "", beside: str = "") -> Word:
-    return value(kubelet.word(text)), above, beside
+def _clean(run: RunPolicy, column: int) -> Iterator[str]:
+    indent = " " * column
+    yield f"{indent}# The workers' pods go when the launcher ends, and with them their hold on the GPUs."
+    yield f"{indent}cleanPodPolicy: {value(run.clean_pod_policy)}"
 
 
-def _setting(option: Option) -> Word:
-    """A long table has a line for each of its entries, which its reader takes for the same."""
-    mark = words.separator(option.text, len(option.text))
-    text = option.text.replace(mark, mark.strip() + "\n") if mark else option.text
-    if "\n" in text or len(text) > _LONG:
-        return _word(text, above=option.why)
-    return _word(text, beside=option.why)
+def _kept(run: RunPolicy, column: int) -> Iterator[str]:
+    if run.ttl_s is not None:
+        why = "then the object goes, with its pods and their logs"
+        yield f"{' ' * column}ttlSecondsAfterFinished: {run.ttl_s} # {why}"
 
 
-def _head(plan: LaunchPlan, target: KubernetesTarget) -> dict[str, object]:
-    """What the comment at the top says. `by_hand` is the command that makes the Secret of a submission, with
-    values that no process list shows."""
-    by_hand, optional = [], []
-    if target.variables_secret:
-        from hpclaunch.render import quote  # its patterns take a start longer than the rest of this page
+def _end(run: RunPolicy, column: int) -> Iterator[str]:
+    indent = " " * column
+    if run.active_deadline_s is not None:
+        if run.deadline_why:
+            yield f"{indent}# {comment(run.deadline_why)}"
+        yield f"{indent}activeDeadlineSeconds: {run.active_deadline_s}"
+    why = "" if run.backoff_limit else " # what failed stays, with its logs"
+    yield f"{indent}backoffLimit: {run.backoff_limit}{why}"
 
-        pod = target.launcher or target.worker
-        made = [secret for secret in pod.secrets if secret.name == target.variables_secret]
-        context = ["--context", target.context] if target.context else []
-        kubectl = ["kubectl", *context, "-n", target.namespace, "create", "secret", "generic"]
-        by_hand = [" ".join(map(quote.bash, (*kubectl, target.variables_secret)))]
-        by_hand += [f'--from-file={secret.key}=<(printf %s "${secret.variable}")' for secret in made]
-        optional = [secret.variable for secret in made if secret.optional]
-    return {
-        "name": target.name,
-        "site": plan.site,
-        "title": words.title(plan),
-        "version": __version__,
-        "by_hand": by_hand,
-        "optional": optional,
-    }
+
+def _gang(run: RunPolicy) -> Iterator[str]:
+    yield "    schedulingPolicy: # so many pods start, or none"
+    yield f"      minAvailable: {run.min_available}"
+    if run.queue:
+        yield f"      queue: {value(run.queue)}"
+    if run.priority_class:
+        yield f"      priorityClass: {value(run.priority_class)}"

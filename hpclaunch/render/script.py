@@ -3,7 +3,6 @@
 from hpclaunch import __version__
 from hpclaunch.rank import wrapper_text
 from hpclaunch.render import words
-from hpclaunch.render.templates import template
 from hpclaunch.values.cpulist import format_list
 from hpclaunch.values.launchplan import LaunchPlan, LocalTarget, SlurmTarget
 from hpclaunch.values.placement import Seat
@@ -15,6 +14,8 @@ def render(plan: LaunchPlan) -> str:
     if isinstance(plan.target, SlurmTarget):
         return _sbatch(plan, plan.target)
     if isinstance(plan.target, LocalTarget):
+        from hpclaunch.render.templates import template  # late: manifests need no template engine
+
         return template("local.sh.j2").render(
             **_shared(plan, plan.target),
             **_beside(plan, plan.target),
@@ -28,6 +29,8 @@ def render(plan: LaunchPlan) -> str:
 
 
 def _sbatch(plan: LaunchPlan, target: SlurmTarget) -> str:
+    from hpclaunch.render.templates import template
+
     return template("sbatch.sh.j2").render(
         **_shared(plan, target),
         **_beside(plan, target),

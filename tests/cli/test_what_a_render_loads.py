@@ -13,20 +13,48 @@ OF_KUBERNETES = {
     "hpclaunch.rank.pod",
     "hpclaunch.render.kubelet",
     "hpclaunch.render.manifest",
+    "hpclaunch.render.pods",
+    "hpclaunch.render.processes",
     "hpclaunch.values.yamltext",
     "hpclaunch.spec.apiwords",
     "hpclaunch.spec.check_kubernetes",
     "hpclaunch.spec.check_volume",
 }
-OF_SLURM = {"hpclaunch.plan.pyxis", "hpclaunch.plan.slurm", "hpclaunch.render.quote"}
+# Templates too: to import their engine takes a quarter of a start.
+OF_SLURM = {
+    "hpclaunch.plan.pyxis",
+    "hpclaunch.plan.slurm",
+    "hpclaunch.render.quote",
+    "hpclaunch.render.templates",
+    "jinja2",
+}
 
 
+@pytest.mark.parametrize(
+    ("job", "sets"),
+    [
+        ("bench/job.yaml", []),
+        ("bench/job.yaml", ["--set", "nodes=1"]),
+        ("examples/tensorflow-benchmarks-gpu-v1a2.yaml", []),
+    ],
+    ids=["of several nodes", "of one node", "of parts of nodes"],
+)
 @pytest.mark.parametrize(
     ("site", "own", "others"),
     [("superpod-a100", OF_SLURM, OF_KUBERNETES), ("k8s-superpod-a100", OF_KUBERNETES, OF_SLURM)],
 )
-def test_a_render_loads_one_scheduler(site: str, own: set[str], others: set[str]) -> None:
-    words = ["render", "bench/job.yaml", "--site", f"site-configs/{site}.yaml"]
+def test_a_render_loads_one_scheduler(
+    job: str, sets: list[str], site: str, own: set[str], others: set[str]
+) -> None:
+    loaded = loaded_by(["render", job, "--site", f"site-configs/{site}.yaml", *sets])
+    assert own <= loaded
+    assert not others & loaded
+    assert not {"ClusterShell", "kubernetes", "hpclaunch.readback", "hpclaunch.schedulers"} & loaded
+    of_long_runs = {"hpclaunch.plan.longrun", "hpclaunch.render.longrun", "hpclaunch.spec.check_longrun"}
+    assert not of_long_runs & loaded
+
+
+def loaded_by(words: list[str]) -> set[str]:
     program = (
         "import sys\nfrom hpclaunch.cli.main import hpclaunch\n"
         f"hpclaunch({words}, standalone_mode=False)\n"
@@ -34,9 +62,4 @@ def test_a_render_loads_one_scheduler(site: str, own: set[str], others: set[str]
     )
     done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    loaded = set(done.stderr.splitlines()[-1].split())
-    assert own <= loaded
-    assert not others & loaded
-    assert not {"ClusterShell", "kubernetes", "hpclaunch.readback", "hpclaunch.schedulers"} & loaded
-    of_long_runs = {"hpclaunch.plan.longrun", "hpclaunch.render.longrun", "hpclaunch.spec.check_longrun"}
-    assert not of_long_runs & loaded
+    return set(done.stderr.splitlines()[-1].split())
