@@ -275,6 +275,7 @@ def _once(shell: "Walker", statement: For | Loop, variable: str, rounds: loops.R
                 exported = before is not None and before.exported
                 shell.state.set(variable, Variable((Unknown("variable", variable),), exported))
             flow = shell.run(statement.body)
+            shell.note_changed(grows - {variable})
         if rounds.count != 1:
             for name in grows:
                 after = shell.state.get(name)

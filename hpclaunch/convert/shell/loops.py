@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from hpclaunch.convert.shell import outputs
+from hpclaunch.convert.shell import counters, outputs
 from hpclaunch.convert.shell.listing import parts_of, text_of
+from hpclaunch.readback.shell import arithmetic
 from hpclaunch.readback.shell.commands import BUILTINS
 from hpclaunch.readback.shell.errors import Unreadable
 from hpclaunch.readback.shell.pieces import ARGUMENTS, Command, Literal, Word
 from hpclaunch.readback.shell.statements import (
+    Arithmetic,
     Assignment,
     Declaration,
     For,
@@ -92,6 +94,10 @@ def of_condition(shell: "Walker", statement: Loop) -> Rounds:
         over = "; ".join(word.written.strip() for word in statement.expressions)
         return _counted(shell, statement.expressions, over)
     condition = text_of(statement.condition) if statement.condition else ""
+    counted = counters.rounds(shell, statement) if condition else None
+    if counted is not None:
+        name, numbers = counted
+        return Rounds(len(numbers), tuple((str(number),) for number in numbers), condition, name)
     return Rounds(None, (), condition or "select", statement.name or _read(statement.condition))
 
 
@@ -164,6 +170,10 @@ def _of_body(shell: "Walker", body: Statement) -> Body:
     if isinstance(body, Simple | Declaration):
         shell.spend(2)
         return Body(body, (body,), frozenset(_grown_by(body)))
+    if isinstance(body, Arithmetic):
+        shell.spend(2)
+        names = (name for each in body.expressions for name in arithmetic.changed(each.written))
+        return Body(body, (), frozenset(names))
     found = shell.bodies.get(id(body))
     if found is None or found.statement is not body:
         parts = [_of_body(shell, part) for part in parts_of(body)]

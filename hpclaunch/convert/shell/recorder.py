@@ -1,6 +1,6 @@
 """What a walk finds, as it goes: commands with what surrounds them, and values with their lines."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -25,7 +25,7 @@ from hpclaunch.readback.shell.evaluate import Shell
 from hpclaunch.readback.shell.flow import Flow
 from hpclaunch.readback.shell.state import Array, State
 from hpclaunch.readback.shell.statements import Assignment, Simple
-from hpclaunch.readback.shell.values import Value, known
+from hpclaunch.readback.shell.values import Unknown, Value, known
 from hpclaunch.values.conversion import Place
 
 # Some six microseconds each: with two seconds at most for the syntax of a megabyte, and one for what is made
@@ -171,6 +171,19 @@ class Recorder(Shell):
                 context.loops,
             )
         )
+
+    def note_changed(self, names: Iterable[str]) -> None:
+        """Note that a round of a loop makes something else of these, such as by ((i++))."""
+        for name in names:
+            after = self.state.get(name)
+            value: Value = (Unknown("either", name),)
+            if after is None or after.value != value:
+                continue
+            context = self.context
+            place = context.loops[-1].place if context.loops else self.place
+            self.assigned.append(
+                Assigned(name, value, place, after.exported, False, None, (name,), loops=context.loops)
+            )
 
     def declared(self, name: str, exports: bool) -> None:
         (self.marked.add if exports else self.marked.discard)(name)

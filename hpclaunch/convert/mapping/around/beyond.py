@@ -15,6 +15,8 @@ from hpclaunch.values.conversion import Place
 _PARTS = ("hetjob", "packjob")
 _READS = re.compile(r"(?<![<\d&])(?:0)?<(?![<&(])\s*([^\s<>|&;]+)")
 _QUOTED = re.compile(r"'[^']*'|\"(?:\\.|[^\"\\])*\"")
+_PLACE = re.compile(r"^.*?:\d+(?:-\d+)?: ")
+_TEST = re.compile(r"\[|test\b|\(\(")
 _SHELL = re.compile(r"(\S*/)?(ba|da|z)?sh")
 _ONE_SIZE = "write a group for each program, with nodes of its own, or submit the parts as jobs of their own"
 
@@ -41,20 +43,48 @@ def put(reading: ShellReading, run: Step, draft: Draft) -> None:
 
 
 def _one_of_several(reading: ShellReading, run: Step, draft: Draft) -> None:
-    """Another run that stands in another way of the same `case`, whose word is not told."""
+    """Another run that stands in another way of the same `case` or `if`, of which nothing tells which is
+    gone; or none."""
     ways = {each.partition(" in ")[0]: each for each in run.command.conditions if ": case " in each}
+    tests = {_test(each): each for each in run.command.conditions if _is_test(each)}
     for command in reading.commands:
         if command.program != run.command.program or command is run.command:
             continue
         for way in command.conditions:
-            its = ways.get(way.partition(" in ")[0])
-            if its is not None and its != way:
-                word = way.partition(": case ")[2].partition(" in ")[0]
+            its = ways.get(way.partition(" in ")[0]) or tests.get(_test(way))
+            if its is not None and its != way and not _is_failure(its, way):
+                word = way.partition(": case ")[2].partition(" in ")[0] or _test(way)
                 question = f"what each rank executes: {word} decides it, which is not told"
                 places = (run.command.place, command.place)
                 draft.findings[:] = [each for each in draft.findings if each.key != "command"]
                 draft.ask(("command",), question, places, run.text)
                 return
+    for test, condition in tests.items():
+        if _is_failure(condition, condition):
+            continue
+        question = f"whether the run is started at all: {test} decides it, which is not told"
+        todo = "give what decides it with --env and convert again; else the job runs whenever it is submitted"
+        draft.say(
+            "question", (run.command.place,), f"a condition of the run: {test}", why=question, todo=todo
+        )
+
+
+def _test(condition: str) -> str:
+    """What a condition of the walk looks at, whether it holds or not."""
+    text = _PLACE.sub("", condition)
+    while text.startswith(("if ", "not (")):
+        text = text.removeprefix("if ") if text.startswith("if ") else text[5:-1]
+    return text
+
+
+def _is_test(condition: str) -> bool:
+    """Whether the condition is a test, and not that a command before has ended well."""
+    return bool(_TEST.match(_test(condition).removeprefix("! ")))
+
+
+def _is_failure(*conditions: str) -> bool:
+    """Whether it looks at the status of what was run before."""
+    return any("$?" in each for each in conditions)
 
 
 def _ends_before(reading: ShellReading, run: Step, draft: Draft) -> None:

@@ -17,6 +17,8 @@ _COUNTED = re.compile(
     r"\s*(\w+)\s*=\s*(\d+)\s*;\s*(\w+)\s*<=?[^;,]*;\s*(?:\+\+\s*(\w+)|(\w+)\s*(?:\+\+|\+=\s*1))\s*"
 )
 _ENOUGH = 12  # rounds of a loop without a known end: a sum that rises by one in these does so in all
+# The condition of a loop of while or until whose rounds are counted.
+_COMPARES = re.compile(r"^(?:! )?(?:\[|test\b|\(\()")
 _LEAVES = frozenset(("break", "continue", "return", "exit"))
 _FAILED = re.compile(
     r"\$\{?(?:\?|\w*(?:rc|ret|stat|err|exit|code)\w*)\}?\"?\s*(?:-ne|-gt|!=|>)\s*0|!\s*\$\?|\(\(\s*\$\?\s*\)\)",
@@ -73,7 +75,10 @@ def changed(reading: ShellReading, command: Command, loops: Sequence[Loop]) -> l
     inside = {each.name: each for each in reading.assigned if any(loop in loops for loop in each.loops)}
     grows = {each.name for each in reading.assigned if _is_in(each.loops, loops) and each.name in each.uses}
     found = []
+    counters = {loop.variable for loop in loops if loop.count is not None and _COMPARES.search(loop.over)}
     for name, each in inside.items():
+        if name in counters:
+            continue
         handed = (each.exported and each.array is None) or name in given
         either = any(isinstance(part, Unknown) and part.kind == "either" for part in given.get(name, ()))
         after = each.place.file == command.place.file and each.place.line > command.place.line

@@ -14,6 +14,7 @@ from hpclaunch.readback.shell.statements import (
     Group,
     If,
     Loop,
+    Not,
     Statement,
     Subshell,
     Test,
@@ -80,7 +81,8 @@ class Reader(Commands):
             self._expect("do", start)
             body = self.body(_DONE)
             self._expect("done", start)
-            return Loop(line, condition, body, last=self._last())
+            goes_on = condition if word == "while" else Not(line, condition)
+            return Loop(line, goes_on, body, last=self._last())
         if word in ("for", "select"):
             return self._for(line, word == "select", start)
         if word == "case":

@@ -1,0 +1,118 @@
+"""Loops of `while` and `until` that count: i=1; while [ $i -le 5 ]; do ...; i=$((i+1)); done."""
+
+import operator
+import re
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+from hpclaunch.convert.shell.listing import listed, text_of
+from hpclaunch.readback.shell.state import Array
+from hpclaunch.readback.shell.statements import Group, Loop, Not, Statement
+from hpclaunch.readback.shell.values import known
+
+if TYPE_CHECKING:
+    from hpclaunch.convert.shell.walker import Walker
+
+_MOST = 1000
+_LONGEST = 200  # a condition of a counter has some words
+_SIDE = r"\"?(?:\$\{?\w+(?::?-\w+)?\}?|\w+|-\d+)\"?"
+_TEST = re.compile(
+    rf"(?:\[\[?|test)\s+(?:(!)\s+)?({_SIDE})\s+-(lt|le|gt|ge|ne)\s+({_SIDE})(?:\s+\]\]?)?", re.ASCII
+)
+_ARITHMETIC = re.compile(rf"\(\(\s*()({_SIDE})\s*(<=?|>=?|!=)\s*({_SIDE})\s*\)\)", re.ASCII)
+_OPERATORS = (operator.lt, operator.le, operator.gt, operator.ge, operator.ne)
+_HOLDS: dict[str, Callable[[int, int], bool]] = {
+    **dict(zip(("lt", "le", "gt", "ge", "ne"), _OPERATORS, strict=True)),
+    **dict(zip(("<", "<=", ">", ">=", "!="), _OPERATORS, strict=True)),
+}
+_VALUE = re.compile(r"\$?\{?([A-Za-z_]\w*)(?::?-(\w+))?\}?", re.ASCII)
+_COMPUTES = re.compile(r"\(\(|\$\[|\blet\b|\bexpr\b")
+_AROUND = re.compile(r"\b(?:let|expr)\b|[\"\s{}`$()\[\]:;]")
+_STEP = re.compile(
+    r"(?P<a>[A-Za-z_]\w*)(?P<b>\+\+|--)|(?P<c>\+\+|--)(?P<d>[A-Za-z_]\w*)|(?P<e>[A-Za-z_]\w*)(?P<f>[-+])=(?P<g>\d+)"
+    r"|(?P<h>[A-Za-z_]\w*)=(?P=h)(?P<i>[-+])(?P<j>\d+)|(?P<k>[A-Za-z_]\w*)=(?P<l>\d+)\+(?P=k)",
+    re.ASCII,
+)
+
+
+def rounds(shell: "Walker", statement: Loop) -> tuple[str, range] | None:
+    """The counter of the loop, and the numbers that it has in the rounds; None where it is no such loop."""
+    text, sign = _condition(statement.condition)
+    found = _TEST.fullmatch(text) or _ARITHMETIC.fullmatch(text)
+    body = statement.body.body if isinstance(statement.body, Group) else ()
+    if not found or len(body) < 2:
+        return None
+    for own, other, turned in ((found[2], found[4], False), (found[4], found[2], True)):
+        name = _VALUE.fullmatch(own.strip('"'))
+        if not name or name[2]:
+            continue
+        by = _by(body[-1], name[1])
+        start, end = _number(shell, name[1]), _number(shell, other.strip('"'))
+        if not by or start is None or end is None or _changes(statement.body, name[1]) != 1:
+            continue
+        holds = _HOLDS[found[3]]
+        wanted = sign != bool(found[1])
+        count = 0
+        while count <= _MOST:
+            value = start + count * by
+            if holds(*((end, value) if turned else (value, end))) is not wanted:
+                break
+            count += 1
+        if 0 < count <= _MOST:
+            return name[1], range(start, start + count * by, by)
+    return None
+
+
+def _condition(condition: Statement | None) -> tuple[str, bool]:
+    """The text of the condition, and whether the loop goes on while it holds."""
+    goes_on = True
+    while isinstance(condition, Not) or (isinstance(condition, Group) and len(condition.body) == 1):
+        if isinstance(condition, Not):
+            goes_on, condition = not goes_on, condition.body
+        else:
+            condition = condition.body[0]
+    text = text_of(condition).strip() if condition is not None else ""
+    return (text if len(text) <= _LONGEST else ""), goes_on
+
+
+def _number(shell: "Walker", text: str) -> int | None:
+    if re.fullmatch(r"-?\d{1,9}", text):
+        return int(text)
+    named = _VALUE.fullmatch(text)
+    variable = shell.state.get(named[1]) if named else None
+    if variable is None or variable.value is None:
+        text = (named[2] if named else "") or ""
+    elif isinstance(variable.value, Array):
+        return None
+    else:
+        text = known(variable.value) or ""
+    return int(text) if re.fullmatch(r"-?\d{1,9}", text) else None
+
+
+def _by(statement: Statement, name: str) -> int:
+    """What the statement adds to the variable, 0 where it does anything else."""
+    (row, *others) = [*listed(statement)] or [(0, 0, "")]
+    written = row[2]
+    if others or len(written) > _LONGEST or not _COMPUTES.search(written):
+        return 0
+    found = _STEP.fullmatch(_AROUND.sub("", written))
+    if not found or name != (found["a"] or found["d"] or found["e"] or found["h"] or found["k"]):
+        return 0
+    sign = found["b"] or found["c"] or found["f"] or found["i"] or "+"
+    number = int(found["g"] or found["j"] or found["l"] or 1)
+    return -number if sign[0] == "-" else number
+
+
+def _changes(body: Statement, name: str) -> int:
+    """How often the body gives the variable something."""
+    word = re.escape(name)
+    gives = re.compile(
+        rf"(?<![-\w$.]){word}(?:\+\+|--|\s*[-+*/%]?=(?!=))|(?:\+\+|--){word}\b"
+        rf"|\b(?:read|for|local|unset|getopts)\b[^;\n]*(?<![-$\w]){word}\b"
+    )
+    return sum(1 for text in _texts(body) for _ in gives.finditer(text))
+
+
+def _texts(body: Statement) -> Iterator[str]:
+    for _, _, text in listed(body):
+        yield text
