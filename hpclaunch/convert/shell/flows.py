@@ -10,7 +10,7 @@ from hpclaunch.convert.programs.layers import STARTERS
 from hpclaunch.convert.reading import Loop as Around
 from hpclaunch.convert.reading import Output
 from hpclaunch.convert.shell import loops
-from hpclaunch.convert.shell.listing import listed, text_of
+from hpclaunch.convert.shell.listing import parts_of, text_of
 from hpclaunch.convert.shell.names import python
 from hpclaunch.readback.shell import compound, outside
 from hpclaunch.readback.shell.commands import Input
@@ -19,8 +19,10 @@ from hpclaunch.readback.shell.patterns import matches
 from hpclaunch.readback.shell.state import Array, Variable
 from hpclaunch.readback.shell.statements import (
     AndOr,
+    Arithmetic,
     Case,
     Coprocess,
+    Declaration,
     For,
     Group,
     If,
@@ -30,6 +32,7 @@ from hpclaunch.readback.shell.statements import (
     Simple,
     Statement,
     Subshell,
+    Test,
 )
 from hpclaunch.readback.shell.values import Unknown, Value, known
 
@@ -40,7 +43,7 @@ if TYPE_CHECKING:
 _SWALLOWS = frozenset(("true", ":", "echo", "printf"))
 _VARIABLE = re.compile(r"\$\{?([A-Za-z_]\w*)\}?")
 _STATUS = (Unknown("either", "?"),)
-_GIVES_UP = frozenset(("exit", "return", "break", "continue", "kill", "scancel", "false"))
+_DECIDING = STARTERS | {"exit", "return", "break", "continue", "kill", "scancel", "false"}
 
 
 class _Start(Struct, frozen=True):
@@ -61,7 +64,7 @@ def _if(shell: "Walker", statement: If) -> Flow:
     if condition is None:
         return way()
     start = _start(shell)
-    with shell.within(unnoticed=shell.context.unnoticed or not _minds(statement)):
+    with shell.within(unnoticed=shell.context.unnoticed or not _minds(shell, statement)):
         flow = shell.run(condition)
     if flow is not Flow.NEXT:
         return flow
@@ -93,13 +96,22 @@ def _said(shell: "Walker", condition: Statement) -> str:
     return _VARIABLE.sub(kept, text) if "$" in text else text
 
 
-def _minds(statement: If) -> bool:
+def _minds(shell: "Walker", statement: If) -> bool:
     """Whether what a condition says decides more than what is printed: a way of the `if` gives up, or starts
     something."""
-    bodies = [body for _, body in statement.branches]
-    texts = [text.split(None, 1)[:1] for body in bodies for *_, text in listed(body)]
-    programs = {word.rpartition("/")[2] for words in texts for word in words}
-    return bool(programs & (_GIVES_UP | STARTERS))
+    return any(_decides(shell, body) for _, body in statement.branches)
+
+
+def _decides(shell: "Walker", statement: Statement) -> bool:
+    """Whether it gives up or starts something; of what is within others it is found out once."""
+    if isinstance(statement, Simple | Declaration | Test | Arithmetic):
+        first = statement.written.split(None, 1)[:1]
+        return bool(first) and first[0].rpartition("/")[2] in _DECIDING
+    known = shell.deciding.get(id(statement))
+    if known is None or known[0] is not statement:
+        found = any(_decides(shell, part) for part in parts_of(statement))
+        known = shell.deciding[id(statement)] = (statement, found)
+    return known[1]
 
 
 def _assumed(

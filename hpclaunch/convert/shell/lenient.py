@@ -47,19 +47,17 @@ class LenientExpander(Expander):
         super().__init__(state, output_of, budget)
         self._walker = walker
 
-    def is_of(self, state: State) -> bool:
-        """Whether this is the state that it expands words in."""
-        return self._state is state
-
     def fields(self, written: Word) -> list[Value]:
         """A word like node[1-4] is itself: bash leaves a pattern that no file matches, and none will."""
+        if written.value is not None:
+            return [written.value]
         return [_itself(value) for value in super().fields(written)]
 
     def nobody_gave(self, name: str) -> bool:
         """Whether it may be taken for unset."""
         return (
             parameters.is_name(name)
-            and self._state.get(name) is None
+            and self.state.get(name) is None
             and not is_others(name)
             and name not in self._walker.wanted
         )
@@ -89,13 +87,13 @@ class LenientExpander(Expander):
 
     def _values(self, expansion: Parameter) -> list[Value] | None:
         name = expansion.name
-        if self._state.arguments is None and name.isdigit() and name != "0" and expansion.operator in _TESTS:
+        if self.state.arguments is None and name.isdigit() and name != "0" and expansion.operator in _TESTS:
             return []
         return super()._values(expansion)
 
     def _tested(self, fields: Fields, expansion: Parameter, values: list[Value] | None) -> None:
         name, operator = expansion.name, expansion.operator
-        missed = self.nobody_gave(name) or (name.isdigit() and self._state.arguments is None)
+        missed = self.nobody_gave(name) or (name.isdigit() and self.state.arguments is None)
         if values == [] and operator in _TESTS and not expansion.all_of and missed:
             operand = expansion.operand if operator in _DEFAULTS else None
             self._walker.assume(name, self._joined((operand or NOTHING).pieces))
@@ -133,7 +131,7 @@ class LenientExpander(Expander):
         if self.nobody_gave(name):
             self._walker.assume(name, ())
             return given(())
-        variable = self._state.get(name)
+        variable = self.state.get(name)
         return given(()) if variable is not None and variable.value is None else _FILLED
 
     def _filled_or_not(self, word: Word) -> Word:
@@ -157,7 +155,7 @@ class LenientExpander(Expander):
         places = self._walker.wanted.get(name)
         return (
             places is not None
-            and self._state.get(name) is None
+            and self.state.get(name) is None
             and name not in self._walker.required
             and all(place == self._walker.place for place in places)
         )

@@ -52,6 +52,7 @@ class Walker(Recorder):
         self._parsed: dict[str, Group] = {}
         self.reached = 0
         self.bodies: dict[int, loops.Body] = {}  # of loops, by the identity of their statement
+        self.deciding: dict[int, tuple[Part, bool]] = {}  # see `flows`, by the identity of the statement
         self._expander: LenientExpander | None = None
         self._open: list[str] = []
         self._calling: list[str] = []
@@ -60,7 +61,7 @@ class Walker(Recorder):
     @property
     def expander(self) -> LenientExpander:
         found = self._expander
-        if found is None or not found.is_of(self.state):
+        if found is None or found.state is not self.state:
             found = self._expander = LenientExpander(self, self.state, self._output_of, self._budget)
         return found
 

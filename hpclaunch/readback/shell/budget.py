@@ -10,21 +10,21 @@ _MOST_TEXT = 8 << 20
 
 
 class Budget:
-    """Counts the work; `line` is where the script is."""
+    """Counts the work; `line` is where the script is, and `left` what it may still be."""
 
     def __init__(self, most: int = MOST) -> None:
-        self._left = most
+        self.left = most
         self._text_left = _MOST_TEXT
         self.line = 1
 
     def renew(self, most: int) -> None:
         """Count from the start."""
-        self._left = most
+        self.left = most
 
     def spend(self, amount: int = 1) -> None:
         """Count that much. Raises ScriptError where it is too much."""
-        self._left -= amount
-        if self._left < 0:
+        self.left -= amount
+        if self.left < 0:
             raise ScriptError("too much to work out from here on", self.line)
 
     def change(self, characters: int) -> None:

@@ -172,9 +172,11 @@ def _shift(shell: "Shell", words: Sequence[Value]) -> None:
 
 
 def _read(shell: "Shell", words: Sequence[Value]) -> None:
-    """read: one line, or up to the delimiter of -d; in full for one variable, else its words."""
+    """read: one line, up to the delimiter of -d, or the characters of -N as they are; in full for one
+    variable, else its words."""
     texts = [known(word) for word in words[1:]]
     raw, delimiter, array, names = False, "\n", False, []
+    most: int | None = None
     index = 0
     while index < len(texts):
         text = texts[index]
@@ -184,8 +186,11 @@ def _read(shell: "Shell", words: Sequence[Value]) -> None:
             array |= "a" in text
             if letter in "dnNptui":
                 index += 1
+                given_to_it = (texts[index] if index < len(texts) else None) or ""
                 if letter == "d":
-                    delimiter = (texts[index] if index < len(texts) else None) or "\0"
+                    delimiter = given_to_it or "\0"
+                elif letter == "N" and re.fullmatch(r"[0-9]{1,9}", given_to_it):
+                    most = int(given_to_it)
                 elif letter != "p":
                     raw = False
         else:
@@ -199,7 +204,7 @@ def _read(shell: "Shell", words: Sequence[Value]) -> None:
             continue
         value: Value = (Unknown("input", shell.input.name),)
         if text is not None and len(names) == 1 and not array and (raw or "\\" not in text):
-            value = (_trimmed(shell, text.partition(delimiter)[0]),)
+            value = (_trimmed(shell, text.partition(delimiter)[0]) if most is None else text[:most],)
         shell.put(name, Array({}, whole=False) if array else value)
 
 

@@ -88,15 +88,18 @@ class Shell:
     def run(self, statement: Statement) -> Flow:
         """Walk a statement. Raises ScriptError where that takes too long."""
         self._depth += 1
-        self._budget.line = statement.line
-        self._budget.spend()
+        line, budget = statement.line, self._budget
+        budget.line = line
+        budget.left -= 1
+        if budget.left < 0:
+            budget.spend(0)
         if self._depth > _DEEPEST:
-            raise ScriptError("commands within commands, too deep", statement.line)
-        self.line = statement.line
+            raise ScriptError("commands within commands, too deep", line)
+        self.line = line
         try:
             return self._walks[type(statement)](statement)
         except Unreadable as error:
-            self.line = statement.line
+            self.line = line
             self.note(f"cannot be read: {error}")
             self.status = None
             return Flow.NEXT
@@ -123,8 +126,10 @@ class Shell:
                 forks.append(self.state)
         self.state = before
         self.status = None
-        if any(fork.differs for fork in forks):
-            before.absorb(forks, or_none)
+        for fork in forks:
+            if fork.differs:
+                before.absorb(forks, or_none)
+                break
         if not or_none and flows and all(flow is flows[0] for flow in flows):
             return flows[0]
         return Flow.NEXT
@@ -143,6 +148,8 @@ class Shell:
         if known(words[0]) == "exec" and len(words) == 1 and all(own):
             return Flow.NEXT  # descriptors of the script's own, beside those that commands know of
         if not statement.assignments:
+            if not statement.redirections:
+                return self._call(words)
             return self._with_input(statement.redirections, lambda: self._call(words))
         saved: dict[str, Variable | None] = {}
         for assignment in statement.assignments:

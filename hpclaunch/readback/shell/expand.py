@@ -1,7 +1,6 @@
 """Written words -> what a command is given: parameters, substitutions, splitting and quotes, in bash's
 order."""
 
-import re
 from collections.abc import Callable, Sequence
 
 from hpclaunch.readback.shell import arithmetic, braces, parameters, patterns, pieces
@@ -12,8 +11,6 @@ from hpclaunch.readback.shell.pieces import NOTHING, Parameter, Piece, Word
 from hpclaunch.readback.shell.state import Array, State
 from hpclaunch.readback.shell.values import IfSet, Part, Unknown, Value, join, known, shown, weight
 
-# Without one of these a word that is only text is what is written.
-_ACTIVE = re.compile(r"[{~*?\[]")
 _TESTS = (":-", "-", ":=", "=", ":?", "?", ":+", "+")
 
 
@@ -21,7 +18,7 @@ class Expander:
     """Expands words in a state. `output_of` gives what the command of a $(...) writes."""
 
     def __init__(self, state: State, output_of: Callable[[pieces.Command], Value], budget: Budget):
-        self._state = state
+        self.state = state
         self._output_of = output_of
         self.budget = budget
 
@@ -29,15 +26,16 @@ class Expander:
         """The words of a command. Raises Unreadable."""
         found: list[Value] = []
         for each in written:
-            text = _plain(each)
-            if text is None:
+            if each.value is None:
                 found += self.fields(each)
             else:
-                found.append((text,) if text else ())
+                found.append(each.value)
         return found
 
     def fields(self, written: Word) -> list[Value]:
         """What one written word becomes: none, one or several. Raises Unreadable."""
+        if written.value is not None:
+            return [written.value]
         text = _plain(written)
         if text is not None:
             return [(text,) if text else ()]
@@ -55,6 +53,8 @@ class Expander:
 
     def value(self, written: Word) -> Value:
         """The word of an assignment or of `case`: one value, whatever is in it. Raises Unreadable."""
+        if written.value is not None:
+            return written.value
         return self._joined(self._with_home(written.pieces))
 
     def joined(self, written: Word) -> Value:
@@ -71,7 +71,7 @@ class Expander:
         if text is None:
             return None
         for name in arithmetic.changed(text):
-            self._state.forget(name)
+            self.state.forget(name)
         return arithmetic.evaluate(text, self._number_of)
 
     def _number_of(self, name: str) -> str | None:
@@ -81,7 +81,7 @@ class Expander:
         return known(values[0])
 
     def _separators(self) -> str:
-        variable = self._state.get("IFS")
+        variable = self.state.get("IFS")
         if variable is None or variable.value is None or isinstance(variable.value, Array):
             return BLANKS
         text = known(variable.value)
@@ -156,7 +156,7 @@ class Expander:
 
     def _home(self, written: str) -> Value:
         if written == "~":
-            variable = self._state.get("HOME")
+            variable = self.state.get("HOME")
             if variable and variable.value is not None and not isinstance(variable.value, Array):
                 return variable.value
         return (Unknown("home", written),)
@@ -197,7 +197,7 @@ class Expander:
     def _values(self, expansion: Parameter) -> list[Value] | None:
         """The values that the parameter has, none where it is unset, and None where that is not known and no
         value either."""
-        name, state = expansion.name, self._state
+        name, state = expansion.name, self.state
         if name in ("@", "*"):
             return list(state.arguments) if state.arguments is not None else [(Unknown("argument", name),)]
         if name == "#":
@@ -224,16 +224,16 @@ class Expander:
 
     def before(self, name: str) -> Value:
         """What a variable without a value has before NAME+=value."""
-        untouched = self._state.get(name) is None and self._state.outside.may_have(name)
+        untouched = self.state.get(name) is None and self.state.outside.may_have(name)
         return (Unknown("variable", name),) if untouched else ()
 
     def default(self, name: str, value: Value) -> None:
         """Give a variable the value of ${NAME:=value}."""
-        self._state.assign(name, value)
+        self.state.assign(name, value)
 
     def untouched(self, expansion: Parameter) -> list[Value] | None:
         """The values of a variable that the script has not given any."""
-        there = self._state.outside.may_have(expansion.name)
+        there = self.state.outside.may_have(expansion.name)
         return [(Unknown("variable", expansion.name),)] if there else []
 
     def _elements(self, array: Array, expansion: Parameter) -> list[Value] | None:
@@ -349,13 +349,13 @@ def _plain(written: Word) -> str | None:
     if len(found) != 1 or type(found[0]) is not pieces.Literal:
         return None
     only = found[0]
-    return only.text if only.quoted or not _ACTIVE.search(only.text) else None
+    return only.text if only.quoted or not pieces.is_active(only.text) else None
 
 
 def _is_one_text(piece: Piece) -> bool:
     """Whether it is part of one word, whatever its value is."""
     if isinstance(piece, pieces.Literal):
-        return piece.quoted or not _ACTIVE.search(piece.text)
+        return piece.quoted or not pieces.is_active(piece.text)
     return isinstance(piece, Parameter) and piece.quoted and piece.is_plain
 
 

@@ -1,6 +1,7 @@
 """What a written word consists of: text, without its quotes, and the expansions in it (bash's manual, "Shell
 Expansions"). Nothing is looked up here."""
 
+import re
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -11,11 +12,18 @@ if TYPE_CHECKING:
     from hpclaunch.readback.shell.statements import Statement
 
 
+# Without one of these a word that is only text is what is written.
+_ACTIVE = re.compile(r"[{~*?\[]")
+_LONG = 2000  # of a longer text it is counted what it costs
+
+
 class Word(Struct, frozen=True, gc=False):
-    """The pieces, and how they are written."""
+    """The pieces, and how they are written. `value` is what becomes of it, wherever it stands; None: that
+    has to be found out."""
 
     pieces: "tuple[Piece, ...]"
     written: str
+    value: Value | None = None
 
 
 class Literal(Struct, frozen=True, gc=False):
@@ -97,6 +105,18 @@ Piece = Literal | Parameter | Command | Arithmetic | Process | Home | Given | Be
 
 NOTHING = Word((), "")
 ARGUMENTS = Word((Parameter("@", True),), '"$@"')
+
+
+def text_word(text: str, quoted: bool, written: str) -> Word:
+    """A word that is only text."""
+    told = (quoted or not _ACTIVE.search(text)) and len(text) < _LONG
+    value: Value | None = ((text,) if text else ()) if told else None
+    return Word((Literal(text, quoted),), written, value)
+
+
+def is_active(text: str) -> bool:
+    """Whether text that is not quoted may become something else than it is."""
+    return _ACTIVE.search(text) is not None
 
 
 def given(value: Value, written: str = "") -> Word:

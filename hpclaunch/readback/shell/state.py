@@ -39,15 +39,26 @@ class Outside(Struct, frozen=True):
         return not self.closed or any(matches(pattern, name) for pattern in self.keep)
 
 
+class _OfAll:
+    """What a state and all its forks have together: how often one of them was changed, and the names of all
+    variables and functions that any of them ever had."""
+
+    __slots__ = ("changes", "functions", "variables")
+
+    def __init__(self) -> None:
+        self.changes = 0
+        self.variables: set[str] = set()
+        self.functions: set[str] = set()
+
+
 class State:
     """A shell's state. A fork sees its parent's, and changes its own."""
 
-    __slots__ = ("_changes", "_functions", "_parent", "_variables", "arguments", "outside", "unnamed")
+    __slots__ = ("_functions", "_of_all", "_parent", "_variables", "arguments", "outside", "unnamed")
 
     def __init__(self, parent: "State | None" = None):
         self._parent = parent
-        # Counts changes, here and in all forks of one state.
-        self._changes: list[int] = parent._changes if parent else [0]
+        self._of_all: _OfAll = parent._of_all if parent else _OfAll()
         self._variables: dict[str, Variable] = {}
         self._functions: dict[str, Statement | None] = {}
         self.outside: Outside = parent.outside if parent else Outside()
@@ -72,6 +83,8 @@ class State:
 
     def get(self, name: str) -> Variable | None:
         """The variable, None where the script has not touched it."""
+        if name not in self._of_all.variables:
+            return None
         state: State | None = self
         while state is not None:
             found = state._variables.get(name)
@@ -83,20 +96,21 @@ class State:
     @property
     def revision(self) -> int:
         """Another number after each change."""
-        return self._changes[0]
+        return self._of_all.changes
 
     def unchanged(self, revision: int) -> None:
         """Say that all is again as it was at that revision."""
-        self._changes[0] = revision
+        self._of_all.changes = revision
 
     def set(self, name: str, variable: Variable) -> None:
         """Put the variable in the place of the one of that name."""
-        self._changes[0] += 1
+        self._of_all.changes += 1
+        self._of_all.variables.add(name)
         self._variables[name] = variable
 
     def restore(self, name: str, variable: Variable | None) -> None:
         """Put back what `get` gave before."""
-        self._changes[0] += 1
+        self._of_all.changes += 1
         if variable is None:
             self._variables.pop(name, None)
         else:
@@ -119,6 +133,8 @@ class State:
 
     def function(self, name: str) -> tuple[bool, Statement | None]:
         """Whether there is such a function, and its body: None where that depends on something unknown."""
+        if name not in self._of_all.functions:
+            return False, None
         state: State | None = self
         while state is not None:
             if name in state._functions:
@@ -128,6 +144,7 @@ class State:
 
     def define(self, name: str, body: Statement | None) -> None:
         """Define a function."""
+        self._of_all.functions.add(name)
         self._functions[name] = body
 
     def names(self) -> Iterator[str]:

@@ -3,14 +3,14 @@
 import re
 
 from hpclaunch.convert.shell.syntax import plain
-from hpclaunch.convert.shell.syntax.expansions import Expansions
+from hpclaunch.convert.shell.syntax.assignments import Assignments
 from hpclaunch.convert.shell.syntax.plain import DECLARING
-from hpclaunch.readback.shell.pieces import NOTHING, Literal, Word
+from hpclaunch.convert.shell.syntax.scanner import DEEPEST, GAP
+from hpclaunch.readback.shell.pieces import Literal, Word
 from hpclaunch.readback.shell.statements import (
     AndOr,
     Assignment,
     Declaration,
-    Element,
     Function,
     Group,
     Not,
@@ -30,10 +30,8 @@ _REDIRECTION = re.compile(
 _MAYBE_REDIRECTION = frozenset("<>&{0123456789")
 # What neither a word nor an assignment begins with, or perhaps does not.
 _NO_WORD = _MAYBE_REDIRECTION | frozenset(("", *"\n;|)#("))
-# What a compound command begins with, or ! and `time`.
-_NO_SIMPLE = frozenset("ifwucsl{[(!t")
-_BRACKET = re.compile(r"(?<!\\)\]")
-_ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)(?:(\+?=)|\[)", re.ASCII)
+# What a compound command begins with.
+COMPOUND = frozenset("ifwucsl{[(")
 _NO_ARGUMENTS = re.compile(r"\([ \t]*\)")
 _ENDS = frozenset(" \t\n;&|<>()")
 # What ends a list, by its first character.
@@ -44,7 +42,7 @@ NO_MORE = frozenset[str]()
 _PARENTHESIS = frozenset((")",))
 
 
-class Commands(Expansions):
+class Commands(Assignments):
     """Reads commands, but for compound ones: those are read by `compound`."""
 
     def compound(self, line: int) -> Statement | None:
@@ -54,26 +52,34 @@ class Commands(Expansions):
     def statements(self, until: frozenset[str]) -> tuple[Statement, ...]:
         """Commands up to the end of the text, or to a word or sign that ends them, which is left there."""
         found: list[Statement] = []
+        text = self.text
         while True:
-            char = self.gaps()
-            if not char or (char in until and char in ");"):
+            if self._document_newline < 0:
+                at = self.at = GAP.match(text, self.at).end()  # type: ignore[union-attr]
+                char = text[at : at + 1]
+            else:
+                char = self.gaps()
+            if not char or (char in ");" and char in until):
                 return tuple(found)
             if char in _CLOSING:
-                closer = _CLOSERS.match(self.text, self.at)
-                if closer and closer[1] in until:
-                    return tuple(found)
+                closer = _CLOSERS.match(text, self.at)
                 if closer:
+                    if closer[1] in until:
+                        return tuple(found)
                     self.fail(f"`{closer[1]}` has nothing that it ends or goes on with")
             line = self.line()
-            text_alone = plain.command(self.text, self.at, line, self.known)
-            first: Statement | None = text_alone
-            if text_alone is not None:
-                self.at += len(text_alone.written)
-            elif char not in _NO_SIMPLE:
-                first = self._simple(self.at, line)
+            first: Statement | None = plain.command(self, line)
+            if first is None and char not in "!t":
+                first = self.compound(line) if char in COMPOUND else None
+                first = self._simple(self.at, line) if first is None else self._redirected(first, line)
             if first is not None:
-                char = self.blanks()
+                char = text[self.at : self.at + 1]
                 if char == "\n" or not char:
+                    found.append(first)
+                    continue
+                char = self.blanks()
+                if char == ";" and text[self.at + 1 : self.at + 2] not in (";", "&"):
+                    self.at += 1
                     found.append(first)
                     continue
             statement = self._and_or(line, first)
@@ -89,7 +95,9 @@ class Commands(Expansions):
 
     def body(self, until: frozenset[str]) -> Group:
         """A list of commands that must not be empty."""
-        self.deeper()
+        self.depth += 1
+        if self.depth > DEEPEST:
+            self.too_deep()
         found = self.statements(until)
         self.depth -= 1
         if not found:
@@ -107,7 +115,7 @@ class Commands(Expansions):
         return Group(found[0].line if found else line, found)
 
     def _and_or(self, line: int, begun: Statement | None) -> Statement:
-        first = self._pipeline(line, begun, True)
+        first = self._pipeline(line, begun)
         others: list[tuple[str, Statement]] = []
         while True:
             if self.blanks() not in ("&", "|"):
@@ -117,13 +125,14 @@ class Commands(Expansions):
                 break
             self.at += 2
             self.gaps()
-            others.append((operator, self._pipeline(self.line())))
+            here = self.line()
+            others.append((operator, self._pipeline(here, plain.command(self, here))))
         if not others:
             return first
         return AndOr(line, first, tuple(others), last=others[-1][1].last)
 
-    def _pipeline(self, line: int, begun: Statement | None = None, in_list: bool = False) -> Statement:
-        """`begun`: its first command, which was read; `in_list`: as `command` has it."""
+    def _pipeline(self, line: int, begun: Statement | None = None) -> Statement:
+        """`begun`: its first command, which was read."""
         may_be = begun is None and self.text[self.at : self.at + 1] in ("!", "t")
         bang = _BANG.match(self.text, self.at) if may_be else None
         if bang:
@@ -137,7 +146,7 @@ class Commands(Expansions):
                 found = self._pipeline(self.line())
             self.depth -= 1
             return Not(line, found, last=found.last) if bang[1] == "!" else found
-        first = begun or self.command(line, in_list)
+        first = begun or self.command(line)
         if self.blanks() != "|":
             return first
         parts = [first]
@@ -151,19 +160,22 @@ class Commands(Expansions):
             return parts[0]
         return Pipeline(line, tuple(parts), tuple(operators), last=parts[-1].last)
 
-    def command(self, line: int, in_list: bool = False) -> Statement:
-        """The command that begins here, on this line; `in_list`: it is known that no word that ends a list
-        stands here, nor a command that is only text."""
+    def command(self, line: int) -> Statement:
+        """The command that begins here, on this line."""
+        found: Statement | None = plain.command(self, line)
+        if found is not None:
+            return found
         start = self.at
-        if not in_list and self.text[start : start + 1] in _CLOSING and _CLOSERS.match(self.text, start):
+        char = self.text[start : start + 1]
+        if char in _CLOSING and _CLOSERS.match(self.text, start):
             self.fail(f"`{self.text[start:].split(None, 1)[0][:10]}` stands where a command should")
-        found = self.compound(line)
-        if found is None:
-            text_alone = None if in_list else plain.command(self.text, start, line, self.known)
-            if text_alone is None:
-                return self._simple(start, line)
-            self.at = start + len(text_alone.written)
-            return text_alone
+        found = self.compound(line) if char in COMPOUND else None
+        return self._simple(start, line) if found is None else self._redirected(found, line)
+
+    def _redirected(self, found: Statement, line: int) -> Statement:
+        """A compound command with the redirections behind it."""
+        if self.text[self.at : self.at + 1] in ";\n":
+            return found
         redirections = self._redirections()
         if redirections:
             return Redirected(line, found, redirections, last=self._last(redirections))
@@ -171,7 +183,7 @@ class Commands(Expansions):
 
     def _redirections(self) -> tuple[Redirection, ...]:
         found: list[Redirection] = []
-        while self.blanks() in _MAYBE_REDIRECTION and self.ahead():
+        while self.blanks() in _MAYBE_REDIRECTION:
             redirection = self._redirection()
             if redirection is None:
                 break
@@ -283,53 +295,3 @@ class Commands(Expansions):
         last = self.line(end - 1) if "\n" in written else line
         found = Declaration(line, command, tuple(arguments), last, written)
         return Redirected(line, found, tuple(redirections), last=last) if redirections else found
-
-    def assignment(self) -> Assignment | None:
-        """The assignment here, None where there is none."""
-        text, start = self.text, self.at
-        found = _ASSIGNMENT.match(text, start)
-        if not found:
-            return None
-        name, operator = found[1], found[2]
-        self.at = found.end()
-        index: Word | None = None
-        if operator is None:
-            if not _BRACKET.search(text, self.at):
-                self.fail("a [ that nothing closes", start)
-            index = self._expression("]")
-            operator = "+=" if text.startswith("+=", self.at + 1) else text[self.at + 1 : self.at + 2]
-            if index is None or operator not in ("=", "+="):
-                self.at = start
-                return None
-            self.at += 1 + len(operator)
-        value, array = NOTHING, None
-        char = self.ahead()
-        if char == "(":
-            array = self._array()
-        elif char and (char not in _ENDS or (char in "<>" and self.ahead(2)[1:] == "(")):
-            value = self.word()
-        return Assignment(name, index, operator == "+=", value, array, text[start : self.at])
-
-    def _array(self) -> tuple[Element, ...]:
-        start = self.at
-        self.at += 1
-        found: list[Element] = []
-        while True:
-            char = self.gaps()
-            if char == ")":
-                self.at += 1
-                return tuple(found)
-            if not char:
-                self.fail("a ( that nothing closes", start)
-            found.append(self._element() if char == "[" else Element(None, self.word()))
-
-    def _element(self) -> Element:
-        start = self.at
-        self.at += 1
-        index = self._expression("]")
-        if index is None or self.ahead(2) != "]=":
-            self.at = start
-            return Element(None, self.word())
-        self.at += 2
-        char = self.ahead()
-        return Element(index, self.word() if char and char not in _ENDS else NOTHING)

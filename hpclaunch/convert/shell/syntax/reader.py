@@ -26,7 +26,6 @@ _KEYWORD = re.compile(
 )
 # "" is the end of the text.
 _BEHIND_WORD = frozenset(("", *" \t\n;&|<>()#"))
-_FIRST = frozenset("ifwucsl{[")
 # The words that end lists of commands.
 _DO, _DONE, _THEN, _FI, _BRACE = (frozenset((word,)) for word in ("do", "done", "then", "fi", "}"))
 _BRANCHES = frozenset(("elif", "else", "fi"))
@@ -69,7 +68,7 @@ class Reader(Commands):
         char = self.text[self.at : self.at + 1]
         if char == "(":
             return self._parenthesised(line)
-        keyword = _KEYWORD.match(self.text, self.at) if char in _FIRST else None
+        keyword = _KEYWORD.match(self.text, self.at)
         if not keyword:
             return None
         start, self.at = self.at, keyword.end()
@@ -100,9 +99,14 @@ class Reader(Commands):
         return self._let(line)
 
     def _expect(self, word: str, start: int) -> None:
+        text = self.text
+        behind = self.at + len(word)
+        if text.startswith(word, self.at) and text[behind : behind + 1] in _BEHIND_WORD:
+            self.at = behind  # as it is behind a list of commands
+            return
         self.gaps()
         behind = self.at + len(word)
-        if not (self.text.startswith(word, self.at) and self.text[behind : behind + 1] in _BEHIND_WORD):
+        if not (text.startswith(word, self.at) and text[behind : behind + 1] in _BEHIND_WORD):
             first = self.text[start:].split(None, 1)[0][:20]
             self.fail(f"the `{first}` of line {self.line(start) - self._first + 1} has no `{word}`", start)
         self.at = behind

@@ -1,17 +1,19 @@
 """Where a reader stands in a text: lines, blanks, comments, here-documents and errors."""
 
 import re
-from bisect import bisect_left
+from bisect import bisect_right
+from itertools import accumulate
 from typing import NoReturn
 
 from hpclaunch.readback.shell.errors import ScriptError
 
 DEEPEST = 40
 _BLANKS = re.compile(r"(?:[ \t]+|\\\n)*")
-_GAP = re.compile(r"(?:[ \t\n]+|\\\n|#[^\n]*)*")
+GAP = re.compile(r"(?:[ \t\n]+|\\\n|#[^\n]*)*")
 _GAP_IN_LINE = re.compile(r"(?:[ \t]+|\\\n|#[^\n]*)*")
 _REST_OF_LINE = re.compile(r"(?:[^\\\n]|\\.)*\\?", re.DOTALL)
 _NONE = -1
+_with_newline = (1).__add__
 
 
 class Scanner:
@@ -22,14 +24,15 @@ class Scanner:
         self.at = 0
         self.depth = depth
         self._first = first_line
-        self._newlines = [found.start() for found in re.finditer("\n", text)]
+        # Where the lines behind the first one begin.
+        self._starts = list(accumulate(map(_with_newline, map(len, text.split("\n")))))
         # The newline after which bodies of here-documents stand, and where the text goes on.
         self._document_newline = _NONE
         self._document_end = _NONE
 
     def line(self, at: int | None = None) -> int:
         """The line of a position."""
-        return self._first + bisect_left(self._newlines, self.at if at is None else at)
+        return self._first + bisect_right(self._starts, self.at if at is None else at)
 
     def fail(self, message: str, at: int | None = None) -> NoReturn:
         """Raise ScriptError for this place."""
@@ -39,7 +42,11 @@ class Scanner:
         """Count a level of nesting. Raises ScriptError for too many."""
         self.depth += 1
         if self.depth > DEEPEST:
-            self.fail("commands within commands, too deep")
+            self.too_deep()
+
+    def too_deep(self) -> NoReturn:
+        """Raise ScriptError for too many levels."""
+        self.fail("commands within commands, too deep")
 
     def ahead(self, count: int = 1) -> str:
         """The characters at the position, fewer at the end."""
@@ -64,12 +71,12 @@ class Scanner:
     def gaps(self) -> str:
         """Skip blanks, comments, newlines and the bodies of here-documents; the character after them."""
         while True:
-            gap = _GAP if self._document_newline < 0 else _GAP_IN_LINE
+            gap = GAP if self._document_newline < 0 else _GAP_IN_LINE
             found = gap.match(self.text, self.at)
             assert found
             self.at = found.end()
             char = self.text[self.at : self.at + 1]
-            if char != "\n" or gap is _GAP:
+            if char != "\n" or gap is GAP:
                 return char
             if self.at >= self._document_newline:
                 self.at, self._document_newline = self._document_end, _NONE

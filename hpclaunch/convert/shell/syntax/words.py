@@ -4,7 +4,7 @@ import re
 
 from hpclaunch.convert.shell.syntax import plain
 from hpclaunch.convert.shell.syntax.forms import file_of, is_list
-from hpclaunch.convert.shell.syntax.scanner import Scanner
+from hpclaunch.convert.shell.syntax.scanner import DEEPEST, Scanner
 from hpclaunch.readback.shell import escapes
 from hpclaunch.readback.shell.pieces import (
     NOTHING,
@@ -15,18 +15,20 @@ from hpclaunch.readback.shell.pieces import (
     Piece,
     Process,
     Word,
+    text_word,
 )
 from hpclaunch.readback.shell.statements import Group
 
 _PLAIN = re.compile(r"[^ \t\n;&|<>()$`\"'\\]+")
-# A whole word that is one text: plain, or in quotes from its beginning to its end.
-_TEXT = re.compile(r"""(?:(?!\#)([^ \t\n;&|<>()$`"'\\]+)|"([^"$`\\]*)"|'([^']*)')(?=[ \t\n;]|\Z)""")
-# A whole word that is a variable's value.
-_VARIABLE = re.compile(r'("?)\$(?:([A-Za-z_]\w*)|\{([A-Za-z_]\w*)\})\1(?=[ \t\n;]|\Z)', re.ASCII)
+# A whole word that is one text in quotes, or a variable's value.
+_WHOLE = re.compile(
+    r"""(?:"([^"$`\\]*)"|'([^']*)'|("?)\$(?:([A-Za-z_]\w*)|\{([A-Za-z_]\w*)\})\3)(?=[ \t\n;)]|\Z)""", re.ASCII
+)
 _ENDS_WORD = frozenset(" \t\n;&|<>()")
 _IN_DOUBLE = re.compile(r"[^\"$`\\]+")
 _IN_DOCUMENT = re.compile(r"[^$`\\]+")
 _SHORT = re.compile(r"\$(?:([A-Za-z_]\w*|[0-9@*#?$!-])|\{([A-Za-z_]\w*)\})", re.ASCII)
+_WITH_TEXT = re.compile(r"\$\{([A-Za-z_]\w*)(:?[-=+?])([^$`\"'\\{}]*)\}", re.ASCII)
 _SINGLE_ANSI = re.compile(r"\$'((?:[^'\\]|\\.)*)'", re.DOTALL)
 _BACKTICKS = re.compile(r"`((?:[^`\\]|\\.)*)`", re.DOTALL)
 _ESCAPED = re.compile(r"\\([$`\\])")
@@ -40,7 +42,8 @@ class Words(Scanner):
 
     def __init__(self, text: str, first_line: int = 1, depth: int = 0):
         super().__init__(text, first_line, depth)
-        self.known: dict[str, Word] = {}  # words that are only text
+        self.known: dict[str, Word] = {}  # words without a command in them, by what is written
+        self.commands: dict[str, tuple[Word, ...]] = {}  # and commands of them
         self._in_vain = 0
         self.is_document = False
 
@@ -66,18 +69,15 @@ class Words(Scanner):
 
     def word(self) -> Word:
         """The word here, which there must be."""
+        return plain.word(self) or self.new_word()
+
+    def new_word(self) -> Word:
+        """The word here, which there must be, piece by piece."""
         start = self.at
-        found = _TEXT.match(self.text, start)
+        found = _WHOLE.match(self.text, start)
         if found:
             self.at = found.end()
-            written = found[0]
-            if found.lastindex == 1:
-                return plain.word(written, self.known)
-            return Word((Literal(written[1:-1], True),), written)
-        found = _VARIABLE.match(self.text, start)
-        if found:
-            self.at = found.end()
-            return plain.variable(found[0], found[2] or found[3], self.known)
+            return _whole(found)
         if self.text[start : start + 1] == "#" and self.text[start - 1 : start] != "=":
             self.fail("a comment begins where a word should stand")
         pieces = self._pieces()
@@ -230,8 +230,8 @@ class Words(Scanner):
         line, inner = self.line(), found[1]
         if "\\" in inner:
             inner = (_ESCAPED_IN_QUOTES if quoted else _ESCAPED).sub(r"\1", inner)
-        simple = plain.command(inner, 0, line, self.known)
-        if simple is not None and len(simple.written) == len(inner):
+        simple = plain.of_text(inner, line, self.known)
+        if simple is not None:
             self.at = found.end()
             pieces.append(Command(Group(line, (simple,)), quoted))
             return
@@ -241,6 +241,7 @@ class Words(Scanner):
             return
         self.deeper()
         reader = self.within(inner + "\n)", line)
+        reader.known, reader.commands = self.known, self.commands
         body = reader.substitution()
         if reader.at < len(reader.text):
             self.fail("a ) that nothing opens")
@@ -259,7 +260,14 @@ class Words(Scanner):
                 pieces.append(Parameter(short[2], quoted, None, "", "", "", NOTHING, NOTHING))
             return
         following = text[self.at + 1 : self.at + 2]
-        if following == "{":
+        found = _WITH_TEXT.match(text, self.at) if following == "{" and self.depth < DEEPEST else None
+        if found:
+            self.at = found.end()
+            name, operator, operand = found.groups()
+            word = Word((Literal(operand, quoted),) if operand else (), operand)
+            rest = operator + operand
+            pieces.append(Parameter(name, quoted, None, "", "", operator, word, NOTHING, rest))
+        elif following == "{":
             pieces.append(self.parameter(quoted))
         elif following == "(":
             self._parenthesis(pieces, quoted)
@@ -289,5 +297,21 @@ class Words(Scanner):
                 pieces.append(Arithmetic(expression, quoted))
                 return
         self.at = start + 2
+        line = self.line()
+        simple = plain.command(self, line) if self.depth < DEEPEST else None
+        if simple is not None and self.ahead() == ")":
+            self.at += 1
+            pieces.append(Command(Group(line, (simple,)), quoted))
+            return
+        self.at = start + 2
         body = self.substitution()
         pieces.append(Command(body, quoted, file_of(body)))
+
+
+def _whole(found: re.Match[str]) -> Word:
+    if found.lastindex in (1, 2):
+        return text_word(found[0][1:-1], True, found[0])
+    quoted, bare, name = bool(found[3]), found[4] is not None, found[4] or found[5]
+    none = None if bare else NOTHING
+    value = Parameter(name, quoted, operand=none, by=none, bare=bare)
+    return Word((Literal("", True), value) if quoted else (value,), found[0])
