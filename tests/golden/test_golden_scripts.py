@@ -48,7 +48,7 @@ def test_a_script_is_as_long_for_all_nodes_as_for_two(case: Case) -> None:
 
 @each
 def test_bash_hands_every_rank_the_wrapper_of_its_settings(case: Case) -> None:
-    here_document = r"^IFS= read -r -d '' (\w+) <<'WRAPPER'\n.*?^WRAPPER\n"
+    here_document = r"^IFS= read -r -N 131072 (\w+) <<'WRAPPER'\n.*?^WRAPPER\n"
     found = re.search(here_document, case.render(), re.MULTILINE | re.DOTALL)
     assert found
     reading = f'{found[0]}printf %s "${found[1]}"'

@@ -41,14 +41,14 @@ BREAKS: dict[str, tuple[str, Callable[[Launch], object]]] = {
         replaced(MASKS[0] + " ", MASKS[0].replace("ff", "fe", 1) + " "),
         lambda seen: seen.tables,
     ),
-    "memory swapped": (replaced("hl_memory=(0x8 ", "hl_memory=(0x2 "), lambda seen: seen.tables),
+    "memory swapped": (replaced("hl_memory=0x8,", "hl_memory=0x2,"), lambda seen: seen.tables),
     "memory only preferred": (replaced('="mask_mem:', '="prefer,mask_mem:'), lambda seen: seen.tables),
     "no masks": (
-        replaced('--cpu-bind="mask_cpu:$(join "${hl_masks[@]}")"', "--cpu-bind=none"),
+        replaced('--cpu-bind="mask_cpu:${hl_mask_list%,}"', "--cpu-bind=none"),
         lambda seen: seen.tables,
     ),
     "Slurm's own cores": (
-        replaced('--cpu-bind="mask_cpu:$(join "${hl_masks[@]}")"', "--cpu-bind=cores"),
+        replaced('--cpu-bind="mask_cpu:${hl_mask_list%,}"', "--cpu-bind=cores"),
         lambda seen: seen.unbridged,
     ),
     "one HCA fewer": (
@@ -91,7 +91,10 @@ BREAKS: dict[str, tuple[str, Callable[[Launch], object]]] = {
         lambda seen: seen.unread,
     ),
     "a word of the command": (replaced("  large.toml\n", "  large.tom\n"), lambda seen: seen.argv),
-    "a separator other than ,": (replaced("local IFS=,", "local IFS=;"), lambda seen: seen.unread),
+    "a separator other than ,": (
+        replaced("%s,' \"${hl_masks", "%s:' \"${hl_masks"),
+        lambda seen: seen.unread,
+    ),
     "the environment not cleared": (
         replaced('    *) unset -v "$hl_name" ;;', "    *) ;;"),
         lambda seen: seen.unread,

@@ -187,12 +187,18 @@ f {single(v)} 2
 
 
 @settings(max_examples=150, deadline=None)
-@given(nasty, st.booleans(), st.booleans())
-def test_here_documents_are_bashs(text: str, quoted: bool, tabs: bool) -> None:
+@given(
+    nasty,
+    st.booleans(),
+    st.booleans(),
+    st.sampled_from(["-d ''", "-N 4", "-N 9999", "-N 0"]),
+    st.sampled_from(["IFS=", ""]),
+)
+def test_here_documents_are_bashs(text: str, quoted: bool, tabs: bool, most: str, ifs: str) -> None:
     body = text if quoted else "".join(char for char in text if char not in "`$(")
     mark = "'EOF'" if quoted else "EOF"
     script = f"""v='x  y'
-IFS= read -r -d '' doc <<{"-" if tabs else ""}{mark}
+{ifs} read -r {most} doc <<{"-" if tabs else ""}{mark}
 \t{body}
 $v \\$v \\\\ "q"
 EOF

@@ -14,7 +14,8 @@ for hl_name in $(compgen -e); do
     *) unset -v "$hl_name" ;;
   esac
 done
-HOME=${HOME-~} USER=${USER-$(id -un)} LOGNAME=${LOGNAME-$(id -un)}
+hl_user=${SLURM_JOB_USER:-$(id -un)}
+HOME=${HOME-~} USER=${USER-$hl_user} LOGNAME=${LOGNAME-$hl_user}
 export HOME USER LOGNAME
 
 # Hooks, the MPI plugin and daemons read these before a rank's own environment is set.
@@ -79,7 +80,8 @@ launch() {
 }
 
 # What runs beside each rank and becomes its command: hpclaunch's own text, the parts that this job needs.
-IFS= read -r -d '' hl_wrapper <<'WRAPPER'
+# -N reads it at once; -d '' would do so byte by byte, and the ranks wait for that.
+IFS= read -r -N 131072 hl_wrapper <<'WRAPPER'
 # Runs beside every rank, inside its container if it has one, and becomes the rank's command.
 # Protocol 2: SETTING=value... -- NAME=value... -- =word...
 # Each word of the command has a `=` before it, since srun takes a word `:` for a separator.

@@ -20,7 +20,7 @@ set -u
 # One submission is one run: a second job of it finds this link and starts no rank. A job that Slurm starts again
 # finds its own, as do the tasks of an array. A script that is submitted by hand has no $1, and claims nothing.
 hl_owner=${SLURM_ARRAY_JOB_ID:-${SLURM_JOB_ID-}}
-if [[ -n ${1-} ]] && ! hl_said=$(ln -sn -- "$hl_owner" "$1" 2>&1); then
+if [[ -n ${1-} ]] && ! hl_said=$(exec ln -sn -- "$hl_owner" "$1" 2>&1); then
   if ! hl_other=$(readlink -- "$1"); then
     echo "hpclaunch: nobody can tell whether this submission has run before: $hl_said" >&2
     exit 121
@@ -40,7 +40,8 @@ for hl_name in $(compgen -e); do
     *) unset -v "$hl_name" ;;
   esac
 done
-HOME=${HOME-~} USER=${USER-$(id -un)} LOGNAME=${LOGNAME-$(id -un)}
+hl_user=${SLURM_JOB_USER:-$(id -un)}
+HOME=${HOME-~} USER=${USER-$hl_user} LOGNAME=${LOGNAME-$hl_user}
 export HOME USER LOGNAME
 
 # Hooks, the MPI plugin and daemons read these before a rank's own environment is set.
@@ -59,7 +60,8 @@ hl_masks=(
   0xff000000000000000000000000000000ff00000000000000000000           # rank 6: CPUs 80-87,208-215; memory 5; GPU 6; mlx5_8
   0xff000000000000000000000000000000ff0000000000000000000000         # rank 7: CPUs 88-95,216-223; memory 5; GPU 7; mlx5_9
 )
-hl_memory=(0x8 0x8 0x2 0x2 0x80 0x80 0x20 0x20)
+printf -v hl_mask_list '%s,' "${hl_masks[@]}"
+hl_memory=0x8,0x8,0x2,0x2,0x80,0x80,0x20,0x20
 
 hl_step=(
   --nodes=6
@@ -124,11 +126,6 @@ hl_command=(
   --config
   large.toml
 )
-
-join() { # a b c -> a,b,c
-  local IFS=,
-  printf '%s' "$*"
-}
 
 # srun names the rank that failed first, but returns the status of those it stopped after it (143).
 # 128 + n for signal n, by its text in srun's messages.
@@ -220,8 +217,8 @@ preflight() {
 launch() {
   local hl_codes
   srun "${hl_step[@]}" \
-    --cpu-bind="mask_cpu:$(join "${hl_masks[@]}")" \
-    --mem-bind="mask_mem:$(join "${hl_memory[@]}")" \
+    --cpu-bind="mask_cpu:${hl_mask_list%,}" \
+    --mem-bind="mask_mem:$hl_memory" \
     "${hl_container[@]}" \
     --error=/dev/fd/3 \
     /bin/sh -c "$hl_wrapper" hpclaunch-rank \
@@ -233,7 +230,8 @@ launch() {
 }
 
 # What runs beside each rank and becomes its command: hpclaunch's own text, the parts that this job needs.
-IFS= read -r -d '' hl_wrapper <<'WRAPPER'
+# -N reads it at once; -d '' would do so byte by byte, and the ranks wait for that.
+IFS= read -r -N 131072 hl_wrapper <<'WRAPPER'
 # Runs beside every rank, inside its container if it has one, and becomes the rank's command.
 # Protocol 2: SETTING=value... -- NAME=value... -- =word...
 # Each word of the command has a `=` before it, since srun takes a word `:` for a separator.
@@ -527,7 +525,7 @@ exec "$@"
 WRAPPER
 
 # What runs the check on nodes, and says which of them are good.
-IFS= read -r -d '' hl_judge <<'WRAPPER'
+IFS= read -r -N 131072 hl_judge <<'WRAPPER'
 # Checks nodes of this job and prints the good ones, in their order, with commas: CLAIM WANTED SECONDS all|first NODES
 # SRUN-WORD... NODES "" are all of the job's; `first` prints no more than WANTED. What is bad is said, and noted beside
 # CLAIM. Fails with 122 where fewer than WANTED are good.
@@ -636,7 +634,7 @@ printf '%s\n' "$hl_good"
 WRAPPER
 
 # What looks at a node.
-IFS= read -r -d '' hl_check <<'WRAPPER'
+IFS= read -r -N 131072 hl_check <<'WRAPPER'
 # On one node before the ranks start: SETTING=VALUE... -- COMMAND... Says in lines of `hpclaunch-check NODE` what is bad
 # with it, what could not be checked, or that it is ok. hcas= has NAME/PCI/PORT/LINK/RATE for each, and COMMAND measures an
 # all_reduce, which must reach floor= GB/s.
@@ -771,7 +769,7 @@ fi
 WRAPPER
 
 # What finds out which nodes are slow towards others, and what measures on each.
-IFS= read -r -d '' hl_links <<'WRAPPER'
+IFS= read -r -N 131072 hl_links <<'WRAPPER'
 # Finds the nodes that are slow towards others and prints good ones, as `preflight` does: CLAIM WANTED SECONDS FLOOR NODES
 # SRUN-WORD... The words measure an all_reduce with one task on a node, which must reach FLOOR GB/s. All nodes do it
 # together, and mostly that is all. Else neighbours do by twos, all pairs at once; then each node of a slow pair with one
@@ -969,7 +967,7 @@ case $hl_what in ok*) hl_end ;; esac
 hl_say "the network is slow between the nodes: all $hl_wanted of the ranks together: ${hl_what#* }"
 exit 122
 WRAPPER
-IFS= read -r -d '' hl_together <<'WRAPPER'
+IFS= read -r -N 131072 hl_together <<'WRAPPER'
 # On each of several nodes before the ranks start, as a task of one MPI world: becomes COMMAND... Where that is plain
 # all_reduce_perf, the one that NVIDIA's images have built with MPI comes first.
 set -u

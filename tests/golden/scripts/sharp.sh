@@ -20,7 +20,7 @@ set -u
 # One submission is one run: a second job of it finds this link and starts no rank. A job that Slurm starts again
 # finds its own, as do the tasks of an array. A script that is submitted by hand has no $1, and claims nothing.
 hl_owner=${SLURM_ARRAY_JOB_ID:-${SLURM_JOB_ID-}}
-if [[ -n ${1-} ]] && ! hl_said=$(ln -sn -- "$hl_owner" "$1" 2>&1); then
+if [[ -n ${1-} ]] && ! hl_said=$(exec ln -sn -- "$hl_owner" "$1" 2>&1); then
   if ! hl_other=$(readlink -- "$1"); then
     echo "hpclaunch: nobody can tell whether this submission has run before: $hl_said" >&2
     exit 121
@@ -39,7 +39,8 @@ for hl_name in $(compgen -e); do
     *) unset -v "$hl_name" ;;
   esac
 done
-HOME=${HOME-~} USER=${USER-$(id -un)} LOGNAME=${LOGNAME-$(id -un)}
+hl_user=${SLURM_JOB_USER:-$(id -un)}
+HOME=${HOME-~} USER=${USER-$hl_user} LOGNAME=${LOGNAME-$hl_user}
 export HOME USER LOGNAME
 
 # Hooks, the MPI plugin and daemons read these before a rank's own environment is set.
@@ -59,7 +60,8 @@ hl_masks=(
   0xff000000000000000000000000000000ff00000000000000000000           # rank 6: CPUs 80-87,208-215; memory 5; GPU 6; mlx5_8
   0xff000000000000000000000000000000ff0000000000000000000000         # rank 7: CPUs 88-95,216-223; memory 5; GPU 7; mlx5_9
 )
-hl_memory=(0x8 0x8 0x2 0x2 0x80 0x80 0x20 0x20)
+printf -v hl_mask_list '%s,' "${hl_masks[@]}"
+hl_memory=0x8,0x8,0x2,0x2,0x80,0x80,0x20,0x20
 
 hl_step=(
   --nodes=2
@@ -128,11 +130,6 @@ hl_command=(
   large.toml
 )
 
-join() { # a b c -> a,b,c
-  local IFS=,
-  printf '%s' "$*"
-}
-
 # srun names the rank that failed first, but returns the status of those it stopped after it (143).
 # 128 + n for signal n, by its text in srun's messages.
 hl_signals=(
@@ -168,8 +165,8 @@ first_cause() {
 launch() {
   local hl_codes
   srun "${hl_step[@]}" \
-    --cpu-bind="mask_cpu:$(join "${hl_masks[@]}")" \
-    --mem-bind="mask_mem:$(join "${hl_memory[@]}")" \
+    --cpu-bind="mask_cpu:${hl_mask_list%,}" \
+    --mem-bind="mask_mem:$hl_memory" \
     "${hl_container[@]}" \
     --error=/dev/fd/3 \
     /bin/sh -c "$hl_wrapper" hpclaunch-rank \
@@ -181,7 +178,8 @@ launch() {
 }
 
 # What runs beside each rank and becomes its command: hpclaunch's own text, the parts that this job needs.
-IFS= read -r -d '' hl_wrapper <<'WRAPPER'
+# -N reads it at once; -d '' would do so byte by byte, and the ranks wait for that.
+IFS= read -r -N 131072 hl_wrapper <<'WRAPPER'
 # Runs beside every rank, inside its container if it has one, and becomes the rank's command.
 # Protocol 2: SETTING=value... -- NAME=value... -- =word...
 # Each word of the command has a `=` before it, since srun takes a word `:` for a separator.

@@ -20,7 +20,7 @@ set -u
 # One submission is one run: a second job of it finds this link and starts no rank. A job that Slurm starts again
 # finds its own, as do the tasks of an array. A script that is submitted by hand has no $1, and claims nothing.
 hl_owner=${SLURM_ARRAY_JOB_ID:-${SLURM_JOB_ID-}}
-if [[ -n ${1-} ]] && ! hl_said=$(ln -sn -- "$hl_owner" "$1" 2>&1); then
+if [[ -n ${1-} ]] && ! hl_said=$(exec ln -sn -- "$hl_owner" "$1" 2>&1); then
   if ! hl_other=$(readlink -- "$1"); then
     echo "hpclaunch: nobody can tell whether this submission has run before: $hl_said" >&2
     exit 121
@@ -41,7 +41,8 @@ for hl_name in $(compgen -e); do
     *) unset -v "$hl_name" ;;
   esac
 done
-HOME=${HOME-~} USER=${USER-$(id -un)} LOGNAME=${LOGNAME-$(id -un)}
+hl_user=${SLURM_JOB_USER:-$(id -un)}
+HOME=${HOME-~} USER=${USER-$hl_user} LOGNAME=${LOGNAME-$hl_user}
 export HOME USER LOGNAME
 
 # Hooks, the MPI plugin and daemons read these before a rank's own environment is set.
@@ -70,7 +71,8 @@ hl_masks=(
   0xff000000000000000000000000000000ff00000000000000000000           # rank 6: CPUs 80-87,208-215; memory 5; GPU 6; mlx5_8
   0xff000000000000000000000000000000ff0000000000000000000000         # rank 7: CPUs 88-95,216-223; memory 5; GPU 7; mlx5_9
 )
-hl_memory=(0x8 0x8 0x2 0x2 0x80 0x80 0x20 0x20)
+printf -v hl_mask_list '%s,' "${hl_masks[@]}"
+hl_memory=0x8,0x8,0x2,0x2,0x80,0x80,0x20,0x20
 
 hl_step=(
   --nodes=2
@@ -135,11 +137,6 @@ hl_command=(
   ./run_and_time.sh
 )
 
-join() { # a b c -> a,b,c
-  local IFS=,
-  printf '%s' "$*"
-}
-
 # srun names the rank that failed first, but returns the status of those it stopped after it (143).
 # 128 + n for signal n, by its text in srun's messages.
 hl_signals=(
@@ -172,8 +169,8 @@ first_cause() {
 }
 
 hl_step+=(
-  --cpu-bind="mask_cpu:$(join "${hl_masks[@]}")"
-  --mem-bind="mask_mem:$(join "${hl_memory[@]}")"
+  --cpu-bind="mask_cpu:${hl_mask_list%,}"
+  --mem-bind="mask_mem:$hl_memory"
 )
 
 # A step with one task on each of its nodes.
@@ -375,7 +372,8 @@ main() {
 trap : TERM INT HUP
 
 # What runs beside each rank and becomes its command: hpclaunch's own text, the parts that this job needs.
-IFS= read -r -d '' hl_wrapper <<'WRAPPER'
+# -N reads it at once; -d '' would do so byte by byte, and the ranks wait for that.
+IFS= read -r -N 131072 hl_wrapper <<'WRAPPER'
 # Runs beside every rank, inside its container if it has one, and becomes the rank's command.
 # Protocol 2: SETTING=value... -- NAME=value... -- =word...
 # Each word of the command has a `=` before it, since srun takes a word `:` for a separator.
@@ -669,7 +667,7 @@ exec "$@"
 WRAPPER
 
 # The same for a step that is alone on its node.
-IFS= read -r -d '' hl_alone <<'WRAPPER'
+IFS= read -r -N 131072 hl_alone <<'WRAPPER'
 # Runs beside every rank, inside its container if it has one, and becomes the rank's command.
 # Protocol 2: SETTING=value... -- NAME=value... -- =word...
 # Each word of the command has a `=` before it, since srun takes a word `:` for a separator.
@@ -795,7 +793,7 @@ exec "$@"
 WRAPPER
 
 # What starts a step outside the container.
-IFS= read -r -d '' hl_host <<'WRAPPER'
+IFS= read -r -N 131072 hl_host <<'WRAPPER'
 # Runs a command of the job outside its container: FOLDER NAME=value... -- =word...
 set -u
 CDPATH='' cd -- "$1" 2>/dev/null || cd /
@@ -814,7 +812,7 @@ exec "$@"
 WRAPPER
 
 # What imports the image, once for all jobs.
-IFS= read -r -d '' hl_import <<'WRAPPER'
+IFS= read -r -N 131072 hl_import <<'WRAPPER'
 # Imports an image to a file that all nodes see: FILE URI. What is there already is taken as it is. FILE.json tells what
 # it is, and .NAME.used-UID when a user last asked for it.
 set -u
@@ -864,7 +862,7 @@ touch -- "$hl_folder/.$hl_name.used-$(id -u)" 2>/dev/null || :
 WRAPPER
 
 # What copies folders to a node.
-IFS= read -r -d '' hl_stage_in <<'WRAPPER'
+IFS= read -r -N 131072 hl_stage_in <<'WRAPPER'
 # Under Slurm: the folders to copy to are made where they are not there.
 HPCLAUNCH_NODE=${SLURMD_NODENAME-}
 hl_number=0
@@ -942,7 +940,7 @@ done
 WRAPPER
 
 # What removes the container from a node in the end.
-IFS= read -r -d '' hl_keep <<'WRAPPER'
+IFS= read -r -N 131072 hl_keep <<'WRAPPER'
 # Waits until its standard input ends, as it does with the job's script, and removes the container $1 from this
 # node. A signal is Slurm's word that a job is cancelled or near its limit; what else runs may still use it then.
 set -u
