@@ -1,37 +1,36 @@
-"""What a site file alone tells to be wrong of its Kubernetes cluster: the texts of single keys, and where
-keys contradict one another. Keys that few sites have are in `check_kubernetes_more`.
+"""What a site file alone tells to be wrong in single keys of its Kubernetes cluster.
+
+Its labels and annotations, and what only exports take, are in modules of their own, for sites that have them.
 """
 
 from collections.abc import Callable
 from functools import partial
 
-from hpclaunch.spec import apiwords, check_text, findings
+from hpclaunch.spec import apiwords, check_text, findings, scalars
 from hpclaunch.spec.check_job import MAX_USER
 from hpclaunch.spec.kubernetes import (
-    TRAINING_OPERATOR,
     Allocatable,
     KubernetesSite,
     LauncherPod,
     RunAs,
+    SecretKey,
     Sshd,
     Toleration,
 )
 from hpclaunch.spec.scalars import shown
-from hpclaunch.spec.site import NodeGroup, Site
-from hpclaunch.values import pci
+from hpclaunch.spec.site import NodeGroup
+from hpclaunch.values import pci, quantity
 from hpclaunch.values.errors import Path, Problem
 
 _SITE = ("kubernetes",)
 
 _LARGEST_PORT = 65_535
-_LAST_PRIVILEGED_PORT = 1023
 _LONGEST = 2**31 - 1  # seconds in an int32 of the API
 
 # Of k8s-rdma-shared-dev-plugin (validResourceName in pkg/resources/resources_manager.go).
 _SHARED_NAME = apiwords.ALNUM | {"_"}
 
-_MORE = ("hugepages", "secrets", "labels", "annotations", "rdma_interfaces", "machine_pool", "submitters")
-_PLAIN_SITE = KubernetesSite()
+_USUAL = KubernetesSite()
 
 _check = partial(findings.check, "site")
 _problem = partial(findings.problem, "site")
@@ -55,8 +54,8 @@ def cluster_problems(kubernetes: KubernetesSite) -> list[Problem]:
         value = getattr(kubernetes, key)
         if value is not None:
             _check(found, (*_SITE, key), rule, value)
-    for index, secret in enumerate(kubernetes.image_pull_secrets):
-        _check(found, (*_SITE, "image_pull_secrets", index), apiwords.name, secret)
+    for index, name in enumerate(kubernetes.image_pull_secrets):
+        _check(found, (*_SITE, "image_pull_secrets", index), apiwords.name, name)
     for index, network in enumerate(kubernetes.networks):
         _check(found, (*_SITE, "networks", index), apiwords.network, network)
     for hca, resource in kubernetes.rdma.items():
@@ -66,11 +65,20 @@ def cluster_problems(kubernetes: KubernetesSite) -> list[Problem]:
         seconds = getattr(kubernetes, key)
         if not 1 <= seconds <= _LONGEST:
             found.append(_problem((*_SITE, key), f"{seconds} must be from 1 to {_LONGEST} (seconds)"))
+    for size, amount in kubernetes.hugepages.items():
+        _check(found, (*_SITE, "hugepages", size), partial(_pages, size), amount)
     found += _parts(kubernetes)
-    if _has_more(kubernetes):
-        from hpclaunch.spec.check_kubernetes_more import more_problems
+    for variable, secret in kubernetes.secrets.items():
+        found += _secret(variable, secret)
+    if kubernetes.labels or kubernetes.annotations:
+        from hpclaunch.spec.check_kubernetes_labels import label_problems
 
-        found += more_problems(kubernetes)
+        found += label_problems(kubernetes)
+    exported = (kubernetes.rdma_interfaces, kubernetes.submitters)
+    if any(exported) or kubernetes.machine_pool != _USUAL.machine_pool:
+        from hpclaunch.spec.check_kubernetes_exports import export_problems
+
+        found += export_problems(kubernetes)
     return found
 
 
@@ -85,11 +93,6 @@ def node_problems(group: NodeGroup, path: Path) -> list[Problem]:
     return found + _allocatable(group.allocatable, (*path, "allocatable"))
 
 
-def _has_more(kubernetes: KubernetesSite) -> bool:
-    """Whether there is any of the keys that few sites have."""
-    return any(getattr(kubernetes, key) != getattr(_PLAIN_SITE, key) for key in _MORE)
-
-
 def _parts(kubernetes: KubernetesSite) -> list[Problem]:
     found = _sshd(kubernetes.sshd) + _launcher(kubernetes.launcher)
     if kubernetes.run_as is not None:
@@ -99,6 +102,15 @@ def _parts(kubernetes: KubernetesSite) -> list[Problem]:
         _check(found, (*_SITE, "gang", "queue"), apiwords.name, gang.queue)
     if gang is not None and gang.scheduler_name is not None:
         _check(found, (*_SITE, "gang", "scheduler_name"), apiwords.name, gang.scheduler_name)
+    return found
+
+
+def _secret(variable: str, secret: SecretKey) -> list[Problem]:
+    found: list[Problem] = []
+    path = (*_SITE, "secrets", variable)
+    _check(found, path, scalars.variable_name, variable)
+    _check(found, (*path, "name"), apiwords.name, secret.name)
+    _check(found, (*path, "key"), apiwords.secret_key, secret.key)
     return found
 
 
@@ -176,6 +188,16 @@ def _operator_version(text: str) -> None:
         raise ValueError(f"{shown(text)} is not a version of the MPI operator, such as 0.8.0")
 
 
+def _pages(size: str, amount: str) -> None:
+    if size.startswith("hugepages-"):
+        raise ValueError(f"write the size alone: {size.removeprefix('hugepages-')}")
+    page = apiwords.page_size(size)
+    total = apiwords.memory(amount)
+    if total % page:
+        right = quantity.of_bytes((total // page + 1) * page)
+        raise ValueError(f"{shown(amount)} is no multiple of the page size {size}: {right} is the next")
+
+
 def _hca(text: str) -> None:
     """An HCA by its PCI address or its device name. What looks like an address but is none is refused here:
     as a name it would match no HCA, and jobs would run without."""
@@ -201,99 +223,3 @@ def _image(text: str) -> None:
     check_text.line(text)
     if not text.isascii() or " " in text or text.startswith("/") or "://" in text or "#" in text:
         raise ValueError(f"{shown(text)} is not an image such as registry.example.com/sshd:1")
-
-
-def cluster_relations(site: Site) -> list[Problem]:
-    """What contradicts itself in the cluster of the site and in its groups of nodes, whose keys are each
-    right."""
-    kubernetes = site.kubernetes
-    if kubernetes is None:
-        return []
-    return [
-        *_rights(kubernetes),
-        *_operator(kubernetes),
-        *_gang(kubernetes),
-        *_groups(site),
-        *_host_paths(site),
-    ]
-
-
-def _rights(kubernetes: KubernetesSite) -> list[Problem]:
-    """The user of the containers, and what must be given to it."""
-    found = []
-    run_as, rootless = kubernetes.run_as, kubernetes.profile == "rootless"
-    if rootless and run_as is None:
-        message = "profile: rootless needs a user that the images know: run_as: {user: 1000, home: /home/mpi}"
-        found.append(_problem((*_SITE, "run_as"), message))
-    if rootless and run_as is not None and run_as.user == 0:
-        found.append(_problem((*_SITE, "run_as", "user"), "0 is root, and the profile is rootless"))
-    if not rootless and run_as is not None and run_as.user > 0:
-        message = f"profile: root runs as 0: write profile: rootless for user {run_as.user}"
-        found.append(_problem((*_SITE, "run_as", "user"), message))
-    if rootless and kubernetes.sshd.port <= _LAST_PRIVILEGED_PORT:
-        message = (
-            f"{kubernetes.sshd.port}: without root sshd can have no port below {_LAST_PRIVILEGED_PORT + 1}"
-        )
-        found.append(_problem((*_SITE, "sshd", "port"), message))
-    if kubernetes.openshift and kubernetes.service_account is None:
-        message = (
-            "openshift: true needs it: the rights that jobs start with are given to a service account "
-            "(hpclaunch site export rbac)"
-        )
-        found.append(_problem((*_SITE, "service_account"), message))
-    return found
-
-
-def _operator(kubernetes: KubernetesSite) -> list[Problem]:
-    found = []
-    mpijob = kubernetes.mpijob
-    if mpijob is not None and mpijob.operator == TRAINING_OPERATOR:
-        if mpijob.api != "v1":
-            message = f"the training-operator serves v1 alone, not {mpijob.api}: write api: v1"
-            found.append(_problem((*_SITE, "mpijob"), message))
-        if kubernetes.mpi_operator is not None:
-            message = "is the version of the mpi-operator, and mpijob says that the training-operator serves"
-            found.append(_problem((*_SITE, "mpi_operator"), message))
-    return found
-
-
-def _gang(kubernetes: KubernetesSite) -> list[Problem]:
-    gang = kubernetes.gang
-    if gang is None:
-        return []
-    found = []
-    if gang.scheduler == "scheduler-plugins" and gang.queue is not None:
-        found.append(_problem((*_SITE, "gang", "queue"), "scheduler-plugins has no queues: Volcano has"))
-    if kubernetes.mpi_operator is None and kubernetes.mpijob is None:
-        message = "gangs are made by an MPI operator, and the site names none (mpi_operator)"
-        found.append(_problem((*_SITE, "gang"), message))
-    return found
-
-
-def _groups(site: Site) -> list[Problem]:
-    """Pods are sent to nodes of a type by labels or names: with several types each needs one of them."""
-    found = []
-    seen: list[dict[str, str]] = []
-    for index, group in enumerate(site.node_types):
-        here = ("node_types", index)
-        if len(site.node_types) > 1 and not group.selector and group.hosts is None:
-            message = "of several node types each needs a selector: the labels that its nodes have"
-            found.append(_problem(here, message))
-        elif group.selector and group.selector in seen:
-            message = "an earlier group has the same labels: a pod could go to nodes of either"
-            found.append(_problem((*here, "selector"), message))
-        seen.append(group.selector)
-    return found
-
-
-def _host_paths(site: Site) -> list[Problem]:
-    """Under Slurm such a path is as good as another; a hostPath may not have it (ValidatePathNoBacksteps in
-    k8s.io/kubernetes/pkg/apis/core/validation)."""
-    return [
-        _problem(
-            ("volumes", name, "path"),
-            f"{volume.path!r} has a '..', which Kubernetes refuses: write the path without it",
-        )
-        for name, volume in site.volumes.items()
-        if volume.behind == "path" and ".." in (volume.path or "").split("/")
-    ]

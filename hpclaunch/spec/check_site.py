@@ -78,7 +78,7 @@ def site_relations(site: Site) -> list[Problem]:
 
         found += ssh_relations(site)
     if site.scheduler == "kubernetes":
-        from hpclaunch.spec.check_kubernetes import cluster_relations
+        from hpclaunch.spec.check_kubernetes_relations import cluster_relations
 
         return found + cluster_relations(site)
     for index, group in enumerate(site.node_types):
