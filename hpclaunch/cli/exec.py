@@ -8,17 +8,19 @@ from hpclaunch.cli.output import warn
 from hpclaunch.cli.recorded import plan_of
 from hpclaunch.records.lookup import find_task
 from hpclaunch.records.record import Record
+from hpclaunch.schedulers.inside import Rank
 from hpclaunch.values.errors import HpclaunchError, InputError
-from hpclaunch.values.launchplan import LaunchPlan, LocalTarget
+from hpclaunch.values.launchplan import LaunchPlan, LocalTarget, SlurmTarget
 from hpclaunch.values.pods import KubernetesTarget
 
 
 @click.command("exec")
 @click.argument("job_id", metavar="JOB_ID")
 @click.option("--rank", "number", default=0, show_default=True, help="Beside which rank.")
+@click.option("--group", metavar="NAME", help="Of this group of the job, in which --rank counts from 0.")
 @click.option("--launcher", is_flag=True, help="In the launcher of an MPIJob, and beside no rank.")
 @click.argument("words", metavar="-- COMMAND...", nargs=-1, required=True, type=click.UNPROCESSED)
-def run_inside(job_id: str, number: int, launcher: bool, words: tuple[str, ...]) -> int:
+def run_inside(job_id: str, number: int, group: str | None, launcher: bool, words: tuple[str, ...]) -> int:
     """Run a command in a job that runs, beside one of its ranks.
 
     It has the rank's container, folder and environment, and on Slurm all of the node's cores that the job
@@ -26,25 +28,54 @@ def run_inside(job_id: str, number: int, launcher: bool, words: tuple[str, ...])
     """
     record, task = find_task(job_id)
     plan = plan_of(record)
-    common = plan.common
-    if common.groups is not None and common.groups.world == "separate":
-        raise InputError("exec finds a rank by its number, and those of separate worlds have the same ones")
-    if plan.parts:
-        raise InputError(
-            "exec knows ranks of nodes that all have as many, and those of this job's groups differ"
-        )
-    total = common.nodes * common.ranks_per_node
-    if not 0 <= number < total:
-        raise InputError(f"job {job_id} has the ranks 0 to {total - 1}, and no {number}")
+    rank = _rank(plan, group, number)
     if isinstance(plan.target, KubernetesTarget):
-        return _in_pod(record, plan, plan.target, number, launcher, words)
+        return _in_pod(record, plan, plan.target, rank.number, launcher, words)
     if launcher:
         raise InputError(f"job {job_id} has no launcher: that is for MPIJobs on Kubernetes")
     if isinstance(plan.target, LocalTarget):
         from hpclaunch.schedulers import local_inside
 
-        local_inside.become(record, number, total, bool(plan.target.launcher), words)
-    return _in_step(record, task, plan, number, words)
+        local_inside.become(record, rank.number, rank.total, bool(plan.target.launcher), words)
+    return _in_step(record, task, rank, words)
+
+
+def _rank(plan: LaunchPlan, group: str | None, number: int) -> Rank:
+    """Where the rank is, and by which number it goes there. Raises InputError."""
+    common = plan.common
+    members = common.groups.members if common.groups is not None else ()
+    if not members:
+        if group is not None:
+            raise InputError("the job has no groups")
+        total = common.nodes * common.ranks_per_node
+        _check(number, total, "the job")
+        return Rank(number, total, number // common.ranks_per_node)
+    names = [each.name for each in members]
+    if group is not None and group not in names:
+        raise InputError(f"the job has no group {group}; it has: {', '.join(names)}")
+    separate = common.groups is not None and common.groups.world == "separate"
+    if group is None and separate:
+        raise InputError(f"each group counts its ranks from 0: say which with --group: {', '.join(names)}")
+    sizes = [each.nodes * each.ranks_per_node for each in members]
+    if group is None:
+        _check(number, sum(sizes), "the job")
+    else:
+        _check(number, sizes[names.index(group)], f"group {group}")
+        number += sum(sizes[: names.index(group)])
+    index = next(index for index in range(len(sizes)) if number < sum(sizes[: index + 1]))
+    before = sum(sizes[:index])
+    node = (number - before) // members[index].ranks_per_node
+    allocation = index if isinstance(plan.target, SlurmTarget) and plan.target.components else None
+    if allocation is None:
+        node += sum(each.nodes for each in members[:index])
+    if separate:
+        return Rank(number - before, sizes[index], node, allocation)
+    return Rank(number, sum(sizes), node, allocation)
+
+
+def _check(number: int, total: int, whose: str) -> None:
+    if not 0 <= number < total:
+        raise InputError(f"{whose} has the ranks 0 to {total - 1}, and no {number}")
 
 
 def _in_pod(
@@ -74,13 +105,11 @@ def _in_pod(
     return pods.run(record, pods.Place(target.worker.container, worker), command, warn)
 
 
-def _in_step(record: Record, task: int | None, plan: LaunchPlan, number: int, words: tuple[str, ...]) -> int:
+def _in_step(record: Record, task: int | None, rank: Rank, words: tuple[str, ...]) -> int:
     from hpclaunch.rank.beside import text
     from hpclaunch.schedulers import inside, terminal
     from hpclaunch.schedulers.slurm_commands import Commands
 
-    per_node = plan.common.ranks_per_node
-    rank = inside.Rank(number, per_node, plan.common.nodes * per_node)
     keys = terminal.is_there()
     beside, conf = (record, task, rank, text("inside"), words, keys), record.intent.slurm_conf
     if record.intent.slurm and record.intent.slurm.login:

@@ -3,7 +3,6 @@
 import os
 from collections.abc import Sequence
 
-from ClusterShell.NodeSet import RESOLVER_NOGROUP, NodeSet
 from msgspec import Struct
 
 from hpclaunch.records import checks
@@ -14,11 +13,13 @@ from hpclaunch.values.errors import InputError
 
 
 class Rank(Struct, frozen=True):
-    """A rank of a job: its number, and how many there are, on each node and in all."""
+    """A rank of a job: its number in its MPI world and how many that has, and which of the nodes it is on:
+    those of the job, or where groups have an allocation each those of the one with that number."""
 
     number: int
-    per_node: int
     total: int
+    node: int
+    allocation: int | None = None
 
 
 def command(
@@ -33,22 +34,29 @@ def command(
     """The srun that runs `words` beside a rank, and its environment. `text` is what finds the rank on its
     node, and `terminal` gives the command one; `commands` are those of the cluster. Raises SchedulerError,
     and InputError for a job that does not run."""
+    from ClusterShell.NodeSet import RESOLVER_NOGROUP, NodeSet  # jobs elsewhere do not pay for it
+
     conf = record.intent.slurm_conf
     number = str(record.state().job_id) + (f"_{task}" if task is not None else "")
-    asked = ["squeue", "--noheader", "--states=RUNNING", f"--jobs={number}", "--format=%A|%N"]
+    asked = ["squeue", "--noheader", "--states=RUNNING", f"--jobs={number}", "--format=%A|%i|%N"]
     rows = [row.split("|") for row in commands.query(asked).splitlines()]
+    component = []
+    if rank.allocation is not None:
+        rows = [[number, each, nodes] for _, each, nodes in rows if each == f"{number}+{rank.allocation}"]
+        component = [f"--het-group={rank.allocation}"]
     if not rows:
         raise InputError(f"job {number} does not run, so there is nothing to run a command in")
     if len(rows) > 1:
         raise InputError(f"several tasks of job {number} run: say which, as in {number}_0")
-    job, nodes = rows[0]
+    job, _, nodes = rows[0]
     nodes = checks.chosen(record) or nodes
     # As the ranks are laid out: block by block over the nodes in their order.
     hosts = list(NodeSet(nodes, resolver=RESOLVER_NOGROUP))
-    host = hosts[min(rank.number // rank.per_node, len(hosts) - 1)]
+    host = hosts[min(rank.node, len(hosts) - 1)]
     argv = [
         "srun",
         f"--jobid={job}",
+        *component,
         "--overlap",
         "--nodes=1",
         "--ntasks=1",
