@@ -8,15 +8,23 @@ import pytest
 import yaml
 from accounts import dump
 from command import hpclaunch
-from msgspec import Struct
+from msgspec import Struct, structs
 from realslurm import Slurm
 from waiting import until
+from waysto import slurmrestd
 
 from hpclaunch.records import sending
 from hpclaunch.records.lookup import find
 from hpclaunch.records.record import Record
+from hpclaunch.schedulers import slurm as by_slurm
+from hpclaunch.schedulers.arrays import numbers
 from hpclaunch.schedulers.resume import resume
+from hpclaunch.schedulers.slurm_commands import Commands
+from hpclaunch.schedulers.ways.commands import ByCommands
+from hpclaunch.schedulers.ways.contract import Row
+from hpclaunch.schedulers.ways.rest import ByRest
 from hpclaunch.values.job import Submission
+from hpclaunch.values.slurmaccess import RestServer, SlurmAccess
 
 
 class Forgotten(Struct, frozen=True):
@@ -135,3 +143,41 @@ def test_what_the_accounts_do_not_know_is_sent(slurm_accounted: Slurm, forgotten
     (outcome,) = resume([made], lambda _: Submission(), pytest.fail, lambda _: None)
     assert outcome.found == "sent", outcome.why
     until(lambda: made.claimed_by() == outcome.job_id)
+
+
+def test_slurmrestd_tells_of_the_accounts_what_sacct_does(
+    slurm_accounted: Slurm, forgotten: Forgotten, tmp_path: Path
+) -> None:
+    ids = [forgotten.failed, forgotten.held, forgotten.later]
+    since = find(forgotten.failed).intent.created[:10] + "T00:00:00"
+    conf, url = slurm_accounted.slurm_conf, f"unix:{tmp_path}/rest"
+    commands = ByCommands(Commands(str(conf)))
+    rest = ByRest(RestServer(url, "v0.0.38"), str(conf))
+    with slurmrestd(tmp_path / "log", conf, url, "rest_auth/local", {}, accounts=True):
+        for told, wanted in (
+            (rest.accounts(ids), commands.accounts(ids)),
+            (rest.history(since), commands.history(since)),
+        ):
+            assert told
+            assert known(told, ids) == known(wanted, ids)
+            assert len(known(told, ids)) == len(ids)
+        assert rest.accounts(["4000000"]) == []
+        assert rest.history("2036-01-01T00:00:00") == []
+        record = find(forgotten.held)
+        by_rest = structs.replace(record.intent, slurm=SlurmAccess("rest", RestServer(url, "v0.0.38")))
+        assert by_slurm.Slurm(None).locate([Record(record.folder, by_rest)]) == {record.tag: forgotten.held}
+    Path(url.removeprefix("unix:")).unlink()
+    with slurmrestd(tmp_path / "log", conf, url, "rest_auth/local", {}):
+        assert rest.history(since) is None
+        assert rest.accounts(ids) == []
+
+
+def known(rows: "list[Row] | None", ids: list[str]) -> "dict[str, tuple[object, ...]]":
+    """What both tell of these jobs; slurmrestd 22.05 tells no exit code."""
+    found = {}
+    for job_id, status, marks in rows or ():
+        job, _, task = job_id.partition("_")
+        if job in ids:
+            times = (status.submitted, status.ended)
+            found[job] = (status.state, sorted(numbers(task)), status.nodes, *times, marks)
+    return found

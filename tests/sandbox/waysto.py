@@ -25,15 +25,18 @@ from hpclaunch.values.slurmaccess import SlurmAccess
 
 
 @contextmanager
-def slurmrestd(log: Path, slurm_conf: Path, address: str, how: str, env: Mapping[str, str]) -> Iterator[None]:
+def slurmrestd(
+    log: Path, slurm_conf: Path, address: str, how: str, env: Mapping[str, str], accounts: bool = False
+) -> Iterator[None]:
     """A slurmrestd that listens on `address` (unix:/PATH, HOST:PORT); `how` is its -a. As root, and as the
-    user of slurmctld, which it refuses elsewhere: there is no other user here."""
+    user of slurmctld, which it refuses elsewhere: there is no other user here. `accounts`: it serves their
+    API too."""
     own = {"SLURMRESTD_SECURITY": "disable_user_check", "SLURM_CONF": str(slurm_conf), **env}
     if not find("slurmrestd"):
         pytest.skip(
             "there is no slurmrestd: apt-get install --no-install-recommends slurmrestd slurm-wlm-jwt-plugin"
         )
-    apis = "openapi/v0.0.36,openapi/v0.0.37,openapi/v0.0.38"
+    apis = "openapi/v0.0.36,openapi/v0.0.37,openapi/v0.0.38" + (",openapi/dbv0.0.38" if accounts else "")
     argv = [find("slurmrestd"), "-a", how, "-s", apis, address]
     with log.open("wb") as out:
         server = subprocess.Popen(argv, env={**os.environ, **own}, stdout=out, stderr=out)

@@ -7,6 +7,7 @@ jobs.c, tag slurm-22-05-8-1); from v0.0.39 on it is a field of Slurm's job descr
 
 import os
 from collections.abc import Callable, Mapping
+from datetime import datetime, timezone
 from types import MappingProxyType
 from typing import Any
 
@@ -180,6 +181,14 @@ def number_of(value: Any) -> int | None:
     if isinstance(value, dict):
         value = value.get("number") if value.get("set") and not value.get("infinite") else None
     return value if isinstance(value, int) else None
+
+
+def moment(value: Any) -> str:
+    """A time as Slurm's commands print it in UTC; "" for none."""
+    seconds = number_of(value)
+    if not seconds:
+        return ""
+    return datetime.fromtimestamp(seconds, timezone.utc).strftime("%Y-%m-%dT%H:%M:%S")
 
 
 def ended_with(value: Any) -> tuple[int | None, int | None]:

@@ -2,7 +2,6 @@
 
 import shlex
 from collections.abc import Sequence
-from datetime import datetime, timezone
 from typing import Any
 
 from hpclaunch.schedulers.contract import Refused, Warn
@@ -62,12 +61,16 @@ class ByRest:
         return [row for job_id in ids for row in self._ask_for(f"job/{job_id}")]
 
     def accounts(self, ids: Sequence[str]) -> list[Row]:
-        """None: of a job that the controller has forgotten the last known state stands."""
-        return []
+        """Asks slurmrestd's other API for each job."""
+        from hpclaunch.schedulers.ways import restaccounts  # for jobs that the controller has forgotten
+
+        return restaccounts.of_ids(self._client, ids)
 
     def history(self, since: str) -> list[Row] | None:
-        """None, as above."""
-        return None
+        """The same, for all jobs since then: of other users too, as far as this one may see them."""
+        from hpclaunch.schedulers.ways import restaccounts
+
+        return restaccounts.since(self._client, since)
 
     def cancel(self, job_id: str) -> None:
         """A job that has ended is no error."""
@@ -130,9 +133,9 @@ def _row(job: dict[str, Any]) -> Row:
         word,
         openapi.ended_with(job.get("exit_code")),
         str(job.get("nodes") or ""),
-        _time(job.get("submit_time")),
-        _time(job.get("start_time")),
-        _time(job.get("end_time")),
+        openapi.moment(job.get("submit_time")),
+        openapi.moment(job.get("start_time")),
+        openapi.moment(job.get("end_time")),
         str(job.get("state_reason") or ""),
     )
     marks = f"{job.get('comment') or ''}|{job.get('current_working_directory') or ''}"
@@ -152,11 +155,3 @@ def _id(job: dict[str, Any]) -> str:
     return (
         f"{array}_[{waiting}]" if waiting else f"{array}_{openapi.number_of(job.get('array_task_id')) or 0}"
     )
-
-
-def _time(value: Any) -> str:
-    """As Slurm's commands print it in UTC; "" for none."""
-    seconds = openapi.number_of(value)
-    if not seconds:
-        return ""
-    return datetime.fromtimestamp(seconds, timezone.utc).strftime("%Y-%m-%dT%H:%M:%S")

@@ -45,6 +45,10 @@ class RestClient:
         was never reached, and SchedulerError where it may have done what it was asked for."""
         return self._request(method, f"/slurm/{self.server.api}/{path}", limit_s, body)
 
+    def ask_accounts(self, path: str, limit_s: float) -> dict[str, Any]:
+        """The same of the accounts' API, which not every slurmrestd serves, nor every cluster has."""
+        return self._request("GET", f"/slurmdb/{self.server.api}/{path}", limit_s, None)
+
     def check(self, limit_s: float) -> None:
         """Raises Refused where slurmrestd does not get through to the controller. Of a submission with a
         token that is no good it would only say that the connection broke off."""
