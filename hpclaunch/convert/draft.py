@@ -16,9 +16,19 @@ Key = tuple[str | int, ...]
 _UNSAYABLE = re.compile("[\0\ud800-\udfff]")
 
 
+class Null:
+    """The value `null` of a job file, which says that the key is not to have its default."""
+
+    def __str__(self) -> str:
+        return "null"
+
+
+NULL = Null()
+
+
 class Fact(Struct, frozen=True):
-    """A value of the job file as plain YAML (text, number, boolean, list, map), or a question where `value`
-    is None. `places` are never empty: what no line supports is not put into a job."""
+    """A value of the job file as plain YAML (text, number, boolean, list, map, NULL), or a question where
+    `value` is None. `places` are never empty: what no line supports is not put into a job."""
 
     key: Key
     value: Any

@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import Struct, structs
 
-from hpclaunch.convert.draft import Fact, dotted
+from hpclaunch.convert.draft import NULL, Fact, dotted
 from hpclaunch.spec.forms import OPEN, OPEN_END
 from hpclaunch.spec.job import Job
 from hpclaunch.values.conversion import base_names
@@ -160,7 +160,7 @@ def _plain(head: str, what: Any, said: str, indent: str) -> list[str]:
             else:
                 lines += _plain(f"{indent}-", each, "", indent + "  ")
         return lines
-    return [beside(f"{head} {'null' if what is None else value(what)}", said)]
+    return [beside(f"{head} {'null' if what is None or what is NULL else value(what)}", said)]
 
 
 def _fields(what: dict[str, Any], said: str, indent: str) -> list[str]:

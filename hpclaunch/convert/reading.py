@@ -6,14 +6,16 @@ A `Value` (readback/shell/values.py) is text with parts that the script does not
 import re
 from collections.abc import Sequence
 from functools import cached_property
+from itertools import islice
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from hpclaunch.readback.shell.values import Value, known
 from hpclaunch.values.conversion import Place
 
 # Of a chain of variables that is longer nobody reads the lines.
 _MOST_USED = 200
+_MOST_LINES = 1000  # of a subshell
 # The function of a command that a trap has; the names of its signals stand behind.
 TRAP = "trap"
 
@@ -158,6 +160,31 @@ class ShellReading(Struct, frozen=True, dict=True):
     statements: tuple[Statement, ...] = ()
     unclear: tuple[Unclear, ...] = ()
     beside: tuple[Source, ...] = ()
+    subshells: tuple[Place, ...] = ()
+
+    def is_apart(self, place: Place, run: Place) -> bool:
+        """Whether what stands there is done in a subshell that ends before the run, or goes on beside it: it
+        changes neither the shell that starts the run, nor ends it."""
+        inside = self._subshells.get((place.file, place.line), ())
+        return any(not (run.file == each.file and each.line <= run.line <= each.last) for each in inside)
+
+    def ends_apart(self, place: Place, run: Place, loop: Place) -> bool:
+        """Whether an `exit` there ends no more than a subshell of a round of the loop, after the run."""
+        inside = self._subshells.get((place.file, place.line), ())
+        of_round = any(each.line >= loop.line for each in inside)
+        return of_round and (place.line > run.line or self.is_apart(place, run))
+
+    @cached_property
+    def _subshells(self) -> dict[tuple[str, int], list[Place]]:
+        """Those of each line; of a longer one the first lines."""
+        found: dict[tuple[str, int], list[Place]] = {}
+        for each in self.subshells:
+            last = max(each.line, min(each.last, each.line + _MOST_LINES))
+            for line in range(each.line, last + 1):
+                found.setdefault((each.file, line), []).append(
+                    structs.replace(each, last=max(each.last, each.line))
+                )
+        return found
 
     def last(self, name: str) -> Assigned | None:
         """What the variable was given last, None where nobody gave it anything."""
@@ -166,6 +193,19 @@ class ShellReading(Struct, frozen=True, dict=True):
     @cached_property
     def _by_name(self) -> dict[str, Assigned]:
         return {each.name: each for each in self.assigned}
+
+    def at(self, name: str, place: Place) -> Assigned | None:
+        """What the variable was given last before a line, of the same file; else what it was given last."""
+        found = self.given(name)
+        last = found[-1] if found else None
+        if last is None or last.place.file != place.file or last.place.line <= place.line:
+            return last
+        before = (
+            each
+            for each in islice(reversed(found), _MOST_USED)
+            if each.place.file != place.file or each.place.line <= place.line
+        )
+        return next(before, last)
 
     def given(self, name: str) -> Sequence[Assigned]:
         """All that the variable was given, in its order."""
@@ -182,18 +222,18 @@ class ShellReading(Struct, frozen=True, dict=True):
         """The lines from which a command has this text: its own, and those of the variables that it uses,
         also by way of others, whose value is a part of the text. With "" those of all of them."""
         found = {command.place: None}
-        for name, each in self._used(command.uses).items():
+        for name, each in self._used(command.uses, command.place).items():
             value = known(each.value)
             if not text or (value and _stands_in(value, text)) or name in text:
                 found[each.place] = None
         return tuple(found)
 
-    def _used(self, names: Sequence[str]) -> dict[str, Assigned]:
+    def _used(self, names: Sequence[str], place: Place) -> dict[str, Assigned]:
         found: dict[str, Assigned] = {}
         waiting = list(names)
         while waiting and len(found) < _MOST_USED:
             name = waiting.pop()
-            each = self.last(name)
+            each = self.at(name, place)
             if each is not None and name not in found:
                 found[name] = each
                 waiting += each.uses

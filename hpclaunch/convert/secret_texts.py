@@ -24,8 +24,14 @@ _SECRET = re.compile(
 )
 # Of options alone: a `key:` of a manifest and the shell's PWD have none.
 _OPTIONS = frozenset(("KEY", "PWD"))
-# Behind KEY and AUTH stand other words too: what has no digit in it and is shorter than a key is one.
+# Behind KEY= and AUTH= stand other words too: what has no digit in it and is shorter than a key is one. After
+# an option of that name all is a secret but for files, numbers and schemes of authentication.
 _LIKE_ONE = re.compile(r"(?:bearer|basic|token)\s.*|(?=[^0-9]*[0-9]).{6,}|.{20,}", re.IGNORECASE | re.DOTALL)
+_SCHEME = re.compile(
+    r"kerberos|krb5|gssapi|spnego|basic|digest|ntlm|negotiate|oauth2?|oidc|saml|ldap|munge|jwt|mtls|token|bearer",
+    re.IGNORECASE,
+)
+_FIELD = re.compile(r"[\d.,]+[a-zA-Z]*")  # of sort --key
 _FILE = re.compile(r"[\w./-]+\.(?:pem|key|crt|cer|pub|asc|gpg|json|ya?ml|txt|py)", re.IGNORECASE)
 # The last one may begin with a quote that nothing closes: such a text is mended, and told.
 _VALUE = r"(?P<value>\"[^\"\n]*\"|'[^'\n]*'|[\"']?[^\s\"';|&<>()]+)"
@@ -46,6 +52,7 @@ _FORMS = tuple(
         ("TOKEN", r"\b\w[\w+.-]{0,20}://(?P<value>[^\s/:@\"'${}]{16,200})@"),
         ("PASSWORD", r"\b[\w.+-]{1,40}:(?P<value>[^\s/@\"'$:#]+)@[\w.-]+#"),  # Enroot's USER@REGISTRY#IMAGE
         ("PASSWORD", rf"\bsshpass[ \t]+-p[ \t]*{_VALUE}"),
+        ("PASSWORD", rf"[ \t]--user(?:name)?[ =](?!-)\S+{_LINE}[ \t]-p[ \t]+(?!-){_VALUE}"),
         ("PASSWORD", rf"\blogin\b{_LINE}[ \t]-p[ \t]*{_VALUE}"),
         ("PASSWORD", rf"\bcurl\b{_LINE}[ \t](?:-u[ \t]*|--(?:proxy-)?user[ =])[\"']?[^\s:\"'$]+:{_VALUE}"),
         ("PASSWORD", rf"\b(?:mysql|mysqldump|mariadb)\b{_LINE}[ \t]-p(?!\w*[ \t]*=){_VALUE}"),
@@ -87,7 +94,7 @@ _IN_NAMES = (
 )
 _IN_FORMS = (
     *("://", "@", "sshpass", "login", "curl", "mysql", "mariadb", "sudo", "password", "authorization"),
-    *("openssl", "wandb", "<<<"),
+    *("openssl", "wandb", "<<<", "--user"),
     *("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "hf_", "sk-", "akia", "xox", "nvapi-"),
     *("pypi-", "dckr_pat_", "eyj"),
 )
@@ -139,7 +146,7 @@ def _found(text: str) -> Iterator[tuple[str, str, tuple[int, int]]]:
     for start, line in _lines_with(_IN_FORMS, text):
         for name, pattern in _FORMS:
             for found in pattern.finditer(line):
-                yield from _value(name, found, start)
+                yield from _value(name, found, start, is_option=True)
         for found in _READ.finditer(line):
             names = found["names"].split()
             name = next((each for each in names if is_secret(each) or each.upper() == "TOK"), "")
@@ -162,7 +169,7 @@ def _named(text: str, line: str, start: int) -> Iterator[tuple[str, str, tuple[i
                 continue
             if value := _BEHIND.match(line, found.end()):
                 behind = value.end()
-                yield from _value(name, value, start)
+                yield from _value(name, value, start, is_option=pattern is _OPTION)
             elif elements := _ELEMENTS.match(text, start + found.end()):
                 for each in _BEHIND.finditer(elements[1]):
                     yield from _value(name, each, elements.start(1))
@@ -193,7 +200,9 @@ def _lines_with(hints: Sequence[str], text: str) -> Iterator[tuple[int, str]]:
     return ((start, text[start:end]) for start, end in sorted(lines))
 
 
-def _value(name: str, found: re.Match[str], at: int) -> Iterator[tuple[str, str, tuple[int, int]]]:
+def _value(
+    name: str, found: re.Match[str], at: int, *, is_option: bool = False
+) -> Iterator[tuple[str, str, tuple[int, int]]]:
     value, (start, end) = found["value"], found.span("value")
     if value[:1] in ("'", '"') and value[-1:] == value[:1] and len(value) > 1:
         value, start, end = value[1:-1], start + 1, end - 1
@@ -201,6 +210,8 @@ def _value(name: str, found: re.Match[str], at: int) -> Iterator[tuple[str, str,
         value, start = value[1:], start + 1
     is_other = name.endswith(("TOKEN", "KEY", "AUTH")) and bool(_NUMBER.fullmatch(value))
     if name == "KEY" or name.endswith("AUTH"):
-        is_other = is_other or bool(_FILE.fullmatch(value)) or not _LIKE_ONE.fullmatch(value)
+        other_words = _SCHEME.fullmatch(value) or _FIELD.fullmatch(value)
+        is_other = is_other or bool(_FILE.fullmatch(value))
+        is_other = is_other or (bool(other_words) if is_option else not _LIKE_ONE.fullmatch(value))
     if value and not value.endswith(HIDDEN) and not is_other and not _NO_SECRET.fullmatch(value):
         yield name, value, (at + start, at + end)

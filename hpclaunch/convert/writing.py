@@ -9,8 +9,9 @@ from typing import Any
 
 from msgspec import structs
 
-from hpclaunch.convert.draft import Draft, Fact, dotted, sayable
+from hpclaunch.convert.draft import NULL, Draft, Fact, dotted, sayable
 from hpclaunch.convert.jobtext import Node, is_list, text_of, tree_of
+from hpclaunch.spec.job import TrialsSpec
 from hpclaunch.spec.read import parse_job
 from hpclaunch.spec.scalars import variable_name
 from hpclaunch.spec.source import LIMIT
@@ -29,6 +30,7 @@ _NEEDED = frozenset(
     )
 )
 _ONCE = frozenset(("inherit", "secrets"))
+_SEED = TrialsSpec(1).seed
 _WHAT = "the job file's own check"
 _STAND_INS = {"name": "name", "command": "command"}
 _SHORT_STAND_INS: dict[str, str | int] = {"image": "image", "trials": 1}
@@ -43,6 +45,7 @@ def write(draft: Draft, made_from: Sequence[str]) -> str:
     if draft.refused:
         return ""
     _complete(draft, made_from)
+    _own_seed(draft)
     _in_long_form(draft)
     _once(draft)
     before = dict(draft.facts)
@@ -72,6 +75,20 @@ def _complete(draft: Draft, made_from: Sequence[str]) -> None:
         below = [fact for key, fact in draft.facts.items() if key[0] == name]
         if below and not any(fact.key in ((name,), (name, short)) for fact in below):
             draft.ask((name, short), "no file tells it", below[0].places, f"{name}.{short}")
+
+
+def _own_seed(draft: Draft) -> None:
+    """Where the job sets the variable itself that trials set by default they leave it alone."""
+    key = ("trials", "seed")
+    fact = draft.facts.get(("env", str(_SEED)))
+    others = any(
+        each.value == _SEED for each in draft.facts.values() if each.key[0] in ("inherit", "secrets")
+    )
+    if ("trials", "count") not in draft.facts or key in draft.facts or (fact is None and not others):
+        return
+    places = fact.places if fact is not None else draft.facts["trials", "count"].places
+    why = f"each trial has the same {_SEED}, and none of its own"
+    draft.put(key, NULL, places, str(_SEED), why=why)
 
 
 def _all(files: Sequence[str]) -> list[Place]:

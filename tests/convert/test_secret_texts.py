@@ -51,6 +51,9 @@ BEFORE = (
     f"mysql -u root -p{S} results",
     f"login='{S}'; export MY_TOKEN={S}; echo $login",
     f"some_tool --auth-token {S} --verbose",
+    f"some_tool --key {S} --verbose",
+    f"some_tool --auth={S} --verbose",
+    f"./upload.sh --user me -p {S}",
     f"export MYPW={S}",
     f'export X_AUTH="Bearer {S}"',
     f"SECRETS=({S} 'other1{S}')",
@@ -63,9 +66,8 @@ BEFORE = (
     f"srun --comment=pw={S} hostname",
     f'export OPTIONS="--lr=1 password={S}"',
 )
-# What another variable has as well is hidden where all the texts are known, not here. Behind `login` may be
-# another word.
-FORMS = [text for text in BEFORE if not text.startswith(("login=", "wandb"))]
+# What another variable has as well is hidden where all the texts are known, not here.
+FORMS = [text for text in BEFORE if not text.startswith("login=")]
 GIVEN = (
     {"run": f"-e HF_TOKEN={S}"},
     {"run": f"-e DB_URL=postgres://me:{S}@db.example/x"},
@@ -176,7 +178,7 @@ def test_what_is_made_of_a_manifest_has_no_secret(place: str, text: str, tmp_pat
         "NCCL_ALGO=Ring USE_SECRET=true PASSED=17 COMPASS=north",
         "MYSQL_PWD=*** --token=***",
         "monkey=business12 author=somebody17 --hotkeys ctrl1234 --key-file server1 AUTHOR=me2345678",
-        "--key features --key server1.pem sort --key=2,2n -k 1 --auth kerberos USE_AUTH=module12",
+        "--key server1.pem sort --key=2,2n -k 1 --auth kerberos USE_AUTH=module12",
         "tolerations: [{key: node.example.com/gpu12345, operator: Exists}]",
         "PWD=/a OLDPWD=work12345 --pwd /workspace read a b <<< 'one12345 two'",
         "wandb login --relogin && wandb login # first12345",

@@ -233,6 +233,7 @@ def _only(part: Statement) -> Simple | None:
 def _subshell(shell: "Walker", statement: Subshell) -> Flow:
     changes = {"background": True, "unnoticed": True} if statement.background else {}
     options = set(shell.options)
+    shell.subshells.append(shell.files.place(statement.line, statement.last))
     with shell.within(**changes):
         shell.apart(statement.body)
     shell.options = options

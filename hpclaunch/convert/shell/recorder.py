@@ -79,6 +79,7 @@ class Recorder(Shell):
         self.required: set[str] = set()
         self.sourced: list[Sourced] = []
         self.unclear: list[Unclear] = []
+        self.subshells: list[Place] = []
         self._budget = Budget(_MOST)
         self._renewed = 0
         self._current: Simple | None = None
@@ -129,14 +130,26 @@ class Recorder(Shell):
         """Walk with something else around the commands."""
         return _Within(self, structs.replace(self.context, **changes))
 
+    def unnoticed(self, unnoticed: bool) -> AbstractContextManager[None]:
+        """Walk what changes nothing where it fails, or not."""
+        return (
+            _Within(self, self.context)
+            if unnoticed == self.context.unnoticed
+            else self.within(unnoticed=unnoticed)
+        )
+
     def on(self, condition: str, way: Callable[[], Flow]) -> Callable[[], Flow]:
         """A way that is gone on a condition."""
         self.spend(8)
         conditions = (*self.context.conditions, f"{self.place}: {outside(condition)}")
 
         def gone() -> Flow:
-            with self.within(conditions=conditions[-_MOST_CONDITIONS:]):
+            before = self.context
+            self.context = structs.replace(before, conditions=conditions[-_MOST_CONDITIONS:])
+            try:
                 return way()
+            finally:
+                self.context = before
 
         return gone
 

@@ -60,6 +60,7 @@ def read(
         tuple(walker.sourced),
         tuple(walker.statements()),
         tuple(dict.fromkeys(walker.unclear)),
+        subshells=tuple(dict.fromkeys(walker.subshells)),
     )
 
 

@@ -91,7 +91,8 @@ def _ends_before(reading: ShellReading, run: Step, draft: Draft) -> None:
     """Lines that end the script without a failure before its run: a job runs all the same."""
     for command in takewhile(lambda each: each is not run.command, reading.commands):
         ends = command.program == "exit" and (known(command.words[1]) if command.words[1:] else "0") == "0"
-        if ends and command.conditions and not (command.loops or command.signals or command.within):
+        apart = command.signals or command.within or reading.is_apart(command.place, run.command.place)
+        if ends and command.conditions and not (command.loops or apart):
             on = command.conditions[-1]
             why = f"the script ended here on a condition ({on}), and the job runs all the same"
             todo = "let the command look at that itself, or do not submit the job"

@@ -94,7 +94,14 @@ def changed(reading: ShellReading, command: Command, loops: Sequence[Loop]) -> l
 
 def leaving(reading: ShellReading, command: Command, loops: Sequence[Loop]) -> list[Command]:
     """What ends a round or the loop for another reason than a run that failed."""
-    return [each for each in _leaving(reading, loops) if not _on_failure(each, command)]
+    return [
+        each
+        for each in _leaving(reading, loops)
+        if not _on_failure(each, command)
+        and not (
+            each.program == "exit" and reading.ends_apart(each.place, command.place, each.loops[-1].place)
+        )
+    ]
 
 
 def ends_at_failure(reading: ShellReading, command: Command, loop: Loop) -> bool:

@@ -1,7 +1,9 @@
 """What a script does to its own shell before the run: modules, virtual environments, limits, its folder. srun
 handed that on to the ranks; a job's ranks start from nothing, and do it themselves."""
 
+import posixpath
 import re
+from collections.abc import Sequence
 from posixpath import join, normpath
 
 from hpclaunch.convert.draft import Draft
@@ -33,13 +35,23 @@ def put(reading: ShellReading, run: Command, draft: Draft, *, image: bool) -> li
             found.append((sourced.place, (("source",), name)))
     found += _hooks(reading)
     files = [source.name for source in reading.sources]
+    lines = {place for place, _ in found}
+    in_line: dict[Place, list[str]] = {}
+    for statement in reading.statements:
+        if statement.place in lines:
+            in_line.setdefault(statement.place, []).append(statement.written)
 
-    def position(each: tuple[Place, tuple[Value, ...]]) -> tuple[bool, int, int]:
-        """Two of one line stay in the order in which they run: `module purge; module load`."""
-        place = each[0]
-        return place.file == run.place.file, files.index(place.file) if place.file in files else 0, place.line
+    def position(each: tuple[Place, tuple[Value, ...]]) -> tuple[bool, int, int, int]:
+        """Two of one line stay in the order in which they run: `source venv; module load`."""
+        place, words = each
+        file = files.index(place.file) if place.file in files else 0
+        return place.file == run.place.file, file, place.line, _column(in_line.get(place, ()), words)
 
-    before = [each for each in sorted(found, key=position) if _is_before(each[0], run.place)]
+    before = [
+        each
+        for each in sorted(found, key=position)
+        if _is_before(each[0], run.place) and not reading.is_apart(each[0], run.place)
+    ]
     for where, words in before:
         what = " ".join(map(shown, words))
         if image:
@@ -57,6 +69,18 @@ def put(reading: ShellReading, run: Command, draft: Draft, *, image: bool) -> li
     if not image:
         _folder(reading, run, draft)
     return [] if image else [words for _, words in before]
+
+
+def _column(written: Sequence[str], words: tuple[Value, ...]) -> int:
+    """Which of the statements of a line it is, by its first word and its last one."""
+    first = ("source", ".") if words[0] == ("source",) else (shown(words[0]),)
+    last = posixpath.basename(shown(words[-1]))
+    its = [
+        index
+        for index, text in enumerate(written)
+        if text.split(None, 1)[:1] and text.split(None, 1)[0] in first and last in text
+    ]
+    return its[0] if its else 0
 
 
 def _is_before(place: Place, run: Place) -> bool:
@@ -80,7 +104,9 @@ def _folder(reading: ShellReading, run: Command, draft: Draft) -> None:
     last = None
     for statement in reading.statements:
         found = _CHANGES.match(" ".join(statement.written.split()))
-        if found and _is_before(statement.place, run.place):
+        if not found or reading.is_apart(statement.place, run.place):
+            continue
+        if _is_before(statement.place, run.place):
             last = (statement.place, found[1].strip("\"'"))
     start = next((each for each in reversed(of_batch(reading)) if each.name == "chdir"), None)
     base = start.text if start is not None and (start.text or "").startswith("/") else None

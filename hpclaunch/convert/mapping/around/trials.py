@@ -132,7 +132,9 @@ def _seed(
         if not _SEED.search(name) or known(value) is not None:
             continue
         places = (
-            (command.place,) if name in dict(command.prefix) else origin_of(reading, name) or (command.place,)
+            (command.place,)
+            if name in dict(command.prefix)
+            else origin_of(reading, name, command.place) or (command.place,)
         )
         rising = loop is not None and any(loop.variable and loop.variable in _names(part) for part in value)
         if rising and loop is not None:

@@ -129,7 +129,8 @@ def _handed(reading: ShellReading, command: Command, export: Export, draft: Draf
     named = dict(export.given)
     found, kept_back = [], []
     for name, value in there.items():
-        places = (command.place,) if name in prefixed else origin_of(reading, name) or (command.place,)
+        places = (command.place,) if name in prefixed else origin_of(reading, name, command.place)
+        places = places or (command.place,)
         if named.get(name) is not None:
             continue
         if export.everything or name in named:

@@ -155,14 +155,15 @@ def of_options(reading: ShellReading, command: Command, given: Sequence[Option])
     return tuple(found)
 
 
-def origin_of(reading: ShellReading, variable: str) -> tuple[Place, ...]:
-    """The line that gave a variable its value, and those of the variables that the value comes from."""
+def origin_of(reading: ShellReading, variable: str, at: Place | None = None) -> tuple[Place, ...]:
+    """The line that gave a variable its value, and those of the variables that the value comes from; with
+    `at` the value that it has there."""
     found: dict[Place, None] = {}
     waiting = [variable]
     seen: set[str] = set()
     while waiting and len(seen) < 30:  # of a longer chain nobody reads the lines
         name = waiting.pop(0)
-        each = reading.last(name)
+        each = reading.last(name) if at is None else reading.at(name, at)
         if each is None or name in seen:
             continue
         seen.add(name)

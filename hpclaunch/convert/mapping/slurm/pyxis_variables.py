@@ -30,7 +30,9 @@ def asked(reading: ShellReading, command: Command, given: Sequence[Asked]) -> It
         if part == variable:
             continue
         in_front = variable in dict(command.prefix)
-        places = (command.place,) if in_front else origin_of(reading, variable) or (command.place,)
+        places = (
+            (command.place,) if in_front else origin_of(reading, variable, command.place) or (command.place,)
+        )
         if part in _VALUES:
             name = f"container-{part.lower()}"
             if name not in names and value:
