@@ -1,6 +1,6 @@
 """What a manifest costs beside a script: the text of one job for a Slurm site and for a Kubernetes site,
 rendered in turns in one process, after the plan. A manifest has twice the text, and moves each line of it to
-its column. The aim is for a whole start (`render.py`), of which either is less than 1 %.
+its column. The aim is for a whole start (`schedulers.py`), of which either is less than 1 %.
 """
 
 import argparse
