@@ -18,6 +18,7 @@ OF_KUBERNETES = {
     "hpclaunch.values.yamltext",
     "hpclaunch.spec.apiwords",
     "hpclaunch.spec.check_kubernetes",
+    "hpclaunch.spec.check_kubernetes_relations",
     "hpclaunch.spec.check_volume",
 }
 # Templates too: to import their engine takes a quarter of a start.
@@ -52,6 +53,7 @@ def test_a_render_loads_one_scheduler(
     assert not {"ClusterShell", "kubernetes", "hpclaunch.readback", "hpclaunch.schedulers"} & loaded
     of_long_runs = {"hpclaunch.plan.longrun", "hpclaunch.render.longrun", "hpclaunch.spec.check_longrun"}
     assert not of_long_runs & loaded
+    assert not {"hpclaunch.spec.check_kubernetes_labels", "hpclaunch.spec.check_kubernetes_exports"} & loaded
 
 
 def loaded_by(words: list[str]) -> set[str]:
