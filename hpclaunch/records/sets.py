@@ -8,7 +8,7 @@ with the lock of whoever sends them all (`Intent.lock_of`): it goes first, so th
 import contextlib
 import fcntl
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future
 from pathlib import Path
 
@@ -39,6 +39,7 @@ class NewSet:
         self._site_folder, self._first, self._pool = site_folder, first, pool
         self._staging = files.unused_name(site_folder, files.STAGING)
         self._written: list[Future[None]] = []
+        self._new: dict[Path, list[str]] = {}
         self._same: dict[tuple[str, bytes], Path] = {}
         self.lock = -1
 
@@ -50,6 +51,7 @@ class NewSet:
             if first.parent.name != folder.name:
                 alike[name] = first
         own = self._staging / folder.name
+        self._new[own] = [name for name in contents if name not in alike]
         self._written.append(self._pool.submit(_write, own, contents, subfolders, alike))
 
     def commit(self) -> None:
@@ -57,7 +59,7 @@ class NewSet:
         but HpclaunchError where they are, and not all in their places."""
         for each in self._written:
             each.result()
-        list(self._pool.map(_sync, list(self._staging.iterdir())))
+        list(self._pool.map(_sync, self._new, self._new.values()))
         files.sync_folder(self._staging)
         committed = self._site_folder / f"{_COMMITTED}{self._first}"
         files.rename(self._staging, committed)
@@ -134,8 +136,10 @@ def _write(
     for name in subfolders:
         (folder / name).mkdir(mode=0o700)
     for name, data in contents.items():
-        if name not in alike or not _linked(alike[name], folder / name):
+        if name not in alike:
             files.write(folder / name, data)
+        elif not _linked(alike[name], folder / name):
+            files.write_synced(folder / name, data)
 
 
 def _linked(other: Path, path: Path) -> bool:
@@ -147,8 +151,8 @@ def _linked(other: Path, path: Path) -> bool:
     return True
 
 
-def _sync(folder: Path) -> None:
-    for path in folder.iterdir():
-        if path.is_file():
-            files.sync(path)
+def _sync(folder: Path, names: Sequence[str]) -> None:
+    """`names`: without those of which another record has the content."""
+    for name in names:
+        files.sync(folder / name)
     files.sync_folder(folder)
