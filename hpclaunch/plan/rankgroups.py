@@ -2,7 +2,7 @@
 
 Each group is planned as a job by itself, which finds all that is wrong with it. Groups on nodes that Slurm is
 asked for in the same words, with as many ranks on each, are one job on all of these nodes; others are in
-`unlikegroups`.
+`unlikegroups`. On Kubernetes there are none (`kubernetes.rankgroups`).
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -15,6 +15,7 @@ from hpclaunch.spec.job import Job, SiteHints
 from hpclaunch.spec.site import Site
 from hpclaunch.values.errors import InputError, Problem
 from hpclaunch.values.launchplan import LaunchPlan, SlurmTarget
+from hpclaunch.values.pods import KubernetesTarget
 from hpclaunch.values.rankgroups import RankGroup, RankGroups
 from hpclaunch.values.words import EnvVar, Option
 
@@ -28,13 +29,18 @@ def plan(planned: Callable[[Job], LaunchPlan], site: Site, job: Job) -> LaunchPl
     plans: dict[str, LaunchPlan] = {}
     for name in job.groups:
         try:
-            # The spare nodes of a check are the whole job's.
-            plans[name] = planned(structs.replace(by_itself(job, name), preflight=None))
+            plans[name] = planned(_part(job, name, site))
         except InputError as error:
-            problems += _placed(job, name, error.problems)
+            problems += _placed(job, name, error.problems, site)
     if problems:
         raise InputError(list(dict.fromkeys(problems)))
-    if unlikegroups.are_unlike(plans):
+    if site.scheduler == "kubernetes":
+        from hpclaunch.plan.kubernetes import rankgroups as of_pods
+
+        problems += of_pods.unlike(plans)
+        if problems:
+            raise InputError(problems)
+    elif unlikegroups.are_unlike(plans):
         return unlikegroups.plan(site, job, plans)
     first = next(iter(job.groups))
     total = sum(group.nodes for group in job.groups.values())
@@ -44,7 +50,7 @@ def plan(planned: Callable[[Job], LaunchPlan], site: Site, job: Job) -> LaunchPl
         total_of_all = [each for each in error.problems if each.path == ("nodes",)]
         others = [each for each in error.problems if each.path != ("nodes",)]
         found = [structs.replace(each, path=("groups",)) for each in total_of_all]
-        found += _placed(job, first, others)
+        found += _placed(job, first, others, site)
         raise InputError(found) from None
     problems += _for_the_host(job, plans, whole)
     if problems:
@@ -73,6 +79,15 @@ def by_itself(job: Job, name: str) -> Job:
     )
 
 
+def _part(job: Job, name: str, site: Site) -> Job:
+    alone = by_itself(job, name)
+    if site.scheduler != "kubernetes":
+        return structs.replace(alone, preflight=None)  # the spare nodes of a check are the whole job's
+    from hpclaunch.plan.kubernetes import rankgroups as of_pods  # nobody else pays for it
+
+    return of_pods.part(job, alone)
+
+
 def _sites(job: Job, group: GroupSpec) -> dict[str, SiteHints]:
     """What the job says of sites, with what the group says over it."""
     found = dict(job.sites)
@@ -82,11 +97,14 @@ def _sites(job: Job, group: GroupSpec) -> dict[str, SiteHints]:
     return found
 
 
-def _placed(job: Job, name: str, problems: Sequence[Problem]) -> Iterator[Problem]:
+def _placed(job: Job, name: str, problems: Sequence[Problem], site: Site) -> Iterator[Problem]:
     """The problems of a group where the job file has what they are about."""
     group = job.groups[name]
     for each in problems:
         key = each.path[0] if each.path else ""
+        if key == "nodes" and site.scheduler == "kubernetes":
+            yield structs.replace(each, path=("groups",))  # those of all groups
+            continue
         own = key == "nodes" or (key == "env" and each.path[1:2] and each.path[1] in group.env)
         own = own or (key in ("command", *_OF_NODES) and getattr(group, str(key)) is not None)
         if key == "sites" and len(each.path) > 2:
@@ -115,8 +133,9 @@ def _unsuitable(job: Job, site: Site) -> Iterator[Problem]:
             f"groups: each has nodes of its own, and {site.name} is one machine", "job", ("groups",)
         )
     if site.scheduler == "kubernetes":
-        message = "groups: the workers of an MPIJob are all alike: submit a job for each group"
-        yield Problem(message, "job", ("groups",))
+        from hpclaunch.plan.kubernetes import rankgroups as of_pods
+
+        yield from of_pods.unsuitable(job)
     if job.world != "one" and job.verify:
         message = "verify: ranks of separate worlds have the same numbers, so their reports look alike: "
         yield Problem(f"{message}take world: one", "job", ("verify",))
@@ -137,6 +156,10 @@ def _for_the_host(job: Job, plans: dict[str, LaunchPlan], whole: LaunchPlan) -> 
 
 
 def _outside(each: LaunchPlan) -> tuple[EnvVar, ...]:
+    if isinstance(each.target, KubernetesTarget):
+        from hpclaunch.plan.kubernetes import rankgroups as of_pods
+
+        return of_pods.outside(each.target)
     return each.target.host_env if isinstance(each.target, SlurmTarget) else ()
 
 

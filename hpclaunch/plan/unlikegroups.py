@@ -66,7 +66,7 @@ def sizes(members: Sequence[RankGroup]) -> Option:
 
 
 def _target(each: LaunchPlan) -> SlurmTarget:
-    assert isinstance(each.target, SlurmTarget)  # no other scheduler has groups
+    assert isinstance(each.target, SlurmTarget)  # no other scheduler has unlike groups
     return each.target
 
 

@@ -8,6 +8,7 @@ from hpclaunch.render import kubelet, words
 from hpclaunch.render.pods import Process, Word
 from hpclaunch.values.launchplan import Common
 from hpclaunch.values.pods import KubernetesTarget, Pod
+from hpclaunch.values.rankgroups import RankGroups
 from hpclaunch.values.words import Option
 from hpclaunch.values.yamltext import later, value
 
@@ -16,6 +17,7 @@ _LONG = 60  # characters of a word that has its comment above it
 # The texts, by what the processes that run them are called.
 _RANK, _LAUNCHER, _WORKER = "hpclaunch-rank", "hpclaunch-launcher", "hpclaunch-worker"
 _STAGE_IN = "hpclaunch-stage-in"
+_COMMAND = "And its command, each word after a =."
 
 
 def launcher(common: Common, target: KubernetesTarget) -> Process:
@@ -86,10 +88,22 @@ def of_rank(common: Common, target: KubernetesTarget) -> Process:
         args=(
             *map(_setting, target.wrapper),
             *_part(environment, "The rank's environment."),
-            *_part([f"={word}" for word in common.argv], "And its command, each word after a =."),
+            *(_groups(common.groups) if common.groups else _part(_command(common.argv), _COMMAND)),
         ),
         texts={_RANK: kubelet.word(wrapper_text(settings))},
     )
+
+
+def _groups(groups: RankGroups) -> Iterator[Word]:
+    """What each group has of its own."""
+    for group in groups.members:
+        nodes = f"{group.nodes} node{'' if group.nodes == 1 else 's'}"
+        own = [f"{variable.name}={variable.value}" for variable in group.environment]
+        yield from _part([*own, *_command(group.argv)], f"{group.name}: {nodes}. Its variables and command.")
+
+
+def _command(argv: Iterable[str]) -> list[str]:
+    return [f"={word}" for word in argv]
 
 
 def serving(settings: Iterable[Option]) -> Process:

@@ -78,6 +78,11 @@ def alike(place: Place, tmp_path_factory: pytest.TempPathFactory) -> Alike:
     return run
 
 
+GROUPS = {
+    "train": {"nodes": 1, "env": {"OF_ALL": "$(KUBERNETES_PORT) $$", "OF_TRAIN": "it's\n--"}},
+    "act": {"nodes": 1, "command": ["recorder", "--", "=", "of act", ":", "$(id) $$"], "env": {"OF_ALL": ""}},
+}
+
 JOBS: dict[str, tuple[dict[str, Any], int]] = {
     "16 ranks": (TWO_NODES, 16),
     "rendezvous": (TWO_NODES | {"ranks_per_node": 3, "rendezvous": "torch"}, 6),
@@ -103,6 +108,8 @@ JOBS: dict[str, tuple[dict[str, Any], int]] = {
     "MPICH": ({"nodes": 2, "ranks_per_node": 3, "rendezvous": "torch", "container": {"mpi": "mpich"}}, 6),
     "MPICH in one pod": ({"gpus_per_node": 2, "rendezvous": "torch", "container": {"mpi": "mpich"}}, 2),
     "no GPU": ({"gpus_per_node": 0, "ranks_per_node": 2, "mpi": "pmix"}, 2),
+    "groups": ({"ranks_per_node": 3, "mpi": "pmix", "rendezvous": "torch", "groups": GROUPS}, 6),
+    "groups, MPICH": ({"ranks_per_node": 2, "container": {"mpi": "mpich"}, "groups": GROUPS}, 4),
 }
 
 

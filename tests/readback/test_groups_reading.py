@@ -5,6 +5,7 @@ import pytest
 from hpclaunch.plan.planner import Planner
 from hpclaunch.readback import script as reader
 from hpclaunch.readback.compare import are_same, compare
+from hpclaunch.readback.kubernetes import reader as manifests
 from hpclaunch.readback.place import Place, Side
 from hpclaunch.render import script
 from hpclaunch.spec.read import parse_job, read_site
@@ -25,14 +26,18 @@ groups:
 """
 
 
-def planned(*sets: str) -> LaunchPlan:
-    site = read_site("superpod-a100").value
+def planned(*sets: str, at: str = "superpod-a100") -> LaunchPlan:
+    site = read_site(at).value
     machines = {group.type: catalogue.load(group.type).value for group in site.node_types}
     return Planner(site, machines).plan(parse_job(JOB, "f", "/home/ada", sets).value)
 
 
 def read(*sets: str) -> Launch:
     return reader.read(script.render(planned(*sets)))
+
+
+def in_pods(*sets: str) -> Launch:
+    return manifests.read(script.render(planned(*sets, at="k8s-superpod-a100")))
 
 
 def same(one: Launch, other: Launch) -> bool:
@@ -67,6 +72,21 @@ def test_a_change_is_a_difference(world: str, change: str) -> None:
     launch = read(f"world={world}")
     assert same(launch, read(f"world={world}"))
     assert not same(launch, read(f"world={world}", change))
+
+
+def test_a_manifest_has_the_same_groups() -> None:
+    launch = in_pods()
+    assert (launch.groups, launch.world, launch.argv) == (read().groups, "one", ())
+    assert (launch.nodes, launch.ranks_per_node) == (52, 8)
+    assert (launch.unread, launch.unbridged, launch.wrapper) == ((), (), "own")
+    assert same(launch, in_pods())
+
+
+@pytest.mark.parametrize(
+    "change", ["groups.watch.command=[./other]", "groups.train.env.LR=0.3", "groups.watch.nodes=2"]
+)
+def test_a_change_in_a_manifest_is_a_difference(change: str) -> None:
+    assert not same(in_pods(), in_pods(change))
 
 
 def test_one_world_is_not_separate_ones() -> None:

@@ -58,12 +58,15 @@ def test_a_terminal_from_end_to_end(laptop: Laptop, slurm_a100: Slurm) -> None:
         person.sees("is-42 6 xterm\r\n30 100\r\na $b `c`\r\n'\"\\ é|")
         (job,) = jobs(slurm_a100)
         person.resizes(50, 132)
-        person.types("until stty size | grep -x '50 132'; do sleep 0.1; done; sleep 300\r")
+        person.types("until stty size | grep -x '50 132'; do sleep 0.1; done; ")
+        person.types("sh -c 'echo up-$((40 + 3)); exec sleep 300'\r")
         person.sees("50 132\r\n")
+        person.sees("up-43")
         shown = slurm_a100.run("scontrol", "show", "job", job).stdout
         assert "geheim" not in shown
         assert not holders("geheim")
         person.types("\x03")
+        person.sees("^C")
         person.types("echo status-$?; exit 9\r")
         person.sees("status-130")
         assert person.end() == 9, person.seen

@@ -85,9 +85,12 @@ def test_a_terminal_in_the_jobs_container_and_environment(shell: Shell, tmp_path
         beside = hpclaunch("exec", name, "--", "printenv", "TOKEN", "STRANGE")
         assert beside.stdout == f"geheim\n{STRANGE}\n", beside.stderr
         person.resizes(50, 132)
-        person.types("until stty size | grep -x '50 132'; do sleep 0.1; done; sleep 300\r")
+        person.types("until stty size | grep -x '50 132'; do sleep 0.1; done; ")
+        person.types("sh -c 'echo up-$((40 + 3)); exec sleep 300'\r")
         person.sees("50 132\r\n")
+        person.sees("up-43")
         person.types("\x03")
+        person.sees("^C")
         person.types("echo status-$?; exit 9\r")
         person.sees("status-130")
         assert person.end() == 9, person.seen
@@ -206,3 +209,10 @@ def test_without_a_time_limit_it_is_bounded(shell: Shell) -> None:
     done = hpclaunch(*shell.words, "--set", "time=UNLIMITED", "--dry-run", env=shell.env)
     assert "goes after 8 hours" in done.stderr
     assert yaml.safe_load(done.stdout)["spec"]["template"]["spec"]["activeDeadlineSeconds"] == 8 * 3600
+
+
+def test_of_groups_it_is_one_pod_too(shell: Shell) -> None:
+    sets = ("--set", "groups={a: {nodes: 1}, b: {nodes: 1, command: [./b]}}", "--set", "nodes=1")
+    done = hpclaunch(*shell.words, *sets, "--set", "setup=[]", "--dry-run", env=shell.env)
+    assert done.returncode == 0, done.stderr
+    assert yaml.safe_load(done.stdout)["kind"] == "Job"

@@ -21,6 +21,7 @@ MOUNTED = {
     "resnet50-mxnet": "imagenet",
     "resnet50-trials": "imagenet",
     "tf2-a2d2-16x01x02-gpu": "adas-data",
+    "train-and-evaluate": "scratch",
 }
 VOLUMES = {
     "k8s-minimal": "data",
@@ -34,7 +35,6 @@ VOLUMES = {
 }
 KUBERNETES = [site for site in VOLUMES if site.startswith(("k8s-", "openshift-"))]
 NO_CONTAINERS = "site local runs no containers (`container: none`), and the job has an image"
-ALIKE = "groups: the workers of an MPIJob are all alike: submit a job for each group"
 NO_LIMIT = "each point is a job of its own, and Kubernetes has no such limit: leave it out"
 SQUASHFS = "which Enroot alone reads: push the image to a registry, from which both schedulers take it"
 # What a site refuses, and the reason that it gives. All other pairs are rendered.
@@ -56,7 +56,6 @@ REFUSED = {
     },
     **{(example, "local"): NO_CONTAINERS for example in EXAMPLES},
     ("hello-mpi", "local"): "2 nodes, and site local has 1",
-    **{("train-and-evaluate", site): ALIKE for site in KUBERNETES},
     **{("lr-search", site): NO_LIMIT for site in KUBERNETES},
     (
         "lr-search",

@@ -89,6 +89,7 @@ def _launch(
     if rank.words:
         unread += rank.words.unread
         unbridged += coherence.of_numbers(rank.words.source, started)
+    groups = rank.words.groups if rank.words else ()
     tables = rank.words.tables if rank.words else (_unbound(per_node),)
     kit = dict(begun.settings).get("kit", "")
     unbridged += coherence.of_binding(parts, started, known, tables)
@@ -129,6 +130,8 @@ def _launch(
         stage_in=staged,
         steps=begun.beside.steps if begun.beside else (),
         trials=begun.beside.trials if begun.beside else None,
+        groups=groups,
+        world="one" if groups else "",
     )
 
 

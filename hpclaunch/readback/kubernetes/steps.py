@@ -27,12 +27,16 @@ class Beside(Struct, frozen=True):
 
 def split(words: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...] | None]:
     """The words that start the ranks, and those after them, None where there are none. The rank wrapper's
-    have two --, and after them all begin with a = but the -- that ends them."""
+    have two --, and after them all begin with a = but the -- that ends them; with groups of ranks they have
+    more, and there are no steps."""
     before = ("", *words)
     shell = next((at for at, word in enumerate(words) if word == _SHELL and before[at] != "-wdir"), None)
     if shell is None:
         return tuple(words), None
     at = shell
+    settings = words[shell : _dashes(words, shell)]
+    if any(word.startswith("groups=") for word in settings):
+        return tuple(words), None
     for _ in range(3):
         end = _dashes(words, at)
         if end is None:
