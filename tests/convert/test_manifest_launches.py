@@ -33,3 +33,5 @@ def test_a_second_mpirun_is_no_step_of_the_launchers_pod(second):
     assert [each.kind for each in its] == ["left"]
     assert "ranks of its own" in its[0].why
     assert "after:" not in found.job
+    asked = [each for each in found.findings if each.kind == "question" and "ranks" in each.what]
+    assert bool(asked) == ("-np 4" in second)  # of another size

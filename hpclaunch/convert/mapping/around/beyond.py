@@ -136,16 +136,21 @@ def defaults(reading: ShellReading, draft: Draft) -> None:
     """Each variable that nobody gave, and whose default counts."""
     told = {each.what for each in draft.findings if each.kind == "assumed"}
     for each in {each.name: each for each in reversed(reading.assumed)}.values():
-        if each.name in told or each.name.startswith("SLURM_") or not each.name.isidentifier():
+        if each.name in told or each.name.startswith("SLURM_"):
+            continue
+        is_argument = each.name.isdecimal() and each.name != "0"
+        if not (is_argument or each.name.isidentifier()):
             continue
         default = "***" if is_secret(each.name) else shown(each.default)
         draft.say(
             "assumed",
             (each.place,),
-            each.name,
+            f"${each.name}, an argument of the script" if is_argument else each.name,
             became=f"its default: {default}" if default else "not set",
             why="nobody gave it",
-            todo=f"where the operator had set it convert again with --env {each.name}=...",
+            todo="where the operator gave it correct in the job file what comes of it"
+            if is_argument
+            else f"where the operator had set it convert again with --env {each.name}=...",
         )
 
 

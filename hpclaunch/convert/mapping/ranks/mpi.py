@@ -11,6 +11,7 @@ from msgspec import Struct
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.slurm.asked import number
 from hpclaunch.convert.mapping.words.lines import lines_of
+from hpclaunch.convert.mapping.words.texts import path
 from hpclaunch.convert.programs.flags import not_told
 from hpclaunch.convert.programs.layers import Layer, Option
 from hpclaunch.convert.reading import Command, ShellReading
@@ -248,6 +249,16 @@ def _map(option: Option, places: Sequence[Place], draft: Draft) -> None:
         )
 
 
+def _folder(option: Option, places: Sequence[Place], draft: Draft) -> None:
+    folder = path(option.value or ())
+    if folder is None:
+        draft.ask(
+            ("workdir",), f"the folder in which the ranks start: {option.written}", places, option.written
+        )
+    else:
+        draft.put(("workdir",), folder, places, option.written)
+
+
 def _several(option: Option, places: Sequence[Place], draft: Draft) -> None:
     question = "what each rank executes: mpirun starts several programs at once (a : b), and a job has one"
     draft.ask(("command",), question, places, "mpirun ... : ...")
@@ -270,6 +281,7 @@ _SPECIAL: dict[str, Callable[[Option, Sequence[Place], Draft], None]] = {
     "rank-by": _map,
     "rank": _map,
     "app": _several,
+    "wdir": _folder,
     "enable-recovery": _aborts,
     "continuous": _aborts,
 }

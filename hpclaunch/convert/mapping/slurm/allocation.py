@@ -84,7 +84,8 @@ def _good_name(text: str) -> str:
 def _nodes(reading: ShellReading, given: Mapping[str, Asked], found: Allocation, draft: Draft) -> None:
     each = given.get("nodes")
     if found.nodes is not None:
-        what = each.written if each else given["ntasks"].written
+        by = next((given[name] for name in ("nodes", "ntasks", "gpus") if name in given), None)
+        what = by.written if by is not None else "nodes"
         if not 1 <= found.nodes <= 100_000:
             draft.ask(("nodes",), f"how many nodes: {what} is no such number", found.places["nodes"], what)
             return
@@ -95,8 +96,9 @@ def _nodes(reading: ShellReading, given: Mapping[str, Asked], found: Allocation,
         draft.ask(("nodes",), f"how many nodes{told}", each.places, each.written)
     else:
         lines = _of_several_nodes(reading)
-        if lines or "ntasks" in given:
-            lines = lines or given["ntasks"].places
+        total = given.get("ntasks") or given.get("gpus")
+        if lines or total is not None:
+            lines = lines or (total.places if total is not None else ())
             question = "how many nodes: no line tells, and the operator gave it to sbatch (-N)"
             draft.ask(("nodes",), question, lines, " or ".join(NODES[:1]))
         else:

@@ -40,15 +40,31 @@ def components(reading: ShellReading) -> Components | None:
     several = [each for each in starts if any(known(word) == ":" for word in each.words)]
     if len(several) == 1 and len(starts) == 1:
         return _of_one(reading, several[0], blocks)
-    if several or len(blocks) < 2 or len(starts) != len(blocks) or len(blocks) > _MOST:
+    if several:
+        return None
+    if len(blocks) == 1:
+        return _side_by_side(reading, starts, blocks[0])
+    if len(starts) != len(blocks) or len(blocks) > _MOST:
         return None
     named = [_het_group(each.words[1:]) for each in starts]
-    if named != [[index] for index in range(len(blocks))] or not all(
-        _is_beside(each) for each in starts[:-1]
-    ):
+    if named != [[index] for index in range(len(blocks))] or not _are_at_once(reading, starts):
         return None
     readings = [_with(reading, starts, each, each, block) for each, block in zip(starts, blocks, strict=True)]
     return Components(tuple(readings), tuple(each.commands[0] for each in map(_only, readings)), "separate")
+
+
+def _side_by_side(
+    reading: ShellReading, starts: Sequence[Command], block: list[Directive]
+) -> Components | None:
+    """Runs at the same time, each on so many nodes of the one allocation."""
+    if not 2 <= len(starts) <= _MOST or any(each.program != "srun" for each in starts):
+        return None
+    told = [[each.name for each in slurm_options("srun", command.words[1:])[0]] for command in starts]
+    alike = all("nodes" in names and "nodelist" not in names and "relative" not in names for names in told)
+    if not alike or not _are_at_once(reading, starts) or len({each.words for each in starts}) < 2:
+        return None
+    readings = [_with(reading, starts, each, each, block) for each in starts]
+    return Components(tuple(readings), tuple(starts), "separate")
 
 
 def _of_one(reading: ShellReading, command: Command, blocks: Sequence[list[Directive]]) -> Components | None:
@@ -127,8 +143,16 @@ def _program(command: Command) -> str:
     return first if first in ("srun", *MPI) else ""
 
 
-def _is_beside(command: Command) -> bool:
-    return command.background and not command.conditions and not command.loops
+def _are_at_once(reading: ShellReading, starts: Sequence[Command]) -> bool:
+    """Whether they run at the same time, and the script waits for all of them and for nothing before."""
+    *others, last = starts
+    if any(each.conditions or each.loops for each in starts) or not all(each.background for each in others):
+        return False
+    first, end = (
+        next(i for i, each in enumerate(reading.commands) if each is start) for start in (starts[0], last)
+    )
+    waits = [index for index, each in enumerate(reading.commands) if each.program == "wait"]
+    return any(index > end for index in waits) and not any(first < index < end for index in waits)
 
 
 def _het_group(words: Sequence[Value]) -> list[int]:

@@ -52,7 +52,9 @@ def _overlap(reading: ShellReading, found: Components, drafts: Sequence[Draft]) 
     told = [each.facts.get(("nodes",)) for each in drafts]
     numbers = [fact.value for fact in told if fact is not None and isinstance(fact.value, int)]
     there = sizes(reading).nodes
-    return len(numbers) < len(drafts) or there is None or sum(numbers) > there
+    if len(numbers) < len(drafts) or there is None or sum(numbers) > there:
+        return True
+    return found.world == "separate" and sum(numbers) != there  # srun may put these on one node
 
 
 def _merge(found: Components, names: Sequence[str], drafts: Sequence[Draft], draft: Draft) -> None:

@@ -82,6 +82,8 @@ def sizes(reading: ShellReading, asked: Sequence[Asked] | None = None) -> Alloca
             nodes, places["nodes"] = -(-tasks // per_node), (*places["tasks"], *places["per_node"])
         elif tasks == 1:
             nodes, places["nodes"] = 1, places["tasks"]
+    if "nodes" not in given and nodes is None:
+        nodes = _by_gpus(given, places)
     found = Allocation(
         nodes=nodes,
         tasks=tasks,
@@ -195,6 +197,18 @@ def gpus_of(reading: ShellReading, given: Mapping[str, Asked], found: Allocation
         if count is not None:
             return Gpus(count, "", origin_of(reading, name), name)
     return seen[0] if seen else Gpus(None)
+
+
+def _by_gpus(given: Mapping[str, Asked], places: dict[str, tuple[Place, ...]]) -> int | None:
+    """The nodes of --gpus=16 --gpus-per-node=8, which Slurm works out itself."""
+    total, each = given.get("gpus"), given.get("gpus-per-node")
+    if total is None or each is None:
+        return None
+    (all_gpus, _), (on_node, _) = _gpus(total), _gpus(each)
+    if not all_gpus or not on_node or all_gpus % on_node:
+        return None
+    places["nodes"] = (*total.places, *each.places)
+    return all_gpus // on_node
 
 
 def _gpus(each: Asked) -> tuple[int | None, str]:
