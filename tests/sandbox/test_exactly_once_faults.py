@@ -18,7 +18,7 @@ from realslurm import Slurm
 from hpclaunch.records.lookup import all_records
 from hpclaunch.sandbox.packages import find
 
-KILLS = 24
+KILLS, SETS = 24, 8
 
 
 class Trials:
@@ -28,10 +28,15 @@ class Trials:
         self.slurm, self.folder, self.ran = slurm, folder, folder / "ran"
         self.home = folder / "home"
         self.environ = {"HPCLAUNCH_HOME": str(self.home), "SLURM_CONF": str(slurm.slurm_conf), "TOKEN": "x"}
-        self.job = folder / "job.yaml"
-        job = {"version": 1, "name": "once", "nodes": 1, "ranks_per_node": 1, "time": 5, "secrets": ["TOKEN"]}
-        self.job.write_text(yaml.safe_dump({**job, "command": f"echo $SLURM_JOB_ID >>{self.ran}"}))
+        self.job = self.write("once")
         self.submit = Command(["submit", self.job, "--site", slurm.site], folder, self.environ)
+
+    def write(self, name: str, **keys: object) -> Path:
+        """The file of a job of that name with one rank."""
+        path = self.folder / f"{name}.yaml"
+        job = {"version": 1, "name": name, "nodes": 1, "ranks_per_node": 1, "time": 5, "secrets": ["TOKEN"]}
+        path.write_text(yaml.safe_dump({**job, "command": f"echo $SLURM_JOB_ID >>{self.ran}", **keys}))
+        return path
 
     def begin(self, *words: str | Path) -> "subprocess.Popen[str]":
         """The command, as a process of its own."""
@@ -97,6 +102,23 @@ def test_a_kill_at_any_call_leaves_one_run_or_no_intent(trials: Trials) -> None:
     said = trials.settle()
     assert "is sent now" in said
     trials.check(len(chosen) // 2, len(chosen) + 1)
+
+
+def test_a_kill_among_several_files_leaves_every_job_once_or_none(trials: Trials) -> None:
+    """One of them waits for another, which is found in its `depends_on`."""
+    trials.write("first")
+    last = trials.write("last", depends_on=["first.yaml"])
+    words = ["submit", last, trials.job, "--site", trials.slurm.site]
+    submit = Command(words, trials.folder, trials.environ, threads=True)
+    whole = submit.broken()
+    assert whole.status == 0, submit.read("err")
+    chosen = sampled(len(whole.calls), SETS)
+    for number in chosen:
+        submit.broken(kill_at=number)
+    trials.settle()
+    records = Counter(record.intent.name for record in all_records()[0])
+    assert records["first"] == records["last"] == records["once"] > 1
+    trials.check(2 * 3, (len(chosen) + 1) * 3)
 
 
 def process(slurm: Slurm, *words: str) -> int:
