@@ -5,6 +5,7 @@ from graphlib import TopologicalSorter
 
 from hpclaunch.records.record import Record
 from hpclaunch.values.errors import HpclaunchError, SchedulerError
+from hpclaunch.values.job import JobStatus
 
 SINGLETON = "singleton"  # all jobs of its name; beside a tag the order alone counts
 
@@ -40,9 +41,10 @@ def others(records: Iterable[Record]) -> list[Record]:
     return list(found.values())
 
 
-def ids(record: Record, known: Mapping[str, Record]) -> dict[str, str]:
-    """Tag -> job id of those that it still waits for; `known` are their records, whose states are fresh.
-    Raises Never and NotYet, OSError, and HpclaunchError for a damaged record."""
+def ids(record: Record, known: Mapping[str, Record], fresh: Mapping[str, JobStatus]) -> dict[str, str]:
+    """Tag -> job id of those that it still waits for; `known` are their records, and `fresh` what their
+    scheduler has just said of those that were there. Raises Never and NotYet, OSError, and HpclaunchError for
+    a damaged record."""
     found = {}
     for tag, when in record.intent.waits_for:
         other = known.get(tag)
@@ -56,7 +58,7 @@ def ids(record: Record, known: Mapping[str, Record]) -> dict[str, str]:
                 raise Never(f"it waits for {name}, which ended as {state.status.state}")
         elif state.job_id is None:
             raise NotYet(f"it waits for {name}, which is not known to be submitted")
-        elif state.status is None or state.status.state != "UNKNOWN":
+        elif tag not in fresh or fresh[tag].state != "UNKNOWN":
             found[tag] = state.job_id
         elif when == "afterok" or other.claimed_by() is None:
             raise NotYet(f"it waits for {name}, of which nobody knows how it ended")

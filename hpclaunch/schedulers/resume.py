@@ -16,8 +16,10 @@ from hpclaunch.records.record import Record
 from hpclaunch.schedulers import dependencies, lifecycle, retry, unknown
 from hpclaunch.schedulers.contract import Warn
 from hpclaunch.values.errors import HpclaunchError
-from hpclaunch.values.job import Submission
+from hpclaunch.values.job import JobStatus, Submission
 
+# The records of those that others wait for, and what their scheduler says now.
+_Needed = tuple[Mapping[str, Record], Mapping[str, JobStatus]]
 Found = Literal["present", "absent", "sent", "unknown", "refused"]
 
 
@@ -69,7 +71,7 @@ def resume(
         for members in groups.values():
             outcomes = _of_one_scheduler([each for each in members if each.tag in begun], warn, pause)
             by_tag = {outcome.record.tag: outcome for outcome in outcomes}
-            needed: dict[str, Record] | None = None
+            needed: _Needed | None = None
             for record in members:
                 outcome = by_tag.get(record.tag) or _of_unbegun(record)
                 if outcome.found == "absent" and submission_of is not None:
@@ -87,11 +89,10 @@ def _of_unbegun(record: Record) -> Outcome:
     return Outcome(record, "absent")
 
 
-def _needed(records: Sequence[Record], warn: Warn) -> dict[str, Record]:
-    """The records of those that these wait for, as they are now."""
+def _needed(records: Sequence[Record], warn: Warn) -> _Needed:
     found = dependencies.others(records)
-    lifecycle.refresh([record for record in found if record.state().job_id is not None], warn)
-    return {record.tag: record for record in found}
+    fresh = lifecycle.refresh([record for record in found if record.state().job_id is not None], warn)
+    return {record.tag: record for record in found}, fresh
 
 
 def _of_one_scheduler(records: Sequence[Record], warn: Warn, pause: retry.Pause) -> list[Outcome]:
@@ -160,14 +161,16 @@ def _may_be_lost(record: Record) -> bool:
 
 def _send(
     record: Record,
-    needed: Mapping[str, Record],
+    needed: _Needed,
     submission_of: Callable[[Record], Submission],
     held: int,
     warn: Warn,
     pause: retry.Pause,
 ) -> Outcome:
     try:
-        dependency = dependencies.words(record, dependencies.ids(record, needed)) or record.state().dependency
+        dependency = (
+            dependencies.words(record, dependencies.ids(record, *needed)) or record.state().dependency
+        )
         submission = structs.replace(submission_of(record), held=(held,), dependency=dependency)
     except dependencies.Never as error:
         lifecycle.never(record, str(error), warn)
