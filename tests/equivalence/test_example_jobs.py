@@ -23,7 +23,7 @@ CALLED = {
 # How many processes of a rank are the recorder, where its command starts several.
 SEVERAL = {"mofed-test-pod": 2, "nv-nccl": 5}
 # The first needs MPI itself, below; the second has steps, each of which would be taken for the job's command;
-# the others have groups, and a sweep with `max_running`, which Kubernetes refuses.
+# the others have groups with sizes of their own, and a sweep with `max_running`, which Kubernetes refuses.
 OTHERS = ("hello-mpi", "resnet50-trials", "train-and-evaluate", "lr-search")
 NAMES = sorted(path.stem for path in EXAMPLES.glob("*.yaml") if path.stem not in OTHERS)
 
