@@ -80,6 +80,7 @@ class Draft:
         self._set(Fact(key, None, tuple(places), sayable(question)))
         # What was taken for granted is in question now.
         told = dotted(key)
+        self.findings[:] = [each for each in self.findings if (each.kind, each.key) != ("question", told)]
         if any(each.key == told and each.kind == "assumed" for each in self.findings):
             self.findings[:] = [each for each in self.findings if (each.kind, each.key) != ("assumed", told)]
         default = f"write it in the job file, give --set {dotted(key)}=..., or convert again with --env"

@@ -20,7 +20,7 @@ from hpclaunch.readback.slurm.options import options as slurm_options
 
 _MARKS = ("hetjob", "packjob")
 _OPTIONS = ("het-group", "pack-group")
-_MOST = 32
+_MOST = 8
 
 
 class Components(Struct, frozen=True):

@@ -12,6 +12,8 @@ from hpclaunch.convert.programs.layers import MPI, Layer, layers
 from hpclaunch.convert.reading import ShellReading
 from hpclaunch.values.conversion import Place
 
+_NO_GPUS = "no line asks Slurm for any (0 where the job uses none)"
+
 
 def put(
     reading: ShellReading, run: Step, found: Allocation, launcher: Layer | None, draft: Draft
@@ -110,8 +112,8 @@ def put_gpus(reading: ShellReading, run: Step, found: Allocation, draft: Draft) 
                 "assumed", places, "no line says how many GPUs", became="all GPUs of each node", why=why
             )
         elif fact is None:
-            question = "how many GPUs on each node: no line asks Slurm for any (0 where the job uses none)"
-            draft.ask(("gpus_per_node",), question, (run.command.place,), "GPUs")
+            told = f"{gpus.written} does not tell it" if gpus.written else _NO_GPUS
+            draft.ask(("gpus_per_node",), f"how many GPUs on each node: {told}", (run.command.place,), "GPUs")
     else:
         for each in own:
             if each.name in step_options.SEES_ITS_OWN:
