@@ -15,7 +15,7 @@ from hpclaunch.cli.planning import Planned, read_both, set_option
 from hpclaunch.cli.reach import slurm_conf_of
 from hpclaunch.cli.submission import submission_of
 from hpclaunch.records.record import Cluster, Record
-from hpclaunch.records.sets import Among
+from hpclaunch.records.sets import ALONE, Among
 from hpclaunch.render import script
 from hpclaunch.schedulers import lifecycle
 from hpclaunch.schedulers.contract import Refused, Scheduler
@@ -149,7 +149,7 @@ def record_of(
     job_yaml: str = "",
     tag: str = "",
     more: Mapping[str, bytes] = MappingProxyType({}),
-    among: Among | None = None,
+    among: Among = ALONE,
 ) -> Record:
     """The record of what is about to leave; `job_yaml` is what its job file says, where that is more than the
     plan's own job. Raises HpclaunchError."""

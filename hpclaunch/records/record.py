@@ -91,7 +91,6 @@ class State(Struct, frozen=True, omit_defaults=True):
 
 
 T = TypeVar("T", Intent, State)
-_SUBFOLDERS = ("logs", "work")
 
 
 class Record(Struct, frozen=True):
@@ -121,7 +120,7 @@ class Record(Struct, frozen=True):
         chain: bool = False,
         tag: str = "",
         more: Mapping[str, bytes] = MappingProxyType({}),
-        among: sets.Among | None = None,
+        among: sets.Among = sets.ALONE,
     ) -> "Record":
         """Writes the record of a submission that has not been sent yet. `tag` is one from `new_tag` that
         other records know it by, and `more` are files beside those that every record has. `among` others of
@@ -148,9 +147,9 @@ class Record(Struct, frozen=True):
             tasks=tasks,
             chain=chain,
             claims=scheduler == "slurm",
-            lock_of=among.lock_of if among else "",
-            waits_for=among.waits_for if among else (),
-            singleton=among is not None and among.singleton,
+            lock_of=among.lock_of,
+            waits_for=among.waits_for,
+            singleton=among.singleton,
         )
         contents = {
             **more,
@@ -161,12 +160,7 @@ class Record(Struct, frozen=True):
             _script_name(intent): script.encode(),
         }
         folder = files.home() / "jobs" / site / tag
-        if among is not None:
-            among.take(folder, contents, _SUBFOLDERS)
-            return cls(folder, intent)
-        with files.explained("the record of the job"):
-            files.private_folder(folder.parent)
-            files.make_folder(folder, contents, _SUBFOLDERS)
+        among.take(folder, contents, ("logs", "work"))
         return cls(folder, intent)
 
     @classmethod

@@ -32,6 +32,15 @@ class Among(Struct, frozen=True):
     singleton: bool = False
 
 
+def _take_alone(folder: Path, contents: Mapping[str, bytes], subfolders: tuple[str, ...]) -> None:
+    with files.explained("the record of the job"):
+        files.private_folder(folder.parent)
+        files.make_folder(folder, contents, subfolders)
+
+
+ALONE = Among(_take_alone, lock_of="")  # of a command that sends one job
+
+
 class NewSet:
     """The records of one command. `take` and `commit` are for the thread that made it."""
 

@@ -22,7 +22,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "home"
 
 
-def make(tag: str = "", among: sets.Among | None = None) -> Record:
+def make(tag: str = "", among: sets.Among = sets.ALONE) -> Record:
     return Record.create(
         site="alpha",
         scheduler="slurm",
