@@ -70,6 +70,9 @@ class Node:
         entry = self.root / "sys/class/infiniband" / name
         entry.parent.mkdir(parents=True, exist_ok=True)
         entry.symlink_to(self.root / function / "infiniband" / name)
+        address = self.root / "sys/bus/pci/devices" / pci
+        address.parent.mkdir(parents=True, exist_ok=True)
+        address.symlink_to(self.root / function)
         if uverbs is not None:
             self.write(f"{function}/infiniband_verbs/uverbs{uverbs}/ibdev", name)
             self.device(f"dev/infiniband/uverbs{uverbs}", opens)

@@ -56,6 +56,23 @@ def test_a_device_of_another_name_is_found_by_its_address(on_node: Runner, node:
     assert chosen(on_node, 2)[1] == "mlx5_3:1,ibp84s0:1"
 
 
+@pytest.mark.parametrize(("first", "opens"), [("mlx5_1", True), ("rxe0", False)])
+def test_of_two_devices_at_one_address_each_has_its_own_verbs(
+    on_node: Runner, node: Node, first: str, opens: bool
+) -> None:
+    """Such as Soft RoCE over the card's interface: uverbs1 has the HCA's number, and may be the other's."""
+    as_expected(node)
+    numbers = {first: 1, ({"mlx5_1", "rxe0"} - {first}).pop(): 7}
+    function = node.root / "sys/bus/pci/devices" / B
+    (function / "infiniband/rxe0").mkdir()
+    for name, number in numbers.items():
+        node.write(f"sys/bus/pci/devices/{B}/infiniband_verbs/uverbs{number}/ibdev", name)
+    (node.root / "dev/infiniband/uverbs1").unlink()
+    node.device("dev/infiniband/uverbs1", opens)
+    node.device("dev/infiniband/uverbs7", not opens)
+    assert chosen(on_node, 1) == (ALL, "mlx5_1:1", "")
+
+
 @pytest.mark.parametrize(
     ("broken", "why"),
     [

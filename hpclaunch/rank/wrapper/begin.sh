@@ -19,16 +19,12 @@ hl_warn() { # once for the node
 }
 
 hl_pick() { # hl_entry: entry $1, from 0, of the list $2 with `;` between
-  hl_entry=$2
   hl_skip=$1
-  while [ "$hl_skip" -gt 0 ]; do
-    case $hl_entry in
-      *';'*) hl_entry=${hl_entry#*;} ;;
-      *) hl_entry= ;;
-    esac
-    hl_skip=$((hl_skip - 1))
-  done
-  set -- ${hl_entry%%;*} # without the white space that scripts have between entries
+  hl_ifs=$IFS IFS=';'
+  set -- $2
+  IFS=$hl_ifs
+  shift $((hl_skip < $# ? hl_skip : $#))
+  set -- ${1-} # without the white space that scripts have between entries
   hl_entry=${1-}
 }
 

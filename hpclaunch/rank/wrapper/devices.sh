@@ -1,3 +1,3 @@
-hl_opens() { # does the device $1 open? Its mode does not tell: a cgroup may refuse root too.
-  [ -e "$1" ] && { true <>"$1"; } 2>/dev/null
+hl_opens() { # does the device $1 open? Its mode does not tell: a cgroup may refuse root too. Standard error says why not.
+  [ -e "$1" ] && true <>"$1"
 }

@@ -13,7 +13,7 @@ if [ -n "$hl_open" ] && [ -d "$hl_root/proc/driver/nvidia/gpus" ]; then
     while read -r hl_key hl_word hl_value; do
       case "$hl_key $hl_word" in 'Device Minor:') hl_minor=$hl_value ;; esac
     done <"$hl_folder/information"
-    ! hl_opens "$hl_root/dev/nvidia$hl_minor" || hl_open="$hl_open $hl_shown/$hl_minor/${hl_folder##*/}"
+    ! hl_opens "$hl_root/dev/nvidia$hl_minor" 2>/dev/null || hl_open="$hl_open $hl_shown/$hl_minor/${hl_folder##*/}"
     hl_shown=$((hl_shown + 1))
   done
   set -f

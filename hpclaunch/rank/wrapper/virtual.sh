@@ -9,6 +9,7 @@ hl_try_virtual() { # hl_hca, hl_why: the first virtual function of the card at h
     done
   )
   for hl_hca in $hl_list; do
+    hl_folder=$hl_class/$hl_hca/device
     hl_check_hca
     [ -n "$hl_why" ] || return 0
   done

@@ -182,16 +182,12 @@ hl_warn() { # once for the node
 }
 
 hl_pick() { # hl_entry: entry $1, from 0, of the list $2 with `;` between
-  hl_entry=$2
   hl_skip=$1
-  while [ "$hl_skip" -gt 0 ]; do
-    case $hl_entry in
-      *';'*) hl_entry=${hl_entry#*;} ;;
-      *) hl_entry= ;;
-    esac
-    hl_skip=$((hl_skip - 1))
-  done
-  set -- ${hl_entry%%;*} # without the white space that scripts have between entries
+  hl_ifs=$IFS IFS=';'
+  set -- $2
+  IFS=$hl_ifs
+  shift $((hl_skip < $# ? hl_skip : $#))
+  set -- ${1-} # without the white space that scripts have between entries
   hl_entry=${1-}
 }
 
@@ -322,8 +318,8 @@ for hl_device in "$hl_root"/dev/infiniband/uverbs*; do
 done
 set -f
 
-hl_opens() { # does the device $1 open? Its mode does not tell: a cgroup may refuse root too.
-  [ -e "$1" ] && { true <>"$1"; } 2>/dev/null
+hl_opens() { # does the device $1 open? Its mode does not tell: a cgroup may refuse root too. Standard error says why not.
+  [ -e "$1" ] && true <>"$1"
 }
 
 # The GPUs that open here, as INDEX/MINOR/PCI: which of the node's it is in PCI order, and /dev/nvidiaMINOR.
@@ -341,7 +337,7 @@ if [ -n "$hl_open" ] && [ -d "$hl_root/proc/driver/nvidia/gpus" ]; then
     while read -r hl_key hl_word hl_value; do
       case "$hl_key $hl_word" in 'Device Minor:') hl_minor=$hl_value ;; esac
     done <"$hl_folder/information"
-    ! hl_opens "$hl_root/dev/nvidia$hl_minor" || hl_open="$hl_open $hl_shown/$hl_minor/${hl_folder##*/}"
+    ! hl_opens "$hl_root/dev/nvidia$hl_minor" 2>/dev/null || hl_open="$hl_open $hl_shown/$hl_minor/${hl_folder##*/}"
     hl_shown=$((hl_shown + 1))
   done
   set -f
@@ -419,55 +415,57 @@ for hl_entry in $hl_seated; do
 done
 
 # Every compute HCA (NAME/PCI/PORT/LINK) by its PCI address: names shift with each card that a node has more.
-# No process is started for that, and nothing redirected twice: each rank pays for it before it begins.
-hl_line() { # hl_text: as hl_read, where standard error goes nowhere
-  hl_text='?'
-  read -r hl_text <"$1"
+# Each rank pays for this before it begins. So no process is started, standard input is closed (to open a file
+# then takes half the system calls), and no long word is cut: for dash that is more work than to read a file.
+hl_take_entry() { # of $hl_entry, cut at each /
+  hl_name=$1 hl_pci=$2 hl_number=$3 hl_link=$4
 }
 
-# shellcheck disable=SC3013 # -ef: dash, busybox and bash have it, and POSIX since 2024
-hl_is_at() { # is the device $1 at the PCI address hl_pci? Its folder has that name.
-  [ "$hl_class/$1/device" -ef "$hl_class/$1/device/../$hl_pci" ]
-}
-
-hl_find_hca() { # hl_hca: the name of the device at hl_pci; false where there is none
+hl_find_hca() { # hl_hca: the name of the device at hl_folder; false where there is none
   hl_hca=$hl_name
-  ! hl_is_at "$hl_hca" || return 0
+  [ ! -d "$hl_folder/infiniband/$hl_hca" ] || return 0
   set +f
-  for hl_device in "$hl_class"/*; do
+  for hl_device in "$hl_folder"/infiniband/*; do
     set -f
-    ! hl_is_at "${hl_device##*/}" || { hl_hca=${hl_device##*/} && return 0; }
+    [ ! -d "$hl_device" ] || { hl_hca=${hl_device##*/} && return 0; }
   done
   set -f
   return 1
 }
 
+hl_find_uverbs() { # hl_uverbs: the device for verbs of hl_hca, or nothing
+  hl_uverbs=
+  set +f
+  for hl_device in "$hl_folder"/infiniband_verbs/*; do
+    set -f
+    hl_text=
+    read -r hl_text <"$hl_device/ibdev"
+    [ "$hl_text" != "$hl_hca" ] || hl_uverbs=${hl_device##*/}
+  done
+  set -f
+}
+
 hl_check_hca() { # hl_why: what keeps the port hl_number of the device hl_hca from being used, or nothing
-  hl_why=
-  hl_folder=$hl_class/$hl_hca
-  hl_line "$hl_folder/ports/$hl_number/state"
+  hl_why= hl_text='?'
+  read -r hl_text <"$hl_folder/infiniband/$hl_hca/ports/$hl_number/state"
   case $hl_text in
     *': ACTIVE') ;;
     '?') hl_why=", has no port $hl_number" ;;
     *) hl_why=", port $hl_number is ${hl_text#*: }" ;;
   esac
-  hl_line "$hl_folder/ports/$hl_number/link_layer"
+  hl_text='?'
+  read -r hl_text <"$hl_folder/infiniband/$hl_hca/ports/$hl_number/link_layer"
   case $hl_text in
     "$hl_link" | '?') ;;
     *) hl_why="$hl_why, port $hl_number is $hl_text instead of $hl_link" ;;
   esac
-  hl_uverbs=
-  set +f
-  for hl_device in "$hl_folder"/device/infiniband_verbs/*; do
-    set -f
-    hl_line "$hl_device/ibdev"
-    [ "$hl_text" != "$hl_hca" ] || hl_uverbs=/dev/infiniband/${hl_device##*/}
-  done
-  set -f
+  hl_uverbs=uverbs${hl_hca##*_} hl_text= # mostly the numbers are the same
+  read -r hl_text <"$hl_folder/infiniband_verbs/$hl_uverbs/ibdev"
+  case $hl_text in "$hl_hca") ;; *) hl_find_uverbs ;; esac
   if [ -z "$hl_uverbs" ]; then
     hl_why="$hl_why, has no device for verbs (the kernel's module ib_uverbs)"
-  elif ! hl_opens "$hl_root$hl_uverbs"; then
-    hl_why="$hl_why, $hl_uverbs does not open"
+  elif ! hl_opens "$hl_root/dev/infiniband/$hl_uverbs"; then
+    hl_why="$hl_why, /dev/infiniband/$hl_uverbs does not open"
   fi
 }
 
@@ -477,18 +475,19 @@ hl_choose() { # hl_chosen: and the first $1 usable ones of the indexes $2
   while [ "$hl_left" -gt 0 ] && [ -n "$hl_order" ]; do
     hl_index=${hl_order%%,*}
     hl_order=${hl_order#*,}
-    case $hl_usable in *" $hl_index="*) ;; *) continue ;; esac
-    hl_hca=${hl_usable#*" $hl_index="}
-    hl_hca=${hl_hca%% *}
+    hl_hca=
+    for hl_entry in $hl_usable; do
+      case $hl_entry in "$hl_index="*) hl_hca=${hl_entry#*=} ;; esac
+    done
+    [ -n "$hl_hca" ] || continue
     case "$hl_chosen " in *" $hl_hca "*) ;; *) hl_chosen="$hl_chosen $hl_hca" ;; esac
     hl_left=$((hl_left - 1))
   done
 }
 
-hl_ports() { # hl_list: NAME:PORT,... of the words [INDEX=]NAME/PCI/PORT
+hl_ports() { # hl_list: NAME:PORT,... of the words NAME/PCI/PORT
   hl_list=
   for hl_hca; do
-    hl_hca=${hl_hca#*=}
     hl_list=$hl_list,${hl_hca%%/*}:${hl_hca##*/}
   done
   hl_list=${hl_list#,}
@@ -503,26 +502,34 @@ elif [ "$hl_from" != slurm ] && [ -d "$hl_root/sys/class" ]; then
 fi
 
 hl_usable= hl_bad= hl_index=0 # usable: INDEX=NAME/PCI/PORT with the index in the table
+hl_all= hl_ifs=$IFS # all: NAME:PORT,...
 for hl_entry in $hl_hcas; do
-  hl_name=${hl_entry%%/*} hl_rest=${hl_entry#*/}
-  hl_pci=${hl_rest%%/*} hl_rest=${hl_rest#*/}
-  hl_number=${hl_rest%/*} hl_link=${hl_rest#*/}
+  IFS=/
+  hl_take_entry $hl_entry
+  IFS=$hl_ifs
+  hl_folder=$hl_root/sys/bus/pci/devices/$hl_pci
   hl_hca=$hl_name hl_why=
   case $hl_found in
     '?') ;;
-    here) if hl_find_hca; then hl_check_hca; else hl_why=', absent'; fi ;;
+    here)
+      hl_check_hca
+      case $hl_why in
+        ', has no port'*) if hl_find_hca; then hl_check_hca; else hl_why=', absent'; fi ;; # or another name
+      esac
+      ;;
     *) hl_why=', absent' ;;
   esac
   [ -z "$hl_why" ] || [ "$hl_from" = slurm ] || hl_try_virtual
   if [ -z "$hl_why" ]; then
     hl_usable="$hl_usable $hl_index=$hl_hca/$hl_pci/$hl_number"
+    hl_all=$hl_all,$hl_hca:$hl_number
   else
     hl_bad="$hl_bad; $hl_hca ($hl_pci): ${hl_why#, }"
   fi
   hl_index=$((hl_index + 1))
-done 2>/dev/null
+done 2>/dev/null <&-
 
-case $hl_hcas/$hl_found/$hl_usable in
+[ "$hl_found$hl_bad" = here ] || case $hl_hcas/$hl_found/$hl_usable in
   /*) ;; # nodes of this type have none
   */'?/'*) hl_bad='HCAs go by the names that the node type expects: there is no /sys/class/infiniband' ;;
   */) hl_bad="HCAs not used:${hl_bad#;}; none is left, so NCCL_IB_HCA and UCX_NET_DEVICES are not set" ;;
@@ -547,8 +554,7 @@ elif [ -z "$hl_near" ]; then # on a part of a node: those of its GPUs
   [ -n "$hl_chosen" ] || for hl_hca in $hl_usable; do hl_chosen="$hl_chosen ${hl_hca#*=}"; done
 fi
 
-hl_ports $hl_usable
-[ -z "$hl_list" ] || export NCCL_IB_HCA="=$hl_list"
+[ -z "$hl_all" ] || export NCCL_IB_HCA="=${hl_all#,}"
 hl_ports $hl_chosen
 if [ -n "$hl_list" ]; then
   export UCX_NET_DEVICES="$hl_list"
