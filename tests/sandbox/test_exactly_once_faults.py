@@ -46,14 +46,16 @@ class Trials:
         return subprocess.Popen(argv, env=env, stdout=pipe, stderr=pipe, text=True)
 
     def settle(self, *tags: str) -> str:
-        """Resumes until everything is known; what was said last."""
+        """Resumes until everything is known; all that was said."""
         end = time.monotonic() + 150
+        heard = ""
         while True:
             resumed = self.begin("submit", "--resume", *tags)
             said = resumed.communicate(timeout=150)[1]
+            heard += said
             assert "Traceback" not in said
             if resumed.returncode == 0:
-                return said
+                return heard
             assert "nobody can tell" in said
             assert time.monotonic() < end, said
             time.sleep(0.5)
