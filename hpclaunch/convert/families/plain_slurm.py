@@ -1,5 +1,5 @@
 """sbatch scripts without containers: steps of srun, mpirun in an allocation, or a command on the first
-node."""
+node; and mpirun or torchrun alone."""
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.around import other_runs
@@ -10,18 +10,25 @@ from hpclaunch.convert.mapping.slurm.sizes import Allocation
 from hpclaunch.convert.mapping.slurm.submitted import unwrapped
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.programs import srun
-from hpclaunch.convert.programs.layers import MPI, Layer, layers
+from hpclaunch.convert.programs.layers import MPI, PER_GPU, Layer, layers
 from hpclaunch.convert.reading import ShellReading
 from hpclaunch.readback.shell.values import shown
 from hpclaunch.values.conversion import Place
 
+_STARTS = frozenset(("srun", "sbatch", "salloc", *MPI))
+
 
 def recognise(reading: ShellReading) -> Place | None:
-    """The first srun, sbatch or mpirun, or the first line of #SBATCH."""
+    """The first srun, sbatch or mpirun, or the first line of #SBATCH, or else what starts a process for each
+    GPU of its node."""
+    of_gpus = None
     for command in reading.commands:
-        if any(layer.program in ("srun", "sbatch", "salloc", *MPI) for layer in layers(command.words)):
+        programs = {layer.program for layer in layers(command.words)}
+        if not programs.isdisjoint(_STARTS):
             return command.place
-    return next((each.place for each in reading.directives if each.system == "SBATCH"), None)
+        if of_gpus is None and not programs.isdisjoint(PER_GPU) and not command.within:
+            of_gpus = command.place
+    return next((each.place for each in reading.directives if each.system == "SBATCH"), of_gpus)
 
 
 def convert(reading: ShellReading, draft: Draft, options: Options) -> None:

@@ -87,6 +87,18 @@ def size(
     return FanOut(count, lines, option.written, doubt)
 
 
+def nodes_of(
+    reading: ShellReading, command: Command, layer: Layer, slurm: Mapping[str, int]
+) -> FanOut | None:
+    """On how many nodes it says that it is, in `per_node`; None where no option of it says it."""
+    option = layer.option("nnodes")
+    if option is None:
+        return None
+    count = number(option.value, reading, slurm)
+    doubt = "" if count else f"{option.written} is not a number that the input tells"
+    return FanOut(count or None, lines_of(reading, command, option), option.written, doubt)
+
+
 def put_launcher(reading: ShellReading, command: Command, layer: Layer, draft: Draft) -> None:
     """That the job's ranks take the launcher's place, and what becomes of its options."""
     draft.put(

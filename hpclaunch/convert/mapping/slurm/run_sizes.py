@@ -21,6 +21,14 @@ def put(
     """Nodes where the run has fewer than the job, and ranks on a node. Returns the latter."""
     ranks = run.ranks
     own = run.option("nodes")
+    told = launchers.nodes_of(reading, run.command, launcher, found.numbers) if launcher is not None else None
+    if told is not None and found.nodes is None and own is None:
+        _put_told(told, draft)
+        ranks = structs.replace(ranks, nodes=told.per_node)
+        found = structs.replace(found, nodes=told.per_node)
+    elif told is not None and told.per_node and ranks.nodes and told.per_node != ranks.nodes:
+        question = f"how many nodes: {told.what} says another number than where it is started, {ranks.nodes}"
+        draft.say("question", (*told.places, *ranks.places), told.what, why=question, todo="correct `nodes`")
     programs = (layer.program for layer in layers(run.command.words))
     starter = next((program for program in programs if program in MPI), "srun")
     if ranks.nodes is not None and ranks.nodes != found.nodes:
@@ -59,6 +67,15 @@ def put(
         draft.put(("ranks_per_node",), per_node, places, what, why=why)
     _unused(reading, draft)
     return per_node
+
+
+def _put_told(told: launchers.FanOut, draft: Draft) -> None:
+    """The nodes that a launcher says, where nobody else does."""
+    draft.findings[:] = [each for each in draft.findings if each.key != "nodes"]
+    if told.per_node:
+        draft.put(("nodes",), told.per_node, told.places, told.what)
+    else:
+        draft.ask(("nodes",), f"how many nodes: {told.doubt}", told.places, told.what)
 
 
 def _put_nodes(places: tuple[Place, ...], nodes: int, what: str, found: Allocation, draft: Draft) -> None:

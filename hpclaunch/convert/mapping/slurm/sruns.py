@@ -19,6 +19,7 @@ _BESIDE = re.compile(
     r"|nvidia-smi|ibv_devinfo|ibstat|lscpu|numactl|conda|pip|uname|sleep|rdma|dcgmi|hostname|whoami|module|unzip|dd"
     r"|copy[-_]\w+\.sh)$"
 )
+_ENROOT_START = re.compile(r"(?:\S*/)?enroot\s+(?:start|exec)\b")  # a command in a container made before
 _TESTS = re.compile(r"^\w+_perf(_mpi)?$")
 _PREPARES = re.compile(r"drop_caches|cache_clear|submission_log|mlperf_log|mllog|CACHE_CLEAR", re.IGNORECASE)
 # A condition of the walk that holds where something that was started has failed.
@@ -130,7 +131,8 @@ def _weight(step: Step) -> int:
     text = step.text
     if step.command.within == "output" or step.command.signals or _PREPARES.search(text):
         return -1
-    if (_BESIDE.match(program) or _TESTS.match(program)) and len(step.inner) == 1:
+    is_beside = (_BESIDE.match(program) or _TESTS.match(program)) and not _ENROOT_START.match(text)
+    if is_beside and len(step.inner) == 1:
         return -1
     weight = 0
     weight += 4 * ((step.ranks.per_node or 0) > 1)
