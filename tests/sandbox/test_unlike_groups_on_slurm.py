@@ -1,17 +1,21 @@
 """Jobs whose groups are on nodes of two types, or have other numbers of ranks on each, under a real Slurm: a
 heterogeneous job, and one allocation."""
 
+import contextlib
 import json
+import os
 import re
-import time
+import signal
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from command import hpclaunch
 from groupranks import HOSTILE, SPECIAL, Run, arrived, ranks, two_groups, write
 from realslurm import Slurm
+from waiting import until
 
 from hpclaunch.sandbox.recorded import bound, pyxis
 from hpclaunch.values.cpulist import format_list
@@ -142,10 +146,7 @@ def test_a_heterogeneous_job_is_one_job_until_it_is_cancelled(
     sent = run("submit", job, "--site", slurm_mixed.site)
     assert sent.returncode == 0, sent.stderr
     job_id = sent.stdout.strip()
-    end = time.monotonic() + 120
-    while sum(bool(path.read_text()) for path in here.iterdir()) < 6:
-        assert time.monotonic() < end, run("logs", job_id).stdout
-        time.sleep(0.1)
+    until(lambda: sum(bool(path.read_text()) for path in here.iterdir()) == 6)
     assert {path.name: path.read_text().split() for path in here.iterdir()} == {
         **{f"train.{number}": ["dgx3", "0"] for number in range(2)},
         **{f"evaluate.{number}": ["dgx3", str(1 + number // 2)] for number in range(4)},
@@ -162,7 +163,98 @@ def test_a_heterogeneous_job_is_one_job_until_it_is_cancelled(
     steps = [pyxis(slurm_mixed.folder, int(each)) for each in ids]
     images = [option.value for step in steps for given in step.values() for option in given[:1]]
     assert images == ["a/b:1"] * 3  # on each node, whichever component it is of
+    whose = ("--", "sh", "-c", 'echo "$HPCLAUNCH_GROUP.$HPCLAUNCH_GROUP_RANK on $SLURMD_NODENAME"')
+    told = [run("exec", job_id, "--rank", number, *whose).stdout for number in ("1", "5")]
+    told += [run("exec", job_id, "--group", "evaluate", "--rank", "1", *whose).stdout]
+    assert told == ["train.1 on dgx3\n", "evaluate.3 on dgx2\n", "evaluate.1 on dgx1\n"]
     assert run("cancel", job_id).returncode == 0
     done = run("wait", job_id)
     assert (done.returncode, slurm_mixed.run(*components).stdout) == (1, "")
-    assert json.loads(run("status", job_id, "--json").stdout)["state"] == "CANCELLED"
+    ended = json.loads(run("status", job_id, "--json").stdout)
+    assert (ended["state"], ended["reason"]) == ("CANCELLED", "by hpclaunch cancel")
+
+
+def test_a_heterogeneous_job_starts_again_gets_its_signal_and_tells_of_its_end(
+    slurm_mixed: Slurm, run: Run, tmp_path: Path
+) -> None:
+    here = tmp_path / "out"
+    here.mkdir(mode=0o777)
+    rank = f'{here}/"$HPCLAUNCH_GROUP.$HPCLAUNCH_GROUP_RANK"'
+    # The first start gets its signal, and loses a node. In the second one group ends with 7.
+    command = f"""
+[ "$HPCLAUNCH_RESTARTS" = 0 ] || [ $HPCLAUNCH_GROUP = train ] || exit 7
+trap 'echo >{rank}' USR1
+while :; do sleep 0.2; done
+"""
+    groups = {
+        "train": {"nodes": 1, "gpu_type": "h100"},
+        "evaluate": {"nodes": 1, "gpu_type": "a100"},
+    }
+    keys: dict[str, Any] = {"mpi": "none", "rendezvous": "none", "command": command, "groups": groups}
+    keys |= {"requeue": True, "signal": {"name": "USR1", "before": "110s"}, "time": 2}
+    keys |= {"notify": {"command": ["tee", "-a", str(here / "told")]}}
+    sent = run("submit", write(tmp_path, "again", **keys), "--site", slurm_mixed.site)
+    assert sent.returncode == 0, sent.stderr
+    job_id = sent.stdout.strip()
+    until(lambda: len(list(here.iterdir())) == 4)
+    lost = slurm_mixed.run("squeue", "--noheader", f"--jobs={job_id}", "--format=%N").stdout.split()[-1]
+    slurm_mixed.run("scontrol", "update", f"NodeName={lost}", "State=DOWN", "Reason=lost")
+    slurm_mixed.start_again(job_id)
+    # Only backfill starts such jobs, and looks again only after a change.
+    changed = ("scontrol", "update", f"JobId={job_id}", "Nice=0")
+    waiting = ("squeue", "--noheader", f"--jobs={job_id}", "--states=PENDING")
+    until(lambda: slurm_mixed.run(*changed) and not slurm_mixed.run(*waiting).stdout)
+    done = run("wait", job_id)
+    assert done.returncode == 7, run("logs", job_id).stdout
+    status = json.loads(run("status", job_id, "--json").stdout)
+    assert re.fullmatch(r"rank [01] of the group evaluate on dgx[12] was the first to fail", status["reason"])
+    told = [json.loads(line) for line in (here / "told").read_text().splitlines()]
+    ends = [(each["event"], each["state"], each["restarts"], each["hosts"]) for each in told]
+    assert ends[-1] == ("end", "FAILED", 1, status["nodes"])
+    assert [each[1:3] for each in ends[:-1]] in ([], [("REQUEUED", 0)])
+
+
+def test_one_world_does_not_start_on_nodes_in_another_order_than_was_planned(
+    slurm_mixed: Slurm, run: Run, tmp_path: Path
+) -> None:
+    site = yaml.safe_load(slurm_mixed.site.read_text())
+    first, second = site["node_types"]
+    first["hosts"], second["hosts"] = "dgx[2-3]", "dgx1"  # which is not so
+    (tmp_path / "site.yaml").write_text(yaml.safe_dump(site))
+    groups = {"train": {"nodes": 1, "gpu_type": "h100"}, "evaluate": {"nodes": 1, "gpu_type": "a100"}}
+    job = write(tmp_path, "order", command=f"touch {tmp_path}/started", groups=groups)
+    done = run("submit", job, "--site", tmp_path / "site.yaml", "--wait")
+    assert done.returncode == 121, done.stderr
+    status = json.loads(run("status", done.stdout.strip(), "--json").stdout)
+    assert status["cause"] == "launch_failure"
+    assert (
+        "MPI would mix up the nodes, which are not in the order of their names: dgx3,dgx" in status["reason"]
+    )
+    assert not (tmp_path / "started").exists()
+
+
+def test_groups_of_which_nobody_hears_again_end_the_job(slurm_mixed: Slurm, run: Run, tmp_path: Path) -> None:
+    here = tmp_path / "out"
+    here.mkdir(mode=0o777)
+    command = f'touch {here}/"$HPCLAUNCH_GROUP"; exec sleep 300'
+    groups = {"train": {"nodes": 1, "gpu_type": "h100"}, "evaluate": {"nodes": 1, "gpu_type": "a100"}}
+    keys: dict[str, Any] = {"mpi": "none", "rendezvous": "none", "world": "separate", "ranks_per_node": 1}
+    job = write(tmp_path, "unheard", **keys, command=command, groups=groups)
+    job_id = run("submit", job, "--site", slurm_mixed.site).stdout.strip()
+    until(lambda: len(list(here.iterdir())) == 2)
+    # The script's own processes but for the first, which reads how the groups end.
+    script = f"job{int(job_id):05}/slurm_script"
+    parents = {}
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if script in (process / "cmdline").read_text(errors="replace"):
+                stat = (process / "stat").read_text().rpartition(")")[2].split()
+                parents[int(process.name)] = int(stat[1])
+    waiting = [process for process, parent in parents.items() if parent in parents]
+    assert len(waiting) >= 2, parents
+    for process in waiting:
+        os.kill(process, signal.SIGKILL)
+    done = run("wait", job_id)
+    assert done.returncode == 121, done.stderr
+    reason = json.loads(run("status", job_id, "--json").stdout)["reason"]
+    assert re.match("how 2 of the groups ended is not known", reason)
