@@ -14,25 +14,8 @@ LAUNCHERS = {
     "docker": (SCRIPTS / "docker_ssh" / "keys.sub").read_text(),
 }
 _ALPHABET = "abcXY_019 \n\n\t$${}()[]\"'`;&|<>#=\\!*?~-/:.,"
-_WORDS = (
-    "if",
-    "then",
-    "fi",
-    "for",
-    "in",
-    "do",
-    "done",
-    "case",
-    "esac",
-    "{",
-    "}",
-    "((",
-    "))",
-    "[[",
-    "]]",
-    "$(",
-    ")",
-)
+_WORDS = "if then fi for in do done case esac { } (( )) [[ ]] $( )"
+_SIGNS = r"""" ' ( ) ` ${ $( $(( { } (( [[ if fi do case <<EOF a=( && | ;; \ """
 _POD = """\
 apiVersion: v1
 kind: Pod
@@ -140,6 +123,28 @@ _PLAIN: dict[str, Callable[[int], str]] = {
     "one elif": lambda size: "if a; then b\n" + "elif c; then d\n" * (size // 15) + "fi\n",
     "loops": _lines("for i in 1 2 3 %06d; do\n  echo $i\ndone\n"),
     "loops that compute": _lines("for i in 1 2 3 %06d; do\n  A=$((A+i))\ndone\n"),
+    "cases": _lines('case "$A" in\n  x) echo %06d;;\n  *) B=2;;\nesac\n'),
+    "nested cases": _nested_of('case "$A" in\nx)\n', ";;\nesac\n"),
+    "documents in loops": _lines("for i in 1 2; do\n  cat > n$i <<EOF\ntext $i %06d\nEOF\ndone\n"),
+    "loop of many words": lambda size: "for i in " + repeated("w%06d ", size) + "; do srun $i; done\n",
+    "computing loop of many words": lambda size: (
+        "for i in " + repeated("%06d ", size) + "; do A=$((A+i)); done\n"
+    ),
+    "elements": _lines("NODES[%06d]=node\n"),
+    "all elements": lambda size: (
+        "NODES=(" + repeated("n%06d ", size // 2) + ")\n" + repeated('A="${NODES[@]}"\n', size // 2)
+    ),
+    "continued lines": lambda size: "srun \\\n" + repeated("  --option-%06d=1 \\\n", size) + "  x\n",
+    "continued commands": _lines("program --with %06d \\\n  --and more \\\n  --end\n"),
+    "conditions": _lines('[[ "$A" == %06d ]] && echo one || B=two\n'),
+    "many conditions": _lines('[[ -n "$A" && "$B" != %06d || -f "$C" ]]\n'),
+    "printfs": _lines('printf \'%%s %06d\\n\' "$A" >> "$LOG" 2>&1\n'),
+    "lengths": _lines('A="${B%%%%.*}${#C}${D:%06d:2}"\n'),
+    "chain of few": lambda size: (
+        "A0=1\n"
+        + "".join(f"A{n + 1}=$A{n}x\n" for n in range(3000))
+        + repeated('export B="$A3000"\n', size // 2)
+    ),
     "nested ifs": _nested_of("if x; then\n", "fi\n"),
     "nested loops": _nested_of("for i in a b; do\n", "done\n"),
     "nested functions": _nested_of("f() {\n", "}\n"),
@@ -149,6 +154,8 @@ _PLAIN: dict[str, Callable[[int], str]] = {
     "deep subshells": _deep_of("(", "srun a", ")"),
     "deep substitutions": _deep_of("$(", "srun a", ")"),
     "deep parameters": _deep_of("${a:-", "b", "}"),
+    "deep arithmetic of parentheses": lambda size: f"A=$(( {'(' * (size // 2)}1{')' * (size // 2)} ))\n",
+    "lines of nested substitutions": _lines("A=$(a $(b $(c %06d)))\n"),
     "deep arithmetic": _deep_of("$((", "1", "))"),
     "substitutions": _lines("A=$(date +%%s%06d)\n"),
     "backticks": _lines("A=`date +%%s%06d`\n"),
@@ -166,33 +173,7 @@ _PLAIN: dict[str, Callable[[int], str]] = {
 }
 _BROKEN: dict[str, Callable[[int], str]] = {
     **{f"a million of {char}": partial(_characters, char) for char in "\"'()`${}[]\\<>&|;#=!*~a"},
-    **{
-        f"lines of {char}": partial(_characters, char + "\n")
-        for char in (
-            '"',
-            "'",
-            "(",
-            ")",
-            "`",
-            "${",
-            "$(",
-            "$((",
-            "{",
-            "}",
-            "((",
-            "[[",
-            "if",
-            "fi",
-            "do",
-            "case",
-            "<<EOF",
-            "a=(",
-            "&&",
-            "|",
-            ";;",
-            "\\",
-        )
-    },
+    **{f"lines of {char}": partial(_characters, char + "\n") for char in _SIGNS.split()},
     "quotes among words": _lines("echo it's line %06d\n"),
     "an odd quote": lambda size: (
         repeated("echo line %06d\n", size // 2) + "echo it's\n" + repeated("echo line %06d\n", size // 2)
@@ -206,9 +187,14 @@ _BROKEN: dict[str, Callable[[int], str]] = {
     "unclosed documents": _lines("cat <<EOF%06d\n"),
     "quoted lines without an end": _lines('echo "line %06d\n'),
     "shell alphabet": lambda size: _random(size, _ALPHABET, 1),
-    "shell words": lambda size: _random(size // 3, (*(f"{word} " for word in _WORDS), "\n", "a ", "x "), 3),
+    "shell words": lambda size: _random(
+        size // 3, (*(f"{word} " for word in _WORDS.split()), "\n", "a ", "x "), 3
+    ),
     "letters": lambda size: _random(size, "abc \n", 4),
     "unicode": lambda size: _random(size // 3, "aä€😀\u202e\u2028 \n\"'", 5),
+    "zero bytes": lambda size: "srun a\n" + "\0" * size,
+    "garbage of one letter": lambda size: "x\n" * (size // 2),
+    "CR": lambda size: "export A=1\r" * (size // 11),
     "control characters": lambda size: _random(size, "".join(map(chr, range(1, 128))), 6),
     "one word": lambda size: "a" * size,
     "base64": lambda size: _random(size, "ABCDEFabcdef0123456789+/\n", 7),
