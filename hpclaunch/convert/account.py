@@ -7,6 +7,7 @@ by its text.
 
 import re
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
@@ -113,11 +114,14 @@ def _joined(groups: Iterable[tuple[_Told, list[Statement]]]) -> Iterable[tuple[_
 
 def _beside_others(reading: ShellReading, findings: Sequence[Finding]) -> set[Statement]:
     """Statements that share their line with others, and that nothing said of the line is about."""
+    begins = [(each.place.file, each.place.line) for each in reading.statements]
     sharing: dict[tuple[str, int], list[Statement]] = {}
-    for each in reading.statements:
-        if each.place.last <= each.place.line:
-            sharing.setdefault((each.place.file, each.place.line), []).append(each)
-    sharing = {place: found for place, found in sharing.items() if len(found) > 1}
+    count = Counter(begins)
+    if len(count) < len(begins):
+        for begin, each in zip(begins, reading.statements, strict=True):
+            if count[begin] > 1 and each.place.last <= each.place.line:
+                sharing.setdefault(begin, []).append(each)
+    sharing = {begin: statements for begin, statements in sharing.items() if len(statements) > 1}
     said: dict[tuple[str, int], set[str]] = {}
     for finding in findings:
         for place in finding.places:
@@ -197,7 +201,7 @@ def _what_became(
     if (place.file, place.line) in unclear:
         return _Told("unread", "", unclear[place.file, place.line], "look at this line yourself")
     written = statement.written.strip()
-    in_front = _IN_FRONT.match(written[:_MOST_READ])
+    in_front = _IN_FRONT.match(written[:_MOST_READ]) if "=" in written else None
     written = written[in_front.end() :] if in_front else written
     word = written.split(None, 1)[0] if written else ""
     name, equals, _ = word.partition("=")

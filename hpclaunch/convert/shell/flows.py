@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 # After || these change nothing.
 _SWALLOWS = frozenset(("true", ":", "echo", "printf"))
 _VARIABLE = re.compile(r"\$\{?([A-Za-z_]\w*)\}?")
+_ALONE = (Simple, Declaration, Test, Arithmetic)
 _STATUS = (Unknown("either", "?"),)
 _DECIDING = STARTERS | {"exit", "return", "break", "continue", "kill", "scancel", "false"}
 
@@ -64,7 +65,7 @@ def _if(shell: "Walker", statement: If) -> Flow:
     if condition is None:
         return way()
     start = _start(shell)
-    with shell.within(unnoticed=shell.context.unnoticed or not _minds(shell, statement)):
+    with shell.unnoticed(shell.context.unnoticed or not _minds(shell, statement)):
         flow = shell.run(condition)
     if flow is not Flow.NEXT:
         return flow
@@ -98,13 +99,19 @@ def _said(shell: "Walker", condition: Statement) -> str:
 
 def _minds(shell: "Walker", statement: If) -> bool:
     """Whether what a condition says decides more than what is printed: a way of the `if` gives up, or starts
-    something."""
-    return any(_decides(shell, body) for _, body in statement.branches)
+    something. What stands behind an `elif` is asked for again: it is found out once."""
+    branches = statement.branches
+    last, count = branches[-1][1], len(branches)
+    known = shell.deciding_branches.get(id(last))
+    if known is None or known[0] is not last or known[1] < count:
+        least = next((n for n in range(1, count + 1) if _decides(shell, branches[-n][1])), count + 1)
+        known = shell.deciding_branches[id(last)] = (last, count, least)
+    return known[2] <= count
 
 
 def _decides(shell: "Walker", statement: Statement) -> bool:
     """Whether it gives up or starts something; of what is within others it is found out once."""
-    if isinstance(statement, Simple | Declaration | Test | Arithmetic):
+    if isinstance(statement, _ALONE):
         first = statement.written.split(None, 1)[:1]
         return bool(first) and first[0].rpartition("/")[2] in _DECIDING
     known = shell.deciding.get(id(statement))
@@ -143,7 +150,7 @@ def _assumed(
 
 def _and_or(shell: "Walker", statement: AndOr) -> Flow:
     start = _start(shell)
-    with shell.within(unnoticed=shell.context.unnoticed or _swallowed(statement, 0)):
+    with shell.unnoticed(shell.context.unnoticed or _swallowed(statement, 0)):
         flow = shell.run(statement.first)
     said = _said(shell, statement.first)
     for index, (operator, part) in enumerate(statement.others):
@@ -168,7 +175,7 @@ def _swallowed(statement: AndOr, index: int) -> bool:
 
 def _swallowing(shell: "Walker", part: Statement, swallowed: bool) -> Callable[[], Flow]:
     def way() -> Flow:
-        with shell.within(unnoticed=shell.context.unnoticed or swallowed):
+        with shell.unnoticed(shell.context.unnoticed or swallowed):
             return shell.run(part)
 
     return way

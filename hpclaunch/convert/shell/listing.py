@@ -31,7 +31,7 @@ def listed(statement: Statement) -> list[Row]:
     waiting = [statement]
     while waiting:
         each = waiting.pop()
-        if isinstance(each, Simple):
+        if isinstance(each, _ALONE):
             found.append((each.line, each.last, each.written))
         elif isinstance(each, Group):
             waiting.extend(each.body[::-1])
@@ -45,8 +45,6 @@ def listed(statement: Statement) -> list[Row]:
 
 def _head(statement: Statement) -> Row | None:
     """The statement itself, None where it is only those within it."""
-    if isinstance(statement, _ALONE):
-        return statement.line, statement.last, statement.written
     if isinstance(statement, If):
         return statement.line, 0, "if"
     if isinstance(statement, For):
@@ -81,7 +79,7 @@ def parts_of(statement: Statement) -> tuple[Statement, ...]:
 
 def text_of(statement: Statement) -> str:
     """A statement in one line, as it is written but for blanks."""
-    if isinstance(statement, Simple):
+    if isinstance(statement, _ALONE):
         return statement.written
     if isinstance(statement, Group):
         return "; ".join(map(text_of, statement.body))

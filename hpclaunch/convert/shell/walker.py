@@ -38,6 +38,8 @@ _SILENT = frozenset(
         *("shift", "type", "hash", "compgen", "getopts", "jobs", "times", "alias", "unalias", "enable"),
     )
 )
+# The shell's own that are told as commands.
+_TOLD = (frozenset(BUILTINS) - _SILENT) | {"exit", "return", "break", "continue", "eval"}
 _LONGEST = 100_000
 _EXPORT_ALL = frozenset(("a", "allexport"))  # `set -a`: what is assigned is exported
 
@@ -53,6 +55,7 @@ class Walker(Recorder):
         self.reached = 0
         self.bodies: dict[int, loops.Body] = {}  # of loops, by the identity of their statement
         self.deciding: dict[int, tuple[Part, bool]] = {}  # see `flows`, by the identity of the statement
+        self.deciding_branches: dict[int, tuple[Part, int, int]] = {}
         self._expander: LenientExpander | None = None
         self._open: list[str] = []
         self._calling: list[str] = []
@@ -192,6 +195,8 @@ class Walker(Recorder):
 
     def _call(self, words: list[Value]) -> Flow:
         name = known(words[0])
+        if name not in _TOLD:
+            return super()._call(words)
         if name in ("source", ".") and len(words) > 1:
             return self._source(words[1])
         if name == "exec" and len(words) == 1:
@@ -203,8 +208,7 @@ class Walker(Recorder):
             return Flow.NEXT
         if name == "set":
             self._options(words)
-        own = name in BUILTINS and name not in _SILENT and not self.state.function(name or "")[0]
-        if own or name in ("exit", "return", "break", "continue", "eval"):
+        if name not in BUILTINS or not self.state.function(name)[0]:
             self.record(words)
         return super()._call(words)
 

@@ -234,11 +234,21 @@ def _printf(shell: "Shell", words: Sequence[Value]) -> None:
     rest = words[3:] if variable else words[1:]
     if rest and known(rest[0]) == "--":
         rest = rest[1:]
+    if not variable and shell.output is None and _is_short(rest):
+        return  # nobody reads it
     value = _formatted(rest)
     if variable:
         shell.put(variable, value)
     elif shell.output is not None:
         shell.output += value
+
+
+def _is_short(words: Sequence[Value]) -> bool:
+    """Whether what is made of the words cannot be beyond all measure."""
+    return len(words) < 100 and all(
+        len(word) < 10 and all(not isinstance(part, str) or len(part) < 1000 for part in word)
+        for word in words
+    )
 
 
 def _formatted(words: Sequence[Value]) -> Value:

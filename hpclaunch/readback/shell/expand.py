@@ -1,6 +1,7 @@
 """Written words -> what a command is given: parameters, substitutions, splitting and quotes, in bash's
 order."""
 
+import re
 from collections.abc import Callable, Sequence
 
 from hpclaunch.readback.shell import arithmetic, braces, parameters, patterns, pieces
@@ -11,6 +12,7 @@ from hpclaunch.readback.shell.pieces import NOTHING, Parameter, Piece, Word
 from hpclaunch.readback.shell.state import Array, State
 from hpclaunch.readback.shell.values import IfSet, Part, Unknown, Value, join, known, shown, weight
 
+_DECIMAL = re.compile(r"0|[1-9][0-9]{0,17}", re.ASCII)
 _TESTS = (":-", "-", ":=", "=", ":?", "?", ":+", "+")
 
 
@@ -70,6 +72,8 @@ class Expander:
         text = known(self._joined(expression.pieces))
         if text is None:
             return None
+        if _DECIMAL.fullmatch(text):
+            return int(text)
         for name in arithmetic.changed(text):
             self.state.forget(name)
         return arithmetic.evaluate(text, self._number_of)

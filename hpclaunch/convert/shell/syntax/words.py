@@ -34,6 +34,7 @@ _BACKTICKS = re.compile(r"`((?:[^`\\]|\\.)*)`", re.DOTALL)
 _ESCAPED = re.compile(r"\\([$`\\])")
 _ESCAPED_IN_QUOTES = re.compile(r"\\([$`\\\"])")
 _TABS = re.compile(r"^\t+", re.MULTILINE)
+_NEAR = 200
 _EXTENDED = frozenset("?*+@!")
 
 
@@ -298,7 +299,9 @@ class Words(Scanner):
                 return
         self.at = start + 2
         line = self.line()
-        simple = plain.command(self, line) if self.depth < DEEPEST else None
+        end = self.text.find(")", self.at, self.at + _NEAR)
+        is_last = end >= 0 and self.text.find("(", self.at, end) < 0  # no other is within it
+        simple = plain.command(self, line) if is_last and self.depth < DEEPEST else None
         if simple is not None and self.ahead() == ")":
             self.at += 1
             pieces.append(Command(Group(line, (simple,)), quoted))
