@@ -5,7 +5,7 @@ What nobody can tell is never sent.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from functools import partial
 from typing import Literal
 
@@ -91,8 +91,12 @@ def _of_unbegun(record: Record) -> Outcome:
 
 def _needed(records: Sequence[Record], warn: Warn) -> _Needed:
     found = dependencies.others(records)
-    fresh = lifecycle.refresh([record for record in found if record.state().job_id is not None], warn)
-    return {record.tag: record for record in found}, fresh
+    sent = []
+    for record in found:
+        with suppress(HpclaunchError, OSError):  # of a damaged one those hear that wait for it
+            if record.state().job_id is not None:
+                sent.append(record)
+    return {record.tag: record for record in found}, lifecycle.refresh(sent, warn)
 
 
 def _of_one_scheduler(records: Sequence[Record], warn: Warn, pause: retry.Pause) -> list[Outcome]:

@@ -9,7 +9,8 @@ from replaced_slurm import Command, again, calls
 
 from hpclaunch.records import files, sending, sets
 from hpclaunch.records.record import Record, new_tag
-from hpclaunch.values.job import JobStatus, State
+from hpclaunch.schedulers.resume import resume
+from hpclaunch.values.job import JobStatus, State, Submission
 
 Pair = Callable[[str], tuple[Record, Record]]
 
@@ -111,4 +112,21 @@ def test_where_the_other_one_was_refused(pair: Pair, replaced: Command) -> None:
     outcome = again(second)
     assert (outcome.found, outcome.status) == ("refused", 3)
     assert "was never submitted" in outcome.why
+    assert len(calls(sbatch)) == 1
+
+
+def test_a_damaged_record_of_the_other_one_stops_nothing_else(
+    pair: Pair, replaced: Command, record: Callable[..., Record]
+) -> None:
+    first, second = pair("afterok")
+    alone = record("true", "slurm")
+    sbatch = replaced("sbatch", "echo 8")
+    (first.folder / "state.json").write_text('{"job_id": ')
+    outcomes = resume([first, second, alone], lambda _: Submission(), lambda _: None, lambda _: None)
+    assert {each.record.tag: each.found for each in outcomes} == {
+        first.tag: "unknown",
+        second.tag: "absent",
+        alone.tag: "sent",
+    }
+    assert all("state.json" in each.why for each in outcomes if each.found != "sent")
     assert len(calls(sbatch)) == 1
