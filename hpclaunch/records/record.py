@@ -78,14 +78,13 @@ class Intent(Struct, frozen=True):
 
 class State(Struct, frozen=True, omit_defaults=True):
     """What is known since. `checked` is when the scheduler was asked for `status`, in seconds since 1970.
-    `cancelled`: its end was asked for, where the scheduler itself forgets that. `dependency` is what the job
-    of an older hpclaunch waits for, in Slurm's words. `given_up`: when, by `hpclaunch forget`."""
+    `cancelled`: its end was asked for, where the scheduler itself forgets that. `given_up`: when, by
+    `hpclaunch forget`."""
 
     job_id: str | None = None
     status: JobStatus | None = None
     checked: float = 0.0
     cancelled: bool = False
-    dependency: str = ""
     given_up: str = ""
     schema: int = SCHEMA
 

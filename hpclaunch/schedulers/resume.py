@@ -172,9 +172,7 @@ def _send(
     pause: retry.Pause,
 ) -> Outcome:
     try:
-        dependency = (
-            dependencies.words(record, dependencies.ids(record, *needed)) or record.state().dependency
-        )
+        dependency = dependencies.words(record, dependencies.ids(record, *needed))
         submission = structs.replace(submission_of(record), held=(held,), dependency=dependency)
     except dependencies.Never as error:
         lifecycle.never(record, str(error), warn)

@@ -130,17 +130,6 @@ def test_a_cancel_that_is_refused_leaves_no_mark(record: Make, replaced: Command
     assert not made.state().cancelled
 
 
-def test_what_a_job_waits_for_goes_with_it_when_it_is_sent_again(record: Make, replaced: Command) -> None:
-    """As an older hpclaunch noted it; today's records know the others by their tags."""
-    made = record("true", "slurm")
-    sbatch = replaced("sbatch", "echo 13")
-    replaced("squeue", "true")
-    (made.folder / "state.json").write_text('{"dependency": "afterok:7"}')
-    assert again(made).found == "sent"
-    (words,) = calls(sbatch)
-    assert "--dependency=afterok:7" in words
-
-
 def test_a_filesystem_without_locks_makes_nobody_sure_for_an_hour(
     record: Make, replaced: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
