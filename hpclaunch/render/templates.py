@@ -23,6 +23,7 @@ def environment(loader: BaseLoader) -> Environment:
     )
     env.filters["bash"] = quote.bash
     env.filters["inherited"] = quote.inherited
+    env.filters["reads"] = quote.reads
     return env
 
 
