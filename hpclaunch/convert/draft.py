@@ -7,6 +7,7 @@ from shlex import quote
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from hpclaunch.values.conversion import Finding, Kind, Place
 from hpclaunch.values.yamltext import flow
@@ -57,8 +58,18 @@ class Draft:
     ) -> None:
         """A fact of the job, and the finding that says so. The last one put under a key counts."""
         assert places, f"no line supports {key}"
+        if key in self.facts and self.facts[key].is_open:
+            self._answered(dotted(key), what)
         self._set(Fact(key, value, tuple(places)))
         self.say(kind, places, what, became=f"{dotted(key)}: {shown(value)}", why=why, key=dotted(key))
+
+    def _answered(self, told: str, what: str) -> None:
+        """Another line tells what was asked: who would have told it first is left, with its reason."""
+        for number, each in enumerate(self.findings):
+            if (each.kind, each.key) == ("question", told):
+                why = f"{each.why}; it is from {sayable(what)} now"
+                todo = f"see that {told} is right"
+                self.findings[number] = replace(each, kind="left", why=why, todo=todo)
 
     def add(self, key: str, value: Any, places: Sequence[Place], what: str, why: str = "") -> None:
         """An entry of a list, such as `mounts` or `setup`."""

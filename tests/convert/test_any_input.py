@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from hpclaunch.convert.conversion import convert
@@ -134,6 +134,13 @@ def problems(job: str) -> list[str]:
 
 
 @settings(max_examples=400, deadline=None, suppress_health_check=list(HealthCheck))
+@example(  # what one line asks another tells
+    first='#SBATCH -N2 -t 30 --gres="gpu:8\n'
+    "ssh $h docker run -d --name c -e NVIDIA_VISIBLE_DEVICES=0,1 reg/eye:1 sleep infinity\n"
+    "docker exec c mpirun -np 4 python train.py\n",
+    second=None,
+    site="",
+)
 @given(first=mutated(), second=st.none() | mutated(), site=st.sampled_from(["", "superpod"]))
 def test_any_text(first: str, second: str | None, site: str) -> None:
     texts = {"run.sub": first.replace("\r\n", "\n")} | ({"config.sh": second} if second else {})
