@@ -1,1 +1,1 @@
-"""LaunchPlan -> text, through `templates/`. Nothing is decided here."""
+"""LaunchPlan -> text: scripts through `templates/`, manifests by `pods.py`. Nothing is decided here."""

@@ -71,9 +71,9 @@ def after_staging(process: Process, pod: Pod) -> Process:
     """The process of a worker to which folders are copied first."""
     if pod.staging is None:
         return process
-    words = (word for each in pod.staging.folders for word in (each.source, each.target, each.name))
+    folders = (text for each in pod.staging.folders for text in (each.source, each.target, each.name))
     above = "Copies folders to the node, each once; SOURCE TARGET NAME of each are its words."
-    copying = Process(_shell(_STAGE_IN, above), tuple(map(_word, words)))
+    copying = Process(_shell(_STAGE_IN, above), tuple(map(_word, folders)))
     own = {**process.texts, _STAGE_IN: kubelet.word(texts.stage_in_text())}
     return Process(process.command, process.args, own, copying)
 
