@@ -53,14 +53,19 @@ def test_the_api_knows_every_field(case: Case) -> None:
     validate(yaml.safe_load(case.render()), CORE_VERSIONS[-1])
 
 
-SIZED = ("example-groups",)  # whose groups say how many nodes
 MANY = [case for case in MANIFESTS if case.site == "k8s-superpod-a100" and "nodes=1" not in case.set]
-MANY = [case for case in MANY if case.name not in SIZED]
 
 
 @pytest.mark.parametrize("case", MANY, ids=lambda case: case.name)
 def test_a_manifest_is_as_long_for_all_nodes_as_for_two(case: Case) -> None:
-    two, all_of_them = case.render("nodes=2"), case.render("nodes=140")
+    groups = case.plan().common.groups
+    names = [f"groups.{group.name}.nodes" for group in groups.members] if groups else ["nodes"]
+
+    def on(nodes: int) -> str:
+        return case.render(*(f"{name}={nodes // len(names)}" for name in names))
+
+    two, all_of_them = on(2), on(140)
+    assert "\n      replicas: 2\n" in two
     assert "\n      replicas: 140\n" in all_of_them
     assert len(all_of_them.splitlines()) == len(two.splitlines())
 

@@ -85,16 +85,7 @@ class Node:
         argv = kubelet_expansion.argv(container, env)
         where: Any = container.get("workingDir", "/")
         self._running[name] = subprocess.Popen([*_BOX, *argv], env=env, cwd=where, stdin=subprocess.DEVNULL)
-        target = f"--target={self._first(name)}"
-        self.server.inside[name] = (
-            "nsenter",
-            target,
-            "--user",
-            "--pid",
-            "--mount",
-            "--preserve-credentials",
-            "--",
-        )
+        self.server.inside[name] = (*_ENTER, f"--target={self._first(name)}", "--")
         self.server.containers[name] = env
         state = {"name": container["name"], "state": running(), "image": container["image"]}
         pod["status"] = {"phase": "Running", "containerStatuses": [state]}

@@ -4,8 +4,7 @@ import json
 import os
 import signal
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,7 +13,8 @@ from api_schemas import CORE_VERSIONS, validate
 from apiserver import ApiServer, Fault
 from command import hpclaunch
 from onepod import Node, node
-from person import LIMIT_S, Person
+from person import Person
+from waiting import until
 
 SITE = """\
 version: 1
@@ -54,13 +54,6 @@ class Shell:
         """Nothing of it is left in the cluster; its pod ended by itself when it was told to."""
         until(lambda: not any(self.server.of(kind) for kind in ("jobs", "pods", "secrets")))
         assert [*self.node.codes.values()] == [0]
-
-
-def until(condition: Callable[[], object]) -> None:
-    end = time.monotonic() + LIMIT_S
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.05)
 
 
 @pytest.fixture
