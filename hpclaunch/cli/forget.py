@@ -13,8 +13,9 @@ from hpclaunch.schedulers import giveup
 def forget(job_ids: tuple[str, ...], unasked: bool) -> None:
     """Give up jobs of which nobody can tell what became: `list` shows them no more.
 
-    JOB_ID may be the tag of a submission. Nothing is sent, and no job is ended; but of one that has not begun
-    no rank starts any more. The records stay.
+    JOB_ID may be the tag of a submission. Nothing is sent, and no job is ended; but of one of Slurm's that
+    has not begun no rank starts any more, unless it is behind a login node that --unasked does without. The
+    records stay.
     """
     for job_id in job_ids:
         record = find(job_id)

@@ -13,11 +13,11 @@ from hpclaunch.values.job import JobStatus
 
 def give_up(record: Record, unasked: bool, warn: Warn) -> str:
     """Takes a job off the list, and says what is known of it now. One that has started no rank starts none
-    any more, should it be there after all: its claim is taken.
+    any more, should it be there after all: its claim is taken, where the node that has it can be reached.
 
     Raises InputError for a job whose scheduler knows it, or whose end is known; SchedulerError where the
-    scheduler cannot be asked, unless `unasked` says that this is no matter; StillSent where another process
-    may send it; and OSError.
+    scheduler or its login node cannot be asked, unless `unasked` says that this is no matter; StillSent where
+    another process may send it; and OSError.
     """
     with contextlib.ExitStack() as stack:
         if record.state().job_id is None:
@@ -27,7 +27,7 @@ def give_up(record: Record, unasked: bool, warn: Warn) -> str:
             raise InputError(f"there is nothing to give up: it is {status.state}")
         if status.state != "UNKNOWN":
             raise InputError(f"the scheduler knows it, it is {status.state}: hpclaunch cancel ends it")
-        if not _claimed(record):
+        if not _claimed(record, unasked):
             why = "how it ended, if it began, is not known"
             record.give_up(JobStatus("UNKNOWN", f"given up on {_today()}: {why}"))
             return f"it is given up; {why}"
@@ -46,15 +46,24 @@ def _asked(record: Record, unasked: bool, warn: Warn) -> JobStatus:
         return unknown.last_known(record)
 
 
-def _claimed(record: Record) -> bool:
-    """Whether its ranks cannot start from now on."""
-    intent = record.intent
-    if not intent.claims or (intent.slurm is not None and intent.slurm.login is not None):
+def _claimed(record: Record, unasked: bool) -> bool:
+    """Whether its ranks cannot start from now on. Over SSH the claim that its script looks for is there."""
+    slurm = record.intent.slurm
+    if not record.intent.claims:
         return False
+    if slurm is not None and slurm.login is not None:
+        from hpclaunch.schedulers.ssh import twin
+
+        try:
+            if not twin.give_up(record, slurm.login):
+                return False
+        except SchedulerError:
+            if not unasked:
+                raise
+            return False
     with contextlib.suppress(FileExistsError):
         record.claim.symlink_to(GIVEN_UP)
-        return True
-    return False
+    return record.claimed_by() is None
 
 
 def _today() -> str:

@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from hpclaunch.records import files, secrets
 from hpclaunch.records import index as index_of_jobs
-from hpclaunch.records.record import Record
+from hpclaunch.records.record import GIVEN_UP, Record
 from hpclaunch.records.sending import LOCK
 from hpclaunch.schedulers.contract import Busy, Refused
 from hpclaunch.schedulers.links import FILE as CHAIN
@@ -86,6 +86,14 @@ def forget_secrets(records: Sequence[Record], login: Login) -> None:
     _change(login, f"rm -f -- {' '.join(map(words.quote, paths))}", ())
 
 
+def give_up(record: Record, login: Login) -> bool:
+    """Takes the claim there for nobody, and says whether nobody has it: not where a job came first, and not
+    where the folder is gone. Raises SchedulerError where the node cannot be asked."""
+    claim = words.quote(str(twin_of(record, login).claim))
+    body = f'(ln -sn {GIVEN_UP} {claim} 2>/dev/null; [ "$(readlink {claim})" = {GIVEN_UP} ]) </dev/null'
+    return connection(login).run(body, LIMIT_S).status == 0
+
+
 class Marks(Struct, frozen=True):
     """What jobs have left in a twin: the id of the job that has begun to run, how a chain ended
     (schedulers/links.py); and whether an sbatch holds the lock there. "" where there is none."""
@@ -112,9 +120,10 @@ def bring_marks(records: Sequence[Record], login: Login) -> dict[str, Marks]:
     found = {}
     for index, record in enumerate(records):
         claim, chain, is_sent = lines[3 * index : 3 * index + 3]
-        if claim and not index_of_jobs.JOB_ID.fullmatch(claim):
+        given_up = claim == GIVEN_UP
+        if claim and not given_up and not index_of_jobs.JOB_ID.fullmatch(claim):
             raise SchedulerError(f"{login}: the claim of {record.tag} is no job id: {claim!r}")
-        found[record.tag] = Marks(claim, chain, bool(is_sent))
+        found[record.tag] = Marks("" if given_up else claim, chain, bool(is_sent))
         _keep(record, claim, chain)
     return found
 

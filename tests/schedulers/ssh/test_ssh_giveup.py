@@ -1,0 +1,88 @@
+"""`hpclaunch forget` over SSH: the claim that counts is on the cluster."""
+
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from msgspec import structs
+
+from hpclaunch.records.record import Record
+from hpclaunch.schedulers import giveup
+from hpclaunch.schedulers.ssh import connection as connections
+from hpclaunch.schedulers.ssh import twin
+from hpclaunch.values.errors import SchedulerError
+from hpclaunch.values.job import Submission
+from hpclaunch.values.login import Login
+from hpclaunch.values.slurmaccess import SlurmAccess
+
+CLAIM = Path(__file__).parents[3] / "templates" / "claim.sh.j2"
+
+
+@pytest.fixture
+def login(login: Login) -> Iterator[Login]:
+    yield login
+    connections.close()
+
+
+@pytest.fixture
+def record(login: Login, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Record:
+    """A submission behind the login node, which has its folder and no Slurm."""
+    monkeypatch.setenv("HPCLAUNCH_HOME", str(tmp_path / "home"))
+    return _made(login)
+
+
+def _made(login: Login) -> Record:
+    return Record.create(
+        site="far",
+        scheduler="slurm",
+        slurm=SlurmAccess(login=login),
+        name="a job",
+        script="#!/bin/bash\n",
+        plan=b"{}",
+        job_yaml="",
+        site_yaml="",
+        directory="/",
+        argv=(),
+        scheduler_version="",
+    )
+
+
+def starts(seen: Record) -> bool:
+    """Whether a job of the record as Slurm sees it starts ranks."""
+    words = ["bash", "-c", f"{CLAIM.read_text()}echo ranks", "script", str(seen.claim)]
+    done = subprocess.run(words, env={"PATH": "/usr/bin:/bin", "SLURM_JOB_ID": "7"}, stdout=subprocess.PIPE)
+    assert done.returncode == 0
+    return done.stdout == b"ranks\n"
+
+
+def test_a_job_that_is_there_after_all_starts_no_rank(record: Record, login: Login) -> None:
+    seen = twin.prepare(record, login, Submission())
+    said = giveup.give_up(record, True, lambda _: None)
+    assert said.endswith("that starts no rank")
+    state = record.state().status
+    assert state
+    assert state.state == "CANCELLED"
+    assert not starts(seen)
+    assert twin.give_up(record, login)  # as where the command was killed, and comes again
+    assert twin.bring_marks([record], login)[record.tag].claim == ""
+
+
+def test_of_a_job_that_began_nothing_is_promised(record: Record, login: Login) -> None:
+    seen = twin.prepare(record, login, Submission())
+    assert starts(seen)
+    assert giveup.give_up(record, True, lambda _: None).endswith("is not known")
+    state = record.state().status
+    assert state
+    assert state.state == "UNKNOWN"
+    assert twin.bring_marks([record], login)[record.tag].claim == "7"
+
+
+def test_nothing_is_promised_where_the_node_cannot_be_reached(record: Record, login: Login) -> None:
+    seen = twin.prepare(record, login, Submission())
+    connections.close()
+    away = _made(structs.replace(login, host="nowhere.invalid"))
+    with pytest.raises(SchedulerError, match="forget --unasked"):
+        giveup.give_up(away, False, lambda _: None)
+    assert giveup.give_up(away, True, lambda _: None).endswith("is not known")
+    assert starts(seen)
