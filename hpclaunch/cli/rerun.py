@@ -11,6 +11,8 @@ from hpclaunch.cli import locking, runs, several
 from hpclaunch.cli.outcomes import all_of, failed_points
 from hpclaunch.cli.output import say
 from hpclaunch.cli.planning import Planned, read_both, set_option
+from hpclaunch.cli.recorded import plan_of
+from hpclaunch.plan.kubernetes import interactive
 from hpclaunch.plan.sweep import PlannedPoints, with_points
 from hpclaunch.records import lock, tasks
 from hpclaunch.records.lookup import find_task
@@ -51,6 +53,11 @@ def rerun(
     if exact and (site_name or sets):
         raise InputError("--exact repeats a run as it was: neither --site nor --set goes with it")
     record, task = find_task(job_id)
+    if record.intent.scheduler == "kubernetes" and interactive.is_held(plan_of(record)):
+        raise InputError(
+            f"{job_id} was a shell, and has one pod of its job: `hpclaunch shell JOB` opens another, and "
+            "`hpclaunch submit JOB` submits the job itself"
+        )
     chosen = _chosen(record, task, failed)
     launches = []
     differences: list[Unlike] = []

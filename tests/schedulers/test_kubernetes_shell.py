@@ -209,3 +209,17 @@ def test_of_groups_it_is_one_pod_too(shell: Shell) -> None:
     done = hpclaunch(*shell.words, *sets, "--set", "setup=[]", "--dry-run", env=shell.env)
     assert done.returncode == 0, done.stderr
     assert yaml.safe_load(done.stdout)["kind"] == "Job"
+
+
+def test_a_shell_is_not_submitted_as_a_job(shell: Shell) -> None:
+    assert hpclaunch(*shell.words, "--", "true", env=shell.env).returncode == 0
+    shell.all_gone()
+    (listed,) = json.loads(hpclaunch("list", "--json").stdout)
+    done = hpclaunch("rerun", listed["job_id"], env=shell.env)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "was a shell" in done.stderr
+    assert not shell.server.of("jobs")
+    assert hpclaunch("submit", *shell.words[1:], "--set", "nodes=1", env=shell.env).returncode == 0
+    (job,) = shell.server.of("jobs")
+    again = ("rerun", job["metadata"]["name"], "--set", "name=again", "--dry-run")
+    assert hpclaunch(*again, env=shell.env).returncode == 0

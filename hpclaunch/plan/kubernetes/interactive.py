@@ -4,7 +4,7 @@ from msgspec import structs
 
 from hpclaunch.plan.kubernetes import names
 from hpclaunch.spec.job import Job
-from hpclaunch.values.launchplan import LaunchPlan
+from hpclaunch.values.launchplan import Common, LaunchPlan
 from hpclaunch.values.pods import KubernetesTarget
 from hpclaunch.values.words import Option
 
@@ -46,12 +46,10 @@ def held(plan: LaunchPlan, target: KubernetesTarget) -> LaunchPlan:
     """The plan of `one_pod`, with a process in place of its ranks that stays until its time is over or the
     pod is deleted. It has the ranks' environment and folder, is no rank, and is not bound."""
     common = plan.common
-    # As a container's first process sh would not heed SIGTERM, and the pod stay for its grace period.
-    stay = f"trap 'exit 0' TERM; sleep {(common.minutes or LONGEST) * 60} & wait"
     kept = tuple(each for each in target.wrapper if each.text.startswith("cwd="))
     return structs.replace(
         plan,
-        common=structs.replace(common, ranks_per_node=1, argv=("/bin/sh", "-c", stay)),
+        common=structs.replace(common, ranks_per_node=1, argv=_stays(common)),
         target=structs.replace(
             target,
             starter=(),
@@ -59,3 +57,13 @@ def held(plan: LaunchPlan, target: KubernetesTarget) -> LaunchPlan:
             wrapper=(Option("from=local"), Option("rank=0"), Option("ranks=1"), *kept),
         ),
     )
+
+
+def is_held(plan: LaunchPlan) -> bool:
+    """Whether it is a plan of `held`."""
+    return isinstance(plan.target, KubernetesTarget) and plan.common.argv == _stays(plan.common)
+
+
+def _stays(common: Common) -> tuple[str, ...]:
+    # As a container's first process sh would not heed SIGTERM, and the pod stay for its grace period.
+    return "/bin/sh", "-c", f"trap 'exit 0' TERM; sleep {(common.minutes or LONGEST) * 60} & wait"
