@@ -174,7 +174,7 @@ def _parts(reading: ShellReading, run: Step, draft: Draft) -> None:
             question = f"{key} of which program: write each in `groups`, with nodes of its own"
             draft.ask((key,), question, (run.command.place,), "several programs at once", todo=_ONE_SIZE)
     if several or (line is not None and run.option("het-group") is not None):
-        question = f"what each rank executes: several programs at once ({run.text}), and a job has one"
+        question = f"what each rank executes: several programs at once ({run.text}), and a group has one"
         draft.ask(("command",), question, (run.command.place,), run.text, todo=_ONE_SIZE)
 
 

@@ -260,8 +260,9 @@ def _folder(option: Option, places: Sequence[Place], draft: Draft) -> None:
 
 
 def _several(option: Option, places: Sequence[Place], draft: Draft) -> None:
-    question = "what each rank executes: mpirun starts several programs at once (a : b), and a job has one"
-    draft.ask(("command",), question, places, "mpirun ... : ...")
+    question = "what each rank executes: mpirun starts several programs at once (a : b), and a group has one"
+    todo = "write a group for each program, with nodes of its own, or submit the parts as jobs of their own"
+    draft.ask(("command",), question, places, "mpirun ... : ...", todo=todo)
 
 
 def _aborts(option: Option, places: Sequence[Place], draft: Draft) -> None:

@@ -9,17 +9,28 @@ and their hosts (mpirun(1) of Open MPI: global and local options).
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import zip_longest
 from typing import Literal
 
 from msgspec import Struct, structs
 
 from hpclaunch.convert.programs.layers import MPI, layers
 from hpclaunch.convert.reading import Command, Directive, ShellReading
-from hpclaunch.readback.shell.values import Value, known
+from hpclaunch.readback.shell.values import Value, known, shown
+from hpclaunch.readback.slurm.options import Given
 from hpclaunch.readback.slurm.options import options as slurm_options
 
 _MARKS = ("hetjob", "packjob")
-_OPTIONS = ("het-group", "pack-group")
+_OPTION = "het-group"
+# What the components after one have too, where they have none of their own ("list of propagated options" of
+# heterogeneous_jobs.html; the rest begins anew in each).
+_PROPAGATED = """
+account acctg-freq begin cluster-constraint clusters comment deadline delay-boot dependency error exclude
+export export-file get-user-env gid hold ignore-pbs input job-name nice no-kill no-requeue open-mode output
+priority profile propagate qos quiet reboot requeue reservation signal time time-min uid verbose wait
+wait-all-nodes wckey
+"""
+_GOES_ON = frozenset(_PROPAGATED.split())
 _MOST = 8
 
 
@@ -78,8 +89,7 @@ def _of_one(reading: ShellReading, command: Command, blocks: Sequence[list[Direc
         if len(blocks) > 1 and named != [index]:
             return None
         block = blocks[index] if len(blocks) > 1 else blocks[0]
-        words = tuple(word for word in part if not _names_group(word))
-        one = structs.replace(command, words=words)
+        one = structs.replace(command, words=_without_group(part))
         readings.append(_with(reading, [command], command, one, block))
         commands.append(one)
     if len(blocks) > 1 and len(parts) != len(blocks):
@@ -96,8 +106,7 @@ def _with(
     reading: ShellReading, starts: Sequence[Command], old: Command, new: Command, block: list[Directive]
 ) -> ShellReading:
     """The script as if it asked for one allocation, and started one program there."""
-    words = tuple(word for word in new.words if not _names_group(word))
-    new = structs.replace(new, words=words, background=False)
+    new = structs.replace(new, words=_without_group(new.words), background=False)
     others = {id(each) for each in starts if each is not old}
     commands = tuple(new if each is old else each for each in reading.commands if id(each) not in others)
     return structs.replace(reading, commands=commands, directives=tuple(block))
@@ -116,25 +125,35 @@ def _parts(words: Sequence[Value]) -> Iterator[list[Value]]:
 
 
 def _blocks(lines: Sequence[Directive]) -> list[list[Directive]]:
-    """The lines of each component. A later one has the first one's name and time where it has none of its
-    own."""
-    found: list[list[Directive]] = [[]]
+    """The lines of each component, and in front of them what holds for it of the one before."""
+    own: list[list[Directive]] = [[]]
     for each in lines:
         if each.system != "SBATCH":
             continue
         if each.words[:1] and each.words[0] in _MARKS:
-            found.append([])
+            own.append([])
         else:
-            found[-1].append(each)
-    of_all = [each for line in found[0] for each in _of_job(line)]
-    return [found[0], *([*of_all, *each] for each in found[1:])]
+            own[-1].append(each)
+    found = own[:1]
+    for block in own[1:]:
+        names = {each.name for line in block for each in _options_of(line)}
+        found.append([*(each for line in found[-1] for each in _going_on(line, names)), *block])
+    return found
 
 
-def _of_job(line: Directive) -> Iterator[Directive]:
-    """What of a line is about all components."""
-    for each in slurm_options("sbatch", [(word,) for word in line.words])[0]:
-        if each.name in ("job-name", "time"):
-            yield structs.replace(line, words=(f"--{each.name}={known(each.value or ()) or ''}",))
+def _going_on(line: Directive, names: set[str]) -> Iterator[Directive]:
+    """The options of a line that hold for the component after it too, which has those of these names itself;
+    each as it is written."""
+    for each in _options_of(line):
+        if each.name in _GOES_ON - names:
+            value = known(each.value or ()) or ""
+            first = each.written.removesuffix(f" {value}")
+            words = (each.written,) if first == each.written else (first, value)
+            yield structs.replace(line, words=words)
+
+
+def _options_of(line: Directive) -> list[Given]:
+    return slurm_options("sbatch", [(word,) for word in line.words])[0]
 
 
 def _program(command: Command) -> str:
@@ -158,11 +177,23 @@ def _are_at_once(reading: ShellReading, starts: Sequence[Command]) -> bool:
 def _het_group(words: Sequence[Value]) -> list[int]:
     """The components that srun is told, [] where it is told none."""
     for each in slurm_options("srun", words)[0]:
-        if each.name in _OPTIONS:
+        if each.name == _OPTION:
             text = known(each.value or ()) or ""
             return [int(text)] if re.fullmatch(r"\d{1,3}", text) else [-1]
     return []
 
 
-def _names_group(word: Value) -> bool:
-    return bool(re.match(r"--(het|pack)-group=", known(word) or ""))
+def _without_group(words: Sequence[Value]) -> tuple[Value, ...]:
+    """The words of srun without those that tell it a component."""
+    given, rest = slurm_options("srun", words[1:])
+    gone = {each.written for each in given if each.name == _OPTION}
+    options = words[1 : len(words) - len(rest)]
+    kept = [words[0]]
+    is_value = False  # of the word before
+    for word, following in zip_longest(options, options[1:], fillvalue=()):
+        alone, both = shown(word), f"{shown(word)} {shown(following)}"
+        names_value = not is_value and both in gone
+        if not (is_value or names_value or alone in gone):
+            kept.append(word)
+        is_value = names_value
+    return (*kept, *rest)

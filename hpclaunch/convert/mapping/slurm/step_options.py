@@ -37,9 +37,9 @@ _REPLACED = {
     "comment": "hpclaunch marks each submission with its own comment, so that none is lost or sent twice",
 }
 _LEFT = {
-    "multi-prog": "a job has one command; let it choose by its rank",
+    "multi-prog": "write a group for each program, or let one command choose by its rank",
     "pty": "a job has no terminal",
-    "het-group": "a job has nodes of one kind of request; submit the parts as jobs of their own",
+    "het-group": "write a group for each component, with its nodes and its command",
     "relative": "a job's ranks are on all of its nodes",
     "nodelist": "a job's ranks are on all of its nodes; to choose nodes write sites.NAME.nodelist",
     "exclude": "a job's ranks are on all of its nodes; to leave out nodes write sites.NAME.exclude",
@@ -64,7 +64,7 @@ def put(each: Asked, draft: Draft, options: Options) -> None:
     elif name in _REPLACED:
         draft.say("replaced", each.places, each.written, why=_REPLACED[name])
     elif name in _LEFT:
-        draft.say("left", each.places, each.written, why="a job file cannot say it", todo=_LEFT[name])
+        draft.say("left", each.places, each.written, why="a job file has no key for it", todo=_LEFT[name])
     elif name in ("label", "unbuffered"):
         why = "how lines of output are marked and kept back"
         batch_options.raw(each, draft, options, why, "srun")
