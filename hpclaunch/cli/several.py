@@ -14,7 +14,7 @@ from hpclaunch.cli.submit import Destination, ask_the_cluster, destination, from
 from hpclaunch.plan.sweep import PlannedPoints, parts
 from hpclaunch.records import files, tasks
 from hpclaunch.records.record import Record, new_tag
-from hpclaunch.records.sets import Among
+from hpclaunch.records.sets import Among, Take
 from hpclaunch.render import script
 from hpclaunch.schedulers import jobarrays, many
 from hpclaunch.schedulers.dependencies import is_refused
@@ -129,16 +129,17 @@ def _record(
     tags: tuple[str, ...],
     whole: Callable[[], str],
     among: Among,
+    take: Take,
 ) -> Record:
     """`whole` is the text of the job with all points of its sweep."""
     text = script.render(planned.plan)
     if planned.sweep is None:
-        return record_of(planned, text, to, tag=tag, among=among)
+        return record_of(planned, text, to, tag=tag, among=among, take=take)
     sweep = planned.sweep
     kept = tuple(KeptPoint(point.number, point.values) for point in sweep.points)
     array = planned.plan.common.sweep is not None
     more = tasks.files_of(Points(sweep.keys, kept, sweep.total, tags), sweep.words if array else b"")
-    return record_of(planned, text, to, whole() if array else "", tag, more, among)
+    return record_of(planned, text, to, whole() if array else "", tag, more, among, take)
 
 
 def _told(sent: Sequence[many.Sent], orders: Sequence[many.Order], members: Sequence[Member]) -> int:

@@ -15,7 +15,7 @@ from hpclaunch.cli.planning import Planned, read_both, set_option
 from hpclaunch.cli.reach import slurm_conf_of
 from hpclaunch.cli.submission import submission_of
 from hpclaunch.records.record import Cluster, Record
-from hpclaunch.records.sets import ALONE, Among
+from hpclaunch.records.sets import ALONE, Among, Take, take_alone
 from hpclaunch.render import script
 from hpclaunch.schedulers import lifecycle
 from hpclaunch.schedulers.contract import Refused, Scheduler
@@ -150,6 +150,7 @@ def record_of(
     tag: str = "",
     more: Mapping[str, bytes] = MappingProxyType({}),
     among: Among = ALONE,
+    take: Take = take_alone,
 ) -> Record:
     """The record of what is about to leave; `job_yaml` is what its job file says, where that is more than the
     plan's own job. Raises HpclaunchError."""
@@ -180,6 +181,7 @@ def record_of(
         tag=tag,
         more=more,
         among=among,
+        take=take,
     )
 
 

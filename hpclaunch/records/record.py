@@ -120,10 +120,11 @@ class Record(Struct, frozen=True):
         tag: str = "",
         more: Mapping[str, bytes] = MappingProxyType({}),
         among: sets.Among = sets.ALONE,
+        take: sets.Take = sets.take_alone,
     ) -> "Record":
         """Writes the record of a submission that has not been sent yet. `tag` is one from `new_tag` that
-        other records know it by, and `more` are files beside those that every record has. `among` others of
-        its command, it is written with them.
+        other records know it by, and `more` are files beside those that every record has. `take` writes
+        it: of several that one command sends, with the others that it is `among`.
 
         Raises HpclaunchError where the folder cannot be written.
         """
@@ -159,7 +160,7 @@ class Record(Struct, frozen=True):
             _script_name(intent): script.encode(),
         }
         folder = files.home() / "jobs" / site / tag
-        among.take(folder, contents, ("logs", "work"))
+        take(folder, contents, ("logs", "work"))
         return cls(folder, intent)
 
     @classmethod

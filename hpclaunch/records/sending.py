@@ -46,7 +46,7 @@ def again(record: Record, begins: bool = True) -> Iterator[int]:
     """Holds the lock of a record whose sender is gone. Without `begins` a job that has not begun to be sent
     has not afterwards either, and the descriptor is none. Raises StillSent where the sender is not gone, or
     may not be, and OSError."""
-    if not _lock_of_all_is_free(record):
+    if not _told_by_lock_of_all(record):
         _refuse_young(_lock_of_all(record))
     if not begins and not has_begun(record):
         yield -1
@@ -70,7 +70,7 @@ def has_begun(record: Record) -> bool:
 def is_held(record: Record) -> bool:
     """Whether another process sends the job at this moment, or is about to, as far as locks tell."""
     try:
-        _lock_of_all_is_free(record)
+        _told_by_lock_of_all(record)
         with _opened(record, os.O_RDWR) as descriptor:
             _taken(descriptor, fcntl.LOCK_SH)
     except StillSent:
@@ -84,9 +84,9 @@ def _lock_of_all(record: Record) -> Path:
     return record.folder.parent / record.intent.lock_of / sets.LOCK
 
 
-def _lock_of_all_is_free(record: Record) -> bool:
-    """Whether nobody sends the jobs that were submitted with it; False where the filesystem has no locks.
-    Raises StillSent, and OSError."""
+def _told_by_lock_of_all(record: Record) -> bool:
+    """True where nobody sends the jobs that were submitted with it, False where no lock tells. Raises
+    StillSent where somebody does, and OSError."""
     if not record.intent.lock_of:
         return True
     try:

@@ -9,7 +9,7 @@ import contextlib
 import fcntl
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Executor, Future
+from concurrent.futures import Executor, Future, wait
 from pathlib import Path
 
 from msgspec import Struct
@@ -24,21 +24,21 @@ Take = Callable[[Path, Mapping[str, bytes], tuple[str, ...]], None]
 
 
 class Among(Struct, frozen=True):
-    """A record's place among those of one command, as `Intent` has it; `take` writes it, with the others."""
+    """A record's place among those of one command, as `Intent` has it. "": the command sends one job."""
 
-    take: Take
-    lock_of: str
+    lock_of: str = ""
     waits_for: tuple[tuple[str, str], ...] = ()
     singleton: bool = False
 
 
-def _take_alone(folder: Path, contents: Mapping[str, bytes], subfolders: tuple[str, ...]) -> None:
+def take_alone(folder: Path, contents: Mapping[str, bytes], subfolders: tuple[str, ...]) -> None:
+    """Writes the record of a command that sends one job. Raises HpclaunchError where the disk refuses."""
     with files.explained("the record of the job"):
         files.private_folder(folder.parent)
         files.make_folder(folder, contents, subfolders)
 
 
-ALONE = Among(_take_alone, lock_of="")  # of a command that sends one job
+ALONE = Among()
 
 
 class NewSet:
@@ -96,10 +96,7 @@ class NewSet:
         """Gives the lock back, and removes what was not committed."""
         if self.lock >= 0:
             os.close(self.lock)
-        if self._written:
-            for each in self._written:
-                each.cancel()
-            list(map(Future.exception, (each for each in self._written if not each.cancelled())))
+        wait([each for each in self._written if not each.cancel()])
         files.remove_folder(self._staging)
 
 

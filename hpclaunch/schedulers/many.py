@@ -21,7 +21,7 @@ class Order(Struct, frozen=True):
 
     name: str
     tag: str
-    make: Callable[[sets.Among], Record]
+    make: Callable[[sets.Among, sets.Take], Record]
     submission: Submission
     needs: tuple[tuple[int, str], ...] = ()
     singleton: bool = False
@@ -73,7 +73,7 @@ def send(orders: Sequence[Order], site_folder: Path, at_once: int, warn: Warn) -
         ThreadPoolExecutor(max_workers=at_once) as pool,
         sets.new(site_folder, orders[0].tag, pool) as new,
     ):
-        records = [order.make(_among(order, orders, new)) for order in orders]
+        records = [order.make(_among(order, orders), new.take) for order in orders]
         with files.explained("the records of the jobs"):
             new.commit()
         try:
@@ -96,9 +96,9 @@ def send(orders: Sequence[Order], site_folder: Path, at_once: int, warn: Warn) -
     return [found[index] for index in range(len(orders))]
 
 
-def _among(order: Order, orders: Sequence[Order], new: sets.NewSet) -> sets.Among:
+def _among(order: Order, orders: Sequence[Order]) -> sets.Among:
     waits_for = tuple((orders[need].tag, when) for need, when in order.needs)
-    return sets.Among(new.take, orders[0].tag, waits_for, order.singleton)
+    return sets.Among(orders[0].tag, waits_for, order.singleton)
 
 
 def _send(order: Order, record: Record, found: dict[int, Sent], orders: Sequence[Order], warn: Warn) -> Sent:

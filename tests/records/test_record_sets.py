@@ -22,7 +22,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "home"
 
 
-def make(tag: str = "", among: sets.Among = sets.ALONE) -> Record:
+def make(tag: str = "", among: sets.Among = sets.ALONE, take: sets.Take = sets.take_alone) -> Record:
     return Record.create(
         site="alpha",
         scheduler="slurm",
@@ -36,6 +36,7 @@ def make(tag: str = "", among: sets.Among = sets.ALONE) -> Record:
         scheduler_version="slurm 22.05.8",
         tag=tag,
         among=among,
+        take=take,
     )
 
 
@@ -59,7 +60,7 @@ def killed_after_the_new_name(first: str, second: str) -> None:
     """A set whose records are written and have not taken their places."""
     with ThreadPoolExecutor() as pool, sets.new(files.home() / "jobs" / "alpha", first, pool) as new:
         for tag in (first, second):
-            make(tag=tag, among=sets.Among(new.take, first))
+            make(tag, sets.Among(first), new.take)
         files.rename = lambda source, target: (os.rename(source, target), os._exit(0))  # type: ignore[assignment]
         new.commit()
 

@@ -38,7 +38,8 @@ def pair(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, replaced: Command) -> 
                     argv=(),
                     scheduler_version="",
                     tag=tag,
-                    among=sets.Among(new.take, tags[0], waits_for),
+                    among=sets.Among(tags[0], waits_for),
+                    take=new.take,
                 )
                 for name, tag, waits_for in (("first", tags[0], ()), ("second", tags[1], ((tags[0], when),)))
             ]
