@@ -60,7 +60,7 @@ def target(
         message = f"{common.ranks_per_node} ranks on a node of {cpus} CPUs: each needs one"
         problems.append(Problem(message, "job", ("ranks_per_node",)))
     host_env = environment.for_the_host(common.environment)
-    exported = (*host_env, *fabric.for_the_host(job, site), *slurm_step.for_pmix(job))
+    exported = (*host_env, *fabric.for_the_host(job, site), *slurm_step.for_pmix(job, common.environment))
     flags: tuple[Option, ...] = ()
     if common.container is not None:
         outside = tuple(variable.name for variable in host_env) + common.secrets

@@ -1,6 +1,6 @@
 """The options of srun: how ranks are laid out, and who binds them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from hpclaunch.spec.job import Job
 from hpclaunch.spec.nodetype import NodeType
@@ -53,15 +53,19 @@ def not_bound_by_slurm(job: Job, masks: bool) -> tuple[Option, ...]:
     return tuple(options)
 
 
-def for_pmix(job: Job) -> tuple[EnvVar, ...]:
+def for_pmix(job: Job, environment: Iterable[EnvVar]) -> tuple[EnvVar, ...]:
     """What makes Slurm's PMIx plugin hold the ranks of one node until those of the others are there.
 
     Its default takes a tree for a barrier without data, and reverse_tree_info of src/common/reverse_tree.c
     makes each node a tree by itself where TreeWidth is more than the nodes (tags 20.11 to 26.05; seen on
     22.05.8). So the end of MPI_Init holds nobody, and Open MPI crashes in a rank that gets a message while it
     still waits for addresses there (open-mpi/ompi issue 12495). A ring, as for barriers with data, has all.
+    What the job or its site says in the ranks' `environment` goes before that.
     """
-    return (EnvVar(PMIX_FENCE, "ring", "hpclaunch"),) if job.mpi == "pmix" else ()
+    if job.mpi != "pmix":
+        return ()
+    said = tuple(each for each in environment if each.name == PMIX_FENCE)
+    return said or (EnvVar(PMIX_FENCE, "ring", "hpclaunch"),)
 
 
 def uses_far_cores(machines: Sequence[NodeType], shapes: Sequence[NodeShape]) -> bool:

@@ -6,6 +6,7 @@ from itertools import zip_longest
 
 from hpclaunch.readback.place import NOTHING, Side, beside
 from hpclaunch.values.launch import Difference, SeenMount, SeenVariable
+from hpclaunch.values.names import PMIX_FENCE
 
 # What the container runtime reads of the environment that it is started with, under Slurm and in a pod.
 _HOOKS = ("NVIDIA_", "MELLANOX_")
@@ -52,7 +53,7 @@ def environment(a: Side, b: Side) -> list[Difference]:
             name not in around or around[name] == ranks.get(name)
             for around, ranks in zip(outer, (mine, theirs), strict=True)
         )
-        if not mixed or name.startswith(_HOOKS) or not ranks_too:
+        if not mixed or name.startswith(_HOOKS) or not (ranks_too or name == PMIX_FENCE):
             what = f"outside the ranks {name}"
             found += _variable(what, name, outer[0].get(name), outer[1].get(name), a, b)
     return [*found, *_of_other_keys(a, True), *_of_other_keys(b, False)]

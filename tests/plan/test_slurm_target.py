@@ -124,6 +124,18 @@ def test_the_mpi_plugin_is_the_sites() -> None:
         planned({"mpi": "pmi2"})
 
 
+def test_how_pmix_waits_is_the_jobs_then_the_sites_then_ours() -> None:
+    def fence(job: dict[str, Any], **site: Any) -> list[tuple[str, str]]:
+        found = target(planned({"mpi": "pmix", **job}, **site)).host_env
+        return [(each.value, each.origin) for each in found if each.name == "SLURM_PMIX_FENCE"]
+
+    own, of_site = {"env": {"SLURM_PMIX_FENCE": "mixed"}}, {"env": {"SLURM_PMIX_FENCE": "tree"}}
+    assert fence({}) == [("ring", "hpclaunch")]
+    assert fence({}, **of_site) == [("tree", "site")]
+    assert fence(own, **of_site) == [("mixed", "job")]
+    assert fence({**own, "mpi": "none"}) == []
+
+
 def test_layers_of_the_environment() -> None:
     plan = planned(
         {"env": {"A": "job", "NCCL_IB_HCA": "mine"}, "rendezvous": "torch"},

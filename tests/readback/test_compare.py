@@ -110,6 +110,17 @@ def test_the_same_launch_at_two_places() -> None:
     assert are_same(tuple(found.values()))
 
 
+def test_how_slurms_pmix_waits_differs_between_scripts_and_is_no_matter_of_pods() -> None:
+    ring, tree = (
+        Side(structs.replace(ON_SLURM, before=(*ON_SLURM.before, SeenVariable("SLURM_PMIX_FENCE", value))))
+        for value in ("ring", "tree")
+    )
+    what = "outside the ranks SLURM_PMIX_FENCE"
+    assert [(each.what, each.a, each.b) for each in compare(ring, tree)] == [(what, "ring", "tree")]
+    assert [each.what for each in compare(Side(ON_SLURM), tree)] == [what]
+    assert differences(ring, Side(IN_PODS)) == differences(Side(ON_SLURM), Side(IN_PODS))
+
+
 def test_without_knowing_the_places_nothing_is_put_down_to_them() -> None:
     found = differences(Side(ON_SLURM), Side(IN_PODS))
     assert {what for what, each in found.items() if each.kind != "place"} == {

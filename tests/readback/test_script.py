@@ -15,7 +15,6 @@ from hpclaunch.spec.read import parse_job, read_site
 from hpclaunch.topology import catalogue
 from hpclaunch.values.launch import Launch, SeenMount
 from hpclaunch.values.launchplan import LaunchPlan, SlurmTarget
-from hpclaunch.values.names import PMIX_FENCE
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "golden"))
 from golden_cases import BATCH, ROOT, Case
@@ -51,7 +50,7 @@ def check(plan: LaunchPlan) -> Launch:
     told = {each.name: each.value for each in seen.environment if each.source == "scheduler"}
     assert told == {each.name: each.value for each in target.told}
     assert {each.name: each.value for each in seen.before} == {
-        each.name: each.value for each in target.host_env if each.name != PMIX_FENCE
+        each.name: each.value for each in target.host_env
     }
     for part, own in zip(plan.each, seen.parts or (seen,), strict=True):
         check_tables(part, own)

@@ -34,6 +34,8 @@ BREAKS: dict[str, tuple[str, Callable[[Launch], object]]] = {
         replaced("  NCCL_DEBUG=INFO\n", "  NCCL_DEBUG=WARN\n"),
         lambda seen: seen.environment,
     ),
+    "another fence of PMIx": (replaced("PMIX_FENCE=ring", "PMIX_FENCE=tree"), lambda seen: seen.before),
+    "no fence of PMIx": (replaced("export SLURM_PMIX_FENCE=ring", "true"), lambda seen: seen.before),
     "a mount read-write": (replaced(":/data:ro", ":/data"), lambda seen: seen.mounts),
     "a mount elsewhere": (replaced(":/results'", ":/result'"), lambda seen: seen.mounts),
     "two masks swapped": (swapped(MASKS[0] + " ", MASKS[5] + " "), lambda seen: seen.tables),

@@ -37,13 +37,11 @@ def surroundings(call: Call, inherited: Iterable[str]) -> Surroundings:
         text = known(value)
         if name in _OF_PLACE and (text is None or name in ("BASHOPTS", "SHELLOPTS")):
             continue
-        if name == PMIX_FENCE and text is not None:
-            continue  # how long ranks wait for one another in MPI_Init: not what they are
         if name == "SLURM_NETWORK":
             unbridged.append(
                 Unbridged(f"SLURM_NETWORK={shown(value)}", "Kubernetes asks no network for anything")
             )
-        elif name.startswith(_OF_SLURM):
+        elif name.startswith(_OF_SLURM) and (name != PMIX_FENCE or text is None):
             unread.append(f"line {call.line}: {name} is exported, which srun or Pyxis may follow")
         elif text is None:
             unread.append(

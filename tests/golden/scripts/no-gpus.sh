@@ -43,7 +43,7 @@ export HOME USER LOGNAME
 # Hooks, the MPI plugin and daemons read these before a rank's own environment is set.
 export OMPI_MCA_btl_tcp_if_include=ib0
 export OMPI_MCA_btl='^openib'
-export SLURM_PMIX_FENCE=ring
+export SLURM_PMIX_FENCE=ring # else MPI_Init ends before the ranks of other nodes are there, and Open MPI may crash
 
 hl_step=(
   --nodes=2

@@ -46,7 +46,7 @@ export HOME USER LOGNAME
 export MELLANOX_VISIBLE_DEVICES='0,1,2,3,6,7,8,9'
 export OMPI_MCA_btl_tcp_if_include=ib0
 export OMPI_MCA_btl='^openib'
-export SLURM_PMIX_FENCE=ring
+export SLURM_PMIX_FENCE=ring # else MPI_Init ends before the ranks of other nodes are there, and Open MPI may crash
 
 # Where each local rank runs, and its memory: bit N for CPU N and NUMA node N.
 hl_masks=(
