@@ -113,3 +113,17 @@ def test_a_type_of_node_that_the_job_names_comes_back(node_type: str, tmp_path: 
     text = script.render(plan_job(str(write(tmp_path, "job", job)), str(where), ()).plan)
     found = converted(text, read_site(str(where)))
     assert body(script.render(again(found.job, read_site(str(where)), str(tmp_path)).plan)) == body(text)
+
+
+def test_what_tells_groups_apart_only_together_comes_back(tmp_path: Path) -> None:
+    where = write(tmp_path, "mixed", MIXED)
+    first = {"partition": "batch", "qos": "long", "node_type": "dgx-a100"}
+    of_groups = {
+        "act": {"nodes": 2, "command": "run", "sites": {"mixed": first}},
+        "learn": {"nodes": 1, "command": "learn", "gpu_type": "h100"},
+    }
+    job = {"name": JOB["name"], "image": JOB["image"], "mpi": "pmix", "time": "2m", "groups": of_groups}
+    text = script.render(plan_job(str(write(tmp_path, "job", job)), str(where), ()).plan)
+    found = converted(text, read_site(str(where)))
+    mine = again(found.job, read_site(str(where)), str(tmp_path))
+    assert body(script.render(mine.plan)) == body(text)

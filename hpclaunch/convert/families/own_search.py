@@ -129,7 +129,10 @@ def _candidates(found: Rendered, site: str, seeker: _Seeker) -> Iterator[list[Ch
     yield [{("mpi",): each} for each in ("pmix", "pmi2")]
     for key, value in own.hints(found):
         yield [{("sites", site, key): value}]
-    for group_key, of_group in own_groups.hints(found, site):
+    # What groups are told may bring the text nearer only together: alone it is for nodes that do not differ.
+    of_groups = dict(own_groups.hints(found, site))
+    yield [of_groups, of_groups | dict(own_groups.unlike_types(found, site))] if len(of_groups) > 1 else []
+    for group_key, of_group in of_groups.items():
         yield [{group_key: of_group}]
     for type_key, node_type in own_groups.node_types(found, site):
         yield [{type_key: node_type}]
