@@ -5,27 +5,33 @@ import signal
 from collections.abc import Iterator
 from types import FrameType
 
-_ENDS = (signal.SIGTERM, signal.SIGHUP)
-_ALL = (*_ENDS, signal.SIGINT)
+_NO_END = {"SIGCHLD", "SIGCONT", "SIGURG", "SIGWINCH", "SIGTSTP", "SIGTTIN", "SIGTTOU"}
+_NOT_CAUGHT = {"SIGKILL", "SIGSTOP"}
+_OWN_FAULT = {"SIGSEGV", "SIGBUS", "SIGFPE", "SIGILL"}  # Python comes to no handler after one
+# What ends a process by signal(7), real-time signals too, as far as it can be caught.
+_ALL = tuple(
+    each
+    for each in signal.valid_signals()
+    if not (isinstance(each, signal.Signals) and each.name in _NO_END | _NOT_CAUGHT | _OWN_FAULT)
+)
 
 
 @contextlib.contextmanager
 def heeded() -> Iterator[None]:
-    """Meanwhile SIGTERM and SIGHUP raise SystemExit, as SIGINT raises KeyboardInterrupt, unless who started
-    this process had them ignored. For the main thread alone."""
+    """Meanwhile every signal that would end this process, and can be caught, raises SystemExit, as SIGINT
+    raises KeyboardInterrupt. Those that have a handler, or are ignored, stay so. For the main thread alone."""
 
     def end(number: int, frame: FrameType | None) -> None:
         raise SystemExit(128 + number)
 
-    before = {each: signal.getsignal(each) for each in _ENDS}
-    for each, handler in before.items():
-        if handler is not signal.SIG_IGN:
-            signal.signal(each, end)
+    taken = [each for each in _ALL if signal.getsignal(each) is signal.SIG_DFL]
+    for each in taken:
+        signal.signal(each, end)
     try:
         yield
     finally:
-        for each, handler in before.items():
-            signal.signal(each, handler)
+        for each in taken:
+            signal.signal(each, signal.SIG_DFL)
 
 
 @contextlib.contextmanager

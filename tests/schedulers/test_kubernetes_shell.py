@@ -115,14 +115,27 @@ def test_no_pod_outlives_its_shell(shell: Shell, how: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("sent", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
+    "sent",
+    [
+        *(signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2),
+        *(signal.SIGALRM, signal.SIGXCPU, signal.SIGABRT, signal.SIGRTMIN, signal.SIGRTMAX),
+    ],
 )
-def test_who_gives_up_waiting_leaves_nothing(shell: Shell, sent: signal.Signals, status: int) -> None:
+def test_who_gives_up_waiting_leaves_nothing(shell: Shell, sent: signal.Signals) -> None:
     shell.node.takes.clear()
     with shell.person() as person:
         person.sees("waits: ")
         person.kill(sent)
         assert person.end() == 128 + sent
+    until(lambda: not any(shell.server.of(kind) for kind in ("jobs", "pods", "secrets")))
+
+
+def test_ctrl_backslash_while_it_waits_leaves_nothing(shell: Shell) -> None:
+    shell.node.takes.clear()
+    with shell.person() as person:
+        person.sees("waits: ")
+        person.types("\x1c")
+        assert person.end() == 128 + signal.SIGQUIT
     until(lambda: not any(shell.server.of(kind) for kind in ("jobs", "pods", "secrets")))
 
 
