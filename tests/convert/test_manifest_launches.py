@@ -25,13 +25,20 @@ spec:
 """
 
 
-@pytest.mark.parametrize("second", ["mpirun -np 8 ./b", "/usr/bin/mpirun -np 4 -H a-worker-1 ./b"])
-def test_a_second_mpirun_is_no_step_of_the_launchers_pod(second):
-    text = _MPIJOB.replace("ARGS", f"mpirun -np 8 ./a; {second}")
+# On two workers with four slots each: eight ranks, in any words.
+_AS_MANY = ["-np 8", "-n 8", "--np 8", "-npernode 4", "--map-by ppr:4:node", ""]
+_OTHERS = ["-np 4 -H a-worker-1", "-n 16", "-npernode 2", "-np 3"]
+
+
+@pytest.mark.parametrize("first", ["-np 8", "-N 4"])
+@pytest.mark.parametrize("second", [*_AS_MANY, *_OTHERS])
+def test_a_second_mpirun_is_no_step_of_the_launchers_pod(first, second):
+    other = " ".join(f"/usr/bin/mpirun {second} ./b".split())
+    text = _MPIJOB.replace("ARGS", f"mpirun {first} ./a; {other}")
     found = convert(classified({"a.yaml": text}), Options({}))
-    its = [each for each in found.findings if each.what.endswith(second)]
+    its = [each for each in found.findings if each.what.endswith(other)]
     assert [each.kind for each in its] == ["left"]
     assert "ranks of its own" in its[0].why
     assert "after:" not in found.job
-    asked = [each for each in found.findings if each.kind == "question" and "ranks" in each.what]
-    assert bool(asked) == ("-np 4" in second)  # of another size
+    asked = [each for each in found.findings if each.kind == "question" and "start ranks" in each.what]
+    assert len(asked) == (second in _OTHERS)

@@ -1,11 +1,11 @@
 """The job's command, and what stands around it in a shell's text."""
 
 from hpclaunch.convert.draft import Draft, shown
-from hpclaunch.convert.manifests import shelltext
+from hpclaunch.convert.manifests import shelltext, size
 from hpclaunch.convert.manifests.launch import Launch, line_in
 from hpclaunch.convert.manifests.shelltext import ShellText, Unit
 from hpclaunch.convert.manifests.workload import Workload
-from hpclaunch.convert.mapping.ranks.mpi import told_by
+from hpclaunch.convert.mapping.around import other_runs
 from hpclaunch.convert.mapping.words.texts import line
 from hpclaunch.convert.programs.layers import MPI, layers
 from hpclaunch.readback.shell.values import Unknown, known
@@ -176,25 +176,20 @@ def _around(workload: Workload, launch: Launch, shell: ShellText, draft: Draft) 
     for number, unit in enumerate(shell.units):
         if number != shell.launch:
             _step(workload, unit, number < shell.launch, line_in(place, unit.line), draft)
-    own = _sizes(launch.unit)
-    others = [each for each in shell.units if each is not launch.unit and _sizes(each) not in ("", own)]
-    if own and others:
-        taken, *of_others = (each.text.strip()[:60] for each in (launch.unit, *others[:3]))
-        why = f"which is the job's run: `{taken}` was taken; others have other sizes ({'; '.join(of_others)})"
-        draft.say(
-            "question",
-            [line_in(place, each.line) for each in (launch.unit, *others)],
-            f"{len(others) + 1} commands start ranks",
-            why=why,
-            todo="where another is the job's run leave this one out, and convert again",
-        )
+    run = _start(workload, launch, launch.unit, place)
+    if run is not None:
+        others = [_start(workload, launch, each, place) for each in shell.units if each is not launch.unit]
+        todo = "where another is the job's run leave this one out, and convert again"
+        other_runs.ask_which(run, [each for each in others if each is not None], draft, todo)
 
 
-def _sizes(unit: Unit) -> str:
-    """What an mpirun is told of how many ranks there are, "" for any other command."""
-    of_mpi = next((layer for layer in layers(unit.words) if layer.program in MPI), None)
-    told = told_by(of_mpi, lambda _: None) if of_mpi is not None else None
-    return (told.option.written if told is not None else "as many as there are slots") if of_mpi else ""
+def _start(workload: Workload, launch: Launch, unit: Unit, place: Place) -> other_runs.Start | None:
+    """How many ranks an mpirun starts, None for any other command."""
+    layer = next((each for each in layers(unit.words) if each.program in MPI), None)
+    if layer is None:
+        return None
+    nodes, per_node, total = size.of_mpirun(workload, launch, layer)
+    return other_runs.Start(unit.text.strip(), line_in(place, unit.line), nodes, per_node, total)
 
 
 def _step(workload: Workload, unit: Unit, before: bool, place: Place, draft: Draft) -> None:

@@ -169,6 +169,13 @@ def _by_torch(
     return nodes, Count(number, places, option.written)
 
 
+def of_mpirun(workload: Workload, launch: Launch, layer: Layer) -> tuple[int | None, int | None, int | None]:
+    """The nodes of an mpirun, its ranks on each, and those of all: None where it is not told."""
+    told = told_by(layer, _number)
+    nodes, per_node = _by_mpi(workload, launch, layer, Draft())
+    return nodes.value, per_node.value, told.total if told is not None else None
+
+
 def _by_mpi(workload: Workload, launch: Launch, layer: Layer, draft: Draft) -> tuple[Count, Count]:
     nodes, slots = workload.nodes, workload.slots
     told = told_by(layer, _number)

@@ -2,13 +2,39 @@
 
 from collections.abc import Sequence
 
+from msgspec import Struct
+
 from hpclaunch.convert.draft import Draft
-from hpclaunch.convert.mapping.slurm.sizes import Ranks
 from hpclaunch.convert.mapping.slurm.sruns import Step, fallbacks, is_preparation
 from hpclaunch.convert.reading import ShellReading
 from hpclaunch.values.conversion import Place
 
 _SHOWN = 4
+
+
+class Start(Struct, frozen=True):
+    """A command that starts ranks, and how many: on each of so many nodes, or in all where that is not told;
+    None is not told."""
+
+    text: str
+    place: Place
+    nodes: int | None
+    per_node: int | None
+    total: int | None = None
+
+    @property
+    def size(self) -> tuple[int | None, int | None, int | None]:
+        """What two commands with as many ranks have both."""
+        return self.nodes, self.per_node, self.total if self.per_node is None else None
+
+    @property
+    def shown(self) -> str:
+        """Its text and size, for people."""
+        nodes = "nodes that are not told" if self.nodes is None else _count(self.nodes, "node")
+        if self.per_node is not None:
+            return f"{self.text[:60]}: {nodes}, {_count(self.per_node, 'rank')} on each"
+        ranks = "ranks that are not told" if self.total is None else f"{_count(self.total, 'rank')} in all"
+        return f"{self.text[:60]}: {nodes}, {ranks}"
 
 
 def put(reading: ShellReading, run: Step, others: Sequence[Step], draft: Draft) -> None:
@@ -37,33 +63,31 @@ def put(reading: ShellReading, run: Step, others: Sequence[Step], draft: Draft) 
             why = "it starts ranks of its own, and a job starts them once"
             todo = "submit it as a job of its own, or let one script start both"
             draft.say("left", (step.command.place,), step.text, why=why, todo=todo)
-    differing = [step for step in found if _sizes(step.ranks) != _sizes(run.ranks)]
+    todo = "where another is the job's run leave this one out, and convert again; or make a job of each"
+    ask_which(_start(run), [_start(step) for step in found], draft, todo)
+
+
+def ask_which(run: Start, others: Sequence[Start], draft: Draft, todo: str) -> None:
+    """The question which is the job's run, where others that start ranks have another size."""
+    differing = [each for each in others if each.size != run.size]
     if not differing:
         return
-    shown = "; ".join(f"{step.text[:60]}: {_words(step.ranks)}" for step in differing[:_SHOWN])
-    places: list[Place] = [run.command.place, *(step.command.place for step in differing)]
+    shown = "; ".join(each.shown for each in differing[:_SHOWN])
     draft.say(
         "question",
-        places,
-        f"{len(found) + 1} commands start ranks",
-        why=f"which is the job's run: {run.text[:60]} was taken ({_words(run.ranks)}), and others have other "
-        f"sizes ({shown})",
-        todo="where another is the job's run leave this one out, and convert again; or make a job of each",
+        [run.place, *(each.place for each in differing)],
+        f"{len(others) + 1} commands start ranks",
+        why=f"which is the job's run: {run.shown} was taken; others have other sizes ({shown})",
+        todo=todo,
     )
 
 
-def _sizes(size: Ranks) -> tuple[int | None, int | None]:
-    return size.nodes, size.per_node
+def _start(step: Step) -> Start:
+    return Start(step.text, step.command.place, step.ranks.nodes, step.ranks.per_node)
 
 
 def _is_one(step: Step) -> bool:
     return step.ranks.nodes == 1 and step.ranks.per_node == 1
-
-
-def _words(size: Ranks) -> str:
-    nodes = "nodes that are not told" if size.nodes is None else _count(size.nodes, "node")
-    ranks = "ranks that are not told" if size.per_node is None else _count(size.per_node, "rank")
-    return f"{nodes}, {ranks} on each"
 
 
 def _count(number: int, what: str) -> str:
