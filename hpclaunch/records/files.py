@@ -135,7 +135,9 @@ def _write(path: Path, data: bytes, ending: Callable[[int], None]) -> None:
 
 
 def _begin_to_sync(descriptor: int) -> None:
-    if hasattr(os, "posix_fadvise"):  # Linux begins to write what it is told to forget; other systems wait
+    # Linux begins to write what it is told to forget (generic_fadvise of its mm/fadvise.c: DONTNEED calls
+    # __filemap_fdatawrite_range with WB_SYNC_NONE first); other systems leave it to `sync`.
+    if hasattr(os, "posix_fadvise"):
         os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 import msgspec
 
-from hpclaunch.schedulers.slurm_states import BY_WORD, CANCELLING, REASONS, WAITING
+from hpclaunch.schedulers.slurm_states import BY_WORD, CANCELLING, REASONS, is_waiting
 from hpclaunch.values.job import ENDED, JobStatus
 
 # The id of a job array's task is ARRAY_TASK, and of those that wait ARRAY_[LIST]; of a heterogeneous job's
@@ -117,7 +117,7 @@ def status_of(
     state, remark = BY_WORD.get(words[0] if words else "", ("UNKNOWN", f"Slurm calls its state {word!r}"))
     if state == "CANCELLED" and reason not in CANCELLING:
         reason = ""
-    if state in ENDED and reason in WAITING:
+    if state in ENDED and is_waiting(reason):
         reason = ""
     if state == "CANCELLED" and words[1:2] == ["by"] and len(words) > 2:
         remark = f"by {_user(words[2])}"

@@ -1,7 +1,8 @@
 """Slurm's states and reasons, as data.
 
 States: the base states and flags of `job_state_string` in Slurm's src/common/slurm_protocol_defs.c, tags
-20.11 to 26.05; a flag is printed instead of the base state. Reasons: src/common/job_state_reason.c.
+20.11 to 26.05; a flag is printed instead of the base state. Reasons: `job_reason_string` of the same file, since 24.05
+src/common/job_state_reason.c; read at the first and last tags of 20.11 to 26.05.
 """
 
 from types import MappingProxyType
@@ -47,13 +48,28 @@ BY_WORD = MappingProxyType({word: meaning for words, meaning in STATES.items() f
 # What a cancelled job has beside these is why it was waiting, and no longer true.
 CANCELLING = frozenset({"DependencyNeverSatisfied"})
 
-# Why a job waits, which Slurm may go on to say of one that has ended.
-WAITING = frozenset(
+# Why a job waits, which Slurm may go on to say of one that has ended: the WAIT_* of its reasons, but for
+# DependencyNeverSatisfied above and PartitionDown, which are also why a job ends.
+_WAITING = frozenset(
     {
-        *("Resources", "Priority", "Dependency", "BeginTime", "JobArrayTaskLimit", "Reservation", "Licenses"),
-        *("JobHeldUser", "JobHeldAdmin", "ReqNodeNotAvail", "Prolog"),
+        *("Resources", "Priority", "Dependency", "BeginTime", "JobArrayTaskLimit", "Licenses", "Prolog"),
+        *("Reservation", "ReservationDeleted", "ReservationInvalid", "ReqNodeNotAvail", "Cleaning"),
+        *("JobHeldUser", "JobHeldAdmin", "JobHoldMaxRequeue", "FedJobLock", "FrontEndDown", "MpiPortsBusy"),
+        *("PartitionNodeLimit", "PartitionTimeLimit", "PartitionInactive", "PartitionConfig"),
+        *("AccountNotAllowed", "AccountingPolicy", "BurstBufferResources", "BurstBufferStageIn"),
+        *("BlockFreeAction", "BlockMaxError", "PowerNotAvail", "PowerReserved", "NvidiaImexChannels"),
     }
 )
+# Limits of accounts and QOS are some 170, and no FAIL_* begins so: AssocGrpCpuLimit, QOSMaxGRESPerUser.
+_LIMITS = ("Assoc", "QOS", "Max")
+
+
+def is_waiting(reason: str) -> bool:
+    """Whether it says why a job waits. Slurm may go on after the name: "ReqNodeNotAvail, UnavailableNodes:n1"
+    (node_scheduler.c of its src/slurmctld)."""
+    name = reason.partition(",")[0]
+    return name in _WAITING or name.startswith(_LIMITS)
+
 
 REASONS = MappingProxyType(
     {

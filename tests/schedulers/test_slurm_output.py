@@ -128,6 +128,23 @@ def test_what_a_job_waited_for_is_no_reason_of_its_end() -> None:
     assert never.reason == "the job that it waits for ended otherwise: it will never start"
 
 
+def test_an_ended_job_waits_for_nothing_whatever_it_waited_for() -> None:
+    line = "4|{}|1:0|n1|N/A|N/A|N/A|{}|c|/w|\n"
+    waited = (
+        *("QOSMaxGRESPerUser", "AssocGrpNodeRunMinutes", "MaxMemPerLimit", "NvidiaImexChannels"),
+        *("ReqNodeNotAvail, UnavailableNodes:n[1-2]", "ReqNodeNotAvail, May be reserved for other job"),
+        *("JobHoldMaxRequeue", "ReservationDeleted", "Priority"),
+    )
+    for state in ("FAILED", "COMPLETED"):
+        for reason in waited:
+            ((_, status, _),) = slurm_output.parse_squeue(line.format(state, reason))
+            assert status.reason == ""
+    for reason in (*waited, "NonZeroExitCode", "InvalidQOS", "PartitionDown", "JobLaunchFailure"):
+        state = "PENDING" if reason in waited else "FAILED"
+        ((_, status, _),) = slurm_output.parse_squeue(line.format(state, reason))
+        assert status.reason
+
+
 def test_sacct_says_who_cancelled_and_the_same_fields() -> None:
     text = (
         "31|CANCELLED by 0|0:15|n1|2026-11-21T03:00:00|Unknown|2026-11-21T03:00:09|None|/h/ttt/work\n"

@@ -80,8 +80,10 @@ def _of_mpirun(
 
 def _filled(reading: ShellReading, layer: Layer, found: Allocation) -> Ranks | None:
     """Where fewer ranks than the allocation has tasks go: mpirun fills the slots of one node after the other,
-    and those are Slurm's tasks (mpirun(1) of Open MPI, "--map-by": slot is the default). None where they
-    are as many, or the options say otherwise."""
+    and those are Slurm's tasks: mpirun(1) of Open MPI, "--map-by": slot is the default; of hydra's nodes each
+    has SLURM_TASKS_PER_NODE (slurm_rmk of MPICH), or with Intel MPI what the scheduler says, and the next one
+    follows when it is full (its Developer Guide, "Controlling Process Placement"). None where they are as
+    many, or the options say otherwise."""
     told = mpi.told_by(layer, lambda option: number(option.value, reading, found.numbers))
     if layer.program not in ("mpirun", "mpiexec.hydra") or told is None or not told.is_total:
         return None
