@@ -18,6 +18,7 @@ RUN = "srun --mpi=pmix python train.py"
 # srun without its options, and a program that says what it is given.
 SRUN = '#!/bin/bash\nwhile [[ $1 == -* ]]; do shift; done\nexec "$@"\n'
 PYTHON = '#!/bin/bash\nprintf \'%s|\' "$@" "LR=${LR-}" "B=${B-}" >> "$SHOWN"\necho >> "$SHOWN"\n'
+PYTHON += 'env -0 >> "$SHOWN.env"\n'
 LOOPS = (
     f"for lr in 0.1 0.2; do\n  {RUN} --lr $lr > log_$lr\ndone",
     f'for lr in 0.1 "1e-3" .5; do echo "now $lr"; {RUN} "--lr=${{lr}}" --out "out $lr"; done',
@@ -62,6 +63,14 @@ def shown(folder: Path, argv: list[str], environment: dict[str, str]) -> None:
     subprocess.run(argv, env=whole, cwd=folder, check=True, timeout=60, capture_output=True)
 
 
+def variables_of_ranks(folder: Path) -> set[str]:
+    """The names of the variables that the program had since this was asked."""
+    path = folder / "shown.env"
+    found = {each.partition("=")[0] for each in path.read_text().split("\0")}
+    path.unlink()
+    return found
+
+
 @pytest.mark.parametrize("loop", LOOPS)
 def test_each_point_is_a_round(loop: str, tmp_path: Path) -> None:
     for name, text in (("srun", SRUN), ("python", PYTHON)):
@@ -71,6 +80,7 @@ def test_each_point_is_a_round(loop: str, tmp_path: Path) -> None:
     rounds = (tmp_path / "shown").read_text()
     assert rounds.count("\n") > 1
     (tmp_path / "shown").unlink()
+    before = variables_of_ranks(tmp_path)
     found = converted(loop)
     assert found.is_complete
     document = parse_job(found.job, "job.yaml", str(tmp_path))
@@ -83,6 +93,9 @@ def test_each_point_is_a_round(loop: str, tmp_path: Path) -> None:
         own = dict(word.split("=", 1) for word in point.environment)
         shown(tmp_path, [*variant.base, *point.arguments], {**job.env, **own})
     assert (tmp_path / "shown").read_text() == rounds
+    more = {name for name in variables_of_ranks(tmp_path) - before if not name.startswith("HPCLAUNCH_")}
+    told = [each.became for each in assumed if each.became.startswith("ranks have ")]
+    assert told == ([f"ranks have {' and '.join(sorted(more, key=loop.find))}"] if more else [])
 
 
 @pytest.mark.parametrize("loop", NO_SWEEPS)

@@ -101,10 +101,15 @@ def of(reading: ShellReading, run: Step) -> tuple[Loop, ...]:
 
 def variables(loops: Sequence[Loop], run: Step) -> dict[str, str]:
     """The variable of a point for that of each loop. One that was not exported reached no rank, and so it has
-    a name there that no program reads."""
-    handed = {name for name, _ in (*run.command.environment, *run.command.prefix)}
+    a name there that hardly a program reads."""
+    handed = _handed(run)
     names = [each.variable for each in loops]
     return {name: name if name in handed or name.islower() else f"LOOP_{name}" for name in names}
+
+
+def _handed(run: Step) -> set[str]:
+    """The variables that the script gives the run."""
+    return {name for name, _ in (*run.command.environment, *run.command.prefix)}
 
 
 def put(loops: Sequence[Loop], run: Step, draft: Draft) -> None:
@@ -117,6 +122,14 @@ def put(loops: Sequence[Loop], run: Step, draft: Draft) -> None:
     what = " and ".join(f"a loop over {each.over}" for each in loops)
     draft.put(("sweep",), {"max_running": 1, "grid": grid}, places, what, why=_WHY)
     draft.say("assumed", places, what, became=_BECAME, why=_WHY, todo=_TODO)
+    kept = [each for each in loops if each.variable not in _handed(run)]
+    if kept:
+        names = " and ".join(own[each.variable] for each in kept)
+        why = "a point gives its values to ranks as variables: the shell kept the loop's own to itself"
+        todo = "where the program reads a variable of that name give it another one in the job file"
+        draft.say(
+            "assumed", [each.place for each in kept], what, became=f"ranks have {names}", why=why, todo=todo
+        )
 
 
 def _gives_values(loop: Loop, run: Step) -> bool:
