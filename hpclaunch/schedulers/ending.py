@@ -18,8 +18,8 @@ _ALL = tuple(
 
 @contextlib.contextmanager
 def heeded() -> Iterator[None]:
-    """Meanwhile every signal that would end this process, and can be caught, raises SystemExit, as SIGINT
-    raises KeyboardInterrupt. Those that have a handler, or are ignored, stay so. For the main thread alone."""
+    """Meanwhile a signal that would end this process, and can be caught, raises SystemExit, as SIGINT raises
+    KeyboardInterrupt. Those that have a handler, or are ignored, stay so. For the main thread alone."""
 
     def end(number: int, frame: FrameType | None) -> None:
         raise SystemExit(128 + number)
