@@ -8,10 +8,11 @@ from hpclaunch.cli.output import warn
 from hpclaunch.cli.recorded import plan_of
 from hpclaunch.records.lookup import find_task
 from hpclaunch.records.record import Record
-from hpclaunch.schedulers.inside import Rank
+from hpclaunch.values import rankplaces
 from hpclaunch.values.errors import HpclaunchError, InputError
 from hpclaunch.values.launchplan import LaunchPlan, LocalTarget, SlurmTarget
 from hpclaunch.values.pods import KubernetesTarget
+from hpclaunch.values.rankplaces import RankPlace
 
 
 @click.command("exec")
@@ -40,42 +41,14 @@ def run_inside(job_id: str, number: int, group: str | None, launcher: bool, word
     return _in_step(record, task, rank, words)
 
 
-def _rank(plan: LaunchPlan, group: str | None, number: int) -> Rank:
-    """Where the rank is, and by which number it goes there. Raises InputError."""
+def _rank(plan: LaunchPlan, group: str | None, number: int) -> RankPlace:
     common = plan.common
-    members = common.groups.members if common.groups is not None else ()
-    if not members:
-        if group is not None:
-            raise InputError("the job has no groups")
-        total = common.nodes * common.ranks_per_node
-        _check(number, total, "the job")
-        return Rank(number, total, number // common.ranks_per_node)
-    names = [each.name for each in members]
-    if group is not None and group not in names:
-        raise InputError(f"the job has no group {group}; it has: {', '.join(names)}")
-    separate = common.groups is not None and common.groups.world == "separate"
-    if group is None and separate:
-        raise InputError(f"each group counts its ranks from 0: say which with --group: {', '.join(names)}")
-    sizes = [each.nodes * each.ranks_per_node for each in members]
-    if group is None:
-        _check(number, sum(sizes), "the job")
-    else:
-        _check(number, sizes[names.index(group)], f"group {group}")
-        number += sum(sizes[: names.index(group)])
-    index = next(index for index in range(len(sizes)) if number < sum(sizes[: index + 1]))
-    before = sum(sizes[:index])
-    node = (number - before) // members[index].ranks_per_node
-    allocation = index if isinstance(plan.target, SlurmTarget) and plan.target.components else None
-    if allocation is None:
-        node += sum(each.nodes for each in members[:index])
-    if separate:
-        return Rank(number - before, sizes[index], node, allocation)
-    return Rank(number, sum(sizes), node, allocation)
-
-
-def _check(number: int, total: int, whose: str) -> None:
-    if not 0 <= number < total:
-        raise InputError(f"{whose} has the ranks 0 to {total - 1}, and no {number}")
+    if common.groups is not None and common.groups.members:
+        apart = isinstance(plan.target, SlurmTarget) and bool(plan.target.components)
+        return rankplaces.in_groups(common.groups, group, number, apart)
+    if group is not None:
+        raise InputError("the job has no groups")
+    return rankplaces.among_all(number, common.nodes, common.ranks_per_node)
 
 
 def _in_pod(
@@ -105,7 +78,7 @@ def _in_pod(
     return pods.run(record, pods.Place(target.worker.container, worker), command, warn)
 
 
-def _in_step(record: Record, task: int | None, rank: Rank, words: tuple[str, ...]) -> int:
+def _in_step(record: Record, task: int | None, rank: RankPlace, words: tuple[str, ...]) -> int:
     from hpclaunch.rank.beside import text
     from hpclaunch.schedulers import inside, terminal
     from hpclaunch.schedulers.slurm_commands import Commands

@@ -17,8 +17,9 @@ from types import MappingProxyType
 import msgspec
 from msgspec import Raw, Struct, structs
 
-from hpclaunch.values import preflight
+from hpclaunch.values import preflight, rankplaces
 from hpclaunch.values.job import Cause, JobStatus, State
+from hpclaunch.values.rankgroups import RankGroups
 
 _TAIL = 1 << 20
 _WRAPPER_FAILED = 121  # what the scripts and the wrapper of hpclaunch end with
@@ -50,18 +51,8 @@ class First(Struct, frozen=True):
     said: str
 
 
-class _Group(Struct, frozen=True):
-    name: str
-    nodes: int
-
-
-class _Groups(Struct, frozen=True):
-    world: str = "one"
-    members: tuple[_Group, ...] = ()
-
-
 class _Common(Struct, frozen=True):
-    groups: _Groups | None = None
+    groups: RankGroups | None = None
 
 
 class _Target(Struct, frozen=True):
@@ -90,12 +81,8 @@ class _Plan(Struct, frozen=True):
 
         lists = re.findall(r"[^,\[]+(?:\[[^\]]*\][^,\[]*)*", nodes)
         names = [name for each in lists for name in NodeSet(each, resolver=RESOLVER_NOGROUP)]
-        first = 0
-        for group in self.common.groups.members if self.common.groups is not None else ():
-            if node in names[first : first + group.nodes]:
-                return group.name
-            first += group.nodes
-        return ""
+        groups = self.common.groups
+        return rankplaces.group_of(groups, names.index(node)) if groups and node in names else ""
 
 
 def explained(status: JobStatus, log: Path, cancelled: bool, plan: Path | None = None) -> JobStatus:

@@ -3,29 +3,18 @@
 import os
 from collections.abc import Sequence
 
-from msgspec import Struct
-
 from hpclaunch.records import checks
 from hpclaunch.records.record import Record
 from hpclaunch.schedulers.environment import closed
 from hpclaunch.schedulers.slurm_commands import Commands
 from hpclaunch.values.errors import InputError
-
-
-class Rank(Struct, frozen=True):
-    """A rank of a job: its number in its MPI world and how many that has, and which of the nodes it is on:
-    those of the job, or where groups have an allocation each those of the one with that number."""
-
-    number: int
-    total: int
-    node: int
-    allocation: int | None = None
+from hpclaunch.values.rankplaces import RankPlace
 
 
 def command(
     record: Record,
     task: int | None,
-    rank: Rank,
+    rank: RankPlace,
     text: str,
     words: Sequence[str],
     terminal: bool,

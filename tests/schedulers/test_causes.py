@@ -1,10 +1,11 @@
 """Why jobs ended, from the state that Slurm gives and the messages of srun and slurmstepd."""
 
-import json
 import os
 import pwd
 from pathlib import Path
+from typing import Literal
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,6 +13,7 @@ from msgspec import structs
 
 from hpclaunch.schedulers.causes import explained
 from hpclaunch.values.job import ENDED, JobStatus, State
+from hpclaunch.values.rankgroups import RankGroup, RankGroups
 
 # As Slurm 22.05 wrote them in the sandbox; the last two of src/plugins/task/cgroup/task_cgroup_memory.c.
 SEVEN = "srun: error: dgx2: task 3: Exited with exit code 7\n"
@@ -125,11 +127,12 @@ def test_who_cancelled_is_said_where_it_was_hpclaunch(tmp_path: Path) -> None:
     ],
 )
 def test_the_group_of_the_first_rank_that_failed_is_named(
-    tmp_path: Path, world: str, parts: list[object], nodes: str, group: str
+    tmp_path: Path, world: Literal["one", "separate"], parts: list[object], nodes: str, group: str
 ) -> None:
-    members = [{"name": "train", "nodes": 1}, {"name": "evaluate", "nodes": 3}]
+    members = [RankGroup("train", 1, 8, ("x",), ()), RankGroup("evaluate", 3, 8, ("y",), ())]
+    groups = RankGroups(world, tuple(members))
     plan = tmp_path / "plan.json"
-    plan.write_text(json.dumps({"common": {"groups": {"world": world, "members": members}}, "parts": parts}))
+    plan.write_bytes(msgspec.json.encode({"common": {"groups": groups}, "parts": parts}))
     log = tmp_path / "log"
     log.write_text("srun: error: n3: task 5: Exited with exit code 7\n")
     status = explained(JobStatus("FAILED", "", 7, nodes=nodes), log, False, plan)
