@@ -30,7 +30,9 @@ class Source(Struct, frozen=True):
 class Loop(Struct, frozen=True):
     """A loop around a command. `count` is how often it runs, None where that is not known; `variable` its
     name, "" for none; `values` those that it goes through, as far as they are known; `over` the words or
-    the condition as written. `hosts`: it is known to go through hosts."""
+    the condition as written. `hosts`: it is known to go through hosts. `first`: the number that it begins
+    with, where each round has one more than the one before it and the last is not known. `by_body`: the body
+    itself counts it, and how often it runs is known."""
 
     place: Place
     variable: str
@@ -38,6 +40,8 @@ class Loop(Struct, frozen=True):
     count: int | None
     over: str
     hosts: bool = False
+    first: int | None = None
+    by_body: bool = False
 
 
 class Output(Struct, frozen=True):

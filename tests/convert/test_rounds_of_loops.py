@@ -9,6 +9,7 @@ import pytest
 from hpclaunch.convert.conversion import convert
 from hpclaunch.convert.inputs import classified
 from hpclaunch.convert.options import Options
+from hpclaunch.convert.shell import counters
 from hpclaunch.spec.job import TrialsSpec
 from hpclaunch.spec.read import parse_job
 from hpclaunch.values.conversion import Conversion
@@ -41,6 +42,10 @@ TRIALS = (
     f"i=1\nwhile test ! $i -gt ${{N:-3}}; do\n  {RUN} --id $i\n  i=`expr $i + 1`\ndone",
     f"i=1\nwhile [ 4 -gt $i ]; do\n  SEED=$((41+i)) {RUN} --id $i\n  i=$((i + 1))\ndone",
     f"i=1\nwhile [ $i -ne 4 ]; do\n  {RUN} --id $i\n  : $((i+=1))\ndone",
+    f"i=1\nwhile [ $i -le 3 ]; do\n  {RUN} --id $i\n  i=$(expr 1 + ${{i}})\ndone",
+    f"i=1\nwhile [ $i -le 3 ]; do\n  {RUN} --id $i\n  i=$(( i - (1 - 2) ))\ndone",
+    f"i=1\nwhile [ $i -le 3 ]; do\n  {RUN} --id $i\n  i=$[ $i + 1 ]\ndone",
+    f"N=1\nfor ((i = N; i <= N + 2; i = i + N)); do {RUN} --id $i; done",
 )
 ASKED = {
     f"for i in 1 2 3; do\n  export SEED=$((1000*i))\n  {RUN}\ndone": "env.SEED",
@@ -149,3 +154,39 @@ def test_trials_go_on_after_one_that_fails_where_the_script_did(head: str, loop:
     job = parse_job(found.job, "job.yaml", str(tmp_path)).value
     assert isinstance(job.trials, TrialsSpec)
     assert job.trials.keep_going == (len(rounds) == job.trials.count)
+
+
+# An expression and what it adds to i, 0 where that depends on i.
+STEPS = {
+    "i++": 1,
+    " -- i ": -1,
+    "i += 2": 2,
+    "i -= N - 1": -2,
+    "i = i + 1": 1,
+    "i = N + i": 3,
+    "i = i - (2 - 1)": -1,
+    "i = 2 * i": 0,
+    "i = 1": 0,
+    "i *= 2": 0,
+    "j++": 0,
+    "i = i + M": 0,
+    "i = i + i": 0,
+    "i == i + 1": 0,
+    "i++, i++": 0,
+    "i = (j = 1) + i": 0,
+    "i = i + 1; rm x": 0,
+}
+
+
+@pytest.mark.parametrize("expression", STEPS)
+def test_a_step_is_what_an_expression_adds_to_any_number(expression: str) -> None:
+    told = {"N": "3"}
+    assert counters.step(expression, "i", told.get) == STEPS[expression]
+
+
+@pytest.mark.parametrize("expression", [each for each in STEPS if STEPS[each]])
+def test_a_step_is_the_one_of_bash(expression: str) -> None:
+    for start in (0, 7, -4):
+        script = f"N=3 i={start}; (({expression})); echo $i"
+        said = subprocess.run(["bash", "-c", script], check=True, capture_output=True, text=True).stdout
+        assert int(said) - start == STEPS[expression]

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from hpclaunch.convert.shell.listing import listed, text_of
+from hpclaunch.readback.shell import arithmetic
 from hpclaunch.readback.shell.state import Array
 from hpclaunch.readback.shell.statements import Group, Loop, Not, Statement
 from hpclaunch.readback.shell.values import known
@@ -27,12 +28,31 @@ _HOLDS: dict[str, Callable[[int, int], bool]] = {
 }
 _VALUE = re.compile(r"\$?\{?([A-Za-z_]\w*)(?::?-(\w+))?\}?", re.ASCII)
 _COMPUTES = re.compile(r"\(\(|\$\[|\blet\b|\bexpr\b")
-_AROUND = re.compile(r"\b(?:let|expr)\b|[\"\s{}`$()\[\]:;]")
-_STEP = re.compile(
-    r"(?P<a>[A-Za-z_]\w*)(?P<b>\+\+|--)|(?P<c>\+\+|--)(?P<d>[A-Za-z_]\w*)|(?P<e>[A-Za-z_]\w*)(?P<f>[-+])=(?P<g>\d+)"
-    r"|(?P<h>[A-Za-z_]\w*)=(?P=h)(?P<i>[-+])(?P<j>\d+)|(?P<k>[A-Za-z_]\w*)=(?P<l>\d+)\+(?P=k)",
-    re.ASCII,
-)
+_AROUND = re.compile(r"[\"`;]|\$(?=[({\[\w])|\b(?:let|expr)\b|^\s*:\s")
+_PARENTHESES = str.maketrans("[]", "()")
+_IN_BRACES = re.compile(r"\{(\w+)\}", re.ASCII)
+_BY_ONE = re.compile(r"\s*(?:(\+\+|--)\s*(\w+)|(\w+)\s*(\+\+|--))\s*", re.ASCII)
+_GIVES = re.compile(r"\s*([A-Za-z_]\w*)\s*([-+]?)=(?!=)(.*)", re.ASCII | re.DOTALL)
+_TRIED = (0, 1, 5, 100)
+
+
+def step(source: str, name: str, value_of: Callable[[str], str | None]) -> int:
+    """What an expression of arithmetic adds to the variable, whatever that is, 0 where it does anything else.
+    `value_of` gives the text of other variables."""
+    by_one = _BY_ONE.fullmatch(source)
+    if by_one:
+        sign = by_one[1] or by_one[4]
+        return (1 if sign == "++" else -1) if name in (by_one[2], by_one[3]) else 0
+    gives = _GIVES.fullmatch(source)
+    if not gives or gives[1] != name:
+        return 0
+    expression = f"{name} {gives[2]} ({gives[3]})" if gives[2] else gives[3]
+
+    def after(before: int) -> int | None:
+        return arithmetic.evaluate(expression, lambda each: str(before) if each == name else value_of(each))
+
+    by = after(0) or 0
+    return by if all(after(before) == before + by for before in _TRIED) else 0
 
 
 def rounds(shell: "Walker", statement: Loop) -> tuple[str, range] | None:
@@ -95,12 +115,10 @@ def _by(statement: Statement, name: str) -> int:
     written = row[2]
     if others or len(written) > _LONGEST or not _COMPUTES.search(written):
         return 0
-    found = _STEP.fullmatch(_AROUND.sub("", written))
-    if not found or name != (found["a"] or found["d"] or found["e"] or found["h"] or found["k"]):
-        return 0
-    sign = found["b"] or found["c"] or found["f"] or found["i"] or "+"
-    number = int(found["g"] or found["j"] or found["l"] or 1)
-    return -number if sign[0] == "-" else number
+    source = _IN_BRACES.sub(r"\1", _AROUND.sub(" ", written)).translate(_PARENTHESES).strip()
+    while source.startswith("(") and source.endswith(")"):
+        source = source[1:-1].strip()
+    return step(source, name, lambda _: None)
 
 
 def _changes(body: Statement, name: str) -> int:

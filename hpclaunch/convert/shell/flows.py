@@ -282,7 +282,15 @@ def _loop(shell: "Walker", statement: Loop) -> Flow:
 def _once(shell: "Walker", statement: For | Loop, variable: str, rounds: loops.Rounds) -> Flow:
     """Walk a loop's body once, for all rounds."""
     values = tuple(map(python, rounds.values))
-    around = Around(shell.place, variable, values, rounds.count, outside(rounds.over))
+    around = Around(
+        shell.place,
+        variable,
+        values,
+        rounds.count,
+        outside(rounds.over),
+        first=rounds.first,
+        by_body=rounds.by_body,
+    )
     grows = loops.growing(shell, statement.body)
 
     def once() -> Flow:

@@ -31,20 +31,20 @@ if TYPE_CHECKING:
 _MOST = 1000
 _FIRST = re.compile(r"\s*([A-Za-z_]\w*)\s*=(.*)", re.DOTALL | re.ASCII)
 _WHILE = re.compile(r"\s*([A-Za-z_]\w*)\s*(<=|<|>=|>)(.*)", re.DOTALL | re.ASCII)
-_STEP = re.compile(
-    r"\s*(?:(\+\+|--)\s*([A-Za-z_]\w*)|([A-Za-z_]\w*)\s*(\+\+|--|[+-]=(.*)))\s*", re.DOTALL | re.ASCII
-)
 _CONTROL = frozenset(("break", "continue", "return", "exit", "source", ".", "eval", "set"))
 _MOST_COMPUTED = 300
 
 
 class Rounds(Struct, frozen=True):
-    """`count` None: not known. `over` is the words or the condition as written."""
+    """`count` None: not known. `over` is the words or the condition as written; `first` and `by_body` are as
+    of the Loop of a reading."""
 
     count: int | None
     values: tuple[Value, ...]
     over: str
     variable: str = ""
+    first: int | None = None
+    by_body: bool = False
 
 
 class Body(Struct, frozen=True):
@@ -60,7 +60,8 @@ def of_words(shell: "Walker", statement: For) -> Rounds:
     """Those of `for NAME in WORDS`."""
     written = (ARGUMENTS,) if statement.words is None else statement.words
     over = " ".join(word.written for word in written)
-    numbers = _sequence(shell, written)
+    of_seq = _sequence(shell, written)
+    numbers = outputs.counted(of_seq) if of_seq else None
     if numbers is not None:
         return Rounds(len(numbers), tuple((str(number),) for number in numbers[:_MOST]), over)
     try:
@@ -68,15 +69,16 @@ def of_words(shell: "Walker", statement: For) -> Rounds:
     except Unreadable:
         return Rounds(None, (), over)
     told = not any(_may_be_many(part) for word in words for part in word)
-    return Rounds(len(words) if told else None, tuple(words[:_MOST]), over)
+    first = outputs.first_counted(of_seq) if of_seq else None
+    return Rounds(len(words) if told else None, tuple(words[:_MOST]), over, first=first)
 
 
 def _may_be_many(part: Part) -> bool:
     return isinstance(part, Names) or (isinstance(part, Unknown) and (part.splits or part.name in ("@", "*")))
 
 
-def _sequence(shell: "Walker", written: tuple[Word, ...]) -> range | None:
-    """The numbers of $(seq ...), where that is all there is."""
+def _sequence(shell: "Walker", written: tuple[Word, ...]) -> list[Value] | None:
+    """What seq is told by $(seq ...), where that is all there is."""
     pieces = written[0].pieces if len(written) == 1 else ()
     if len(pieces) != 1 or not isinstance(pieces[0], Command) or not isinstance(pieces[0].body, Group):
         return None
@@ -85,7 +87,7 @@ def _sequence(shell: "Walker", written: tuple[Word, ...]) -> range | None:
         return None
     if not body[0].words or body[0].words[0].written != "seq":
         return None
-    return outputs.counted(shell.expander.words(body[0].words)[1:])
+    return shell.expander.words(body[0].words)[1:]
 
 
 def of_condition(shell: "Walker", statement: Loop) -> Rounds:
@@ -97,7 +99,9 @@ def of_condition(shell: "Walker", statement: Loop) -> Rounds:
     counted = counters.rounds(shell, statement) if condition else None
     if counted is not None:
         name, numbers = counted
-        return Rounds(len(numbers), tuple((str(number),) for number in numbers), condition, name)
+        return Rounds(
+            len(numbers), tuple((str(number),) for number in numbers), condition, name, by_body=True
+        )
     return Rounds(None, (), condition or "select", statement.name or _read(statement.condition))
 
 
@@ -112,25 +116,24 @@ def _read(condition: Statement | None) -> str:
 
 def _counted(shell: "Walker", expressions: tuple[Word, ...], over: str) -> Rounds:
     expander = shell.expander
-    first, condition, step = (_FIRST, _WHILE, _STEP)
     texts = [known(expander.joined(word)) for word in expressions]
-    begins = first.fullmatch(texts[0] or "")
+    begins, goes = _FIRST.fullmatch(texts[0] or ""), _WHILE.fullmatch(texts[1] or "")
     name = begins[1] if begins else ""
     unknown = Rounds(None, (), over, name)
-    goes = condition.fullmatch(texts[1] or "")
-    steps = step.fullmatch(texts[2] or "")
-    if not begins or not goes or not steps or {begins[1], goes[1], steps[2] or steps[3]} != {name}:
+    if not begins or not goes or goes[1] != name:
         return unknown
+
+    def value_of(variable: str) -> str | None:
+        number = expander.number(_text(variable))
+        return None if number is None else str(number)
+
+    by = counters.step(texts[2] or "", name, value_of)
     start = expander.number(_text(begins[2]))
-    end = expander.number(_text(goes[3]))
-    by = 1
-    if steps[5] is not None:
-        given = expander.number(_text(steps[5]))
-        by = given if given is not None else 0
-    sign = steps[1] or steps[4] or ""
-    by = -by if sign.startswith("-") else by
-    if start is None or end is None or not by or (by > 0) != goes[2].startswith("<"):
+    if start is None or not by or (by > 0) != goes[2].startswith("<"):
         return unknown
+    end = expander.number(_text(goes[3]))
+    if end is None:
+        return Rounds(None, (), over, name, first=start if by == 1 else None)
     last = end + (1 if by > 0 else -1) if goes[2].endswith("=") else end
     numbers = range(start, last, by)
     return Rounds(len(numbers), tuple((str(number),) for number in numbers[:_MOST]), over, name)

@@ -30,6 +30,15 @@ def counted(words: Sequence[Value]) -> range | None:
     return range(first, last + (1 if step > 0 else -1), step)
 
 
+def first_counted(words: Sequence[Value]) -> int | None:
+    """The first number of `seq WORDS`, where each that follows is one more and the last is perhaps not known;
+    None where it is not so."""
+    if len(words) == 3 and known(words[1]) != "1":
+        return None
+    first = known(words[0]) if len(words) in (2, 3) else "1" if len(words) == 1 else None
+    return int(first) if first is not None and _NUMBER.fullmatch(first) else None
+
+
 def _seq(words: Sequence[Value], given: Value | None) -> Value | None:
     numbers = counted(words)
     if numbers is None or len(numbers) > _MOST:

@@ -10,15 +10,7 @@ from hpclaunch.convert.mapping.slurm.asked import number
 from hpclaunch.convert.reading import Assigned, Command, Loop, ShellReading
 from hpclaunch.readback.shell.values import Unknown, Value, known, shown
 
-# Loops whose end is not told, and that begin with a known number and go on by one.
-_WORD = r"(?:\"[^\"\s]*\"|\$\(\([^()]*\)\)|[^\s()`\"-][^\s()`\"]*)"
-_SEQ = re.compile(rf"(?:\$\(|`)\s*seq\s+(?:(\d+)\s+(?:1\s+)?)?{_WORD}\s*(?:\)|`)")
-_COUNTED = re.compile(
-    r"\s*(\w+)\s*=\s*(\d+)\s*;\s*(\w+)\s*<=?[^;,]*;\s*(?:\+\+\s*(\w+)|(\w+)\s*(?:\+\+|\+=\s*1))\s*"
-)
 _ENOUGH = 12  # rounds of a loop without a known end: a sum that rises by one in these does so in all
-# The condition of a loop of while or until whose rounds are counted.
-_COMPARES = re.compile(r"^(?:! )?(?:\[|test\b|\(\()")
 _LEAVES = frozenset(("break", "continue", "return", "exit"))
 _FAILED = re.compile(
     r"\$\{?(?:\?|\w*(?:rc|ret|stat|err|exit|code)\w*)\}?\"?\s*(?:-ne|-gt|!=|>)\s*0|!\s*\$\?|\(\(\s*\$\?\s*\)\)",
@@ -40,12 +32,7 @@ def numbers(loop: Loop) -> list[int] | None:
     if loop.count is not None and texts:
         found = [int(text) for text in texts if text and re.fullmatch(r"0|[1-9]\d{0,17}", text)]
         return found if len(found) == len(texts) else None
-    over = loop.over.strip().removeprefix('"').removesuffix('"')
-    seq, counted = _SEQ.fullmatch(over), _COUNTED.fullmatch(loop.over)
-    first = seq[1] or "1" if seq else None
-    if counted and {counted[1], counted[3], counted[4] or counted[5]} == {loop.variable}:
-        first = counted[2]
-    return None if first is None else list(range(int(first), int(first) + _ENOUGH))
+    return None if loop.first is None else list(range(loop.first, loop.first + _ENOUGH))
 
 
 def counts_trials(loop: Loop) -> bool:
@@ -75,7 +62,7 @@ def changed(reading: ShellReading, command: Command, loops: Sequence[Loop]) -> l
     inside = {each.name: each for each in reading.assigned if any(loop in loops for loop in each.loops)}
     grows = {each.name for each in reading.assigned if _is_in(each.loops, loops) and each.name in each.uses}
     found = []
-    counters = {loop.variable for loop in loops if loop.count is not None and _COMPARES.search(loop.over)}
+    counters = {loop.variable for loop in loops if loop.by_body}
     for name, each in inside.items():
         if name in counters:
             continue

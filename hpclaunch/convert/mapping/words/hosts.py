@@ -83,7 +83,7 @@ def stand_ins(command: Command) -> dict[str, str]:
     for loop in loops_over(command):
         values = [known(value) for value in loop.values]
         counts = bool(values) and values == [str(index) for index in range(len(values))]
-        counts |= not values and bool(re.match(rf"\W*{re.escape(loop.variable)}\s*=\s*0\s*;", loop.over))
+        counts |= not values and loop.first == 0
         if loop.variable:
             found[loop.variable] = "NODE_RANK" if counts else ""
     return found
