@@ -10,6 +10,7 @@ from hpclaunch.readback.shell.errors import Unreadable
 from hpclaunch.readback.shell.fields import BLANKS, Fields
 from hpclaunch.readback.shell.pieces import NOTHING, Parameter, Piece, Word
 from hpclaunch.readback.shell.state import Array, State
+from hpclaunch.readback.shell.told import is_one_text, is_one_word, is_star, may_be_many, plain, surely_set
 from hpclaunch.readback.shell.values import IfSet, Part, Unknown, Value, join, known, shown, weight
 
 _DECIMAL = re.compile(r"0|[1-9][0-9]{0,17}", re.ASCII)
@@ -38,10 +39,10 @@ class Expander:
         """What one written word becomes: none, one or several. Raises Unreadable."""
         if written.value is not None:
             return [written.value]
-        text = _plain(written)
+        text = plain(written)
         if text is not None:
             return [(text,) if text else ()]
-        if all(map(_is_one_text, written.pieces)):
+        if all(map(is_one_text, written.pieces)):
             self.budget.spend()
             return [self._joined(written.pieces)] if written.pieces else []
         found: list[Value] = []
@@ -115,7 +116,7 @@ class Expander:
             else:
                 fields = Fields(None)
                 self._add(fields, [piece])
-                separator = self._separators()[:1] if _is_star(piece) else " "
+                separator = self._separators()[:1] if is_star(piece) else " "
                 for index, word in enumerate(fields.words()):
                     parts += (separator, *word) if index else word
         self.budget.spend(weight(parts))
@@ -252,7 +253,7 @@ class Expander:
         if key in array.items:
             return [array.items[key]]
         self.budget.spend(len(array.items) // 4)
-        return [unknown] if any(_may_be_many(value) for value in array.items.values()) else []
+        return [unknown] if any(may_be_many(value) for value in array.items.values()) else []
 
     def _other(self, index: Word, value: Value) -> list[Value] | None:
         """An element of what is no array: the first is the value."""
@@ -301,7 +302,7 @@ class Expander:
 
     def is_set(self, values: list[Value] | None, counts_empty: bool) -> bool | None:
         """Whether a parameter with these values is set (and not empty), None where that is not known."""
-        return _is_set(values, counts_empty)
+        return surely_set(values, counts_empty)
 
     def _changed(self, expansion: Parameter, values: list[Value]) -> list[Value]:
         operator = expansion.operator
@@ -330,7 +331,7 @@ class Expander:
         arguments = expansion.name in ("@", "*")
         if arguments and start is not None and start < 0:
             start += len(values) + 1
-        told = all(map(_is_one_word, values)) if expansion.of_all or arguments else None not in texts
+        told = all(map(is_one_word, values)) if expansion.of_all or arguments else None not in texts
         if start is None or (cuts and count is None) or not told or (arguments and start < 1):
             return unknown
         if arguments:
@@ -345,51 +346,3 @@ class Expander:
         text = texts[0] or ""
         first, last = parameters.cut(text, start, count)
         return [(text[first:last],)]
-
-
-def _plain(written: Word) -> str | None:
-    """The one text that a word is, whatever the state; None for any other."""
-    found = written.pieces
-    if len(found) != 1 or type(found[0]) is not pieces.Literal:
-        return None
-    only = found[0]
-    return only.text if only.quoted or not pieces.is_active(only.text) else None
-
-
-def _is_one_text(piece: Piece) -> bool:
-    """Whether it is part of one word, whatever its value is."""
-    if isinstance(piece, pieces.Literal):
-        return piece.quoted or not pieces.is_active(piece.text)
-    return isinstance(piece, Parameter) and piece.quoted and piece.is_plain
-
-
-def _is_star(piece: Piece) -> bool:
-    return isinstance(piece, Parameter) and "*" in (piece.name, piece.all_of)
-
-
-def _is_set(values: list[Value] | None, counts_empty: bool) -> bool | None:
-    """Whether a parameter is set (and not empty), None where that is not known."""
-    if values is None:
-        return None
-    if not values:
-        return False
-    parts = values[0]
-    if any(isinstance(part, str) for part in parts) or len(values) > 1:
-        return True
-    if not parts:
-        return counts_empty
-    if any(isinstance(part, Unknown) and part.kind in ("variable", "argument", "either") for part in parts):
-        return None
-    return True if counts_empty else None
-
-
-def _is_one_word(value: Value) -> bool:
-    """Whether it is one word, whatever its text. What stands for all of an array is none."""
-    if len(value) == 1 and isinstance(value[0], Unknown) and value[0].kind in ("either", "argument"):
-        return False
-    return all(isinstance(part, str) or (isinstance(part, Unknown) and not part.splits) for part in value)
-
-
-def _may_be_many(value: Value) -> bool:
-    """Whether it may be several words, as that of nodes=( $(scontrol show hostnames) )."""
-    return any(isinstance(part, Unknown) and part.splits for part in value)
