@@ -239,7 +239,8 @@ class Record(Struct, frozen=True):
             # What bears a time that is still to come was noted before a clock was put right.
             later = moment >= known.checked or known.checked > time.time()
             if later and instead_of in (None, known):
-                self._write(msgspec.structs.replace(known, status=status, checked=moment))
+                given_up = known.given_up if status.state == "UNKNOWN" else ""  # it is there after all
+                self._write(msgspec.structs.replace(known, status=status, checked=moment, given_up=given_up))
 
     def _write(self, state: State) -> None:
         files.replace(self.folder / "state.json", _pretty(state))

@@ -108,7 +108,7 @@ def refresh(records: Iterable[Record], warn: Warn) -> dict[str, JobStatus]:
             warn(str(error))
             continue
         known = state.status
-        if known and (known.has_ended or state.given_up):
+        if known and known.has_ended:
             result[record.tag] = known
         else:
             groups.setdefault(where(record), []).append(record)

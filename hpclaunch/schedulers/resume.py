@@ -56,8 +56,7 @@ def resume(
         for record in records:
             try:
                 if record.state().given_up:
-                    why = f"it was given up; hpclaunch rerun {record.tag} submits it anew"
-                    found[record.tag] = Outcome(record, "refused", why=why, status=3)
+                    found[record.tag] = _of_given_up(record, warn, pause)
                     continue
                 if sending.has_begun(record):
                     begun.add(record.tag)
@@ -80,6 +79,30 @@ def resume(
                     outcome = _send(record, needed, submission_of, held[record.tag], warn, pause)
                 found[record.tag] = outcome
     return [found[record.tag] for record in records]
+
+
+def _of_given_up(record: Record, warn: Warn, pause: retry.Pause) -> Outcome:
+    """Of a job that the user gave up, and that may be there after all, unless its claim was taken from it.
+    Raises HpclaunchError and OSError."""
+    refused = Outcome(
+        record, "refused", why=f"it was given up; hpclaunch rerun {record.tag} submits it anew", status=3
+    )
+    last = record.state().status
+    if last is not None and last.has_ended:
+        return refused
+    try:
+        with sending.again(record, begins=False):
+            job_id = retry.find(lifecycle.scheduler_of(record), [record], pause).get(record.tag)
+            if job_id is None:
+                return refused
+            status = lifecycle.ask([record], warn)[record.tag]
+    except (HpclaunchError, OSError) as error:
+        why = f"it was given up, and whether there is a job of it nobody can tell: {error}"
+        return Outcome(record, "unknown", why=why, status=3)
+    if status.state == "UNKNOWN":
+        why = f"it was given up, and began as job {job_id}: how that ended nobody can tell"
+        return Outcome(record, "unknown", why=why, status=3)
+    return Outcome(record, "present", job_id, f"it was given up, and is {status.state}")
 
 
 def _of_unbegun(record: Record) -> Outcome:

@@ -11,6 +11,7 @@ from standin_slurm import StandIn
 
 from hpclaunch.records.lookup import all_records
 from hpclaunch.records.record import Record
+from hpclaunch.values.job import JobStatus
 
 AWAY = "#!/bin/sh\necho 'error: Unable to contact slurm controller (connect failure)' >&2; exit 1\n"
 
@@ -94,3 +95,37 @@ def test_of_a_job_that_began_it_is_only_said_that_nobody_knows_its_end(place: Pl
     assert (place.states(), place.states("--all")) == ([], ["UNKNOWN"])
     (record,) = all_records()[0]
     assert record.claimed_by() == "1"
+
+
+def test_what_is_given_up_unasked_and_is_there_is_found_again(place: Place) -> None:
+    """Its folder of marks cannot be reached either, as behind a login node: its claim is not taken."""
+    record = place.broken_off()
+    squeue = (place.cluster.folder / "bin" / "squeue").read_text()
+    place.replace("squeue", AWAY)
+    assert place.run("forget", "--unasked", record.tag)[0] == 0
+    record.claim.unlink()
+    record.give_up(JobStatus("UNKNOWN", "given up"))
+    status, out, said = place.run("submit", "--resume", record.tag)
+    assert (status, out) == (3, "")
+    assert "nobody can tell" in said
+    assert "rerun" not in said
+    place.replace("squeue", squeue)
+    assert place.states("--all") == ["PENDING"]
+    record.give_up(JobStatus("UNKNOWN", "given up"))
+    status, out, said = place.run("submit", "--resume", record.tag)
+    assert (status, out) == (0, "1\n"), said
+    assert "rerun" not in said
+    assert place.states() == ["PENDING"]
+    assert place.cluster.run_all() == [1]
+
+
+def test_what_began_and_is_given_up_is_not_said_to_be_none(place: Place) -> None:
+    record = place.broken_off()
+    assert place.cluster.run_all() == [1]
+    place.replace("squeue", "#!/bin/sh\n")
+    assert place.run("forget", record.tag)[0] == 0
+    status, out, said = place.run("submit", "--resume", record.tag)
+    assert (status, out) == (3, "")
+    assert "began as job 1" in said
+    assert "rerun" not in said
+    assert (place.states(), place.states("--all")) == ([], ["UNKNOWN"])
