@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Iterator
+from datetime import datetime, timezone
 
 from hpclaunch.schedulers.slurm_cluster import read_config
 from hpclaunch.schedulers.slurm_commands import Commands
@@ -21,7 +22,9 @@ def way_checks(slurm_conf: str | None, access: SlurmAccess) -> Iterator[Check]:
     yield _commands(slurm_conf, needed=access.via != "rest")
     yield _pyslurm(slurm_conf, needed=access.via == "pyslurm")
     if access.rest is not None:
-        yield _rest(access.rest, needed=access.via == "rest")
+        yield (served := _rest(access.rest, needed=access.via == "rest"))
+        if access.via == "rest" and served.result != "bad":
+            yield _rest_accounts(access.rest)
 
 
 def _taken(slurm_conf: str | None, access: SlurmAccess) -> Check:
@@ -82,3 +85,20 @@ def _rest(server: RestServer, needed: bool) -> Check:
         found = f"Slurm {release(answer)}, {server.api}; tokens and scripts cross the network in the clear"
         return Check(subject, "warning", found, "Let it be behind https, or on a unix socket.")
     return Check(subject, "ok", f"Slurm {release(answer)}, {server.api}")
+
+
+def _rest_accounts(server: RestServer) -> Check:
+    from hpclaunch.schedulers.ways import restaccounts
+    from hpclaunch.schedulers.ways.restclient import RestClient
+
+    subject = f"accounts by {server.url}"
+    now = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%S")
+    if restaccounts.since(RestClient(server), now) is not None:
+        return Check(subject, "ok", "they are served")
+    return Check(
+        subject,
+        "warning",
+        "slurmrestd gives none, so how a job ended that Slurm has forgotten is not known to `list` and "
+        "`submit --resume`",
+        "Let the cluster keep accounts (slurmdbd), and slurmrestd serve its API /slurmdb/ too.",
+    )
