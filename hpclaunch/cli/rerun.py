@@ -23,6 +23,7 @@ from hpclaunch.spec.graph import Member
 from hpclaunch.spec.job import Job
 from hpclaunch.values.errors import HpclaunchError, InputError
 from hpclaunch.values.job import JobStatus
+from hpclaunch.values.sweep import PointWords, Sweep
 
 SHOWN, SHOWN_LINES = 20, 40
 
@@ -59,27 +60,32 @@ def rerun(
             "`hpclaunch submit JOB` submits the job itself"
         )
     chosen = _chosen(record, task, failed)
-    launches = []
+    member: Member | None = None
+    launches: list[Planned] = []
     differences: list[Unlike] = []
     lines: list[str] = []
     for each, numbers in chosen:
         document, place = read_both(str(each.folder / "job.yaml"), site_name or _site(each), sets)
         locking.begin_in(document.value.directory)
-        planned = _of_points(place.plan(document), numbers)
-        launches.append(several.Launches(_member(document), tuple(planned)))
+        planned = _of_points(_of_sweep(each, place.plan(document)), numbers)
+        member = member or _member(document)  # points with a job each are one sweep again
+        launches += planned
         found, of_script = _differences(each, planned, whole=numbers is None)
         differences += found
         lines = lines or of_script
     _say(list(dict.fromkeys(differences)), lines)
     if exact and differences:
         raise HpclaunchError("nothing is sent: --exact wants everything as it was")
-    sys.exit(several.send(launches, dry_run=dry_run, wait=wait, follow=follow))
+    assert member is not None
+    together = several.Launches(member, tuple(launches))
+    sys.exit(several.send([together], dry_run=dry_run, wait=wait, follow=follow))
 
 
 def _chosen(record: Record, task: int | None, failed: bool) -> list[tuple[Record, frozenset[int] | None]]:
     """The records whose jobs are planned again, each with the numbers of its points (None: all).
 
-    Of a sweep every array has the job of the whole in its record; other points have one of their own.
+    Of a sweep every array has the job of the whole in its record; other points have one of their own, and
+    its id is the point's.
     """
     points = tasks.points(record)
     if points is None:
@@ -88,6 +94,8 @@ def _chosen(record: Record, task: int | None, failed: bool) -> list[tuple[Record
         return [(record, None)]
     if task is not None:
         return [(record, frozenset((points.points[task].number,)))]
+    if not (failed or record.intent.tasks):
+        return [(record, None)]
     records = all_of(record)
     numbers = failed_points(records) if failed else None
     if numbers is not None and not numbers:
@@ -102,6 +110,16 @@ def _number(record: Record) -> int:
     points = tasks.points(record)
     assert points is not None
     return points.points[0].number
+
+
+def _of_sweep(record: Record, planned: Sequence[Planned]) -> Sequence[Planned]:
+    """The launches, where the record's job is one point's alone as the sweep's point that it is."""
+    points = tasks.points(record)
+    if points is None or record.intent.tasks:
+        return planned
+    kept = tuple(PointWords(point.number, point.values, (), ()) for point in points.points)
+    sweep = Sweep(points.keys, kept, points.total, f"{record.intent.name}.points")
+    return [structs.replace(each, sweep=sweep) for each in planned]
 
 
 def _of_points(planned: Sequence[Planned], numbers: frozenset[int] | None) -> list[Planned]:
@@ -148,7 +166,7 @@ def _differences(record: Record, planned: Sequence[Planned], whole: bool) -> tup
         if each.what not in lacks and not each.what.startswith(("job.", "version of scheduler"))
     ]
     points = tasks.points(record)
-    if len(planned) == 1 and whole and (points is None or len(points.parts) == 1):
+    if len(planned) == 1 and whole and (points is None or len(points.parts) == 1 or not record.intent.tasks):
         of_script = scripts(before.script, today.script)
         if of_script is not None:
             return [*found, of_script], lines_that_differ(before.script, today.script, SHOWN_LINES)

@@ -15,6 +15,7 @@ scheduler: kubernetes
 node_types: [{type: dgx-a100, count: 4}]
 kubernetes: {namespace: adas, mpi_operator: "0.8.0"}
 """
+THEN = "2026-01-01T00:00:00Z"
 JOB = """\
 version: 1
 name: search
@@ -136,3 +137,37 @@ def test_a_damaged_record_is_said_and_no_traceback(server: ApiServer, tmp_path: 
                     assert done.returncode, (command, name, damage)
                     assert str(record / name) in done.stderr
         (record / name).write_bytes(kept)
+
+
+def _ends(server: ApiServer, name: str, how: str) -> None:
+    """What the controller says of the job of this name at its end."""
+    for kind in ("jobs", "mpijobs"):
+        for job in server.of(kind):
+            if job["metadata"]["name"] == name:
+                job["status"] = {"conditions": [{"type": how, "status": "True", "lastTransitionTime": THEN}]}
+
+
+def test_a_point_with_a_job_of_its_own_runs_again_alone_and_stays_the_sweeps(server: ApiServer) -> None:
+    assert hpclaunch("submit", "job.yaml", "--site", "site.yaml").returncode == 0
+    for number, how in enumerate(("Complete", "Succeeded", "Failed", "Failed")):
+        _ends(server, f"search-{number}", how)
+    assert hpclaunch("list").returncode == 0
+    server.objects.clear()
+    done = hpclaunch("rerun", "search-1", "--exact")
+    assert (done.returncode, done.stdout) == (0, "search-1\n"), done.stderr
+    assert [job["metadata"]["name"] for kind in ("jobs", "mpijobs") for job in server.of(kind)] == [
+        "search-1"
+    ]
+    (row,) = json.loads(hpclaunch("results", "search-1", "--json").stdout)
+    assert (row["point"], row["values"]) == (1, {"env.LR": "0.1", "nodes": "2"})
+    done = hpclaunch("rerun", "search-0", "--failed")
+    assert (done.returncode, done.stdout.split()) == (0, ["search-2", "search-3"]), done.stderr
+    _ends(server, "search-2", "Failed")
+    rows = json.loads(hpclaunch("results", "search-3", "--json").stdout)
+    assert [(row["point"], row["values"]["nodes"], row["state"]) for row in rows] == [
+        (2, "1", "FAILED"),
+        (3, "2", "PENDING"),
+    ]
+    server.objects.clear()
+    done = hpclaunch("rerun", "search-3", "--failed")
+    assert (done.returncode, done.stdout) == (0, "search-2\n"), done.stderr
