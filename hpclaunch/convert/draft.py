@@ -50,6 +50,7 @@ class Draft:
         self.facts: dict[Key, Fact] = {}
         self.findings: list[Finding] = []
         self.hints: dict[str, Any] = {}
+        self.of_hints: dict[Finding, str] = {}  # findings that say a hint, and its key
         self.refused = ""
         self._counts: Counter[str] = Counter()
 
@@ -117,6 +118,7 @@ class Draft:
         file, and not to the job. `value` is of the type that it has there."""
         self.hints[key] = told = _sayable(value)
         self.say("carried", places, what, became=f"site hint {key}: {flow(told)}")
+        self.of_hints[self.findings[-1]] = key
 
     def refuse(self, reason: str, places: Sequence[Place], what: str, todo: str = "") -> None:
         """The input as a whole cannot be converted. What is known of it so far is told all the same."""

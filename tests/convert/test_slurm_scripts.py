@@ -70,3 +70,16 @@ def _is(found, wanted):
 
 def _near(found: Conversion, wanted):
     return [each for each in found.findings if wanted["what"] in each.what or wanted["kind"] == each.kind]
+
+
+def test_without_a_site_the_groups_own_words_are_told_as_its_keys():
+    case = ("plain_slurm", "propagated_options")
+    told = script_cases.expected(*case)
+    found = script_cases.converted(*case, {each: told[each] for each in told if each != "site"})
+    assert "sites" not in script_cases.loaded(found.job)
+    written = [each.todo.removeprefix("write ").split(": ") for each in found.findings if "SITE" in each.todo]
+    groups: dict[str, dict[str, str]] = {}
+    for key, value in written:
+        _, group, rest = key.split(".", 2)
+        groups.setdefault(group, {})[rest.removeprefix("sites.SITE.")] = value
+    assert groups == {name: each["sites"]["lab"] for name, each in told["job"]["groups"].items()}

@@ -14,6 +14,7 @@ from hpclaunch.convert.reading import ShellReading
 from hpclaunch.readback.shell.values import Value, known
 from hpclaunch.spec.groups import GroupHints, GroupSpec
 from hpclaunch.values.conversion import Finding
+from hpclaunch.values.yamltext import flow
 
 Convert = Callable[[ShellReading, Draft, Options], None]
 
@@ -26,7 +27,6 @@ _STEPS = ("trials", "stage_in", "setup", "before_each", "after")
 _SHELLS = re.compile(r"^(?:(?:ba|da|z)?sh|python[\d.]*|env|time|numactl)$")
 _UNSUITED = re.compile(r"[^A-Za-z0-9_.-]+|^[^A-Za-z0-9]+")
 _LONGEST = 40
-_HINT = "site hint "
 
 
 def put(reading: ShellReading, draft: Draft, options: Options, convert: Convert) -> None:
@@ -147,8 +147,9 @@ def _say(names: Sequence[str], drafts: Sequence[Draft], draft: Draft, apart: set
                 why = f"a job with groups has no {first}"
                 todo = "do it in the groups' commands, or in a job of its own before this one"
                 told[Finding("left", finding.places, finding.what, why=why, todo=todo)] = None
-            elif finding.became.startswith(_HINT) and _hint(finding) in apart:
-                todo = f"write groups.{name}.sites.SITE.{finding.became.removeprefix(_HINT)}"
+            elif each.of_hints.get(finding) in apart:
+                key = each.of_hints[finding]
+                todo = f"write groups.{name}.sites.SITE.{key}: {flow(each.hints[key])}"
                 why = "the groups' nodes are asked for in other words"
                 told[Finding("left", finding.places, finding.what, why=why, todo=todo)] = None
             elif not finding.key:
@@ -156,10 +157,6 @@ def _say(names: Sequence[str], drafts: Sequence[Draft], draft: Draft, apart: set
             elif finding.kind not in ("carried", "question", "assumed"):
                 told[structs.replace(finding, key=f"groups.{name}.{finding.key}")] = None
     draft.findings += told
-
-
-def _hint(finding: Finding) -> str:
-    return finding.became.removeprefix(_HINT).partition(":")[0]
 
 
 def _names(found: Components) -> list[str]:
