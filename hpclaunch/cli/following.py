@@ -51,15 +51,5 @@ def wait(record: Record) -> int:
 
 def _own_status(record: Record, status: JobStatus) -> int:
     if status.state != "COMPLETED":
-        say(f"job {record.state().job_id or record.tag}: {describe(status)}")
+        say(f"job {record.state().job_id or record.tag}: {status.described}")
     return status.exit_status
-
-
-def describe(status: JobStatus) -> str:
-    """The state and the reason: "FAILED with exit code 7: its script ended with an error"."""
-    how = ""
-    if status.state == "FAILED" and status.signal:
-        how = f" by signal {status.signal}"
-    elif status.state == "FAILED" and status.exit_code:
-        how = f" with exit code {status.exit_code}"
-    return f"{status.state}{how}{': ' + status.reason if status.reason else ''}"

@@ -92,7 +92,7 @@ def cancel(job_id: str) -> None:
     known = lifecycle.ask([record], say)[record.tag]
     if known.has_ended:
         freed = "; its name is free again" if lifecycle.free_name(record) else ""
-        say(f"job {job_id} has ended already: {following.describe(known)}{freed}")
+        say(f"job {job_id} has ended already: {known.described}{freed}")
         return
     lifecycle.cancel(record, say)
 
@@ -141,7 +141,7 @@ def list_jobs(shows_all: bool, as_json: bool) -> None:
             row["site"],
             row["name"],
             _local_time(row["created"]),
-            following.describe(statuses[row["tag"]]),
+            statuses[row["tag"]].described,
         )
         for row in rows
     ]

@@ -41,7 +41,7 @@ def _cases(record: Record) -> list[Case]:
         Case(
             name=_name(record, rows[0]),
             state=known.state,
-            said=following.describe(known),
+            said=known.described,
             cause=known.cause or "",
             seconds=rows[0]["seconds"] or 0,
             output=_tail(record.log),
@@ -54,7 +54,7 @@ def _of_point(record: Record, task: int, row: dict[str, Any]) -> Case:
     return Case(
         name=_name(record, row),
         state=status.state,
-        said=following.describe(status),
+        said=status.described,
         seconds=row["seconds"] or 0,
         output=_tail(record.log_of(task)),
     )

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import click
 import msgspec
 
-from hpclaunch.cli import following
 from hpclaunch.cli.outcomes import Row, all_of, metrics_of, rows_of
 from hpclaunch.cli.output import json_option, print_json
 from hpclaunch.cli.writing import put
@@ -49,7 +48,7 @@ def _cells(row: Row, keys: Sequence[str], names: Sequence[str]) -> tuple[str, ..
     measured = (_shown(row["metrics"].get(name, "")) for name in names)
     state = row["state"]
     if row["signal"] or (row["exit_code"] and state == "FAILED"):
-        state = following.describe(JobStatus(state, exit_code=row["exit_code"], signal=row["signal"]))
+        state = JobStatus(state, exit_code=row["exit_code"], signal=row["signal"]).described
     seconds = "" if row["seconds"] is None else str(row["seconds"])
     return (row["job_id"], *values, state, seconds, *measured)
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import click
 
-from hpclaunch.cli import following
 from hpclaunch.cli.output import print_facts, print_json, say
 from hpclaunch.records import tasks as known_tasks
 from hpclaunch.records.record import Record
@@ -86,7 +85,7 @@ def cancel(record: Record, task: int) -> None:
     """Asks for the end of one task. Raises SchedulerError."""
     known = _status_of(record, task)
     if known.has_ended:
-        say(f"task {record.state().job_id}_{task} has ended already: {following.describe(known)}")
+        say(f"task {record.state().job_id}_{task} has ended already: {known.described}")
         return
     jobarrays.of_record(record).cancel_task(record, task)
     if known.state == "PENDING":
@@ -102,7 +101,7 @@ def _until_end(record: Record, task: int, meanwhile: Callable[[], None]) -> int:
         meanwhile()
         if known is not None and known.has_ended:
             if known.state != "COMPLETED":
-                say(f"task {record.state().job_id}_{task}: {following.describe(known)}")
+                say(f"task {record.state().job_id}_{task}: {known.described}")
             return known.exit_status
         if known is not None:
             unknown = unknown + 1 if known.state == "UNKNOWN" else 0
@@ -123,7 +122,7 @@ def _task_facts(record: Record, task: int, status: JobStatus, points: Points | N
         "point": points.points[task].number if points else None,
         "values": points.values(task) if points else {},
         "state": status.state,
-        "said": following.describe(status),
+        "said": status.described,
         "exit_code": status.exit_code,
         "signal": status.signal,
         "nodes": status.nodes,

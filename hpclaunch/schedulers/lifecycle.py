@@ -152,7 +152,20 @@ def _with_cause(record: Record, status: JobStatus) -> JobStatus:
 
 
 def wait(record: Record, warn: Warn, pause: Callable[[float], None] = time.sleep) -> JobStatus:
-    """Returns when the job has ended. Between two questions it calls `pause` with the seconds to wait.
+    """Returns when the job has ended, with its log in the record. As `wait_until` otherwise."""
+    status = wait_until(record, warn, lambda status: status.has_ended, pause)
+    keep_log(record, warn)
+    return status
+
+
+def wait_until(
+    record: Record,
+    warn: Warn,
+    enough: Callable[[JobStatus], bool],
+    pause: Callable[[float], None] = time.sleep,
+) -> JobStatus:
+    """Returns the first status that is `enough`. Between two questions it calls `pause` with the seconds to
+    wait.
 
     Raises WaitFailed where the scheduler cannot be reached for 10 minutes or does not know the job.
     """
@@ -163,8 +176,7 @@ def wait(record: Record, warn: Warn, pause: Callable[[float], None] = time.sleep
     while True:
         status = patience.ask(lambda: ask([record], warn)[record.tag])
         if status is not None:
-            if status.has_ended:
-                keep_log(record, warn)
+            if enough(status):
                 return status
             unknown = unknown + 1 if status.state == "UNKNOWN" else 0
             if unknown >= UNKNOWN_POLLS:

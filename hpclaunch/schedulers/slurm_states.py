@@ -1,8 +1,8 @@
 """Slurm's states and reasons, as data.
 
 States: the base states and flags of `job_state_string` in Slurm's src/common/slurm_protocol_defs.c, tags
-20.11 to 26.05; a flag is printed instead of the base state. Reasons: `job_reason_string` of the same file, since 24.05
-src/common/job_state_reason.c; read at the first and last tags of 20.11 to 26.05.
+20.11 to 26.05; a flag is printed instead of the base state. Reasons: `job_reason_string` of the same file,
+since 24.05 src/common/job_state_reason.c; read at the first and last tags of 20.11 to 26.05.
 """
 
 from types import MappingProxyType

@@ -74,6 +74,16 @@ class JobStatus(Struct, frozen=True, omit_defaults=True):
         return self.state in ENDED
 
     @property
+    def described(self) -> str:
+        """The state and the reason: "FAILED with exit code 7: its script ended with an error"."""
+        how = ""
+        if self.state == "FAILED" and self.signal:
+            how = f" by signal {self.signal}"
+        elif self.state == "FAILED" and self.exit_code:
+            how = f" with exit code {self.exit_code}"
+        return f"{self.state}{how}{': ' + self.reason if self.reason else ''}"
+
+    @property
     def exit_status(self) -> int:
         """The status that a shell would give for the job: its own exit code, 128+n for signal n, and 1
         where another cause ended it (the time limit, a node, somebody's cancel)."""
