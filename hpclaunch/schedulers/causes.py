@@ -41,6 +41,10 @@ _STARTED_AGAIN = re.compile(
 _CODE = re.compile(rb"Exited with exit code (\d+)")
 _LOST = re.compile(rb"^srun: error: Node failure on ([^\n]+)", re.MULTILINE)
 _OWN = re.compile(rb"^hpclaunch: ([^\n]+)", re.MULTILINE)
+# What has a world each has its group's name before each line. Which group was first to fail is no reason.
+_WHY_121 = re.compile(
+    rb"^(?:[\w-]+: )?hpclaunch: (?!group [\w-]+ was the first to fail, )([^\n]+)", re.MULTILINE
+)
 
 
 class First(Struct, frozen=True):
@@ -115,7 +119,7 @@ def explained(status: JobStatus, log: Path, cancelled: bool, plan: Path | None =
         return structs.replace(status, cause="out_of_memory", reason=status.reason + more)
     if status.exit_code is None and status.signal is None:
         return structs.replace(status, cause="launch_failure")
-    if status.exit_code == _WRAPPER_FAILED and (own := _OWN.findall(text)):
+    if status.exit_code == _WRAPPER_FAILED and (own := _WHY_121.findall(text)):
         # What preflight says of nodes comes before, and is not why.
         told = [each for each in own if not each.startswith(b"preflight: ")] or own
         said = told[0].decode("utf-8", "replace")

@@ -35,6 +35,8 @@ OOM_2411 = (
     "slurmstepd-dgx1: error: Detected 2 oom_kill events in StepId=12.0. Some of the step tasks have been OOM "
     "Killed.\n"
 )
+OWN_121 = "srun: error: dgx1: task 0: Exited with exit code 121\n"
+GROUP_121 = "hpclaunch: group learn was the first to fail, with status 121: the job ends\n"
 WRAPPER = "hpclaunch: rank 0: cannot work in /no/such\nsrun: error: dgx1: task 0: Exited with exit code 121\n"
 
 
@@ -82,6 +84,8 @@ CASES = [
     (failed(7), BOTH_ONE.replace("code 1", "code 7") + REQUEUED + SEVEN, "user_error", 3, "rank 3 on dgx2"),
     (failed(121), WRAPPER, "launch_failure", 0, "rank 0: cannot work in /no/such"),
     (failed(121), "", "user_error", None, ""),
+    (failed(121), OWN_121 + GROUP_121, "user_error", 0, "rank 0 on dgx1 was the first to fail"),
+    (failed(121), f"learn: {WRAPPER}{GROUP_121}", "launch_failure", 0, "rank 0: cannot work in /no/such"),
     (failed(), "", "launch_failure", None, ""),
     (
         JobStatus("OUT_OF_MEMORY", "it used more memory than it had", None, 125),
