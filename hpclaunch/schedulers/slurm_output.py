@@ -68,7 +68,8 @@ def by_tag(
 
 def whole(rows: Iterable[tuple[str, JobStatus, str]]) -> list[tuple[str, JobStatus, str]]:
     """The rows with one in place of those of a heterogeneous job's components: that of the first, which has
-    the job's id and its script, with the nodes of all and the reason of the next one that has any."""
+    the job's id and its script, with the nodes of all and the reason of the next one that has any. Where
+    somebody cancels another one the script ends as if the ranks had failed, and the job is cancelled too."""
     found: list[tuple[str, JobStatus, str]] = []
     components: dict[str, dict[int, JobStatus]] = {}
     for job_id, status, marks in rows:
@@ -88,6 +89,10 @@ def _together(components: Mapping[int, JobStatus]) -> JobStatus:
     first = parts[0]
     reason = next((each.reason for each in parts if each.reason and each.state == first.state), "")
     nodes = ",".join(each.nodes for each in parts if each.nodes)
+    cancelled = next((each for each in parts if each.state == "CANCELLED"), None)
+    if first.state == "FAILED" and cancelled is not None:
+        own = {"exit_code": cancelled.exit_code, "signal": cancelled.signal, "reason": cancelled.reason}
+        return msgspec.structs.replace(first, state="CANCELLED", nodes=nodes, **own)
     return msgspec.structs.replace(first, nodes=nodes, reason=first.reason or reason)
 
 

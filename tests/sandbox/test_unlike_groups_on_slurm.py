@@ -258,3 +258,22 @@ def test_groups_of_which_nobody_hears_again_end_the_job(slurm_mixed: Slurm, run:
     assert done.returncode == 121, done.stderr
     reason = json.loads(run("status", job_id, "--json").stdout)["reason"]
     assert re.match("how 2 of the groups ended is not known", reason)
+
+
+@pytest.mark.parametrize("world", ["one", "separate"])
+def test_one_allocation_of_several_is_cancelled(
+    slurm_mixed: Slurm, run: Run, tmp_path: Path, world: str
+) -> None:
+    here = tmp_path / "out"
+    here.mkdir(mode=0o777)
+    command = f'touch {here}/"$HPCLAUNCH_GROUP"; exec sleep 300'
+    groups = {"train": {"nodes": 1, "gpu_type": "h100"}, "evaluate": {"nodes": 1, "gpu_type": "a100"}}
+    keys: dict[str, Any] = {"mpi": "none", "rendezvous": "none", "world": world, "ranks_per_node": 1}
+    job = write(tmp_path, "half", **keys, command=command, groups=groups)
+    job_id = run("submit", job, "--site", slurm_mixed.site).stdout.strip()
+    until(lambda: len(list(here.iterdir())) == 2)
+    slurm_mixed.run("scancel", f"{job_id}+1")
+    done = run("wait", job_id)
+    assert done.returncode == 1, done.stderr
+    status = json.loads(run("status", job_id, "--json").stdout)
+    assert (status["state"], status["cause"]) == ("CANCELLED", "cancelled"), status

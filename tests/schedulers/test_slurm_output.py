@@ -33,6 +33,10 @@ HETJOB = """\
 12+0|PENDING|0||2026-11-21T02:41:17|N/A|N/A|Resources|hpclaunch:waits|/w|
 12+1|PENDING|0||2026-11-21T02:41:17|N/A|N/A|Priority|hpclaunch:waits|/w|
 """
+CANCELLED_PART = """\
+14+0|FAILED|36608|a[1-2]|2026-11-21T02:41:17|2026-11-21T02:41:17|2026-11-21T02:41:17|NonZeroExitCode|hpclaunch:het|/w|
+14+1|CANCELLED|15|h1|2026-11-21T02:41:17|2026-11-21T02:41:17|2026-11-21T02:41:17|None|hpclaunch:het|/w|
+"""
 AT = "2026-11-21T02:41:17Z"
 
 
@@ -231,3 +235,12 @@ def test_a_heterogeneous_job_is_its_first_component_on_the_nodes_of_all(wanted: 
     assert sorted(found[1].nodes.split(",")) == ["a[1-2]", "h1"]
     assert rows[1][1].nodes == ""
     assert rows[1][1].state == "PENDING"
+
+
+def test_a_heterogeneous_job_of_which_one_part_is_cancelled_is_cancelled() -> None:
+    ((job_id, status, _),) = slurm_output.parse_squeue(CANCELLED_PART)
+    assert (job_id, status.state, status.reason, status.nodes) == ("14", "CANCELLED", "", "a[1-2],h1")
+    assert status.exit_status == 1
+    failed = CANCELLED_PART.replace("CANCELLED|15", "FAILED|36608")
+    ((_, status, _),) = slurm_output.parse_squeue(failed)
+    assert (status.state, status.exit_code) == ("FAILED", 143)
