@@ -227,7 +227,7 @@ def convert(name: str, text: str, draft: Draft, options: Options, points: Sequen
             "assumed",
             [Place(name)],
             f"the job file was in {found.folder}",
-            why="steps on the host run in its folder",
+            why="what the job runs on the host, such as its steps and `notify`, is run in its folder",
             todo="put the job file there, if they need files of it",
         )
     for each in found.launch.unread:

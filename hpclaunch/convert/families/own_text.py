@@ -30,7 +30,7 @@ SIGNAL = re.compile(rf"({'|'.join(get_args(SignalName))})@([1-9]\d*)")
 
 _HEADER = re.compile(r"^# \S.* on (\S+): ", re.MULTILINE)
 
-_FOLDER = re.compile(r" hpclaunch-host ('[^']*'|[^\s'\"$\\]+) ")
+_FOLDER = re.compile(r" (?:hpclaunch-host|CDPATH='' cd --) ('[^']*'|[^\s'\"$\\]+) ")
 _VARIABLE = re.compile(r"^(?:  | *- (?:\|[-+\d]*\n *)?)['\"$]*(\w+)=", re.MULTILINE)
 
 # Where a key of the job shows in the text, for the lines of a fact.
