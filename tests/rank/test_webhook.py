@@ -99,3 +99,15 @@ def test_nobody_there_is_no_success(tool: str, tmp_path: Path) -> None:
     assert done.returncode != 0
     assert done.stderr
     assert "geheim" not in done.stderr
+
+
+@pytest.mark.parametrize("tool", ["curl", "python3"])
+@pytest.mark.parametrize(
+    "secret",
+    ["geheim", "http://[geheim", "http://geheim geheim/", "http://h:geheim/", "geheim://h", "\\geheim"],
+)
+def test_a_secret_that_is_no_url_is_not_shown(tool: str, secret: str, tmp_path: Path) -> None:
+    done = post("dash", tmp_path, tool, "HOOK", "", HOOK=secret)
+    assert done.returncode != 0
+    assert done.stderr
+    assert "geheim" not in done.stdout + done.stderr

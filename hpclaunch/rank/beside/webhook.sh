@@ -11,12 +11,17 @@ hl_option() { # NAME: what stands on standard input is its value in a configurat
   printf '"\n'
 }
 if command -v curl >/dev/null 2>&1; then
-  {
+  # Of an error curl may say the URL, which may be a secret.
+  hl_answer=$({
     printf '%s\n' "$hl_url" | hl_option url
     printf '%s\n' "$hl_body" | hl_option data-binary
     echo 'header = "Content-Type: application/json"'
     [ -z "$hl_token" ] || printf 'Authorization: Bearer %s\n' "$hl_token" | hl_option header
-  } | curl --silent --show-error --fail --output /dev/null --max-time 10 --proto =http,https --config -
+  } | curl --silent --fail --output /dev/null --write-out '%{http_code}' --max-time 10 --proto =http,https \
+    --config - 2>/dev/null)
+  hl_status=$?
+  [ "$hl_status" = 0 ] || echo "curl ended with $hl_status, the server said ${hl_answer:-000}" >&2
+  exit "$hl_status"
 elif command -v python3 >/dev/null 2>&1; then
   printf '%s\n%s\n%s' "$hl_url" "$hl_token" "$hl_body" | python3 -I -c '
 import sys, urllib.error, urllib.request
@@ -32,7 +37,7 @@ try:
     urllib.request.build_opener(Stay).open(asked, timeout=10).close()
 except urllib.error.HTTPError as error:
     sys.exit(f"the server said {error.code}")
-except (OSError, ValueError) as error:
+except Exception as error:
     sys.exit(f"{type(error).__name__}")
 '
 else
