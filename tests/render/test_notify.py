@@ -80,3 +80,26 @@ def test_what_fails_or_is_not_there_changes_nothing(tmp_path: Path) -> None:
     assert run(tmp_path, 7, notify={"command": ["/no/such/program"]}) == (7, [])
     assert run(tmp_path, 0, notify={"command": "exit 9"}) == (0, [])
     assert run(tmp_path, 0, notify={"webhook": "http://127.0.0.1:1/"}) == (0, [])
+
+
+def test_groups_that_slurm_ends_are_told_of_as_ended_by_it(tmp_path: Path) -> None:
+    """As where a node is lost: every process of the script gets SIGTERM, and none says how it ended."""
+    groups = {"a": {"nodes": 1}, "b": {"nodes": 1, "command": ["other"]}}
+    tell = ["tee", "-a", str(tmp_path / "told")]
+    job: dict[str, object] = {"name": "a", "command": ["run"], "world": "separate", "groups": groups}
+    job |= {"mpi": "none", "notify": {"command": tell}}
+    (tmp_path / "job.yaml").write_text(yaml.safe_dump(job))
+    waits = f"echo >>{tmp_path}/begun; [ $(wc -l <{tmp_path}/begun) = 1 ] || kill -TERM 0; exec sleep 60"
+    for name, text in {"srun": waits, "scontrol": "echo ' JobState=COMPLETING Reason=NodeDown '"}.items():
+        (tmp_path / name).write_text(f"#!/bin/sh\n{text}\n")
+        (tmp_path / name).chmod(0o755)
+    text = script.render(plan_job(str(tmp_path / "job.yaml"), "superpod-a100", ()).plan)
+    own = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "HOME": "/", "SLURM_JOB_ID": "7"}
+    own |= {"SLURM_JOB_NODELIST": "dgx[001-002]"}
+    (tmp_path / "record").mkdir()
+    argv = ["bash", "-p", "-c", text, "script", str(tmp_path / "record" / "claim")]
+    done = subprocess.run(argv, env=own, capture_output=True, text=True, timeout=60, start_new_session=True)
+    assert done.returncode == 143, done.stderr
+    assert "not known" not in done.stderr
+    told = json.loads((tmp_path / "told").read_text().splitlines()[-1])
+    assert (told["event"], told["state"], told["exit_status"]) == ("end", "NODE_FAIL", 143)

@@ -1009,7 +1009,7 @@ notify() { # start|end STATE STATUS|null
 
 notify start RUNNING null & # beside the ranks
 
-trap : TERM INT HUP # a cancelled job goes on until it is killed, and says that it ends
+trap hl_ended=143 TERM INT HUP # a cancelled job goes on until it is killed, and says that it ends
 # The first group that fails ends the job: Slurm ends what others there are with this script.
 run_groups() {
   local hl_group hl_code hl_left=2
@@ -1020,6 +1020,7 @@ run_groups() {
     return "$hl_code"
   done 5>&1 < <(start)
   ((hl_left)) || return 0
+  [[ -z ${hl_ended-} ]] || return "$hl_ended" # Slurm has ended what waited for them too
   echo "hpclaunch: how $hl_left of the groups ended is not known: what waited for them was killed" >&2
   return 121
 }
