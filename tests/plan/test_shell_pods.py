@@ -7,18 +7,7 @@ from hpclaunch.spec.job import Job
 
 # As the job has them. `command` and `time` are set where the job has none; all other keys are set anew.
 KEPT = {
-    *(
-        "version",
-        "image",
-        "container",
-        "workdir",
-        "directory",
-        "mounts",
-        "secrets",
-        "env",
-        "inherit",
-        "sites",
-    ),
+    *("version", "image", "container", "workdir", "directory", "mounts", "secrets", "env", "inherit"),
     *("gpus_per_node", "gpu_type", "ranks_per_node", "mpi", "bind", "locality", "fabric"),
     *("sites", "command", "time"),
 }
