@@ -9,7 +9,7 @@ from msgspec import Struct
 from hpclaunch.convert.programs.layers import STARTERS
 from hpclaunch.convert.reading import Loop as Around
 from hpclaunch.convert.reading import Output
-from hpclaunch.convert.shell import loops
+from hpclaunch.convert.shell import loops, over_nodes
 from hpclaunch.convert.shell.listing import parts_of, text_of
 from hpclaunch.convert.shell.names import python
 from hpclaunch.readback.shell import compound, outside
@@ -292,12 +292,15 @@ def _once(shell: "Walker", statement: For | Loop, variable: str, rounds: loops.R
         by_body=rounds.by_body,
     )
     grows = loops.growing(shell, statement.body)
+    of_nodes = rounds.count != 1 and over_nodes.is_one(statement, variable, rounds.over)
 
     def once() -> Flow:
         with shell.within(loops=(*shell.context.loops, around)):
             if isinstance(statement, Loop) and statement.condition is not None:
                 with shell.within(unnoticed=True):
                     shell.run(statement.condition)
+            if of_nodes:
+                over_nodes.forget(shell, loops.of_body(shell, statement.body))
             if variable:
                 before = shell.state.get(variable)
                 exported = before is not None and before.exported

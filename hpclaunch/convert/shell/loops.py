@@ -145,7 +145,7 @@ def _text(expression: str) -> Word:
 
 def only_computes(shell: "Walker", body: Statement) -> bool:
     """Whether a loop's body starts nothing, so that each round can be walked for its values."""
-    simple = _of_body(shell, body).simple
+    simple = of_body(shell, body).simple
     return len(simple) <= _MOST_COMPUTED and all(_computes(shell, each) for each in simple)
 
 
@@ -165,10 +165,10 @@ def _computes(shell: "Walker", each: Simple | Declaration) -> bool:
 def growing(shell: "Walker", body: Statement) -> frozenset[str]:
     """The variables that a round changes by what they were before it."""
     shell.spend(12)
-    return _of_body(shell, body).grows
+    return of_body(shell, body).grows
 
 
-def _of_body(shell: "Walker", body: Statement) -> Body:
+def of_body(shell: "Walker", body: Statement) -> Body:
     """Of loops within loops each is gone through once."""
     if isinstance(body, Simple | Declaration):
         shell.spend(2)
@@ -179,7 +179,7 @@ def _of_body(shell: "Walker", body: Statement) -> Body:
         return Body(body, (), frozenset(names))
     found = shell.bodies.get(id(body))
     if found is None or found.statement is not body:
-        parts = [_of_body(shell, part) for part in parts_of(body)]
+        parts = [of_body(shell, part) for part in parts_of(body)]
         simple = islice((each for part in parts for each in part.simple), _MOST_COMPUTED + 1)
         grows = frozenset(name for part in parts for name in part.grows)
         found = shell.bodies[id(body)] = Body(body, tuple(simple), grows)

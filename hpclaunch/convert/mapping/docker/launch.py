@@ -15,6 +15,7 @@ from hpclaunch.convert.mapping.ranks import launchers, rendezvous
 from hpclaunch.convert.mapping.slurm.settled import by_role
 from hpclaunch.convert.mapping.slurm.sizes import Allocation
 from hpclaunch.convert.mapping.words import hosts
+from hpclaunch.convert.mapping.words.made import alternatives, in_doubt
 from hpclaunch.convert.mapping.words.lines import uses_of
 from hpclaunch.convert.mapping.words.texts import line, submitters
 from hpclaunch.convert.options import Options
@@ -204,6 +205,12 @@ def _put_command(
     if written.doubt or not words:
         missing = written.doubt or "every word of it"
         draft.ask(("command",), f"what each rank executes: {missing} is not told", places, what)
+        return
+    doubts = [each for each in in_doubt(reading, words) if ("env", each) not in draft.facts]
+    doubts = [each for each in doubts if not stand_ins.get(each)]
+    if doubts:
+        which = alternatives(reading, doubts[0])
+        draft.ask(("command",), f"what each rank executes: {what}, and {which}", places, what)
         return
     draft.put(("command",), written.plain, places, what)
     _say_hosts(words, steps, places, draft)

@@ -33,7 +33,10 @@ def alternatives(reading: ShellReading, name: str) -> str:
     several = list(dict.fromkeys(text for group in texts for text in group))
     listed = " or ".join(several[:_MOST]) + (" or another" if len(several) > _MOST else "")
     if len(several) < 2:
-        listed = f"{listed} or not set" if several else "made where the script runs"
+        counts = any(name in each.uses for each in reading.given(name))
+        listed = (
+            f"{listed} or {'another' if counts else 'not set'}" if several else "made where the script runs"
+        )
     return f"{name} is {listed}, and which of them is not told"
 
 
