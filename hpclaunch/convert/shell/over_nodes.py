@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
 _NODES = re.compile(r"host|node|server|machine|worker", re.IGNORECASE)
 _TO_A_NODE = re.compile(
-    r"\b(?:ssh|rsh)\b(?:\s+-[A-Za-z](?:\s*[\w=/.]+)?)*\s+(\S+)|\bsrun\b.*?\s(?:-w|--nodelist)[ =]?(\S+)",
+    r"\b(?:ssh|rsh)\b(?:\s+-[A-Za-z](?:\s*[\w=/.]+)?)*\s+(\S+)"
+    r"|\bsrun\b.*?\s(?:-w|--nodelist)[ =]?(\S+)",
     re.DOTALL,
 )
 _WORDS = re.compile(r"\w+")
@@ -22,8 +23,8 @@ _LONGEST = 2000  # of a command, where the node is told in front
 
 
 def is_one(statement: For | Loop, variable: str, over: str) -> bool:
-    """Whether the loop goes through nodes: its words say so, or a command of its body goes to the one that its
-    variable names."""
+    """Whether the loop goes through nodes: its words say so, or a command of its body goes to the one that
+    its variable names."""
     if _NODES.search(over):
         return True
     names = {variable, *_WORDS.findall(over)} - {""}
@@ -35,8 +36,8 @@ def is_one(statement: For | Loop, variable: str, over: str) -> bool:
 
 
 def forget(shell: "Walker", body: "Body") -> None:
-    """Of what the body gives another value, nobody knows at its begin which one it has on a node: on the first
-    what it had before, on the others what the round before it made of it."""
+    """Of what the body gives another value, nobody knows at its begin which one it has on a node: on the
+    first what it had before, on the others what the round before it made of it."""
     shell.spend(len(body.simple) // 4)
     given = {name for each in body.simple for name in _given_by(each)}
     for name in sorted(given | body.grows):

@@ -15,8 +15,8 @@ from hpclaunch.convert.mapping.ranks import launchers, rendezvous
 from hpclaunch.convert.mapping.slurm.settled import by_role
 from hpclaunch.convert.mapping.slurm.sizes import Allocation
 from hpclaunch.convert.mapping.words import hosts
-from hpclaunch.convert.mapping.words.made import alternatives, in_doubt
 from hpclaunch.convert.mapping.words.lines import uses_of
+from hpclaunch.convert.mapping.words.made import alternatives, in_doubt
 from hpclaunch.convert.mapping.words.texts import line, submitters
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.programs import torch
