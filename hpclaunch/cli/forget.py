@@ -17,7 +17,6 @@ def forget(job_ids: tuple[str, ...], unasked: bool) -> None:
     has not begun no rank starts any more, unless it is behind a login node that --unasked does without. The
     records stay.
     """
-    for job_id in job_ids:
-        record = find(job_id)
+    for record in [find(job_id) for job_id in job_ids]:  # all are found before any is given up
         said = giveup.give_up(record, unasked, say)
         say(f"{record.intent.name} ({record.intent.site}/{record.tag}): {said}")

@@ -129,3 +129,12 @@ def test_what_began_and_is_given_up_is_not_said_to_be_none(place: Place) -> None
     assert "began as job 1" in said
     assert "rerun" not in said
     assert (place.states(), place.states("--all")) == ([], ["UNKNOWN"])
+
+
+def test_where_one_is_not_known_none_is_given_up(place: Place) -> None:
+    record = place.broken_off()
+    place.replace("squeue", "#!/bin/sh\n")
+    status, _, said = place.run("forget", record.tag, "nosuch")
+    assert status == 2
+    assert "nosuch" in said
+    assert place.states() == ["UNKNOWN"]
