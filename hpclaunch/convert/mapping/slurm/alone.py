@@ -5,7 +5,7 @@ import re
 from hpclaunch.convert.mapping.slurm.asked import Asked, of_batch
 from hpclaunch.convert.mapping.slurm.sizes import Allocation, Ranks
 from hpclaunch.convert.mapping.slurm.sruns import Step
-from hpclaunch.convert.programs.layers import Layer, layers
+from hpclaunch.convert.programs.layers import PER_GPU, Layer, layers
 from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.readback.shell.values import known
 
@@ -19,12 +19,14 @@ _HELPS = re.compile(
 
 
 def step(reading: ShellReading, found: Allocation) -> Step | None:
-    """The last command that may be the run, None where there is none. A container that sbatch was asked for
-    is its own: the whole script is in it (Pyxis's README, "Advanced usage")."""
+    """The last command that may be the run, before any other the last that starts a process for each GPU;
+    None where there is none. A container that sbatch was asked for is its own: the whole script is in it
+    (Pyxis's README, "Advanced usage")."""
     commands = [command for command in reading.commands if _may_be_run(command)]
     if not commands:
         return None
-    command = commands[-1]
+    launched = [each for each in commands if any(layer.program in PER_GPU for layer in layers(each.words))]
+    command = (launched or commands)[-1]
     inner = layers(command.words)
     return Step(command, of_container(reading), Ranks(_nodes(inner, found), 1, (command.place,)), inner)
 
