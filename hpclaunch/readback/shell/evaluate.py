@@ -90,9 +90,7 @@ class Shell:
         self._depth += 1
         line, budget = statement.line, self._budget
         budget.line = line
-        budget.left -= 1
-        if budget.left < 0:
-            budget.spend(0)
+        budget.spend()
         if self._depth > _DEEPEST:
             raise ScriptError("commands within commands, too deep", line)
         self.line = line

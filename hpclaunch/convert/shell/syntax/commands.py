@@ -5,7 +5,6 @@ import re
 from hpclaunch.convert.shell.syntax import plain
 from hpclaunch.convert.shell.syntax.assignments import Assignments
 from hpclaunch.convert.shell.syntax.plain import DECLARING
-from hpclaunch.convert.shell.syntax.scanner import DEEPEST, GAP
 from hpclaunch.readback.shell.pieces import Literal, Word
 from hpclaunch.readback.shell.statements import (
     AndOr,
@@ -54,11 +53,7 @@ class Commands(Assignments):
         found: list[Statement] = []
         text = self.text
         while True:
-            if self._document_newline < 0:
-                at = self.at = GAP.match(text, self.at).end()  # type: ignore[union-attr]
-                char = text[at : at + 1]
-            else:
-                char = self.gaps()
+            char = self.gaps()
             if not char or (char in ");" and char in until):
                 return tuple(found)
             if char in _CLOSING:
@@ -95,9 +90,7 @@ class Commands(Assignments):
 
     def body(self, until: frozenset[str]) -> Group:
         """A list of commands that must not be empty."""
-        self.depth += 1
-        if self.depth > DEEPEST:
-            self.too_deep()
+        self.deeper()
         found = self.statements(until)
         self.depth -= 1
         if not found:

@@ -66,27 +66,26 @@ def command(reader: "Words", line: int) -> Simple | Declaration | None:
     if not found:
         return None
     written = found[0]
+    last = line + written.count("\n")
     if found.lastindex:
         alone = (_assigned(reader, found),)
-        last = line + written.count("\n") if "\n" in written else line
         return Simple(line, alone, (), (), last, written)
     end = found.end()
     before = reader.commands.get(written)
     if before is not None:
         reader.at = end
-        last = line + written.count("\n") if "\n" in written else line
         return Simple(line, (), before, (), last, written)
     known = reader.known
     if "$" not in written and '"' not in written and "'" not in written:
         texts = written.split()
         if texts[0] in DECLARING:
-            return _declaration(reader, end, written, line)
+            return _declaration(reader, end, written, line, last)
         reader.at = end
         found_words = tuple([known.get(each) or _text(known, each) for each in texts])
         reader.commands[written] = found_words
         return Simple(line, (), found_words, (), line, written)
     if written.split(None, 1)[0] in DECLARING:
-        return _declaration(reader, end, written, line)
+        return _declaration(reader, end, written, line, last)
     words: list[Word] = []
     starts: list[int] = []
     for index, each in enumerate(_TOKENS.findall(written)):
@@ -99,7 +98,6 @@ def command(reader: "Words", line: int) -> Simple | Declaration | None:
             read = _read(reader, each)
         words.append(read)
     reader.at = end
-    last = line + written.count("\n") if "\n" in written else line
     reader.commands[written] = found_words = tuple(words)
     return Simple(line, (), found_words, (), last, written)
 
@@ -114,7 +112,7 @@ def of_text(text: str, line: int, known: dict[str, Word]) -> Simple | None:
     return Simple(line, (), tuple([known.get(each) or _text(known, each) for each in words]), (), line, text)
 
 
-def _declaration(reader: "Words", end: int, written: str, line: int) -> Declaration | None:
+def _declaration(reader: "Words", end: int, written: str, line: int, last: int) -> Declaration | None:
     start = reader.at
     name, *tokens = _TOKENS.finditer(reader.text, start, end)
     arguments: list[Assignment | Word] = []
@@ -130,7 +128,6 @@ def _declaration(reader: "Words", end: int, written: str, line: int) -> Declarat
         else:
             arguments.append(reader.known.get(token[0]) or _read(reader, token[0]))
     reader.at = end
-    last = line + written.count("\n") if "\n" in written else line
     return Declaration(line, name[0], tuple(arguments), last, written)
 
 

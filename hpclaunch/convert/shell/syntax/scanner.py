@@ -9,7 +9,7 @@ from hpclaunch.readback.shell.errors import ScriptError
 
 DEEPEST = 40
 _BLANKS = re.compile(r"(?:[ \t]+|\\\n)*")
-GAP = re.compile(r"(?:[ \t\n]+|\\\n|#[^\n]*)*")
+_GAP = re.compile(r"(?:[ \t\n]+|\\\n|#[^\n]*)*")
 _GAP_IN_LINE = re.compile(r"(?:[ \t]+|\\\n|#[^\n]*)*")
 _REST_OF_LINE = re.compile(r"(?:[^\\\n]|\\.)*\\?", re.DOTALL)
 _NONE = -1
@@ -42,11 +42,7 @@ class Scanner:
         """Count a level of nesting. Raises ScriptError for too many."""
         self.depth += 1
         if self.depth > DEEPEST:
-            self.too_deep()
-
-    def too_deep(self) -> NoReturn:
-        """Raise ScriptError for too many levels."""
-        self.fail("commands within commands, too deep")
+            self.fail("commands within commands, too deep")
 
     def ahead(self, count: int = 1) -> str:
         """The characters at the position, fewer at the end."""
@@ -71,12 +67,12 @@ class Scanner:
     def gaps(self) -> str:
         """Skip blanks, comments, newlines and the bodies of here-documents; the character after them."""
         while True:
-            gap = GAP if self._document_newline < 0 else _GAP_IN_LINE
+            gap = _GAP if self._document_newline < 0 else _GAP_IN_LINE
             found = gap.match(self.text, self.at)
             assert found
             self.at = found.end()
             char = self.text[self.at : self.at + 1]
-            if char != "\n" or gap is GAP:
+            if char != "\n" or gap is _GAP:
                 return char
             if self.at >= self._document_newline:
                 self.at, self._document_newline = self._document_end, _NONE
