@@ -14,6 +14,7 @@ from hpclaunch.spec.nodetype import NodeType
 from hpclaunch.spec.site import NodeGroup, Site
 from hpclaunch.values.errors import Path
 from hpclaunch.values.launchplan import Common, LaunchPlan, SlurmTarget
+from hpclaunch.values.names import PMIX_FENCE
 from hpclaunch.values.pods import KubernetesTarget
 
 _HINTS = ("account", "partition", "qos", "reservation", "constraint", "nodelist", "exclude", "mail")
@@ -177,6 +178,10 @@ def _launch(job: Job, site: Site, plan: LaunchPlan) -> Iterator[Origin]:
     yield Origin("slurm.version", slurm.version, (_site("slurm", "version"),))
     if common.container is not None and slurm.pyxis:
         yield Origin("slurm.pyxis", slurm.pyxis, (_site("slurm", "pyxis"),))
+    for variable in plan.target.host_env:
+        if variable.name == PMIX_FENCE:
+            said = {"job": (_job("env", PMIX_FENCE),), "site": (_site("env", PMIX_FENCE),)}
+            yield Origin(f"srun.{PMIX_FENCE}", variable.value, said.get(variable.origin, ()), "hpclaunch")
     exclusive = any(option.text == "--exclusive" for option in plan.target.sbatch)
     why = "default: the job takes whole nodes" if exclusive else "default: the job takes a part of a node"
     yield Origin("exclusive", _yes(exclusive), (_site("slurm", "exclusive"),), why)

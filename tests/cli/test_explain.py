@@ -166,6 +166,18 @@ def test_each_value_has_the_line_that_set_it(folder: Path) -> None:
     assert found["env.HTTPS_PROXY"][1] == job("inherit:")
 
 
+def test_whose_word_counts_for_how_pmix_waits(folder: Path) -> None:
+    what = "srun.SLURM_PMIX_FENCE"
+    assert origins(folder)[what] == ("ring", "hpclaunch")
+    assert what not in origins(folder, "--set", "mpi=none")
+    with (folder / "site.yaml").open("a") as file:
+        file.write("  SLURM_PMIX_FENCE: tree\n")
+    number = line(folder / "site.yaml", "SLURM_PMIX_FENCE")
+    assert origins(folder)[what] == ("tree", f"./site.yaml:{number}")
+    found = origins(folder, "--set", "env.SLURM_PMIX_FENCE=mixed")
+    assert found[what] == found["env.SLURM_PMIX_FENCE"] == ("mixed", "--set env.SLURM_PMIX_FENCE")
+
+
 def test_lists_name_a_line_for_each_rank(folder: Path) -> None:
     with (folder / "job.yaml").open("a") as file:
         file.write("bind:\n  cpus:\n    - 0-1\n    - 4-5\n  hcas: all\n  memory: none\n")
