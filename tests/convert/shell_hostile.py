@@ -4,6 +4,9 @@
 HOSTILE = {
     "text that doubles": "a=xxxxxxxxxxxxxxxx\n" + "a=$a$a\n" * 60 + "srun $a\n",
     "unknown text that doubles": "a=$u\n" + "a=$a$a\n" * 60 + "srun $a\n",
+    "text that grows by a word": "X=a\n" + "".join(f'X+=" word{n}"\n' for n in range(30000)) + 'srun "$X"\n',
+    "text that grows, handed on": "export X=a\n"
+    + "".join(f'X+=" {n:060}"\nsrun ./t "$X"\n' for n in range(10000)),
     "arrays that double": "a=(1 2 3)\n" + 'a+=("${a[@]}")\n' * 60,
     "long text again and again": "a=" + "x" * 400_000 + "\n" + "b=$a$a; srun $b\n" * 5000,
     "loops in loops": "for i in {1..9999}; do " * 20 + "srun x" + "; done" * 20,

@@ -35,6 +35,13 @@ _MOST = 100_000
 _TO_GO_ON = 20_000
 _MOST_TIMES = 3
 _MOST_CONDITIONS = 60
+# Characters of values that count no more: of a text that grows by a word in each of thousands of lines, the
+# earlier ones would take gigabytes.
+_MOST_KEPT = 16 << 20
+# What is made of a command looks at all its text and at its environment several times: of five megabytes it
+# takes seconds. Short variables are counted by their number.
+_PER_STEP = 50
+_LONG = 2000
 
 
 class Context(Struct, frozen=True):
@@ -84,6 +91,7 @@ class Recorder(Shell):
         self._renewed = 0
         self._current: Simple | None = None
         self._last: dict[str, int] = {}
+        self._kept = 0
         self.marked: set[str] = set()  # they are exported, whether they have a value or not
         self._exports: tuple[State | None, int, tuple[tuple[str, Value], ...]] = (None, 0, ())
         # What is exported without the assignments in front of a command, while these count.
@@ -169,6 +177,7 @@ class Recorder(Shell):
             self.spend(len(array) // 2)
         else:
             value = python(after.value)
+        self._forget_before(name)
         self._last[name] = len(self.assigned)
         context = self.context
         self.assigned.append(
@@ -184,6 +193,18 @@ class Recorder(Shell):
                 context.loops,
             )
         )
+
+    def _forget_before(self, name: str) -> None:
+        """Keep no more than the place of the variable's value before this one, where it is long and there
+        were many like it."""
+        index = self._last.get(name, len(self.assigned))
+        if index >= len(self.assigned) or self.assigned[index].name != name:
+            return
+        before = self.assigned[index]
+        self._kept += _length(before.value)
+        if self._kept > _MOST_KEPT:
+            value: Value = (Unknown("either", name),)
+            self.assigned[index] = structs.replace(before, value=value, array=None)
 
     def note_changed(self, names: Iterable[str]) -> None:
         """Note that a round of a loop makes something else of these, such as by ((i++))."""
@@ -217,6 +238,8 @@ class Recorder(Shell):
                 for name, variable in exported.items()
                 if variable.value is not None and not isinstance(variable.value, Array)
             )
+            long = sum(length for _, value in found if (length := _length(value)) > _LONG)
+            self._budget.spend(long // _PER_STEP)
             self._exports = (self.state, self.state.revision, found)
         return found
 
@@ -230,7 +253,7 @@ class Recorder(Shell):
 
     def record(self, words: Sequence[Value]) -> None:
         """Note a command with these words."""
-        self.spend(1)
+        self.spend(1 + sum(map(_length, words)) // _PER_STEP)
         statement = self._current
         written = statement.written if statement else ""
         last = statement.last if statement and statement.line == self.line else 0
@@ -257,3 +280,7 @@ class Recorder(Shell):
                 used(written) if statement is None else uses_of(statement),
             )
         )
+
+
+def _length(value: Value) -> int:
+    return sum(len(part) for part in value if isinstance(part, str))
