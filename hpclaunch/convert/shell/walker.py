@@ -1,6 +1,6 @@
 """A shell that runs nothing, and notes what a launcher would do: its commands, and where values come from."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
 from msgspec import structs
@@ -13,7 +13,7 @@ from hpclaunch.convert.reading import (
     Sourced,
     Statement,
 )
-from hpclaunch.convert.shell import flows, loops, outputs, redirections
+from hpclaunch.convert.shell import child_shell, flows, loops, outputs, redirections
 from hpclaunch.convert.shell.lenient import LenientExpander
 from hpclaunch.convert.shell.listing import listed, text_of
 from hpclaunch.convert.shell.names import lines_of, python, spaced, used, uses_of, with_names, words_of
@@ -29,7 +29,7 @@ from hpclaunch.readback.shell.pieces import Literal, Parameter, Word
 from hpclaunch.readback.shell.state import Array, State, Variable
 from hpclaunch.readback.shell.statements import Assignment, Group, Redirection, Simple
 from hpclaunch.readback.shell.statements import Statement as Part
-from hpclaunch.readback.shell.values import Unknown, Value, known
+from hpclaunch.readback.shell.values import IfSet, Names, Unknown, Value, known
 
 # What is no command of its own: it asks, or it is told as a value that a variable is given.
 _SILENT = frozenset(
@@ -59,6 +59,7 @@ class Walker(Recorder):
         self._expander: LenientExpander | None = None
         self._open: list[str] = []
         self._calling: list[str] = []
+        self.children = 0  # shells within each other that are walked
         self._walks = {**self._walks, **{kind: partial(walk, self) for kind, walk in flows.WALKS.items()}}
 
     @property
@@ -281,8 +282,32 @@ class Walker(Recorder):
             self.note(f"eval of what is no command: {error.message}")
             return Flow.NEXT
 
+    def child(
+        self, body: Part, unknown: Mapping[str, Unknown | IfSet | Names], arguments: tuple[Value, ...]
+    ) -> None:
+        """Walk what another shell is given: it has what is exported, and nothing of it comes back. `unknown`
+        are names that stand for parts of its text."""
+        before, outer, given = self.state, self._outer, self.input
+        self.state, self._outer, self.input = before.fork(), None, Input("")
+        self.children += 1
+        try:
+            for name in list(before.names()):
+                variable = before.get(name)
+                if variable is not None and variable.value is not None and not variable.exported:
+                    self.state.set(name, Variable(None))
+            for name, part in unknown.items():
+                self.state.set(name, Variable((part,)))
+            self.state.arguments = arguments
+            self.apart(body)
+        finally:
+            self.state, self._outer, self.input = before, outer, given
+            self.children -= 1
+
     def _external(self, words: list[Value]) -> None:
         self.status = None
+        if child_shell.walked(self, words):
+            self.status = None
+            return
         self.record(words)
         if self.output is not None:
             text = outputs.known_output(words, self.input.text)
