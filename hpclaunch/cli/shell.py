@@ -65,6 +65,7 @@ def _here(planned: Planned, target: SlurmTarget, words: tuple[str, ...], found: 
     environment = closed(
         os.environ, {**kept, **for_hooks, **found.secrets}, slurm_conf_of(planned.site.value)
     )
+    environment |= interactive.FOR_SALLOC
     if target.path:
         environment["PATH"] = f"{target.path}:{environment['PATH']}"
     if shutil.which("salloc", path=environment["PATH"]) is None:
@@ -90,6 +91,7 @@ def _there(planned: Planned, target: SlurmTarget, words: tuple[str, ...], found:
     staging.send_files(copies(planned.job.value, site), login)
     keys = terminal.is_there()
     argv = interactive.argv(planned.plan, target, words, found.environment, keys)
-    variables = {**{each.name: each.value for each in target.host_env}, **found.secrets}
+    host_env = {each.name: each.value for each in target.host_env}
+    variables = {**host_env, **found.secrets, **interactive.FOR_SALLOC}
     with ending.heeded():
         return attached.run_watched(RemoteCommands(login, slurm_conf_of(site)), argv, variables, keys)

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from hpclaunch.rank import wrapper_text
+from hpclaunch.values.errors import SchedulerError
 from hpclaunch.values.launchplan import Common, LaunchPlan, SlurmTarget
 
 # Of a batch job alone; salloc has none of them.
@@ -18,6 +19,8 @@ for hl_name in $(compgen -e); do
 done
 exec srun "$@"
 """
+# What salloc ends with where there is no allocation (SLURM_EXIT_ERROR of salloc(1)): else 1, as commands do.
+FOR_SALLOC = {"SLURM_EXIT_ERROR": str(SchedulerError.exit_status)}
 SHELL = "if command -v bash >/dev/null 2>&1; then exec bash -i; else exec sh -i; fi"
 
 

@@ -56,6 +56,13 @@ def test_it_is_in_the_jobs_container(slurm_a100: Slurm, tmp_path: Path) -> None:
     assert "x.sqsh" not in text
 
 
+def test_what_slurm_refuses_is_no_status_of_the_command(slurm_a100: Slurm, tmp_path: Path) -> None:
+    site = yaml.safe_load(slurm_a100.site.read_text())["name"]
+    refused = shell(slurm_a100, tmp_path, "--", "true", sites={site: {"partition": "nowhere"}})
+    assert refused.returncode == 3, refused.stderr
+    assert shell(slurm_a100, tmp_path, "--", "sh", "-c", "exit 1").returncode == 1
+
+
 def test_without_a_command_it_is_a_shell(
     slurm_a100: Slurm, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

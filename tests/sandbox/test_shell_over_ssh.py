@@ -92,6 +92,24 @@ def test_a_command_has_its_streams_and_status(laptop: Laptop, slurm_a100: Slurm)
     until(lambda: not left(laptop))
 
 
+def test_what_slurm_refuses_is_no_status_of_the_command(laptop: Laptop, slurm_a100: Slurm) -> None:
+    refused = ("--set", "sites={far: {partition: nowhere}}", "--", "true")
+    done = subprocess.run(
+        words(laptop, *refused), env=laptop.env, capture_output=True, text=True, timeout=240
+    )
+    assert done.returncode == 3, done.stderr
+    assert "nvalid partition" in done.stderr
+    own = subprocess.run(
+        words(laptop, "--", "sh", "-c", "echo ${SLURM_EXIT_ERROR-none}; exit 1"),
+        env=laptop.env,
+        capture_output=True,
+        text=True,
+        timeout=240,
+    )
+    assert (own.returncode, own.stdout) == (1, "none\n"), own.stderr
+    until(lambda: not left(laptop))
+
+
 def test_keys_reach_an_allocation_that_waits(laptop: Laptop, slurm_a100: Slurm) -> None:
     held = ("--set", "sites={far: {sbatch: [--hold]}}")
     with Person(words(laptop, *held), {**laptop.env, "TERM": "xterm"}) as person:
@@ -99,7 +117,7 @@ def test_keys_reach_an_allocation_that_waits(laptop: Laptop, slurm_a100: Slurm) 
         assert len(jobs(slurm_a100)) == 1
         person.types("\x03")
         person.sees("aborted due to signal")
-        assert person.end() == 1, person.seen
+        assert person.end() == 3, person.seen  # there was no allocation
     until(lambda: not jobs(slurm_a100))
     until(lambda: not left(laptop))
 
