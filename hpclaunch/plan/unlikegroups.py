@@ -21,6 +21,9 @@ from hpclaunch.values.rankgroups import RankGroup, RankGroups
 from hpclaunch.values.words import EnvVar, Option
 
 _SIZES = ("--nodes=", "--ntasks-per-node=")
+# What Slurm gives a part of a heterogeneous job from the part before it, of what a group may have of its own
+# ("list of propagated options", https://slurm.schedmd.com/heterogeneous_jobs.html; seen on 22.05.8).
+_HANDED_ON = ("qos", "reservation", "exclude")
 
 
 def are_unlike(plans: Mapping[str, LaunchPlan]) -> bool:
@@ -34,7 +37,7 @@ def plan(site: Site, job: Job, plans: Mapping[str, LaunchPlan]) -> LaunchPlan:
     one = len({(_kinds(each), _asked(each)) for each in plans.values()}) == 1
     one = one and all(each.common.whole_node for each in plans.values())
     problems = [*_refused(job, one), *_for_the_host(job, plans), *_room(site, plans)]
-    problems += [] if one else [*_told_apart(site, plans), *_in_order(job, plans)]
+    problems += [] if one else [*_told_apart(site, plans), *_in_order(job, plans), *_handed_on(site, plans)]
     problems += limits.of_groups(job, site, [each.common for each in plans.values()])
     if problems:
         raise InputError(problems)
@@ -128,6 +131,20 @@ def _told_apart(site: Site, plans: Mapping[str, LaunchPlan]) -> Iterator[Problem
                 f"for both in the same words: give each a gpu_type, or a partition under sites.{site.name}"
             )
             yield Problem(message, "job", ("groups", name))
+
+
+def _handed_on(site: Site, plans: Mapping[str, LaunchPlan]) -> Iterator[Problem]:
+    """A group without an option gets that of the group before it, and Slurm knows no word for none."""
+    for one, other in pairwise(plans):
+        mine, theirs = ([option.text for option in _target(plans[each]).sbatch] for each in (one, other))
+        for what in _HANDED_ON:
+            begin = f"--{what}="
+            if any(text.startswith(begin) for text in mine) > any(text.startswith(begin) for text in theirs):
+                message = (
+                    f"group {other} has no {what}, and Slurm would give it that of group {one} before it: "
+                    f"say it under its sites.{site.name}, or write {other} before {one}"
+                )
+                yield Problem(message, "job", ("groups", other))
 
 
 def _in_order(job: Job, plans: Mapping[str, LaunchPlan]) -> Iterator[Problem]:

@@ -222,3 +222,14 @@ def test_every_rank_is_told_with_its_group_and_each_value_with_its_line() -> Non
     assert rows["groups.train.env.LR"].places[0].path == ("groups", "train", "env", "LR")
     assert rows["groups.evaluate.env.LR"].places[0].path == ("env", "LR")
     assert rows["time"].value == "60 minutes"
+
+
+@pytest.mark.parametrize("what", ["qos=high", "reservation=ours", "exclude=dgx1"])
+def test_what_slurm_hands_on_to_a_later_group_is_said_for_both_or_by_the_last(what: str) -> None:
+    key = what.partition("=")[0]
+    train, evaluate = f"groups.train.sites.mixed.{what}", f"groups.evaluate.sites.mixed.{what}"
+    with pytest.raises(InputError, match=f"group evaluate has no {key}, and Slurm would give it that of"):
+        planned("world=separate", train)
+    for sets in ((train, evaluate), (evaluate,)):
+        (later,) = target(planned("world=separate", *sets)).components
+        assert [option.text for option in later if option.text.startswith(f"--{key}=")]
