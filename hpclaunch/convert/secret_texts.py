@@ -3,7 +3,8 @@ headers, and by a form that only tokens have.
 
 The forms of tokens are those that GitHub, GitLab, Hugging Face, OpenAI, AWS, Slack, NVIDIA's NGC, PyPI and
 Docker's hub document for scanners of texts; options are those of curl(1), sshpass(1), docker-login(1),
-mysql(1), sudo(8), openssl-enc(1), openssl-passphrase-options(1) and `wandb login`; the words of ~/.netrc are
+mysql(1), sudo(8), kinit(1), ssh-keygen(1), openssl-enc(1), openssl-passphrase-options(1), redis-cli,
+`aws configure set` and `wandb login`; the words of ~/.netrc are
 those of curl(1).
 """
 
@@ -17,6 +18,9 @@ HIDDEN = "***"
 # calls a token, and how many of them there are, is none.
 _SECRET = re.compile(
     r"(?:(?:PASSWORD|PASSWD|PASSPHRASE|SECRET|API_?KEY|CREDENTIAL)S?|(?:^|_)(?:PASS|PAT)|PW|[A-Z_](?<!OLD)PWD"
+    r"|(?:^|_)(?:DB|SSH|PG|SQL|MYSQL|REDIS|LDAP|SMTP|FTP|USER|ROOT|ADMIN|SUDO|VPN|GIT)PASS"
+    r"|(?:^|_)(?:SECRET|PASSPHRASE|PASSWORD)_(?!\w*(?:NAME|FILE|PATH|DIR|MOUNT|VERSION)$)\w+|(?:^|_)CREDS?"
+    r"|(?:^|_)(?:MY|ACCOUNT|ACCESS|SHAREDACCESS|SIGNING|ENCRYPTION|LICENSE)KEY|(?:^|_)WEBHOOK(?:_URL)?"
     r"|(?:^|_)(?<!USE_)(?<!NO_)(?<!ENABLE_)(?<!DISABLE_)(?<!REQUIRE_)AUTH"
     r"|(?<!(?:PAD|EOS|BOS|SEP|CLS|UNK|MAX|MIN|NUM|PER|END)_)(?<!(?:MASK|STOP|NEXT|LAST)_)TOKEN"
     r"|(?<!SORT)(?<!PUBLIC)(?<!PRIMARY)(?<!CACHE)(?<!ROUTING)_KEY)$",
@@ -31,7 +35,7 @@ _SCHEME = re.compile(
     r"kerberos|krb5|gssapi|spnego|basic|digest|ntlm|negotiate|oauth2?|oidc|saml|ldap|munge|jwt|mtls|token|bearer",
     re.IGNORECASE,
 )
-_FIELD = re.compile(r"[\d.,]+[a-zA-Z]*")  # of sort --key
+_FIELD = re.compile(r"[\d.,]+[a-zA-Z]*|[a-z_]{1,6}")  # of sort --key, or a field's name
 _FILE = re.compile(r"[\w./-]+\.(?:pem|key|crt|cer|pub|asc|gpg|json|ya?ml|txt|py)", re.IGNORECASE)
 # The last one may begin with a quote that nothing closes: such a text is mended, and told.
 _VALUE = r"(?P<value>\"[^\"\n]*\"|'[^'\n]*'|[\"']?[^\s\"';|&<>()]+)"
@@ -43,7 +47,7 @@ _ELEMENTS = re.compile(r"\(([^()]{0,4000})")
 # `read` gives these a value that is in the text.
 _READ = re.compile(rf"\bread\b(?P<names>[^\n|;&<]{{0,400}})<<<[ \t]*{_VALUE}")
 _LINE = r"[^\n|;&]{0,400}?"
-_INPUT = rf"(?:\bsudo\b{_LINE}[ \t]-\w*S\b|\bsudo\b{_LINE}--stdin\b|--password-stdin\b)"
+_INPUT = rf"(?:\bsudo\b{_LINE}[ \t]-\w*S\b|\bsudo\b{_LINE}--stdin\b|--password-stdin\b|\bkinit\b)"
 _BEFORE = r"(?:-[enE]+[ \t]+|[\"']%s(?:\\n)?[\"'][ \t]+)?"
 _FORMS = tuple(
     (name, re.compile(text))
@@ -61,6 +65,19 @@ _FORMS = tuple(
         ("PASSWORD", rf"\bopenssl\b{_LINE}[ \t]-(?:[kK][ \t]+|pass(?:in|out)?[ \t]+[\"']?pass:){_VALUE}"),
         ("PASSWORD", r"\blogin(?:[ \t]+|\\t)\S+?(?:[ \t]+|\\n)password[ \t]+(?P<value>[^\s\"'\\]+)"),
         ("PASSWORD", r"^[ \t]*password[ \t]+(?P<value>[^\s\"'=:]+)[ \t]*$"),
+        ("PASSWORD", rf"\bredis-cli\b{_LINE}[ \t](?:-a[ \t]*|--pass[ =]){_VALUE}"),
+        ("PASSWORD", rf"\bssh-keygen\b{_LINE}[ \t]-[NP][ \t]*{_VALUE}"),
+        ("SECRET", rf"\bconfigure[ \t]+set[ \t]+\S*(?:key|token|secret|password)\S*[ \t]+(?!-){_VALUE}"),
+        ("SECRET", r"[?&](?:sig|[\w-]*[sS]ignature)=(?P<value>[^\s&\"']+)"),
+        ("PASSWORD", rf"[;\"'][ \t]*(?i:pwd)={_VALUE}"),
+        ("PASSWORD", rf"(?<![\w-])--[\w-]*(?:pwd|passw?d?|password|secret|token):{_VALUE}"),
+        ("PASSWORD", r"(?<![\w-])--?(?:login|credentials?)[ =][^\s:\"'$]+:(?P<value>[^\s:/\"'$]+)"),
+        # What the program is, and what its -p is, is not known: a number, a name or a path is none.
+        (
+            "PASSWORD",
+            r"(?<![\w-])-[pk][ \t]+(?=\S*[a-z])(?=\S*[A-Z])(?=\S*[0-9])"
+            r"(?P<value>[\w!@#%^*+-]{8,})(?![^\s\"';|&)])",
+        ),
         ("KEY", rf"\bwandb[ \t]+login(?:[ \t]+--?[\w-]+(?:=\S+)?)*[ \t]+(?![-#]){_VALUE}"),
         ("TOKEN", r"(?i:\bauthorization:)[ \t]*(?:\w+[ \t]+)?(?P<value>[^\s\"'$]+)"),
         (
@@ -90,11 +107,13 @@ _PEM = re.compile(r"-{3,}BEGIN [A-Z ]*PRIVATE KEY-*(?P<value>.*?)(?=-{3,}END|\Z)
 # What a line has, in small letters, where anything of _NAMED or of _FORMS may be in it.
 _IN_NAMES = (
     *("pass", "pw", "token", "key", "secret", "credential", "auth"),
+    *("creds", "cred=", "cred ", "webhook"),
     *("pat=", "pat:", "pat'", 'pat"', "pat ", "pat\t"),
 )
 _IN_FORMS = (
     *("://", "@", "sshpass", "login", "curl", "mysql", "mariadb", "sudo", "password", "authorization"),
-    *("openssl", "wandb", "<<<", "--user"),
+    *("openssl", "wandb", "<<<", "--user", "kinit", "redis-cli", "ssh-keygen", "configure"),
+    *("sig=", "signature=", "pwd", "-pass", "secret:", "token:", "-login", "-credential", "-p ", "-k "),
     *("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "hf_", "sk-", "akia", "xox", "nvapi-"),
     *("pypi-", "dckr_pat_", "eyj"),
 )

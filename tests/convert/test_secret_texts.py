@@ -64,10 +64,24 @@ BEFORE = (
     f"cat > ~/.netrc <<EOF\nmachine h\n  login me\n  password {S}\nEOF",
     f"read -r MY_TOKEN <<< {S}",
     f"srun --comment=pw={S} hostname",
+    *(f"export {name}={S}" for name in ("DBPASS", "SSHPASS", "SECRET_X", "CREDS", "passphrase_x", "MYKEY")),
+    f"export SLACK_WEBHOOK=https://hooks.example/services/{S}",
+    f'export STORE="AccountName=a;AccountKey={S}==;Suffix=x"',
+    f"export URL='https://s.example/x?sv=1&sig={S}'",
+    f"redis-cli -h h -a {S} flushall",
+    f"kinit me <<< {S}",
+    f"echo {S} | kinit me",
+    f"aws configure set aws_secret_access_key {S}",
+    f"ssh-keygen -t ed25519 -N {S} -f key",
+    f"./upload -p {S}",
+    f"./upload --login me:{S}",
+    f"./upload --db-pwd:{S}",
+    f"./upload 'Server=h;Uid=u;Pwd={S};'",
     f'export OPTIONS="--lr=1 password={S}"',
 )
-# What another variable has as well is hidden where all the texts are known, not here.
-FORMS = [text for text in BEFORE if not text.startswith("login=")]
+# What another variable has as well is hidden where all the texts are known, not here; and after any program's
+# -p only what looks like a secret is one.
+FORMS = [text for text in BEFORE if not text.startswith(("login=", "./upload -p"))]
 GIVEN = (
     {"run": f"-e HF_TOKEN={S}"},
     {"run": f"-e DB_URL=postgres://me:{S}@db.example/x"},
@@ -182,6 +196,8 @@ def test_what_is_made_of_a_manifest_has_no_secret(place: str, text: str, tmp_pat
         "tolerations: [{key: node.example.com/gpu12345, operator: Exists}]",
         "PWD=/a OLDPWD=work12345 --pwd /workspace read a b <<< 'one12345 two'",
         "wandb login --relogin && wandb login # first12345",
+        "./serve -p 8080 -k 100 -p gpu-a100x8 -p /data/Set12 --login true --key name MONKEY=Business12",
+        "NCCL_NET=IBext_v8 BYPASS=yes2345678 SECRET_NAME=db12345 SECRET_FILE=x12345 TURKEY=a1234567",
         "KEYS=(first12345) TOKENS=(second12345) openssl req -key server12.key -keyout x12345",
     ],
 )
