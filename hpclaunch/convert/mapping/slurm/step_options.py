@@ -1,5 +1,7 @@
 """What becomes of an option of srun that says nothing about sizes, containers, MPI or binding."""
 
+import re
+
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.slurm import batch_options
 from hpclaunch.convert.mapping.slurm.asked import Asked
@@ -45,6 +47,7 @@ _LEFT = {
     "exclude": "a job's ranks are on all of its nodes; to leave out nodes write sites.NAME.exclude",
     "input": "ranks read nothing from standard input; name the file in the command",
 }
+_DEPENDS = re.compile(r"\$\{\w+\+")  # ${NAME:+...}
 SEES_ITS_OWN = frozenset({"gpus-per-task", "gpu-bind", "tres-bind", "ntasks-per-gpu"})
 
 
@@ -70,6 +73,14 @@ def put(each: Asked, draft: Draft, options: Options) -> None:
         batch_options.raw(each, draft, options, why, "srun")
     elif name in batch_options.KNOWN:
         batch_options.put(each, draft, options)
+    elif not name and "--container-mounts" in each.written:
+        question = f"SRC:DST for {each.written}: whether it is mounted is not told"
+        todo = "write it in the job file, or take the line out of it where it is not to be mounted"
+        draft.ask(("mounts", draft.count("mounts")), question, each.places, each.written, todo=todo)
+    elif not name and _DEPENDS.match(each.written):
+        question = f"whether srun gets {each.written}: what it depends on is not told"
+        todo = "give the variable with --env and convert again, or write what it says in the job file"
+        draft.say("question", each.places, each.written, why=question, todo=todo)
     elif not name:
         draft.say("unread", each.places, each.written, why="no option of srun or Pyxis that is known")
     else:
