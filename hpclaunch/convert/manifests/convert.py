@@ -84,6 +84,7 @@ def _job(workload: Workload, others: Sequence[Object], draft: Draft, options: Op
     launchers.put(workload, launch, first, own, draft)
     _folder(workload, launch, draft)
     command.put(workload, launch, draft)
+    _several(launch, draft)
     told.put(workload, launch, first, draft)
     storage.put(workload, claims.Claims(others), draft, options)
     preparation.put(workload, draft)
@@ -179,6 +180,25 @@ def _folder(workload: Workload, launch: Launch, draft: Draft) -> None:
         draft.put(("workdir",), text, places, what)
 
 
+def _several(launch: Launch, draft: Draft) -> None:
+    """mpirun A : B. The numbers of its first program are not those of all."""
+    layer = launch.layer(*MPI)
+    if layer is None or layer.option("app") is None:
+        return
+    for key in ("nodes", "ranks_per_node", "command"):
+        question = f"{key} of which program: mpirun starts several at once, and a group has one"
+        todo = "write each program in `groups`, with nodes of its own"
+        _ask_instead((key,), question, launch.places, "several programs at once", draft, todo)
+
+
+def _ask_instead(
+    key: tuple[str], question: str, places: Sequence[Place], what: str, draft: Draft, todo: str = ""
+) -> None:
+    """Ask for what one of several told: nothing else is said of the key any more."""
+    draft.findings[:] = [each for each in draft.findings if each.key != key[0]]
+    draft.ask(key, question, places, what, todo)
+
+
 def _serving(workload: Workload, draft: Draft) -> None:
     """What the workers run by themselves: they only wait for ranks."""
     if not workload.is_apart:
@@ -199,6 +219,10 @@ def _serving(workload: Workload, draft: Draft) -> None:
     draft.say("left", places, "what the workers run", why="ranks are started by the scheduler", todo=todo)
 
 
+# What ranks are, and what they run on: where two templates differ in it, neither is the job's.
+_ASKED = frozenset(("command", "args", "image", "resources"))
+
+
 def _compare(first: Pod, other: Pod, draft: Draft) -> None:
     """A second template of the same launch: what is alike is told once, what is not is said."""
     for key, field in other.container.fields():
@@ -208,14 +232,31 @@ def _compare(first: Pod, other: Pod, draft: Draft) -> None:
         field.take()
         if twin is not None and _plain(twin) == _plain(field):
             draft.say("carried", [field.place], f"{key} of the {other.of}", became=f"that of the {first.of}")
+        elif key in _ASKED and (key != "resources" or _gpus_of(twin) != _gpus_of(field)):
+            which = ("gpus_per_node",) if key == "resources" else ("image" if key == "image" else "command",)
+            question = f"{which[0]}: {other.of} and {first.of} differ in {key}, and a job has one"
+            places = [field.place, *([twin.place] if twin is not None else [])]
+            _ask_instead(which, question, places, f"{key} of the {other.of}", draft)
         else:
             why = f"it is not that of the {first.of}, and all nodes of a job are alike: that counts"
             todo = "see which of them is meant"
             draft.say("left", [field.place], f"{key} of the {other.of}", why=why, todo=todo)
     for key, field in first.container.fields():
         if other.container.get(key) is None:
+            if key in ("command", "args") or (key == "resources" and _gpus_of(field)):
+                asked = "gpus_per_node" if key == "resources" else "command"
+                question = f"{asked}: the {first.of} has {key}, the {other.of} has none, and a job has one"
+                places = [field.place, other.place]
+                _ask_instead((asked,), question, places, f"{key} of the {first.of}", draft)
+                continue
             why = f"the {other.of} has none, and all nodes of a job are alike: all have it"
             draft.say("left", [field.place], f"{key} of the {first.of}", why=why, todo="see that it fits all")
+
+
+def _gpus_of(field: Field | None) -> dict[str, object]:
+    """The limits of GPUs."""
+    limits = field.get("limits") if field is not None else None
+    return {name: _plain(each) for name, each in (limits.fields() if limits else ()) if size.is_gpu(name)}
 
 
 def _plain(field: Field) -> object:

@@ -178,6 +178,8 @@ def of_mpirun(workload: Workload, launch: Launch, layer: Layer) -> tuple[int | N
 
 def _by_mpi(workload: Workload, launch: Launch, layer: Layer, draft: Draft) -> tuple[Count, Count]:
     nodes, slots = workload.nodes, workload.slots
+    if layer.option("app") is not None:
+        return nodes, Count(None, launch.places, f"{layer.program} with several programs")
     told = told_by(layer, _number)
     if told is None:
         if slots is None and not workload.is_apart:
