@@ -109,23 +109,37 @@ def put(
     return later
 
 
-def _given_by_env(command: Command) -> dict[str, Value]:
-    """The NAME=VALUE of env(1) in front of what starts the ranks: env NAME=VALUE srun ..."""
-    found: dict[str, Value] = {}
+def _by_env(command: Command, exported: Mapping[str, Value]) -> tuple[dict[str, Value], set[str]]:
+    """What env(1) in front of what starts the ranks gives, NAME=VALUE, and the exported variables that it
+    takes away: env -u NAME srun ..., env -i srun ..."""
+    given: dict[str, Value] = {}
+    removed: set[str] = set()
     for layer in layers(command.words):
         if layer.program not in _IN_FRONT:
             break
-        for word in layer.words if layer.program == "env" else ():
+        if layer.program != "env":
+            continue
+        gone = {known(each.value or ()) or "" for each in layer.all("unset")}
+        if layer.option("ignore-environment"):
+            gone = {*exported, *given}
+        given = {name: value for name, value in given.items() if name not in gone}
+        removed |= gone & exported.keys()
+        for word in layer.words:
             name, equals, text = word[0].partition("=") if isinstance(word[0], str) else ("", "", "")
             if equals:
-                found[name] = join([text, *word[1:]])
-    return found
+                given[name] = join([text, *word[1:]])
+    return given, removed - given.keys()
 
 
 def _handed(reading: ShellReading, command: Command, export: Export, draft: Draft) -> list[Handed]:
     """What the ranks get of the script's environment. What an option keeps from them is said."""
-    prefixed = {**dict(command.prefix), **_given_by_env(command)}
-    there = {**dict(command.environment), **prefixed}
+    exported = {**dict(command.environment), **dict(command.prefix)}
+    given, removed = _by_env(command, exported)
+    prefixed = {**dict(command.prefix), **given}
+    there = {name: value for name, value in {**exported, **given}.items() if name not in removed}
+    if removed:
+        why = "exported, but env keeps it from the ranks"
+        draft.say("without effect", (command.place,), ", ".join(sorted(removed)), why=why)
     named = dict(export.given)
     found, kept_back = [], []
     for name, value in there.items():
@@ -145,8 +159,8 @@ def _handed(reading: ShellReading, command: Command, export: Export, draft: Draf
             ", ".join(each.name for each in kept_back),
             why=f"exported, but {export.written} keeps it from the ranks",
         )
-    for name, given in export.given:
-        if given is None and name not in there and name.isidentifier():
+    for name, kept in export.given:
+        if kept is None and name not in there and name.isidentifier():
             inherit((name,), export.places, draft, f"{export.written}: {name}")
     if export.unclear:
         why = "which variables it hands on is not told, and all that are exported are taken"

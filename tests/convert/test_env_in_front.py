@@ -1,0 +1,41 @@
+"""env(1) in front of what starts the ranks: what it takes away is not in the job."""
+
+from typing import Any
+
+import pytest
+import script_cases
+
+from hpclaunch.convert.conversion import convert
+from hpclaunch.convert.inputs import classified
+from hpclaunch.convert.options import Options
+
+_SCRIPT = """\
+#!/bin/bash
+#SBATCH -N 2
+export A=1 B=2
+{run} ./t
+"""
+
+
+@pytest.mark.parametrize(
+    ("run", "env"),
+    [
+        ("srun", {"A": "1", "B": "2"}),
+        ("env -u A srun", {"B": "2"}),
+        ("env --unset=A srun", {"B": "2"}),
+        ("env --unset A -u B srun", {}),
+        ("env -u A A=3 srun", {"A": "3", "B": "2"}),
+        ("env -i X=1 srun", {"X": "1"}),
+        ("env - X=1 srun", {"X": "1"}),
+        ("C=4 env -u C srun", {"A": "1", "B": "2"}),
+        ("env X=1 env -u X -u B srun", {"A": "1"}),
+        ("env -u A mpirun -np 2", {"B": "2"}),
+    ],
+)
+def test_what_env_takes_away_is_not_in_the_job(run: str, env: dict[str, str]) -> None:
+    found = convert(classified({"run.sub": _SCRIPT.format(run=run)}), Options({}))
+    job: dict[str, Any] = script_cases.loaded(found.job)
+    assert job.get("env", {}) == env
+    gone = {"A", "B", "C"} & set("ABC" if run.startswith("C") else "AB") - env.keys()
+    said = " ".join(each.what for each in found.findings if each.kind == "without effect")
+    assert all(name in said for name in gone)
