@@ -7,6 +7,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -221,3 +222,19 @@ def test_the_walk_says_what_bash_does(script: str, given: dict[str, str]) -> Non
     # A bare mention of what nobody gave is unknown to the walk, and nothing to bash.
     whole = {**dict.fromkeys(NAMES, ""), **given}
     assert walk(text, whole) == run(text, whole)
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "export A=1 B=2; declare +x A; srun x",
+        "export A=1; typeset +x A; A=2; srun x; export A; srun y",
+        "A= B= C= D=; case ab in a*) A=1 ;;& *c) B=2 ;;& *b) C=3 ;; *) D=4 ;; esac; srun x$A$B$C$D",
+        "A= B= C= D=; case ab in a*) A=1 ;& c) B=2 ;;& d) C=3 ;; *b) D=4 ;; esac; srun x$A$B$C$D",
+        "A= B= C= D=; case ab in c) A=1 ;;& esac; srun x$A",
+    ],
+)
+def test_the_walk_says_what_bash_does_of(script: str) -> None:
+    found = walk(script, {})
+    assert found == run(script, {})
+    assert found

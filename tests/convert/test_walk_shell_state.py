@@ -1,4 +1,4 @@
-"""What statements do to the shell that reads the next ones: bash, run for real, is asked for each."""
+"""What the walk keeps of values."""
 
 from hpclaunch.convert.reading import Source
 from hpclaunch.convert.shell.walk import read

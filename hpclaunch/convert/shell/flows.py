@@ -15,7 +15,6 @@ from hpclaunch.convert.shell.names import python
 from hpclaunch.readback.shell import compound, outside
 from hpclaunch.readback.shell.commands import Input
 from hpclaunch.readback.shell.flow import Flow
-from hpclaunch.readback.shell.patterns import matches
 from hpclaunch.readback.shell.state import Array, Variable
 from hpclaunch.readback.shell.statements import (
     AndOr,
@@ -330,11 +329,8 @@ def _case(shell: "Walker", statement: Case) -> Flow:
         bodies.append(Group(statement.line, compound.case_bodies(statement.items, index)))
         shell.spend(len(bodies[-1].body) // 8)  # many may fall into many others
     if text is not None and all(pattern is not None for each in found for pattern in each):
-        for each, body in zip(found, bodies, strict=True):
-            if any(matches(pattern, text) for pattern in each if pattern is not None):
-                return shell.run(body)
         shell.status = True
-        return Flow.NEXT
+        return shell.run(Group(statement.line, compound.chosen(statement.items, found, text)))
     ways = []
     for item, each, body in zip(statement.items, found, bodies, strict=True):
         written = " | ".join(word.written for word in item.patterns)

@@ -57,7 +57,7 @@ def declare(shell: "Shell", command: str, arguments: Sequence[Assignment | Word]
         command == "local" or (command in ("declare", "typeset") and "g" not in flags)
     )
     exports: bool | None = True if command == "export" or "x" in flags else None
-    if exports and ("n" in flags or "+x" in flags):
+    if "+x" in flags or (exports and "n" in flags):
         exports = False
     if set(flags) & set("fFp"):
         return

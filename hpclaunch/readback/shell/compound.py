@@ -173,16 +173,12 @@ def _case(shell: "Shell", statement: Case) -> Flow:
         return _case_of_names(shell, statement, subject[0])
     text = known(subject)
     found = [[expander.pattern(each) for each in item.patterns] for item in statement.items]
-    bodies = [case_bodies(statement.items, index) for index in range(len(found))]
     if text is not None and all(pattern is not None for each in found for pattern in each):
-        for each, body in zip(found, bodies, strict=True):
-            if any(matches(pattern, text) for pattern in each if pattern is not None):
-                return shell.run(Group(statement.line, body))
         shell.status = True
-        return Flow.NEXT
+        return shell.run(Group(statement.line, chosen(statement.items, found, text)))
     ways = [
-        arm(shell, statement, subject, each, Group(statement.line, body))
-        for each, body in zip(found, bodies, strict=True)
+        arm(shell, statement, subject, each, Group(statement.line, case_bodies(statement.items, index)))
+        for index, each in enumerate(found)
     ]
     return shell.perhaps("the word of `case`", ways, or_none=["*"] not in found)
 
@@ -240,6 +236,22 @@ def case_bodies(items: Sequence[CaseItem], start: int) -> tuple[Statement, ...]:
         bodies.append(items[index].body)
         if items[index].end != ";&":
             break
+    return tuple(bodies)
+
+
+def chosen(
+    items: Sequence[CaseItem], found: Sequence[Sequence[str | None]], text: str
+) -> tuple[Statement, ...]:
+    """What runs for this text, with the patterns of each arm: the first arm that matches, those into which it
+    falls by ;& and after ;;& the next one that matches."""
+    bodies: list[Statement] = []
+    falls = False
+    for item, patterns in zip(items, found, strict=True):
+        if falls or any(matches(pattern, text) for pattern in patterns if pattern is not None):
+            bodies.append(item.body)
+            falls = item.end == ";&"
+            if item.end not in (";&", ";;&"):
+                break
     return tuple(bodies)
 
 
