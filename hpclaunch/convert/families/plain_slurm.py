@@ -2,7 +2,7 @@
 node; and mpirun or torchrun alone."""
 
 from hpclaunch.convert.draft import Draft
-from hpclaunch.convert.mapping.around import other_runs
+from hpclaunch.convert.mapping.around import at_once, other_runs
 from hpclaunch.convert.mapping.ranks import launchers
 from hpclaunch.convert.mapping.slurm import allocation, alone, by_mpirun, several, srun_run, sruns
 from hpclaunch.convert.mapping.slurm.settled import settled
@@ -46,6 +46,7 @@ def _convert(reading: ShellReading, draft: Draft, options: Options) -> None:
     if by is None and not any(layer.program == "srun" for layer in layers(run.command.words)):
         _on_first_node(run, found, draft)
     srun_run.put(reading, run, steps, found, draft, options, by)
+    at_once.ask(reading, run, steps, draft)
     other_runs.put(reading, run, [*steps, *by_mpirun.all_of(reading, found)], draft)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from hpclaunch.convert.draft import Draft
-from hpclaunch.convert.mapping.around import other_runs
+from hpclaunch.convert.mapping.around import at_once, other_runs
 from hpclaunch.convert.mapping.slurm import allocation, alone, by_mpirun, several, srun_run, sruns
 from hpclaunch.convert.mapping.slurm.settled import settled
 from hpclaunch.convert.mapping.slurm.sizes import sizes
@@ -54,4 +54,5 @@ def _convert(reading: ShellReading, draft: Draft, options: Options) -> None:
         draft.ask(("command",), question, (place,), "the run")
         return
     srun_run.put(reading, run, steps, found, draft, options, by)
+    at_once.ask(reading, run, steps, draft)
     other_runs.put(reading, run, steps, draft)

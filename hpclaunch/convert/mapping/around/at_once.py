@@ -1,0 +1,64 @@
+"""Servers that a script starts beside its program, such as Ray's head and workers: which is the job's run."""
+
+from collections.abc import Iterator, Sequence
+from itertools import dropwhile, takewhile
+
+from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.mapping.slurm.sruns import Step
+from hpclaunch.convert.reading import Command, ShellReading
+from hpclaunch.readback.shell.values import shown
+from hpclaunch.values.conversion import Place
+
+_ON_SOME_NODES = ("nodelist", "exclude", "relative")
+_TODO = "start all of it in one command that each node runs, or submit the servers as a job of their own"
+
+
+def ask(reading: ShellReading, run: Step, steps: Sequence[Step], draft: Draft) -> None:
+    """The question which is the job's run, where the run goes on in the background while the script goes on
+    with another program, or servers on nodes of their own go on beside it."""
+    if run.command.loops:
+        return
+    others = [*_goes_on_with(reading, run.command, draft), *_servers(reading, run, steps)]
+    if not others:
+        return
+    listed = ", ".join(_text(each) for each in dict.fromkeys(others))
+    question = f"what each rank executes: {_text(run.command)} runs at the same time as {listed}"
+    places = tuple(dict.fromkeys((run.command.place, *(each.place for each in others))))
+    told = ("command", "nodes")
+    draft.findings[:] = [each for each in draft.findings if each.key not in told]
+    draft.ask(("command",), question, places, "several programs at once", todo=_TODO)
+    draft.ask(
+        ("nodes",), "how many nodes: those of which of these programs", places, "several programs at once"
+    )
+
+
+def _goes_on_with(reading: ShellReading, run: Command, draft: Draft) -> Iterator[Command]:
+    """What would be done after the run, and was begun while it went on."""
+    if not run.background:
+        return
+    after: set[Place] = {
+        place for key, fact in draft.facts.items() if key[0] == "after" for place in fact.places
+    }
+    later = dropwhile(lambda each: each is not run, reading.commands)
+    for each in takewhile(lambda each: each.program not in ("wait", "kill"), later):
+        if each is not run and each.place in after:
+            yield each
+
+
+def _servers(reading: ShellReading, run: Step, steps: Sequence[Step]) -> Iterator[Command]:
+    """Steps on nodes that they name, which go on while the run does."""
+    at = {id(each): number for number, each in enumerate(reading.commands)}
+    waits = [number for number, each in enumerate(reading.commands) if each.program == "wait"]
+    own = at.get(id(run.command))
+    for step in steps:
+        number = at.get(id(step.command))
+        if number is None or own is None or not number < own or not step.command.background:
+            continue
+        some = any(step.option(name) is not None for name in _ON_SOME_NODES)
+        if some and not step.command.loops and not any(number < wait < own for wait in waits):
+            yield step.command
+
+
+def _text(command: Command) -> str:
+    text = " ".join((command.written or " ".join(map(shown, command.words))).split())
+    return text if len(text) <= 60 else text[:57] + "..."
