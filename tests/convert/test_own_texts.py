@@ -194,3 +194,21 @@ def test_any_job_comes_back(
     tmp_path_factory: pytest.TempPathFactory, where: dict[str, Any], job: dict[str, Any]
 ) -> None:
     comes_back(tmp_path_factory.getbasetemp(), job, where)
+
+
+@pytest.mark.parametrize("where", [SLURM, CLUSTER], ids=lambda site: site["scheduler"])
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"container": {"env": ["A", "ZZ"]}},
+        {"container": {"env": ["ZZ", "A"]}, "env": {"A": "1", "B": "2"}},
+        {"container": {"privileged": True}},
+        {"inherit": ["USER"]},
+    ],
+    ids=str,
+)
+def test_a_job_comes_back_with_what_few_jobs_say(
+    tmp_path: Path, where: dict[str, Any], more: dict[str, Any]
+) -> None:
+    job = {"nodes": 2, "gpus_per_node": 8, "ranks_per_node": 8, "command": ["./t"], "time": "2h"}
+    comes_back(tmp_path, {**job, **more}, where)

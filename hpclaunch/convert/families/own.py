@@ -160,6 +160,8 @@ def _switches(launch: Launch) -> Iterator[tuple[Key, object, str]]:
         yield ("container", "writable"), False, "a root filesystem that is not written"
     if "user 0" in launch.rights:
         yield ("container", "remap_root"), True, "root in the container"
+    if "privileged" in launch.rights:
+        yield ("container", "privileged"), True, "every right on the node"
     others = {each.what for each in launch.unbridged}
     for option, key in (("--container-mount-home", "mount_home"), ("--container-entrypoint", "entrypoint")):
         if option in others:

@@ -1,6 +1,7 @@
 """The job that renders to a given text: keys are tried one after the other, and what brings the rendered
 text nearer to the given one stays."""
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -99,11 +100,6 @@ class _Seeker:
         """Whether the rendered text is the given one but for the comments at its head."""
         return _body(self.text) == _body(self._found.text)
 
-    def listed(self, key: Key) -> list[str]:
-        """What a list has so far."""
-        fact = self._facts.get(key)
-        return list(fact.value) if fact else []
-
     def missing(self) -> list[str]:
         """Lines of the given text that the rendered one lacks."""
         return list((self._wanted - self._here).elements())
@@ -157,5 +153,9 @@ def _candidates(found: Rendered, site: str, seeker: _Seeker) -> Iterator[list[Ch
     yield [{("locality",): "unit"}]
     yield [{("fabric", "sharp"): True}]
     yield [{("container", "hcas"): each} for each in ("compute", "all")]
-    for name in found.srun.get("container-env", "").split(","):
-        yield [{("container", "env"): [*seeker.listed(("container", "env")), name]}] if name else []
+    # Of these the script gives a value itself, and its reading says nothing of the submitter's.
+    inherited = re.findall(r'^  \$\{(\w+)\+"\1=\$\1"\}', found.text, re.MULTILINE)
+    yield [{("inherit",): inherited}] if {"USER", "LOGNAME", "HOME"} & set(inherited) else []
+    # The job's own come first in the text, and others that the image must not set behind them.
+    names = [name for name in found.srun.get("container-env", "").split(",") if name]
+    yield [{("container", "env"): names[:count]} for count in range(1, len(names) + 1)]
