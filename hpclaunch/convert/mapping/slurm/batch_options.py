@@ -61,9 +61,9 @@ _REPLACED = {
     "oversubscribe": "a job that takes all GPUs of a node has the node to itself",
     "kill-on-bad-exit": "the first rank that fails ends the job, and its status is the job's",
 }
-# The job cannot say it, and it cannot be passed on raw.
+# The job does not say it as it is written, and it cannot be passed on raw.
 _LEFT = {
-    "array": "submit the job once for each index, with --set for what the index chose",
+    "array": "write `sweep` in the job file, with what the index chose",
     "clusters": "submit on the cluster itself, or over its login node, by the site",
     "hold": "submit the job when it may start",
     "no-kill": "a job whose node fails ends, and is submitted again",
@@ -89,7 +89,8 @@ def put(each: Asked, draft: Draft, options: Options) -> None:
     elif name in _REPLACED:
         draft.say("replaced", each.places, each.written, why=_REPLACED[name])
     elif name in _LEFT:
-        draft.say("left", each.places, each.written, why="a job file cannot say it", todo=_LEFT[name])
+        why = "a job file has `sweep` for it" if name == "array" else "a job file cannot say it"
+        draft.say("left", each.places, each.written, why=why, todo=_LEFT[name])
     elif not name:
         draft.say(
             "unread", each.places, each.written, why="no option of sbatch or Pyxis that is known", todo=""
