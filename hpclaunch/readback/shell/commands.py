@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _OPERATORS = frozenset(("!", "(", ")", "=", "==", "!=", "<", ">"))
 _FORMAT = re.compile(r"%(?:%|-?[0-9]*([sd]))|%|\\")
+_NOTES_A_NUMBER = re.compile(r"\w+=[0-9]+")
 
 
 class Input(Struct, frozen=True):
@@ -333,7 +334,9 @@ def _is_operator(text: str) -> bool:
 
 
 def _trap(shell: "Shell", words: Sequence[Value]) -> None:
-    if len(words) > 2 and known(words[1]) not in ("", "-", ":"):
+    text = known(words[1]) if len(words) > 2 else ""
+    # A number that a signal leaves is not there in a launch that nobody ends.
+    if text not in ("", "-", ":") and not (text and _NOTES_A_NUMBER.fullmatch(text)):
         _noted(shell, words)
 
 
