@@ -172,6 +172,10 @@ class ShellReading(Struct, frozen=True, dict=True):
         inside = self._subshells.get((place.file, place.line), ())
         return any(not (run.file == each.file and each.line <= run.line <= each.last) for each in inside)
 
+    def is_in_subshell(self, place: Place) -> bool:
+        """Whether there is one on that line, around what stands there or beside it."""
+        return (place.file, place.line) in self._subshells
+
     def ends_apart(self, place: Place, run: Place, loop: Place) -> bool:
         """Whether an `exit` there ends no more than a subshell of a round of the loop, after the run."""
         inside = self._subshells.get((place.file, place.line), ())

@@ -179,3 +179,29 @@ def test_a_variable_that_only_arrays_have_is_not_taken_for_set():
     lines = ("M=/a", 'if [ -n "$SLURM_ARRAY_TASK_ID" ]; then M=/b; fi', f"{_S} ./train $M")
     job, _ = _of(*lines)
     assert job["command"] == script_cases.ASK
+
+
+@pytest.mark.parametrize(
+    ("line", "folder"),
+    [
+        ("cd /w && srun --mpi=pmix ./t", "/w"),
+        ("W=/w; cd $W; mpirun -np 16 ./t", "/w"),
+        ("cd /a; cd /w; mpirun -np 16 ./t", "/w"),
+        ("sh -c 'cd /w; mpirun -np 16 ./t'", "/w"),
+        ("bash <<'EOF'\ncd /w\nsrun --mpi=pmix ./t\nEOF", "/w"),
+        ("cd /a; mpirun -np 16 --wdir /w ./t", "/w"),
+        ("mpirun -np 16 ./t; cd /a", None),
+        ("cd $SLURM_SUBMIT_DIR && mpirun -np 16 ./t", None),
+        ("( cd /w; mpirun -np 16 ./t )", "asked"),
+        ("(cd /a; make); mpirun -np 16 ./t", "asked"),
+        ("[ -d /w ] && cd /w && mpirun -np 16 ./t", "asked"),
+        ('cd "$U/x" && mpirun -np 16 ./t', "asked"),
+    ],
+)
+def test_the_folder_that_a_line_goes_to_before_its_run_is_that_of_the_ranks(line, folder):
+    job, found = _of(line)
+    asked = [each.key for each in found.findings if each.kind == "question"]
+    if folder == "asked":
+        assert "workdir" in asked
+    else:
+        assert (asked, job.get("workdir")) == ([], folder)

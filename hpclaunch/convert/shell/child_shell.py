@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from hpclaunch.convert.shell.walker import Walker
 
 _STARTS = re.compile(rf"(?:^|[\s;&|(/`\"']){any_of(STEPS, BY_MPI, BY_TORCH)}(?=[\s;\"']|$)")
-_GOES = re.compile(r"(?:^|[;&|(\n])\s*(?:cd|pushd)\s")
 _AROUND = frozenset(("nohup", "timeout", "nice", "time", "stdbuf"))
 _LONGEST = 100_000
 _DEEPEST = 5
@@ -41,8 +40,6 @@ def walked(shell: "Walker", words: Sequence[Value]) -> bool:
     except ScriptError:
         shell.line = line
         return False
-    if _GOES.search(text):
-        shell.note("a text for another shell goes to a folder of its own: this is not followed")
     try:
         shell.child(body, unknown, tuple(arguments))
     finally:

@@ -108,6 +108,14 @@ def _folder(reading: ShellReading, run: Command, draft: Draft) -> None:
             continue
         if _is_before(statement.place, run.place):
             last = (statement.place, found[1].strip("\"'"))
+    in_line = _before_in_line(reading, run)
+    if in_line is not None:
+        last = (run.place, shown(in_line.words[1]))
+        if in_line.conditions or reading.is_in_subshell(
+            run.place
+        ):  # the line does not tell whose folder it is
+            draft.ask(("workdir",), _asked_folder(last[1]), (run.place,), f"cd {last[1]}")
+            return
     start = next((each for each in reversed(of_batch(reading)) if each.name == "chdir"), None)
     base = start.text if start is not None and (start.text or "").startswith("/") else None
     if ("workdir",) in draft.facts:
@@ -121,13 +129,30 @@ def _folder(reading: ShellReading, run: Command, draft: Draft) -> None:
     if folder is not None and base and "SLURM_SUBMIT_DIR" not in text:
         folder = normpath(join(base, folder))
     if folder is None:
-        question = f"the folder in which the ranks start: cd {text}"
-        draft.ask(("workdir",), question, (where,), f"cd {text}")
+        draft.ask(("workdir",), _asked_folder(text), (where,), f"cd {text}")
     elif folder in (".", "./"):
         why = "relative paths start from the job file's folder"
         draft.say("replaced", (where,), f"cd {text}", why=why)
     else:
         draft.put(("workdir",), folder, (where,), f"cd {text}")
+
+
+def _before_in_line(reading: ShellReading, run: Command) -> Command | None:
+    """The last `cd` before the run on its own line, as in `cd /work && srun ...`, or in a text for another
+    shell, whose lines are no statements of the script."""
+    last = None
+    statements = {each.place for each in reading.statements if _CHANGES.match(each.written)}
+    for command in reading.commands:
+        if command.place == run.place and command.words == run.words:
+            return last
+        here = command.place == run.place or command.place not in statements
+        if here and command.program == "cd" and len(command.words) == 2:
+            last = command
+    return None
+
+
+def _asked_folder(text: str) -> str:
+    return f"the folder in which the ranks start: cd {text}"
 
 
 def _resolved(reading: ShellReading, text: str) -> str | None:
