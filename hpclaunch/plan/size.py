@@ -18,7 +18,7 @@ LONGEST = 131_071
 LARGEST_OBJECT = 1_000_000
 # Open MPI's mpirun gives each rank the whole of its command line in one more variable, OMPI_ARGV
 # (orte/orted/orted_submit.c). The rank wrapper's own text is in it as well, of at most so many bytes.
-WRAPPER = 36_000
+WRAPPER = 37_000
 # All strings together: a quarter of the usual 8 MiB stack, less the rank wrapper's own text and what the
 # scheduler adds for each rank.
 LARGEST = 1_900_000

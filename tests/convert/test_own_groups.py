@@ -120,7 +120,7 @@ def test_what_tells_groups_apart_only_together_comes_back(tmp_path: Path) -> Non
     first = {"partition": "batch", "qos": "long", "node_type": "dgx-a100"}
     of_groups = {
         "act": {"nodes": 2, "command": "run", "sites": {"mixed": first}},
-        "learn": {"nodes": 1, "command": "learn", "gpu_type": "h100"},
+        "learn": {"nodes": 1, "command": "learn", "gpu_type": "h100", "sites": {"mixed": {"qos": "short"}}},
     }
     job = {"name": JOB["name"], "image": JOB["image"], "mpi": "pmix", "time": "2m", "groups": of_groups}
     text = script.render(plan_job(str(write(tmp_path, "job", job)), str(where), ()).plan)

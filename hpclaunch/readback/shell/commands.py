@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _OPERATORS = frozenset(("!", "(", ")", "=", "==", "!=", "<", ">"))
 _FORMAT = re.compile(r"%(?:%|-?[0-9]*([sd]))|%|\\")
+_ENDS_A_JOB = frozenset(("TERM", "INT", "HUP"))
 _NOTES_A_NUMBER = re.compile(r"\w+=[0-9]+")
 
 
@@ -334,10 +335,12 @@ def _is_operator(text: str) -> bool:
 
 
 def _trap(shell: "Shell", words: Sequence[Value]) -> None:
-    text = known(words[1]) if len(words) > 2 else ""
+    if len(words) < 3 or (text := known(words[1])) in ("", "-", ":"):
+        return
     # A number that a signal leaves is not there in a launch that nobody ends.
-    if text not in ("", "-", ":") and not (text and _NOTES_A_NUMBER.fullmatch(text)):
-        _noted(shell, words)
+    if text and _NOTES_A_NUMBER.fullmatch(text) and {known(each) for each in words[2:]} <= _ENDS_A_JOB:
+        return
+    _noted(shell, words)
 
 
 Builtin = Callable[["Shell", Sequence[Value]], None]
