@@ -127,3 +127,24 @@ def test_what_tells_groups_apart_only_together_comes_back(tmp_path: Path) -> Non
     found = converted(text, read_site(str(where)))
     mine = again(found.job, read_site(str(where)), str(tmp_path))
     assert body(script.render(mine.plan)) == body(text)
+
+
+@pytest.mark.parametrize("names", [("a.b", "act", "watch"), ("act", "watch")], ids="+".join)
+def test_groups_of_one_type_that_the_site_does_not_tell_come_back(
+    names: tuple[str, ...], tmp_path: Path
+) -> None:
+    where = write(tmp_path, "mixed", MIXED)
+    hints = {"mixed": {"node_type": "dgx-a100", "partition": "hopper", "qos": "long"}}
+    every = {
+        "a.b": {"nodes": 3, "command": "x", "gpu_type": "a100"},
+        "act": {"nodes": 2, "command": "y", "gpus_per_node": 8, "ranks_per_node": 6, "sites": hints},
+        "watch": {"nodes": 2, "command": "z", "gpus_per_node": 8, "sites": hints},
+    }
+    of_groups = {name: every[name] for name in names}
+    job = {**{key: JOB[key] for key in ("name", "image")}, "mpi": "pmix", "time": "2h", "world": "separate"}
+    text = script.render(
+        plan_job(str(write(tmp_path, "job", {**job, "groups": of_groups})), str(where), ()).plan
+    )
+    found = converted(text, read_site(str(where)))
+    assert not [each for each in found.findings if each.kind in ("left", "unread", "question")]
+    assert body(script.render(again(found.job, read_site(str(where)), str(tmp_path)).plan)) == body(text)

@@ -130,8 +130,11 @@ def _candidates(found: Rendered, site: str, seeker: _Seeker) -> Iterator[list[Ch
     yield [of_groups, of_groups | dict(own_groups.unlike_types(found, site))] if len(of_groups) > 1 else []
     for group_key, of_group in of_groups.items():
         yield [{group_key: of_group}]
-    for type_key, node_type in own_groups.node_types(found, site):
+    of_types = dict(own_groups.node_types(found, site))
+    for type_key, node_type in of_types.items():
         yield [{type_key: node_type}]
+    # One group with a type alone is told apart from the others, which the text may not do.
+    yield [of_types, of_groups | of_types] if len(of_types) > 1 else []
     yield [seeker.environment()]
     if found.srun.get("container-image", "").startswith("/"):
         yield [{("image",): {"ref": found.launch.image, "import": "shared"}}]
