@@ -102,7 +102,12 @@ def test_any_job_with_groups_comes_back(
         return
     without = again(converted(text, None).job, read_site(str(where)), str(folder))
     here, there = (Side(read_script(each), place(planned)) for each in (text, script.render(without.plan)))
-    assert [each for each in compare(here, there) if each.kind != "place"] == []
+    differences = [each for each in compare(here, there) if each.kind != "place"]
+    # Nor does anything but the site tell of which type nodes are: all of them may be those of a group then.
+    named = any(
+        "node_type" in hints for group in job["groups"].values() for hints in group.get("sites", {}).values()
+    )
+    assert [each for each in differences if not (named and each.what.endswith(": places of ranks"))] == []
 
 
 @pytest.mark.parametrize("node_type", ["dgx-a100", "dgx-h100"])
