@@ -8,17 +8,16 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from hpclaunch.readback.shell import conditions, escapes
+from hpclaunch.readback.shell.declarations import declare
 from hpclaunch.readback.shell.parameters import is_name
 from hpclaunch.readback.shell.pieces import Word, given
 from hpclaunch.readback.shell.state import Array, Outside, Variable
-from hpclaunch.readback.shell.statements import Assignment
 from hpclaunch.readback.shell.values import Names, Part, Unknown, Value, join, known, shown
 
 if TYPE_CHECKING:
     from hpclaunch.readback.shell.evaluate import Shell
 
 _OPERATORS = frozenset(("!", "(", ")", "=", "==", "!=", "<", ">"))
-_FORMAT = re.compile(r"%(?:%|-?[0-9]*([sd]))|%|\\")
 _ENDS_A_JOB = frozenset(("TERM", "INT", "HUP"))
 _NOTES_A_NUMBER = re.compile(r"\w+=[0-9]+")
 
@@ -50,79 +49,6 @@ def _unknown_status(shell: "Shell", words: Sequence[Value]) -> None:
 def _declare(shell: "Shell", words: Sequence[Value]) -> None:
     """declare and the like after `command`, or after an assignment: all its words are expanded."""
     declare(shell, known(words[0]) or "", [given(word, shown(word)) for word in words[1:]])
-
-
-def declare(shell: "Shell", command: str, arguments: Sequence[Assignment | Word]) -> None:
-    """declare, typeset, local, export, readonly. Raises Unreadable."""
-    flags, rest = _flags(arguments)
-    local = bool(shell.locals) and (
-        command == "local" or (command in ("declare", "typeset") and "g" not in flags)
-    )
-    exports: bool | None = True if command == "export" or "x" in flags else None
-    if "+x" in flags or (exports and "n" in flags):
-        exports = False
-    if set(flags) & set("fFp"):
-        return
-    if "n" in flags and command != "export":
-        shell.status = None
-        shell.note(f"what `{command} -n` changes is not followed")
-        return
-    for argument in rest:
-        if isinstance(argument, Assignment):
-            declare_one(shell, argument.name, local, exports)
-            shell.assign(argument, keyed="A" in flags, exports=exports)
-            continue
-        for value in shell.expander.fields(argument):
-            _declare_value(shell, value, local, exports)
-
-
-def _declare_value(shell: "Shell", value: Value, local: bool, exports: bool | None) -> None:
-    """A word that an expansion gave: NAME, NAME=value, or what is not known."""
-    first = value[0] if value else ""
-    if isinstance(first, str) and is_name(first) and len(value) == 1:
-        declare_one(shell, first, local, exports)
-        return
-    name, equals, text = first.partition("=") if isinstance(first, str) else ("", "", "")
-    if equals and is_name(name):
-        declare_one(shell, name, local, exports)
-        shell.put(name, join([text, *value[1:]]))
-        declare_one(shell, name, False, exports)
-    elif exports:
-        shell.state.unnamed = (*shell.state.unnamed, value)
-    else:
-        shell.note(f"a variable with a name that the script does not tell: {shown(value)}")
-
-
-def declare_one(shell: "Shell", name: str, local: bool, exports: bool | None) -> None:
-    """The attributes of a variable: `local` to the function, exported or not (None: as it was)."""
-    state = shell.state
-    if local and name not in shell.locals[-1]:
-        before = state.get(name)
-        shell.locals[-1][name] = before
-        state.set(name, Variable(None, exported=bool(before and before.exported)))
-    if exports is None:
-        return
-    shell.declared(name, exports)
-    before = state.get(name)
-    if before is None:
-        if not state.outside.may_have(name):
-            state.set(name, Variable(None, exported=exports))
-        elif not exports:
-            state.set(name, Variable((Unknown("variable", name),), exported=False))
-        return
-    state.set(name, Variable(before.value, exported=exports))
-
-
-def _flags(arguments: Sequence[Assignment | Word]) -> tuple[list[str], list[Assignment | Word]]:
-    flags: list[str] = []
-    for index, argument in enumerate(arguments):
-        if argument.written == "--":
-            return flags, list(arguments[index + 1 :])
-        if not re.fullmatch(r"[-+][A-Za-z]+", argument.written):
-            return flags, list(arguments[index:])
-        letters = argument.written[1:]
-        flags += letters if argument.written[0] == "-" else [f"+{letter}" for letter in letters]
-    return flags, []
 
 
 def _unset(shell: "Shell", words: Sequence[Value]) -> None:

@@ -12,8 +12,9 @@ from hpclaunch.readback.shell import inside
 from hpclaunch.readback.shell.assign import assign
 from hpclaunch.readback.shell.budget import MOST, Budget
 from hpclaunch.readback.shell.calls import Call, Note, Reading
-from hpclaunch.readback.shell.commands import BUILTINS, Input, declare, declare_one
+from hpclaunch.readback.shell.commands import BUILTINS, Input
 from hpclaunch.readback.shell.compound import WALKS
+from hpclaunch.readback.shell.declarations import declare, declare_one
 from hpclaunch.readback.shell.errors import ScriptError, Unreadable
 from hpclaunch.readback.shell.expand import Expander
 from hpclaunch.readback.shell.flow import Flow
