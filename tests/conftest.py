@@ -1,12 +1,17 @@
-"""In CI nothing may be skipped: what cannot run there has not been tested."""
+"""In CI nothing may be skipped: what cannot run there has not been tested. And tests that press Ctrl-C hold
+however pytest was started: a shell lets what `&` starts ignore it, and so all that it starts itself."""
 
 import os
+import signal
 from collections.abc import Generator
 from typing import TypeVar
 
 import pytest
 
 R = TypeVar("R", pytest.TestReport, pytest.CollectReport)
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.hookimpl(wrapper=True)

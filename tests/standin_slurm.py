@@ -15,6 +15,7 @@ kills() { [ ! -e "$here/$1" ] || [ "$(cat "$here/$1")" != "$2" ] || kill -9 $PPI
 if [ -e "$here/kills-before" ]; then
   for turn in 1 2 3 4 5 6 7 8 9; do mkdir "$here/turn-$turn" 2>/dev/null && break; done
   kills kills-before "$turn"
+  until [ "$turn" = 1 ] || [ ! -e "$here/gate" ]; do sleep 0.02; done
 fi
 for number in 1 2 3 4 5 6 7 8 9; do
   ln -sn "$new" "$here/jobs/$number" 2>/dev/null && break
@@ -38,7 +39,8 @@ _FORGETS = "#!/bin/sh\necho 'MinJobAge               = 300 sec'\n"
 class StandIn:
     """A cluster in `folder`. `environ` is what its users have around them. Where a file `dies-before` or
     `dies-after` is in the folder, sbatch is killed before or after it took the job; and what started it where
-    `kills-before` or `kills-after` has the number of its turn."""
+    `kills-before` or `kills-after` has the number of its turn. With `kills-before` all turns but the first
+    wait while there is a file `gate`."""
 
     def __init__(self, folder: Path):
         self.folder = folder

@@ -24,6 +24,7 @@ _LOOKS, _PAUSE_S = 5, 0.1  # another process that only looks holds the lock for 
 
 
 LOCK = "sending"  # the file in the record
+NONE = -1  # no descriptor
 
 
 class StillSent(HpclaunchError):
@@ -42,14 +43,14 @@ def first(record: Record) -> Iterator[int]:
 
 
 @contextlib.contextmanager
-def again(record: Record, begins: bool = True) -> Iterator[int]:
-    """Holds the lock of a record whose sender is gone. Without `begins` a job that has not begun to be sent
-    has not afterwards either, and the descriptor is none. Raises StillSent where the sender is not gone, or
-    may not be, and OSError."""
+def again(record: Record) -> Iterator[int]:
+    """Holds the lock of a record whose sender is gone. One that has not begun to be sent has not afterwards
+    either, and the descriptor is NONE. Raises StillSent where the sender is not gone, or may not be, and
+    OSError."""
     if not _told_by_lock_of_all(record):
         _refuse_young(_lock_of_all(record))
-    if not begins and not has_begun(record):
-        yield -1
+    if not has_begun(record):
+        yield NONE
         return
     with _opened(record) as descriptor:
         if record.intent.lock_of:
@@ -60,9 +61,24 @@ def again(record: Record, begins: bool = True) -> Iterator[int]:
         yield descriptor
 
 
+@contextlib.contextmanager
+def begun(record: Record) -> Iterator[int]:
+    """Begins to send what `again` found not begun, and holds its lock: not before all is there that the job
+    needs, since what has begun is in doubt once Slurm may have forgotten it. Raises StillSent where another
+    process has begun it since, and OSError."""
+    with contextlib.ExitStack() as stack:
+        try:
+            descriptor = stack.enter_context(_opened(record, os.O_RDWR | os.O_CREAT | os.O_EXCL))
+        except FileExistsError:
+            raise StillSent("another process has begun to send it") from None
+        files.sync_folder(record.folder)
+        _taken(descriptor, fcntl.LOCK_EX)  # without locks nobody else sends before the hour is over
+        yield descriptor
+
+
 def has_begun(record: Record) -> bool:
     """Whether the job may have been sent. Of those that one command sends the last ones have not where it was
-    killed, until `again` begins them. Raises OSError."""
+    killed, until `begun` begins them. Raises OSError."""
     # By reading the folder, since of a single name NFS may remember that it was not there.
     return not record.intent.lock_of or LOCK in os.listdir(record.folder)
 

@@ -21,7 +21,7 @@ def give_up(record: Record, unasked: bool, warn: Warn) -> str:
     """
     with contextlib.ExitStack() as stack:
         if record.state().job_id is None:
-            stack.enter_context(sending.again(record, begins=False))
+            stack.enter_context(sending.again(record))
         status = _asked(record, unasked, warn)
         if status.has_ended:
             raise InputError(f"there is nothing to give up: it is {status.state}")

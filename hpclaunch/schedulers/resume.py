@@ -52,15 +52,12 @@ def resume(
     records = dependencies.in_order(records)
     with ExitStack() as stack:
         held: dict[str, int] = {}
-        begun: set[str] = set()
         for record in records:
             try:
                 if record.state().given_up:
                     found[record.tag] = _of_given_up(record, warn, pause)
                     continue
-                if sending.has_begun(record):
-                    begun.add(record.tag)
-                held[record.tag] = stack.enter_context(sending.again(record, submission_of is not None))
+                held[record.tag] = stack.enter_context(sending.again(record))
             except (HpclaunchError, OSError) as error:
                 found[record.tag] = _unknown(record, error)
         groups: dict[lifecycle.Where, list[Record]] = {}
@@ -68,7 +65,8 @@ def resume(
             if record.tag in held:
                 groups.setdefault(lifecycle.where(record), []).append(record)
         for members in groups.values():
-            outcomes = _of_one_scheduler([each for each in members if each.tag in begun], warn, pause)
+            begun = [record for record in members if held[record.tag] != sending.NONE]
+            outcomes = _of_one_scheduler(begun, warn, pause)
             by_tag = {outcome.record.tag: outcome for outcome in outcomes}
             needed: _Needed | None = None
             for record in members:
@@ -91,7 +89,7 @@ def _of_given_up(record: Record, warn: Warn, pause: retry.Pause) -> Outcome:
     if last is not None and last.has_ended:
         return refused
     try:
-        with sending.again(record, begins=False):
+        with sending.again(record):
             job_id = retry.find(lifecycle.scheduler_of(record), [record], pause).get(record.tag)
             if job_id is None:
                 return refused
@@ -196,13 +194,22 @@ def _send(
 ) -> Outcome:
     try:
         dependency = dependencies.words(record, dependencies.ids(record, *needed))
-        submission = structs.replace(submission_of(record), held=(held,), dependency=dependency)
+        submission = structs.replace(submission_of(record), dependency=dependency)
     except dependencies.Never as error:
         lifecycle.never(record, str(error), warn)
         return Outcome(record, "refused", why=str(error), status=3)
     except (HpclaunchError, OSError) as error:
         status = error.exit_status if isinstance(error, HpclaunchError) else 3
         return Outcome(record, "absent", why=str(error), status=status)
+    with ExitStack() as stack:
+        try:
+            lock = stack.enter_context(sending.begun(record)) if held == sending.NONE else held
+        except (HpclaunchError, OSError) as error:
+            return _unknown(record, error)
+        return _sent(record, structs.replace(submission, held=(lock,)), warn, pause)
+
+
+def _sent(record: Record, submission: Submission, warn: Warn, pause: retry.Pause) -> Outcome:
     try:
         return Outcome(record, "sent", lifecycle.send(record, submission, warn, pause))
     except HpclaunchError as error:
