@@ -2,8 +2,8 @@
 
 16 fake nodes on the real Slurm of `hpclaunch sandbox`, with one rank on each, and with eight. The bare script
 has the same lines for sbatch, and one srun with the very options that the rendered script gives it; its ranks
-are the command alone. A third is the least that anything beside a rank can cost: a shell that does nothing but
-become the command. All note when bash has read their header, and each rank when it begins. Wall time, in
+are the command alone. A third is the least that anything beside a rank can cost: a shell that does nothing
+but become the command. All note when bash has read their header, and each rank when it begins. Wall time, in
 turns.
 
 Ends with status 1 where the first of 16 ranks comes later than promised. Of 128 it is shown: all of them
