@@ -16,7 +16,7 @@ test: test-fast test-sandbox
 
 # Plans, scripts and everything else that needs no Slurm.
 test-fast: $(READY)
-	@.ci/tier "fast tests" 15m $(BIN)/pytest -q -m 'not sandbox' -n auto --dist loadfile
+	@.ci/tier "fast tests" 25m $(BIN)/pytest -q -m 'not sandbox' -n auto --dist loadfile
 
 # Rendered scripts run under a real Slurm, which the tests start and end. They wait for it most of the time, so
 # three go at once, each with clusters of its own.
