@@ -5,9 +5,10 @@ import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
-from hpclaunch.records import files, index, sets
+from hpclaunch.records import files, index, sets, tasks
 from hpclaunch.records.record import Record
 from hpclaunch.values.errors import HpclaunchError, InputError
+from hpclaunch.values.sweep import Points
 
 
 def find(text: str) -> Record:
@@ -45,8 +46,9 @@ def _unknown(text: str) -> str:
 
 
 def find_task(text: str) -> tuple[Record, int | None]:
-    """The record that `text` names as for `find`, and where it is ID_TASK the task of a job array. Raises as
-    `find` does, and InputError for a task that the array has not."""
+    """The record that `text` names as for `find`, and where it is ID_TASK the task of a job array. Where the
+    points of a sweep are jobs of their own, ID_POINT is the job of that point, ID being any of them. Raises
+    as `find` does, and InputError for a task or point that is not there."""
     array, _, number = text.rpartition("_")
     if array and number.isascii() and number.isdigit():
         try:
@@ -57,7 +59,25 @@ def find_task(text: str) -> tuple[Record, int | None]:
             if int(number) >= record.intent.tasks:
                 raise InputError(f"job {array} has the tasks 0 to {record.intent.tasks - 1}, and no {number}")
             return record, int(number)
+        points = tasks.points(record)
+        if points is not None:
+            return _of_point(record.folder.parent, points, int(number), array)
     return find(text), None
+
+
+def _of_point(site_folder: Path, points: Points, number: int, said: str) -> tuple[Record, int | None]:
+    for tag in points.parts:
+        with contextlib.suppress(HpclaunchError):
+            record = Record.read(site_folder / tag)
+            own = tasks.points(record)
+            for task, point in enumerate(own.points if own is not None else ()):
+                if point.number == number:
+                    return record, task if record.intent.tasks else None
+    if number >= points.total:
+        raise InputError(f"the sweep of job {said} has the points 0 to {points.total - 1}, and no {number}")
+    raise InputError(
+        f"point {number} of the sweep of job {said} has no record, or was not of the same command"
+    )
 
 
 def all_records() -> tuple[list[Record], list[str]]:

@@ -77,6 +77,25 @@ def test_of_a_sweep_the_points_that_failed_run_again(slurm_a100: Slurm, run: Run
     assert (suite.getAttribute("tests"), suite.getAttribute("failures")) == ("4", "1")
 
 
+def test_points_with_a_job_each_are_named_by_any_of_these(
+    slurm_a100: Slurm, run: Run, tmp_path: Path
+) -> None:
+    text = f'echo "$HPCLAUNCH_POINT of $HPCLAUNCH_SWEEP on $SLURM_JOB_NUM_NODES" >>{tmp_path}/ran'
+    job = write(tmp_path, command=f'test "$SLURM_PROCID" != 0 || {text}', sweep={"grid": {"nodes": [1, 2]}})
+    done = run("submit", job, "--site", slurm_a100.site, "--wait")
+    assert done.returncode == 0, done.stderr
+    first, second = done.stdout.split()
+    for named in (f"{first}_1", f"{second}_1"):
+        assert facts(run, named)["job_id"] == second
+        (tmp_path / "ran").unlink()
+        done = run("rerun", named, "--wait")
+        assert done.returncode == 0, done.stderr
+        assert (tmp_path / "ran").read_text() == "1 of 2 on 2\n"
+    done = run("rerun", f"{first}_2")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "the points 0 to 1, and no 2" in done.stderr
+
+
 def test_the_record_has_what_the_run_was_made_of(slurm_a100: Slurm, run: Run, tmp_path: Path) -> None:
     job = write(tmp_path, command=["sh", "-c", "exit $STATUS"], env={"STATUS": "3"}, nodes=2)
     done = run("submit", job, "--site", slurm_a100.site, "--wait")
