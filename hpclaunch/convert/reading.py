@@ -58,8 +58,9 @@ class Command(Struct, frozen=True, dict=True):
 
     `written` is its text; `prefix` the assignments in front of it; `environment` what is exported to it
     beside these, told of programs that start others alone; `stdin` the text of a here-document, a here-string
-    or a pipe; `pipeline` its place in a pipeline and how many
-    commands that has; `conditions` those on which it depends that it is run, as text with their lines;
+    or a pipe, `reads` else the file that is its input, or an Unknown for what another command puts out;
+    `pipeline` its place in a pipeline and how many commands that has; `conditions` those on which it depends
+    that it is run, as text with their lines;
     `unnoticed`: that it fails changes nothing (`|| true`, in a condition, not the last of a pipeline without
     pipefail, in the background). `within` is "output" where it stands in $(...). `uses` are the variables
     that its text names.
@@ -71,6 +72,7 @@ class Command(Struct, frozen=True, dict=True):
     prefix: tuple[tuple[str, Value], ...] = ()
     environment: tuple[tuple[str, Value], ...] = ()
     stdin: Value | None = None
+    reads: Value | None = None
     writes: tuple[Output, ...] = ()
     pipeline: tuple[int, int] = (0, 1)
     background: bool = False

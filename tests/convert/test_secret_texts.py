@@ -248,6 +248,7 @@ WHOLE = (*(LAUNCHER.format(before=text, run="", exec="", arguments="") for text 
 @given(st.sampled_from(WHOLE), st.lists(st.tuples(st.integers(0, 40), st.sampled_from(DAMAGE)), min_size=1))
 @example(WHOLE[2], [(4, "(")])
 @example(WHOLE[11], [(4, "'")])
+@example(WHOLE[55], [(4, "`")])
 @settings(max_examples=150, deadline=None)
 def test_neither_an_error_nor_the_report_of_a_broken_text_has_the_secret(
     text: str, damage: list[tuple[int, str]]

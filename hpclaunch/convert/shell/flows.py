@@ -202,9 +202,9 @@ def _pipeline(shell: "Walker", statement: Pipeline) -> Flow:
         with shell.within(pipeline=place, unnoticed=unnoticed, writes=(*context.writes, *behind)):
             shell.apart(part)
         text = tuple(piped)
-        shell.input = Input("a pipe", text if text and not _unknown_output(text) else None)
-        if not last and output is not None and _unknown_output(text):
-            shell.input = Input("a pipe", None)
+        told = text if text and not _unknown_output(text) else None
+        source = (Unknown("output", text_of(part)),) if told is None else None
+        shell.input = Input("a pipe", told, source)
     shell.output, shell.input = output, given
     shell.status = None
     return Flow.NEXT

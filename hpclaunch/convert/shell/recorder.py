@@ -269,6 +269,7 @@ class Recorder(Shell):
                 prefix,
                 self.environment() if starts else (),
                 None if self.input.text is None else python(self.input.text),
+                None if self.input.source is None else python(self.input.source),
                 context.writes,
                 context.pipeline,
                 context.background,

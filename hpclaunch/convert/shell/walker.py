@@ -337,7 +337,16 @@ class Walker(Recorder):
             return way()
         current = self._current
         if current is not None and found is current.redirections and _is_exec(current):
-            return super()._with_input(found, way)
+            given = self.input
+
+            def gone() -> Flow:
+                nonlocal given
+                flow, given = way(), self.input
+                return flow
+
+            flow = super()._with_input(found, gone)
+            self.input = given
+            return flow
         with self.within(writes=(*self.context.writes, *self._writes_of(found))):
             return super()._with_input(found, self._with_processes(found, way))
 
@@ -349,7 +358,9 @@ class Walker(Recorder):
             before = self.input
             if inputs:
                 body = Substitution(self.parsed(inputs[-1]), True)
-                self.input = Input("a process", self._output_of(body))
+                text = self._output_of(body)
+                told = known(text) is not None
+                self.input = Input("a process", text, None if told else (Unknown("output", inputs[-1]),))
             try:
                 return way()
             finally:

@@ -23,10 +23,12 @@ _NOTES_A_NUMBER = re.compile(r"\w+=[0-9]+")
 
 
 class Input(Struct, frozen=True):
-    """What a command reads: where it comes from, and its text where the script has it."""
+    """What a command reads: where it comes from, its text where the script has it, else its file, or an
+    Unknown for another command's output."""
 
     name: str
     text: Value | None = None
+    source: Value | None = None
 
 
 def _nothing(shell: "Shell", words: Sequence[Value]) -> None:

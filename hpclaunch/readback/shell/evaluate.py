@@ -298,7 +298,10 @@ class Shell:
             elif redirection.operator == "<<<":
                 self.input = Input("a here-string", join([*self.expander.value(redirection.target), "\n"]))
             elif redirection.operator in ("<", "<>", "<&") and redirection.descriptor in ("", "0"):
-                self.input = Input(shown(self.expander.value(redirection.target)))
+                source = self.expander.value(redirection.target)
+                if redirection.operator == "<&":
+                    source = () if known(source) == "-" else (Unknown("input", f"<&{shown(source)}"),)
+                self.input = Input(shown(source), source=source or None)
             elif redirection.descriptor in ("", "1") and redirection.operator != "<":
                 self.output = None
         try:

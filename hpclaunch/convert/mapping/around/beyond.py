@@ -13,18 +13,17 @@ from hpclaunch.readback.shell.values import Unknown, Value, known, shown
 from hpclaunch.values.conversion import Place
 
 _PARTS = ("hetjob", "packjob")
-_READS = re.compile(r"(?<![<\d&])(?:0)?<(?![<&(])\s*([^\s<>|&;]+)")
-_QUOTED = re.compile(r"'[^']*'|\"(?:\\.|[^\"\\])*\"")
 _PLACE = re.compile(r"^.*?:\d+(?:-\d+)?: ")
 _TEST = re.compile(r"\[|test\b|\(\(")
 _SHELL = re.compile(r"(\S*/)?(ba|da|z)?sh")
 _ONE_SIZE = "write a group for each program, with nodes of its own, or submit the parts as jobs of their own"
 
 
-def put(reading: ShellReading, run: Step, draft: Draft) -> None:
-    """Findings and questions about the run."""
+def put(reading: ShellReading, run: Step, draft: Draft, *, reads: bool) -> None:
+    """Findings and questions about the run. `reads`: its command has its input."""
     _parts(reading, run, draft)
-    _input(run, draft)
+    if not reads:
+        _input(run, draft)
     _side_by_side(reading, run, draft)
     _of_each_rank(run, draft)
     _one_of_several(reading, run, draft)
@@ -189,13 +188,14 @@ def script_of(stdin: Value | None, words: Sequence[Value]) -> list[Value]:
 
 def _input(run: Step, draft: Draft) -> None:
     command = run.command
-    found = _READS.search(_QUOTED.sub("''", command.written))
-    if (found is None and command.stdin is None) or script_of(command.stdin, run.words):
+    if command.stdin is None and command.reads is None:
+        return
+    if script_of(command.stdin, run.words) or known(command.reads or ()) == "/dev/null":
         return
     draft.say(
         "left",
         (command.place,),
-        f"its input: {found[1]}" if found else "its input, a text in the script",
+        f"its input: {shown(command.reads)}" if command.reads else "its input, a text in the script",
         why="ranks read nothing from standard input",
         todo="name a file in the command, or let a shell read it: sh -c 'program < file'",
     )

@@ -9,10 +9,12 @@ from typing import Any
 from msgspec import Struct
 
 from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.mapping.around.beyond import script_of
 from hpclaunch.convert.mapping.around.likeness import unlike
 from hpclaunch.convert.mapping.around.trials import Trials
 from hpclaunch.convert.mapping.environment.exported import inherit
 from hpclaunch.convert.mapping.slurm.sruns import Step, trial_loops
+from hpclaunch.convert.mapping.words import inputs
 from hpclaunch.convert.mapping.words.texts import Line, line, path, submitters
 from hpclaunch.convert.programs.enroot import imported
 from hpclaunch.convert.reading import Command, ShellReading
@@ -201,13 +203,13 @@ def _put(
 
 def _line(command: Command, step: Step | None, trials: Trials) -> Line:
     words = step.words if step is not None else command.words
-    stdin = command.stdin
-    text = known(stdin) if stdin is not None else None
-    if text is not None and len(words) == 1 and known(words[0]) in ("bash", "sh", "/bin/bash", "/bin/sh"):
-        return Line((known(words[0]) or "sh", "-c", text))
-    if stdin is not None:
-        return Line("", doubt="its standard input")
-    ending = ""
+    if script := script_of(command.stdin, words):
+        return line(script, trials.stand_ins)
+    inside = step is not None and step.in_container
+    given = inputs.given(command, words, inside=inside)
+    if given.doubt:
+        return Line("", doubt=given.doubt)
+    ending = given.after
     for output in command.writes:
         target = path(output.path)
         if output.tee:
@@ -215,7 +217,7 @@ def _line(command: Command, step: Step | None, trials: Trials) -> Line:
         if target is None or output.descriptor not in ("1", ""):
             return Line("", doubt=f"where its output goes ({shown(output.path)})")
         ending += f" {'>>' if output.append else '>'} {shlex.quote(target)}"
-    return line(words, trials.stand_ins, ending=ending)
+    return line(words, trials.stand_ins, ending=ending, piped=given.before)
 
 
 def _per(step: Step | None, per_node: int | None) -> str:

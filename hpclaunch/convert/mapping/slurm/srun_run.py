@@ -17,6 +17,7 @@ from hpclaunch.convert.mapping.slurm.asked import OF_ALLOCATION, Asked, of_batch
 from hpclaunch.convert.mapping.slurm.settled import by_role
 from hpclaunch.convert.mapping.slurm.sizes import Allocation
 from hpclaunch.convert.mapping.slurm.sruns import Step
+from hpclaunch.convert.mapping.words import inputs
 from hpclaunch.convert.mapping.words.made import alternatives, in_doubt
 from hpclaunch.convert.mapping.words.texts import is_here, line, submitters
 from hpclaunch.convert.options import Options
@@ -111,7 +112,10 @@ def put(
         _mpi(reading, run, launcher, draft)
     words = _words(run, inner, launcher)
     before = surroundings.put(reading, run.command, draft, image=image)
-    written = line(words, {**_addresses(run), **found_trials.stand_ins}, later, before=before)
+    given = _input(run, launcher or by, image=image)
+    reads = given or inputs.Given()
+    stand_ins = {**_addresses(run), **found_trials.stand_ins}
+    written = line(words, stand_ins, later, reads.after, before, reads.before)
     if written.doubt or not words or run.option("multi-prog"):
         why = "several programs, which a file names" if run.option("multi-prog") else "nothing"
         why = _doubt(reading, words, written.doubt) if written.doubt else why
@@ -128,8 +132,17 @@ def put(
     sweeps.put(swept, run, draft)
     trials.ask_rounds(reading, run.command, draft, found_trials.seed, swept)
     pyxis_variables.say(run.asked, draft)
-    beyond.put(reading, run, draft)
+    beyond.put(reading, run, draft, reads=given is not None)
     steps.put(reading, run.command, all_steps, run.ranks.per_node, found_trials, draft, image=image)
+
+
+def _input(run: Step, other: Layer | None, *, image: bool) -> inputs.Given | None:
+    """What each rank reads, as srun gives it to all of them (srun(1), --input); None where the command cannot
+    have it. `other` is what else starts the ranks."""
+    if other is not None or run.option("input") is not None or beyond.script_of(run.command.stdin, run.words):
+        return None
+    found = inputs.given(run.command, run.words, inside=image)
+    return None if found.doubt else found
 
 
 def _option(each: Asked, image: bool, draft: Draft, options: Options) -> None:

@@ -73,19 +73,20 @@ def line(
     exports: Sequence[tuple[str, Value]] = (),
     ending: str = "",
     before: Sequence[Sequence[Value]] = (),
+    piped: str = "",
 ) -> Line:
     """The command. `stand_ins` are variables that the rank has for others of the script (SEED for RANDOM; ""
     for those that it cannot have), `exports` those whose values are known only beside the rank, and `ending`
     is what follows the words. `before` are commands that a login shell of bash runs first, since what they
-    are (module, conda) is known to that alone."""
+    are (module, conda) is known to that alone. `piped` is what gives the command its input, with a |."""
     texts = [known(word) for word in words]
-    if not exports and not ending and not before and all(text is not None for text in texts):
+    if not (exports or ending or before or piped) and all(text is not None for text in texts):
         return Line(tuple(text for text in texts if text is not None))
     writer = _Writer(stand_ins)
     first = [" ".join(map(writer.word, each)) + "; " for each in before]
     first += [f"export {name}={writer.word(value)}; " for name, value in exports]
     command = " ".join(map(writer.word, words))
-    text = "".join(first) + ("" if ending else "exec ") + command + ending
+    text = "".join(first) + (piped or ("" if ending else "exec ")) + command + ending
     return Line(
         ("bash", "-lc", text) if before else text,
         tuple(dict.fromkeys(writer.names)),
