@@ -23,6 +23,7 @@ _NO_STARTS = """
 set shopt echo printf true false : local declare typeset readonly unset shift return exit trap wait
 test [ [[ (( cat date sleep ls pwd hostname whoami id uname env type which command read if then else elif
 fi for while until do done case esac function { } ( ) break continue let eval getopts select time ! mapfile
+alias unalias
 """
 PLUMBING = frozenset(_NO_STARTS.split())
 _UNREAD_TODO = "see whether the launch needs them: if so, convert it without what stands around them"

@@ -200,7 +200,10 @@ def _pipeline(shell: "Walker", statement: Pipeline) -> Flow:
         unnoticed = context.unnoticed or (not last and "pipefail" not in shell.options)
         place = outer if outer[1] > 1 else (index, count)
         with shell.within(pipeline=place, unnoticed=unnoticed, writes=(*context.writes, *behind)):
-            shell.apart(part)
+            if last and "lastpipe" in shell.options:
+                shell.run(part)
+            else:
+                shell.apart(part)
         text = tuple(piped)
         told = text if text and not _unknown_output(text) else None
         source = (Unknown("output", text_of(part)),) if told is None else None
@@ -328,9 +331,11 @@ def _case(shell: "Walker", statement: Case) -> Flow:
     for index in range(len(found)):
         bodies.append(Group(statement.line, compound.case_bodies(statement.items, index)))
         shell.spend(len(bodies[-1].body) // 8)  # many may fall into many others
-    if text is not None and all(pattern is not None for each in found for pattern in each):
+    likes = [[_like(shell, pattern, text) for pattern in each] for each in found]
+    if all(alike is not None for each in likes for alike in each):
         shell.status = True
-        return shell.run(Group(statement.line, compound.chosen(statement.items, found, text)))
+        told = [[bool(alike) for alike in each] for each in likes]
+        return shell.run(Group(statement.line, compound.chosen(statement.items, told)))
     ways = []
     for item, each, body in zip(statement.items, found, bodies, strict=True):
         written = " | ".join(word.written for word in item.patterns)
@@ -341,6 +346,10 @@ def _case(shell: "Walker", statement: Case) -> Flow:
             )
         )
     return shell.tried(ways, or_none=["*"] not in found)
+
+
+def _like(shell: "Walker", pattern: str | None, text: str | None) -> bool | None:
+    return None if pattern is None or text is None else shell.matches(pattern, text)
 
 
 def _way(shell: "Walker", statement: Statement) -> Callable[[], Flow]:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from hpclaunch.convert.shell import shopt
 from hpclaunch.readback.shell import parameters, pieces
 from hpclaunch.readback.shell.budget import Budget
 from hpclaunch.readback.shell.expand import Expander
@@ -51,7 +52,8 @@ class LenientExpander(Expander):
         """A word like node[1-4] is itself: bash leaves a pattern that no file matches, and none will."""
         if written.value is not None:
             return [written.value]
-        return [_itself(value) for value in super().fields(written)]
+        found = super().fields(written)
+        return found if self._walker.options & shopt.NO_FILES else [_itself(value) for value in found]
 
     def nobody_gave(self, name: str) -> bool:
         """Whether it may be taken for unset."""

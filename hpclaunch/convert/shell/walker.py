@@ -13,7 +13,7 @@ from hpclaunch.convert.reading import (
     Sourced,
     Statement,
 )
-from hpclaunch.convert.shell import child_shell, flows, loops, outputs, redirections
+from hpclaunch.convert.shell import child_shell, flows, loops, outputs, redirections, shopt
 from hpclaunch.convert.shell.lenient import LenientExpander
 from hpclaunch.convert.shell.listing import listed, text_of
 from hpclaunch.convert.shell.names import lines_of, python, spaced, used, uses_of, with_names, words_of
@@ -35,7 +35,7 @@ from hpclaunch.readback.shell.values import IfSet, Names, Unknown, Value, known
 _SILENT = frozenset(
     (
         *(":", "true", "false", "test", "[", "declare", "typeset", "local", "export", "readonly", "let"),
-        *("shift", "type", "hash", "compgen", "getopts", "jobs", "times", "alias", "unalias", "enable"),
+        *("shift", "type", "hash", "compgen", "getopts", "jobs", "times", "unalias", "enable"),
     )
 )
 # The shell's own that are told as commands.
@@ -209,9 +209,14 @@ class Walker(Recorder):
             return Flow.NEXT
         if name == "set":
             self._options(words)
+        elif name in ("shopt", "alias"):
+            shopt.note(self, words)
         if name not in BUILTINS or not self.state.function(name)[0]:
             self.record(words)
         return super()._call(words)
+
+    def matches(self, pattern: str, text: str) -> bool | None:
+        return shopt.matches(self, pattern, text)
 
     def _source(self, value: Value) -> Flow:
         name = self.files.found(value, self._open)

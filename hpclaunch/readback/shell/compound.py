@@ -7,9 +7,9 @@ from msgspec import structs
 
 from hpclaunch.readback.shell import conditions
 from hpclaunch.readback.shell.commands import Input
+from hpclaunch.readback.shell.extglob import matches
 from hpclaunch.readback.shell.flow import Flow
 from hpclaunch.readback.shell.parameters import is_name
-from hpclaunch.readback.shell.patterns import matches
 from hpclaunch.readback.shell.pieces import ARGUMENTS, variable_of
 from hpclaunch.readback.shell.statements import (
     AndOr,
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 def _test(shell: "Shell", statement: Test) -> Flow:
     expander = shell.expander
-    condition = conditions.Condition(expander.value, expander.pattern, expander.number)
+    condition = conditions.Condition(expander.value, expander.pattern, expander.number, shell.matches)
     shell.status = condition.holds(shell.tested(statement.words))
     return Flow.NEXT
 
@@ -175,7 +175,8 @@ def _case(shell: "Shell", statement: Case) -> Flow:
     found = [[expander.pattern(each) for each in item.patterns] for item in statement.items]
     if text is not None and all(pattern is not None for each in found for pattern in each):
         shell.status = True
-        return shell.run(Group(statement.line, chosen(statement.items, found, text)))
+        likes = [[matches(pattern or "", text) for pattern in each] for each in found]
+        return shell.run(Group(statement.line, chosen(statement.items, likes)))
     ways = [
         arm(shell, statement, subject, each, Group(statement.line, case_bodies(statement.items, index)))
         for index, each in enumerate(found)
@@ -239,15 +240,13 @@ def case_bodies(items: Sequence[CaseItem], start: int) -> tuple[Statement, ...]:
     return tuple(bodies)
 
 
-def chosen(
-    items: Sequence[CaseItem], found: Sequence[Sequence[str | None]], text: str
-) -> tuple[Statement, ...]:
-    """What runs for this text, with the patterns of each arm: the first arm that matches, those into which it
-    falls by ;& and after ;;& the next one that matches."""
+def chosen(items: Sequence[CaseItem], likes: Sequence[Sequence[bool]]) -> tuple[Statement, ...]:
+    """What runs, with whether each pattern of each arm is like the word: the first arm that matches, those
+    into which it falls by ;& and after ;;& the next one that matches."""
     bodies: list[Statement] = []
     falls = False
-    for item, patterns in zip(items, found, strict=True):
-        if falls or any(matches(pattern, text) for pattern in patterns if pattern is not None):
+    for item, alike in zip(items, likes, strict=True):
+        if falls or any(alike):
             bodies.append(item.body)
             falls = item.end == ";&"
             if item.end not in (";&", ";;&"):

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Sequence
 
-from hpclaunch.readback.shell import patterns
+from hpclaunch.readback.shell import extglob
 from hpclaunch.readback.shell.pieces import Word, given
 from hpclaunch.readback.shell.values import Value, known
 
@@ -21,17 +21,20 @@ _DEEPEST = 40
 
 class Condition:
     """Reads the words of [[ ]], and as text the operators between them. `value` expands a word, `pattern` one
-    as a pattern (None: not known), and `number` evaluates arithmetic. What is no condition is not known."""
+    as a pattern (None: not known), `number` evaluates arithmetic, and `matches` tells whether a pattern is
+    like a text (None: not known). What is no condition is not known."""
 
     def __init__(
         self,
         value: Callable[[Word], Value],
         pattern: Callable[[Word], str | None],
         number: Callable[[Word], int | None],
+        matches: Callable[[str, str], bool | None] = extglob.matches,
     ):
         self._value = value
         self._pattern = pattern
         self._number = number
+        self._matches = matches
         self._words: Sequence[str | Word] = ()
         self._at = 0
 
@@ -97,27 +100,23 @@ class Condition:
             return None if one is None or other is None else NUMBERS[operator](one, other)
         text = known(self._value(left))
         if operator == "=~":
-            return _found(text, known(self._value(right)))
+            likes = _likes(known(self._value(right)))
+            return None if text is None or likes is None else self._matches(likes, text)
         if operator in ("=", "==", "!="):
             pattern = self._pattern(right)
             if text is None or pattern is None:
                 return None
-            return patterns.matches(pattern, text) == (operator != "!=")
+            alike = self._matches(pattern, text)
+            return None if alike is None else alike == (operator != "!=")
         return None
 
 
-def _found(text: str | None, expression: str | None) -> bool | None:
-    """Whether a regular expression that is only text, or the start or end of one, is in a text."""
-    if text is None or expression is None:
+def _likes(expression: str | None) -> str | None:
+    """A regular expression that is only text, or the start or end of one, as a pattern for all of it."""
+    plain = re.fullmatch(r"(\^?)([\w/:, -]*)(\$?)", expression or "", re.ASCII)
+    if expression is None or not plain:
         return None
-    plain = re.fullmatch(r"(\^?)([\w/:, -]*)(\$?)", expression, re.ASCII)
-    if not plain:
-        return None
-    if plain[1] and plain[3]:
-        return text == plain[2]
-    if plain[1] or plain[3]:
-        return text.startswith(plain[2]) if plain[1] else text.endswith(plain[2])
-    return plain[2] in text
+    return ("" if plain[1] else "*") + plain[2] + ("" if plain[3] else "*")
 
 
 def _word(part: str | Word) -> Word:

@@ -8,7 +8,7 @@ A loop whose rounds are not told is walked once.
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
 
-from hpclaunch.readback.shell import inside
+from hpclaunch.readback.shell import extglob, inside
 from hpclaunch.readback.shell.assign import assign
 from hpclaunch.readback.shell.budget import MOST, Budget
 from hpclaunch.readback.shell.calls import Call, Note, Reading
@@ -225,6 +225,10 @@ class Shell:
     def tested(self, words: Sequence[str | Word]) -> Sequence[str | Word]:
         """The words of [[ ]] or [ ] as they are looked at."""
         return words
+
+    def matches(self, pattern: str, text: str) -> bool | None:
+        """Whether a pattern of [[ ]] is like a text, None where that is not known."""
+        return extglob.matches(pattern, text)
 
     def _external(self, words: list[Value]) -> None:
         """A command that is not the shell's own."""

@@ -1,4 +1,4 @@
-"""Bash's patterns (bash's manual, "Pattern Matching"), without those of extglob."""
+"""Bash's patterns (bash's manual, "Pattern Matching"); those of extglob are in `extglob`."""
 
 import re
 from functools import lru_cache
@@ -21,7 +21,7 @@ _CLASSES = {
 
 def quoted(text: str) -> str:
     """Text as a pattern that only it matches."""
-    return re.sub(r"([*?\[\]\\])", r"\\\1", text)
+    return re.sub(r"([*?\[\]\\()|])", r"\\\1", text)
 
 
 def is_pattern(text: str) -> bool:
@@ -147,7 +147,7 @@ def _compiled(pattern: str) -> _Pattern:
             source = re.escape(pattern[index : index + 1] or "\\")
             index += 1
         elif char == "[":
-            source, index = _bracket(pattern, index)
+            source, index = bracket(pattern, index)
         else:
             source = re.escape(char)
         before, width = segments[-1]
@@ -155,7 +155,7 @@ def _compiled(pattern: str) -> _Pattern:
     return _Pattern(segments)
 
 
-def _bracket(pattern: str, index: int) -> tuple[str, int]:
+def bracket(pattern: str, index: int) -> tuple[str, int]:
     """What follows a [, as a class of `re`, and the index after it; without a ] it is only a [."""
     end = index + (pattern[index : index + 1] in ("!", "^"))
     end += pattern[end : end + 1] == "]"

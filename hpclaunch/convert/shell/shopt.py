@@ -1,0 +1,49 @@
+"""What `shopt` changes of what a script's text means (bash's manual, "The Shopt Builtin")."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from hpclaunch.readback.shell import extglob
+from hpclaunch.readback.shell.values import Value, known
+
+if TYPE_CHECKING:
+    from hpclaunch.convert.shell.walker import Walker
+
+NO_CASE = "nocasematch"
+ALIASES = "expand_aliases"
+# A pattern that no file matches is nothing, or ends the command.
+NO_FILES = frozenset(("nullglob", "failglob"))
+_MAYBE = "?"  # behind the name of an option that is on in some of the ways to here
+
+
+def note(shell: "Walker", words: Sequence[Value]) -> None:
+    """Keep what `shopt -s` and `shopt -u` say. In a way that is not always gone they leave it open. Say that
+    an alias is not followed."""
+    if known(words[0]) == "alias":
+        if ALIASES in shell.options and len(words) > 1:
+            shell.note("what an alias stands for is not followed")
+        return
+    texts = [known(word) or "" for word in words[1:]]
+    letters = {letter for text in texts if text.startswith("-") for letter in text[1:]}
+    if not letters & set("su"):
+        return
+    for name in (text for text in texts if not text.startswith("-")):
+        if shell.context.conditions:
+            if (name in shell.options) != ("s" in letters):
+                shell.options |= {name, name + _MAYBE}
+        elif "s" in letters:
+            shell.options.add(name)
+            shell.options.discard(name + _MAYBE)
+        else:
+            shell.options -= {name, name + _MAYBE}
+
+
+def matches(shell: "Walker", pattern: str, text: str) -> bool | None:
+    """Whether the whole text matches, None where that depends on what is not known."""
+    exact = extglob.matches(pattern, text)
+    if NO_CASE not in shell.options:
+        return exact
+    if "[" in pattern:
+        return True if exact else None  # what of a range or class is alike depends on the language
+    alike = extglob.matches(pattern.lower(), text.lower())
+    return alike if exact == alike or NO_CASE + _MAYBE not in shell.options else None

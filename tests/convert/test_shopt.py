@@ -1,0 +1,84 @@
+"""What `shopt` changes of a script: its conditions come out as bash, run for real, finds them."""
+
+import subprocess
+
+import pytest
+import script_cases
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hpclaunch.convert.conversion import convert
+from hpclaunch.convert.inputs import classified
+from hpclaunch.convert.options import Options
+from hpclaunch.convert.reading import Source
+from hpclaunch.convert.shell.walk import read
+
+_TEXTS = st.text("abAB.x", max_size=6)
+_PARTS = st.recursive(
+    st.sampled_from(["a", "B", "b", "*", "?", "[ab]", "[!a]", "x", "\\.", ""]),
+    lambda inner: st.builds(
+        lambda kind, ways: f"{kind}({'|'.join(map(''.join, ways))})",
+        st.sampled_from("?*+@!"),
+        st.lists(st.lists(inner, max_size=3), min_size=1, max_size=3),
+    ),
+    max_leaves=8,
+)
+_PATTERNS = st.lists(_PARTS | st.sampled_from(["'*'", '"+("', "'a'"]), max_size=4).map("".join)
+_FORM = "[[ $V == {0} ]] && srun {1} == || srun {1} !="
+_CASE = "case $V in {0}) srun {1} in ;; *) srun {1} out ;; esac"
+_SEARCH = "[[ $V =~ a ]] && srun {1} =~"
+
+
+@given(
+    st.lists(st.tuples(_TEXTS, _PATTERNS, st.sampled_from([_FORM, _CASE, _SEARCH])), min_size=1, max_size=30),
+    st.booleans(),
+)
+@settings(max_examples=60, deadline=None)
+def test_conditions_with_extglob_and_nocasematch(rows: list[tuple[str, str, str]], folds: bool) -> None:
+    lines = ["shopt -s extglob", *(["shopt -s nocasematch"] if folds else [])]
+    for number, (text, pattern, form) in enumerate(rows):
+        lines += [f"V={text}", form.format(pattern or "''", number)]
+    script = "\n".join(lines)
+    shown = subprocess.run(
+        ["bash", "-c", script.replace("srun", "echo srun")],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert not shown.stderr
+    reading = read([Source("run.sub", script)], {})
+    found = [" ".join(str(*word) for word in each.words) for each in reading.commands if not each.conditions]
+    told = [line for line in found if line.startswith("srun")]
+    real = shown.stdout.splitlines()
+    # What the walk leaves open it says with a condition; all that it decides is as bash decides it.
+    assert [line for line in real if line in told] == told
+    if not folds:
+        assert told == real
+
+
+_HEAD = "#!/bin/bash\n#SBATCH -N 2 --ntasks-per-node=8 --gpus-per-node=8 -t 60\n"
+
+
+@pytest.mark.parametrize(
+    ("lines", "command"),
+    [
+        ("S=Abc\nshopt -s nocasematch\n[[ $S == abc ]] && O=1", ["./t", "1"]),
+        ("S=Abc\nshopt -s nocasematch\nshopt -u nocasematch\n[[ $S == abc ]] && O=1", ["./t"]),
+        ("S=Abc\n(shopt -s nocasematch)\n[[ $S == abc ]] && O=1", ["./t"]),
+        ('S=Abc\nif [ -n "$(hostname)" ]; then shopt -s nocasematch; fi\n[[ $S == abc ]] && O=1', "ASK"),
+        ("shopt -s lastpipe\necho 1 | read -r O", ["./t", "1"]),
+        ("echo 1 | read -r O", ["./t"]),
+        ("O=n[1-4]", ["./t", "n[1-4]"]),
+        ("shopt -s nullglob\nO=n[1-4]", "ASK"),
+    ],
+)
+def test_what_an_option_of_the_shell_makes_of_the_run(lines: str, command: object) -> None:
+    found = convert(classified({"run.sub": f"{_HEAD}O=\n{lines}\nsrun --mpi=none ./t $O\n"}), Options({}))
+    assert script_cases.loaded(found.job)["command"] == command
+
+
+def test_an_alias_that_counts_is_said_not_to_be_followed() -> None:
+    lines = "shopt -s expand_aliases\nalias train='srun --mpi=none ./t'\ntrain\n"
+    found = convert(classified({"run.sub": _HEAD + lines}), Options({}))
+    assert [each.kind for each in found.findings if each.places[0].line == 4] == ["unread"]
