@@ -37,6 +37,8 @@ BY_PATH = {
     84: ("rmdir", _RDI),
     88: ("symlink", _RSI),
 }
+OPEN_TO_READ = "open to read"  # or to write to what is there: neither changes a folder
+_FLAGS = {2: _RSI, 257: _RDX}  # of open and openat
 BY_DESCRIPTOR = {
     1: ("write", _RDI),
     3: ("close", _RDI),
@@ -166,6 +168,8 @@ def _call(child: int) -> Call:
     number = registers[_ORIG_RAX]
     if number in BY_PATH:
         name, where = BY_PATH[number]
+        if number in _FLAGS and not registers[_FLAGS[number]] & (os.O_CREAT | os.O_TRUNC):
+            name = OPEN_TO_READ
         return Call(number, name, _text(child, registers[where]))
     if number in BY_DESCRIPTOR:
         name, where = BY_DESCRIPTOR[number]

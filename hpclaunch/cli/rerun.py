@@ -51,7 +51,7 @@ def rerun(
 
     JOB_ID_TASK is one point of a sweep.
     """
-    if exact and (site_name or sets):
+    if exact and (site_name is not None or sets):
         raise InputError("--exact repeats a run as it was: neither --site nor --set goes with it")
     record, task = find_task(job_id)
     if record.intent.scheduler == "kubernetes" and interactive.is_held(plan_of(record)):
@@ -65,7 +65,8 @@ def rerun(
     differences: list[Unlike] = []
     lines: list[str] = []
     for each, numbers in chosen:
-        document, place = read_both(str(each.folder / "job.yaml"), site_name or _site(each), sets)
+        where = _site(each) if site_name is None else site_name
+        document, place = read_both(str(each.folder / "job.yaml"), where, sets)
         locking.begin_in(document.value.directory)
         planned = _of_points(_of_sweep(each, place.plan(document)), numbers)
         member = member or _member(document)  # points with a job each are one sweep again

@@ -25,7 +25,8 @@ def run(tags: tuple[str, ...], send: bool) -> tuple[list[Record], int]:
     those that are. The records with an id, and the exit status: the worst. Raises InputError."""
     from hpclaunch.cli.submit import tell
 
-    records = [find(tag) for tag in tags] if tags else _open_ones()
+    damaged: list[str] = []
+    records = [find(tag) for tag in tags] if tags else _open_ones(damaged)
     outcomes = resume.resume(records, _taken_anew if send else None, say, time.sleep)
     for outcome in outcomes:
         record = outcome.record
@@ -33,23 +34,27 @@ def run(tags: tuple[str, ...], send: bool) -> tuple[list[Record], int]:
         say(f"{record.intent.name} ({record.intent.site}/{record.tag}): {_SAID[outcome.found]}{why}")
         if outcome.job_id:
             tell(outcome.job_id)
-    if not outcomes:
+    if damaged:
+        say("of records that cannot be read nobody can tell whether there is a job")
+    elif not outcomes:
         say("no submission is open")
-    status = max((each.status for each in outcomes), default=0)
+    status = max((HpclaunchError.exit_status * bool(damaged), *(each.status for each in outcomes)))
     return [each.record for each in outcomes if each.job_id], status
 
 
-def _open_ones() -> list[Record]:
+def _open_ones(damaged: list[str]) -> list[Record]:
+    """Says and adds to `damaged` what is wrong with those that cannot be read."""
     records, problems = all_records()
-    for problem in problems:
-        say(problem)
+    damaged += problems
     found = []
     for record in reversed(records):  # the oldest first: later ones may wait for it
         try:
             if resume.is_open(record):
                 found.append(record)
         except HpclaunchError as error:
-            say(str(error))
+            damaged.append(str(error))
+    for problem in damaged:
+        say(problem)
     return found
 
 

@@ -54,7 +54,7 @@ def submit(
 ) -> None:
     """Submit a job, or several. Prints the job id alone on standard output; of several each on its line."""
     if resumes:
-        if site_name or here or sets or verify:
+        if site_name is not None or here or sets or verify:
             raise InputError(
                 "--resume sends what was recorded: --dry-run, --wait and --follow may go with it"
             )
@@ -66,7 +66,8 @@ def submit(
     sets += ("verify=true",) if verify else ()
     if not dry_run:
         locking.begin(job_files[0])
-    job, place = read_both(job_files[0], site_name or "local", sets)
+    # An empty name is that of no site: a variable that is not set is no reason to run here.
+    job, place = read_both(job_files[0], "local" if site_name is None else site_name, sets)
     if len(job_files) > 1 or job.value.sweep is not None or job.value.depends_on:
         from hpclaunch.cli import several  # most submissions are of one job
 

@@ -56,9 +56,11 @@ def explained(what: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
+        full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+        advice = f"Make room in {home()}, or set" if full else "Set"
         raise HpclaunchError(
             f"{what} cannot be written: {error}\n"
-            "Set HPCLAUNCH_HOME to a folder of yours that the compute nodes see as well."
+            f"{advice} HPCLAUNCH_HOME to a folder of yours that the compute nodes see as well."
         ) from error
 
 

@@ -42,7 +42,10 @@ def _unknown(text: str) -> str:
                 else "is no task, since the job is no array"
             )
             return f"{text} {what}: say {array}"
-    return f"no record of a job {text}: `hpclaunch list` shows the jobs that are known"
+    folder = files.home()
+    if not folder.is_dir():
+        return f"no record of a job {text}: there is no folder {folder} (HPCLAUNCH_HOME)"
+    return f"no record of a job {text} in {folder}: `hpclaunch list` shows the jobs that are known"
 
 
 def find_task(text: str) -> tuple[Record, int | None]:
@@ -98,8 +101,14 @@ def all_records() -> tuple[list[Record], list[str]]:
 
 
 def _site_folders() -> list[Path]:
+    """Raises HpclaunchError where the records cannot be reached: that is not that there are none."""
     jobs = files.home() / "jobs"
-    return sorted(path for path in jobs.iterdir() if path.is_dir()) if jobs.is_dir() else []
+    try:
+        return sorted(path for path in jobs.iterdir() if path.is_dir())
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise HpclaunchError(f"the records cannot be read: {error}") from error
 
 
 def _record_folders(site_folder: Path) -> Iterator[Path]:

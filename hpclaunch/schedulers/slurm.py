@@ -159,7 +159,7 @@ class Slurm:
             return status
         reason = (
             f"the node could not write the job's output in {self._seen(record).log.parent}: "
-            "HPCLAUNCH_HOME must be a folder that the compute nodes see"
+            "HPCLAUNCH_HOME must be a folder that the compute nodes see, with room on its disk"
         )
         return msgspec.structs.replace(status, reason=reason, signal=None)
 
