@@ -1,35 +1,32 @@
 """An sbatch script -> what it would launch: its #SBATCH lines, and the srun that its shell comes to."""
 
-import re
 from collections.abc import Sequence
 
 from msgspec import Struct, structs
 
 from hpclaunch.readback.shell import outside
 from hpclaunch.readback.shell.budget import MOST
-from hpclaunch.readback.shell.calls import Call, Reading
+from hpclaunch.readback.shell.calls import Reading
 from hpclaunch.readback.shell.errors import ScriptError
 from hpclaunch.readback.shell.evaluate import evaluate
-from hpclaunch.readback.shell.values import IfSet, Unknown, Value, known, shown
+from hpclaunch.readback.shell.values import known, shown
 from hpclaunch.readback.slurm import forms, meanings, rankgroups, sweep, unlikegroups
-from hpclaunch.readback.slurm.beside import FUNCTIONS, RANK, Beside, beside, program, without
+from hpclaunch.readback.slurm.beside import FUNCTIONS, Beside, beside, without
 from hpclaunch.readback.slurm.container import container
 from hpclaunch.readback.slurm.directives import Directive, components, several
 from hpclaunch.readback.slurm.layout import bound, layout
 from hpclaunch.readback.slurm.notices import notices
 from hpclaunch.readback.slurm.options import Given, options
 from hpclaunch.readback.slurm.preflight import preflight
+from hpclaunch.readback.slurm.rank import Rank, rank
+from hpclaunch.readback.slurm.runs import RANK, program
+from hpclaunch.readback.slurm.strangers import strangers
 from hpclaunch.readback.slurm.surroundings import Surroundings, surroundings
-from hpclaunch.readback.wrapper_words import WrapperWords, identity, wrapper_words
 from hpclaunch.values.errors import InputError, Problem
 from hpclaunch.values.launch import Launch, SeenSeat, SeenTable, SeenVariable, Unbridged
 
-_SHELLS = ("/bin/sh", "sh")
 # A hundred trials with some steps before each are several times the work of any other script.
 _MOST = 4 * MOST
-_OF_SLURM = re.compile(r"(SLURM_[A-Z_]+)-0")
-# They tell the script something and change nothing.
-_HARMLESS = frozenset({"id", "date", "hostname", "whoami", "uname"})
 
 
 class _Batch(Struct, frozen=True):
@@ -38,15 +35,6 @@ class _Batch(Struct, frozen=True):
     given: dict[str, str]
     unread: tuple[str, ...]
     unbridged: tuple[Unbridged, ...]
-
-
-class _Rank(Struct, frozen=True):
-    """What srun runs: the wrapper's words where it is one, else the command itself."""
-
-    argv: tuple[str, ...]
-    words: WrapperWords | None
-    wrapper: str
-    unread: tuple[str, ...]
 
 
 def read(text: str, name: str = "the script") -> Launch:
@@ -100,20 +88,20 @@ def _of(batch: _Batch, reading: Reading, has_points: bool, settings: tuple[str, 
     named = _by_name(given, step.line, unread)
     size = layout(batch.given if check is None else check.batch(batch.given, named), named)
     box = container(named)
-    rank = _rank(command, size.ranks_per_node, step.line, settings)
-    groups = rank.words.groups if rank.words else ()
+    ranks = rank(command, size.ranks_per_node, step.line, settings)
+    groups = ranks.words.groups if ranks.words else ()
     inherited = (
-        [each.name for each in rank.words.environment if each.source == "submitter"] if rank.words else []
+        [each.name for each in ranks.words.environment if each.source == "submitter"] if ranks.words else []
     )
     around = surroundings(step, inherited)
     more, unbridged = meanings.of_others("srun", given, step.line)
-    tables = rank.words.tables if rank.words else (_unbound(size.ranks_per_node),)
+    tables = ranks.words.tables if ranks.words else (_unbound(size.ranks_per_node),)
     tables = bound(named, tables, more, unbridged)
     seconds = _seconds(batch.given.get("time"), more)
     if named.get("export", "ALL").upper() != "ALL":
         more.append(f"line {step.line}: srun --export={named['export']}: which variables ranks get")
     notify, of_notices, others = notices(besides.others, more)
-    of_rank = sweep.complaints(rank.unread, has_points)
+    of_rank = sweep.complaints(ranks.unread, has_points)
     return Launch(
         scheduler="slurm",
         name=batch.given.get("job-name", ""),
@@ -128,14 +116,14 @@ def _of(batch: _Batch, reading: Reading, has_points: bool, settings: tuple[str, 
         retries=0 if _last(batch.given, "requeue", "no-requeue") == "no-requeue" else -1,
         seconds=seconds,
         image=box.image,
-        argv=rank.argv,
-        cwd=box.workdir or (rank.words.cwd if rank.words else ""),
-        environment=_environment(around, rank),
+        argv=ranks.argv,
+        cwd=box.workdir or (ranks.words.cwd if ranks.words else ""),
+        environment=_environment(around, ranks),
         before=around.exported,
         mounts=box.mounts,
         tables=tables,
-        settings=rank.words.settings if rank.words else (),
-        wrapper=rank.wrapper,
+        settings=ranks.words.settings if ranks.words else (),
+        wrapper=ranks.wrapper,
         rights=box.rights,
         unread=(*batch.unread, *unread, *more, *size.unread, *box.unread, *around.unread, *of_rank),
         unbridged=(
@@ -145,7 +133,7 @@ def _of(batch: _Batch, reading: Reading, has_points: bool, settings: tuple[str, 
             *box.unbridged,
             *around.unbridged,
             *of_notices,
-            *_strangers(others),
+            *strangers(others),
             *([] if check is None else [check.unbridged(batch.given.get("nodes", "1"))]),
         ),
         gpu_kind=size.gpu_kind,
@@ -192,18 +180,6 @@ def _alone(reading: Reading) -> Beside:
     return Beside(chosen, tuple(others))
 
 
-def _strangers(calls: Sequence[Call]) -> list[Unbridged]:
-    """What is run beside the ranks and has no other place in a launch."""
-    why = "Kubernetes runs nothing on the nodes beside a job's pods"
-    found = []
-    for call in calls:
-        if program(call) in _HARMLESS or _removes_secrets(call) or _claims(call) or _asks(call):
-            continue
-        text = " ".join(map(shown, call.words[:12]))
-        found.append(Unbridged(f"line {call.line}: {outside(text[:200])}", why))
-    return found
-
-
 def _of_ranks(given: Sequence[Given], besides: Beside) -> list[Given]:
     """The options of the ranks' srun but for the name by which steps find their container, and with the image
     in place of the file that it was imported to."""
@@ -225,28 +201,6 @@ def _of_batch(batch: _Batch, besides: Beside, tasks: str) -> list[Unbridged]:
     return [each for each in batch.unbridged if each.what not in ours]
 
 
-def _removes_secrets(call: Call) -> bool:
-    """rm of the file of secrets, after it was read."""
-    *flags, file = call.words
-    return (
-        program(call) == "rm"
-        and file == (Unknown("argument", "2"),)
-        and all((known(word) or "")[:1] == "-" for word in flags[1:])
-    )
-
-
-def _claims(call: Call) -> bool:
-    """The link by which a submission runs once, made or read: its path is the script's first argument."""
-    return program(call) in ("ln", "readlink") and call.words[-1] == (Unknown("argument", "1"),)
-
-
-def _asks(call: Call) -> bool:
-    """Whether Slurm is asked about the job, or told that no link of its chain is to follow."""
-    words = [known(word) for word in call.words]
-    asked = words[2:6] == ["scontrol", "--oneliner", "show", "job"]
-    return words[:1] == ["timeout"] and (asked or words[2:4] == ["scancel", "--state=PENDING"])
-
-
 def _by_name(given: Sequence[Given], line: int, unread: list[str]) -> dict[str, str]:
     """The options of srun by name; the last of several counts."""
     found: dict[str, str] = {}
@@ -261,48 +215,11 @@ def _by_name(given: Sequence[Given], line: int, unread: list[str]) -> dict[str, 
     return found
 
 
-def _rank(command: Sequence[Value], ranks: int, line: int, settings: tuple[str, ...]) -> _Rank:
-    unread: list[str] = []
-    texts = [known(word) for word in command[:4]]
-    if len(texts) < 4 or texts[0] not in _SHELLS or texts[1] != "-c" or texts[3] != RANK:
-        argv = tuple(_text(word, line, unread) for word in command)
-        unread.append(f"line {line}: srun starts no rank wrapper, so what it says of a rank is not read")
-        return _Rank(argv, None, "", tuple(unread))
-    seen = wrapper_words([_word(word, line, unread) for word in command[4:]], ranks)
-    if seen.source != "slurm":
-        unread.append(
-            f"line {line}: the rank wrapper's from={seen.source}, so ranks do not find their numbers"
-        )
-    wrapper = identity(outside(texts[2] or ""), (*seen.given, *settings))
-    return _Rank(seen.argv, seen, wrapper, (*unread, *(f"line {line}: {each}" for each in seen.unread)))
-
-
-def _word(word: Value, line: int, unread: list[str]) -> str | SeenVariable:
-    """A word for the rank wrapper: text, a variable of the submitter's, ${NAME+"NAME=$NAME"}, or one that
-    Slurm tells, NAME=${SLURM_NAME-0}."""
-    inner = word[0].then if len(word) == 1 and isinstance(word[0], IfSet) else word
-    if len(inner) == 2 and isinstance(inner[0], str) and isinstance(inner[1], Unknown):
-        name = inner[0].removesuffix("=")
-        if inner[1] == Unknown("variable", name):
-            return SeenVariable(outside(name), source="submitter")
-        told = _OF_SLURM.fullmatch(inner[1].name)
-        if told and inner[1].kind == "either":
-            return SeenVariable(outside(name), told[1], "scheduler")
-    return _text(word, line, unread)
-
-
-def _text(word: Value, line: int, unread: list[str]) -> str:
-    text = known(word)
-    if text is None:
-        unread.append(f"line {line}: {outside(shown(word))} is known only when the script runs")
-    return outside(shown(word))
-
-
-def _environment(around: Surroundings, rank: _Rank) -> tuple[SeenVariable, ...]:
+def _environment(around: Surroundings, ranks: Rank) -> tuple[SeenVariable, ...]:
     """What srun passes on, and over that what the wrapper sets."""
     found = {each.name: each for each in around.exported if not each.name.startswith("SLURM_")}
     found.update((name, SeenVariable(name, source="secret")) for name in around.secrets)
-    found.update((each.name, each) for each in (rank.words.environment if rank.words else ()))
+    found.update((each.name, each) for each in (ranks.words.environment if ranks.words else ()))
     return tuple(found.values())
 
 

@@ -6,50 +6,31 @@ shells that these start against hpclaunch's own: where the two differ it is said
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Literal
 
 from msgspec import Struct
 
-from hpclaunch.rank import beside as rank_beside
 from hpclaunch.readback.shell import outside
 from hpclaunch.readback.shell.calls import Call
 from hpclaunch.readback.shell.values import Unknown, Value, known, shown
-from hpclaunch.readback.slurm.options import options
-from hpclaunch.readback.wrapper_words import is_own_wrapper
+from hpclaunch.readback.slurm.runs import (
+    HOST,
+    IMPORT,
+    KEEP,
+    RANK,
+    STAGE_IN,
+    Run,
+    differs,
+    is_own,
+    program,
+    run_of,
+    variables_of,
+)
 from hpclaunch.values.names import TRIAL
 from hpclaunch.values.steps import StageIn, Step, Trials
 
 FUNCTIONS = frozenset({"run_step", "run_trial"})
-RANK = "hpclaunch-rank"
-_HOST, _STAGE_IN, _IMPORT, _KEEP = (
-    "hpclaunch-host",
-    "hpclaunch-stage-in",
-    "hpclaunch-import",
-    "hpclaunch-keep",
-)
-_TEXTS: dict[str, Literal["host", "import", "keep", "stage-in"]] = {
-    _HOST: "host",
-    _STAGE_IN: "stage-in",
-    _IMPORT: "import",
-    _KEEP: "keep",
-}
 # What run_trial runs for itself.
 _OF_TRIALS = frozenset({"od", "tee", "mkdir", "sleep"})
-_JOB = Unknown("variable", "SLURM_JOB_ID")
-
-
-class Run(Struct, frozen=True):
-    """An srun, or a shell that is started without one (`options` None): srun's options by name, as they
-    stand, and the words of the command."""
-
-    call: Call
-    options: dict[str, str] | None
-    name: str
-    words: tuple[Value, ...]
-
-    def texts(self) -> list[str]:
-        """The words after the name of the shell's text."""
-        return [outside(shown(word)) for word in self.words[4:]]
 
 
 class Beside(Struct, frozen=True):
@@ -71,34 +52,12 @@ class Beside(Struct, frozen=True):
 def beside(calls: Sequence[Call]) -> Beside | None:
     """What the calls of a script tell, None where it does no more than to start ranks, or is no script of
     hpclaunch's."""
-    runs = [run for call in calls if (run := _run(call)) is not None]
-    ours = {run.name for run in runs} & {_HOST, _STAGE_IN, _IMPORT, _KEEP}
+    runs = [run for call in calls if (run := run_of(call)) is not None]
+    ours = {run.name for run in runs} & {HOST, STAGE_IN, IMPORT, KEEP}
     named = any(program(call) in FUNCTIONS for call in calls)
     if not any(run.name == RANK for run in runs) or not (ours or named):
         return None
     return _Reader(calls).read()
-
-
-def program(call: Call) -> str:
-    """The command's name, without its folder."""
-    return (known(call.words[0]) or "").rpartition("/")[2] if call.words else ""
-
-
-def _run(call: Call) -> Run | None:
-    if program(call) == "srun":
-        given, command = options("srun", call.words[1:])
-        found = {each.name: shown(each.value or ()) for each in given}
-        return Run(call, found, _name(command), tuple(command))
-    if program(call) == "sh":
-        return Run(call, None, _name(call.words), call.words)
-    return None
-
-
-def _name(command: Sequence[Value]) -> str:
-    """What the shell's text is called that the command runs, "" for another command."""
-    texts = [known(word) for word in command[:4]]
-    of_shell = len(texts) == 4 and (texts[0] or "").rpartition("/")[2] == "sh" and texts[1] == "-c"
-    return (texts[3] or "") if of_shell else ""
 
 
 class _Reader:
@@ -111,7 +70,6 @@ class _Reader:
         self._steps: list[tuple[Call, Step, Run]] = []
         self._mains: list[Run] = []
         self._trials: list[Call] = []
-        self._before: list[list[Step]] = []
         self._staged: list[StageIn] = []
         self._images: list[tuple[str, str]] = []
         self._kept: list[str] = []
@@ -119,7 +77,7 @@ class _Reader:
     def read(self) -> Beside | None:
         asked: Call | None = None
         for call in self._calls:
-            run = _run(call)
+            run = run_of(call)
             if program(call) == "run_step":
                 self._unheard(asked)
                 asked = call
@@ -138,7 +96,7 @@ class _Reader:
         main = self._mains[0]
         trials, variables = self._read_trials()
         for call, step, run in self._steps:
-            why = _differs(step, run, main, variables)
+            why = differs(step, run, main, variables)
             if why:
                 self._say(call, f"{step.title} does not run as it says: {why}")
         return Beside(
@@ -165,18 +123,18 @@ class _Reader:
         texts = run.texts()
         if run.name == RANK and run.options is not None:
             self._mains.append(run)
-        elif run.name == _STAGE_IN and len(texts) % 3 == 0:
+        elif run.name == STAGE_IN and len(texts) % 3 == 0:
             self._staged += [StageIn(texts[at], texts[at + 1]) for at in range(0, len(texts), 3)]
             sizes = {run.options.get(name) for name in ("nodes", "ntasks")} if run.options else set()
             if run.options is None or len(sizes) != 1 or run.options.get("ntasks-per-node") != "1":
                 self._say(run.call, "stage_in is not once on each node")
-        elif run.name == _IMPORT and len(texts) == 2:
+        elif run.name == IMPORT and len(texts) == 2:
             self._images.append((texts[0], texts[1]))
-        elif run.name == _KEEP and len(run.words) == 5:
+        elif run.name == KEEP and len(run.words) == 5:
             self._kept.append(shown(run.words[4]))
         else:
             return False
-        if run.name != RANK and not _is_own(run):
+        if run.name != RANK and not is_own(run):
             self._say(run.call, f"{run.name} is not hpclaunch's own text")
         if run.call.conditions:
             self._say(run.call, f"it runs only under a condition ({run.call.conditions[0]})")
@@ -248,7 +206,7 @@ class _Reader:
         if len(self._mains) != trials.count or any(each.words != call.words for each in self._trials):
             self._say(call, f"run_trial says {count} trials, and {len(self._mains)} are run")
         for number, run in enumerate(self._mains, 1):
-            given = _variables(run)
+            given = variables_of(run)
             first_seed = trials.first_seed
             wanted: dict[str, str | None] = {TRIAL: str(number)}
             if seed:
@@ -258,99 +216,9 @@ class _Reader:
         return trials, variables
 
 
-def _is_own(run: Run) -> bool:
-    """Whether the shell's text is the one that hpclaunch has for that."""
-    text = outside(shown(run.words[2]))
-    if run.name == RANK:
-        return is_own_wrapper(text, [outside(known(word) or "") for word in _settings(run)])
-    return run.name in _TEXTS and text == rank_beside.text(_TEXTS[run.name])
-
-
-def _until_dashes(words: Sequence[Value]) -> tuple[Sequence[Value], Sequence[Value]]:
-    index = next((at for at, word in enumerate(words) if word == ("--",)), len(words))
-    return words[:index], words[index + 1 :]
-
-
-def _settings(run: Run) -> Sequence[Value]:
-    return _until_dashes(run.words[4:])[0]
-
-
-def _variables(run: Run) -> dict[str, str | None]:
-    """The variables that a rank or step is given by name, None for what the text does not tell."""
-    _, rest = _until_dashes(run.words[4:])
-    found: dict[str, str | None] = {}
-    for word in _until_dashes(rest if run.name == RANK else run.words[5:])[0]:
-        first = word[0] if word else ""
-        name, equals, _ = first.partition("=") if isinstance(first, str) else ("", "", "")
-        if equals:
-            text = known(word)
-            found[name] = None if text is None else text[len(name) + 1 :]
-    return found
-
-
 def without(words: Sequence[Value], names: Sequence[str]) -> Iterator[Value]:
     """The words but for variables of these names, which are told apart by trial."""
     for word in words:
         first = word[0] if word else ""
         if not (isinstance(first, str) and "=" in first and first.partition("=")[0] in names):
             yield word
-
-
-def _differs(step: Step, run: Run, main: Run, variables: Sequence[str]) -> str:
-    """In what the run is not what the step says, "" where it is."""
-    given, ranks = run.options, main.options or {}
-    on_host = step.where == "host"
-    if given is None and (step.per, step.where) != ("job", "host"):
-        return "no srun starts it"
-    if given is not None:
-        if _box(given) != ({} if on_host else _box(ranks)):
-            return "its container is not that of the ranks"
-        names = ("nodes", "ntasks", "ntasks-per-node")
-        sizes = tuple(given.get(name) for name in names)
-        nodes = ranks.get("nodes")
-        wanted: dict[str, tuple[str | None, ...]] = {
-            "node": (nodes, nodes, "1"),
-            "job": ("1", "1", "1"),
-            "rank": tuple(ranks.get(name) for name in names),
-        }
-        if sizes != wanted[step.per]:
-            return f"it has {sizes[1]} tasks on {sizes[0]} nodes"
-        same = ("mpi", "cpu-bind", "mem-bind", "gres", "distribution")
-        if step.per == "rank" and any(given.get(name) != ranks.get(name) for name in same):
-            return "it is not started as the ranks are"
-    if step.per == "rank":
-        if run.words[2] != main.words[2] or _settings(run) != _settings(main):
-            return "it is not started as the ranks are"
-    elif not _is_own(run):
-        return f"{run.name} is not hpclaunch's own text"
-    words = _command(run, on_host)
-    if words is None or words != list(step.argv):
-        return "it runs another command"
-    if step.when == "before_each" and any(name not in _variables(run) for name in variables):
-        return f"it does not get {' and '.join(variables)}"
-    return ""
-
-
-def _box(given: dict[str, str]) -> dict[str, str]:
-    """The options of a container that steps have in common: only the job's command leaves its to a file."""
-    return {name: text for name, text in given.items() if "container-" in name and name != "container-save"}
-
-
-def _command(run: Run, on_host: bool) -> list[str] | None:
-    """The words of the command that a step comes to, None for none that is understood."""
-    if run.name == RANK:
-        _, rest = _until_dashes(run.words[4:])
-        _, command = _until_dashes(rest)
-    elif run.name == _HOST:
-        _, command = _until_dashes(run.words[5:])
-    else:
-        return None
-    texts = [known(word) for word in command]
-    if None in texts:
-        return None
-    words = [outside(text or "").removeprefix("=") for text in texts]
-    if run.name == RANK and on_host:
-        if words[0:2] != ["/bin/sh", "-c"] or words[3:4] != [_HOST] or "--" not in words[5:]:
-            return None
-        words = [word.removeprefix("=") for word in words[words.index("--", 5) + 1 :]]
-    return words

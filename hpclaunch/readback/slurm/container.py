@@ -6,11 +6,20 @@ from msgspec import Struct
 
 from hpclaunch.values.launch import SeenMount, Unbridged
 
-_SWITCHES = ("container-mount-home", "container-remap-root", "container-entrypoint")
 _FLAGS_OF_NO_WEIGHT = frozenset(
-    {"rw", "rbind", "bind", "rprivate", "private", "x-create=auto", "x-create=dir"}
+    {
+        "rw",
+        "rbind",
+        "bind",
+        "rprivate",
+        "private",
+        "x-create=auto",
+        "x-create=dir",
+        "x-create=file",
+        "nosuid",
+        "nodev",
+    }
 )
-_FLAGS_OF_NO_WEIGHT |= {"x-create=file", "nosuid", "nodev"}
 
 
 class SeenContainer(Struct, frozen=True):

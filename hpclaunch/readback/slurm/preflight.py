@@ -2,16 +2,16 @@
 
 from collections.abc import Iterator, Mapping, Sequence, Set
 
-from msgspec import Struct, structs
-
-from hpclaunch.rank import beside as rank_beside
 from hpclaunch.readback.shell import outside
 from hpclaunch.readback.shell.calls import Call
 from hpclaunch.readback.shell.values import Unknown, Value, known
-from hpclaunch.readback.slurm.beside import RANK
 from hpclaunch.readback.slurm.options import Given
 from hpclaunch.values.launch import Unbridged
 from hpclaunch.values.preflight import JUDGE, LINKS
+from msgspec import Struct, structs
+
+from hpclaunch.rank import beside as rank_beside
+from hpclaunch.readback.slurm.runs import RANK
 
 CHECK, TOGETHER = "hpclaunch-check", "hpclaunch-together"
 # What the script tells all others of its nodes when it knows the good ones.

@@ -1,0 +1,46 @@
+"""What a script runs that has no place in a launch."""
+
+from collections.abc import Sequence
+
+from hpclaunch.readback.shell import outside
+from hpclaunch.readback.shell.calls import Call
+from hpclaunch.readback.shell.values import Unknown, known, shown
+from hpclaunch.readback.slurm.runs import program
+from hpclaunch.values.launch import Unbridged
+
+# They tell the script something and change nothing.
+_HARMLESS = frozenset({"id", "date", "hostname", "whoami", "uname"})
+
+
+def strangers(calls: Sequence[Call]) -> list[Unbridged]:
+    """Those of the calls beside the ranks', without what tells or cleans up for the script itself."""
+    why = "Kubernetes runs nothing on the nodes beside a job's pods"
+    found = []
+    for call in calls:
+        if program(call) in _HARMLESS or _removes_secrets(call) or _claims(call) or _asks(call):
+            continue
+        text = " ".join(map(shown, call.words[:12]))
+        found.append(Unbridged(f"line {call.line}: {outside(text[:200])}", why))
+    return found
+
+
+def _removes_secrets(call: Call) -> bool:
+    """rm of the file of secrets, after it was read."""
+    *flags, file = call.words
+    return (
+        program(call) == "rm"
+        and file == (Unknown("argument", "2"),)
+        and all((known(word) or "")[:1] == "-" for word in flags[1:])
+    )
+
+
+def _claims(call: Call) -> bool:
+    """The link by which a submission runs once, made or read: its path is the script's first argument."""
+    return program(call) in ("ln", "readlink") and call.words[-1] == (Unknown("argument", "1"),)
+
+
+def _asks(call: Call) -> bool:
+    """Whether Slurm is asked about the job, or told that no link of its chain is to follow."""
+    words = [known(word) for word in call.words]
+    asked = words[2:6] == ["scontrol", "--oneliner", "show", "job"]
+    return words[:1] == ["timeout"] and (asked or words[2:4] == ["scancel", "--state=PENDING"])
