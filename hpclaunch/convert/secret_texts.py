@@ -228,6 +228,8 @@ def _value(
     elif value[:1] in ("'", '"'):
         value, start = value[1:], start + 1
     is_other = name.endswith(("TOKEN", "KEY", "AUTH")) and bool(_NUMBER.fullmatch(value))
+    if is_option and name.endswith("TOKEN"):
+        is_other = is_other or bool(re.fullmatch(r"[a-z_]{1,6}", value))
     if name == "KEY" or name.endswith("AUTH"):
         other_words = _SCHEME.fullmatch(value) or _FIELD.fullmatch(value)
         is_other = is_other or bool(_FILE.fullmatch(value))

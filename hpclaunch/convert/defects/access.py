@@ -19,6 +19,8 @@ _IN_ADDRESS = re.compile(r"(?<!\w)\w+://[^/\s:@$]+:[^/\s@$]+@")
 _REMOVES = re.compile(r"(sed|grep|mv|cp)\b")
 _SHORT = {"sshpass": "-p", "curl": "-u", "wget": "--password"}
 
+_WORD = re.compile(r"[a-z_]{1,6}")  # a kind of token, or a field's name
+
 
 def find(reading: ShellReading, parsed: list[Parsed], options: Options) -> Iterator[Finding]:
     """Secrets in the text, and keys and hosts that are trusted too far."""
@@ -75,7 +77,10 @@ def _passwords(parsed: Parsed, call: tree.CallExpr) -> Iterator[Finding]:
     for index, word in enumerate(words):
         option = _PASSWORD_OPTION.fullmatch(word)
         following = words[index + 1] if index + 1 < len(words) else ""
+        value = (option[2] or following) if option else ""
         given = option and (option[2] or (following and not following.startswith("-")))
+        if option and option[1].endswith("token") and _WORD.fullmatch(value):
+            continue
         attached = _SHORT.get(name) == word[:2] and (word[2:] or following)
         if given or attached or (login and word.startswith("-p") and (word[2:] or following)):
             shown = option[1] if option else word[:2].lstrip("-")
@@ -101,7 +106,7 @@ def _secret(place: Place, what: str, how: str) -> Finding:
         what,
         why=f"{how}: every user of the node can see it with ps, and the text keeps it",
         todo="change the password; credentials belong into Enroot's or Docker's own file, other "
-        "secrets under `secrets:`",
+        "secrets under the key `secrets`",
     )
 
 

@@ -48,6 +48,9 @@ _READERS = {
     "time": "plain",
     "nice": "plain",
     "stdbuf": "plain",
+    "setsid": "plain",
+    "ionice": "plain",
+    "unbuffer": "plain",
 }
 # Layers that start ranks: by MPI, or a process for each GPU of their node.
 MPI = ("mpirun", "mpiexec.hydra", "horovodrun")

@@ -1,16 +1,17 @@
 """Programs that only change how another one is started: env, timeout, nohup, sudo, time, nice, stdbuf,
-sshpass.
+setsid, ionice, unbuffer, sshpass.
 
 Options are those of GNU coreutils 9.5 (env, timeout, nohup, nice, stdbuf), of sudo(8) 1.9.15, of GNU
-time 1.9 and of sshpass(1) 1.09.
+time 1.9, of sshpass(1) 1.09, of setsid(1) and ionice(1) of util-linux 2.40 and of unbuffer(1) of Expect 5.45.
 """
 
 import re
-from collections.abc import Sequence
+import shlex
+from collections.abc import Iterable, Sequence
 
 from hpclaunch.convert.programs.flags import Table, leading, table, take
 from hpclaunch.convert.programs.layers import Layer
-from hpclaunch.readback.shell.values import Value, known
+from hpclaunch.readback.shell.values import Value, join, known
 
 _TABLES: dict[str, Table] = {
     "env": table(
@@ -33,9 +34,13 @@ _TABLES: dict[str, Table] = {
     "time": table(((1, "format=f output=o"), (0, "portability=p verbose=v append=a quiet=q"))),
     "nice": table(((1, "adjustment=n"),)),
     "sshpass": table(((1, "file=f fd=d password=p prompt=P"), (0, "env=e verbose=v"))),
+    "setsid": table(((0, "ctty=c fork=f wait=w"),)),
+    "ionice": table(((1, "class=c classdata=n pid=p pgid=P uid=u"), (0, "ignore=t"))),
+    "unbuffer": table(((0, "p"),)),
     "stdbuf": table(((1, "input=i output=o error=e"),)),
 }
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
+_IN_FRONT = _TABLES.keys() - {"sudo", "sshpass"}  # they go on with the environment that they have
 _NICENESS = re.compile(r"-[0-9]+")
 
 
@@ -51,9 +56,45 @@ def read(words: Sequence[Value]) -> tuple[Layer, list[Value]]:
     if program == "env" and rest and known(rest[0]) == "-":
         rest.pop(0)
         options.append(take([("--ignore-environment",)], _TABLES["env"])[0][0])
+    if program == "env":
+        rest = [*_split([each.value for each in options if each.name == "split-string"]), *rest]
     if program in ("env", "sudo"):
         while rest and _ASSIGNMENT.match(leading(rest[0])):
             own.append(rest.pop(0))
     elif program == "timeout" and rest:
         own.append(rest.pop(0))
     return Layer(program, tuple(options), tuple(own)), rest
+
+
+def by_env(its: Sequence[Layer], exported: Iterable[tuple[str, Value]]) -> tuple[dict[str, Value], set[str]]:
+    """What env in front of another program gives it, NAME=VALUE, and which of the exported variables it takes
+    away: env -u NAME srun ..., env -i srun ..."""
+    names = {name for name, _ in exported}
+    given: dict[str, Value] = {}
+    removed: set[str] = set()
+    for layer in its:
+        if layer.program not in _IN_FRONT:
+            break
+        if layer.program != "env":
+            continue
+        gone = {known(each.value or ()) or "" for each in layer.all("unset")}
+        if layer.option("ignore-environment"):
+            gone = {*names, *given}
+        given = {name: value for name, value in given.items() if name not in gone}
+        removed |= gone & names
+        for word in layer.words:
+            name, equals, text = word[0].partition("=") if isinstance(word[0], str) else ("", "", "")
+            if equals:
+                given[name] = join([text, *word[1:]])
+    return given, removed - given.keys()
+
+
+def _split(texts: Sequence[Value | None]) -> list[Value]:
+    """The words of env's -S, which knows quotes; all as they are where they are not known or have \\ or $."""
+    text = known(texts[-1] or ()) if texts else ""
+    if not text or re.search(r"[\\$#]", text):
+        return [each for each in texts if each]
+    try:
+        return [(word,) if word else () for word in shlex.split(text)]
+    except ValueError:
+        return [(text,)]

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from hpclaunch.convert.programs.layers import layers
 from hpclaunch.convert.programs.names import BY_MPI, BY_TORCH, SHELLS, STEPS, any_of
+from hpclaunch.convert.programs.plain import by_env
 from hpclaunch.convert.shell.names import with_names
 from hpclaunch.readback.shell.errors import ScriptError
 from hpclaunch.readback.shell.values import Value, known
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from hpclaunch.convert.shell.walker import Walker
 
 _STARTS = re.compile(rf"(?:^|[\s;&|(/`\"']){any_of(STEPS, BY_MPI, BY_TORCH)}(?=[\s;\"']|$)")
-_AROUND = frozenset(("nohup", "timeout", "nice", "time", "stdbuf"))
+_AROUND = frozenset(("nohup", "timeout", "nice", "time", "stdbuf", "env", "setsid", "ionice", "unbuffer"))
 _LONGEST = 100_000
 _DEEPEST = 5
 
@@ -41,7 +42,8 @@ def walked(shell: "Walker", words: Sequence[Value]) -> bool:
         shell.line = line
         return False
     try:
-        shell.child(body, unknown, tuple(arguments))
+        given, removed = by_env(its, shell.environment())
+        shell.child(body, unknown, tuple(arguments), given, removed)
     finally:
         shell.line = line
     return True

@@ -69,9 +69,22 @@ def inner(command: Command, words: Sequence[Value] | None = None) -> tuple[Comma
     it stands within the command's. What the script itself had put into the text is there; other variables
     have the values that are exported to the command. All have the command's place. Nothing for a text that
     is no script, or any other command."""
-    text = _text(command.words if words is None else words, command.stdin)
+    walker = _inside(command, command.words if words is None else words)
+    return () if walker is None else tuple(walker.placed(command))
+
+
+def wanted_inside(command: Command, words: Sequence[Value]) -> tuple[str, ...]:
+    """The variables that such a text asks for, and that are neither exported to the command nor given a value
+    there."""
+    walker = _inside(command, words)
+    return () if walker is None else tuple(walker.wanted)
+
+
+def _inside(command: Command, words: Sequence[Value]) -> Walker | None:
+    """The walk through the text that a shell is given with these words."""
+    text = _text(words, command.stdin)
     if text is None:
-        return ()
+        return None
     walker = Walker([Source(command.place.file, "")])
     script, unknown = with_names(_as_inside(text))
     exported = {**dict(command.environment), **dict(command.prefix)}
@@ -82,8 +95,8 @@ def inner(command: Command, words: Sequence[Value] | None = None) -> tuple[Comma
     try:
         walker.run(walker.parsed(script))
     except (ScriptError, RecursionError):
-        return ()
-    return tuple(walker.placed(command))
+        return None
+    return walker
 
 
 def _text(words: Sequence[Value], stdin: Value | None) -> Value | None:

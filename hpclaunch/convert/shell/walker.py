@@ -1,6 +1,6 @@
 """A shell that runs nothing, and notes what a launcher would do: its commands, and where values come from."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 
 from msgspec import structs
@@ -288,24 +288,34 @@ class Walker(Recorder):
             return Flow.NEXT
 
     def child(
-        self, body: Part, unknown: Mapping[str, Unknown | IfSet | Names], arguments: tuple[Value, ...]
+        self,
+        body: Part,
+        unknown: Mapping[str, Unknown | IfSet | Names],
+        arguments: tuple[Value, ...],
+        given: Mapping[str, Value],
+        removed: Collection[str],
     ) -> None:
         """Walk what another shell is given: it has what is exported, and nothing of it comes back. `unknown`
-        are names that stand for parts of its text."""
-        before, outer, given = self.state, self._outer, self.input
+        are names that stand for parts of its text, `given` what env in front of it exports, and `removed`
+        what that takes away."""
+        before, outer, read = self.state, self._outer, self.input
         self.state, self._outer, self.input = before.fork(), None, Input("")
+        self.state.is_another = True
         self.children += 1
         try:
             for name in list(before.names()):
                 variable = before.get(name)
-                if variable is not None and variable.value is not None and not variable.exported:
+                kept = variable is None or variable.value is None or variable.exported
+                if not kept or name in removed:
                     self.state.set(name, Variable(None))
+            for name, value in given.items():
+                self.state.set(name, Variable(value, exported=True))
             for name, part in unknown.items():
                 self.state.set(name, Variable((part,)))
             self.state.arguments = arguments
             self.apart(body)
         finally:
-            self.state, self._outer, self.input = before, outer, given
+            self.state, self._outer, self.input = before, outer, read
             self.children -= 1
 
     def _external(self, words: list[Value]) -> None:

@@ -25,6 +25,9 @@ def declare(shell: "Shell", command: str, arguments: Sequence[Assignment | Word]
     if "+x" in flags or (exports and "n" in flags):
         exports = False
     if set(flags) & set("fFp"):
+        if exports and "f" in flags:
+            for argument in rest:
+                shell.state.export_function(argument.written)
         return
     if "n" in flags and command != "export":
         shell.status = None

@@ -165,17 +165,17 @@ class Shell:
                 self.state.restore(name, variable)
 
     def _call(self, words: list[Value]) -> Flow:
-        name = known(words[0])
+        name, past = known(words[0]), False
         while name in _PREFIXES and len(words) > 1 and not (known(words[1]) or "").startswith("-"):
             if name == "exec":
                 self._external(words[1:])
                 return Flow.EXIT
             words = words[1:]
-            name = known(words[0])
+            name, past = known(words[0]), True  # these go past functions
         if name is None:
             self._external(words)
             return Flow.NEXT
-        there, body = self.state.function(name)
+        there, body = (False, None) if past else self.state.function(name)
         if there and body is not None:
             if name in self._watched:
                 self._note_call(words, ())

@@ -41,23 +41,29 @@ class Outside(Struct, frozen=True):
 
 class _OfAll:
     """What a state and all its forks have together: how often one of them was changed, and the names of all
-    variables and functions that any of them ever had."""
+    variables and functions that any of them ever had, and of the functions that were exported."""
 
-    __slots__ = ("changes", "functions", "variables")
+    __slots__ = ("changes", "exported", "functions", "variables")
 
     def __init__(self) -> None:
         self.changes = 0
         self.variables: set[str] = set()
         self.functions: set[str] = set()
+        self.exported: set[str] = set()
 
 
 class State:
-    """A shell's state. A fork sees its parent's, and changes its own."""
+    """A shell's state. A fork sees its parent's, and changes its own; where it `is_another` shell it has of
+    the parent's functions only those that were exported."""
 
-    __slots__ = ("_functions", "_of_all", "_parent", "_variables", "arguments", "outside", "unnamed")
+    __slots__ = (
+        *("_functions", "_of_all", "_parent", "_variables", "arguments", "is_another", "outside"),
+        "unnamed",
+    )
 
     def __init__(self, parent: "State | None" = None):
         self._parent = parent
+        self.is_another = False
         self._of_all: _OfAll = parent._of_all if parent else _OfAll()
         self._variables: dict[str, Variable] = {}
         self._functions: dict[str, Statement | None] = {}
@@ -139,6 +145,8 @@ class State:
         while state is not None:
             if name in state._functions:
                 return True, state._functions[name]
+            if state.is_another and name not in self._of_all.exported:
+                return False, None
             state = state._parent
         return False, None
 
@@ -146,6 +154,10 @@ class State:
         """Define a function."""
         self._of_all.functions.add(name)
         self._functions[name] = body
+
+    def export_function(self, name: str) -> None:
+        """Other shells that the script starts have it from here on."""
+        self._of_all.exported.add(name)
 
     def names(self) -> Iterator[str]:
         """The variables that the script has touched, in the order of their first appearance."""

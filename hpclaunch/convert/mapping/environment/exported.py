@@ -18,15 +18,15 @@ from hpclaunch.convert.mapping.slurm.export import Export
 from hpclaunch.convert.mapping.words.made import alternatives, in_doubt
 from hpclaunch.convert.mapping.words.texts import is_here, line
 from hpclaunch.convert.programs.layers import layers
+from hpclaunch.convert.programs.plain import by_env
 from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.convert.secret_texts import is_secret
-from hpclaunch.readback.shell.values import Unknown, Value, join, known, shown
+from hpclaunch.readback.shell.values import Unknown, Value, known, shown
 from hpclaunch.values.conversion import Place
 from hpclaunch.values.names import acts_on_commands
 
 _HCA = re.compile(r"=?(mlx5_(ib)?\d+(:\d+)?,?)+")
 _ALL_GPUS = re.compile(r"\d+(,\d+)*|all")
-_IN_FRONT = frozenset(("env", "timeout", "nohup", "time", "nice", "stdbuf"))
 EVERYTHING = Export()
 _MOST_LINES = 20
 # What becomes of a variable by whose it is: why, and for those that are left what to do.
@@ -109,32 +109,10 @@ def put(
     return later
 
 
-def _by_env(command: Command, exported: Mapping[str, Value]) -> tuple[dict[str, Value], set[str]]:
-    """What env(1) in front of what starts the ranks gives, NAME=VALUE, and the exported variables that it
-    takes away: env -u NAME srun ..., env -i srun ..."""
-    given: dict[str, Value] = {}
-    removed: set[str] = set()
-    for layer in layers(command.words):
-        if layer.program not in _IN_FRONT:
-            break
-        if layer.program != "env":
-            continue
-        gone = {known(each.value or ()) or "" for each in layer.all("unset")}
-        if layer.option("ignore-environment"):
-            gone = {*exported, *given}
-        given = {name: value for name, value in given.items() if name not in gone}
-        removed |= gone & exported.keys()
-        for word in layer.words:
-            name, equals, text = word[0].partition("=") if isinstance(word[0], str) else ("", "", "")
-            if equals:
-                given[name] = join([text, *word[1:]])
-    return given, removed - given.keys()
-
-
 def _handed(reading: ShellReading, command: Command, export: Export, draft: Draft) -> list[Handed]:
     """What the ranks get of the script's environment. What an option keeps from them is said."""
     exported = {**dict(command.environment), **dict(command.prefix)}
-    given, removed = _by_env(command, exported)
+    given, removed = by_env(layers(command.words), exported.items())
     prefixed = {**dict(command.prefix), **given}
     there = {name: value for name, value in {**exported, **given}.items() if name not in removed}
     if removed:

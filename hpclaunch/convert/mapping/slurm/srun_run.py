@@ -11,6 +11,7 @@ from hpclaunch.convert.mapping.bind import binding, rank_script
 from hpclaunch.convert.mapping.container import images, mounts
 from hpclaunch.convert.mapping.container import options as container_options
 from hpclaunch.convert.mapping.environment import exported, handed_on
+from hpclaunch.convert.mapping.environment.owners import owner
 from hpclaunch.convert.mapping.ranks import launchers, mpi, parameter_files, rendezvous
 from hpclaunch.convert.mapping.slurm import alone, export, pyxis_variables, run_sizes, step_options
 from hpclaunch.convert.mapping.slurm.asked import OF_ALLOCATION, Asked, of_batch, outside_allocation
@@ -24,6 +25,7 @@ from hpclaunch.convert.options import Options
 from hpclaunch.convert.programs import torch
 from hpclaunch.convert.programs.layers import Layer
 from hpclaunch.convert.reading import ShellReading
+from hpclaunch.convert.shell.walk import wanted_inside
 from hpclaunch.readback.shell.values import Unknown, Value, known, shown
 from hpclaunch.values.conversion import Place
 
@@ -129,11 +131,37 @@ def put(
         exported.inherit(
             [name for name in names if name not in own and (image or name != "PWD")], lines, draft, what
         )
+        _of_the_text(reading, run, words, draft, image=image)
     sweeps.put(swept, run, draft)
     trials.ask_rounds(reading, run.command, draft, found_trials.seed, swept)
     pyxis_variables.say(run.asked, draft)
     beyond.put(reading, run, draft, reads=given is not None)
     steps.put(reading, run.command, all_steps, run.ranks.per_node, found_trials, draft, image=image)
+
+
+def _of_the_text(
+    reading: ShellReading, run: Step, words: Sequence[Value], draft: Draft, *, image: bool
+) -> None:
+    """The variables that a text for the ranks' own shell (bash -c '... $DATA') takes from who submits, where
+    all that is exported reaches the ranks."""
+    if not export.of(run.command, run.option("export"), of_batch(reading)).everything:
+        return
+    names = [
+        name
+        for name in wanted_inside(run.command, words)
+        if name not in rendezvous.COMPUTED
+        and owner(name) not in ("gpus", "shell", "srun")
+        and not name.startswith("HPCLAUNCH_")
+        and ((each := reading.last(name)) is None or each.exported)
+    ]
+    lines = (run.command.place,)
+    if not image:
+        exported.inherit(names, lines, draft, run.text)
+        return
+    for name in names:
+        why = "the image may have it, or the shell of who submitted, which the ranks no longer get"
+        todo = f"where the submitter's shell had it add it to `inherit`: [{name}]"
+        draft.say("question", lines, f"${name} in the ranks' own shell", why=why, todo=todo)
 
 
 def _input(run: Step, other: Layer | None, *, image: bool) -> inputs.Given | None:

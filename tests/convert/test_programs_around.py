@@ -1,0 +1,84 @@
+"""Programs, functions and shells around what starts the ranks: the script, run by bash with a srun that notes
+its words and its environment, and the job say the same of the ranks' command and environment."""
+
+import os
+import stat
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import script_cases
+
+from hpclaunch.convert.conversion import convert
+from hpclaunch.convert.inputs import classified
+from hpclaunch.convert.options import Options
+
+_HEAD = "#!/bin/bash\n#SBATCH -N 2 --ntasks-per-node=8 --gpus-per-node=8 -t 60\n"
+_SRUN = """#!/bin/bash
+[[ $1 != --mpi=* ]] || shift
+{ printf '%s\\n' "A=${A-unset}" "B=${B-unset}" "$@"; } > "$SHOWN"
+"""
+
+
+def _job(lines: str, **env: str) -> dict[str, Any]:
+    return script_cases.loaded(convert(classified({"run.sub": _HEAD + lines + "\n"}), Options(env)).job)
+
+
+def _launched(folder: Path, lines: str) -> list[str]:
+    Path(folder, "srun").write_text(_SRUN)
+    Path(folder, "srun").chmod(stat.S_IRWXU)
+    environment = {"PATH": f"{folder}:{os.environ['PATH']}", "SHOWN": str(folder / "shown")}
+    words = ["bash", "-c", _HEAD + lines]
+    subprocess.run(words, env=environment, cwd=folder, check=True, timeout=60, stdin=subprocess.DEVNULL)
+    return Path(folder, "shown").read_text().splitlines()
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "srun() { command srun --mpi=none \"$@\"; }\nsrun ./t 'a b'",
+        "srun() { command srun --mpi=pmix \"$@\"; }\nbash -c 'srun --mpi=none ./t'",
+        "srun() { command srun --mpi=none -v \"$@\"; }\nexport -f srun\nbash -c 'srun ./t'",
+        "env A=1 bash -c 'srun --mpi=none ./t $A'",
+        "export A=1 B=2\nenv -u A bash -c 'srun --mpi=none ./t $B'",
+        "A=1 env B=2 timeout 1h bash -c 'srun --mpi=none ./t $A $B'",
+        "env -S 'A=1 srun --mpi=none ./t \"b c\"'",
+        "setsid -w srun --mpi=none ./t",
+        "ionice -c 2 -n 0 nice -n 5 srun --mpi=none ./t",
+        "exec env A=1 stdbuf -oL nohup srun --mpi=none ./t",
+        "time srun --mpi=none ./t",
+        'run() { "$@"; }\nrun env A=2 srun --mpi=none ./t',
+        "command -p true\nbuiltin echo > /dev/null\ncommand srun --mpi=none ./t",
+    ],
+)
+def test_ranks_are_started_with_these_words_and_variables(lines: str, tmp_path: Path) -> None:
+    job = _job(lines)
+    words = [word for word in _launched(tmp_path, lines) if word != "-v"]
+    assert job["command"] == words[2:]
+    given = {**dict.fromkeys("AB", "unset"), **job.get("env", {})}
+    assert [f"{name}={given[name]}" for name in "AB"] == words[:2]
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("cd $DATA && ./t --lr=${LR:-3} $SLURM_PROCID $HOME", ["DATA"]),
+        ("for i in a b; do X=1; ./t $DATA/$i $X ${LR:?}; done", ["DATA", "LR"]),
+        ("export N=$RANK; ./t $N $MASTER_ADDR $CUDA_VISIBLE_DEVICES \\$NO", []),
+        ("./t $GIVEN $KEPT", []),
+        ("./t $MY_TOKEN", []),
+    ],
+)
+def test_what_a_text_for_the_ranks_shell_takes_from_who_submits(text: str, names: list[str]) -> None:
+    job = _job(f"export GIVEN=1\nKEPT=2\nsrun --mpi=none bash -c '{text}'")
+    assert job.get("inherit", []) == names
+    assert job.get("secrets", []) == (["MY_TOKEN"] if "TOKEN" in text else [])
+    assert "inherit" not in _job(f"srun --mpi=none --export=NONE bash -c '{text}'")
+    assert "inherit" not in _job(f"srun --mpi=none --container-image=a/b:c bash -c '{text}'")
+
+
+def test_a_short_word_after_an_option_of_a_token_is_none() -> None:
+    found = convert(classified({"run.sub": _HEAD + "srun --mpi=none ./t --token name\n"}), Options({}))
+    assert script_cases.loaded(found.job)["command"] == ["./t", "--token", "name"]
+    assert not [each for each in found.findings if each.kind == "defect"]
