@@ -147,11 +147,10 @@ def _member(document: Document[Job]) -> Member:
 
 def _site(record: Record) -> str:
     """The site's file of today, or where that is gone the record's own."""
-    known = lock.read(record)
-    if known is not None and os.path.isfile(known.site_file):
-        return known.site_file
-    gone = f"the site's file {known.site_file} is gone" if known is not None else "it has no lock"
-    say(f"{gone}: the site is taken as the record has it")
+    file = lock.read(record).site_file
+    if os.path.isfile(file):
+        return file
+    say(f"the site's file {file} is gone: the site is taken as the record has it")
     return str(record.folder / "site.yaml")
 
 
@@ -159,7 +158,7 @@ def _differences(record: Record, planned: Sequence[Planned], whole: bool) -> tup
     """What is not as it was, but for what the user changes with --set; and the lines of the script."""
     before = runs.of_record(record, None, JobStatus("UNKNOWN"))
     today = runs.of_plan(planned[0])
-    # A record may know less than what is known today: older ones have no lock, and nobody asked git then.
+    # A record may know less than what is known today: git did not answer then, or there was no repository.
     lacks = {name for name in today.made_of if name not in before.made_of and not name.startswith("site.")}
     found = [
         each

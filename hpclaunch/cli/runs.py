@@ -53,10 +53,7 @@ def of_plan(planned: Planned) -> Run:
     return Run("today", made_of, {}, script.render(planned.plan))
 
 
-def _of_lock(known: Lock | None, diff: bytes, found: Repository | None = None) -> Facts:
-    """Empty for a record that was made before there were locks."""
-    if known is None:
-        return {}
+def _of_lock(known: Lock, diff: bytes, found: Repository | None = None) -> Facts:
     facts: Facts = {}
     image, found = known.image, found or known.repository
     if image is not None:

@@ -17,6 +17,7 @@ from msgspec import Struct
 from hpclaunch.records import files, repository
 from hpclaunch.records.record import Record
 from hpclaunch.records.repository import Repository
+from hpclaunch.values.errors import HpclaunchError
 
 NAME, CHANGES = "lock.json", "changes.diff"
 SAMPLE = 1 << 20  # bytes from each end of an image file
@@ -59,9 +60,13 @@ class Lock(Struct, frozen=True):
     schema: int = 1
 
 
-def read(record: Record) -> Lock | None:
-    """The lock of a record, None where it has none. Raises HpclaunchError for a damaged one."""
-    return files.parsed(record.folder / NAME, Lock)
+def read(record: Record) -> Lock:
+    """The lock of a record. Raises HpclaunchError for a damaged one, or where it is gone."""
+    path = record.folder / NAME
+    found = files.parsed(path, Lock)
+    if found is None:
+        raise HpclaunchError(f"the record's {path} is gone")
+    return found
 
 
 def files_of(lock: Lock, folder: str, secrets: Mapping[str, str]) -> dict[str, bytes]:

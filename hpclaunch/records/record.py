@@ -43,10 +43,10 @@ class Intent(Struct, frozen=True):
     """What was about to be sent. `tag` is the folder's name and goes with the submission; `slurm_conf` with
     `slurm`, or `cluster`, what the later commands need to reach the same cluster; `argv` the command line
     used, and `cwd` the folder in which ("": it was gone). `directory` is where the relative paths of job.yaml
-    start. `tasks` are those of a job array, 0 for any other job; in a `chain` they follow each other.
-    `claims`: its script makes the claim before it starts a rank. Where one command sends several jobs,
-    `lock_of` is the record with the lock that it holds (records/sets.py), and `waits_for` has the tags of
-    those that the job waits for, each with afterok or afterany; a `singleton` waits for all jobs of its name.
+    start. `tasks` are those of a job array, 0 for any other job; in a `chain` they follow each other. Where
+    one command sends several jobs, `lock_of` is the record with the lock that it holds (records/sets.py), and
+    `waits_for` has the tags of those that the job waits for, each with afterok or afterany; a `singleton`
+    waits for all jobs of its name.
     """
 
     tag: str
@@ -63,7 +63,6 @@ class Intent(Struct, frozen=True):
     slurm: SlurmAccess | None = None
     tasks: int = 0
     chain: bool = False
-    claims: bool = False
     lock_of: str = ""
     waits_for: tuple[tuple[str, str], ...] = ()
     singleton: bool = False
@@ -74,6 +73,11 @@ class Intent(Struct, frozen=True):
         """Whether its tasks are jobs side by side, each with a log of its own. The links of a chain are one
         job."""
         return self.tasks > 0 and not self.chain
+
+    @property
+    def claims(self) -> bool:
+        """Whether its script makes the claim before it starts a rank."""
+        return self.scheduler == "slurm"
 
 
 class State(Struct, frozen=True, omit_defaults=True):
@@ -146,7 +150,6 @@ class Record(Struct, frozen=True):
             slurm=slurm,
             tasks=tasks,
             chain=chain,
-            claims=scheduler == "slurm",
             lock_of=among.lock_of,
             waits_for=among.waits_for,
             singleton=among.singleton,

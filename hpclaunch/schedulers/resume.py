@@ -150,9 +150,6 @@ def _of_one_scheduler(records: Sequence[Record], warn: Warn, pause: retry.Pause)
             outcomes.append(Outcome(record, "present", job_id))
         elif record.tag in doubts:
             outcomes.append(Outcome(record, "unknown", why=doubts[record.tag], status=3))
-        elif is_open(record) and record.intent.scheduler == "slurm" and not record.intent.claims:
-            why = "it was made by an older hpclaunch, whose jobs leave no sign that they ran"
-            outcomes.append(Outcome(record, "unknown", why=why, status=3))
         elif is_open(record) or _may_be_lost(record):
             outcomes.append(Outcome(record, "absent"))
         else:

@@ -58,12 +58,6 @@ def submit(jobs: Path, home: Path, *words: str, **env: str) -> Record:
         return find(done.stdout.strip())
 
 
-def kept(record: Record) -> lock.Lock:
-    found = lock.read(record)
-    assert found is not None
-    return found
-
-
 def test_the_job_of_a_record_renders_as_it_is_to_what_was_sent(jobs: Path, tmp_path: Path) -> None:
     record = submit(jobs, tmp_path / "home", "--set", "env.LR=0.20", "--set", "nodes=1")
     done = hpclaunch("check", record.folder / "job.yaml", "--site", "local", cwd="/")
@@ -79,7 +73,7 @@ def test_commit_and_changes_make_the_working_tree_again(jobs: Path, tmp_path: Pa
     (jobs / "model.py").write_text("one\nTWO\nthree\n")
     (jobs / "new file").write_text("")
     record = submit(jobs, tmp_path / "home", GIT_DIR="/nonexistent", GIT_WORK_TREE="/")
-    found = kept(record).repository
+    found = lock.read(record).repository
     assert found is not None
     assert found.commit == git(jobs, "rev-parse", "HEAD").strip()
     assert (found.root, found.folder) == (str(jobs), str(jobs / "train"))
@@ -99,7 +93,7 @@ def test_no_value_of_a_secret_is_anywhere_in_the_record(jobs: Path, tmp_path: Pa
     for value in (SECRETS["TOKEN"], "AAAABBBBCCCC", "-----BEGIN-----"):
         assert not [text for text in told if value.encode() in text]
     assert (record.folder / lock.CHANGES).stat().st_mode & 0o077 == 0
-    found = kept(record).environment
+    found = lock.read(record).environment
     assert (found.inherited, found.not_set, found.secrets) == (("LENT",), ("MISSING",), ("TOKEN", "KEY"))
 
 
@@ -134,7 +128,7 @@ def test_whatever_git_does_the_job_is_submitted(
     (tmp_path / "bin" / "git").write_text(program)
     (tmp_path / "bin" / "git").chmod(0o700)
     record = submit(jobs, tmp_path / "home", PATH=f"{tmp_path}/bin:{os.environ['PATH']}")
-    found = kept(record).repository
+    found = lock.read(record).repository
     assert found is not None
     assert found.commit is None
     assert found.reason

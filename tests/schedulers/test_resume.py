@@ -4,7 +4,6 @@ import os
 import time
 from collections.abc import Callable
 
-import msgspec
 import pytest
 from apiserver import ApiServer
 from replaced_slurm import BROKEN, Command, again, calls, row
@@ -76,14 +75,6 @@ def test_a_job_that_ran_and_was_forgotten_is_not_sent_again(record: Make, replac
     made.claim.symlink_to("12")
     assert again(made) == Outcome(made, "present", "12")
     assert (made.state().job_id, calls(sbatch)) == ("12", [])
-
-
-def test_a_record_whose_jobs_leave_no_sign_is_not_sent_again(record: Make, replaced: Command) -> None:
-    made = record("true", "slurm")
-    older = Record(made.folder, msgspec.structs.replace(made.intent, claims=False))
-    replaced("sbatch", "echo 13")
-    replaced("squeue", "true")
-    assert (again(older).found, again(older).status) == ("unknown", 3)
 
 
 def test_a_job_that_the_controller_lost_before_it_began_is_sent_again_by_name(
