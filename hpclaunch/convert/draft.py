@@ -76,6 +76,18 @@ class Draft:
         """An entry of a list, such as `mounts` or `setup`."""
         self.put((key, self.count(key)), value, places, what, why)
 
+    def drop(self, key: str, places: Sequence[Place]) -> None:
+        """Take out the entries of a list that these lines tell, and their findings."""
+        rows = {each: fact for each, fact in self.facts.items() if each[0] == key and len(each) == 2}
+        gone = [each for each, fact in rows.items() if set(fact.places) & set(places)]
+        self.findings[:] = [each for each in self.findings if each.key not in map(dotted, gone)]
+        for each in rows:
+            del self.facts[each]
+        self._counts[key] = 0
+        for each, fact in rows.items():
+            if each not in gone:
+                self._set(replace(fact, key=(key, self.count(key))))
+
     def count(self, key: str) -> int:
         """How many entries the list has."""
         return self._counts[key]

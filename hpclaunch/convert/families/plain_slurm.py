@@ -45,8 +45,11 @@ def _convert(reading: ShellReading, draft: Draft, options: Options) -> None:
         return
     if by is None and not any(layer.program == "srun" for layer in layers(run.command.words)):
         _on_first_node(run, found, draft)
-    srun_run.put(reading, run, steps, found, draft, options, by)
+    like = by_mpirun.like(reading, found, run, by) if by is not None else []
+    srun_run.put(reading, run, [*steps, *like], found, draft, options, by)
     at_once.ask(reading, run, steps, draft)
+    if alone.is_one(run, by):
+        other_runs.ask_for_one(run, alone.others(reading, run.command), draft)
     other_runs.put(reading, run, [*steps, *by_mpirun.all_of(reading, found)], draft)
 
 

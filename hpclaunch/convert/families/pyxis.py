@@ -55,4 +55,6 @@ def _convert(reading: ShellReading, draft: Draft, options: Options) -> None:
         return
     srun_run.put(reading, run, steps, found, draft, options, by)
     at_once.ask(reading, run, steps, draft)
+    if alone.is_one(run, by):
+        other_runs.ask_for_one(run, alone.others(reading, run.command), draft)
     other_runs.put(reading, run, steps, draft)

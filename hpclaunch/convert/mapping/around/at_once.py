@@ -16,11 +16,13 @@ _TODO = "start all of it in one command that each node runs, or submit the serve
 def ask(reading: ShellReading, run: Step, steps: Sequence[Step], draft: Draft) -> None:
     """The question which is the job's run, where the run goes on in the background while the script goes on
     with another program, or servers on nodes of their own go on beside it."""
-    if run.command.loops:
-        return
-    others = [*_goes_on_with(reading, run.command, draft), *_servers(reading, run, steps)]
+    beside = list(_goes_on_with(reading, run.command, draft))
+    if run.command.loops and not beside:
+        return  # rounds that run side by side
+    others = [*beside, *_servers(reading, run, steps)]
     if not others:
         return
+    draft.drop("after", [each.place for each in beside])
     listed = ", ".join(_text(each) for each in dict.fromkeys(others))
     question = f"what each rank executes: {_text(run.command)} runs at the same time as {listed}"
     places = tuple(dict.fromkeys((run.command.place, *(each.place for each in others))))

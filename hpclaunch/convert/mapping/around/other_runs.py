@@ -6,7 +6,8 @@ from msgspec import Struct
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.slurm.sruns import Step, fallbacks, is_preparation
-from hpclaunch.convert.reading import ShellReading
+from hpclaunch.convert.reading import Command, ShellReading
+from hpclaunch.readback.shell.values import shown
 from hpclaunch.values.conversion import Place
 
 _SHOWN = 4
@@ -65,6 +66,18 @@ def put(reading: ShellReading, run: Step, others: Sequence[Step], draft: Draft) 
             draft.say("left", (step.command.place,), step.text, why=why, todo=todo)
     todo = "where another is the job's run leave this one out, and convert again; or make a job of each"
     ask_which(_start(run), [_start(step) for step in found], draft, todo)
+
+
+def ask_for_one(run: Step, others: Sequence[Command], draft: Draft) -> None:
+    """The question which of several launches the job's command is, where no step of a job is like them."""
+    if not others:
+        return
+    listed = "; ".join(" ".join(map(shown, each.words))[:60] for each in others[:_SHOWN])
+    places = [run.command.place, *(each.place for each in others)]
+    question = f"what each rank executes: {run.text}, or what the script starts beside it ({listed})"
+    draft.findings[:] = [each for each in draft.findings if each.key != "command"]
+    todo = "write the one that the job is for, and submit a job for each of the others"
+    draft.ask(("command",), question, places, f"{len(others) + 1} commands start ranks", todo=todo)
 
 
 def ask_which(run: Start, others: Sequence[Start], draft: Draft, todo: str) -> None:

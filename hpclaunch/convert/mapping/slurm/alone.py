@@ -1,10 +1,11 @@
 """A script's own command as the run, where no srun and no mpirun starts ranks: it runs on the first node."""
 
 import re
+from collections.abc import Sequence
 
 from hpclaunch.convert.mapping.slurm.asked import Asked, of_batch
 from hpclaunch.convert.mapping.slurm.sizes import Allocation, Ranks
-from hpclaunch.convert.mapping.slurm.sruns import Step
+from hpclaunch.convert.mapping.slurm.sruns import Step, fallbacks
 from hpclaunch.convert.programs.layers import PER_GPU, Layer, layers
 from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.readback.shell.values import known
@@ -23,12 +24,30 @@ def step(reading: ShellReading, found: Allocation) -> Step | None:
     None where there is none. A container that sbatch was asked for is its own: the whole script is in it
     (Pyxis's README, "Advanced usage")."""
     commands = [command for command in reading.commands if _may_be_run(command)]
+    instead = fallbacks(commands)
+    commands = [each for each in commands if id(each) not in instead] or commands
     if not commands:
         return None
-    launched = [each for each in commands if any(layer.program in PER_GPU for layer in layers(each.words))]
-    command = (launched or commands)[-1]
+    command = (_launched(commands) or commands)[-1]
     inner = layers(command.words)
     return Step(command, of_container(reading), Ranks(_nodes(inner, found), 1, (command.place,)), inner)
+
+
+def is_one(run: Step, by: Layer | None) -> bool:
+    """Whether neither srun nor mpirun (`by`) starts the run."""
+    return by is None and all(layer.program != "srun" for layer in layers(run.command.words))
+
+
+def others(reading: ShellReading, run: Command) -> list[Command]:
+    """The other commands that start a process for each GPU of their node, but for those that run only where
+    one has failed, and those that go on beside the run."""
+    found = _launched([command for command in reading.commands if _may_be_run(command)])
+    instead = fallbacks(found)
+    return [each for each in found if each.place != run.place and id(each) not in instead]
+
+
+def _launched(commands: Sequence[Command]) -> list[Command]:
+    return [each for each in commands if any(layer.program in PER_GPU for layer in layers(each.words))]
 
 
 def of_container(reading: ShellReading) -> tuple[Asked, ...]:

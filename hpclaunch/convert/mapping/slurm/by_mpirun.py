@@ -51,6 +51,27 @@ def all_of(reading: ShellReading, found: Allocation) -> list[Step]:
     ]
 
 
+def like(reading: ShellReading, found: Allocation, run: Step, by: Layer) -> list[Step]:
+    """Each other mpirun that starts as many ranks by the same options: a step of the job is the same. Where a
+    node has one rank a step of the job would be without MPI."""
+    its = (
+        _of_mpirun(reading, command, its_layers, index, found, ())
+        for command, its_layers, index in _commands(reading)[-_MOST:]
+        if command is not run.command
+    )
+    size = (run.ranks.nodes, run.ranks.per_node)
+    if None in size or run.ranks.per_node == 1:
+        return []
+    options = [(each.name, each.value) for each in by.options]
+    return [
+        step
+        for step, layer in its
+        if (step.ranks.nodes, step.ranks.per_node) == size
+        and [(each.name, each.value) for each in layer.options] == options
+        and [each.program for each in step.before] == [each.program for each in run.before]
+    ]
+
+
 def _of_mpirun(
     reading: ShellReading,
     command: Command,

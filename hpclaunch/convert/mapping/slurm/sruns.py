@@ -23,7 +23,7 @@ _ENROOT_START = re.compile(r"(?:\S*/)?enroot\s+(?:start|exec)\b")  # a command i
 _TESTS = re.compile(r"^\w+_perf(_mpi)?$")
 _PREPARES = re.compile(r"drop_caches|cache_clear|submission_log|mlperf_log|mllog|CACHE_CLEAR", re.IGNORECASE)
 # A condition of the walk that holds where something that was started has failed.
-_STARTS = r"\b(?:srun|mpirun|mpiexec|mpiexec\.hydra|orterun)\b"
+_STARTS = r"\b(?:srun|mpirun|mpiexec|mpiexec\.hydra|orterun|torchrun|deepspeed|accelerate)\b"
 _FAILED = re.compile(
     rf":\d+(?:-\d+)?: (?:not \((?!\s*!).*{_STARTS}|if\s+!.*{_STARTS}"
     r"|not \(.*\$\?\W*(?:-eq|==?)\W*0\b|if .*\$\?\W*(?:-ne|!=|-gt)\W*0\b|.*\(\(\s*\$\?\s*\)\))",

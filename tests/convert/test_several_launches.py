@@ -1,0 +1,66 @@
+"""Scripts that start ranks more than once: what is a step, and where which of them is the job is asked."""
+
+from typing import Any
+
+import pytest
+import script_cases
+
+from hpclaunch.convert.conversion import convert
+from hpclaunch.convert.inputs import classified
+from hpclaunch.convert.options import Options
+from hpclaunch.values.conversion import Conversion
+
+_HEAD = "#!/bin/bash\n#SBATCH -N 2 --ntasks-per-node=8 --gpus-per-node=8 -t 60\n"
+_ONE = _HEAD.replace("-N 2", "-N 1")
+_RAY = """\
+srun --mpi=none --nodes=1 --ntasks=1 -w "$head" ray start --head --block &
+for i in 1 2; do srun --mpi=none -N1 -n1 -w ${nodes[$i]} ray start --address $head:6379 --block & done
+"""
+
+
+def _of(text: str) -> tuple[dict[str, Any], Conversion]:
+    found = convert(classified({"run.sub": text}), Options({}))
+    return script_cases.loaded(found.job), found
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "torchrun --nproc_per_node=8 a.py --lr 1\ntorchrun --nproc_per_node=8 b.py",
+        "torchrun --nproc_per_node=8 train.py\ntorchrun --nproc_per_node=4 eval.py",
+        "deepspeed a.py\naccelerate launch b.py",
+        "for s in 1 2; do torchrun --nproc_per_node=8 a.py --s $s; done\ntorchrun --nproc_per_node=8 b.py",
+    ],
+)
+def test_of_several_launchers_none_is_taken_unasked(lines: str) -> None:
+    job, found = _of(_ONE + lines + "\n")
+    assert job["command"] == script_cases.ASK
+    asked = next(each for each in found.findings if each.key == "command")
+    assert {place.line for place in asked.places} == {3, 4}
+
+
+@pytest.mark.parametrize(
+    ("lines", "command"),
+    [
+        ("torchrun --nproc_per_node=8 a.py || torchrun --nproc_per_node=8 a.py --resume", "a.py"),
+        ("python prep.py\ntorchrun --nproc_per_node=8 a.py\npython post.py", "a.py"),
+    ],
+)
+def test_one_launcher_beside_other_commands_is_the_job(lines: str, command: str) -> None:
+    assert _of(_ONE + lines + "\n")[0]["command"] == ["python", "-u", command]
+
+
+def test_an_mpirun_with_the_same_ranks_is_a_step_and_another_is_left() -> None:
+    lines = "mpirun hostname\nmpirun -np 16 -npernode 8 -x A=1 ./a\n"
+    lines += "mpirun -np 16 -npernode 8 -x A=2 ./b\nmpirun -np 16 -npernode 8 -x A=2 ./c\n"
+    job, found = _of(_HEAD + lines)
+    assert (job["command"], job["setup"]) == (["./c"], [{"run": ["./b"], "per": "rank"}])
+    assert [each.places[0].line for each in found.findings if each.kind == "left"] == [4, 3]
+
+
+def test_what_runs_while_servers_do_is_asked_and_not_done_after_them() -> None:
+    job, _ = _of(_HEAD + _RAY + "python -u train.py\n")
+    assert (job["command"], job["nodes"]) == (script_cases.ASK, script_cases.ASK)
+    assert "after" not in job
+    waits, _ = _of(_HEAD + _RAY + "wait\npython -u post.py\n")
+    assert [each["run"] for each in waits["after"]] == [["python", "-u", "post.py"]]
