@@ -105,7 +105,7 @@ def put(
                 question = f"{name}={_short(each)} is another one in each round of the loop"
                 draft.ask(("env", name), question, places, name)
                 continue
-            later += _unknown(reading, each, draft, stand_ins or {}, container=container)
+            later += _unknown(reading, each, draft, stand_ins or {}, command, container=container)
     return later
 
 
@@ -228,10 +228,20 @@ def _known(each: Handed, text: str, draft: Draft) -> None:
 
 
 def _unknown(
-    reading: ShellReading, each: Handed, draft: Draft, stand_ins: Mapping[str, str], *, container: bool
+    reading: ShellReading,
+    each: Handed,
+    draft: Draft,
+    stand_ins: Mapping[str, str],
+    command: Command,
+    *,
+    container: bool,
 ) -> list[tuple[str, Value]]:
     """A value that the script does not tell: from the submitter's shell, or made beside the rank."""
     name, value = each.name, each.value
+    addressed = rendezvous.with_first_node(value)
+    if addressed != value and not line([addressed], stand_ins).doubt:
+        draft.put(("rendezvous",), "torch", each.places, name, why=rendezvous.SETS_ALL)
+        value = addressed
     part = value[0] if len(value) == 1 else ""
     doubtful = [made for made in in_doubt(reading, [value]) if made not in stand_ins or not stand_ins[made]]
     if doubtful:
@@ -251,6 +261,10 @@ def _unknown(
         shows = f"{name}={_short(each)}"
         draft.say("carried", each.places, name, became=f"command: export {shows}", key="command")
         return [(name, value)]
+    if _is_in_text(name, command):
+        question = f"the value of {name}, which the command names: {_short(each)} is made by the script"
+        draft.ask(("env", name), question, each.places, name)
+        return []
     draft.say(
         "left",
         each.places,
@@ -259,6 +273,12 @@ def _unknown(
         todo=f"write env.{name} in the job file if the ranks need it",
     )
     return []
+
+
+def _is_in_text(name: str, command: Command) -> bool:
+    """Whether a text that the ranks' own shell reads names the variable: bash -c '$LAUNCHER train.py'."""
+    named = re.compile(rf"\$(?:{name}\b|\{{{name}\b)")
+    return any(isinstance(part, str) and named.search(part) for word in command.words for part in word)
 
 
 def _short(each: Handed) -> str:

@@ -88,6 +88,16 @@ def first_node(words: Sequence[Value], places: Sequence[Place], draft: Draft) ->
     return found
 
 
+def with_first_node(value: Value) -> Value:
+    """The value with MASTER_ADDR, as hpclaunch sets it, for commands that find out the job's first node."""
+    return tuple(
+        Unknown("variable", "MASTER_ADDR")
+        if isinstance(part, Unknown) and part.kind == "output" and _FIRST_NODE.match(part.name)
+        else part
+        for part in value
+    )
+
+
 def local_rank() -> Value:
     """The argument by which torch.distributed.launch tells a process its local rank."""
     return ("--local_rank=", Unknown("variable", "LOCAL_RANK"))

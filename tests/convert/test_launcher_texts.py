@@ -1,0 +1,68 @@
+"""A launcher's command in a variable, which the ranks' own shell reads: srun bash -c '$LAUNCHER train.py'."""
+
+import shlex
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import script_cases
+
+from hpclaunch.convert.conversion import convert
+from hpclaunch.convert.inputs import classified
+from hpclaunch.convert.options import Options
+
+_SCRIPT = """\
+#!/bin/bash
+#SBATCH --nodes=2
+#SBATCH --ntasks-per-node=1
+{before}
+srun bash -c {text}
+"""
+_FIRST = "FIRST=$(scontrol show hostnames $SLURM_JOB_NODELIST | head -n 1)\n"
+
+
+def _converted(before: str, text: str) -> dict[str, Any]:
+    script = _SCRIPT.format(before=before, text=shlex.quote(text))
+    job: dict[str, Any] = script_cases.loaded(convert(classified({"run.sub": script}), Options({})).job)
+    return job
+
+
+@pytest.mark.parametrize(
+    ("before", "text", "said"),
+    [
+        (
+            _FIRST + 'export LAUNCHER="start --nnodes 2 --master_addr $FIRST --port 6000"',
+            "$LAUNCHER --node_rank $SLURM_PROCID t.py",
+            "--nnodes 2 --master_addr first-node --port 6000 --node_rank 1 t.py",
+        ),
+        (
+            _FIRST + 'export LAUNCHER="start --rdzv_endpoint=$FIRST:29500"\nexport CMD="t.py -x"',
+            "${LAUNCHER} $CMD",
+            "--rdzv_endpoint=first-node:29500 t.py -x",
+        ),
+    ],
+)
+def test_the_first_node_in_a_variable_is_that_of_the_job(
+    before: str, text: str, said: str, tmp_path: Path
+) -> None:
+    job = _converted(before, text)
+    assert job["rendezvous"] == "torch"
+    start = tmp_path / "start"
+    start.write_text('#!/bin/sh\necho "$@"\n')
+    start.chmod(0o755)
+    own = {"MASTER_ADDR": "first-node", "SLURM_PROCID": "1", "PATH": f"{tmp_path}:/usr/bin:/bin"}
+    run = ["/bin/sh", "-c", job["command"]]
+    done = subprocess.run(run, env={**own, **job.get("env", {})}, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == said.split()
+
+
+@pytest.mark.parametrize(
+    ("text", "asked"),
+    [("$LAUNCHER t.py", True), ("exec ${LAUNCHER} t.py", True), ("$LAUNCHERS t.py", False), ("./t", False)],
+)
+def test_a_value_that_the_script_makes_is_asked_for_where_the_command_names_it(
+    text: str, asked: bool
+) -> None:
+    job = _converted('export LAUNCHER="start $(./options)"', text)
+    assert (job.get("env", {}).get("LAUNCHER") == script_cases.ASK) == asked
