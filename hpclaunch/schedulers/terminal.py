@@ -3,12 +3,13 @@
 import contextlib
 import fcntl
 import os
+import select
 import signal
 import struct
 import sys
 import termios
 import tty
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from types import FrameType
 
 
@@ -46,6 +47,12 @@ def lent() -> Iterator[int]:
         signal.signal(signal.SIGWINCH, handler)
         os.close(changed)
         os.close(noted)
+
+
+def is_unread(found: Iterable[tuple[int, int]]) -> bool:
+    """Whether poll(2), which was asked for no event of standard output, found that nobody reads it any more.
+    A descriptor that is closed, or leads to a file, is never that."""
+    return any(number == 1 and events & (select.POLLERR | select.POLLHUP) for number, events in found)
 
 
 def write(descriptor: int, data: bytes) -> None:

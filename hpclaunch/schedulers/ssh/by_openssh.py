@@ -6,14 +6,18 @@ that it ends with this process, however that ends.
 """
 
 import contextlib
+import errno
 import os
+import select
 import shutil
 import subprocess
 import tempfile
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import IO
 
+from hpclaunch.schedulers import terminal
 from hpclaunch.schedulers.ssh.advice import unreached
 from hpclaunch.schedulers.ssh.contract import CONNECT_S, KEEPALIVE_S, READY_S, Lost, Unreached
 from hpclaunch.schedulers.ssh.exchange import greet
@@ -83,7 +87,8 @@ class OpenSsh:
         return self._start((*riding, "-o", "BatchMode=yes"), command)
 
     def attach(self, command: str, keys: bool) -> int:
-        """As the contract says it. ssh itself carries the streams, and says on standard error what breaks."""
+        """As the contract says it. ssh itself carries the streams, and says on standard error what breaks.
+        That nobody reads any more it would learn with the next write alone."""
         riding = self._riding
         if riding is None:
             raise Unreached(f"the connection to {self._login} was closed")
@@ -92,11 +97,16 @@ class OpenSsh:
             process = subprocess.Popen(words)
         except OSError as error:
             raise _no_program(error) from error
+        unread = threading.Event()
+        if not keys:
+            threading.Thread(target=_end_unread, args=(process, unread), daemon=True).start()
         try:
             status = process.wait()
         finally:
             process.terminate()  # it gives the terminal back before it ends
             process.wait()
+        if unread.is_set():
+            raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
         if status == _BROKEN and self._ask(*riding, "-O", "check").returncode:
             raise Lost(f"the connection to {self._login} broke, and the command may go on there")
         return status
@@ -195,6 +205,15 @@ class _Process:
         """As the contract says it. The pipes stay open for who reads them: they end with the process."""
         self._process.kill()
         self._process.wait()
+
+
+def _end_unread(process: "subprocess.Popen[bytes]", unread: threading.Event) -> None:
+    """Ends a process once nobody reads this one's standard output any more."""
+    poll = select.poll()
+    poll.register(1, 0)
+    if terminal.is_unread(poll.poll()):
+        unread.set()
+        process.terminate()
 
 
 def _has_lasting_master(settings: str) -> bool:

@@ -64,7 +64,8 @@ class Transport(Protocol):
 
     def attach(self, command: str, keys: bool) -> int:
         """Runs a command, which the user's login shell reads, with this process' own streams, and with a
-        terminal where `keys`. Gives its exit status. Raises Unreached, and Lost."""
+        terminal where `keys`. Gives its exit status. Raises Unreached, Lost, and BrokenPipeError where nobody
+        reads its output here any more."""
 
     def close(self) -> None:
         """Ends the connection, if there is one."""

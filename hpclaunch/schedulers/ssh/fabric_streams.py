@@ -1,6 +1,7 @@
 """The streams of a command over a channel of paramiko, carried to and from this process' own."""
 
 import contextlib
+import errno
 import os
 import select
 from typing import Any
@@ -8,7 +9,7 @@ from typing import Any
 from hpclaunch.schedulers import terminal
 
 _CHUNK = 65_536
-_FULL_S = 0.05  # until it is seen again whether the other side takes more
+_FULL_MS = 50  # until it is seen again whether the other side takes more
 
 
 def carry(channel: Any, command: str, keys: bool) -> int:
@@ -24,10 +25,19 @@ def carry(channel: Any, command: str, keys: bool) -> int:
 
 
 def _move(channel: Any, resized: int) -> None:
-    data, reads = b"", True
+    """`resized` is -1 where there is no terminal. Raises BrokenPipeError where nobody reads the output."""
+    data, reads, poll = b"", True, select.poll()
+    poll.register(channel, select.POLLIN)
+    poll.register(resized if resized >= 0 else 1, select.POLLIN if resized >= 0 else 0)
     while True:
-        wanted = [channel] + ([0] if reads and not data else []) + ([resized] if resized >= 0 else [])
-        ready = select.select(wanted, [], [], _FULL_S if data else None)[0]
+        if reads and not data:
+            poll.register(0, select.POLLIN)
+        found = poll.poll(_FULL_MS if data else None)
+        ready = {number for number, _ in found}
+        if (1, select.POLLNVAL) in found:
+            poll.unregister(1)
+        if terminal.is_unread(found):
+            raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
         if resized in ready:
             os.read(resized, _CHUNK)
             columns, rows = terminal.size()
@@ -35,6 +45,7 @@ def _move(channel: Any, resized: int) -> None:
         if 0 in ready:
             data = os.read(0, _CHUNK)
             reads = bool(data)
+            poll.unregister(0)
             if not reads:
                 channel.shutdown_write()
         while channel.recv_ready():

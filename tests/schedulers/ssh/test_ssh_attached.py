@@ -1,13 +1,26 @@
-"""What watches over a command on the login node, run here: it ends that one process when nothing comes."""
+"""What watches over a command on the login node, run here: it ends that one process when nothing comes. And
+what becomes of a command here whose output nobody reads any more."""
 
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from hpclaunch.schedulers.processes import read_stat
 from hpclaunch.schedulers.ssh.attached import _WATCH
+from hpclaunch.values.login import Login
+
+ATTACH = """\
+import sys, msgspec
+from hpclaunch.schedulers.ssh.connection import connection
+from hpclaunch.values.login import Login
+there = connection(msgspec.json.decode(sys.argv[1], type=Login))
+there.run("true", 60)
+sys.exit(there.attach(sys.argv[2], False))
+"""
 
 
 @pytest.fixture
@@ -59,3 +72,23 @@ def test_a_later_process_with_its_number_stays(tmp_path: Path, command: "subproc
         watching.communicate(timeout=60)
     assert not folder.exists()
     assert command.poll() is None
+
+
+@pytest.mark.parametrize("stdin", [subprocess.DEVNULL, subprocess.PIPE], ids=["no input", "an open input"])
+def test_it_ends_when_nobody_reads_though_it_writes_nothing_more(login: Login, stdin: int) -> None:
+    argv = [sys.executable, "-c", ATTACH, msgspec.json.encode(login).decode(), "echo up; exec sleep 300"]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(argv, stdin=stdin, stdout=pipe, stderr=pipe) as process:
+        assert process.stdout
+        assert process.stderr
+        assert process.stdout.readline() == b"up\n"
+        process.stdout.close()
+        assert b"BrokenPipeError" in process.stderr.read()
+        assert process.wait(60) == 1
+
+
+@pytest.mark.parametrize("output", ["1>&-", ">/dev/null"])
+def test_an_output_that_is_no_pipe_is_no_reason_to_end(login: Login, output: str) -> None:
+    argv = ["/bin/sh", "-c", f'exec "$@" {output}', "sh", sys.executable, "-c", ATTACH]
+    argv += [msgspec.json.encode(login).decode(), "sleep 1; exit 7"]
+    assert subprocess.run(argv, stdin=subprocess.DEVNULL, timeout=120).returncode == 7
