@@ -70,6 +70,11 @@ def test_a_plugin_of_pmix_by_version_is_pmix() -> None:
     assert _job(_converted(pyxis(mpi="pmix_v3")))["mpi"] == "pmix"
 
 
+@pytest.mark.parametrize(("given", "mpi"), [({}, "pmix"), ({"SLURM_MPI_TYPE": "pmi2"}, "pmi2")])
+def test_the_family_of_mpi_that_the_operator_may_tell_srun(given: dict[str, str], mpi: str) -> None:
+    assert _job(_converted(pyxis(mpi='"${SLURM_MPI_TYPE:-pmix}"'), **given))["mpi"] == mpi
+
+
 def test_no_mpi_is_asked_for() -> None:
     script = pyxis().replace("--mpi=pmix ", "")
     assert _job(_converted(script))["mpi"] == ASK

@@ -30,6 +30,9 @@ exit "${STATUS:-0}"
 TRIALS = (
     f"for i in 1 2 3; do {RUN} --id $i; done",
     f"for i in $(seq 3); do {RUN} --save m_$i; done",
+    f"for i in $(seq -w 1 3); do {RUN} --save m_$i; done",
+    f"for i in $(seq --equal-width 01 3); do\n  export SEED=$((5 - 1 + 10#$i))\n  {RUN}\ndone",
+    f"B=41\nfor i in $(seq -w 3); do\n  export SEED=$(( $B - 1 + 10#${{i}} ))\n  {RUN}\ndone",
     f"for ((i = 1; i <= 3; i++)); do {RUN} --id $i; done",
     f"for i in 1 2 3; do\n  export SEED=$i\n  {RUN}\ndone",
     f"for i in 1 2 3; do\n  export SEED=$((1000 + i))\n  {RUN}\ndone",
@@ -67,6 +70,7 @@ ASKED = {
     f"i=0\nwhile [ $i -lt 3 ]; do\n  i=$((i+1))\n  {RUN} --id $i\ndone": "command",
     f"i=1\nwhile true; do\n  {RUN} --id $i\n  ((i++))\n  ((i > 3)) && break\ndone": "command",
     f"i=1\nwhile [ $i -le 8 ]; do\n  {RUN} --id $i\n  i=$((i+1))\n  test -f a || i=5\ndone": "command",
+    f"for i in $(seq -w 1 10); do {RUN} --id $i; done": "command",
     f"for i in 1 2 3; do {RUN} && break; done": "trials.count",
     f"for i in 1 2 3; do\n  {RUN}\n  if [ $? -eq 0 ]; then break; fi\ndone": "trials.count",
     f"for i in 1 2 3; do\n  [ $i -eq 2 ] && continue\n  {RUN}\ndone": "trials.count",
@@ -142,6 +146,17 @@ def test_what_no_trial_can_have_of_a_round_is_asked(loop: str) -> None:
     assert ASKED[loop] in questions
     assert "first_seed" not in found.job
     assert not any(each.kind == "carried" and each.key == ASKED[loop] for each in found.findings)
+
+
+@pytest.mark.parametrize(("given", "first"), [({}, None), ({"FIRST": "7"}, 7)])
+def test_a_seed_that_rises_from_a_random_one_is_random(given: dict[str, str], first: int | None) -> None:
+    loop = f"for i in $(seq -w 1 12); do\n  export SEED=$(($FIRST - 1 + 10#$i))\n  {RUN}\ndone"
+    script = f'#!/bin/bash\n{HEAD}: "${{FIRST:=$RANDOM}}"\n{loop}\n'
+    found = convert(classified({"run.sub": script}), Options(given))
+    assert found.is_complete
+    trials = parse_job(found.job, "job.yaml", "").value.trials
+    assert isinstance(trials, TrialsSpec)
+    assert (trials.count, trials.seed, trials.first_seed) == (12, "SEED", first)
 
 
 @pytest.mark.parametrize(("head", "loop"), ENDS)

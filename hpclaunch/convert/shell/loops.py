@@ -61,9 +61,10 @@ def of_words(shell: "Walker", statement: For) -> Rounds:
     written = (ARGUMENTS,) if statement.words is None else statement.words
     over = " ".join(word.written for word in written)
     of_seq = _sequence(shell, written)
-    numbers = outputs.counted(of_seq) if of_seq else None
-    if numbers is not None:
-        return Rounds(len(numbers), tuple((str(number),) for number in numbers[:_MOST]), over)
+    counted = outputs.counted(of_seq) if of_seq else None
+    if counted is not None:
+        numbers, width = counted
+        return Rounds(len(numbers), tuple((f"{number:0{width}}",) for number in numbers[:_MOST]), over)
     try:
         words = shell.expander.words(written)
     except Unreadable:

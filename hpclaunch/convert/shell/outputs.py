@@ -16,9 +16,12 @@ def known_output(words: Sequence[Value], given: Value | None) -> Value | None:
     return None if reader is None else reader(words[1:], given)
 
 
-def counted(words: Sequence[Value]) -> range | None:
-    """The numbers of `seq WORDS`, None where they are not known."""
+def counted(words: Sequence[Value]) -> tuple[range, int] | None:
+    """The numbers of `seq WORDS`, and how wide zeros make each (0: as it is); None where they are not
+    known."""
     texts = [known(word) for word in words]
+    equal = texts[:1] in (["-w"], ["--equal-width"])
+    texts = texts[equal:]
     if not 1 <= len(texts) <= 3 or any(text is None or not _NUMBER.fullmatch(text) for text in texts):
         return None
     numbers = [int(text or 0) for text in texts]
@@ -27,7 +30,9 @@ def counted(words: Sequence[Value]) -> range | None:
         first, step, last = numbers
     if not step:
         return None
-    return range(first, last + (1 if step > 0 else -1), step)
+    ends = (texts[0] if len(texts) > 1 else "1", texts[-1])
+    width = max(len(text or "") for text in ends) if equal else 0
+    return range(first, last + (1 if step > 0 else -1), step), width
 
 
 def first_counted(words: Sequence[Value]) -> int | None:
@@ -40,10 +45,11 @@ def first_counted(words: Sequence[Value]) -> int | None:
 
 
 def _seq(words: Sequence[Value], given: Value | None) -> Value | None:
-    numbers = counted(words)
-    if numbers is None or len(numbers) > _MOST:
+    found = counted(words)
+    if found is None or len(found[0]) > _MOST:
         return None
-    return ("".join(f"{number}\n" for number in numbers),)
+    numbers, width = found
+    return ("".join(f"{number:0{width}}\n" for number in numbers),)
 
 
 def _basename(words: Sequence[Value], given: Value | None) -> Value | None:

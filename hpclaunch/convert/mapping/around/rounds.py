@@ -25,12 +25,12 @@ def names_in(value: Value) -> set[str]:
     return {name for part in parts for name in _NAMES.findall(part.name)}
 
 
-def numbers(loop: Loop) -> list[int] | None:
+def numbers(loop: Loop, written: str = r"0|[1-9]\d{0,17}") -> list[int] | None:
     """The numbers that the variable goes through, the first of them where the end is not told; None where it
-    goes through anything else."""
+    goes through anything else, or through numbers that are not `written` so."""
     texts = [known(value) for value in loop.values]
     if loop.count is not None and texts:
-        found = [int(text) for text in texts if text and re.fullmatch(r"0|[1-9]\d{0,17}", text)]
+        found = [int(text) for text in texts if text and re.fullmatch(written, text)]
         return found if len(found) == len(texts) else None
     return None if loop.first is None else list(range(loop.first, loop.first + _ENOUGH))
 
@@ -44,7 +44,9 @@ def counts_trials(loop: Loop) -> bool:
 def first_of_rising(value: Value, reading: ShellReading, loop: Loop, others: Mapping[str, int]) -> int | None:
     """The number that a value is in the first round, where it is one more in each that follows. `others` are
     variables with numbers."""
-    rounds = [number(value, reading, {**others, loop.variable: each}) for each in numbers(loop) or ()]
+    zeros = any("10#$" in part.name for part in value if isinstance(part, Unknown))
+    counted = numbers(loop, r"\d{1,18}") if zeros else numbers(loop)
+    rounds = [number(value, reading, {**others, loop.variable: each}) for each in counted or ()]
     if not rounds or rounds[0] is None:
         return None
     first = rounds[0]

@@ -140,7 +140,7 @@ def _gives_values(loop: Loop, run: Step) -> bool:
         return False
     if not all(text and _PLAIN.fullmatch(text) for text in texts) or len(set(texts)) < len(texts):
         return False
-    if texts == [str(number) for number in range(1, len(texts) + 1)]:
+    if [(text or "").lstrip("0") for text in texts] == [str(number + 1) for number in range(len(texts))]:
         return False
     command = run.command
     given = [*run.words, *(value for _, value in (*command.prefix, *command.environment))]

@@ -143,6 +143,10 @@ def _seed(
             first = rounds.first_of_rising(value, reading, loop, numbers)
             if first is not None:
                 return name, first, (*places, *((base.place,) if base else ()))
+            names = [each for part in value for each in _names(part)]
+            random = [each for each in names if _is_random(reading, Unknown("variable", each))]
+            if rounds.first_of_rising(value, reading, loop, dict.fromkeys(random, 0)) is not None:
+                return name, None, places
             continue
         if any(_is_random(reading, part) for part in value):
             return name, None, places

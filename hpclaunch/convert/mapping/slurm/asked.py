@@ -63,6 +63,8 @@ OF_ALLOCATION = frozenset(
 )
 _OF_JOB = re.compile(r"\$?\{?SLURM_")
 _NAME = re.compile(r"\$\{(\w+)\}|\$(\w+)")
+# 10#$X is X also where zeros stand before it.
+_BASE_TEN = re.compile(r"\b10#(?=\$)")
 
 
 class Asked(Struct, frozen=True):
@@ -179,7 +181,7 @@ def number(value: Value | None, reading: ShellReading, slurm: Mapping[str, int])
     if text is None and value is not None and len(value) == 1:
         part = value[0]
         if isinstance(part, Unknown) and part.kind == "number" and part.name.startswith("$(("):
-            source = _NAME.sub(lambda found: found[1] or found[2], part.name[3:-2])
+            source = _NAME.sub(lambda found: found[1] or found[2], _BASE_TEN.sub("", part.name[3:-2]))
             return arithmetic.evaluate(source, lambda name: _of_variable(name, reading, slurm))
     try:
         return forms.count(text) if text else None
