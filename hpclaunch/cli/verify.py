@@ -7,8 +7,7 @@ import click
 
 from hpclaunch.cli.output import json_option, print_json, say
 from hpclaunch.cli.recorded import plan_of
-from hpclaunch.rank.observed import read
-from hpclaunch.rank.verify import Difference, Verdict, compare
+from hpclaunch.rank.verify import Difference, Verdict, of_log
 from hpclaunch.records.lookup import find
 from hpclaunch.records.record import Record
 from hpclaunch.report.table import aligned
@@ -69,13 +68,12 @@ def _look(record: Record, plan: LaunchPlan) -> tuple[Verdict, JobStatus]:
     except SchedulerError as error:
         trouble = error
     lifecycle.keep_log(record, say)
-    common = plan.common
+    ended = status.state if status.has_ended else ""
     try:
         with record.log.open("rb") as lines:
-            observed = read(lines, common.nodes * common.ranks_per_node, common.ranks_per_node)
+            verdict = of_log(plan, lines, ended)
     except FileNotFoundError:
-        observed = read((), common.nodes * common.ranks_per_node, common.ranks_per_node)
-    verdict = compare(plan, observed, status.state if status.has_ended else "")
+        verdict = of_log(plan, (), ended)
     if trouble and verdict.reported < verdict.ranks:
         raise trouble
     return verdict, status
@@ -90,26 +88,30 @@ def _print(plan: LaunchPlan, verdict: Verdict) -> None:
         click.echo(f"all {verdict.ranks} ranks are as planned for {_types(plan)}")
         return
     rows = [
-        (str(one.rank), one.node or "-", one.what, one.expected, one.observed) for one in verdict.differences
+        (one.group, str(one.rank), one.node or "-", one.what, one.expected, one.observed)
+        for one in verdict.differences
     ]
     shown = rows if len(rows) <= _MOST_LINES else rows[:_MOST_LINES]
-    click.echo(aligned(("RANK", "NODE", "WHAT", "PLANNED", "OBSERVED"), shown))
+    first = 0 if plan.common.groups is not None else 1
+    names = ("GROUP", "RANK", "NODE", "WHAT", "PLANNED", "OBSERVED")
+    click.echo(aligned(names[first:], [row[first:] for row in shown]))
     if len(rows) > len(shown):
         click.echo(f"... and {len(rows) - len(shown)} more differences: --json has them all")
     click.echo("\nLikely causes:")
-    for cause, ranks in _causes(verdict.differences).items():
-        click.echo(f"  {cause} ({'rank' if len(ranks) == 1 else 'ranks'} {format_list(ranks)})")
-    different = {one.rank for one in verdict.differences}
+    for (cause, group_name), ranks in _causes(verdict.differences).items():
+        of_group = f" of group {group_name}" if group_name else ""
+        click.echo(f"  {cause} ({'rank' if len(ranks) == 1 else 'ranks'} {format_list(ranks)}{of_group})")
+    different = {(one.group, one.rank) for one in verdict.differences}
     click.echo(f"\n{len(different)} of {verdict.ranks} ranks are not as planned for {_types(plan)}")
 
 
-def _causes(differences: Iterable[Difference]) -> dict[str, list[int]]:
-    """Cause -> ranks."""
-    found: dict[str, list[int]] = {}
+def _causes(differences: Iterable[Difference]) -> dict[tuple[str, str], list[int]]:
+    """Cause and group -> ranks."""
+    found: dict[tuple[str, str], list[int]] = {}
     for one in differences:
-        found.setdefault(one.cause, []).append(one.rank)
+        found.setdefault((one.cause, one.group), []).append(one.rank)
     return found
 
 
 def _types(plan: LaunchPlan) -> str:
-    return " and ".join(dict.fromkeys(shape.node_type for shape in plan.common.shapes))
+    return " and ".join(dict.fromkeys(shape.node_type for each in plan.each for shape in each.common.shapes))

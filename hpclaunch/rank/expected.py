@@ -33,7 +33,10 @@ class Binding(Struct, frozen=True):
 
 def read_plan(data: bytes) -> LaunchPlan:
     """The plan of a job's record. Raises ValueError where it is not one (msgspec's errors are such)."""
-    raw: dict[str, Any] = msgspec.json.decode(data, type=dict[str, Any])
+    return _plan(msgspec.json.decode(data, type=dict[str, Any]))
+
+
+def _plan(raw: dict[str, Any]) -> LaunchPlan:
     try:
         target = _TARGETS.get(raw["scheduler"], LocalTarget)
         return LaunchPlan(
@@ -42,6 +45,7 @@ def read_plan(data: bytes) -> LaunchPlan:
             common=msgspec.convert(raw["common"], Common),
             target=msgspec.convert(raw["target"], target),
             warnings=tuple(raw["warnings"]),
+            parts=tuple(map(_plan, raw.get("parts", ()))),
         )
     except KeyError as error:
         raise ValueError(f"it has no {error}") from None

@@ -5,7 +5,7 @@ where every part of it has its form and its rank can be one of the job's, and is
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -71,37 +71,62 @@ class Observed(Struct, frozen=True):
 
 def read(lines: Iterable[bytes], ranks: int, ranks_per_node: int) -> Observed:
     """The reports in the lines of a log, for a job of so many ranks."""
-    reports: dict[int, Report] = {}
-    earlier: dict[int, tuple[Report, ...]] = {}
-    broken: list[str] = []
-    warnings: dict[str, dict[str, None]] = {}
-    failures: dict[int, str] = {}
+    return read_worlds(lines, {b"": ((ranks, ranks_per_node),)})[b""]
+
+
+def read_worlds(
+    lines: Iterable[bytes], worlds: Mapping[bytes, Sequence[tuple[int, int]]]
+) -> dict[bytes, Observed]:
+    """The reports of each world of ranks, by what stands before its lines; it has for its groups, in the
+    order of the ranks, how many these are and how many of them on each node."""
+    found = {mark: _World(sizes) for mark, sizes in worlds.items()}
     for number, line in enumerate(lines, 1):
         if b"hpclaunch" not in line:
             continue
+        for mark, world in found.items():
+            if line.startswith(mark):
+                world.hear(number, line[len(mark) :])
+                break
+    return {mark: world.observed() for mark, world in found.items()}
+
+
+class _World:
+    """What the lines of one world told so far."""
+
+    def __init__(self, sizes: Sequence[tuple[int, int]]):
+        self._sizes = sizes
+        self._reports: dict[int, Report] = {}
+        self._earlier: dict[int, tuple[Report, ...]] = {}
+        self._broken: list[str] = []
+        self._warnings: dict[str, dict[str, None]] = {}
+        self._failures: dict[int, str] = {}
+
+    def hear(self, number: int, line: bytes) -> None:
         # A rank may have printed the beginning of a line of its own before.
         _, mark, rest = line.partition(MARK)
         if mark:
             text = rest.decode("ascii", "replace").rstrip("\r\n")
             try:
                 report = parse(text)
-                _check_place(report, ranks, ranks_per_node)
+                _check_place(report, self._sizes)
             except ValueError as error:
-                broken.append(f"line {number}: {error}: {text[:_SHOWN]!r}")
-                continue
-            before = reports.get(report.rank, report)
-            others = earlier.get(report.rank, ())
+                self._broken.append(f"line {number}: {error}: {text[:_SHOWN]!r}")
+                return
+            before = self._reports.get(report.rank, report)
+            others = self._earlier.get(report.rank, ())
             if before != report and before not in others and len(others) < _MOST_EARLIER:
-                earlier[report.rank] = (*others, before)
-            reports[report.rank] = report
+                self._earlier[report.rank] = (*others, before)
+            self._reports[report.rank] = report
         elif said := _SAID.fullmatch(line.rstrip(b"\r\n")):
             rank, node, words = ((part or b"").decode("utf-8", "replace") for part in said.groups())
             if rank:
-                failures[int(rank)] = words
+                self._failures[int(rank)] = words
             else:
-                warnings.setdefault(node, {})[words] = None
-    said_of = {node: tuple(words) for node, words in warnings.items()}
-    return Observed(reports, earlier, tuple(broken), said_of, failures)
+                self._warnings.setdefault(node, {})[words] = None
+
+    def observed(self) -> Observed:
+        said_of = {node: tuple(words) for node, words in self._warnings.items()}
+        return Observed(self._reports, self._earlier, tuple(self._broken), said_of, self._failures)
 
 
 def parse(text: str) -> Report:
@@ -128,11 +153,15 @@ def parse(text: str) -> Report:
     return Report(**found)
 
 
-def _check_place(report: Report, ranks: int, ranks_per_node: int) -> None:
-    if report.rank >= ranks:
-        raise ValueError(f"the job has no rank {report.rank}")
-    if report.local >= ranks_per_node:
-        raise ValueError(f"no node has a local rank {report.local}")
+def _check_place(report: Report, sizes: Sequence[tuple[int, int]]) -> None:
+    first = 0
+    for ranks, ranks_per_node in sizes:
+        first += ranks
+        if report.rank < first:
+            if report.local >= ranks_per_node:
+                raise ValueError(f"no node has a local rank {report.local}")
+            return
+    raise ValueError(f"the job has no rank {report.rank}")
 
 
 def _number(text: str) -> int:

@@ -7,19 +7,20 @@ in two ranks, memory and HCA beside them.
 
 from collections.abc import Iterable, Iterator
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from hpclaunch.rank import checks, checks_of_part
 from hpclaunch.rank.checks import Finding, Node
 from hpclaunch.rank.expected import binding, may_run_again, shape_finder
-from hpclaunch.rank.observed import Observed, Report
+from hpclaunch.rank.observed import Observed, Report, read_worlds
 from hpclaunch.values.cpulist import format_list
 from hpclaunch.values.launchplan import LaunchPlan
 from hpclaunch.values.placement import NodeShape
 
 
 class Difference(Struct, frozen=True):
-    """One thing of a rank that is not as planned. `node` is "" for a rank that did not report."""
+    """One thing of a rank that is not as planned. `node` is "" for a rank that did not report, and `group`
+    for one of a job without groups; where these are worlds of their own `rank` is the number in it."""
 
     rank: int
     node: str
@@ -27,6 +28,7 @@ class Difference(Struct, frozen=True):
     expected: str
     observed: str
     cause: str
+    group: str = ""
 
 
 class Verdict(Struct, frozen=True):
@@ -44,14 +46,77 @@ class Verdict(Struct, frozen=True):
         return not self.differences
 
 
-def compare(plan: LaunchPlan, observed: Observed, ended: str = "") -> Verdict:
-    """All differences, by rank. `ended` says how the job ended, "" while it runs."""
+class _Part(Struct, frozen=True):
+    """A group as a launch by itself: the number of its first rank, and what stands before its lines."""
+
+    group: str
+    plan: LaunchPlan
+    first: int
+    mark: bytes
+
+    @property
+    def ranks(self) -> int:
+        return self.plan.common.nodes * self.plan.common.ranks_per_node
+
+
+def of_log(plan: LaunchPlan, lines: Iterable[bytes], ended: str = "") -> Verdict:
+    """What the lines of a job's log tell, each group held against its own plan. `ended` is as below."""
+    parts = _parts(plan)
+    worlds: dict[bytes, list[tuple[int, int]]] = {}
+    for part in parts:
+        worlds.setdefault(part.mark, []).append((part.ranks, part.plan.common.ranks_per_node))
+    seen = read_worlds(lines, worlds)
+    found = []
+    for part in parts:
+        one = compare(part.plan, _of_part(part, seen[part.mark]), ended, part.first)
+        told = (structs.replace(each, group=part.group) for each in one.differences)
+        found.append(structs.replace(one, differences=tuple(told)))
+    return Verdict(
+        sum(each.ranks for each in found),
+        sum(each.reported for each in found),
+        tuple(difference for each in found for difference in each.differences),
+        tuple(dict.fromkeys(note for each in found for note in each.notes)),
+    )
+
+
+def _parts(plan: LaunchPlan) -> list[_Part]:
+    groups = plan.common.groups
+    if groups is None:
+        return [_Part("", plan, 0, b"")]
+    found, first = [], 0
+    for index, group in enumerate(groups.members):
+        alone = (
+            plan.parts[index]
+            if plan.parts
+            else structs.replace(plan, common=structs.replace(plan.common, nodes=group.nodes))
+        )
+        apart = groups.world == "separate"
+        # The script puts a group's name before its lines.
+        found.append(_Part(group.name, alone, 0 if apart else first, f"{group.name}: ".encode() * apart))
+        first += group.nodes * group.ranks_per_node
+    return found
+
+
+def _of_part(part: _Part, seen: Observed) -> Observed:
+    """What was seen of its ranks alone; what was said of nodes counts for all on them."""
+    own = range(part.first, part.first + part.ranks)
+    return structs.replace(
+        seen,
+        reports={rank: report for rank, report in seen.reports.items() if rank in own},
+        earlier={rank: reports for rank, reports in seen.earlier.items() if rank in own},
+    )
+
+
+def compare(plan: LaunchPlan, observed: Observed, ended: str = "", first: int = 0) -> Verdict:
+    """All differences, by rank. `ended` says how the job ended, "" while it runs; `first` is the number of
+    the first rank."""
     common = plan.common
     find = shape_finder(common)
     nodes: dict[str, Node] = {}
     notes: dict[str, None] = {}
     total = common.nodes * common.ranks_per_node
-    found = [_missing(rank, observed, ended) for rank in range(total) if rank not in observed.reports]
+    ranks = range(first, first + total)
+    found = [_missing(rank, observed, ended) for rank in ranks if rank not in observed.reports]
     counted = _counted(plan, observed)
     for report in counted:
         shape = find(report.node)
@@ -67,7 +132,7 @@ def compare(plan: LaunchPlan, observed: Observed, ended: str = "") -> Verdict:
                 notes[f"{report.node}: {finding.what} not checked: {finding.observed}"] = None
             else:
                 found.append(_difference(report, finding))
-    together = _together(common.ranks_per_node, counted, observed)
+    together = _together(common.ranks_per_node, first, counted, observed)
     found += [_difference(report, finding) for report, finding in together]
     if not common.whole_node:
         shared = checks_of_part.among_ranks(nodes, observed.reports.values())
@@ -138,12 +203,12 @@ def _missing(rank: int, observed: Observed, ended: str) -> Difference:
 
 
 def _together(
-    ranks_per_node: int, reports: Iterable[Report], observed: Observed
+    ranks_per_node: int, start: int, reports: Iterable[Report], observed: Observed
 ) -> Iterator[tuple[Report, Finding]]:
     """Ranks of one block are on one node, and have the local ranks of their order there."""
     cause = "ranks are not laid out in blocks: a --distribution of the site or the job"
     for report in reports:
-        local = report.rank % ranks_per_node
+        local = (report.rank - start) % ranks_per_node
         if report.local != local:
             yield report, Finding("local rank", str(local), str(report.local), cause)
         first = observed.reports.get(report.rank - local, report)
