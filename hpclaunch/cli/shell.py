@@ -6,12 +6,15 @@ import shutil
 from typing import NoReturn
 
 import click
+from msgspec import structs
 
 from hpclaunch.cli.output import warn
-from hpclaunch.cli.planning import Planned, read_both, set_option, site_option
+from hpclaunch.cli.planning import Place, Planned, read_both, set_option, site_option
 from hpclaunch.cli.reach import slurm_conf_of
 from hpclaunch.cli.submission import submission_of
 from hpclaunch.render import interactive
+from hpclaunch.spec.document import Document
+from hpclaunch.spec.job import Job
 from hpclaunch.values.errors import InputError, SchedulerError
 from hpclaunch.values.job import Submission
 from hpclaunch.values.launchplan import SlurmTarget
@@ -21,9 +24,17 @@ from hpclaunch.values.launchplan import SlurmTarget
 @click.argument("job_file", metavar="JOB", type=click.Path())
 @site_option
 @set_option
+@click.option("--group", metavar="NAME", help="On the nodes of this group of the job, with its variables.")
 @click.option("--dry-run", is_flag=True, help="Print what would be asked for, and ask for nothing.")
 @click.argument("words", metavar="[-- COMMAND...]", nargs=-1, type=click.UNPROCESSED)
-def shell(job_file: str, site_name: str, sets: tuple[str, ...], dry_run: bool, words: tuple[str, ...]) -> int:
+def shell(
+    job_file: str,
+    site_name: str,
+    sets: tuple[str, ...],
+    group: str | None,
+    dry_run: bool,
+    words: tuple[str, ...],
+) -> int:
     """Open a shell in the container and environment of a job, on nodes as the job would get.
 
     The shell is on the first node, is no rank and not bound; steps and trials are not run. The nodes go back
@@ -31,6 +42,8 @@ def shell(job_file: str, site_name: str, sets: tuple[str, ...], dry_run: bool, w
     With a command, that runs in its place, and the exit status is the command's.
     """
     job, place = read_both(job_file, site_name, sets)
+    if job.value.groups or group is not None:
+        job = _of_group(job, place, group)
     if place.site.value.scheduler == "kubernetes":
         from hpclaunch.cli import shell_pod
 
@@ -42,10 +55,6 @@ def shell(job_file: str, site_name: str, sets: tuple[str, ...], dry_run: bool, w
         raise InputError(
             f"shell is for sites with Slurm or Kubernetes, and {name} is of {planned.plan.scheduler}"
         )
-    if target.components:
-        raise InputError(
-            "shell is in one allocation, and these groups have one each: write a group as a job by itself"
-        )
     warn(*planned.plan.warnings)
     if dry_run:
         click.echo(shlex.join(interactive.argv(planned.plan, target, words, {}, True)))
@@ -54,6 +63,23 @@ def shell(job_file: str, site_name: str, sets: tuple[str, ...], dry_run: bool, w
     if planned.site.value.ssh is not None:
         return _there(planned, target, words, found)
     return _here(planned, target, words, found)
+
+
+def _of_group(job: Document[Job], place: Place, name: str | None) -> Document[Job]:
+    """The group as a job by itself, and of a sweep the first point."""
+    from hpclaunch.plan import rankgroups  # most jobs have none
+
+    groups = job.value.groups
+    names = ", ".join(groups)
+    if not groups:
+        raise InputError("the job has no groups")
+    if name is None:
+        raise InputError(f"the job has groups: say with --group on whose nodes the shell is: {names}")
+    if name not in groups:
+        raise InputError(f"the job has no group {name}; it has: {names}")
+    if job.value.sweep is not None:
+        job = place.plan(job, first=True)[0].job
+    return structs.replace(job, value=rankgroups.by_itself(job.value, name))
 
 
 def _here(planned: Planned, target: SlurmTarget, words: tuple[str, ...], found: Submission) -> NoReturn:

@@ -217,11 +217,22 @@ def test_without_a_time_limit_it_is_bounded(shell: Shell) -> None:
     assert yaml.safe_load(done.stdout)["spec"]["template"]["spec"]["activeDeadlineSeconds"] == 8 * 3600
 
 
-def test_of_groups_it_is_one_pod_too(shell: Shell) -> None:
-    sets = ("--set", "groups={a: {nodes: 1}, b: {nodes: 1, command: [./b]}}", "--set", "nodes=1")
-    done = hpclaunch(*shell.words, *sets, "--set", "setup=[]", "--dry-run", env=shell.env)
+def test_of_groups_it_is_a_pod_of_the_one_that_is_named(shell: Shell) -> None:
+    sets = ("--set", "groups={a: {nodes: 1}, b: {nodes: 1, command: [./b], env: {LR: 'of b'}}}")
+    words = (*shell.words, *sets, "--set", "nodes=1", "--set", "setup=[]", "--dry-run")
+    done = hpclaunch(*words, "--group", "b", env=shell.env)
     assert done.returncode == 0, done.stderr
     assert yaml.safe_load(done.stdout)["kind"] == "Job"
+    assert "LR=of b" in done.stdout
+    for more, message in (
+        ((), "say with --group on whose nodes the shell is: a, b"),
+        (("--group", "c"), "a, b"),
+    ):
+        refused = hpclaunch(*words, *more, env=shell.env)
+        assert (refused.returncode, refused.stdout) == (2, "")
+        assert message in refused.stderr
+    refused = hpclaunch(*shell.words, "--dry-run", "--group", "a", env=shell.env)
+    assert (refused.returncode, "the job has no groups" in refused.stderr) == (2, True)
 
 
 def test_a_shell_is_not_submitted_as_a_job(shell: Shell) -> None:
