@@ -23,7 +23,7 @@ def tell(planned: Sequence[Planned], scripts: Sequence[str]) -> None:
 
 def _asked(planned: Sequence[Planned]) -> str:
     runs = sum(map(_runs, (each.plan for each in planned)))
-    size, *others = [" and ".join(map(_size, each.plan.each)) for each in planned]
+    size, *others = [_sizes(each.plan) for each in planned]
     alike = all(other == size for other in others)
     many = f"{runs:,} runs" if runs > 1 else ""
     what = ", ".join(filter(None, (many, size if alike else "of unlike size")))
@@ -39,15 +39,34 @@ def _asked(planned: Sequence[Planned]) -> str:
     return f"{what}, for at most {clock(longest)}: {hours:,.1f} GPU-hours{most}"
 
 
+def _sizes(plan: LaunchPlan) -> str:
+    shared = f" and {_shared_spares(plan)} spare" if _shared_spares(plan) else ""
+    return " and ".join(map(_size, plan.each)) + shared
+
+
 def _size(plan: LaunchPlan) -> str:
     common = plan.common
-    nodes = f"{common.nodes} nodes" if common.nodes > 1 else "1 node"
+    number = common.nodes + _spares(plan)
+    nodes = f"{number} nodes" if number > 1 else "1 node"
     return nodes + (f" with {common.gpus_per_node} GPUs each" if common.gpus_per_node else " without GPUs")
 
 
 def _gpu_hours(plan: LaunchPlan) -> float:
-    gpus = sum(each.common.nodes * each.common.gpus_per_node for each in plan.each)
+    gpus = sum((each.common.nodes + _spares(each)) * each.common.gpus_per_node for each in plan.each)
+    gpus += _shared_spares(plan) * plan.common.gpus_per_node
     return _runs(plan) * gpus * (plan.common.minutes or 0) / 60
+
+
+def _spares(plan: LaunchPlan) -> int:
+    """The nodes that it asks for beside those of its ranks."""
+    check = plan.target.preflight if isinstance(plan.target, SlurmTarget) else None
+    return check.spares if check is not None else 0
+
+
+def _shared_spares(plan: LaunchPlan) -> int:
+    """Those of unlike groups in one allocation; groups with one each have their own."""
+    apart = isinstance(plan.target, SlurmTarget) and plan.target.components
+    return _spares(plan) if plan.parts and not apart else 0
 
 
 def _runs(plan: LaunchPlan) -> int:

@@ -1,6 +1,7 @@
 """Where each value of a plan came from: the file and line that set it, or the default."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 
 from msgspec import Struct, structs
 
@@ -52,18 +53,34 @@ def origins(sources: Sources, plan: LaunchPlan) -> tuple[Origin, ...]:
     if plan.parts:
         from hpclaunch.plan import origins_of_groups  # others need not pay for it
 
+        together = isinstance(plan.target, SlurmTarget) and not plan.target.components
+
         def alone(document: Document[Job], part: LaunchPlan) -> tuple[Origin, ...]:
+            if together:  # their nodes are checked together
+                document = structs.replace(document, value=structs.replace(document.value, preflight=None))
             return origins(structs.replace(sources, job=document), part)
 
-        return tuple(origins_of_groups.of_groups(sources.job, plan, alone))
+        found = tuple(origins_of_groups.of_groups(sources.job, plan, alone))
+        return (*found, *_checks(sources.job.value, sources.site.value, plan)) if together else found
     job, site = sources.job.value, sources.site.value
     machines = {name: document.value for name, document in sources.machines.items()}
-    chosen, _ = Groups(site, machines).choose(job)
-    groups = [(index, site.node_types[index]) for index in chosen]
     common = plan.common
+    of_nodes = job
+    if job.groups:
+        from hpclaunch.plan import origins_of_groups, rankgroups
+
+        of_nodes = rankgroups.by_itself(job, next(iter(job.groups)))  # they are alike
+    chosen, _ = Groups(site, machines).choose(of_nodes)
+    groups = [(index, site.node_types[index]) for index in chosen]
+    nodes = (
+        *_nodes(of_nodes, site, common, groups),
+        *of_ranks(of_nodes, common, groups, machines),
+    )
+    if job.groups:
+        of_first = partial(origins_of_groups.of_first, sources.job)
+        nodes = tuple(each if each.what == "nodes" else of_first(each) for each in nodes)
     return (
-        *_nodes(job, site, common, groups),
-        *of_ranks(job, common, groups, machines),
+        *nodes,
         *_program(job, site, plan),
         *_steps(job, common),
         *_launch(job, site, plan),
@@ -168,10 +185,7 @@ def _launch(job: Job, site: Site, plan: LaunchPlan) -> Iterator[Origin]:
         from hpclaunch.plan import origins_of_longrun  # others need not pay for it
 
         yield from origins_of_longrun.of_long_run(job)
-    if job.preflight is not None:
-        from hpclaunch.plan import origins_of_preflight
-
-        yield from origins_of_preflight.of_preflight(job, site, plan)
+    yield from _checks(job, site, plan)
     yield Origin("scheduler", plan.scheduler, (_site("scheduler"),))
     if slurm is None or not isinstance(plan.target, SlurmTarget):
         return
@@ -197,6 +211,13 @@ def _launch(job: Job, site: Site, plan: LaunchPlan) -> Iterator[Origin]:
     for command in ("sbatch", "srun"):
         for index, option in enumerate(getattr(hints, command)):
             yield Origin(f"{command}[{index}]", option, (_job("sites", site.name, command, index),))
+
+
+def _checks(job: Job, site: Site, plan: LaunchPlan) -> Iterator[Origin]:
+    if job.preflight is not None:
+        from hpclaunch.plan import origins_of_preflight
+
+        yield from origins_of_preflight.of_preflight(job, site, plan)
 
 
 def _environment(job: Job, site: Site, common: Common, machine: str) -> Iterator[Origin]:

@@ -28,6 +28,11 @@ def of_groups(document: Document[Job], plan: LaunchPlan, alone: Alone) -> Iterat
                 yield structs.replace(each, what=f"groups.{name}.{each.what}")
 
 
+def of_first(document: Document[Job], each: Origin) -> Origin:
+    """What is the same for all groups, where the first one has it."""
+    return _placed(document, next(iter(document.value.groups)), each)
+
+
 def _by_itself(document: Document[Job], name: str) -> Document[Job]:
     job = by_itself(document.value, name)
     return Document(document.kind, document.file, job, document.marks, document.files)

@@ -15,6 +15,10 @@ from hpclaunch.values.words import Option
 _MEMLOCK_KIB = 1_048_576
 
 
+# What lets a job go on without a node that fails.
+OUTLIVES = Option("--no-kill", "a node that fails in the check is left out")
+
+
 def unheeded(scheduler: str) -> str:
     """The warning where there is no Slurm."""
     where = (
@@ -124,7 +128,7 @@ def of_sbatch(batch: Sequence[Option], common: Common, check: Preflight, requeue
     why = f"{common.nodes} for the ranks, and {check.spares} spare"
     wanted = Option(f"--nodes={common.nodes + check.spares}", why)
     found = tuple(wanted if each.text.startswith("--nodes=") else each for each in batch)
-    return found if requeue else (*found, Option("--no-kill", "a node that fails in the check is left out"))
+    return found if requeue else (*found, OUTLIVES)
 
 
 def _hcas(common: Common, machine: NodeType) -> str:

@@ -41,17 +41,13 @@ def plan(planned: Callable[[Job], LaunchPlan], site: Site, job: Job) -> LaunchPl
         if problems:
             raise InputError(problems)
     elif unlikegroups.are_unlike(plans):
-        return unlikegroups.plan(site, job, plans)
-    first = next(iter(job.groups))
-    total = sum(group.nodes for group in job.groups.values())
-    try:
-        whole = planned(structs.replace(by_itself(job, first), nodes=total, env=job.env))
-    except InputError as error:
-        total_of_all = [each for each in error.problems if each.path == ("nodes",)]
-        others = [each for each in error.problems if each.path != ("nodes",)]
-        found = [structs.replace(each, path=("groups",)) for each in total_of_all]
-        found += _placed(job, first, others, site)
-        raise InputError(found) from None
+        checked = None
+        if job.preflight is not None and unlikegroups.in_one(plans):
+            checked = _on_all(planned, site, job)
+        elif job.preflight is not None:
+            plans = {name: _checked(planned, site, job, name) for name in job.groups}
+        return unlikegroups.plan(site, job, plans, checked)
+    whole = _on_all(planned, site, job)
     problems += _for_the_host(job, plans, whole)
     if problems:
         raise InputError(problems)
@@ -61,6 +57,28 @@ def plan(planned: Callable[[Job], LaunchPlan], site: Site, job: Job) -> LaunchPl
     if too_large:
         raise InputError(too_large)
     return made
+
+
+def _on_all(planned: Callable[[Job], LaunchPlan], site: Site, job: Job) -> LaunchPlan:
+    """The first group on the nodes of all, with the job's own variables."""
+    first = next(iter(job.groups))
+    total = sum(group.nodes for group in job.groups.values())
+    try:
+        return planned(structs.replace(by_itself(job, first), nodes=total, env=job.env))
+    except InputError as error:
+        total_of_all = [each for each in error.problems if each.path == ("nodes",)]
+        others = [each for each in error.problems if each.path != ("nodes",)]
+        found = [structs.replace(each, path=("groups",)) for each in total_of_all]
+        found += _placed(job, first, others, site)
+        raise InputError(found) from None
+
+
+def _checked(planned: Callable[[Job], LaunchPlan], site: Site, job: Job, name: str) -> LaunchPlan:
+    """The group in an allocation of its own, with spare nodes of its own."""
+    try:
+        return planned(by_itself(job, name))
+    except InputError as error:
+        raise InputError(list(_placed(job, name, error.problems, site))) from None
 
 
 def by_itself(job: Job, name: str) -> Job:
@@ -136,9 +154,6 @@ def _unsuitable(job: Job, site: Site) -> Iterator[Problem]:
         from hpclaunch.plan.kubernetes import rankgroups as of_pods
 
         yield from of_pods.unsuitable(job)
-    if job.world != "one" and job.verify:
-        message = "verify: ranks of separate worlds have the same numbers, so their reports look alike: "
-        yield Problem(f"{message}take world: one", "job", ("verify",))
 
 
 def _for_the_host(job: Job, plans: dict[str, LaunchPlan], whole: LaunchPlan) -> Iterator[Problem]:

@@ -32,13 +32,22 @@ def are_unlike(plans: Mapping[str, LaunchPlan]) -> bool:
     return len(seen) > 1
 
 
-def plan(site: Site, job: Job, plans: Mapping[str, LaunchPlan]) -> LaunchPlan:
-    """The plan of groups that are unlike. Raises InputError, with every problem found."""
-    one = len({(_kinds(each), _asked(each)) for each in plans.values()}) == 1
-    one = one and all(each.common.whole_node for each in plans.values())
-    problems = [*_refused(job, one), *_for_the_host(job, plans), *_room(site, plans)]
+def in_one(plans: Mapping[str, LaunchPlan]) -> bool:
+    """Whether one allocation carries all of them."""
+    same = len({(_kinds(each), _asked(each)) for each in plans.values()}) == 1
+    return same and all(each.common.whole_node for each in plans.values())
+
+
+def plan(site: Site, job: Job, plans: Mapping[str, LaunchPlan], checked: LaunchPlan | None) -> LaunchPlan:
+    """The plan of groups that are unlike. `checked` is the first group's on the nodes of all, where their
+    nodes are checked in one allocation; where each has its own the groups' plans have the check. Raises
+    InputError, with every problem found."""
+    one = in_one(plans)
+    problems = [*_refused(job, one), *_for_the_host(job, plans)]
     problems += [] if one else [*_told_apart(site, plans), *_in_order(job, plans), *_handed_on(site, plans)]
-    problems += limits.of_groups(job, site, [each.common for each in plans.values()])
+    spares = job.preflight.spares if job.preflight is not None else 0
+    asked = [_with_spares(each, spares if not (one and at) else 0) for at, each in enumerate(plans.values())]
+    problems += [*_room(site, asked), *limits.of_groups(job, site, [each.common for each in asked])]
     if problems:
         raise InputError(problems)
     shared = _shared(each.common.environment for each in plans.values())
@@ -54,7 +63,10 @@ def plan(site: Site, job: Job, plans: Mapping[str, LaunchPlan]) -> LaunchPlan:
         groups=groups,
     )
     target, parts = _targets(list(plans.values()), groups, one)
-    warnings = dict.fromkeys(warning for each in plans.values() for warning in each.warnings)
+    if checked is not None:
+        target = _checked(target, _target(checked))
+    told = [*plans.values(), *([checked] if checked is not None else [])]
+    warnings = dict.fromkeys(warning for each in told for warning in each.warnings)
     made = structs.replace(first, common=common, target=target, warnings=tuple(warnings), parts=parts)
     too_large = size.problems(common, target, len(parts) if job.world == "one" else 1)
     if too_large:
@@ -83,14 +95,6 @@ def _asked(each: LaunchPlan) -> tuple[str, ...]:
 
 
 def _refused(job: Job, one: bool) -> Iterator[Problem]:
-    if job.verify:
-        message = "verify: reports of groups that differ in ranks or nodes are not compared: leave it out"
-        yield Problem(message, "job", ("verify",))
-    if job.preflight is not None:
-        message = (
-            "preflight: not with groups that differ in ranks or nodes: a spare node is good for one of them"
-        )
-        yield Problem(message, "job", ("preflight",))
     if job.chain and not one:
         message = (
             "chain: not with groups whose nodes are asked for in other words: it is a job array, and Slurm "
@@ -178,10 +182,14 @@ def _precedes(one: LaunchPlan, other: LaunchPlan) -> bool:
     )
 
 
-def _room(site: Site, plans: Mapping[str, LaunchPlan]) -> Iterator[Problem]:
+def _with_spares(each: LaunchPlan, spares: int) -> LaunchPlan:
+    return structs.replace(each, common=structs.replace(each.common, nodes=each.common.nodes + spares))
+
+
+def _room(site: Site, plans: Iterable[LaunchPlan]) -> Iterator[Problem]:
     """Each group fits on its nodes by itself; together they may be more than there are."""
     asked: dict[tuple[tuple[str, str], ...], int] = {}
-    for each in plans.values():
+    for each in plans:
         if each.common.whole_node:
             asked[_kinds(each)] = asked.get(_kinds(each), 0) + each.common.nodes
     for kinds, nodes in asked.items():
@@ -215,6 +223,8 @@ def _targets(
 ) -> tuple[SlurmTarget, tuple[LaunchPlan, ...]]:
     """The target of the whole job, and the groups' own launches with what only they have of it."""
     targets = [_target(each) for each in plans]
+    if not one and groups.world == "one":
+        targets = [_ends_with_a_node(each) for each in targets]
     first = targets[0]
     shared = tuple(each for each in first.srun if all(each in other.srun for other in targets))
     parts, before = [], 0
@@ -239,6 +249,23 @@ def _targets(
         of_groups=((),) * len(parts) if groups.world == "separate" else (),
     )
     return whole, tuple(parts)
+
+
+def _ends_with_a_node(target: SlurmTarget) -> SlurmTarget:
+    """Of a step over several allocations Slurm ends the component alone that loses a node, and the others
+    would wait for it until the time limit (seen on 22.05.8): so a node that fails ends the job."""
+    if target.preflight is None:
+        return target
+    from hpclaunch.plan.preflight import OUTLIVES
+
+    return structs.replace(target, sbatch=tuple(each for each in target.sbatch if each != OUTLIVES))
+
+
+def _checked(target: SlurmTarget, checked: SlurmTarget) -> SlurmTarget:
+    """With the check of the nodes of all, and what it asks of sbatch."""
+    ranks = next(option for option in target.sbatch if option.text.startswith(_SIZES[1]))
+    batch = (ranks if option.text.startswith(_SIZES[1]) else option for option in checked.sbatch)
+    return structs.replace(target, sbatch=tuple(batch), preflight=checked.preflight)
 
 
 def _whole(target: SlurmTarget, groups: Sequence[Common]) -> tuple[Option, ...]:

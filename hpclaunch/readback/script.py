@@ -30,11 +30,12 @@ _MOST = 4 * MOST
 
 
 class _Batch(Struct, frozen=True):
-    """The #SBATCH lines: options by name, and what is not understood of them."""
+    """The #SBATCH lines: options by name, what is not understood of them, and how many nodes they ask for."""
 
     given: dict[str, str]
     unread: tuple[str, ...]
     unbridged: tuple[Unbridged, ...]
+    nodes: str
 
 
 def read(text: str, name: str = "the script") -> Launch:
@@ -67,7 +68,9 @@ def _launch(text: str) -> Launch:
         batches[0], given={name: value for name, value in batches[0].given.items() if name not in sizes}
     )
     launches = [_of(shared, each, has_points, parts.settings) for each in parts.readings]
-    return unlikegroups.together(launches, parts, batches[0].given.get("nodes", "1"))
+    check = preflight(reading.calls)
+    chosen = check is not None
+    return unlikegroups.together(launches, parts, batches[0].nodes if check is None else check.wanted, chosen)
 
 
 def _of(batch: _Batch, reading: Reading, has_points: bool, settings: tuple[str, ...] = ()) -> Launch:
@@ -134,7 +137,7 @@ def _of(batch: _Batch, reading: Reading, has_points: bool, settings: tuple[str, 
             *around.unbridged,
             *of_notices,
             *strangers(others),
-            *([] if check is None else [check.unbridged(batch.given.get("nodes", "1"))]),
+            *([] if check is None else [check.unbridged(batch.nodes)]),
         ),
         gpu_kind=size.gpu_kind,
         stage_in=besides.stage_in,
@@ -167,7 +170,7 @@ def _batch(lines: Sequence[Directive]) -> _Batch:
                 unread.append(
                     f"line {directive.line}: {each.written} starts the script itself in a container"
                 )
-    return _Batch(given, tuple(unread), tuple(unbridged))
+    return _Batch(given, tuple(unread), tuple(unbridged), given.get("nodes", "1"))
 
 
 def _alone(reading: Reading) -> Beside:

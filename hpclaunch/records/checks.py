@@ -1,6 +1,7 @@
 """What a record has of the check of a job's nodes: the lines that its script wrote there."""
 
 import contextlib
+from pathlib import Path
 
 from hpclaunch.records.record import Record
 from hpclaunch.values.preflight import FILE, JUDGE, LINKS
@@ -18,12 +19,27 @@ def are_asked(record: Record) -> bool:
 
 def lines(record: Record) -> list[str]:
     """What was said of the job's last start; nothing for a job that checks none, and before it does."""
+    return _lines(record.folder)
+
+
+def _lines(folder: Path) -> list[str]:
     try:
-        return (record.folder / FILE).read_text(encoding="utf-8", errors="replace").splitlines()
+        return (folder / FILE).read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
         return []
 
 
-def chosen(record: Record) -> str:
-    """The nodes that the ranks were given, with commas, "" where that is not told."""
-    return next((line[len(_CHOSEN) :] for line in lines(record) if line.startswith(_CHOSEN)), "")
+def chosen(record: Record, allocation: int | None = None) -> str:
+    """The nodes that the ranks were given, with commas, "" where that is not told. Where groups have an
+    allocation each it is those of that one, or of all."""
+    found = _chosen(record.folder)
+    return ",".join(found if allocation is None else found[allocation : allocation + 1])
+
+
+def all_chosen(folder: Path) -> str:
+    """The nodes of all ranks, as the folder of a record has them."""
+    return ",".join(_chosen(folder))
+
+
+def _chosen(folder: Path) -> list[str]:
+    return [line[len(_CHOSEN) :] for line in _lines(folder) if line.startswith(_CHOSEN)]

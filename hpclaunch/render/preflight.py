@@ -2,41 +2,75 @@
 
 from collections.abc import Callable, Iterator
 
+from msgspec import Struct
+
 from hpclaunch.rank import beside as texts
-from hpclaunch.values.launchplan import Common, SlurmSteps
+from hpclaunch.values.launchplan import Common, LaunchPlan, SlurmSteps, SlurmTarget
 from hpclaunch.values.preflight import FAILED, LOST, Preflight
 from hpclaunch.values.words import Option
 
 _SPARED_S = 5  # so that a node whose programs hang says so before it is given up
 
 
+class _Group(Struct, frozen=True):
+    """The check of a group that has an allocation of its own, as the template spells it."""
+
+    name: str
+    check: Preflight
+    checked: list[str]
+    wanted: int
+    linked: list[str]
+
+
 def of_slurm(
-    common: Common, check: Preflight, beside: SlurmSteps | None, spelled: Callable[[Option], str]
+    plan: LaunchPlan, check: Preflight, beside: SlurmSteps | None, spelled: Callable[[Option, int], str]
 ) -> dict[str, object]:
-    """For the template of an sbatch script. `spelled` is how a setting stands in an array of bash; `beside`
-    are the options of the job's other steps, where it has some."""
+    """For the template of an sbatch script. `spelled` is how a setting stands in an array of bash that is
+    indented by so much; `beside` are the options of the job's other steps, where it has some."""
+    common = plan.common
+    groups = list(_groups(plan, spelled))
     within = any(step.where == "container" for step in common.steps)
     on_each = within or bool(common.stage_in) or any(step.where == "host" for step in common.steps)
-    links = check.links
+    links = any(each.check.links for each in groups) if groups else check.links is not None
     requeue = common.long_run is not None and common.long_run.requeue
+    outlives = check.spares > 0 and not requeue
+    if groups and common.groups is not None and common.groups.world == "one":
+        outlives = False  # plan/unlikegroups.py says why
     return {
         "preflight": True,
         "check": check,
-        "checked": list(map(spelled, check.on_host)),
+        "checks": groups,
+        "checked": [spelled(option, 2) for option in check.on_host],
         "wanted": common.nodes,
-        "inner": check.seconds - _SPARED_S,
+        "spared": _SPARED_S,
         "judge_text": texts.text("preflight"),
         "check_text": texts.text("check"),
         "links_text": texts.text("links") if links else "",
         "together_text": texts.text("together") if links else "",
-        "linked": [f"={word}" for word in links.command] if links else [],
+        "links": links,
+        "linked": _linked(check),
         "failed": FAILED,
-        "lost": LOST if check.spares and not requeue else 0,
-        "bare": beside is not None and beside.one_container and bool(check.command or links),
+        "lost": LOST if outlives else 0,
+        "bare": beside is not None and beside.one_container and bool(check.command or check.links),
         "hl_nodes": beside is not None and (on_each or beside.one_container),
         "hl_first_node": beside is not None and (within or bool(beside.image)),
         "group_nodes": list(_places(common)),
     }
+
+
+def _groups(plan: LaunchPlan, spelled: Callable[[Option, int], str]) -> Iterator[_Group]:
+    if not isinstance(plan.target, SlurmTarget) or not plan.target.components or plan.common.groups is None:
+        return
+    for group, each in zip(plan.common.groups.members, plan.parts, strict=True):
+        assert isinstance(each.target, SlurmTarget)
+        check = each.target.preflight
+        assert check is not None  # it is the job's, so each group has one
+        settings = [spelled(option, 2) for option in check.on_host]
+        yield _Group(group.name, check, settings, group.nodes, _linked(check))
+
+
+def _linked(check: Preflight) -> list[str]:
+    return [f"={word}" for word in check.links.command] if check.links else []
 
 
 def _places(common: Common) -> Iterator[tuple[int, int]]:

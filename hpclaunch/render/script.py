@@ -92,7 +92,7 @@ def _preflight(plan: LaunchPlan, target: SlurmTarget) -> dict[str, object]:
         return {"preflight": False, "lost": 0}
     from hpclaunch.render import preflight
 
-    return preflight.of_slurm(plan.common, target.preflight, target.beside, setting)
+    return preflight.of_slurm(plan, target.preflight, target.beside, setting)
 
 
 def _unlike(plan: LaunchPlan, target: SlurmTarget) -> dict[str, object]:

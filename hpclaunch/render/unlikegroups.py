@@ -25,7 +25,8 @@ def of_slurm(plan: LaunchPlan, target: SlurmTarget) -> dict[str, object]:
     MPI wants them sorted by name."""
     assert plan.common.groups is not None
     names = [group.name for group in plan.common.groups.members]
-    parts = [_part(name, each) for name, each in zip(names, plan.parts, strict=True)]
+    chosen = target.preflight is not None
+    parts = [_part(name, each, chosen) for name, each in zip(names, plan.parts, strict=True)]
     several = [f"$SLURM_JOB_NODELIST_HET_GROUP_{index}" for index in range(len(parts))]
     nodes = ",".join(several) if target.components else "$SLURM_JOB_NODELIST"
     one_world = plan.common.groups.world == "one" and plan.common.mpi != "none"
@@ -37,13 +38,14 @@ def of_slurm(plan: LaunchPlan, target: SlurmTarget) -> dict[str, object]:
     }
 
 
-def _part(name: str, plan: LaunchPlan) -> _Part:
+def _part(name: str, plan: LaunchPlan, chosen: bool) -> _Part:
+    """`chosen`: its nodes are known when they have been checked."""
     target = plan.target
     assert isinstance(target, SlurmTarget)
     return _Part(
         name=name,
         title=words.nodes(plan.common),
-        srun=target.srun,
+        srun=tuple(option for option in target.srun if not chosen or "--relative=" not in option.text),
         settings=[script.setting(option, 4) for option in target.wrapper],
         masks=script.mask_rows(plan, target),
         mem_masks=target.mem_masks,

@@ -17,6 +17,7 @@ from types import MappingProxyType
 import msgspec
 from msgspec import Raw, Struct, structs
 
+from hpclaunch.records import checks
 from hpclaunch.values import preflight, rankplaces
 from hpclaunch.values.job import Cause, JobStatus, State
 from hpclaunch.values.rankgroups import RankGroups
@@ -64,11 +65,13 @@ class _Target(Struct, frozen=True):
 
 
 class _Plan(Struct, frozen=True):
-    """What of a plan tells whose a task is. `parts` are groups with options of srun of their own."""
+    """What of a plan tells whose a task is. `parts` are groups with options of srun of their own, and
+    `folder` is the record's."""
 
     common: _Common = _Common()
     target: _Target = _Target()
     parts: tuple[Raw, ...] = ()
+    folder: Path | None = None
 
     @property
     def counts_by_group(self) -> bool:
@@ -77,10 +80,10 @@ class _Plan(Struct, frozen=True):
         return bool(self.parts) or (groups is not None and groups.world == "separate")
 
     def group_of(self, node: str, nodes: str) -> str:
-        """The group that has the node: each has the next ones of the job's. "" where that is not known,
-        as in a job that has left out nodes."""
+        """The group that has the node: each has the next ones of the job's, or of those that its check
+        chose. "" where that is not known."""
         if self.target.preflight is not None and bytes(self.target.preflight) != b"null":
-            return ""
+            nodes = checks.all_chosen(self.folder) if self.folder is not None else ""
         from ClusterShell.NodeSet import RESOLVER_NOGROUP, NodeSet  # few jobs have groups
 
         lists = re.findall(r"[^,\[]+(?:\[[^\]]*\][^,\[]*)*", nodes)
@@ -143,7 +146,9 @@ def _myself() -> str:
 
 def _plan(file: Path | None) -> _Plan:
     try:
-        return msgspec.json.decode(file.read_bytes(), type=_Plan) if file is not None else _Plan()
+        if file is None:
+            return _Plan()
+        return structs.replace(msgspec.json.decode(file.read_bytes(), type=_Plan), folder=file.parent)
     except (OSError, ValueError):  # msgspec's errors are ValueErrors
         return _Plan()
 

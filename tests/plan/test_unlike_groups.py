@@ -151,10 +151,8 @@ REFUSED = [
     ),
     ((*ALIKE, "gpus_per_node=4"), "come after those of group train: take world: separate"),
     ((*ALIKE, "groups.train.nodes=5"), "9 nodes of type dgx-a100, and site mixed has 8"),
-    (("verify=true",), "verify: reports of groups that differ"),
-    (("preflight={gpu: true}",), "preflight: not with groups that differ in ranks or nodes"),
-    # Its spare node is more than the site has of a kind, which is no help to say.
-    (("groups.train.nodes=8", "preflight={gpu: true, spares: 1}"), "preflight: not with groups that differ"),
+    (("groups.train.nodes=8", "preflight={gpu: true, spares: 1}"), "group train: 9 nodes, and site mixed"),
+    ((*ALIKE, "preflight={gpu: true, spares: 2}"), "9 nodes, and site mixed has 8"),
     (("chain=2",), "chain: not with groups whose nodes are asked for in other words: it is a job array"),
     (("groups.train.env.OMPI_MCA_x=1",), "train has 1 and evaluate unset: set it in the job's env"),
     (("groups.train.sites.mixed.node_type=dgx-2",), "group train: site mixed has no nodes of type dgx-2"),
@@ -187,6 +185,49 @@ def test_limits_of_a_site_are_for_all_groups_together() -> None:
         planned(limits={"gpu_hours": 50})
     with pytest.raises(InputError, match="7 nodes are more than the 6"):
         planned(limits={"nodes": 6})
+
+
+CHECKED = ("groups.evaluate.nodes=2", "preflight={nccl: true, spares: 1}")
+
+
+@pytest.mark.parametrize("world", ["one", "separate"])
+def test_each_allocation_has_spare_nodes_of_its_own(world: str) -> None:
+    plan = planned(f"world={world}", *CHECKED)
+    texts = [[each.text for each in of] for of in (target(plan).sbatch, *target(plan).components)]
+    assert [next(text for text in of if text.startswith("--nodes=")) for of in texts] == [
+        "--nodes=4",
+        "--nodes=3",
+    ]
+    # Of one world Slurm would end one part alone with a node.
+    assert [("--no-kill" in of) for of in texts] == [world == "separate"] * 2
+    plan = planned(f"world={world}", *CHECKED, *ALIKE)
+    texts = [[each.text for each in target(plan).sbatch]]
+    assert {"--nodes=6", "--ntasks-per-node=8", "--no-kill"} <= set(texts[0])
+    with pytest.raises(InputError, match="7 nodes are more than the 6"):
+        planned(f"world={world}", *CHECKED, limits={"nodes": 6})
+
+
+@pytest.mark.parametrize("world", ["one", "separate"])
+@pytest.mark.parametrize("sets", [(), ALIKE], ids=["hetjob", "one allocation"])
+def test_a_script_that_checks_nodes_first_is_read_back(world: str, sets: tuple[str, ...]) -> None:
+    launch = read(f"world={world}", *CHECKED, *sets)
+    assert (launch.unread, launch.wrapper, launch.nodes) == ((), "own", 5)
+    told = [each.what for each in launch.unbridged if each.what.startswith("preflight: ")]
+    sizes = [(6, 5)] if sets else [(4, 3), (3, 2)]
+    assert [text.partition(" that")[0] for text in told] == [
+        f"preflight: of {asked} nodes the ranks get {wanted}" for asked, wanted in sizes
+    ]
+    plain = read(f"world={world}", *CHECKED[:1], *sets)
+    assert (launch.parts, launch.groups) == (plain.parts, plain.groups)
+    text = script.render(planned(f"world={world}", *CHECKED, *sets))
+    wrong = (
+        [('"$hl_claim" 5 ', '"$hl_claim" 4 ')]
+        if sets
+        else [("--het-group=1\n    --gres", "--het-group=0\n    --gres")]
+    )
+    for old, new in wrong:
+        assert old in text
+        assert reader.read(text.replace(old, new, 1)).unread
 
 
 def test_a_sweep_is_an_array_in_one_allocation_and_else_a_job_for_each_point() -> None:

@@ -109,7 +109,6 @@ def test_a_step_that_is_not_on_the_next_nodes_is_not_passed_over() -> None:
             "groups.watch.env.OMPI_MCA_x: hooks and launchers outside the ranks",
         ),
         (["trials=2"], "trials: not with `groups`"),
-        (["world=separate", "verify=true"], "verify: ranks of separate worlds have the same numbers"),
     ],
 )
 def test_what_one_allocation_cannot_be_is_refused(sets: list[str], message: str) -> None:

@@ -115,3 +115,21 @@ def test_a_rank_of_one_group_that_fails_ends_the_others_and_the_job(
     assert re.search(r"^srun: error: \S+: task \d: Exited with exit code 7$", log, re.MULTILINE)
     said = "hpclaunch: group evaluate was the first to fail, with status 7: the job ends\n"
     assert (said in log) == (world == "separate")
+
+
+@pytest.mark.parametrize("world", ["one", "separate"])
+def test_groups_that_differ_in_ranks_are_on_good_nodes(
+    slurm_three: Slurm, run: Run, tmp_path: Path, world: str
+) -> None:
+    port = slurm_three.folder / "machines/dgx1/sys/class/infiniband/mlx5_3/ports/1/state"
+    keys = two_groups(tmp_path)
+    keys["groups"]["train"] |= {"nodes": 1, "ranks_per_node": 3}
+    keys |= {"verify": True, "preflight": {"spares": 1}, "world": world}
+    port.write_text("1: DOWN\n")
+    done = run("submit", write(tmp_path, "checked", **keys), "--site", slurm_three.site, "--wait")
+    port.write_text("4: ACTIVE\n")
+    assert done.returncode == 0, run("logs", done.stdout.strip()).stdout
+    every = [*ranks(tmp_path, "train"), *ranks(tmp_path, "evaluate")]
+    assert [each["host"] for each in every] == ["dgx2"] * 3 + ["dgx3"] * 2
+    assert {each["size"] for each in every} == ({5} if world == "one" else {2, 3})
+    assert run("verify", done.stdout.strip()).returncode == 0

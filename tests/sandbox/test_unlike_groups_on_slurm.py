@@ -6,7 +6,7 @@ import json
 import os
 import re
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +25,8 @@ A100, H100 = "dgx-a100", "dgx-h100"
 
 @pytest.fixture(scope="module")
 def slurm_mixed(start_slurm: Callable[..., Slurm]) -> Slurm:
-    """Two DGX A100 and a DGX H100."""
-    kinds = ("--node-type", f"{A100}:2", "--node-type", f"{H100}:1")
+    """Two DGX A100 and two DGX H100."""
+    kinds = ("--node-type", f"{A100}:2", "--node-type", f"{H100}:2")
     return start_slurm(*kinds, "--name", "unlike")
 
 
@@ -55,7 +55,7 @@ KINDS = [
 def test_unlike_groups_are_one_world(
     slurm_mixed: Slurm, run: Run, tmp_path: Path, kinds: tuple[dict[str, Any], ...]
 ) -> None:
-    job = write(tmp_path, "one", **unlike(tmp_path, *kinds))
+    job = write(tmp_path, "one", **unlike(tmp_path, *kinds), verify=True)
     done = run("submit", job, "--site", slurm_mixed.site, "--wait")
     assert done.returncode == 0, done.stderr
     train, evaluate = ranks(tmp_path, "train"), ranks(tmp_path, "evaluate")
@@ -83,6 +83,8 @@ def test_unlike_groups_are_one_world(
     job_id = int(done.stdout)
     placed = bound(slurm_mixed.folder, job_id)
     got = {task.rank: found for task, found in placed.items() if task.step != "batch"}
+    verified = run("verify", str(job_id))
+    assert (verified.returncode, f"all {total} ranks are as planned" in verified.stdout) == (0, True)
     told = json.loads(run("explain", job, "--site", slurm_mixed.site, "--json").stdout)["ranks"]
     assert [each["group"] for each in told] == ["train"] * first + ["evaluate"] * 2
     for number, each in enumerate(told):
@@ -92,14 +94,17 @@ def test_unlike_groups_are_one_world(
 
 def test_separate_worlds_of_a_heterogeneous_job(slurm_mixed: Slurm, run: Run, tmp_path: Path) -> None:
     kinds = ({"gpu_type": "h100", "nodes": 1, "ranks_per_node": 3}, {"gpu_type": "a100", "nodes": 2})
-    job = write(tmp_path, "separate", **unlike(tmp_path, *kinds), world="separate")
+    job = write(tmp_path, "separate", **unlike(tmp_path, *kinds), world="separate", verify=True)
     done = run("submit", job, "--site", slurm_mixed.site, "--wait")
     assert done.returncode == 0, done.stderr
     for name, size in (("train", 3), ("evaluate", 4)):
         group = ranks(tmp_path, name)
         assert [(each["rank"], each["size"]) for each in group] == [(number, size) for number in range(size)]
         assert {tuple(each["master"]) for each in group} == {(group[0]["host"], group[0]["master"][1])}
-    lines = sorted(run("logs", done.stdout.strip()).stdout.splitlines())
+    verdict = json.loads(run("verify", done.stdout.strip(), "--json").stdout)
+    assert (verdict["as_planned"], verdict["reported"], verdict["notes"]) == (True, 7, [])
+    log = run("logs", done.stdout.strip()).stdout.splitlines()
+    lines = sorted(line for line in log if "hpclaunch-verify" not in line)
     assert lines == ["evaluate: I am evaluate"] * 4 + ["train: I am train"] * 3
 
 
@@ -214,12 +219,71 @@ while :; do sleep 0.2; done
     assert [each[1:3] for each in ends[:-1]] in ([], [("REQUEUED", 0)])
 
 
+@pytest.fixture
+def bad_hcas(slurm_mixed: Slurm) -> Iterator[None]:
+    """The first node of each type has an HCA that is down."""
+    ports = [slurm_mixed.folder / f"machines/{node}/sys/class/infiniband/mlx5_3/ports/1" for node in BAD]
+    for port in ports:
+        (port / "state").write_text("1: DOWN\n")
+    yield
+    for port in ports:
+        (port / "state").write_text("4: ACTIVE\n")
+
+
+BAD = ("dgx1", "dgx3")
+
+
+@pytest.mark.usefixtures("bad_hcas")
+@pytest.mark.parametrize("world", ["one", "separate"])
+def test_each_group_of_a_heterogeneous_job_is_on_good_nodes(
+    slurm_mixed: Slurm, run: Run, tmp_path: Path, world: str
+) -> None:
+    kinds = ({"gpu_type": "a100", "nodes": 1, "ranks_per_node": 3}, {"gpu_type": "h100", "nodes": 1})
+    keys = {**unlike(tmp_path, *kinds), "verify": True, "preflight": {"spares": 1}}
+    done = run(
+        "submit", write(tmp_path, "checked", **keys, world=world), "--site", slurm_mixed.site, "--wait"
+    )
+    assert done.returncode == 0, run("logs", done.stdout.strip()).stdout
+    train, evaluate = ranks(tmp_path, "train"), ranks(tmp_path, "evaluate")
+    assert [each["host"] for each in (*train, *evaluate)] == ["dgx2"] * 3 + ["dgx4"] * 2
+    sizes = (5, 5) if world == "one" else (3, 2)
+    for group, size in zip((train, evaluate), sizes, strict=True):
+        assert {(each["size"], each["sum"]) for each in group} == {(size, sum(range(size)))}
+        assert {each["master"][0] for each in group} == {"dgx2" if world == "one" else group[0]["host"]}
+    job_id = done.stdout.strip()
+    assert run("verify", job_id).returncode == 0
+    said = json.loads(run("status", job_id, "--json").stdout)["preflight"]
+    assert [line.partition(":")[0] for line in said] == [
+        *("checking the nodes of group train", "dgx1 is left out", "the ranks are on dgx2"),
+        *("checking the nodes of group evaluate", "dgx3 is left out", "the ranks are on dgx4"),
+    ]
+
+
+@pytest.mark.usefixtures("bad_hcas")
+def test_too_few_good_nodes_of_one_group_end_the_job_before_a_rank_starts(
+    slurm_mixed: Slurm, run: Run, tmp_path: Path
+) -> None:
+    groups = {"train": {"nodes": 1, "gpu_type": "a100"}, "evaluate": {"nodes": 2, "gpu_type": "h100"}}
+    keys: dict[str, Any] = {"mpi": "none", "rendezvous": "none", "command": f"touch {tmp_path}/started"}
+    keys |= {
+        "ranks_per_node": 1,
+        "preflight": {"spares": 0},
+        "sites": {slurm_mixed.name: {"exclude": "dgx1"}},
+    }
+    done = run("submit", write(tmp_path, "few", **keys, groups=groups), "--site", slurm_mixed.site, "--wait")
+    assert done.returncode == 122, done.stderr
+    status = json.loads(run("status", done.stdout.strip(), "--json").stdout)
+    assert status["cause"] == "node_failure"
+    assert status["reason"] == "preflight: only 1 of 2 nodes are good, and the ranks need 2"
+    assert not (tmp_path / "started").exists()
+
+
 def test_one_world_does_not_start_on_nodes_in_another_order_than_was_planned(
     slurm_mixed: Slurm, run: Run, tmp_path: Path
 ) -> None:
     site = yaml.safe_load(slurm_mixed.site.read_text())
     first, second = site["node_types"]
-    first["hosts"], second["hosts"] = "dgx[2-3]", "dgx1"  # which is not so
+    first["hosts"], second["hosts"] = "dgx[3-4]", "dgx[1-2]"  # which is not so
     (tmp_path / "site.yaml").write_text(yaml.safe_dump(site))
     groups = {"train": {"nodes": 1, "gpu_type": "h100"}, "evaluate": {"nodes": 1, "gpu_type": "a100"}}
     job = write(tmp_path, "order", command=f"touch {tmp_path}/started", groups=groups)

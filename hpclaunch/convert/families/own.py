@@ -140,12 +140,13 @@ def _preflight(found: Rendered) -> Iterator[tuple[Key, object, str]]:
     limits = _JUDGED.search(found.text)
     if limits is None:
         return
-    spares = int(found.sbatch.get("nodes") or 0) - found.launch.nodes
+    first = found.launch.parts[0] if found.components else found.launch  # each allocation has its own
+    spares = int(found.sbatch.get("nodes") or 0) - first.nodes
     told: dict[str, object] = {"spares": spares} if spares > 0 else {}
     for key, setting, counts in (("gpu", "gpus=", found.launch.gpus_per_node > 0), ("hca", "hcas=", True)):
-        if counts and not re.search(rf"^hl_checked=\($[^)]*^  '?{setting}", found.text, re.MULTILINE):
+        if counts and not re.search(rf"^ *hl_checked=\($[^)]*^ *'?{setting}", found.text, re.MULTILINE):
             told[key] = False
-    if re.search(r"^hl_(?:measured|linked)=\(", found.text, re.MULTILINE):
+    if re.search(r"^ *hl_(?:measured|linked)=\(", found.text, re.MULTILINE):
         told["nccl"] = True
     yield ("preflight",), {**told, "limit": f"{limits[1]}s"}, "nodes are checked before the ranks start"
 

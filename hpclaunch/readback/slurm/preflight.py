@@ -2,16 +2,16 @@
 
 from collections.abc import Iterator, Mapping, Sequence, Set
 
+from msgspec import Struct, structs
+
+from hpclaunch.rank import beside as rank_beside
 from hpclaunch.readback.shell import outside
 from hpclaunch.readback.shell.calls import Call
 from hpclaunch.readback.shell.values import Unknown, Value, known
 from hpclaunch.readback.slurm.options import Given
+from hpclaunch.readback.slurm.runs import RANK
 from hpclaunch.values.launch import Unbridged
 from hpclaunch.values.preflight import JUDGE, LINKS
-from msgspec import Struct, structs
-
-from hpclaunch.rank import beside as rank_beside
-from hpclaunch.readback.slurm.runs import RANK
 
 CHECK, TOGETHER = "hpclaunch-check", "hpclaunch-together"
 # What the script tells all others of its nodes when it knows the good ones.
@@ -30,7 +30,7 @@ class Preflight(Struct, frozen=True):
     def of_step(self, step: Call) -> Call:
         """What starts the ranks, without what it is told of the nodes."""
         return structs.replace(
-            step, environment=tuple(each for each in step.environment if each[0] not in _TOLD)
+            step, environment=tuple(each for each in step.environment if not each[0].startswith(_TOLD))
         )
 
     def options(self, given: Sequence[Given]) -> list[Given]:
@@ -52,9 +52,14 @@ class Preflight(Struct, frozen=True):
         return Unbridged(outside(what), "Kubernetes checks no nodes before a job, and has no spare ones")
 
 
+def is_check(call: Call) -> bool:
+    """Whether it is one of these."""
+    return len(call.words) > 9 and known(call.words[3]) in (JUDGE, LINKS)
+
+
 def preflight(calls: Sequence[Call]) -> Preflight | None:
     """None for a script that checks no nodes, as most do."""
-    own = [call for call in calls if len(call.words) > 9 and known(call.words[3]) in (JUDGE, LINKS)]
+    own = [call for call in calls if is_check(call)]
     if not own:
         return None
     unread: list[str] = []

@@ -9,6 +9,7 @@ from hpclaunch.readback.shell import outside
 from hpclaunch.readback.shell.calls import Call, Reading
 from hpclaunch.readback.shell.values import known, shown
 from hpclaunch.readback.slurm.options import options
+from hpclaunch.readback.slurm.preflight import is_check
 from hpclaunch.readback.slurm.rankgroups import MEMBER, labels
 from hpclaunch.values.launch import Launch
 
@@ -63,20 +64,22 @@ def parts(reading: Reading) -> Parts | None:
         words = tuple(
             word for word, text in zip(step.words, texts, strict=True) if text not in own or not text
         )
-        readings.append(structs.replace(reading, calls=(*others, structs.replace(step, words=words))))
+        calls = (*_of_component(others, index), structs.replace(step, words=words))
+        readings.append(structs.replace(reading, calls=calls))
     settings = tuple(setting for step in steps for setting in _settings(step))
     return Parts(tuple(readings), tuple(places), world, settings, tuple(unread))
 
 
-def together(launches: Sequence[Launch], of: Parts, nodes: str | None) -> Launch:
+def together(launches: Sequence[Launch], of: Parts, nodes: str | None, chosen: bool = False) -> Launch:
     """The launch of all groups. `nodes` are those of the one allocation that carries them all, None where
-    each has its own."""
+    each has its own; with `chosen` which of them a group gets is known when they have been checked."""
     first, unread, before = launches[0], list(of.unread), 0
     for index, (each, place) in enumerate(zip(launches, of.places, strict=True)):
         name = first.groups[index].name if index < len(first.groups) else str(index)
         differing = [field for field in _ALIKE if getattr(each, field) != getattr(first, field)]
         unread += [f"group {name}: its {field} is not that of the first" for field in differing]
         expected = {"relative": str(before)} if nodes is not None else {"het-group": str(index)}
+        expected = {} if chosen else expected
         if place != expected:
             unread.append(f"group {name}: its nodes are not the next ones of the job")
         if index >= len(first.groups) or first.groups[index].ranks != each.nodes * each.ranks_per_node:
@@ -96,6 +99,16 @@ def together(launches: Sequence[Launch], of: Parts, nodes: str | None) -> Launch
         unread=tuple(dict.fromkeys((*unread, *(text for each in launches for text in each.unread)))),
         unbridged=tuple(dict.fromkeys(each for launch in launches for each in launch.unbridged)),
     )
+
+
+def _of_component(calls: Sequence[Call], index: int) -> list[Call]:
+    """The calls but for those that check the nodes of another component."""
+    found = []
+    for call in calls:
+        whose = [text for word in call.words if (text := known(word) or "").startswith("--het-group=")]
+        if not (is_check(call) and whose not in ([], [f"--het-group={index}"])):
+            found.append(call)
+    return found
 
 
 def _is_step(call: Call) -> bool:
