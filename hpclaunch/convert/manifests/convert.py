@@ -12,6 +12,7 @@ from hpclaunch.convert.manifests import (
     kinds,
     launchers,
     leftovers,
+    other_kinds,
     preparation,
     repair,
     rights,
@@ -48,7 +49,11 @@ def convert_files(files: Sequence[tuple[str, str]], draft: Draft, options: Optio
     found = [each for name, text in files for each in repair.objects(name, text, draft)]
     jobs = [each for each in found if kinds.is_workload(each)]
     others = [each for each in found if not kinds.is_workload(each)]
-    if not jobs:
+    foreign = [] if jobs else [each for each in others if other_kinds.is_other(each)]
+    if foreign:
+        others = [each for each in others if each is not foreign[0]]
+        other_kinds.refuse(foreign[0], draft)
+    elif not jobs:
         seen = ", ".join(dict.fromkeys(f"{each.kind} {each.version}".strip() for each in found)) or "nothing"
         places = [each.root.at for each in found] or [Place(name) for name, _ in files]
         draft.refuse(

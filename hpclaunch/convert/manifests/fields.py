@@ -103,6 +103,10 @@ class Field:
     def is_null(self) -> bool:
         return is_null(self.node)
 
+    @property
+    def is_list(self) -> bool:
+        return isinstance(self.node, SequenceNode)
+
     def fields(self) -> Iterator[tuple[str, Field]]:
         """The fields of an object that have a value. Of two with one key the last counts, as in the API."""
         for key, (key_node, value) in self._entries().items():
