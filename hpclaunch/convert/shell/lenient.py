@@ -1,5 +1,6 @@
 """What a variable is that nobody gave: unset where the script is ready for that, else unknown and wanted."""
 
+import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
@@ -32,6 +33,9 @@ _OF_SCHEDULERS = ("SLURM_", "SLURMD_", "PBS_", "LSB_", "SGE_", "OMPI_COMM_WORLD_
 # Slurm sets these in some jobs alone: in those of an array, and in those that were started again.
 _NOT_ALWAYS = ("SLURM_ARRAY_", "SLURM_RESTART_COUNT")
 _DEFAULTS = (":-", "-", ":=", "=")
+_OF_SIZE = re.compile(
+    r"-[NnG]|--(?:nodes|ntasks|gpus|gres|mpi|container-(?:image|workdir)|cpu-bind|mem-bind)"
+)
 _TESTS = (*_DEFAULTS, ":+", "+")
 _FILLED = given(("x",), "x")
 
@@ -50,6 +54,7 @@ class LenientExpander(Expander):
     ):
         super().__init__(state, output_of, budget)
         self._walker = walker
+        self._decides = False  # what is tested decides about a size of the launch
 
     def fields(self, written: Word) -> list[Value]:
         """A word like node[1-4] is itself: bash leaves a pattern that no file matches, and none will."""
@@ -87,7 +92,7 @@ class LenientExpander(Expander):
 
     def is_set(self, values: list[Value] | None, counts_empty: bool) -> bool | None:
         if values and any(isinstance(part, Unknown) and part.kind == "variable" for part in values[0]):
-            return True
+            return None if self._decides else True
         return super().is_set(values, counts_empty)
 
     def _values(self, expansion: Parameter) -> list[Value] | None:
@@ -102,7 +107,24 @@ class LenientExpander(Expander):
         if values == [] and operator in _TESTS and not expansion.all_of and missed:
             operand = expansion.operand if operator in _DEFAULTS else None
             self._walker.assume(name, self._joined((operand or NOTHING).pieces))
+        if operator in (":?", "?") and name in self._walker.wanted:
+            self._walker.required.add(name)
+        self._decides = operator in (":+", "+") and self._says_a_size(name, expansion.operand or NOTHING)
         super()._tested(fields, expansion, values)
+        self._decides = False
+
+    def _says_a_size(self, name: str, operand: Word) -> bool:
+        """Whether that a variable is set, of which nothing tells that it is, gives srun an option about sizes
+        and the like."""
+        command = self._walker.current_program
+        first = operand.pieces[0] if operand.pieces else None
+        text = first.text if isinstance(first, pieces.Literal) else ""
+        return (
+            command == "srun"
+            and name in self._walker.wanted
+            and name not in self._walker.required
+            and bool(_OF_SIZE.match(text))
+        )
 
     def _changed(self, expansion: Parameter, values: list[Value]) -> list[Value]:
         """Also of values that are known in part: a pattern that is only text changes the text around."""

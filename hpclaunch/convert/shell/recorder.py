@@ -102,6 +102,12 @@ class Recorder(Shell):
         """Where the walk is."""
         return self.files.place(self.line)
 
+    @property
+    def current_program(self) -> str:
+        """The first word of the command that is read, as it is written."""
+        words = self._current.words if self._current is not None else ()
+        return words[0].written if words else ""
+
     def note(self, text: str) -> None:
         self.unclear.append(Unclear(self.place, outside(text)))
 

@@ -63,8 +63,8 @@ _OF_COMMAND = {
 
 
 class Given(Struct, frozen=True):
-    """An option by its whole name ("" for none that is known), its value (None: none given), and its words as
-    they stand."""
+    """An option by its whole name ("" for none that is known), its value (None: none given; of a word that is
+    not known, that word), and its words as they stand."""
 
     name: str
     value: Value | None
@@ -81,7 +81,7 @@ def options(command: str, words: Sequence[Value]) -> tuple[list[Given], list[Val
         word = words[index]
         start = word[0] if word else ""
         if not isinstance(start, str):
-            found.append(Given("", None, shown(word)))
+            found.append(Given("", word, shown(word)))
             index += 1
             continue
         if known(word) == "--":

@@ -13,7 +13,7 @@ from hpclaunch.convert.mapping.container import options as container_options
 from hpclaunch.convert.mapping.environment import exported, handed_on
 from hpclaunch.convert.mapping.environment.owners import owner
 from hpclaunch.convert.mapping.ranks import launchers, mpi, parameter_files, rendezvous
-from hpclaunch.convert.mapping.slurm import alone, export, pyxis_variables, run_sizes, step_options
+from hpclaunch.convert.mapping.slurm import alone, export, perhaps, pyxis_variables, run_sizes, step_options
 from hpclaunch.convert.mapping.slurm.asked import OF_ALLOCATION, Asked, of_batch, outside_allocation
 from hpclaunch.convert.mapping.slurm.settled import by_role
 from hpclaunch.convert.mapping.slurm.sizes import Allocation
@@ -134,6 +134,7 @@ def put(
         _of_the_text(reading, run, words, draft, image=image)
     sweeps.put(swept, run, draft)
     trials.ask_rounds(reading, run.command, draft, found_trials.seed, swept)
+    perhaps.ask(reading, run, draft)
     pyxis_variables.say(run.asked, draft)
     beyond.put(reading, run, draft, reads=given is not None)
     steps.put(reading, run.command, all_steps, run.ranks.per_node, found_trials, draft, image=image)

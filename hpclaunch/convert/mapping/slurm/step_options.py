@@ -3,7 +3,7 @@
 import re
 
 from hpclaunch.convert.draft import Draft
-from hpclaunch.convert.mapping.slurm import batch_options
+from hpclaunch.convert.mapping.slurm import batch_options, perhaps
 from hpclaunch.convert.mapping.slurm.asked import Asked
 from hpclaunch.convert.options import Options
 
@@ -47,6 +47,7 @@ _LEFT = {
     "exclude": "a job's ranks are on all of its nodes; to leave out nodes write sites.NAME.exclude",
     "input": "ranks read nothing from standard input; name the file in the command",
 }
+_GIVE = "give the variable with --env and convert again, or write what it says in the job file"
 _DEPENDS = re.compile(r"\$\{\w+\+")  # ${NAME:+...}
 SEES_ITS_OWN = frozenset({"gpus-per-task", "gpu-bind", "tres-bind", "ntasks-per-gpu"})
 
@@ -79,8 +80,10 @@ def put(each: Asked, draft: Draft, options: Options) -> None:
         draft.ask(("mounts", draft.count("mounts")), question, each.places, each.written, todo=todo)
     elif not name and _DEPENDS.match(each.written):
         question = f"whether srun gets {each.written}: what it depends on is not told"
-        todo = "give the variable with --env and convert again, or write what it says in the job file"
-        draft.say("question", each.places, each.written, why=question, todo=todo)
+        draft.say("question", each.places, each.written, why=question, todo=_GIVE)
+    elif perhaps.is_of_many(each):
+        question = f"which options of srun {each.written} stands for is not told"
+        draft.say("question", each.places, each.written, why=question, todo=_GIVE)
     elif not name:
         draft.say("unread", each.places, each.written, why="no option of srun or Pyxis that is known")
     else:

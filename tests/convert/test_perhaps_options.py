@@ -1,0 +1,63 @@
+"""Options of srun that stand there only on a condition: what they would say of the job's size is asked for in
+the job file."""
+
+import pytest
+import script_cases
+from script_cases import ASK
+
+from hpclaunch.convert.conversion import convert
+from hpclaunch.convert.inputs import classified
+from hpclaunch.convert.options import Options
+
+_HEAD = "#!/bin/bash\n#SBATCH -N 2 --ntasks-per-node=8 --gpus-per-node=8 -t 60\n"
+_MAYBE = "if [ -f /x ]; then V=1; fi"
+
+
+def _asked(before: str, option: str, **env: str) -> set[str]:
+    text = f"{_HEAD}{before}\nsrun --mpi=none {option} ./t\n"
+    found = convert(classified({"run.sub": text}), Options(env))
+    job = script_cases.loaded(found.job)
+    asked = {key for key, value in job.items() if ASK in (value, *(value if isinstance(value, dict) else ()))}
+    assert asked == {
+        each.key.partition(".")[0] for each in found.findings if each.key and each.kind == "question"
+    }
+    assert len({(each.what, each.key) for each in found.findings}) == len(found.findings)
+    return asked
+
+
+@pytest.mark.parametrize(
+    ("option", "key"),
+    [
+        ("${V:+--nodes=1}", "nodes"),
+        ("${V:+-N1}", "nodes"),
+        ("${V:+--ntasks-per-node=4}", "ranks_per_node"),
+        ("${V+--gpus-per-node=4}", "gpus_per_node"),
+        ("${V:+--mpi=pmix}", "mpi"),
+        ("${V:+--container-image=a/b:c}", "image"),
+        ("${V:+--container-workdir /w}", "workdir"),
+    ],
+)
+def test_a_size_on_a_condition_is_asked_for(option: str, key: str) -> None:
+    assert _asked(_MAYBE, option) == {key}
+    assert _asked("echo $V", option) == {key}  # nothing tells that the operator gave it
+    assert _asked("export V=1", option) == set()
+    assert _asked(": ${V:?}", option) == set()
+    assert _asked("V=", option) == set()
+    assert _asked("", option) == set()
+
+
+@pytest.mark.parametrize(
+    ("before", "keys"),
+    [
+        ("if [ -f /x ]; then V='--nodes=1 --mpi=pmix'; fi", {"nodes", "mpi"}),
+        ("if [ -f /x ]; then V=--ntasks-per-node=4; else V=-N1; fi", {"nodes", "ranks_per_node"}),
+        ("if [ -f /x ]; then V=--label; fi", set()),
+    ],
+)
+def test_options_that_a_variable_may_have_are_asked_for(before: str, keys: set[str]) -> None:
+    assert _asked(before, "$V") == keys
+
+
+def test_options_of_which_nothing_is_told_are_a_question() -> None:
+    found = convert(classified({"run.sub": f"{_HEAD}srun --mpi=none $ARGS ./t\n"}), Options({}))
+    assert [each.kind for each in found.findings if each.what == "${ARGS}"] == ["question"]
