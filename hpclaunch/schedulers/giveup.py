@@ -10,6 +10,11 @@ from hpclaunch.schedulers.contract import Warn
 from hpclaunch.values.errors import InputError, SchedulerError
 from hpclaunch.values.job import JobStatus
 
+_LATER = (
+    ". A job of it that is there may run on, or begin: once its cluster can be reached, `hpclaunch forget "
+    "{tag}` again finds that out, and sees to it that what has not begun starts no rank"
+)
+
 
 def give_up(record: Record, unasked: bool, warn: Warn) -> str:
     """Takes a job off the list, and says what is known of it now. One that has started no rank starts none
@@ -22,28 +27,30 @@ def give_up(record: Record, unasked: bool, warn: Warn) -> str:
     with contextlib.ExitStack() as stack:
         if record.state().job_id is None:
             stack.enter_context(sending.again(record))
-        status = _asked(record, unasked, warn)
+        answer = _asked(record, unasked, warn)
+        status = unknown.last_known(record) if answer is None else answer
         if status.has_ended:
             raise InputError(f"there is nothing to give up: it is {status.state}")
-        if status.state != "UNKNOWN":
+        if answer is not None and status.state != "UNKNOWN":
             raise InputError(f"the scheduler knows it, it is {status.state}: hpclaunch cancel ends it")
         if not _claimed(record, unasked):
             why = "how it ended, if it began, is not known"
             record.give_up(JobStatus("UNKNOWN", f"given up on {_today()}: {why}"))
-            return f"it is given up; {why}"
+            return f"it is given up; {why}{_LATER.format(tag=record.tag) if answer is None else ''}"
         why = f"given up on {_today()}, and whatever may be left of it starts no rank"
         record.give_up(JobStatus("CANCELLED", why, cause="cancelled"))
         return "it is given up, and should there be a job of it, that starts no rank"
 
 
-def _asked(record: Record, unasked: bool, warn: Warn) -> JobStatus:
+def _asked(record: Record, unasked: bool, warn: Warn) -> JobStatus | None:
+    """None where nobody could be asked."""
     try:
         return lifecycle.ask([record], warn)[record.tag]
     except SchedulerError as error:
         if not unasked:
             advice = "Where it is gone for good: hpclaunch forget --unasked."
             raise SchedulerError(str(error), advice) from error
-        return unknown.last_known(record)
+        return None
 
 
 def _claimed(record: Record, unasked: bool) -> bool:

@@ -86,6 +86,17 @@ def test_a_cluster_that_is_gone_is_no_reason_to_hear_of_its_jobs_for_ever(place:
     assert place.states() == []
 
 
+def test_nor_is_that_one_of_them_ran_when_it_was_last_asked(place: Place) -> None:
+    record = place.broken_off()
+    assert place.cluster.run_all() == [1]
+    assert place.states() == ["PENDING"]
+    place.replace("squeue", AWAY)
+    status, _, said = place.run("forget", "--unasked", record.tag)
+    assert status == 0
+    assert f"`hpclaunch forget {record.tag}` again" in said
+    assert (place.states(), place.states("--all")) == ([], ["UNKNOWN"])
+
+
 def test_of_a_job_that_began_it_is_only_said_that_nobody_knows_its_end(place: Place) -> None:
     place.run("submit", place.job, "--site", "superpod-a100")
     assert place.cluster.run_all() == [1]

@@ -71,7 +71,7 @@ def test_a_job_that_is_there_after_all_starts_no_rank(record: Record, login: Log
 def test_of_a_job_that_began_nothing_is_promised(record: Record, login: Login) -> None:
     seen = twin.prepare(record, login, Submission())
     assert starts(seen)
-    assert giveup.give_up(record, True, lambda _: None).endswith("is not known")
+    assert "how it ended, if it began, is not known" in giveup.give_up(record, True, lambda _: None)
     state = record.state().status
     assert state
     assert state.state == "UNKNOWN"
@@ -84,5 +84,25 @@ def test_nothing_is_promised_where_the_node_cannot_be_reached(record: Record, lo
     away = _made(structs.replace(login, host="nowhere.invalid"))
     with pytest.raises(SchedulerError, match="forget --unasked"):
         giveup.give_up(away, False, lambda _: None)
-    assert giveup.give_up(away, True, lambda _: None).endswith("is not known")
+    said = giveup.give_up(away, True, lambda _: None)
+    assert "is not known. A job of it that is there may run on, or begin" in said
     assert starts(seen)
+
+
+def test_what_was_given_up_unasked_can_be_given_up_once_more(
+    record: Record, login: Login, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As it says itself: then its job starts no rank."""
+    seen = twin.prepare(record, login, Submission())
+    with monkeypatch.context() as away:
+        away.setattr(
+            twin,
+            "connection",
+            lambda _: connections.connection(structs.replace(login, host="nowhere.invalid")),
+        )
+        assert f"`hpclaunch forget {record.tag}` again" in giveup.give_up(record, True, lambda _: None)
+    known = record.state().status
+    assert known
+    assert known.state == "UNKNOWN"
+    assert giveup.give_up(record, True, lambda _: None).endswith("that starts no rank")
+    assert not starts(seen)
