@@ -5,6 +5,7 @@ Nothing of it is shared with the renderer.
 """
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 
@@ -30,8 +31,14 @@ def expand(text: str, variables: Mapping[str, str]) -> str:
     return got.decode("utf-8", "replace")
 
 
-def environment(container: Mapping[str, Any], secrets: Mapping[tuple[str, str], str]) -> dict[str, str]:
-    """The variables that the container starts with. `secrets` are values by the Secret's name and the key."""
+def environment(
+    container: Mapping[str, Any],
+    secrets: Mapping[tuple[str, str], str],
+    services: Mapping[str, str] = MappingProxyType({}),
+) -> dict[str, str]:
+    """The variables that the container starts with (makeEnvironmentVariables of pkg/kubelet/kubelet_pods.go):
+    a value may refer to those before it, and to the services'. `secrets` are values by the Secret's name and
+    the key."""
     found: dict[str, str] = {}
     for each in container.get("env", ()):
         if "valueFrom" in each:
@@ -40,8 +47,8 @@ def environment(container: Mapping[str, Any], secrets: Mapping[tuple[str, str], 
             if where in secrets or not of.get("optional", False):
                 found[each["name"]] = secrets[where]
         else:
-            found[each["name"]] = expand(each.get("value", ""), found)
-    return found
+            found[each["name"]] = expand(each.get("value", ""), {**services, **found})
+    return {**services, **found}
 
 
 def argv(container: Mapping[str, Any], variables: Mapping[str, str]) -> list[str]:

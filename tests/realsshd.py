@@ -12,6 +12,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from freeport import free_port
+
 SSHD = shutil.which("sshd") or "/usr/sbin/sshd"
 USER = pwd.getpwuid(os.getuid()).pw_name
 
@@ -132,14 +134,6 @@ def make_key(path: Path, passphrase: str = "") -> None:
     """A key pair."""
     command = ["ssh-keygen", "-q", "-t", "ed25519", "-N", passphrase, "-C", "test", "-f", str(path)]
     subprocess.run(command, check=True)
-
-
-def free_port() -> int:
-    """A port on which nobody listens."""
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        port: int = one.getsockname()[1]
-        return port
 
 
 def descendants(pid: int, name: str) -> list[int]:

@@ -1,10 +1,9 @@
 """`hpclaunch explain` for a Kubernetes site: what the pods are given, and which line set it."""
 
-import json
 from pathlib import Path
 
 import pytest
-from command import hpclaunch
+from command import origins
 
 JOB = """\
 version: 1
@@ -37,9 +36,7 @@ volumes:
 def rows(tmp_path: Path) -> dict[str, tuple[str, str]]:
     (tmp_path / "job.yaml").write_text(JOB)
     (tmp_path / "site.yaml").write_text(SITE)
-    done = hpclaunch("explain", "job.yaml", "--site", "./site.yaml", "--json", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    return {row["what"]: (row["value"], row["from"]) for row in json.loads(done.stdout)["origins"]}
+    return origins("job.yaml", "--site", "./site.yaml", cwd=tmp_path)
 
 
 def place(text: str, words: str, file: str) -> str:

@@ -1,9 +1,8 @@
 """`hpclaunch explain` of a job that says what becomes of it: the line of each key."""
 
-import json
 from pathlib import Path
 
-from command import hpclaunch
+from command import origins
 
 JOB = """\
 name: a
@@ -21,9 +20,7 @@ notify:
 def test_each_has_its_line(tmp_path: Path) -> None:
     path = tmp_path / "job.yaml"
     path.write_text(JOB)
-    done = hpclaunch("explain", path, "--site", "superpod-a100", "--set", "chain=4", "--json")
-    assert done.returncode == 0, done.stderr
-    rows = {each["what"]: (each["value"], each["from"]) for each in json.loads(done.stdout)["origins"]}
+    rows = origins(path, "--site", "superpod-a100", "--set", "chain=4")
     assert rows["requeue"] == ("true", f"{path}:3")
     assert rows["signal"] == ("TERM, 90 s before the time limit", f"{path}:5")
     assert rows["notify"] == ("tell us (each start too)", f"{path}:8")

@@ -1,9 +1,8 @@
 """`hpclaunch explain` of a job with steps and trials: the line of each."""
 
-import json
 from pathlib import Path
 
-from command import hpclaunch
+from command import origins
 
 JOB = """\
 name: a
@@ -30,9 +29,7 @@ after:
 def test_each_has_its_line(tmp_path: Path) -> None:
     path = tmp_path / "job.yaml"
     path.write_text(JOB)
-    done = hpclaunch("explain", path, "--site", "superpod-a100", "--json")
-    assert done.returncode == 0, done.stderr
-    rows = {each["what"]: (each["value"], each["from"]) for each in json.loads(done.stdout)["origins"]}
+    rows = origins(path, "--site", "superpod-a100")
     lines = {
         "image.import": ("/lustre/images/b+1-34340f0e82d75a34.sqsh", 4),
         "stage_in[0]": ("/a to /scratch/a", 8),

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from kubelet_expansion import expand
+from kubelet_expansion import argv, environment
 from msgspec import Struct
 from pods_here import Container, Pods
 
@@ -120,31 +120,15 @@ def _container(
     container = template["containers"][0]
     own = [*container.get("env", ()), *({"name": name, "value": value} for name, value in added.items())]
     services = _API | (_SERVICE_LINKS if template.get("enableServiceLinks", True) else {})
-    variables = _variables(own, services, secrets)
+    variables = environment({"env": own}, secrets, services)
     return Container(
         host=host,
-        argv=[expand(word, variables) for word in (*container["command"], *container.get("args", ()))],
+        argv=argv(container, variables),
         # The image's come first; the runtime sets the host's name, and HOME by /etc/passwd.
         env={"HOME": "/root", **image.env, "HOSTNAME": host, **variables},
         cwd=container.get("workingDir") or image.workdir,
         mounts=(*image.mounts, *mounts),
     )
-
-
-def _variables(
-    env: list[Mapping[str, Any]], services: Mapping[str, str], secrets: Mapping[tuple[str, str], str]
-) -> dict[str, str]:
-    """makeEnvironmentVariables of the kubelet: a value may refer to those before it, and to the services'."""
-    found: dict[str, str] = {}
-    for each in env:
-        if "valueFrom" not in each:
-            found[each["name"]] = expand(each.get("value", ""), {**services, **found})
-            continue
-        of = each["valueFrom"]["secretKeyRef"]
-        where = (of["name"], of["key"])
-        if where in secrets or not of.get("optional", False):
-            found[each["name"]] = secrets[where]
-    return {**services, **found}
 
 
 def _keys(folder: Path) -> None:

@@ -11,6 +11,7 @@ from hpclaunch.cli.planning import plan_job
 from hpclaunch.readback.compare import compare
 from hpclaunch.readback.kubernetes.reader import read
 from hpclaunch.readback.place import Place, Side
+from hpclaunch.readback.script import read as read_script
 from hpclaunch.render import script
 from hpclaunch.values.launch import Difference
 
@@ -81,6 +82,27 @@ def changed(text: str, change: Change) -> str:
 def found(one: Side, other: Side) -> list[Difference]:
     """What makes them two launches."""
     return [each for each in compare(one, other) if each.kind != "place"]
+
+
+def found_both_ways(manifest: tuple[str, Place], change: Change) -> tuple[set[str], set[str]]:
+    """What is told of the manifest and the changed one, and of both the other way round."""
+    text, where = manifest
+    one, other = side(text, where), side(changed(text, change), where)
+    return {each.what for each in found(one, other)}, {each.what for each in found(other, one)}
+
+
+def found_beside(slurm: Side, manifest: tuple[str, Place], change: Change) -> tuple[set[str], set[str]]:
+    """What is told of Slurm's script and the manifest, and of the script and the changed one."""
+    text, where = manifest
+    sides = (side(text, where), side(changed(text, change), where))
+    before, after = ({each.what for each in found(slurm, each)} for each in sides)
+    return before, after
+
+
+def on_slurm(folder: Path, job: dict[str, Any]) -> Side:
+    """The job's script for Slurm, read."""
+    text, where = render(folder, job, SLURM)
+    return Side(read_script(text), where)
 
 
 def container(manifest: dict[str, Any], role: str) -> dict[str, Any]:

@@ -5,10 +5,9 @@ from typing import Any
 
 import pytest
 import rendered
-from rendered import CLUSTER, JOB, SLURM, Change, changed, container, found, replaced, setting, side
+from rendered import CLUSTER, JOB, Change, changed, container, replaced, setting, side
 
 from hpclaunch.readback.place import Place, Side
-from hpclaunch.readback.script import read as read_script
 
 Whole = dict[str, Any]
 
@@ -279,8 +278,7 @@ ONLY_BETWEEN_PODS = {
 
 @pytest.fixture(scope="module")
 def on_slurm(tmp_path_factory: pytest.TempPathFactory) -> Side:
-    text, where = rendered.render(tmp_path_factory.mktemp("slurm"), JOB, SLURM)
-    return Side(read_script(text), where)
+    return rendered.on_slurm(tmp_path_factory.mktemp("slurm"), JOB)
 
 
 def test_the_manifest_is_the_same_as_itself(manifest: tuple[str, Place]) -> None:
@@ -290,19 +288,13 @@ def test_the_manifest_is_the_same_as_itself(manifest: tuple[str, Place]) -> None
 
 @pytest.mark.parametrize("name", BREAKS)
 def test_a_break_is_found_and_nothing_else(name: str, manifest: tuple[str, Place]) -> None:
-    text, where = manifest
     change, expected = BREAKS[name]
-    one, other = side(text, where), side(changed(text, change), where)
-    assert {each.what for each in found(one, other)} == expected
-    assert {each.what for each in found(other, one)} == expected
+    assert rendered.found_both_ways(manifest, change) == (expected, expected)
 
 
 @pytest.mark.parametrize("name", BREAKS)
 def test_a_break_is_found_beside_the_script_for_slurm(
     name: str, manifest: tuple[str, Place], on_slurm: Side
 ) -> None:
-    text, where = manifest
     change, expected = BREAKS[name]
-    assert found(on_slurm, side(text, where)) == []
-    broken = side(changed(text, change), where)
-    assert {each.what for each in found(on_slurm, broken)} == expected - ONLY_BETWEEN_PODS
+    assert rendered.found_beside(on_slurm, manifest, change) == (set(), expected - ONLY_BETWEEN_PODS)

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 import rendered
 import yaml
-from rendered import CLUSTER, JOB, SLURM, Change, changed, container, found, side
+from rendered import CLUSTER, JOB, SLURM, Change, container, found
 
 from hpclaunch.cli.planning import plan_job
 from hpclaunch.readback.kubernetes.reader import read
@@ -198,28 +198,21 @@ OF_PODS = {"images of init containers"}
 
 @pytest.mark.parametrize("name", BREAKS)
 def test_a_break_is_found_and_nothing_else(name: str, manifest: tuple[str, Place]) -> None:
-    text, where = manifest
     change, expected = BREAKS[name]
-    one, other = side(text, where), side(changed(text, change), where)
-    assert {each.what for each in found(one, other)} == expected
-    assert {each.what for each in found(other, one)} == expected
+    assert rendered.found_both_ways(manifest, change) == (expected, expected)
 
 
 @pytest.fixture(scope="module")
 def on_slurm(tmp_path_factory: pytest.TempPathFactory) -> Side:
-    text, where = rendered.render(tmp_path_factory.mktemp("slurm"), FULL, SLURM)
-    return Side(read_script(text), where)
+    return rendered.on_slurm(tmp_path_factory.mktemp("slurm"), FULL)
 
 
 @pytest.mark.parametrize("name", BREAKS)
 def test_a_break_is_found_beside_the_script_for_slurm(
     name: str, manifest: tuple[str, Place], on_slurm: Side
 ) -> None:
-    text, where = manifest
     change, expected = BREAKS[name]
-    assert found(on_slurm, side(text, where)) == []
-    broken = side(changed(text, change), where)
-    assert {each.what for each in found(on_slurm, broken)} == expected - OF_PODS
+    assert rendered.found_beside(on_slurm, manifest, change) == (set(), expected - OF_PODS)
 
 
 def test_a_step_on_the_host_has_no_counterpart(tmp_path: Any) -> None:

@@ -12,6 +12,8 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from freeport import free_port
+
 from hpclaunch.cluster.slurmnode import SlurmNode
 from hpclaunch.sandbox.hwloc import hwloc_synthetic
 from hpclaunch.sandbox.packages import find
@@ -66,7 +68,7 @@ def controller(
             (folder / name).mkdir()
         folder.chmod(0o755)
         devices = folder / "nvidia"
-        ports = [_free_port(), _free_port()]
+        ports = [free_port(), free_port()]
         for name, text in files.items():
             if name == "slurm.conf":
                 # Names that no host has need an address.
@@ -153,9 +155,3 @@ def _await(ready: Callable[[], bool], folder: Path) -> None:
 def _answers(made: Controller) -> bool:
     done = subprocess.run(("scontrol", "ping"), env=made.env, capture_output=True, text=True, check=False)
     return "is UP" in done.stdout
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])

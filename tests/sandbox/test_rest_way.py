@@ -9,6 +9,7 @@ import pytest
 import waysto
 from command import hpclaunch
 from controller import Controller, controller
+from freeport import free_port
 from realslurm import Slurm
 from waysto import record_of
 
@@ -70,7 +71,7 @@ PartitionName=batch Nodes=ALL Default=YES
         file = tmp_path / "token"
         file.write_text(line)
         file.chmod(0o600)
-        port = waysto.free_port()
+        port = free_port()
         server = RestServer(f"http://127.0.0.1:{port}", "v0.0.38", token_file=str(file))
         access = SlurmAccess("rest", server)
         address = f"127.0.0.1:{port}"

@@ -97,13 +97,6 @@ def _unload() -> None:
     choose.pyslurm_obstacle.cache_clear()
 
 
-def free_port() -> int:
-    """A port that nothing listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
 @contextmanager
 def losing_answers(path: Path, server: Path) -> Iterator[str]:
     """The url of a socket before another server's, which passes all on but for the answers to submissions:

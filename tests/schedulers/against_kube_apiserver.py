@@ -9,7 +9,6 @@ and no controller, so the tests do what these would.
 
 import json
 import os
-import socket
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -20,6 +19,7 @@ import pytest
 import yaml
 from apiserver import kubeconfig
 from command import hpclaunch
+from freeport import free_port
 from kubernetes import client, config
 from kubernetes.client.exceptions import ApiException
 from urllib3.exceptions import HTTPError
@@ -35,12 +35,6 @@ scheduler: kubernetes
 node_types: [{type: dgx-a100, count: 4}]
 kubernetes: {namespace: adas, %s}
 """
-
-
-def free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
 
 
 @pytest.fixture(scope="session")

@@ -1,10 +1,9 @@
 """Where the values of pods came from, in the cases that have another reason than the usual."""
 
-import json
 from pathlib import Path
 
+import command
 import pytest
-from command import hpclaunch
 
 JOB = """\
 version: 1
@@ -29,9 +28,7 @@ volumes:
 def origins(folder: Path, more: str) -> dict[str, tuple[str, str]]:
     (folder / "job.yaml").write_text(JOB + more)
     (folder / "site.yaml").write_text(SITE)
-    run = hpclaunch("explain", "job.yaml", "--site", "./site.yaml", "--json", cwd=folder)
-    assert run.returncode == 0, run.stderr
-    return {row["what"]: (row["value"], row["from"]) for row in json.loads(run.stdout)["origins"]}
+    return command.origins("job.yaml", "--site", "./site.yaml", cwd=folder)
 
 
 def test_one_node_has_nothing_of_the_operator(tmp_path: Path) -> None:

@@ -87,11 +87,17 @@ def launch_by(
     ranks = wrapped(shell, [RANKS_FROM[mpi], "rendezvous=torch", "port=29500", *settings], command)
     words = [*given, "--", *STARTERS[mpi], str(hostfile), *ranks]
     text = [*shell_words(shell), "-c", launcher_text(given), "hpclaunch-launcher", *words]
-    # What a daemon leaves when it is killed must not stay on this machine.
+    return run_launcher(pods, text, env, **pod)
+
+
+def run_launcher(
+    pods: Pods, words: list[str], env: dict[str, str] | None, **pod: Any
+) -> subprocess.CompletedProcess[bytes]:
+    """The words in the launcher's pod. What a daemon leaves when it is killed goes with the pods' folder."""
     full = {"OMPI_MCA_orte_tmpdir_base": str(pods.folder / "tmp"), **(env or {})}
     (pods.folder / "tmp").mkdir(exist_ok=True)
     (pods.folder / "tmp").chmod(0o1777)
-    return pods.run("job-launcher", *text, env=full, **pod)
+    return pods.run("job-launcher", *words, env=full, **pod)
 
 
 def launch_in_one(

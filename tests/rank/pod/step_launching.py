@@ -4,12 +4,11 @@ import ast
 import subprocess
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from job_pods import PORT, Pods
-from pod_launching import HOSTFILE_FORMS, RANKS_FROM, STARTERS, shell_words
+from pod_launching import HOSTFILE_FORMS, RANKS_FROM, STARTERS, Rank, run_launcher, shell_words
 
 from hpclaunch.rank import wrapper_text
 from hpclaunch.rank.pod import launcher_text
@@ -30,22 +29,12 @@ IN_ONE = {
 }
 
 
-@dataclass(frozen=True)
-class Ran:
+class Ran(Rank):
     """A process. `what` is its first word."""
-
-    argv: list[str]
-    env: dict[bytes, bytes]
-    cwd: str
-    host: str
 
     @property
     def what(self) -> str:
         return self.argv[0]
-
-    def value(self, name: str) -> str | None:
-        found = self.env.get(name.encode())
-        return None if found is None else found.decode()
 
 
 def record(folder: Path, *words: str, status: int = 0) -> list[str]:
@@ -84,10 +73,7 @@ def launch(
     words = launcher_words(
         pods, mpi, command, steps, *trials, one_pod=one_pod, settings=settings, shell=shell
     )
-    full = {"OMPI_MCA_orte_tmpdir_base": str(pods.folder / "tmp"), **(env or {})}
-    (pods.folder / "tmp").mkdir(exist_ok=True)
-    (pods.folder / "tmp").chmod(0o1777)
-    return pods.run("job-launcher", *words, env=full, **pod)
+    return run_launcher(pods, words, env, **pod)
 
 
 def launcher_words(

@@ -13,9 +13,10 @@ from pathlib import Path
 
 import fabric
 import pytest
+from freeport import free_port
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from realsshd import Sshd, free_port, make_key
+from realsshd import Sshd, make_key
 from waiting import until
 
 from hpclaunch.schedulers.contract import Refused
