@@ -1,6 +1,10 @@
 """A launcher of an MPIJob that starts ranks more than once: a job starts them once."""
 
+from typing import Any
+
 import pytest
+import yaml
+from manifest_cases import converted
 
 from hpclaunch.convert.conversion import convert
 from hpclaunch.convert.inputs import classified
@@ -42,3 +46,21 @@ def test_a_second_mpirun_is_no_step_of_the_launchers_pod(first, second):
     assert "after:" not in found.job
     asked = [each for each in found.findings if each.kind == "question" and "start ranks" in each.what]
     assert len(asked) == (second in _OTHERS)
+
+
+@pytest.mark.parametrize("kind", ["Pod", "PyTorchJob"])
+@pytest.mark.parametrize("first", [0, 1])
+def test_the_container_with_gpus_is_the_job_and_the_one_beside_it_is_named(kind: str, first: int) -> None:
+    both = [
+        {"name": "rxdm", "image": "reg/daemon:1", "command": ["./serve"]},
+        {"name": "train", "image": "reg/train:1", "resources": {"limits": {"nvidia.com/gpu": 4}}},
+    ]
+    pod = {"containers": both if first else both[::-1]}
+    given: dict[str, Any] = {"apiVersion": "v1", "kind": kind, "metadata": {"name": "a"}, "spec": pod}
+    if kind == "PyTorchJob":
+        replicas = {"Worker": {"replicas": 2, "template": {"spec": pod}}}
+        given |= {"apiVersion": "kubeflow.org/v1", "spec": {"pytorchReplicaSpecs": replicas}}
+    draft = converted(yaml.safe_dump(given))
+    assert draft.facts["image",].value == "reg/train:1"
+    assert draft.facts["gpus_per_node",].value == 4
+    assert any(each.kind == "left" and "rxdm" in each.what for each in draft.findings)

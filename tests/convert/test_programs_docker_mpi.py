@@ -151,6 +151,8 @@ def test_mpirun_in_its_dialects(line: str, program: str, expected: dict[str, str
          {"nproc_per_node": "4", "hostfile": "h"}, "python -u t.py --deepspeed", True),
         ("accelerate launch --num_processes 16 --num_machines 2 t.py", "accelerate",
          {"num_processes": "16", "nnodes": "2"}, "python -u t.py", False),
+        ("accelerate launch --use_fsdp --fsdp-sharding-strategy FULL_SHARD --zero3_init_flag true t.py --x",
+         "accelerate", {"fsdp_sharding_strategy": "FULL_SHARD"}, "python -u t.py --x", False),
     ],
 )  # fmt: skip
 def test_launchers_of_one_process_for_each_gpu(
@@ -210,3 +212,24 @@ def test_no_command_line_breaks_it_and_no_word_is_invented(line: list[str]) -> N
     for layer in layers(given_words):
         for word in layer.words:
             assert all(piece in written for piece in shown(word).split("="))
+
+
+@pytest.mark.parametrize(
+    ("line", "inner"),
+    [
+        ("torchrun ?OPTS t.py", "python -u t.py"),
+        ("torchrun ?OPTS --nproc_per_node 2 t.py", "python -u t.py"),
+        ("torchrun ?OPTS ?X --lr 1", "python -u ${X} --lr 1"),
+        ("torchrun --nproc_per_node 2 ?TRAINING --lr 1", "python -u ${TRAINING} --lr 1"),
+        ("torchrun --nproc_per_node 2 ?EVERYTHING", "python -u ${EVERYTHING}"),
+        ("torchrun ?SCRIPT config.yaml", "python -u ${SCRIPT} config.yaml"),
+        ("mpirun -np 2 ?NAME --minbytes 8G", "${NAME} --minbytes 8G"),
+        ("mpirun -np 2 ?TEST_BIN -n 100", "${TEST_BIN} -n 100"),
+        ("mpirun -np 2 ?X input.dat", "${X} input.dat"),
+        ("mpirun ?MPI_FLAGS -np 2 ./a", "./a"),
+        ("mpirun -np 2 ?MPI_FLAGS ./a", "./a"),
+    ],
+)
+def test_a_word_that_is_not_known_is_options_only_where_a_program_follows(line: str, inner: str) -> None:
+    found = layers(words(line))[-1].words
+    assert " ".join(map(shown, found)) == inner

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.manifests.fields import Field
 from hpclaunch.convert.manifests.repair import Object
+from hpclaunch.convert.manifests.size import is_gpu
 from hpclaunch.convert.manifests.workload import INDEX, OF_TORCH, Count, Pod, Workload
 from hpclaunch.values.conversion import Place
 
@@ -42,7 +43,8 @@ def _pod(template: Field | None, of: str, main: str, draft: Draft) -> Pod | None
     found = containers.items()
     if not found:
         return None
-    chosen = found[0]
+    with_gpus = [each for each in found if _has_gpus(each)]
+    chosen = with_gpus[0] if len(with_gpus) == 1 else found[0]
     for each in found:
         name = each.get("name")
         if main and name is not None and name.peek() == main:
@@ -51,6 +53,12 @@ def _pod(template: Field | None, of: str, main: str, draft: Draft) -> Pod | None
         if each is not chosen and each.path != chosen.path:
             _sidecar(each, draft)
     return Pod(template, spec, chosen, of)
+
+
+def _has_gpus(container: Field) -> bool:
+    """Whether it asks for a GPU: what stands beside it, such as a daemon of the network, has none."""
+    amounts = [container.get("resources", key) for key in ("limits", "requests")]
+    return any(is_gpu(name) for each in amounts if each is not None for name, _ in each.fields())
 
 
 _SIDECAR_SERVES = ("sshd", "ssh")

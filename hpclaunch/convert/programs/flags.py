@@ -1,10 +1,16 @@
 """Options of a command line whose words are known only in part."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 
 from hpclaunch.convert.programs.layers import Option
 from hpclaunch.readback.shell.values import IfSet, Part, Unknown, Value, join, known, shown
 
+# A variable that holds what is started, and not options for what starts it.
+_OF_PROGRAM = re.compile(
+    r"(?i)(^|_)(script|prog(ram)?|cmd|command|exe(cutable)?|bin(ary)?|app|bench(mark)?|main)(_?(path|file|name))?$"
+)
+_OF_OPTIONS = re.compile(r"(?i)(^|_)(opts?|options?|args?|arguments?|flags?|params?|parameters?)$")
 _MOST = 10_000  # options before one of which nothing is known
 # Hydra's -genv NAME VALUE is also -genv NAME=VALUE (genv_fn in its ui/mpich/utils.c).
 _PAIRS = frozenset({"x"})
@@ -39,6 +45,28 @@ def leading(value: Value) -> str:
 def may_be_many(value: Value) -> bool:
     """Whether nothing is known of the word, not even that it is one."""
     return len(value) == 1 and isinstance(value[0], Unknown) and value[0].splits
+
+
+def stands_for_options(options: Table) -> Callable[[Value, Sequence[Value]], bool]:
+    """Tells for `take` whether a word of which nothing is known is `$OPTIONS` or `$PROGRAM`: something must
+    be the program, and what is no option of this table is one of the program."""
+
+    def own(value: Value, after: Sequence[Value]) -> bool:
+        if not may_be_many(value) or not after:
+            return False
+        part = value[0]
+        if isinstance(part, Unknown) and _OF_PROGRAM.search(part.name):
+            return False
+        text = leading(after[0])
+        return not text.startswith("-") or text.lstrip("-").partition("=")[0] in options
+
+    return own
+
+
+def is_named_options(value: Value) -> bool:
+    """Whether the word is a variable whose name says that it holds options."""
+    part = value[0] if may_be_many(value) else ""
+    return isinstance(part, Unknown) and _OF_OPTIONS.search(part.name) is not None
 
 
 def not_told(value: Value) -> tuple[str, ...]:

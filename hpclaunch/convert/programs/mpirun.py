@@ -6,7 +6,7 @@ Intel MPI; beside it are Open MPI 1.x's (orterun.c of 1.4 to 1.10) and Horovod's
 
 from collections.abc import Sequence
 
-from hpclaunch.convert.programs.flags import Table, leading, may_be_many, table, take
+from hpclaunch.convert.programs.flags import Table, is_named_options, leading, stands_for_options, table, take
 from hpclaunch.convert.programs.layers import Layer, Option
 from hpclaunch.readback.kubernetes import mpirun
 from hpclaunch.readback.shell.values import Value, known
@@ -104,5 +104,9 @@ def _spelled_out(option: Option) -> Option:
     return Option(later[0], (later[1],), option.written) if later else option
 
 
+_IS_OPTIONS = stands_for_options({**_OPEN_MPI, **_HYDRA})
+
+
 def _stands_for_options(value: Value, after: Sequence[Value]) -> bool:
-    return may_be_many(value) and bool(after) and leading(after[0]).startswith("-")
+    follows = bool(after) and (leading(after[0]).startswith("-") or is_named_options(value))
+    return follows and _IS_OPTIONS(value, after)

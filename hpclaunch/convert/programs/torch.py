@@ -2,13 +2,13 @@
 
 The options are those of torch/distributed/run.py, with --use_env of torch/distributed/launch.py, and those
 that MLPerf's bind_launch.py adds. deepspeed's are of deepspeed/launcher/runner.py, accelerate's of
-accelerate/commands/launch.py.
+accelerate/commands/launch.py of 1.10.
 """
 
 import re
 from collections.abc import Sequence
 
-from hpclaunch.convert.programs.flags import Table, table, take
+from hpclaunch.convert.programs.flags import Table, stands_for_options, table, take
 from hpclaunch.convert.programs.layers import Layer, Option
 from hpclaunch.readback.shell.values import Value, known
 
@@ -36,7 +36,23 @@ _ACCELERATE = table(
         (1, "master_port=main_process_port config_file mixed_precision num_cpu_threads_per_process"),
         (1, "gpu_ids rdzv_backend rdzv_conf role log_dir max_restarts monitor_interval dynamo_backend"),
         (1, "deepspeed_config_file zero_stage deepspeed_multinode_launcher gradient_accumulation_steps"),
-        (0, "multi_gpu cpu use_deepspeed use_fsdp module=m no_python same_network debug quiet=q"),
+        (1, "gradient_clipping offload_optimizer_device offload_param_device offload_optimizer_nvme_path"),
+        (1, "offload_param_nvme_path zero3_init_flag zero3_save_16bit_model deepspeed_hostfile tee=t"),
+        (1, "deepspeed_exclusion_filter deepspeed_inclusion_filter deepspeed_moe_layer_cls_names"),
+        (1, "fsdp_version fsdp_offload_params fsdp_min_num_params fsdp_sharding_strategy vm"),
+        (1, "fsdp_reshard_after_forward fsdp_auto_wrap_policy fsdp_transformer_layer_cls_to_wrap"),
+        (1, "fsdp_backward_prefetch fsdp_forward_prefetch fsdp_use_orig_params fsdp_sync_module_states"),
+        (1, "fsdp_cpu_ram_efficient_loading fsdp_activation_checkpointing dynamo_mode mpirun_hostfile env"),
+        (1, "main_training_function fp8_backend fp8_margin fp8_interval fp8_format fp8_amax_history_len"),
+        (1, "fp8_amax_compute_algo fp8_override_linear_precision fp8_opt_level megatron_lm_tp_degree"),
+        (1, "megatron_lm_pp_degree megatron_lm_num_micro_batches megatron_lm_sequence_parallelism"),
+        (1, "megatron_lm_recompute_activations megatron_lm_use_distributed_optimizer"),
+        (1, "megatron_lm_gradient_clipping parallelism_config_dp_replicate_size"),
+        (1, "parallelism_config_dp_shard_size parallelism_config_tp_size parallelism_config_cp_size"),
+        (1, "parallelism_config_cp_comm_strategy fsdp_state_dict_type"),
+        (0, "multi_gpu cpu use_deepspeed use_fsdp module=m no_python same_network debug quiet=q help=h tpu"),
+        (0, "use_parallelism_config use_megatron_lm enable_cpu_affinity dynamo_use_fullgraph downcast_bf16"),
+        (0, "dynamo_use_dynamic dynamo_use_regional_compilation fp8_use_autocast_during_eval"),
     )
 )
 _MODULES: dict[str, tuple[str, Table]] = {
@@ -82,7 +98,7 @@ def _launcher(
     program: str, options: Table, python: Value, words: Sequence[Value]
 ) -> tuple[Layer, list[Value]]:
     spelled = [(_underscored(word)) for word in words]
-    found, rest = take(spelled, options)
+    found, rest = take(spelled, options, own=stands_for_options(options))
     # The words after the options are the program's own: as they were written.
     rest = list(words[len(words) - len(rest) :])
     layer = Layer(program, tuple(found))

@@ -134,6 +134,12 @@ def _option(reading: ShellReading, command: Command, layer: Layer, option: Optio
         draft.say("replaced", places, option.written, why=REPLACED[option.name])
     elif not option.name and carries_addresses(option.value or ()):
         draft.say("replaced", places, option.written, why=SETS_ALL)
+    elif layer.program == "accelerate":
+        why = (
+            "accelerate tells it to the program by variables (ACCELERATE_*, FSDP_*), and the ranks have none"
+        )
+        todo = "set these in env, or let one rank on each node run `accelerate launch` itself"
+        draft.say("left", places, option.written, why=why, todo=todo)
     else:
         why = f"an option of {layer.program}, which the job does without"
         draft.say("left", places, option.written, why=why, todo="see whether the program counts on it")
