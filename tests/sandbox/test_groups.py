@@ -117,19 +117,20 @@ def test_a_rank_of_one_group_that_fails_ends_the_others_and_the_job(
     assert (said in log) == (world == "separate")
 
 
-@pytest.mark.parametrize("world", ["one", "separate"])
-def test_groups_that_differ_in_ranks_are_on_good_nodes(
-    slurm_three: Slurm, run: Run, tmp_path: Path, world: str
+@pytest.mark.parametrize(("world", "each"), [("one", 2), ("one", 3), ("separate", 3)])
+def test_groups_are_on_good_nodes(
+    slurm_three: Slurm, run: Run, tmp_path: Path, world: str, each: int
 ) -> None:
+    """Alike, or with `each` ranks on a node in one and two in the other."""
     port = slurm_three.folder / "machines/dgx1/sys/class/infiniband/mlx5_3/ports/1/state"
     keys = two_groups(tmp_path)
-    keys["groups"]["train"] |= {"nodes": 1, "ranks_per_node": 3}
+    keys["groups"]["train"] |= {"nodes": 1, "ranks_per_node": each}
     keys |= {"verify": True, "preflight": {"spares": 1}, "world": world}
     port.write_text("1: DOWN\n")
     done = run("submit", write(tmp_path, "checked", **keys), "--site", slurm_three.site, "--wait")
     port.write_text("4: ACTIVE\n")
     assert done.returncode == 0, run("logs", done.stdout.strip()).stdout
     every = [*ranks(tmp_path, "train"), *ranks(tmp_path, "evaluate")]
-    assert [each["host"] for each in every] == ["dgx2"] * 3 + ["dgx3"] * 2
-    assert {each["size"] for each in every} == ({5} if world == "one" else {2, 3})
+    assert [rank["host"] for rank in every] == ["dgx2"] * each + ["dgx3"] * 2
+    assert {rank["size"] for rank in every} == ({each + 2} if world == "one" else {2, each})
     assert run("verify", done.stdout.strip()).returncode == 0
