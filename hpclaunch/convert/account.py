@@ -34,6 +34,8 @@ _UMASK_TODO = "where others need those files, let the command begin with it"
 _WHY_CALL = "what the function does is told where its commands stand"
 _WHY_FILE = "it writes a file, and the job does not"
 _FILE_TODO = "where ranks read that file, keep it beside the job file or write it in setup"
+# env and time are nothing by themselves; with a word behind their options and variables they start it.
+_STARTS_ANOTHER = re.compile(r"(?:env|time)(?:\s+(?:-\S*|\w+=\S*))*\s+[^-\s|>&;#\w]*\w[^=\s]*(?:\s|$)")
 _MOST_SHOWN = 3
 _MOST = 500  # groups of neighbours
 _WORD = re.compile(r"\w+")
@@ -224,6 +226,8 @@ def _what_became(
         return _Told("carried", "a call: ", _WHY_CALL)
     if word in _WRITERS and _TO_FILE.search(written):
         return _Told("left", "", _WHY_FILE, _FILE_TODO)
+    if _STARTS_ANOTHER.match(written):
+        return _LEFT
     if word.rstrip(";(){") in PLUMBING or word in PLUMBING or word.endswith("()") or not word:
         return _PLUMBING
     return _LEFT

@@ -33,6 +33,8 @@ _KIND = "launcher"
 # A megabyte, however it is counted, and some more: what is larger is no launcher, and would take too long.
 _LARGEST = 1_500_000
 _STDIN = "-"
+# The first line of a script, or one that Slurm reads: no value of a point has it.
+_STARTS = re.compile(r"\A#!|^#SBATCH\s", re.MULTILINE)
 _POINTS = re.compile(r"(?:^|/|\.)points$")  # as a job and its record name the file
 _SHOWN_STDIN = "standard input"
 
@@ -198,7 +200,8 @@ def _is_manifest(name: str, text: str) -> bool:
 
 
 def _is_points(name: str, text: str) -> bool:
-    return (text.startswith('{"keys":') and '"points":' in text) or "\0" in text
+    of_a_record = text.startswith('{"keys":') and '"points":' in text
+    return of_a_record or ("\0" in text and not _STARTS.search(text))
 
 
 _BY_TEXT: tuple[tuple[Role, Callable[[str, str], bool]], ...] = (

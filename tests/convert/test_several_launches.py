@@ -64,3 +64,38 @@ def test_what_runs_while_servers_do_is_asked_and_not_done_after_them() -> None:
     assert "after" not in job
     waits, _ = _of(_HEAD + _RAY + "wait\npython -u post.py\n")
     assert [each["run"] for each in waits["after"]] == [["python", "-u", "post.py"]]
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        'bash -c "$LINE"',
+        'nohup bash -lc "cd /x; $LINE arg"',
+        'bash -c "$LINE"\n./post.sh',
+        'bash -c "$(./make)"',
+    ],
+)
+def test_a_text_for_a_shell_of_which_nothing_is_told_is_asked_for(lines: str) -> None:
+    job, found = _of(_HEAD + lines + "\n")
+    assert (job["command"], job["nodes"]) == (script_cases.ASK, script_cases.ASK)
+    assert any(place.line == 3 for each in found.findings if each.key == "nodes" for place in each.places)
+
+
+def test_a_text_that_tells_its_program_is_the_run() -> None:
+    assert _of(_HEAD + 'bash -c "./t $X"\n')[0]["command"] != script_cases.ASK
+
+
+def test_what_is_not_known_of_a_text_is_shown_as_the_script_has_it() -> None:
+    lines = (
+        'bash -c "srun --mpi=none ./y $(bar)"\nbash -c "srun --mpi=none $(opts) ./x"\nsrun --mpi=none ./t\n'
+    )
+    job, found = _of(_HEAD + lines)
+    assert "setup" not in job  # which options the step gets is not told, nor its words
+    said = " ".join(f"{each.what} {each.why}" for each in found.findings)
+    assert "./y $(bar)" in said
+    assert "$(opts)" in said
+    assert "_hpclaunch" not in said + found.job
+
+
+def test_a_script_with_a_nul_is_a_script() -> None:
+    assert _of(_HEAD + "A=x\0y\nsrun --mpi=none ./t\n")[0]["command"] == ["./t"]

@@ -40,7 +40,7 @@ _TABLES: dict[str, Table] = {
     "stdbuf": table(((1, "input=i output=o error=e"),)),
 }
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
-_IN_FRONT = _TABLES.keys() - {"sudo", "sshpass"}  # they go on with the environment that they have
+IN_FRONT = _TABLES.keys() - {"sudo", "sshpass"}  # they go on with the environment that they have
 _NICENESS = re.compile(r"-[0-9]+")
 
 
@@ -73,7 +73,7 @@ def by_env(its: Sequence[Layer], exported: Iterable[tuple[str, Value]]) -> tuple
     given: dict[str, Value] = {}
     removed: set[str] = set()
     for layer in its:
-        if layer.program not in _IN_FRONT:
+        if layer.program not in IN_FRONT:
             break
         if layer.program != "env":
             continue

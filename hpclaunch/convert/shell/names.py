@@ -1,7 +1,7 @@
 """Variables that texts name, and values as Python and as a shell would have them."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec import structs
 
@@ -9,10 +9,12 @@ from hpclaunch.readback.shell import outside
 from hpclaunch.readback.shell.pieces import Parameter
 from hpclaunch.readback.shell.state import Array
 from hpclaunch.readback.shell.statements import Simple
-from hpclaunch.readback.shell.values import IfSet, Names, Unknown, Value, join, known
+from hpclaunch.readback.shell.values import IfSet, Names, Unknown, Value, join, known, shown
 
 _NAMES = re.compile(r"\$\{?[#!]?([A-Za-z_]\w*)", re.ASCII)
 _IN_ARITHMETIC = re.compile(r"\(\((.*?)\)\)", re.DOTALL)
+_STANDS = "_hpclaunch_"  # and a number: the name of a part that is not known
+_STANDS_IN = re.compile(rf"\$\{{({_STANDS}\d+)\}}")
 _WORD = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
 
@@ -48,6 +50,13 @@ def uses_of(statement: Simple) -> tuple[str, ...]:
     return tuple(found)
 
 
+def as_given(written: str, unknown: Mapping[str, Unknown | IfSet | Names]) -> str:
+    """A text of a shell with what the names of `with_names` stand for, as people see it."""
+    if _STANDS not in written:
+        return written
+    return _STANDS_IN.sub(lambda name: shown((unknown[name[1]],)) if name[1] in unknown else name[0], written)
+
+
 def with_names(value: Value) -> tuple[str, dict[str, Unknown | IfSet | Names]]:
     """A value as text that a shell could read, with a variable's name for each part that is not known."""
     texts: list[str] = []
@@ -58,7 +67,7 @@ def with_names(value: Value) -> tuple[str, dict[str, Unknown | IfSet | Names]]:
         elif isinstance(part, Unknown) and part.kind == "variable":
             texts.append(f"${{{part.name}}}")
         else:
-            name = f"_hpclaunch_{len(unknown)}"
+            name = f"{_STANDS}{len(unknown)}"
             unknown[name] = part
             texts.append(f"${{{name}}}")
     return "".join(texts), unknown

@@ -17,7 +17,7 @@ from hpclaunch.convert.reading import (
     Sourced,
     Unclear,
 )
-from hpclaunch.convert.shell.names import python, spaced, used, uses_of
+from hpclaunch.convert.shell.names import as_given, python, spaced, used, uses_of
 from hpclaunch.convert.shell.places import Files
 from hpclaunch.readback.shell import outside
 from hpclaunch.readback.shell.budget import Budget
@@ -25,7 +25,7 @@ from hpclaunch.readback.shell.evaluate import Shell
 from hpclaunch.readback.shell.flow import Flow
 from hpclaunch.readback.shell.state import Array, State
 from hpclaunch.readback.shell.statements import Assignment, Simple
-from hpclaunch.readback.shell.values import Unknown, Value, known
+from hpclaunch.readback.shell.values import IfSet, Names, Unknown, Value, known
 from hpclaunch.values.conversion import Place
 
 # Some six microseconds each: with two seconds at most for the syntax of a megabyte, and one for what is made
@@ -92,6 +92,8 @@ class Recorder(Shell):
         self._current: Simple | None = None
         self._last: dict[str, int] = {}
         self._kept = 0
+        # What the names stand for that texts for other shells have for what is not known.
+        self.unnamed: dict[str, Unknown | IfSet | Names] = {}
         self.marked: set[str] = set()  # they are exported, whether they have a value or not
         self._exports: tuple[State | None, int, tuple[tuple[str, Value], ...]] = (None, 0, ())
         # What is exported without the assignments in front of a command, while these count.
@@ -155,7 +157,8 @@ class Recorder(Shell):
     def on(self, condition: str, way: Callable[[], Flow]) -> Callable[[], Flow]:
         """A way that is gone on a condition."""
         self.spend(8)
-        conditions = (*self.context.conditions, f"{self.place}: {outside(condition)}")
+        said = outside(as_given(condition, self.unnamed))
+        conditions = (*self.context.conditions, f"{self.place}: {said}")
 
         def gone() -> Flow:
             before = self.context
@@ -271,7 +274,7 @@ class Recorder(Shell):
             Command(
                 self.files.place(self.line, last),
                 tuple(map(python, words)),
-                outside(written),
+                outside(as_given(written, self.unnamed)),
                 prefix,
                 self.environment() if starts else (),
                 None if self.input.text is None else python(self.input.text),

@@ -92,6 +92,7 @@ def _inside(command: Command, words: Sequence[Value]) -> Walker | None:
         walker.state.set(name, Variable(_as_inside(value), exported=True))
     for name, part in unknown.items():
         walker.state.set(name, Variable((part,)))
+    walker.unnamed |= unknown
     try:
         walker.run(walker.parsed(script))
     except (ScriptError, RecursionError):

@@ -279,6 +279,7 @@ class Walker(Recorder):
             return Flow.NEXT
         for name, part in unknown.items():
             self.state.set(name, Variable((part,)))
+        self.unnamed |= unknown
         line = self.line
         try:
             return self.run(self.parsed(text))
@@ -301,6 +302,7 @@ class Walker(Recorder):
         before, outer, read = self.state, self._outer, self.input
         self.state, self._outer, self.input = before.fork(), None, Input("")
         self.state.is_another = True
+        self.unnamed |= unknown
         self.children += 1
         try:
             for name in list(before.names()):

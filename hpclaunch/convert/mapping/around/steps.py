@@ -172,8 +172,13 @@ def _put(
     *,
     image: bool,
 ) -> None:
-    written = _line(command, step, trials)
     what = _text(command)
+    options = "" if step is None else next((each.written for each in step.asked if not each.name), "")
+    if options:
+        why = f"which options srun gets there ({options}) is not told"
+        draft.say("left", (command.place,), what, why=why, todo=f"add it to {key} where the job needs it")
+        return
+    written = _line(command, step, trials)
     places = reading.origin(command)
     if written.doubt:
         why = f"{written.doubt} is known only where the script runs"

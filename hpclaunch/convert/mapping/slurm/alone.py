@@ -2,17 +2,22 @@
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 
+from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.slurm.asked import Asked, of_batch
 from hpclaunch.convert.mapping.slurm.sizes import Allocation, Ranks
 from hpclaunch.convert.mapping.slurm.sruns import Step, fallbacks
 from hpclaunch.convert.programs.layers import PER_GPU, Layer, layers
+from hpclaunch.convert.programs.names import SHELLS
+from hpclaunch.convert.programs.plain import IN_FRONT
 from hpclaunch.convert.reading import Command, ShellReading
-from hpclaunch.readback.shell.values import known
+from hpclaunch.readback.shell.values import Value, known, shown
 
 _RUNS = re.compile(
     r"^(python[\d.]*|torchrun|deepspeed|accelerate|bash|sh|[\w./-]+\.(sh|py|x|exe)|\./\S+|/\S+)$"
 )
+_UNKNOWN_START = re.compile(r"(?:^|[;&|({\n])\s*\0")
 _HELPS = re.compile(
     r"^(mkdir|rm|cp|mv|ln|ls|cat|echo|hostname|date|env|module|ml|conda|source|nvidia-smi|scontrol|squeue|head|tail"
     r"|sed|awk|grep|tr|sort|cut|wc|seq|tee|sleep|ulimit|basename|dirname|readlink|getent|which|printf|sacct|lscpu)$"
@@ -36,6 +41,31 @@ def step(reading: ShellReading, found: Allocation) -> Step | None:
 def is_one(run: Step, by: Layer | None) -> bool:
     """Whether neither srun nor mpirun (`by`) starts the run."""
     return by is None and all(layer.program != "srun" for layer in layers(run.command.words))
+
+
+def ask_text(reading: ShellReading, run: Step, draft: Draft) -> None:
+    """The question what a shell is given as its text, of which nothing is told: it may start ranks itself."""
+    texts = [each for each in reading.commands if _may_be_run(each) and _is_unknown_text(each)]
+    places = tuple(dict.fromkeys(each.place for each in texts))
+    told = " and ".join(dict.fromkeys(" ".join(map(shown, each.words)) for each in texts))
+    for key, asks in (("command", "what each rank executes"), ("nodes", "how many nodes")) if texts else ():
+        draft.findings[:] = [each for each in draft.findings if each.key != key]
+        question = f"{asks}: what {told} starts is not told, and it may start ranks itself"
+        draft.ask((key,), question, (*places, run.command.place), told)
+
+
+def _is_unknown_text(command: Command) -> bool:
+    """Whether a shell is given a text in which nothing is known of the name of a command."""
+    words = layers(command.words)[-1].words
+    if not words or (known(words[0]) or "").rpartition("/")[2] not in SHELLS:
+        return False
+    texts = [word for option, word in pairwise(words) if re.fullmatch(r"-\w*c\w*", known(option) or "")]
+    return any(_UNKNOWN_START.search(_shown_of(word)) for word in texts)
+
+
+def _shown_of(word: Value) -> str:
+    """The word with a NUL for each part that is not known."""
+    return "".join(part if isinstance(part, str) else "\0" for part in word)
 
 
 def others(reading: ShellReading, run: Command) -> list[Command]:
@@ -68,7 +98,11 @@ def cut_short(reading: ShellReading, asked: Asked) -> bool:
 def _may_be_run(command: Command) -> bool:
     if command.within or command.signals or command.pipeline[0] > 0 or not command.words:
         return False
-    program = known(command.words[0]) or ""
+    its = layers(command.words)
+    first = next((layer for layer in its if layer.program not in IN_FRONT), its[-1])
+    if first is not its[0] and first.program in PER_GPU:
+        return True
+    program = known((first.words if first is its[-1] and first.words else command.words)[0]) or ""
     return bool(_RUNS.match(program)) and not _HELPS.match(program.rpartition("/")[2])
 
 
