@@ -29,6 +29,7 @@ def of_slurm(common: Common, target: SlurmTarget, slurm: SlurmSteps) -> dict[str
     """For the template of an sbatch script."""
     box = common.container
     on_host = any(step.where == "host" for step in common.steps)
+    within = any(step.where == "container" for step in common.steps)
     staged = ['"${hl_nodes[@]}"', *_shell("stage_in", "stage-in"), *_staged(common)]
     run = ["run", '"${hl_once[@]}"']
     image = ""
@@ -46,8 +47,10 @@ def of_slurm(common: Common, target: SlurmTarget, slurm: SlurmSteps) -> dict[str
         "nodes": common.nodes,
         "stage_in": _line(["announce", quote.bash(_title(common)), *run], staged) if common.stage_in else "",
         "image": image,
-        "container_steps": any(step.where == "container" for step in common.steps),
+        "container_steps": within,
         "one_container": slurm.one_container,
+        "on_each_node": within or on_host or bool(common.stage_in) or slurm.one_container,
+        "on_first_node": within or bool(image),
         "host_steps": on_host,
         "texts": list(_texts(common, imports=bool(image), keeps=slurm.one_container, host=on_host)),
     }

@@ -29,8 +29,6 @@ def of_slurm(
     indented by so much; `beside` are the options of the job's other steps, where it has some."""
     common = plan.common
     groups = list(_groups(plan, spelled))
-    within = any(step.where == "container" for step in common.steps)
-    on_each = within or bool(common.stage_in) or any(step.where == "host" for step in common.steps)
     links = any(each.check.links for each in groups) if groups else check.links is not None
     requeue = common.long_run is not None and common.long_run.requeue
     outlives = check.spares > 0 and not requeue
@@ -52,8 +50,6 @@ def of_slurm(
         "failed": FAILED,
         "lost": LOST if outlives else 0,
         "bare": beside is not None and beside.one_container and bool(check.command or check.links),
-        "hl_nodes": beside is not None and (on_each or beside.one_container),
-        "hl_first_node": beside is not None and (within or bool(beside.image)),
         "group_nodes": list(_places(common)),
     }
 

@@ -115,9 +115,10 @@ def starter(job: Job, kubernetes: KubernetesSite, common: Common, many_pods: boo
     """The command line that starts the ranks, up to what each of them runs."""
     mpi = job.container.mpi or kubernetes.mpi
     ranks = str(common.nodes * common.ranks_per_node)
-    if mpi == "openmpi":
-        return _open_mpi(common, ranks, many_pods)
-    return _hydra(mpi, common, ranks, many_pods)
+    found = _open_mpi(ranks, many_pods) if mpi == "openmpi" else _hydra(mpi, common, ranks, many_pods)
+    if common.container is not None and common.container.workdir:
+        found += ["-wdir", common.container.workdir]
+    return tuple(found)
 
 
 def settings(
@@ -224,27 +225,15 @@ def _has(kubernetes: KubernetesSite, feature: str) -> bool:
     return kubernetes.mpi_operator is None or known.has_feature(feature, kubernetes.mpi_operator)
 
 
-def _open_mpi(common: Common, ranks: str, many_pods: bool) -> tuple[str, ...]:
-    found = ["mpirun", "-np", ranks]
-    if many_pods:
-        found += ["--hostfile", HOSTFILE]
-        found += ["--map-by", "slot"]
-    else:
-        found += ["--map-by", "slot:OVERSUBSCRIBE"]
-    found += ["--bind-to", "none", "--tag-output"]
-    if common.container is not None and common.container.workdir:
-        found += ["-wdir", common.container.workdir]
-    return tuple(found)
+def _open_mpi(ranks: str, many_pods: bool) -> list[str]:
+    where = ["--hostfile", HOSTFILE, "--map-by", "slot"] if many_pods else ["--map-by", "slot:OVERSUBSCRIBE"]
+    return ["mpirun", "-np", ranks, *where, "--bind-to", "none", "--tag-output"]
 
 
-def _hydra(mpi: str, common: Common, ranks: str, many_pods: bool) -> tuple[str, ...]:
+def _hydra(mpi: str, common: Common, ranks: str, many_pods: bool) -> list[str]:
     found = ["mpiexec.hydra" if mpi == "intel" else "mpiexec", "-n", ranks]
     if many_pods:
-        found += ["-f", HOSTFILE]
-        found += ["-ppn", str(common.ranks_per_node)]
+        found += ["-f", HOSTFILE, "-ppn", str(common.ranks_per_node)]
     if mpi == "intel":
         found += ["-genv", "I_MPI_PIN", "off"]
-    found.append("-prepend-rank")
-    if common.container is not None and common.container.workdir:
-        found += ["-wdir", common.container.workdir]
-    return tuple(found)
+    return [*found, "-prepend-rank"]
