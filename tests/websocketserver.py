@@ -20,7 +20,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 _GUID = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"  # of the RFC, section 1.3
-_BINARY, _CLOSE, _PING, _PONG = 2, 8, 9, 10
+BINARY, CLOSE, PING, PONG = 2, 8, 9, 10
 
 
 def serve(
@@ -66,7 +66,7 @@ def _run(
         )
     except OSError as error:
         _send(connection, 3, json.dumps({"status": "Failure", "message": f"OCI runtime: {error}"}).encode())
-        _frame(connection, _CLOSE, b"\x03\xe8")
+        send_frame(connection, CLOSE, b"\x03\xe8")
         return
     if wanted["tty"]:
         os.close(theirs)
@@ -79,7 +79,7 @@ def _run(
     while outputs:
         for ready in select.select([connection, *outputs], [], [])[0]:
             if ready is connection:
-                found = _receive(connection)
+                found = receive(connection)
                 if found is None:
                     process.kill()
                     process.wait()
@@ -100,7 +100,7 @@ def _run(
         causes = [{"reason": "ExitCode", "message": shown}]
         status = {"status": "Failure", "reason": "NonZeroExitCode", "details": {"causes": causes}}
     _send(connection, 3, json.dumps(status).encode())
-    _frame(connection, _CLOSE, b"\x03\xe8")
+    send_frame(connection, CLOSE, b"\x03\xe8")
 
 
 def _heard(
@@ -111,32 +111,32 @@ def _heard(
     kind: int,
     data: bytes,
 ) -> None:
-    if kind == _PING:
-        _frame(connection, _PONG, data)
-    elif kind == _BINARY and data[0] == 0:
+    if kind == PING:
+        send_frame(connection, PONG, data)
+    elif kind == BINARY and data[0] == 0:
         with contextlib.suppress(BrokenPipeError):
             os.write(inputs, data[1:])
-    elif kind == _BINARY and data[0] == 4:
+    elif kind == BINARY and data[0] == 4:
         size = json.loads(data[1:])
         fcntl.ioctl(inputs, termios.TIOCSWINSZ, struct.pack("HHHH", size["Height"], size["Width"], 0, 0))
-    elif kind == _BINARY and data == b"\xff\x00" and v5 and process.stdin:
+    elif kind == BINARY and data == b"\xff\x00" and v5 and process.stdin:
         process.stdin.close()
 
 
 def _send(connection: socket.socket, channel: int, data: bytes) -> None:
-    _frame(connection, _BINARY, bytes([channel]) + data)
+    send_frame(connection, BINARY, bytes([channel]) + data)
 
 
-def _frame(connection: socket.socket, kind: int, data: bytes) -> None:
+def send_frame(connection: socket.socket, kind: int, data: bytes) -> None:
     size = len(data)
     head = bytes([size]) if size < 126 else b"\x7e" + struct.pack(">H", size) if size < 65_536 else None
     connection.sendall(bytes([0x80 | kind]) + (head or b"\x7f" + struct.pack(">Q", size)) + data)
 
 
-def _receive(connection: socket.socket) -> tuple[int, bytes] | None:
+def receive(connection: socket.socket) -> tuple[int, bytes] | None:
     """One message of the client's, which masks all of them; None where it has gone."""
     head = _exactly(connection, 2)
-    if head is None or head[0] & 15 == _CLOSE:
+    if head is None or head[0] & 15 == CLOSE:
         return None
     assert head[0] & 0x80, "messages in parts are not spoken here"
     assert head[1] & 0x80, "a client masks what it sends"

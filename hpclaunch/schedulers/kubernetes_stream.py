@@ -6,10 +6,12 @@ are JSON: TerminalSize of k8s.io/client-go/tools/remotecommand, and Status with 
 """
 
 import contextlib
+import errno
 import json
 import os
 import select
 import ssl
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -23,6 +25,9 @@ PROTOCOLS = ("v5.channel.k8s.io", "v4.channel.k8s.io")
 _INPUT, _OUTPUT, _ERRORS, _STATUS, _SIZE, _CLOSE = 0, 1, 2, 3, 4, 255
 _CHUNK = 4096  # a socket that can be written to takes so much without waiting
 _PING_S = 30.0  # what stands between forgets connections over which nothing goes
+# Then it is lost: the other side answers each (RFC 6455, 5.5.2). kubectl waits for 61 s (pingReadDeadline in
+# tools/remotecommand/websocket.go of k8s.io/client-go).
+_UNANSWERED = 3
 
 
 class _Cause(Struct, frozen=True):
@@ -66,8 +71,9 @@ class Stream:
 
     def _moves(self, resized: int, reads: bool) -> Iterator[int]:
         """Until the other side ends it; gives `resized` when something is to be read there."""
-        data = b""
+        data, unanswered = b"", 0
         socket = self._socket.sock
+        told_when_unread = resized < 0 and sys.stdout is not None
         while True:
             poll = select.poll()
             poll.register(socket, select.POLLIN | (select.POLLOUT if data else 0))
@@ -75,10 +81,17 @@ class Stream:
                 poll.register(0, select.POLLIN)
             if resized >= 0:
                 poll.register(resized, select.POLLIN)
+            if told_when_unread:
+                poll.register(1, 0)
             # What TLS has read already nobody can poll for.
             waits = not (isinstance(socket, ssl.SSLSocket) and socket.pending())
             ready = dict(poll.poll(_PING_S * 1000 if waits else 0))
+            if terminal.is_unread(ready.items()):
+                raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
             if waits and not ready:
+                if unanswered == _UNANSWERED:
+                    return
+                unanswered += 1
                 self._send(b"", ping=True)
             if ready.pop(resized, 0):
                 yield resized
@@ -92,8 +105,10 @@ class Stream:
                     data = bytes([_INPUT]) + read
                 else:
                     self._end_input()
-            if (not waits or ready.get(socket.fileno(), 0) & ~select.POLLOUT) and not self._receive():
-                return
+            if not waits or ready.get(socket.fileno(), 0) & ~select.POLLOUT:
+                unanswered = 0
+                if not self._receive():
+                    return
 
     def _receive(self) -> bool:
         """Takes one message; False after the last one."""
