@@ -45,7 +45,7 @@ def _one_of_several(reading: ShellReading, run: Step, draft: Draft) -> None:
     """Another run that stands in another way of the same `case` or `if`, of which nothing tells which is
     gone; or none."""
     ways = {each.partition(" in ")[0]: each for each in run.command.conditions if ": case " in each}
-    tests = {_test(each): each for each in run.command.conditions if _is_test(each)}
+    tests = {_test(each): each for each in run.command.conditions if is_test(each)}
     for command in reading.commands:
         if command.program != run.command.program or command is run.command:
             continue
@@ -76,7 +76,7 @@ def _test(condition: str) -> str:
     return text
 
 
-def _is_test(condition: str) -> bool:
+def is_test(condition: str) -> bool:
     """Whether the condition is a test, and not that a command before has ended well."""
     return bool(_TEST.match(_test(condition).removeprefix("! ")))
 

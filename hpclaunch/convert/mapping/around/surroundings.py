@@ -3,10 +3,11 @@ handed that on to the ranks; a job's ranks start from nothing, and do it themsel
 
 import posixpath
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from posixpath import join, normpath
 
 from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.mapping.around.beyond import is_test
 from hpclaunch.convert.mapping.slurm.asked import of_batch
 from hpclaunch.convert.mapping.words.texts import path
 from hpclaunch.convert.reading import Command, ShellReading
@@ -18,7 +19,8 @@ _CONDA_HOOK = re.compile(r"^eval\s+\"?\$\((?:\S*/)?(conda|mamba|micromamba|pyenv
 # Not a configuration that was forgotten, but software of the machine or an environment of the user's.
 _ENVIRONMENT = re.compile(r"^(?!.*\bconfig_)(/|~|\$\{?HOME)|/activate$|conda\.sh$")
 _HOME = re.compile(r"^~|\$\{?HOME\}?")
-_CHANGES = re.compile(r"^cd\s+(.+?)\s*(?:\|\|.*|&&.*)?$")
+_FOLDERS = frozenset(("cd", "pushd", "popd"))
+_OF_SUBMISSION = re.compile(r"\$\{?SLURM_SUBMIT_DIR\b")
 
 
 def put(reading: ShellReading, run: Command, draft: Draft, *, image: bool) -> list[tuple[Value, ...]]:
@@ -89,70 +91,102 @@ def _is_before(place: Place, run: Place) -> bool:
 
 
 def _hooks(reading: ShellReading) -> list[tuple[Place, tuple[Value, ...]]]:
-    """eval "$(conda shell.bash hook)" and its like, as they are written."""
+    """eval "$(conda shell.bash hook)" and its like: the words of a job are quoted, so that a second eval
+    puts in what the first one is given."""
     found: list[tuple[Place, tuple[Value, ...]]] = []
     for statement in reading.statements:
         hook = _CONDA_HOOK.match(" ".join(statement.written.split()))
         if hook:
-            words: tuple[Value, ...] = (("eval",), ("$(" + hook[1] + " shell.bash hook)",))
+            words: tuple[Value, ...] = (("eval",), (f'eval "$({hook[1]} shell.bash hook)"',))
             found.append((statement.place, words))
     return found
 
 
 def _folder(reading: ShellReading, run: Command, draft: Draft) -> None:
-    """The last folder that the script went to before the run."""
-    last = None
-    for statement in reading.statements:
-        found = _CHANGES.match(" ".join(statement.written.split()))
-        if not found or reading.is_apart(statement.place, run.place):
-            continue
-        if _is_before(statement.place, run.place):
-            last = (statement.place, found[1].strip("\"'"))
-    in_line = _before_in_line(reading, run)
-    if in_line is not None:
-        last = (run.place, shown(in_line.words[1]))
-        if in_line.conditions or reading.is_in_subshell(
-            run.place
-        ):  # the line does not tell whose folder it is
-            draft.ask(("workdir",), _asked_folder(last[1]), (run.place,), f"cd {last[1]}")
-            return
+    """The folder in which the script is when it comes to the run."""
     start = next((each for each in reversed(of_batch(reading)) if each.name == "chdir"), None)
     base = start.text if start is not None and (start.text or "").startswith("/") else None
     if ("workdir",) in draft.facts:
         return
-    if last is None:
+    changes = list(_changes(reading, run))
+    if not changes:
         if start is not None and base:
             draft.put(("workdir",), base, start.places, start.written)
         return
-    where, text = last
-    folder = _resolved(reading, text)
-    if folder is not None and base and "SLURM_SUBMIT_DIR" not in text:
-        folder = normpath(join(base, folder))
+    place = changes[-1].place
+    what = " ".join(map(shown, changes[-1].words))
+    if any(is_test(on) for each in changes for on in each.conditions) or (
+        place == run.place and reading.is_in_subshell(place)  # the line does not tell whose folder it is
+    ):
+        draft.ask(("workdir",), _asked_folder(what), (place,), what)
+        return
+    folder = _reached(reading, changes, base or ".")
+    places = tuple(dict.fromkeys(each.place for each in changes)) if len(changes) > 1 else (place,)
     if folder is None:
-        draft.ask(("workdir",), _asked_folder(text), (where,), f"cd {text}")
-    elif folder in (".", "./"):
+        draft.ask(("workdir",), _asked_folder(what), places, what)
+    elif folder == ".":
         why = "relative paths start from the job file's folder"
-        draft.say("replaced", (where,), f"cd {text}", why=why)
+        draft.say("replaced", places, what, why=why)
     else:
-        draft.put(("workdir",), folder, (where,), f"cd {text}")
+        draft.put(("workdir",), folder if folder[:1] in "/." else f"./{folder}", places, what)
 
 
-def _before_in_line(reading: ShellReading, run: Command) -> Command | None:
-    """The last `cd` before the run on its own line, as in `cd /work && srun ...`, or in a text for another
-    shell, whose lines are no statements of the script."""
-    last = None
-    statements = {each.place for each in reading.statements if _CHANGES.match(each.written)}
+def _changes(reading: ShellReading, run: Command) -> Iterator[Command]:
+    """The commands before the run that change the folder of the script's shell, from the last on that needs
+    none before it."""
+    found: list[Command] = []
     for command in reading.commands:
         if command.place == run.place and command.words == run.words:
-            return last
-        here = command.place == run.place or command.place not in statements
-        if here and command.program == "cd" and len(command.words) == 2:
-            last = command
-    return None
+            break
+        apart = command.within or command.signals or command.background or command.pipeline[1] > 1
+        if command.program in _FOLDERS and not apart and not _is_elsewhere(reading, command, run):
+            if command.program == "cd" and _is_whole(_target(command)) and not command.conditions:
+                found.clear()
+            found.append(command)
+    yield from found
+
+
+def _is_elsewhere(reading: ShellReading, command: Command, run: Command) -> bool:
+    return command.place != run.place and reading.is_apart(command.place, run.place)
+
+
+def _target(command: Command) -> str:
+    """Where cd or pushd goes to, "" where they have no word."""
+    words = [each for each in command.words[1:] if (known(each) or "") not in ("-P", "-L", "-e", "-@", "--")]
+    return shown(words[0]) if len(words) == 1 else ""
+
+
+def _is_whole(target: str) -> bool:
+    return target.startswith("/")
+
+
+def _reached(reading: ShellReading, changes: Sequence[Command], base: str) -> str | None:
+    """The folder after these, relative to where the job was submitted; None where it is not told."""
+    here: str | None = base
+    before: str | None = None
+    left: list[str | None] = []
+    for command in changes:
+        target = _target(command)
+        if command.program == "popd":
+            here, before = (left.pop() if left and len(command.words) == 1 else None), here
+            continue
+        if command.program == "pushd":
+            left.append(here)
+        if target == "-":
+            here, before = before, here
+            continue
+        folder = _resolved(reading, target) if target and not re.match(r"[-+]", target) else None
+        own = _OF_SUBMISSION.match(target) is not None
+        from_here = "." if own else here
+        before = here
+        here = None
+        if folder is not None and (from_here is not None or folder.startswith("/")):
+            here = normpath(join(from_here or "", folder))
+    return here
 
 
 def _asked_folder(text: str) -> str:
-    return f"the folder in which the ranks start: cd {text}"
+    return f"the folder in which the ranks start: {text}"
 
 
 def _resolved(reading: ShellReading, text: str) -> str | None:

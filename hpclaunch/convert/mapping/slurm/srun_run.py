@@ -7,6 +7,7 @@ from msgspec import structs
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.around import beyond, steps, surroundings, sweeps, trials
+from hpclaunch.convert.mapping.around.rounds import names_in
 from hpclaunch.convert.mapping.bind import binding, rank_script
 from hpclaunch.convert.mapping.container import images, mounts
 from hpclaunch.convert.mapping.container import options as container_options
@@ -127,7 +128,8 @@ def put(
         what = " ".join(map(shown, words)) or run.text
         draft.put(("command",), written.plain, reading.origin(run.command, run.text) or lines, what)
         names = [name for name in submitters(written.names) if name not in rendezvous.COMPUTED]
-        own = {name for name, _ in later} | set(found_trials.stand_ins.values())
+        own = {name for name, value in later if name not in names_in(value)}
+        own |= set(found_trials.stand_ins.values())
         exported.inherit(
             [name for name in names if name not in own and (image or name != "PWD")], lines, draft, what
         )
