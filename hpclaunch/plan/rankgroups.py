@@ -143,9 +143,6 @@ def _unsuitable(job: Job, site: Site) -> Iterator[Problem]:
                 f"{key}: not with `groups`, whose ranks are started once and without steps beside them: "
             )
             yield Problem(message + "do it in the groups' commands", "job", (key,))
-    if job.beside_ranks and not any(getattr(job, key) for key in _STEPS):
-        message = "image.import: not with `groups`: run hpclaunch image import before, and name the file"
-        yield Problem(message, "job", ("image", "import"))
     if site.scheduler == "local":
         yield Problem(
             f"groups: each has nodes of its own, and {site.name} is one machine", "job", ("groups",)

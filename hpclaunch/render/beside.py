@@ -2,11 +2,14 @@
 
 from collections.abc import Iterator, Sequence
 
+from msgspec import Struct
+
 from hpclaunch.rank import beside as texts
 from hpclaunch.rank import wrapper_text
 from hpclaunch.render import quote
 from hpclaunch.values.launchplan import Common, HostSteps, SlurmSteps, SlurmTarget
 from hpclaunch.values.steps import Step, Trials
+from hpclaunch.values.words import Option
 
 _WIDTH = 100  # characters of a line of a command that people read
 
@@ -16,6 +19,7 @@ def of_local(common: Common, host: HostSteps) -> dict[str, object]:
     staged = [*_shell("stage_in", "stage-in"), *_staged(common)]
     return _shared(common, host) | {
         "beside": True,
+        "imports": None,
         "stage_in": _line(["announce", quote.bash(_title(common))], staged) if common.stage_in else "",
         "image": "",
         "container_steps": False,
@@ -42,6 +46,7 @@ def of_slurm(common: Common, target: SlurmTarget, slurm: SlurmSteps) -> dict[str
         image = _line(["announce", quote.bash(f"import of {slurm.image} to {box.shared}"), *run], words)
     return _shared(common, slurm.host) | {
         "beside": True,
+        "imports": None,
         "once": slurm.once,
         "save": [option for option in target.pyxis if option.text.startswith("--container-save=")],
         "nodes": common.nodes,
@@ -54,6 +59,25 @@ def of_slurm(common: Common, target: SlurmTarget, slurm: SlurmSteps) -> dict[str
         "host_steps": on_host,
         "texts": list(_texts(common, imports=bool(image), keeps=slurm.one_container, host=on_host)),
     }
+
+
+class Import(Struct, frozen=True):
+    """What one node imports before groups of ranks start, which have nothing else beside them: `words` are
+    those of the shell's `text`."""
+
+    title: str
+    once: tuple[Option, ...]
+    words: str
+    text: str
+
+
+def of_groups(common: Common, slurm: SlurmSteps) -> Import:
+    """The import of the image."""
+    box = common.container
+    assert box is not None  # the only thing that goes with groups
+    words = [*_shell("import", "import"), *map(quote.bash, (box.shared, slurm.image))]
+    title = quote.bash(f"import of {slurm.image} to {box.shared}")
+    return Import(title, slurm.once, " ".join(words), texts.text("import"))
 
 
 def _shared(common: Common, host: HostSteps) -> dict[str, object]:

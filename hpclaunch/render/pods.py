@@ -40,14 +40,12 @@ def template(pod: Pod, process: Process, restart: str = "") -> str:
     return "\n".join(lines)
 
 
-def labelled(
-    labels: Iterable[tuple[str, str]], annotations: Iterable[tuple[str, str]], column: int = 2
-) -> Iterator[str]:
+def labelled(labels: Iterable[tuple[str, str]], annotations: Iterable[tuple[str, str]]) -> Iterator[str]:
     """Labels and annotations of an object's metadata, those that there are."""
     for what, pairs in (("labels", labels), ("annotations", annotations)):
         if pairs:
-            yield f"{' ' * column}{what}:"
-            yield from _mapping(pairs, column + 2)
+            yield f"  {what}:"
+            yield from _mapping(pairs, 4)
 
 
 def _mapping(pairs: Iterable[tuple[str, str | bool | int]], column: int) -> Iterator[str]:

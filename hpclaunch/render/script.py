@@ -71,9 +71,11 @@ def _shared(plan: LaunchPlan, target: SlurmTarget | LocalTarget) -> dict[str, ob
 
 def _beside(plan: LaunchPlan, target: SlurmTarget | LocalTarget) -> dict[str, object]:
     if target.beside is None:
-        return {"beside": False}
+        return {"beside": False, "imports": None}
     from hpclaunch.render import beside  # most jobs need not pay for it
 
+    if isinstance(target, SlurmTarget) and plan.common.groups is not None:
+        return {"beside": False, "imports": beside.of_groups(plan.common, target.beside)}
     if isinstance(target, SlurmTarget):
         return beside.of_slurm(plan.common, target, target.beside)
     return beside.of_local(plan.common, target.beside)

@@ -125,3 +125,31 @@ def test_what_is_wrong_is_said_before_anything_is_done(place: Place, words: list
     assert done.returncode == 2
     assert said in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("kind", ["alike", "hetjob"])
+def test_groups_start_when_their_image_is_imported(place: Place, tmp_path: Path, kind: str) -> None:
+    reference = f"groups/{kind}:1"
+    act = {"nodes": 1, **({"gpus_per_node": 4} if kind == "hetjob" else {})}
+    job = {
+        "image": {"ref": reference, "import": "shared"},
+        "world": "separate",
+        "command": "true",
+        "groups": {"learn": {"nodes": 1}, "act": act},
+    }
+    done = place.wait(place.submit(tmp_path, {**job, "nodes": 1}), tmp_path / "notes")
+    assert done.status == 0, done.log
+    assert (place.folder / "imported").read_text().splitlines().count(f"docker://{reference}") == 1
+    (file,) = (place.folder / "images").glob(f"groups+{kind}*.sqsh")
+    second = [done.job + 1] if kind == "hetjob" else []
+    given = [
+        option[0].value
+        for number in (done.job, *second)
+        for option in pyxis(place.slurm.folder, number).values()
+    ]
+    assert given == [str(file)] * 2
+    refused = {**job, "nodes": 1, "image": {"ref": "refused:2", "import": "shared"}}
+    failed = place.wait(place.submit(tmp_path, refused), tmp_path / "notes")
+    assert failed.status == 121
+    assert "enroot could not import docker://refused:2: status 9" in failed.log
+    assert not pyxis(place.slurm.folder, failed.job)

@@ -239,7 +239,7 @@ def test_each_group_of_a_heterogeneous_job_is_on_good_nodes(
     slurm_mixed: Slurm, run: Run, tmp_path: Path, world: str
 ) -> None:
     kinds = ({"gpu_type": "a100", "nodes": 1, "ranks_per_node": 3}, {"gpu_type": "h100", "nodes": 1})
-    keys = {**unlike(tmp_path, *kinds), "verify": True, "preflight": {"spares": 1}}
+    keys = {**unlike(tmp_path, *kinds), "verify": True, "preflight": {"gpu": False, "spares": 1}}
     done = run(
         "submit", write(tmp_path, "checked", **keys, world=world), "--site", slurm_mixed.site, "--wait"
     )
@@ -267,7 +267,7 @@ def test_too_few_good_nodes_of_one_group_end_the_job_before_a_rank_starts(
     keys: dict[str, Any] = {"mpi": "none", "rendezvous": "none", "command": f"touch {tmp_path}/started"}
     keys |= {
         "ranks_per_node": 1,
-        "preflight": {"spares": 0},
+        "preflight": {"gpu": False, "spares": 0},
         "sites": {slurm_mixed.name: {"exclude": "dgx1"}},
     }
     done = run("submit", write(tmp_path, "few", **keys, groups=groups), "--site", slurm_mixed.site, "--wait")

@@ -1,0 +1,965 @@
+#!/bin/bash -p
+# unlike-groups on superpod-a100: learn: 2 nodes of type dgx-a100, 8 ranks on each; act: 3 nodes of type dgx-a100, 2 ranks on each.
+# Made by hpclaunch 0.1.0 from a job file and a site file: change those, and render again.
+#SBATCH --job-name=unlike-groups
+#SBATCH --nodes=6  # 5 for the ranks, and 1 spare
+#SBATCH --ntasks-per-node=8  # the most of a group
+#SBATCH --gres=gpu:8
+#SBATCH --exclusive  # the CPU masks below name cores of the whole node
+#SBATCH --mem=0  # all of its memory
+#SBATCH --time=02:00:00
+#SBATCH --partition=batch
+#SBATCH --no-requeue  # a job never runs twice by itself
+#SBATCH --open-mode=append
+#SBATCH --propagate=NONE  # the nodes' limits, not the login node's (memlock)
+#SBATCH --no-kill  # a node that fails in the check is left out
+
+# shellcheck disable=SC2016 # what stands in single quotes is meant as it stands
+set -u
+
+# One submission is one run: a second job of it finds this link and starts no rank. A job that Slurm starts again
+# finds its own, as do the tasks of an array. A script that is submitted by hand has no $1, and claims nothing.
+hl_owner=${SLURM_ARRAY_JOB_ID:-${SLURM_JOB_ID-}}
+if [[ -n ${1-} ]] && ! hl_said=$(exec ln -sn -- "$hl_owner" "$1" 2>&1); then
+  if ! hl_other=$(readlink -- "$1"); then
+    echo "hpclaunch: nobody can tell whether this submission has run before: $hl_said" >&2
+    exit 121
+  elif [[ $hl_other != "$hl_owner" ]]; then
+    echo "hpclaunch: job $hl_other of this submission came first, so job $hl_owner starts no rank" >&2
+    exit 0
+  fi
+fi
+hl_claim=${1-}
+
+# From the shell that submitted this, nothing else reaches the job. (-p above: not its functions either.)
+# This script's own variables begin with hl_, which no variable of a job does.
+for hl_name in $(compgen -e); do
+  case $hl_name in
+    PATH | SLURM_CONF | SLURM_JOB* | SLURM_ARRAY_* | SLURM_SUBMIT_* | SLURM_CLUSTER_NAME | SLURMD_NODENAME) ;;
+    BASHOPTS | SHELLOPTS) ;; # readonly, and -p ignores them
+    *) unset -v "$hl_name" ;;
+  esac
+done
+hl_user=${SLURM_JOB_USER:-$(id -un)}
+HOME=${HOME-~} USER=${USER-$hl_user} LOGNAME=${LOGNAME-$hl_user}
+export HOME USER LOGNAME
+
+# Hooks, the MPI plugin and daemons read these before a rank's own environment is set.
+export OMPI_MCA_btl_tcp_if_include=ib0
+export SLURM_PMIX_FENCE=ring # else MPI_Init ends before the ranks of other nodes are there, and Open MPI may crash
+
+hl_step=(
+  --gres=gpu:8
+  --mpi=pmix
+  --export=ALL
+  --propagate=NONE
+  --kill-on-bad-exit=1 # one failing rank ends the job
+  --open-mode=append
+)
+
+hl_container=(
+  --container-image=/lustre/images/nvcr.io+nvidia+pytorch+21.09-py3-f767d5549e8336c3.sqsh
+  --no-container-mount-home
+  --no-container-remap-root
+  --container-writable
+  --no-container-entrypoint
+  --container-env=OMPI_MCA_btl_tcp_if_include # else the image's own values win
+)
+
+hl_environment=(
+  CUDA_DEVICE_ORDER=PCI_BUS_ID
+  NCCL_SOCKET_IFNAME=ib0
+  GLOO_SOCKET_IFNAME=ib0
+  OMPI_MCA_btl_tcp_if_include=ib0
+)
+
+# After the environment of all ranks what each group has of its own: --, variables, and its command, each word after a =.
+# shellcheck disable=SC2191 # that = is meant
+hl_groups=(
+  -- # learn: 2 nodes
+  LR=0.2
+  =./learn.sh
+  $'=it\'s $HOME'
+  =:
+  -- # act: 3 nodes
+  LR=0.1
+  =/bin/sh
+  =-c
+  '=./act.sh && echo done'
+)
+
+# srun names the rank that failed first, but returns the status of those it stopped after it (143).
+# 128 + n for signal n, by its text in srun's messages.
+hl_signals=(
+  [1]=Hangup [2]=Interrupt [3]=Quit [4]="Illegal instruction" [5]="Trace/breakpoint trap" [6]=Aborted
+  [7]="Bus error" [8]="Floating point exception" [9]=Killed [10]="User defined signal 1"
+  [11]="Segmentation fault" [12]="User defined signal 2" [13]="Broken pipe" [14]="Alarm clock"
+  [15]=Terminated [16]="Stack fault" [24]="CPU time limit exceeded" [25]="File size limit exceeded"
+  [26]="Virtual timer expired" [27]="Profiling timer expired" [29]="I/O possible" [30]="Power failure"
+  [31]="Bad system call"
+)
+first_cause() {
+  local hl_line hl_said hl_cause=0 hl_signal
+  while IFS= read -r hl_line; do
+    printf '%s\n' "$hl_line" >&2
+    ((hl_cause)) && continue
+    # This job outlives a node that fails, and srun ends with 0 where all of its tasks were there.
+    if [[ $hl_line == "srun: error: Node failure on "* ]]; then
+      hl_cause=119
+    fi
+    [[ $hl_line == "srun: error: "*": task"*": "* ]] || continue
+    hl_said=${hl_line#"srun: error: "*": task"*": "}
+    case $hl_said in
+      "Exited with exit code "*) hl_cause=${hl_said##* } ;;
+      "Out Of Memory"*) hl_cause=137 ;;
+      "Real-time signal "*) hl_cause=$((128 + 34 + ${hl_said//[!0-9]/})) ;;
+      *)
+        for hl_signal in "${!hl_signals[@]}"; do
+          [[ $hl_said != "${hl_signals[hl_signal]}"* ]] || hl_cause=$((128 + hl_signal))
+        done
+        ;;
+    esac
+  done
+  return "$hl_cause"
+}
+
+# Before the ranks start: the nodes that are good get them, the first 5 of 6.
+hl_check_once=(
+  --gres=gpu:8
+  --overlap # a node that hangs in it keeps nothing from the ranks
+  --cpu-bind=none
+  --mem-bind=none
+  --mpi=none
+  --export=ALL
+  --propagate=NONE
+  --kill-on-bad-exit=0
+)
+hl_checked=(
+  seconds=115
+  gpus=8 # as many GPUs, and none with ECC errors
+  # NAME/PCI/PORT/LINK/RATE, active and with that rate in Gb/s
+  'hcas=mlx5_0/0000:0c:00.0/1/InfiniBand/200
+        mlx5_1/0000:12:00.0/1/InfiniBand/200
+        mlx5_2/0000:4b:00.0/1/InfiniBand/200
+        mlx5_3/0000:54:00.0/1/InfiniBand/200
+        mlx5_6/0000:8d:00.0/1/InfiniBand/200
+        mlx5_7/0000:94:00.0/1/InfiniBand/200
+        mlx5_8/0000:ba:00.0/1/InfiniBand/200
+        mlx5_9/0000:cc:00.0/1/InfiniBand/200'
+  memlock=1048576 # KiB that InfiniBand must be able to pin
+)
+
+join() { # a b c -> a,b,c
+  local IFS=,
+  printf '%s' "$*"
+}
+
+preflight() {
+  hl_good=
+  hl_good=$(/bin/sh -c "$hl_judge" hpclaunch-preflight "$hl_claim" 5 120 first "$hl_good" \
+    "${hl_check_once[@]}" /bin/sh -c "$hl_check" hpclaunch-check "${hl_checked[@]}") || return
+  local hl_names
+  IFS=, read -r -a hl_names <<<"$hl_good"
+  hl_places=( # the nodes of each group
+    "$(join "${hl_names[@]:0:2}")"
+    "$(join "${hl_names[@]:2:3}")"
+  )
+  # What reads Slurm's variables knows of these nodes alone.
+  export SLURM_JOB_NODELIST="$hl_good" SLURM_JOB_NUM_NODES=5
+}
+
+# What each group has of its own: options of srun, where its ranks run, and what their wrapper is told.
+own_0() { # learn: 2 nodes of type dgx-a100, 8 ranks on each
+  hl_own=(
+    --nodes=2
+    --ntasks=16
+    --ntasks-per-node=8
+    --distribution=plane=8 # rank 0 is on the step's first host
+  )
+  hl_masks=( # bit N for CPU N
+    0xff000000000000000000000000000000ff000000000000                   # rank 0: CPUs 48-55,176-183; memory 3; GPU 0; mlx5_0
+    0xff000000000000000000000000000000ff00000000000000                 # rank 1: CPUs 56-63,184-191; memory 3; GPU 1; mlx5_1
+    0xff000000000000000000000000000000ff0000                           # rank 2: CPUs 16-23,144-151; memory 1; GPU 2; mlx5_2
+    0xff000000000000000000000000000000ff000000                         # rank 3: CPUs 24-31,152-159; memory 1; GPU 3; mlx5_3
+    0xff000000000000000000000000000000ff0000000000000000000000000000   # rank 4: CPUs 112-119,240-247; memory 7; GPU 4; mlx5_6
+    0xff000000000000000000000000000000ff000000000000000000000000000000 # rank 5: CPUs 120-127,248-255; memory 7; GPU 5; mlx5_7
+    0xff000000000000000000000000000000ff00000000000000000000           # rank 6: CPUs 80-87,208-215; memory 5; GPU 6; mlx5_8
+    0xff000000000000000000000000000000ff0000000000000000000000         # rank 7: CPUs 88-95,216-223; memory 5; GPU 7; mlx5_9
+  )
+  printf -v hl_mask_list '%s,' "${hl_masks[@]}"
+  hl_own+=("--cpu-bind=mask_cpu:${hl_mask_list%,}")
+  hl_own+=("--mem-bind=mask_mem:0x8,0x8,0x2,0x2,0x80,0x80,0x20,0x20") # bit N for NUMA node N
+  hl_settings=(
+    local_ranks=8 # on each node of this group; it stands first
+    from=slurm
+    rendezvous=torch
+    memlock=1048576 # KiB that InfiniBand must be able to pin
+    openib=1 # OMPI_MCA_btl_openib_if_include, for Open MPI 4 and older
+    # NAME/PCI/PORT/LINK of the compute HCAs: names as expected, addresses count
+    'hcas=mlx5_0/0000:0c:00.0/1/InfiniBand
+          mlx5_1/0000:12:00.0/1/InfiniBand
+          mlx5_2/0000:4b:00.0/1/InfiniBand
+          mlx5_3/0000:54:00.0/1/InfiniBand
+          mlx5_6/0000:8d:00.0/1/InfiniBand
+          mlx5_7/0000:94:00.0/1/InfiniBand
+          mlx5_8/0000:ba:00.0/1/InfiniBand
+          mlx5_9/0000:cc:00.0/1/InfiniBand'
+    # for each rank how many it uses, and which, from the nearest on
+    'near=1:0,1,2,3,4,5,6,7;
+          1:1,0,2,3,4,5,6,7;
+          1:2,3,0,1,4,5,6,7;
+          1:3,2,0,1,4,5,6,7;
+          1:4,5,6,7,0,1,2,3;
+          1:5,4,6,7,0,1,2,3;
+          1:6,7,4,5,0,1,2,3;
+          1:7,6,4,5,0,1,2,3'
+    'groups=learn:16 act:6' # NAME:RANKS in the order of the ranks
+  )
+}
+own_1() { # act: 3 nodes of type dgx-a100, 2 ranks on each
+  hl_own=(
+    --nodes=3
+    --ntasks=6
+    --ntasks-per-node=2
+    --distribution=plane=2 # rank 0 is on the step's first host
+  )
+  hl_masks=( # bit N for CPU N
+    0xffff0000ffff00000000000000000000ffff0000ffff0000                 # rank 0: CPUs 16-31,48-63,144-159,176-191; memory 1,3; GPU 0-3; mlx5_0,mlx5_1,mlx5_2,mlx5_3
+    0xffff0000ffff00000000000000000000ffff0000ffff00000000000000000000 # rank 1: CPUs 80-95,112-127,208-223,240-255; memory 5,7; GPU 4-7; mlx5_6,mlx5_7,mlx5_8,mlx5_9
+  )
+  printf -v hl_mask_list '%s,' "${hl_masks[@]}"
+  hl_own+=("--cpu-bind=mask_cpu:${hl_mask_list%,}")
+  hl_own+=("--mem-bind=mask_mem:0xa,0xa0") # bit N for NUMA node N
+  hl_settings=(
+    local_ranks=2 # on each node of this group; it stands first
+    from=slurm
+    rendezvous=torch
+    memlock=1048576 # KiB that InfiniBand must be able to pin
+    openib=1 # OMPI_MCA_btl_openib_if_include, for Open MPI 4 and older
+    # NAME/PCI/PORT/LINK of the compute HCAs: names as expected, addresses count
+    'hcas=mlx5_0/0000:0c:00.0/1/InfiniBand
+          mlx5_1/0000:12:00.0/1/InfiniBand
+          mlx5_2/0000:4b:00.0/1/InfiniBand
+          mlx5_3/0000:54:00.0/1/InfiniBand
+          mlx5_6/0000:8d:00.0/1/InfiniBand
+          mlx5_7/0000:94:00.0/1/InfiniBand
+          mlx5_8/0000:ba:00.0/1/InfiniBand
+          mlx5_9/0000:cc:00.0/1/InfiniBand'
+    'near=4:0,1,2,3,4,5,6,7;4:4,5,6,7,0,1,2,3' # for each rank how many it uses, and which, from the nearest on
+    'groups=learn:16 act:6' # NAME:RANKS in the order of the ranks
+  )
+}
+
+# srun sorts the nodes of such a step by name, and Slurm's MPI plugin takes that for their order in the groups.
+hl_nodes=$SLURM_JOB_NODELIST
+if [[ $(scontrol show hostlistsorted "$hl_nodes") != "$(scontrol show hostlist "$hl_nodes")" ]]; then
+  echo "hpclaunch: MPI would mix up the nodes, which are not in the order of their names: $hl_nodes" >&2
+  exit 121
+fi
+
+# One srun starts all groups, as components of one step with a : between them, and so in one world of MPI.
+component() { # INDEX
+  [[ -z ${hl_words[*]-} ]] || hl_words+=(:)
+  hl_words+=(
+    "${hl_step[@]}" "${hl_own[@]}" "${hl_container[@]}" --error=/dev/fd/3
+    --nodelist="${hl_places[$1]}"
+    /bin/sh -c "$hl_wrapper" hpclaunch-rank
+    "${hl_settings[@]}" -- "${hl_environment[@]}" "${hl_groups[@]}"
+  )
+}
+# What the ranks write goes straight to this job's output; only srun's own messages pass by first_cause.
+launch() {
+  local hl_codes hl_words=()
+  own_0 && component 0
+  own_1 && component 1
+  srun "${hl_words[@]}" 2>&1 >&4 | first_cause
+  hl_codes=("${PIPESTATUS[@]}")
+  if ((hl_codes[0] && hl_codes[1] || hl_codes[1] == 119)); then return "${hl_codes[1]}"; fi
+  return "${hl_codes[0]}"
+}
+
+# What runs beside each rank and becomes its command: hpclaunch's own text, the parts that this job needs.
+# -N reads it at once; -d '' would do so byte by byte, and the ranks wait for that.
+IFS= read -r -N 131072 hl_wrapper <<'WRAPPER'
+# Runs beside every rank, inside its container if it has one, and becomes the rank's command.
+# Protocol 2: SETTING=value... -- NAME=value... -- =word...
+# Each word of the command has a `=` before it, since srun takes a word `:` for a separator.
+# Only what every /bin/sh has is used: dash, busybox, bash. Names begin with hl_ so that none of the image's
+# own variables is touched.
+set -uf # f: values such as dgx[001-140] are no file names
+
+hl_root=${HPCLAUNCH_ROOT-}     # where /sys, /proc and /dev are, for a made-up machine
+hl_master=${HPCLAUNCH_MASTER-} # of several pods the first, as their launcher tells it
+unset -v HPCLAUNCH_ROOT HPCLAUNCH_MASTER
+
+hl_fail() {
+  printf 'hpclaunch: rank %s: %s\n' "${hl_rank:-?}" "$1" >&2
+  exit 121
+}
+
+hl_warn() { # once for the node
+  [ "$hl_local" != 0 ] || printf 'hpclaunch: %s: %s\n' "$hl_here" "$1" >&2
+}
+
+hl_pick() { # hl_entry: entry $1, from 0, of the list $2 with `;` between
+  hl_skip=$1
+  hl_ifs=$IFS IFS=';'
+  set -- $2
+  IFS=$hl_ifs
+  shift $((hl_skip < $# ? hl_skip : $#))
+  set -- ${1-} # without the white space that scripts have between entries
+  hl_entry=${1-}
+}
+
+hl_read() { # hl_text: the first line of the file $1, "?" where it cannot be read
+  hl_text='?'
+  { read -r hl_text <"$1"; } 2>/dev/null || :
+}
+
+# Where groups differ in nodes or ranks the first setting is how many ranks are on each node of this one's.
+hl_each=
+case $1 in local_ranks=*) hl_each=${1#*=} && shift ;; esac
+
+# What the launcher says: for all ranks, and of tables the one of this host.
+hl_from= hl_cwd= hl_memlock= hl_rank= hl_ranks= hl_port= hl_strict= hl_openib= hl_verify=
+hl_besteffort=
+hl_hcas= hl_near= hl_cpus= hl_membind= hl_preferred= hl_cores= hl_gpus= hl_seats= hl_part=
+# What the parts below find, each where a job needs it:
+hl_open=                # the GPUs that open here, INDEX/MINOR/PCI
+hl_own= hl_own_cores=   # on a part of a node this rank's GPUs, INDEX/PCI, and cores, POOL.NODE:CPU,CPU
+hl_unbound=             # 1: they are not known, so the rank stays as Slurm started it
+hl_chosen=              # this rank's HCAs, NAME/PCI/PORT
+hl_policy= hl_tool=     # numactl's option, and where it is
+hl_here=${SLURMD_NODENAME-}
+hl_table= hl_tables= # whose table is being read, own, other or past; and the hosts of all that are not its own
+hl_name_node() { # hl_here: the name of this node
+  [ -n "$hl_here" ] || hl_read "$hl_root/proc/sys/kernel/hostname"
+  hl_here=${hl_here:-$hl_text}
+}
+while [ "$1" != -- ]; do
+  hl_setting=${1%%=*}
+  hl_value=${1#*=}
+  case $hl_setting in
+    hosts) # begins a table, up to the next one; the first that has this host is its own
+      hl_name_node
+      case $hl_table in
+        own | past) hl_table=past ;;
+        *)
+          hl_table=other hl_tables="$hl_tables $hl_value"
+          if hl_in_hosts "$hl_here" "$hl_value" || hl_in_hosts "${hl_here%%.*}" "$hl_value"; then hl_table=own; fi
+          ;;
+      esac
+      ;;
+    hcas | near | cpus | membind | preferred | cores | gpus | seats | part)
+      case $hl_table in '' | own) eval "hl_$hl_setting=\$hl_value" ;; esac
+      ;;
+    from | cwd | memlock | rank | ranks | port | root | strict | openib | verify | besteffort | groups | member)
+      eval "hl_$hl_setting=\$hl_value"
+      ;;
+    rendezvous) ;; # a part below
+    *) hl_fail "this wrapper speaks protocol 2 and does not know the setting $1" ;;
+  esac
+  shift
+done
+shift
+
+# Who am I?
+case $hl_from in
+  slurm)
+    hl_rank=$SLURM_PROCID hl_local=$SLURM_LOCALID hl_node=$SLURM_NODEID
+    hl_ranks=$SLURM_STEP_NUM_TASKS hl_nodes=$SLURM_STEP_NUM_NODES
+    ;;
+  openmpi)
+    hl_rank=$OMPI_COMM_WORLD_RANK hl_ranks=$OMPI_COMM_WORLD_SIZE
+    hl_divide "$OMPI_COMM_WORLD_LOCAL_RANK" "$OMPI_COMM_WORLD_LOCAL_SIZE"
+    ;;
+  hydra) # MPICH, Intel MPI
+    hl_rank=$PMI_RANK hl_ranks=$PMI_SIZE
+    hl_divide "$MPI_LOCALRANKID" "$MPI_LOCALNRANKS"
+    ;;
+  local) hl_local=$hl_rank hl_node=0 hl_nodes=1 ;;
+  *) hl_fail "no setting says where the rank's number comes from (from=$hl_from)" ;;
+esac
+hl_local_ranks=$((hl_ranks / hl_nodes))
+hl_name_node
+[ "$hl_table" != other ] ||
+  hl_fail "no node type of the site has the host $hl_here, so its cores and HCAs are not known; they have$hl_tables"
+
+hl_first_host() { # hl_master: the first of a Slurm node list: dgx003 of "dgx[003-140],login[1-2]"
+  hl_list=$1
+  hl_master=
+  while :; do
+    hl_head=${hl_list%%[[,]*}
+    hl_master=$hl_master$hl_head
+    hl_list=${hl_list#"$hl_head"}
+    case $hl_list in
+      '['*)
+        hl_list=${hl_list#?}
+        hl_group=${hl_list%%]*}
+        hl_master=$hl_master${hl_group%%[-,]*}
+        hl_list=${hl_list#*]}
+        ;;
+      *) break ;;
+    esac
+  done
+}
+
+if [ "$hl_from" = slurm ]; then
+  hl_first_host "$SLURM_STEP_NODELIST"
+  hl_port=$((61000 + (SLURM_JOB_ID * 7 + SLURM_STEP_ID) % 4500)) # above the ephemeral ports
+else
+  hl_master=${hl_master:-127.0.0.1}
+fi
+[ "$hl_rank" != 0 ] || [ "$hl_node" = 0 ] ||
+  hl_fail "rank 0 is on node $hl_node and not on $hl_master, where MASTER_ADDR points"
+export MASTER_ADDR="$hl_master" MASTER_PORT="$hl_port" RANK="$hl_rank" LOCAL_RANK="$hl_local"
+export WORLD_SIZE="$hl_ranks" LOCAL_WORLD_SIZE="$hl_local_ranks" NODE_RANK="$hl_node"
+
+hl_local_ranks=${hl_each:-$hl_local_ranks} # other groups of this world may have more or fewer
+if [ -n "$hl_each" ] && [ -n "$hl_master" ]; then
+  # Slurm sorts the nodes of a step that several allocations carry. Rank 0 is on the first of the first one's.
+  if [ -z "${hl_member-}" ] && [ -n "${SLURM_JOB_NODELIST_HET_GROUP_0-}" ]; then
+    hl_first_host "$SLURM_JOB_NODELIST_HET_GROUP_0"
+  fi
+  export MASTER_ADDR="$hl_master" LOCAL_WORLD_SIZE="$hl_local_ranks"
+fi
+
+hl_find_limit() { # hl_limit: how many KiB this process may pin, or "unlimited"
+  hl_limit=
+  {
+    while read -r hl_key hl_word hl_value hl_number hl_text; do
+      case "$hl_key $hl_word $hl_value $hl_number" in
+        'Max locked memory unlimited') hl_limit=unlimited && break ;;
+        'Max locked memory '*) hl_limit=$((hl_number / 1024)) && break ;;
+      esac
+    done <"$hl_root/proc/self/limits"
+  } 2>/dev/null
+  [ -n "$hl_limit" ] || hl_limit=$(ulimit -l)
+  [ "$hl_from" = slurm ] || ! hl_has_ipc_lock || hl_limit=unlimited
+}
+
+# InfiniBand pins memory. With too low a limit a library would fail, far from the cause.
+hl_lift="the default ulimits of the nodes' container runtime, or as root CAP_IPC_LOCK"
+[ "$hl_from" != slurm ] || hl_lift='LimitMEMLOCK=infinity for slurmd and PropagateResourceLimitsExcept=MEMLOCK'
+set +f
+for hl_device in "$hl_root"/dev/infiniband/uverbs*; do
+  [ -e "$hl_device" ] || break
+  hl_find_limit
+  [ "$hl_limit" = unlimited ] || [ "$hl_limit" -ge "$hl_memlock" ] ||
+    hl_fail "the memlock limit is $hl_limit KiB, too low for InfiniBand: set $hl_lift"
+  break
+done
+set -f
+
+hl_opens() { # does the device $1 open? Its mode does not tell: a cgroup may refuse root too. Standard error says why not.
+  [ -e "$1" ] && true <>"$1"
+}
+
+# Every compute HCA (NAME/PCI/PORT/LINK) by its PCI address: names shift with each card that a node has more.
+# Each rank pays for this before it begins. So no process is started, standard input is closed (to open a file
+# then takes half the system calls), and no long word is cut: for dash that is more work than to read a file.
+hl_take_entry() { # of $hl_entry, cut at each /
+  hl_name=$1 hl_pci=$2 hl_number=$3 hl_link=$4
+}
+
+hl_find_hca() { # hl_hca: the name of the device at hl_folder; false where there is none
+  hl_hca=$hl_name
+  [ ! -d "$hl_folder/infiniband/$hl_hca" ] || return 0
+  set +f
+  for hl_device in "$hl_folder"/infiniband/*; do
+    set -f
+    [ ! -d "$hl_device" ] || { hl_hca=${hl_device##*/} && return 0; }
+  done
+  set -f
+  return 1
+}
+
+hl_find_uverbs() { # hl_uverbs: the device for verbs of hl_hca, or nothing
+  hl_uverbs=
+  set +f
+  for hl_device in "$hl_folder"/infiniband_verbs/*; do
+    set -f
+    hl_text=
+    read -r hl_text <"$hl_device/ibdev"
+    [ "$hl_text" != "$hl_hca" ] || hl_uverbs=${hl_device##*/}
+  done
+  set -f
+}
+
+hl_check_hca() { # hl_why: what keeps the port hl_number of the device hl_hca from being used, or nothing
+  hl_why= hl_text='?'
+  read -r hl_text <"$hl_folder/infiniband/$hl_hca/ports/$hl_number/state"
+  case $hl_text in
+    *': ACTIVE') ;;
+    '?') hl_why=", has no port $hl_number" ;;
+    *) hl_why=", port $hl_number is ${hl_text#*: }" ;;
+  esac
+  hl_text='?'
+  read -r hl_text <"$hl_folder/infiniband/$hl_hca/ports/$hl_number/link_layer"
+  case $hl_text in
+    "$hl_link" | '?') ;;
+    *) hl_why="$hl_why, port $hl_number is $hl_text instead of $hl_link" ;;
+  esac
+  hl_uverbs=uverbs${hl_hca##*_} hl_text= # mostly the numbers are the same
+  read -r hl_text <"$hl_folder/infiniband_verbs/$hl_uverbs/ibdev"
+  case $hl_text in "$hl_hca") ;; *) hl_find_uverbs ;; esac
+  if [ -z "$hl_uverbs" ]; then
+    hl_why="$hl_why, has no device for verbs (the kernel's module ib_uverbs)"
+  elif ! hl_opens "$hl_root/dev/infiniband/$hl_uverbs"; then
+    hl_why="$hl_why, /dev/infiniband/$hl_uverbs does not open"
+  fi
+}
+
+hl_choose() { # hl_chosen: and the first $1 usable ones of the indexes $2
+  hl_left=$1
+  hl_order=$2,
+  while [ "$hl_left" -gt 0 ] && [ -n "$hl_order" ]; do
+    hl_index=${hl_order%%,*}
+    hl_order=${hl_order#*,}
+    hl_hca=
+    for hl_entry in $hl_usable; do
+      case $hl_entry in "$hl_index="*) hl_hca=${hl_entry#*=} ;; esac
+    done
+    [ -n "$hl_hca" ] || continue
+    case "$hl_chosen " in *" $hl_hca "*) ;; *) hl_chosen="$hl_chosen $hl_hca" ;; esac
+    hl_left=$((hl_left - 1))
+  done
+}
+
+hl_ports() { # hl_list: NAME:PORT,... of the words NAME/PCI/PORT
+  hl_list=
+  for hl_hca; do
+    hl_list=$hl_list,${hl_hca%%/*}:${hl_hca##*/}
+  done
+  hl_list=${hl_list#,}
+}
+
+hl_class=$hl_root/sys/class/infiniband
+hl_found='?' # here, where the kernel shows which devices there are
+if [ -d "$hl_class" ]; then
+  hl_found=here
+elif [ "$hl_from" != slurm ] && [ -d "$hl_root/sys/class" ]; then
+  hl_found= # a pod that sees /sys and no such class has no HCA, and names of absent ones would stop UCX
+fi
+
+hl_usable= hl_bad= hl_index=0 # usable: INDEX=NAME/PCI/PORT with the index in the table
+hl_all= hl_ifs=$IFS # all: NAME:PORT,...
+for hl_entry in $hl_hcas; do
+  IFS=/
+  hl_take_entry $hl_entry
+  IFS=$hl_ifs
+  hl_folder=$hl_root/sys/bus/pci/devices/$hl_pci
+  hl_hca=$hl_name hl_why=
+  case $hl_found in
+    '?') ;;
+    here)
+      hl_check_hca
+      case $hl_why in
+        ', has no port'*) if hl_find_hca; then hl_check_hca; else hl_why=', absent'; fi ;; # or another name
+      esac
+      ;;
+    *) hl_why=', absent' ;;
+  esac
+  [ -z "$hl_why" ] || [ "$hl_from" = slurm ] || hl_try_virtual
+  if [ -z "$hl_why" ]; then
+    hl_usable="$hl_usable $hl_index=$hl_hca/$hl_pci/$hl_number"
+    hl_all=$hl_all,$hl_hca:$hl_number
+  else
+    hl_bad="$hl_bad; $hl_hca ($hl_pci): ${hl_why#, }"
+  fi
+  hl_index=$((hl_index + 1))
+done 2>/dev/null <&-
+
+[ "$hl_found$hl_bad" = here ] || case $hl_hcas/$hl_found/$hl_usable in
+  /*) ;; # nodes of this type have none
+  */'?/'*) hl_bad='HCAs go by the names that the node type expects: there is no /sys/class/infiniband' ;;
+  */) hl_bad="HCAs not used:${hl_bad#;}; none is left, so NCCL_IB_HCA and UCX_NET_DEVICES are not set" ;;
+  *) [ -z "$hl_bad" ] || hl_bad="HCAs not used:${hl_bad#;}; ranks take the next nearest" ;;
+esac
+if [ -n "$hl_bad" ]; then
+  [ -z "$hl_strict" ] || hl_fail "$hl_here: $hl_bad (bind.hcas is strict)"
+  hl_warn "$hl_bad"
+fi
+
+hl_chosen= # this rank's, as NAME/PCI/PORT
+hl_pick "$hl_local" "$hl_near"
+if [ -n "$hl_entry" ]; then
+  hl_choose "${hl_entry%%:*}" "${hl_entry#*:}"
+elif [ -z "$hl_near" ]; then # on a part of a node: those of its GPUs
+  for hl_gpu in $hl_own; do
+    case $hl_gpu in -/*) continue ;; esac
+    hl_nth "${hl_gpu%%/*}" $hl_gpus
+    hl_choose 1 "${hl_entry##*|}"
+  done
+  # A rank without a GPU that is known may use them all.
+  [ -n "$hl_chosen" ] || for hl_hca in $hl_usable; do hl_chosen="$hl_chosen ${hl_hca#*=}"; done
+fi
+
+[ -z "$hl_all" ] || export NCCL_IB_HCA="=${hl_all#,}"
+hl_ports $hl_chosen
+if [ -n "$hl_list" ]; then
+  export UCX_NET_DEVICES="$hl_list"
+  [ -z "$hl_openib" ] || export OMPI_MCA_btl_openib_if_include="$hl_list"
+fi
+
+# Which group is this rank's? What follows the environment of all ranks are the groups, each after a --: its
+# variables, then its command. Its own stays, and what is left is as of a job without groups. What measures the
+# links between nodes before these ranks start is of no group.
+if [ -n "${hl_groups-}" ]; then
+  hl_member=${hl_member-} hl_index=0 hl_first=0
+  for hl_group in $hl_groups; do # NAME:RANKS
+    hl_size=${hl_group##*:}
+    if [ -n "$hl_member" ]; then # its world has this group alone
+      [ "$hl_index" != "$hl_member" ] || break
+    else
+      [ "$hl_rank" -ge $((hl_first + hl_size)) ] || break
+      hl_first=$((hl_first + hl_size))
+    fi
+    hl_index=$((hl_index + 1))
+  done
+  hl_section=-1 hl_found=
+  for hl_word; do
+    shift
+    case $hl_word in
+      --) hl_section=$((hl_section + 1)) && continue ;;
+      =*)
+        if [ "$hl_section" = "$hl_index" ] && [ -z "$hl_found" ]; then
+          hl_found=1
+          set -- "$@" --
+        fi
+        ;;
+    esac
+    case $hl_section in -1 | "$hl_index") set -- "$@" "$hl_word" ;; esac
+  done
+  [ -n "$hl_found" ] || hl_fail "it is of none of the groups: $hl_groups"
+  export HPCLAUNCH_GROUP="${hl_group%:*}" HPCLAUNCH_GROUP_INDEX="$hl_index" HPCLAUNCH_GROUPS="$hl_groups"
+  export HPCLAUNCH_GROUP_RANK="$((hl_rank - hl_first))" HPCLAUNCH_GROUP_SIZE="$hl_size"
+fi
+
+if [ -n "$hl_cwd" ]; then
+  CDPATH='' cd -- "$hl_cwd" || hl_fail "cannot work in $hl_cwd"
+  unset -v OLDPWD # dash exports it
+fi
+
+# The environment last: the job's PATH or LD_PRELOAD must not reach the tools above.
+while [ "$1" != -- ]; do
+  export "$1"
+  shift
+done
+shift
+for hl_word; do
+  set -- "$@" "${hl_word#=}"
+  shift
+done
+[ -z "$hl_policy" ] || set -- "$hl_tool" "$hl_policy" -- "$@"
+[ "$hl_from" != hydra ] || hl_stay "$@"
+exec "$@"
+WRAPPER
+
+# What runs the check on nodes, and says which of them are good.
+IFS= read -r -N 131072 hl_judge <<'WRAPPER'
+# Checks nodes of this job and prints the good ones, in their order, with commas: CLAIM WANTED SECONDS all|first NODES
+# SRUN-WORD... NODES "" are all of the job's; `first` prints no more than WANTED. What is bad is said, and noted beside
+# CLAIM. Fails with 122 where fewer than WANTED are good.
+set -u -f
+hl_wanted=$2 hl_seconds=$3 hl_which=$4 hl_nodes=$5 hl_file=
+[ -z "$1" ] || hl_file=${1%/*}/preflight
+shift 5
+hl_say() {
+  printf 'hpclaunch: preflight: %s\n' "$1" >&2
+  [ -z "$hl_file" ] || { printf '%s\n' "$1" >>"$hl_file"; } 2>/dev/null
+}
+if [ -z "$hl_nodes" ]; then
+  hl_nodes=$SLURM_JOB_NODELIST
+  [ -z "$hl_file" ] || { : >"$hl_file"; } 2>/dev/null # a job that starts again checks again
+fi
+hl_hosts=$(scontrol show hostnames "$hl_nodes") || exit 122
+hl_ok=' ' hl_bad=' ' hl_left= hl_lacking=' ' hl_lacks= hl_has= hl_status=0 hl_rest=$hl_hosts
+hl_blame() { # NODE WHY
+  hl_bad="$hl_bad$1 "
+  hl_say "$1 is left out: $2"
+}
+hl_note() { # NODE: it has been looked at
+  case $hl_lacking in *" $1 "*) ;; *) hl_has=1 ;; esac
+}
+hl_hear() { # a line
+  case $1 in
+    'hpclaunch-check '*' ok')
+      hl_host=${1#* }
+      hl_ok="$hl_ok${hl_host% ok} "
+      hl_note "${hl_host% ok}"
+      ;;
+    'hpclaunch-check '*' bad '*)
+      hl_host=${1#* }
+      hl_blame "${hl_host%% *}" "${hl_host#* bad }"
+      hl_note "${hl_host%% *}"
+      ;;
+    'hpclaunch-check '*' skip all_reduce: '*)
+      hl_host=${1#* }
+      hl_lacking="$hl_lacking${hl_host%% *} " hl_lacks=${1#* skip }
+      ;;
+    'hpclaunch-check '*' skip '*)
+      case $hl_left in *"|${1#* skip }|"*) return ;; esac
+      hl_left="$hl_left|${1#* skip }|"
+      hl_say "not checked: ${1#* skip }"
+      ;;
+    'srun: error: Task launch for '*' failed on node '*)
+      hl_host=${1##* failed on node }
+      hl_blame "${hl_host%%:*}" "nothing can be started there (${hl_host#*: })"
+      hl_again=1
+      ;;
+    ?*) printf 'preflight: %s\n' "$1" >&2 ;; # who asks why the job ended looks for ranks there
+  esac
+}
+
+# Where srun cannot start the check on a node it ends that of all others: they are asked once more.
+for hl_round in 1 2 3; do
+  hl_list= hl_count=0 hl_again=
+  for hl_host in $hl_rest; do
+    hl_list="$hl_list${hl_list:+,}$hl_host"
+    hl_count=$((hl_count + 1))
+  done
+  [ "$hl_count" != 0 ] || break
+  # srun ends on SIGTERM with all that it started, wherever that answers.
+  hl_said=$(timeout -k 30 "$hl_seconds" srun --nodes="$hl_count" --ntasks="$hl_count" --ntasks-per-node=1 \
+    --nodelist="$hl_list" --input=none "$@" 2>&1)
+  hl_status=$?
+  while IFS= read -r hl_line; do hl_hear "$hl_line"; done <<EOF
+$hl_said
+EOF
+  [ -n "$hl_again" ] || break
+  hl_more=
+  for hl_host in $hl_rest; do
+    case $hl_ok$hl_bad in *" $hl_host "*) ;; *) hl_more="$hl_more $hl_host" ;; esac
+  done
+  hl_rest=$hl_more
+done
+
+# A node without the program that others have is bad; without it anywhere nothing is measured.
+if [ -n "$hl_has" ]; then
+  for hl_host in $hl_lacking; do hl_blame "$hl_host" "$hl_lacks"; done
+elif [ -n "$hl_lacks" ]; then
+  hl_say "not checked: $hl_lacks"
+fi
+hl_why="it said nothing, and srun ended with status $hl_status"
+case $hl_status in 124 | 137) hl_why="it said nothing within $hl_seconds s" ;; esac
+hl_good= hl_have=0 hl_count=0
+for hl_host in $hl_hosts; do
+  hl_count=$((hl_count + 1))
+  case $hl_bad in *" $hl_host "*) continue ;; esac
+  case $hl_ok in
+    *" $hl_host "*)
+      hl_have=$((hl_have + 1))
+      [ "$hl_which" = all ] || [ "$hl_have" -le "$hl_wanted" ] || continue
+      hl_good="$hl_good${hl_good:+,}$hl_host"
+      continue
+      ;;
+  esac
+  hl_say "$hl_host is left out: $hl_why"
+done
+if [ "$hl_have" -lt "$hl_wanted" ]; then
+  hl_say "only $hl_have of $hl_count nodes are good, and the ranks need $hl_wanted"
+  exit 122
+fi
+[ "$hl_which" = all ] || hl_say "the ranks are on $hl_good"
+printf '%s\n' "$hl_good"
+WRAPPER
+
+# What looks at a node.
+IFS= read -r -N 131072 hl_check <<'WRAPPER'
+# On one node before the ranks start: SETTING=VALUE... -- COMMAND... Says in lines of `hpclaunch-check NODE` what is bad
+# with it, what could not be checked, or that it is ok. hcas= has NAME/PCI/PORT/LINK/RATE for each, and COMMAND measures an
+# all_reduce, which must reach floor= GB/s.
+set -u
+hl_root=${HPCLAUNCH_ROOT-} hl_node=${SLURMD_NODENAME-} hl_bad= hl_gpus= hl_hcas= hl_memlock= hl_floor= hl_seconds=60
+while [ $# -gt 0 ]; do
+  case $1 in
+    gpus=*) hl_gpus=${1#*=} ;;
+    hcas=*) hl_hcas=${1#*=} ;;
+    memlock=*) hl_memlock=${1#*=} ;;
+    floor=*) hl_floor=${1#*=} ;;
+    seconds=*) hl_seconds=${1#*=} ;;
+    --) shift && break ;;
+  esac
+  shift
+done
+hl_blame() { hl_bad="$hl_bad; $1"; }
+hl_skip() { printf 'hpclaunch-check %s skip %s\n' "$hl_node" "$1"; }
+hl_first() { # the first line of $1
+  hl_line=$(printf '%s\n' "$1" | head -n 1)
+}
+
+hl_check_gpus() {
+  hl_count=0
+  if command -v nvidia-smi >/dev/null 2>&1; then
+    hl_said=$(timeout -k 5 "$hl_seconds" nvidia-smi --query-gpu=pci.bus_id,ecc.errors.uncorrected.volatile.total \
+      --format=csv,noheader,nounits 2>&1 </dev/null)
+    hl_status=$?
+    if [ "$hl_status" != 0 ]; then
+      hl_first "$hl_said"
+      hl_blame "nvidia-smi failed with status $hl_status${hl_line:+ ($hl_line)}"
+      return
+    fi
+    while IFS=', ' read -r hl_pci hl_errors; do
+      [ -n "$hl_pci" ] || continue
+      hl_count=$((hl_count + 1))
+      case $hl_errors in
+        0 | N/A | '[N/A]' | 'Not Supported' | '[Not Supported]') ;; # it has no ECC
+        *[!0-9]* | '') hl_blame "GPU $hl_pci says ${hl_errors:-nothing} when asked for its ECC errors" ;;
+        *) hl_blame "GPU $hl_pci has $hl_errors uncorrected ECC errors" ;;
+      esac
+    done <<EOF
+$hl_said
+EOF
+  elif [ -d "$hl_root/proc/driver/nvidia/gpus" ]; then
+    for hl_gpu in "$hl_root"/proc/driver/nvidia/gpus/*; do
+      [ ! -e "$hl_gpu" ] || hl_count=$((hl_count + 1))
+    done
+    hl_skip 'ECC errors: there is no nvidia-smi'
+  else
+    hl_skip 'GPUs: there is neither nvidia-smi nor the NVIDIA driver in /proc'
+    return
+  fi
+  [ "$hl_count" -ge "$hl_gpus" ] || hl_blame "it has $hl_count GPUs of $hl_gpus"
+}
+
+hl_read() { # hl_text: the first line of a file, ? where there is none
+  hl_text='?'
+  { IFS= read -r hl_text <"$1"; } 2>/dev/null
+}
+
+hl_check_hca() { # NAME/PCI/PORT/LINK/RATE
+  hl_rest=${1#*/}
+  hl_pci=${hl_rest%%/*} hl_rest=${hl_rest#*/}
+  hl_port=${hl_rest%%/*} hl_rate=${hl_rest##*/} hl_device=
+  for hl_each in "$hl_root"/sys/class/infiniband/*; do
+    hl_at=$(CDPATH='' cd -P -- "$hl_each/device" 2>/dev/null && pwd) || continue
+    [ "${hl_at##*/}" != "$hl_pci" ] || hl_device=$hl_each
+  done
+  hl_name="HCA ${1%%/*} ($hl_pci)"
+  [ -n "$hl_device" ] || { hl_blame "$hl_name is absent" && return; }
+  hl_read "$hl_device/ports/$hl_port/state"
+  case $hl_text in
+    *': ACTIVE') ;;
+    '?') hl_blame "$hl_name has no port $hl_port" && return ;;
+    *) hl_blame "$hl_name: port $hl_port is ${hl_text#*: }" && return ;;
+  esac
+  hl_read "$hl_device/ports/$hl_port/rate" # 200 Gb/sec (4X HDR)
+  hl_text=${hl_text%% *}
+  case ${hl_text%%.*} in
+    '' | *[!0-9]*) ;;
+    *) [ "${hl_text%%.*}" -ge "$hl_rate" ] || hl_blame "$hl_name: port $hl_port has $hl_text Gb/s of $hl_rate" ;;
+  esac
+}
+
+hl_check_bandwidth() { # COMMAND...
+  if ! command -v -- "$1" >/dev/null 2>&1; then
+    hl_skip "all_reduce: there is no $1"
+    return
+  fi
+  # A program with MPI would take itself for a rank of this step, which has no MPI, and fail.
+  hl_said=$(
+    for hl_name in $(env | sed -n 's/^\(SLURM_[A-Za-z0-9_]*\)=.*/\1/p'); do unset -v "$hl_name"; done
+    timeout -k 5 "$hl_seconds" "$@" 2>&1 </dev/null
+  )
+  hl_status=$?
+  if [ "$hl_status" != 0 ]; then
+    hl_first "$hl_said"
+    hl_blame "the all_reduce failed with status $hl_status${hl_line:+ ($hl_line)}"
+    return
+  fi
+  hl_reached=$(printf '%s\n' "$hl_said" | sed -n 's/^# Avg bus bandwidth *: *\([0-9][0-9]*\).*/\1/p')
+  if [ -z "$hl_reached" ]; then
+    hl_blame 'the all_reduce said no "# Avg bus bandwidth"'
+  elif [ "$hl_reached" -lt "$hl_floor" ]; then
+    hl_blame "the all_reduce reached $hl_reached GB/s of $hl_floor"
+  fi
+}
+
+[ -z "$hl_gpus" ] || hl_check_gpus
+if [ -n "$hl_hcas" ] && [ -d "$hl_root/sys/class/infiniband" ]; then
+  for hl_hca in $hl_hcas; do hl_check_hca "$hl_hca"; done
+elif [ -n "$hl_hcas" ]; then
+  hl_skip 'HCAs: there is no /sys/class/infiniband'
+fi
+if [ -n "$hl_memlock" ]; then
+  hl_limit=$(sed -n 's/^Max locked memory  *\([a-z0-9]*\) .*/\1/p' "$hl_root/proc/self/limits" 2>/dev/null)
+  case $hl_limit in
+    '' | *[!0-9]*) ;; # unlimited
+    *)
+      hl_limit=$((hl_limit / 1024))
+      [ "$hl_limit" -ge "$hl_memlock" ] || hl_blame "the memlock limit is $hl_limit KiB, too low for InfiniBand"
+      ;;
+  esac
+fi
+[ -z "$hl_floor" ] || hl_check_bandwidth "$@"
+if [ -n "$hl_bad" ]; then
+  printf 'hpclaunch-check %s bad %s\n' "$hl_node" "${hl_bad#; }"
+else
+  printf 'hpclaunch-check %s ok\n' "$hl_node"
+fi
+WRAPPER
+
+# One node imports the image, once for all jobs.
+import_image() {
+  local hl_code hl_title='import of docker://nvcr.io#nvidia/pytorch:21.09-py3 to /lustre/images/nvcr.io+nvidia+pytorch+21.09-py3-f767d5549e8336c3.sqsh'
+  echo "hpclaunch: $hl_title" >&2
+  srun --nodes=1 --ntasks=1 --ntasks-per-node=1 --nodelist="${hl_good%%,*}" \
+    --gres=gpu:8 --cpu-bind=none --mem-bind=none --mpi=none --export=ALL --propagate=NONE --kill-on-bad-exit=1 --open-mode=append \
+    /bin/sh -c "$hl_import" hpclaunch-import /lustre/images/nvcr.io+nvidia+pytorch+21.09-py3-f767d5549e8336c3.sqsh 'docker://nvcr.io#nvidia/pytorch:21.09-py3'
+  hl_code=$?
+  ((hl_code == 0)) || echo "hpclaunch: $hl_title failed with status $hl_code" >&2
+  return "$hl_code"
+}
+
+# What imports the image.
+IFS= read -r -N 131072 hl_import <<'WRAPPER'
+# Imports an image to a file that all nodes see: FILE URI. What is there already is taken as it is. FILE.json tells what
+# it is, and .NAME.used-UID when a user last asked for it.
+set -u
+hl_file=$1 hl_uri=$2
+hl_folder=${hl_file%/*} hl_name=${hl_file##*/}
+hl_fail() {
+  printf 'hpclaunch: %s\n' "$1" >&2
+  exit 121
+}
+# Before the look at the file: who removes what is no longer used looks at it once more when the file is out of sight.
+touch -- "$hl_folder/.$hl_name.used-$(id -u)" 2>/dev/null
+[ ! -e "$hl_file" ] || exit 0
+mkdir -p -- "$hl_folder" || hl_fail "no folder for shared images can be made: $hl_folder"
+# Of two jobs the second waits, and finds the image there. The lock ends with this process.
+{ true >>"$hl_folder/.$hl_name.lock"; } 2>/dev/null || hl_fail "nothing can be written to $hl_folder"
+exec 9>>"$hl_folder/.$hl_name.lock"
+hl_part=$hl_folder/.$hl_name.part-${SLURM_JOB_ID:-0}-$$
+if flock -n 9 || { echo "hpclaunch: another job imports it: waiting" >&2 && flock 9; }; then
+  [ ! -e "$hl_file" ] || exit 0
+  rm -f -- "$hl_folder/.$hl_name.part-"* # of a job that was killed
+else
+  # A file system without locks: who is last gives the name, to the same image.
+  echo "hpclaunch: $hl_folder knows no locks: another job that imports the image now is not waited for" >&2
+fi
+trap 'rm -f -- "$hl_part" "$hl_part.json"' EXIT
+trap 'exit 143' TERM INT HUP
+# The registry's digest of what a tag stands for now, where Enroot and registry tell it; else the file's own hash.
+case $hl_uri in
+  *@sha256:*) hl_digest=sha256:${hl_uri##*@sha256:} ;;
+  *) hl_digest=$(timeout 60 enroot digest "$hl_uri" 2>/dev/null 9>&- </dev/null) || hl_digest= ;;
+esac
+case $hl_digest in
+  *[!0-9a-f:sh]*) hl_digest= ;;
+  sha256:????????????????????????????????????????????????????????????????) ;;
+  *) hl_digest= ;;
+esac
+enroot import --output "$hl_part" -- "$hl_uri" 9>&- || hl_fail "enroot could not import $hl_uri: status $?"
+hl_hash=
+[ -n "$hl_digest" ] || hl_hash=$(sha256sum <"$hl_part") || hl_fail "$hl_part cannot be read"
+{
+  printf '{"image": "%s", "digest": "%s", "sha256": "%s", ' "$hl_uri" "$hl_digest" "${hl_hash%% *}"
+  printf '"imported": "%s"}\n' "$(date -u +%Y-%m-%dT%H:%M:%SZ)"
+} >"$hl_part.json" || hl_fail "nothing can be written to $hl_folder"
+mv -f -- "$hl_part.json" "$hl_file.json" || hl_fail "nothing can be written to $hl_folder"
+mv -f -- "$hl_part" "$hl_file" || hl_fail "$hl_file cannot be given its name"
+touch -- "$hl_folder/.$hl_name.used-$(id -u)" 2>/dev/null || :
+WRAPPER
+
+preflight && import_image && launch 3>&2 4>&1
