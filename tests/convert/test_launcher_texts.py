@@ -66,3 +66,24 @@ def test_a_value_that_the_script_makes_is_asked_for_where_the_command_names_it(
 ) -> None:
     job = _converted('export LAUNCHER="start $(./options)"', text)
     assert (job.get("env", {}).get("LAUNCHER") == script_cases.ASK) == asked
+
+
+@pytest.mark.parametrize("body", ["echo a \\\n&& echo $DATA/b", "\n  echo $DATA; echo c\n", "echo $DATA"])
+def test_a_text_that_read_takes_whole_is_the_command_also_where_a_part_is_not_told(
+    body: str, tmp_path: Path
+) -> None:
+    before = f"read -r -d '' cmd <<EOF\n{body}\nEOF"
+    script = tmp_path / "run.sub"
+    script.write_text(f'#!/bin/bash\n#SBATCH -N 1\n{before}\nsrun bash -c "$cmd"\n')
+    found = convert(classified({"run.sub": script.read_text()}), Options({}))
+    job: dict[str, Any] = script_cases.loaded(found.job)
+    assert job["inherit"] == ["DATA"]
+    own = {"DATA": "/d", "PATH": f"{tmp_path}:/usr/bin:/bin"}
+    srun = tmp_path / "srun"
+    srun.write_text('#!/bin/sh\nexec "$@"\n')
+    srun.chmod(0o755)
+    of_job, of_script = (
+        subprocess.run(run, env=own, capture_output=True, text=True, check=True).stdout
+        for run in (["/bin/sh", "-c", job["command"]], ["bash", str(script)])
+    )
+    assert of_job == of_script != ""

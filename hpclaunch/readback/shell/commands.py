@@ -135,15 +135,32 @@ def _read(shell: "Shell", words: Sequence[Value]) -> None:
         value: Value = (Unknown("input", shell.input.name),)
         if text is not None and len(names) == 1 and not array and (raw or "\\" not in text):
             value = (_trimmed(shell, text.partition(delimiter)[0]) if most is None else text[:most],)
+        elif shell.input.text and len(names) == 1 and not array and raw and (delimiter, most) == ("\0", None):
+            value = _all_of(shell, shell.input.text)  # read -r -d '': also where a part of it is not told
         shell.put(name, Array({}, whole=False) if array else value)
 
 
+def _all_of(shell: "Shell", text: Value) -> Value:
+    """The whole text without the blanks at its ends."""
+    blanks, parts = _blanks(shell), list(text)
+    if isinstance(parts[0], str):
+        parts[0] = parts[0].lstrip(blanks)
+    if isinstance(parts[-1], str):
+        parts[-1] = parts[-1].rstrip(blanks)
+    return join(parts)
+
+
 def _trimmed(shell: "Shell", text: str) -> str:
+    return text.strip(_blanks(shell))
+
+
+def _blanks(shell: "Shell") -> str:
+    """What read takes off at both ends: the blanks of IFS."""
     variable = shell.state.get("IFS")
     separators = " \t\n"
     if variable and variable.value is not None and not isinstance(variable.value, Array):
         separators = known(variable.value) or ""
-    return text.strip("".join(char for char in separators if char in " \t\n"))
+    return "".join(char for char in separators if char in " \t\n")
 
 
 def _mapfile(shell: "Shell", words: Sequence[Value]) -> None:
