@@ -107,8 +107,10 @@ def test_what_was_cut_short_is_copied_again(staging: Staging, signal_of: signal.
     staging.tool("mkdir")
     half = staging.target / "a" / "-rf"
     # In a process namespace of its own, as in a pod, nothing is left of it.
-    inside = ["unshare", "--pid", "--fork", "--kill-child", *staging.command()]
-    env = {"PATH": f"{staging.tools}:{os.environ['PATH']}", **NODE}
+    unshare = shutil.which("unshare")
+    assert unshare
+    inside = [unshare, "--pid", "--fork", "--kill-child", *staging.command()]
+    env = {"PATH": str(staging.tools), **NODE}  # not this machine's rsync
     with subprocess.Popen(inside, env=env, stderr=subprocess.PIPE) as process:
         while not half.exists() or not half.stat().st_size:
             assert process.poll() is None
