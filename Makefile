@@ -14,9 +14,9 @@ demo: $(READY)
 
 test: test-fast test-sandbox
 
-# Plans, scripts and everything else that needs no Slurm.
+# Plans, scripts and everything else that needs no Slurm. Some wait for sshd or a server: three go at once.
 test-fast: $(READY)
-	@.ci/tier "fast tests" 25m $(BIN)/pytest -q -m 'not sandbox' -n auto --dist loadfile
+	@.ci/tier "fast tests" 25m $(BIN)/pytest -q -m 'not sandbox' -n 3 --dist loadfile
 
 # Rendered scripts run under a real Slurm, which the tests start and end. They wait for it most of the time, so
 # three go at once, each with clusters of its own.
