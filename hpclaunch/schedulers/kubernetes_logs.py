@@ -3,8 +3,9 @@
 The API gives the lines of the last N seconds, each after its time to the nanosecond, by which those that were
 brought already are told. A long line has several parts with times of their own (containerd and CRI-O write
 16 KiB at most), of which the API shows the first; asked for less than the whole line, it gives the later
-parts as a line. So what is asked for always begins before the last line that is known. What the kubelet
-rotates away between two looks is gone: it keeps 10 MiB by default.
+parts as a line. So what is asked for always begins before the last line that is known. Where an answer does
+not, a clock was set meanwhile, and all is asked for. What the kubelet rotates away between two looks is gone:
+it keeps 10 MiB by default.
 """
 
 import calendar
@@ -12,6 +13,7 @@ import math
 import time
 from collections import Counter
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 
 import msgspec
@@ -56,8 +58,13 @@ def bring(client: Client, pod: Pod, path: Path) -> None:
             return
         asked = time.time()
         window = math.ceil(max(0.0, asked - known.since)) + MARGIN_S if known.since else None
-        lines = _lines(client.log(pod.name, pod.container, window))
         seen = _Seen(known)
+        lines = _lines(client.log(pod.name, pod.container, window))
+        first = next(lines, None)
+        if window is not None and (first is None or first[0] > seen.before):
+            lines = _lines(client.log(pod.name, pod.container, None))
+        elif first is not None:
+            lines = chain([first], lines)
         complete = False
         with open(path, "ab") as log:
             log.truncate(known.size)  # beyond it is what a process that was killed had begun
@@ -89,6 +96,8 @@ class _Seen:
         if stamp and self.old[stamp]:
             self.old[stamp] -= 1
             return b""
+        if stamp and _seconds(stamp) < self.known.keep:
+            return b""  # all of that time is known, and a clock that was set has it asked for again
         if stamp and stamp == self.open[0]:
             new, self.open = text[self.open[1] :], ("", 0)
         elif stamp and first and self.known.since and stamp <= self.before:

@@ -104,22 +104,26 @@ def test_any_log_looked_at_at_any_time(
     server: ApiServer, job: Record, monkeypatch: pytest.MonkeyPatch, data: st.DataObject
 ) -> None:
     """Parts of lines come and are looked at with any pauses between; the clocks of node and reader differ,
-    and looks break off."""
+    the reader's is set, and looks break off."""
     client = kubernetes_client.Client(job.intent.cluster)  # type: ignore[arg-type]
     one = pod(server, "launcher-x", running())
     seen = msgspec.convert(one, kubernetes_objects.Pod)
     path = job.log.with_name(f"{one['metadata']['uid']}.log")
-    ours, node = Clock(2e9), Clock(2e9)
+    ours, node, now = Clock(2e9), Clock(2e9), 2e9
     skew = data.draw(st.sampled_from([-200.0, -3.0, 0.0, 3.0, 200.0]))
     monkeypatch.setattr(kubernetes_logs, "time", Now(ours))
     monkeypatch.setattr(apiserver, "time", Now(node))
     log = server.logs["train-launcher-x"] = []
     parts = st.sampled_from([b"a\n", b"a", b"\n", b"long line, in parts"])
     for _ in range(data.draw(st.integers(1, 8))):
-        ours.now += data.draw(st.sampled_from([0.001, 0.7, 5.0, 11.0, 45.0, 3600.0]))
+        passed = data.draw(st.sampled_from([0.001, 0.7, 5.0, 11.0, 45.0, 3600.0]))
+        now += passed
+        ours.now += passed + data.draw(
+            st.sampled_from([0.0, 0.0, 0.0, -7200.0, -1800.0, -30.0, 30.0, 7200.0])
+        )
         for number, part in enumerate(data.draw(st.lists(parts, max_size=3))):
-            log.append((ours.now + skew + number * 1e-5, part))
-        node.now = ours.now + skew + 1e-4
+            log.append((now + skew + number * 1e-5, part))
+        node.now = now + skew + 1e-4
         if data.draw(st.booleans()):
             server.faults += [Fault("GET", "/log", drop="middle")] * (data.draw(st.integers(0, 4)) == 0)
             with contextlib.suppress(SchedulerError):
