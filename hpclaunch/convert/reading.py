@@ -174,9 +174,10 @@ class ShellReading(Struct, frozen=True, dict=True):
         inside = self._subshells.get((place.file, place.line), ())
         return any(not (run.file == each.file and each.line <= run.line <= each.last) for each in inside)
 
-    def is_in_subshell(self, place: Place) -> bool:
-        """Whether there is one on that line, around what stands there or beside it."""
-        return (place.file, place.line) in self._subshells
+    def is_in_subshell(self, place: Place, since: int = 0) -> bool:
+        """Whether there is one on that line, around what stands there or beside it, that begins at line
+        `since` or after it."""
+        return any(each.line >= since for each in self._subshells.get((place.file, place.line), ()))
 
     def ends_apart(self, place: Place, run: Place, loop: Place) -> bool:
         """Whether an `exit` there ends no more than a subshell of a round of the loop, after the run."""

@@ -76,3 +76,19 @@ def test_a_list_that_may_be_another_is_asked_about_as_a_whole(script: str) -> No
     found = converted(script)
     assert asked(found)
     assert "/d:/d" not in "".join(line for line in found.job.split("\n") if "<ask: " not in line)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "test -d /a && echo /a || echo /b",
+        "if test -d /a; then echo /a; else echo /b; fi",
+        "echo -n /a; test -d /b && echo /b",
+        "case $(hostname) in n*) echo /a ;; *) echo /b ;; esac",
+    ],
+)
+def test_a_source_that_a_test_on_the_node_decides_is_asked(command: str) -> None:
+    run = "srun --mpi=none --container-image=img/x:1 --container-mounts=$P:/data ./train"
+    script = f"#!/bin/bash\n#SBATCH -N 2 --gres=gpu:4 --ntasks-per-node=4 -t 1:00\nP=$({command})\n{run}\n"
+    found = convert(classified({"run.sub": script}), Options({}))
+    assert [each.key for each in found.findings if each.kind == "question"] == ["mounts.0"]

@@ -5,6 +5,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+import script_cases
 
 from hpclaunch.convert.conversion import convert
 from hpclaunch.convert.inputs import classified
@@ -37,6 +38,7 @@ TRIALS = (
     f"for i in 1 2 3; do\n  export SEED=$i\n  {RUN}\ndone",
     f"for i in 1 2 3; do\n  export SEED=$((1000 + i))\n  {RUN}\ndone",
     f"for i in 1 2 3; do SEED=$((41+i)) {RUN} --id $i; done",
+    f"export SEED=5\nfor i in 1 2 3; do (\n  SEED=$((SEED+i))\n  {RUN}\n); done",
     f"export LR=0.1\nfor i in 1 2 3; do\n  {RUN} --id $i\ndone\nexport LR=0.2",
     f"i=1\nwhile [ $i -le 3 ]; do\n  {RUN} --id $i\n  i=$((i+1))\ndone",
     f'N=3\ni=1\nwhile [[ "$i" -le $N ]]; do\n  {RUN} --id $i\n  ((i++))\ndone',
@@ -56,6 +58,7 @@ ASKED = {
     f"for i in 1 2 3; do\n  SEED=$((100+10*i))\n  export SEED\n  {RUN}\ndone": "env.SEED",
     f"for i in 1 2 3; do SEED=$((1000*i)) {RUN}; done": "env.SEED",
     f"export SEED=5\nfor i in 1 2 3; do\n  SEED=$((SEED*2))\n  {RUN}\ndone": "env.SEED",
+    f"export SEED=5\nfor i in 1 2 3; do\n  SEED=$((SEED+i))\n  {RUN}\ndone": "env.SEED",
     f"SEED=5\nfor i in 1 2 3; do\n  SEED=$((SEED*2))\n  {RUN} --seed $SEED\ndone": "command",
     f"export LR=0.1\nfor i in 1 2 3; do\n  {RUN}\n  export LR=0.2\ndone": "env.LR",
     f"FLAG=--cold\nfor i in 1 2 3; do\n  {RUN} $FLAG\n  FLAG=--warm\ndone": "command",
@@ -148,15 +151,25 @@ def test_what_no_trial_can_have_of_a_round_is_asked(loop: str) -> None:
     assert not any(each.kind == "carried" and each.key == ASKED[loop] for each in found.findings)
 
 
-@pytest.mark.parametrize(("given", "first"), [({}, None), ({"FIRST": "7"}, 7)])
-def test_a_seed_that_rises_from_a_random_one_is_random(given: dict[str, str], first: int | None) -> None:
-    loop = f"for i in $(seq -w 1 12); do\n  export SEED=$(($FIRST - 1 + 10#$i))\n  {RUN}\ndone"
-    script = f'#!/bin/bash\n{HEAD}: "${{FIRST:=$RANDOM}}"\n{loop}\n'
+@pytest.mark.parametrize(("given", "first"), [({}, None), ({"FIRST_SEED": "7"}, 7)])
+@pytest.mark.parametrize("name", ["SEED", "FIRST_SEED"])
+def test_a_seed_that_rises_from_a_random_one_is_random(
+    name: str, given: dict[str, str], first: int | None
+) -> None:
+    seed = f"  export {name}=$(($FIRST_SEED - 1 + 10#$i)) TAG=run-$i-$(date +%s)\n"
+    loop = f"for i in $(seq -w 1 12); do (\n{seed}  {RUN}\n)\ndone"
+    before = 'export TAG=none\n: "${FIRST_SEED:=$RANDOM}"\nsrun -N2 -n2 mkdir -p /tmp/x\n'
+    script = f"#!/bin/bash\n{HEAD}{before}{loop}\n"
     found = convert(classified({"run.sub": script}), Options(given))
-    assert found.is_complete
-    trials = parse_job(found.job, "job.yaml", "").value.trials
-    assert isinstance(trials, TrialsSpec)
-    assert (trials.count, trials.seed, trials.first_seed) == (12, "SEED", first)
+    assert {each.key for each in found.findings if each.kind == "question"} == {"env.TAG"}
+    job = script_cases.loaded(found.job)
+    told = None if first is None else str(first)
+    assert (job["trials"]["count"], job["trials"]["seed"], job["trials"].get("first_seed")) == (
+        "12",
+        name,
+        told,
+    )
+    assert [step["run"] for step in job["setup"]] == [["mkdir", "-p", "/tmp/x"]]
 
 
 @pytest.mark.parametrize(("head", "loop"), ENDS)

@@ -117,6 +117,8 @@ class Shell:
         before = self.state
         forks: list[State] = []
         flows: list[Flow] = []
+        output = self.output
+        written = len(output) if output is not None else 0
         for way in ways:
             self.state = before.fork()
             flow = way()
@@ -125,6 +127,8 @@ class Shell:
                 forks.append(self.state)
         self.state = before
         self.status = None
+        if output is not None and len(output) > written:
+            output[written:] = [Unknown("output", "")]  # of which way it is
         for fork in forks:
             if fork.differs:
                 before.absorb(forks, or_none)

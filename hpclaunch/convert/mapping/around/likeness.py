@@ -3,6 +3,7 @@ environment and its nodes, and none of their own."""
 
 from collections.abc import Sequence
 
+from hpclaunch.convert.mapping.around.rounds import names_in
 from hpclaunch.convert.mapping.container.images import image_of
 from hpclaunch.convert.mapping.slurm.sruns import Step
 from hpclaunch.convert.secret_texts import is_secret
@@ -37,9 +38,10 @@ def unlike(step: Step, run: Step, all_steps: Sequence[Step], nodes: int | None, 
 
 def _environment(step: Step, run: Step) -> str:
     its = {**dict(run.command.environment), **dict(run.command.prefix)}
+    counters = {each.variable for each in run.command.loops}
     for name, value in {**dict(step.command.environment), **dict(step.command.prefix)}.items():
-        if name in its and its[name] == value:
-            continue
+        if name in its and (its[name] == value or names_in(its[name]) & counters):
+            continue  # what each round has of its own is a seed, or asked about
         if is_secret(name):
             return f"{name} is another one for it than for the run, and a job has one environment"
         other = f"{shown(its[name])} for the run" if name in its else "not set for the run"

@@ -141,16 +141,31 @@ def _seed(
             base = next((each for each in reading.assigned if each.name == name and known(each.value)), None)
             numbers = {name: int(known(base.value) or 0)} if _is_number_of(base) else {}
             first = rounds.first_of_rising(value, reading, loop, numbers)
-            if first is not None:
+            if first is not None and not _grows(reading, command, name, loop):
                 return name, first, (*places, *((base.place,) if base else ()))
             names = [each for part in value for each in _names(part)]
-            random = [each for each in names if _is_random(reading, Unknown("variable", each))]
+            random = [each for each in names if _was_random(reading, each)]
             if rounds.first_of_rising(value, reading, loop, dict.fromkeys(random, 0)) is not None:
                 return name, None, places
             continue
         if any(_is_random(reading, part) for part in value):
             return name, None, places
     return "", None, ()
+
+
+def _grows(reading: ShellReading, command: Command, name: str, loop: Loop) -> bool:
+    """Whether a round adds to what the one before it left in the variable, in the same shell."""
+    if name in dict(command.prefix):
+        return False
+    made = [each for each in reading.assigned if each.name == name and loop in each.loops]
+    return any(name in each.uses and not reading.is_in_subshell(each.place, loop.place.line) for each in made)
+
+
+def _was_random(reading: ShellReading, name: str) -> bool:
+    """Whether it was a random number at any time."""
+    given = [each.value for each in reading.assigned if each.name == name]
+    given += [each.default for each in reading.assumed if each.name == name]
+    return any(_is_random(reading, part) for value in given for part in value)
 
 
 def _is_number_of(base: Assigned | None) -> TypeGuard[Assigned]:
