@@ -81,11 +81,11 @@ def origins(sources: Sources, plan: LaunchPlan) -> tuple[Origin, ...]:
         nodes = tuple(each if each.what == "nodes" else of_first(each) for each in nodes)
     return (
         *nodes,
-        *_program(job, site, plan),
+        *_program(job, plan),
         *_steps(job, common),
         *_launch(job, site, plan),
         *_pods(job, site, chosen[0], plan),
-        *_environment(job, site, common, groups[0][1].type),
+        *_environment(job, common, groups[0][1].type),
     )
 
 
@@ -137,7 +137,7 @@ def _steps(job: Job, common: Common) -> Iterator[Origin]:
         yield from origins_of_steps.of_steps(job, common)
 
 
-def _program(job: Job, site: Site, plan: LaunchPlan) -> Iterator[Origin]:
+def _program(job: Job, plan: LaunchPlan) -> Iterator[Origin]:
     common = plan.common
     command = job.command if isinstance(job.command, str) else " ".join(job.command)
     if common.groups is None:
@@ -217,10 +217,10 @@ def _checks(job: Job, site: Site, plan: LaunchPlan) -> Iterator[Origin]:
     if job.preflight is not None:
         from hpclaunch.plan import origins_of_preflight
 
-        yield from origins_of_preflight.of_preflight(job, site, plan)
+        yield from origins_of_preflight.of_preflight(site, plan)
 
 
-def _environment(job: Job, site: Site, common: Common, machine: str) -> Iterator[Origin]:
+def _environment(job: Job, common: Common, machine: str) -> Iterator[Origin]:
     documents = {"job": "job", "site": "site", "node type": machine}
     for variable in common.environment:
         name = variable.name

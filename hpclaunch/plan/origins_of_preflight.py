@@ -3,12 +3,11 @@
 from collections.abc import Iterator, Sequence
 
 from hpclaunch.plan.origin import Origin, Place
-from hpclaunch.spec.job import Job
 from hpclaunch.spec.site import Site
 from hpclaunch.values.launchplan import LaunchPlan, SlurmTarget
 
 
-def of_preflight(job: Job, site: Site, plan: LaunchPlan) -> Iterator[Origin]:
+def of_preflight(site: Site, plan: LaunchPlan) -> Iterator[Origin]:
     """A row for what is checked, and one for each bound of it."""
     check = plan.target.preflight if isinstance(plan.target, SlurmTarget) else None
     if check is None:

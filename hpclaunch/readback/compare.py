@@ -145,9 +145,9 @@ def _whats(launch: Launch) -> set[str]:
     return {each.what for each in launch.unbridged}
 
 
-def differ(what: str, a: str, b: str, why: str = "") -> list[Difference]:
+def differ(what: str, a: str, b: str) -> list[Difference]:
     """One difference, or none."""
-    return [] if a == b else [Difference(what, a, b, why=why)]
+    return [] if a == b else [Difference(what, a, b)]
 
 
 def _retries(launch: Launch) -> str:

@@ -64,9 +64,7 @@ def bound(
     preferred = bool(re.match(r"(?:[a-z]+,)*p(?:refer)?,", step.get("mem-bind", "").lower()))
     mems = _binding("--mem-bind", step.get("mem-bind", ""), ("mask_mem", "map_mem"), unread, unbridged)
     return tuple(
-        structs.replace(
-            table, seats=tuple(_seat(seat, cpus, mems, preferred, len(table.seats)) for seat in table.seats)
-        )
+        structs.replace(table, seats=tuple(_seat(seat, cpus, mems, preferred) for seat in table.seats))
         for table in tables
     )
 
@@ -156,11 +154,7 @@ def _binding(
 
 
 def _seat(
-    seat: SeenSeat,
-    cpus: list[tuple[int, ...]],
-    mems: list[tuple[int, ...]],
-    preferred: bool,
-    ranks: int,
+    seat: SeenSeat, cpus: list[tuple[int, ...]], mems: list[tuple[int, ...]], preferred: bool
 ) -> SeenSeat:
     changes: dict[str, object] = {}
     if cpus and not seat.cpus:
