@@ -82,3 +82,31 @@ def test_a_short_word_after_an_option_of_a_token_is_none() -> None:
     found = convert(classified({"run.sub": _HEAD + "srun --mpi=none ./t --token name\n"}), Options({}))
     assert script_cases.loaded(found.job)["command"] == ["./t", "--token", "name"]
     assert not [each for each in found.findings if each.kind == "defect"]
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "work() { ./t; }\nexport -f work\nsrun --mpi=none bash -c 'work a'",
+        'work() { ./t; }\nsrun --mpi=none bash -c "$(declare -f work); work"',
+        'srun --mpi=none ./t "$(ulimit -n)"',
+        'srun --mpi=none ./t "$(umask)"',
+        'srun --mpi=none ./t "$(type -p python)"',
+        'X=1\nsrun --mpi=none ./t "$(declare -p X; echo x)"',
+    ],
+)
+def test_what_is_of_the_scripts_own_shell_is_asked_for(lines: str) -> None:
+    assert _job(lines)["command"] == script_cases.ASK
+
+
+@pytest.mark.parametrize(
+    "text", ["shopt -s nullglob; echo x", "umask 022; echo x", "export A=1; echo x", "hash -r; echo x"]
+)
+def test_what_the_shells_own_commands_do_not_write_is_not_in_their_output(text: str) -> None:
+    assert _job(f'srun --mpi=none ./t "$({text})"')["command"] == ["./t", "x"]
+
+
+@pytest.mark.parametrize("text", ["export $(grep -v '^#' .env | xargs)", 'declare -x "$NAME=1"'])
+def test_variables_of_which_nothing_is_told_are_said_to_be_left(text: str) -> None:
+    found = convert(classified({"run.sub": f"{_HEAD}{text}\nsrun --mpi=none ./t\n"}), Options({}))
+    assert [each.kind for each in found.findings if each.places[0].line == 3] == ["left"]

@@ -9,6 +9,28 @@ from hpclaunch.readback.shell.values import Part, Unknown, Value, join, known
 _MOST = 2000
 _NUMBER = re.compile(r"-?[0-9]{1,9}")
 
+# The shell's own that write something, but with these options: what, depends on the machine or on all of the
+# script.
+_PRINT = {
+    **dict.fromkeys(("type", "jobs", "times", "pushd", "popd", "declare", "typeset"), ()),
+    "shopt": ("-s", "-u", "-q"),
+    "hash": ("-r",),
+    "enable": ("-n",),
+}
+_PRINT_ALONE = frozenset(("set", "trap", "local", "alias", "umask", "ulimit", "export", "readonly"))
+_PRINT_BY = {**dict.fromkeys(("trap", "umask", "export", "readonly"), "-p"), "kill": "-l"}
+
+
+def prints(words: Sequence[Value]) -> bool:
+    """Whether a command of the shell's own may write something that is not known."""
+    name = known(words[0]) if words else None
+    options = [known(word) or "" for word in words[1:]]
+    if name in _PRINT:
+        return not set(options) & set(_PRINT[name])
+    last = options[-1] if options else ""
+    alone = name in _PRINT_ALONE and (not options or (name == "ulimit" and last.startswith("-")))
+    return alone or (name is not None and _PRINT_BY.get(name) in options)
+
 
 def known_output(words: Sequence[Value], given: Value | None) -> Value | None:
     """The text that the program writes, None where that is not known. `given` is what it reads."""

@@ -196,6 +196,8 @@ class Walker(Recorder):
 
     def _call(self, words: list[Value]) -> Flow:
         name = known(words[0])
+        if self.output is not None and outputs.prints(words):
+            self.output.append(Unknown("output", ""))
         if name not in _TOLD:
             return super()._call(words)
         if name in ("source", ".") and len(words) > 1:

@@ -28,6 +28,8 @@ def declare(shell: "Shell", command: str, arguments: Sequence[Assignment | Word]
         if exports and "f" in flags:
             for argument in rest:
                 shell.state.export_function(argument.written)
+        elif shell.output is not None:
+            shell.output.append(Unknown("output", ""))
         return
     if "n" in flags and command != "export":
         shell.status = None

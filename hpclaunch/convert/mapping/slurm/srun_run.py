@@ -26,6 +26,7 @@ from hpclaunch.convert.options import Options
 from hpclaunch.convert.programs import torch
 from hpclaunch.convert.programs.layers import Layer
 from hpclaunch.convert.reading import ShellReading
+from hpclaunch.convert.shell.walk import inner as inside_of
 from hpclaunch.convert.shell.walk import wanted_inside
 from hpclaunch.readback.shell.values import Unknown, Value, known, shown
 from hpclaunch.values.conversion import Place
@@ -37,6 +38,7 @@ _NO_WHERE = "no line says it, and so it was the site's own default (MpiDefault i
 _OWN_FOLDER = {"$(pwd)": "PWD", "PWD": "PWD"}
 
 
+_FUNCTION = re.compile(r"([\w.:-]+)\(\)$")
 _KINDS = {"none": "none", "pmix": "pmix", "pmi2": "pmi2"}
 
 
@@ -147,6 +149,13 @@ def _of_the_text(
 ) -> None:
     """The variables that a text for the ranks' own shell (bash -c '... $DATA') takes from who submits, where
     all that is exported reaches the ranks."""
+    own = {found[1] for each in reading.statements if (found := _FUNCTION.match(each.written))}
+    called = next((each.program for each in inside_of(run.command, words) if each.program in own), "")
+    if called:
+        question = f"what each rank executes: {called} is a function of the script, which a job has not"
+        draft.findings[:] = [each for each in draft.findings if each.key != "command"]
+        todo = "write what it does in a script of its own, and let the command start that"
+        draft.ask(("command",), question, (run.command.place,), run.text, todo=todo)
     if not export.of(run.command, run.option("export"), of_batch(reading)).everything:
         return
     names = [
