@@ -107,6 +107,8 @@ class Draft:
         self.findings[:] = [each for each in self.findings if (each.kind, each.key) != ("question", told)]
         if any(each.key == told and each.kind == "assumed" for each in self.findings):
             self.findings[:] = [each for each in self.findings if (each.kind, each.key) != ("assumed", told)]
+        if told == "command":
+            self.findings[:] = [_of_the_command(each) for each in self.findings]
         default = f"write it in the job file, give --set {dotted(key)}=..., or convert again with --env"
         self.say("question", places, what, why=question, todo=todo or default, key=dotted(key))
 
@@ -136,6 +138,16 @@ class Draft:
         """The input as a whole cannot be converted. What is known of it so far is told all the same."""
         self.refused = reason
         self.say("left", places, what, why=reason, todo=todo)
+
+
+def _of_the_command(finding: Finding) -> Finding:
+    """What the command was to have (command: export NAME=...), now that it is asked for."""
+    kind, _, text = finding.became.partition(": ")
+    if (finding.kind, finding.key, kind) != ("carried", "command", "command"):
+        return finding
+    why = "the command, which is asked for, has to do it"
+    todo = f"write it in front of the command: {text}"
+    return replace(finding, kind="left", became="", why=why, todo=todo, key="")
 
 
 def dotted(key: Key) -> str:

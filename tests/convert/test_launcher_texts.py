@@ -87,3 +87,32 @@ def test_a_text_that_read_takes_whole_is_the_command_also_where_a_part_is_not_to
         for run in (["/bin/sh", "-c", job["command"]], ["bash", str(script)])
     )
     assert of_job == of_script != ""
+
+
+@pytest.mark.parametrize(
+    ("run", "command"),
+    [
+        ('srun ./t -x "$@"', ["./t", "-x"]),
+        ("srun ./t $*", ["./t"]),
+        ('srun torchrun --nproc_per_node 2 t.py "$@"', ["python", "-u", "t.py"]),
+        ('srun "$@"', script_cases.ASK),
+        ('srun ./t "$1" "$@"', script_cases.ASK),
+        ('DATA=$1\nshift\nsrun ./t "$@"', script_cases.ASK),
+    ],
+)
+def test_arguments_that_nobody_gave_are_none_where_the_script_does_without(run: str, command: Any) -> None:
+    text = f"#!/bin/bash\n#SBATCH -N 1\n#SBATCH --gpus-per-node=2\n{run}\n"
+    found = convert(classified({"run.sub": text}), Options({}))
+    job: dict[str, Any] = script_cases.loaded(found.job)
+    assert job["command"] == command
+    said = [each for each in found.findings if each.kind == "assumed" and "$@" in each.what]
+    assert bool(said) == (command != script_cases.ASK)
+
+
+def test_what_the_command_was_to_set_is_not_carried_where_the_command_is_asked_for() -> None:
+    text = "#!/bin/bash\n#SBATCH -N 1\nexport A=$HOME/a\nsrun ./t{}\n"
+    kinds = {}
+    for ending in ("", " $(date)"):
+        found = convert(classified({"run.sub": text.format(ending)}), Options({}))
+        kinds[ending] = [each.kind for each in found.findings if each.what == "A"]
+    assert kinds == {"": ["carried"], " $(date)": ["left"]}

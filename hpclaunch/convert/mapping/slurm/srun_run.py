@@ -115,7 +115,7 @@ def put(
         later += handed_on.put(reading, handed, draft, per_node=False, seed=seed, slurm=found.numbers)
     else:
         _mpi(reading, run, launcher, draft)
-    words = _words(run, inner, launcher)
+    words = _without_arguments(reading, _words(run, inner, launcher), lines, draft)
     before = surroundings.put(reading, run.command, draft, image=image)
     given = _input(run, launcher or by, image=image)
     reads = given or inputs.Given()
@@ -257,6 +257,31 @@ def _words(run: Step, inner: Sequence[Layer], launcher: Layer | None) -> list[Va
         if not launchers.is_launcher(layer):
             front += _written(run, layer)
     return [*front, *words]
+
+
+def _without_arguments(
+    reading: ShellReading, words: list[Value], lines: Sequence[Place], draft: Draft
+) -> list[Value]:
+    """The words without "$@", where the script does without arguments: nobody gave it any."""
+    kept = [word for word in words if not _is_all_arguments(word)]
+    every = [value for each in reading.commands for value in each.words]
+    every += [each.value for each in reading.assigned]
+    numbered = any(
+        isinstance(part, Unknown) and part.kind == "argument" and part.name.isdigit() and part.name != "0"
+        for value in every
+        for part in value
+    )
+    if kept == words or _is_all_arguments(words[0]) or numbered:
+        return words
+    why = "the arguments of the script: nobody gave it any"
+    todo = "where sbatch was given more than the script's name add it to the command"
+    draft.say("assumed", lines, '"$@"', became="nothing", why=why, todo=todo)
+    return kept
+
+
+def _is_all_arguments(word: Value) -> bool:
+    part = word[0] if len(word) == 1 else ""
+    return isinstance(part, Unknown) and part.kind == "argument" and part.name in ("@", "*")
 
 
 def _written(run: Step, layer: Layer) -> list[Value]:
