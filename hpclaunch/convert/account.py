@@ -161,9 +161,12 @@ class _Lines:
 
     def name(self, place: Place) -> bool:
         """Whether one of these lines is among them."""
-        starts = self._starts.get(place.file, ())
-        before = bisect_right(starts, max(place.last, place.line))
-        return before > 0 and self._ends[place.file][before - 1] >= place.line
+        starts = self._starts.get(place.file)
+        if starts is None:
+            return False
+        line, last = place.line, place.last
+        before = bisect_right(starts, last if last > line else line)
+        return before > 0 and self._ends[place.file][before - 1] >= line
 
 
 def _uses_of_told(reading: ShellReading, lines: _Lines) -> set[str]:
@@ -257,15 +260,16 @@ def _finding(told: _Told, statements: Sequence[Statement]) -> Finding:
 
 def _merged(places: Iterable[Place]) -> Iterator[Place]:
     """Neighbouring lines as one place."""
-    current: Place | None = None
+    first: Place | None = None
+    last, several = 0, False
     for place in places:
-        last = max(place.last, place.line)
-        if current is None:
-            current = place
-        elif place.file == current.file and place.line <= max(current.last, current.line) + 1:
-            current = Place(current.file, current.line, max(current.last, current.line, last))
-        else:
-            yield current
-            current = place
-    if current is not None:
-        yield current if current.last > current.line else Place(current.file, current.line)
+        line = place.line
+        end = place.last if place.last > line else line
+        if first is not None and line <= last + 1 and place.file == first.file:
+            last, several = (end if end > last else last), True
+            continue
+        if first is not None:
+            yield Place(first.file, first.line, last) if several else first
+        first, last, several = place, end, False
+    if first is not None:
+        yield Place(first.file, first.line, last if last > first.line else 0)

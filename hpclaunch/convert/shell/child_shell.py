@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 _STARTS = re.compile(rf"(?:^|[\s;&|(/`\"']){any_of(STEPS, BY_MPI, BY_TORCH)}(?=[\s;\"']|$)")
 _AROUND = frozenset(("nohup", "timeout", "nice", "time", "stdbuf", "env", "setsid", "ionice", "unbuffer"))
+_PERHAPS = _AROUND.union(SHELLS)
 _LONGEST = 100_000
 _DEEPEST = 5
 
@@ -23,6 +24,9 @@ _DEEPEST = 5
 def walked(shell: "Walker", words: Sequence[Value]) -> bool:
     """Walk the text of a shell that starts ranks, as `eval` does, in a shell of its own: it has what is
     exported, and nothing of what it is given comes back. False for any other command."""
+    first = known(words[0]) if words else None
+    if first and first.rpartition("/")[2] not in _PERHAPS:
+        return False
     its = layers(words)
     if all(each.program in _AROUND for each in its[:-1]):
         words = its[-1].words

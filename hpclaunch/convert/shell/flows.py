@@ -294,7 +294,7 @@ def _once(shell: "Walker", statement: For | Loop, variable: str, rounds: loops.R
         by_body=rounds.by_body,
     )
     grows = loops.growing(shell, statement.body)
-    of_nodes = rounds.count != 1 and over_nodes.is_one(statement, variable, rounds.over)
+    of_nodes = rounds.count != 1 and over_nodes.is_one(shell, statement, variable, rounds.over)
 
     def once() -> Flow:
         with shell.within(loops=(*shell.context.loops, around)):

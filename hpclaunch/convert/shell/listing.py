@@ -1,5 +1,8 @@
 """The statements of a text with their lines, whether they are walked or not."""
 
+from collections.abc import Callable
+from typing import Any
+
 from hpclaunch.readback.shell.statements import (
     AndOr,
     Arithmetic,
@@ -22,6 +25,25 @@ from hpclaunch.readback.shell.statements import (
 
 Row = tuple[int, int, str]
 _ALONE = (Simple, Declaration, Test, Arithmetic)
+# What a statement of each kind is itself, where it is more than those within it, and these in their order.
+# A megabyte has some hundred thousand of them, and is looked at several times.
+_HEADS: dict[type, Callable[[Any], str]] = {
+    If: lambda each: "if",
+    For: lambda each: f"for {each.name}",
+    Loop: lambda each: "while" if each.condition else "for",
+    Case: lambda each: f"case {each.word.written}",
+    Function: lambda each: f"{each.name}()",
+}
+_PARTS: dict[type, Callable[[Any], tuple[Statement, ...]]] = {
+    **dict.fromkeys(_ALONE, lambda each: ()),
+    Group: lambda each: each.body,
+    If: lambda each: tuple([part for branch in each.branches for part in branch if part is not None]),
+    Pipeline: lambda each: each.parts,
+    AndOr: lambda each: (each.first, *[part for _, part in each.others]),
+    Case: lambda each: tuple([item.body for item in each.items]),
+    Loop: lambda each: (each.body,) if each.condition is None else (each.condition, each.body),
+    **dict.fromkeys((For, Function, Not, Subshell, Coprocess, Redirected), lambda each: (each.body,)),
+}
 
 
 def listed(statement: Statement) -> list[Row]:
@@ -33,48 +55,26 @@ def listed(statement: Statement) -> list[Row]:
         each = waiting.pop()
         if isinstance(each, _ALONE):
             found.append((each.line, each.last, each.written))
-        elif isinstance(each, Group):
-            waiting.extend(each.body[::-1])
-        else:
-            row = _head(each)
-            if row is not None:
-                found.append(row)
-            waiting.extend(parts_of(each)[::-1])
+            continue
+        head = _HEADS.get(type(each))
+        if head is not None:
+            found.append((each.line, 0, head(each)))
+        waiting.extend(_PARTS[type(each)](each)[::-1])
     return found
 
 
-def _head(statement: Statement) -> Row | None:
-    """The statement itself, None where it is only those within it."""
-    if isinstance(statement, If):
-        return statement.line, 0, "if"
-    if isinstance(statement, For):
-        return statement.line, 0, f"for {statement.name}"
-    if isinstance(statement, Loop):
-        return statement.line, 0, "while" if statement.condition else "for"
-    if isinstance(statement, Case):
-        return statement.line, 0, f"case {statement.word.written}"
-    if isinstance(statement, Function):
-        return statement.line, 0, f"{statement.name}()"
-    return None
+def own_text(statement: Statement) -> str:
+    """The text of the statement itself: of a compound command its first line, "" for what is only those
+    within it."""
+    if isinstance(statement, _ALONE):
+        return statement.written
+    head = _HEADS.get(type(statement))
+    return head(statement) if head else ""
 
 
 def parts_of(statement: Statement) -> tuple[Statement, ...]:
     """The statements of which it consists, in their order."""
-    if isinstance(statement, Group):
-        return statement.body
-    if isinstance(statement, _ALONE):
-        return ()
-    if isinstance(statement, If):
-        return tuple([part for branch in statement.branches for part in branch if part is not None])
-    if isinstance(statement, Pipeline):
-        return statement.parts
-    if isinstance(statement, AndOr):
-        return (statement.first, *(part for _, part in statement.others))
-    if isinstance(statement, Case):
-        return tuple(item.body for item in statement.items)
-    if isinstance(statement, Loop) and statement.condition is not None:
-        return (statement.condition, statement.body)
-    return (statement.body,)
+    return _PARTS[type(statement)](statement)
 
 
 def text_of(statement: Statement) -> str:
@@ -95,5 +95,4 @@ def text_of(statement: Statement) -> str:
         return f"({text_of(statement.body)})"
     if isinstance(statement, Redirected | Coprocess):
         return text_of(statement.body)
-    head = _head(statement)
-    return head[2] if head else ""
+    return own_text(statement)

@@ -3,9 +3,16 @@
 import re
 from typing import TYPE_CHECKING
 
-from hpclaunch.convert.shell.listing import listed
+from hpclaunch.convert.shell.listing import own_text, parts_of
 from hpclaunch.readback.shell.state import Array, Variable
-from hpclaunch.readback.shell.statements import Assignment, Declaration, For, Loop, Simple
+from hpclaunch.readback.shell.statements import (
+    Assignment,
+    Declaration,
+    For,
+    Loop,
+    Simple,
+    Statement,
+)
 from hpclaunch.readback.shell.values import Unknown
 
 if TYPE_CHECKING:
@@ -22,17 +29,31 @@ _WORDS = re.compile(r"\w+")
 _LONGEST = 2000  # of a command, where the node is told in front
 
 
-def is_one(statement: For | Loop, variable: str, over: str) -> bool:
+def is_one(shell: "Walker", statement: For | Loop, variable: str, over: str) -> bool:
     """Whether the loop goes through nodes: its words say so, or a command of its body goes to the one that
     its variable names."""
     if _NODES.search(over):
         return True
-    names = {variable, *_WORDS.findall(over)} - {""}
-    for _, _, written in listed(statement.body):
-        for found in _TO_A_NODE.finditer(written[:_LONGEST]):
-            if names & set(_WORDS.findall(found[1] or found[2])) or _NODES.search(variable):
-                return True
-    return False
+    reached = _reached(shell, statement.body)
+    if reached is None:
+        return False
+    return not reached.isdisjoint((variable, *_WORDS.findall(over))) or bool(_NODES.search(variable))
+
+
+def _reached(shell: "Walker", statement: Statement) -> frozenset[str] | None:
+    """The words of the nodes that commands within it go to, None where none does. Of loops within loops each
+    is gone through once."""
+    parts = parts_of(statement)
+    known = shell.reached_nodes.get(id(statement)) if parts else None
+    if known is not None and known[0] is statement:
+        return known[1]
+    matches = _TO_A_NODE.findall(own_text(statement)[:_LONGEST])
+    words = [frozenset(_WORDS.findall(host or listed)) for host, listed in matches]
+    words += [within for part in parts if (within := _reached(shell, part)) is not None]
+    found = frozenset[str]().union(*words) if words else None
+    if parts:
+        shell.reached_nodes[id(statement)] = (statement, found)
+    return found
 
 
 def forget(shell: "Walker", body: "Body") -> None:

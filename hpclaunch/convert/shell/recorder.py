@@ -293,4 +293,6 @@ class Recorder(Shell):
 
 
 def _length(value: Value) -> int:
-    return sum(len(part) for part in value if isinstance(part, str))
+    if len(value) == 1 and isinstance(value[0], str):
+        return len(value[0])
+    return sum([len(part) for part in value if isinstance(part, str)])

@@ -4,12 +4,13 @@ import re
 from collections.abc import Iterator, Sequence
 
 from hpclaunch.convert.reading import Output
-from hpclaunch.readback.shell import outside
+from hpclaunch.convert.shell.names import python
 from hpclaunch.readback.shell.expand import Expander
 from hpclaunch.readback.shell.pieces import Process
 from hpclaunch.readback.shell.statements import Redirection
 
-_WRITING = (">", ">>", ">|", "&>", "&>>", ">&", "<>")
+_WRITING = frozenset((">", ">>", ">|", "&>", "&>>", ">&", "<>"))
+_DESCRIPTOR = re.compile(r"[0-9]+-?|-")
 
 
 def outputs(found: Sequence[Redirection], expander: Expander) -> tuple[Output, ...]:
@@ -18,9 +19,9 @@ def outputs(found: Sequence[Redirection], expander: Expander) -> tuple[Output, .
     for each in found:
         if each.operator not in _WRITING or _process(each):
             continue
-        if each.operator == ">&" and re.fullmatch(r"[0-9]+-?|-", each.target.written):
+        if each.operator == ">&" and _DESCRIPTOR.fullmatch(each.target.written):
             continue
-        path = tuple(outside(part) if isinstance(part, str) else part for part in expander.value(each.target))
+        path = python(expander.value(each.target))
         both = each.operator.startswith("&") or (each.operator == ">&" and not each.descriptor)
         descriptor = "&" if both else each.descriptor or "1"
         result.append(Output(path, each.operator.endswith(">>"), descriptor))

@@ -54,11 +54,14 @@ def leave_out(shell: "Walker", name: str, why: str, state: State) -> int | None:
     one in which the walk began. The number of the statement to go on with, None where it is enough."""
     body, first = shell.parse(name).body, shell.files.first(name)
     written = shell.files.text(name)
-    lines = written.split("\n")
     goes_on = shell.goes_on()
-    following = _where_to_go_on(lines, body, shell.reached, first) if goes_on else len(body)
+    following = _where_to_go_on(written, body, shell.reached, first) if goes_on else len(body)
     left_out = body[shell.reached : following]
-    end = body[following].line - 1 if following < len(body) else first + len(lines) - 1 - (not lines[-1])
+    end = (
+        body[following].line - 1
+        if following < len(body)
+        else first + written.count("\n") - (written[-1:] in ("", "\n"))
+    )
     shell.line = left_out[0].line
     text = f"{why}: these lines are not read, and what they set is not known"
     shell.unclear.append(Unclear(shell.files.place(shell.line, end), text, unread=True))
@@ -86,17 +89,23 @@ def _sources(statements: Iterable[Statement]) -> bool:
     )
 
 
-def _where_to_go_on(lines: Sequence[str], body: Sequence[Statement], reached: int, first_line: int) -> int:
+def _where_to_go_on(written: str, body: Sequence[Statement], reached: int, first_line: int) -> int:
     """The number of the statement with which a walk goes on that came to the one of the number `reached`, as
-    many as there are where nothing behind it starts anything. `first_line` is the number of the first of the
-    `lines`."""
+    many as there are where nothing behind it starts anything. `first_line` is the number of the first line of
+    what is `written`."""
+    if reached + 1 >= len(body):
+        return len(body)
     starts = [each.line for each in body]
-    after = starts[reached + 1] if reached + 1 < len(body) else first_line + len(lines)
-    for number in range(after - first_line, len(lines)):
-        found = _STARTS.search(lines[number])
-        if found and "#" not in lines[number][: found.start()]:
-            statement = bisect_right(starts, number + first_line) - 1
-            return max(reached + 1, statement - _BEFORE)
+    line, at = starts[reached + 1], 0
+    for _ in range(line - first_line):
+        at = written.index("\n", at) + 1
+    while found := _STARTS.search(written, at):
+        line += written.count("\n", at, found.start())
+        begin = written.rfind("\n", 0, found.start()) + 1
+        if "#" not in written[begin : found.start()]:
+            return max(reached + 1, bisect_right(starts, line) - 1 - _BEFORE)
+        at = written.find("\n", found.end()) + 1 or len(written)
+        line += 1
     return len(body)
 
 
@@ -106,7 +115,8 @@ def _may_be_set(statements: Iterable[Statement], functions: Mapping[str, Stateme
     left = dict(functions)
     for each in _all(statements, left):
         if isinstance(each, Simple):
-            found.update(part.name for part in each.assignments)
+            for part in each.assignments:
+                found.add(part.name)
             if "${" in each.written:
                 found.update(_WITH_DEFAULT.findall(each.written))
             if "((" in each.written or "[" in each.written:
@@ -143,7 +153,9 @@ def _all(statements: Iterable[Statement], functions: dict[str, Statement]) -> It
     while waiting:
         each = waiting.pop()
         yield each
-        waiting += parts_of(each)
+        parts = parts_of(each)
+        if parts:
+            waiting += parts
         if functions and isinstance(each, Simple) and each.words:
             body = functions.pop(each.words[0].written, None)
             if body is not None:

@@ -54,6 +54,7 @@ class Walker(Recorder):
         self._parsed: dict[str, Group] = {}
         self.reached = 0
         self.bodies: dict[int, loops.Body] = {}  # of loops, by the identity of their statement
+        self.reached_nodes: dict[int, tuple[Part, frozenset[str] | None]] = {}  # see `over_nodes`
         self.deciding: dict[int, tuple[Part, bool]] = {}  # see `flows`, by the identity of the statement
         self.deciding_branches: dict[int, tuple[Part, int, int]] = {}
         self._expander: LenientExpander | None = None
@@ -372,14 +373,15 @@ class Walker(Recorder):
     def _with_processes(self, found: Sequence[Redirection], way: Callable[[], Flow]) -> Callable[[], Flow]:
         """A way with the output of <( ) as input, where that is redirected."""
         inputs = redirections.inputs(found)
+        if not inputs:
+            return way
 
         def gone() -> Flow:
             before = self.input
-            if inputs:
-                body = Substitution(self.parsed(inputs[-1]), True)
-                text = self._output_of(body)
-                told = known(text) is not None
-                self.input = Input("a process", text, None if told else (Unknown("output", inputs[-1]),))
+            body = Substitution(self.parsed(inputs[-1]), True)
+            text = self._output_of(body)
+            told = known(text) is not None
+            self.input = Input("a process", text, None if told else (Unknown("output", inputs[-1]),))
             try:
                 return way()
             finally:
@@ -389,4 +391,4 @@ class Walker(Recorder):
 
 
 def _is_exec(statement: Simple) -> bool:
-    return [word.written for word in statement.words] == ["exec"]
+    return len(statement.words) == 1 and statement.words[0].written == "exec"

@@ -19,6 +19,7 @@ _LEVELS = (
     ("+", "-"),
     ("*", "/", "%"),
 )
+_LEVEL = {operator: level for level, operators in enumerate(_LEVELS) for operator in operators}
 _CHANGES = re.compile(
     r"([A-Za-z_]\w*)(?:\[[^\]]*\])?\s*(?:\+\+|--|(?:[-+*/%&|^]|<<|>>)?=(?!=))|(?:\+\+|--)\s*([A-Za-z_]\w*)"
 )
@@ -38,6 +39,8 @@ def evaluate(source: str, value_of: Callable[[str], str | None]) -> int | None:
 
 def changed(source: str) -> set[str]:
     """The variables that it assigns to."""
+    if "=" not in source and "++" not in source and "--" not in source:
+        return set()
     return {found[1] or found[2] for found in _CHANGES.finditer(source)}
 
 
@@ -82,13 +85,16 @@ class _Reader:
         no = self._choice()
         return yes if condition else no
 
-    def _binary(self, level: int) -> int:
-        if level == len(_LEVELS):
-            return self._power()
-        left = self._binary(level + 1)
-        while operator := self._take(*_LEVELS[level]):
+    def _binary(self, least: int) -> int:
+        """What operators of this level, and of those that bind closer, make of what follows."""
+        left = self._power()
+        while True:
+            kind, operator = self._tokens[0]
+            level = _LEVEL.get(operator, -1) if kind == "operator" else -1
+            if level < least:
+                return left
+            del self._tokens[0]
             left = _wrapped(_apply(operator, left, self._binary(level + 1)))
-        return left
 
     def _power(self) -> int:
         base = self._unary()

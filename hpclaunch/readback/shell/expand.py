@@ -13,8 +13,11 @@ from hpclaunch.readback.shell.state import Array, State
 from hpclaunch.readback.shell.told import is_one_text, is_one_word, is_star, may_be_many, plain, surely_set
 from hpclaunch.readback.shell.values import IfSet, Part, Unknown, Value, join, known, shown, weight
 
+_LONG = 2000  # of a longer text it is counted what it costs
 _DECIMAL = re.compile(r"0|[1-9][0-9]{0,17}", re.ASCII)
-_TESTS = (":-", "-", ":=", "=", ":?", "?", ":+", "+")
+_TESTS = frozenset((":-", "-", ":=", "=", ":?", "?", ":+", "+"))
+_OF_ALL = frozenset("@*")
+_NO_NAME = frozenset("@*#0123456789")  # what no variable's name begins with
 
 
 class Expander:
@@ -70,7 +73,11 @@ class Expander:
 
     def number(self, expression: Word) -> int | None:
         """An arithmetic expression; what it assigns to is forgotten. Raises Unreadable."""
-        text = known(self._joined(expression.pieces))
+        only = expression.pieces[0] if len(expression.pieces) == 1 else None
+        if isinstance(only, pieces.Literal) and len(only.text) < _LONG:
+            text: str | None = only.text
+        else:
+            text = known(self._joined(expression.pieces))
         if text is None:
             return None
         if _DECIMAL.fullmatch(text):
@@ -107,10 +114,13 @@ class Expander:
         for piece in found:
             if isinstance(piece, pieces.Literal):
                 parts.append(piece.text)
-            elif isinstance(piece, Parameter) and piece.is_plain:
-                values = self._values(piece)
-                if values:
-                    parts += values[0]
+            elif (
+                isinstance(piece, Parameter)
+                and piece.operator not in _TESTS
+                and not piece.all_of
+                and piece.name not in _OF_ALL
+            ):
+                parts += self._single(piece)
             elif isinstance(piece, pieces.Given):
                 parts += piece.value
             else:
@@ -125,7 +135,10 @@ class Expander:
     def _pattern(self, found: Sequence[Piece]) -> str | None:
         parts = []
         for piece in found:
-            text = known(self._joined([piece]))
+            if isinstance(piece, pieces.Literal) and len(piece.text) < _LONG:
+                text: str | None = piece.text
+            else:
+                text = known(self._joined([piece]))
             if text is None:
                 return None
             parts.append(patterns.quoted(text) if getattr(piece, "quoted", True) else text)
@@ -167,14 +180,15 @@ class Expander:
         return (Unknown("home", written),)
 
     def _parameter(self, fields: Fields, expansion: Parameter) -> None:
-        quoted = expansion.quoted
+        if not expansion.of_all and expansion.operator not in _TESTS:
+            fields.add_value(self._single(expansion), expansion.quoted)
+            return
         if expansion.before == "!" or expansion.operator == "@":
-            name = expansion.name if expansion.before == "" else f"!{expansion.name}"
-            fields.add_value((Unknown("either", name),), quoted)
+            fields.add_value(_by_name(expansion), expansion.quoted)
             return
         values = self._values(expansion)
         if expansion.before == "#":
-            fields.add_value(self._length(expansion, values), quoted)
+            fields.add_value(self._length(expansion, values), expansion.quoted)
             return
         if expansion.operator in _TESTS:
             self._tested(fields, expansion, values)
@@ -183,6 +197,17 @@ class Expander:
         if expansion.operator:
             found = self._changed(expansion, found)
         self._put(fields, expansion, found)
+
+    def _single(self, expansion: Parameter) -> Value:
+        """What a parameter becomes that is one value, and whose operator asks for no default."""
+        if expansion.before == "!" or expansion.operator == "@":
+            return _by_name(expansion)
+        values = self._values(expansion)
+        if expansion.before == "#":
+            return self._length(expansion, values)
+        if expansion.operator:
+            values = self._changed(expansion, values or [])
+        return values[0] if values else ()
 
     def _put(self, fields: Fields, expansion: Parameter, values: list[Value]) -> None:
         quoted = expansion.quoted
@@ -203,19 +228,8 @@ class Expander:
         """The values that the parameter has, none where it is unset, and None where that is not known and no
         value either."""
         name, state = expansion.name, self.state
-        if name in ("@", "*"):
-            return list(state.arguments) if state.arguments is not None else [(Unknown("argument", name),)]
-        if name == "#":
-            return (
-                [(str(len(state.arguments)),)]
-                if state.arguments is not None
-                else [(Unknown("argument", "#"),)]
-            )
-        if name.isdigit():
-            index = int(name)
-            if state.arguments is None or index == 0:
-                return [(Unknown("argument", name),)]
-            return [state.arguments[index - 1]] if index <= len(state.arguments) else []
+        if name[:1] in _NO_NAME:
+            return self._of_arguments(name)
         if not parameters.is_name(name):
             return [(Unknown("either", name),)]
         variable = state.get(name)
@@ -226,6 +240,20 @@ class Expander:
         if isinstance(variable.value, Array):
             return self._elements(variable.value, expansion)
         return [variable.value] if expansion.index is None else self._other(expansion.index, variable.value)
+
+    def _of_arguments(self, name: str) -> list[Value]:
+        """The values of $@, $*, $# or $1."""
+        arguments = self.state.arguments
+        if arguments is None or name == "0":
+            return [(Unknown("argument", name),)]
+        if name == "#":
+            return [(str(len(arguments)),)]
+        if name in _OF_ALL:
+            return list(arguments)
+        index = int(name)
+        if index == 0:
+            return [(Unknown("argument", name),)]
+        return [arguments[index - 1]] if index <= len(arguments) else []
 
     def before(self, name: str) -> Value:
         """What a variable without a value has before NAME+=value."""
@@ -346,3 +374,8 @@ class Expander:
         text = texts[0] or ""
         first, last = parameters.cut(text, start, count)
         return [(text[first:last],)]
+
+
+def _by_name(expansion: Parameter) -> Value:
+    """${!NAME} and ${NAME@...}: what nobody follows."""
+    return (Unknown("either", f"!{expansion.name}" if expansion.before else expansion.name),)

@@ -5,6 +5,7 @@ from functools import lru_cache
 
 from hpclaunch.readback.shell.errors import Unreadable
 
+_SIGNS = re.compile(r"([*?\[\]\\()|])")
 _LONG = 4096
 _LONGEST = 1 << 20  # that ${x//pattern/text} may put into a text
 _CLASSES = {
@@ -21,7 +22,7 @@ _CLASSES = {
 
 def quoted(text: str) -> str:
     """Text as a pattern that only it matches."""
-    return re.sub(r"([*?\[\]\\()|])", r"\\\1", text)
+    return _SIGNS.sub(r"\\\1", text)
 
 
 def is_pattern(text: str) -> bool:

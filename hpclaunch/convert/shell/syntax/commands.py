@@ -77,6 +77,9 @@ class Commands(Assignments):
                     self.at += 1
                     found.append(first)
                     continue
+                if char in (")", ";") and char in until:
+                    found.append(first)
+                    return tuple(found)
             statement = self._and_or(line, first)
             char = self.blanks()
             if char == ";" and self.ahead(2) not in (";;", ";&"):
@@ -98,14 +101,14 @@ class Commands(Assignments):
         return Group(found[0].line, found)
 
     def substitution(self) -> Group:
-        line, start = self.line(), self.at
+        start = self.at
         self.deeper()
         found = self.statements(_PARENTHESIS)
         self.depth -= 1
         if self.ahead() != ")":
             self.fail("a ( that nothing closes", start)
         self.at += 1
-        return Group(found[0].line if found else line, found)
+        return Group(found[0].line if found else self.line(start), found)
 
     def _and_or(self, line: int, begun: Statement | None) -> Statement:
         first = self._pipeline(line, begun)

@@ -21,7 +21,10 @@ _RESERVED = r"""
 """.replace("\n", "")
 # No quote, no expansion, nor a sign of the shell, nor what str.split() takes for a blank.
 _NO_TEXT = r"\s;&|<>()$`\"'\\#\x1c-\x1f\x85\xa0"
-_PARAMETER = r"\$(?:[A-Za-z_]\w*\b|\{[A-Za-z_]\w*(?::?[-=+?][^$`\"'\\{}]*)?\}|[0-9@*#?$!-])"
+# Of a slice no parenthesis nor bracket: within one a } would not end it.
+_OPERATION = r"(?:(?::?[-=+?]|[#%/^,])[^$`\"'\\{}]*|:[^$`\"'\\{}()\[\]]*)"
+_BRACED = rf"\{{#?(?:[A-Za-z_]\w*(?:\[[@*]\])?|[0-9]+|[@*]){_OPERATION}?\}}"
+_PARAMETER = rf"\$(?:[A-Za-z_]\w*\b|{_BRACED}|[0-9@*#?$!-])"
 # Text in quotes with variables, text in quotes, or a variable. Only one of them can begin at a character, and
 # text goes on as far as it can: nothing is looked at twice where something else follows.
 _PIECE = rf"""(?:"[^"$`\\]*(?:{_PARAMETER}[^"$`\\]*)*"|'[^']*'|{_PARAMETER})"""

@@ -2,7 +2,9 @@
 
 import re
 
+from hpclaunch.convert.shell.syntax import plain
 from hpclaunch.convert.shell.syntax.commands import NO_MORE, Commands
+from hpclaunch.convert.shell.syntax.scanner import DEEPEST
 from hpclaunch.readback.shell.errors import ScriptError
 from hpclaunch.readback.shell.pieces import Literal, Word
 from hpclaunch.readback.shell.statements import (
@@ -27,7 +29,12 @@ _KEYWORD = re.compile(
 # "" is the end of the text.
 _BEHIND_WORD = frozenset(("", *" \t\n;&|<>()#"))
 # The words that end lists of commands.
-_DO, _DONE, _THEN, _FI, _BRACE = (frozenset((word,)) for word in ("do", "done", "then", "fi", "}"))
+_DONE, _FI, _BRACE = (frozenset((word,)) for word in ("done", "fi", "}"))
+_ONLY = {word: frozenset((word,)) for word in ("do", "then")}
+# Such a word behind a command, with what ends that.
+_BEHIND_COMMAND = {
+    word: re.compile(rf"[ \t]*[;\n][ \t\n]*{word}(?=[ \t\n;&|<>()]|$(?![\s\S]))") for word in _ONLY
+}
 _BRANCHES = frozenset(("elif", "else", "fi"))
 _ARMS = frozenset((";", "esac"))
 _IN = re.compile(r"in(?=[ \t\n;]|\\\n)")
@@ -76,8 +83,7 @@ class Reader(Commands):
         if word == "if":
             return self._if(line)
         if word in ("while", "until"):
-            condition = self.body(_DO)
-            self._expect("do", start)
+            condition = self._condition("do", start)
             body = self.body(_DONE)
             self._expect("done", start)
             goes_on = condition if word == "while" else Not(line, condition)
@@ -97,6 +103,21 @@ class Reader(Commands):
         if word == "coproc":
             return self._coprocess(line)
         return self._let(line)
+
+    def _condition(self, word: str, start: int) -> Group:
+        """The commands before `then` or `do`, and that word. Most often it is one command."""
+        if self._document_newline < 0 and self.depth < DEEPEST:
+            self.gaps()
+            begin, line = self.at, self.line()
+            command = plain.command(self, line)
+            behind = _BEHIND_COMMAND[word].match(self.text, self.at) if command is not None else None
+            if command is not None and behind:
+                self.at = behind.end()
+                return Group(line, (command,))
+            self.at = begin
+        found = self.body(_ONLY[word])
+        self._expect(word, start)
+        return found
 
     def _expect(self, word: str, start: int) -> None:
         text = self.text
@@ -128,8 +149,7 @@ class Reader(Commands):
         start = self.at - 2
         branches: list[tuple[Statement | None, Statement]] = []
         while True:
-            condition = self.body(_THEN)
-            self._expect("then", start)
+            condition = self._condition("then", start)
             branches.append((condition, self.body(_BRANCHES)))
             if not self.text.startswith("elif", self.at):
                 break

@@ -11,6 +11,7 @@ DEEPEST = 40
 _BLANKS = re.compile(r"(?:[ \t]+|\\\n)*")
 _GAP = re.compile(r"(?:[ \t\n]+|\\\n|#[^\n]*)*")
 _GAP_IN_LINE = re.compile(r"(?:[ \t]+|\\\n|#[^\n]*)*")
+_IN_GAP = frozenset(" \t\n\\#")
 _REST_OF_LINE = re.compile(r"(?:[^\\\n]|\\.)*\\?", re.DOTALL)
 _NONE = -1
 _with_newline = (1).__add__
@@ -66,6 +67,15 @@ class Scanner:
 
     def gaps(self) -> str:
         """Skip blanks, comments, newlines and the bodies of here-documents; the character after them."""
+        text, at = self.text, self.at
+        char = text[at : at + 1]
+        if char == "\n" and self._document_newline < 0:  # most often it is one
+            char = text[at + 1 : at + 2]
+            if char not in _IN_GAP:
+                self.at = at + 1
+                return char
+        if char not in _IN_GAP:
+            return char
         while True:
             gap = _GAP if self._document_newline < 0 else _GAP_IN_LINE
             found = gap.match(self.text, self.at)
