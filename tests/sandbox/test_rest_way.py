@@ -52,6 +52,38 @@ def test_a_job_file_goes_through_slurmrestd_and_status_says_so(
     assert sorted(Path(shown["log"]).read_text().split()) == ["dgx1", "dgx2"]
 
 
+def test_groups_with_an_allocation_each_go_through_slurmrestd(
+    slurm_a100: Slurm, restd: str, tmp_path: Path
+) -> None:
+    site = tmp_path / "site.yaml"
+    keys = f"slurm:\n  via: rest\n  rest: {{url: {restd}}}\n"
+    site.write_text(slurm_a100.site.read_text().replace("slurm:\n", keys))
+    (tmp_path / "sbatch").write_text("#!/bin/sh\nexit 9\n")
+    (tmp_path / "sbatch").chmod(0o755)
+    job = tmp_path / "job.yaml"
+    groups = "{learn: {nodes: 1}, act: {nodes: 1, gpus_per_node: 4, ranks_per_node: 2}}"
+    job.write_text(
+        "version: 1\nname: two\nmpi: none\nranks_per_node: 1\nworld: separate\nverify: true\n"
+        f"command: [hostname]\ngroups: {groups}\n"
+    )
+    home = str(tmp_path / "h")
+    env = {**slurm_a100.env, "PATH": f"{tmp_path}:{os.environ['PATH']}", "HPCLAUNCH_HOME": home}
+    done = hpclaunch("submit", "--site", site, "--wait", job, env=env)
+    assert done.returncode == 0, done.stderr
+    job_id = done.stdout.strip()
+    shown = json.loads(hpclaunch("status", job_id, "--json", env=env).stdout)
+    assert (shown["state"], shown["via"], shown["nodes"]) == ("COMPLETED", "rest", "dgx1,dgx2")
+    said = hpclaunch("logs", job_id, env=env).stdout.splitlines()
+    ranks = sorted(line for line in said if "hpclaunch" not in line)
+    assert ranks == ["act: dgx2", "act: dgx2", "learn: dgx1"]
+    assert hpclaunch("verify", job_id, env=env).returncode == 0
+    again = hpclaunch("rerun", job_id, "--wait", env=env)
+    assert again.returncode == 0, again.stderr
+    compared = hpclaunch("compare", job_id, again.stdout.strip(), "--json", env=env)
+    different = {each["what"] for each in json.loads(compared.stdout)["differences"]}
+    assert not {what for what in different if what.startswith(("job", "plan", "script"))}, different
+
+
 def test_a_token_over_http(
     tmp_path: Path, slurm_possible: None, record_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -26,7 +26,7 @@ word = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0")
 
 def body(api: str, *options: str) -> dict[str, object]:
     """The job of a submission."""
-    made = openapi.body(api, by_name(options), "#!/bin/sh\n", {}, {"A": "x=y"})
+    made = openapi.body(api, [by_name(options)], "#!/bin/sh\n", {}, {"A": "x=y"})
     job = made["job"]
     assert isinstance(job, dict)
     return job

@@ -6,7 +6,7 @@ jobs.c, tag slurm-22-05-8-1); from v0.0.39 on it is a field of Slurm's job descr
 """
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timezone
 from types import MappingProxyType
 from typing import Any
@@ -122,19 +122,29 @@ _TYPED_WHOLE: Mapping[str, Fields] = MappingProxyType(
 
 
 def body(
-    api: str, asked: Mapping[str, str], script: str, fixed: Mapping[str, str], environment: Mapping[str, str]
+    api: str,
+    asked: Sequence[Mapping[str, str]],
+    script: str,
+    fixed: Mapping[str, str],
+    environment: Mapping[str, str],
 ) -> Fields:
-    """The body of a submission. `asked` are options of sbatch, name -> value; `fixed` the fields that both
-    kinds call alike. Raises CannotExpress for an option that this API has no field for."""
+    """The body of a submission. `asked` are options of sbatch, name -> value, of each component of a
+    heterogeneous job, or of the one job; `fixed` the fields that both kinds call alike. Raises CannotExpress
+    for an option that this API has no field for."""
     texts = api in _OPTION_TEXTS
-    job: Fields = dict(fixed)
-    for name, value in asked.items():
-        job |= _text_field(name, value) if texts else _typed_field(api, name, value)
-    if texts:
-        job["environment"] = dict(environment)
-        return {"script": script, "job": job}
-    job["environment"] = [f"{name}={value}" for name, value in environment.items()]
-    return {"job": {**job, "script": script}}
+    jobs: list[Fields] = []
+    for component in asked:
+        job: Fields = dict(fixed)
+        for name, value in component.items():
+            job |= _text_field(name, value) if texts else _typed_field(api, name, value)
+        job["environment"] = (
+            dict(environment) if texts else [f"{name}={value}" for name, value in environment.items()]
+        )
+        jobs.append(job)
+    if not texts:
+        jobs[0] |= {"script": script}  # the first component's runs
+    found: Fields = {"job": jobs[0]} if len(jobs) == 1 else {"jobs": jobs}
+    return {"script": script, **found} if texts else found
 
 
 def _text_field(name: str, value: str) -> Fields:

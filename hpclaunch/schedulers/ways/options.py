@@ -13,8 +13,7 @@ from hpclaunch.values.words import Option
 _QUOTING = frozenset("\\\"'# \t")
 
 
-# What stands between the components of a heterogeneous job. Only sbatch takes it here: slurmrestd would want
-# a body for each component, and pyslurm has no word for them.
+# What stands between the components of a heterogeneous job. pyslurm has no word for them.
 HETJOB = "hetjob"
 
 
@@ -28,20 +27,31 @@ class _Plan(Struct, frozen=True):
 
 
 def of_record(record: Record) -> tuple[str, ...] | None:
-    """The options that became the script's #SBATCH lines, None where its lines are others than the plan's; of
-    a heterogeneous job the word alone that makes it one."""
+    """The options that became the script's #SBATCH lines, None where its lines are others than the plan's.
+    The components of a heterogeneous job have HETJOB between them."""
     try:
         plan = msgspec.json.decode((record.folder / "plan.json").read_bytes(), type=_Plan)
         script = record.script.read_text(encoding="utf-8")
     except (OSError, ValueError):  # msgspec's errors are ValueErrors, and so is text that is not UTF-8
         return None
-    if plan.target.components:
-        return (HETJOB,)
-    planned = [
-        f"#SBATCH {option.text}" + (f"  # {option.why}" if option.why else "")
-        for option in plan.target.sbatch
-    ]
-    return tuple(option.text for option in plan.target.sbatch) if planned == _directives(script) else None
+    options = list(plan.target.sbatch)
+    for component in plan.target.components:
+        options += [Option(HETJOB), *component]
+    planned = [f"#SBATCH {option.text}" + (f"  # {option.why}" if option.why else "") for option in options]
+    return tuple(option.text for option in options) if planned == _directives(script) else None
+
+
+def components(options: Sequence[str] | None) -> list[tuple[str, ...] | None]:
+    """The options of each component of a heterogeneous job; those of another job are one."""
+    if options is None:
+        return [None]
+    found: list[list[str]] = [[]]
+    for text in options:
+        if text == HETJOB:
+            found.append([])
+        else:
+            found[-1].append(text)
+    return list(map(tuple, found))
 
 
 def _directives(script: str) -> list[str]:

@@ -9,7 +9,7 @@ from hpclaunch.schedulers.slurm_output import status_of, whole
 from hpclaunch.schedulers.slurm_states import BY_WORD
 from hpclaunch.schedulers.ways import openapi
 from hpclaunch.schedulers.ways.contract import CannotExpress, Request, Row
-from hpclaunch.schedulers.ways.options import by_name, is_utf8, tasks
+from hpclaunch.schedulers.ways.options import by_name, components, is_utf8, tasks
 from hpclaunch.schedulers.ways.restclient import RestClient
 from hpclaunch.schedulers.ways.surroundings import job_environment
 from hpclaunch.values.errors import SchedulerError
@@ -90,14 +90,15 @@ class ByRest:
         return whole(_row(job) for job in answer.get("jobs") or () if isinstance(job, dict))
 
     def _body(self, request: Request) -> openapi.Fields:
-        asked = by_name(request.options, request.more)
-        asked.setdefault("--ntasks", str(tasks(asked)))
+        asked = [by_name(options, request.more) for options in components(request.options)]
+        for each in asked:
+            each.setdefault("--ntasks", str(tasks(each)))
         fixed = {
             "comment": request.comment,
             "current_working_directory": str(request.chdir),
             "standard_output": request.output,
         }
-        surroundings = job_environment(request.inherited, self._slurm_conf, asked.get("--job-name", ""))
+        surroundings = job_environment(request.inherited, self._slurm_conf, asked[0].get("--job-name", ""))
         texts = (*fixed.values(), *surroundings.values(), *request.arguments)
         if not all(map(is_utf8, texts)):
             raise CannotExpress("text that is not UTF-8")
