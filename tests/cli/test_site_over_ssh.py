@@ -4,11 +4,10 @@ them."""
 import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-from command import hpclaunch
+from command import hpclaunch, loaded_by, loaded_in
 
 SITE = """\
 version: 1
@@ -166,23 +165,15 @@ def test_a_login_node_that_is_not_there_ends_with_3_and_leaves_no_record(
     assert not (tmp_path / "home").exists()
 
 
-def loaded(program: str, cwd: Path) -> set[str]:
-    text = f"import sys\n{program}\nprint(*sys.modules, file=sys.stderr)"
-    done = subprocess.run([sys.executable, "-c", text], cwd=cwd, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    return set(done.stderr.splitlines()[-1].split())
-
-
 def test_who_needs_no_ssh_does_not_load_it(laptop: Path) -> None:
     libraries = {"fabric", "paramiko", "invoke", "cryptography"}
-    command = "from hpclaunch.cli.main import hpclaunch\nhpclaunch({}, standalone_mode=False)"
-    words = ["render", str(laptop / "work" / "job.yaml"), "--site"]
-    over_ssh = loaded(command.format([*words, str(laptop / "far.yaml")]), laptop)
+    words = ("render", laptop / "work" / "job.yaml", "--site")
+    over_ssh = loaded_by(*words, laptop / "far.yaml", cwd=laptop)
     assert "hpclaunch.schedulers.ssh.trees" in over_ssh
     assert not libraries & over_ssh
     (laptop / "work" / "job.yaml").write_text(JOB.replace('"./data.bin', '"/data.bin'))
-    plain = loaded(command.format([*words, "superpod-a100"]), laptop)
-    slurm = loaded(
+    plain = loaded_by(*words, "superpod-a100", cwd=laptop)
+    slurm = loaded_in(
         "from hpclaunch.schedulers import lifecycle\n"
         "lifecycle.scheduler('slurm')\nimport hpclaunch.cli.submit, hpclaunch.cli.jobs",
         laptop,

@@ -1,10 +1,9 @@
 """What `hpclaunch render` imports: the parts for the other scheduler cost an import that nobody waits for."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from command import loaded_by
 
 ROOT = Path(__file__).resolve().parents[2]
 OF_KUBERNETES = {
@@ -47,21 +46,10 @@ OF_SLURM = {
 def test_a_render_loads_one_scheduler(
     job: str, sets: list[str], site: str, own: set[str], others: set[str]
 ) -> None:
-    loaded = loaded_by(["render", job, "--site", f"site-configs/{site}.yaml", *sets])
+    loaded = loaded_by("render", job, "--site", f"site-configs/{site}.yaml", *sets, cwd=ROOT)
     assert own <= loaded
     assert not others & loaded
     assert not {"ClusterShell", "kubernetes", "hpclaunch.readback", "hpclaunch.schedulers"} & loaded
     of_long_runs = {"hpclaunch.plan.longrun", "hpclaunch.render.longrun", "hpclaunch.spec.check_longrun"}
     assert not of_long_runs & loaded
     assert not {"hpclaunch.spec.check_kubernetes_labels", "hpclaunch.spec.check_kubernetes_exports"} & loaded
-
-
-def loaded_by(words: list[str]) -> set[str]:
-    program = (
-        "import sys\nfrom hpclaunch.cli.main import hpclaunch\n"
-        f"hpclaunch({words}, standalone_mode=False)\n"
-        "print(*sys.modules, file=sys.stderr)"
-    )
-    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    return set(done.stderr.splitlines()[-1].split())

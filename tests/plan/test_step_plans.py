@@ -1,12 +1,11 @@
 """What sites refuse of steps, trials, stage_in and shared images, and where it is said."""
 
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from command import loaded_by
 
 from hpclaunch.cli.planning import Planned, plan_job
 from hpclaunch.values.errors import InputError
@@ -126,13 +125,7 @@ def test_the_jobs_own_signal_counts(tmp_path: Path) -> None:
 def test_jobs_without_any_of_these_do_not_pay_for_them(tmp_path: Path) -> None:
     path = tmp_path / "job.yaml"
     path.write_text("name: a\ncommand: [run]\n")
-    words = ["render", str(path), "--site", "superpod-a100"]
-    program = (
-        "import sys\nfrom hpclaunch.cli.main import hpclaunch\n"
-        f"hpclaunch({words}, standalone_mode=False)\nprint(*sys.modules, file=sys.stderr)"
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    modules = set(done.stderr.splitlines()[-1].split())
+    modules = loaded_by("render", path, "--site", "superpod-a100")
     assert "hpclaunch.plan.slurm" in modules
     assert (
         not {
