@@ -235,7 +235,8 @@ def _what_became(
         return _Told("left", "", _WHY_FILE, _FILE_TODO)
     if _STARTS_ANOTHER.match(written):
         return _LEFT
-    if word.rstrip(";(){") in PLUMBING or word in PLUMBING or word.endswith("()") or not word:
+    counts = word.startswith("((")
+    if word.rstrip(";(){") in PLUMBING or word in PLUMBING or counts or word.endswith("()") or not word:
         return _PLUMBING
     return _LEFT
 

@@ -61,3 +61,7 @@ def test_options_that_a_variable_may_have_are_asked_for(before: str, keys: set[s
 def test_options_of_which_nothing_is_told_are_a_question() -> None:
     found = convert(classified({"run.sub": f"{_HEAD}srun --mpi=none $ARGS ./t\n"}), Options({}))
     assert [each.kind for each in found.findings if each.what == "${ARGS}"] == ["question"]
+
+
+def test_a_program_that_may_stand_in_front_of_the_command_is_asked_for() -> None:
+    assert _asked("if [ -f /x ]; then V='nsys profile -o out'; fi", "$V") == {"command"}

@@ -70,7 +70,7 @@ ASKED = {
     f"i=1\nwhile [ $i -le 8 ]; do\n  {RUN} --id $i\n  i=$((i*2))\ndone": "command",
     f"i=1\nwhile [ $i -le 8 ]; do\n  {RUN} --id $i\n  ((i*=2))\ndone": "command",
     f"i=1\nwhile ((i < N)); do\n  {RUN} --id $i\n  ((i++))\ndone": "command",
-    f"i=0\nwhile [ $i -lt 3 ]; do\n  i=$((i+1))\n  {RUN} --id $i\ndone": "command",
+    f"i=0\nwhile [ $i -lt 3 ]; do\n  test -f a && i=$((i+1))\n  {RUN} --id $i\ndone": "command",
     f"i=1\nwhile true; do\n  {RUN} --id $i\n  ((i++))\n  ((i > 3)) && break\ndone": "command",
     f"i=1\nwhile [ $i -le 8 ]; do\n  {RUN} --id $i\n  i=$((i+1))\n  test -f a || i=5\ndone": "command",
     f"for i in $(seq -w 1 10); do {RUN} --id $i; done": "command",

@@ -55,8 +55,9 @@ def step(source: str, name: str, value_of: Callable[[str], str | None]) -> int:
     return by if all(after(before) == before + by for before in _TRIED) else 0
 
 
-def rounds(shell: "Walker", statement: Loop) -> tuple[str, range] | None:
-    """The counter of the loop, and the numbers that it has in the rounds; None where it is no such loop."""
+def rounds(shell: "Walker", statement: Loop) -> tuple[str, range, bool] | None:
+    """The counter of the loop, the numbers that it has in the rounds, and whether a round begins with the
+    count, and does not end with it; None where it is no such loop."""
     text, sign = _condition(statement.condition)
     found = _TEST.fullmatch(text) or _ARITHMETIC.fullmatch(text)
     body = statement.body.body if isinstance(statement.body, Group) else ()
@@ -67,6 +68,8 @@ def rounds(shell: "Walker", statement: Loop) -> tuple[str, range] | None:
         if not name or name[2]:
             continue
         by = _by(body[-1], name[1])
+        begins = not by
+        by = by or _by(body[0], name[1])
         start, end = _number(shell, name[1]), _number(shell, other.strip('"'))
         if not by or start is None or end is None or _changes(statement.body, name[1]) != 1:
             continue
@@ -79,7 +82,8 @@ def rounds(shell: "Walker", statement: Loop) -> tuple[str, range] | None:
                 break
             count += 1
         if 0 < count <= _MOST:
-            return name[1], range(start, start + count * by, by)
+            first = start + by if begins else start
+            return name[1], range(first, first + count * by, by), begins
     return None
 
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from hpclaunch.convert.programs.layers import STARTERS
 from hpclaunch.convert.reading import Loop as Around
@@ -275,9 +275,15 @@ def _for(shell: "Walker", statement: For) -> Flow:
 
 
 def _loop(shell: "Walker", statement: Loop) -> Flow:
+    if loops.is_gone_once(statement):
+        flow = shell.run(statement.body)
+        return Flow.NEXT if flow is Flow.BREAK else flow
     rounds = loops.of_condition(shell, statement)
     if rounds.count == 0:
         return Flow.NEXT
+    if rounds.begins and isinstance(statement.body, Group):
+        body = structs.replace(statement.body, body=statement.body.body[1:])
+        statement = structs.replace(statement, body=body)
     return _once(shell, statement, rounds.variable, rounds)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from hpclaunch.convert.shell import counters, outputs
-from hpclaunch.convert.shell.listing import parts_of, text_of
+from hpclaunch.convert.shell.listing import listed, parts_of, text_of
 from hpclaunch.readback.shell import arithmetic
 from hpclaunch.readback.shell.commands import BUILTINS
 from hpclaunch.readback.shell.errors import Unreadable
@@ -37,7 +37,7 @@ _MOST_COMPUTED = 300
 
 class Rounds(Struct, frozen=True):
     """`count` None: not known. `over` is the words or the condition as written; `first` and `by_body` are as
-    of the Loop of a reading."""
+    of the Loop of a reading, and with `begins` a round begins with the count."""
 
     count: int | None
     values: tuple[Value, ...]
@@ -45,6 +45,7 @@ class Rounds(Struct, frozen=True):
     variable: str = ""
     first: int | None = None
     by_body: bool = False
+    begins: bool = False
 
 
 class Body(Struct, frozen=True):
@@ -99,10 +100,9 @@ def of_condition(shell: "Walker", statement: Loop) -> Rounds:
     condition = text_of(statement.condition) if statement.condition else ""
     counted = counters.rounds(shell, statement) if condition else None
     if counted is not None:
-        name, numbers = counted
-        return Rounds(
-            len(numbers), tuple((str(number),) for number in numbers), condition, name, by_body=True
-        )
+        name, numbers, begins = counted
+        values = tuple((str(number),) for number in numbers)
+        return Rounds(len(numbers), values, condition, name, by_body=True, begins=begins)
     return Rounds(None, (), condition or "select", statement.name or _read(statement.condition))
 
 
@@ -142,6 +142,18 @@ def _counted(shell: "Walker", expressions: tuple[Word, ...], over: str) -> Round
 
 def _text(expression: str) -> Word:
     return Word((Literal(expression, True),), expression)
+
+
+def is_gone_once(statement: Loop) -> bool:
+    """Whether it is `while true` with a `break` as its last command, and no other way out or on."""
+    condition = text_of(statement.condition) if statement.condition else ""
+    if condition.strip() not in ("true", ":", "[ 1 ]", "[[ 1 ]]", "((1))", "(( 1 ))"):
+        return False
+    body = statement.body.body if isinstance(statement.body, Group) else (statement.body,)
+    last = body[-1] if body else None
+    texts = [text for each in body for _, _, text in listed(each)]
+    others = [text for text in texts if re.search(r"\b(?:break|continue)\b", text)]
+    return isinstance(last, Simple) and text_of(last).split() == ["break"] and len(others) == 1
 
 
 def only_computes(shell: "Walker", body: Statement) -> bool:

@@ -28,6 +28,8 @@ def ask(reading: ShellReading, run: Step, draft: Draft) -> None:
     """Ask for the keys of the job that such options of the run would tell, when all else is in the draft."""
     for each in run.asked:
         keys = {_KEYS[name]: None for name in _names(reading, each) if name in _KEYS}
+        if any(_is_program(value) for value in _values(reading, each)):
+            keys[("command",)] = None
         for key in keys:
             plain = ("question", each.written, "")
             draft.findings[:] = [
@@ -44,6 +46,12 @@ def _names(reading: ShellReading, each: Asked) -> Iterator[str]:
     for value in _values(reading, each):
         words = [word for word in split(value, " ") if word]
         yield from (given.name for given in options("srun", words)[0])
+
+
+def _is_program(value: Value) -> bool:
+    """Whether it may begin with a program in front of the command, such as a profiler."""
+    first = value[0] if value and isinstance(value[0], str) else ""
+    return bool(first.strip()) and not first.lstrip().startswith("-")
 
 
 def _values(reading: ShellReading, each: Asked) -> Iterator[Value]:
