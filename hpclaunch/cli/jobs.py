@@ -27,7 +27,7 @@ job_id_argument = click.argument("job_id", metavar="JOB_ID")
 def status(job_id: str, as_json: bool) -> None:
     """Show the state of a job. JOB_ID is the scheduler's own, or site/id."""
     record, task = find_task(job_id)
-    known = lifecycle.ask([record], say)[record.tag]
+    known = lifecycle.ask_of(record, say)
     if known.has_ended:
         lifecycle.keep_log(record, say)  # its pods do not stay
     facts = _facts(record, known)

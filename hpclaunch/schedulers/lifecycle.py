@@ -145,6 +145,19 @@ def ask(records: Sequence[Record], warn: Warn) -> dict[str, JobStatus]:
     return result
 
 
+def ask_of(record: Record, warn: Warn) -> JobStatus:
+    """The status of one job. Where its end is known that stands if the scheduler cannot be reached, and
+    `warn` is called. Raises SchedulerError where it is not, and HpclaunchError for a damaged record."""
+    try:
+        return ask([record], warn)[record.tag]
+    except SchedulerError as error:
+        known = unknown.last_known(record)
+        if not known.has_ended:
+            raise
+        warn(f"{first_line(error)}: this was known before")
+        return known
+
+
 def _with_cause(record: Record, status: JobStatus) -> JobStatus:
     from hpclaunch.schedulers import causes  # who submits does not pay for it
 
@@ -174,7 +187,7 @@ def wait_until(
     patience = Patience(warn)
     unknown = 0
     while True:
-        status = patience.ask(lambda: ask([record], warn)[record.tag])
+        status = patience.ask(lambda: ask_of(record, warn))
         if status is not None:
             if enough(status):
                 return status

@@ -2,6 +2,7 @@
 for an answer. Slurm is a stand-in."""
 
 import errno
+import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +13,7 @@ from breaking import Command, sampled
 from standin_slurm import StandIn
 from stepping import Call, every
 
+AWAY = "#!/bin/sh\necho 'error: Unable to contact slurm controller (connect failure)' >&2; exit 1\n"
 CALLS = 6  # of each command; all of them with HPCLAUNCH_TEST_FAULTS=all
 
 Make = Callable[..., Command]
@@ -95,6 +97,20 @@ def test_resume_does_not_say_that_none_is_open_where_it_cannot_know(
     assert (status, out) == (1, "")
     assert str(first.parent / name) in said
     assert "no submission is open" not in said
+
+
+def test_an_end_that_is_known_stands_while_the_scheduler_cannot_be_asked(command: Make, home: Path) -> None:
+    squeue = home.with_name("cluster") / "bin" / "squeue"
+    (tag,) = [path.parent.name for path in home.glob("jobs/*/*/state.json") if '"1"' in path.read_text()]
+    row = f"1|FAILED|1792|n1|N/A|N/A|N/A|NonZeroExitCode|hpclaunch:{tag}|/w|\n"
+    for text in (f"#!/bin/sh\nprintf '{row}'\n", AWAY):
+        squeue.write_text(text)
+        status, out, said = command("wait", "1").done()
+        assert (status, out) == (7, ""), said
+        status, out, said = command("status", "1", "--json").done()
+        assert (status, json.loads(out)["exit_code"]) == (0, 7), said
+    assert "this was known before" in said
+    assert command("status", "2").done()[0] == 3
 
 
 def test_a_full_disk_is_told_from_a_folder_that_nodes_do_not_see(command: Make, home: Path) -> None:
