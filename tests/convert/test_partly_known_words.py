@@ -85,3 +85,25 @@ def test_a_login_shell_of_bash_does_what_came_before():
     done = subprocess.run(list(made.value), env=_ENV, capture_output=True, text=True, check=True)
     assert done.stdout == _ENV["A"]
     assert shlex.split(made.value[2])[:2] == ["true", "it's;"]
+
+
+@pytest.mark.parametrize(
+    ("command", "found"),
+    [
+        ("pwd", "./data"),
+        ("pwd -P", "./data"),
+        ('dirname "$0"', "./data"),
+        ("dirname ${BASH_SOURCE[0]}", "./data"),
+        ('cd "$(dirname "$0")" && pwd', "./data"),
+        ('cd "$( dirname "${BASH_SOURCE[0]}" )" >/dev/null 2>&1 && pwd', "./data"),
+        ('cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd -P', "./data"),
+        ('cd "$(dirname "$0")/.." && pwd', None),
+        ('cd "$(dirname "$0")"/sub && pwd', None),
+        ('cd "$(dirname "$CONFIG")" && pwd', None),
+        ('dirname "$(dirname "$0")"', None),
+        ('dirname "$0"/..', None),
+        ('dirname "$PWD"', None),
+    ],
+)
+def test_the_folder_of_the_script_is_here_and_no_other_is(command, found):
+    assert path((Unknown("output", f"$({command})"), "/data")) == found

@@ -11,7 +11,12 @@ from hpclaunch.readback.shell.values import Part, Unknown, Value, known, shown
 
 # The folder in which sbatch was typed: that of the job file, which replaces the script.
 _HERE = frozenset({"PWD", "SLURM_SUBMIT_DIR"})
-_HERE_BY_COMMAND = re.compile(r"\$\((pwd|cd \S*dirname .*pwd|dirname .*(\$0|\$\{?BASH_SOURCE.*|\$\{0\}))\)")
+_SCRIPT = r"(?:\$0|\$\{0\}|\$\{?BASH_SOURCE)"
+_HERE_BY_COMMAND = re.compile(
+    rf"\$\((?:pwd(?: -P)?|cd [^;&|]*dirname [^;&|]*{_SCRIPT}.*pwd(?: -P)?|dirname .*{_SCRIPT}[^;&|]*)\)"
+)
+# $(cd "$(dirname "$0")/.." && pwd): a folder above it, or below.
+_NOT_HERE = re.compile(r"\)[\"']?/|dirname.*dirname|\.\.")
 # What POSIX sh computes as bash does.
 _SUM = re.compile(r"\$\(\(([\w\s+*/%()${}-]*)\)\)")
 _NAME = re.compile(r"[A-Za-z_]\w*")
@@ -37,7 +42,7 @@ def is_here(part: Part) -> bool:
     if not isinstance(part, Unknown):
         return False
     if part.kind == "output":
-        return bool(_HERE_BY_COMMAND.fullmatch(part.name))
+        return bool(_HERE_BY_COMMAND.fullmatch(part.name)) and not _NOT_HERE.search(part.name)
     return part.kind in ("variable", "either") and part.name in _HERE
 
 
