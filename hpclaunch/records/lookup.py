@@ -11,6 +11,10 @@ from hpclaunch.values.errors import HpclaunchError, InputError
 from hpclaunch.values.sweep import Points
 
 
+class _OfSeveralSites(InputError):
+    """A name that does not say which record it means."""
+
+
 def find(text: str) -> Record:
     """The record that `text` names: the scheduler's job id or the tag, alone or after "site/".
 
@@ -19,12 +23,16 @@ def find(text: str) -> Record:
     """
     site, slash, name = text.rpartition("/")
     folders = [folder for folder in _site_folders() if not slash or folder.name == site]
-    found = [record for folder in folders if (record := _find_at(folder, name))]
+    unread: list[str] = []
+    found = [record for folder in folders if (record := _find_at(folder, name, unread))]
     if len(found) > 1:
         choices = " or ".join(f"{record.intent.site}/{name}" for record in found)
-        raise InputError(f"several sites have a job {name}: say {choices}")
+        raise _OfSeveralSites(f"several sites have a job {name}: say {choices}")
     if not found:
-        raise InputError(_unknown(text))
+        also = (
+            f"; it may be one of {len(unread)} records that cannot be read, as {unread[0]}" if unread else ""
+        )
+        raise InputError(_unknown(text) + also)
     return found[0]
 
 
@@ -33,6 +41,8 @@ def _unknown(text: str) -> str:
     if array and number.isascii() and number.isdigit():
         try:
             tasks = find(array).intent.tasks
+        except _OfSeveralSites:
+            raise
         except InputError:
             tasks = None
         if tasks is not None:
@@ -115,7 +125,8 @@ def _record_folders(site_folder: Path) -> Iterator[Path]:
     return (path for path in site_folder.iterdir() if _is_tag(path.name))
 
 
-def _find_at(site_folder: Path, name: str) -> Record | None:
+def _find_at(site_folder: Path, name: str, unread: list[str]) -> Record | None:
+    """Adds to `unread` what is wrong with records that cannot be read."""
     tag = name if _is_tag(name) else index.tag_of(site_folder, name)
     if tag and _is_tag(tag):
         if not (site_folder / tag).is_dir():
@@ -128,7 +139,8 @@ def _find_at(site_folder: Path, name: str) -> Record | None:
         try:
             record = Record.read(path)
             matches = record.state().job_id == name
-        except HpclaunchError:
+        except HpclaunchError as error:
+            unread.append(str(error))
             continue  # a damaged record of another job is no reason to hide this one
         if matches and (newest is None or record.intent.created > newest.intent.created):
             newest = record

@@ -113,6 +113,28 @@ def test_an_end_that_is_known_stands_while_the_scheduler_cannot_be_asked(command
     assert command("status", "2").done()[0] == 3
 
 
+def test_a_job_that_is_not_found_may_be_in_a_record_that_cannot_be_read(command: Make, home: Path) -> None:
+    status, _, said = command("status", "3").done()
+    assert status == 2
+    assert "cannot be read" not in said
+    (site,) = home.glob("jobs/*")
+    shutil.rmtree(site / "ids")
+    for path in site.glob("*/intent.json"):
+        path.write_text("{")
+    status, _, said = command("status", "1").done()
+    assert status == 2
+    assert f"it may be one of 2 records that cannot be read, as the record's {site}" in said
+
+
+def test_a_task_of_a_job_that_several_sites_have_is_not_said_to_be_unknown(command: Make, home: Path) -> None:
+    (site,) = home.glob("jobs/*")
+    shutil.copytree(site, site.with_name("other"))
+    for name in ("1", "1_0"):
+        status, _, said = command("status", name).done()
+        assert status == 2
+        assert "several sites have a job 1: say " in said
+
+
 def test_a_full_disk_is_told_from_a_folder_that_nodes_do_not_see(command: Make, home: Path) -> None:
     again = command("submit", home.with_name("job.yaml"), "--site", "superpod-a100")
     for error, advice in ((errno.ENOSPC, f"Make room in {home}, or set"), (errno.EROFS, "Set")):
