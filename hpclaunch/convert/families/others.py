@@ -41,7 +41,12 @@ _OF_COMMANDS = {
     **dict.fromkeys(("jsrun", "lrun", "blaunch", "bsub"), "LSF"),
     "aprun": "PBS",
     "qrsh": "Grid Engine",
+    "qsub": "PBS or Grid Engine",
+    "condor_submit": "HTCondor",
+    "oarsub": "OAR",
 }
+# What of Flux's many commands starts ranks (flux-core, doc/man1).
+_OF_FLUX = frozenset(("run", "submit", "bulksubmit", "batch", "alloc", "start", "mini"))
 _OF_VARIABLES = (("PBS_", "PBS"), ("LSB_", "LSF"), ("SGE_", "Grid Engine"), ("PE_HOSTFILE", "Grid Engine"))
 _OTHER_RUNTIMES = {"shifter": "Shifter", "ch-run": "Charliecloud", "sarus": "Sarus", "udocker": "udocker"}
 
@@ -89,8 +94,8 @@ def _scheduler(reading: ShellReading) -> _Kind | None:
         else:
             return None
     for command in reading.commands:
-        if command.program in _OF_COMMANDS and not seen:
-            seen.setdefault(_OF_COMMANDS[command.program], command.place)
+        if _scheduler_of(command) and not seen:
+            seen.setdefault(_scheduler_of(command), command.place)
     if not seen and not is_of_slurm(reading):
         for name, places in reading.wanted.items():
             system = next((its for prefix, its in _OF_VARIABLES if name.startswith(prefix)), "")
@@ -107,6 +112,13 @@ def _scheduler(reading: ShellReading) -> _Kind | None:
         f"a script for {name}: hpclaunch sends jobs to Slurm and Kubernetes, and reads launchers of those"
     )
     return _Kind(f"a script for {name}", place, reason)
+
+
+def _scheduler_of(command: Command) -> str:
+    """Whose command it is, "" for none of these schedulers."""
+    if command.program == "flux":
+        return "Flux" if len(command.words) > 1 and known(command.words[1]) in _OF_FLUX else ""
+    return _OF_COMMANDS.get(command.program, "")
 
 
 def _singularity(reading: ShellReading) -> _Kind | None:
