@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import msgspec
+import pytest
 import yaml
 
 from hpclaunch.plan.planner import Planner
@@ -35,6 +36,14 @@ class Case(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         if self.read_site().scheduler == "kubernetes":
             return HERE / "manifests" / f"{self.name}.yaml"
         return HERE / "scripts" / f"{self.name}.sh"
+
+    def expected(self, text: str, request: pytest.FixtureRequest) -> str:
+        """The script or the manifest as it is expected; with --update-golden that is `text` from now on."""
+        if request.config.getoption("--update-golden", default=False):
+            self.golden.write_text(text, "utf-8", newline="")
+        assert self.golden.exists(), "a new case: pytest tests/golden --update-golden"
+        with self.golden.open(encoding="utf-8", newline="") as file:
+            return file.read()
 
     def render(self, *more: str) -> str:
         """The text as it is made now, with `more` as further `--set` texts."""

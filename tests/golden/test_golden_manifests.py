@@ -37,11 +37,7 @@ def without_own_texts(manifest: str) -> str:
 @each
 def test_manifest_is_the_expected_one(case: Case, request: pytest.FixtureRequest) -> None:
     text = without_own_texts(case.render())
-    if request.config.getoption("--update-golden", default=False):
-        case.golden.write_text(text, "utf-8", newline="")
-    assert case.golden.exists(), "a new case: pytest tests/golden --update-golden"
-    with case.golden.open(encoding="utf-8", newline="") as file:
-        assert text == file.read()
+    assert text == case.expected(text, request)
 
 
 def test_every_manifest_belongs_to_a_case() -> None:
