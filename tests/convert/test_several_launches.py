@@ -99,3 +99,11 @@ def test_what_is_not_known_of_a_text_is_shown_as_the_script_has_it() -> None:
 
 def test_a_script_with_a_nul_is_a_script() -> None:
     assert _of(_HEAD + "A=x\0y\nsrun --mpi=none ./t\n")[0]["command"] == ["./t"]
+
+
+@pytest.mark.parametrize(("nodes", "said"), [(3, 0), (4, 1)])
+def test_nodes_that_no_program_has_are_said_once(nodes: int, said: int) -> None:
+    head = f"#!/bin/bash\n#SBATCH -N {nodes} --gpus-per-node=8 -t 60\n"
+    job, found = _of(head + "srun --mpi=none -N1 ./a : -N2 ./b\n")
+    assert [job["groups"][name]["nodes"] for name in "ab"] == ["1", "2"]
+    assert sum("nodes for the whole" in each.what for each in found.findings) == said

@@ -15,6 +15,9 @@ from hpclaunch.values.conversion import Place
 _NO_GPUS = "no line asks Slurm for any (0 where the job uses none)"
 
 
+FOR_ALL = "nodes for the whole script"
+
+
 def put(
     reading: ShellReading, run: Step, found: Allocation, launcher: Layer | None, draft: Draft
 ) -> int | None:
@@ -88,7 +91,7 @@ def _put_nodes(places: tuple[Place, ...], nodes: int, what: str, found: Allocati
     draft.say(
         "replaced",
         told.places,
-        f"{told.value} nodes for the whole script",
+        f"{told.value} {FOR_ALL}",
         why=f"its run is on {nodes} of them, and a job has the nodes of its run: the others would stand idle",
         todo="where other steps need them, submit those as a job of their own",
     )

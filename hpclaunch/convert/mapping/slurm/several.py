@@ -1,12 +1,13 @@
 """Programs of one launch, each converted as a script of its own -> the job's `groups`."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from msgspec import structs
 
 from hpclaunch.convert.draft import Draft, Fact, Key, dotted
 from hpclaunch.convert.mapping.slurm.components import Components, components
+from hpclaunch.convert.mapping.slurm.run_sizes import FOR_ALL
 from hpclaunch.convert.mapping.slurm.sizes import sizes
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.programs.layers import layers
@@ -156,7 +157,22 @@ def _say(names: Sequence[str], drafts: Sequence[Draft], draft: Draft, apart: set
                 told[finding] = None
             elif finding.kind not in ("carried", "question", "assumed"):
                 told[structs.replace(finding, key=f"groups.{name}.{finding.key}")] = None
-    draft.findings += told
+    draft.findings += _of_all(told, drafts)
+
+
+def _of_all(told: Iterable[Finding], drafts: Sequence[Draft]) -> Iterator[Finding]:
+    """The findings, with what each program says of the script's nodes once, of all programs; and not where
+    these have all of them."""
+    facts = [each.facts.get(("nodes",)) for each in drafts]
+    used = sum(fact.value for fact in facts if fact is not None and isinstance(fact.value, int))
+    said = False
+    for each in told:
+        if not each.what.endswith(FOR_ALL):
+            yield each
+        elif not said and each.what != f"{used} {FOR_ALL}":
+            said = True
+            why = f"its programs are on {used} of them, and a job has the nodes of its programs"
+            yield structs.replace(each, why=why, key="")
 
 
 def _names(found: Components) -> list[str]:
