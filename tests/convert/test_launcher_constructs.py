@@ -168,6 +168,23 @@ def test_a_second_program_after_the_run_is_a_step_after_it() -> None:
     assert _one(found, 9).key == "after.0"
 
 
+@pytest.mark.parametrize(
+    "other",
+    [
+        "bash -c 'if [[ \"$(enroot list)\" ]]; then enroot remove -f $(enroot list); fi'",
+        "bash $TOOLS/gpu_monitor.sh &",
+    ],
+)
+def test_what_tidies_containers_up_or_watches_nodes_is_not_the_run(other: str) -> None:
+    beside = f"export LATE=1\nsrun --ntasks=2 --overlap {other}"
+    found = _converted(pyxis(between=beside, command="./x"), TOOLS="/t")
+    assert found.is_complete
+    assert _job(found)["command"] == ["./x"]
+    assert not any(each.kind == "question" for each in found.findings)
+    nothing_else = _job(_converted(pyxis(between=beside, command="true"), TOOLS="/t"))
+    assert nothing_else["command"] == ASK
+
+
 def test_lines_that_are_sorted_out_of_the_log_are_left() -> None:
     after = "grep MLLOG raw_results.log | sort > results.log"
     found = _converted(pyxis(after=after))

@@ -22,6 +22,10 @@ _BESIDE = re.compile(
 _ENROOT_START = re.compile(r"(?:\S*/)?enroot\s+(?:start|exec)\b")  # a command in a container made before
 _TESTS = re.compile(r"^\w+_perf(_mpi)?$")
 _PREPARES = re.compile(r"drop_caches|cache_clear|submission_log|mlperf_log|mllog|CACHE_CLEAR", re.IGNORECASE)
+# A shell that only removes containers, and a script that watches the nodes while others run there.
+_CLEANS = re.compile(r"\benroot\s+(?:list|remove)\b")
+_CONTAINS = re.compile(r"\benroot\s+(?:start|exec)\b")
+_WATCHES = re.compile(r"^(?:(?:ba)?sh\s+)?(?:'\s*')?\S*monitor\.(?:sh|py)\b")
 # A condition of the walk that holds where something that was started has failed.
 _STARTS = r"\b(?:srun|mpirun|mpiexec|mpiexec\.hydra|orterun|torchrun|deepspeed|accelerate)\b"
 _FAILED = re.compile(
@@ -130,6 +134,8 @@ def _weight(step: Step) -> int:
     program = _program(step)
     text = step.text
     if step.command.within == "output" or step.command.signals or _PREPARES.search(text):
+        return -1
+    if (_CLEANS.search(text) and not _CONTAINS.search(text)) or _WATCHES.match(text):
         return -1
     is_beside = (_BESIDE.match(program) or _TESTS.match(program)) and not _ENROOT_START.match(text)
     if is_beside and len(step.inner) == 1:
