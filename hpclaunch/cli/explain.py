@@ -27,8 +27,6 @@ def explain(
         raise InputError("standard output takes one result: name a file for the others")
     planned = plan_job(job_file, site_name, sets)
     plan = planned.plan
-    if plan.parts and (svg is not None or html is not None):
-        raise InputError("a picture shows nodes that are alike, and each group of this job has its own kind")
     rows = _origins(planned)
     if svg is not None:
         from hpclaunch.report import picture
@@ -68,11 +66,21 @@ def _origins(planned: Planned) -> list[origin_table.Row]:
 
 
 def _outlines(planned: Planned) -> tuple[Outline, ...]:
-    from hpclaunch.plan.groups import Groups
+    """That of each shape of node, in the plan's order."""
+    from hpclaunch.plan.groups import Groups, of_shapes
     from hpclaunch.topology.outline import outline
 
-    site = planned.site.value
+    site, job = planned.site.value, planned.job.value
     machines = {name: document.value for name, document in planned.machines.items()}
-    chosen, _ = Groups(site, machines).choose(planned.job.value)
-    groups = [site.node_types[index] for index in chosen]
-    return tuple(outline(machines[group.type], group.variant, group.reserved_cpus) for group in groups)
+    alone = [job]
+    if job.groups:
+        from hpclaunch.plan import rankgroups  # most jobs have none
+
+        names = list(job.groups)[: len(planned.plan.parts) or 1]  # others are like the first
+        alone = [rankgroups.by_itself(job, name) for name in names]
+    found = []
+    for each, part in zip(alone, planned.plan.each, strict=True):
+        chosen = [(index, site.node_types[index]) for index in Groups(site, machines).choose(each)[0]]
+        for _, group in of_shapes(chosen, part.common.shapes):
+            found.append(outline(machines[group.type], group.variant, group.reserved_cpus))
+    return tuple(found)

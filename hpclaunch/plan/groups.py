@@ -1,6 +1,6 @@
 """Which groups of a site's nodes a job is planned for."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NoReturn
 
 from msgspec import structs
@@ -12,6 +12,7 @@ from hpclaunch.spec.job import Job
 from hpclaunch.spec.nodetype import NodeType
 from hpclaunch.spec.site import NodeGroup, Site
 from hpclaunch.values.errors import InputError, Path, Problem
+from hpclaunch.values.placement import NodeShape
 
 
 class Groups:
@@ -122,3 +123,17 @@ class Groups:
 
 def _refuse(message: str, path: Path) -> NoReturn:
     raise InputError([Problem(message, "job", path)])
+
+
+def of_shapes(
+    groups: Sequence[tuple[int, NodeGroup]], shapes: Sequence[NodeShape]
+) -> list[tuple[int, NodeGroup]]:
+    """For each shape of node the first of the groups that have it: those that differ in their hosts alone
+    have one."""
+    if len(groups) == len(shapes):
+        return list(groups)
+    named = [each for each in groups if each[1].hosts]
+    return [
+        next((each for each in named if shape.hosts.startswith(each[1].hosts or "")), groups[0])
+        for shape in shapes
+    ]

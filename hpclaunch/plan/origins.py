@@ -6,7 +6,7 @@ from functools import partial
 from msgspec import Struct, structs
 
 from hpclaunch.plan import environment
-from hpclaunch.plan.groups import Groups
+from hpclaunch.plan.groups import Groups, of_shapes
 from hpclaunch.plan.origin import Origin, Place
 from hpclaunch.plan.origins_of_ranks import of_ranks
 from hpclaunch.spec.document import Document
@@ -71,7 +71,7 @@ def origins(sources: Sources, plan: LaunchPlan) -> tuple[Origin, ...]:
 
         of_nodes = rankgroups.by_itself(job, next(iter(job.groups)))  # they are alike
     chosen, _ = Groups(site, machines).choose(of_nodes)
-    groups = [(index, site.node_types[index]) for index in chosen]
+    groups = of_shapes([(index, site.node_types[index]) for index in chosen], common.shapes)
     nodes = (
         *_nodes(of_nodes, site, common, groups),
         *of_ranks(of_nodes, common, groups, machines),

@@ -35,10 +35,13 @@ def page(plan: LaunchPlan, machines: Sequence[Outline], origins: Sequence[Row], 
     for name, width in (("wide", layout.WIDE), ("narrow", layout.NARROW)):
         holder = ET.SubElement(body, "div", {"class": name})
         holder.append(svg.element(picture.of_plan(plan, machines, width, named=False), name))
-    for shape in common.shapes:
-        several = f": {shape.node_type}, {shape.hosts}" if len(common.shapes) > 1 else ""
-        ET.SubElement(body, "h2").text = printable(f"Ranks of one node{several}")
-        _table(body, ranks.HEADER, ranks.rows(plan, shape), coloured=common.whole_node)
+    names = [group.name for group in common.groups.members] if plan.parts and common.groups else [""]
+    for name, each in zip(names, plan.each, strict=True):
+        for shape in each.common.shapes:
+            several = f": {shape.node_type}, {shape.hosts}" if len(each.common.shapes) > 1 else ""
+            group = f" of group {name}" if name else ""
+            ET.SubElement(body, "h2").text = printable(f"Ranks of one node{group}{several}")
+            _table(body, ranks.HEADER, ranks.rows(each, shape), coloured=each.common.whole_node)
     variables = [row for row in origins if row[0].startswith(ENVIRONMENT)]
     ET.SubElement(body, "h2").text = "Where each value came from"
     _table(body, ("what", "value", "from"), [row for row in origins if row not in variables])

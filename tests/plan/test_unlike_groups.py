@@ -15,12 +15,15 @@ from hpclaunch.readback import script as reader
 from hpclaunch.readback.compare import are_same, compare
 from hpclaunch.readback.place import Side
 from hpclaunch.render import script
-from hpclaunch.report import ranks
+from hpclaunch.report import picture, ranks
+from hpclaunch.report.page import page
+from hpclaunch.report.scene import Text
 from hpclaunch.spec.document import Document
 from hpclaunch.spec.job import Job
 from hpclaunch.spec.read import parse_job, read_site
 from hpclaunch.spec.site import Site
 from hpclaunch.topology import catalogue
+from hpclaunch.topology.outline import outline
 from hpclaunch.values.errors import InputError
 from hpclaunch.values.launch import Launch
 from hpclaunch.values.launchplan import LaunchPlan, SlurmTarget
@@ -265,6 +268,23 @@ def test_every_rank_is_told_with_its_group_and_each_value_with_its_line() -> Non
     assert rows["time"].value == "60 minutes"
 
 
+@pytest.mark.parametrize("sets", [(), ALIKE], ids=["hetjob", "one allocation"])
+def test_each_group_has_a_picture_of_its_nodes(sets: tuple[str, ...]) -> None:
+    plan = planned(*sets)
+    kinds = [each.common.shape.node_type for each in plan.parts]
+    machines = [outline(catalogue.load(kind).value, None) for kind in kinds]
+    drawn = picture.of_plan(plan, machines)
+    titles = [next(item.text for item in each.items if isinstance(item, Text)) for each in drawn]
+    assert titles == ["unlike on mixed, group train", "unlike on mixed, group evaluate"]
+    assert drawn[1].frame.y >= drawn[0].bottom
+    shown = page(plan, machines, (), script.render(plan))
+    assert [f"of group {name}</h2>" in shown for name in ("train", "evaluate", "other")] == [
+        True,
+        True,
+        False,
+    ]
+
+
 @pytest.mark.parametrize("what", ["qos=high", "reservation=ours", "exclude=dgx1"])
 def test_what_slurm_hands_on_to_a_later_group_is_said_for_both_or_by_the_last(what: str) -> None:
     key = what.partition("=")[0]
@@ -274,3 +294,19 @@ def test_what_slurm_hands_on_to_a_later_group_is_said_for_both_or_by_the_last(wh
     for sets in ((train, evaluate), (evaluate,)):
         (later,) = target(planned("world=separate", *sets)).components
         assert [option.text for option in later if option.text.startswith(f"--{key}=")]
+
+
+def test_the_nodes_of_like_groups_are_told_by_what_the_first_says() -> None:
+    """Also where the site names them in two entries, which are one shape."""
+    kinds = [{"type": "dgx-a100", "hosts": "dgx[1-4]"}, {"type": "dgx-a100", "hosts": "dgx[5-8]"}]
+    sets = (*ALIKE, "groups.evaluate.ranks_per_node=8")
+    job, site, planner = documents(sets, node_types=[*kinds, SITE["node_types"][1]])
+    plan = planner.plan(job.value)
+    assert (plan.parts, len(plan.common.shapes)) == ((), 1)
+    machines = {name: catalogue.load(name) for name in TYPES}
+    rows = {each.what: each for each in origins(Sources(job, site, machines), plan)}
+    assert (rows["gpu_type"].value, rows["gpu_type"].places[0].path) == (
+        "a100",
+        ("groups", "train", "gpu_type"),
+    )
+    assert (rows["node type"].value, rows["nodes"].value) == ("dgx-a100", "7")
