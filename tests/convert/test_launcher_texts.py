@@ -116,3 +116,18 @@ def test_what_the_command_was_to_set_is_not_carried_where_the_command_is_asked_f
         found = convert(classified({"run.sub": text.format(ending)}), Options({}))
         kinds[ending] = [each.kind for each in found.findings if each.what == "A"]
     assert kinds == {"": ["carried"], " $(date)": ["left"]}
+
+
+@pytest.mark.parametrize(
+    ("run", "nodes"),
+    [
+        ("mpirun -np 16 -npernode 8 -hostfile $HOSTS ./t", script_cases.ASK),
+        ("mpirun -np 16 --map-by ppr:2:node --machinefile hosts.txt ./t", script_cases.ASK),
+        ("mpirun -np 16 -npernode 8 -H a,b ./t", "2"),
+        ("mpirun -np 2 ./t", None),
+    ],
+)
+def test_hosts_in_a_file_that_is_not_given_are_asked_for(run: str, nodes: str | None) -> None:
+    found = convert(classified({"run.sh": f"#!/bin/bash\n{run}\n"}), Options({}))
+    told: Any = script_cases.loaded(found.job).get("nodes")
+    assert (None if told is None else str(told)) == nodes

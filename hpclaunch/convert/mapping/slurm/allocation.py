@@ -7,7 +7,9 @@ from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.slurm import batch_options
 from hpclaunch.convert.mapping.slurm.asked import NODES, Asked, number, of_batch
 from hpclaunch.convert.mapping.slurm.sizes import Allocation, Gpus, gpus_of, last, sizes
+from hpclaunch.convert.mapping.words.host_lists import lists
 from hpclaunch.convert.options import Options
+from hpclaunch.convert.programs.layers import MPI, STARTERS, layers
 from hpclaunch.convert.reading import ShellReading
 from hpclaunch.readback.slurm import forms
 from hpclaunch.spec import scalars
@@ -96,11 +98,16 @@ def _nodes(reading: ShellReading, given: Mapping[str, Asked], found: Allocation,
         draft.ask(("nodes",), f"how many nodes{told}", each.places, each.written)
     else:
         lines = _of_several_nodes(reading)
+        hosts = () if lines else _of_hostfile(reading)
         total = given.get("ntasks") or given.get("gpus")
         if lines or total is not None:
             lines = lines or (total.places if total is not None else ())
             question = "how many nodes: no line tells, and the operator gave it to sbatch (-N)"
-            draft.ask(("nodes",), question, lines, " or ".join(NODES[:1]))
+            named = next((name for name in NODES if name in reading.wanted), "-N of sbatch")
+            draft.ask(("nodes",), question, lines, named)
+        elif hosts:
+            question = "how many nodes: the file of hosts that mpirun takes has them, and is not given"
+            draft.ask(("nodes",), question, hosts, "the hostfile of mpirun")
         else:
             draft.say(
                 "assumed",
@@ -124,6 +131,15 @@ def _of_several_nodes(reading: ShellReading) -> tuple[Place, ...]:
             place for name, places in reading.wanted.items() for place in places if _OF_NODES.match(name)
         )[:3]
     )
+
+
+def _of_hostfile(reading: ShellReading) -> tuple[Place, ...]:
+    """The mpirun of a script that no sbatch runs, with a file of hosts that nothing tells."""
+    if reading.directives or next(lists(reading), None) is not None:
+        return ()
+    its = (each for each in reading.commands if each.program in STARTERS)
+    found = ((each, layer) for each in its for layer in layers(each.words) if layer.program in MPI)
+    return next(((each.place,) for each, layer in found if layer.option("hostfile") is not None), ())
 
 
 def _time(reading: ShellReading, given: Mapping[str, Asked], draft: Draft) -> None:
