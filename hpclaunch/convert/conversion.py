@@ -1,6 +1,7 @@
 """The flow from files to a job file and what became of each construct."""
 
 import gc
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import import_module
@@ -26,6 +27,8 @@ _FAMILIES = (
     ("others", "a launcher of another kind"),
     ("plain_slurm", "srun or mpirun in a Slurm script"),
 )
+_OTHER_SHELL = re.compile(r"#!.*\b(t?csh|fish|xonsh|pwsh|elvish)\b")
+_IN_BASH = "write it for bash first, or write a job file: `hpclaunch schema job` has its keys"
 _MOST_COMMANDS = 10_000
 _MOST_SECRETS = 500
 _UNKNOWN = "no launcher that is known here"
@@ -130,6 +133,11 @@ def _manifest(inputs: Sequence[Input], options: Options, draft: Draft) -> Conver
 
 def _launcher(inputs: Sequence[Input], options: Options, draft: Draft) -> Conversion:
     """A launcher of shell scripts."""
+    for each in inputs:
+        if other := _OTHER_SHELL.match(each.text):
+            said = f"a script for {other[1]}: hpclaunch reads scripts for sh and bash alone"
+            draft.refuse(said, [Place(each.name, 1)], f"a script for {other[1]}", todo=_IN_BASH)
+            return Conversion(_UNKNOWN, "", draft.refused, tuple(draft.findings), {})
     reading = sources.read(inputs, options.environment, draft)
     secrets = Secrets([each.text for each in inputs], reading.assigned)
     too_much = _too_much(reading, secrets)

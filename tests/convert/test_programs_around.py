@@ -110,3 +110,19 @@ def test_what_the_shells_own_commands_do_not_write_is_not_in_their_output(text: 
 def test_variables_of_which_nothing_is_told_are_said_to_be_left(text: str) -> None:
     found = convert(classified({"run.sub": f"{_HEAD}{text}\nsrun --mpi=none ./t\n"}), Options({}))
     assert [each.kind for each in found.findings if each.places[0].line == 3] == ["left"]
+
+
+@pytest.mark.parametrize("shell", ["/bin/tcsh", "/usr/bin/env csh", "/bin/csh -f", "/usr/bin/fish"])
+def test_a_script_for_a_shell_with_another_grammar_is_refused(shell: str) -> None:
+    text = f"#!{shell}\n#SBATCH -N 2\nset B = 2\nsrun ./t $B\n"
+    found = convert(classified({"run.sub": text}), Options({}))
+    assert not found.job
+    assert shell.split()[-1].rpartition("/")[2].replace("-f", "csh") in found.refused
+
+
+@pytest.mark.parametrize(("shell", "kinds"), [("zsh", ["assumed"]), ("bash", []), ("sh", [])])
+def test_a_script_for_a_shell_like_bash_is_read_and_said(shell: str, kinds: list[str]) -> None:
+    text = _HEAD.replace("bash", shell) + "srun --mpi=none ./t\n"
+    found = convert(classified({"run.sub": text}), Options({}))
+    assert script_cases.loaded(found.job)["command"] == ["./t"]
+    assert [each.kind for each in found.findings if each.places[0].line == 1] == kinds

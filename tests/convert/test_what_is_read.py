@@ -83,3 +83,19 @@ def test_an_input_that_a_job_cannot_have_is_said_by_name(lines: str, named: str)
     assert "setup" not in script_cases.loaded(found.job)
     left = [each for each in found.findings if each.kind == "left" and named in f"{each.what} {each.why}"]
     assert [each for each in left if "read" in each.why], found.findings
+
+
+def test_a_file_of_the_host_that_a_step_in_a_container_writes_is_left() -> None:
+    lines = "srun --mpi=none -N1 -n1 --container-image=a/b:c ./gen > list.txt\n"
+    text = _HEAD + lines + "srun --mpi=none --container-image=a/b:c ./train\n"
+    found = convert(classified({"run.sub": text}), Options({}))
+    assert "setup" not in script_cases.loaded(found.job)
+    assert any(each.kind == "left" and "list.txt" in each.why for each in found.findings)
+
+
+@pytest.mark.parametrize(("first", "said"), [("set -e\n", True), ("", False), ("set -e\nset +e\n", False)])
+def test_a_step_that_only_a_good_run_had_is_said_to_be_done_in_any_case(first: str, said: bool) -> None:
+    text = f"{_HEAD}{first}{_RUN}\nsrun --mpi=none -N1 -n1 ./done\n"
+    found = convert(classified({"run.sub": text}), Options({}))
+    assert [each["run"] for each in script_cases.loaded(found.job)["after"]] == [["./done"]]
+    assert any(each.key == "after.0" and "in any case" in each.why for each in found.findings) == said

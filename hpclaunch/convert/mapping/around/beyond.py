@@ -16,6 +16,8 @@ _PARTS = ("hetjob", "packjob")
 _PLACE = re.compile(r"^.*?:\d+(?:-\d+)?: ")
 _TEST = re.compile(r"\[|test\b|\(\(")
 _SHELL = re.compile(r"(\S*/)?(ba|da|z)?sh")
+_LIKE_BASH = re.compile(r"#!.*\b(zsh|ksh|mksh)\b")
+_OF_ZSH = "arrays and variables without quotes may mean other words there: zsh splits none, and counts from 1"
 _ONE_SIZE = "write a group for each program, with nodes of its own, or submit the parts as jobs of their own"
 
 
@@ -132,7 +134,17 @@ def _of_each_rank(run: Step, draft: Draft) -> None:
 
 
 def defaults(reading: ShellReading, draft: Draft) -> None:
-    """Each variable that nobody gave, and whose default counts."""
+    """Each variable that nobody gave, and whose default counts; and a shell that is only like bash."""
+    text = next((each.text for each in reading.sources if each.name == reading.script), "")
+    if shell := _LIKE_BASH.match(text):
+        draft.say(
+            "assumed",
+            (Place(reading.script, 1),),
+            f"a script for {shell[1]}",
+            became="read as bash reads it",
+            why=_OF_ZSH,
+            todo="see that the words of the command are right",
+        )
     told = {each.what for each in draft.findings if each.kind == "assumed"}
     for each in {each.name: each for each in reversed(reading.assumed)}.values():
         if each.name in told or each.name.startswith("SLURM_"):

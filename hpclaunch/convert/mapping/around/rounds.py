@@ -98,10 +98,15 @@ def ends_at_failure(reading: ShellReading, command: Command, loop: Loop) -> bool
     looks at the status."""
     if any(_on_failure(each, command) and each.program != "continue" for each in _leaving(reading, [loop])):
         return True
+    return gives_up(reading, command)
+
+
+def gives_up(reading: ShellReading, command: Command) -> bool:
+    """Whether the script ends by itself where the command fails: set -e, or a trap."""
     first = next((each.text for each in reading.sources if each.name == reading.script), "").partition("\n")[
         0
     ]
-    gives_up = bool(re.match(r"#!.*\s-\w*e", first))
+    ends = bool(re.match(r"#!.*\s-\w*e", first))
     for each in reading.commands:
         if each is command:
             break
@@ -109,8 +114,8 @@ def ends_at_failure(reading: ShellReading, command: Command, loop: Loop) -> bool
         if words[:1] == ["trap"] and "ERR" in words:
             return True
         if words[:1] == ["set"]:
-            gives_up = _set(words[1:], gives_up)
-    return gives_up and not command.unnoticed
+            ends = _set(words[1:], ends)
+    return ends and not command.unnoticed
 
 
 def _set(words: Sequence[str], gives_up: bool) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 from msgspec import Struct
 
 from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.mapping.around import rounds
 from hpclaunch.convert.mapping.around.beyond import script_of
 from hpclaunch.convert.mapping.around.likeness import unlike
 from hpclaunch.convert.mapping.around.trials import Trials
@@ -201,6 +202,8 @@ def _put(
         entry["optional"] = True
     inherit(submitters(written.names), (command.place,), draft, what)
     why = "it may fail, as nobody reads its status in the original" if optional else ""
+    if key == "after" and rounds.gives_up(reading, run):
+        why = "the script came here only where its run did well; `after` is done in any case"
     number = counts.setdefault(key, 0)
     draft.put((key, number), entry, places, what, why=why)
     counts[key] = number + 1
@@ -219,8 +222,10 @@ def _line(command: Command, step: Step | None, trials: Trials) -> Line:
         target = path(output.path)
         if output.tee:
             continue
-        if target is None or output.descriptor not in ("1", ""):
-            return Line("", doubt=f"where its output goes ({shown(output.path)})")
+        of_host = inside and target != "/dev/null"
+        if target is None or of_host or output.descriptor not in ("1", ""):
+            where = " on the host" if of_host else ""
+            return Line("", doubt=f"where its output goes{where} ({shown(output.path)})")
         ending += f" {'>>' if output.append else '>'} {shlex.quote(target)}"
     return line(words, trials.stand_ins, ending=ending, piped=given.before)
 
