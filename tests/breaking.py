@@ -1,5 +1,6 @@
 """Commands of hpclaunch that are broken off at a system call, in processes forked off one that has all
-modules, so that hundreds take a minute. HPCLAUNCH_TEST_FAULTS=all: at every call, and not at some of them."""
+modules, so that hundreds take a minute. HPCLAUNCH_TEST_FAULTS=all: at every call, and not at some of them; of
+kills, at every call that leaves something."""
 
 import errno
 import os

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from breaking import ALL, ERRORS, Command, on_records, sampled
+from breaking import ALL, ERRORS, Command, leaves_something, on_records, sampled
 from standin_slurm import StandIn
 from stepping import Call
 
@@ -93,12 +93,13 @@ def trials(tmp_path: Path) -> Iterator[Trial]:
 
 @pytest.fixture
 def whole(trials: Iterator[Trial], monkeypatch: pytest.MonkeyPatch) -> "tuple[Trial, list[int], int]":
-    """A trial that nothing broke, its calls that reach the records, and the number of all."""
+    """A trial that nothing broke, its calls that reach the records, and the number of those that leave
+    something."""
     trial = next(trials)
     steps = trial.submit.broken()
     assert steps.status == 0, trial.submit.read("err")
     assert trial.check(monkeypatch) == "one"
-    return trial, on_records(steps, trial.home), len(steps.calls)
+    return trial, on_records(steps, trial.home), sum(map(leaves_something, steps.calls))
 
 
 def test_a_kill_at_any_call_leaves_one_run_or_no_intent(
@@ -107,7 +108,7 @@ def test_a_kill_at_any_call_leaves_one_run_or_no_intent(
     seen = set()
     for number in sampled(whole[2], KILLS):
         trial = next(trials)
-        trial.submit.broken(kill_at=number)
+        trial.submit.broken(kill_at=number, counts=leaves_something)
         trial.settle(monkeypatch)
         try:
             seen.add(trial.check(monkeypatch))
@@ -122,9 +123,9 @@ def test_a_second_kill_while_it_is_resumed_changes_nothing(
     chosen = random.Random(6)
     for _ in range(whole[2] if ALL else DOUBLES):
         trial = next(trials)
-        first, second = chosen.randrange(whole[2]), chosen.randrange(120)
-        trial.submit.broken(kill_at=first)
-        trial.resume.broken(kill_at=second)
+        first, second = chosen.randrange(whole[2]), chosen.randrange(30)
+        trial.submit.broken(kill_at=first, counts=leaves_something)
+        trial.resume.broken(kill_at=second, counts=leaves_something)
         trial.settle(monkeypatch)
         try:
             trial.check(monkeypatch)
@@ -220,7 +221,7 @@ def test_a_clock_that_jumps_changes_nothing(
     real = time.time
     for number in sampled(whole[2], 4):
         trial = next(trials)
-        trial.submit.broken(kill_at=number)
+        trial.submit.broken(kill_at=number, counts=leaves_something)
         with monkeypatch.context() as patch:  # for the processes that are forked off
             patch.setattr(time, "time", lambda: real() + years * 31_557_600)
             trial.settle(monkeypatch)
