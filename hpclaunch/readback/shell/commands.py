@@ -192,10 +192,15 @@ def _printf(shell: "Shell", words: Sequence[Value]) -> None:
 
 def _is_short(words: Sequence[Value]) -> bool:
     """Whether what is made of the words cannot be beyond all measure."""
-    return len(words) < 100 and all(
-        len(word) < 10 and all(not isinstance(part, str) or len(part) < 1000 for part in word)
-        for word in words
-    )
+    if len(words) >= 100:
+        return False
+    for word in words:
+        if len(word) >= 10:
+            return False
+        for part in word:
+            if isinstance(part, str) and len(part) >= 1000:
+                return False
+    return True
 
 
 def _formatted(words: Sequence[Value]) -> Value:

@@ -18,7 +18,9 @@ def is_one_text(piece: Piece) -> bool:
     """Whether it is part of one word, whatever its value is."""
     if isinstance(piece, pieces.Literal):
         return piece.quoted or not pieces.is_active(piece.text)
-    return isinstance(piece, Parameter) and piece.quoted and piece.is_plain
+    if not isinstance(piece, Parameter) or not piece.quoted or piece.before or piece.operator:
+        return False
+    return not (piece.all_of or piece.index or piece.name in ("@", "*"))
 
 
 def is_star(piece: Piece) -> bool:

@@ -49,21 +49,24 @@ def join(parts: list[Part]) -> Value:
     measure."""
     if len(parts) == 1:
         return tuple(parts) if parts[0] else ()
-    if len(parts) == 2 and parts[0] == "" and isinstance(parts[1], str):  # "$x" with a value
+    if len(parts) == 2 and parts[0] == "":  # "$x"
         return (parts[1],) if parts[1] else ()
     found: list[Part] = []
     texts: list[str] = []
+    length = 0
     for part in parts:
         if isinstance(part, str):
-            texts.append(part)
+            if part:
+                texts.append(part)
+                length += len(part)
             continue
-        if any(texts):
+        if texts:
             found.append("".join(texts))
-        texts = []
+            texts = []
         found.append(part)
-    if any(texts):
+    if texts:
         found.append("".join(texts))
-    if len(found) > _MOST_PARTS or sum(len(part) for part in found if isinstance(part, str)) > _LONGEST:
+    if len(found) > _MOST_PARTS or length > _LONGEST:
         raise Unreadable("a value that grows beyond all measure")
     return tuple(found)
 
@@ -72,7 +75,10 @@ def weight(value: Sequence[Part]) -> int:
     """What it costs to make this value, in what a budget counts: nothing for most."""
     if len(value) == 1 and isinstance(value[0], str):
         return len(value[0]) // 2000
-    long = sum(len(part) // 2000 for part in value if isinstance(part, str) and len(part) > 2000)
+    long = 0
+    for part in value:
+        if isinstance(part, str) and len(part) > 2000:
+            long += len(part) // 2000
     return long + len(value) // 10
 
 
