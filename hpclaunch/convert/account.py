@@ -8,14 +8,14 @@ by its text.
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 
 from msgspec import Struct
 
 from hpclaunch.convert.draft import sayable, shown
 from hpclaunch.convert.programs.names import BY_MPI, BY_TORCH, CONTAINERS, IMPORTERS, REMOTE, STEPS, any_of
-from hpclaunch.convert.reading import ShellReading, Statement
+from hpclaunch.convert.reading import ShellReading, Sourced, Statement
 from hpclaunch.values.conversion import Finding, Kind, Place
 
 # Commands and keywords of the shell that start nothing and change nothing of what is started.
@@ -76,7 +76,7 @@ def account(reading: ShellReading, findings: Sequence[Finding]) -> list[Finding]
     """The findings for all statements that `findings` do not name."""
     lines = _Lines(_places(findings))
     told_uses, assigned = _uses_of_told(reading, lines), _assigned(reading)
-    read_here = {(each.place.file, each.place.line) for each in reading.sourced if each.file}
+    sourced = {(each.place.file, each.place.line): each for each in reading.sourced}
     unclear = {(each.place.file, each.place.line): each.text for each in reading.unclear if not each.unread}
     heads = filter(None, (_FUNCTION.match(each.written) for each in reading.statements))
     functions = {head[1] or head[2] for head in heads}
@@ -89,8 +89,7 @@ def account(reading: ShellReading, findings: Sequence[Finding]) -> list[Finding]
     rows = [
         (
             each,
-            _left_out(each, left_out)
-            or _what_became(each, assigned, told_uses, read_here, unclear, functions),
+            _left_out(each, left_out) or _what_became(each, assigned, told_uses, sourced, unclear, functions),
         )
         for each in sorted(reading.statements, key=lambda each: each.place)
         if not lines.name(each.place) or each in beside
@@ -201,7 +200,7 @@ def _what_became(
     statement: Statement,
     assigned: dict[tuple[str, int], set[str]],
     told_uses: set[str],
-    read_here: set[tuple[str, int]],
+    sourced: Mapping[tuple[str, int], Sourced],
     unclear: dict[tuple[str, int], str],
     functions: set[str],
 ) -> _Told:
@@ -222,9 +221,13 @@ def _what_became(
         names = names or ({variable} if variable.isidentifier() else set())
         return _UNUSED if names.isdisjoint(told_uses) else _USED
     if word in ("source", "."):
-        if (place.file, place.line) in read_here:
+        each = sourced.get((place.file, place.line))
+        if each is not None and each.file:
             return _Told("without effect", "", "its text is among the files, and read where it is sourced")
-        return _Told("left", "", "this file was not given", "give it beside the others")
+        path = each.name[-1] if each is not None and each.name else ""
+        name = path.rpartition("/")[2] if isinstance(path, str) and "/" in path else ""
+        file = "this file" if not name or name in written else shown(sayable(name))
+        return _Told("left", "", f"{file} was not given", "give it beside the others")
     if word == "eval" and ("$" in written or "`" in written) and (place.file, place.line) not in assigned:
         return _Told("unread", "", _WHY_MADE, _MADE_TODO)
     if word == "umask" and written != word:

@@ -133,3 +133,14 @@ def test_what_is_known_by_no_statement_list_is_a_statement_all_the_same() -> Non
     starts = {each.place.line for each in reading.statements}
     assert {2, 3, 4, 5, 8, 10, 11} <= starts
     assert not starts & {1, 6, 9}
+
+
+def test_a_file_that_is_missing_is_named_by_its_name() -> None:
+    script = (
+        "#!/bin/bash\n#SBATCH -N 1 --gres=gpu:2 -t 5\n"
+        'GLOBAL=$((4 * 8))\nof() { echo "$(dirname "$0")/rates_${1}.sh"; }\n'
+        "if [ -f $(of $GLOBAL) ]; then\n  source $(of $GLOBAL)\nfi\n. ./all.sh\nsrun --mpi=none ./x\n"
+    )
+    found = conversion.convert(classified({"run.sub": script}), Options({}))
+    said = {place.line: each.why for each in found.findings for place in each.places if each.kind == "left"}
+    assert (said[6], said[8]) == ("rates_32.sh was not given", "this file was not given")
