@@ -198,6 +198,7 @@ while :; do sleep 0.2; done
     keys: dict[str, Any] = {"mpi": "none", "rendezvous": "none", "command": command, "groups": groups}
     keys |= {"requeue": True, "signal": {"name": "USR1", "before": "110s"}, "time": 2}
     keys |= {"notify": {"command": ["tee", "-a", str(here / "told")]}}
+    keys |= {"sites": {slurm_mixed.name: {"exclude": "dgx4"}}}  # it starts again on the nodes that it had
     sent = run("submit", write(tmp_path, "again", **keys), "--site", slurm_mixed.site)
     assert sent.returncode == 0, sent.stderr
     job_id = sent.stdout.strip()
