@@ -1,7 +1,6 @@
 """The flow from files to a job file and what became of each construct."""
 
 import gc
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import import_module
@@ -14,6 +13,7 @@ from hpclaunch.convert.account import PLUMBING, account
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.inputs import Input, Role
 from hpclaunch.convert.options import Options
+from hpclaunch.convert.programs.names import interpreter
 from hpclaunch.convert.reading import ShellReading
 from hpclaunch.convert.secrets import Secrets, ask_instead, without_values
 from hpclaunch.convert.writing import write
@@ -27,7 +27,7 @@ _FAMILIES = (
     ("others", "a launcher of another kind"),
     ("plain_slurm", "srun or mpirun in a Slurm script"),
 )
-_OTHER_SHELL = re.compile(r"#!.*\b(t?csh|fish|xonsh|pwsh|elvish)\b")
+_OTHER_SHELLS = frozenset(("csh", "tcsh", "fish", "xonsh", "pwsh", "elvish"))
 _IN_BASH = "write it for bash first, or write a job file: `hpclaunch schema job` has its keys"
 _MOST_COMMANDS = 10_000
 _MOST_SECRETS = 500
@@ -134,9 +134,10 @@ def _manifest(inputs: Sequence[Input], options: Options, draft: Draft) -> Conver
 def _launcher(inputs: Sequence[Input], options: Options, draft: Draft) -> Conversion:
     """A launcher of shell scripts."""
     for each in inputs:
-        if other := _OTHER_SHELL.match(each.text):
-            said = f"a script for {other[1]}: hpclaunch reads scripts for sh and bash alone"
-            draft.refuse(said, [Place(each.name, 1)], f"a script for {other[1]}", todo=_IN_BASH)
+        shell = interpreter(each.text)
+        if shell in _OTHER_SHELLS:
+            said = f"a script for {shell}: hpclaunch reads scripts for sh and bash alone"
+            draft.refuse(said, [Place(each.name, 1)], f"a script for {shell}", todo=_IN_BASH)
             return Conversion(_UNKNOWN, "", draft.refused, tuple(draft.findings), {})
     reading = sources.read(inputs, options.environment, draft)
     secrets = Secrets([each.text for each in inputs], reading.assigned)

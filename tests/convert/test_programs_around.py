@@ -112,12 +112,23 @@ def test_variables_of_which_nothing_is_told_are_said_to_be_left(text: str) -> No
     assert [each.kind for each in found.findings if each.places[0].line == 3] == ["left"]
 
 
-@pytest.mark.parametrize("shell", ["/bin/tcsh", "/usr/bin/env csh", "/bin/csh -f", "/usr/bin/fish"])
+@pytest.mark.parametrize(
+    "shell", ["/bin/tcsh", "/usr/bin/env csh", " /bin/csh -f", "/usr/bin/env -S A=1 fish", "/usr/bin/fish"]
+)
 def test_a_script_for_a_shell_with_another_grammar_is_refused(shell: str) -> None:
     text = f"#!{shell}\n#SBATCH -N 2\nset B = 2\nsrun ./t $B\n"
     found = convert(classified({"run.sub": text}), Options({}))
     assert not found.job
     assert shell.split()[-1].rpartition("/")[2].replace("-f", "csh") in found.refused
+
+
+@pytest.mark.parametrize(
+    "line", ["/home/fish/bin/bash", "/opt/csh/env bash", "/bin/bash # no zsh", "/bin/sh -e"]
+)
+def test_a_folder_or_an_option_is_no_shell(line: str) -> None:
+    found = convert(classified({"run.sub": f"#!{line}\n#SBATCH -N 2\nsrun --mpi=none ./t\n"}), Options({}))
+    assert script_cases.loaded(found.job)["command"] == ["./t"]
+    assert not [each for each in found.findings if each.places[0].line == 1]
 
 
 @pytest.mark.parametrize(("shell", "kinds"), [("zsh", ["assumed"]), ("bash", []), ("sh", [])])

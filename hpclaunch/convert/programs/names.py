@@ -1,6 +1,8 @@
 """Names of the programs that start jobs, ranks, containers and shells, where a text is looked at and no
 command line is read (`layers` reads those)."""
 
+import re
+
 SUBMITTERS = ("sbatch", "salloc")
 OTHER_SUBMITTERS = ("qsub", "bsub")
 STEPS = ("srun",)
@@ -10,9 +12,17 @@ CONTAINERS = ("nvidia-docker", "docker", "podman", "singularity", "apptainer")
 IMPORTERS = ("enroot",)
 REMOTE = ("ssh", "pdsh")
 SHELLS = frozenset(("sh", "bash", "dash", "ash", "ksh", "zsh"))
+# env's options and variables stand before what it starts.
+_FIRST_LINE = re.compile(r"#![ \t]*(?:\S*/env[ \t]+(?:(?:-\S+|\w+=\S*)[ \t]+)*)?(?:\S*/)?(\w[\w.+-]*)")
 
 
 def any_of(*groups: tuple[str, ...]) -> str:
     """The names as a pattern, not one of which is cut short by another."""
     names = sorted((name for group in groups for name in group), key=len, reverse=True)
     return f"(?:{'|'.join(names)})"
+
+
+def interpreter(text: str) -> str:
+    """The program that the first line of a script names, without its folder, "" where it names none."""
+    found = _FIRST_LINE.match(text)
+    return found[1] if found else ""

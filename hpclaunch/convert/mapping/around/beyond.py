@@ -7,6 +7,7 @@ from itertools import takewhile
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.slurm.sruns import Step, trial_loops
+from hpclaunch.convert.programs.names import interpreter
 from hpclaunch.convert.reading import ShellReading
 from hpclaunch.convert.secret_texts import is_secret
 from hpclaunch.readback.shell.values import Unknown, Value, known, shown
@@ -16,7 +17,7 @@ _PARTS = ("hetjob", "packjob")
 _PLACE = re.compile(r"^.*?:\d+(?:-\d+)?: ")
 _TEST = re.compile(r"\[|test\b|\(\(")
 _SHELL = re.compile(r"(\S*/)?(ba|da|z)?sh")
-_LIKE_BASH = re.compile(r"#!.*\b(zsh|ksh|mksh)\b")
+_LIKE_BASH = frozenset(("zsh", "ksh", "mksh"))
 _OF_ZSH = "arrays and variables without quotes may mean other words there: zsh splits none, and counts from 1"
 _ONE_SIZE = "write a group for each program, with nodes of its own, or submit the parts as jobs of their own"
 
@@ -136,11 +137,12 @@ def _of_each_rank(run: Step, draft: Draft) -> None:
 def defaults(reading: ShellReading, draft: Draft) -> None:
     """Each variable that nobody gave, and whose default counts; and a shell that is only like bash."""
     text = next((each.text for each in reading.sources if each.name == reading.script), "")
-    if shell := _LIKE_BASH.match(text):
+    shell = interpreter(text)
+    if shell in _LIKE_BASH:
         draft.say(
             "assumed",
             (Place(reading.script, 1),),
-            f"a script for {shell[1]}",
+            f"a script for {shell}",
             became="read as bash reads it",
             why=_OF_ZSH,
             todo="see that the words of the command are right",
