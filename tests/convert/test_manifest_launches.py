@@ -64,3 +64,19 @@ def test_the_container_with_gpus_is_the_job_and_the_one_beside_it_is_named(kind:
     assert draft.facts["image",].value == "reg/train:1"
     assert draft.facts["gpus_per_node",].value == 4
     assert any(each.kind == "left" and "rxdm" in each.what for each in draft.findings)
+
+
+def test_a_sidecar_among_the_init_containers_is_no_setup_step() -> None:
+    first = [
+        {"name": "ship", "image": "reg/x:1", "restartPolicy": "Always", "command": ["./ship"]},
+        {"name": "prepare", "image": "reg/x:1", "command": ["./prepare"]},
+    ]
+    ranks = [{"name": "a", "image": "reg/x:1", "resources": {"limits": {"nvidia.com/gpu": "many"}}}]
+    pod = {"initContainers": first, "containers": ranks}
+    given = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}, "spec": pod}
+    draft = converted(yaml.safe_dump(given))
+    assert [fact.value["run"] for key, fact in draft.facts.items() if key[0] == "setup"] == [["./prepare"]]
+    (its,) = [each for each in draft.findings if "ship" in each.what]
+    assert (its.kind, "sidecar" in its.why) == ("left", True)
+    (asked,) = [each for each in draft.findings if each.key == "gpus_per_node" and each.kind == "question"]
+    assert asked.what == "nvidia.com/gpu: many"

@@ -1,4 +1,8 @@
-"""Init containers -> stage_in or setup where it is clear what they do, else left with what to do."""
+"""Init containers -> stage_in or setup where it is clear what they do, else left with what to do.
+
+One with `restartPolicy: Always` goes on as long as its pod
+(https://kubernetes.io/docs/concepts/workloads/pods/sidecar-containers).
+"""
 
 import re
 
@@ -33,6 +37,13 @@ def _one(container: Field, pod: Pod, own: str, of_ranks: bool, draft: Draft) -> 
     mounts = _mounts(container, pod)
     place = container.place
     container.take()
+    policy = container.get("restartPolicy")
+    if policy is not None and policy.peek() == "Always":
+        of = image.text() if image is not None else "no image"
+        why = "it goes on beside the others (a sidecar), and a setup step has to end before the ranks start"
+        todo = "start what it does from the job's command, or leave it to the site"
+        draft.say("left", [place], f"{label} ({of})", why=why, todo=todo)
+        return
     if not of_ranks:
         why = f"it ran in the {pod.of}'s pod, and a job has nodes with ranks alone"
         todo = "if the ranks need what it does, add it to setup"

@@ -102,7 +102,7 @@ def _device(name: str, field: Field, draft: Draft) -> tuple[Count, str]:
     kind = last.removeprefix("mig-") if last.startswith("mig-") else ""
     if name != _USUAL and not kind:
         of_site(draft, "kubernetes.gpu_resource", name, [field.at], name)
-    return Count(number, (field.at,), f"{name}: {number}"), kind
+    return Count(number, (field.at,), f"{name}: {field.peek() if number is None else number}"), kind
 
 
 def _of_launcher(container: Field, draft: Draft) -> None:
