@@ -83,6 +83,8 @@ def test_an_input_that_a_job_cannot_have_is_said_by_name(lines: str, named: str)
     assert "setup" not in script_cases.loaded(found.job)
     left = [each for each in found.findings if each.kind == "left" and named in f"{each.what} {each.why}"]
     assert [each for each in left if "read" in each.why], found.findings
+    of_step = [each for each in left if named == "in.txt" and "container-image" in each.what]
+    assert all("what it reads on the host" in each.why for each in of_step)
 
 
 def test_a_file_of_the_host_that_a_step_in_a_container_writes_is_left() -> None:

@@ -39,7 +39,8 @@ def given(command: Command, words: Sequence[Value], *, inside: bool) -> Given:
         return Given()
     target = path(command.reads)
     if target is None or inside:
-        return Given(doubt=f"what it reads ({_short(command.reads)})")
+        where = "" if target is None else " on the host"
+        return Given(doubt=f"what it reads{where} ({_short(command.reads)})")
     return Given(after=f" < {shlex.quote(target)}")
 
 

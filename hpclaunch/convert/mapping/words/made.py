@@ -32,11 +32,11 @@ def alternatives(reading: ShellReading, name: str) -> str:
     texts = [_texts(each.array or (each.value,)) for each in reading.given(name)]
     several = list(dict.fromkeys(text for group in texts for text in group))
     listed = " or ".join(several[:_MOST]) + (" or another" if len(several) > _MOST else "")
-    if len(several) < 2:
+    if not several:
+        return f"{name} is made where the script runs"
+    if len(several) == 1:
         counts = any(name in each.uses for each in reading.given(name))
-        listed = (
-            f"{listed} or {'another' if counts else 'not set'}" if several else "made where the script runs"
-        )
+        listed = f"{listed} or {'another' if counts else 'not set'}"
     return f"{name} is {listed}, and which of them is not told"
 
 
