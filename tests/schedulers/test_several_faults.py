@@ -138,7 +138,7 @@ def test_a_disk_that_fails_at_any_call_sends_none_twice_and_says_what_is_not_sen
 
     count = len(broken(next(trials), None).calls)
     for index in sampled(count, FAILURES):
-        error = ERRORS[index % 3]  # hpclaunch makes no difference between them
+        error = ERRORS[index % 3]  # they differ in what is advised alone
         trial = next(trials)
         steps = broken(trial, index, error)
         if index >= len(steps.calls):
