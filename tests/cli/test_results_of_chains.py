@@ -4,10 +4,12 @@ import json
 import os
 from pathlib import Path
 
+import msgspec
 import pytest
 from command import hpclaunch
 
 from hpclaunch.cli import runs
+from hpclaunch.records import lock
 from hpclaunch.records.record import Record
 from hpclaunch.values.job import JobStatus
 
@@ -32,6 +34,8 @@ def chain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Record:
         tasks=3,
         chain=True,
     )
+    made = lock.Lock(site_file="", versions={}, environment=lock.Environment(), image=None, repository=None)
+    (record.folder / lock.NAME).write_bytes(msgspec.json.encode(made))
     record.submitted("5")
     record.log.write_text("loss=0.5\nloss=0.25\n")
     times = {"started": "2026-11-22T04:00:00Z", "ended": "2026-11-22T04:01:30Z"}
