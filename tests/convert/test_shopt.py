@@ -12,6 +12,7 @@ from hpclaunch.convert.inputs import classified
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.reading import Source
 from hpclaunch.convert.shell.walk import read
+from hpclaunch.readback.shell import extglob
 
 _TEXTS = st.text("abAB.x", max_size=6)
 _PARTS = st.recursive(
@@ -55,6 +56,14 @@ def test_conditions_with_extglob_and_nocasematch(rows: list[tuple[str, str, str]
     assert [line for line in real if line in told] == told
     if not folds:
         assert told == real
+
+
+@pytest.mark.parametrize("depth", [4, 9])
+def test_patterns_within_patterns_come_to_an_end(depth: int) -> None:
+    """Each is the contrary of the one within it: looked for from each place anew that takes hours."""
+    pattern = "*x" + ")" * depth
+    pattern = "!(" + "*!(" * (depth - 1) + pattern
+    assert extglob.matches(pattern, "a" * 400) == (depth % 2 == 1)
 
 
 _HEAD = "#!/bin/bash\n#SBATCH -N 2 --ntasks-per-node=8 --gpus-per-node=8 -t 60\n"

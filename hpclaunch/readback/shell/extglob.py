@@ -1,6 +1,6 @@
 """Bash's patterns with ?(..), *(..), +(..), @(..) and !(..) (bash's manual, "Pattern Matching", extglob).
 
-Where a match may end is kept as a set, so that no pattern makes this run for ever.
+Where a match may end is looked for from each place once, so that no pattern makes this run for ever.
 """
 
 import re
@@ -39,7 +39,7 @@ def matches(pattern: str, text: str) -> bool:
         return patterns.matches(pattern, text)
     if len(text) > _LONGEST_TEXT:
         raise Unreadable("a pattern of extglob with a very long text")
-    return len(text) in _ends(_parsed(pattern), text, {0})
+    return bool(_Text(text).ends(_parsed(pattern), 1) >> len(text))
 
 
 @lru_cache(maxsize=256)
@@ -92,29 +92,60 @@ def _group(pattern: str, index: int, depth: int) -> tuple[_Group, int]:
     return _Group(kind, tuple(ways)), index + 1
 
 
-def _ends(parts: _Parts, text: str, starts: set[int]) -> set[int]:
-    """Where a match of all parts that begins at one of these may end."""
-    for part in parts:
-        if not starts:
-            return starts
-        if isinstance(part, _Many):
-            starts = set(range(min(starts), len(text) + 1))
-        elif isinstance(part, _Group):
-            starts = _ends_of_group(part, text, starts)
-        else:
-            starts = {start + 1 for start in starts if part.match(text, start)}
-    return starts
+class _Text:
+    """A text, and where in it matches end. A set of places is an int with a bit for each, and what a group
+    comes to from one place is kept: within other groups it is asked for again and again."""
+
+    def __init__(self, text: str):
+        self._text = text
+        self._places = (1 << len(text) + 1) - 1
+        self._signs: dict[re.Pattern[str], int] = {}
+        self._once: dict[tuple[int, int], int] = {}
+
+    def ends(self, parts: _Parts, starts: int) -> int:
+        """Where a match of all parts that begins at one of these may end."""
+        for part in parts:
+            if isinstance(part, _Many):
+                starts = self._from(starts)
+            elif isinstance(part, _Group):
+                starts = self._of_group(part, starts)
+            else:
+                starts = (starts & self._with(part)) << 1
+        return starts
+
+    def _from(self, starts: int) -> int:
+        """The first of these places and all behind it."""
+        return self._places & -_first(starts)
+
+    def _with(self, sign: re.Pattern[str]) -> int:
+        """Where such a character stands."""
+        if sign not in self._signs:
+            found = (1 << at for at in range(len(self._text)) if sign.match(self._text, at))
+            self._signs[sign] = sum(found)
+        return self._signs[sign]
+
+    def _of_group(self, group: _Group, starts: int) -> int:
+        found, done, waiting = 0, 0, starts
+        while left := waiting & ~done:
+            start = _first(left)
+            done |= start
+            if group.kind == "!":
+                found |= self._from(start) & ~self._one_way(group, start)
+            else:
+                found |= self._one_way(group, start)
+            if group.kind in "*+":
+                waiting |= found
+        return found | starts if group.kind in "?*" else found
+
+    def _one_way(self, group: _Group, start: int) -> int:
+        key = id(group), start
+        if key not in self._once:
+            ends = 0
+            for way in group.ways:
+                ends |= self.ends(way, start)
+            self._once[key] = ends
+        return self._once[key]
 
 
-def _ends_of_group(group: _Group, text: str, starts: set[int]) -> set[int]:
-    def once(before: set[int]) -> set[int]:
-        return {end for way in group.ways for end in _ends(way, text, before)}
-
-    if group.kind == "!":
-        return {end for start in starts for end in {*range(start, len(text) + 1)} - once({start})}
-    found = once(starts)
-    waiting = found if group.kind in "*+" else set()
-    while waiting:
-        waiting = once(waiting) - found
-        found |= waiting
-    return found | starts if group.kind in "?*" else found
+def _first(places: int) -> int:
+    return places & -places
