@@ -29,9 +29,10 @@ def find(text: str) -> Record:
         choices = " or ".join(f"{record.intent.site}/{name}" for record in found)
         raise _OfSeveralSites(f"several sites have a job {name}: say {choices}")
     if not found:
-        also = (
-            f"; it may be one of {len(unread)} records that cannot be read, as {unread[0]}" if unread else ""
-        )
+        also = ""
+        if unread:
+            whose = f"one of the {len(unread)} records" if len(unread) > 1 else "the record"
+            also = f"; it may be {whose} that cannot be read: {unread[0]}"
         raise InputError(_unknown(text) + also)
     return found[0]
 

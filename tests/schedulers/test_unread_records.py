@@ -123,7 +123,10 @@ def test_a_job_that_is_not_found_may_be_in_a_record_that_cannot_be_read(command:
         path.write_text("{")
     status, _, said = command("status", "1").done()
     assert status == 2
-    assert f"it may be one of 2 records that cannot be read, as the record's {site}" in said
+    assert f"it may be one of the 2 records that cannot be read: the record's {site}" in said
+    shutil.rmtree(next(site.glob("*/intent.json")).parent)
+    said = command("status", "1").done()[2]
+    assert f"it may be the record that cannot be read: the record's {site}" in said
 
 
 def test_a_task_of_a_job_that_several_sites_have_is_not_said_to_be_unknown(command: Make, home: Path) -> None:
