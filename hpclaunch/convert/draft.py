@@ -77,16 +77,21 @@ class Draft:
         self.put((key, self.count(key)), value, places, what, why)
 
     def drop(self, key: str, places: Sequence[Place]) -> None:
-        """Take out the entries of a list that these lines tell, and their findings."""
-        rows = {each: fact for each, fact in self.facts.items() if each[0] == key and len(each) == 2}
-        gone = [each for each, fact in rows.items() if set(fact.places) & set(places)]
-        self.findings[:] = [each for each in self.findings if each.key not in map(dotted, gone)]
-        for each in rows:
-            del self.facts[each]
+        """Take out the entries of a list that these lines tell, and their findings. Those that stay are
+        counted from 0 again, in their findings too."""
+        rows = [fact for each, fact in self.facts.items() if each[0] == key and len(each) == 2]
+        now: dict[str, str] = {}  # "" for those that are gone
         self._counts[key] = 0
-        for each, fact in rows.items():
-            if each not in gone:
-                self._set(replace(fact, key=(key, self.count(key))))
+        for fact in rows:
+            del self.facts[fact.key]
+        for fact in rows:
+            stays = not set(fact.places) & set(places)
+            own = (key, self.count(key))
+            now[dotted(fact.key)] = dotted(own) if stays else ""
+            if stays:
+                self._set(replace(fact, key=own))
+        kept = [each for each in self.findings if now.get(each.key, each.key) or not each.key]
+        self.findings[:] = [_renamed(each, now.get(each.key, each.key)) for each in kept]
 
     def count(self, key: str) -> int:
         """How many entries the list has."""
@@ -148,6 +153,12 @@ def _of_the_command(finding: Finding) -> Finding:
     why = "the command, which is asked for, has to do it"
     todo = f"write it in front of the command: {text}"
     return replace(finding, kind="left", became="", why=why, todo=todo, key="")
+
+
+def _renamed(finding: Finding, key: str) -> Finding:
+    if finding.key == key:
+        return finding
+    return replace(finding, key=key, became=key + finding.became.removeprefix(finding.key))
 
 
 def dotted(key: Key) -> str:

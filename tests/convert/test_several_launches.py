@@ -107,3 +107,13 @@ def test_nodes_that_no_program_has_are_said_once(nodes: int, said: int) -> None:
     job, found = _of(head + "srun --mpi=none -N1 ./a : -N2 ./b\n")
     assert [job["groups"][name]["nodes"] for name in "ab"] == ["1", "2"]
     assert sum("nodes for the whole" in each.what for each in found.findings) == said
+
+
+def test_a_step_that_stays_is_called_as_the_job_file_has_it() -> None:
+    steps = "".join(f"srun --mpi=none -N1 -n1 {name}\n" for name in ("./a", "./b"))
+    lines = f"srun --mpi=none ./serve &\npython client.py\nwait\n{steps}"
+    job, found = _of(_HEAD + lines)
+    assert [each["run"] for each in job["after"]] == [["./a"], ["./b"]]
+    its = {each.key: each.became for each in found.findings if each.key.startswith("after.")}
+    assert list(its) == ["after.0", "after.1"]
+    assert all(became.startswith(f"{key}: run: ") for key, became in its.items())
