@@ -129,7 +129,7 @@ def _told_apart(site: Site, plans: Mapping[str, LaunchPlan]) -> Iterator[Problem
                 continue
             if _asked(plans[name]) != _asked(plans[other]):
                 continue
-            types = [" or ".join(kind for kind, _ in _kinds(plans[group])) for group in (other, name)]
+            types = [_types(_kinds(plans[group])) for group in (other, name)]
             message = (
                 f"group {other} is for {types[0]} and group {name} for {types[1]}, but Slurm would be asked "
                 f"for both in the same words: give each a gpu_type, or a partition under sites.{site.name}"
@@ -196,9 +196,13 @@ def _room(site: Site, plans: Iterable[LaunchPlan]) -> Iterator[Problem]:
         of_site = [_count(site, *kind) for kind in kinds]
         there = sum(count for count in of_site if count is not None)
         if None not in of_site and nodes > there:
-            types = " or ".join(kind for kind, _ in kinds)
-            message = f"{nodes} nodes of type {types}, and site {site.name} has {there}"
+            message = f"{nodes} nodes of type {_types(kinds)}, and site {site.name} has {there}"
             yield Problem(message, "job", ("groups",))
+
+
+def _types(kinds: Iterable[tuple[str, str]]) -> str:
+    """Of nodes by type and hosts, each type once."""
+    return " or ".join(dict.fromkeys(kind for kind, _ in kinds))
 
 
 def _count(site: Site, node_type: str, of_hosts: str) -> int | None:

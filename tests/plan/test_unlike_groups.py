@@ -310,3 +310,18 @@ def test_the_nodes_of_like_groups_are_told_by_what_the_first_says() -> None:
         ("groups", "train", "gpu_type"),
     )
     assert (rows["node type"].value, rows["nodes"].value) == ("dgx-a100", "7")
+
+
+def test_a_type_of_several_entries_is_named_once() -> None:
+    entries = [
+        {"type": kind, "hosts": hosts, **more}
+        for kind, hosts, more in (
+            ("dgx-a100", "dgx[1-4]", {}),
+            ("dgx-a100", "dgx[5-8]", {"reserved_cpus": "0-1"}),
+            ("dgx-h100", "hgx[1-4]", {}),
+        )
+    ]
+    sets = ("world=separate", "groups.train.gpu_type=null", "groups.evaluate.gpu_type=null")
+    sets = (*sets, "groups.evaluate.sites.mixed.node_type=dgx-h100")
+    with pytest.raises(InputError, match="train is for dgx-a100 or dgx-h100 and group evaluate for dgx-h100"):
+        planned(*sets, node_types=entries)
