@@ -52,7 +52,7 @@ def test_a_second_mpirun_is_no_step_of_the_launchers_pod(first, second):
 @pytest.mark.parametrize("first", [0, 1])
 def test_the_container_with_gpus_is_the_job_and_the_one_beside_it_is_named(kind: str, first: int) -> None:
     both = [
-        {"name": "rxdm", "image": "reg/daemon:1", "command": ["./serve"]},
+        {"name": "rxdm", "image": "reg/daemon:1", "resources": {"limits": {"nvidia.com/gpu": 0}}},
         {"name": "train", "image": "reg/train:1", "resources": {"limits": {"nvidia.com/gpu": 4}}},
     ]
     pod = {"containers": both if first else both[::-1]}

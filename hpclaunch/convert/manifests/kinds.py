@@ -58,7 +58,9 @@ def _pod(template: Field | None, of: str, main: str, draft: Draft) -> Pod | None
 def _has_gpus(container: Field) -> bool:
     """Whether it asks for a GPU: what stands beside it, such as a daemon of the network, has none."""
     amounts = [container.get("resources", key) for key in ("limits", "requests")]
-    return any(is_gpu(name) for each in amounts if each is not None for name, _ in each.fields())
+    return any(
+        is_gpu(name) and field.peek() != "0" for each in amounts if each for name, field in each.fields()
+    )
 
 
 _SIDECAR_SERVES = ("sshd", "ssh")
