@@ -49,7 +49,7 @@ def rerun(
 ) -> None:
     """Submit a job again from its record, and say what is not as it was.
 
-    JOB_ID_TASK is one point of a sweep.
+    JOB_ID_TASK is one point of a sweep, or JOB_ID_POINT where each point is a job of its own.
     """
     if exact and (site_name is not None or sets):
         raise InputError("--exact repeats a run as it was: neither --site nor --set goes with it")
