@@ -42,9 +42,11 @@ class Controller:
         return done
 
     def complaints(self) -> list[str]:
-        """What slurmctld has against its configuration. That nodes do not answer is no such thing."""
+        """What slurmctld has against its configuration. That nodes do not answer is no such thing,
+        nor that this machine is slow."""
         log = (self.folder / "slurmctld.log").read_text(encoding="utf-8")
         known = ("not responding", "Could not open", "Unable to open", "may be lost", "default partition")
+        known += ("High latency for 1000 calls to gettimeofday()",)
         lines = [line.partition("] ")[2] for line in log.splitlines()]
         return [
             line
