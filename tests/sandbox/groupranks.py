@@ -9,9 +9,12 @@ import yaml
 
 # Debian's own Python, which python3-mpi4py belongs to. Each rank says who it is, what reached it as bytes,
 # and what the ranks of its world and of its group have in sum.
+# Groups end one after the other: where two components of a step end at the same moment, srun of Slurm before
+# 24.11 may wait forever for a thread of its PMIx plugin that has ended already (ticket 16817;
+# pmixp_abort_agent_stop).
 PYTHON = "/usr/bin/python3"
 RANK = """\
-import json, os, sys
+import json, os, sys, time
 from mpi4py import MPI
 world = MPI.COMM_WORLD
 hexed = lambda words: [os.fsencode(word).hex() for word in words]
@@ -38,6 +41,10 @@ name = env["HPCLAUNCH_GROUP"]
 with open(os.path.join(sys.argv[1], "%s.%s" % (name, env["HPCLAUNCH_GROUP_RANK"])), "w") as file:
     json.dump(found, file)
 print("I am %s" % name, flush=True)
+MPI.Finalize()
+time.sleep(int(env["HPCLAUNCH_GROUP_INDEX"]))
+MPI.Finalize()
+time.sleep(int(env["HPCLAUNCH_GROUP_INDEX"]))
 """
 # The last rank comes to a barrier of PMIx's a second after all others wait at it. Each says whether it left
 # the barrier before that one was there.
