@@ -43,8 +43,6 @@ with open(os.path.join(sys.argv[1], "%s.%s" % (name, env["HPCLAUNCH_GROUP_RANK"]
 print("I am %s" % name, flush=True)
 MPI.Finalize()
 time.sleep(int(env["HPCLAUNCH_GROUP_INDEX"]))
-MPI.Finalize()
-time.sleep(int(env["HPCLAUNCH_GROUP_INDEX"]))
 """
 # The last rank comes to a barrier of PMIx's a second after all others wait at it. Each says whether it left
 # the barrier before that one was there.
