@@ -66,7 +66,7 @@ def main(folder: Path) -> None:
     subprocess.run(["mount", "-t", "tmpfs", "-o", "mode=1777,size=10%", "tmpfs", plan["tasks"]], check=True)
     signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
     # The Popen objects are kept: once dropped, the next Popen would reap their processes behind our back.
-    running: dict[int, tuple[str, subprocess.Popen[bytes]]] = {}
+    running: dict[int, tuple[dict[str, Any], subprocess.Popen[bytes]]] = {}
     state: dict[str, Any] = {}
     for service in plan["services"]:
         process = _start(service, folder / "log")
@@ -77,7 +77,7 @@ def main(folder: Path) -> None:
         state[service["name"]] = code
         if code is not None:
             break
-        running[process.pid] = (service["name"], process)
+        running[process.pid] = (service, process)
     _write(state_file, state)
     while True:
         try:
@@ -86,8 +86,14 @@ def main(folder: Path) -> None:
             signal.pause()
             continue
         if pid in running:
-            name, _ = running.pop(pid)
-            state[name] = os.waitstatus_to_exitcode(status)
+            service, _ = running.pop(pid)
+            state[service["name"]] = code = os.waitstatus_to_exitcode(status)
+            # As a site's service manager does: slurmctld 22.05 crashes now and then where somebody asks for a
+            # heterogeneous job that is being put back (build_job_info_resp).
+            if code == -signal.SIGSEGV:
+                process = _start(service, folder / "log")
+                running[process.pid] = (service, process)
+                state[service["name"]] = None
             _write(state_file, state)
 
 
