@@ -33,7 +33,6 @@ _NOT_READ = _OF_TOOL + _OF_REPORT
 _OF_SITE = "set by the site, its node type or hpclaunch for the ranks of every job"
 _WHERE_IT_RUNS = "in the original it depends on where the script runs"
 _SUBMITTER = "submitter"
-_FROM_FOLDER = "a relative path starts from the folder of the job file"
 _ALL_GPUS = "the original asks Slurm for none: its nodes are its own, with all that is in them"
 _AROUND = "the words before it bound the ranks or started them: keys of the job say that now"
 _BOUND = (

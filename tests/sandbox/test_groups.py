@@ -127,8 +127,10 @@ def test_groups_are_on_good_nodes(
     keys["groups"]["train"] |= {"nodes": 1, "ranks_per_node": each}
     keys |= {"verify": True, "preflight": {"spares": 1}, "world": world}
     port.write_text("1: DOWN\n")
-    done = run("submit", write(tmp_path, "checked", **keys), "--site", slurm_three.site, "--wait")
-    port.write_text("4: ACTIVE\n")
+    try:
+        done = run("submit", write(tmp_path, "checked", **keys), "--site", slurm_three.site, "--wait")
+    finally:
+        port.write_text("4: ACTIVE\n")
     assert done.returncode == 0, run("logs", done.stdout.strip()).stdout
     every = [*ranks(tmp_path, "train"), *ranks(tmp_path, "evaluate")]
     assert [rank["host"] for rank in every] == ["dgx2"] * each + ["dgx3"] * 2

@@ -16,8 +16,6 @@ from hpclaunch.values.sweep import POINT, SWEEP, KeptPoint, Points
 
 _WIDTH = re.compile(r'"\$\(\(SLURM_ARRAY_TASK_ID \* (\d+)\)\)" -n \1 hl_point <')
 _TASKS = re.compile(r"0-(\d+)(?:%(\d+))?")
-# Keys whose values are lists of words.
-_WORDS = ("args", "command")
 
 
 def put(found: Rendered, given: Sequence[Input], draft: Draft) -> Rendered:
