@@ -76,6 +76,11 @@ class Draft:
         """An entry of a list, such as `mounts` or `setup`."""
         self.put((key, self.count(key)), value, places, what, why)
 
+    def unsay(self, *keys: Key) -> None:
+        """Take back all that was said of these keys, of which other things are said now."""
+        told = set(map(dotted, keys))
+        self.findings[:] = [each for each in self.findings if each.key not in told]
+
     def drop(self, key: str, places: Sequence[Place]) -> None:
         """Take out the entries of a list that these lines tell, and their findings. Those that stay are
         counted from 0 again, in their findings too."""

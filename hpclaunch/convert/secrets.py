@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec import structs
 
-from hpclaunch.convert.draft import Draft, Fact, dotted
+from hpclaunch.convert.draft import Draft, Fact
 from hpclaunch.convert.reading import Assigned
 from hpclaunch.convert.secret_texts import HIDDEN, hide, is_secret, values
 from hpclaunch.readback.shell.values import known
@@ -82,7 +82,7 @@ def _clean(value: Any, secrets: Secrets) -> Any:
 
 def _by_name(fact: Fact, draft: Draft) -> None:
     del draft.facts[fact.key]
-    draft.findings[:] = [each for each in draft.findings if each.key != dotted(fact.key)]
+    draft.unsay(fact.key)
     name = str(fact.key[1])
     draft.put(("secrets", draft.count("secrets")), name, fact.places, name, why=_WHY)
 
@@ -90,7 +90,7 @@ def _by_name(fact: Fact, draft: Draft) -> None:
 def _ask(fact: Fact, text: str, clean: str, secrets: Secrets, draft: Draft) -> None:
     names = [name for value, name in {**values(text), **secrets.names(text)}.items()]
     name = names[0] if names else "NAME"
-    draft.findings[:] = [each for each in draft.findings if each.key != dotted(fact.key)]
+    draft.unsay(fact.key)
     shown = " ".join(clean.split())
     question = f"the original has a secret in it ({shown}): let it read ${name}, and write secrets: [{name}]"
     draft.ask(fact.key, question, fact.places, name)

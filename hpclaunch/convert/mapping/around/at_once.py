@@ -26,8 +26,7 @@ def ask(reading: ShellReading, run: Step, steps: Sequence[Step], draft: Draft) -
     listed = ", ".join(_text(each) for each in dict.fromkeys(others))
     question = f"what each rank executes: {_text(run.command)} runs at the same time as {listed}"
     places = tuple(dict.fromkeys((run.command.place, *(each.place for each in others))))
-    told = ("command", "nodes")
-    draft.findings[:] = [each for each in draft.findings if each.key not in told]
+    draft.unsay(("command",), ("nodes",))
     draft.ask(("command",), question, places, "several programs at once", todo=_TODO)
     draft.ask(
         ("nodes",), "how many nodes: those of which of these programs", places, "several programs at once"

@@ -58,7 +58,7 @@ def _one_of_several(reading: ShellReading, run: Step, draft: Draft) -> None:
                 word = way.partition(": case ")[2].partition(" in ")[0] or _test(way)
                 question = f"what each rank executes: {word} decides it, which is not told"
                 places = (run.command.place, command.place)
-                draft.findings[:] = [each for each in draft.findings if each.key != "command"]
+                draft.unsay(("command",))
                 draft.ask(("command",), question, places, run.text)
                 return
     for test, condition in tests.items():
@@ -114,7 +114,7 @@ def _tasks_by_variable(reading: ShellReading, run: Step, draft: Draft) -> None:
     numbers = [fact.value for fact in sizes if fact is not None and isinstance(fact.value, int)]
     if len(numbers) == 2 and text == str(numbers[0] * numbers[1]):
         return
-    draft.findings[:] = [found for found in draft.findings if found.key != "ranks_per_node"]
+    draft.unsay(("ranks_per_node",))
     shows = f"SLURM_NTASKS={text or '...'}"
     question = f"how many ranks on each node: srun takes {shows} for their number in all"
     draft.ask(("ranks_per_node",), question, (each.place, run.command.place), shows)
@@ -177,12 +177,12 @@ def _parts(reading: ShellReading, run: Step, draft: Draft) -> None:
     line = parts(reading)
     several = any(known(word) == ":" for word in run.words)
     if line is not None:
-        draft.findings[:] = [each for each in draft.findings if each.key not in ("nodes", "gpus_per_node")]
+        draft.unsay(("nodes",), ("gpus_per_node",))
         for key in ("nodes", "gpus_per_node", "ranks_per_node"):
             question = f"{key} of which part: the job has several from this line on: write each in `groups`"
             draft.ask((key,), question, (line,), "a heterogeneous job", todo=_ONE_SIZE)
     elif several:
-        draft.findings[:] = [each for each in draft.findings if each.key not in ("nodes", "ranks_per_node")]
+        draft.unsay(("nodes",), ("ranks_per_node",))
         for key in ("nodes", "ranks_per_node"):
             question = f"{key} of which program: write each in `groups`, with nodes of its own"
             draft.ask((key,), question, (run.command.place,), "several programs at once", todo=_ONE_SIZE)

@@ -75,7 +75,7 @@ def ask_for_one(run: Step, others: Sequence[Command], draft: Draft) -> None:
     listed = "; ".join(" ".join(map(shown, each.words))[:60] for each in others[:_SHOWN])
     places = [run.command.place, *(each.place for each in others)]
     question = f"what each rank executes: {run.text}, or what the script starts beside it ({listed})"
-    draft.findings[:] = [each for each in draft.findings if each.key != "command"]
+    draft.unsay(("command",))
     todo = "write the one that the job is for, and submit a job for each of the others"
     draft.ask(("command",), question, places, f"{len(others) + 1} commands start ranks", todo=todo)
 

@@ -93,11 +93,11 @@ def ask_rounds(
         question = f"{each.name} is another one in later rounds of the loop, and trials all have the same"
         if not is_env:
             question = f"what each rank executes: {question}"
-        draft.findings[:] = [found for found in draft.findings if found.key != ".".join(key)]
+        draft.unsay(key)
         todo = f"submit a job for each value, or let the command make it of {TRIAL}, which counts from 1"
         draft.ask(key, question, (each.place, command.place), each.name, todo=todo)
     for leaving in rounds.leaving(reading, command, loops):
-        draft.findings[:] = [found for found in draft.findings if found.key != "trials.count"]
+        draft.unsay(("trials", "count"))
         on = leaving.conditions[-1].partition(": ")[2] if leaving.conditions else "in each round"
         question = f"how many trials: `{shown(leaving.words[0])}` ends a round or the loop ({on})"
         todo = (

@@ -218,7 +218,7 @@ def put_gpus(reading: ShellReading, steps: Sequence[Started], draft: Draft) -> N
         )
         draft.ask(key, question, places, "GPUs")
     elif let_in is not None and let_in.count < fact.value:
-        draft.findings[:] = [each for each in draft.findings if each.key != "gpus_per_node"]
+        draft.unsay(key)
         why = f"docker lets no more in than these, of the {fact.value} that a node has by {fact.places[0]}"
         draft.put(key, let_in.count, (*let_in.places, *fact.places), let_in.what, why=why)
     elif let_in is not None and let_in.count > fact.value:
@@ -252,7 +252,7 @@ def assume_gpus(launcher: str, draft: Draft) -> None:
     fact = draft.facts.get(key)
     if fact is None or not fact.is_open or ranks is None or not isinstance(ranks.value, int):
         return
-    draft.findings[:] = [each for each in draft.findings if each.key != "gpus_per_node"]
+    draft.unsay(key)
     why = f"{launcher} starts a process for each GPU, and docker lets all of a node's in"
     what = f"{ranks.value} processes on a node"
     draft.put(key, ranks.value, (*ranks.places, *fact.places), what, why=why, kind="assumed")

@@ -49,7 +49,7 @@ def ask_text(reading: ShellReading, run: Step, draft: Draft) -> None:
     places = tuple(dict.fromkeys(each.place for each in texts))
     told = " and ".join(dict.fromkeys(" ".join(map(shown, each.words)) for each in texts))
     for key, asks in (("command", "what each rank executes"), ("nodes", "how many nodes")) if texts else ():
-        draft.findings[:] = [each for each in draft.findings if each.key != key]
+        draft.unsay((key,))
         question = f"{asks}: what {told} starts is not told, and it may start ranks itself"
         draft.ask((key,), question, (*places, run.command.place), told)
 

@@ -30,13 +30,13 @@ def ask(reading: ShellReading, run: Step, draft: Draft) -> None:
         keys = {_KEYS[name]: None for name in _names(reading, each) if name in _KEYS}
         if any(_is_program(value) for value in _values(reading, each)):
             keys[("command",)] = None
-        for key in keys:
+        if keys:
             plain = ("question", each.written, "")
             draft.findings[:] = [
-                found
-                for found in draft.findings
-                if found.key != dotted(key) and (found.kind, found.what, found.key) != plain
+                found for found in draft.findings if (found.kind, found.what, found.key) != plain
             ]
+        for key in keys:
+            draft.unsay(key)
             question = f"{dotted(key)}: whether srun gets {each.written} is not told"
             draft.ask(key, question, each.places, each.written, todo=_TODO)
 

@@ -74,7 +74,7 @@ def put(
 
 def _put_told(told: launchers.FanOut, draft: Draft) -> None:
     """The nodes that a launcher says, where nobody else does."""
-    draft.findings[:] = [each for each in draft.findings if each.key != "nodes"]
+    draft.unsay(("nodes",))
     if told.per_node:
         draft.put(("nodes",), told.per_node, told.places, told.what)
     else:
@@ -84,7 +84,7 @@ def _put_told(told: launchers.FanOut, draft: Draft) -> None:
 def _put_nodes(places: tuple[Place, ...], nodes: int, what: str, found: Allocation, draft: Draft) -> None:
     """The nodes of the run, which are other than those of the job."""
     told = draft.facts.get(("nodes",))
-    draft.findings[:] = [each for each in draft.findings if each.key != "nodes"]
+    draft.unsay(("nodes",))
     if told is None or told.is_open:
         draft.put(("nodes",), nodes, places, what)
         return
@@ -123,7 +123,7 @@ def put_gpus(reading: ShellReading, run: Step, found: Allocation, draft: Draft) 
         gpus = gpus_of(reading, last([*of_batch(reading), *own]), sized)
         if gpus.number is not None:
             if fact is not None:
-                draft.findings[:] = [each for each in draft.findings if each.key != "gpus_per_node"]
+                draft.unsay(("gpus_per_node",))
             draft.put(("gpus_per_node",), gpus.number, gpus.places, gpus.written)
         elif found.whole:
             places = next(each.places for each in of_batch(reading) if each.name == "exclusive")

@@ -153,7 +153,7 @@ def _of_the_text(
     called = next((each.program for each in inside_of(run.command, words) if each.program in own), "")
     if called:
         question = f"what each rank executes: {called} is a function of the script, which a job has not"
-        draft.findings[:] = [each for each in draft.findings if each.key != "command"]
+        draft.unsay(("command",))
         todo = "write what it does in a script of its own, and let the command start that"
         draft.ask(("command",), question, (run.command.place,), run.text, todo=todo)
     if not export.of(run.command, run.option("export"), of_batch(reading)).everything:
