@@ -55,11 +55,17 @@ _TAKES = {
     **dict.fromkeys(_PERHAPS_WITH_VALUE.split(), "perhaps"),
     **dict.fromkeys(_WITHOUT_VALUE.split(), "no"),
 }
-_BY_LETTER = dict(pair.split(":") for pair in _LETTERS.split())
 _OF_COMMAND = {
     "sbatch": {"wait": "no"},
     "srun": {"wait": "yes", "kill-on-bad-exit": "perhaps"},
 }
+# All that an option may begin with: a text of a megabyte may have tens of thousands of words that are none.
+_STARTS = frozenset(
+    name[:length]
+    for name in (*_TAKES, *(name for own in _OF_COMMAND.values() for name in own))
+    for length in range(1, len(name) + 1)
+)
+_BY_LETTER = dict(pair.split(":") for pair in _LETTERS.split())
 
 
 class Given(Struct, frozen=True):
@@ -116,7 +122,9 @@ def _long(takes: dict[str, str], word: Value, following: Value | None) -> tuple[
 
 def _completed(takes: dict[str, str], start: str) -> str:
     """The one option that begins so, or ""."""
-    names = {_SAME.get(name, name) for name in takes if name.startswith(start)} if start else set()
+    if start not in _STARTS:
+        return ""
+    names = {_SAME.get(name, name) for name in takes if name.startswith(start)}
     return names.pop() if len(names) == 1 else ""
 
 
