@@ -9,11 +9,11 @@ hl_fail() {
 }
 
 # The processes of the rank are those with its number in a step of so many ranks. Not those of this step, nor what
-# waits beside the ranks.
-declare -A hl_found=()
-for hl_folder in /proc/[0-9]*; do
-  { mapfile -d '' -t hl_variables <"$hl_folder/environ"; } 2>/dev/null || continue
-  hl_job='' hl_step='' hl_number='' hl_tasks=''
+# waits beside the ranks. The first of them is it, but not while it is the wrapper, which has not all of the environment.
+# A process may end, or become another program and so be without an environment for a moment, while it is looked at.
+hl_of_rank() { # is process $1 one? hl_variables: its environment
+  local hl_variable hl_job='' hl_step='' hl_number='' hl_tasks=''
+  { mapfile -d '' -t hl_variables <"/proc/$1/environ"; } 2>/dev/null || return
   for hl_variable in "${hl_variables[@]}"; do
     case $hl_variable in
       SLURM_JOB_ID=*) hl_job=${hl_variable#*=} ;;
@@ -22,23 +22,40 @@ for hl_folder in /proc/[0-9]*; do
       SLURM_STEP_NUM_TASKS=*) hl_tasks=${hl_variable#*=} ;;
     esac
   done
-  [[ $hl_job == "$SLURM_JOB_ID" && $hl_number == "$hl_rank" && $hl_tasks == "$hl_ranks" ]] || continue
-  [[ -n $hl_step && $hl_step != "$SLURM_STEP_ID" ]] || continue
-  { mapfile -d '' -t hl_words <"$hl_folder/cmdline"; } 2>/dev/null || continue
-  [[ ${hl_words[3]-} != hpclaunch-keep ]] || continue
-  hl_found[${hl_folder#/proc/}]=
-done
-hl_process=
-for hl_each in "${!hl_found[@]}"; do
-  hl_parent=$(while read -r hl_name hl_value; do [[ $hl_name != PPid: ]] || echo "$hl_value"; done <"/proc/$hl_each/status") 2>/dev/null
-  if [[ -n $hl_parent && -z ${hl_found[$hl_parent]+x} ]]; then hl_process=$hl_each; fi
+  [[ $hl_job == "$SLURM_JOB_ID" && $hl_number == "$hl_rank" && $hl_tasks == "$hl_ranks" ]] || return
+  [[ -n $hl_step && $hl_step != "$SLURM_STEP_ID" ]]
+}
+hl_find() { # hl_process: the rank's first process, and hl_variables; hl_begins: it is the wrapper still
+  local hl_folder hl_each hl_words hl_name hl_value
+  local -A hl_parents=() hl_wraps=()
+  hl_process='' hl_begins=''
+  for hl_folder in /proc/[0-9]*; do
+    hl_each=${hl_folder#/proc/}
+    hl_of_rank "$hl_each" || continue
+    { mapfile -d '' -t hl_words <"$hl_folder/cmdline"; } 2>/dev/null || continue
+    [[ ${hl_words[3]-} != hpclaunch-keep ]] || continue
+    [[ ${hl_words[3]-} != hpclaunch-rank ]] || hl_wraps[$hl_each]=
+    { while read -r hl_name hl_value; do
+      [[ $hl_name != PPid: ]] || hl_parents[$hl_each]=$hl_value
+    done <"$hl_folder/status"; } 2>/dev/null
+  done
+  for hl_each in "${!hl_parents[@]}"; do
+    hl_of_rank "${hl_parents[$hl_each]}" && continue
+    [[ -z ${hl_wraps[$hl_each]+x} ]] && hl_process=$hl_each || hl_begins=1
+  done
+  hl_of_rank "${hl_process:-none}" || hl_process=
+}
+for hl_left in {59..0}; do
+  hl_find
+  [[ -z $hl_process ]] || break
+  [[ -n $hl_begins || $hl_left -gt 56 ]] || break
+  sleep 0.5
 done
 [[ -n $hl_process ]] || hl_fail "rank $hl_rank does not run here: perhaps it has not begun, or has ended"
 
 # The environment goes by a pipe: an argument would show secrets in the process list. What starts processes of MPI is
 # the rank's alone.
 hl_quoted=
-mapfile -d '' -t hl_variables <"/proc/$hl_process/environ"
 for hl_variable in "${hl_variables[@]}"; do
   hl_name=${hl_variable%%=*}
   [[ $hl_name =~ ^[A-Za-z_][A-Za-z0-9_]*$ && $hl_name != PMI_* && $hl_name != PMIX_* ]] || continue
