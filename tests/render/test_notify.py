@@ -23,13 +23,10 @@ with open(sys.argv[1], "a") as file:
 WORD = st.text(st.characters(blacklist_characters="\0", blacklist_categories=["Cs"]), max_size=12)
 
 
-def run(folder: Path, status: int, **job: object) -> tuple[int, list[list[str]]]:
-    """The status of the job's script, and what the recorder noted; a stand-in for srun gives `status`."""
-    out = folder / "out"
-    out.unlink(missing_ok=True)
-    full = {"name": "a", "command": ["run"], "nodes": 1, **job}
-    (folder / "job.yaml").write_text(yaml.safe_dump(full))
-    for name, text in {"srun": f"exit {status}", "scontrol": "echo ' JobState=RUNNING '"}.items():
+def run_script(folder: Path, job: dict[str, object], **programs: str) -> subprocess.CompletedProcess[str]:
+    """The job's script in a session of its own, where these programs (POSIX sh) stand for the real ones."""
+    (folder / "job.yaml").write_text(yaml.safe_dump(job))
+    for name, text in programs.items():
         (folder / name).write_text(f"#!/bin/sh\n{text}\n")
         (folder / name).chmod(0o755)
     text = script.render(plan_job(str(folder / "job.yaml"), "superpod-a100", ()).plan)
@@ -44,7 +41,15 @@ def run(folder: Path, status: int, **job: object) -> tuple[int, list[list[str]]]
         "TZ": "Asia/Tokyo",
     }
     argv = ["bash", "-p", "-c", text, "script", str(record / "claim")]
-    done = subprocess.run(argv, env=own, capture_output=True, text=True, timeout=60)
+    return subprocess.run(argv, env=own, capture_output=True, text=True, timeout=60, start_new_session=True)
+
+
+def run(folder: Path, status: int, **job: object) -> tuple[int, list[list[str]]]:
+    """The status of the job's script, and what the recorder noted; a stand-in for srun gives `status`."""
+    out = folder / "out"
+    out.unlink(missing_ok=True)
+    full = {"name": "a", "command": ["run"], "nodes": 1, **job}
+    done = run_script(folder, full, srun=f"exit {status}", scontrol="echo ' JobState=RUNNING '")
     return done.returncode, [
         json.loads(line) for line in out.read_text().splitlines()
     ] if out.exists() else []
@@ -88,18 +93,22 @@ def test_groups_that_slurm_ends_are_told_of_as_ended_by_it(tmp_path: Path) -> No
     tell = ["tee", "-a", str(tmp_path / "told")]
     job: dict[str, object] = {"name": "a", "command": ["run"], "world": "separate", "groups": groups}
     job |= {"mpi": "none", "notify": {"command": tell}}
-    (tmp_path / "job.yaml").write_text(yaml.safe_dump(job))
     waits = f"echo >>{tmp_path}/begun; [ $(wc -l <{tmp_path}/begun) = 1 ] || kill -TERM 0; exec sleep 60"
-    for name, text in {"srun": waits, "scontrol": "echo ' JobState=COMPLETING Reason=NodeDown '"}.items():
-        (tmp_path / name).write_text(f"#!/bin/sh\n{text}\n")
-        (tmp_path / name).chmod(0o755)
-    text = script.render(plan_job(str(tmp_path / "job.yaml"), "superpod-a100", ()).plan)
-    own = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "HOME": "/", "SLURM_JOB_ID": "7"}
-    own |= {"SLURM_JOB_NODELIST": "dgx[001-002]"}
-    (tmp_path / "record").mkdir()
-    argv = ["bash", "-p", "-c", text, "script", str(tmp_path / "record" / "claim")]
-    done = subprocess.run(argv, env=own, capture_output=True, text=True, timeout=60, start_new_session=True)
+    done = run_script(tmp_path, job, srun=waits, scontrol="echo ' JobState=COMPLETING Reason=NodeDown '")
     assert done.returncode == 143, done.stderr
     assert "not known" not in done.stderr
     told = json.loads((tmp_path / "told").read_text().splitlines()[-1])
     assert (told["event"], told["state"], told["exit_status"]) == ("end", "NODE_FAIL", 143)
+
+
+@pytest.mark.parametrize("url", [None, "http://127.0.0.1:1/"])
+def test_a_second_sigterm_ends_neither_the_question_nor_who_is_told(tmp_path: Path, url: str | None) -> None:
+    """As slurmd sends it at a time limit, or where another job takes the nodes, to each process."""
+    end = "kill -TERM $(ps -o pid= -s $(ps -o sid= -p $$))"
+    tell = ["/bin/sh", "-c", f'{end}; cat >>"$0"', str(tmp_path / "told")]
+    notify = {"webhook": url} if url else {"command": tell}
+    job: dict[str, object] = {"name": "a", "command": ["run"], "nodes": 1, "notify": notify}
+    asked = f"{end}\necho ' JobState=COMPLETING Reason=TimeLimit '"
+    done = run_script(tmp_path, job, srun=end, scontrol=asked, curl=f"{end}\nexec cat >>{tmp_path}/told")
+    assert done.returncode == 143, done.stderr
+    assert '"state":"TIMEOUT"' in (tmp_path / "told").read_text().replace("\\", "")

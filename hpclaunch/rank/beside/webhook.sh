@@ -1,6 +1,7 @@
 # URL TOKEN: posts the line of JSON that standard input has. URL may be the name of a variable that has it, and TOKEN is
 # the name of one, or nothing. No process is given their values as arguments: a process list shows those.
 set -u
+trap '' TERM # of the job's end, of which this is to tell
 IFS= read -r hl_body || exit 121
 hl_url=$1 hl_token=
 case $1 in *://*) ;; *) eval "hl_url=\${$1-}" ;; esac

@@ -9,14 +9,16 @@ from hpclaunch.readback.shell.values import Value, known, shown
 from hpclaunch.values.launch import Unbridged
 from hpclaunch.values.longrun import Notify
 
-_COMMAND = ["timeout", "--kill-after=1", "10"]
-_WEBHOOK = ["timeout", "--kill-after=1", "12", "/bin/sh", "-c"]
+# How a script runs what SIGTERM, which ends the job, is not to end.
+OUTLASTS = ["timeout", "--signal=KILL", "10", "/bin/sh", "-c", 'trap "" TERM; exec "$@"']
+_COMMAND = [*OUTLASTS, "hpclaunch-tells"]
+_WEBHOOK = ["timeout", "--signal=KILL", "12", "/bin/sh", "-c"]
 _NAME = "hpclaunch-webhook"
 
 
 def notices(calls: Sequence[Call], unread: list[str]) -> tuple[Notify | None, list[Unbridged], list[Call]]:
     """Who is told, the same as something that Kubernetes lacks, and the calls that are about other things."""
-    mine = [call for call in calls if _is_webhook(call.words) or _first(call.words, 3) == _COMMAND]
+    mine = [call for call in calls if _is_webhook(call.words) or _is_command(call.words)]
     if not mine:
         return None, [], list(calls)
     words = [outside(known(word) or shown(word)) for word in mine[0].words]
@@ -33,13 +35,17 @@ def notices(calls: Sequence[Call], unread: list[str]) -> tuple[Notify | None, li
         )
         what = f"notify: the webhook {url}" + (f" with {token}" if token else "")
     else:
-        told = Notify(command=tuple(words[3:]), start=len(mine) > 1)
+        told = Notify(command=tuple(words[len(_COMMAND) :]), start=len(mine) > 1)
         what = f"notify: {' '.join(told.command)}"
     if any(call.words != mine[0].words for call in mine):
         unread.append(f"line {mine[-1].line}: not the same ones are told each time")
     what += ", at each start too" if told.start else ""
     rest = [call for call in calls if call not in mine]
     return told, [Unbridged(what, "hpclaunch tells nobody of the end of pods")], rest
+
+
+def _is_command(words: Sequence[Value]) -> bool:
+    return _first(words, len(_COMMAND)) == _COMMAND
 
 
 def _is_webhook(words: Sequence[Value]) -> bool:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from hpclaunch.readback.shell import outside
 from hpclaunch.readback.shell.calls import Call
 from hpclaunch.readback.shell.values import Unknown, known, shown
+from hpclaunch.readback.slurm.notices import OUTLASTS
 from hpclaunch.readback.slurm.runs import program
 from hpclaunch.values.launch import Unbridged
 
@@ -42,5 +43,7 @@ def _claims(call: Call) -> bool:
 def _asks(call: Call) -> bool:
     """Whether Slurm is asked about the job, or told that no link of its chain is to follow."""
     words = [known(word) for word in call.words]
+    if words[: len(OUTLASTS)] == OUTLASTS:
+        del words[1 : len(OUTLASTS)]
     asked = words[2:6] == ["scontrol", "--oneliner", "show", "job"]
     return words[:1] == ["timeout"] and (asked or words[2:4] == ["scancel", "--state=PENDING"])

@@ -484,8 +484,8 @@ notify() { # start|end STATE STATUS|null
     "$SLURM_JOB_NODELIST" "${SLURM_RESTART_COUNT-0}" "$hl_now" "${hl_record##*/}" \
     '"name":"long-run","site":"superpod-a100","scheduler":"slurm","nodes":2,"ranks_per_node":8,"gpus_per_node":8,"image":"nvcr.io/nvidia/mxnet:21.09-py3","minutes":2880'
   printf '%s\n' "$hl_json" |
-    timeout --kill-after=1 12 /bin/sh -c "$hl_webhook" hpclaunch-webhook HOOK HOOK_TOKEN >&2 ||
-    echo "hpclaunch: nobody was told of the job's $1: status $?" >&2
+    timeout --signal=KILL 12 /bin/sh -c "$hl_webhook" hpclaunch-webhook HOOK HOOK_TOKEN >&2 ||
+    echo "hpclaunch: nobody was told of the job's $1: status $? (137: it took too long)" >&2
 }
 
 # What posts it.
@@ -493,6 +493,7 @@ IFS= read -r -N 131072 hl_webhook <<'WRAPPER'
 # URL TOKEN: posts the line of JSON that standard input has. URL may be the name of a variable that has it, and TOKEN is
 # the name of one, or nothing. No process is given their values as arguments: a process list shows those.
 set -u
+trap '' TERM # of the job's end, of which this is to tell
 IFS= read -r hl_body || exit 121
 hl_url=$1 hl_token=
 case $1 in *://*) ;; *) eval "hl_url=\${$1-}" ;; esac
@@ -544,12 +545,15 @@ trap : TERM INT HUP # a cancelled job goes on until it is killed, and says that 
 launch 3>&2 4>&1
 hl_status=$?
 
+trap '' TERM INT HUP # slurmd sends SIGTERM once more at a time limit, or where another job takes the nodes
+
 # Why the job ends with the status $1, as Slurm has it; UNKNOWN where Slurm does not say.
 fate() {
   local hl_shown
   hl_fate=COMPLETED
   (($1)) || return 0
-  hl_shown=$(timeout 10 scontrol --oneliner show job "$SLURM_JOB_ID" 2>/dev/null)
+  hl_shown=$(timeout --signal=KILL 10 /bin/sh -c 'trap "" TERM; exec "$@"' hpclaunch-asks \
+    scontrol --oneliner show job "$SLURM_JOB_ID" 2>/dev/null)
   case $hl_shown in
     *" Restarts=$((${SLURM_RESTART_COUNT-0} + 1)) "*) hl_fate=REQUEUED ;;
     *" PreemptTime="[0-9]*) hl_fate=PREEMPTED ;;

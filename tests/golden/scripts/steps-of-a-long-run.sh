@@ -967,10 +967,10 @@ notify() { # start|end STATE STATUS|null
     '"name":"steps","site":"superpod-a100","scheduler":"slurm","nodes":2,"ranks_per_node":8,"gpus_per_node":8,"image":"nvcr.io/nvidia/mxnet:21.09-py3","minutes":120'
   (
     CDPATH='' cd -- /home/ada/jobs || cd /
-    printf '%s\n' "$hl_json" | timeout --kill-after=1 10 \
+    printf '%s\n' "$hl_json" | timeout --signal=KILL 10 /bin/sh -c 'trap "" TERM; exec "$@"' hpclaunch-tells \
       ./tell.sh 'a b'
   ) >&2 ||
-    echo "hpclaunch: nobody was told of the job's $1: status $?" >&2
+    echo "hpclaunch: nobody was told of the job's $1: status $? (137: it took too long)" >&2
 }
 
 # The standard input of `keep` ends with all that `main` has started.
@@ -980,12 +980,15 @@ notify() { # start|end STATE STATUS|null
 } 5>&1
 hl_status="${hl_codes[0]}"
 
+trap '' TERM INT HUP # slurmd sends SIGTERM once more at a time limit, or where another job takes the nodes
+
 # Why the job ends with the status $1, as Slurm has it; UNKNOWN where Slurm does not say.
 fate() {
   local hl_shown
   hl_fate=COMPLETED
   (($1)) || return 0
-  hl_shown=$(timeout 10 scontrol --oneliner show job "$SLURM_JOB_ID" 2>/dev/null)
+  hl_shown=$(timeout --signal=KILL 10 /bin/sh -c 'trap "" TERM; exec "$@"' hpclaunch-asks \
+    scontrol --oneliner show job "$SLURM_JOB_ID" 2>/dev/null)
   case $hl_shown in
     *" Restarts=$((${SLURM_RESTART_COUNT-0} + 1)) "*) hl_fate=REQUEUED ;;
     *" PreemptTime="[0-9]*) hl_fate=PREEMPTED ;;

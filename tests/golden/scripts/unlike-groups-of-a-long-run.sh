@@ -1001,10 +1001,10 @@ notify() { # start|end STATE STATUS|null
     '"name":"unlike-groups","site":"superpod-a100","scheduler":"slurm","nodes":5,"ranks_per_node":null,"gpus_per_node":null,"image":"nvcr.io/nvidia/pytorch:21.09-py3","minutes":120'
   (
     CDPATH='' cd -- /home/ada/jobs || cd /
-    printf '%s\n' "$hl_json" | timeout --kill-after=1 10 \
+    printf '%s\n' "$hl_json" | timeout --signal=KILL 10 /bin/sh -c 'trap "" TERM; exec "$@"' hpclaunch-tells \
       cat
   ) >&2 ||
-    echo "hpclaunch: nobody was told of the job's $1: status $?" >&2
+    echo "hpclaunch: nobody was told of the job's $1: status $? (137: it took too long)" >&2
 }
 
 notify start RUNNING null & # beside the ranks
@@ -1027,12 +1027,15 @@ run_groups() {
 run_groups
 hl_status=$?
 
+trap '' TERM INT HUP # slurmd sends SIGTERM once more at a time limit, or where another job takes the nodes
+
 # Why the job ends with the status $1, as Slurm has it; UNKNOWN where Slurm does not say.
 fate() {
   local hl_shown
   hl_fate=COMPLETED
   (($1)) || return 0
-  hl_shown=$(timeout 10 scontrol --oneliner show job "$SLURM_JOB_ID" 2>/dev/null)
+  hl_shown=$(timeout --signal=KILL 10 /bin/sh -c 'trap "" TERM; exec "$@"' hpclaunch-asks \
+    scontrol --oneliner show job "$SLURM_JOB_ID" 2>/dev/null)
   # A line for each allocation, this script's first. Others may still run for a moment when this one is ended.
   hl_shown="${hl_shown%%$'\n'*} ${hl_shown//JobState=RUNNING/}"
   case $hl_shown in
