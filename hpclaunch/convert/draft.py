@@ -51,6 +51,7 @@ class Draft:
         self.findings: list[Finding] = []
         self.hints: dict[str, Any] = {}
         self.of_hints: dict[Finding, str] = {}  # findings that say a hint, and its key
+        self.of_script: dict[Finding, int] = {}  # those that say the script's nodes, where its run has others
         self.refused = ""
         self._counts: Counter[str] = Counter()
 

@@ -15,9 +15,6 @@ from hpclaunch.values.conversion import Place
 _NO_GPUS = "no line asks Slurm for any (0 where the job uses none)"
 
 
-FOR_ALL = "nodes for the whole script"
-
-
 def put(
     reading: ShellReading, run: Step, found: Allocation, launcher: Layer | None, draft: Draft
 ) -> int | None:
@@ -91,10 +88,11 @@ def _put_nodes(places: tuple[Place, ...], nodes: int, what: str, found: Allocati
     draft.say(
         "replaced",
         told.places,
-        f"{told.value} {FOR_ALL}",
+        f"{told.value} nodes for the whole script",
         why=f"its run is on {nodes} of them, and a job has the nodes of its run: the others would stand idle",
         todo="where other steps need them, submit those as a job of their own",
     )
+    draft.of_script[draft.findings[-1]] = told.value
     draft.put(
         ("nodes",), nodes, places, what, why=f"the job has {found.nodes} nodes, and its run is on {nodes}"
     )

@@ -7,7 +7,6 @@ from msgspec import structs
 
 from hpclaunch.convert.draft import Draft, Fact, Key, dotted
 from hpclaunch.convert.mapping.slurm.components import Components, components
-from hpclaunch.convert.mapping.slurm.run_sizes import FOR_ALL
 from hpclaunch.convert.mapping.slurm.sizes import sizes
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.programs.layers import layers
@@ -165,14 +164,15 @@ def _of_all(told: Iterable[Finding], drafts: Sequence[Draft]) -> Iterator[Findin
     these have all of them."""
     facts = [each.facts.get(("nodes",)) for each in drafts]
     used = sum(fact.value for fact in facts if fact is not None and isinstance(fact.value, int))
+    nodes = {finding: count for each in drafts for finding, count in each.of_script.items()}
     said = False
     for each in told:
-        if not each.what.endswith(FOR_ALL):
+        if each not in nodes:
             yield each
-        elif not said and each.what != f"{used} {FOR_ALL}":
+        elif not said and nodes[each] != used:
             said = True
             why = f"its programs are on {used} of them, and a job has the nodes of its programs"
-            yield structs.replace(each, why=why, key="")
+            yield structs.replace(each, why=why)
 
 
 def _names(found: Components) -> list[str]:
