@@ -329,6 +329,8 @@ class Walker(Recorder):
             self.status = None
             return
         self.record(words)
+        self.spend(outputs.work(words))
+        self.status = outputs.succeeds(words)
         if self.output is not None:
             text = outputs.known_output(words, self.input.text)
             self.output += [Unknown("output", "")] if text is None else text

@@ -37,11 +37,27 @@ def evaluate(source: str, value_of: Callable[[str], str | None]) -> int | None:
         return None
 
 
+def lacks_operand(source: str, value_of: Callable[[str], str | None]) -> bool:
+    """Whether bash complains that there is no number where one has to be: (( $x > 0 )) with an empty x."""
+    try:
+        if len(source) <= _LONGEST and not changed(source):
+            _Reader(source, value_of).whole()
+    except _NoOperand:
+        return True
+    except (ValueError, ZeroDivisionError, RecursionError):
+        return False
+    return False
+
+
 def changed(source: str) -> set[str]:
     """The variables that it assigns to."""
     if "=" not in source and "++" not in source and "--" not in source:
         return set()
     return {found[1] or found[2] for found in _CHANGES.finditer(source)}
+
+
+class _NoOperand(ValueError):
+    """An operator stands where a number has to be, or nothing."""
 
 
 class _Reader:
@@ -119,7 +135,7 @@ class _Reader:
         if kind == "number":
             return _wrapped(int(text, 16 if text[1:2] in ("x", "X") else 8 if text[0] == "0" else 10))
         if kind != "name":
-            raise ValueError(text)
+            raise _NoOperand(text)
         value = self._value_of(text)
         if value is None or self._depth > 8 or len(value) > _LONGEST or changed(value):
             raise ValueError(text)

@@ -275,6 +275,10 @@ def _test(shell: "Shell", words: Sequence[Value]) -> None:
         if any(text is not None and not re.fullmatch(r"\s*[-+]?[0-9]+\s*", text) for text in texts):
             shell.status = False  # "integer expression expected", and the status is 2
             return
+    first = known(rest[0]) if len(rest) == 2 and known(rest[1]) is not None else None
+    if first is not None and first != "!" and not re.fullmatch("-[a-zA-Z]", first):
+        shell.status = False  # [ $x -gt 0 ] with an empty x: "unary operator expected", and the status is 2
+        return
     shell.status = conditions.Condition(expander.value, expander.pattern, number).holds(shell.tested(parts))
 
 

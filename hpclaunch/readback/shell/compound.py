@@ -43,8 +43,11 @@ def _test(shell: "Shell", statement: Test) -> Flow:
 
 def _arithmetic(shell: "Shell", statement: Arithmetic) -> Flow:
     for expression in statement.expressions:
-        number = shell.expander.number(expression)
+        expander = shell.expander
+        number = expander.number(expression)
         shell.status = None if number is None else number != 0
+        if number is None and expander.is_wrong(expression):
+            shell.status = False
     return Flow.NEXT
 
 

@@ -86,6 +86,15 @@ class Expander:
             self.state.forget(name)
         return arithmetic.evaluate(text, self._number_of)
 
+    def is_wrong(self, expression: Word) -> bool:
+        """Whether bash complains of the expression: a value in it is empty where a number has to be."""
+        plain = all(
+            isinstance(each, pieces.Literal) or (isinstance(each, Parameter) and each.operator not in _TESTS)
+            for each in expression.pieces
+        )
+        text = known(self._joined(expression.pieces)) if plain else None  # a command is looked at once
+        return text is not None and arithmetic.lacks_operand(text, self._number_of)
+
     def _number_of(self, name: str) -> str | None:
         values = self._values(Parameter(name, True))
         if values is None or not values:

@@ -4,10 +4,12 @@ import re
 from collections.abc import Iterable, Sequence
 
 from hpclaunch.convert.reading import ShellReading
+from hpclaunch.convert.shell.names import used
 from hpclaunch.readback.shell.values import Unknown, Value, known
 
 _OF_ARRAYS = re.compile(r"SLURM_ARRAY_\w+")
 _MOST = 4
+_LONGEST = 80  # characters of a condition
 
 
 def in_doubt(reading: ShellReading, values: Iterable[Value]) -> list[str]:
@@ -37,7 +39,23 @@ def alternatives(reading: ShellReading, name: str) -> str:
     if len(several) == 1:
         counts = any(name in each.uses for each in reading.given(name))
         listed = f"{listed} or {'another' if counts else 'not set'}"
-    return f"{name} is {listed}, and which of them is not told"
+    return f"{name} is {listed}, and which of them {_by(reading, name)}"
+
+
+def _by(reading: ShellReading, name: str) -> str:
+    """What decides, for a question: the condition with its line, and the variable that nobody gave."""
+    conditions = [each.conditions[-1] for each in reading.given(name) if each.conditions]
+    if not conditions:
+        return "is not told"
+    place, _, written = conditions[0].partition(": ")
+    written = written.removeprefix("if ")
+    if written.startswith("not ("):
+        written = written.removeprefix("not (").removesuffix(")")
+    if len(written) > _LONGEST:
+        written = written[:_LONGEST] + "..."
+    missing = [each for each in used(written) if each in reading.wanted and reading.last(each) is None]
+    given = f", and nothing gives {missing[0]}: --env {missing[0]}=VALUE does" if missing else ""
+    return f"is not told: it depends on `{written}` ({place}){given}"
 
 
 def _texts(values: Sequence[Value]) -> list[str]:
