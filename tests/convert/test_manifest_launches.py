@@ -66,6 +66,49 @@ def test_the_container_with_gpus_is_the_job_and_the_one_beside_it_is_named(kind:
     assert any(each.kind == "left" and "rxdm" in each.what for each in draft.findings)
 
 
+@pytest.mark.parametrize("kind", ["Pod", "Job", "PyTorchJob", "MPIJob"])
+def test_which_of_two_containers_with_gpus_is_the_job_is_asked(kind: str) -> None:
+    """Each with its name, so that nobody takes the job for all of the pod."""
+    gpus = {"limits": {"nvidia.com/gpu": 4}}
+    both = [
+        {"name": name, "image": f"reg/{name}:1", "command": [f"./{name}"], "resources": gpus}
+        for name in ("pytorch", "tune")
+    ]
+    template: dict[str, Any] = {"spec": {"containers": both}}
+    launcher = {"containers": [{"name": "l", "image": "reg/l:1", "command": ["mpirun", "-np", "8", "./a"]}]}
+    version, spec = {
+        "Pod": ("v1", template["spec"]),
+        "Job": ("batch/v1", {"template": template}),
+        "PyTorchJob": (
+            "kubeflow.org/v1",
+            {"pytorchReplicaSpecs": {"Worker": {"replicas": 2, "template": template}}},
+        ),
+        "MPIJob": (
+            "kubeflow.org/v2beta1",
+            {
+                "mpiReplicaSpecs": {
+                    "Launcher": {"template": {"spec": launcher}},
+                    "Worker": {"replicas": 2, "template": template},
+                }
+            },
+        ),
+    }[kind]
+    given = {"apiVersion": version, "kind": kind, "metadata": {"name": "a"}, "spec": spec}
+    found = convert(classified({"a.yaml": yaml.safe_dump(given)}), Options({}))
+    assert found.job
+    assert not found.is_complete
+    asked = {each.key: each.why for each in found.findings if each.kind == "question"}
+    assert set(asked) == ({"image"} if kind == "MPIJob" else {"command", "image"})
+    assert all("pytorch" in why and "tune" in why for why in asked.values())
+    alike = [{**each, "image": "reg/x:1", "command": ["./x"]} for each in both]
+    template["spec"]["containers"][:] = alike
+    again = convert(classified({"a.yaml": yaml.safe_dump(given)}), Options({}))
+    assert any(each.kind == "left" and "tune" in each.what for each in again.findings)
+    assert {each.key for each in again.findings if each.kind == "question"} == (
+        set() if kind == "MPIJob" else {"command"}
+    )
+
+
 def test_a_sidecar_among_the_init_containers_is_no_setup_step() -> None:
     first = [
         {"name": "ship", "image": "reg/x:1", "restartPolicy": "Always", "command": ["./ship"]},

@@ -93,3 +93,13 @@ def test_one_without_pods_is_refused_all_the_same(spec: dict[str, Any]) -> None:
     draft = converted(_object("batch.volcano.sh/v1alpha1", "Job", spec))
     assert "Volcano" in draft.refused
     assert list(job(draft)) == ["name"]
+
+
+def test_each_of_several_in_one_file_is_named_by_its_kind() -> None:
+    every = [_object(version, kind, spec) for version, kind, _, spec in _KINDS]
+    draft = converted("---\n".join(every))
+    assert _KINDS[0][2] in draft.refused
+    left = [f"{each.what}; {each.why}" for each in draft.findings if each.kind == "left"]
+    for _, kind, said, _ in _KINDS:
+        assert any(f"{kind} run" in each and said in each for each in left), kind
+    assert not any("does not know" in each for each in left)

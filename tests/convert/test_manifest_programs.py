@@ -1,12 +1,16 @@
-"""Manifests whose pods run several programs: which one is the job's is asked, and not one of them taken."""
+"""Manifests whose pods are not alike: which program is the job's is asked, and variables make groups."""
 
 from typing import Any
 
 import pytest
 import yaml
+from hypothesis import given
+from hypothesis import strategies as some
 from manifest_cases import converted
 
 from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.writing import write
+from hpclaunch.spec.read import parse_job
 
 
 def _container(image: str, command: list[str], gpus: int) -> dict[str, Any]:
@@ -67,3 +71,64 @@ def test_an_mpirun_of_several_programs_is_asked_for_each() -> None:
     draft = _manifest("MPIJob", {"Launcher": _container("a:1", words, 0), "Worker": workers})
     assert _open(draft) == {"nodes", "ranks_per_node", "command"}
     assert not [each for each in draft.findings if each.kind == "defect"]
+
+
+_ENV = some.dictionaries(
+    some.sampled_from(("PART", "LR", "DATA", "NCCL_DEBUG")),
+    some.text(some.characters(codec="ascii", exclude_categories=("C",), exclude_characters="$"), max_size=9),
+)
+
+
+def _of_two(master: dict[str, str], worker: dict[str, str], **more: Any) -> Draft:
+    replicas = {"Master": _container("a:1", ["./a"], 8), "Worker": _container("a:1", ["./a"], 8)}
+    for name, env in (("Master", master), ("Worker", worker)):
+        (container,) = replicas[name]["template"]["spec"]["containers"]
+        container["env"] = [{"name": key, "value": value} for key, value in env.items()]
+    replicas["Worker"]["replicas"] = 3
+    (first,) = replicas["Master"]["template"]["spec"]["containers"]
+    first.update({key: value for key, value in more.items() if key == "command"})
+    (second,) = replicas["Worker"]["template"]["spec"]["containers"]
+    second.update({key: value for key, value in more.items() if key == "command"})
+    if "init" in more:
+        replicas["Master"]["template"]["spec"]["initContainers"] = [more["init"]]
+    return _manifest("PyTorchJob", replicas)
+
+
+@given(_ENV, _ENV)
+def test_each_pod_has_the_variables_of_its_part(master: dict[str, str], worker: dict[str, str]) -> None:
+    draft = _of_two(master, worker)
+    job = parse_job(write(draft, ["job.yaml"]), "job.yaml", ".").value
+    assert bool(job.groups) == (master != worker)
+    if not job.groups:
+        assert (job.nodes, job.env) == (4, master)
+        return
+    parts = {name: (group.nodes, {**job.env, **group.env}) for name, group in job.groups.items()}
+    assert list(parts.items()) == [("master", (1, master)), ("worker", (3, worker))]
+
+
+def test_where_a_job_cannot_have_groups_the_variables_are_left_by_name() -> None:
+    init = {"name": "get", "image": "a:1", "command": ["./get"]}
+    draft = _of_two({"PART": "a", "LR": "1"}, {"PART": "b", "LR": "1"}, init=init)
+    assert not any(key[0] == "groups" for key in draft.facts)
+    (said,) = [each for each in draft.findings if each.kind == "left" and "PART" in each.what]
+    assert "setup" in said.why
+    assert "LR" not in said.what
+
+
+@pytest.mark.parametrize(
+    ("command", "is_asked"),
+    [
+        (["./a", "$(PART)"], True),
+        (["./a", "$(LR)"], False),
+        (["sh", "-c", "./a ${PART}"], False),
+        (["sh", "-c", "torchrun --nproc_per_node=8 a.py $PART"], True),
+    ],
+)
+def test_a_command_with_a_value_that_is_not_the_same_in_all_pods_is_asked(
+    command: list[str], is_asked: bool
+) -> None:
+    draft = _of_two({"PART": "a", "LR": "1"}, {"PART": "b", "LR": "1"}, command=command)
+    assert ("command" in _open(draft)) == is_asked
+    fact = draft.facts["command",]
+    if not is_asked and "$PART" in command[-1]:
+        assert "PART" in str(fact.value)

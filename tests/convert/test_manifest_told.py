@@ -66,12 +66,5 @@ def test_a_program_that_may_read_its_index_is_said() -> None:
     }
 
 
-def test_what_the_master_alone_has_is_said() -> None:
-    draft = converted(torch("[python, a.py]", 1, "[{name: R, value: m}]"))
-    assert ("env", "R") in draft.facts
-    (said,) = [each for each in draft.findings if "all have it" in each.why or "that counts" in each.why]
-    assert said.kind == "left"
-
-
 def test_an_image_with_a_name_to_fill_in_is_asked_for() -> None:
     assert converted(indexed("[a]").replace("a/b:1", '"a/b:${TAG}"')).facts["image",].is_open

@@ -13,6 +13,7 @@ from hpclaunch.convert.manifests import (
     launchers,
     leftovers,
     other_kinds,
+    parts,
     preparation,
     repair,
     rights,
@@ -21,7 +22,6 @@ from hpclaunch.convert.manifests import (
     storage,
     told,
 )
-from hpclaunch.convert.manifests.fields import Field
 from hpclaunch.convert.manifests.hints import of_site
 from hpclaunch.convert.manifests.launch import Launch, line_in, read
 from hpclaunch.convert.manifests.repair import Object
@@ -30,7 +30,6 @@ from hpclaunch.convert.options import Options
 from hpclaunch.convert.programs.layers import MPI
 from hpclaunch.readback.shell.values import known
 from hpclaunch.spec.check_text import name as job_name
-from hpclaunch.spec.tree import MappingNode, SequenceNode
 from hpclaunch.values.conversion import Place
 
 _CUT = ("[...]", "[…]", "…", "...")
@@ -49,9 +48,9 @@ def convert_files(files: Sequence[tuple[str, str]], draft: Draft, options: Optio
     found = [each for name, text in files for each in repair.objects(name, text, draft)]
     jobs = [each for each in found if kinds.is_workload(each)]
     others = [each for each in found if not kinds.is_workload(each)]
-    foreign = [] if jobs else [each for each in others if other_kinds.is_other(each)]
-    if foreign:
-        others = [each for each in others if each is not foreign[0]]
+    foreign = [each for each in others if other_kinds.is_other(each)]
+    others = [each for each in others if not other_kinds.is_other(each)]
+    if foreign and not jobs:
         other_kinds.refuse(foreign[0], draft)
     elif not jobs:
         seen = ", ".join(dict.fromkeys(f"{each.kind} {each.version}".strip() for each in found)) or "nothing"
@@ -62,6 +61,8 @@ def convert_files(files: Sequence[tuple[str, str]], draft: Draft, options: Optio
             "no MPIJob, PyTorchJob, Pod or Job",
             todo="give the manifest of the job itself; what stands beside it may be in the same file",
         )
+    for each in foreign if jobs else foreign[1:]:
+        other_kinds.beside(each, draft)
     for each in jobs[1:]:
         each.root.take()
         todo = "convert it on its own: put it into a file of its own"
@@ -97,8 +98,8 @@ def _job(workload: Workload, others: Sequence[Object], draft: Draft, options: Op
     scheduling.put(workload, draft, options)
     ending.put(workload, draft, options)
     _serving(workload, draft)
-    for pod in workload.others:
-        _compare(workload.ranks, pod, draft)
+    parts.compare(workload, own, beside, draft)
+    parts.ask_which_container(workload, draft)
 
 
 def _name(workload: Workload, draft: Draft) -> None:
@@ -193,15 +194,7 @@ def _several(launch: Launch, draft: Draft) -> None:
     for key in ("nodes", "ranks_per_node", "command"):
         question = f"{key} of which program: mpirun starts several at once, and a group has one"
         todo = "write each program in `groups`, with nodes of its own"
-        _ask_instead((key,), question, launch.places, "several programs at once", draft, todo)
-
-
-def _ask_instead(
-    key: tuple[str], question: str, places: Sequence[Place], what: str, draft: Draft, todo: str = ""
-) -> None:
-    """Ask for what one of several told: nothing else is said of the key any more."""
-    draft.findings[:] = [each for each in draft.findings if each.key != key[0]]
-    draft.ask(key, question, places, what, todo)
+        parts.ask_instead((key,), question, launch.places, "several programs at once", draft, todo)
 
 
 def _serving(workload: Workload, draft: Draft) -> None:
@@ -222,52 +215,3 @@ def _serving(workload: Workload, draft: Draft) -> None:
         return
     todo = "what it does before the ranks start belongs into setup"
     draft.say("left", places, "what the workers run", why="ranks are started by the scheduler", todo=todo)
-
-
-# What ranks are, and what they run on: where two templates differ in it, neither is the job's.
-_ASKED = frozenset(("command", "args", "image", "resources"))
-
-
-def _compare(first: Pod, other: Pod, draft: Draft) -> None:
-    """A second template of the same launch: what is alike is told once, what is not is said."""
-    for key, field in other.container.fields():
-        twin = first.container.get(key)
-        if key == "name":
-            continue
-        field.take()
-        if twin is not None and _plain(twin) == _plain(field):
-            draft.say("carried", [field.place], f"{key} of the {other.of}", became=f"that of the {first.of}")
-        elif key in _ASKED and (key != "resources" or _gpus_of(twin) != _gpus_of(field)):
-            which = ("gpus_per_node",) if key == "resources" else ("image" if key == "image" else "command",)
-            question = f"{which[0]}: {other.of} and {first.of} differ in {key}, and a job has one"
-            places = [field.place, *([twin.place] if twin is not None else [])]
-            _ask_instead(which, question, places, f"{key} of the {other.of}", draft)
-        else:
-            why = f"it is not that of the {first.of}, and all nodes of a job are alike: that counts"
-            todo = "see which of them is meant"
-            draft.say("left", [field.place], f"{key} of the {other.of}", why=why, todo=todo)
-    for key, field in first.container.fields():
-        if other.container.get(key) is None:
-            if key in ("command", "args") or (key == "resources" and _gpus_of(field)):
-                asked = "gpus_per_node" if key == "resources" else "command"
-                question = f"{asked}: the {first.of} has {key}, the {other.of} has none, and a job has one"
-                places = [field.place, other.place]
-                _ask_instead((asked,), question, places, f"{key} of the {first.of}", draft)
-                continue
-            why = f"the {other.of} has none, and all nodes of a job are alike: all have it"
-            draft.say("left", [field.place], f"{key} of the {first.of}", why=why, todo="see that it fits all")
-
-
-def _gpus_of(field: Field | None) -> dict[str, object]:
-    """The limits of GPUs."""
-    limits = field.get("limits") if field is not None else None
-    return {name: _plain(each) for name, each in (limits.fields() if limits else ()) if size.is_gpu(name)}
-
-
-def _plain(field: Field) -> object:
-    """A value for comparison, whatever its style."""
-    if isinstance(field.node, MappingNode):
-        return {key: _plain(each) for key, each in field.fields()}
-    if isinstance(field.node, SequenceNode):
-        return [_plain(each) for each in field.items()]
-    return field.node.value

@@ -52,7 +52,8 @@ def _pod(template: Field | None, of: str, main: str, draft: Draft) -> Pod | None
     for each in found:
         if each is not chosen and each.path != chosen.path:
             _sidecar(each, draft)
-    return Pod(template, spec, chosen, of)
+    rivals = tuple(each for each in with_gpus if each.path != chosen.path)
+    return Pod(template, spec, chosen, of, rivals if _has_gpus(chosen) else ())
 
 
 def _has_gpus(container: Field) -> bool:
@@ -295,6 +296,7 @@ def _pytorch(given: Object, draft: Draft) -> Workload | None:
         slots=_processes(spec, draft),
         torch=True,
         others=tuple(pods[1:]),
+        sizes=tuple(counts),
         told=OF_TORCH,
     )
 

@@ -30,7 +30,9 @@ def put(
     layer = launch.layer(*MPI)
     torch = launch.layer(*PER_GPU)
     unseen = _unseen(workload, first, own) if layer is not None else {}
-    if layer is not None:
+    if layer is not None and _hands_on_all(workload, layer):
+        carried = list(first)
+    elif layer is not None:
         carried = [
             name
             for option in layer.all("x")
@@ -44,6 +46,8 @@ def put(
         unseen=unseen,
         carried=carried,
     )
+    if workload.is_apart:
+        _say_own_of_launcher(first, own, carried, draft)
     if layer is not None:
         _mpi(workload, launch, layer, {**own, **first}, draft)
     elif workload.is_apart or workload.kind.startswith("MPIJob"):
@@ -54,6 +58,31 @@ def put(
         why = "the operator told each pod MASTER_ADDR, WORLD_SIZE and RANK"
         draft.put(("rendezvous",), "torch", [workload.kind_place], "PyTorchJob", why=why)
     _between(launch, draft)
+
+
+def _hands_on_all(workload: Workload, layer: Layer) -> bool:
+    """Whether ranks get all variables of the launcher: from horovodrun, which gives mpirun a -x for each
+    (horovod/runner/mpi_run.py), and from Hydra (Intel MPI's I_MPI_HYDRA_ENV, MPICH's -genvall)."""
+    return layer.program in ("horovodrun", "mpiexec.hydra") or workload.mpi in ("intel", "mpich")
+
+
+def _say_own_of_launcher(
+    first: dict[str, Variable], own: dict[str, Variable], carried: Sequence[str], draft: Draft
+) -> None:
+    """Variables that launcher and workers have both: whose values the ranks have."""
+    for name, each in first.items():
+        twin = own.get(name)
+        if twin is None:
+            continue
+        taken, other, place = (
+            ("launcher", "workers", twin.place) if name in carried else ("workers", "launcher", each.place)
+        )
+        if (twin.text, twin.source) == (each.text, each.source):
+            draft.say("carried", [place], f"{name} of the {other}", became=f"that of the {taken}")
+            continue
+        why = f"it is not that of the {taken}, which the job's ranks have"
+        todo = f"see whether env.{name} is what the ranks need"
+        draft.say("left", [place], f"{name} of the {other}", why=why, todo=todo)
 
 
 def _for_ranks(

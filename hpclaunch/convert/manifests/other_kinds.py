@@ -110,6 +110,14 @@ def refuse(given: Object, draft: Draft) -> None:
     draft.refuse(reason, [given.root.place], given.name, todo=_TODO)
 
 
+def beside(given: Object, draft: Draft) -> None:
+    """Say that it is there, beside the object that the job is made of."""
+    given.root.take()
+    why = f"{_KINDS[_key(given)].title}: it is a launch of its own, and a job file is one job"
+    todo = "convert it on its own, for what can be told of it; hpclaunch reads no object of this kind"
+    draft.say("left", [given.root.place], f"{given.name} ({given.version})", why=why, todo=todo)
+
+
 def _key(given: Object) -> tuple[str, str]:
     group, slash, _ = given.version.partition("/")
     return group if slash else "", given.kind

@@ -21,12 +21,14 @@ class Count(Struct, frozen=True):
 
 class Pod(Struct, frozen=True):
     """A pod's template (or the pod itself): `template` has metadata and spec, `container` is the one that
-    counts. `of` says whose it is: the launcher's, the workers'."""
+    counts. `of` says whose it is: the launcher's, the workers'. `rivals` are its other containers that ask
+    for GPUs."""
 
     template: Field
     spec: Field
     container: Field
     of: str
+    rivals: tuple[Field, ...] = ()
 
     @property
     def place(self) -> Place:
@@ -38,8 +40,9 @@ class Workload(Struct, frozen=True):
     in an MPIJob. `nodes` are its pods with ranks, `slots` the ranks of a pod by the object's own fields.
     `by_ssh`: ranks get nothing of their pod's environment. `mpi` is the MPI that the object names. `torch`:
     the operator tells each pod of the others as torch wants it. `gpus` are those of a pod where the object
-    says it and not the container. `others` are pods of the same launch that are compared with `ranks`, and
-    `told` the variables that the controller adds to each."""
+    says it and not the container. `others` are pods of the same launch that are compared with `ranks`,
+    `sizes` how many pods there are of `ranks` and of each of `others`, where a job may have a group of each,
+    and `told` the variables that the controller adds to each."""
 
     root: Field
     kind: str
@@ -52,6 +55,7 @@ class Workload(Struct, frozen=True):
     mpi: str = ""
     torch: bool = False
     others: tuple[Pod, ...] = ()
+    sizes: tuple[Count, ...] = ()
     told: tuple[str, ...] = ()
 
     @property
