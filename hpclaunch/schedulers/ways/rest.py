@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from hpclaunch.schedulers.contract import Refused, Warn
+from hpclaunch.schedulers.slurm_advice import advice_for, kind_of
 from hpclaunch.schedulers.slurm_output import status_of, whole
 from hpclaunch.schedulers.slurm_states import BY_WORD
 from hpclaunch.schedulers.ways import openapi
@@ -36,14 +37,14 @@ class ByRest:
 
     def submit(self, request: Request, warn: Warn) -> str:
         """As the contract says it. Raises Refused for what the API has no field for."""
+        release_there = release(self._client.check(QUERY_S))
         try:
-            body = self._body(request)
+            body = self._body(request, release_there)
         except CannotExpress as error:
             raise Refused(
                 f"slurmrestd's API {self._server.api} has no field for what this job asks for: {error}",
                 "Leave it out, or submit where sbatch is: `slurm: {via: commands}`.",
             ) from error
-        self._client.check(QUERY_S)
         answer = self._client.ask("POST", "job/submit", SUBMIT_S, body)
         remark = str(answer.get("job_submit_user_msg") or "").strip()
         if remark:
@@ -73,23 +74,43 @@ class ByRest:
         return restaccounts.since(self._client, since)
 
     def cancel(self, job_id: str) -> None:
-        """A job that has ended is no error."""
+        """A job that has ended is no error. Raises Refused for a task of a job array that cannot be named."""
+        if "_" in job_id and self._server.api in openapi.CANCEL_WHOLE_ARRAYS:
+            job_id = self._own_id(job_id)
         try:
-            self._client.ask("DELETE", f"job/{job_id}", QUERY_S)
+            answer = self._client.ask("DELETE", f"job/{job_id}", QUERY_S)
         except SchedulerError as error:
-            if not _is_gone(error):
+            if not _is_gone(str(error)):
                 raise
+            return
+        # From v0.0.42 on what was refused is told here, beside "200 OK".
+        for message in map(openapi.refusal, answer.get("status") or ()):
+            if message and not _is_gone(message):
+                raise kind_of(message)(message, advice_for(message))
+
+    def _own_id(self, task: str) -> str:
+        """The number that a task has beside ARRAY_TASK: all but the last one of an array have one from when
+        they start on."""
+        array, _, number = task.partition("_")
+        for job in self._client.ask("GET", f"job/{array}", QUERY_S).get("jobs") or ():
+            own = str(job.get("job_id"))
+            if _id(job) == task and own != array:
+                return own
+        raise Refused(
+            f"slurmrestd's API {self._server.api} cannot end task {number} alone: all of {array} would end",
+            f"`scancel {task}` on a login node does, or slurm.rest.api: v0.0.42, where the site serves it.",
+        )
 
     def _ask_for(self, path: str) -> list[Row]:
         try:
             answer = self._client.ask("GET", path, QUERY_S)
         except SchedulerError as error:
-            if _is_gone(error):
+            if _is_gone(str(error)):
                 return []
             raise
         return whole(_row(job) for job in answer.get("jobs") or () if isinstance(job, dict))
 
-    def _body(self, request: Request) -> openapi.Fields:
+    def _body(self, request: Request, slurm: str) -> openapi.Fields:
         asked = [by_name(options, request.more) for options in components(request.options)]
         for each in asked:
             each.setdefault("--ntasks", str(tasks(each)))
@@ -103,7 +124,7 @@ class ByRest:
         if not all(map(is_utf8, texts)):
             raise CannotExpress("text that is not UTF-8")
         script = with_arguments(request.script.read_text(encoding="utf-8"), request.arguments)
-        return openapi.body(self._server.api, asked, script, fixed, surroundings)
+        return openapi.body(self._server.api, asked, script, fixed, surroundings, slurm)
 
 
 def with_arguments(script: str, arguments: Sequence[str]) -> str:
@@ -120,8 +141,7 @@ def release(answer: dict[str, Any]) -> str:
     return str((meta.get("slurm") or meta.get("Slurm") or {}).get("release") or "")
 
 
-def _is_gone(error: SchedulerError) -> bool:
-    words = str(error)
+def _is_gone(words: str) -> bool:
     return "Invalid job id" in words or "already completing or completed" in words
 
 

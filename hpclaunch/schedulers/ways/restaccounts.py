@@ -1,7 +1,9 @@
 """Accounts through slurmrestd: its other API, /slurmdb/, where it serves that and the cluster keeps accounts.
 
 Its queries are sacct's (`dump_jobs` of src/plugins/openapi/dbv0.0.3*/jobs.c): without states jobs that never
-became eligible are left out, and times take the form of sacct's "utsSECONDS".
+became eligible are left out, and times take the form of sacct's "utsSECONDS". From v0.0.40 on
+(openapi/slurmdbd/jobs.c, `_parse_list` of data_parser) several states are several parameters, and who sets a
+flag loses those that are set otherwise: --duplicates, and that jobs are shown however they were scheduled.
 """
 
 from collections.abc import Sequence
@@ -17,7 +19,10 @@ from hpclaunch.schedulers.ways.restclient import RestClient
 from hpclaunch.values.errors import SchedulerError
 
 _QUERY_S = 60.0
-_ENDED = "CANCELLED,COMPLETED,FAILED,TIMEOUT,NODE_FAIL,PREEMPTED,OUT_OF_MEMORY,BOOT_FAIL,DEADLINE"
+_ENDED = (
+    *("CANCELLED", "COMPLETED", "FAILED", "TIMEOUT", "NODE_FAIL"),
+    *("PREEMPTED", "OUT_OF_MEMORY", "BOOT_FAIL", "DEADLINE"),
+)
 _FAR_S = 2_114_380_800  # 2037-01-01: Slurm's times may be of 32 bits
 _NOTHING = "Nothing found"
 
@@ -37,8 +42,12 @@ def since(client: RestClient, when: str) -> list[Row] | None:
     """All jobs that ended after a time (UTC, "2026-01-31T12:00:00"); None where the accounts cannot be
     asked."""
     start = int(datetime.fromisoformat(when).replace(tzinfo=timezone.utc).timestamp())
-    asked = {"start_time": f"uts{start}", "end_time": f"uts{_FAR_S}", "state": _ENDED, "skip_steps": "true"}
-    return _ask(client, f"jobs?{urlencode(asked)}")
+    asked: dict[str, object] = {"start_time": f"uts{start}", "end_time": f"uts{_FAR_S}"}
+    if client.server.api < "v0.0.40":
+        asked |= {"state": ",".join(_ENDED), "skip_steps": "true"}
+    else:
+        asked["state"] = _ENDED
+    return _ask(client, f"jobs?{urlencode(asked, doseq=True)}")
 
 
 def _ask(client: RestClient, path: str) -> list[Row] | None:

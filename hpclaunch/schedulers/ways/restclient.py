@@ -49,11 +49,11 @@ class RestClient:
         """The same of the accounts' API, which not every slurmrestd serves, nor every cluster has."""
         return self._request("GET", f"/slurmdb/{self.server.api}/{path}", limit_s, None)
 
-    def check(self, limit_s: float) -> None:
-        """Raises Refused where slurmrestd does not get through to the controller. Of a submission with a
-        token that is no good it would only say that the connection broke off."""
+    def check(self, limit_s: float) -> dict[str, Any]:
+        """The answer to a ping. Raises Refused where slurmrestd does not get through to the controller. Of a
+        submission with a token that is no good it would only say that the connection broke off."""
         try:
-            self.ask("GET", "ping", limit_s)
+            return self.ask("GET", "ping", limit_s)
         except Busy:
             raise
         except SchedulerError as error:
