@@ -8,6 +8,7 @@ from hpclaunch.cli.output import say
 from hpclaunch.records import metrics, tasks
 from hpclaunch.records.lookup import find
 from hpclaunch.records.record import Record
+from hpclaunch.records.searching import Metric
 from hpclaunch.schedulers import jobarrays, lifecycle
 from hpclaunch.spec.read import parse_job
 from hpclaunch.spec.source import read_text
@@ -16,7 +17,7 @@ from hpclaunch.values.errors import InputError, SchedulerError
 from hpclaunch.values.job import ENDED, JobStatus
 
 Row = dict[str, Any]
-Metrics = dict[str, metrics.Metric]
+Metrics = dict[str, Metric]
 
 
 def all_of(record: Record) -> list[Record]:
@@ -40,28 +41,29 @@ def rows_of(records: Sequence[Record], wanted: Metrics) -> list[list[Row]]:
     arrays = [record for record in records if record.intent.is_array and record.state().job_id]
     of_tasks = _tasks(arrays) if arrays else {}
     found = []
-    for record in records:
-        points = tasks.points(record)
-        lifecycle.keep_log(record, say)
-        if record.tag in of_tasks:
-            job_id = record.state().job_id
-            found.append(
-                [
-                    _row(
-                        f"{job_id}_{task}",
-                        points.points[task].number if points else task,
-                        points.values(task) if points else {},
-                        status,
-                        metrics.read(record.log_of(task), wanted),
-                    )
-                    for task, status in of_tasks[record.tag].items()
-                ]
-            )
-            continue
-        number, values = (points.points[0].number, points.values(0)) if points else (0, {})
-        status = statuses.get(record.tag, JobStatus("UNKNOWN"))
-        measured = metrics.read(record.log, wanted)
-        found.append([_row(record.state().job_id or record.tag, number, values, status, measured)])
+    with metrics.Reader(wanted, say) as reader:
+        for record in records:
+            points = tasks.points(record)
+            lifecycle.keep_log(record, say)
+            if record.tag in of_tasks:
+                job_id = record.state().job_id
+                found.append(
+                    [
+                        _row(
+                            f"{job_id}_{task}",
+                            points.points[task].number if points else task,
+                            points.values(task) if points else {},
+                            status,
+                            reader.read(record.log_of(task)),
+                        )
+                        for task, status in of_tasks[record.tag].items()
+                    ]
+                )
+                continue
+            number, values = (points.points[0].number, points.values(0)) if points else (0, {})
+            status = statuses.get(record.tag, JobStatus("UNKNOWN"))
+            measured = reader.read(record.log)
+            found.append([_row(record.state().job_id or record.tag, number, values, status, measured)])
     return found
 
 
@@ -87,9 +89,7 @@ def metrics_of(record: Record) -> Metrics:
     file = str(record.folder / "job.yaml")
     job = parse_job(read_text(file, "job"), file, record.intent.directory).value
     return {
-        name: metrics.Metric(metric.pattern, metric.take)
-        if isinstance(metric, MetricSpec)
-        else metrics.Metric(metric)
+        name: Metric(metric.pattern, metric.take) if isinstance(metric, MetricSpec) else Metric(metric)
         for name, metric in job.metrics.items()
     }
 

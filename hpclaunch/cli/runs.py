@@ -7,6 +7,7 @@ import yaml
 
 from hpclaunch.cli import locking
 from hpclaunch.cli.outcomes import Metrics, metrics_of, seconds
+from hpclaunch.cli.output import say
 from hpclaunch.cli.planning import Planned
 from hpclaunch.records import lock, metrics, repository, tasks
 from hpclaunch.records.lock import CHANGES, Lock
@@ -94,7 +95,8 @@ def _outcome(status: JobStatus) -> Facts:
 
 
 def _measured(wanted: Metrics, log: Path) -> Facts:
-    return {f"metric {name}": value for name, value in metrics.read(log, wanted).items()}
+    with metrics.Reader(wanted, say) as reader:
+        return {f"metric {name}": value for name, value in reader.read(log).items()}
 
 
 def _map(record: Record, name: str) -> dict[str, Any]:

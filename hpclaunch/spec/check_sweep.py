@@ -60,8 +60,8 @@ def overridden(document: Document[Job]) -> list[Problem]:
 
 def _pattern(text: str) -> None:
     try:
-        groups = re.compile(text).groups
-    except re.error as error:
+        groups = re.compile(text.encode()).groups  # logs are bytes
+    except (re.error, OverflowError, RecursionError) as error:
         raise ValueError(f"{scalars.shown(text)} is not a regular expression: {error}") from None
     if groups != 1:
         raise ValueError(f"{scalars.shown(text)} has {groups} groups, not the one that has the value")

@@ -1,7 +1,8 @@
-"""`hpclaunch results` of a chain, whose links write one log."""
+"""`hpclaunch results` of a chain, whose links write one log, and how its metrics are found."""
 
 import json
 import os
+import re
 from pathlib import Path
 
 import msgspec
@@ -9,8 +10,10 @@ import pytest
 from command import hpclaunch
 
 from hpclaunch.cli import runs
-from hpclaunch.records import lock
+from hpclaunch.cli.output import say
+from hpclaunch.records import lock, metrics
 from hpclaunch.records.record import Record
+from hpclaunch.records.searching import Metric
 from hpclaunch.values.job import JobStatus
 
 JOB = "name: train\ncommand: [run]\nchain: 3\nmetrics: {loss: 'loss=([0-9.]+)'}\n"
@@ -61,3 +64,21 @@ def test_a_link_has_no_results_of_its_own() -> None:
 
 def test_a_link_that_is_compared_has_the_metrics_of_that_log(chain: Record) -> None:
     assert runs.of_record(chain, 1, JobStatus("UNKNOWN")).outcome["metric loss"] == "0.25"
+
+
+def test_a_pattern_that_does_not_end_leaves_out_its_metric_alone(
+    chain: Record, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(metrics, "_SECONDS", 1)
+    chain.log.write_text("loss=0.5\n" + "a" * 60 + "b\nloss=0.25\nmost=7\n")
+    # `old` compiles as text alone, as in an older record.
+    patterns = {"most": "most=(.)", "slow": "^((?:a|aa)+)+$", "old": "(?u)loss=(.*)", "loss": "loss=(.*)"}
+    assert re.compile(patterns["old"])
+    wanted = {name: Metric(pattern) for name, pattern in patterns.items()}
+    with metrics.Reader(wanted, say) as reader:
+        assert [reader.read(chain.log) for _ in range(2)] == [{"loss": "0.25", "most": "7"}] * 2
+        assert reader.read(chain.log.with_name("none")) == {}
+    slow, old = sorted(capsys.readouterr().err.splitlines(), reverse=True)
+    assert slow.startswith("hpclaunch: metric slow is left out from here on: ")
+    assert str(chain.log) in slow
+    assert old.startswith("hpclaunch: metric old is left out from here on: ")
