@@ -10,7 +10,7 @@ from itertools import islice
 
 from msgspec import Struct, structs
 
-from hpclaunch.readback.shell.values import Value, known
+from hpclaunch.readback.shell.values import Value, known, program_of
 from hpclaunch.values.conversion import Place
 
 # Of a chain of variables that is longer nobody reads the lines.
@@ -86,7 +86,7 @@ class Command(Struct, frozen=True, dict=True):
     @cached_property
     def program(self) -> str:
         """The name of the program without its folder, "" where it is not known."""
-        return (known(self.words[0]) or "").rpartition("/")[2] if self.words else ""
+        return program_of(self.words)
 
     @cached_property
     def signals(self) -> tuple[str, ...]:

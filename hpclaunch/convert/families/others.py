@@ -23,7 +23,7 @@ from hpclaunch.convert.options import Options
 from hpclaunch.convert.programs.layers import Layer, layers
 from hpclaunch.convert.programs.names import BY_MPI, BY_TORCH, CONTAINERS, REMOTE, STEPS, any_of
 from hpclaunch.convert.reading import Command, ShellReading
-from hpclaunch.readback.shell.values import join, known, shown
+from hpclaunch.readback.shell.values import base_name, join, known, shown
 from hpclaunch.values.conversion import Place
 
 _STARTS = re.compile(r"^singularity (exec|run)$")
@@ -135,7 +135,7 @@ def _singularity(reading: ShellReading) -> _Kind | None:
 def _other_runtime(reading: ShellReading) -> _Kind | None:
     for command in reading.commands:
         for word in command.words[:12]:
-            name = _OTHER_RUNTIMES.get((known(word) or "").rpartition("/")[2])
+            name = _OTHER_RUNTIMES.get(base_name(word))
             if name is not None:
                 reason = f"containers of {name}: hpclaunch's are of Pyxis and Kubernetes"
                 return _Kind(name, command.place, reason)

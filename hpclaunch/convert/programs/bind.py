@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from hpclaunch.convert.programs.flags import Table, table, take
 from hpclaunch.convert.programs.layers import Layer
-from hpclaunch.readback.shell.values import Value, known
+from hpclaunch.readback.shell.values import Value, program_of
 
 _BIND_SH = table(((1, "cpu mem ib cluster"), (0, "help=h")))
 _NUMACTL = table(
@@ -25,7 +25,7 @@ _TASKSET = table(((0, "cpu-list=c all-tasks=a pid=p help=h version=V"),))
 def read(words: Sequence[Value]) -> tuple[Layer, list[Value]]:
     """The layer "bind.sh", "numactl" or "taskset", and the command that is bound. The mask or the list of
     taskset stands in the layer's words."""
-    program = (known(words[0]) or "").rpartition("/")[2]
+    program = program_of(words)
     if program == "taskset":
         options, rest = take(words[1:], _TASKSET, clusters=True)
         if any(each.name == "pid" for each in options):

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from hpclaunch.convert.programs.flags import Table, leading, may_be_many, table, take
 from hpclaunch.convert.programs.layers import Layer, Option
-from hpclaunch.readback.shell.values import Unknown, Value, known
+from hpclaunch.readback.shell.values import Unknown, Value, known, program_of
 
 _GLOBAL = table(
     (
@@ -62,7 +62,7 @@ _LOOKS_LIKE_IMAGE = re.compile(r"^[a-z0-9][\w.-]*(:\d+)?(/[\w.-]+)*(:[\w.-]+|@sh
 def read(words: Sequence[Value]) -> tuple[Layer, list[Value]]:
     """The layer, its program with the subcommand ("docker run"), and what it starts. The image of a run, and
     the container of an exec, is its one word. nvidia-docker is docker with --runtime=nvidia."""
-    program = (known(words[0]) or "").rpartition("/")[2]
+    program = program_of(words)
     first, rest = take(words[1:], _GLOBAL, clusters=True)
     if rest and known(rest[0]) in ("container", "image"):
         rest = rest[1:]

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from hpclaunch.convert.programs.flags import table, take
-from hpclaunch.readback.shell.values import Value, known
+from hpclaunch.readback.shell.values import Value, known, program_of
 
 # enroot(1) import: -a and -o take a word.
 _IMPORT = table(((1, "arch=a output=o"), (0, "help=h")))
@@ -20,11 +20,7 @@ class Import(Struct, frozen=True):
 
 def imported(words: Sequence[Value]) -> Import | None:
     """The import of `enroot import ...`, None for any other command."""
-    if (
-        len(words) < 3
-        or (known(words[0]) or "").rpartition("/")[2] != "enroot"
-        or known(words[1]) != "import"
-    ):
+    if len(words) < 3 or program_of(words) != "enroot" or known(words[1]) != "import":
         return None
     options, rest = take(words[2:], _IMPORT, clusters=True)
     if not rest:

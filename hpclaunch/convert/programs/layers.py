@@ -6,7 +6,7 @@ from importlib import import_module
 
 from msgspec import Struct
 
-from hpclaunch.readback.shell.values import Unknown, Value, known
+from hpclaunch.readback.shell.values import Unknown, Value, base_name
 
 # The program that each reader is for. A reader has `read(words) -> (Layer, rest)`: its own options, and the
 # words of what it starts (none where it starts nothing).
@@ -93,7 +93,7 @@ Reader = Callable[[Sequence[Value]], tuple[Layer, list[Value]]]
 
 def layers(words: Sequence[Value]) -> tuple[Layer, ...]:
     """The layers from the outside in. The last one is the command that all the others start."""
-    if words and not _may_be_many(words[0]) and _program(words[0]) not in _READERS:
+    if words and not _may_be_many(words[0]) and base_name(words[0]) not in _READERS:
         return (Layer("", words=tuple(words)),)
     return _layers(tuple(words))
 
@@ -106,7 +106,7 @@ def _layers(words: tuple[Value, ...]) -> tuple[Layer, ...]:
         if _stands_before_a_program(rest):
             found.append(Layer("unknown", words=(rest.pop(0),)))
             continue
-        program = _program(rest[0])
+        program = base_name(rest[0])
         if program not in _READERS:
             break
         module = import_module(f"hpclaunch.convert.programs.{_READERS[program]}")
@@ -119,14 +119,10 @@ def _layers(words: tuple[Value, ...]) -> tuple[Layer, ...]:
     return (*found, Layer("", words=tuple(rest)))
 
 
-def _program(word: Value) -> str:
-    return (known(word) or "").rpartition("/")[2]
-
-
 def _stands_before_a_program(words: Sequence[Value]) -> bool:
     """Whether the first word may be several, or none, of which nothing is known, and a program follows."""
     after = next((index for index, word in enumerate(words) if not _may_be_many(word)), 0)
-    return 0 < after < len(words) and _program(words[after]) in _READERS
+    return 0 < after < len(words) and base_name(words[after]) in _READERS
 
 
 def _may_be_many(word: Value) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from hpclaunch.convert.programs.flags import Table, is_named_options, leading, stands_for_options, table, take
 from hpclaunch.convert.programs.layers import Layer, Option
 from hpclaunch.readback.kubernetes import mpirun
-from hpclaunch.readback.shell.values import Value, known
+from hpclaunch.readback.shell.values import Value, known, program_of
 
 # One name for what both families of launchers can say.
 _NAMES = {
@@ -69,7 +69,7 @@ def read(words: Sequence[Value]) -> tuple[Layer, list[Value]]:
     """The layer "mpirun" (Open MPI's), "mpiexec.hydra" (MPICH's and Intel's) or "horovodrun". A setting of
     two words (-mca KEY VALUE, -genv KEY VALUE) is one value with "=" in it. Where several programs are
     started at once (a : b) there is an option "app"."""
-    program = (known(words[0]) or "").rpartition("/")[2]
+    program = program_of(words)
     if program == "horovodrun":
         options, rest = take(words[1:], _HOROVOD)
         return Layer("horovodrun", tuple(options)), rest

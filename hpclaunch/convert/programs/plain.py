@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 
 from hpclaunch.convert.programs.flags import Table, leading, table, take
 from hpclaunch.convert.programs.layers import Layer
-from hpclaunch.readback.shell.values import Value, join, known
+from hpclaunch.readback.shell.values import Value, join, known, program_of
 
 _TABLES: dict[str, Table] = {
     "env": table(
@@ -47,7 +47,7 @@ _NICENESS = re.compile(r"-[0-9]+")
 def read(words: Sequence[Value]) -> tuple[Layer, list[Value]]:
     """The program's options, and what it starts. Its own words are the NAME=VALUE of env and sudo, and the
     duration of timeout."""
-    program = (known(words[0]) or "").rpartition("/")[2]
+    program = program_of(words)
     rest = list(words[1:])
     own: list[Value] = []
     if program == "nice" and rest and _NICENESS.fullmatch(known(rest[0]) or ""):

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from hpclaunch.convert.programs.layers import Layer, Option
-from hpclaunch.readback.shell.values import Value, known
+from hpclaunch.readback.shell.values import Value, program_of
 from hpclaunch.readback.slurm.options import options
 
 # salloc's letters are those of sbatch, but for -K, which ends its command and starts nothing.
@@ -13,7 +13,7 @@ _TABLE = {"srun": "srun", "sbatch": "sbatch", "salloc": "sbatch"}
 def read(words: Sequence[Value]) -> tuple[Layer, list[Value]]:
     """The options, and the command of srun, the script of sbatch with its arguments, or the command of
     salloc. An option that is not known has the name ""."""
-    program = (known(words[0]) or "").rpartition("/")[2]
+    program = program_of(words)
     table = _TABLE.get(program)
     if table is None:
         return Layer(""), list(words)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from hpclaunch.convert.programs.flags import table, take
 from hpclaunch.convert.programs.layers import Layer
-from hpclaunch.readback.shell.values import Value, join, known
+from hpclaunch.readback.shell.values import Value, join, program_of
 
 _SSH = table(
     (
@@ -37,7 +37,7 @@ _TABLES = {"ssh": _SSH, "rsh": _SSH, "pdsh": _PDSH, "clush": _CLUSH, "pssh": _PS
 
 def read(words: Sequence[Value]) -> tuple[Layer, list[Value]]:
     """The layer "ssh" with its host as the one word, and the remote command."""
-    program = (known(words[0]) or "").rpartition("/")[2]
+    program = program_of(words)
     options, rest = take(words[1:], _TABLES[program], clusters=True, own=lambda value, after: False)
     hosts: tuple[Value, ...] = ()
     if program in ("ssh", "rsh"):

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from hpclaunch.convert.programs.flags import Table, stands_for_options, table, take
 from hpclaunch.convert.programs.layers import Layer, Option
-from hpclaunch.readback.shell.values import Value, known
+from hpclaunch.readback.shell.values import Value, known, program_of
 
 _RUN = table(
     (
@@ -71,7 +71,7 @@ def read(words: Sequence[Value]) -> tuple[Layer, list[Value]]:
     """The layer "torchrun", "torch.distributed.launch", "bind_launch", "deepspeed" or "accelerate", and the
     command that it starts for each GPU, as it starts it. A layer without a program where Python starts
     something else."""
-    first = (known(words[0]) or "").rpartition("/")[2]
+    first = program_of(words)
     if first == "torchrun":
         return _launcher("torchrun", _RUN, ("python",), words[1:])
     if first == "deepspeed":

@@ -89,6 +89,16 @@ def known(value: Value) -> str | None:
     return value[0] if len(value) == 1 and isinstance(value[0], str) else None
 
 
+def base_name(word: Value) -> str:
+    """The last part of a path, "" where it is not known."""
+    return (known(word) or "").rpartition("/")[2]
+
+
+def program_of(words: Sequence[Value]) -> str:
+    """The name of a command's program without its folder, "" where it is not known or there are no words."""
+    return base_name(words[0]) if words else ""
+
+
 def shown(value: Value) -> str:
     """The value for people: what is unknown looks as in a script."""
     return "".join(map(_shown, value))

@@ -4,7 +4,7 @@ from msgspec import Struct, structs
 
 from hpclaunch.readback.shell import outside
 from hpclaunch.readback.shell.calls import Call, Reading
-from hpclaunch.readback.shell.values import Value, known, shown
+from hpclaunch.readback.shell.values import Value, known, program_of, shown
 from hpclaunch.readback.slurm.options import options
 
 MEMBER = "member="
@@ -55,7 +55,7 @@ def joined(reading: Reading) -> tuple[Reading, bool, list[str]]:
 
 def _step(call: Call) -> _Step | None:
     members = [text for word in call.words if (text := known(word) or "").startswith(MEMBER)]
-    if not members or (known(call.words[0]) or "").rpartition("/")[2] != "srun":
+    if not members or program_of(call.words) != "srun":
         return None
     given, _ = options("srun", call.words[1:])
     sizes = {}

@@ -9,7 +9,7 @@ from msgspec import Struct
 from hpclaunch.rank import beside as rank_beside
 from hpclaunch.readback.shell import outside
 from hpclaunch.readback.shell.calls import Call
-from hpclaunch.readback.shell.values import Value, known, shown
+from hpclaunch.readback.shell.values import Value, known, program_of, shown
 from hpclaunch.readback.slurm.options import options
 from hpclaunch.readback.wrapper_words import is_own_wrapper
 from hpclaunch.values.steps import Step
@@ -45,7 +45,7 @@ class Run(Struct, frozen=True):
 
 def program(call: Call) -> str:
     """The command's name, without its folder."""
-    return (known(call.words[0]) or "").rpartition("/")[2] if call.words else ""
+    return program_of(call.words)
 
 
 def run_of(call: Call) -> Run | None:

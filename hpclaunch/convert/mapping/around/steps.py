@@ -19,7 +19,7 @@ from hpclaunch.convert.mapping.words import inputs
 from hpclaunch.convert.mapping.words.texts import Line, line, path, submitters
 from hpclaunch.convert.programs.enroot import imported
 from hpclaunch.convert.reading import Command, ShellReading
-from hpclaunch.readback.shell.values import known, shown
+from hpclaunch.readback.shell.values import known, program_of, shown
 from hpclaunch.values.conversion import Place
 
 _COPIES = re.compile(r"^(rsync|cp|copy[-_.\w]*)$")
@@ -63,7 +63,7 @@ def put(
             continue
         step = by_command.get(id(command))
         words = step.words if step is not None else command.words
-        program = (known(words[0]) or "").rpartition("/")[2] if words else ""
+        program = program_of(words)
         if _is_image(command, step, words, draft):
             continue
         if program == "tee" and step is None and command.pipeline[0] > 0:

@@ -22,7 +22,7 @@ from hpclaunch.convert.options import Options
 from hpclaunch.convert.programs import torch
 from hpclaunch.convert.programs.layers import MPI, Layer
 from hpclaunch.convert.reading import ShellReading
-from hpclaunch.readback.shell.values import Unknown, Value, known, shown
+from hpclaunch.readback.shell.values import Unknown, Value, base_name, known, program_of, shown
 from hpclaunch.values.conversion import Place
 
 _LAUNCHER = re.compile(
@@ -90,7 +90,7 @@ def put(
 def _is_podman(main: Started) -> bool:
     """Podman's containers are processes of the step, and keep the cores that srun gives each; docker's are
     the daemon's."""
-    return any((known(word) or "").rpartition("/")[2] == "podman" for word in main.command.words)
+    return any(base_name(word) == "podman" for word in main.command.words)
 
 
 def _calls_for_rendezvous(handed: Sequence[handed_on.Handed]) -> bool:
@@ -125,7 +125,7 @@ def _say_own_processes(reading: ShellReading, main: Started, draft: Draft) -> No
 
 def _lines_of_launchers(reading: ShellReading, main: Started) -> list[Place]:
     """Where the script of the ranks, if it was given, starts them."""
-    program = (known(main.words[0]) or "").rpartition("/")[2] if main.words else ""
+    program = program_of(main.words)
     return [
         Place(source.name, number)
         for source in (*reading.sources, *reading.beside)

@@ -14,7 +14,7 @@ from hpclaunch.convert.programs.layers import MPI, Layer, layers
 from hpclaunch.convert.programs.names import SHELLS
 from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.convert.shell import walk
-from hpclaunch.readback.shell.values import Value, known, shown
+from hpclaunch.readback.shell.values import Value, known, program_of, shown
 
 Role = Literal[
     "pull", "clean up", "look", "login", "image", "keys", "parameters", "entry", "hosts", "run folder",
@@ -131,7 +131,7 @@ class Started(Struct, frozen=True, dict=True):
         for role, pattern in _IN_TEXT:
             if pattern.search(text) or pattern.search(files):
                 return role
-        program = (known(self.words[0]) or "").rpartition("/")[2] if self.words else ""
+        program = program_of(self.words)
         if program == "sleep" and docker is None:
             return "wait"
         if _TESTS.search(text):
@@ -286,7 +286,7 @@ def _is_word(word: str, value: str, handed: Collection[str]) -> bool:
 
 def shell_text(words: Sequence[Value]) -> str | None:
     """The text that `sh -c TEXT` runs, as a script has it, None for another command."""
-    if len(words) < 3 or (known(words[0]) or "").rpartition("/")[2] not in SHELLS:
+    if len(words) < 3 or program_of(words) not in SHELLS:
         return None
     for index, word in enumerate(words[1:], 1):
         option = known(word) or ""

@@ -12,7 +12,7 @@ from hpclaunch.convert.programs.layers import PER_GPU, Layer, layers
 from hpclaunch.convert.programs.names import SHELLS
 from hpclaunch.convert.programs.plain import IN_FRONT
 from hpclaunch.convert.reading import Command, ShellReading
-from hpclaunch.readback.shell.values import Value, known, shown
+from hpclaunch.readback.shell.values import Value, known, program_of, shown
 
 _RUNS = re.compile(
     r"^(python[\d.]*|torchrun|deepspeed|accelerate|bash|sh|[\w./-]+\.(sh|py|x|exe)|\./\S+|/\S+)$"
@@ -57,7 +57,7 @@ def ask_text(reading: ShellReading, run: Step, draft: Draft) -> None:
 def _is_unknown_text(command: Command) -> bool:
     """Whether a shell is given a text in which nothing is known of the name of a command."""
     words = layers(command.words)[-1].words
-    if not words or (known(words[0]) or "").rpartition("/")[2] not in SHELLS:
+    if program_of(words) not in SHELLS:
         return False
     texts = [word for option, word in pairwise(words) if re.fullmatch(r"-\w*c\w*", known(option) or "")]
     return any(_UNKNOWN_START.search(_shown_of(word)) for word in texts)

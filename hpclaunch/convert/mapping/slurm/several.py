@@ -11,7 +11,7 @@ from hpclaunch.convert.mapping.slurm.sizes import sizes
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.programs.layers import layers
 from hpclaunch.convert.reading import ShellReading
-from hpclaunch.readback.shell.values import Value, known
+from hpclaunch.readback.shell.values import Value, base_name
 from hpclaunch.spec.groups import GroupHints, GroupSpec
 from hpclaunch.values.conversion import Finding
 from hpclaunch.values.yamltext import flow
@@ -189,7 +189,7 @@ def _names(found: Components) -> list[str]:
 
 def _candidates(words: Sequence[Value]) -> Iterator[str]:
     for word in layers(words)[-1].words:
-        text = (known(word) or "").rpartition("/")[2]
+        text = base_name(word)
         if text and not text.startswith("-") and not _SHELLS.match(text):
             stem = re.sub(r"\.(?:py|sh|exe|x)$", "", text)
             yield _UNSUITED.sub("-", stem).strip("-.")

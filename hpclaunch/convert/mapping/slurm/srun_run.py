@@ -28,7 +28,7 @@ from hpclaunch.convert.programs.layers import Layer
 from hpclaunch.convert.reading import ShellReading
 from hpclaunch.convert.shell.walk import inner as inside_of
 from hpclaunch.convert.shell.walk import wanted_inside
-from hpclaunch.readback.shell.values import Unknown, Value, known, shown
+from hpclaunch.readback.shell.values import Unknown, Value, base_name, known, shown
 from hpclaunch.values.conversion import Place
 
 _NO_WHERE = "no line says it, and so it was the site's own default (MpiDefault in its slurm.conf)"
@@ -297,7 +297,7 @@ def _written(run: Step, layer: Layer) -> list[Value]:
 
 
 def _names(word: Value, layer: Layer) -> bool:
-    return (known(word) or "").rpartition("/")[2] == layer.program
+    return base_name(word) == layer.program
 
 
 def _doubtful(reading: ShellReading, *, image: bool) -> dict[str, str]:

@@ -11,7 +11,7 @@ from hpclaunch.convert.mapping.slurm.sizes import Allocation, Ranks, ranks
 from hpclaunch.convert.mapping.words import hosts
 from hpclaunch.convert.programs.layers import Layer, layers
 from hpclaunch.convert.reading import Command, Loop, ShellReading
-from hpclaunch.readback.shell.values import Value, known, shown
+from hpclaunch.readback.shell.values import Value, program_of, shown
 
 # Programs that only look at the machine, test it or prepare it.
 _BESIDE = re.compile(
@@ -112,16 +112,12 @@ def test_of(found: Sequence[Step]) -> Step | None:
 
 
 def _is_test(step: Step) -> bool:
-    return step.command.within != "output" and bool(_TESTS.match(_program(step)))
+    return step.command.within != "output" and bool(_TESTS.match(program_of(step.words)))
 
 
 def is_preparation(step: Step) -> bool:
     """Whether a step never is the job's own command."""
     return _weight(step) < 0
-
-
-def _program(step: Step) -> str:
-    return (known(step.words[0]) or "").rpartition("/")[2] if step.words else ""
 
 
 def trial_loops(command: Command) -> list[Loop]:
@@ -131,7 +127,7 @@ def trial_loops(command: Command) -> list[Loop]:
 
 def _weight(step: Step) -> int:
     """How much a step looks like the job's own command; below 0 for what never is."""
-    program = _program(step)
+    program = program_of(step.words)
     text = step.text
     if step.command.within == "output" or step.command.signals or _PREPARES.search(text):
         return -1

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from hpclaunch.convert.mapping.words.texts import path
 from hpclaunch.convert.reading import Command
-from hpclaunch.readback.shell.values import Value, known, shown
+from hpclaunch.readback.shell.values import Value, known, program_of, shown
 
 # These read nothing, so that a pipe or a file around them changes nothing.
 _READ_NOTHING = frozenset(
@@ -27,7 +27,7 @@ class Given(Struct, frozen=True):
 def given(command: Command, words: Sequence[Value], *, inside: bool) -> Given:
     """The input of these words of the command. `inside`: they are run in a container,
     which has other files."""
-    program = (known(words[0]) or "").rpartition("/")[2] if words else ""
+    program = program_of(words)
     if program in _READ_NOTHING:
         return Given()
     if command.stdin is not None:
