@@ -15,9 +15,21 @@ from hpclaunch.cli.submission import submission_of
 from hpclaunch.render import interactive
 from hpclaunch.spec.document import Document
 from hpclaunch.spec.job import Job
-from hpclaunch.values.errors import InputError, SchedulerError
+from hpclaunch.values.errors import InputError, Path, SchedulerError
 from hpclaunch.values.job import Submission
 from hpclaunch.values.launchplan import SlurmTarget
+
+
+class _OfGroup(Document[Job], frozen=True):
+    """The group as a job by itself: what is wrong with one of its keys is so where the group has it."""
+
+    group: str = ""
+
+    def locate(self, path: Path) -> str:
+        own = ("groups", self.group, *path)
+        elsewhere = self.has(path) and not self.has(own)
+        elsewhere = elsewhere or (self.has(path[:1]) and not self.has(own[:3]))
+        return Document.locate(self, path if elsewhere else own)
 
 
 @click.command()
@@ -76,10 +88,10 @@ def _of_group(job: Document[Job], place: Place, name: str | None) -> Document[Jo
     if name is None:
         raise InputError(f"the job has groups: say with --group on whose nodes the shell is: {names}")
     if name not in groups:
-        raise InputError(f"the job has no group {name}; it has: {names}")
+        raise InputError(f"the job has no group {name!r}; it has: {names}")
     if job.value.sweep is not None:
         job = place.plan(job, first=True)[0].job
-    return structs.replace(job, value=rankgroups.by_itself(job.value, name))
+    return _OfGroup(job.kind, job.file, rankgroups.by_itself(job.value, name), job.marks, job.files, name)
 
 
 def _here(planned: Planned, target: SlurmTarget, words: tuple[str, ...], found: Submission) -> NoReturn:

@@ -29,7 +29,7 @@ def in_groups(groups: RankGroups, group: str | None, number: int, apart: bool) -
     members, separate = groups.members, groups.world == "separate"
     names = [each.name for each in members]
     if group is not None and group not in names:
-        raise InputError(f"the job has no group {group}; it has: {', '.join(names)}")
+        raise InputError(f"the job has no group {group!r}; it has: {', '.join(names)}")
     if group is None and separate:
         raise InputError(f"each group counts its ranks from 0: say which with --group: {', '.join(names)}")
     sizes = [each.nodes * each.ranks_per_node for each in members]

@@ -226,13 +226,23 @@ def test_of_groups_it_is_a_pod_of_the_one_that_is_named(shell: Shell) -> None:
     assert "LR=of b" in done.stdout
     for more, message in (
         ((), "say with --group on whose nodes the shell is: a, b"),
-        (("--group", "c"), "a, b"),
+        (("--group", "c"), "no group 'c'; it has: a, b"),
+        (("--group", ""), "no group ''; it has: a, b"),
+        (("--group", "b", "--set", "groups.b.gpus_per_node=9"), "--set groups.b.gpus_per_node: "),
+        (("--group", "b", "--set", "gpus_per_node=9"), "--set gpus_per_node: "),
     ):
         refused = hpclaunch(*words, *more, env=shell.env)
         assert (refused.returncode, refused.stdout) == (2, "")
         assert message in refused.stderr
     refused = hpclaunch(*shell.words, "--dry-run", "--group", "a", env=shell.env)
     assert (refused.returncode, "the job has no groups" in refused.stderr) == (2, True)
+    file = Path(shell.words[1])
+    many = {key: value for key, value in JOB.items() if key not in ("nodes", "setup")}
+    groups = "groups:\n  a: {nodes: 1}\n  b:\n    nodes: 1\n    gpus_per_node: 9\n"
+    file.write_text(yaml.safe_dump(many) + groups)
+    line = file.read_text().count("\n")
+    refused = hpclaunch(*shell.words, "--dry-run", "--group", "b", env=shell.env)
+    assert (refused.returncode, refused.stderr.startswith(f"{file}:{line}:20: ")) == (2, True), refused.stderr
 
 
 def test_a_shell_is_not_submitted_as_a_job(shell: Shell) -> None:

@@ -39,7 +39,7 @@ def test_every_rank_is_where_counting_finds_it(
                 in_groups(groups, group.name, wrong, apart)
         nodes += group.nodes
     assert group_of(groups, nodes) == ""
-    with pytest.raises(InputError, match="no group x; it has: g0"):
+    with pytest.raises(InputError, match="no group 'x'; it has: g0"):
         in_groups(groups, "x", 0, apart)
     with pytest.raises(InputError, match="--group" if world == "separate" else "the job has the ranks"):
         in_groups(groups, None, all_ranks, apart)
