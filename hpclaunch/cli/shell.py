@@ -6,7 +6,6 @@ import shutil
 from typing import NoReturn
 
 import click
-from msgspec import structs
 
 from hpclaunch.cli.output import warn
 from hpclaunch.cli.planning import Place, Planned, read_both, set_option, site_option
