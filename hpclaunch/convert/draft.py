@@ -99,6 +99,16 @@ class Draft:
         kept = [each for each in self.findings if now.get(each.key, each.key) or not each.key]
         self.findings[:] = [_renamed(each, now.get(each.key, each.key)) for each in kept]
 
+    def number(self, key: str) -> int | None:
+        """What is known of a key that is a number, such as `nodes`."""
+        fact = self.facts.get((key,))
+        return fact.value if fact is not None and isinstance(fact.value, int) else None
+
+    def is_size(self, text: str | None) -> bool:
+        """Whether the text is the number of all ranks, as far as that is known."""
+        nodes, per_node = self.number("nodes"), self.number("ranks_per_node")
+        return nodes is not None and per_node is not None and text == str(nodes * per_node)
+
     def count(self, key: str) -> int:
         """How many entries the list has."""
         return self._counts[key]

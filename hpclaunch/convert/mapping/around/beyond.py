@@ -110,9 +110,7 @@ def _tasks_by_variable(reading: ShellReading, run: Step, draft: Draft) -> None:
     if run.option("ntasks") is not None or each.place.file.startswith("--env "):
         return
     text = known(given["SLURM_NTASKS"])
-    sizes = [draft.facts.get((key,)) for key in ("nodes", "ranks_per_node")]
-    numbers = [fact.value for fact in sizes if fact is not None and isinstance(fact.value, int)]
-    if len(numbers) == 2 and text == str(numbers[0] * numbers[1]):
+    if draft.is_size(text):
         return
     draft.unsay(("ranks_per_node",))
     shows = f"SLURM_NTASKS={text or '...'}"

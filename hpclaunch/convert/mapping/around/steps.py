@@ -86,9 +86,7 @@ def put(
         of_run = by_command.get(id(run))
         other = ""
         if key and step is not None and of_run is not None:
-            fact = draft.facts.get(("nodes",))
-            nodes = fact.value if fact is not None and isinstance(fact.value, int) else None
-            other = unlike(step, of_run, all_steps, nodes, _per(step, per_node))
+            other = unlike(step, of_run, all_steps, draft.number("nodes"), _per(step, per_node))
         if other:
             todo = f"add it to {key} where it does with the job's, or submit it as a job of its own"
             draft.say("left", (command.place,), _text(command), why=other, todo=todo)

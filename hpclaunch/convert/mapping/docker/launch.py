@@ -258,8 +258,7 @@ def _say_hosts(
 
 def _bound(reading: ShellReading, main: Started, draft: Draft, options: Options) -> list[Value]:
     """The words of the command, without those that bind it where `bind` says the same."""
-    fact = draft.facts.get(("ranks_per_node",))
-    per_node = fact.value if fact is not None and isinstance(fact.value, int) else None
+    per_node = draft.number("ranks_per_node")
     if ompi_bind.is_binder(main.words):
         name = known(main.words[0]) or ""
         ompi_bind.put(name, per_node, (*reading.sources, *reading.beside), (main.command.place,), draft)

@@ -27,7 +27,6 @@ from hpclaunch.values.names import acts_on_commands
 
 _HCA = re.compile(r"=?(mlx5_(ib)?\d+(:\d+)?,?)+")
 _ALL_GPUS = re.compile(r"\d+(,\d+)*|all")
-EVERYTHING = Export()
 _MOST_LINES = 20
 # What becomes of a variable by whose it is: why, and for those that are left what to do.
 _REPLACED: dict[Owner, str] = {
@@ -58,41 +57,39 @@ class Handed(Struct, frozen=True):
     places: tuple[Place, ...]
 
 
-def put(
-    reading: ShellReading,
-    command: Command,
-    draft: Draft,
-    *,
-    export: Export = EVERYTHING,
-    read_inside: Collection[str] = (),
-    set_by_trials: Collection[str] = (),
-    set_by_sweep: Collection[str] = (),
-    options: Collection[str] = (),
-    gpus: int | None = None,
-    container: bool = True,
-    stand_ins: Mapping[str, str] | None = None,
-    slurm: Mapping[str, int] | None = None,
-) -> list[tuple[str, Value]]:
-    """Put into the draft what is exported to the command.
+class Ranks(Struct, frozen=True):
+    """What decides which variables the ranks are handed. `export` is what the run's options say of it,
+    `options` are variables that gave the run an option, which is told, and `slurm` Slurm's own, which are no
+    part of what was exported. `read_inside` are those that a given script of the ranks reads, `trial` and
+    `swept` those that `trials` and `sweep` set, `stand_ins` names of the job's for what the script computes.
+    `gpus` is how many a node has; `container`: the ranks are in one."""
 
-    `slurm` are Slurm's own variables, which are no part of what was exported; `export` says which variables
-    are handed on, `read_inside` are those that a given script of the ranks reads, `set_by_trials` and
-    `set_by_sweep` those that these keys set, `options` those that gave the run an option, which is told,
-    `gpus` how many a node has. Returns those whose values are known
-    only beside the rank: the command's text must set them.
-    """
+    export: Export
+    options: Collection[str]
+    slurm: Mapping[str, int]
+    read_inside: Collection[str]
+    trial: str
+    swept: Collection[str]
+    stand_ins: Mapping[str, str]
+    gpus: int | None
+    container: bool
+
+
+def put(reading: ShellReading, command: Command, ranks: Ranks, draft: Draft) -> list[tuple[str, Value]]:
+    """Put into the draft what is exported to the command. Returns the variables whose values are known only
+    beside the rank: the command's text must set them."""
     later: list[tuple[str, Value]] = []
-    for each in _handed(reading, command, export, draft):
+    for each in _handed(reading, command, ranks.export, draft):
         name, value, places = each.name, each.value, each.places
-        if name in options:
+        if name in ranks.options:
             continue
-        if slurm and name in slurm and known(value) == str(slurm[name]):
+        if name in ranks.slurm and known(value) == str(ranks.slurm[name]):
             continue
-        if name in set_by_trials:
+        if name == ranks.trial:
             draft.say("replaced", places, name, why="`trials` sets it, another one for each trial")
-        elif name in set_by_sweep:
+        elif name in ranks.swept:
             draft.say("replaced", places, name, why="`sweep` sets it, for each point")
-        elif _of_the_launch(each, draft, read_inside, gpus, container):
+        elif _of_the_launch(each, draft, ranks):
             continue
         elif is_secret(name):
             why = "a secret is taken from the submitter when the job is sent, and stands in no file"
@@ -100,12 +97,12 @@ def put(
         elif known(value) is not None:
             _known(each, known(value) or "", draft)
         else:
-            in_rounds = {loop.variable for loop in command.loops} - set(set_by_sweep)
-            if names_in(value) & in_rounds and line([value], stand_ins or {}).doubt:
+            in_rounds = {loop.variable for loop in command.loops} - set(ranks.swept)
+            if names_in(value) & in_rounds and line([value], ranks.stand_ins).doubt:
                 question = f"{name}={_short(each)} is another one in each round of the loop"
                 draft.ask(("env", name), question, places, name)
                 continue
-            later += _unknown(reading, each, draft, stand_ins or {}, command, container=container)
+            later += _unknown(reading, each, draft, ranks, command)
     return later
 
 
@@ -163,13 +160,7 @@ def inherit(names: Sequence[str], places: Sequence[Place], draft: Draft, what: s
         draft.put((key, draft.count(key)), name, places, what, why=why)
 
 
-def _of_the_launch(
-    each: Handed,
-    draft: Draft,
-    read_inside: Collection[str],
-    gpus: int | None,
-    container: bool,
-) -> bool:
+def _of_the_launch(each: Handed, draft: Draft, ranks: Ranks) -> bool:
     """Whether the variable is about the launch itself; a finding says what became of it."""
     name, text, whose = each.name, known(each.value), owner(each.name)
     if name in READ_BY_SBATCH or (whose == "srun" and each.places[0].file.startswith("--env ")):
@@ -180,29 +171,22 @@ def _of_the_launch(
         draft.say("left", each.places, what, why=why, todo=todo)
         return True
     why = _REPLACED.get(whose, "")
-    if name == "PATH" and container:
+    if name == "PATH" and ranks.container:
         why = _PATH_OF_IMAGE
-    elif name in read_inside and whose not in ("srun", "shell"):
+    elif name in ranks.read_inside and whose not in ("srun", "shell"):
         return False
     elif (whose in ("addresses", "rendezvous") and text is None) or (
-        name == "WORLD_SIZE" and text == _size_of(draft)
+        name == "WORLD_SIZE" and draft.is_size(text)
     ):
         draft.put(("rendezvous",), "torch", each.places, name, why=rendezvous.SETS_ALL)
         return True
     elif whose == "hcas" and _HCA.fullmatch(text or ""):
         why = "hpclaunch sets it on each node, by exact names of the HCAs that the node's GPUs are near to"
-    elif whose == "gpus" and _all_of(text, gpus):
+    elif whose == "gpus" and _all_of(text, ranks.gpus):
         why = "all of the job's GPUs are visible to each rank, which takes its own by its local rank"
     if why:
         draft.say("replaced", each.places, f"{name}={_short(each)}", why=why)
     return bool(why)
-
-
-def _size_of(draft: Draft) -> str | None:
-    """How many ranks the job has, as a text, None where that is not known."""
-    facts = [draft.facts.get((key,)) for key in ("nodes", "ranks_per_node")]
-    counts = [each.value for each in facts if each is not None and isinstance(each.value, int)]
-    return str(counts[0] * counts[1]) if len(counts) == 2 else None
 
 
 def _all_of(text: str | None, gpus: int | None) -> bool:
@@ -228,28 +212,22 @@ def _known(each: Handed, text: str, draft: Draft) -> None:
 
 
 def _unknown(
-    reading: ShellReading,
-    each: Handed,
-    draft: Draft,
-    stand_ins: Mapping[str, str],
-    command: Command,
-    *,
-    container: bool,
+    reading: ShellReading, each: Handed, draft: Draft, ranks: Ranks, command: Command
 ) -> list[tuple[str, Value]]:
     """A value that the script does not tell: from the submitter's shell, or made beside the rank."""
-    name, value = each.name, each.value
+    name, value, stand_ins = each.name, each.value, ranks.stand_ins
     addressed = rendezvous.with_first_node(value)
     if addressed != value and not line([addressed], stand_ins).doubt:
         draft.put(("rendezvous",), "torch", each.places, name, why=rendezvous.SETS_ALL)
         value = addressed
     part = value[0] if len(value) == 1 else ""
-    doubtful = [made for made in in_doubt(reading, [value]) if made not in stand_ins or not stand_ins[made]]
+    doubtful = [made for made in in_doubt(reading, [value]) if not stand_ins.get(made)]
     if doubtful:
         question = alternatives(reading, doubtful[0])
         lines = [other.place for other in reading.given(doubtful[0])]
         draft.ask(("env", name), question, (*lines[:_MOST_LINES], *each.places), name)
         return []
-    if container and any(map(is_here, value)):
+    if ranks.container and any(map(is_here, value)):
         why = "it names the folder where the job was submitted, which a rank in an image does not know"
         todo = f"write env.{name} in the job file, with the folder in the image"
         draft.say("left", each.places, f"{name}={_short(each)}", why=why, todo=todo)

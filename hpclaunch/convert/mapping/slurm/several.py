@@ -49,8 +49,7 @@ def _overlap(reading: ShellReading, found: Components, drafts: Sequence[Draft]) 
     """Whether programs share nodes of one allocation: a group has its own."""
     if any(each.directives != found.readings[0].directives for each in found.readings):
         return False
-    told = [each.facts.get(("nodes",)) for each in drafts]
-    numbers = [fact.value for fact in told if fact is not None and isinstance(fact.value, int)]
+    numbers = [count for each in drafts if (count := each.number("nodes")) is not None]
     there = sizes(reading).nodes
     if len(numbers) < len(drafts) or there is None or sum(numbers) > there:
         return True
@@ -162,8 +161,7 @@ def _say(names: Sequence[str], drafts: Sequence[Draft], draft: Draft, apart: set
 def _of_all(told: Iterable[Finding], drafts: Sequence[Draft]) -> Iterator[Finding]:
     """The findings, with what each program says of the script's nodes once, of all programs; and not where
     these have all of them."""
-    facts = [each.facts.get(("nodes",)) for each in drafts]
-    used = sum(fact.value for fact in facts if fact is not None and isinstance(fact.value, int))
+    used = sum(each.number("nodes") or 0 for each in drafts)
     nodes = {finding: count for each in drafts for finding, count in each.of_script.items()}
     said = False
     for each in told:

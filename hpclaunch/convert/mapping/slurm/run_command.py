@@ -1,0 +1,183 @@
+"""What each rank of the run executes -> `command`."""
+
+import re
+from collections.abc import Mapping, Sequence
+
+from msgspec import Struct
+
+from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.mapping.around import beyond
+from hpclaunch.convert.mapping.around.rounds import names_in
+from hpclaunch.convert.mapping.environment import exported
+from hpclaunch.convert.mapping.environment.owners import owner
+from hpclaunch.convert.mapping.ranks import launchers, rendezvous
+from hpclaunch.convert.mapping.slurm import export
+from hpclaunch.convert.mapping.slurm.asked import of_batch
+from hpclaunch.convert.mapping.slurm.sruns import Step
+from hpclaunch.convert.mapping.words import inputs
+from hpclaunch.convert.mapping.words.made import alternatives, in_doubt
+from hpclaunch.convert.mapping.words.texts import line, submitters
+from hpclaunch.convert.programs import torch
+from hpclaunch.convert.programs.layers import Layer
+from hpclaunch.convert.reading import ShellReading
+from hpclaunch.convert.shell.walk import inner as inside_of
+from hpclaunch.convert.shell.walk import wanted_inside
+from hpclaunch.readback.shell.values import Unknown, Value, base_name, shown
+from hpclaunch.values.conversion import Place
+
+_FUNCTION = re.compile(r"([\w.:-]+)\(\)$")
+
+
+class Around(Struct, frozen=True):
+    """What the text of the command needs beside its words: variables `later` that only it can set, commands
+    that a rank runs `before`, the input that it reads, and the names that a rank has for others."""
+
+    later: Sequence[tuple[str, Value]]
+    before: Sequence[Sequence[Value]]
+    reads: inputs.Given
+    stand_ins: Mapping[str, str]
+
+
+def put(
+    reading: ShellReading, run: Step, words: Sequence[Value], around: Around, draft: Draft, *, image: bool
+) -> None:
+    """Put the command, and what it takes of the submitter's shell; asked for where no job file can have it.
+    `image`: the ranks are in one."""
+    lines, reads = (run.command.place,), around.reads
+    stand_ins = {**_addresses(run), **around.stand_ins}
+    written = line(words, stand_ins, around.later, reads.after, around.before, reads.before)
+    if written.doubt or not words or run.option("multi-prog"):
+        why = "several programs, which a file names" if run.option("multi-prog") else "nothing"
+        why = _doubt(reading, words, written.doubt) if written.doubt else why
+        question = f"what each rank executes: {why}"
+        draft.ask(("command",), question, lines, run.text)
+    else:
+        what = " ".join(map(shown, words)) or run.text
+        draft.put(("command",), written.plain, lines_of(reading, run), what)
+        names = [name for name in submitters(written.names) if name not in rendezvous.COMPUTED]
+        own = {name for name, value in around.later if name not in names_in(value)}
+        own |= set(around.stand_ins.values())
+        exported.inherit(
+            [name for name in names if name not in own and (image or name != "PWD")], lines, draft, what
+        )
+        _of_the_text(reading, run, words, draft, image=image)
+
+
+def lines_of(reading: ShellReading, run: Step) -> tuple[Place, ...]:
+    """The lines behind the command's words."""
+    return reading.origin(run.command, run.text) or (run.command.place,)
+
+
+def words_of(
+    reading: ShellReading, run: Step, inner: Sequence[Layer], launcher: Layer | None, draft: Draft
+) -> list[Value]:
+    """The command of a rank: what is left of what stands before it, and its own words."""
+    words = beyond.script_of(run.command.stdin, run.words) or list(run.words)
+    if launcher is not None:
+        words = rendezvous.own_addresses(words)
+        if torch.passes_local_rank(launcher):
+            index = next((i for i, word in enumerate(words) if i and not shown(word).startswith("-")), 0)
+            words[index + 1 : index + 1] = [rendezvous.local_rank()]
+    front: list[Value] = []
+    for layer in inner[:-1]:
+        if not launchers.is_launcher(layer):
+            front += _written(run, layer)
+    return _without_arguments(reading, [*front, *words], (run.command.place,), draft)
+
+
+def input_of(run: Step, other: Layer | None, *, image: bool) -> inputs.Given | None:
+    """What each rank reads, as srun gives it to all of them (srun(1), --input); None where the command cannot
+    have it. `other` is what else starts the ranks."""
+    if other is not None or run.option("input") is not None or beyond.script_of(run.command.stdin, run.words):
+        return None
+    found = inputs.given(run.command, run.words, inside=image)
+    return None if found.doubt else found
+
+
+def _of_the_text(
+    reading: ShellReading, run: Step, words: Sequence[Value], draft: Draft, *, image: bool
+) -> None:
+    """The variables that a text for the ranks' own shell (bash -c '... $DATA') takes from who submits, where
+    all that is exported reaches the ranks."""
+    own = {found[1] for each in reading.statements if (found := _FUNCTION.match(each.written))}
+    called = next((each.program for each in inside_of(run.command, words) if each.program in own), "")
+    if called:
+        question = f"what each rank executes: {called} is a function of the script, which a job has not"
+        draft.unsay(("command",))
+        todo = "write what it does in a script of its own, and let the command start that"
+        draft.ask(("command",), question, (run.command.place,), run.text, todo=todo)
+    if not export.of(run.command, run.option("export"), of_batch(reading)).everything:
+        return
+    names = [
+        name
+        for name in wanted_inside(run.command, words)
+        if name not in rendezvous.COMPUTED
+        and owner(name) not in ("gpus", "shell", "srun")
+        and not name.startswith("HPCLAUNCH_")
+        and ((each := reading.last(name)) is None or each.exported)
+    ]
+    lines = (run.command.place,)
+    if not image:
+        exported.inherit(names, lines, draft, run.text)
+        return
+    for name in names:
+        why = "the image may have it, or the shell of who submitted, which the ranks no longer get"
+        todo = f"where the submitter's shell had it add it to `inherit`: [{name}]"
+        draft.say("question", lines, f"${name} in the ranks' own shell", why=why, todo=todo)
+
+
+def _without_arguments(
+    reading: ShellReading, words: list[Value], lines: Sequence[Place], draft: Draft
+) -> list[Value]:
+    """The words without "$@", where the script does without arguments: nobody gave it any."""
+    kept = [word for word in words if not _is_all_arguments(word)]
+    every = [value for each in reading.commands for value in each.words]
+    every += [each.value for each in reading.assigned]
+    numbered = any(
+        isinstance(part, Unknown) and part.kind == "argument" and part.name.isdigit() and part.name != "0"
+        for value in every
+        for part in value
+    )
+    if kept == words or _is_all_arguments(words[0]) or numbered:
+        return words
+    why = "the arguments of the script: nobody gave it any"
+    todo = "where sbatch was given more than the script's name add it to the command"
+    draft.say("assumed", lines, '"$@"', became="nothing", why=why, todo=todo)
+    return kept
+
+
+def _is_all_arguments(word: Value) -> bool:
+    part = word[0] if len(word) == 1 else ""
+    return isinstance(part, Unknown) and part.kind == "argument" and part.name in ("@", "*")
+
+
+def _written(run: Step, layer: Layer) -> list[Value]:
+    """The words of a layer as they stand in the command."""
+    all_words = run.command.words
+    start = next((i for i, word in enumerate(all_words) if _names(word, layer)), None)
+    if start is None:
+        return []
+    count = (
+        1 + sum(len(each.written.split()) if each.written else 1 for each in layer.options) + len(layer.words)
+    )
+    return list(all_words[start : start + count])
+
+
+def _names(word: Value, layer: Layer) -> bool:
+    return base_name(word) == layer.program
+
+
+def _doubt(reading: ShellReading, words: Sequence[Value], doubt: str) -> str:
+    """Why the command is not told."""
+    names = [name for name in in_doubt(reading, words) if doubt == f"${{{name}}}"]
+    said = alternatives(reading, names[0]) if names else f"{doubt} is known only where the script runs"
+    return f"{' '.join(map(shown, words))}, and {said}"
+
+
+def _addresses(run: Step) -> dict[str, str]:
+    """What the script found out of the first node, by the names under which hpclaunch sets it."""
+    return {
+        value[0].name: name
+        for name, value in run.command.environment
+        if name in rendezvous.COMPUTED and len(value) == 1 and isinstance(value[0], Unknown)
+    }

@@ -1,0 +1,44 @@
+"""What srun is told of MPI (--mpi, SLURM_MPI_TYPE) -> `mpi`."""
+
+import re
+
+from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.mapping.slurm.sruns import Step
+from hpclaunch.convert.programs.layers import Layer
+from hpclaunch.convert.reading import ShellReading
+from hpclaunch.readback.shell.values import known
+
+_NO_WHERE = "no line says it, and so it was the site's own default (MpiDefault in its slurm.conf)"
+_KINDS = {"none": "none", "pmix": "pmix", "pmi2": "pmi2"}
+
+
+def put(reading: ShellReading, run: Step, launcher: Layer | None, draft: Draft) -> None:
+    """Put how srun's ranks find each other, by its option or variable; asked for where neither is there, and
+    more than one rank may use MPI."""
+    each = run.option("mpi")
+    of_environment = reading.last("SLURM_MPI_TYPE")
+    if each is not None:
+        text, places, what = each.text, each.places, each.written
+    elif of_environment is not None:
+        text, places, what = known(of_environment.value), (of_environment.place,), "SLURM_MPI_TYPE"
+    else:
+        _no_mpi(run, launcher, draft)
+        return
+    kind = _KINDS.get(re.sub(r"^(pmix)_v\d+$", r"\1", text or ""))
+    if kind is None:
+        draft.ask(("mpi",), f"pmix, pmi2 or none: {what} is none of them", places, what)
+        return
+    why = "the site's file says which plugin of Slurm that is" if text != kind else ""
+    draft.put(("mpi",), kind, places, what, why=why)
+
+
+def _no_mpi(run: Step, launcher: Layer | None, draft: Draft) -> None:
+    lines = (run.command.place,)
+    torch_alone = launcher is not None or ("rendezvous",) in draft.facts
+    single = run.ranks.nodes == 1 and run.ranks.per_node == 1
+    if torch_alone or single:
+        why = "one rank needs no MPI" if single else "the ranks find each other by MASTER_ADDR and RANK"
+        draft.say("assumed", lines, "srun without --mpi", became="mpi: none, which is the default", why=why)
+        return
+    question = f"pmix, pmi2 or none: {_NO_WHERE}; none for ranks that do not use MPI"
+    draft.ask(("mpi",), question, lines, "srun without --mpi")
