@@ -33,7 +33,7 @@ def status(job_id: str, as_json: bool) -> None:
     facts = _facts(record, known)
     if record.intent.scheduler == "slurm":
         facts |= _way(record)
-    checked = checks.lines(record)
+    checked = checks.lines(record.folder)
     if checked:
         facts["preflight"] = checked if as_json else "; ".join(checked)
     if record.intent.is_array:

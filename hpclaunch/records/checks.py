@@ -17,29 +17,17 @@ def are_asked(record: Record) -> bool:
     return False
 
 
-def lines(record: Record) -> list[str]:
-    """What was said of the job's last start; nothing for a job that checks none, and before it does."""
-    return _lines(record.folder)
-
-
-def _lines(folder: Path) -> list[str]:
+def lines(folder: Path) -> list[str]:
+    """What was said of the last start of the job with this record; nothing for a job that checks none, and
+    before it does."""
     try:
         return (folder / FILE).read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
         return []
 
 
-def chosen(record: Record, allocation: int | None = None) -> str:
+def chosen(folder: Path, allocation: int | None = None) -> str:
     """The nodes that the ranks were given, with commas, "" where that is not told. Where groups have an
     allocation each it is those of that one, or of all."""
-    found = _chosen(record.folder)
+    found = [line[len(_CHOSEN) :] for line in lines(folder) if line.startswith(_CHOSEN)]
     return ",".join(found if allocation is None else found[allocation : allocation + 1])
-
-
-def all_chosen(folder: Path) -> str:
-    """The nodes of all ranks, as the folder of a record has them."""
-    return ",".join(_chosen(folder))
-
-
-def _chosen(folder: Path) -> list[str]:
-    return [line[len(_CHOSEN) :] for line in _lines(folder) if line.startswith(_CHOSEN)]

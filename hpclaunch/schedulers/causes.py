@@ -83,7 +83,7 @@ class _Plan(Struct, frozen=True):
         """The group that has the node: each has the next ones of the job's, or of those that its check
         chose. "" where that is not known."""
         if self.target.preflight is not None and bytes(self.target.preflight) != b"null":
-            nodes = checks.all_chosen(self.folder) if self.folder is not None else ""
+            nodes = checks.chosen(self.folder) if self.folder is not None else ""
         from ClusterShell.NodeSet import RESOLVER_NOGROUP, NodeSet  # few jobs have groups
 
         lists = re.findall(r"[^,\[]+(?:\[[^\]]*\][^,\[]*)*", nodes)

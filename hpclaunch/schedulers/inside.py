@@ -38,7 +38,7 @@ def command(
     if len(rows) > 1:
         raise InputError(f"several tasks of job {number} run: say which, as in {number}_0")
     job, _, nodes = rows[0]
-    nodes = checks.chosen(record, rank.allocation) or nodes
+    nodes = checks.chosen(record.folder, rank.allocation) or nodes
     # As the ranks are laid out: block by block over the nodes in their order.
     hosts = list(NodeSet(nodes, resolver=RESOLVER_NOGROUP))
     host = hosts[min(rank.node, len(hosts) - 1)]
