@@ -48,7 +48,7 @@ def plan(planned: Callable[[Job], LaunchPlan], site: Site, job: Job) -> LaunchPl
             plans = {name: _checked(planned, site, job, name) for name in job.groups}
         return unlikegroups.plan(site, job, plans, checked)
     whole = _on_all(planned, site, job)
-    problems += _for_the_host(job, plans, whole)
+    problems += _for_the_host(plans, whole)
     if problems:
         raise InputError(problems)
     members = tuple(_member(job, name, plans[name], whole) for name in job.groups)
@@ -153,7 +153,7 @@ def _unsuitable(job: Job, site: Site) -> Iterator[Problem]:
         yield from of_pods.unsuitable(job)
 
 
-def _for_the_host(job: Job, plans: dict[str, LaunchPlan], whole: LaunchPlan) -> Iterator[Problem]:
+def _for_the_host(plans: dict[str, LaunchPlan], whole: LaunchPlan) -> Iterator[Problem]:
     """Variables of one group that something outside the ranks reads, which is the same for all."""
     common = {each.name: each.value for each in _outside(whole)}
     for name, each in plans.items():
