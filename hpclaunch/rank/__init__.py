@@ -47,7 +47,7 @@ _PACKED = os.path.join(os.path.dirname(_HERE), "_compiled", "texts")
 _OUTSIDE_SLURM = "from=openmpi from=hydra from=local"
 
 # The parts in their order, each with the settings that need it, by name or whole; none: every wrapper has it.
-_PARTS: tuple[tuple[str, frozenset[str]], ...] = tuple(
+PARTS: tuple[tuple[str, frozenset[str]], ...] = tuple(
     (part, frozenset(needed.split()))
     for part, needed in (
         ("begin", ""),
@@ -83,14 +83,11 @@ _PARTS: tuple[tuple[str, frozenset[str]], ...] = tuple(
 # end of a line.
 SEPARATORS = {"hcas": " ", "near": ";", "cpus": ";", "cores": " ", "gpus": " "}
 
-# The settings that need a part of their own. With all of them the text has every part.
-SETTINGS: tuple[str, ...] = tuple(sorted(set().union(*(needed for _, needed in _PARTS))))
-
 
 def wrapper_text(settings: Sequence[str]) -> str:
     """The wrapper as it is handed to `/bin/sh -c`: what its settings ("from=slurm") need, and no more."""
     given = {setting.partition("=")[0] for setting in settings}.union(settings)
-    return "\n".join(read("wrapper", part) for part, needed in _PARTS if not needed or needed & given)
+    return "\n".join(read("wrapper", part) for part, needed in PARTS if not needed or needed & given)
 
 
 @cache

@@ -7,8 +7,9 @@ import pytest
 from pod_plans import planned, refused, target
 
 from hpclaunch.plan import size
-from hpclaunch.rank import SETTINGS, wrapper_text
+from hpclaunch.rank import PARTS, wrapper_text
 
+LONGEST = wrapper_text([setting for _, needed in PARTS for setting in needed])
 SLURM: dict[str, Any] = {
     "scheduler": "slurm",
     "container": "pyxis",
@@ -37,7 +38,7 @@ def test_a_command_line_that_open_mpi_makes_one_variable_of(nodes: int) -> None:
     plan = planned(job)
     options = [option.text for option in target(plan).wrapper]
     variables = [f"{each.name}={each.value}" for each in plan.common.environment]
-    words = ["-c", wrapper_text(SETTINGS), "rank", *options, "--", *variables, "--"]
+    words = ["-c", LONGEST, "rank", *options, "--", *variables, "--"]
     joined = " ".join([*words, *(f"={word}" for word in plan.common.argv)])
     done = subprocess.run(["/bin/sh", "-c", ":"], env={"OMPI_ARGV": joined})
     assert done.returncode == 0
@@ -69,4 +70,4 @@ def test_a_word_of_a_step_that_no_kernel_takes() -> None:
 
 
 def test_room_for_the_wrapper_itself() -> None:
-    assert len(wrapper_text(SETTINGS).encode()) < size.WRAPPER - 1_000
+    assert len(LONGEST.encode()) < size.WRAPPER - 1_000
