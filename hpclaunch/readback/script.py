@@ -17,7 +17,7 @@ from hpclaunch.readback.slurm.directives import Directive, components, several
 from hpclaunch.readback.slurm.layout import bound, layout
 from hpclaunch.readback.slurm.notices import notices
 from hpclaunch.readback.slurm.options import Given, options
-from hpclaunch.readback.slurm.preflight import preflight
+from hpclaunch.readback.slurm.preflight import chosen, preflight
 from hpclaunch.readback.slurm.rank import Rank, rank
 from hpclaunch.readback.slurm.runs import RANK, program
 from hpclaunch.readback.slurm.strangers import strangers
@@ -59,18 +59,20 @@ def _launch(text: str) -> Launch:
     batches = [_batch(lines) for _, lines in blocks]
     if parts is None:
         return _of(batches[0], reading, has_points)
+    check = preflight(reading.calls)
+    checked = check is not None
     if len(blocks) > 1:
         each = zip(batches, parts.readings, strict=True)
-        return unlikegroups.together([_of(*both, has_points, parts.settings) for both in each], parts, None)
+        launches = [_of(*both, has_points, parts.settings) for both in each]
+        return unlikegroups.together(launches, parts, None, checked)
     # One allocation carries all: how many nodes and ranks each group has of it srun says.
     sizes = ("nodes", "ntasks-per-node")
     shared = structs.replace(
         batches[0], given={name: value for name, value in batches[0].given.items() if name not in sizes}
     )
     launches = [_of(shared, each, has_points, parts.settings) for each in parts.readings]
-    check = preflight(reading.calls)
-    chosen = check is not None
-    return unlikegroups.together(launches, parts, batches[0].nodes if check is None else check.wanted, chosen)
+    nodes = batches[0].nodes if check is None else check.wanted
+    return unlikegroups.together(launches, parts, nodes, checked)
 
 
 def _of(batch: _Batch, reading: Reading, has_points: bool, settings: tuple[str, ...] = ()) -> Launch:
@@ -86,6 +88,8 @@ def _of(batch: _Batch, reading: Reading, has_points: bool, settings: tuple[str, 
     given, command = _of_ranks(given, besides), list(without(command, besides.variables))
     unread = [f"line {note.line}: {note.text}" for note in reading.notes] + of_groups
     unread += besides.unread + (check.unread if check is not None else ())
+    if check is not None and not separate and not chosen(step.words):
+        unread.append(f"line {step.line}: this srun is not told which nodes were found good")
     tasks = sweep.points(batch.given, has_points, unread)
     unread += [f"line {step.line}: srun runs only under a condition ({each})" for each in step.conditions]
     named = _by_name(given, step.line, unread)

@@ -45,6 +45,11 @@ BREAKS = {
         "is not measured as ranks are run",
     ),
     "a lower floor between nodes": ("6 120 0", "6 120 -1", None),
+    "on nodes that are not the good ones": (
+        '  hl_step+=(--nodelist="$hl_good")\n',
+        "",
+        "not told which nodes were found good",
+    ),
     "fewer spares": ("#SBATCH --nodes=8", "#SBATCH --nodes=7", None),
     "GPUs are not counted": ("  gpus=8 # as many GPUs, and none with ECC errors\n", "", None),
 }
@@ -58,6 +63,28 @@ def test_a_break_shows(name: str) -> None:
     assert (seen.unread, seen.unbridged) != (read(SCRIPT).unread, read(SCRIPT).unbridged)
     if said is not None:
         assert any(said in each for each in seen.unread), seen.unread
+
+
+FIRST_TWO, OTHERS = '"$(join "${hl_names[@]:0:2}")"\n', '"$(join "${hl_names[@]:2:3}")"\n'
+# The name of a golden script, and what is exchanged with what.
+EXCHANGES = [
+    ("preflight-with-groups", FIRST_TWO, OTHERS),
+    ("preflight-with-groups", "{hl_names[@]:0:2}", "{hl_names[@]:3:2}"),
+    ("preflight-with-unlike-groups", FIRST_TWO, OTHERS),
+    ("preflight-with-unlike-groups", "component 0\n", "component 1\n"),
+    ("preflight-in-allocations", "preflight_0 || return", "preflight_1 || return"),
+    ("preflight-in-allocations", "hl_good=$SLURM_JOB_NODELIST_HET_GROUP_0", "hl_good=$SLURM_JOB_NODELIST"),
+    ("preflight-in-allocations", '    --nodelist="${hl_places[$1]}" \\\n', ""),
+]
+
+
+@pytest.mark.parametrize(("name", "one", "other"), EXCHANGES)
+def test_groups_on_the_good_nodes_of_others_are_not_passed_over(name: str, one: str, other: str) -> None:
+    text = golden(name)
+    assert one in text
+    assert read(text).unread == ()
+    parts = (part.replace(other, one) if other else part for part in text.split(one))
+    assert read(other.join(parts)).unread
 
 
 def test_what_it_copies_to_the_nodes_is_read_beside_it() -> None:

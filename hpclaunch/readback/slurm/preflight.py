@@ -1,5 +1,6 @@
 """The check of a job's nodes before its ranks start, in a script of hpclaunch's."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence, Set
 
 from msgspec import Struct, structs
@@ -50,6 +51,26 @@ class Preflight(Struct, frozen=True):
         names = ", ".join(dict.fromkeys(self.settings))
         what = f"preflight: of {nodes} nodes the ranks get {self.wanted} that are good ({names})"
         return Unbridged(outside(what), "Kubernetes checks no nodes before a job, and has no spare ones")
+
+
+def chosen(words: Sequence[Value]) -> str:
+    """What the script says of the nodes in its --nodelist where these are known only when they have been
+    checked: from which words or which part of an array they come. "" where there is no such option."""
+    for word in words:
+        if word[:1] == ("--nodelist=",) and len(word) == 2 and isinstance(word[1], Unknown):
+            return word[1].name
+    return ""
+
+
+def is_next(text: str, first: int, count: int) -> bool:
+    """Whether `chosen` are so many of the good nodes, from that number on."""
+    return re.fullmatch(rf"\w+:{first}:{count}", text) is not None
+
+
+def is_of_component(text: str, index: int) -> bool:
+    """Whether `chosen` are those good nodes that the component of a heterogeneous job has itself."""
+    named = re.findall(r"(?<=HET_GROUP_)[0-9]+|(?<=--het-group=)[0-9]+", text)
+    return {*named} == {str(index)}
 
 
 def is_check(call: Call) -> bool:

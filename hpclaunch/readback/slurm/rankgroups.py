@@ -5,6 +5,7 @@ from msgspec import Struct, structs
 from hpclaunch.readback.shell import outside
 from hpclaunch.readback.shell.calls import Call, Reading
 from hpclaunch.readback.shell.values import Value, known, program_of, shown
+from hpclaunch.readback.slurm import preflight
 from hpclaunch.readback.slurm.options import options
 
 MEMBER = "member="
@@ -13,13 +14,13 @@ _SIZES = ("nodes", "ntasks", "relative")
 
 class _Step(Struct, frozen=True):
     """The srun of one group: its place among them, its sizes by the names of options, and its other words.
-    `chosen`: its nodes are told by a list that is known only when the job runs."""
+    `nodes` are told where they are known only when they have been checked."""
 
     call: Call
     member: str
     sizes: dict[str, int]
     words: tuple[Value, ...]
-    chosen: bool
+    nodes: str
 
 
 def joined(reading: Reading) -> tuple[Reading, bool, list[str]]:
@@ -35,11 +36,13 @@ def joined(reading: Reading) -> tuple[Reading, bool, list[str]]:
             unread.append(
                 f"line {step.call.line}: this srun is not that of the next group, and else as the first"
             )
-        if step.sizes.get("relative", nodes if step.chosen else None) != nodes:
+        count = step.sizes.get("nodes", 1)
+        is_next = step.sizes.get("relative") == nodes and not step.nodes
+        if not is_next and not ("relative" not in step.sizes and preflight.is_next(step.nodes, nodes, count)):
             unread.append(
                 f"line {step.call.line}: the group's nodes do not follow those of the one before it"
             )
-        nodes += step.sizes.get("nodes", 1)
+        nodes += count
         ranks += step.sizes.get("ntasks", 1)
     program, *others = first.words
     sizes: tuple[Value, ...] = ((f"--nodes={nodes}",), (f"--ntasks={ranks}",))
@@ -65,12 +68,8 @@ def _step(call: Call) -> _Step | None:
             sizes[each.name] = int(text)
     own = {f"--{name}={number}" for name, number in sizes.items()} | {members[-1]}
     words = tuple(word for word in call.words if (known(word) or "") not in own)
-    others = tuple(word for word in words if not _is_chosen(word))
-    return _Step(call, members[-1].removeprefix(MEMBER), sizes, others, others != words)
-
-
-def _is_chosen(word: Value) -> bool:
-    return known(word) is None and word[0] == "--nodelist="
+    others = tuple(word for word in words if not preflight.chosen((word,)))
+    return _Step(call, members[-1].removeprefix(MEMBER), sizes, others, preflight.chosen(words))
 
 
 def labels(call: Call) -> bool:

@@ -9,7 +9,7 @@ from hpclaunch.readback.shell import outside
 from hpclaunch.readback.shell.calls import Call, Reading
 from hpclaunch.readback.shell.values import known, shown
 from hpclaunch.readback.slurm.options import options
-from hpclaunch.readback.slurm.preflight import is_check
+from hpclaunch.readback.slurm.preflight import chosen, is_check, is_next, is_of_component
 from hpclaunch.readback.slurm.rankgroups import MEMBER, labels
 from hpclaunch.values.launch import Launch
 
@@ -34,11 +34,13 @@ _ALIKE = (
 
 
 class Parts(Struct, frozen=True):
-    """The reading as it would be of each group alone; `places` say where each is, as options of srun, and
-    `settings` are those of all groups' wrappers."""
+    """The reading as it would be of each group alone; `places` say where each is, as options of srun, `nodes`
+    the same where its nodes are known only when they have been checked, and `settings` are those of all
+    groups' wrappers."""
 
     readings: tuple[Reading, ...]
     places: tuple[dict[str, str], ...]
+    nodes: tuple[str, ...]
     world: str
     settings: tuple[str, ...]
     unread: tuple[str, ...]
@@ -67,20 +69,21 @@ def parts(reading: Reading) -> Parts | None:
         calls = (*_of_component(others, index), structs.replace(step, words=words))
         readings.append(structs.replace(reading, calls=calls))
     settings = tuple(setting for step in steps for setting in _settings(step))
-    return Parts(tuple(readings), tuple(places), world, settings, tuple(unread))
+    nodes = tuple(chosen(step.words) for step in steps)
+    return Parts(tuple(readings), tuple(places), nodes, world, settings, tuple(unread))
 
 
-def together(launches: Sequence[Launch], of: Parts, nodes: str | None, chosen: bool = False) -> Launch:
+def together(launches: Sequence[Launch], of: Parts, nodes: str | None, checked: bool) -> Launch:
     """The launch of all groups. `nodes` are those of the one allocation that carries them all, None where
-    each has its own; with `chosen` which of them a group gets is known when they have been checked."""
+    each has its own; with `checked` which of them a group gets is known when they have been checked."""
     first, unread, before = launches[0], list(of.unread), 0
     for index, (each, place) in enumerate(zip(launches, of.places, strict=True)):
         name = first.groups[index].name if index < len(first.groups) else str(index)
         differing = [field for field in _ALIKE if getattr(each, field) != getattr(first, field)]
         unread += [f"group {name}: its {field} is not that of the first" for field in differing]
         expected = {"relative": str(before)} if nodes is not None else {"het-group": str(index)}
-        expected = {} if chosen else expected
-        if place != expected:
+        expected = {} if checked and nodes is not None else expected
+        if place != expected or not _has_its_own(of.nodes[index], index, before, each, nodes, checked):
             unread.append(f"group {name}: its nodes are not the next ones of the job")
         if index >= len(first.groups) or first.groups[index].ranks != each.nodes * each.ranks_per_node:
             unread.append(f"group {name}: groups= does not say how many ranks it has")
@@ -99,6 +102,17 @@ def together(launches: Sequence[Launch], of: Parts, nodes: str | None, chosen: b
         unread=tuple(dict.fromkeys((*unread, *(text for each in launches for text in each.unread)))),
         unbridged=tuple(dict.fromkeys(each for launch in launches for each in launch.unbridged)),
     )
+
+
+def _has_its_own(
+    chosen: str, index: int, before: int, each: Launch, nodes: str | None, checked: bool
+) -> bool:
+    """Whether a group whose nodes are checked gets those of the good ones that are its own."""
+    if not checked:
+        return not chosen
+    if nodes is not None:
+        return is_next(chosen, before, each.nodes)
+    return is_of_component(chosen, index)
 
 
 def _of_component(calls: Sequence[Call], index: int) -> list[Call]:
