@@ -48,6 +48,32 @@ def test_a_second_mpirun_is_no_step_of_the_launchers_pod(first, second):
     assert len(asked) == (second in _OTHERS)
 
 
+@pytest.mark.parametrize(
+    ("text", "env", "unseen"),
+    [
+        ("export A=1; mpirun -np 8 -x A ./a", {"A": "1"}, set()),
+        ("export A=1; mpirun -np 8 ./a", {"A": "1"}, {"A"}),
+        ("A=1; export A; mpirun -np 8 -x A ./a", {"A": "1"}, set()),
+        ("set -a; A=1; mpirun -np 8 -x A ./a", {"A": "1"}, set()),
+        ("A=1; ssh $A w true; mpirun -np 8 ./a", {}, set()),
+        ("A=1; mpirun -np 8 ./a $A", {}, set()),
+        ("A=1; horovodrun -np 8 ./a", {}, set()),
+        ("export A=1; horovodrun -np 8 ./a", {"A": "1"}, set()),
+        ("export OMPI_MCA_pml=ucx; mpirun -np 8 ./a", {"OMPI_MCA_pml": "ucx"}, set()),
+    ],
+)
+def test_ranks_have_what_the_launchers_shell_exports(
+    text: str, env: dict[str, str], unseen: set[str]
+) -> None:
+    """A shell's own variables are no environment, and mpirun carries what -x names."""
+    draft = converted(_MPIJOB.replace("ARGS", text))
+    assert {key[1]: fact.value for key, fact in draft.facts.items() if key[0] == "env"} == env
+    said = {each.what for each in draft.findings if each.kind == "defect"}
+    assert said == {f"{name} did not reach the ranks" for name in unseen}
+    if "$A" in text.partition("./a")[2]:
+        assert draft.facts["command",].value == ["./a", "1"]
+
+
 @pytest.mark.parametrize("kind", ["Pod", "PyTorchJob"])
 @pytest.mark.parametrize("first", [0, 1])
 def test_the_container_with_gpus_is_the_job_and_the_one_beside_it_is_named(kind: str, first: int) -> None:

@@ -1,7 +1,7 @@
 """The job's command, and what stands around it in a shell's text."""
 
 from hpclaunch.convert.draft import Draft, shown
-from hpclaunch.convert.manifests import shelltext, size
+from hpclaunch.convert.manifests import launchers, shelltext, size
 from hpclaunch.convert.manifests.launch import Launch, line_in
 from hpclaunch.convert.manifests.shelltext import ShellText, Unit
 from hpclaunch.convert.manifests.workload import Workload
@@ -67,12 +67,40 @@ def put(workload: Workload, launch: Launch, draft: Draft) -> None:
         draft.ask(("command",), question, launch.lines, what)
     else:
         draft.put(("command",), command, launch.lines, what, why=_why(launch))
+    if launch.shell is not None:
+        _variables(workload, launch, launch.shell, draft)
     _made_by_each(launch, draft)
     if launch.gets_local_rank:
         why = "a program that reads LOCAL_RANK from its environment needs it no more"
         became = 'command: ... --local_rank="$LOCAL_RANK"'
         what = f"{launch.outer[-1].program} gives each process --local_rank=N"
         draft.say("carried", launch.places, what, became=became, why=why, key="command")
+
+
+def _variables(workload: Workload, launch: Launch, shell: ShellText, draft: Draft) -> None:
+    """What the text sets before the run. What it exports ranks have, or the launcher's mpirun says whether;
+    what it does not is the text's own, but for what changes a variable of the container."""
+    assert launch.shell_place is not None
+    fact = draft.facts.get(("command",))
+    command = _in_one(fact.value) if fact is not None and not fact.is_open else None
+    layer = launch.layer(*MPI)
+    unseen = launchers.unseen_exports(workload, layer, [name for name, _, _ in shell.exported])
+    for name, value, offset in shell.exported:
+        lines = [line_in(launch.shell_place, offset)]
+        of_text = name in shell.own and ("env", name) not in draft.facts
+        if of_text and command is not None and f"${name}" not in command and f"${{{name}" not in command:
+            why = "the text has used it, and exports it to nobody"
+            draft.say("without effect", lines, shown(f"{name}={value}", 60), why=why)
+            continue
+        draft.put(("env", name), value, lines, f"export {name} in the shell's text")
+        if name in unseen and not of_text:
+            todo = f"take env.{name} out, if the ranks are to run as before"
+            draft.say("defect", lines, f"{name} did not reach the ranks", why=unseen[name], todo=todo)
+
+
+def _in_one(command: object) -> str:
+    """A command of a job file in one text."""
+    return command if isinstance(command, str) else " ".join(map(str, command))  # type: ignore[call-overload]
 
 
 def _made_by_each(launch: Launch, draft: Draft) -> None:
@@ -163,9 +191,6 @@ def _around(workload: Workload, launch: Launch, shell: ShellText, draft: Draft) 
     """What a shell's text does before and after the launcher."""
     assert launch.shell_place is not None
     place = launch.shell_place
-    for name, value, offset in shell.exported:
-        what = f"export {name} in the shell's text"
-        draft.put(("env", name), value, [line_in(place, offset)], what)
     if launch.unit is None or shell.launch is None:
         return
     if launch.unit.piped:

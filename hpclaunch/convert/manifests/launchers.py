@@ -33,12 +33,7 @@ def put(
     if layer is not None and _hands_on_all(workload, layer):
         carried = list(first)
     elif layer is not None:
-        carried = [
-            name
-            for option in layer.all("x")
-            for name in (known(option.value or ()) or "").split(",")
-            if name and "=" not in name
-        ]
+        carried = _named(layer)
     environment.put(
         _for_ranks(workload, first, own, carried),
         draft,
@@ -49,7 +44,8 @@ def put(
     if workload.is_apart:
         _say_own_of_launcher(first, own, carried, draft)
     if layer is not None:
-        _mpi(workload, launch, layer, {**own, **first}, draft)
+        of_text = {name for name, _, _ in launch.shell.exported} if launch.shell is not None else set()
+        _mpi(workload, launch, layer, {*own, *first, *of_text}, draft)
     elif workload.is_apart or workload.kind.startswith("MPIJob"):
         _kind(workload, (workload.kind_place,), draft)
     if torch is not None:
@@ -58,6 +54,28 @@ def put(
         why = "the operator told each pod MASTER_ADDR, WORLD_SIZE and RANK"
         draft.put(("rendezvous",), "torch", [workload.kind_place], "PyTorchJob", why=why)
     _between(launch, draft)
+
+
+def _named(layer: Layer) -> list[str]:
+    """The names that -x carries without a value of its own."""
+    return [
+        name
+        for option in layer.all("x")
+        for name in (known(option.value or ()) or "").split(",")
+        if name and "=" not in name
+    ]
+
+
+def unseen_exports(workload: Workload, layer: Layer | None, names: Sequence[str]) -> dict[str, str]:
+    """Of variables that the launcher's shell exports those that ranks in other pods did not have, and why."""
+    if layer is None or not workload.is_apart or _hands_on_all(workload, layer):
+        return {}
+    carried = _named(layer)
+    return {
+        name: "the launcher's shell exports it, and mpirun has no -x for it: in the job the ranks have it"
+        for name in names
+        if name not in carried and not name.startswith("OMPI_MCA_")
+    }
 
 
 def _hands_on_all(workload: Workload, layer: Layer) -> bool:
@@ -120,9 +138,7 @@ def _unseen(workload: Workload, first: dict[str, Variable], own: dict[str, Varia
     return found
 
 
-def _mpi(
-    workload: Workload, launch: Launch, layer: Layer, known_here: dict[str, Variable], draft: Draft
-) -> None:
+def _mpi(workload: Workload, launch: Launch, layer: Layer, known_here: set[str], draft: Draft) -> None:
     place = launch.words[0].place
     reading = ShellReading((), "")
     for option in layer.options:
@@ -170,7 +186,7 @@ def _kind(workload: Workload, places: Sequence[Place], draft: Draft) -> None:
     draft.put(("mpi",), "pmi2" if hydra else "pmix", places, workload.kind, why=why)
 
 
-def _carried(option: Option, launch: Launch, known_here: dict[str, Variable], draft: Draft) -> None:
+def _carried(option: Option, launch: Launch, known_here: set[str], draft: Draft) -> None:
     """-x NAME and -x NAME=VALUE."""
     places = lines_of(launch, option.written)
     text = known(option.value or ())

@@ -14,12 +14,13 @@ LAUNCHERS = frozenset((*MPI, *PER_GPU))
 
 # What a person writes behind `sh -c` is short, and the parser's time grows with the square of what nests.
 _LONGEST, _MOST_NESTED = 32_000, 500
+_ALL_EXPORTED = {("set", "-a"), ("set", "-o", "allexport")}
 
 
 class Unit(Struct, frozen=True):
     """A statement: its text, and its words where it is one simple command ((): another kind). `piped` is what
-    its output goes through, `exports` variables that it sets; `simple`: there is nothing beside its words.
-    `rest` is where each word begins in the source, `lines` on which line, from 0 as `line`."""
+    its output goes through, `exports` variables that it sets; `by_export`: by the command export, of which
+    `marks` are the names without a value; `simple`: there is nothing beside its words. `rest` is where each word begins in the source, `lines` on which line, from 0 as `line`."""
 
     text: str
     start: int
@@ -31,11 +32,14 @@ class Unit(Struct, frozen=True):
     simple: bool = False
     rest: tuple[int, ...] = ()
     lines: tuple[int, ...] = ()
+    by_export: bool = False
+    marks: tuple[str, ...] = ()
 
 
 class ShellText(Struct, frozen=True):
-    """`folder` and `exported` are what the text begins with (cd, export); `units` is all after that, and
-    `text` the same as it stands. `launch` is the index of the first unit that is a launcher."""
+    """`folder` and `exported` are what the text begins with (cd, export, assignments); `units` is all after
+    that, and `text` the same as it stands. `launch` is the index of the first unit that is a launcher. `own`
+    are the names that no export names: only the text itself has them."""
 
     folder: str
     exported: tuple[tuple[str, str, int], ...]
@@ -43,6 +47,7 @@ class ShellText(Struct, frozen=True):
     text: str
     launch: int | None = None
     folder_line: int = 0
+    own: frozenset[str] = frozenset()
 
 
 def read(text: str) -> ShellText | None:
@@ -56,6 +61,10 @@ def read(text: str) -> ShellText | None:
     units = [unit for statement in file.stmts for unit in _units(statement, source)]
     launch = next((number for number, unit in enumerate(units) if _is_launch(unit)), None)
     folder, folder_line, exported = "", 0, []
+    handed_on = {name for unit in units if unit.by_export for name, _ in unit.exports}
+    handed_on |= {name for unit in units for name in unit.marks}
+    if any(tuple(map(known, unit.words)) in _ALL_EXPORTED for unit in units):
+        handed_on |= {name for unit in units for name, _ in unit.exports}
     left: list[Unit] = []
     for number, unit in enumerate(units):
         # Before a launcher each of these counts for it; else those that the text begins with.
@@ -63,6 +72,8 @@ def read(text: str) -> ShellText | None:
         target = _folder(unit) if sets_up else ""
         if sets_up and unit.exports and not unit.words and _are_known(unit):
             exported += [(name, known(value) or "", unit.line) for name, value in unit.exports]
+        elif sets_up and unit.marks and not unit.exports:
+            continue
         elif target:
             folder = target if target.startswith("/") else f"{folder}/{target}" if folder else target
             folder_line = unit.line
@@ -73,7 +84,8 @@ def read(text: str) -> ShellText | None:
     if left and not bare:
         bare = _text(source, left[0].start, len(source)).strip()
     at = next((number for number, unit in enumerate(left) if _is_launch(unit)), None)
-    return ShellText(folder, tuple(exported), tuple(left), bare, at, folder_line)
+    own = frozenset(name for name, _, _ in exported) - handed_on
+    return ShellText(folder, tuple(exported), tuple(left), bare, at, folder_line, own)
 
 
 def _folder(unit: Unit) -> str:
@@ -131,6 +143,8 @@ def _units(statement: tree.Stmt, source: bytes) -> Iterator[Unit]:
     exports: tuple[tuple[str, Value], ...] = ()
     rest: tuple[int, ...] = ()
     lines: tuple[int, ...] = ()
+    marks: tuple[str, ...] = ()
+    by_export = False
     if plain and isinstance(command, tree.CallExpr):
         words = tuple(map(_value, command.args))
         exports = tuple(_assigned(command.assigns))
@@ -138,8 +152,10 @@ def _units(statement: tree.Stmt, source: bytes) -> Iterator[Unit]:
         lines = tuple(word.pos.line - 1 for word in command.args)
     elif plain and isinstance(command, tree.DeclClause) and command.variant.value == "export":
         exports = tuple(_assigned(command.args))
-        if len(exports) < len(command.args):
-            exports = ()
+        marks = tuple(each.name.value for each in command.args if each.name is not None and each.naked)
+        by_export = len(exports) + len(marks) == len(command.args)
+        if not by_export:
+            exports = marks = ()
     simple = bool(words) and not statement.redirs and not exports
     yield Unit(
         _text(source, start, end),
@@ -151,6 +167,8 @@ def _units(statement: tree.Stmt, source: bytes) -> Iterator[Unit]:
         simple=simple,
         rest=rest,
         lines=lines,
+        by_export=by_export,
+        marks=marks,
     )
 
 
