@@ -20,7 +20,8 @@ _ALL_EXPORTED = {("set", "-a"), ("set", "-o", "allexport")}
 class Unit(Struct, frozen=True):
     """A statement: its text, and its words where it is one simple command ((): another kind). `piped` is what
     its output goes through, `exports` variables that it sets; `by_export`: by the command export, of which
-    `marks` are the names without a value; `simple`: there is nothing beside its words. `rest` is where each word begins in the source, `lines` on which line, from 0 as `line`."""
+    `marks` are the names without a value; `simple`: there is nothing beside its words. `rest` is where each
+    word begins in the source, `lines` on which line, from 0 as `line`."""
 
     text: str
     start: int
