@@ -11,6 +11,7 @@ from itertools import pairwise
 
 from msgspec import structs
 
+from hpclaunch.capability import tables
 from hpclaunch.plan import limits, size
 from hpclaunch.spec import hosts
 from hpclaunch.spec.job import Job
@@ -251,8 +252,14 @@ def _targets(
         keep=first.keep if one else (*first.keep, "SLURM_HET_SIZE"),  # srun asks it which step this can be
         wrapper=tuple(dict.fromkeys(option for part in parts for option in part.target.wrapper)),
         of_groups=((),) * len(parts) if groups.world == "separate" else (),
+        watched=groups.world == "one" and _may_stay(first, plans[0].common.mpi),
     )
     return whole, tuple(parts)
+
+
+def _may_stay(target: SlurmTarget, mpi: str) -> bool:
+    """Whether srun may wait for ever once the ranks of all groups have ended."""
+    return mpi.startswith("pmix") and not tables.slurm_has_feature("components_end", target.version)
 
 
 def _ends_with_a_node(target: SlurmTarget) -> SlurmTarget:

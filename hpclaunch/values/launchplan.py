@@ -116,7 +116,8 @@ class SlurmTarget(Struct, frozen=True):
     `told` are variables of the ranks that Slurm alone knows: each `value` is the name of Slurm's own, which
     is not set for 0. `of_groups` are the options of each group's own step, of groups in separate worlds.
     `components` are the #SBATCH lines of a heterogeneous job's further components, each an allocation.
-    `preflight` is the check of the nodes before the ranks start, None for most jobs.
+    `preflight` is the check of the nodes before the ranks start, None for most jobs. `watched`: srun may
+    not end when its ranks have.
     """
 
     version: str
@@ -135,6 +136,7 @@ class SlurmTarget(Struct, frozen=True):
     of_groups: tuple[tuple[Option, ...], ...] = ()
     components: tuple[tuple[Option, ...], ...] = ()
     preflight: Preflight | None = None
+    watched: bool = False
 
 
 class LocalTarget(Struct, frozen=True):

@@ -41,9 +41,9 @@ def _claims(call: Call) -> bool:
 
 
 def _asks(call: Call) -> bool:
-    """Whether Slurm is asked about the job, or told that no link of its chain is to follow."""
+    """Whether Slurm is asked about the job or its steps, or told that no link of its chain is to follow."""
     words = [known(word) for word in call.words]
     if words[: len(OUTLASTS)] == OUTLASTS:
         del words[1 : len(OUTLASTS)]
-    asked = words[2:6] == ["scontrol", "--oneliner", "show", "job"]
+    asked = words[2:5] == ["scontrol", "--oneliner", "show"] and words[5] in ("job", "step")
     return words[:1] == ["timeout"] and (asked or words[2:4] == ["scancel", "--state=PENDING"])

@@ -267,13 +267,42 @@ component() { # INDEX
     "${hl_settings[@]}" -- "${hl_environment[@]}" "${hl_groups[@]}"
   )
 }
+
+# Before Slurm 24.11 srun may wait for ever where groups end MPI at the same moment (ticket 16817). So it is killed
+# where Slurm has twice known no step of it. The pipe brings srun's number, and a line when it has ended.
+exec {hl_watched}<> <(:)
+watch() {
+  local hl_srun hl_job hl_steps hl_gone=0 hl_jobs=("$SLURM_JOB_ID")
+  read -r hl_srun <&"$hl_watched"
+  until read -r -t 60 -u "$hl_watched"; do
+    ((++hl_gone))
+    for hl_job in "${hl_jobs[@]}"; do
+      hl_steps=$(timeout 30 scontrol --oneliner show step "$hl_job" 2>&1)
+      case $hl_steps in
+        *:"$hl_srun" | *:"$hl_srun"[!0-9]*) hl_gone=0 ;;
+        StepId=* | "Job step "*" not found") ;;
+        *) hl_gone=0 ;; # nobody can tell
+      esac
+    done
+    if ((hl_gone == 2)); then
+      kill -KILL "$hl_srun" && echo "hpclaunch: the ranks have ended and srun has not, so it was killed" >&2
+      return
+    fi
+  done
+  return 1
+}
+
 # What the ranks write goes straight to this job's output; only srun's own messages pass by first_cause.
 launch() {
-  local hl_codes hl_words=()
+  local hl_codes hl_watch hl_words=()
   own_0 && component 0
   own_1 && component 1
-  srun "${hl_words[@]}" 2>&1 >&4 | first_cause
+  watch &
+  hl_watch=$!
+  { echo "$BASHPID" >&"$hl_watched" && exec srun "${hl_words[@]}"; } 2>&1 >&4 | first_cause
   hl_codes=("${PIPESTATUS[@]}")
+  echo >&"$hl_watched"
+  if wait "$hl_watch"; then return "${hl_codes[1]}"; fi
   if ((hl_codes[0] && hl_codes[1] || hl_codes[1] == 119)); then return "${hl_codes[1]}"; fi
   return "${hl_codes[0]}"
 }
