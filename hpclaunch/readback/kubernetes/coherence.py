@@ -4,10 +4,11 @@ not as the rest of the text has it."""
 
 from collections.abc import Mapping
 
-from hpclaunch.readback.kubernetes import models, pods
+from hpclaunch.readback.kubernetes import pods
 from hpclaunch.readback.kubernetes.command import Serving, Starting
 from hpclaunch.readback.kubernetes.mpirun import HYDRA, OPEN_MPI, Started
 from hpclaunch.readback.kubernetes.objects import HOSTFILE, Parts
+from hpclaunch.readback.kubernetes.podmodels import Container
 from hpclaunch.readback.kubernetes.steps import Beside
 from hpclaunch.values.launch import SeenTable, SeenVariable, Unbridged
 
@@ -16,7 +17,7 @@ _NOT_ALIKE = "the launcher and the workers are told different things"
 
 
 def of_pods(
-    parts: Parts, first: models.Container, beside: models.Container, begun: Starting, serving: Serving
+    parts: Parts, first: Container, beside: Container, begun: Starting, serving: Serving
 ) -> list[Unbridged]:
     """Of the pod that starts the ranks, and those that they run in."""
     told = dict(begun.settings)

@@ -5,16 +5,17 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from hpclaunch.readback.kubernetes import models
+from hpclaunch.readback.kubernetes import jobmodels
 from hpclaunch.readback.kubernetes.document import Document
+from hpclaunch.readback.kubernetes.podmodels import Meta, Template
 from hpclaunch.values.launch import Unbridged
 
 MODELS: dict[tuple[str, str], type[Any]] = {
-    ("kubeflow.org/v2beta1", "MPIJob"): models.MpiJobV2Beta1,
-    ("kubeflow.org/v1", "MPIJob"): models.MpiJobV1,
-    ("kubeflow.org/v1alpha2", "MPIJob"): models.MpiJobV1Alpha2,
-    ("batch/v1", "Job"): models.BatchJob,
-    ("v1", "Pod"): models.BarePod,
+    ("kubeflow.org/v2beta1", "MPIJob"): jobmodels.MpiJobV2Beta1,
+    ("kubeflow.org/v1", "MPIJob"): jobmodels.MpiJobV1,
+    ("kubeflow.org/v1alpha2", "MPIJob"): jobmodels.MpiJobV1Alpha2,
+    ("batch/v1", "Job"): jobmodels.BatchJob,
+    ("v1", "Pod"): jobmodels.BarePod,
 }
 HOSTFILE = "/etc/mpi/hostfile"  # the operator's list of workers
 _KUEUE = "kueue.x-k8s.io/queue-name"
@@ -29,8 +30,8 @@ class Parts(Struct, frozen=True):
     puts the key of ssh."""
 
     name: str
-    starter: models.Template
-    ranks: models.Template
+    starter: Template
+    ranks: Template
     nodes: int
     slots: int
     main: str
@@ -47,19 +48,19 @@ class Parts(Struct, frozen=True):
 
 def parts_of(found: Any, document: Document) -> Parts:
     """The parts of a model. Raises InputError for an MPIJob without workers."""
-    if isinstance(found, models.BarePod):
+    if isinstance(found, jobmodels.BarePod):
         never = found.spec.restart_policy == "Never"
-        template = models.Template(found.spec, found.metadata)
+        template = Template(found.spec, found.metadata)
         retries = 0 if never else _WITHOUT_END
         return Parts(
             found.metadata.name, template, template, 1, 1, "", "", retries, found.spec.active_deadline_seconds
         )
-    if isinstance(found, models.BatchJob):
+    if isinstance(found, jobmodels.BatchJob):
         return _of_batch(found)
     return _of_mpi_job(found, document)
 
 
-def _of_batch(found: models.BatchJob) -> Parts:
+def _of_batch(found: jobmodels.BatchJob) -> Parts:
     spec = found.spec
     template = spec.template
     unbridged: tuple[Unbridged, ...] = ()
@@ -84,21 +85,21 @@ def _of_batch(found: models.BatchJob) -> Parts:
 def _of_mpi_job(found: Any, document: Document) -> Parts:
     spec = found.spec
     launcher, worker = spec.mpi_replica_specs.launcher, spec.mpi_replica_specs.worker
-    policy: models.RunPolicy = spec.run_policy
+    policy: jobmodels.RunPolicy = spec.run_policy
     limit, seconds = policy.backoff_limit, policy.active_deadline_seconds
     default = _DEFAULT_RETRIES
     restart = launcher.restart_policy or "OnFailure"
     mpi = "openmpi"
-    if isinstance(spec, models.V2Beta1):
+    if isinstance(spec, jobmodels.V2Beta1):
         mpi = spec.mpi_implementation.lower()
-    elif isinstance(spec, models.V1Alpha2):
+    elif isinstance(spec, jobmodels.V1Alpha2):
         limit = spec.backoff_limit if limit is None else limit
         seconds = spec.active_deadline_seconds if seconds is None else seconds
         mpi = spec.mpi_distribution.lower().removesuffix("mpi") if spec.mpi_distribution != "OpenMPI" else mpi
     else:
         # v1 makes the launcher a pod of its own, which only its restart policy starts again.
         default, restart = 0, launcher.restart_policy or "Never"
-    as_worker = isinstance(spec, models.V2Beta1) and spec.run_launcher_as_worker
+    as_worker = isinstance(spec, jobmodels.V2Beta1) and spec.run_launcher_as_worker
     if launcher.replicas not in (None, 1):
         raise document.refuse(("spec", "mpiReplicaSpecs", "Launcher", "replicas"), "a launcher is one pod")
     nodes = (worker.replicas or 0 if worker else 0) + as_worker
@@ -116,9 +117,9 @@ def _of_mpi_job(found: Any, document: Document) -> Parts:
         seconds=_least(seconds, launcher.template.spec.active_deadline_seconds),
         unbridged=(*_suspended(policy.suspend), *_restarting(worker)),
         many=True,
-        by_exec=not isinstance(spec, models.V2Beta1),
-        waits=isinstance(spec, models.V2Beta1) and spec.launcher_creation_policy == "WaitForWorkersReady",
-        keys=spec.ssh_auth_mount_path if isinstance(spec, models.V2Beta1) else "",
+        by_exec=not isinstance(spec, jobmodels.V2Beta1),
+        waits=isinstance(spec, jobmodels.V2Beta1) and spec.launcher_creation_policy == "WaitForWorkersReady",
+        keys=spec.ssh_auth_mount_path if isinstance(spec, jobmodels.V2Beta1) else "",
         where=_where(found.metadata, policy.scheduling_policy),
     )
 
@@ -128,7 +129,7 @@ def _retries(limit: int, restart: str) -> int:
     return max(limit, 1) if restart == "OnFailure" else limit
 
 
-def _where(meta: models.Meta, gang: Any = None) -> tuple[tuple[str, str], ...]:
+def _where(meta: Meta, gang: Any = None) -> tuple[tuple[str, str], ...]:
     """What of an object chooses where and when its pods run, and which claims and Secrets are meant."""
     choices = {
         "namespace": meta.namespace,
@@ -143,7 +144,7 @@ def _least(*seconds: int | None) -> int | None:
     return min(given) if given else None
 
 
-def _restarting(worker: models.Replica | None) -> tuple[Unbridged, ...]:
+def _restarting(worker: jobmodels.Replica | None) -> tuple[Unbridged, ...]:
     if worker is None or worker.restart_policy in ("", "Never", "ExitCode"):
         return ()
     return (

@@ -6,7 +6,7 @@ import msgspec
 
 from hpclaunch.readback.kubelet import expand
 from hpclaunch.readback.kubernetes import staging, volumes
-from hpclaunch.readback.kubernetes.models import Container, EnvEntry, PodSpec, Template
+from hpclaunch.readback.kubernetes.podmodels import Container, EnvEntry, PodSpec, Template
 from hpclaunch.values.launch import SeenMount, SeenVariable, Unbridged
 
 _HOSTNAME = "kubernetes.io/hostname"

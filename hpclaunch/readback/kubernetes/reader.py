@@ -2,10 +2,11 @@
 
 from collections.abc import Collection
 
-from hpclaunch.readback.kubernetes import coherence, command, models, pods, staging
+from hpclaunch.readback.kubernetes import coherence, command, pods, staging
 from hpclaunch.readback.kubernetes.document import Document, documents
 from hpclaunch.readback.kubernetes.mpirun import OPEN_MPI, Started
 from hpclaunch.readback.kubernetes.objects import HOSTFILE, MODELS, Parts, parts_of
+from hpclaunch.readback.kubernetes.podmodels import Container
 from hpclaunch.readback.kubernetes.typed import typed
 from hpclaunch.values.errors import InputError, Problem
 from hpclaunch.values.launch import Launch, SeenSeat, SeenTable, SeenVariable, Unbridged
@@ -63,8 +64,8 @@ def _kind(document: Document) -> tuple[str, str]:
 
 def _launch(
     parts: Parts,
-    first: models.Container,
-    beside: models.Container,
+    first: Container,
+    beside: Container,
     unknown: tuple[str, ...],
     gpu_resources: Collection[str],
 ) -> Launch:

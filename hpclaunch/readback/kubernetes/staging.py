@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from hpclaunch.rank.pod import stage_in_text
 from hpclaunch.readback.kubelet import expand
 from hpclaunch.readback.kubernetes import volumes
-from hpclaunch.readback.kubernetes.models import Container, PodSpec
+from hpclaunch.readback.kubernetes.podmodels import Container, PodSpec
 from hpclaunch.readback.place import form_text
 from hpclaunch.values.steps import StageIn
 

@@ -1,6 +1,6 @@
 """What is behind a volume of a pod."""
 
-from hpclaunch.readback.kubernetes.models import Volume
+from hpclaunch.readback.kubernetes.podmodels import Volume
 from hpclaunch.values.launch import SeenMount
 
 
