@@ -14,13 +14,14 @@ from hpclaunch.spec.check_nodetype import node_type_problems
 from hpclaunch.spec.check_site import site_problems, site_relations
 from hpclaunch.spec.document import Document
 from hpclaunch.spec.extend import read_chain
-from hpclaunch.spec.forms import Reading, Rules, TooManyProblems
+from hpclaunch.spec.forms import Rules
 from hpclaunch.spec.groups import GroupSpec
 from hpclaunch.spec.job import Job
 from hpclaunch.spec.limits import LimitsSpec
 from hpclaunch.spec.longrun import SignalSpec
 from hpclaunch.spec.nodetype import NodeType
 from hpclaunch.spec.preflight import PreflightSpec
+from hpclaunch.spec.reading import Reading, TooManyProblems
 from hpclaunch.spec.search import is_path
 from hpclaunch.spec.site import Sharp, Site
 from hpclaunch.spec.source import read_text
