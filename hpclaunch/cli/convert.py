@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import sys
 from collections.abc import Sequence
 
@@ -27,6 +28,7 @@ from hpclaunch.values.conversion import Conversion
 from hpclaunch.values.errors import InputError
 
 _ENV = "What the operator exported before the launcher was started, as in --env DGXNNODES=2."
+_ARGS = "What stood behind the script's name, as in --args '--lr 0.1 8'; '' where nothing did."
 _NODE_TYPE = "The machine that the original ran on: a name of `hpclaunch topo list`, or a file."
 _SITE = "The site that the job goes to, or a name for what is about you and a place."
 _OUTPUT = "Write the job file there, and the report to standard output."
@@ -36,6 +38,7 @@ _REPORT = "Write the report there: .md is Markdown, .json JSON, all else text."
 @click.command()
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=click.Path())
 @click.option("--env", "env", metavar="KEY=VALUE", multiple=True, help=_ENV)
+@click.option("--args", "arguments", metavar="WORDS", help=_ARGS)
 @click.option("--node-type", metavar="TYPE", help=_NODE_TYPE)
 @click.option("--site", "site_name", metavar="SITE", help=_SITE)
 @click.option("-o", "--output", metavar="JOB", help=_OUTPUT)
@@ -45,6 +48,7 @@ _REPORT = "Write the report there: .md is Markdown, .json JSON, all else text."
 def convert(
     files: tuple[str, ...],
     env: tuple[str, ...],
+    arguments: str | None,
     node_type: str | None,
     site_name: str | None,
     output: str | None,
@@ -63,13 +67,14 @@ def convert(
     """
     _check_outputs(files, output, force, report)
     environment = _environment(env)
+    words = _words(arguments) if arguments is not None else None
     site = _site(site_name) if site_name is not None else None
     machine = _node_type(node_type) if node_type is not None else None
     name = (site.value.name if site else site_name) or ""
     inputs = read_inputs(files)
     render = _renderer(site) if site else None
     volumes = places.volumes(site.value, os.getcwd()) if site else {}
-    found = convert_inputs(inputs, Options(environment, machine, name, render, volumes))
+    found = convert_inputs(inputs, Options(environment, machine, name, render, volumes, words))
     _write(found, name, output, report, as_json)
     sys.exit(0 if found.job else 1)
 
@@ -107,6 +112,16 @@ def _environment(texts: Sequence[str]) -> dict[str, str]:
             raise InputError(f"--env {shown(hide(name))}: {said}") from None
         found[name] = value
     return found
+
+
+def _words(text: str) -> tuple[str, ...]:
+    """The words of --args, with the quotes of a shell."""
+    try:
+        text.encode()
+        return tuple(shlex.split(text))
+    except ValueError as error:
+        said = "it is not UTF-8" if isinstance(error, UnicodeError) else str(error).lower()
+        raise InputError(f"--args: {said}") from None
 
 
 def _site(name: str) -> Document[Site] | None:

@@ -1,6 +1,7 @@
 """The flow from files to a job file and what became of each construct."""
 
 import gc
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import import_module
@@ -8,7 +9,7 @@ from types import ModuleType
 
 from msgspec import structs
 
-from hpclaunch.convert import defects, sources
+from hpclaunch.convert import arguments, defects, sources
 from hpclaunch.convert.account import PLUMBING, account
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.inputs import Input, Role
@@ -139,8 +140,9 @@ def _launcher(inputs: Sequence[Input], options: Options, draft: Draft) -> Conver
             said = f"a script for {shell}: hpclaunch reads scripts for sh and bash alone"
             draft.refuse(said, [Place(each.name, 1)], f"a script for {shell}", todo=_IN_BASH)
             return Conversion(_UNKNOWN, "", draft.refused, tuple(draft.findings), {})
-    reading = sources.read(inputs, options.environment, draft)
-    secrets = Secrets([each.text for each in inputs], reading.assigned)
+    reading = sources.read(inputs, options.environment, draft, options.arguments)
+    given = shlex.join(options.arguments or ())
+    secrets = Secrets([*[each.text for each in inputs], given], reading.assigned)
     too_much = _too_much(reading, secrets)
     if too_much:
         draft.refuse(too_much, _script(reading, inputs), "a text of another kind")
@@ -155,9 +157,10 @@ def _launcher(inputs: Sequence[Input], options: Options, draft: Draft) -> Conver
             said = f"nothing that was read of it starts ranks. {unread.place}: {unread.text}"
         draft.refuse(said, _script(reading, inputs), _UNKNOWN)
     draft.findings += defects.find(reading, options)
+    of_arguments = arguments.told(reading, draft)
     ask_instead(draft, secrets)
     job = write(draft, [each.name for each in inputs])
-    found = without_values([*draft.findings, *account(reading, draft.findings)], secrets)
+    found = without_values([*draft.findings, *of_arguments, *account(reading, draft.findings)], secrets)
     found += _unused(inputs, options, found)
     title = dict(_FAMILIES).get(name, _UNKNOWN)
     by = (known_by,) if known_by else ()
@@ -226,4 +229,6 @@ def _unused(inputs: Sequence[Input], options: Options, findings: Sequence[Findin
         if f"--env {name}" not in named:
             why = "nothing in the files uses it"
             found.append(Finding("without effect", (Place(f"--env {name}"),), name, why=why))
+    if options.arguments is not None and "--args" not in named:
+        found.append(arguments.unused())
     return found

@@ -13,7 +13,8 @@ Render = Callable[[str, str], str]
 
 
 class Options(Struct, frozen=True):
-    """`environment` is what the operator exported (--env), `node_type` the machine that the original ran on,
+    """`environment` is what the operator exported (--env), `arguments` the words that stood behind the
+    script's name (--args), None where that was not said, `node_type` the machine that the original ran on,
     None where that was not said: it is never inferred from a label. `site` is the name under which hints
     for one site go into the job file, "" for none. Where that site is known, `render` makes its text of a
     job, and `volumes` are the forms of the volumes that it names."""
@@ -23,3 +24,4 @@ class Options(Struct, frozen=True):
     site: str = ""
     render: Render | None = None
     volumes: Mapping[str, Form] = field(default_factory=dict)
+    arguments: tuple[str, ...] | None = None

@@ -153,7 +153,8 @@ class Unclear(Struct, frozen=True):
 class ShellReading(Struct, frozen=True, dict=True):
     """Everything that the walk found, in its order. `script` is the input that is submitted or run, the
     others are configuration (or were sourced by it). `wanted` are variables that are used and that nobody
-    gave. `beside` are inputs that are no launcher: lists of mounts and of cores."""
+    gave. `beside` are inputs that are no launcher: lists of mounts and of cores. `arguments` are those that
+    the script was given, None where nobody said it, and `asks` the lines that ask for them."""
 
     sources: tuple[Source, ...]
     script: str
@@ -167,6 +168,8 @@ class ShellReading(Struct, frozen=True, dict=True):
     unclear: tuple[Unclear, ...] = ()
     beside: tuple[Source, ...] = ()
     subshells: tuple[Place, ...] = ()
+    arguments: tuple[str, ...] | None = None
+    asks: tuple[Place, ...] = ()
 
     def is_apart(self, place: Place, run: Place) -> bool:
         """Whether what stands there is done in a subshell that ends before the run, or goes on beside it: it

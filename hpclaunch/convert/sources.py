@@ -21,7 +21,12 @@ _MEND = "mend it, and convert again"
 _LOOK = "look at this line yourself"
 
 
-def read(inputs: Sequence[Input], environment: Mapping[str, str], draft: Draft) -> ShellReading:
+def read(
+    inputs: Sequence[Input],
+    environment: Mapping[str, str],
+    draft: Draft,
+    arguments: Sequence[str] | None = None,
+) -> ShellReading:
     """The walk through the shell inputs; what was changed or left out for it goes to `draft`. Scripts that
     run beside ranks are among its sources; lists of cores, mounts and hosts, and Open MPI's parameters, are
     `beside`.
@@ -33,11 +38,11 @@ def read(inputs: Sequence[Input], environment: Mapping[str, str], draft: Draft) 
     if not sources:
         sources, of_ranks = of_ranks, []
     try:
-        reading = walk.read(sources, environment)
+        reading = walk.read(sources, environment, arguments=arguments)
     except (ScriptError, InputError):
         mended = _mended(sources, draft)
         try:
-            reading = walk.read(mended, environment)
+            reading = walk.read(mended, environment, arguments=arguments)
         except ScriptError as error:
             raise InputError(error.message) from None
     tables = tuple(Source(each.name, each.text) for each in inputs if each.role in _BESIDE)

@@ -1,21 +1,19 @@
-"""Compound commands as a launcher means them: what a command depends on, and loops that are walked once."""
+"""Compound commands as a launcher means them: what a command depends on."""
 
 import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct, structs
+from msgspec import Struct
 
 from hpclaunch.convert.programs.layers import STARTERS
-from hpclaunch.convert.reading import Loop as Around
 from hpclaunch.convert.reading import Output
-from hpclaunch.convert.shell import loops, over_nodes
+from hpclaunch.convert.shell import walk_loops
 from hpclaunch.convert.shell.listing import parts_of, text_of
 from hpclaunch.convert.shell.names import python
-from hpclaunch.readback.shell import compound, outside
+from hpclaunch.readback.shell import compound
 from hpclaunch.readback.shell.commands import Input
 from hpclaunch.readback.shell.flow import Flow
-from hpclaunch.readback.shell.state import Array, Variable
 from hpclaunch.readback.shell.statements import (
     AndOr,
     Arithmetic,
@@ -257,78 +255,6 @@ def _coprocess(shell: "Walker", statement: Coprocess) -> Flow:
     return Flow.NEXT
 
 
-def _for(shell: "Walker", statement: For) -> Flow:
-    rounds = loops.of_words(shell, statement)
-    if rounds.count == 0:
-        return Flow.NEXT
-    if rounds.values and rounds.count == len(rounds.values) and loops.only_computes(shell, statement.body):
-        for value in rounds.values:
-            shell.spend(2)
-            shell.state.assign(statement.name, value)
-            flow = shell.run(statement.body)
-            if flow in (Flow.RETURN, Flow.EXIT):
-                return flow
-            if flow is Flow.BREAK:
-                break
-        return Flow.NEXT
-    return _once(shell, statement, statement.name, rounds)
-
-
-def _loop(shell: "Walker", statement: Loop) -> Flow:
-    if loops.is_gone_once(statement):
-        flow = shell.run(statement.body)
-        return Flow.NEXT if flow is Flow.BREAK else flow
-    rounds = loops.of_condition(shell, statement)
-    if rounds.count == 0:
-        return Flow.NEXT
-    if rounds.begins and isinstance(statement.body, Group):
-        body = structs.replace(statement.body, body=statement.body.body[1:])
-        statement = structs.replace(statement, body=body)
-    return _once(shell, statement, rounds.variable, rounds)
-
-
-def _once(shell: "Walker", statement: For | Loop, variable: str, rounds: loops.Rounds) -> Flow:
-    """Walk a loop's body once, for all rounds."""
-    values = tuple(map(python, rounds.values))
-    around = Around(
-        shell.place,
-        variable,
-        values,
-        rounds.count,
-        outside(rounds.over),
-        first=rounds.first,
-        by_body=rounds.by_body,
-    )
-    grows = loops.growing(shell, statement.body)
-    of_nodes = rounds.count != 1 and over_nodes.is_one(shell, statement, variable, rounds.over)
-
-    def once() -> Flow:
-        with shell.within(loops=(*shell.context.loops, around)):
-            if isinstance(statement, Loop) and statement.condition is not None:
-                with shell.within(unnoticed=True):
-                    shell.run(statement.condition)
-            if of_nodes:
-                over_nodes.forget(shell, loops.of_body(shell, statement.body))
-            if variable:
-                before = shell.state.get(variable)
-                exported = before is not None and before.exported
-                shell.state.set(variable, Variable((Unknown("variable", variable),), exported))
-            flow = shell.run(statement.body)
-            shell.note_changed(grows - {variable})
-        if rounds.count != 1:
-            for name in grows:
-                after = shell.state.get(name)
-                if after is not None and isinstance(after.value, Array):
-                    shell.state.set(name, Variable(Array(after.value.items, whole=False), after.exported))
-                elif after is not None:
-                    shell.state.forget(name)
-        return flow
-
-    flow = shell.tried([once], or_none=not rounds.count)
-    shell.status = None
-    return flow if flow in (Flow.RETURN, Flow.EXIT) and rounds.count else Flow.NEXT
-
-
 def _case(shell: "Walker", statement: Case) -> Flow:
     subject = shell.expander.value(statement.word)
     text = known(subject)
@@ -368,7 +294,7 @@ WALKS: "dict[type, Callable[[Walker, Any], Flow]]" = {
     Pipeline: _pipeline,
     Subshell: _subshell,
     Coprocess: _coprocess,
-    For: _for,
-    Loop: _loop,
+    For: walk_loops.walk_for,
+    Loop: walk_loops.walk_loop,
     Case: _case,
 }

@@ -95,9 +95,15 @@ class LenientExpander(Expander):
             return None if self._decides else True
         return super().is_set(values, counts_empty)
 
+    def _of_arguments(self, name: str) -> list[Value]:
+        if name != "0":
+            self._walker.ask_argument()
+        return super()._of_arguments(name)
+
     def _values(self, expansion: Parameter) -> list[Value] | None:
         name = expansion.name
         if self.state.arguments is None and name.isdigit() and name != "0" and expansion.operator in _TESTS:
+            self._walker.ask_argument()
             return []
         return super()._values(expansion)
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from hpclaunch.convert.reading import Command as Recorded
 from hpclaunch.convert.shell import counters, outputs
 from hpclaunch.convert.shell.listing import listed, parts_of, text_of
 from hpclaunch.readback.shell import arithmetic
@@ -33,6 +34,7 @@ _FIRST = re.compile(r"\s*([A-Za-z_]\w*)\s*=(.*)", re.DOTALL | re.ASCII)
 _WHILE = re.compile(r"\s*([A-Za-z_]\w*)\s*(<=|<|>=|>)(.*)", re.DOTALL | re.ASCII)
 _CONTROL = frozenset(("break", "continue", "return", "exit", "source", ".", "eval", "set"))
 _MOST_COMPUTED = 300
+_NO_WORK = _CONTROL | {"cat", "expr", "exec"}
 
 
 class Rounds(Struct, frozen=True):
@@ -160,6 +162,24 @@ def only_computes(shell: "Walker", body: Statement) -> bool:
     """Whether a loop's body starts nothing, so that each round can be walked for its values."""
     simple = of_body(shell, body).simple
     return len(simple) <= _MOST_COMPUTED and all(_computes(shell, each) for each in simple)
+
+
+def may_only_compute(shell: "Walker", body: Statement) -> bool:
+    """Whether all of a loop's body may be that, if the ways are gone that look like it."""
+    simple = of_body(shell, body).simple
+    return 0 < len(simple) <= _MOST_COMPUTED and all(_may_compute(shell, each) for each in simple)
+
+
+def _may_compute(shell: "Walker", each: Simple | Declaration) -> bool:
+    if isinstance(each, Declaration) or not each.words:
+        return True
+    name = each.words[0].written
+    return name in _NO_WORK or (name in BUILTINS and name != "read") or shell.state.function(name)[0]
+
+
+def is_no_work(command: Recorded) -> bool:
+    """Whether a command that was walked is the shell's own, or tells what a variable gets."""
+    return command.within == "output" or command.program in _NO_WORK or command.program in BUILTINS
 
 
 def _computes(shell: "Walker", each: Simple | Declaration) -> bool:

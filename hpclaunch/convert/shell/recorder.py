@@ -87,6 +87,7 @@ class Recorder(Shell):
         self.sourced: list[Sourced] = []
         self.unclear: list[Unclear] = []
         self.subshells: list[Place] = []
+        self.asked: dict[Place, None] = {}  # where the script's own arguments are asked for
         self._budget = Budget(_MOST)
         self._renewed = 0
         self._current: Simple | None = None

@@ -38,6 +38,20 @@ def note(shell: "Walker", words: Sequence[Value]) -> None:
             shell.options -= {name, name + _MAYBE}
 
 
+def set_by(shell: "Walker", words: Sequence[Value]) -> None:
+    """Keep what `set -e` and its like say, by letter or by name."""
+    texts = [known(word) or "" for word in words[1:]]
+    for index, text in enumerate(texts):
+        change = shell.options.add if text[:1] == "-" else shell.options.discard
+        if text[:1] not in ("-", "+") or text in ("-", "--"):
+            if not index or texts[index - 1][-1:] != "o":
+                return
+            (shell.options.discard if texts[index - 1][:1] == "+" else shell.options.add)(text)
+            continue
+        for letter in text[1:]:
+            change(letter)
+
+
 def matches(shell: "Walker", pattern: str, text: str) -> bool | None:
     """Whether the whole text matches, None where that depends on what is not known."""
     exact = extglob.matches(pattern, text)

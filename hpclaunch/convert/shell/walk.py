@@ -23,10 +23,12 @@ def read(
     environment: Mapping[str, str],
     script: str | None = None,
     parts: Iterable[tuple[str, Unknown | IfSet | Names]] = (),
+    arguments: Sequence[str] | None = None,
 ) -> ShellReading:
     """Walk the sources. `environment` is what the operator exported beside them, and `script` the name of the
     source that is submitted or run; None: the one that has #SBATCH lines or starts something. `parts` are
-    variables of which something is known.
+    variables of which something is known, and `arguments` what stood behind the script's name, None where
+    nobody said it.
 
     A source that another one sources is walked there, and not before. Raises InputError with file and line
     for a text that no shell would take.
@@ -44,6 +46,9 @@ def read(
     complete = [_walked(walker, name) for name in configurations]
     _give(walker, {name: text for name, text in environment.items() if _changed(walker, name, text)})
     walker.options.clear()
+    walker.asked.clear()
+    if arguments is not None:
+        walker.state.arguments = tuple((inside(each),) if each else () for each in arguments)
     if main and all(complete):
         _walked(walker, main)
     left = [source.name for source in sources if source.name != main and source.name in sourced - walker.seen]
@@ -61,6 +66,8 @@ def read(
         tuple(walker.statements()),
         tuple(dict.fromkeys(walker.unclear)),
         subshells=tuple(dict.fromkeys(walker.subshells)),
+        arguments=None if arguments is None else tuple(arguments),
+        asks=tuple(walker.asked),
     )
 
 

@@ -13,7 +13,7 @@ from hpclaunch.convert.reading import (
     Sourced,
     Statement,
 )
-from hpclaunch.convert.shell import child_shell, flows, loops, outputs, redirections, shopt
+from hpclaunch.convert.shell import arguments, child_shell, flows, loops, outputs, redirections, shopt
 from hpclaunch.convert.shell.lenient import LenientExpander
 from hpclaunch.convert.shell.listing import listed, text_of
 from hpclaunch.convert.shell.names import lines_of, python, spaced, used, uses_of, with_names, words_of
@@ -56,6 +56,9 @@ class Walker(Recorder):
         self.bodies: dict[int, loops.Body] = {}  # of loops, by the identity of their statement
         self.reached_nodes: dict[int, tuple[Part, frozenset[str] | None]] = {}  # see `over_nodes`
         self.deciding: dict[int, tuple[Part, bool]] = {}  # see `flows`, by the identity of the statement
+        self.state.set("OPTIND", Variable(("1",)))  # as bash starts
+        self.getopts = (1, 0)  # OPTIND as getopts left it, and where it is within the word
+        self.endless: dict[int, Part] = {}  # see `flows`, by the identity of the statement
         self.deciding_branches: dict[int, tuple[Part, int, int]] = {}
         self._expander: LenientExpander | None = None
         self._open: list[str] = []
@@ -69,6 +72,11 @@ class Walker(Recorder):
         if found is None or found.state is not self.state:
             found = self._expander = LenientExpander(self, self.state, self._output_of, self._budget)
         return found
+
+    def ask_argument(self) -> None:
+        """Note that an argument is asked for here, where that is one of the script's own."""
+        if not self.locals and not self.children:
+            self.asked[self.place] = None
 
     def note_default(self, name: str) -> None:
         """Note that ${NAME:=value} gave a value."""
@@ -199,6 +207,10 @@ class Walker(Recorder):
         name = known(words[0])
         if self.output is not None and outputs.prints(words):
             self.output.append(Unknown("output", ""))
+        if name in arguments.TAKE and not self.state.function(name)[0]:
+            self.ask_argument()
+            arguments.TAKE[name](self, words)
+            return Flow.NEXT
         if name not in _TOLD:
             return super()._call(words)
         if name in ("source", ".") and len(words) > 1:
@@ -211,7 +223,7 @@ class Walker(Recorder):
             self.status = True
             return Flow.NEXT
         if name == "set":
-            self._options(words)
+            shopt.set_by(self, words)
         elif name in ("shopt", "alias"):
             shopt.note(self, words)
         if name not in BUILTINS or not self.state.function(name)[0]:
@@ -246,18 +258,6 @@ class Walker(Recorder):
         signals = " ".join(known(word) or "" for word in words[2:])
         with self.within(function=f"{TRAP} {signals}"):
             self.apart(self.parsed(text))
-
-    def _options(self, words: list[Value]) -> None:
-        texts = [known(word) or "" for word in words[1:]]
-        for index, text in enumerate(texts):
-            change = self.options.add if text[:1] == "-" else self.options.discard
-            if text[:1] not in ("-", "+") or text in ("-", "--"):
-                if not index or texts[index - 1][-1:] != "o":
-                    return
-                (self.options.discard if texts[index - 1][:1] == "+" else self.options.add)(text)
-                continue
-            for letter in text[1:]:
-                change(letter)
 
     def _function(self, name: str, body: Part, arguments: list[Value]) -> Flow:
         if name in self._calling:

@@ -8,6 +8,7 @@ from hpclaunch.convert.mapping.slurm.asked import Asked
 from hpclaunch.convert.mapping.slurm.sruns import Step
 from hpclaunch.convert.mapping.words.texts import path
 from hpclaunch.convert.programs.enroot import imported
+from hpclaunch.convert.programs.flags import not_told
 from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.readback.shell.values import Unknown, Value, known, shown
 from hpclaunch.values.conversion import Place
@@ -50,7 +51,7 @@ def put_image(
             return
     text = path(value)
     if text is None:
-        names = ", ".join(part.name for part in value if isinstance(part, Unknown)) or shown(value)
+        names = ", ".join(not_told(value)) or shown(value)
         question = f"the image, which {names} gives: a reference or a .sqsh file"
         draft.ask(("image",), question, _asking(reading, asked, value), names)
         return
@@ -116,7 +117,7 @@ def _shared(
     text = known(image)
     places = tuple(dict.fromkeys((*reading.origin(command), *asked.places)))
     if text is None:
-        names = ", ".join(part.name for part in image if isinstance(part, Unknown)) or shown(image)
+        names = ", ".join(not_told(image)) or shown(image)
         draft.ask(("image", "ref"), f"the image, which {names} gives", places, names)
     else:
         draft.put(("image", "ref"), reference(text), places, command.written or "enroot import")

@@ -81,7 +81,8 @@ def told(reading: ShellReading, draft: Draft, options: Options) -> ShellReading:
 def _again(reading: ShellReading, environment: Mapping[str, str]) -> ShellReading:
     """The reading of a walk with these variables, or as it was where that cannot be."""
     try:
-        again = walk.read(by_role(reading)["shell"], environment, reading.script)
+        shells = by_role(reading)["shell"]
+        again = walk.read(shells, environment, reading.script, arguments=reading.arguments)
     except (ScriptError, InputError):
         return reading
     return structs.replace(again, sources=reading.sources, beside=reading.beside)

@@ -62,7 +62,8 @@ def settled(reading: ShellReading, options: Options) -> ShellReading:
     if not numbers and shells == list(reading.sources):
         return reading
     try:
-        again = walk.read(shells, {**options.environment, **numbers}, reading.script)
+        environment = {**options.environment, **numbers}
+        again = walk.read(shells, environment, reading.script, arguments=reading.arguments)
     except (ScriptError, InputError):
         return reading
     return structs.replace(

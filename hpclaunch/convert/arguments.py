@@ -1,0 +1,75 @@
+"""What is said of the words behind the script's name: --args gives them, or a question that needs them says
+so."""
+
+import re
+import shlex
+
+from msgspec import structs
+
+from hpclaunch.convert.draft import Draft, dotted, sayable
+from hpclaunch.convert.reading import Assigned, ShellReading
+from hpclaunch.values.conversion import Finding, Place
+
+_OPTION = Place("--args")
+_ARGUMENT = re.compile(r"\$\{?[1-9@*#]")
+_WORD = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+_MOST_WAYS = 20
+_SAID = "it comes from the script's arguments, which --args gives"
+
+
+def told(reading: ShellReading, draft: Draft) -> list[Finding]:
+    """The finding for --args where something uses it. Where nobody gave it the questions that it would answer
+    name it."""
+    if not reading.asks:
+        return []
+    if reading.arguments is not None:
+        what = f"the script's arguments: {shlex.join(reading.arguments) or 'none'}"
+        why = "the commands that use them have their values"
+        return [Finding("carried", (_OPTION,), sayable(what), why=why)]
+    names = _made_of_them(reading)
+    for key, fact in list(draft.facts.items()):
+        number, finding = next(
+            (
+                (number, each)
+                for number, each in enumerate(draft.findings)
+                if (each.kind, each.key) == ("question", dotted(key))
+            ),
+            (-1, None),
+        )
+        if not fact.is_open or finding is None:
+            continue
+        text = f"{finding.what} {fact.question}"
+        if _ARGUMENT.search(text) or not names.isdisjoint(_WORD.findall(text)):
+            question = f"{fact.question}; {_SAID}"
+            todo = (
+                f"write it in the job file, give --set {dotted(key)}=..., or convert again with --args "
+                "'...', the words that stood behind the script's name"
+            )
+            draft.facts[key] = structs.replace(fact, question=question)
+            draft.findings[number] = structs.replace(finding, why=question, todo=todo)
+    return []
+
+
+def unused() -> Finding:
+    """What is said of --args where nothing uses it."""
+    return Finding("without effect", (_OPTION,), "--args", why="nothing in the files uses it")
+
+
+def _made_of_them(reading: ShellReading) -> set[str]:
+    """The variables that are made of the script's arguments, or by way of others."""
+    lines = {(each.file, each.line) for each in reading.asks}
+    found = {each.name for each in reading.assigned if _is_made_there(each, lines)}
+    for _ in range(_MOST_WAYS):
+        also = {each.name for each in reading.assigned if not found.isdisjoint(each.uses)}
+        if also <= found:
+            break
+        found |= also
+    return found
+
+
+def _is_made_there(each: Assigned, lines: set[tuple[str, int]]) -> bool:
+    places = [each.place, *(loop.place for loop in each.loops)]
+    if any((place.file, place.line) in lines for place in places):
+        return True
+    conditions = (condition.split(": ", 1)[0].rpartition(":") for condition in each.conditions)
+    return any(line.isdecimal() and (file, int(line)) in lines for file, _, line in conditions)

@@ -1,0 +1,146 @@
+"""Loops as a launcher means them: walked once for all rounds, or each round of those that only compute."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from msgspec import structs
+
+from hpclaunch.convert.reading import Loop as Around
+from hpclaunch.convert.shell import loops, over_nodes
+from hpclaunch.convert.shell.names import python
+from hpclaunch.readback.shell import outside
+from hpclaunch.readback.shell.flow import Flow
+from hpclaunch.readback.shell.state import Array, Variable
+from hpclaunch.readback.shell.statements import For, Group, Loop, Statement
+from hpclaunch.readback.shell.values import Unknown, Value
+
+if TYPE_CHECKING:
+    from hpclaunch.convert.shell.walker import Walker
+
+_MOST_ROUNDS = 300  # of a loop that only computes
+
+
+def walk_for(shell: "Walker", statement: For) -> Flow:
+    rounds = loops.of_words(shell, statement)
+    if rounds.count == 0:
+        return Flow.NEXT
+    if rounds.values and rounds.count == len(rounds.values) and loops.only_computes(shell, statement.body):
+        for value in rounds.values:
+            shell.spend(2)
+            shell.state.assign(statement.name, value)
+            flow = shell.run(statement.body)
+            if flow in (Flow.RETURN, Flow.EXIT):
+                return flow
+            if flow is Flow.BREAK:
+                break
+        return Flow.NEXT
+    if rounds.count is not None and rounds.count == len(rounds.values):
+        gone = _gone_through(shell, statement, partial(_given, shell, statement.name, rounds.values))
+        if gone is not None:
+            return gone
+    return _once(shell, statement, statement.name, rounds)
+
+
+def _given(shell: "Walker", name: str, values: Sequence[Value], number: int) -> bool:
+    """Begin a round of `for` with its value; False where there are no more."""
+    if number < len(values):
+        shell.state.assign(name, values[number])
+    return number < len(values)
+
+
+def _holds(shell: "Walker", condition: Statement, number: int) -> bool | None:
+    """Begin a round of `while` with its condition; None where that is not known."""
+    with shell.unnoticed(True):
+        shell.run(condition)
+    return shell.status
+
+
+def walk_loop(shell: "Walker", statement: Loop) -> Flow:
+    if loops.is_gone_once(statement):
+        flow = shell.run(statement.body)
+        return Flow.NEXT if flow is Flow.BREAK else flow
+    if statement.condition is not None and not statement.expressions:
+        gone = _gone_through(shell, statement, partial(_holds, shell, statement.condition))
+        if gone is not None:
+            return gone
+    rounds = loops.of_condition(shell, statement)
+    if rounds.count == 0:
+        return Flow.NEXT
+    if rounds.begins and isinstance(statement.body, Group):
+        body = structs.replace(statement.body, body=statement.body.body[1:])
+        statement = structs.replace(statement, body=body)
+    return _once(shell, statement, rounds.variable, rounds)
+
+
+def _gone_through(
+    shell: "Walker", statement: For | Loop, begins: Callable[[int], bool | None]
+) -> Flow | None:
+    """Walk each round of a loop that only computes, such as one over the script's arguments, where `begins`
+    knows of each whether it is gone; None where that cannot be, and all is as before."""
+    if shell.endless.get(id(statement)) is statement or not loops.may_only_compute(shell, statement.body):
+        return None
+    commands, assigned, assumed = len(shell.commands), len(shell.assigned), len(shell.assumed)
+    before = shell.state
+    unclear, output = len(shell.unclear), len(shell.output) if shell.output is not None else 0
+    shell.state = before.fork()
+    flow, goes_on, number = Flow.NEXT, begins(0), 0
+    while goes_on and number < _MOST_ROUNDS:
+        shell.spend(2)
+        flow = shell.run(statement.body)
+        number += 1
+        goes_on = flow in (Flow.NEXT, Flow.CONTINUE) and begins(number)
+    only = all(loops.is_no_work(each) for each in shell.commands[commands:])
+    if only and goes_on is False:
+        before.absorb([shell.state], or_none=False)
+        shell.state, shell.status = before, True
+        return flow if flow in (Flow.RETURN, Flow.EXIT) else Flow.NEXT
+    shell.state = before
+    del shell.commands[commands:], shell.assigned[assigned:], shell.assumed[assumed:]
+    del shell.unclear[unclear:]
+    if shell.output is not None:
+        del shell.output[output:]
+    shell.endless[id(statement)] = statement
+    return None
+
+
+def _once(shell: "Walker", statement: For | Loop, variable: str, rounds: loops.Rounds) -> Flow:
+    """Walk a loop's body once, for all rounds."""
+    values = tuple(map(python, rounds.values))
+    around = Around(
+        shell.place,
+        variable,
+        values,
+        rounds.count,
+        outside(rounds.over),
+        first=rounds.first,
+        by_body=rounds.by_body,
+    )
+    grows = loops.growing(shell, statement.body)
+    of_nodes = rounds.count != 1 and over_nodes.is_one(shell, statement, variable, rounds.over)
+
+    def once() -> Flow:
+        with shell.within(loops=(*shell.context.loops, around)):
+            if isinstance(statement, Loop) and statement.condition is not None:
+                with shell.within(unnoticed=True):
+                    shell.run(statement.condition)
+            if of_nodes:
+                over_nodes.forget(shell, loops.of_body(shell, statement.body))
+            if variable:
+                before = shell.state.get(variable)
+                exported = before is not None and before.exported
+                shell.state.set(variable, Variable((Unknown("variable", variable),), exported))
+            flow = shell.run(statement.body)
+            shell.note_changed(grows - {variable})
+        if rounds.count != 1:
+            for name in grows:
+                after = shell.state.get(name)
+                if after is not None and isinstance(after.value, Array):
+                    shell.state.set(name, Variable(Array(after.value.items, whole=False), after.exported))
+                elif after is not None:
+                    shell.state.forget(name)
+        return flow
+
+    flow = shell.tried([once], or_none=not rounds.count)
+    shell.status = None
+    return flow if flow in (Flow.RETURN, Flow.EXIT) and rounds.count else Flow.NEXT

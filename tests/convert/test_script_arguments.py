@@ -1,0 +1,130 @@
+"""What a script makes of the words behind its name: the walk gives commands the words that bash, run for
+real, gives them; and who did not say what they were is asked for them."""
+
+import json
+import shlex
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from script_cases import loaded
+from test_walk_bash import expected, run
+
+from hpclaunch.cli.convert import convert as command
+from hpclaunch.convert.conversion import convert
+from hpclaunch.convert.inputs import classified
+from hpclaunch.convert.options import Options
+from hpclaunch.convert.reading import Source
+from hpclaunch.convert.shell.walk import read
+
+_CASE = """
+  case $1 in
+    --image) IMAGE=$2; shift 2 ;;
+    --lr=*) LR=${1#*=}; shift ;;
+    -n|--nodes) shift; N=$1; shift ;;
+    --fast) FAST=1; shift ;;
+    -h) usage; exit 0 ;;
+    --) shift; break ;;
+    *) REST+=("$1"); shift ;;
+  esac
+"""
+_USAGE = 'usage() { cat <<EOF\nof $0\nEOF\necho "usage" >&2; }\n'
+_NONE = "LR=1 IMAGE= N= FAST= REST=() I= F= L= X= o=\n"
+_SHOW = '\nsrun "$IMAGE" "$LR" "$N" ${FAST:+--fast} "${REST[@]}" $# "$@" "${1:-none}" "${@:2}"'
+_SHOW_OPTS = '\nsrun "$I" "$F" "$L" "$X" "$OPTIND" "${OPTARG-unset}" "$o" "$@"'
+_OPTS = """
+while getopts "%s" o; do
+  case $o in
+    i) I=$OPTARG ;;
+    f) F+=1 ;;
+    l) L="$L $OPTARG" ;;
+    :) X="$X none of $OPTARG" ;;
+    \\?) X="$X bad ${OPTARG-unset}" ;;
+  esac
+done
+"""
+_SCRIPTS = (
+    f"{_USAGE}while [[ $# -gt 0 ]]; do{_CASE}done{_SHOW}",
+    f'{_USAGE}while [ -n "$1" ]; do{_CASE}done{_SHOW}',
+    f"{_USAGE}while (($#)); do{_CASE}done{_SHOW}",
+    f"{_USAGE}until [ $# -eq 0 ]; do{_CASE}done{_SHOW}",
+    f"{_USAGE}while :; do [ $# -gt 0 ] || break;{_CASE}done{_SHOW}",
+    f'{_USAGE}for a in "$@"; do case $a in --lr=*) LR=${{a#*=}};; -h) usage;; *) REST+=("$a");; esac; done'
+    f"{_SHOW}",
+    f"{_USAGE}for a; do N=$N$a; shift; done{_SHOW}",
+    f'{_USAGE}main() {{ while [ "$#" -ge 1 ]; do{_CASE}done; srun "$LR" "$@"; }}\nmain "$@"{_SHOW}',
+    f'shift 2 && LR=7; set -- x "$@"{_SHOW}',
+    f"{_OPTS % 'i:fl:'}{_SHOW_OPTS}",
+    f"{_OPTS % ':i:fl:'}shift $((OPTIND-1)){_SHOW_OPTS}",
+    f'{_OPTS % "i:fl:"}shift "$((OPTIND - 1))"; OPTIND=1\n{_OPTS % "fl"}{_SHOW_OPTS}',
+    f'parse() {{ local OPTIND=1 o{_OPTS % "i:f"} }}\nparse "$@"{_SHOW_OPTS}',
+)
+_ARGUMENTS = (
+    [],
+    ["--image", "a b.sqsh", "--lr=0.1", "x", "--fast", "-n", "4", "y z", ""],
+    ["--", "--fast", "x"],
+    ["x", "-h", "y"],
+    ["--lr="],
+    ["-i", "img", "-ffl", "3", "-l4", "rest", "-f"],
+    ["-f", "-z", "-i"],
+    ["-fz", "--", "-f"],
+    ["-", "a"],
+)
+
+
+@pytest.mark.parametrize("script", _SCRIPTS)
+def test_what_is_made_of_arguments_is_what_bash_makes(script: str) -> None:
+    script = _NONE + script
+    for arguments in _ARGUMENTS:
+        reading = read([Source("run.sub", script)], {}, arguments=arguments)
+        found = [expected(each) for each in reading.commands if each.program == "srun"]
+        done = run(f"set -- {shlex.join(arguments)}\n{script}", {})
+        assert found == done, arguments
+        assert reading.asks
+
+
+_LAUNCHER = (
+    "#!/bin/bash\n#SBATCH -N 1 -t 60 --ntasks-per-node=8 --gpus-per-node=8\n"
+    'while [ $# -gt 0 ]; do case $1 in -l) LR=$2; shift 2;; *) IMAGE="$1"; shift;; esac; done\n'
+    "srun --mpi=none --container-image=$IMAGE ./t --lr $LR\n"
+)
+_NUMBERED = (
+    "#!/bin/bash\n#SBATCH -t 60 --ntasks-per-node=8 --gpus-per-node=8\nLR=$2\n"
+    "srun -N $1 --mpi=none --container-image=$3 ./t --lr $LR\n"
+)
+
+
+@pytest.mark.parametrize(("text", "words"), [(_LAUNCHER, "-l 0.1 b.sqsh"), (_NUMBERED, "1 0.1 b.sqsh")])
+def test_a_question_that_arguments_answer_names_the_option_that_gives_them(text: str, words: str) -> None:
+    asked = convert(classified({"run.sub": text}), Options({}))
+    questions = {each.key: each for each in asked.findings if each.kind == "question" and each.key}
+    assert {"image", "command"} <= questions.keys() <= {"image", "command", "nodes"}
+    for each in questions.values():
+        assert "which --args gives" in each.why
+        assert "--args" in each.todo
+        assert "--env" not in each.todo
+    told = convert(classified({"run.sub": text}), Options({}, arguments=tuple(shlex.split(words))))
+    job = loaded(told.job)
+    assert told.is_complete
+    assert (job["image"], job["command"], job["nodes"]) == ("b.sqsh", ["./t", "--lr", "0.1"], "1")
+
+
+def test_args_are_words_of_a_shell_and_said_where_nothing_uses_them(tmp_path: Path) -> None:
+    script = tmp_path / "run.sub"
+    script.write_text(_NUMBERED)
+
+    def outcome(*words: str) -> Result:
+        return CliRunner().invoke(command, [str(script), *words])
+
+    done = outcome("--args", "2 '$(x) y' img.sqsh", "--json")
+    assert loaded(json.loads(done.stdout)["job"])["command"] == ["./t", "--lr", "$(x)", "y"]
+    assert outcome("--args", "'a").exception.args  # no closing quote
+    assert "the script's arguments" in outcome("--args", "1 2 3").stderr
+    none = outcome("--args", "").stderr
+    assert "none" in none
+    script.write_text("#!/bin/bash\n#SBATCH -N 1\nsrun ./t\n")
+    assert "nothing in the files uses it" in outcome("--args", "a").stderr
+    secret = "tok" + "Abc123xyz987"
+    script.write_text("#!/bin/bash\n#SBATCH -N 1\nsrun ./t $@\n")
+    hidden = outcome("--args", f"--api-key {secret}")
+    assert secret not in hidden.stdout + hidden.stderr
