@@ -1,7 +1,5 @@
 """`hpclaunch exec`."""
 
-import os
-
 import click
 
 from hpclaunch.cli.output import warn
@@ -80,7 +78,7 @@ def _in_pod(
 
 def _in_step(record: Record, task: int | None, rank: RankPlace, words: tuple[str, ...]) -> int:
     from hpclaunch.rank.beside import text
-    from hpclaunch.schedulers import inside, terminal
+    from hpclaunch.schedulers import becoming, inside, terminal
     from hpclaunch.schedulers.slurm_commands import Commands
 
     keys = terminal.is_there()
@@ -94,6 +92,6 @@ def _in_step(record: Record, task: int | None, rank: RankPlace, words: tuple[str
         return attached.run(record, remote, inside.command(*beside, remote)[0], keys)
     argv, environment = inside.command(*beside, Commands(conf))
     try:
-        os.execvpe(argv[0], argv, environment)
+        becoming.become(argv, environment)
     except OSError as error:
         raise HpclaunchError(f"srun cannot be started: {error.strerror}") from None

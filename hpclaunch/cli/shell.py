@@ -94,7 +94,7 @@ def _of_group(job: Document[Job], place: Place, name: str | None) -> Document[Jo
 
 
 def _here(planned: Planned, target: SlurmTarget, words: tuple[str, ...], found: Submission) -> NoReturn:
-    from hpclaunch.schedulers import terminal
+    from hpclaunch.schedulers import becoming, terminal
     from hpclaunch.schedulers.environment import closed
 
     kept = {name: os.environ[name] for name in ("TERM",) if name in os.environ}
@@ -111,7 +111,7 @@ def _here(planned: Planned, target: SlurmTarget, words: tuple[str, ...], found: 
         )
     argv = interactive.argv(planned.plan, target, words, found.environment, terminal.is_there())
     os.chdir("/")  # the folder of this shell need not be there on the nodes
-    os.execvpe(argv[0], argv, environment)
+    becoming.become(argv, environment)
 
 
 def _there(planned: Planned, target: SlurmTarget, words: tuple[str, ...], found: Submission) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from hpclaunch.records.record import Record
-from hpclaunch.schedulers import processes
+from hpclaunch.schedulers import becoming, processes
 from hpclaunch.schedulers.processes import PROC
 from hpclaunch.schedulers.supervisor import read_running
 from hpclaunch.values.errors import HpclaunchError, InputError
@@ -26,7 +26,7 @@ def become(record: Record, number: int, ranks: int, by_mpirun: bool, words: Sequ
     for name in [each for each in environment if each.startswith((b"PMIX_", b"PMI_"))]:
         del environment[name]  # what starts processes of MPI is the rank's alone
     try:
-        os.execvpe(words[0], [*words], environment)
+        becoming.become(words, environment)
     except OSError as error:
         raise HpclaunchError(f"{words[0]} cannot be started: {error.strerror}") from None
 

@@ -10,6 +10,7 @@ import pytest
 import yaml
 from command import hpclaunch
 from realslurm import Slurm
+from waiting import until
 
 from hpclaunch.sandbox.recorded import pyxis
 
@@ -54,6 +55,15 @@ def test_it_is_in_the_jobs_container(slurm_a100: Slurm, tmp_path: Path) -> None:
     assert "nvcr.io#nvidia/mxnet:21.09-py3" in text
     assert "/tmp:/data:ro" in text
     assert "x.sqsh" not in text
+
+
+def test_it_ends_when_nobody_reads_any_more(slurm_a100: Slurm, tmp_path: Path) -> None:
+    (tmp_path / "job.yaml").write_text(yaml.safe_dump({"name": "unread", "nodes": 1, "command": "never"}))
+    words = [sys.executable, "-m", "hpclaunch", "shell", tmp_path / "job.yaml", "--site", slurm_a100.site]
+    told = ["--", "sh", "-c", "echo up; exec sleep 300"]
+    done = slurm_a100.run("bash", "-c", '"$@" | head -n 1', "bash", *words, *told)  # in far less than 300 s
+    assert done.stdout == "up\n", done.stderr
+    until(lambda: not slurm_a100.run("squeue", "--noheader", "--name=unread").stdout)
 
 
 def test_what_slurm_refuses_is_no_status_of_the_command(slurm_a100: Slurm, tmp_path: Path) -> None:

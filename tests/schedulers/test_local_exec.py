@@ -2,6 +2,9 @@
 
 import json
 import os
+import signal
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,6 +12,9 @@ from typing import Any
 
 import pytest
 from command import hpclaunch
+from waiting import until
+
+from hpclaunch.schedulers.processes import read_stat
 
 STRANGE = "a $b `c`\n'\"\\ é"
 
@@ -56,3 +62,20 @@ def test_a_command_has_what_the_rank_has(job: str, tmp_path: Path) -> None:
     done = hpclaunch("exec", job, "--", "true")
     assert done.returncode == 2
     assert "does not run" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["echo $$; exec sleep 300", "sleep 300 & echo $!; wait", "echo $$; while :; do echo up; sleep 0.1; done"],
+    ids=["writes no more", "its child", "goes on writing"],
+)
+@pytest.mark.parametrize("job", ["none"], indirect=True)
+def test_a_command_ends_when_nobody_reads_any_more(job: str, command: str) -> None:
+    argv = [sys.executable, "-m", "hpclaunch", "exec", job, "--", "sh", "-c", command]
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout
+        number = int(process.stdout.readline())
+        assert read_stat(number)
+        process.stdout.close()
+        assert process.wait(60) in (-signal.SIGPIPE, -signal.SIGHUP)
+    until(lambda: read_stat(number) is None)
