@@ -10,6 +10,7 @@ from itertools import islice
 
 from msgspec import Struct, structs
 
+from hpclaunch.convert.programs.layers import STARTERS
 from hpclaunch.readback.shell.values import Value, known, program_of
 from hpclaunch.values.conversion import Place
 
@@ -170,6 +171,30 @@ class ShellReading(Struct, frozen=True, dict=True):
     subshells: tuple[Place, ...] = ()
     arguments: tuple[str, ...] | None = None
     asks: tuple[Place, ...] = ()
+
+    def of(self, *programs: str) -> list[Command]:
+        """The commands of these programs, in their order."""
+        found = [index for program in programs for index in self._by_program.get(program, ())]
+        return [self.commands[index] for index in sorted(found)]
+
+    @cached_property
+    def _by_program(self) -> dict[str, list[int]]:
+        """The numbers of the commands of each program: each of those who look for one would go through all,
+        and a megabyte has tens of thousands."""
+        found: dict[str, list[int]] = {}
+        for index, each in enumerate(self.commands):
+            found.setdefault(each.program, []).append(index)
+        return found
+
+    @cached_property
+    def starting(self) -> tuple[Command, ...]:
+        """The commands that may start another program: of all others `layers` are one."""
+        return tuple(self.of("", *STARTERS))
+
+    @cached_property
+    def written(self) -> str:
+        """The texts of all commands, each behind a line's end."""
+        return "\n".join([each.written for each in self.commands])
 
     def is_apart(self, place: Place, run: Place) -> bool:
         """Whether what stands there is done in a subshell that ends before the run, or goes on beside it: it

@@ -5,7 +5,7 @@ import re
 from collections.abc import Sequence
 
 from hpclaunch.convert.draft import Draft
-from hpclaunch.convert.mapping.docker import beside, container, launch, nodes, sizes
+from hpclaunch.convert.mapping.docker import beside, config_env, container, launch, nodes, sizes
 from hpclaunch.convert.mapping.docker.steps import Started, started
 from hpclaunch.convert.mapping.ranks import launchers
 from hpclaunch.convert.mapping.slurm import allocation
@@ -23,12 +23,11 @@ _IN_A_TEXT = re.compile(r"\b(docker|podman)\b")
 def recognise(reading: ShellReading) -> Place | None:
     """The first command that runs something in a container of docker, where the script starts it on several
     nodes or under Slurm."""
-    if any(each.program == "sbatch" for each in reading.commands):
-        reading = unwrapped(reading)
-    its = [(command, layers(command.words)) for command in reading.commands]
+    reading = unwrapped(reading)
+    its = [(command, layers(command.words)) for command in reading.starting]
     if any(
         _IN_A_TEXT.search(shown(word))
-        for command, _ in its
+        for command in reading.commands
         for word in (*command.words[-1:], command.stdin or ())
     ):
         its += [(step.command, step.layers) for step in started(reading)]
@@ -37,7 +36,7 @@ def recognise(reading: ShellReading) -> Place | None:
         return None
     if any(each.system == "SBATCH" for each in reading.directives):
         return first
-    several = any(
+    several = bool(reading.of("scontrol", "sbatch")) or any(
         _has(layer, "srun", "ssh")
         or command.program in ("scontrol", "sbatch")
         or any((each.program in MPI and _has_hosts(each)) or _has_nodes(each) for each in layer)
@@ -62,7 +61,7 @@ def _has(its: Sequence[Layer], *programs: str) -> bool:
 
 def convert(reading: ShellReading, draft: Draft, options: Options) -> None:
     """Put the job into the draft."""
-    reading = unwrapped(sizes.told(reading, draft, options))
+    reading = config_env.told(unwrapped(sizes.told(reading, draft, options)))
     steps = started(reading)
     main = main_of(steps)
     if sizes.is_of_slurm(reading):

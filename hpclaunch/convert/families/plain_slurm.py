@@ -22,7 +22,7 @@ def recognise(reading: ShellReading) -> Place | None:
     """The first srun, sbatch or mpirun, or the first line of #SBATCH, or else what starts a process for each
     GPU of its node."""
     of_gpus = None
-    for command in reading.commands:
+    for command in reading.starting:
         programs = {layer.program for layer in layers(command.words)}
         if not programs.isdisjoint(_STARTS):
             return command.place

@@ -18,8 +18,8 @@ from hpclaunch.values.conversion import Place
 def recognise(reading: ShellReading) -> Place | None:
     """The first srun, sbatch or salloc with an option of Pyxis, or such a line of #SBATCH."""
     reading = unwrapped(reading)
-    for command in reading.commands:
-        if command.program in ("srun", "sbatch", "salloc") and _has_container(command.words):
+    for command in reading.of("srun", "sbatch", "salloc"):
+        if _has_container(command.words):
             return command.place
     for step in sruns.steps(reading, sizes(reading)):
         if step.in_container:

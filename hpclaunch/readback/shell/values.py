@@ -84,9 +84,10 @@ def weight(value: Sequence[Part]) -> int:
 
 def known(value: Value) -> str | None:
     """The text, None where a part is not known."""
-    if not value:
-        return ""
-    return value[0] if len(value) == 1 and isinstance(value[0], str) else None
+    if len(value) == 1:
+        part = value[0]
+        return part if isinstance(part, str) else None
+    return None if value else ""
 
 
 def base_name(word: Value) -> str:
@@ -101,6 +102,8 @@ def program_of(words: Sequence[Value]) -> str:
 
 def shown(value: Value) -> str:
     """The value for people: what is unknown looks as in a script."""
+    if len(value) == 1 and isinstance(value[0], str):
+        return value[0]
     return "".join(map(_shown, value))
 
 

@@ -49,8 +49,8 @@ def _one_of_several(reading: ShellReading, run: Step, draft: Draft) -> None:
     gone; or none."""
     ways = {each.partition(" in ")[0]: each for each in run.command.conditions if ": case " in each}
     tests = {_test(each): each for each in run.command.conditions if is_test(each)}
-    for command in reading.commands:
-        if command.program != run.command.program or command is run.command:
+    for command in reading.of(run.command.program):
+        if command is run.command:
             continue
         for way in command.conditions:
             its = ways.get(way.partition(" in ")[0]) or tests.get(_test(way))
@@ -92,7 +92,9 @@ def _is_failure(*conditions: str) -> bool:
 def _ends_before(reading: ShellReading, run: Step, draft: Draft) -> None:
     """Lines that end the script without a failure before its run: a job runs all the same."""
     for command in takewhile(lambda each: each is not run.command, reading.commands):
-        ends = command.program == "exit" and (known(command.words[1]) if command.words[1:] else "0") == "0"
+        if command.program != "exit":
+            continue
+        ends = (known(command.words[1]) if command.words[1:] else "0") == "0"
         apart = command.signals or command.within or reading.is_apart(command.place, run.command.place)
         if ends and command.conditions and not (command.loops or apart):
             on = command.conditions[-1]

@@ -110,6 +110,8 @@ def gives_up(reading: ShellReading, command: Command) -> bool:
     for each in reading.commands:
         if each is command:
             break
+        if each.program not in ("trap", "set"):
+            continue
         words = [known(word) or "" for word in each.words]
         if words[:1] == ["trap"] and "ERR" in words:
             return True
@@ -130,9 +132,8 @@ def _leaving(reading: ShellReading, loops: Sequence[Loop]) -> list[Command]:
     """Of a loop within these that is not around the run, only what ends more than that one."""
     return [
         each
-        for each in reading.commands
-        if each.program in _LEAVES
-        and _is_in(each.loops, loops)
+        for each in reading.of(*_LEAVES)
+        if _is_in(each.loops, loops)
         and not each.within
         and each.pipeline[1] == 1  # a part of a pipeline is a shell of its own
         and (each.program in ("exit", "return") or len(each.words) > 1 or each.loops[-1] in loops)

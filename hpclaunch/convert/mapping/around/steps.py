@@ -96,7 +96,7 @@ def put(
 
 def _at_the_end(reading: ShellReading) -> bool:
     """Whether one trap alone says what the script does when it ends: a second one replaces the first."""
-    ends = (each for each in reading.commands if each.program == "trap")
+    ends = reading.of("trap")
     return sum(any(known(word) in _ENDS for word in each.words[1:]) for each in ends) == 1
 
 
@@ -250,18 +250,17 @@ def _is_step_of_host(command: Command, program: str) -> bool:
 
 def _is_image(command: Command, step: Step | None, words: Sequence[Any], draft: Draft) -> bool:
     """Whether the command makes, brings or removes the image or the container."""
-    texts = [known(word) or "" for word in words]
-    what = _text(command)
+    texts = [known(word) or "" for word in words[:1]]
     if step is not None and step.in_container and texts[:1] in (["true"], [":"], ["/bin/true"]):
         why = "the image is brought, and its container made, by the first step that uses it"
-        draft.say("replaced", (command.place,), what, why=why)
+        draft.say("replaced", (command.place,), _text(command), why=why)
         return True
     if imported(words) is not None:
         if not any(
             fact.key == ("image", "import") and command.place in fact.places for fact in draft.facts.values()
         ):
             why = "the image of the job may be brought once to a file that all nodes use: image.import"
-            draft.say("replaced", (command.place,), what, why=why)
+            draft.say("replaced", (command.place,), _text(command), why=why)
         return True
     shared = ("image", "import") in draft.facts
     if (
@@ -270,7 +269,7 @@ def _is_image(command: Command, step: Step | None, words: Sequence[Any], draft: 
         and shared
     ):
         why = "the shared file stays for the next job; the site's folder of images is cleared by who keeps it"
-        draft.say("replaced", (command.place,), what, why=why)
+        draft.say("replaced", (command.place,), _text(command), why=why)
         return True
     return False
 

@@ -33,8 +33,8 @@ def is_of_slurm(reading: ShellReading) -> bool:
     """Whether the script is for Slurm."""
     return (
         any(each.system == "SBATCH" for each in reading.directives)
-        or any(each.program in ("scontrol", "sbatch", "squeue") for each in reading.commands)
-        or any(layer.program == "srun" for each in reading.commands for layer in layers(each.words))
+        or bool(reading.of("scontrol", "sbatch", "squeue"))
+        or any(layer.program == "srun" for each in reading.starting for layer in layers(each.words))
     )
 
 
@@ -94,7 +94,9 @@ def _configured(reading: ShellReading, options: Options) -> dict[str, tuple[str,
     used = {each.file for each in reading.sourced if each.file} | {reading.script}
     found: dict[str, tuple[str, str, Place]] = {}
     for each in reading.sourced:
-        written = next((its.written for its in reading.statements if its.place.line == each.place.line), "")
+        here = each.place.file, each.place.line
+        statements = (its for its in reading.statements if (its.place.file, its.place.line) == here)
+        written = next((its.written for its in statements), "")
         path = re.search(r"(?:source|\.)\s+[\"']?([^\s\"';]+)", written)
         variables = re.findall(r"\$\{?(\w+)\}?", path[1].rpartition("/")[2]) if path else []
         if each.file or path is None or len(variables) != 1 or variables[0] in options.environment:

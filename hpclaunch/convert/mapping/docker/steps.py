@@ -49,6 +49,8 @@ _IN_TEXT: tuple[tuple[Role, re.Pattern[str]], ...] = (
     ("shinit", re.compile(r"/etc/shinit")),
     ("sleeper", re.compile(r"^sleep (inf|infinity|\d{3,}|\d+[hd])$|tail -f /dev/null|^sleep 2147483647$")),
 )
+# What none of these is in none of them finds anything in, as most commands of a long text are.
+_MAY_TELL = re.compile(r"ssh|authorized|mca|mpi|mach|host|slots|sync|ml|cache|subm|shinit|slee|tail")
 _LOOKS = re.compile(
     r"^(hostname|echo|date|env|printenv|nvidia-smi|ibstat|ibv_devinfo|lscpu|true|:|ls|cat|which|whoami|id|pwd|uname"
     r"|printf|ulimit|test|\[|wait|dcgmi|nvcc|free|df|uptime|grep|cut|tr|sort|head|awk|sed|paste|getent|scontrol|seq"
@@ -104,7 +106,7 @@ class Started(Struct, frozen=True, dict=True):
     @property
     def text(self) -> str:
         """The innermost command, for people."""
-        return " ".join(map(shown, self.words))
+        return " ".join([shown(word) for word in self.words])
 
     @property
     def pieces(self) -> tuple["Started", ...]:
@@ -127,10 +129,11 @@ class Started(Struct, frozen=True, dict=True):
         if docker is not None and docker.program.partition(" ")[2] in _OF_DOCKER:
             return _OF_DOCKER[docker.program.partition(" ")[2]]
         text = self.text
-        files = " ".join(shown(each.path) for each in self.command.writes)
-        for role, pattern in _IN_TEXT:
-            if pattern.search(text) or pattern.search(files):
-                return role
+        files = " ".join([shown(each.path) for each in self.command.writes])
+        if _MAY_TELL.search(f"{text}\n{files}".casefold()):
+            for role, pattern in _IN_TEXT:
+                if pattern.search(text) or pattern.search(files):
+                    return role
         program = program_of(self.words)
         if program == "sleep" and docker is None:
             return "wait"
@@ -240,12 +243,14 @@ def _started(step: Started, texts: _Texts, depth: int) -> list[Started]:
 def _with_its_input(step: Started) -> Started:
     """`ssh host <<EOF` and `bash -s <<EOF` as the `bash -c TEXT` that they are."""
     text = step.command.stdin
+    if not text:
+        return step
     outer = step.layers[-2].program if len(step.layers) > 1 else ""
     names = [known(word) or "?" for word in step.words]
     if not names and outer == "ssh":
         names = ["sh"]
     is_shell = bool(names) and names[0].rpartition("/")[2] in SHELLS
-    if not text or not is_shell or any(re.fullmatch(r"-[a-z]*c.*|[^-].*", name) for name in names[1:]):
+    if not is_shell or any(re.fullmatch(r"-[a-z]*c.*|[^-].*", name) for name in names[1:]):
         return step
     words: tuple[Value, ...] = ((names[0],), ("-c",), text)
     return structs.replace(step, layers=(*step.layers[:-1], Layer("", words=words)))

@@ -47,8 +47,8 @@ def put(reading: ShellReading, draft: Draft, options: Options) -> Allocation:
 
 
 def _submitted_often(reading: ShellReading, draft: Draft) -> None:
-    for command in reading.commands:
-        if command.program == "sbatch" and command.loops:
+    for command in reading.of("sbatch"):
+        if command.loops:
             loop = command.loops[-1]
             draft.say(
                 "left",
@@ -137,7 +137,7 @@ def _of_hostfile(reading: ShellReading) -> tuple[Place, ...]:
     """The mpirun of a script that no sbatch runs, with a file of hosts that nothing tells."""
     if reading.directives or next(lists(reading), None) is not None:
         return ()
-    its = (each for each in reading.commands if each.program in STARTERS)
+    its = reading.of(*STARTERS)
     found = ((each, layer) for each in its for layer in layers(each.words) if layer.program in MPI)
     return next(((each.place,) for each, layer in found if layer.option("hostfile") is not None), ())
 

@@ -101,7 +101,7 @@ def of_batch(reading: ShellReading) -> tuple[Asked, ...]:
         if each is not None:
             found.append(Asked(name, each.value, f"{variable}={_text(each)}", (each.place,), "variable"))
     found += _operators(reading)
-    submits = [command for command in reading.commands if command.program in ("sbatch", "salloc")]
+    submits = reading.of("sbatch", "salloc")
     if submits:
         return (*found, *of_command(reading, submits[-1]))
     for name, variables in _CONVENTION.items():
@@ -129,11 +129,11 @@ def _operators(reading: ShellReading) -> list[Asked]:
 
 def outside_allocation(reading: ShellReading) -> Command | None:
     """The srun of an input that no sbatch runs: it asks for its own nodes, time and partition."""
-    runs = [command for command in reading.commands if command.program == "srun"]
+    runs = reading.of("srun")
     told = reading.directives or any(reading.last(name) for name in (*NODES, *TIME, *GPUS))
-    inside = any(_OF_JOB.search(command.written) for command in reading.commands)
-    inside = inside or any(map(_OF_JOB.match, reading.wanted))
-    if not runs or told or inside or any(command.program == "salloc" for command in reading.commands):
+    if not runs or told or reading.of("salloc"):
+        return None
+    if _OF_JOB.search(reading.written) or any(map(_OF_JOB.match, reading.wanted)):
         return None
     asks = [each.name for each in of_command(reading, runs[-1])]
     return runs[-1] if any(name in OF_ALLOCATION for name in asks) else None

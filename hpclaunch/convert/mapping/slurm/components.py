@@ -47,7 +47,7 @@ class Components(Struct, frozen=True):
 def components(reading: ShellReading) -> Components | None:
     """The programs of a launch that has several, None for one program, and where it cannot be taken apart."""
     blocks = _blocks(reading.directives)
-    starts = [each for each in reading.commands if _program(each) and not (each.within or each.signals)]
+    starts = [each for each in reading.starting if _program(each) and not (each.within or each.signals)]
     several = [each for each in starts if any(known(word) == ":" for word in each.words)]
     if len(several) == 1 and len(starts) == 1:
         return _of_one(reading, several[0], blocks)

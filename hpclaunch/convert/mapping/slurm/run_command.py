@@ -131,6 +131,8 @@ def _without_arguments(
 ) -> list[Value]:
     """The words without "$@", where the script does without arguments: nobody gave it any."""
     kept = [word for word in words if not _is_all_arguments(word)]
+    if kept == words or _is_all_arguments(words[0]):
+        return words
     every = [value for each in reading.commands for value in each.words]
     every += [each.value for each in reading.assigned]
     numbered = any(
@@ -138,7 +140,7 @@ def _without_arguments(
         for value in every
         for part in value
     )
-    if kept == words or _is_all_arguments(words[0]) or numbered:
+    if numbered:
         return words
     why = "the arguments of the script: nobody gave it any"
     todo = "where sbatch was given more than the script's name add it to the command"

@@ -68,7 +68,7 @@ class Step(Struct, frozen=True):
 def steps(reading: ShellReading, found: Allocation) -> list[Step]:
     """All srun commands that start something."""
     result = []
-    for command in reading.commands:
+    for command in reading.starting:
         step = step_of(reading, command, found)
         if step is not None:
             result.append(step)

@@ -21,9 +21,7 @@ Parts = tuple[tuple[str, Unknown | IfSet | Names], ...]
 def unwrapped(reading: ShellReading) -> ShellReading:
     """The reading of the script that an sbatch command is given, behind that command. What stood around it
     ran where it was submitted. The reading itself where no sbatch has a script in it."""
-    for command in reversed(reading.commands):
-        if command.program != "sbatch":
-            continue
+    for command in reversed(reading.of("sbatch")):
         layer, rest = srun.read(command.words)
         wrap = layer.option("wrap")
         given = wrap.value if wrap is not None else command.stdin if not rest else None
