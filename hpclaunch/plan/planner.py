@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from msgspec import structs
 
-from hpclaunch.plan import environment, fabric, gpukind, mounts, shapes, size
+from hpclaunch.plan import environment, fabric, gpukind, mounts, shapes, size, unsuitable
 from hpclaunch.plan.groups import Groups
 from hpclaunch.spec.job import Bind, Job
 from hpclaunch.spec.nodetype import NodeType
@@ -15,7 +15,6 @@ from hpclaunch.spec.site import Site
 from hpclaunch.topology import model
 from hpclaunch.values.errors import InputError, Path, Problem
 from hpclaunch.values.launchplan import Common, Container, LaunchPlan, LocalTarget, Mount, SlurmTarget
-from hpclaunch.values.names import acts_on_commands
 from hpclaunch.values.placement import Hca, NodeShape
 from hpclaunch.values.pods import KubernetesTarget
 
@@ -45,7 +44,7 @@ class Planner:
             return rankgroups.plan(partial(Planner.plan, self), self.site, job)
         site = self.site
         resolved, problems = mounts.resolve(job, site)
-        problems += self._unsuitable(job)
+        problems += unsuitable.problems(job, site, self.machines)
         besides = _beside(job, site, resolved)
         with_spares = job
         if job.preflight is not None and site.scheduler == "slurm":
@@ -199,9 +198,9 @@ class Planner:
         if name is None:
             return None
         if self.site.scheduler == "kubernetes":
-            from hpclaunch.plan.kubernetes import unsuitable
+            from hpclaunch.plan.kubernetes import unsuitable as of_pods
 
-            name = unsuitable.image(name)
+            name = of_pods.image(name)
         return Container(
             image=name,
             mounts=resolved,
@@ -213,53 +212,6 @@ class Planner:
             env=spec.env,
             save=os.path.normpath(os.path.join(job.directory, spec.save)) if spec.save else "",
         )
-
-    def _unsuitable(self, job: Job) -> list[Problem]:
-        """What the job asks for and this kind of site cannot give at all."""
-        site = self.site
-        problems: list[Problem] = []
-        if site.scheduler == "slurm":
-            from hpclaunch.plan import slurm
-
-            problems += slurm.unsuitable(job, site)
-        if site.scheduler == "kubernetes":
-            from hpclaunch.plan.kubernetes import unsuitable
-
-            problems += unsuitable.problems(job, site)
-        if job.depends_on and site.scheduler != "slurm":
-            message = f"depends_on: site {site.name} has no queue in which a job could wait for others"
-            problems.append(Problem(message, "job", ("depends_on",)))
-        problems += gpukind.unsuitable(job, site, self.machines)
-        if job.image is not None and site.container == "none" and site.scheduler != "kubernetes":
-            message = f"site {site.name} runs no containers (`container: none`), and the job has an image"
-            problems.append(Problem(message, "job", ("image",)))
-        if job.image is None:
-            if job.mounts:
-                message = "mounts need an `image`: without one the ranks see the node's own files"
-                problems.append(Problem(message, "job", ("mounts",)))
-            if job.container != type(job.container)():
-                problems.append(Problem("`container` needs an `image`", "job", ("container",)))
-        problems += [
-            Problem(
-                f"{name} cannot be inherited: it would change how the job is started; "
-                "set it in env, where the ranks alone see it",
-                "job",
-                ("inherit", index),
-            )
-            for index, name in enumerate(job.inherit)
-            if acts_on_commands(name)
-        ]
-        problems += [
-            Problem(f"{name} cannot be a secret: what starts the job reads it", "job", ("secrets", index))
-            for index, name in enumerate(job.secrets)
-            if acts_on_commands(name) or name == "PATH" or name in environment.RENDEZVOUS
-        ]
-        problems += [
-            Problem(f"~ is not expanded in {path!r}: write the whole path", "job", (key,))
-            for key, path in (("image", job.image_name), ("workdir", job.workdir))
-            if path is not None and path.startswith("~")
-        ]
-        return problems
 
 
 def _unnamed(job: Job, machines: Sequence[NodeType]) -> list[str]:
