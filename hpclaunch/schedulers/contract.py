@@ -19,6 +19,10 @@ class Busy(Refused):
     """There is no job, and the same may succeed in a moment."""
 
 
+class Final(Refused):
+    """There is no job, and however often this process asks, the same will not succeed."""
+
+
 class Scheduler(Protocol):
     """Every method raises SchedulerError where the scheduler cannot be reached. `slowest_poll_s` is how
     long to let pass between two questions about a job that runs for long, `log_poll_s` between two looks at

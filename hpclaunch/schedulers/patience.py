@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
-from hpclaunch.schedulers.contract import Warn
+from hpclaunch.schedulers.contract import Final, Warn
 from hpclaunch.values.errors import HpclaunchError, SchedulerError
 
 PATIENCE_S = 600.0  # a controller that restarts, or fails over, is back before that
@@ -27,9 +27,11 @@ class Patience:
 
     def ask(self, question: Callable[[], T]) -> T | None:
         """The answer, None where there is none at present. Raises WaitFailed where there has been none for 10
-        minutes."""
+        minutes, and at once where this process gets none any more."""
         try:
             answer = question()
+        except Final as error:
+            raise WaitFailed(str(error)) from error
         except SchedulerError as error:
             if self._since is None:
                 self._since = time.monotonic()

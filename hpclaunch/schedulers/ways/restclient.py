@@ -5,20 +5,18 @@ import os
 import pwd
 import socket
 import ssl
-import stat
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import msgspec
 
-from hpclaunch.schedulers.contract import Busy, Refused
+from hpclaunch.schedulers.contract import Busy, Final, Refused
 from hpclaunch.schedulers.slurm_advice import advice_for, kind_of
+from hpclaunch.schedulers.ways import token
 from hpclaunch.values.errors import SchedulerError, first_line
 from hpclaunch.values.slurmaccess import RestServer
 
 _SOCKET = "unix:"
-_TOKEN_ADVICE = "`scontrol token` makes one: put it in SLURM_JWT or in the site's slurm.rest.token_file."
 
 
 class _SocketConnection(http.client.HTTPConnection):
@@ -54,11 +52,11 @@ class RestClient:
         submission with a token that is no good it would only say that the connection broke off."""
         try:
             return self.ask("GET", "ping", limit_s)
-        except Busy:
+        except (Busy, Final, token.Ended):
             raise
         except SchedulerError as error:
             why = first_line(error)
-            raise Refused(f"slurmrestd does not get through to Slurm: {why}", _TOKEN_ADVICE) from error
+            raise Refused(f"slurmrestd does not get through to Slurm: {why}", token.ADVICE) from error
 
     def served(self, limit_s: float) -> tuple[str, ...]:
         """The versions of the API that the server has. Raises as `ask` does."""
@@ -67,7 +65,27 @@ class RestClient:
         return tuple(sorted(found))
 
     def _request(self, method: str, path: str, limit_s: float, body: Any) -> dict[str, Any]:
-        headers = {"Accept": "application/json", **self._identity()}
+        """Raises Final where a token has ended that this process cannot get anew, and nothing was done."""
+        used = token.token(self.server)
+        try:
+            return self._answer(method, path, limit_s, body, used)
+        except Busy:
+            raise
+        except SchedulerError as error:
+            ended = used.ended() if used else ""
+            if not used or not ended:
+                raise
+            kind: type[SchedulerError] = SchedulerError
+            # What asks does nothing; a submission may have been taken, should another clock be behind.
+            if method == "GET" or isinstance(error, Refused):
+                kind = token.Ended if used.in_file else Final
+            said = f"the token in {used.source} ended {ended} (slurmrestd says: {first_line(error)})"
+            raise kind(said, used.renewal()) from error
+
+    def _answer(
+        self, method: str, path: str, limit_s: float, body: Any, used: token.Token | None
+    ) -> dict[str, Any]:
+        headers = {"Accept": "application/json", **self._identity(used)}
         data = None
         if body is not None:
             data, headers["Content-Type"] = msgspec.json.encode(body), "application/json"
@@ -90,7 +108,7 @@ class RestClient:
                 raise SchedulerError(f"{self.server.url} broke the connection off: {what}") from error
         finally:
             connection.close()
-        return self._understood(status, text)
+        return self._understood(status, text, used)
 
     def _connection(self, limit_s: float) -> http.client.HTTPConnection:
         if self.server.url.startswith(_SOCKET):
@@ -105,34 +123,17 @@ class RestClient:
             return http.client.HTTPSConnection(parts.hostname, parts.port, timeout=limit_s, context=trust)
         return http.client.HTTPConnection(parts.hostname, parts.port, timeout=limit_s)
 
-    def _identity(self) -> dict[str, str]:
-        token = self._token()
-        if token is None:
+    def _identity(self, used: token.Token | None) -> dict[str, str]:
+        if used is None:
             return {}
         user = self.server.user or pwd.getpwuid(os.getuid()).pw_name
-        return {"X-SLURM-USER-NAME": user, "X-SLURM-USER-TOKEN": token}
+        return {"X-SLURM-USER-NAME": user, "X-SLURM-USER-TOKEN": used.text}
 
-    def _token(self) -> str | None:
-        """SLURM_JWT, or the file's. A line of `scontrol token`, SLURM_JWT=..., will do in it."""
-        text = os.environ.get("SLURM_JWT", "")
-        if self.server.token_file and not text:
-            path = Path(self.server.token_file).expanduser()
-            try:
-                if stat.S_IMODE(path.stat().st_mode) & 0o077:
-                    raise Refused(f"others may read the token in {path}", f"chmod 600 {path}")
-                text = path.read_text(encoding="ascii")
-            except (OSError, UnicodeDecodeError) as error:
-                raise Refused(f"the token cannot be read: {error}", _TOKEN_ADVICE) from None
-        text = text.strip().removeprefix("SLURM_JWT=")
-        if not text:
-            return None
-        if not (text.isascii() and text.isprintable()) or " " in text:
-            raise Refused("what should be a token of slurmrestd is none", _TOKEN_ADVICE)
-        return text
-
-    def _understood(self, status: int, text: bytes) -> dict[str, Any]:
+    def _understood(self, status: int, text: bytes, used: token.Token | None) -> dict[str, Any]:
         if status in (401, 403):
-            raise Refused(f"slurmrestd does not know this user (HTTP {status})", _TOKEN_ADVICE)
+            # Another one may come into the file, but not into this process's environment.
+            kind = Refused if used is not None and used.in_file else Final
+            raise kind(f"slurmrestd does not know this user (HTTP {status})", token.ADVICE)
         if status == 404 and not text.lstrip().startswith(b"{"):
             raise Refused(
                 f"slurmrestd does not serve the API {self.server.api}",
@@ -146,8 +147,9 @@ class RestClient:
         # What was submitted is, whatever is said beside its id ("Job is in held state").
         if (said or status >= 400) and not answer.get("job_id"):
             message = "; ".join(dict.fromkeys(filter(None, said))) or f"slurmrestd answered HTTP {status}"
-            kind = kind_of(message)
-            raise kind(message, advice_for(message))
+            # Of a token that is no good slurmrestd knows no more than of a controller that is away.
+            advice = advice_for(message) or (token.ADVICE if used and status >= 500 else "")
+            raise kind_of(message)(message, advice)
         return answer
 
 
