@@ -81,6 +81,22 @@ def test_what_expr_and_tests_say_is_what_bash_has() -> None:
     assert found == run(script, {})
 
 
+_COUNTED = """
+i=0; j=3; k=5; T=; n=2
+((i++)); ((j+=2*i)); ((k--)); let m=3
+while ((i++ < 4)); do T="$T $i"; done
+srun $i $j $k "$T"
+until ((--n < 0)); do T="$T,$n"; done; srun "$T" $n
+if ((--k > 3)); then srun yes; else srun no; fi
+((k = j * 2 + 1)); ((k %= 4)); srun $k
+((i++ == 5)) && srun "$i" five; ((i++ == 5)) || srun "$i" not five
+"""
+
+
+def test_what_is_counted_is_what_bash_counts() -> None:
+    assert walk(_COUNTED, {}) == run(_COUNTED, {})
+
+
 _WORD = st.sampled_from(["a", "abc", "12", "0", "", "+", "-", "*", "(", ")", ":", "|", "&", "<", "="]) | (
     st.sampled_from(["substr", "index", "length", "match", r"\(a*\)", "a.*c$", "[^b]*b", "-1", "00"])
 )

@@ -38,6 +38,10 @@ def _rounds(text: str) -> list[dict[str, str]]:
         f"i=0; until [ $i -ge 3 ]; do\n{_RUN}\nlet i+=1\ndone",
         f"i=5; while [ $i -gt 1 ]; do\n((i--))\ntrue\n{_RUN}\ndone",
         f"i=7; while true; do\n{_RUN}\nbreak\ndone",
+        f"i=0; while ((i++ < 3)); do\n{_RUN}\ndone",
+        f"i=0; while ((++i < 3)); do\n{_RUN}\ndone",
+        f"i=4; while ((i--)); do\n{_RUN}\ndone",
+        f"i=4; N=1; until ((--i <= $N)); do\n{_RUN}\ntrue\ndone",
         f"i=7; while :; do\n{_RUN}\nbreak\ndone",
     ],
 )

@@ -1,4 +1,5 @@
-"""Loops of `while` and `until` that count: i=1; while [ $i -le 5 ]; do ...; i=$((i+1)); done."""
+"""Loops of `while` and `until` that count: i=1; while [ $i -le 5 ]; do ...; i=$((i+1)); done, and what counts
+in (( ))."""
 
 import operator
 import re
@@ -7,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from hpclaunch.convert.shell.listing import listed, text_of
 from hpclaunch.readback.shell import arithmetic
+from hpclaunch.readback.shell.pieces import Literal, Parameter, Word
 from hpclaunch.readback.shell.state import Array
 from hpclaunch.readback.shell.statements import Group, Loop, Not, Statement
 from hpclaunch.readback.shell.values import known
@@ -21,6 +23,11 @@ _TEST = re.compile(
     rf"(?:\[\[?|test)\s+(?:(!)\s+)?({_SIDE})\s+-(lt|le|gt|ge|ne)\s+({_SIDE})(?:\s+\]\]?)?", re.ASCII
 )
 _ARITHMETIC = re.compile(rf"\(\(\s*()({_SIDE})\s*(<=?|>=?|!=)\s*({_SIDE})\s*\)\)", re.ASCII)
+# while ((i++ < 3)), while ((n--)): the condition counts
+_COUNTS = re.compile(
+    rf"\(\(\s*(?:([A-Za-z_]\w*)(\+\+|--)|(\+\+|--)([A-Za-z_]\w*))\s*(?:(<=?|>=?|!=)\s*({_SIDE})\s*)?\)\)",
+    re.ASCII,
+)
 _OPERATORS = (operator.lt, operator.le, operator.gt, operator.ge, operator.ne)
 _HOLDS: dict[str, Callable[[int, int], bool]] = {
     **dict(zip(("lt", "le", "gt", "ge", "ne"), _OPERATORS, strict=True)),
@@ -33,6 +40,8 @@ _PARENTHESES = str.maketrans("[]", "()")
 _IN_BRACES = re.compile(r"\{(\w+)\}", re.ASCII)
 _BY_ONE = re.compile(r"\s*(?:(\+\+|--)\s*(\w+)|(\w+)\s*(\+\+|--))\s*", re.ASCII)
 _GIVES = re.compile(r"\s*([A-Za-z_]\w*)\s*([-+]?)=(?!=)(.*)", re.ASCII | re.DOTALL)
+_GIVES_NUMBER = re.compile(r"\s*([A-Za-z_]\w*)\s*([-+*/%]?)=(?!=)([^=]*)", re.ASCII)
+_STEPS = re.compile(r"([A-Za-z_]\w*)\s*(\+\+|--)|(\+\+|--)\s*([A-Za-z_]\w*)", re.ASCII)
 _TRIED = (0, 1, 5, 100)
 
 
@@ -59,6 +68,9 @@ def rounds(shell: "Walker", statement: Loop) -> tuple[str, range, bool] | None:
     """The counter of the loop, the numbers that it has in the rounds, and whether a round begins with the
     count, and does not end with it; None where it is no such loop."""
     text, sign = _condition(statement.condition)
+    counts = _COUNTS.fullmatch(text)
+    if counts:
+        return _counted_by_condition(shell, statement, counts, sign)
     found = _TEST.fullmatch(text) or _ARITHMETIC.fullmatch(text)
     body = statement.body.body if isinstance(statement.body, Group) else ()
     if not found or len(body) < 2:
@@ -85,6 +97,24 @@ def rounds(shell: "Walker", statement: Loop) -> tuple[str, range, bool] | None:
             first = start + by if begins else start
             return name[1], range(first, first + count * by, by), begins
     return None
+
+
+def _counted_by_condition(
+    shell: "Walker", statement: Loop, counts: re.Match[str], sign: bool
+) -> tuple[str, range, bool] | None:
+    """The same of a loop whose condition counts: before it compares (++i) or after that (i++)."""
+    name, by = counts[1] or counts[4], 1 if "++" in (counts[2], counts[3]) else -1
+    start, end = _number(shell, name), _number(shell, (counts[6] or "0").strip('"'))
+    if start is None or end is None or _changes(statement.body, name):
+        return None
+    holds = _HOLDS[counts[5] or "!="]
+    first = start + by if counts[3] else start
+    count = 0
+    while count <= _MOST and holds(first + count * by, end) is sign:
+        count += 1
+    if not 0 < count <= _MOST:
+        return None
+    return name, range(start + by, start + by + count * by, by), False
 
 
 def _condition(condition: Statement | None) -> tuple[str, bool]:
@@ -138,3 +168,44 @@ def _changes(body: Statement, name: str) -> int:
 def _texts(body: Statement) -> Iterator[str]:
     for _, _, text in listed(body):
         yield text
+
+
+def changed(shell: "Walker", expression: Word) -> tuple[str, str, int] | None:
+    """Of i++ < 3, ++i, i += 2 and i = 2 the variable, its text from there on, and the number that it is; None
+    for all else, and where that is not known."""
+    text = known(shell.expander.joined(expression)) if _is_plain(expression) else None
+    if text is None or len(text) > _LONGEST or not arithmetic.changed(text):
+        return None
+    expander = shell.expander
+
+    def value_of(name: str) -> str | None:
+        number = expander.number(Word((Literal(name, True),), name))
+        return None if number is None else str(number)
+
+    gives = _GIVES_NUMBER.fullmatch(text)
+    if gives:
+        name, operator, source = gives[1], gives[2], gives[3]
+        number = arithmetic.evaluate(f"{name} {operator} ({source})" if operator else source, value_of)
+        return None if number is None else (name, str(number), number)
+    steps = list(_STEPS.finditer(text))
+    if len(steps) != 1:
+        return None
+    found = steps[0]
+    name = found[1] or found[4]
+    if "&&" in text or "||" in text or "?" in text or _count(text, name) != 1:
+        return None
+    before = value_of(name)
+    if before is None or not re.fullmatch(r"-?\d{1,9}", before):
+        return None
+    after = int(before) + (1 if "++" in (found[2], found[3]) else -1)
+    own = after if found[3] else int(before)
+    number = arithmetic.evaluate(f"{text[: found.start()]} ({own}) {text[found.end() :]}", value_of)
+    return None if number is None else (name, str(after), number)
+
+
+def _is_plain(expression: Word) -> bool:
+    return all(isinstance(each, Literal) or type(each) is Parameter for each in expression.pieces)
+
+
+def _count(text: str, name: str) -> int:
+    return len(re.findall(rf"\b{re.escape(name)}\b", text))

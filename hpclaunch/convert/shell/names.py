@@ -1,13 +1,13 @@
 """Variables that texts name, and values as Python and as a shell would have them."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from msgspec import structs
 
 from hpclaunch.readback.shell import outside
-from hpclaunch.readback.shell.pieces import Parameter
-from hpclaunch.readback.shell.state import Array
+from hpclaunch.readback.shell.pieces import Literal, Parameter, Word
+from hpclaunch.readback.shell.state import Array, State
 from hpclaunch.readback.shell.statements import Simple
 from hpclaunch.readback.shell.values import IfSet, Names, Unknown, Value, join, known, shown
 
@@ -76,6 +76,27 @@ def with_names(value: Value) -> tuple[str, dict[str, Unknown | IfSet | Names]]:
 def spaced(values: Sequence[Value]) -> Value:
     """The words of `eval` or of an array in one."""
     return join([part for index, value in enumerate(values) for part in ((" ", *value) if index else value)])
+
+
+def is_default(word: Word, assumed: Collection[str]) -> bool:
+    """Whether a word is ${X:-value} of one of these, and nothing else."""
+    if not assumed:
+        return False
+    pieces = [piece for piece in word.pieces if piece != Literal("", True)]
+    return (
+        len(pieces) == 1
+        and isinstance(pieces[0], Parameter)
+        and pieces[0].operator in (":-", "-", ":=", "=")
+        and pieces[0].name in assumed
+    )
+
+
+def separators(state: State) -> str | None:
+    """What IFS has, None where that is not known."""
+    variable = state.get("IFS")
+    if variable is None or variable.value is None:
+        return " \t\n"
+    return None if isinstance(variable.value, Array) else known(variable.value)
 
 
 def words_of(text: Value, separators: str | None) -> Array:

@@ -1,13 +1,20 @@
-"""The files that output goes to."""
+"""The files that output goes to, and the processes that input comes from."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from hpclaunch.convert.reading import Output
 from hpclaunch.convert.shell.names import python
+from hpclaunch.readback.shell.commands import Input
 from hpclaunch.readback.shell.expand import Expander
-from hpclaunch.readback.shell.pieces import Process
+from hpclaunch.readback.shell.flow import Flow
+from hpclaunch.readback.shell.pieces import Command, Process
 from hpclaunch.readback.shell.statements import Redirection
+from hpclaunch.readback.shell.values import Unknown, known
+
+if TYPE_CHECKING:
+    from hpclaunch.convert.shell.walker import Walker
 
 _WRITING = frozenset((">", ">>", ">|", "&>", "&>>", ">&", "<>"))
 _DESCRIPTOR = re.compile(r"[0-9]+-?|-")
@@ -51,3 +58,24 @@ def _process(redirection: Redirection) -> Process | None:
     pieces = redirection.target.pieces
     first = pieces[0] if len(pieces) == 1 else None
     return first if isinstance(first, Process) and redirection.operator != "<" else None
+
+
+def with_processes(
+    shell: "Walker", found: Sequence[Redirection], way: Callable[[], Flow]
+) -> Callable[[], Flow]:
+    """A way with the output of <( ) as input, where that is redirected."""
+    given = inputs(found)
+    if not given:
+        return way
+
+    def gone() -> Flow:
+        before = shell.input
+        text = shell.output_of(Command(shell.parsed(given[-1]), True))
+        told = known(text) is not None
+        shell.input = Input("a process", text, None if told else (Unknown("output", given[-1]),))
+        try:
+            return way()
+        finally:
+            shell.input = before
+
+    return gone

@@ -117,6 +117,8 @@ def _once(shell: "Walker", statement: For | Loop, variable: str, rounds: loops.R
         by_body=rounds.by_body,
     )
     grows = loops.growing(shell, statement.body)
+    if isinstance(statement, Loop) and statement.condition is not None:
+        grows |= loops.growing(shell, statement.condition)
     of_nodes = rounds.count != 1 and over_nodes.is_one(shell, statement, variable, rounds.over)
 
     def once() -> Flow:

@@ -13,10 +13,29 @@ from hpclaunch.convert.reading import (
     Sourced,
     Statement,
 )
-from hpclaunch.convert.shell import arguments, child_shell, flows, loops, outputs, redirections, shopt
+from hpclaunch.convert.shell import (
+    arguments,
+    child_shell,
+    counters,
+    flows,
+    loops,
+    outputs,
+    redirections,
+    shopt,
+)
 from hpclaunch.convert.shell.lenient import LenientExpander
 from hpclaunch.convert.shell.listing import listed, text_of
-from hpclaunch.convert.shell.names import lines_of, python, spaced, used, uses_of, with_names, words_of
+from hpclaunch.convert.shell.names import (
+    is_default,
+    lines_of,
+    python,
+    separators,
+    spaced,
+    used,
+    uses_of,
+    with_names,
+    words_of,
+)
 from hpclaunch.convert.shell.parsed import parsed
 from hpclaunch.convert.shell.recorder import Context, Recorder
 from hpclaunch.convert.shell.syntax.reader import read as parse
@@ -25,7 +44,7 @@ from hpclaunch.readback.shell.commands import BUILTINS, Input
 from hpclaunch.readback.shell.errors import ScriptError
 from hpclaunch.readback.shell.flow import Flow
 from hpclaunch.readback.shell.pieces import Command as Substitution
-from hpclaunch.readback.shell.pieces import Literal, Parameter, Word
+from hpclaunch.readback.shell.pieces import Word
 from hpclaunch.readback.shell.state import Array, State, Variable
 from hpclaunch.readback.shell.statements import Assignment, Group, Redirection, Simple
 from hpclaunch.readback.shell.statements import Statement as Part
@@ -154,21 +173,13 @@ class Walker(Recorder):
         super().assign(assignment, keyed, exports)
         if self._outer is not None:
             return
-        default = False
-        if len(self.assumed) > assumed:
-            pieces = [piece for piece in assignment.value.pieces if piece != Literal("", True)]
-            default = (
-                len(pieces) == 1
-                and isinstance(pieces[0], Parameter)
-                and pieces[0].operator in (":-", "-", ":=", "=")
-                and any(each.name == pieces[0].name for each in self.assumed[assumed:])
-            )
+        default = is_default(assignment.value, {each.name for each in self.assumed[assumed:]})
         self.note_assigned(assignment.name, used(assignment.written), default)
 
     def put(self, name: str, value: Value | Array) -> None:
         if isinstance(value, Array) and not value.items and self.input.text is not None:
             text = self.input.text
-            value = words_of(text, self._separators()) if self._reads_words() else lines_of(text)
+            value = words_of(text, separators(self.state)) if self._reads_words() else lines_of(text)
         super().put(name, value)
         self.note_assigned(name, uses_of(self._current) if self._current else (), False)
 
@@ -176,13 +187,6 @@ class Walker(Recorder):
         """Whether the command is `read -a`, which takes the words of a line; mapfile takes lines."""
         words = self._current.words if self._current else ()
         return bool(words) and words[0].written == "read"
-
-    def _separators(self) -> str | None:
-        """What IFS has, None where that is not known."""
-        variable = self.state.get("IFS")
-        if variable is None or variable.value is None:
-            return " \t\n"
-        return None if isinstance(variable.value, Array) else known(variable.value)
 
     def _simple(self, statement: Simple) -> Flow:
         before = self._current
@@ -229,6 +233,16 @@ class Walker(Recorder):
         if name not in BUILTINS or not self.state.function(name)[0]:
             self.record(words)
         return super()._call(words)
+
+    def computed(self, expression: Word) -> int | None:
+        """Also of one that changes a variable, where it is gone through once."""
+        changed = None if self.context.loops else counters.changed(self, expression)
+        if changed is None:
+            return super().computed(expression)
+        name, text, number = changed
+        self.state.assign(name, (text,))
+        self.note_assigned(name, (name,), False)
+        return number
 
     def matches(self, pattern: str, text: str) -> bool | None:
         return shopt.matches(self, pattern, text)
@@ -335,6 +349,10 @@ class Walker(Recorder):
             text = outputs.known_output(words, self.input.text)
             self.output += [Unknown("output", "")] if text is None else text
 
+    def output_of(self, command: Substitution) -> Value:
+        """What the command of a $(...) or <(...) writes."""
+        return self._output_of(command)
+
     def _output_of(self, command: Substitution) -> Value:
         if command.file:
             return (Unknown("input", command.file),)
@@ -370,26 +388,7 @@ class Walker(Recorder):
             self.input = given
             return flow
         with self.within(writes=(*self.context.writes, *self._writes_of(found))):
-            return super()._with_input(found, self._with_processes(found, way))
-
-    def _with_processes(self, found: Sequence[Redirection], way: Callable[[], Flow]) -> Callable[[], Flow]:
-        """A way with the output of <( ) as input, where that is redirected."""
-        inputs = redirections.inputs(found)
-        if not inputs:
-            return way
-
-        def gone() -> Flow:
-            before = self.input
-            body = Substitution(self.parsed(inputs[-1]), True)
-            text = self._output_of(body)
-            told = known(text) is not None
-            self.input = Input("a process", text, None if told else (Unknown("output", inputs[-1]),))
-            try:
-                return way()
-            finally:
-                self.input = before
-
-        return gone
+            return super()._with_input(found, redirections.with_processes(self, found, way))
 
 
 def _is_exec(statement: Simple) -> bool:

@@ -44,7 +44,7 @@ def _test(shell: "Shell", statement: Test) -> Flow:
 def _arithmetic(shell: "Shell", statement: Arithmetic) -> Flow:
     for expression in statement.expressions:
         expander = shell.expander
-        number = expander.number(expression)
+        number = shell.computed(expression)
         shell.status = None if number is None else number != 0
         if number is None and expander.is_wrong(expression):
             shell.status = False

@@ -230,6 +230,10 @@ class Shell:
         """The words of [[ ]] or [ ] as they are looked at."""
         return words
 
+    def computed(self, expression: Word) -> int | None:
+        """The number of an expression of (( ))."""
+        return self.expander.number(expression)
+
     def matches(self, pattern: str, text: str) -> bool | None:
         """Whether a pattern of [[ ]] is like a text, None where that is not known."""
         return extglob.matches(pattern, text)
