@@ -2,12 +2,14 @@
 
 from collections.abc import Sequence
 
+from msgspec import structs
+
 from hpclaunch.spec.job import Job
 from hpclaunch.spec.nodetype import NodeType
 from hpclaunch.spec.preflight import PreflightSite
 from hpclaunch.spec.site import Site
 from hpclaunch.values.errors import Problem
-from hpclaunch.values.launchplan import Common
+from hpclaunch.values.launchplan import Common, SlurmTarget
 from hpclaunch.values.preflight import Links, Preflight
 from hpclaunch.values.words import Option
 
@@ -17,6 +19,12 @@ _MEMLOCK_KIB = 1_048_576
 
 # What lets a job go on without a node that fails.
 OUTLIVES = Option("--no-kill", "a node that fails in the check is left out")
+
+_ENDS = (
+    "preflight: a node that fails while the job runs ends it, also one that the check has left out: of one "
+    "world of unlike groups Slurm might end a group alone, for which the others would wait; with "
+    "`world: separate` the job outlives nodes that the ranks do not need"
+)
 
 
 def unheeded(scheduler: str) -> str:
@@ -129,6 +137,20 @@ def of_sbatch(batch: Sequence[Option], common: Common, check: Preflight, requeue
     wanted = Option(f"--nodes={common.nodes + check.spares}", why)
     found = tuple(wanted if each.text.startswith("--nodes=") else each for each in batch)
     return found if requeue else (*found, OUTLIVES)
+
+
+def with_every_node(target: SlurmTarget) -> tuple[SlurmTarget, list[str]]:
+    """One world of unlike groups, which no node that fails is left out of, and a warning where it would be.
+
+    Of a step of several components Slurm ends that one alone all of whose nodes fail, be they in one
+    allocation or in several, and the others would wait for it until the time limit (seen on 22.05.8). Without
+    --no-kill any node that fails ends all allocations (`kill_running_job_by_node_name` and `_het_job_on_node`
+    in src/slurmctld/job_mgr.c, 22.05 to 26.05; seen)."""
+    asked = (target.sbatch, *target.components)
+    kept = [tuple(option for option in options if option != OUTLIVES) for options in asked]
+    if kept == [*asked]:
+        return target, []
+    return structs.replace(target, sbatch=kept[0], components=tuple(kept[1:])), [_ENDS]
 
 
 def _hcas(common: Common, machine: NodeType) -> str:

@@ -63,11 +63,16 @@ def plan(site: Site, job: Job, plans: Mapping[str, LaunchPlan], checked: LaunchP
         inherit=tuple(name for name in job.inherit if name not in job.env),
         groups=groups,
     )
+    told = [*plans.values(), *([checked] if checked is not None else [])]
+    warnings = dict.fromkeys(warning for each in told for warning in each.warnings)
     target, parts = _targets(list(plans.values()), groups, one)
     if checked is not None:
         target = _checked(target, _target(checked))
-    told = [*plans.values(), *([checked] if checked is not None else [])]
-    warnings = dict.fromkeys(warning for each in told for warning in each.warnings)
+    if job.preflight is not None and job.world == "one":
+        from hpclaunch.plan import preflight  # other jobs do not pay for it
+
+        target, more = preflight.with_every_node(target)
+        warnings |= dict.fromkeys(more)
     made = structs.replace(first, common=common, target=target, warnings=tuple(warnings), parts=parts)
     too_large = size.problems(common, target, len(parts) if job.world == "one" else 1)
     if too_large:
@@ -228,8 +233,6 @@ def _targets(
 ) -> tuple[SlurmTarget, tuple[LaunchPlan, ...]]:
     """The target of the whole job, and the groups' own launches with what only they have of it."""
     targets = [_target(each) for each in plans]
-    if not one and groups.world == "one":
-        targets = [_ends_with_a_node(each) for each in targets]
     first = targets[0]
     shared = tuple(each for each in first.srun if all(each in other.srun for other in targets))
     parts, before = [], 0
@@ -260,16 +263,6 @@ def _targets(
 def _may_stay(target: SlurmTarget, mpi: str) -> bool:
     """Whether srun may wait for ever once the ranks of all groups have ended."""
     return mpi.startswith("pmix") and not tables.slurm_has_feature("components_end", target.version)
-
-
-def _ends_with_a_node(target: SlurmTarget) -> SlurmTarget:
-    """Of a step over several allocations Slurm ends the component alone that loses a node, and the others
-    would wait for it until the time limit (seen on 22.05.8): so a node that fails ends the job."""
-    if target.preflight is None:
-        return target
-    from hpclaunch.plan.preflight import OUTLIVES
-
-    return structs.replace(target, sbatch=tuple(each for each in target.sbatch if each != OUTLIVES))
 
 
 def _checked(target: SlurmTarget, checked: SlurmTarget) -> SlurmTarget:

@@ -32,8 +32,7 @@ def of_slurm(
     links = any(each.check.links for each in groups) if groups else check.links is not None
     requeue = common.long_run is not None and common.long_run.requeue
     outlives = check.spares > 0 and not requeue
-    if groups and common.groups is not None and common.groups.world == "one":
-        outlives = False  # plan/unlikegroups.py says why
+    ends = bool(plan.parts) and common.groups is not None and common.groups.world == "one"
     return {
         "preflight": True,
         "check": check,
@@ -48,7 +47,8 @@ def of_slurm(
         "links": links,
         "linked": _linked(check),
         "failed": FAILED,
-        "lost": LOST if outlives else 0,
+        "lost": LOST if outlives and not ends else 0,
+        "ends_with_a_node": outlives and ends,  # plan/unlikegroups.py says why
         "bare": beside is not None and beside.one_container and bool(check.command or check.links),
         "group_nodes": list(_places(common)),
     }

@@ -201,11 +201,15 @@ def test_each_allocation_has_spare_nodes_of_its_own(world: str) -> None:
         "--nodes=4",
         "--nodes=3",
     ]
-    # Of one world Slurm would end one part alone with a node.
-    assert [("--no-kill" in of) for of in texts] == [world == "separate"] * 2
+    # Of one world Slurm might end one part alone with a node.
+    outlives = world == "separate"
+    assert [("--no-kill" in of) for of in texts] == [outlives] * 2
+    assert any("a node that fails" in each for each in plan.warnings) == (not outlives)
     plan = planned(f"world={world}", *CHECKED, *ALIKE)
     texts = [[each.text for each in target(plan).sbatch]]
-    assert {"--nodes=6", "--ntasks-per-node=8", "--no-kill"} <= set(texts[0])
+    assert {"--nodes=6", "--ntasks-per-node=8"} <= set(texts[0])
+    assert ("--no-kill" in texts[0]) == outlives
+    assert any("a node that fails" in each for each in plan.warnings) == (not outlives)
     with pytest.raises(InputError, match="7 nodes are more than the 6"):
         planned(f"world={world}", *CHECKED, limits={"nodes": 6})
 

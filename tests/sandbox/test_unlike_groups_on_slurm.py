@@ -261,6 +261,27 @@ def test_each_group_of_a_heterogeneous_job_is_on_good_nodes(
 
 
 @pytest.mark.usefixtures("bad_hcas")
+def test_a_node_that_fails_ends_one_world_though_the_check_left_it_out(
+    slurm_mixed: Slurm, run: Run, tmp_path: Path
+) -> None:
+    groups = {"train": {"nodes": 1, "gpu_type": "a100"}, "evaluate": {"nodes": 1, "gpu_type": "h100"}}
+    keys: dict[str, Any] = {"mpi": "none", "rendezvous": "none", "ranks_per_node": 1}
+    keys |= {"command": "echo up; exec sleep 300", "preflight": {"gpu": False, "spares": 1}}
+    sent = run("submit", write(tmp_path, "lost", **keys, groups=groups), "--site", slurm_mixed.site)
+    job_id = sent.stdout.strip()
+    assert "a node that fails while the job runs ends it" in sent.stderr
+    until(lambda: run("logs", job_id).stdout.count("up\n") == 2)
+    slurm_mixed.run("scontrol", "update", f"NodeName={BAD[0]}", "State=DOWN", "Reason=lost")
+    done = run("wait", job_id)
+    assert done.returncode == 1, done.stderr
+    status = json.loads(run("status", job_id, "--json").stdout)
+    assert (status["state"], status["cause"]) == ("NODE_FAIL", "node_failure")
+    assert not slurm_mixed.run("squeue", "--noheader", f"--jobs={job_id}", "--states=RUNNING").stdout
+    state = ("sinfo", "--noheader", f"--nodes={BAD[0]}", "--format=%T")
+    until(lambda: "idle" in slurm_mixed.run(*state).stdout)
+
+
+@pytest.mark.usefixtures("bad_hcas")
 def test_too_few_good_nodes_of_one_group_end_the_job_before_a_rank_starts(
     slurm_mixed: Slurm, run: Run, tmp_path: Path
 ) -> None:

@@ -12,7 +12,6 @@
 #SBATCH --no-requeue  # a job never runs twice by itself
 #SBATCH --open-mode=append
 #SBATCH --propagate=NONE  # the nodes' limits, not the login node's (memlock)
-#SBATCH --no-kill  # a node that fails in the check is left out
 
 # shellcheck disable=SC2016 # what stands in single quotes is meant as it stands
 set -u
@@ -103,10 +102,6 @@ first_cause() {
   while IFS= read -r hl_line; do
     printf '%s\n' "$hl_line" >&2
     ((hl_cause)) && continue
-    # This job outlives a node that fails, and srun ends with 0 where all of its tasks were there.
-    if [[ $hl_line == "srun: error: Node failure on "* ]]; then
-      hl_cause=119
-    fi
     [[ $hl_line == "srun: error: "*": task"*": "* ]] || continue
     hl_said=${hl_line#"srun: error: "*": task"*": "}
     case $hl_said in
@@ -124,6 +119,8 @@ first_cause() {
 }
 
 # Before the ranks start: the nodes that are good get them, the first 5 of 6.
+# A node that fails from here on ends the job, also one that is left out: of a step of such groups Slurm might end a group
+# alone, and the others would wait for it until the time limit.
 hl_check_once=(
   --gres=gpu:8
   --overlap # a node that hangs in it keeps nothing from the ranks
@@ -303,7 +300,7 @@ launch() {
   hl_codes=("${PIPESTATUS[@]}")
   echo >&"$hl_watched"
   if wait "$hl_watch"; then return "${hl_codes[1]}"; fi
-  if ((hl_codes[0] && hl_codes[1] || hl_codes[1] == 119)); then return "${hl_codes[1]}"; fi
+  if ((hl_codes[0] && hl_codes[1])); then return "${hl_codes[1]}"; fi
   return "${hl_codes[0]}"
 }
 
