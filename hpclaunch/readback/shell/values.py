@@ -90,6 +90,11 @@ def known(value: Value) -> str | None:
     return None if value else ""
 
 
+def known_parts(value: Value) -> str:
+    """The text without the parts that are not known."""
+    return "".join(part for part in value if isinstance(part, str))
+
+
 def base_name(word: Value) -> str:
     """The last part of a path, "" where it is not known."""
     return (known(word) or "").rpartition("/")[2]

@@ -13,7 +13,7 @@ from hpclaunch.convert.mapping.around.rounds import names_in as _names
 from hpclaunch.convert.mapping.slurm.asked import of_batch
 from hpclaunch.convert.mapping.slurm.sruns import Step, trial_loops
 from hpclaunch.convert.reading import Command, Loop, ShellReading
-from hpclaunch.readback.shell.values import Part, Unknown, Value, known
+from hpclaunch.readback.shell.values import Part, Unknown, known, known_parts
 
 # What of a round changes nothing, beside the run.
 _PLUMBING = frozenset(("echo", "printf", "date", "sleep", "set", "true", ":", "pwd", "wait", "tee"))
@@ -163,15 +163,11 @@ def _takes_up(run: Step, names: set[str]) -> bool:
     if len(set(texts)) < len(texts):
         return True
     sums = (word for word in run.words if any(_is_sum_of(part, names) for part in word))
-    return any(re.sub(r"^-[\w-]*=?", "", text) for word in sums if (text := _text_of(word)))
+    return any(re.sub(r"^-[\w-]*=?", "", text) for word in sums if (text := known_parts(word)))
 
 
 def _is_sum_of(part: Part, names: set[str]) -> bool:
     return isinstance(part, Unknown) and part.name not in names and bool(_names((part,)) & names)
-
-
-def _text_of(word: Value) -> str:
-    return "".join(part for part in word if isinstance(part, str))
 
 
 def _is_in(command: Command, loops: Sequence[Loop]) -> bool:

@@ -11,7 +11,7 @@ from hpclaunch.convert.programs.layers import layers
 from hpclaunch.convert.reading import Command, Source
 from hpclaunch.convert.shell import walk
 from hpclaunch.readback.shell.errors import ScriptError
-from hpclaunch.readback.shell.values import Value, known, shown
+from hpclaunch.readback.shell.values import Value, known, known_parts, shown
 from hpclaunch.values.conversion import Place
 from hpclaunch.values.errors import InputError
 
@@ -54,7 +54,7 @@ def _written(name: str, commands: Sequence[Command], draft: Draft) -> list[Sourc
 
 def _binds_in_words(run: Step, draft: Draft) -> bool:
     """Whether the command has something that binds in a text for a shell: sh -c "numactl ..."."""
-    found = next((hit for word in run.words[1:] if (hit := _BINDS_IN_TEXT.search(_known_part(word)))), None)
+    found = next((hit for word in run.words[1:] if (hit := _BINDS_IN_TEXT.search(known_parts(word)))), None)
     if found is None:
         return False
     what = " ".join(found[0].split())
@@ -62,10 +62,6 @@ def _binds_in_words(run: Step, draft: Draft) -> bool:
         why = f"the command itself binds each rank ({what}), and two that bind get in each other's way"
         draft.put(("bind", kind), "none", (run.command.place,), what, why=why)
     return True
-
-
-def _known_part(word: Value) -> str:
-    return "".join(part for part in word if isinstance(part, str))
 
 
 def _script(word: Value) -> str:
