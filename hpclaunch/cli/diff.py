@@ -14,6 +14,7 @@ from hpclaunch.readback.place import NOTHING, Side
 from hpclaunch.render import script
 from hpclaunch.report.comparison import summary, table
 from hpclaunch.spec.read import read_site
+from hpclaunch.values.amount import counted
 from hpclaunch.values.errors import InputError
 from hpclaunch.values.launch import Difference, Launch
 
@@ -118,5 +119,5 @@ def _finish(
             click.echo("\nWhat the places differ in, for every job:")
             click.echo(table(names, of_place))
         if not same:
-            click.echo(f"\nnot the same launch: {len(others)} difference{'' if len(others) == 1 else 's'}")
+            click.echo(f"\nnot the same launch: {counted(len(others), 'difference')}")
     sys.exit(0 if same else 1)

@@ -7,6 +7,7 @@ from hpclaunch.cluster.slurmnode import SlurmNode, slurm_node
 from hpclaunch.spec import hosts
 from hpclaunch.spec.nodetype import NodeType
 from hpclaunch.spec.site import NodeGroup, Site
+from hpclaunch.values.amount import counted
 from hpclaunch.values.cluster import Cluster, ClusterNode, Gres, Partition
 from hpclaunch.values.errors import InputError
 
@@ -58,8 +59,8 @@ def powered_down(cluster: Cluster) -> frozenset[str]:
 
 def layout(node: ClusterNode) -> str:
     """A node in words: 2 sockets of 64 cores, 2 threads each; 8 a100."""
-    threads = f"{node.threads_per_core} thread{'s' if node.threads_per_core > 1 else ''}"
-    sockets = f"{node.sockets} socket{'s' if node.sockets > 1 else ''}"
+    threads = counted(node.threads_per_core, "thread")
+    sockets = counted(node.sockets, "socket")
     return f"{sockets} of {node.cores_per_socket} cores, {threads} each; {_gpus(node.gpus)}"
 
 

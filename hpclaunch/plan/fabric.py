@@ -10,6 +10,7 @@ from hpclaunch.capability.tables import slurm_feature_since, slurm_has_feature
 from hpclaunch.spec import units
 from hpclaunch.spec.job import Job
 from hpclaunch.spec.site import Site
+from hpclaunch.values.amount import counted
 from hpclaunch.values.errors import Problem
 from hpclaunch.values.words import EnvVar, Option
 
@@ -35,7 +36,7 @@ def options(job: Job, site: Site) -> tuple[tuple[Option, ...], tuple[Option, ...
     if _near(job):
         if site.fabric.topology == "tree":
             count = -(-job.nodes // units.unit(site))
-            why = f"{count} scalable unit{'s' if count > 1 else ''}, waiting up to the site's max_switch_wait"
+            why = f"{counted(count, 'scalable unit')}, waiting up to the site's max_switch_wait"
             batch.append(Option(f"--switches={count}", why))
         elif site.fabric.topology == "block":
             size = _segment(job.nodes, _block(site))

@@ -6,6 +6,7 @@ from hpclaunch.rank import pod as texts
 from hpclaunch.rank import wrapper_text
 from hpclaunch.render import kubelet, words
 from hpclaunch.render.pods import Process, Word
+from hpclaunch.values.amount import counted
 from hpclaunch.values.launchplan import Common
 from hpclaunch.values.pods import KubernetesTarget, Pod
 from hpclaunch.values.rankgroups import RankGroups
@@ -97,8 +98,8 @@ def of_rank(common: Common, target: KubernetesTarget) -> Process:
 def _groups(groups: RankGroups) -> Iterator[Word]:
     """What each group has of its own."""
     for group in groups.members:
-        nodes = f"{group.nodes} node{'' if group.nodes == 1 else 's'}"
         own = [f"{variable.name}={variable.value}" for variable in group.environment]
+        nodes = counted(group.nodes, "node")
         yield from _part([*own, *_command(group.argv)], f"{group.name}: {nodes}. Its variables and command.")
 
 

@@ -1,6 +1,7 @@
 """Words that scripts and manifests share."""
 
 from hpclaunch.rank import SEPARATORS
+from hpclaunch.values.amount import counted
 from hpclaunch.values.launchplan import Common, LaunchPlan
 
 # A setting of so many characters has a line for each of its entries. Nobody reads a longer one, and the white
@@ -17,16 +18,12 @@ def title(plan: LaunchPlan) -> str:
 
 def nodes(common: Common) -> str:
     """How many nodes of which type, and how many ranks on each."""
-    number = _count(common.nodes, "node")
+    number = counted(common.nodes, "node")
     types = " or ".join(dict.fromkeys(shape.node_type for shape in common.shapes))
-    return f"{number} of type {types}, {_count(common.ranks_per_node, 'rank')} on each"
+    return f"{number} of type {types}, {counted(common.ranks_per_node, 'rank')} on each"
 
 
 def separator(setting: str, length: int) -> str:
     """What stands between the entries of a setting of the rank wrapper ("hcas=...") that has a line for each,
     at this length; "" for all others."""
     return SEPARATORS.get(setting.partition("=")[0], "") if length in _LAID_OUT else ""
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"

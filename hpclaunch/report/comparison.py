@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from hpclaunch.report.table import aligned
+from hpclaunch.values.amount import counted
 from hpclaunch.values.launch import Difference, Launch
 
 _WIDEST = 44
@@ -15,17 +16,17 @@ def summary(launch: Launch) -> str:
     bound = any(seat.cpus for table in tables for seat in table.seats)
     hcas = max((len(table.hcas) for table in tables), default=0)
     parts = [
-        f"{_count(len(launch.argv), 'word')} of the command",
+        f"{counted(len(launch.argv), 'word')} of the command",
         "image and working folder",
-        _count(len(launch.environment), "variable"),
-        _count(len(launch.mounts), "mount"),
+        counted(len(launch.environment), "variable"),
+        counted(len(launch.mounts), "mount"),
         "cores and memory of each rank" if bound else "no binding",
-        f"{_count(launch.gpus_per_node, 'GPU')} and {_count(hcas, 'HCA')} of a node",
+        f"{counted(launch.gpus_per_node, 'GPU')} and {counted(hcas, 'HCA')} of a node",
         "numbering, time limit, retries and rights",
     ]
     ranks = sum(each.nodes * each.ranks_per_node for each in parts_of_nodes)
     return (
-        f"the same launch: {_count(ranks, 'rank')} on {_count(launch.nodes, 'node')}\n"
+        f"the same launch: {counted(ranks, 'rank')} on {counted(launch.nodes, 'node')}\n"
         f"compared: {', '.join(parts)}"
     )
 
@@ -38,7 +39,3 @@ def table(names: Sequence[str], differences: Iterable[Difference]) -> str:
 
 def _cut(text: str) -> str:
     return text if len(text) <= _WIDEST else f"{text[: _WIDEST - 3]}..."
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"

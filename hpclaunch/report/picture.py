@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from hpclaunch.report import claims, layout
 from hpclaunch.report.scene import Group
+from hpclaunch.values.amount import counted
 from hpclaunch.values.launchplan import Common, LaunchPlan
 from hpclaunch.values.outline import Outline
 from hpclaunch.values.placement import NodeShape
@@ -30,17 +31,13 @@ def of_plan(
 
 
 def _line(common: Common, shape: NodeShape) -> str:
-    nodes = _count(common.nodes, "node") if len(common.shapes) == 1 else f"nodes {shape.hosts}"
+    nodes = counted(common.nodes, "node") if len(common.shapes) == 1 else f"nodes {shape.hosts}"
     several = common.nodes > 1 and common.whole_node
     same = "; every node has the same" if several and len(common.shapes) == 1 else ""
     local = "; the numbers are local ranks" if several else ""
-    return f"{nodes} of type {shape.node_type}, {_count(common.ranks_per_node, 'rank')} on each{same}{local}"
+    return f"{nodes} of type {shape.node_type}, {counted(common.ranks_per_node, 'rank')} on each{same}{local}"
 
 
 def of_machine(machine: Outline, width: float = layout.WIDE) -> Group:
     """The machine alone."""
     return layout.picture(layout.Head(machine.name, (machine.description,)), machine, None, width)
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"

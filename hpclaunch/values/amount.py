@@ -1,4 +1,4 @@
-"""Amounts of time as people read them."""
+"""Amounts as people read them."""
 
 
 def clock(minutes: int) -> str:
@@ -8,3 +8,8 @@ def clock(minutes: int) -> str:
     days, rest = divmod(minutes, 1440)
     hours, minutes = divmod(rest, 60)
     return (f"{days}-" if days else "") + f"{hours:02}:{minutes:02}:00"
+
+
+def counted(number: int, noun: str) -> str:
+    """1 node, 2 nodes."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -13,6 +13,7 @@ from hpclaunch.topology.merge.findings import Findings
 from hpclaunch.topology.merge.uses import Decided, Use
 from hpclaunch.topology.seen import Seen
 from hpclaunch.values import cpulist
+from hpclaunch.values.amount import counted
 from hpclaunch.values.errors import InputError, Problem
 
 VARIANT = "captured"
@@ -142,13 +143,9 @@ def _description(captures: Sequence[Seen], all_gpus: Sequence[gpus.Gpu], nodes: 
     model = f" ({models[0]})" if models else ""
     cpu = next((f" ({seen.model})" for seen in captures if seen.model), "")
     sockets = len(set(nodes.socket.values()))
-    parts = [_count(sockets, "socket"), _count(len(nodes.cores), "core") + cpu]
-    parts.append(_count(len(all_gpus), "GPU") + model)
+    parts = [counted(sockets, "socket"), counted(len(nodes.cores), "core") + cpu]
+    parts.append(counted(len(all_gpus), "GPU") + model)
     return f"{', '.join(parts)}; from captures"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _numa(nodes: Nodes, memory: Mapping[int, int], findings: Findings) -> tuple[NumaNode, ...]:

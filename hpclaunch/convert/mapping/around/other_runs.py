@@ -8,6 +8,7 @@ from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.slurm.sruns import Step, fallbacks, is_preparation
 from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.readback.shell.values import shown
+from hpclaunch.values.amount import counted
 from hpclaunch.values.conversion import Place
 
 _SHOWN = 4
@@ -31,10 +32,10 @@ class Start(Struct, frozen=True):
     @property
     def shown(self) -> str:
         """Its text and size, for people."""
-        nodes = "nodes that are not told" if self.nodes is None else _count(self.nodes, "node")
+        nodes = "nodes that are not told" if self.nodes is None else counted(self.nodes, "node")
         if self.per_node is not None:
-            return f"{self.text[:60]}: {nodes}, {_count(self.per_node, 'rank')} on each"
-        ranks = "ranks that are not told" if self.total is None else f"{_count(self.total, 'rank')} in all"
+            return f"{self.text[:60]}: {nodes}, {counted(self.per_node, 'rank')} on each"
+        ranks = "ranks that are not told" if self.total is None else f"{counted(self.total, 'rank')} in all"
         return f"{self.text[:60]}: {nodes}, {ranks}"
 
 
@@ -101,7 +102,3 @@ def _start(step: Step) -> Start:
 
 def _is_one(step: Step) -> bool:
     return step.ranks.nodes == 1 and step.ranks.per_node == 1
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
