@@ -27,6 +27,9 @@ def in_accounts(way: Way, records: Sequence[Record]) -> dict[str, str] | None:
     there are no accounts to ask. What the accounts take for a job that goes on, and the controller does not
     know, the controller has lost."""
     first = min(datetime.fromisoformat(record.intent.created.replace("Z", "+00:00")) for record in records)
+    now = datetime.now(timezone.utc)
+    if first > now:  # a clock was put right since, and nobody knows when it was
+        first = now - timedelta(seconds=ACCOUNTS_KEEP_S)
     since = (first - _CLOCKS_DIFFER).astimezone(timezone.utc)
     rows = way.history(since.strftime("%Y-%m-%dT%H:%M:%S"))
     if rows is None:
@@ -51,7 +54,9 @@ def doubts(way: Way, commands: Commands, records: Sequence[Record]) -> dict[str,
     if known is None:
         why = "and the cluster keeps no accounts that could be asked"
     else:
-        old = [record for record in old if record.tag in known or ages[record.tag] > ACCOUNTS_KEEP_S]
+        old = [
+            record for record in old if record.tag in known or not 0 <= ages[record.tag] <= ACCOUNTS_KEEP_S
+        ]
         why = "and the accounts may have lost it by now"
     said = (
         f"Slurm knows no such job, but forgets one that is cancelled before it begins after {limit_s:.0f} s, "

@@ -101,3 +101,26 @@ def test_the_accounts_find_a_job_while_it_is_delivered(record: Make, replaced: C
     replaced("sacct", row("12", "CANCELLED by 0", "", made.work))
     assert lifecycle.submit(made, Submission(), lambda _: None, lambda _: None) == "12"
     assert len(calls(sbatch)) == 1
+
+
+def test_a_record_from_a_time_that_is_still_to_come_is_looked_for_in_all_that_the_accounts_keep(
+    record: Make, replaced: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its machine's clock was ahead by ten days, and was put right after another five."""
+    ahead = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 10 * 86_400))
+    monkeypatch.setattr("hpclaunch.records.record.now", lambda *_: ahead)
+    cancelled, never_seen = record("true", "slurm"), record("true", "slurm")
+    monkeypatch.undo()
+    monkeypatch.setenv("HPCLAUNCH_HOME", str(cancelled.folder.parents[2]))
+    sbatch = replaced("sbatch", "echo 15")
+    replaced("squeue", "true")
+    replaced("scontrol", "echo 'MinJobAge               = 300 sec'")
+    monkeypatch.setenv("PATH", f"{sbatch.parent}:/usr/bin:/bin")
+    then = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(time.time() - 5 * 86_400))
+    asked = 'for word; do case $word in --starttime=*) since=${word#*=} ;; esac; done; expr "$since" "<" '
+    replaced("sacct", f"{asked} {then} >/dev/null || exit 0; {row('12', 'CANCELLED', '', cancelled.work)}")
+    for made in (cancelled, never_seen):
+        grow_old(made, -10 * 86_400)
+    assert again(cancelled) == Outcome(cancelled, "present", "12", "it has ended: CANCELLED")
+    assert again(never_seen).found == "unknown"
+    assert calls(sbatch) == []
