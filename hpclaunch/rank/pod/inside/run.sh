@@ -21,30 +21,34 @@ hl_wraps() { # is process $1 the wrapper of a rank, which has not become it yet,
   [ "$hl_text" = hpclaunch-rank ]
 }
 
-hl_process=
-if [ -z "$hl_rank" ]; then
-  hl_process=1 hl_left=60
-  while hl_wraps 1 && [ "$hl_left" -gt 0 ]; do
-    sleep 1
-    hl_left=$((hl_left - 1))
-  done
-else
-  # Not the wrapper: it has not all of its environment.
-  hl_found=' '
+hl_find() { # hl_process: the first process of the rank; hl_begins: it is the wrapper still
+  hl_process='' hl_begins='' hl_found=' '
+  if [ -z "$hl_rank" ]; then
+    if hl_wraps 1; then hl_begins=1; else hl_process=1; fi
+    return
+  fi
   for hl_folder in /proc/[0-9]*; do
     hl_each=${hl_folder#/proc/}
     hl_text=$hl_line$(hl_variables "$hl_each")$hl_line
     case $hl_text in *"$hl_line$hl_rank$hl_line"*) ;; *) continue ;; esac
     case $hl_text in *"$hl_line$hl_ranks$hl_line"*) ;; *) continue ;; esac
-    hl_wraps "$hl_each" || hl_found="$hl_found$hl_each "
+    # Not the wrapper: it has not all of its environment.
+    if hl_wraps "$hl_each"; then hl_begins=1; else hl_found="$hl_found$hl_each "; fi
   done
   for hl_each in $hl_found; do
     hl_parent=$({ sed -n 's/^PPid:[^0-9]*//p' "/proc/$hl_each/status"; } 2>/dev/null)
     case $hl_found in *" $hl_parent "*) ;; *) hl_process=$hl_each && break ;; esac
   done
-  [ -n "$hl_process" ] ||
-    hl_fail "the rank with $hl_rank does not run here: perhaps it has not begun, or has ended"
-fi
+}
+hl_left=60
+hl_find
+while [ -z "$hl_process" ] && [ -n "$hl_begins" ] && [ "$hl_left" -gt 0 ]; do
+  sleep 1
+  hl_left=$((hl_left - 1))
+  hl_find
+done
+[ -n "$hl_process" ] ||
+  hl_fail "the rank${hl_rank:+ with $hl_rank} does not run here: perhaps it has not begun, or has ended"
 
 # The environment goes by a pipe: an argument would show secrets in the process list. What starts processes of MPI is
 # the rank's alone, and some names are a shell's own.
