@@ -9,8 +9,8 @@ import yaml
 
 # Debian's own Python, which python3-mpi4py belongs to. Each rank says who it is, what reached it as bytes,
 # and what the ranks of its world and of its group have in sum.
-# Groups end one after the other: where components of a step end at the same moment, srun of Slurm before 24.11
-# may stay (ticket 16817), and jobs end it only after some minutes.
+# Groups end one after the other: where components of a step end at the same moment, srun of Slurm before
+# 24.11 may stay (ticket 16817), and jobs end it only after some minutes.
 PYTHON = "/usr/bin/python3"
 RANK = """\
 import json, os, sys, time
