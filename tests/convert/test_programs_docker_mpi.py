@@ -81,6 +81,16 @@ def test_a_run_with_all_kinds_of_options() -> None:
         ),
         ("docker run ?X ./run.sh", [], "${X}", ["./run.sh"]),
         ("docker run ?A ?B python x.py", [], "${A}", ["${B}", "python", "x.py"]),
+        # An array of options stands before the container; the container alone before what it executes.
+        ("docker exec ?GIVEN box sh a", ["${GIVEN}"], "box", ["sh", "a"]),
+        ("docker exec ?GIVEN box ./run.sh", ["${GIVEN}"], "box", ["./run.sh"]),
+        ("docker exec ?GIVEN ?CONT ./run.sh", ["${GIVEN}"], "${CONT}", ["./run.sh"]),
+        ("docker exec ?GIVEN -e A=1 box ./run.sh", ["${GIVEN}", "-e A=1"], "box", ["./run.sh"]),
+        ("docker exec ?CONT train --all", [], "${CONT}", ["train", "--all"]),
+        ("docker exec ?BOX ./run.sh a", [], "${BOX}", ["./run.sh", "a"]),
+        ("docker exec ?BOX bash a.sh", [], "${BOX}", ["bash", "a.sh"]),
+        ("docker exec ?BOX train --all", [], "${BOX}", ["train", "--all"]),
+        ("docker exec ?CONT python a.py", [], "${CONT}", ["python", "a.py"]),
     ],
 )
 def test_the_image_among_words_of_which_nothing_is_known(

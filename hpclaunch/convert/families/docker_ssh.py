@@ -5,7 +5,7 @@ import re
 from collections.abc import Sequence
 
 from hpclaunch.convert.draft import Draft
-from hpclaunch.convert.mapping.docker import beside, container, launch, nodes, sizes
+from hpclaunch.convert.mapping.docker import beside, config_env, container, launch, nodes, sizes
 from hpclaunch.convert.mapping.docker.steps import Started, started
 from hpclaunch.convert.mapping.ranks import launchers
 from hpclaunch.convert.mapping.slurm import allocation
@@ -61,7 +61,7 @@ def _has(its: Sequence[Layer], *programs: str) -> bool:
 
 def convert(reading: ShellReading, draft: Draft, options: Options) -> None:
     """Put the job into the draft."""
-    reading = unwrapped(sizes.told(reading, draft, options))
+    reading = config_env.told(unwrapped(sizes.told(reading, draft, options)))
     steps = started(reading)
     main = main_of(steps)
     if sizes.is_of_slurm(reading):

@@ -9,7 +9,7 @@ from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.families import docker_ssh
 from hpclaunch.convert.mapping import other_schedulers
 from hpclaunch.convert.mapping.container.images import reference
-from hpclaunch.convert.mapping.docker import container, launch
+from hpclaunch.convert.mapping.docker import config_env, container, launch
 from hpclaunch.convert.mapping.docker.mounts import volume
 from hpclaunch.convert.mapping.docker.sizes import is_of_slurm
 from hpclaunch.convert.mapping.docker.steps import started
@@ -20,8 +20,9 @@ from hpclaunch.convert.mapping.slurm.sizes import Allocation
 from hpclaunch.convert.mapping.words.lines import lines_of
 from hpclaunch.convert.mapping.words.texts import line, path, split
 from hpclaunch.convert.options import Options
-from hpclaunch.convert.programs.layers import Layer, layers
+from hpclaunch.convert.programs.layers import MPI, PER_GPU, Layer, layers
 from hpclaunch.convert.programs.names import BY_MPI, BY_TORCH, CONTAINERS, REMOTE, STEPS, any_of
+from hpclaunch.convert.programs.schedulers import scheduler_of
 from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.readback.shell.values import base_name, join, known, shown
 from hpclaunch.values.conversion import Place
@@ -37,16 +38,6 @@ _DOCKER_ONLY = (
     "for how long, no line tells"
 )
 _TODO = "write a job file with what is told here: `hpclaunch schema job` has its keys, examples/ has some"
-_OF_COMMANDS = {
-    **dict.fromkeys(("jsrun", "lrun", "blaunch", "bsub"), "LSF"),
-    "aprun": "PBS",
-    "qrsh": "Grid Engine",
-    "qsub": "PBS or Grid Engine",
-    "condor_submit": "HTCondor",
-    "oarsub": "OAR",
-}
-# What of Flux's many commands starts ranks (flux-core, doc/man1).
-_OF_FLUX = frozenset(("run", "submit", "bulksubmit", "batch", "alloc", "start", "mini"))
 _OF_VARIABLES = (("PBS_", "PBS"), ("LSB_", "LSF"), ("SGE_", "Grid Engine"), ("PE_HOSTFILE", "Grid Engine"))
 _OTHER_RUNTIMES = {"shifter": "Shifter", "ch-run": "Charliecloud", "sarus": "Sarus", "udocker": "udocker"}
 
@@ -88,15 +79,24 @@ def _kind(reading: ShellReading) -> _Kind | None:
 
 def _scheduler(reading: ShellReading) -> _Kind | None:
     seen: dict[str, Place] = {}
-    for directive in reading.directives:
-        if other_schedulers.system(directive):
-            seen.setdefault(other_schedulers.system(directive), directive.place)
-        else:
-            return None
+    systems = {each: other_schedulers.system(each) for each in reading.directives}
+    of_slurm = not all(systems.values())
+    if of_slurm and _starts_ranks(reading):
+        return None
+    for directive, system in systems.items():
+        if not of_slurm:
+            seen.setdefault(system, directive.place)
     for command in reading.commands:
-        if _scheduler_of(command) and not seen:
-            seen.setdefault(_scheduler_of(command), command.place)
-    if not seen and not is_of_slurm(reading):
+        its = scheduler_of(command.words)
+        if its and not seen:
+            if of_slurm:
+                reason = (
+                    f"what it starts is given to {its}, by `{command.program}`: hpclaunch sends jobs to Slurm and "
+                    "Kubernetes, and reads launchers of those"
+                )
+                return _Kind(f"commands of {its} in a script for Slurm", command.place, reason)
+            seen.setdefault(its, command.place)
+    if not seen and not of_slurm and not is_of_slurm(reading):
         for name, places in reading.wanted.items():
             system = next((its for prefix, its in _OF_VARIABLES if name.startswith(prefix)), "")
             if system and places:
@@ -114,11 +114,13 @@ def _scheduler(reading: ShellReading) -> _Kind | None:
     return _Kind(f"a script for {name}", place, reason)
 
 
-def _scheduler_of(command: Command) -> str:
-    """Whose command it is, "" for none of these schedulers."""
-    if command.program == "flux":
-        return "Flux" if len(command.words) > 1 and known(command.words[1]) in _OF_FLUX else ""
-    return _OF_COMMANDS.get(command.program, "")
+def _starts_ranks(reading: ShellReading) -> bool:
+    """Whether something is started that hpclaunch reads."""
+    return any(
+        layer.program in (*MPI, *PER_GPU, "srun", "sbatch", "salloc", "docker run", "docker exec")
+        for command in reading.commands
+        for layer in layers(command.words)
+    )
 
 
 def _singularity(reading: ShellReading) -> _Kind | None:
@@ -178,6 +180,7 @@ def _handed_over(reading: ShellReading) -> _Kind | None:
 
 
 def _facts(reading: ShellReading, draft: Draft, options: Options) -> None:
+    reading = config_env.told(reading)
     steps = started(reading)
     main = docker_ssh.main_of(steps)
     if main is not None and main.container is not None and not main.words:

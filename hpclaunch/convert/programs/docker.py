@@ -9,7 +9,8 @@ import re
 from collections.abc import Sequence
 
 from hpclaunch.convert.programs.flags import Table, leading, may_be_many, table, take
-from hpclaunch.convert.programs.layers import Layer, Option
+from hpclaunch.convert.programs.layers import STARTERS, Layer, Option
+from hpclaunch.convert.programs.names import SHELLS
 from hpclaunch.readback.shell.values import Unknown, Value, known, program_of
 
 _GLOBAL = table(
@@ -68,7 +69,8 @@ def read(words: Sequence[Value]) -> tuple[Layer, list[Value]]:
         rest = rest[1:]
     command = (known(rest[0]) if rest else None) or ""
     options = _STARTS.get(command) or _OTHERS.get(command, {})
-    found, rest = take(rest[1:], options, clusters=True, own=_stands_for_options)
+    own = _is_before_a_container if command == "exec" else _stands_for_options
+    found, rest = take(rest[1:], options, clusters=True, own=own)
     if program == "nvidia-docker" and command in ("run", "create"):
         found.insert(0, Option("runtime", ("nvidia",), "nvidia-docker"))
     name = f"docker {command}".strip()
@@ -80,6 +82,34 @@ def read(words: Sequence[Value]) -> tuple[Layer, list[Value]]:
 def is_option(command: str, name: str) -> bool:
     """Whether docker's subcommand has an option of that name."""
     return any(name == known_name for known_name, _ in {**_STARTS, **_OTHERS}.get(command, {}).values())
+
+
+def _is_before_a_container(value: Value, after: Sequence[Value]) -> bool:
+    """Whether a word of docker exec of which nothing is known is `"${OPTIONS[@]}"` or `$CONTAINER`: behind a
+    container stands what is started in it, and behind options a container with that behind it."""
+    if not _stands_for_container(value) and may_be_many(value) and len(after) > 1:
+        first = known(after[0])
+        return (
+            leading(after[0]).startswith("-")
+            or (first is not None and not _is_started(first) and not leading(after[1]).startswith("-"))
+            or (first is None and _is_started(known(after[1])))
+        )
+    return False
+
+
+def _stands_for_container(value: Value) -> bool:
+    part = value[0] if value else ""
+    return isinstance(part, Unknown) and (
+        _IMAGE_NAME.search(part.name) is not None or "docker ps" in part.name
+    )
+
+
+def _is_started(text: str | None) -> bool:
+    """Whether the word is what docker exec starts."""
+    if text is None:
+        return False
+    name = text.rpartition("/")[2]
+    return "/" in text or name.endswith((".sh", ".py")) or name in SHELLS or name in STARTERS
 
 
 def _stands_for_options(value: Value, after: Sequence[Value]) -> bool:

@@ -38,10 +38,12 @@ def find(
     words: Sequence[Value] | None = None,
     swept: Sequence[Loop] = (),
     points: Mapping[str, str] = MappingProxyType({}),
+    handed: Mapping[str, Value] = MappingProxyType({}),
 ) -> Trials:
     """Put the trials of the run into the draft. `words` are what each rank executes, None for the whole
-    command, `swept` loops that are a sweep, and `points` its variables for
-    those of the loops. Loops that go over anything else are said to be left."""
+    command, `swept` loops that are a sweep, `points` its variables for those of the loops, and `handed` what
+    the ranks are handed by name, beside the command's own environment. Loops that go over anything else are
+    said to be left."""
     words = command.words if words is None else words
     loops = [each for each in trial_loops(command) if each not in swept]
     loop = loops[-1] if loops else None
@@ -49,7 +51,7 @@ def find(
         todo = "submit the job once for each value, with --set"
         why = "a job repeats its command, and goes through no values"
         draft.say("left", (other.place,), f"a loop over {other.over}", why=why, todo=todo)
-    seed, first, lines = _seed(reading, command, loop)
+    seed, first, lines = _seed(reading, command, loop, handed)
     stand_ins = {"RANDOM": seed or "SEED", **{each.variable: "" for each in command.loops if each.variable}}
     stand_ins |= points
     if loop is not None and loop.variable:
@@ -124,10 +126,10 @@ def _count(reading: ShellReading, loop: Loop, draft: Draft) -> None:
 
 
 def _seed(
-    reading: ShellReading, command: Command, loop: Loop | None
+    reading: ShellReading, command: Command, loop: Loop | None, handed: Mapping[str, Value]
 ) -> tuple[str, int | None, tuple[Place, ...]]:
     """The variable with the seed, the first seed where it is known, and the lines."""
-    given = {**dict(command.environment), **dict(command.prefix)}
+    given = {**dict(command.environment), **dict(command.prefix), **handed}
     for name, value in given.items():
         if not _SEED.search(name) or known(value) is not None:
             continue
@@ -178,9 +180,11 @@ def _is_random(reading: ShellReading, part: Part) -> bool:
     if _RANDOM.search(part.name):
         return True
     each = reading.last(part.name)
-    return each is not None and any(
-        isinstance(inner, Unknown) and bool(_RANDOM.search(inner.name)) for inner in each.value
-    )
+    if each is None:
+        return False
+    if "RANDOM" in each.uses and known(each.value) is None:
+        return True  # ${GIVEN:-$RANDOM}, where nobody gave it
+    return any(isinstance(inner, Unknown) and bool(_RANDOM.search(inner.name)) for inner in each.value)
 
 
 def _names(part: Part) -> list[str]:

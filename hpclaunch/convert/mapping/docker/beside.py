@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.around.steps import AFTER_EACH, AFTER_EACH_TODO
+from hpclaunch.convert.mapping.docker import own_options
 from hpclaunch.convert.mapping.docker.steps import Role, Started, copies_of
 from hpclaunch.convert.mapping.ranks import parameter_files
 from hpclaunch.convert.mapping.slurm.sruns import trial_loops
@@ -195,9 +196,16 @@ def _is_alternative(step: Started, here: _Beside) -> bool:
 def _container_step(step: Started, piece: Started, before: bool, here: _Beside) -> None:
     places = here.reading.origin(step.command, piece.text[:40])
     words = _requoted(piece)
-    written = line(words)
+    own, missing = own_options.variables(piece, here.draft)
+    written = line([("env",), *own, *words] if own else words)
     if _INNER in str(written.value):
         written = Line((), doubt="what the script puts into the text")
+    image = own_options.other_image(piece, here.draft)
+    if image:
+        why = f"it has an image of its own ({image}), and a job's steps run in the job's"
+        todo = "see whether the job's image can do it, or submit it as a job of its own before this one"
+        here.draft.say("left", places, _short(piece), why=why, todo=todo)
+        return
     if written.doubt or not piece.words or (piece.container is None and piece.role != "host"):
         why = f"{written.doubt} is not told" if written.doubt else "it is not part of the ranks' command"
         todo = "add it to setup, before_each or after if the job needs it"
@@ -214,6 +222,7 @@ def _container_step(step: Started, piece: Started, before: bool, here: _Beside) 
         return
     key = "before_each" if in_trial else "setup" if before else "after"
     here.draft.add(key, value, places, _short(piece))
+    own_options.say_rest(piece, missing, places, key, here.draft)
 
 
 def _requoted(piece: Started) -> list[Value]:

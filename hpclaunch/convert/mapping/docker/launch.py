@@ -43,7 +43,10 @@ def put(
     options: Options,
 ) -> None:
     """The container, the ranks and the command."""
-    repeated = trials.find(reading, main.command, draft, main.words)
+    mpirun = main.layer(*MPI)
+    handed = _handed(reading, home, main, mpirun)
+    by_name = {each.name: each.value for each in handed if each.value is not None}
+    repeated = trials.find(reading, main.command, draft, main.words, handed=by_name)
     stand_ins = {**repeated.stand_ins, **hosts.stand_ins(main.command)}
     if home is not None:
         container.put_container(reading, home, main, draft)
@@ -55,7 +58,6 @@ def put(
     if main.workdir:
         draft.put(("workdir",), main.workdir, (main.command.place,), f"cd {main.workdir}")
     launcher = next((each for each in main.layers if launchers.is_launcher(each)), None)
-    mpirun = main.layer(*MPI)
     alone = launcher is None and mpirun is None
     slurm_numbers = sizes.numbers(reading, found)
     ranks.put(reading, main, launcher, mpirun, found, slurm_numbers, draft)
@@ -64,7 +66,6 @@ def put(
     sizes.put_gpus(reading, [each for each in (home, main) if each], draft)
     if launcher is not None or (mpirun is not None and mpirun.program == "horovodrun"):
         sizes.assume_gpus((launcher or mpirun or Layer("")).program, draft)
-    handed = _handed(reading, home, main, mpirun)
     of_srun = ranks.of_srun(reading, main, found) if alone else None
     per_node = alone and (main.is_per_node or found.nodes == 1)
     if of_srun is not None:

@@ -228,7 +228,7 @@ def _started(step: Started, texts: _Texts, depth: int) -> list[Started]:
     for each in texts.commands(step.command, step.words, text):
         if each.within != "output" and each.words:
             its = (*step.layers[:-1], *layers(each.words))
-            piece = Started(hosts.marked(each, its), its, (), step.group)
+            piece = Started(hosts.marked(_with_environment(each, step.command), its), its, (), step.group)
             inside += _started(piece, texts, depth + 1)
     if step.container is None:
         return inside or [step]
@@ -238,6 +238,16 @@ def _started(step: Started, texts: _Texts, depth: int) -> list[Started]:
     if len(inside) == 1 and _is_all(inside[0], step, text):
         return inside
     return [structs.replace(step, inside=tuple(inside))]
+
+
+def _with_environment(inner: Command, outer: Command) -> Command:
+    """A command of a text with what is exported where the text is handed over: docker's -e NAME takes its
+    value from there."""
+    if inner.environment:
+        return inner
+    return structs.replace(
+        inner, environment=tuple({**dict(outer.environment), **dict(outer.prefix)}.items())
+    )
 
 
 def _with_its_input(step: Started) -> Started:
