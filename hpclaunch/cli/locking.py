@@ -3,8 +3,8 @@
 import os
 
 from hpclaunch.cli.planning import Planned
-from hpclaunch.plan.image import is_file
 from hpclaunch.records import lock, repository
+from hpclaunch.values.image import is_file
 from hpclaunch.values.launchplan import LaunchPlan
 
 

@@ -10,18 +10,13 @@ import re
 
 from hpclaunch.spec.scalars import shown
 from hpclaunch.values.errors import InputError, Problem
+from hpclaunch.values.image import is_file
 
 _REFERENCE = re.compile(
     r"(?:[A-Za-z0-9._-]+@)?(?:[A-Za-z0-9.:_-]+\#)?"  # Enroot's own user@ and registry#
     r"[a-z0-9][a-z0-9._/-]*(?::[0-9]+/[a-z0-9._/-]+)?"
     r"(?::[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?(?:@sha256:[0-9a-f]{64})?"
 )
-_FILES = (".sqsh", ".squashfs", ".sqfs")
-
-
-def is_file(image: str) -> bool:
-    """Whether the image is a squashfs file and not a reference."""
-    return image.startswith(("/", "./", "../")) or image.endswith(_FILES)
 
 
 def is_reference(text: str) -> bool:

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 from msgspec import Struct, structs
 
-from hpclaunch.plan import image as images
 from hpclaunch.spec import mounts, stagein
 from hpclaunch.spec.job import ImageSpec, Job, MountSpec, StageInSpec
 from hpclaunch.values.errors import Path, Problem
+from hpclaunch.values.image import is_file
 
 _ABSOLUTE = "write an absolute path of the cluster"
 
@@ -119,7 +119,7 @@ def _is_relative(path: str) -> bool:
 
 
 def _is_relative_file(image: str) -> bool:
-    return "://" not in image and images.is_file(image) and _is_relative(image)
+    return "://" not in image and is_file(image) and _is_relative(image)
 
 
 def _nowhere(path: str, key: Path, advice: str = _ABSOLUTE) -> Problem:

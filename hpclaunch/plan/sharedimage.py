@@ -10,6 +10,7 @@ import re
 
 from hpclaunch.plan import image as images
 from hpclaunch.values.errors import InputError, Problem
+from hpclaunch.values.image import is_file
 
 # A file's name has at most 255 bytes (NAME_MAX), and the file in the making has a longer one.
 _SHOWN = 80
@@ -19,7 +20,7 @@ _HASH = 16
 def uri(reference: str) -> str:
     """What `enroot import` takes: docker://[USER@][REGISTRY#]IMAGE[:TAG][@DIGEST]. Raises InputError for what
     Pyxis does not take, and for what no node but one could import."""
-    if images.is_file(reference):
+    if is_file(reference):
         raise InputError([Problem(f"{reference} is a squashfs file already", "job", ("image",))])
     form = images.pyxis_form(reference, "")
     if form.startswith("dockerd://"):

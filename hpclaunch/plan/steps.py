@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from hpclaunch.plan import environment, mounts, sharedimage
-from hpclaunch.plan import image as images
 from hpclaunch.spec.job import ImageSpec, Job, StepSpec, TrialsSpec
 from hpclaunch.spec.site import Site
 from hpclaunch.spec.stagein import is_volume, long_form
 from hpclaunch.values.errors import InputError, Path, Problem
+from hpclaunch.values.image import is_file
 from hpclaunch.values.launchplan import Mount
 from hpclaunch.values.names import TRIAL
 from hpclaunch.values.steps import StageIn, Step, Trials
@@ -168,7 +168,7 @@ def _shared(job: Job, site: Site, problems: list[Problem]) -> str:
     if not isinstance(spec, ImageSpec) or spec.import_ is None or site.scheduler == "kubernetes":
         return ""
     path: Path = ("image", "import")
-    if images.is_file(spec.ref):
+    if is_file(spec.ref):
         problems.append(Problem(f"{spec.ref} is a squashfs file already: leave `import` out", "job", path))
         return ""
     folder = spec.import_

@@ -1,12 +1,13 @@
 """What a job asks for and Kubernetes cannot give, whatever the cluster is."""
 
 from hpclaunch.plan import gpukind
-from hpclaunch.plan import image as images
 from hpclaunch.plan.environment import RENDEZVOUS
+from hpclaunch.plan.image import is_reference
 from hpclaunch.spec.job import Job, TrialsSpec
 from hpclaunch.spec.scalars import shown
 from hpclaunch.spec.site import Site
 from hpclaunch.values.errors import Problem
+from hpclaunch.values.image import is_file
 
 # Names of the pod itself, of mpirun and of the rank wrapper.
 _PODS = ("PATH", "HOME", "HOSTNAME", "TERM", "IFS", "K_MPI_JOB_ROLE", "OPAL_PREFIX", "I_MPI_PERHOST")
@@ -32,7 +33,7 @@ def problems(job: Job, site: Site) -> list[Problem]:
     if name is None:
         refuse(f"site {site.name} runs containers alone: the job needs an image", "image")
         return found
-    if images.is_file(name):
+    if is_file(name):
         refuse(
             f"{name} is a squashfs file, which Enroot alone reads: push the image to a registry, from "
             "which both schedulers take it",
@@ -40,7 +41,7 @@ def problems(job: Job, site: Site) -> list[Problem]:
         )
     elif name.startswith("dockerd://"):
         refuse("dockerd:// is an image of one machine's daemon: push it to a registry", "image")
-    elif not images.is_reference(name.removeprefix("docker://")):
+    elif not is_reference(name.removeprefix("docker://")):
         refuse(f"{shown(name)} is no reference like nvcr.io/nvidia/pytorch:24.07-py3", "image")
     if job.workdir is not None and not job.workdir.startswith("/"):
         refuse(f"{shown(job.workdir)} must begin with /: pods have no other working folder", "workdir")

@@ -21,6 +21,7 @@ from hpclaunch.convert.programs.enroot import imported
 from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.readback.shell.values import known, program_of, shown
 from hpclaunch.values.conversion import Place
+from hpclaunch.values.image import FILE_ENDINGS
 
 _COPIES = re.compile(r"^(rsync|cp|copy[-_.\w]*)$")
 # What a script does on the batch host that is a step of a job too: files and scripts of its own.
@@ -36,7 +37,6 @@ AFTER_EACH_TODO = (
     "command"
 )
 _ENDS = frozenset(("EXIT", "0"))  # trap's names of the script's end
-_FILES = (".sqsh", ".squashfs", ".sqfs")
 
 
 def put(
@@ -265,7 +265,7 @@ def _is_image(command: Command, step: Step | None, words: Sequence[Any], draft: 
     shared = ("image", "import") in draft.facts
     if (
         texts[:1] == ["rm"]
-        and (any(shown(word).endswith(_FILES) for word in words) or _is_cont(words))
+        and (any(shown(word).endswith(FILE_ENDINGS) for word in words) or _is_cont(words))
         and shared
     ):
         why = "the shared file stays for the next job; the site's folder of images is cleared by who keeps it"

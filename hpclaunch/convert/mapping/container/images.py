@@ -12,8 +12,7 @@ from hpclaunch.convert.programs.flags import not_told
 from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.readback.shell.values import Unknown, Value, known, shown
 from hpclaunch.values.conversion import Place
-
-_FILES = (".sqsh", ".squashfs", ".sqfs")
+from hpclaunch.values.image import is_file
 
 
 def image_of(step: Step, all_steps: Sequence[Step]) -> Asked | None:
@@ -67,11 +66,6 @@ def reference(text: str) -> str:
     if mark and re.search(r"[.:]|^localhost$", registry) and "@" not in registry:
         return f"{registry}/{name}"
     return bare
-
-
-def is_file(text: str) -> bool:
-    """Whether the image is a squashfs file."""
-    return text.startswith(("/", "./", "../")) or text.endswith(_FILES)
 
 
 def _container(value: Value | None) -> str:
