@@ -18,6 +18,7 @@ from hpclaunch.schedulers.kubernetes_errors import (
     Answer,
     refusal,
     status_in,
+    understood,
     unreachable,
 )
 from hpclaunch.schedulers.kubernetes_login import connect, library
@@ -31,7 +32,6 @@ from hpclaunch.schedulers.kubernetes_objects import (
     SecretObject,
     Version,
 )
-from hpclaunch.values.errors import SchedulerError
 
 if TYPE_CHECKING:
     from urllib3 import BaseHTTPResponse, Retry
@@ -72,7 +72,7 @@ class Client:
     def version(self) -> str:
         """For example "Kubernetes v1.29.3"."""
         body = self._ask("to tell its version", lambda api: self._library.VersionApi(api).get_code)
-        return f"Kubernetes {_read(body.data, Version).git_version}"
+        return f"Kubernetes {understood(body.data, Version).git_version}"
 
     def create(self, manifest: Manifest, dry_run: bool = False) -> tuple[JobObject, list[str]]:
         """Makes the object; also the server's remarks. With `dry_run` it only checks whether it would."""
@@ -88,7 +88,7 @@ class Client:
             **more,
         )
         remarks = [_remark(value) for value in answer.headers.getlist("Warning")]
-        return _read(answer.data, JobObject), remarks
+        return understood(answer.data, JobObject), remarks
 
     def job(self, kind: Kind, name: str) -> JobObject | None:
         """The object of that name, if there is one."""
@@ -104,7 +104,7 @@ class Client:
             if error.code == NOT_FOUND:
                 return None
             raise
-        return _read(answer.data, JobObject)
+        return understood(answer.data, JobObject)
 
     def jobs(self, kind: Kind, selector: str) -> list[JobObject]:
         """All objects of a kind with such labels; none where the cluster does not have the kind."""
@@ -172,12 +172,12 @@ class Client:
     def make_secret(self, body: dict[str, Any]) -> SecretObject:
         """Makes a Secret."""
         what = f"to make the Secret {body['metadata']['name']} in namespace {self.cluster.namespace}"
-        return _read(self._core(what, "create_namespaced_secret", body=body).data, SecretObject)
+        return understood(self._core(what, "create_namespaced_secret", body=body).data, SecretObject)
 
     def secret(self, name: str) -> SecretObject:
         """A Secret's name and owner; its values are not kept."""
         answer = self._core(f"to see the Secret {name}", "read_namespaced_secret", name=name)
-        return _read(answer.data, SecretObject)
+        return understood(answer.data, SecretObject)
 
     def change_secret(self, name: str, change: dict[str, Any]) -> None:
         """Changes what a Secret says of itself."""
@@ -196,7 +196,7 @@ class Client:
     def served(self, group: str) -> list[str]:
         """The versions of a group of kinds that the cluster serves."""
         body = self._ask("to list its kinds", lambda api: self._library.ApisApi(api).get_api_versions)
-        for one in _read(body.data, Groups).groups or ():
+        for one in understood(body.data, Groups).groups or ():
             if one.name == group:
                 return [found.version for found in one.versions or ()]
         return []
@@ -234,7 +234,7 @@ class Client:
         found: list[T] = []
         page: dict[str, Any] = {"limit": PAGE}
         while True:
-            part = _read(call(**page).data, Listing[form])  # type: ignore[valid-type]
+            part = understood(call(**page).data, Listing[form])  # type: ignore[valid-type]
             found.extend(part.items)
             if not part.metadata.more:
                 return found
@@ -286,15 +286,6 @@ def _retries() -> "Retry":
         backoff_factor=BACKOFF_S,
         raise_on_status=False,  # the last answer says why
     )
-
-
-def _read(body: bytes, form: type[T]) -> T:
-    try:
-        return msgspec.json.decode(body, type=form)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise SchedulerError(
-            f"the cluster's answer is not understood: {error}", "Is the kubeconfig's server an API server?"
-        ) from error
 
 
 def _remark(header: str) -> str:

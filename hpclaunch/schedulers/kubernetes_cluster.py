@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from hpclaunch.schedulers.kubernetes_client import PAGE, Call, Client
-from hpclaunch.schedulers.kubernetes_errors import FORBIDDEN, NOT_FOUND, Answer
+from hpclaunch.schedulers.kubernetes_errors import FORBIDDEN, NOT_FOUND, Answer, understood
 from hpclaunch.values.clusterstate import Question, Reply
-from hpclaunch.values.errors import SchedulerError
 
 if TYPE_CHECKING:
     from urllib3 import BaseHTTPResponse
@@ -93,12 +92,7 @@ class Reader(Client):
 
 
 def _body(answer: "BaseHTTPResponse") -> dict[str, Any]:
-    try:
-        return msgspec.json.decode(answer.data, type=dict[str, Any])
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise SchedulerError(
-            f"the cluster's answer is not understood: {error}", "Is the kubeconfig's server an API server?"
-        ) from error
+    return understood(answer.data, dict[str, Any])
 
 
 def _without_values(body: dict[str, Any]) -> dict[str, Any]:

@@ -4,6 +4,7 @@ Codes and messages: k8s.io/apimachinery/pkg/api/errors and the API conventions (
 """
 
 import http.client
+from typing import TypeVar
 
 import msgspec
 
@@ -22,6 +23,8 @@ REACH = (
     "Check the network, HTTPS_PROXY and NO_PROXY, and the context: `kubectl config get-contexts` lists them."
 )
 
+T = TypeVar("T")
+
 
 class Answer(Refused):
     """The server's no. `code` is HTTP's, and `kind` what the server says it is about."""
@@ -31,6 +34,16 @@ class Answer(Refused):
         self.kind = kind
         self.reason = reason
         super().__init__(message, advice)
+
+
+def understood(body: bytes, form: type[T]) -> T:
+    """An answer of the server as an object. Raises SchedulerError where it is none."""
+    try:
+        return msgspec.json.decode(body, type=form)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise SchedulerError(
+            f"the cluster's answer is not understood: {error}", "Is the kubeconfig's server an API server?"
+        ) from error
 
 
 def status_in(body: bytes | str | None) -> ApiStatus:
