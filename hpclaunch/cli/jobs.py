@@ -94,7 +94,7 @@ def cancel(job_id: str) -> None:
         freed = "; its name is free again" if lifecycle.free_name(record) else ""
         say(f"job {job_id} has ended already: {known.described}{freed}")
         return
-    lifecycle.cancel(record, say)
+    lifecycle.cancel(record, say, known)
 
 
 @click.command()

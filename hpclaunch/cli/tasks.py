@@ -14,7 +14,7 @@ from hpclaunch.report.table import aligned
 from hpclaunch.schedulers import arrays, jobarrays, joblogs, lifecycle
 from hpclaunch.schedulers import follow as log
 from hpclaunch.schedulers.patience import Patience, WaitFailed
-from hpclaunch.values.errors import InputError
+from hpclaunch.values.errors import InputError, SchedulerError
 from hpclaunch.values.job import JobStatus
 from hpclaunch.values.sweep import Points
 
@@ -87,6 +87,8 @@ def cancel(record: Record, task: int) -> None:
     if known.has_ended:
         say(f"task {record.state().job_id}_{task} has ended already: {known.described}")
         return
+    if known.state == "UNKNOWN":  # its number may be another job's by now
+        raise SchedulerError("nothing is cancelled: the scheduler no longer knows the task")
     jobarrays.of_record(record).cancel_task(record, task)
     if known.state == "PENDING":
         # Slurm keeps nothing of a task that never began. Should it have begun by now, its end replaces this.

@@ -198,14 +198,18 @@ def wait_until(
         interval = min(interval * 1.5, slowest)
 
 
-def cancel(record: Record, warn: Warn) -> None:
-    """Asks for the end of a job that has not ended. Raises SchedulerError.
+def cancel(record: Record, warn: Warn, known: JobStatus | None = None) -> None:
+    """Asks for the end of a job that has not ended; `known` is what the scheduler has just said of it. Raises
+    SchedulerError.
 
     The secrets go at once: perhaps nobody asks for the job again. It has read them by now, or never will.
     """
     if record.state().job_id is None:
         raise SchedulerError("the job is not known to be submitted, so there is nothing to cancel")
     in_slurm = record.intent.scheduler == "slurm"
+    if in_slurm and known is not None and known.state == "UNKNOWN":
+        # Its number may be another job's: a controller that lost its state gives them again.
+        raise SchedulerError(f"nothing is cancelled: {known.reason}")
     if in_slurm:  # it does not tell who did it, and soon forgets a job that never began
         note(warn, "", record.cancelled)
     try:

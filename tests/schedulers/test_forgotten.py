@@ -5,8 +5,10 @@ import time
 from collections.abc import Callable
 
 import pytest
+from click.testing import CliRunner
 from replaced_slurm import BROKEN, Command, again, calls, row
 
+from hpclaunch.cli.main import hpclaunch
 from hpclaunch.records.record import Record
 from hpclaunch.schedulers import forgotten, lifecycle
 from hpclaunch.schedulers.resume import Outcome
@@ -101,6 +103,25 @@ def test_the_accounts_find_a_job_while_it_is_delivered(record: Make, replaced: C
     replaced("sacct", row("12", "CANCELLED by 0", "", made.work))
     assert lifecycle.submit(made, Submission(), lambda _: None, lambda _: None) == "12"
     assert len(calls(sbatch)) == 1
+
+
+def test_a_job_whose_number_another_one_has_by_now_is_not_cancelled(record: Make, replaced: Command) -> None:
+    """As a controller that lost its state gives it again."""
+    mine, other = record("true", "slurm"), record("true", "slurm")
+    scancel = replaced("scancel", "true")
+    for made in (mine, other):
+        made.submitted("12")
+    fields = "None|2026-01-01T00:00:00|2026-01-01T00:00:00|N/A|None"
+    replaced("squeue", f"echo '12|RUNNING|0|{fields}|hpclaunch:{other.tag}|{other.work}'")
+    said: list[str] = []
+    runner = CliRunner()
+    for made in (mine, other):
+        done = runner.invoke(hpclaunch, ["cancel", made.tag])
+        said.append(str(done.exception or ""))
+    assert said[0].startswith("nothing is cancelled: the scheduler no longer knows it")
+    assert said[1] == ""
+    assert calls(scancel) == ["12"]
+    assert (mine.state().cancelled, other.state().cancelled) == (False, True)
 
 
 def test_a_record_from_a_time_that_is_still_to_come_is_looked_for_in_all_that_the_accounts_keep(
