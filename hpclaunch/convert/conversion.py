@@ -13,6 +13,7 @@ from hpclaunch.convert import arguments, defects, sources
 from hpclaunch.convert.account import PLUMBING, account
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.inputs import Input, Role
+from hpclaunch.convert.mapping import other_schedulers
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.programs.names import interpreter
 from hpclaunch.convert.reading import ShellReading
@@ -150,6 +151,7 @@ def _launcher(inputs: Sequence[Input], options: Options, draft: Draft) -> Conver
     name, known_by = _family(reading)
     if known_by:
         _module(name).convert(reading, draft, options)
+        other_schedulers.put_commands(reading, draft)
     else:
         said = "nothing in it starts ranks: no srun, mpirun, docker, or other launcher"
         unread = next((each for each in reading.unclear if each.unread), None)

@@ -91,8 +91,8 @@ def _scheduler(reading: ShellReading) -> _Kind | None:
         if its and not seen:
             if of_slurm:
                 reason = (
-                    f"what it starts is given to {its}, by `{command.program}`: hpclaunch sends jobs to Slurm and "
-                    "Kubernetes, and reads launchers of those"
+                    f"what it starts is given to {its}, by `{command.program}`: hpclaunch sends jobs to "
+                    "Slurm and Kubernetes, and reads launchers of those"
                 )
                 return _Kind(f"commands of {its} in a script for Slurm", command.place, reason)
             seen.setdefault(its, command.place)
@@ -115,7 +115,10 @@ def _scheduler(reading: ShellReading) -> _Kind | None:
 
 
 def _starts_ranks(reading: ShellReading) -> bool:
-    """Whether something is started that hpclaunch reads."""
+    """Whether something is started that hpclaunch reads, or that is a program of the script's own."""
+    own = (shown(command.words[0]) for command in reading.commands if command.words)
+    if any("/" in word or word.startswith("python") for word in own):
+        return True
     return any(
         layer.program in (*MPI, *PER_GPU, "srun", "sbatch", "salloc", "docker run", "docker exec")
         for command in reading.commands

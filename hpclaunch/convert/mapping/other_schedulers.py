@@ -8,7 +8,8 @@ import re
 from collections.abc import Callable, Sequence
 
 from hpclaunch.convert.draft import Draft
-from hpclaunch.convert.reading import Directive
+from hpclaunch.convert.programs.schedulers import scheduler_of
+from hpclaunch.convert.reading import Directive, ShellReading
 from hpclaunch.values.conversion import Place
 
 Places = Sequence[Place]
@@ -32,6 +33,17 @@ def put(directives: Sequence[Directive], draft: Draft) -> None:
             if rule is None or not rule(value.strip("\"'"), [directive.place], what, draft):
                 why = f"an option of {system(directive) or 'Slurm'}"
                 draft.say("left", [directive.place], what, why=why, todo=_SEE)
+
+
+def put_commands(reading: ShellReading, draft: Draft) -> None:
+    """Say of commands of other schedulers, beside what the launcher starts, whose they are."""
+    named = {(each.file, each.line) for finding in draft.findings for each in finding.places}
+    for command in reading.commands:
+        its = scheduler_of(command.words)
+        if its and (command.place.file, command.place.line) not in named:
+            why = f"`{command.program}` is a command of {its}: it starts a job or ranks of its own there"
+            todo = "hpclaunch sends jobs to Slurm and Kubernetes: make a job file of what it starts"
+            draft.say("left", [command.place], command.written, why=why, todo=todo)
 
 
 def _is_option(word: str) -> bool:

@@ -36,6 +36,7 @@ _READERS = {
     "torchrun": "torch",
     "deepspeed": "torch",
     "accelerate": "torch",
+    "composer": "torch",
     "python": "torch",
     "python3": "torch",
     "bind.sh": "bind",
@@ -54,7 +55,7 @@ _READERS = {
 }
 # Layers that start ranks: by MPI, or a process for each GPU of their node.
 MPI = ("mpirun", "mpiexec.hydra", "horovodrun")
-PER_GPU = ("torchrun", "torch.distributed.launch", "bind_launch", "deepspeed", "accelerate")
+PER_GPU = ("torchrun", "torch.distributed.launch", "bind_launch", "deepspeed", "accelerate", "composer")
 _DEEPEST = 50  # no command line has so many programs in each other; each costs a look at all words after it
 # What these start has the environment of the script.
 STARTERS = frozenset(_READERS)

@@ -4,10 +4,10 @@ command line is read (`layers` reads those)."""
 import re
 
 SUBMITTERS = ("sbatch", "salloc")
-OTHER_SUBMITTERS = ("qsub", "bsub")
+OTHER_SUBMITTERS = ("qsub", "bsub", "oarsub", "condor_submit", "gantry")
 STEPS = ("srun",)
 BY_MPI = ("mpirun", "mpiexec", "horovodrun")
-BY_TORCH = ("torchrun", "deepspeed", "accelerate")
+BY_TORCH = ("torchrun", "deepspeed", "accelerate", "composer")
 CONTAINERS = ("nvidia-docker", "docker", "podman", "singularity", "apptainer")
 IMPORTERS = ("enroot",)
 REMOTE = ("ssh", "pdsh")

@@ -1,13 +1,14 @@
 """What starts one process for each GPU of a node: torchrun and its like.
 
 The options are those of torch/distributed/run.py, with --use_env of torch/distributed/launch.py, and those
-that MLPerf's bind_launch.py adds. deepspeed's are of deepspeed/launcher/runner.py, accelerate's of
-accelerate/commands/launch.py of 1.10.
+that MLPerf's bind_launch.py adds. deepspeed's are of deepspeed/launcher/runner.py, composer's of
+composer/cli/launcher.py of MosaicML's Composer; accelerate's are in `accelerate.py`.
 """
 
 import re
 from collections.abc import Sequence
 
+from hpclaunch.convert.programs import accelerate
 from hpclaunch.convert.programs.flags import Table, stands_for_options, table, take
 from hpclaunch.convert.programs.layers import Layer, Option
 from hpclaunch.readback.shell.values import Value, known, program_of
@@ -30,36 +31,24 @@ _DEEPSPEED = table(
         (0, "no_ssh_check save_pid"),
     )
 )
-_ACCELERATE = table(
+_COMPOSER = table(
     (
-        (1, "num_processes nnodes=num_machines node_rank=machine_rank master_addr=main_process_ip"),
-        (1, "master_port=main_process_port config_file mixed_precision num_cpu_threads_per_process"),
-        (1, "gpu_ids rdzv_backend rdzv_conf role log_dir max_restarts monitor_interval dynamo_backend"),
-        (1, "deepspeed_config_file zero_stage deepspeed_multinode_launcher gradient_accumulation_steps"),
-        (1, "gradient_clipping offload_optimizer_device offload_param_device offload_optimizer_nvme_path"),
-        (1, "offload_param_nvme_path zero3_init_flag zero3_save_16bit_model deepspeed_hostfile tee=t"),
-        (1, "deepspeed_exclusion_filter deepspeed_inclusion_filter deepspeed_moe_layer_cls_names"),
-        (1, "fsdp_version fsdp_offload_params fsdp_min_num_params fsdp_sharding_strategy vm"),
-        (1, "fsdp_reshard_after_forward fsdp_auto_wrap_policy fsdp_transformer_layer_cls_to_wrap"),
-        (1, "fsdp_backward_prefetch fsdp_forward_prefetch fsdp_use_orig_params fsdp_sync_module_states"),
-        (1, "fsdp_cpu_ram_efficient_loading fsdp_activation_checkpointing dynamo_mode mpirun_hostfile env"),
-        (1, "main_training_function fp8_backend fp8_margin fp8_interval fp8_format fp8_amax_history_len"),
-        (1, "fp8_amax_compute_algo fp8_override_linear_precision fp8_opt_level megatron_lm_tp_degree"),
-        (1, "megatron_lm_pp_degree megatron_lm_num_micro_batches megatron_lm_sequence_parallelism"),
-        (1, "megatron_lm_recompute_activations megatron_lm_use_distributed_optimizer"),
-        (1, "megatron_lm_gradient_clipping parallelism_config_dp_replicate_size"),
-        (1, "parallelism_config_dp_shard_size parallelism_config_tp_size parallelism_config_cp_size"),
-        (1, "parallelism_config_cp_comm_strategy fsdp_state_dict_type"),
-        (0, "multi_gpu cpu use_deepspeed use_fsdp module=m no_python same_network debug quiet=q help=h tpu"),
-        (0, "use_parallelism_config use_megatron_lm enable_cpu_affinity dynamo_use_fullgraph downcast_bf16"),
-        (0, "dynamo_use_dynamic dynamo_use_regional_compilation fp8_use_autocast_during_eval"),
+        (1, "nproc_per_node=nproc,n world_size base_rank node_rank master_addr master_port stdout stderr"),
+        (0, "module=module_mode,m no_python=command_mode,c verbose=v version help=h"),
+    )
+)
+# Of PHP's package manager, which has the name too.
+_OF_PHP = frozenset(
+    (
+        *("install", "require", "update", "upgrade", "remove", "global", "create-project", "config", "init"),
+        *("dump-autoload", "run-script", "self-update", "validate"),
     )
 )
 _MODULES: dict[str, tuple[str, Table]] = {
     "torch.distributed.launch": ("torch.distributed.launch", _RUN),
     "torch.distributed.run": ("torchrun", _RUN),
     "deepspeed.launcher.runner": ("deepspeed", _DEEPSPEED),
-    "accelerate.commands.launch": ("accelerate", _ACCELERATE),
+    "accelerate.commands.launch": ("accelerate", accelerate.OPTIONS),
 }
 # Copies of torch.distributed.launch that put numactl before each process.
 _BIND_LAUNCH = re.compile(r"(^|[./])bind_(launch\w*|pyt)(\.py)?$")
@@ -68,16 +57,18 @@ _PYTHON = table(((1, "W X"), (0, "u O OO B E I q s S v d i P x b")))
 
 
 def read(words: Sequence[Value]) -> tuple[Layer, list[Value]]:
-    """The layer "torchrun", "torch.distributed.launch", "bind_launch", "deepspeed" or "accelerate", and the
-    command that it starts for each GPU, as it starts it. A layer without a program where Python starts
-    something else."""
+    """The layer "torchrun", "torch.distributed.launch", "bind_launch", "deepspeed", "accelerate" or
+    "composer", and the command that it starts for each GPU, as it starts it. A layer without a program where
+    Python starts something else."""
     first = program_of(words)
     if first == "torchrun":
         return _launcher("torchrun", _RUN, ("python",), words[1:])
     if first == "deepspeed":
         return _launcher("deepspeed", _DEEPSPEED, ("python",), words[1:])
+    if first == "composer":
+        return _composer(words)
     if first == "accelerate" and len(words) > 1 and known(words[1]) == "launch":
-        return _launcher("accelerate", _ACCELERATE, ("python",), words[2:])
+        return _launcher("accelerate", accelerate.OPTIONS, ("python",), words[2:])
     _, rest = take(words[1:], _PYTHON, own=lambda value, after: False)
     before = list(words[1 : len(words) - len(rest)])
     name = ""
@@ -92,6 +83,14 @@ def read(words: Sequence[Value]) -> tuple[Layer, list[Value]]:
         program, options = _MODULES[name]
         return _launcher(program, options, words[0], rest)
     return Layer(""), list(words)
+
+
+def _composer(words: Sequence[Value]) -> tuple[Layer, list[Value]]:
+    layer, rest = _launcher("composer", _COMPOSER, ("python",), words[1:])
+    start = known(rest[2]) if len(rest) > 2 and not layer.option("no_python") else None
+    if not rest or (not layer.option("module") and start in _OF_PHP):
+        return Layer(""), list(words)
+    return layer, rest
 
 
 def _launcher(

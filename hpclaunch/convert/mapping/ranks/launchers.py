@@ -9,11 +9,11 @@ from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.ranks.rendezvous import SETS_ALL, carries_addresses
 from hpclaunch.convert.mapping.slurm.asked import number
 from hpclaunch.convert.mapping.words.lines import lines_of
-from hpclaunch.convert.programs import torch
+from hpclaunch.convert.programs import accelerate, torch
 from hpclaunch.convert.programs.layers import PER_GPU, Layer, Option
 from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.readback.shell.values import known, shown
-from hpclaunch.values.conversion import Place
+from hpclaunch.values.conversion import Kind, Place
 
 # What prints a line for each GPU that the job has on the node, and what Slurm says of them.
 _COUNTS_GPUS = re.compile(
@@ -34,6 +34,10 @@ REPLACED = {
     "standalone": SETS_ALL,
     "nproc_per_node": "the job says how many ranks a node has",
     "num_processes": "the job says how many ranks a node has",
+    "world_size": "the job says how many ranks there are, and WORLD_SIZE follows",
+    "base_rank": SETS_ALL,
+    "stdout": "`hpclaunch logs` shows the output of all ranks",
+    "stderr": "`hpclaunch logs` shows the output of all ranks",
     "use_env": "LOCAL_RANK is in the environment of each rank",
     "module": "the command has it (python -m)",
     "no_python": "the command is executed as it is",
@@ -75,6 +79,10 @@ def size(
     option = torch.starts_per_node(layer)
     if option is None:
         alone = layer.program in ("torchrun", "torch.distributed.launch")
+        by_file = layer.option("config_file")
+        if by_file is not None:
+            doubt = f"{by_file.written} may say it (num_processes), and that file is not read"
+            return FanOut(None, lines_of(reading, command, by_file), by_file.written, doubt)
         return FanOut(1 if alone else None, (command.place,), layer.program)
     lines = lines_of(reading, command, option)
     text = known(option.value or ()) or ""
@@ -93,10 +101,24 @@ def nodes_of(
     """On how many nodes it says that it is, in `per_node`; None where no option of it says it."""
     option = layer.option("nnodes")
     if option is None:
-        return None
+        return _nodes_of_composer(reading, command, layer, slurm)
     count = number(option.value, reading, slurm)
     doubt = "" if count else f"{option.written} is not a number that the input tells"
     return FanOut(count or None, lines_of(reading, command, option), option.written, doubt)
+
+
+def _nodes_of_composer(
+    reading: ShellReading, command: Command, layer: Layer, slurm: Mapping[str, int]
+) -> FanOut | None:
+    """composer is told all processes, and those of a node."""
+    every, each = layer.option("world_size"), layer.option("nproc_per_node")
+    if every is None or each is None:
+        return None
+    total, count = number(every.value, reading, slurm), number(each.value, reading, slurm)
+    if not total or not count or total % count:
+        return None
+    places = (*lines_of(reading, command, every), *lines_of(reading, command, each))
+    return FanOut(total // count, tuple(dict.fromkeys(places)), f"{every.written} {each.written}")
 
 
 def put_launcher(reading: ShellReading, command: Command, layer: Layer, draft: Draft) -> None:
@@ -135,14 +157,36 @@ def _option(reading: ShellReading, command: Command, layer: Layer, option: Optio
     elif not option.name and carries_addresses(option.value or ()):
         draft.say("replaced", places, option.written, why=SETS_ALL)
     elif layer.program == "accelerate":
-        why = (
-            "accelerate tells it to the program by variables (ACCELERATE_*, FSDP_*), and the ranks have none"
-        )
-        todo = "set these in env, or let one rank on each node run `accelerate launch` itself"
-        draft.say("left", places, option.written, why=why, todo=todo)
+        _of_accelerate(layer, option, places, draft)
     else:
         why = f"an option of {layer.program}, which the job does without"
         draft.say("left", places, option.written, why=why, todo="see whether the program counts on it")
+
+
+def _of_accelerate(layer: Layer, option: Option, places: tuple[Place, ...], draft: Draft) -> None:
+    """What accelerate tells the program by variables is in the job's env."""
+    found, needs = accelerate.variable(option), accelerate.family(option)
+    if needs and layer.option(needs) is None:
+        why = f"accelerate tells it to the program with --{needs} alone"
+        todo = "where the file of its configuration turns that on write it in env"
+        kind: Kind = "left" if layer.option("config_file") else "without effect"
+        draft.say(kind, places, option.written, why=why, todo=todo if kind == "left" else "")
+    elif found is not None:
+        why = "accelerate tells it to each process by this variable"
+        draft.put(("env", found[0]), found[1], places, option.written, why=why)
+    elif option.name == "config_file":
+        why = "that file is not read: what it says beside the command line is told to no rank"
+        todo = (
+            "write what it says as variables in env (ACCELERATE_MIXED_PRECISION, FSDP_*), or let one rank on "
+            "each node run `accelerate launch`"
+        )
+        draft.say("left", places, option.written, why=why, todo=todo)
+    elif option.name == "gpu_ids":
+        draft.say("replaced", places, option.written, why="each rank has the GPU that the job gives it")
+    else:
+        why = "accelerate tells it to the program, and hpclaunch does not know by which variable"
+        todo = "set it in env, or let one rank on each node run `accelerate launch` itself"
+        draft.say("left", places, option.written, why=why, todo=todo)
 
 
 def _bound(reading: ShellReading, command: Command, layer: Layer, draft: Draft) -> None:

@@ -1,0 +1,91 @@
+"""accelerate and composer around the command: what they tell each process is in the job."""
+
+from typing import Any
+
+import pytest
+from script_cases import ASK, loaded
+
+from hpclaunch.convert.conversion import convert
+from hpclaunch.convert.inputs import classified
+from hpclaunch.convert.options import Options
+from hpclaunch.convert.programs.layers import layers
+
+_HEAD = "#!/bin/bash\n#SBATCH -t 60 --gpus-per-node=8 --ntasks-per-node=1\n"
+_ADDRESSES = "--main_process_ip $IP --main_process_port 6000 --machine_rank $SLURM_NODEID"
+
+
+def _job(lines: str) -> dict[str, Any]:
+    found = convert(classified({"run.sub": _HEAD + lines + "\n"}), Options({}))
+    job: dict[str, Any] = loaded(found.job)
+    return {key: str(value) if isinstance(value, int) else value for key, value in job.items()}
+
+
+@pytest.mark.parametrize(
+    ("words", "env"),
+    [
+        ("--mixed_precision BF16", {"ACCELERATE_MIXED_PRECISION": "bf16"}),
+        ("--dynamo-backend inductor", {"ACCELERATE_DYNAMO_BACKEND": "INDUCTOR"}),
+        (
+            "--num_cpu_threads_per_process=4 --debug",
+            {"OMP_NUM_THREADS": "4", "ACCELERATE_DEBUG_MODE": "true"},
+        ),
+        (
+            "--use_fsdp --fsdp_offload_params True --fsdp_transformer_layer_cls_to_wrap LlamaDecoderLayer",
+            {
+                "ACCELERATE_USE_FSDP": "true",
+                "FSDP_OFFLOAD_PARAMS": "true",
+                "FSDP_TRANSFORMER_CLS_TO_WRAP": "LlamaDecoderLayer",
+            },
+        ),
+        ("--fsdp_offload_params true", {}),  # without --use_fsdp it tells nobody
+        ("--use_megatron_lm --megatron_lm_tp_degree 2", {"MEGATRON_LM_TP_DEGREE": "2"}),
+        ("--parallelism_config_sp_size 2", {}),
+        (
+            "--use_deepspeed --zero_stage 3 --gradient_clipping 1.0",
+            {"ACCELERATE_DEEPSPEED_ZERO_STAGE": "3", "ACCELERATE_GRADIENT_CLIPPING": "1.0"},
+        ),
+        ("--fp8_format E4M3", {"ACCELERATE_FP8_FORMAT": "E4M3"}),
+        ("--mixed_precision $PRECISION", {}),
+    ],
+)
+def test_what_accelerate_tells_by_variables_is_in_env(words: str, env: dict[str, str]) -> None:
+    job = _job(f"srun accelerate launch --num_processes 16 --num_machines 2 {_ADDRESSES} {words} t.py --x 1")
+    assert (job["nodes"], job["ranks_per_node"], job["rendezvous"]) == ("2", "8", "torch")
+    assert job["command"] == ["python", "-u", "t.py", "--x", "1"]
+    found = job.get("env", {})
+    assert env.items() <= found.items()
+    assert env or not found
+
+
+def test_what_a_file_of_accelerates_may_say_is_not_guessed() -> None:
+    asked = _job("#SBATCH -N 2\nsrun accelerate launch --config_file c.yaml t.py")
+    assert asked["ranks_per_node"] == ASK
+    told = _job("#SBATCH -N 2\nsrun accelerate launch --config_file c.yaml --num_processes 16 t.py")
+    assert told["ranks_per_node"] == "8"
+
+
+@pytest.mark.parametrize(
+    ("words", "nodes", "ranks", "command"),
+    [
+        (
+            "-n 8 --world_size 16 --node_rank $SLURM_NODEID t.py -n 3",
+            "2",
+            "8",
+            ["python", "-u", "t.py", "-n", "3"],
+        ),
+        ("--nproc=4 -m pkg.train x", None, "4", ["python", "-u", "-m", "pkg.train", "x"]),
+        ("-c --nproc 2 --world_size 2 --master_port 7000 ./t", "1", "2", ["./t"]),
+        ("--stdout o{rank} -v t.py", None, "8", ["python", "-u", "t.py"]),
+    ],
+)
+def test_composer_is_a_launcher_of_a_process_for_each_gpu(
+    words: str, nodes: str | None, ranks: str, command: list[str]
+) -> None:
+    job = _job(f"srun composer {words}")
+    assert (job.get("nodes"), job["ranks_per_node"], job["command"]) == (nodes, ranks, command)
+    assert job["rendezvous"] == "torch"
+
+
+@pytest.mark.parametrize("words", ["install", "--version", "require a/b"])
+def test_composer_of_php_is_none(words: str) -> None:
+    assert [each.program for each in layers([(word,) for word in ("composer", *words.split())])] == [""]
