@@ -5,6 +5,7 @@ import re
 from collections.abc import Sequence
 
 from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.mapping.around import preparations
 from hpclaunch.convert.mapping.docker import beside, config_env, container, launch, nodes, sizes
 from hpclaunch.convert.mapping.docker.steps import Started, started
 from hpclaunch.convert.mapping.ranks import launchers
@@ -79,10 +80,16 @@ def convert(reading: ShellReading, draft: Draft, options: Options) -> None:
     home = container.container_of(steps, main)
     launch.put(reading, steps, main, home, found, draft, options)
     beside.put(reading, steps, main, home, draft)
+    others = (each for each in steps if each is not main and each.roles == {"run"})
+    preparations.ask(_candidate(main), map(_candidate, others), draft)
     for each in reading.sourced:
         if each.file:
             became = "its values are in the commands that use them"
             draft.say("carried", (each.place,), f"source {each.file}", became=became)
+
+
+def _candidate(step: Started) -> preparations.Candidate:
+    return preparations.Candidate(step.layers, step.command.place)
 
 
 def main_of(steps: Sequence[Started]) -> Started | None:

@@ -2,7 +2,7 @@
 node; and mpirun or torchrun alone."""
 
 from hpclaunch.convert.draft import Draft
-from hpclaunch.convert.mapping.around import at_once, other_runs
+from hpclaunch.convert.mapping.around import at_once, other_runs, preparations
 from hpclaunch.convert.mapping.ranks import launchers
 from hpclaunch.convert.mapping.slurm import allocation, alone, by_mpirun, several, srun_run, sruns
 from hpclaunch.convert.mapping.slurm.settled import settled
@@ -52,6 +52,7 @@ def _convert(reading: ShellReading, draft: Draft, options: Options) -> None:
         alone.ask_text(reading, run, draft)
         other_runs.ask_for_one(run, alone.others(reading, run.command), draft)
     other_runs.put(reading, run, [*steps, *by_mpirun.all_of(reading, found)], draft)
+    preparations.ask_of_script(reading, run, steps, draft)
 
 
 def _run(

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from hpclaunch.convert.draft import Draft
-from hpclaunch.convert.mapping.around import at_once, other_runs
+from hpclaunch.convert.mapping.around import at_once, other_runs, preparations
 from hpclaunch.convert.mapping.slurm import allocation, alone, by_mpirun, several, srun_run, sruns
 from hpclaunch.convert.mapping.slurm.settled import settled
 from hpclaunch.convert.mapping.slurm.sizes import sizes
@@ -59,3 +59,4 @@ def _convert(reading: ShellReading, draft: Draft, options: Options) -> None:
         alone.ask_text(reading, run, draft)
         other_runs.ask_for_one(run, alone.others(reading, run.command), draft)
     other_runs.put(reading, run, steps, draft)
+    preparations.ask_of_script(reading, run, steps, draft)

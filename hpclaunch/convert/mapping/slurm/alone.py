@@ -28,14 +28,19 @@ def step(reading: ShellReading, found: Allocation) -> Step | None:
     """The last command that may be the run, before any other the last that starts a process for each GPU;
     None where there is none. A container that sbatch was asked for is its own: the whole script is in it
     (Pyxis's README, "Advanced usage")."""
-    commands = [command for command in reading.commands if _may_be_run(command)]
-    instead = fallbacks(commands)
-    commands = [each for each in commands if id(each) not in instead] or commands
-    if not commands:
+    found_here = commands(reading)
+    instead = fallbacks(found_here)
+    found_here = [each for each in found_here if id(each) not in instead] or found_here
+    if not found_here:
         return None
-    command = (_launched(commands) or commands)[-1]
+    command = (_launched(found_here) or found_here)[-1]
     inner = layers(command.words)
     return Step(command, of_container(reading), Ranks(_nodes(inner, found), 1, (command.place,)), inner)
+
+
+def commands(reading: ShellReading) -> list[Command]:
+    """The commands of the script that may be the run."""
+    return [command for command in reading.commands if _may_be_run(command)]
 
 
 def is_one(run: Step, by: Layer | None) -> bool:

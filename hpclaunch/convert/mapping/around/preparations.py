@@ -1,0 +1,98 @@
+"""Scripts that prepare data in several commands, and of which none is clearly the run: which one is asked."""
+
+import re
+from collections.abc import Iterable, Sequence
+
+from msgspec import Struct
+
+from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.mapping.slurm import alone
+from hpclaunch.convert.mapping.slurm.sruns import Step, fallbacks, is_preparation
+from hpclaunch.convert.programs.layers import MPI, PER_GPU, Layer, layers
+from hpclaunch.convert.programs.names import SHELLS
+from hpclaunch.convert.reading import ShellReading
+from hpclaunch.readback.shell.values import Value, program_of, shown
+from hpclaunch.values.conversion import Place
+
+# Words in the name of a program, as people call what they do with their data before and after a run.
+_BEFORE = """
+download downloader fetch wget curl preprocess preprocessing preprocessor process prepare prep prepro
+preparation tokenize tokenise tokenization tokenizer convert converter conversion extract unpack shard split
+merge index indexer vocab vocabulary dataset datasets data clean dedup deduplicate filter
+"""
+_RUNS = "train training trainer pretrain finetune tune run main launch bench benchmark infer simulate solve"
+_PREPARING = frozenset(_BEFORE.split())
+_RUNNING = frozenset(_RUNS.split())
+_INTERPRETER = re.compile(r"^(python[\d.]*|perl|Rscript|julia|env|time|exec)$")
+_MOST_SHOWN = 4
+
+
+class Candidate(Struct, frozen=True):
+    """A command that may be the run: its layers, the last of which is the program, and its line."""
+
+    layers: tuple[Layer, ...]
+    place: Place
+
+    @property
+    def words(self) -> tuple[Value, ...]:
+        return self.layers[-1].words if self.layers else ()
+
+    @property
+    def text(self) -> str:
+        """For people."""
+        text = " ".join(" ".join(map(shown, self.words)).split())
+        return text if len(text) <= 60 else text[:57] + "..."
+
+
+def ask_of_script(reading: ShellReading, run: Step, steps: Sequence[Step], draft: Draft) -> None:
+    """The question for a script that srun starts the run of, or that runs it itself."""
+    taken = Candidate((*run.before, *run.inner), run.command.place)
+    instead = fallbacks([step.command for step in steps])
+    others = [
+        Candidate(step.inner, step.command.place)
+        for step in steps
+        if not is_preparation(step) and id(step.command) not in instead
+    ]
+    if all(step.command is not run.command for step in steps):
+        own = (Candidate(layers(each.words), each.place) for each in alone.commands(reading))
+        others += [each for each in own if _prepares(each) or _names(each) & _RUNNING]
+    ask(taken, others, draft)
+
+
+def ask(run: Candidate, others: Iterable[Candidate], draft: Draft) -> None:
+    """The question which command is the run, where that which was taken prepares data by its name, and
+    others may be it as well."""
+    if not _prepares(run):
+        return
+    rivals = {each.text: each for each in others if each.place != run.place and each.words}
+    rivals.pop(run.text, None)
+    if not rivals:
+        return
+    listed = "; ".join([*list(rivals)[:_MOST_SHOWN], run.text])
+    question = f"what each rank executes: which of these is the run, or whether none is ({listed})"
+    todo = "write it there, and take it out of setup; what the others do goes into setup, or a job of its own"
+    places = [*(each.place for each in rivals.values()), run.place]
+    draft.unsay(("command",))
+    draft.ask(
+        ("command",), question, places, f"{len(rivals) + 1} commands, and none is clearly the run", todo
+    )
+
+
+def _prepares(candidate: Candidate) -> bool:
+    if any(layer.program in (*MPI, *PER_GPU) for layer in candidate.layers):
+        return False
+    names = _names(candidate)
+    return bool(names & _PREPARING) and not names & _RUNNING
+
+
+def _names(candidate: Candidate) -> set[str]:
+    return set(re.findall(r"[a-z]+", _name(candidate.words).lower()))
+
+
+def _name(words: Sequence[Value]) -> str:
+    """The script or module that is executed, without its folder and ending."""
+    rest = [shown(word) for word in words]
+    if rest and (_INTERPRETER.match(program_of(words)) or program_of(words) in SHELLS):
+        rest = [word for word in rest[1:] if not word.startswith("-")]
+    name = rest[0].split()[0] if rest and rest[0].split() else ""
+    return re.sub(r"\.(py|sh|pl|R|jl)$", "", name.rpartition("/")[2])

@@ -1,0 +1,52 @@
+"""Scripts that prepare data: where none of several commands is clearly the run, which it is is asked."""
+
+import pytest
+
+from hpclaunch.convert.conversion import convert
+from hpclaunch.convert.inputs import classified
+from hpclaunch.convert.options import Options
+from hpclaunch.values.conversion import Conversion
+
+_HEAD = "#!/bin/bash\n#SBATCH -N 1 --ntasks-per-node=4 --gpus-per-node=4\n"
+_PYXIS = "srun --container-image=reg.example/a:1"
+_BOX = "docker run -d --name=box reg.example/a:1 sleep infinity\n"
+
+
+def converted(text: str) -> Conversion:
+    return convert(classified({"job.sub": _HEAD + text}), Options({}))
+
+
+@pytest.mark.parametrize(
+    ("lines", "candidates"),
+    [
+        (["srun -n1 python download.py", "srun -n1 python -u tools/preprocess.py --all"], (0, 1)),
+        ([f"{_PYXIS} python fetch_data.py", f"{_PYXIS} ./tokenize.sh in out"], (0, 1)),
+        (["python download.py", "python -m tools.merge_shards a b"], (0, 1)),
+        ([f"{_BOX}docker exec box python get.py", "docker exec box python build_dataset.py"], (0, 1)),
+        (["srun python train.py", "srun python convert_checkpoint.py"], (0, 1)),
+        (["srun python fetch.py", "srun ./unpack.sh", "srun python split_set.py"], (0, 1, 2)),
+    ],
+)
+def test_each_command_that_may_be_the_run_is_named(lines: list[str], candidates: tuple[int, ...]) -> None:
+    found = converted("\n".join(lines))
+    (asked,) = [each for each in found.findings if each.key == "command" and each.kind == "question"]
+    for each in candidates:
+        assert lines[each].split()[-1] in asked.why
+    assert not found.is_complete
+    assert len(asked.places) == len(candidates)
+
+
+@pytest.mark.parametrize(
+    ("text", "command"),
+    [
+        ("srun -n1 python download.py\nsrun python train.py", "python, train.py"),
+        ("srun -n1 ./prepare.sh\nsrun ./prepare_and_train.sh", "./prepare_and_train.sh"),
+        ("srun python preprocess.py --all", "python, preprocess.py, --all"),
+        ("mkdir -p out\npython preprocess.py", "python, preprocess.py"),
+        ("srun -n1 python download.py\nsrun python serve.py", "python, serve.py"),
+        ("python clean.py\ntorchrun --nproc_per_node=4 convert.py", "python, -u, convert.py"),
+    ],
+)
+def test_nobody_is_asked_where_it_is_clear(text: str, command: str) -> None:
+    job = converted(text).job
+    assert f"command: [{command}]" in job.replace('"', "")
