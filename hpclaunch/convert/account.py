@@ -14,18 +14,19 @@ from itertools import groupby
 from msgspec import Struct
 
 from hpclaunch.convert.draft import sayable, shown
-from hpclaunch.convert.programs.names import BY_MPI, BY_TORCH, CONTAINERS, IMPORTERS, REMOTE, STEPS, any_of
+from hpclaunch.convert.programs.names import (
+    BY_MPI,
+    BY_TORCH,
+    CONTAINERS,
+    IMPORTERS,
+    PLUMBING,
+    REMOTE,
+    STEPS,
+    any_of,
+)
 from hpclaunch.convert.reading import ShellReading, Sourced, Statement
 from hpclaunch.values.conversion import Finding, Kind, Place
 
-# Commands and keywords of the shell that start nothing and change nothing of what is started.
-_NO_STARTS = """
-set shopt echo printf true false : local declare typeset readonly unset shift return exit trap wait
-test [ [[ (( cat date sleep ls pwd hostname whoami id uname env type which command read if then else elif
-fi for while until do done case esac function { } ( ) break continue let eval getopts select time ! mapfile
-alias unalias
-"""
-PLUMBING = frozenset(_NO_STARTS.split())
 _UNREAD_TODO = "see whether the launch needs them: if so, convert it without what stands around them"
 _WHY_MADE = "what it makes of its words is known only where it runs"
 _MADE_TODO = "look at this line yourself: give what it sets by --env, and add what it starts to the job"

@@ -10,13 +10,13 @@ from types import ModuleType
 from msgspec import structs
 
 from hpclaunch.convert import arguments, defects, sources
-from hpclaunch.convert.account import PLUMBING, account
+from hpclaunch.convert.account import account
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.inputs import Input, Role
 from hpclaunch.convert.mapping import other_schedulers
 from hpclaunch.convert.options import Options
-from hpclaunch.convert.programs.names import interpreter
-from hpclaunch.convert.reading import ShellReading
+from hpclaunch.convert.programs.names import PLUMBING, interpreter
+from hpclaunch.convert.reading import MOST_COMMANDS, ShellReading
 from hpclaunch.convert.secrets import Secrets, ask_instead, without_values
 from hpclaunch.convert.writing import write
 from hpclaunch.values.conversion import Conversion, Finding, Place
@@ -31,7 +31,6 @@ _FAMILIES = (
 )
 _OTHER_SHELLS = frozenset(("csh", "tcsh", "fish", "xonsh", "pwsh", "elvish"))
 _IN_BASH = "write it for bash first, or write a job file: `hpclaunch schema job` has its keys"
-_MOST_COMMANDS = 10_000
 _MOST_SECRETS = 500
 _UNKNOWN = "no launcher that is known here"
 _MANIFEST = "a manifest of Kubernetes"
@@ -200,8 +199,8 @@ def _script(reading: ShellReading, inputs: Sequence[Input]) -> list[Place]:
 
 def _too_much(reading: ShellReading, secrets: Secrets) -> str:
     """Why nobody would wait for what becomes of it, "" for a launcher."""
-    if sum(each.program not in PLUMBING for each in reading.commands) > _MOST_COMMANDS:
-        return f"it has more than {_MOST_COMMANDS:,} commands, and no launcher has so many"
+    if reading.count(PLUMBING) > MOST_COMMANDS:
+        return f"it has more than {MOST_COMMANDS:,} commands, and no launcher has so many"
     if len(secrets) > _MOST_SECRETS:
         return f"it has more than {_MOST_SECRETS:,} secrets, and no launcher has so many"
     return ""

@@ -4,7 +4,7 @@ A `Value` (readback/shell/values.py) is text with parts that the script does not
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import cached_property
 from itertools import islice
 
@@ -17,6 +17,8 @@ from hpclaunch.values.conversion import Place
 # Of a chain of variables that is longer nobody reads the lines.
 _MOST_USED = 200
 _MOST_LINES = 1000  # of a subshell
+# Other commands than those of the shell. A text with more is none that anybody would want to have converted.
+MOST_COMMANDS = 10_000
 # The function of a command that a trap has; the names of its signals stand behind.
 TRAP = "trap"
 
@@ -183,8 +185,12 @@ class ShellReading(Struct, frozen=True, dict=True):
         and a megabyte has tens of thousands."""
         found: dict[str, list[int]] = {}
         for index, each in enumerate(self.commands):
-            found.setdefault(each.program, []).append(index)
+            found.setdefault(program_of(each.words), []).append(index)
         return found
+
+    def count(self, but: Collection[str]) -> int:
+        """How many commands there are of other programs than these."""
+        return sum(len(numbers) for program, numbers in self._by_program.items() if program not in but)
 
     @cached_property
     def starting(self) -> tuple[Command, ...]:

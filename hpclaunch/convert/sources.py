@@ -6,7 +6,7 @@ from msgspec import structs
 
 from hpclaunch.convert.draft import Draft, shown
 from hpclaunch.convert.inputs import Input
-from hpclaunch.convert.reading import ShellReading, Source
+from hpclaunch.convert.reading import MOST_COMMANDS, ShellReading, Source
 from hpclaunch.convert.shell import walk
 from hpclaunch.convert.shell.choose import chosen
 from hpclaunch.convert.shell.recover import Repair, recovered
@@ -38,7 +38,7 @@ def read(
     if not sources:
         sources, of_ranks = of_ranks, []
     try:
-        reading = walk.read(sources, environment, arguments=arguments)
+        reading = walk.read(sources, environment, arguments=arguments, most=MOST_COMMANDS)
     except (ScriptError, InputError):
         mended = _mended(sources, draft)
         try:

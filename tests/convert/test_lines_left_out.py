@@ -132,3 +132,16 @@ def test_a_long_text_is_changed_as_bash_does() -> None:
     assert values["A"] == "b" * len(_LONG)
     assert values["B"] == "\\" + "b" * (len(_LONG) - 1)
     assert values["C"] == _LONG
+
+
+@pytest.mark.parametrize("command", ["program", "! program", "if true; then program; fi"])
+def test_a_walk_is_over_where_no_launcher_has_so_many_commands(
+    command: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recorder, "_MOST", 100_000)
+    echoes, programs = "echo one\n" * 200, f"{command}\n" * 200
+    sources = [Source("run.sh", BEFORE + echoes + programs + echoes)]
+    whole, over = walk.read(sources, {}), walk.read(sources, {}, most=100)
+    assert over.commands == whole.commands[: len(over.commands)]
+    assert 100 < over.count({"echo", "true"}) < whole.count({"echo", "true"}) == 200
+    assert walk.read(sources, {}, most=200) == whole

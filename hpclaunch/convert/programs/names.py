@@ -12,6 +12,14 @@ CONTAINERS = ("nvidia-docker", "docker", "podman", "singularity", "apptainer")
 IMPORTERS = ("enroot",)
 REMOTE = ("ssh", "pdsh")
 SHELLS = frozenset(("sh", "bash", "dash", "ash", "ksh", "zsh"))
+# Commands and keywords of the shell that start nothing and change nothing of what is started.
+_NO_STARTS = """
+set shopt echo printf true false : local declare typeset readonly unset shift return exit trap wait
+test [ [[ (( cat date sleep ls pwd hostname whoami id uname env type which command read if then else elif
+fi for while until do done case esac function { } ( ) break continue let eval getopts select time ! mapfile
+alias unalias
+"""
+PLUMBING = frozenset(_NO_STARTS.split())
 # env's options and variables stand before what it starts.
 _FIRST_LINE = re.compile(r"#![ \t]*(?:\S*/env[ \t]+(?:(?:-\S+|\w+=\S*)[ \t]+)*)?(?:\S*/)?(\w[\w.+-]*)")
 

@@ -7,6 +7,7 @@ from typing import Any
 from msgspec import Struct, structs
 
 from hpclaunch.convert.programs.layers import STARTERS
+from hpclaunch.convert.programs.names import PLUMBING
 from hpclaunch.convert.reading import (
     Assigned,
     Assumed,
@@ -25,7 +26,7 @@ from hpclaunch.readback.shell.evaluate import Shell
 from hpclaunch.readback.shell.flow import Flow
 from hpclaunch.readback.shell.state import Array, State
 from hpclaunch.readback.shell.statements import Assignment, Simple
-from hpclaunch.readback.shell.values import IfSet, Names, Unknown, Value, known
+from hpclaunch.readback.shell.values import IfSet, Names, Unknown, Value, known, program_of
 from hpclaunch.values.conversion import Place
 
 # Some six microseconds each: with two seconds at most for the syntax of a megabyte, and one for what is made
@@ -92,6 +93,8 @@ class Recorder(Shell):
         self._renewed = 0
         self._current: Simple | None = None
         self._last: dict[str, int] = {}
+        self.most: int | None = None  # commands, see `walk.read`
+        self._counted = self._others = 0
         self._kept = 0
         # What the names stand for that texts for other shells have for what is not known.
         self.unnamed: dict[str, Unknown | IfSet | Names] = {}
@@ -173,6 +176,16 @@ class Recorder(Shell):
 
     def perhaps(self, why: str, ways: Sequence[Callable[[], Flow]], or_none: bool) -> Flow:
         return self.tried([self.on(why, way) for way in ways], or_none)
+
+    def has_enough(self) -> bool:
+        """Whether there are more commands than `most`, but for those of the shell. Ask it between statements:
+        one may take back what it found."""
+        if self.most is None or len(self.commands) <= self.most:
+            return False
+        for index in range(self._counted, len(self.commands)):
+            self._others += program_of(self.commands[index].words) not in PLUMBING
+        self._counted = len(self.commands)
+        return self._others > self.most
 
     def note_assigned(self, name: str, uses: tuple[str, ...], default: bool) -> None:
         """Note the value that the variable has now."""

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 # What stands shortly before a launcher is most often about it.
 _BEFORE = 200
 _STARTS = re.compile(rf"\b{any_of(SUBMITTERS, OTHER_SUBMITTERS, STEPS, BY_MPI, BY_TORCH, CONTAINERS)}\b")
-_FUNCTION = re.compile(r"\(\s*\)|\bfunction\b")
+_FUNCTION = re.compile(r"[^\s=(]\s*\(\s*\)|\bfunction\b")
 _NAMES = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _WITH_DEFAULT = re.compile(r"\$\{([A-Za-z_]\w*):?=", re.ASCII)
 _WITH_VALUE = re.compile(r"(?<![\w$])([A-Za-z_]\w*)(?:\[[^]\n]*\])?\+?=", re.ASCII)

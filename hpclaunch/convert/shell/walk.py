@@ -24,17 +24,20 @@ def read(
     script: str | None = None,
     parts: Iterable[tuple[str, Unknown | IfSet | Names]] = (),
     arguments: Sequence[str] | None = None,
+    most: int | None = None,
 ) -> ShellReading:
     """Walk the sources. `environment` is what the operator exported beside them, and `script` the name of the
     source that is submitted or run; None: the one that has #SBATCH lines or starts something. `parts` are
     variables of which something is known, and `arguments` what stood behind the script's name, None where
-    nobody said it.
+    nobody said it. With more commands than `most`, but for those of the shell, the walk is over: what was
+    found is no launcher, and has no statements.
 
     A source that another one sources is walked there, and not before. Raises InputError with file and line
     for a text that no shell would take.
     """
     main = chosen(sources) if script is None else script
     walker = Walker(sources)
+    walker.most = most
     for source in sources:
         _parse(walker, source.name)
     _give(walker, environment)
@@ -63,7 +66,7 @@ def read(
         tuple(walker.assumed),
         {name: tuple(places) for name, places in walker.wanted.items()},
         tuple(walker.sourced),
-        tuple(walker.statements()),
+        () if walker.has_enough() else tuple(walker.statements()),
         tuple(dict.fromkeys(walker.unclear)),
         subshells=tuple(dict.fromkeys(walker.subshells)),
         arguments=None if arguments is None else tuple(arguments),
@@ -152,7 +155,7 @@ def _walked(walker: Walker, name: str) -> bool:
     """Walk it, without lines that are too much; False where all is too much."""
     state = walker.state
     number: int | None = 0
-    while number is not None:
+    while number is not None and not walker.has_enough():
         try:
             walker.walk_from(name, number)
             return True

@@ -60,6 +60,7 @@ _SILENT = frozenset(
 # The shell's own that are told as commands.
 _TOLD = (frozenset(BUILTINS) - _SILENT) | {"exit", "return", "break", "continue", "eval"}
 _LONGEST = 100_000
+_OFTEN = 20  # after so many statements the commands are counted
 _EXPORT_ALL = frozenset(("a", "allexport"))  # `set -a`: what is assigned is exported
 
 
@@ -134,6 +135,8 @@ class Walker(Recorder):
             for index, statement in enumerate(self.parse(name).body[number:], number):
                 self.reached = index
                 if self.run(statement) is not Flow.NEXT:
+                    return
+                if index % _OFTEN == 0 and self.has_enough():
                     return
         finally:
             self._open.pop()
