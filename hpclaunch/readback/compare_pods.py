@@ -6,6 +6,7 @@ from msgspec import structs
 
 from hpclaunch.readback.place import NOTHING, Kind, Side, beside
 from hpclaunch.values.launch import Difference, Launch
+from hpclaunch.values.quantity import is_count
 
 _MIG = re.compile(r"\d+g\.\d+gb")
 _OWN = "own"
@@ -110,7 +111,7 @@ def _limits(pod: Launch) -> list[Difference]:
     found = []
     bound = {cpu for table in pod.tables for seat in table.seats for cpu in seat.cpus}
     cpus = amounts.get("cpu", "")
-    if _is_number(cpus) and int(cpus) < len(bound):
+    if is_count(cpus) and int(cpus) < len(bound):
         what = f"the {len(bound)} CPUs that ranks are bound to"
         why = "the kubelet keeps the others: name those as reserved_cpus of both sites, or bind fewer"
         found.append(Difference(what, "all", f"{cpus} of them", why=why))
@@ -164,7 +165,7 @@ def _lacking(side: Side) -> dict[str, str]:
         return {}
     has = {name: amount for name, amount in launch.resources if not _OF_NODES.fullmatch(name)}
     if side.place.rdma is None:
-        given = sum(int(amount) for amount in has.values() if _is_number(amount))
+        given = sum(int(amount) for amount in has.values() if is_count(amount))
         return {} if given >= len(hcas) else {"devices of HCAs": f"{given} for {len(hcas)}"}
     wanted: dict[str, int] = {}
     for hca in hcas:
@@ -194,10 +195,6 @@ def _is_whole(side: Side) -> bool:
 def _takes_less(side: Side) -> bool:
     of_node = side.place.gpus_of_node
     return of_node is not None and side.launch.gpus_per_node < of_node
-
-
-def _is_number(text: str) -> bool:
-    return text.isascii() and text.isdigit() and len(text) < 10
 
 
 def _why_right(right: str, a: Launch, b: Launch) -> str:

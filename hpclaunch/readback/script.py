@@ -22,8 +22,9 @@ from hpclaunch.readback.slurm.rank import Rank, rank
 from hpclaunch.readback.slurm.runs import RANK, program
 from hpclaunch.readback.slurm.strangers import strangers
 from hpclaunch.readback.slurm.surroundings import Surroundings, surroundings
+from hpclaunch.readback.wrapper_words import unbound
 from hpclaunch.values.errors import InputError, Problem
-from hpclaunch.values.launch import Launch, SeenSeat, SeenTable, SeenVariable, Unbridged
+from hpclaunch.values.launch import Launch, SeenVariable, Unbridged
 
 # A hundred trials with some steps before each are several times the work of any other script.
 _MOST = 4 * MOST
@@ -102,7 +103,7 @@ def _of(batch: _Batch, reading: Reading, has_points: bool, settings: tuple[str, 
     )
     around = surroundings(step, inherited)
     more, unbridged = meanings.of_others("srun", given, step.line)
-    tables = ranks.words.tables if ranks.words else (_unbound(size.ranks_per_node),)
+    tables = ranks.words.tables if ranks.words else (unbound(size.ranks_per_node),)
     tables = bound(named, tables, more, unbridged)
     seconds = _seconds(batch.given.get("time"), more)
     if named.get("export", "ALL").upper() != "ALL":
@@ -240,7 +241,3 @@ def _seconds(text: str | None, unread: list[str]) -> int | None:
 
 def _last(given: dict[str, str], *names: str) -> str:
     return next((name for name in reversed(given) if name in names), "")
-
-
-def _unbound(ranks: int) -> SeenTable:
-    return SeenTable("", tuple(SeenSeat(rank) for rank in range(ranks)))

@@ -235,3 +235,8 @@ def _hcas(hcas: tuple[str, ...], entry: str, unread: list[str]) -> tuple[tuple[s
 
 def _number(text: str) -> bool:
     return text.isascii() and text.isdigit() and len(text) < 7
+
+
+def unbound(ranks: int) -> SeenTable:
+    """The table of a node's ranks that nothing binds."""
+    return SeenTable("", tuple(SeenSeat(rank) for rank in range(ranks)))

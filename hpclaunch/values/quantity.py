@@ -37,6 +37,11 @@ def whole(text: str) -> int:
     return number
 
 
+def is_count(text: str) -> bool:
+    """Whether the amount is one of things such as GPUs: digits, and not more than any machine has."""
+    return text.isascii() and text.isdigit() and len(text) < 10
+
+
 def of_bytes(amount: int) -> str:
     """Bytes with the largest binary suffix that is exact: 2147483648 is "2Gi"."""
     for suffix, size in reversed(_BINARY.items()):

@@ -8,6 +8,7 @@ from hpclaunch.readback.kubelet import expand
 from hpclaunch.readback.kubernetes import staging, volumes
 from hpclaunch.readback.kubernetes.podmodels import Container, EnvEntry, PodSpec, Template
 from hpclaunch.values.launch import SeenMount, SeenVariable, Unbridged
+from hpclaunch.values.quantity import is_count
 
 _HOSTNAME = "kubernetes.io/hostname"
 _SHM = "/dev/shm"
@@ -76,7 +77,7 @@ def gpus(container: Container, more: Iterable[str]) -> tuple[int, str, tuple[tup
     for name, amount in (resources.limits or resources.requests).items():
         last = name.rpartition("/")[2]
         if name in more or last in ("gpu", "gpu.shared") or last.startswith("mig-"):
-            count += int(amount) if _is_number(str(amount)) else 0
+            count += int(amount) if is_count(str(amount)) else 0
             kind = last.removeprefix("mig-") if last.startswith("mig-") else kind
         else:
             others.append((name, str(amount)))
@@ -218,10 +219,6 @@ def _variable(entry: EnvEntry, known: Mapping[str, str], where: str, unread: lis
         return SeenVariable(entry.name, source.field_ref.field_path, "pod")
     unread.append(f"{where}: where its value is from is not known")
     return SeenVariable(entry.name, "", "pod")
-
-
-def _is_number(text: str) -> bool:
-    return text.isascii() and text.isdigit() and len(text) < 10
 
 
 def main_container(pod: PodSpec, name: str = "") -> Container | None:

@@ -8,8 +8,9 @@ from hpclaunch.readback.kubernetes.mpirun import OPEN_MPI, Started
 from hpclaunch.readback.kubernetes.objects import HOSTFILE, MODELS, Parts, parts_of
 from hpclaunch.readback.kubernetes.podmodels import Container
 from hpclaunch.readback.kubernetes.typed import typed
+from hpclaunch.readback.wrapper_words import unbound
 from hpclaunch.values.errors import InputError, Problem
-from hpclaunch.values.launch import Launch, SeenSeat, SeenTable, SeenVariable, Unbridged
+from hpclaunch.values.launch import Launch, SeenVariable, Unbridged
 
 _MCA = "OMPI_MCA_"
 
@@ -91,7 +92,7 @@ def _launch(
         unread += rank.words.unread
         unbridged += coherence.of_numbers(rank.words.source, started)
     groups = rank.words.groups if rank.words else ()
-    tables = rank.words.tables if rank.words else (_unbound(per_node),)
+    tables = rank.words.tables if rank.words else (unbound(per_node),)
     kit = dict(begun.settings).get("kit", "")
     unbridged += coherence.of_binding(parts, started, known, tables)
     count, kind, resources = pods.gpus(beside, gpu_resources)
@@ -204,7 +205,3 @@ def _parameters(started: Started | None) -> dict[str, SeenVariable]:
 
 def _goes_with_open_mpi(name: str, started: Started | None) -> bool:
     return started is not None and started.kind == OPEN_MPI and name.startswith(_MCA)
-
-
-def _unbound(ranks: int) -> SeenTable:
-    return SeenTable("", tuple(SeenSeat(rank) for rank in range(ranks)))
