@@ -2,9 +2,10 @@
 
 `srun A : B` starts all in one world of MPI, each on a component of a heterogeneous job, or on nodes of its
 own of one allocation (srun(1), --het-group; https://slurm.schedmd.com/heterogeneous_jobs.html: the n-th
-program runs on the n-th component). `srun --het-group=N ... &` for each component are worlds of their own.
-`mpirun A : B` takes the options of its first program for all, but for how many ranks there are, their folder
-and their hosts (mpirun(1) of Open MPI: global and local options).
+program runs on the n-th component, and one of --het-group=0,1 on both, in one world). `srun --het-group=N
+... &` for each component are worlds of their own. `mpirun A : B` takes the options of its first program for
+all, but for how many ranks there are, their folder and their hosts (mpirun(1) of Open MPI: global and local
+options).
 """
 
 import re
@@ -49,8 +50,8 @@ def components(reading: ShellReading) -> Components | None:
     blocks = _blocks(reading.directives)
     starts = [each for each in reading.starting if _program(each) and not (each.within or each.signals)]
     several = [each for each in starts if any(known(word) == ":" for word in each.words)]
-    if len(several) == 1 and len(starts) == 1:
-        return _of_one(reading, several[0], blocks)
+    if len(starts) == 1 and (several or len(blocks) > 1):
+        return _of_one(reading, starts[0], blocks)
     if several:
         return None
     if len(blocks) == 1:
@@ -81,19 +82,20 @@ def _side_by_side(
 def _of_one(reading: ShellReading, command: Command, blocks: Sequence[list[Directive]]) -> Components | None:
     by_mpi = _program(command) != "srun"
     parts = list(_parts(command.words))
-    if not 2 <= len(parts) <= _MOST or any(len(part) < 2 for part in parts) or (by_mpi and len(blocks) > 1):
+    if len(blocks) > 1:
+        named = [_het_group(part[1:]) or [index] for index, part in enumerate(parts)]
+        if by_mpi or [each for group in named for each in group] != list(range(len(blocks))):
+            return None
+        parts = [part for part, group in zip(parts, named, strict=True) for _ in group]
+    else:
+        blocks = [*blocks] * len(parts)
+    if not 2 <= len(parts) <= _MOST or any(len(part) < 2 for part in parts):
         return None
     readings, commands = [], []
-    for index, part in enumerate(parts):
-        named = _het_group(part[1:]) or [index]
-        if len(blocks) > 1 and named != [index]:
-            return None
-        block = blocks[index] if len(blocks) > 1 else blocks[0]
+    for part, block in zip(parts, blocks, strict=True):
         one = structs.replace(command, words=_without_group(part))
         readings.append(_with(reading, [command], command, one, block))
         commands.append(one)
-    if len(blocks) > 1 and len(parts) != len(blocks):
-        return None
     return Components(tuple(readings), tuple(commands), "one", by_mpi)
 
 
@@ -178,8 +180,10 @@ def _het_group(words: Sequence[Value]) -> list[int]:
     """The components that srun is told, [] where it is told none."""
     for each in slurm_options("srun", words)[0]:
         if each.name == _OPTION:
-            text = known(each.value or ()) or ""
-            return [int(text)] if re.fullmatch(r"\d{1,3}", text) else [-1]
+            ranges = re.findall(r"(\d{1,3})(?:-(\d{1,3}))?(?:,|$)", text := known(each.value or ()) or "")
+            if not re.fullmatch(r"\d{1,3}(-\d{1,3})?(,\d{1,3}(-\d{1,3})?)*", text):
+                return [-1]
+            return [each for first, last in ranges for each in range(int(first), int(last or first) + 1)]
     return []
 
 
