@@ -53,6 +53,11 @@ def _unknown(text: str) -> str:
                 else "is no task, since the job is no array"
             )
             return f"{text} {what}: say {array}"
+    leader, _, number = text.rpartition("+")
+    if leader and number.isascii() and number.isdigit():
+        with contextlib.suppress(InputError):
+            find(leader)
+            return f"{text} is one allocation of a job, and this is for whole jobs: say {leader}"
     folder = files.home()
     if not folder.is_dir():
         return f"no record of a job {text}: there is no folder {folder} (HPCLAUNCH_HOME)"

@@ -156,10 +156,13 @@ def _node(
     like = at(place.slurm.folder).machines / f"dgx{index + 1}"
     machine = folder / f"machine-{index}"
     (machine / "dev").mkdir(parents=True)
-    (machine / "proc" / "self").mkdir(parents=True)
+    for name in ("self", "sys/kernel"):
+        (machine / "proc" / name).mkdir(parents=True)
     (machine / "sys").symlink_to(like / "sys")
     for name in ("driver", "meminfo", "self/limits"):
         (machine / "proc" / name).symlink_to(like / "proc" / name)
+    for name in ("self/numa_maps", "sys/kernel/hostname"):  # the pod's own
+        (machine / "proc" / name).symlink_to(f"/proc/{name}")
     (machine / "dev" / "infiniband").symlink_to(like / "dev" / "infiniband")
     for minor in gpus:
         (machine / "dev" / f"nvidia{minor}").symlink_to(like / "dev" / f"nvidia{minor}")

@@ -185,11 +185,12 @@ def test_a_heterogeneous_job_starts_again_gets_its_signal_and_tells_of_its_end(
     here = tmp_path / "out"
     here.mkdir(mode=0o777)
     rank = f'{here}/"$HPCLAUNCH_GROUP.$HPCLAUNCH_GROUP_RANK"'
-    # The first start gets its signal, and loses a node. In the second one group ends with 7.
+    # Each start gets its signal. The first one loses a node then; in the second one group ends with 7.
     command = f"""
-[ "$HPCLAUNCH_RESTARTS" = 0 ] || [ $HPCLAUNCH_GROUP = train ] || exit 7
-trap 'echo >{rank}' USR1
-while :; do sleep 0.2; done
+trap 'echo >{rank}."$HPCLAUNCH_RESTARTS"' USR1
+echo "start=$HPCLAUNCH_RESTARTS"
+until [ $HPCLAUNCH_GROUP = evaluate ] && [ "$(ls {here}/*.1 2>/dev/null | wc -l)" = 4 ]; do sleep 0.2; done
+exit 7
 """
     groups = {
         "train": {"nodes": 1, "gpu_type": "h100"},
@@ -197,12 +198,14 @@ while :; do sleep 0.2; done
     }
     keys: dict[str, Any] = {"mpi": "none", "rendezvous": "none", "command": command, "groups": groups}
     keys |= {"requeue": True, "signal": {"name": "USR1", "before": "110s"}, "time": 2}
-    keys |= {"notify": {"command": ["tee", "-a", str(here / "told")]}}
+    keys |= {"notify": {"command": ["tee", "-a", str(here / "told")]}, "metrics": {"start": "start=(.)"}}
     keys |= {"sites": {slurm_mixed.name: {"exclude": "dgx4"}}}  # it starts again on the nodes that it had
     sent = run("submit", write(tmp_path, "again", **keys), "--site", slurm_mixed.site)
     assert sent.returncode == 0, sent.stderr
     job_id = sent.stdout.strip()
-    until(lambda: len(list(here.iterdir())) == 4)
+    until(lambda: len(list(here.glob("*.0"))) == 4)
+    (row,) = json.loads(run("results", job_id, "--json").stdout)
+    assert (row["job_id"], row["state"], row["metrics"]) == (job_id, "RUNNING", {"start": "0"})
     lost = slurm_mixed.run("squeue", "--noheader", f"--jobs={job_id}", "--format=%N").stdout.split()[-1]
     slurm_mixed.run("scontrol", "update", f"NodeName={lost}", "State=DOWN", "Reason=lost")
     slurm_mixed.start_again(job_id)
@@ -214,6 +217,8 @@ while :; do sleep 0.2; done
     assert done.returncode == 7, run("logs", job_id).stdout
     status = json.loads(run("status", job_id, "--json").stdout)
     assert re.fullmatch(r"rank [01] of the group evaluate on dgx[12] was the first to fail", status["reason"])
+    (row,) = json.loads(run("results", job_id, "--json").stdout)
+    assert (row["state"], row["exit_code"], row["metrics"]) == ("FAILED", 7, {"start": "1"})
     told = [json.loads(line) for line in (here / "told").read_text().splitlines()]
     ends = [(each["event"], each["state"], each["restarts"], each["hosts"]) for each in told]
     assert ends[-1] == ("end", "FAILED", 1, status["nodes"])
