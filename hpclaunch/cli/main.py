@@ -66,10 +66,11 @@ def hpclaunch() -> None:
 
 def main() -> NoReturn:
     """Runs a command, and turns what goes wrong into one clear message and an exit status."""
+    if None in (sys.stdin, sys.stdout, sys.stderr):
+        import_module("hpclaunch.cli.standing_in").open_closed()
     try:
         status = hpclaunch.main(standalone_mode=False)
-        if sys.stdout is not None:
-            sys.stdout.flush()
+        sys.stdout.flush()
     except InputError as error:
         for problem in error.problems:
             # An editor finds file:line:col at the start of a line.
@@ -83,14 +84,23 @@ def main() -> NoReturn:
     except click.ClickException as error:
         error.show()
         status = error.exit_code
-    except BrokenPipeError:
-        # Whoever read us has gone; Python must not try to flush once more at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except BrokenPipeError:  # whoever read us has gone
         status = 1
     except KeyboardInterrupt:
         status = 130
     except OSError as error:
         say(f"{error.filename}: {error.strerror}" if error.filename else str(error))
         status = 1
+    finally:  # also of a command that has called sys.exit
+        _give_up_unwritten()
     gc.freeze()  # Python would search all of it once more before it ends
     sys.exit(status if isinstance(status, int) else 0)
+
+
+def _give_up_unwritten() -> None:
+    """What standard output does not take now would make Python fail at its own end, with a status of its
+    own."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

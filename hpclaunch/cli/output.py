@@ -1,5 +1,7 @@
 """What commands print: JSON on standard output, messages on standard error."""
 
+import os
+import sys
 from typing import Any
 
 import click
@@ -9,9 +11,13 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON."
 
 
 def say(message: str, prefix: str = "hpclaunch: ") -> None:
-    """A message on standard error, each of its lines after the prefix."""
-    for line in message.splitlines():
-        click.echo(prefix + line, err=True)
+    """A message on standard error, each of its lines after the prefix. Where that takes none (its disk is
+    full, its reader has gone) what is done and the exit status stay what they are."""
+    try:
+        for line in message.splitlines():
+            click.echo(prefix + line, err=True)
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
 
 
 def warn(*messages: str) -> None:

@@ -106,14 +106,11 @@ def _resume(tags: tuple[str, ...], dry_run: bool, wait: bool, follow: bool) -> i
 def tell(job_id: str) -> None:
     """Prints the id, at once: whoever reads it need not wait for the job's end."""
     try:
-        if sys.stdout is None:
-            raise OSError("it is closed")
         click.echo(job_id)
         sys.stdout.flush()
     except OSError as error:
         # The job is there, and must not be submitted again because nobody learnt of it.
         say(f"the job is submitted, and its id is {job_id}; standard output did not take it: {error}")
-        sys.stdout = open(os.devnull, "w")  # noqa: SIM115  Python flushes it once more at its end
 
 
 def from_this_shell(planned: Planned, warn: Callable[[str], None]) -> Submission:
