@@ -121,6 +121,19 @@ _IN_FORMS = (
 )
 _SMALL = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
 _NO_SECRET = re.compile(r"[~./$%{<*\[].*|true|false|yes|no|none|null|on|off|auto|", re.IGNORECASE | re.DOTALL)
+# Whether a word after an option such as --token is a secret is decided by the option's name, however short
+# the word is: --token and those that say to what they let in (--hf-token, --auth-token) take secrets, but for
+# words that say where the token is; any other (--image-token img) takes a piece of a vocabulary where that is
+# short. Numbers are places in a vocabulary. Behind --password, --secret and --api-key each word but true,
+# auto and their like is a secret.
+_OF_ACCESS = re.compile(
+    r"^TOKEN$|(?:^|_)(?:API|ACCESS|AUTH|BEARER|BOT|CI|DEPLOY|GH|GITHUB|GITLAB|HF|HUB|HUGGINGFACE|LOGIN|NGC|NVIDIA"
+    r"|PERSONAL|PRIVATE|REFRESH|REGISTRY|SECRET|SESSION|VAULT|WANDB)_TOKEN$"
+)
+_FROM = re.compile(
+    r"env|environment|stdin|file|prompt|ask|keyring|default|disabled?|enabled?|anonymous|public"
+)
+_PIECE = re.compile(r"[a-z_]{1,6}")
 _NUMBER = re.compile(r"[0-9.]{1,7}[a-zA-Z]?(?:,[0-9.]{1,7}[a-zA-Z]?)?")
 
 
@@ -234,7 +247,8 @@ def _value(
         value, start = value[1:], start + 1
     is_other = name.endswith(("TOKEN", "KEY", "AUTH")) and bool(_NUMBER.fullmatch(value))
     if is_option and name.endswith("TOKEN"):
-        is_other = is_other or bool(re.fullmatch(r"[a-z_]{1,6}", value))
+        words = _FROM if _OF_ACCESS.search(name) else _PIECE
+        is_other = is_other or bool(words.fullmatch(value))
     if name == "KEY" or name.endswith("AUTH"):
         other_words = _SCHEME.fullmatch(value) or _FIELD.fullmatch(value)
         is_other = is_other or bool(_FILE.fullmatch(value))

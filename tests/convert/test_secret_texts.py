@@ -198,12 +198,24 @@ def test_what_is_made_of_a_manifest_has_no_secret(place: str, text: str, tmp_pat
         "wandb login --relogin && wandb login # first12345",
         "./serve -p 8080 -k 100 -p gpu-a100x8 -p /data/Set12 --login true --key name MONKEY=Business12",
         "NCCL_NET=IBext_v8 BYPASS=yes2345678 SECRET_NAME=db12345 SECRET_FILE=x12345 TURKEY=a1234567",
+        "--token=auto --token none --hf-token env --token 5 --image-token img --sep_token=sep",
+        "--token-type bpe --tokens abc --tokenizer abc --token-count abc --num_token abc --secret-file abc --password-stdin",
         "KEYS=(first12345) TOKENS=(second12345) openssl req -key server12.key -keyout x12345",
     ],
 )
 def test_what_is_no_secret_stays(text: str) -> None:
     assert hide(text) == text
     assert values(text) == {}
+
+
+@pytest.mark.parametrize("value", ["abc", "q", "hunter", "geheim"])
+@pytest.mark.parametrize(
+    "option",
+    ["--token=", "--token ", "--hf_token ", "--auth-token=", "--password ", "--secret=", "--api-key "],
+)
+def test_a_short_word_is_a_secret_after_an_option_that_takes_one(option: str, value: str) -> None:
+    assert hide(f"./t {option}{value} --x {value}s") == f"./t {option}{HIDDEN} --x {value}s"
+    assert list(values(f"./t {option}{value}")) == [value]
 
 
 @given(st.text("abcXYZ012+_.!,-", min_size=6, max_size=30), st.sampled_from(FORMS))
