@@ -8,6 +8,18 @@ from hpclaunch.readback.slurm.options import options
 
 # salloc's letters are those of sbatch, but for -K, which ends its command and starts nothing.
 _TABLE = {"srun": "srun", "sbatch": "sbatch", "salloc": "sbatch"}
+# What options of srun say of a job: the key of its file.
+KEYS: dict[str, tuple[str, ...]] = {
+    "nodes": ("nodes",),
+    **dict.fromkeys(("ntasks", "ntasks-per-node", "ntasks-per-gpu"), ("ranks_per_node",)),
+    **dict.fromkeys(("gres", "gpus", "gpus-per-node", "gpus-per-task"), ("gpus_per_node",)),
+    "mpi": ("mpi",),
+    "container-image": ("image",),
+    "container-workdir": ("workdir",),
+    "cpu-bind": ("bind", "cpus"),
+    "mem-bind": ("bind", "memory"),
+    "multi-prog": ("command",),
+}
 
 
 def read(words: Sequence[Value]) -> tuple[Layer, list[Value]]:

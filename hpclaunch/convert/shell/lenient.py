@@ -1,9 +1,9 @@
 """What a variable is that nobody gave: unset where the script is ready for that, else unknown and wanted."""
 
-import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from hpclaunch.convert.programs.srun import KEYS
 from hpclaunch.convert.shell import shopt
 from hpclaunch.readback.shell import parameters, pieces
 from hpclaunch.readback.shell.budget import Budget
@@ -33,9 +33,7 @@ _OF_SCHEDULERS = ("SLURM_", "SLURMD_", "PBS_", "LSB_", "SGE_", "OMPI_COMM_WORLD_
 # Slurm sets these in some jobs alone: in those of an array, and in those that were started again.
 _NOT_ALWAYS = ("SLURM_ARRAY_", "SLURM_RESTART_COUNT")
 _DEFAULTS = (":-", "-", ":=", "=")
-_OF_SIZE = re.compile(
-    r"-[NnG]|--(?:nodes|ntasks|gpus|gres|mpi|container-(?:image|workdir)|cpu-bind|mem-bind)"
-)
+_OF_SIZE = ("-N", "-n", "-G", *(f"--{option}" for option in KEYS))
 _TESTS = (*_DEFAULTS, ":+", "+")
 _FILLED = given(("x",), "x")
 
@@ -129,7 +127,7 @@ class LenientExpander(Expander):
             command == "srun"
             and name in self._walker.wanted
             and name not in self._walker.required
-            and bool(_OF_SIZE.match(text))
+            and text.startswith(_OF_SIZE)
         )
 
     def _changed(self, expansion: Parameter, values: list[Value]) -> list[Value]:

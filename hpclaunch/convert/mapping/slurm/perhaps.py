@@ -2,32 +2,22 @@
 
 from collections.abc import Iterator
 
-from hpclaunch.convert.draft import Draft, Key, dotted
+from hpclaunch.convert.draft import Draft, dotted
 from hpclaunch.convert.mapping.slurm.asked import Asked
 from hpclaunch.convert.mapping.slurm.sruns import Step
 from hpclaunch.convert.mapping.words.texts import split
+from hpclaunch.convert.programs.srun import KEYS
 from hpclaunch.convert.reading import ShellReading
 from hpclaunch.readback.shell.values import IfSet, Unknown, Value, shown
 from hpclaunch.readback.slurm.options import options
 
-_KEYS: dict[str, Key] = {
-    "nodes": ("nodes",),
-    **dict.fromkeys(("ntasks", "ntasks-per-node", "ntasks-per-gpu"), ("ranks_per_node",)),
-    **dict.fromkeys(("gres", "gpus", "gpus-per-node", "gpus-per-task"), ("gpus_per_node",)),
-    "mpi": ("mpi",),
-    "container-image": ("image",),
-    "container-workdir": ("workdir",),
-    "cpu-bind": ("bind", "cpus"),
-    "mem-bind": ("bind", "memory"),
-    "multi-prog": ("command",),
-}
 _TODO = "give the variable with --env and convert again, or write what it says in the job file"
 
 
 def ask(reading: ShellReading, run: Step, draft: Draft) -> None:
     """Ask for the keys of the job that such options of the run would tell, when all else is in the draft."""
     for each in run.asked:
-        keys = {_KEYS[name]: None for name in _names(reading, each) if name in _KEYS}
+        keys = {KEYS[name]: None for name in _names(reading, each) if name in KEYS}
         if any(_is_program(value) for value in _values(reading, each)):
             keys[("command",)] = None
         if keys:
