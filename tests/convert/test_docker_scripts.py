@@ -1,6 +1,7 @@
 """Launchers with docker over SSH, and of other kinds: each script has the job beside it that it becomes."""
 
 import re
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -194,3 +195,36 @@ if SEED.exists():
         assert job["mounts"] == ["/raid/imagenet:/data", "/raid/results:/results"]
         assert job["time"] == "04:00:00"
         assert job["env"]["KVSTORE"] == "horovod"
+
+
+@pytest.mark.parametrize(
+    ("command", "made", "said"),
+    [
+        ("docker exec -i box ./a b < f", "b\n", "left"),
+        ("cat f | docker exec -i box ./a b", "b\n", "left"),
+        ("echo x | tee f | docker exec -i box ./a b", "b\n", "left"),
+        ("docker exec -i box ./a b <<< x", "b\nx\n", ""),
+        ("docker exec -i box sh -c './a b' <<< x", "b\nx\n", ""),
+        ("docker exec box ./a b < f", "b\n", "without effect"),
+        ("docker exec -i box mpirun -np 4 ./a b <<< x", "b\n", "left"),
+        ("docker exec -i box ./a b < /dev/null", "b\n", ""),
+    ],
+)
+@pytest.mark.parametrize("is_run", [True, False])
+def test_what_docker_gives_a_command_to_read_is_carried_or_said(
+    command: str, made: str, said: str, is_run: bool, tmp_path: Path
+) -> None:
+    """The command of the job, or of a step before it, is executed: the program shows what it gets."""
+    train = "" if is_run or "mpirun" in command else "docker exec box torchrun --nproc_per_node=4 train.py\n"
+    head = "#!/bin/bash\n#SBATCH -N 1\ndocker run -d --name=box reg/x:1 sleep infinity\n"
+    found = converted({"a.sub": f"{head}{command}\n{train}"})
+    job = job_of(found)
+    given = job["setup"][0]["run"] if train else job["command"]
+    program = tmp_path / "a"
+    program.write_text('#!/bin/sh\necho "$@"\ncat\n')
+    program.chmod(0o755)
+    words = given if isinstance(given, list) else ["sh", "-c", given]
+    ran = subprocess.run(words, cwd=tmp_path, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    assert ran.stdout == made
+    kinds = [each.kind for each in found.findings if each.what.startswith("its input")]
+    assert kinds == ([said] if said else [])

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.around.steps import AFTER_EACH, AFTER_EACH_TODO
-from hpclaunch.convert.mapping.docker import own_options
+from hpclaunch.convert.mapping.docker import own_options, standard_input
 from hpclaunch.convert.mapping.docker.steps import Role, Started, copies_of
 from hpclaunch.convert.mapping.ranks import parameter_files
 from hpclaunch.convert.mapping.slurm.sruns import trial_loops
@@ -215,6 +215,8 @@ def _container_step(step: Started, piece: Started, before: bool, here: _Beside) 
     if in_trial and not before:
         here.draft.say("left", places, _short(piece), why=AFTER_EACH, todo=AFTER_EACH_TODO)
         return
+    if piped := standard_input.put(piece, here.draft):
+        written = line([("env",), *own, *words] if own else words, piped=piped)
     value: dict[str, object] = {"run": written.plain, "per": "node" if step.is_per_node else "job"}
     if step.command.unnoticed and piece.role == "compliance":
         value["optional"] = True

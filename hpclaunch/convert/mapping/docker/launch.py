@@ -8,7 +8,7 @@ from msgspec import structs
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.around import trials
 from hpclaunch.convert.mapping.bind import binding, ompi_bind
-from hpclaunch.convert.mapping.docker import arguments, container, ranks, sizes
+from hpclaunch.convert.mapping.docker import arguments, container, ranks, sizes, standard_input
 from hpclaunch.convert.mapping.docker.steps import Started
 from hpclaunch.convert.mapping.environment import exported, handed_on
 from hpclaunch.convert.mapping.ranks import launchers, rendezvous
@@ -197,7 +197,7 @@ def _put_command(
             draft.put(("rendezvous",), "torch", (main.command.place,), main.text, why=why)
         words = own
     words, in_texts = rendezvous.in_texts(words, stand_ins)
-    written = line(words, stand_ins, exports)
+    written = line(words, stand_ins, exports, piped=standard_input.put(main, draft))
     places = reading.origin(main.command)
     what = main.text
     if any(stand_ins.get(name) in rendezvous.COMPUTED for name in written.used | in_texts):

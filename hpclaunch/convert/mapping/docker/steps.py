@@ -220,7 +220,7 @@ class _Texts:
 
 def _started(step: Started, texts: _Texts, depth: int) -> list[Started]:
     """The command, or those of the text that a shell on the host is given."""
-    step = _with_its_input(step)
+    given, step = step, _with_its_input(step)
     text = shell_text(step.words)
     if text is None or depth > 3:
         return [step]
@@ -228,7 +228,8 @@ def _started(step: Started, texts: _Texts, depth: int) -> list[Started]:
     for each in texts.commands(step.command, step.words, text):
         if each.within != "output" and each.words:
             its = (*step.layers[:-1], *layers(each.words))
-            piece = Started(hosts.marked(_with_environment(each, step.command), its), its, (), step.group)
+            command = _handed_over(each, step.command, reads=step is given)
+            piece = Started(hosts.marked(command, its), its, (), step.group)
             inside += _started(piece, texts, depth + 1)
     if step.container is None:
         return inside or [step]
@@ -240,14 +241,15 @@ def _started(step: Started, texts: _Texts, depth: int) -> list[Started]:
     return [structs.replace(step, inside=tuple(inside))]
 
 
-def _with_environment(inner: Command, outer: Command) -> Command:
-    """A command of a text with what is exported where the text is handed over: docker's -e NAME takes its
-    value from there."""
-    if inner.environment:
-        return inner
-    return structs.replace(
-        inner, environment=tuple({**dict(outer.environment), **dict(outer.prefix)}.items())
-    )
+def _handed_over(inner: Command, outer: Command, *, reads: bool) -> Command:
+    """A command of a text with what it has from where the text is handed over: what is exported there, which
+    docker's -e NAME takes its value from, and the input, where that is not the text itself (`reads`)."""
+    if not inner.environment:
+        exported = {**dict(outer.environment), **dict(outer.prefix)}
+        inner = structs.replace(inner, environment=tuple(exported.items()))
+    if reads and inner.stdin is None and inner.reads is None:
+        inner = structs.replace(inner, stdin=outer.stdin, reads=outer.reads)
+    return inner
 
 
 def _with_its_input(step: Started) -> Started:
