@@ -1,78 +1,20 @@
 """Groups on unlike nodes, or with other numbers of ranks on each: one allocation, several, or the reason why
-not; and what their scripts are read back as."""
-
-import tempfile
-from typing import Any
+not; and what is told of them."""
 
 import msgspec
 import pytest
-import yaml
+from unlike_jobs import ALIKE, CHECKED, SITE, TYPES, documents, planned, target
 
 from hpclaunch.plan.origins import Sources, origins
-from hpclaunch.plan.planner import Planner
 from hpclaunch.plan.sweep import launches
 from hpclaunch.readback import script as reader
-from hpclaunch.readback.compare import are_same, compare
-from hpclaunch.readback.place import Side
 from hpclaunch.render import script
 from hpclaunch.report import picture, ranks
 from hpclaunch.report.page import page
 from hpclaunch.report.scene import Text
-from hpclaunch.spec.document import Document
-from hpclaunch.spec.job import Job
-from hpclaunch.spec.read import parse_job, read_site
-from hpclaunch.spec.site import Site
 from hpclaunch.topology import catalogue
 from hpclaunch.topology.outline import outline
 from hpclaunch.values.errors import InputError
-from hpclaunch.values.launch import Launch
-from hpclaunch.values.launchplan import LaunchPlan, SlurmTarget
-
-TYPES = ("dgx-a100", "dgx-h100")
-SITE = {
-    "version": 1,
-    "name": "mixed",
-    "scheduler": "slurm",
-    "container": "pyxis",
-    "node_types": [{"type": "dgx-a100", "hosts": "dgx[1-8]"}, {"type": "dgx-h100", "hosts": "hgx[1-4]"}],
-    "slurm": {"version": "22.05", "pyxis": "0.20.0", "mpi_plugin": {"pmix": "pmix"}},
-}
-JOB = """\
-name: unlike
-image: a/b:1
-mpi: pmix
-rendezvous: torch
-time: 1h
-env: {LR: "0.1"}
-command: [./run, "it's $HOME", ":"]
-groups:
-  train: {nodes: 3, gpu_type: a100, env: {LR: "0.2"}}
-  evaluate: {nodes: 4, gpu_type: h100, ranks_per_node: 2, command: ./evaluate && true}
-"""
-ALIKE = ("groups.evaluate.gpu_type=a100",)  # then only the ranks differ
-
-
-def documents(sets: tuple[str, ...], **site: Any) -> tuple[Document[Job], Document[Site], Planner]:
-    job = parse_job(JOB, "job.yaml", "/home/ada", sets)
-    with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
-        yaml.safe_dump({**SITE, **site}, file)
-        file.flush()
-        read = read_site(file.name)
-    return job, read, Planner(read.value, {name: catalogue.load(name).value for name in TYPES})
-
-
-def planned(*sets: str, **site: Any) -> LaunchPlan:
-    job, _, planner = documents(sets, **site)
-    return planner.plan(job.value)
-
-
-def target(plan: LaunchPlan) -> SlurmTarget:
-    assert isinstance(plan.target, SlurmTarget)
-    return plan.target
-
-
-def read(*sets: str) -> Launch:
-    return reader.read(script.render(planned(*sets)))
 
 
 def test_unlike_nodes_are_an_allocation_each_and_unlike_ranks_are_in_one() -> None:
@@ -81,68 +23,6 @@ def test_unlike_nodes_are_an_allocation_each_and_unlike_ranks_are_in_one() -> No
     # On a part of a node the CPUs go by the ranks, so that sbatch is asked in other words.
     assert target(planned(*ALIKE, "world=separate", "gpus_per_node=4")).components
     assert target(planned(*ALIKE, "world=separate", "groups.train.sites.mixed.partition=big")).components
-
-
-@pytest.mark.parametrize("world", ["one", "separate"])
-@pytest.mark.parametrize("sets", [(), ALIKE], ids=["hetjob", "one allocation"])
-def test_a_script_is_read_back_as_its_plan(world: str, sets: tuple[str, ...]) -> None:
-    plan, launch = planned(f"world={world}", *sets), read(f"world={world}", *sets)
-    assert (launch.unread, launch.unbridged, launch.wrapper) == ((), (), "own")
-    assert (launch.world, launch.nodes) == (world, 7)
-    assert [(each.name, each.ranks) for each in launch.groups] == [("train", 24), ("evaluate", 8)]
-    train, evaluate = launch.groups
-    assert (train.argv, evaluate.argv) == (
-        ("./run", "it's $HOME", ":"),
-        ("/bin/sh", "-c", "./evaluate && true"),
-    )
-    environment = {each.name: each.value for each in launch.environment}
-    for group, rate in ((train, "0.2"), (evaluate, "0.1")):
-        assert (environment | {each.name: each.value for each in group.environment})["LR"] == rate
-    for part, seen in zip(plan.parts, launch.parts, strict=True):
-        common = part.common
-        assert (seen.nodes, seen.ranks_per_node, seen.gpus_per_node) == (
-            common.nodes,
-            common.ranks_per_node,
-            8,
-        )
-        (table,) = seen.tables
-        assert [(each.cpus, each.mems) for each in table.seats] == [
-            (each.cpus, each.mems) for each in common.shape.seats
-        ]
-
-
-CHANGES = ["groups.evaluate.ranks_per_node=4", "groups.train.nodes=2", "bind.cpus=spread", "env.LR=0.3"]
-
-
-@pytest.mark.parametrize("world", ["one", "separate"])
-@pytest.mark.parametrize("change", CHANGES)
-@pytest.mark.parametrize("sets", [(), ALIKE], ids=["hetjob", "one allocation"])
-def test_a_change_is_a_difference(world: str, change: str, sets: tuple[str, ...]) -> None:
-    launch = read(f"world={world}", *sets)
-    assert are_same(compare(Side(launch), Side(read(f"world={world}", *sets))))
-    assert not are_same(compare(Side(launch), Side(read(f"world={world}", *sets, change))))
-
-
-@pytest.mark.parametrize(
-    ("sets", "old", "new"),
-    [
-        ((), "--het-group=1", "--het-group=0"),
-        (ALIKE, "--relative=3", "--relative=4"),
-        (ALIKE, "#SBATCH --nodes=7", "#SBATCH --nodes=8"),
-        ((), "--nodes=3\n    --ntasks=24", "--nodes=3\n    --ntasks=16"),
-        (("world=separate",), "group 1 evaluate", "group 0 evaluate"),
-    ],
-)
-def test_what_does_not_fit_together_is_not_passed_over(sets: tuple[str, ...], old: str, new: str) -> None:
-    text = script.render(planned(*sets))
-    assert old in text
-    assert reader.read(text.replace(old, new)).unread
-
-
-def test_another_job_of_several_components_is_not_read() -> None:
-    text = "#!/bin/bash\n#SBATCH --nodes=1\n#SBATCH hetjob\n#SBATCH --nodes=2\nsrun hostname : hostname\n"
-    with pytest.raises(InputError, match="several components"):
-        reader.read(text)
 
 
 REFUSED = [
@@ -190,9 +70,6 @@ def test_limits_of_a_site_are_for_all_groups_together() -> None:
         planned(limits={"nodes": 6})
 
 
-CHECKED = ("groups.evaluate.nodes=2", "preflight={nccl: true, spares: 1}")
-
-
 @pytest.mark.parametrize("world", ["one", "separate"])
 def test_each_allocation_has_spare_nodes_of_its_own(world: str) -> None:
     plan = planned(f"world={world}", *CHECKED)
@@ -212,29 +89,6 @@ def test_each_allocation_has_spare_nodes_of_its_own(world: str) -> None:
     assert any("a node that fails" in each for each in plan.warnings) == (not outlives)
     with pytest.raises(InputError, match="7 nodes are more than the 6"):
         planned(f"world={world}", *CHECKED, limits={"nodes": 6})
-
-
-@pytest.mark.parametrize("world", ["one", "separate"])
-@pytest.mark.parametrize("sets", [(), ALIKE], ids=["hetjob", "one allocation"])
-def test_a_script_that_checks_nodes_first_is_read_back(world: str, sets: tuple[str, ...]) -> None:
-    launch = read(f"world={world}", *CHECKED, *sets)
-    assert (launch.unread, launch.wrapper, launch.nodes) == ((), "own", 5)
-    told = [each.what for each in launch.unbridged if each.what.startswith("preflight: ")]
-    sizes = [(6, 5)] if sets else [(4, 3), (3, 2)]
-    assert [text.partition(" that")[0] for text in told] == [
-        f"preflight: of {asked} nodes the ranks get {wanted}" for asked, wanted in sizes
-    ]
-    plain = read(f"world={world}", *CHECKED[:1], *sets)
-    assert (launch.parts, launch.groups) == (plain.parts, plain.groups)
-    text = script.render(planned(f"world={world}", *CHECKED, *sets))
-    wrong = (
-        [('"$hl_claim" 5 ', '"$hl_claim" 4 ')]
-        if sets
-        else [("--het-group=1\n    --gres", "--het-group=0\n    --gres")]
-    )
-    for old, new in wrong:
-        assert old in text
-        assert reader.read(text.replace(old, new, 1)).unread
 
 
 def test_a_sweep_is_an_array_in_one_allocation_and_else_a_job_for_each_point() -> None:
