@@ -170,7 +170,7 @@ _RANK_WORK = re.compile(
 @lru_cache(maxsize=1)  # of a large text it is asked for six times
 def _lines(text: str) -> list[str]:
     """Without comments and empty ones."""
-    return [line.strip() for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
+    return [line for each in text.splitlines() if (line := each.strip()) and line[0] != "#"]
 
 
 def _all_are(pattern: re.Pattern[str], text: str) -> bool:

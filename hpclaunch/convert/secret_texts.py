@@ -159,7 +159,7 @@ def hide(text: str) -> str:
 def values(text: str) -> dict[str, str]:
     """The secrets that stand in a text, each with a name for it."""
     found: dict[str, str] = {}
-    for name, value, _ in _found(text):
+    for name, value, _ in _all_of(text):
         found.setdefault(value, name)
     return found
 
@@ -168,10 +168,15 @@ def lines(text: str) -> dict[int, str]:
     """The lines, from 1, in which secrets stand, each with the name of the first."""
     found: dict[int, str] = {}
     number, at = 1, 0
-    for start, name in sorted((span[0], name) for name, _, span in _found(text)):
+    for start, name in sorted((span[0], name) for name, _, span in _all_of(text)):
         number, at = number + text.count("\n", at, start), start
         found.setdefault(number, name)
     return found
+
+
+@lru_cache(maxsize=4)  # a file is asked about twice: for the values, and for their lines
+def _all_of(text: str) -> tuple[tuple[str, str, tuple[int, int]], ...]:
+    return tuple(_found(text))
 
 
 def _found(text: str) -> Iterator[tuple[str, str, tuple[int, int]]]:

@@ -2,7 +2,7 @@
 
 import fnmatch
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from hpclaunch.convert.reading import Source
 from hpclaunch.readback.shell import inside
@@ -49,6 +49,12 @@ class Files:
             place = Place(self._sources[index].name, number, last % _EACH if last > line else 0)
             self._last = ((line, last), place)
         return self._last[1]
+
+    def placed(self, name: str, rows: Iterable[tuple[int, int, str]]) -> Iterator[tuple[Place, str]]:
+        """Texts with the lines of this source where they begin and end, as `place` has them."""
+        before = self.first(name) - 1
+        for line, last, text in rows:
+            yield Place(name, line - before, last - before if last > line else 0), text
 
     def found(self, value: Value, but: Sequence[str] = ()) -> str:
         """The source that a path means, "" for none or for several: by its end, and by its last part where

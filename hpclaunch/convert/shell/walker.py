@@ -111,9 +111,9 @@ class Walker(Recorder):
     def statements(self) -> list[Statement]:
         """All statements of the sources that were walked."""
         return [
-            Statement(self.files.place(line, last), outside(written))
-            for body in self._parsed.values()
-            for line, last, written in listed(body)
+            Statement(place, written if written.isascii() else outside(written))
+            for name, body in self._parsed.items()
+            for place, written in self.files.placed(name, listed(body))
         ]
 
     def walk(self, name: str) -> Flow:
