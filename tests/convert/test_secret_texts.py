@@ -199,7 +199,7 @@ def test_what_is_made_of_a_manifest_has_no_secret(place: str, text: str, tmp_pat
         "./serve -p 8080 -k 100 -p gpu-a100x8 -p /data/Set12 --login true --key name MONKEY=Business12",
         "NCCL_NET=IBext_v8 BYPASS=yes2345678 SECRET_NAME=db12345 SECRET_FILE=x12345 TURKEY=a1234567",
         "--token=auto --token none --hf-token env --token 5 --image-token img --sep_token=sep",
-        "--token-type bpe --tokens abc --tokenizer abc --token-count abc --num_token abc --secret-file abc --password-stdin",
+        "--token-type bpe --tokens abc --tokenizer abc --token-count abc --num_token abc --password-stdin",
         "KEYS=(first12345) TOKENS=(second12345) openssl req -key server12.key -keyout x12345",
     ],
 )

@@ -6,6 +6,7 @@ import pytest
 import script_cases
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from test_walk_bash import run, walk
 
 from hpclaunch.convert.conversion import convert
 from hpclaunch.convert.inputs import classified
@@ -87,7 +88,38 @@ def test_what_an_option_of_the_shell_makes_of_the_run(lines: str, command: objec
     assert script_cases.loaded(found.job)["command"] == command
 
 
-def test_an_alias_that_counts_is_said_not_to_be_followed() -> None:
-    lines = "shopt -s expand_aliases\nalias train='srun --mpi=none ./t'\ntrain\n"
+_ALIASES = """
+alias none='srun no'
+none 0 || srun 1
+shopt -s expand_aliases
+alias train='srun --a  b' srun='srun x'
+alias both='train; srun'
+alias off='srun y'; off 3
+train c "d e" | cat
+f() { train in function; }
+both 2; f
+unalias srun; srun 5
+unalias -a
+train 6 || srun 7
+"""
+
+
+def test_aliases_are_followed_where_bash_expands_them() -> None:
+    assert walk(_ALIASES, {}) == run(_ALIASES, {})
+
+
+@pytest.mark.parametrize("shopt", ["", "shopt -s expand_aliases\n"])
+def test_an_alias_says_nothing_where_it_is_not_expanded(shopt: str) -> None:
+    run = "train" if shopt else "srun --mpi=none ./t"
+    lines = f"{shopt}alias train='srun --mpi=none ./t'\nalias ll='ls -l'\n{run}\n"
     found = convert(classified({"run.sub": _HEAD + lines}), Options({}))
+    assert script_cases.loaded(found.job)["command"] == ["./t"]
+    assert not [each for each in found.findings if each.kind == "unread"]
+
+
+@pytest.mark.parametrize("alias", ["alias a='srun '", "[ -f x ] && alias a=srun", 'alias a="$(cat f)"'])
+def test_an_alias_that_is_not_known_is_said_not_to_be_followed(alias: str) -> None:
+    found = convert(
+        classified({"run.sub": f"{_HEAD}shopt -s expand_aliases\n{alias}\nsrun ./t\n"}), Options({})
+    )
     assert [each.kind for each in found.findings if each.places[0].line == 4] == ["unread"]

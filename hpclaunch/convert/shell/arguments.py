@@ -16,6 +16,7 @@ _NOT_GIVEN = "of arguments that nobody gave: --args gives those of the script"
 
 
 def _shift(shell: "Walker", words: Sequence[Value]) -> None:
+    shell.ask_argument()
     arguments = shell.state.arguments
     if arguments is None and not shell.locals:
         shell.note(f"shift, {_NOT_GIVEN}")
@@ -27,6 +28,7 @@ def _shift(shell: "Walker", words: Sequence[Value]) -> None:
 
 
 def _getopts(shell: "Walker", words: Sequence[Value]) -> None:
+    shell.ask_argument()
     texts = [known(word) for word in words[1:3]]
     taken = tuple(words[3:]) or shell.state.arguments
     spec, name = (texts[0], texts[1]) if len(texts) == 2 else (None, None)

@@ -17,12 +17,7 @@ _MAYBE = "?"  # behind the name of an option that is on in some of the ways to h
 
 
 def note(shell: "Walker", words: Sequence[Value]) -> None:
-    """Keep what `shopt -s` and `shopt -u` say. In a way that is not always gone they leave it open. Say that
-    an alias is not followed."""
-    if known(words[0]) == "alias":
-        if ALIASES in shell.options and len(words) > 1:
-            shell.note("what an alias stands for is not followed")
-        return
+    """Keep what `shopt -s` and `shopt -u` say. In a way that is not always gone they leave it open."""
     texts = [known(word) or "" for word in words[1:]]
     letters = {letter for text in texts if text.startswith("-") for letter in text[1:]}
     if not letters & set("su"):
@@ -36,6 +31,11 @@ def note(shell: "Walker", words: Sequence[Value]) -> None:
             shell.options.discard(name + _MAYBE)
         else:
             shell.options -= {name, name + _MAYBE}
+
+
+def is_perhaps(shell: "Walker", name: str) -> bool:
+    """Whether the option is on in some of the ways to here alone."""
+    return name + _MAYBE in shell.options
 
 
 def set_by(shell: "Walker", words: Sequence[Value]) -> None:

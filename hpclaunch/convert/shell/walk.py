@@ -1,7 +1,7 @@
 """The inputs as the operator would use them: the configurations are sourced in their order, then the script
 runs. Nothing runs here: `Walker` notes the commands, and the values that variables are given."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from hpclaunch.convert.programs.names import SHELLS
 from hpclaunch.convert.reading import Assigned, Command, ShellReading, Source
@@ -13,16 +13,19 @@ from hpclaunch.convert.shell.walker import Walker
 from hpclaunch.readback.shell import inside, outside
 from hpclaunch.readback.shell.errors import ScriptError
 from hpclaunch.readback.shell.state import Variable
-from hpclaunch.readback.shell.values import IfSet, Names, Unknown, Value, known
+from hpclaunch.readback.shell.values import Part, Value, known
 from hpclaunch.values.conversion import Place
 from hpclaunch.values.errors import InputError, Problem
+
+# Variables of which something is known, or that others than the operator set.
+Parts = tuple[tuple[str, Part], ...]
 
 
 def read(
     sources: Sequence[Source],
     environment: Mapping[str, str],
     script: str | None = None,
-    parts: Iterable[tuple[str, Unknown | IfSet | Names]] = (),
+    parts: Parts = (),
     arguments: Sequence[str] | None = None,
     most: int | None = None,
 ) -> ShellReading:

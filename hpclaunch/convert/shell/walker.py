@@ -14,6 +14,7 @@ from hpclaunch.convert.reading import (
     Statement,
 )
 from hpclaunch.convert.shell import (
+    aliases,
     arguments,
     child_shell,
     counters,
@@ -59,6 +60,8 @@ _SILENT = frozenset(
 )
 # The shell's own that are told as commands.
 _TOLD = (frozenset(BUILTINS) - _SILENT) | {"exit", "return", "break", "continue", "eval"}
+# Followed here, and not where scripts are only read.
+_FOLLOWED = {**arguments.TAKE, "alias": aliases.note, "unalias": aliases.note}
 _LONGEST = 100_000
 _OFTEN = 20  # after so many statements the commands are counted
 _EXPORT_ALL = frozenset(("a", "allexport"))  # `set -a`: what is assigned is exported
@@ -83,6 +86,8 @@ class Walker(Recorder):
         self._expander: LenientExpander | None = None
         self._open: list[str] = []
         self._calling: list[str] = []
+        self.aliases: dict[str, aliases.Alias] = {}
+        self.expanding = aliases.Names()
         self.children = 0  # shells within each other that are walked
         self._walks = {**self._walks, **{kind: partial(walk, self) for kind, walk in flows.WALKS.items()}}
 
@@ -192,6 +197,10 @@ class Walker(Recorder):
         return bool(words) and words[0].written == "read"
 
     def _simple(self, statement: Simple) -> Flow:
+        stands_for = aliases.expanded(self, statement) if self.aliases else None
+        if stands_for is not None:
+            with self.expanding.on(statement.words[0].written):
+                return self.run(stands_for)
         before = self._current
         self._current = statement
         if not statement.assignments or not statement.words:
@@ -214,9 +223,8 @@ class Walker(Recorder):
         name = known(words[0])
         if self.output is not None and outputs.prints(words):
             self.output.append(Unknown("output", ""))
-        if name in arguments.TAKE and not self.state.function(name)[0]:
-            self.ask_argument()
-            arguments.TAKE[name](self, words)
+        if name in _FOLLOWED and not self.state.function(name)[0]:
+            _FOLLOWED[name](self, words)
             return Flow.NEXT
         if name not in _TOLD:
             return super()._call(words)
@@ -231,7 +239,7 @@ class Walker(Recorder):
             return Flow.NEXT
         if name == "set":
             shopt.set_by(self, words)
-        elif name in ("shopt", "alias"):
+        elif name == "shopt":
             shopt.note(self, words)
         if name not in BUILTINS or not self.state.function(name)[0]:
             self.record(words)
@@ -352,10 +360,6 @@ class Walker(Recorder):
             text = outputs.known_output(words, self.input.text)
             self.output += [Unknown("output", "")] if text is None else text
 
-    def output_of(self, command: Substitution) -> Value:
-        """What the command of a $(...) or <(...) writes."""
-        return self._output_of(command)
-
     def _output_of(self, command: Substitution) -> Value:
         if command.file:
             return (Unknown("input", command.file),)
@@ -379,7 +383,8 @@ class Walker(Recorder):
         if not found:
             return way()
         current = self._current
-        if current is not None and found is current.redirections and _is_exec(current):
+        words = current.words if current is not None and found is current.redirections else ()
+        if [word.written for word in words] == ["exec"]:
             given = self.input
 
             def gone() -> Flow:
@@ -391,8 +396,4 @@ class Walker(Recorder):
             self.input = given
             return flow
         with self.within(writes=(*self.context.writes, *self._writes_of(found))):
-            return super()._with_input(found, redirections.with_processes(self, found, way))
-
-
-def _is_exec(statement: Simple) -> bool:
-    return len(statement.words) == 1 and statement.words[0].written == "exec"
+            return super()._with_input(found, redirections.with_processes(self, self._output_of, found, way))

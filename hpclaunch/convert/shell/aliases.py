@@ -1,0 +1,91 @@
+"""Aliases, which a shell that runs a script expands only after `shopt -s expand_aliases` (bash's manual,
+"Aliases"): the first word of a command that is read after the line of the alias."""
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from msgspec import Struct, structs
+
+from hpclaunch.convert.shell import shopt
+from hpclaunch.readback.shell.errors import ScriptError
+from hpclaunch.readback.shell.statements import Group, Simple
+from hpclaunch.readback.shell.values import Value, known
+
+if TYPE_CHECKING:
+    from hpclaunch.convert.shell.walker import Walker
+
+_NAME = re.compile(r"[\w.@%:+-]+", re.ASCII)
+_LONGEST = 5000
+
+
+class Alias(Struct, frozen=True):
+    """What stands for a word, from the line after its own on, up to `last`: a line is read as a whole."""
+
+    text: str
+    line: int
+    last: int | None = None
+
+
+class Names(set[str]):
+    """Those that are expanded just now: none is within itself."""
+
+    @contextmanager
+    def on(self, name: str) -> Iterator[None]:
+        """Have the name among them, while it lasts."""
+        self.add(name)
+        try:
+            yield
+        finally:
+            self.discard(name)
+
+
+def note(shell: "Walker", words: Sequence[Value]) -> None:
+    """Keep what `alias` and `unalias` say, where aliases are expanded at all."""
+    shell.status = True
+    if shopt.ALIASES not in shell.options:
+        return
+    if shell.context.conditions or shopt.is_perhaps(shell, shopt.ALIASES):
+        shell.note("what an alias stands for is not followed where it depends on a condition")
+        return
+    forgets = known(words[0]) == "unalias"
+    for word in words[1:]:
+        text = known(word)
+        name, equals, value = (text or "").partition("=")
+        if forgets and text == "-a":
+            for each in list(shell.aliases):
+                _forget(shell, each)
+        elif forgets:
+            _forget(shell, name)
+        elif text is None or (equals and (not _NAME.fullmatch(name) or value[-1:] in (" ", "\t"))):
+            shell.note("what an alias stands for is not followed")
+        elif equals:
+            shell.aliases[name] = Alias(value, shell.line)
+
+
+def _forget(shell: "Walker", name: str) -> None:
+    if name in shell.aliases:
+        shell.aliases[name] = structs.replace(shell.aliases[name], last=shell.line)
+
+
+def expanded(shell: "Walker", statement: Simple) -> Group | None:
+    """The commands that stand for one whose first word is an alias, None for any other."""
+    if shopt.ALIASES not in shell.options or not statement.words or statement.assignments:
+        return None
+    name = statement.words[0].written
+    alias = shell.aliases.get(name)
+    if alias is None or alias.line >= statement.line or name in shell.expanding:
+        return None
+    if alias.last is not None and statement.line > alias.last:
+        return None
+    if not statement.written.startswith(name) or len(statement.written) > _LONGEST:
+        return None
+    line = shell.line
+    try:
+        return shell.parsed(alias.text + statement.written[len(name) :])
+    except ScriptError as error:
+        shell.note(f"the alias {name} makes no command: {error.message}")
+        return None
+    finally:
+        shell.line = line
