@@ -106,7 +106,8 @@ def wait(job_id: str, junit_file: str | None) -> None:
     128+N for signal N; 1 where a time limit, a node or somebody's cancel ended it; 125 where hpclaunch
     could not wait to the end. JOB_ID_TASK is one task of a job array.
     """
-    record, task = find_task(job_id)
+    with following.standing_by():
+        record, task = find_task(job_id)
     if task is not None and not record.intent.chain:
         from hpclaunch.cli import tasks
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from hpclaunch.cli.following import standing_by
 from hpclaunch.cli.output import print_facts, print_json, say
 from hpclaunch.records import tasks as known_tasks
 from hpclaunch.records.record import Record
@@ -78,7 +79,8 @@ def logs(record: Record, task: int | None, follow: bool) -> None:
 
 def wait(record: Record, task: int) -> int:
     """Waits for the end of a task and gives its own exit status. Raises WaitFailed."""
-    return _until_end(record, task, lambda: None)
+    with standing_by():
+        return _until_end(record, task, lambda: None)
 
 
 def cancel(record: Record, task: int) -> None:
