@@ -9,7 +9,7 @@ from hpclaunch.readback.shell.budget import MOST
 from hpclaunch.readback.shell.calls import Reading
 from hpclaunch.readback.shell.errors import ScriptError
 from hpclaunch.readback.shell.evaluate import evaluate
-from hpclaunch.readback.shell.values import known, shown
+from hpclaunch.readback.shell.values import known, program_of, shown
 from hpclaunch.readback.slurm import forms, meanings, rankgroups, sweep, unlikegroups
 from hpclaunch.readback.slurm.beside import FUNCTIONS, Beside, beside, without
 from hpclaunch.readback.slurm.container import container
@@ -19,7 +19,7 @@ from hpclaunch.readback.slurm.notices import notices
 from hpclaunch.readback.slurm.options import Given, options
 from hpclaunch.readback.slurm.preflight import chosen, preflight
 from hpclaunch.readback.slurm.rank import Rank, rank
-from hpclaunch.readback.slurm.runs import RANK, program
+from hpclaunch.readback.slurm.runs import RANK
 from hpclaunch.readback.slurm.strangers import strangers
 from hpclaunch.readback.slurm.surroundings import Surroundings, surroundings
 from hpclaunch.readback.wrapper_words import unbound
@@ -180,11 +180,13 @@ def _batch(lines: Sequence[Directive]) -> _Batch:
 
 def _alone(reading: Reading) -> Beside:
     """The srun that starts the ranks, and what else is run, of a script that is not of hpclaunch's form."""
-    steps = [call for call in reading.calls if program(call) == "srun"]
+    steps = [call for call in reading.calls if program_of(call.words) == "srun"]
     if not steps:
         raise ScriptError("no srun in it starts ranks")
     chosen = ([call for call in steps if (RANK,) in call.words] or steps)[-1]
-    others = (call for call in reading.calls if call is not chosen and program(call) not in FUNCTIONS)
+    others = (
+        call for call in reading.calls if call is not chosen and program_of(call.words) not in FUNCTIONS
+    )
     return Beside(chosen, tuple(others))
 
 

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from hpclaunch.readback.shell import outside
 from hpclaunch.readback.shell.calls import Call
-from hpclaunch.readback.shell.values import Unknown, Value, known, shown
+from hpclaunch.readback.shell.values import Unknown, Value, known, program_of, shown
 from hpclaunch.readback.slurm.runs import (
     HOST,
     IMPORT,
@@ -21,7 +21,6 @@ from hpclaunch.readback.slurm.runs import (
     Run,
     differs,
     is_own,
-    program,
     run_of,
     variables_of,
 )
@@ -54,7 +53,7 @@ def beside(calls: Sequence[Call]) -> Beside | None:
     hpclaunch's."""
     runs = [run for call in calls if (run := run_of(call)) is not None]
     ours = {run.name for run in runs} & {HOST, STAGE_IN, IMPORT, KEEP}
-    named = any(program(call) in FUNCTIONS for call in calls)
+    named = any(program_of(call.words) in FUNCTIONS for call in calls)
     if not any(run.name == RANK for run in runs) or not (ours or named):
         return None
     return _Reader(calls).read()
@@ -78,17 +77,17 @@ class _Reader:
         asked: Call | None = None
         for call in self._calls:
             run = run_of(call)
-            if program(call) == "run_step":
+            if program_of(call.words) == "run_step":
                 self._unheard(asked)
                 asked = call
-            elif program(call) == "run_trial":
+            elif program_of(call.words) == "run_trial":
                 self._trials.append(call)
             elif run is not None and asked is not None:
                 self._step(asked, run)
                 asked = None
             elif run is not None and self._other(run):
                 continue
-            elif not (self._trials and program(call) in _OF_TRIALS):
+            elif not (self._trials and program_of(call.words) in _OF_TRIALS):
                 self._others.append(call)
         self._unheard(asked)
         if not self._mains:

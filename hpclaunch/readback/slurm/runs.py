@@ -43,18 +43,13 @@ class Run(Struct, frozen=True):
         return [outside(shown(word)) for word in self.words[4:]]
 
 
-def program(call: Call) -> str:
-    """The command's name, without its folder."""
-    return program_of(call.words)
-
-
 def run_of(call: Call) -> Run | None:
     """What the call starts, None where it is neither srun nor sh."""
-    if program(call) == "srun":
+    if program_of(call.words) == "srun":
         given, command = options("srun", call.words[1:])
         found = {each.name: shown(each.value or ()) for each in given}
         return Run(call, found, _name(command), tuple(command))
-    if program(call) == "sh":
+    if program_of(call.words) == "sh":
         return Run(call, None, _name(call.words), call.words)
     return None
 

@@ -4,9 +4,8 @@ from collections.abc import Sequence
 
 from hpclaunch.readback.shell import outside
 from hpclaunch.readback.shell.calls import Call
-from hpclaunch.readback.shell.values import Unknown, known, shown
+from hpclaunch.readback.shell.values import Unknown, known, program_of, shown
 from hpclaunch.readback.slurm.notices import OUTLASTS
-from hpclaunch.readback.slurm.runs import program
 from hpclaunch.values.launch import Unbridged
 
 # They tell the script something and change nothing.
@@ -18,7 +17,7 @@ def strangers(calls: Sequence[Call]) -> list[Unbridged]:
     why = "Kubernetes runs nothing on the nodes beside a job's pods"
     found = []
     for call in calls:
-        if program(call) in _HARMLESS or _removes_secrets(call) or _claims(call) or _asks(call):
+        if program_of(call.words) in _HARMLESS or _removes_secrets(call) or _claims(call) or _asks(call):
             continue
         text = " ".join(map(shown, call.words[:12]))
         found.append(Unbridged(f"line {call.line}: {outside(text[:200])}", why))
@@ -29,7 +28,7 @@ def _removes_secrets(call: Call) -> bool:
     """rm of the file of secrets, after it was read."""
     *flags, file = call.words
     return (
-        program(call) == "rm"
+        program_of(call.words) == "rm"
         and file == (Unknown("argument", "2"),)
         and all((known(word) or "")[:1] == "-" for word in flags[1:])
     )
@@ -37,7 +36,7 @@ def _removes_secrets(call: Call) -> bool:
 
 def _claims(call: Call) -> bool:
     """The link by which a submission runs once, made or read: its path is the script's first argument."""
-    return program(call) in ("ln", "readlink") and call.words[-1] == (Unknown("argument", "1"),)
+    return program_of(call.words) in ("ln", "readlink") and call.words[-1] == (Unknown("argument", "1"),)
 
 
 def _asks(call: Call) -> bool:
