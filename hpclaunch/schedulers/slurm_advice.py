@@ -91,15 +91,21 @@ BUSY = (
     "connect failure",
     "connection refused",
     "standby mode",
+    "rate limit exceeded",
     "unable to create job record, try again",
     "resource temporarily unavailable",
 )
 
-# munge on this machine did not sign the request.
+# munge on this machine did not sign the request, for which Slurm itself has asked it for a minute
+# (src/plugins/auth/munge): a munged that is started again is not noticed.
 NEVER_LEFT = "munge encode failed"
+# What such lines have in them, and what Slurm adds for administrators.
+_OF_SIGNING = ("munge", "authentication")
+_HINT = "if munged is up, restart with"
 
-# Messages after which nobody can tell whether the controller has the job. Authentication is among them: it
-# may be the answer that is not believed.
+# Messages after which nobody can tell whether the controller has the job, of Slurm (a socket that is missing
+# is one that broke while an answer was read, slurm_recv_timeout of src/common/slurm_protocol_socket.c) and of
+# the system. Authentication is among them: it may be the answer that is not believed.
 UNREACHABLE = (
     "unable to contact",
     "timed out",
@@ -109,24 +115,36 @@ UNREACHABLE = (
     "send failure",
     "not responding",
     "protocol authentication",
+    "credential expired",
     "unexpected message",
     "insane message",
     "zero bytes",
+    "missing socket",
+    "file descriptor",
+    "would block",
+    "broken pipe",
+    "not connected",
+    "no route to host",
+    "host is down",
+    "network is",
 )
 
 
 def advice_for(message: str) -> str:
     """What to do about a message of Slurm, or nothing where the message says it all."""
     lowered = message.lower()
+    if NEVER_LEFT in lowered:  # and not what munge says about its own socket
+        lowered = NEVER_LEFT
     return next((advice for part, advice in ADVICE if part in lowered), "")
 
 
 def kind_of(message: str) -> type[SchedulerError]:
     """Refused or Busy where there is surely no job, else SchedulerError: one line that leaves it open is
     enough, since a command tries several times and tells of each."""
-    if NEVER_LEFT in message.lower():
-        return Refused
-    kinds = {_kind_of_line(line) for line in message.lower().splitlines()}
+    lines = message.lower().splitlines()
+    if any(NEVER_LEFT in line for line in lines):
+        lines = [line for line in lines if not any(word in line for word in _OF_SIGNING)]
+    kinds = {_kind_of_line(line) for line in lines}
     return next((kind for kind in (SchedulerError, Busy) if kind in kinds), Refused)
 
 
@@ -134,3 +152,9 @@ def _kind_of_line(line: str) -> type[SchedulerError]:
     if any(part in line for part in BUSY):
         return Busy
     return SchedulerError if any(part in line for part in UNREACHABLE) else Refused
+
+
+def in_order(message: str) -> str:
+    """The message with each line once, and where munge did not sign it with that first: it stands for all."""
+    lines = [line for line in dict.fromkeys(message.splitlines()) if _HINT not in line.lower()]
+    return "\n".join(sorted(lines, key=lambda line: NEVER_LEFT not in line.lower())) or message

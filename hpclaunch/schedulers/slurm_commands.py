@@ -10,7 +10,7 @@ from typing import Any
 
 from hpclaunch.schedulers.contract import Refused
 from hpclaunch.schedulers.environment import closed
-from hpclaunch.schedulers.slurm_advice import advice_for, kind_of
+from hpclaunch.schedulers.slurm_advice import advice_for, in_order, kind_of
 from hpclaunch.values.errors import SchedulerError
 
 QUERY_S = 60.0  # an unreachable controller makes squeue give up after about 20 s
@@ -74,7 +74,9 @@ class Commands:
             raise (Refused if refused else SchedulerError)(f"{name} cannot be started: {error}") from error
         out, said = _answer(process, name, limit_s)
         if process.returncode:
-            message = said.strip() or f"{name} ended with status {process.returncode} and no message"
+            message = (
+                in_order(said.strip()) or f"{name} ended with status {process.returncode} and no message"
+            )
             # A signal may come when all is sent.
             kind = SchedulerError if process.returncode < 0 else kind_of(message)
             raise kind(message, advice_for(message))

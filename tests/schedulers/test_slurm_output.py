@@ -9,7 +9,7 @@ import pytest
 from hpclaunch.schedulers import slurm_output
 from hpclaunch.schedulers.contract import Busy, Refused
 from hpclaunch.schedulers.slurm import filename_pattern
-from hpclaunch.schedulers.slurm_advice import advice_for, kind_of
+from hpclaunch.schedulers.slurm_advice import advice_for, in_order, kind_of
 from hpclaunch.schedulers.slurm_states import STATES
 from hpclaunch.values.errors import SchedulerError
 from hpclaunch.values.job import JobStatus
@@ -207,6 +207,8 @@ def test_each_refusal_has_advice_that_fits_it(message: str, named: str) -> None:
         "sbatch: error: Batch job submission failed: Unable to contact slurm controller (receive failure)",
         "sbatch: error: Batch job submission failed: Socket timed out on send/recv operation",
         "sbatch: error: Batch job submission failed: Protocol authentication error",
+        "sbatch: error: Batch job submission failed: Unexpected missing socket error",
+        "sbatch: error: Batch job submission failed: Broken pipe",
         "sbatch: error: slurm_receive_msg: Zero Bytes were transmitted or received\n"
         "sbatch: error: Batch job submission failed: Unable to contact slurm controller (connect failure)",
     ],
@@ -215,10 +217,30 @@ def test_a_broken_conversation_leaves_a_submission_open(message: str) -> None:
     assert kind_of(message) is SchedulerError
 
 
+# As sbatch 22.05 says it when munged is killed.
+UNSIGNED = """\
+sbatch: error: If munged is up, restart with --num-threads=10
+sbatch: error: Munge encode failed: Failed to connect to "/run/munge.socket": Connection refused
+sbatch: error: If munged is up, restart with --num-threads=10
+sbatch: error: Munge encode failed: Failed to connect to "/run/munge.socket": Connection refused
+sbatch: error: slurm_send_node_msg: auth_g_create: REQUEST_SUBMIT_BATCH_JOB has authentication error
+sbatch: error: Batch job submission failed: Protocol authentication error"""
+
+
 def test_a_request_that_was_never_signed_leaves_nothing_open() -> None:
-    said = "sbatch: error: Munge encode failed: Failed to access socket\nsbatch: error: authentication error"
-    failed = "sbatch: error: Batch job submission failed: Protocol authentication error"
-    assert kind_of(f"{said}\n{failed}") is Refused
+    assert kind_of(UNSIGNED) is Refused
+    assert "munge -n | unmunge" in advice_for(UNSIGNED)
+    told = in_order(UNSIGNED).splitlines()
+    assert told[0].startswith("sbatch: error: Munge encode failed: ")
+    assert (len(told), set(told) < set(UNSIGNED.splitlines())) == (3, True)
+    earlier = "sbatch: error: slurm_receive_msg: Socket timed out on send/recv operation"
+    assert kind_of(f"{earlier}\n{UNSIGNED}") is SchedulerError
+
+
+def test_a_controller_that_has_too_much_to_do_took_nothing() -> None:
+    """As slurmctld says it from 23.02 on where its rate is limited."""
+    for when in ("momentarily", "later"):
+        assert kind_of(f"Batch job submission failed: Rate limit exceeded, please retry {when}") is Busy
 
 
 def test_a_log_path_means_itself_to_slurm() -> None:

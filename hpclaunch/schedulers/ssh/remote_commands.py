@@ -7,7 +7,7 @@ from types import MappingProxyType
 from msgspec import Struct
 
 from hpclaunch.schedulers.contract import Refused
-from hpclaunch.schedulers.slurm_advice import advice_for, kind_of
+from hpclaunch.schedulers.slurm_advice import advice_for, in_order, kind_of
 from hpclaunch.schedulers.slurm_commands import QUERY_S, Commands
 from hpclaunch.schedulers.ssh import words
 from hpclaunch.schedulers.ssh.connection import Connection, connection
@@ -85,7 +85,7 @@ class RemoteCommands(Commands):
                 "Set slurm.path in the site to the folder of Slurm's commands there.",
             )
         if done.status:
-            message = err.strip() or f"{name} ended with status {done.status} and no message"
+            message = in_order(err.strip()) or f"{name} ended with status {done.status} and no message"
             # A signal may come when all is sent.
             kind = SchedulerError if done.status > 128 else kind_of(message)
             raise kind(message, advice_for(message))
