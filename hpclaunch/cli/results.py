@@ -23,12 +23,15 @@ from hpclaunch.values.job import JobStatus
 def results(job_id: str, csv_file: str | None, as_json: bool) -> None:
     """Show what became of each point of a sweep: its state, how long it ran, and its metrics.
 
-    JOB_ID is any job of the sweep. A metric is what its regular expression finds in the log of the point.
+    JOB_ID is any job of the sweep, or ID_POINT one point of it. A metric is what its regular expression finds
+    in the log of the point.
     """
     record, task = find_task(job_id)
     if task is not None and record.intent.chain:
         raise InputError(f"the links of a chain write one log: say {record.state().job_id}")
-    records = all_of(record)
+    # ID_POINT of a point with a job of its own names another job than its record.
+    alone = task is not None or job_id.rpartition("/")[2] not in (record.state().job_id, record.tag)
+    records = [record] if alone else all_of(record)
     wanted = metrics_of(record)
     rows = [row for each in rows_of(records, wanted) for row in each]
     if task is not None:

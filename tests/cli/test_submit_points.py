@@ -57,6 +57,8 @@ def test_every_point_is_a_job_on_kubernetes_and_results_find_all(server: ApiServ
         for name, lr, nodes in zip(names, ["0.1", "0.1", "0.2", "0.2"], ["1", "2", "1", "2"], strict=True)
     ]
     assert {row["state"] for row in rows} == {"PENDING"}
+    (row,) = json.loads(hpclaunch("results", "search-2_1", "--json").stdout)
+    assert (row["job_id"], row["point"]) == ("search-1", 1)
 
 
 def test_what_waits_is_refused_where_there_is_no_queue(server: ApiServer, tmp_path: Path) -> None:
