@@ -12,6 +12,7 @@ import waysto
 from laptop import Laptop
 from realslurm import Slurm, sandbox
 from realsshd import serving
+from trials import Trials
 
 from hpclaunch.sandbox import updown
 from hpclaunch.sandbox.packages import slurm_version
@@ -88,6 +89,19 @@ def slurm_accounted(start_slurm: Callable[..., Slurm]) -> Slurm:
     if obstacle:
         pytest.skip(obstacle)
     return start_slurm("--nodes", "2", "--node-type", "dgx-a100", "--name", "accounted", "--accounting")
+
+
+@pytest.fixture(scope="session")
+def broken(start_slurm: Callable[..., Slurm]) -> Slurm:
+    """Two DGX A100 whose controller may be killed."""
+    return start_slurm("--nodes", "2", "--node-type", "dgx-a100", "--name", "broken")
+
+
+@pytest.fixture
+def trials(broken: Slurm, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Trials:
+    made = Trials(broken, tmp_path)
+    monkeypatch.setenv("HPCLAUNCH_HOME", str(made.home))
+    return made
 
 
 @pytest.fixture(scope="session")
