@@ -9,6 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hpclaunch.convert.shell.recover import recovered
+from hpclaunch.convert.shell.syntax.again import Again, Fault, Run
+from hpclaunch.convert.shell.syntax.reader import read
 from hpclaunch.readback.shell.errors import ScriptError
 
 WELL = """\
@@ -117,3 +119,54 @@ def test_it_gives_up_in_good_order(lines: list[str]) -> None:
     }
     assert changed <= {repair.line for repair in repairs}
     assert recovered(mended) == (mended, ())
+
+
+def _outcome(text: str, again: Again | None = None) -> object:
+    try:
+        return read(text, 1, again)
+    except Fault as fault:
+        return fault.message, fault.line, fault.read
+
+
+_SIGNS = (
+    '"',
+    "'",
+    "`",
+    "(",
+    ")",
+    "fi",
+    "done",
+    "}",
+    "$(",
+    "\\",
+    "if x; then",
+    "case x in",
+    ";;",
+    "x <<EOF",
+    "x <<'`'",
+)
+
+
+_NOW = (":", "x \\'", "echo it's", "cat <<EOF", "fi")
+_LINES = ["#!/bin/bash", "if a; then", *f"echo one\n{WELL}export A=1 B=2\nb\nc >&2\n".split("\n") * 3, "fi"]
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, len(_LINES) - 1), st.sampled_from(_SIGNS)), min_size=1, max_size=3),
+    st.sampled_from(_NOW),
+)
+def test_what_was_read_before_a_line_was_changed_is_read_the_same(
+    broken: list[tuple[int, str]], now: str
+) -> None:
+    lines = [*_LINES]
+    for number, sign in broken:
+        lines[number] += sign
+    run = Run()
+    try:
+        read("\n".join(lines))
+    except Fault as fault:
+        run = fault.run
+    changed = broken[0][0]
+    lines[changed] = now
+    text = "\n".join(lines)
+    assert _outcome(text, Again(run).but(changed + 1)) == _outcome(text)

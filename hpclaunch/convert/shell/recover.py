@@ -13,7 +13,7 @@ from typing import Literal
 from msgspec import Struct
 
 from hpclaunch.convert.shell.parsed import parsed
-from hpclaunch.readback.shell.errors import ScriptError
+from hpclaunch.convert.shell.syntax.again import Again, Fault
 
 # Each attempt reads the text up to its first fault, some 10 ms for what people write and a second for a
 # megabyte: 80 attempts at a script of 10,000 characters.
@@ -61,8 +61,8 @@ class _Attempts:
     def __init__(self) -> None:
         self._left = _MOST_READ
 
-    def complaint(self, text: str) -> ScriptError | None:
-        found = _complaint(text)
+    def complaint(self, text: str, again: Again | None = None) -> Fault | None:
+        found = _complaint(text, again)
         self._left -= max(len(text) if found is None else found.read, len(text) // _AT_LEAST)
         return found
 
@@ -71,26 +71,25 @@ class _Attempts:
         return self._left <= 0
 
 
-def _complaint(text: str) -> ScriptError | None:
+def _complaint(text: str, again: Again | None = None) -> Fault | None:
     try:
-        parsed(text)
-    except ScriptError as error:
-        return error
+        parsed(text, again=again)
+    except Fault as fault:
+        return fault
     return None
 
 
-def _better(
-    text: str, complaint: ScriptError, attempts: _Attempts
-) -> tuple[str, Repair, ScriptError | None] | None:
+def _better(text: str, complaint: Fault, attempts: _Attempts) -> tuple[str, Repair, Fault | None] | None:
     """The change after which the parser gets furthest, None where none brings it further."""
     lines = text.split("\n")
-    best: tuple[str, Repair, ScriptError | None] | None = None
+    best: tuple[str, Repair, Fault | None] | None = None
     furthest = (complaint.line, 0)
+    again = Again(complaint.run)
     for number, now, kind in _changes(lines, complaint.line, attempts):
         if attempts.are_over:
             break
         changed = "\n".join([*lines[: number - 1], now, *lines[number:]])
-        after = attempts.complaint(changed)
+        after = attempts.complaint(changed, again.but(number))
         repair = Repair(number, lines[number - 1], now, kind, complaint.message)
         if after is None:
             return changed, repair, None

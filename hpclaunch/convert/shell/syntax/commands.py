@@ -3,6 +3,7 @@
 import re
 
 from hpclaunch.convert.shell.syntax import plain
+from hpclaunch.convert.shell.syntax.again import Again, Run
 from hpclaunch.convert.shell.syntax.assignments import Assignments
 from hpclaunch.convert.shell.syntax.plain import DECLARING
 from hpclaunch.readback.shell.pieces import Literal, Word
@@ -42,7 +43,11 @@ _PARENTHESIS = frozenset((")",))
 
 
 class Commands(Assignments):
-    """Reads commands, but for compound ones: those are read by `compound`."""
+    """Reads commands, but for compound ones: those are read by `compound`. `again` is what is known of a text
+    that is the same but for a line, and `longest` what would be known of this one."""
+
+    again: Again | None = None
+    longest = Run()
 
     def compound(self, line: int) -> Statement | None:
         """The compound command here, None where there is none."""
@@ -51,18 +56,32 @@ class Commands(Assignments):
     def statements(self, until: frozenset[str]) -> tuple[Statement, ...]:
         """Commands up to the end of the text, or to a word or sign that ends them, which is left there."""
         found: list[Statement] = []
-        text = self.text
+        try:
+            self._statements(found, until)
+        finally:
+            if len(found) > len(self.longest.statements):
+                self.longest = Run(found, self.depth)
+        return tuple(found)
+
+    def _statements(self, found: list[Statement], until: frozenset[str]) -> None:
+        text, again = self.text, self.again
         while True:
             char = self.gaps()
             if not char or (char in ");" and char in until):
-                return tuple(found)
+                return
             if char in _CLOSING:
                 closer = _CLOSERS.match(text, self.at)
                 if closer:
                     if closer[1] in until:
-                        return tuple(found)
+                        return
                     self.fail(f"`{closer[1]}` has nothing that it ends or goes on with")
             line = self.line()
+            if again is not None and self.begins_line(line):
+                taken, following = again.behind(line, self.depth)
+                if taken:
+                    found += taken
+                    self.at = self.begin(following)
+                    continue
             first: Statement | None = plain.command(self, line)
             if first is None and char not in "!t":
                 first = self.compound(line) if char in COMPOUND else None
@@ -79,7 +98,7 @@ class Commands(Assignments):
                     continue
                 if char in (")", ";") and char in until:
                     found.append(first)
-                    return tuple(found)
+                    return
             statement = self._and_or(line, first)
             char = self.blanks()
             if char == ";" and self.ahead(2) not in (";;", ";&"):

@@ -3,6 +3,7 @@
 import re
 
 from hpclaunch.convert.shell.syntax import plain
+from hpclaunch.convert.shell.syntax.again import Again, Fault
 from hpclaunch.convert.shell.syntax.commands import NO_MORE
 from hpclaunch.convert.shell.syntax.conditions import Conditions
 from hpclaunch.convert.shell.syntax.scanner import DEEPEST
@@ -43,8 +44,9 @@ _FUNCTION = re.compile(r"(?!#)([^\s;&|<>()$`\"'\\]+)[ \t]*(?:\([ \t]*\))?")
 _NAMED = re.compile(r"[A-Za-z_]\w*[ \t]+(?=[{(]|if\b|while\b|for\b)", re.ASCII)
 
 
-def read(text: str, first_line: int = 1) -> Group:
-    """The statements of a text that `inside` made; lines are counted from `first_line`.
+def read(text: str, first_line: int = 1, again: Again | None = None) -> Group:
+    """The statements of a text that `inside` made; lines are counted from `first_line`. `again` is what is
+    known of a text that is the same but for a line.
 
     Raises ScriptError, with its line, for a text that is no script or too much of one.
     """
@@ -55,13 +57,13 @@ def read(text: str, first_line: int = 1) -> Group:
             "a zero byte, which no script has", first_line + text[: text.index("\0")].count("\n")
         )
     reader = Reader(text, first_line)
+    reader.again = again
     try:
         found = reader.statements(NO_MORE)
     except RecursionError:
         raise ScriptError("commands within commands, too deep", reader.line()) from None
     except ScriptError as error:
-        error.read = reader.at
-        raise
+        raise Fault(error.message, error.line, reader.at, reader.longest) from None
     return Group(found[0].line if found else first_line, found)
 
 

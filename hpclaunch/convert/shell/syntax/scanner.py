@@ -35,6 +35,19 @@ class Scanner:
         """The line of a position."""
         return self._first + bisect_right(self._starts, self.at if at is None else at)
 
+    def begin(self, line: int) -> int:
+        """The position at which a line behind the first one begins."""
+        return self._starts[line - self._first - 1]
+
+    def begins_line(self, line: int) -> bool:
+        """Whether nothing but blanks stands before the position on its line, which is behind the first one,
+        and no here-document is still to come."""
+        return (
+            self._document_newline < 0
+            and line > self._first
+            and not self.text[self.begin(line) : self.at].strip(" \t")
+        )
+
     def fail(self, message: str, at: int | None = None) -> NoReturn:
         """Raise ScriptError for this place."""
         raise ScriptError(message, self.line(at))
