@@ -54,7 +54,6 @@ def put(
     by_command = {id(step.command): step for step in all_steps}
     after = False
     order = _order(reading)
-    counts: dict[str, int] = {}
     staged = _stage_in(reading, all_steps, run, draft)
     at_the_end = _at_the_end(reading)
     for command in sorted(reading.commands, key=lambda each: bool(each.signals)):
@@ -91,7 +90,7 @@ def put(
             todo = f"add it to {key} where it does with the job's, or submit it as a job of its own"
             draft.say("left", (command.place,), _text(command), why=other, todo=todo)
         elif key:
-            _put(reading, command, step, run, key, per_node, trials, draft, counts, image=image)
+            _put(reading, command, step, _Run(run, per_node, trials, image), key, draft)
 
 
 def _at_the_end(reading: ShellReading) -> bool:
@@ -158,18 +157,18 @@ def _when(command: Command, run: Command, trials: Trials, after: bool, draft: Dr
     return "before_each" if in_loop else "after" if after else "setup"
 
 
+class _Run(Struct, frozen=True):
+    """What a step is written for: the run's command, how many ranks it has on a node, its trials, and whether
+    it is in an image."""
+
+    command: Command
+    per_node: int | None
+    trials: Trials
+    image: bool
+
+
 def _put(
-    reading: ShellReading,
-    command: Command,
-    step: Step | None,
-    run: Command,
-    key: str,
-    per_node: int | None,
-    trials: Trials,
-    draft: Draft,
-    counts: dict[str, int],
-    *,
-    image: bool,
+    reading: ShellReading, command: Command, step: Step | None, run: _Run, key: str, draft: Draft
 ) -> None:
     what = _text(command)
     options = "" if step is None else next((each.written for each in step.asked if not each.name), "")
@@ -177,34 +176,33 @@ def _put(
         why = f"which options srun gets there ({options}) is not told"
         draft.say("left", (command.place,), what, why=why, todo=f"add it to {key} where the job needs it")
         return
-    written = _line(command, step, trials)
+    written = _line(command, step, run.trials)
     places = reading.origin(command)
     if written.doubt:
         why = f"{written.doubt} is known only where the script runs"
         todo = f"add it to {key} with its value"
         draft.say("left", (command.place,), what, why=why, todo=todo)
         return
-    per = _per(step, per_node)
+    per = _per(step, run.per_node)
     if not per:
         why = "a step runs once, once on each node, or as the ranks do"
         draft.say("left", (command.place,), what, why=why, todo="write it as a step of one of these kinds")
         return
     entry: dict[str, Any] = {"run": written.plain}
     inside = step is not None and step.in_container
-    if image and not inside:
+    if run.image and not inside:
         entry["where"] = "host"
     if per != "node":
         entry["per"] = per
-    optional = command.unnoticed and not (run.unnoticed and trials.loop is not None and key == "before_each")
+    of_trial = run.trials.loop is not None and key == "before_each"
+    optional = command.unnoticed and not (run.command.unnoticed and of_trial)
     if optional:
         entry["optional"] = True
     inherit(submitters(written.names), (command.place,), draft, what)
     why = "it may fail, as nobody reads its status in the original" if optional else ""
-    if key == "after" and rounds.gives_up(reading, run):
+    if key == "after" and rounds.gives_up(reading, run.command):
         why = "the script came here only where its run did well; `after` is done in any case"
-    number = counts.setdefault(key, 0)
-    draft.put((key, number), entry, places, what, why=why)
-    counts[key] = number + 1
+    draft.add(key, entry, places, what, why)
 
 
 def _line(command: Command, step: Step | None, trials: Trials) -> Line:
