@@ -133,3 +133,20 @@ def test_a_value_that_a_test_decides_is_asked_for_with_the_test(condition: str) 
     for value, flag in (("1", "a"), ("0", "b")):
         answered = convert(classified({"run.sub": text}), Options({"X": value})).job
         assert f'command: ["./t", {flag}]' in answered
+
+
+@pytest.mark.parametrize(
+    ("output", "named"),
+    [
+        ("$(if [ -f /x ]\nthen echo a\nelse echo b; fi)", "$(if [ -f /x ] ...) in run.sub:3-5"),
+        ("$(for x in a b; do ls $x; done)", "$(for x in a b ...) in run.sub:3"),
+        ("$(while read -r l; do echo $l; done < f | sort)", "$(while read -r l ...) in run.sub:3"),
+        ("$(case $(hostname) in a*) ls;; esac)", "$(case $(hostname) ...) in run.sub:3"),
+        ("$(ls /x | sort)", "$(ls /x | sort)"),
+    ],
+)
+def test_a_question_names_what_writes_a_value_with_its_lines(output: str, named: str) -> None:
+    text = f"#!/bin/bash\n#SBATCH -N 1\nIMG={output}\nsrun --mpi=none --container-image=$IMG ./t\n"
+    found = convert(classified({"some/run.sub": text}), Options({}))
+    (question,) = [each for each in found.findings if each.key == "image"]
+    assert question.why == f"the image, which {named} gives: a reference or a .sqsh file"

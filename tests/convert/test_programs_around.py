@@ -78,9 +78,9 @@ def test_what_a_text_for_the_ranks_shell_takes_from_who_submits(text: str, names
     assert "inherit" not in _job(f"srun --mpi=none --container-image=a/b:c bash -c '{text}'")
 
 
-def test_a_short_word_after_an_option_of_a_token_is_none() -> None:
-    found = convert(classified({"run.sub": _HEAD + "srun --mpi=none ./t --token name\n"}), Options({}))
-    assert script_cases.loaded(found.job)["command"] == ["./t", "--token", "name"]
+def test_a_short_word_after_an_option_of_a_vocabulary_is_no_secret() -> None:
+    found = convert(classified({"run.sub": _HEAD + "srun --mpi=none ./t --image-token name\n"}), Options({}))
+    assert script_cases.loaded(found.job)["command"] == ["./t", "--image-token", "name"]
     assert not [each for each in found.findings if each.kind == "defect"]
 
 

@@ -24,6 +24,7 @@ from hpclaunch.readback.shell.statements import (
 )
 
 Row = tuple[int, int, str]
+_LONGEST = 60  # of the begin of a compound command
 _ALONE = (Simple, Declaration, Test, Arithmetic)
 # What a statement of each kind is itself, where it is more than those within it, and these in their order.
 # A megabyte has some hundred thousand of them, and is looked at several times.
@@ -96,3 +97,39 @@ def text_of(statement: Statement) -> str:
     if isinstance(statement, Redirected | Coprocess):
         return text_of(statement.body)
     return own_text(statement)
+
+
+def name_of_output(body: Statement) -> tuple[str, int, int]:
+    """What a $(...) is called that writes what is not known, and its first and last line where that is not
+    all of it (0 where it is): of a compound command it is the begin."""
+    if _is_told(body):
+        return f"$({text_of(body)})", 0, 0
+    rows = listed(body)
+    last = max(max(first, last) for first, last, _ in rows)
+    return f"$({_begin(body)} ...)", rows[0][0], last
+
+
+def _is_told(statement: Statement) -> bool:
+    """Whether its text in one line is all of it."""
+    if isinstance(statement, _ALONE):
+        return True
+    whole = isinstance(statement, Group | Pipeline | AndOr | Not | Subshell | Redirected | Coprocess)
+    return whole and all(map(_is_told, parts_of(statement)))
+
+
+def _begin(statement: Statement) -> str:
+    """The first of its commands as people know it again."""
+    while isinstance(statement, Group | Pipeline | AndOr | Redirected | Subshell):
+        statement = parts_of(statement)[0]
+    if isinstance(statement, If):
+        condition = statement.branches[0][0]
+        text = f"if {text_of(condition)}" if condition is not None else "if"
+    elif isinstance(statement, For):
+        words = " ".join(word.written for word in statement.words or ())
+        text = f"for {statement.name} in {words}" if words else f"for {statement.name}"
+    elif isinstance(statement, Loop) and statement.condition is not None:
+        text = f"while {text_of(statement.condition)}"
+    else:
+        text = text_of(statement)
+    text = " ".join(text.split())
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."

@@ -4,6 +4,8 @@ import fnmatch
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
+from msgspec import structs
+
 from hpclaunch.convert.reading import Source
 from hpclaunch.readback.shell import inside
 from hpclaunch.readback.shell.values import Value
@@ -49,6 +51,13 @@ class Files:
             place = Place(self._sources[index].name, number, last % _EACH if last > line else 0)
             self._last = ((line, last), place)
         return self._last[1]
+
+    def called(self, text: str, first: int, last: int) -> str:
+        """A text for people with the lines, from 1, where it stands; without them where `first` is 0."""
+        if not first:
+            return text
+        place = self.place(first, last)
+        return f"{text} in {structs.replace(place, file=place.file.rpartition('/')[2])}"
 
     def placed(self, name: str, rows: Iterable[tuple[int, int, str]]) -> Iterator[tuple[Place, str]]:
         """Texts with the lines of this source where they begin and end, as `place` has them."""

@@ -25,7 +25,7 @@ from hpclaunch.convert.shell import (
     shopt,
 )
 from hpclaunch.convert.shell.lenient import LenientExpander
-from hpclaunch.convert.shell.listing import listed, text_of
+from hpclaunch.convert.shell.listing import listed, name_of_output
 from hpclaunch.convert.shell.names import (
     is_default,
     lines_of,
@@ -367,7 +367,7 @@ class Walker(Recorder):
         with self.within(within="output", pipeline=(0, 1), writes=(), background=False):
             found = super()._output_of(command)
         if any(isinstance(part, Unknown) and part == Unknown("output", "") for part in found):
-            return (Unknown("output", f"$({text_of(command.body)})"),)
+            return (Unknown("output", self.files.called(*name_of_output(command.body))),)
         return found
 
     def _writes_of(self, found: Sequence[Redirection]) -> tuple[Output, ...]:
