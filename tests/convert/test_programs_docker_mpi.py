@@ -89,6 +89,7 @@ def test_a_run_with_all_kinds_of_options() -> None:
         ("docker exec ?CONT train --all", [], "${CONT}", ["train", "--all"]),
         ("docker exec ?BOX ./run.sh a", [], "${BOX}", ["./run.sh", "a"]),
         ("docker exec ?BOX bash a.sh", [], "${BOX}", ["bash", "a.sh"]),
+        ("docker exec ?BOX train now", [], "${BOX}", ["train", "now"]),
         ("docker exec ?BOX train --all", [], "${BOX}", ["train", "--all"]),
         ("docker exec ?CONT python a.py", [], "${CONT}", ["python", "a.py"]),
     ],

@@ -57,6 +57,7 @@ _OTHERS: dict[str, Table] = {
 _STARTS = {"run": _RUN, "create": _RUN, "exec": _EXEC}
 # Names of variables that hold the image, or the container, and not options.
 _IMAGE_NAME = re.compile(r"(?i)(^|_)(cont(ainer)?|img|image)(_?(image|name|id|url|tag))?$|image")
+_OF_CONTAINERS = re.compile(r"docker ps|podman ps|container")
 _LOOKS_LIKE_IMAGE = re.compile(r"^[a-z0-9][\w.-]*(:\d+)?(/[\w.-]+)*(:[\w.-]+|@sha256:\w+)?$")
 
 
@@ -86,22 +87,16 @@ def is_option(command: str, name: str) -> bool:
 
 def _is_before_a_container(value: Value, after: Sequence[Value]) -> bool:
     """Whether a word of docker exec of which nothing is known is `"${OPTIONS[@]}"` or `$CONTAINER`: behind a
-    container stands what is started in it, and behind options a container with that behind it."""
-    if not _stands_for_container(value) and may_be_many(value) and len(after) > 1:
-        first = known(after[0])
-        return (
-            leading(after[0]).startswith("-")
-            or (first is not None and not _is_started(first) and not leading(after[1]).startswith("-"))
-            or (first is None and _is_started(known(after[1])))
-        )
-    return False
-
-
-def _stands_for_container(value: Value) -> bool:
-    part = value[0] if value else ""
-    return isinstance(part, Unknown) and (
-        _IMAGE_NAME.search(part.name) is not None or "docker ps" in part.name
-    )
+    container stands what is started in it, and behind options a container with that behind it. Where that
+    does not tell it, what a command has put out is an array of options, and a variable is the container."""
+    part = value[0] if may_be_many(value) and len(after) > 1 else None
+    if not isinstance(part, Unknown) or _IMAGE_NAME.search(part.name) or _OF_CONTAINERS.search(part.name):
+        return False
+    if leading(after[0]).startswith("-"):
+        return True
+    if _is_started(known(after[0])) or _is_started(known(after[1])):
+        return not _is_started(known(after[0]))
+    return part.kind == "output" and not leading(after[1]).startswith("-")
 
 
 def _is_started(text: str | None) -> bool:
