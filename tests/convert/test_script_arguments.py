@@ -3,18 +3,20 @@ real, gives them; and who did not say what they were is asked for them."""
 
 import json
 import shlex
+import subprocess
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 from script_cases import loaded
-from test_walk_bash import expected, run
+from test_walk_bash import expected, run, walk
 
 from hpclaunch.cli.convert import convert as command
 from hpclaunch.convert.conversion import convert
 from hpclaunch.convert.inputs import classified
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.reading import Source
+from hpclaunch.convert.shell.getopt import getopt
 from hpclaunch.convert.shell.walk import read
 
 _CASE = """
@@ -70,6 +72,52 @@ _ARGUMENTS = (
     ["-fz", "--", "-f"],
     ["-", "a"],
 )
+
+_GETOPT = (
+    "-o i:l:f --long image:,lr:,fast --",
+    "--options=i:fl:: --longoptions image:,lr::,fast -n me --",
+    "-oi:f -l image:,fast,lr: --",
+    "-o +i:fl: --long image: --long fast,lr: --",
+    "-o -i:fl: --long image:,fast,lr: --",
+    "-n me -- i:fl:",
+)
+_TO_GETOPT = (
+    "x -i 'a b' y --lr=2 -f -- -z",
+    '-fl3 -i a "it\'s" --image b',
+    "--im a --fast x",
+    "",
+    "- -f --lr 1",
+    "--nothing",
+    "-i",
+)
+
+
+@pytest.mark.parametrize("own", _GETOPT)
+def test_what_getopt_makes_of_arguments_is_what_it_writes(own: str) -> None:
+    for arguments in _TO_GETOPT:
+        words = shlex.split(f"{own} {arguments}")
+        told = getopt(words)
+        done = subprocess.run(["getopt", *words], capture_output=True, text=True, check=False, timeout=60)
+        assert told == (done.stdout if done.returncode == 0 else None)
+
+
+_BY_GETOPT = """
+O=$(getopt -o i:l:f --long image:,lr:,fast -- "$@") || exit 1
+eval set -- "$O"
+while true; do
+  case "$1" in
+    -i|--image) I=$2; shift 2 ;;
+    -l|--lr) L=$2; shift 2 ;;
+    -f|--fast) F=1; shift ;;
+    --) shift; break ;;
+  esac
+done"""
+
+
+@pytest.mark.parametrize("arguments", ["", "a -i 'b c' -f d", '--lr=2 --image "it\'s" -- -f'])
+def test_what_a_script_makes_of_what_getopt_writes_is_what_bash_makes(arguments: str) -> None:
+    script = f"{_NONE}set -- {arguments}\n{_BY_GETOPT}{_SHOW_OPTS}"
+    assert walk(script, {}) == run(script, {})
 
 
 @pytest.mark.parametrize("script", _SCRIPTS)

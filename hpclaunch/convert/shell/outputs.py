@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from hpclaunch.convert.shell.expr import expr
+from hpclaunch.convert.shell.getopt import getopt
 from hpclaunch.readback.shell.values import Part, Unknown, Value, join, known
 
 _MOST = 2000
@@ -139,6 +140,12 @@ def _expr(words: Sequence[Value], given: Value | None) -> Value | None:
     return None if told is None else (told[0],) if told[0] else ()
 
 
+def _getopt(words: Sequence[Value], given: Value | None) -> Value | None:
+    texts = [known(word) for word in words]
+    told = None if None in texts else getopt([text or "" for text in texts])
+    return None if told is None else (told,)
+
+
 def _told_by_expr(words: Sequence[Value]) -> tuple[str, bool] | None:
     texts = [known(word) for word in words]
     return None if None in texts else expr(tuple(text or "" for text in texts))
@@ -168,4 +175,5 @@ _PROGRAMS: dict[str, Callable[[Sequence[Value], Value | None], Value | None]] = 
     "cat": _echoed,
     "tr": _tr,
     "expr": _expr,
+    "getopt": _getopt,
 }
