@@ -81,7 +81,7 @@ def rights(a: Side, b: Side) -> list[Difference]:
         values = ("yes", NOTHING) if right in mine else (NOTHING, "yes")
         what = f"rights: {right}"
         if of_place and other_place:
-            found.append(beside(what, values, "place", _why_right(right, a.launch, b.launch)))
+            found.append(beside(what, values, "place", _why_right(right)))
         else:
             why = "containers under Pyxis have the user's own rights" if mixed else ""
             found.append(beside(what, values, "unbridged" if mixed else "difference", why))
@@ -197,7 +197,7 @@ def _takes_less(side: Side) -> bool:
     return of_node is not None and side.launch.gpus_per_node < of_node
 
 
-def _why_right(right: str, a: Launch, b: Launch) -> str:
+def _why_right(right: str) -> str:
     if right in _OF_PODS:
         return "pods need it for what needs no right under Slurm"
     if right in _SHARED_BY_SLURM:

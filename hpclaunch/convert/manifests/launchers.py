@@ -155,7 +155,7 @@ def _mpi(workload: Workload, launch: Launch, layer: Layer, known_here: set[str],
         todo = "use Horovod's MPI: an image with it needs no other change"
         draft.say("left", lines_of(launch, "--gloo"), "horovodrun --gloo", why=why, todo=todo)
     else:
-        mpi.put_kind(reading, _command((place,)), layer, draft)
+        mpi.put_kind(_command((place,)), layer, draft)
     if workload.mpi in ("intel", "mpich"):
         fields = [
             field

@@ -27,7 +27,7 @@ def put(reading: ShellReading, run: Step, draft: Draft, *, reads: bool) -> None:
     _parts(reading, run, draft)
     if not reads:
         _input(run, draft)
-    _side_by_side(reading, run, draft)
+    _side_by_side(run, draft)
     _of_each_rank(run, draft)
     _one_of_several(reading, run, draft)
     _ends_before(reading, run, draft)
@@ -215,7 +215,7 @@ def _input(run: Step, draft: Draft) -> None:
     )
 
 
-def _side_by_side(reading: ShellReading, run: Step, draft: Draft) -> None:
+def _side_by_side(run: Step, draft: Draft) -> None:
     """Runs in the background of a loop, each with a share of the job."""
     loops = trial_loops(run.command)
     if run.command.background and loops:

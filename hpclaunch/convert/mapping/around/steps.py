@@ -81,7 +81,7 @@ def put(
             todo = "do it in the command itself, or add it to after if it may run at each end"
             draft.say("left", (command.place,), _text(command), why=why, todo=todo)
             continue
-        key = _when(command, run, trials, after, draft)
+        key = _when(command, trials, after, draft)
         of_run = by_command.get(id(run))
         other = ""
         if key and step is not None and of_run is not None:
@@ -130,7 +130,7 @@ def _runs_beside(order: _Order, command: Command, run: Command, draft: Draft) ->
     return True
 
 
-def _when(command: Command, run: Command, trials: Trials, after: bool, draft: Draft) -> str:
+def _when(command: Command, trials: Trials, after: bool, draft: Draft) -> str:
     """The key of the job, "" where a finding says that there is none."""
     in_loop = trials.loop is not None and trials.loop in command.loops
     what = _text(command)

@@ -62,7 +62,7 @@ def put(
     slurm_numbers = sizes.numbers(reading, found)
     ranks.put(reading, main, launcher, mpirun, found, slurm_numbers, draft)
     if mpirun is not None:
-        _say_outside(reading, main, mpirun, draft)
+        _say_outside(main, mpirun, draft)
     sizes.put_gpus(reading, [each for each in (home, main) if each], draft)
     if launcher is not None or (mpirun is not None and mpirun.program == "horovodrun"):
         sizes.assume_gpus((launcher or mpirun or Layer("")).program, draft)
@@ -157,7 +157,7 @@ def _index(programs: Sequence[str], begin: str) -> int:
     return max((index for index, each in enumerate(programs) if each.startswith(begin)), default=-1)
 
 
-def _say_outside(reading: ShellReading, main: Started, mpirun: Layer, draft: Draft) -> None:
+def _say_outside(main: Started, mpirun: Layer, draft: Draft) -> None:
     """-x of an mpirun on the host: docker's client gets it, and the container nothing of it."""
     programs = [each.program for each in main.layers]
     if programs.index(mpirun.program) > _index(programs, "docker"):

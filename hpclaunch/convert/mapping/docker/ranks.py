@@ -26,7 +26,7 @@ def put(
     command = main.command
     if mpirun is not None:
         parameter_files.put(reading, draft)
-        mpi.put_kind(reading, command, mpirun, draft)
+        mpi.put_kind(command, mpirun, draft)
         mpi.put_options(reading, command, mpirun, draft)
         sizes.put_ranks(reading, command, mpirun, found, slurm_numbers, draft)
         return

@@ -84,7 +84,7 @@ def put(
             continue
         value = counts.value if counts.value is not None else counts.there.get(name)
         if value is None:
-            _not_given(reading, name, counts, places, what, draft)
+            _not_given(reading, name, places, what, draft)
             continue
         own = rendezvous.with_own_addresses(value)
         if own is not None and per_node:
@@ -203,9 +203,7 @@ def _is_launchers_own(
     return True
 
 
-def _not_given(
-    reading: ShellReading, name: str, counts: Handed, places: tuple[Place, ...], what: str, draft: Draft
-) -> None:
+def _not_given(reading: ShellReading, name: str, places: tuple[Place, ...], what: str, draft: Draft) -> None:
     assigned = reading.last(name)
     if assigned is None and (owner(name) in _OF_LOGIN or name == "PATH"):
         draft.say(

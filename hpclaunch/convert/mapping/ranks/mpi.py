@@ -180,7 +180,7 @@ def _of_a_variable(reading: ShellReading, option: Option, places: Sequence[Place
         draft.say("unread", places, option.written, why=why, todo="give it with --env and convert again")
 
 
-def put_kind(reading: ShellReading, command: Command, layer: Layer, draft: Draft) -> None:
+def put_kind(command: Command, layer: Layer, draft: Draft) -> None:
     """That the ranks use MPI, and how they find each other; who binds them where no option tells it."""
     if layer.option("bind-to") is None and layer.program != "mpiexec.hydra":
         why = "each rank gets the cores and the memory beside its GPU, by the site's node type"

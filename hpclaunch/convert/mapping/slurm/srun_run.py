@@ -101,7 +101,7 @@ def put(
         launchers.put_launcher(reading, run.command, launcher, draft)
     if by is not None:
         parameter_files.put(reading, draft)
-        mpi.put_kind(reading, run.command, by, draft)
+        mpi.put_kind(run.command, by, draft)
         mpi.put_options(reading, run.command, by, draft)
         handed = handed_on.given(reading, run.command, by.all("x"), f"{by.program} -x")
         seed = found_trials.seed
