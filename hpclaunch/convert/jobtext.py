@@ -181,6 +181,8 @@ def _flow(what: str | int) -> str:
 
 def _places(fact: Fact) -> str:
     """The lines behind a fact, in a comment that a person reads."""
+    if len(fact.places) == 1:
+        return str(fact.places[0])
     shown = [str(place) for place in islice(dict.fromkeys(fact.places), _MOST_PLACES)]
     more = len(dict.fromkeys(fact.places)) - len(shown)
     return ", ".join([*shown, *([f"and {more} more"] if more else [])])

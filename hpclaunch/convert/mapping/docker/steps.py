@@ -10,7 +10,7 @@ from msgspec import Struct, structs
 
 from hpclaunch.convert.mapping.ranks import launchers, rendezvous
 from hpclaunch.convert.mapping.words import hosts
-from hpclaunch.convert.programs.layers import MPI, Layer, layers
+from hpclaunch.convert.programs.layers import MPI, STARTERS, Layer, layers
 from hpclaunch.convert.programs.names import SHELLS
 from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.convert.shell import walk
@@ -23,6 +23,7 @@ Role = Literal[
 # What is not a place of its own, but stands before a command.
 _BESIDE = ("", "env", "timeout", "nohup", "sudo", "time", "nice", "stdbuf", "numactl", "taskset", "bind.sh")
 _MOST_BESIDE = 24  # words of these before a command
+_MAY_BE_OTHERS = SHELLS | {""}  # they start what a text says, or nobody knows what
 _MOST_TEXTS = 60  # each costs a start of the parser
 _TELLS = re.compile(r"docker|mpi|horovod|python|torch|cache|sync|sleep|ssh|shm|shinit|mllog|\.sh\b")
 _COMMANDS: tuple[tuple[Role, tuple[str, ...]], ...] = (
@@ -200,6 +201,9 @@ def started(reading: ShellReading) -> list[Started]:
         if command.within == "output" or not command.words or mark in seen:
             continue
         seen.add(mark)
+        if not command.stdin and command.program not in STARTERS and command.program not in _MAY_BE_OTHERS:
+            found.append(Started(command, layers(command.words), (), group))
+            continue
         found += _started(Started(command, layers(command.words), (), group), texts, 0)
     return found
 
