@@ -8,8 +8,8 @@ SetInterspersed(false).
 import re
 from collections.abc import Sequence
 
-from hpclaunch.convert.programs.flags import Table, leading, may_be_many, table, take
-from hpclaunch.convert.programs.layers import STARTERS, Layer, Option
+from hpclaunch.convert.programs.flags import Table, leading, table, take
+from hpclaunch.convert.programs.layers import STARTERS, Layer, Option, may_be_many
 from hpclaunch.convert.programs.names import SHELLS
 from hpclaunch.readback.shell.values import Unknown, Value, known, program_of
 

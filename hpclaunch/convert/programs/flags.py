@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Mapping, Sequence
 
-from hpclaunch.convert.programs.layers import Option
+from hpclaunch.convert.programs.layers import Option, may_be_many
 from hpclaunch.readback.shell.values import IfSet, Part, Unknown, Value, join, known, shown
 
 # A variable that holds what is started, and not options for what starts it.
@@ -40,11 +40,6 @@ def cut(value: Value, separator: str) -> tuple[str, Value] | None:
 def leading(value: Value) -> str:
     """The text that the word begins with, as far as it is known."""
     return value[0] if value and isinstance(value[0], str) else ""
-
-
-def may_be_many(value: Value) -> bool:
-    """Whether nothing is known of the word, not even that it is one."""
-    return len(value) == 1 and isinstance(value[0], Unknown) and value[0].splits
 
 
 def stands_for_options(options: Table) -> Callable[[Value, Sequence[Value]], bool]:

@@ -94,7 +94,7 @@ Reader = Callable[[Sequence[Value]], tuple[Layer, list[Value]]]
 
 def layers(words: Sequence[Value]) -> tuple[Layer, ...]:
     """The layers from the outside in. The last one is the command that all the others start."""
-    if words and not _may_be_many(words[0]) and base_name(words[0]) not in _READERS:
+    if words and not may_be_many(words[0]) and base_name(words[0]) not in _READERS:
         return (Layer("", words=tuple(words)),)
     return _layers(tuple(words))
 
@@ -122,9 +122,10 @@ def _layers(words: tuple[Value, ...]) -> tuple[Layer, ...]:
 
 def _stands_before_a_program(words: Sequence[Value]) -> bool:
     """Whether the first word may be several, or none, of which nothing is known, and a program follows."""
-    after = next((index for index, word in enumerate(words) if not _may_be_many(word)), 0)
+    after = next((index for index, word in enumerate(words) if not may_be_many(word)), 0)
     return 0 < after < len(words) and base_name(words[after]) in _READERS
 
 
-def _may_be_many(word: Value) -> bool:
-    return len(word) == 1 and isinstance(word[0], Unknown) and word[0].splits
+def may_be_many(value: Value) -> bool:
+    """Whether nothing is known of the word, not even that it is one."""
+    return len(value) == 1 and isinstance(value[0], Unknown) and value[0].splits
