@@ -1,7 +1,7 @@
 """Job arrays: what Slurm says of their tasks, and what that makes of the whole."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -32,6 +32,9 @@ _ORDER: tuple[State, ...] = (
 # ARRAY_[0-99,200-299:2%5].
 Ask = Callable[[Sequence[str]], Sequence[Row]]
 
+# The names of the logs that the tasks of a record have begun, None where they are out of sight.
+Logs = Callable[[Record], Collection[str] | None]
+
 
 def numbers(text: str) -> Iterator[int]:
     """The numbers in Slurm's text for tasks: 7, 0-4, 0-8:4, several with commas, and perhaps %LIMIT. What is
@@ -43,12 +46,12 @@ def numbers(text: str) -> Iterator[int]:
             yield from range(int(first), int(last or first) + 1, int(step or 1))
 
 
-def refresh(records: Sequence[Record], jobs: Ask, accounts: Ask) -> dict[str, Tasks]:
+def refresh(records: Sequence[Record], jobs: Ask, accounts: Ask, logs: Logs) -> dict[str, Tasks]:
     """Tag -> the tasks of each record of an array, all of which have a job id. `jobs` asks the controller,
     and `accounts` for what that has forgotten. What ended is noted in the record. Raises SchedulerError,
     OSError and HpclaunchError."""
     found = {record.tag: known_tasks.ended(record) for record in records}
-    _add(found, records, jobs([str(record.state().job_id) for record in records]))
+    answered = _add(found, records, jobs([str(record.state().job_id) for record in records]))
     missing = [record for record in records if len(found[record.tag]) < record.intent.tasks]
     if missing:
         before = {record.tag: dict(found[record.tag]) for record in missing}
@@ -57,10 +60,23 @@ def refresh(records: Sequence[Record], jobs: Ask, accounts: Ask) -> dict[str, Ta
             found[tag] |= tasks  # the controller knows better
     for record in records:
         tasks = found[record.tag]
+        if len(tasks) < record.intent.tasks:
+            began = logs(record) if record.tag in answered and not record.intent.chain else None
+            tasks |= {
+                task: _gone(record, task, began) for task in range(record.intent.tasks) if task not in tasks
+            }
         known_tasks.note(record, {task: status for task, status in tasks.items() if status.has_ended})
-        gone = JobStatus("UNKNOWN", "the scheduler no longer knows it")
-        found[record.tag] = {task: tasks.get(task, gone) for task in range(record.intent.tasks)}
+        found[record.tag] = dict(sorted(tasks.items()))
     return found
+
+
+def _gone(record: Record, task: int, began: Collection[str] | None) -> JobStatus:
+    """What became of a task that the controller does not have, though it has others of the array: it keeps
+    nothing of one that was cancelled by itself while it waited. One that ran, and was forgotten, has begun
+    its log."""
+    if began is None or record.log_of(task).name in began:
+        return JobStatus("UNKNOWN", "the scheduler no longer knows it")
+    return JobStatus("CANCELLED", "it left the queue before it began")
 
 
 def whole(tasks: Tasks) -> JobStatus:
@@ -92,9 +108,10 @@ def counts(tasks: Tasks) -> dict[State, int]:
     return {state: found[state] for state in _ORDER if found[state]}
 
 
-def _add(found: dict[str, Tasks], records: Sequence[Record], rows: Sequence[Row]) -> None:
+def _add(found: dict[str, Tasks], records: Sequence[Record], rows: Sequence[Row]) -> set[str]:
     """Rows go to the record that has their number and their tag: an older cluster may have given the number
-    to another job."""
+    to another job. Returns the tags of those that have rows, and none whose numbers were cut short."""
+    answered: dict[str, bool] = {}
     by_id: dict[str, list[Record]] = {}
     for record in records:
         by_id.setdefault(str(record.state().job_id), []).append(record)
@@ -103,6 +120,9 @@ def _add(found: dict[str, Tasks], records: Sequence[Record], rows: Sequence[Row]
         for record in by_id.get(array, ()):
             if record.tag in marks:
                 found[record.tag].update((task, status) for task in numbers(tasks))
+                whole_text = bool(tasks) and "." not in tasks and "N/A" not in tasks
+                answered[record.tag] = answered.get(record.tag, True) and whole_text
+    return {tag for tag, all_there in answered.items() if all_there}
 
 
 def least(tasks: Mapping[int, JobStatus], name: str) -> str | None:

@@ -1,6 +1,7 @@
 """Slurm: its jobs, by whichever of its ways (schedulers/ways) the site chose."""
 
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -125,7 +126,7 @@ class Slurm:
         by_tag = {record.tag: record for record in records}
         found: dict[str, arrays.Tasks] = {}
         for way, tags in self._by_way(records):
-            found |= arrays.refresh([by_tag[tag] for tag in tags], way.jobs, way.accounts)
+            found |= arrays.refresh([by_tag[tag] for tag in tags], way.jobs, way.accounts, self._logs)
         return found
 
     def cancel_task(self, record: Record, task: int) -> None:
@@ -142,6 +143,13 @@ class Slurm:
 
     def bring_log(self, record: Record) -> None:
         """Nothing to do: the job itself writes there."""
+
+    def _logs(self, record: Record) -> Collection[str] | None:
+        """The names of the logs that the job has begun, None where nobody can tell."""
+        try:
+            return frozenset(os.listdir(record.log.parent))
+        except OSError:
+            return None
 
     def _seen(self, record: Record) -> Record:
         """The record as Slurm sees it."""

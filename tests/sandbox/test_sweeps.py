@@ -121,6 +121,11 @@ def test_a_sweep_larger_than_an_array_is_several_and_its_tasks_can_be_cancelled(
     assert f"Dependency=afterany:{first}" in later  # no more than max_running at a time
     assert run("cancel", f"{first}_17").returncode == 0
     until(lambda: json.loads(run("status", first, "--json").stdout)["counts"].get("CANCELLED") == 1)
+    by_hand = slurm_a100.run("scancel", f"{first}_[5000-5099]")  # Slurm keeps nothing of these tasks
+    assert by_hand.returncode == 0, by_hand.stderr
+    counts = {"PENDING": 10_001 - 1 - 100, "CANCELLED": 1 + 100}
+    until(lambda: json.loads(run("status", first, "--json").stdout)["counts"] == counts)
+    assert run("wait", f"{first}_5003").returncode == 1
     listed = run("list").stdout.splitlines()
     assert [line.split()[0] for line in listed[1:]] == [second, first]
     for job_id in (first, second):
@@ -204,3 +209,43 @@ def test_a_job_whose_dependency_fails_ends_without_a_rank(
     done = run("submit", after, "--site", slurm_a100.site, "--wait")
     assert done.returncode == 1
     assert "CANCELLED: the job that it waits for ended otherwise" in done.stderr
+
+
+def test_an_array_of_jobs_is_converted_to_points_that_have_its_indices(
+    slurm_a100: Slurm, run: Run, tmp_path: Path
+) -> None:
+    """The script itself, and the sweep that is made of it, each under Slurm: the indices are not the points'
+    own numbers, which Slurm tells their tasks."""
+    script = tmp_path / "tasks.sh"
+    script.write_text(
+        "#!/bin/bash\n#SBATCH -N 1 --ntasks-per-node=2 --time=5\n#SBATCH --array=1,4-6:2%2\n"
+        "NAMES=(a b c d e f g)\n"
+        f"srun --mpi=none sh {tmp_path}/rank.sh ${{NAMES[$SLURM_ARRAY_TASK_ID]}}\n"
+    )
+    (tmp_path / "rank.sh").write_text(
+        'echo "$1 $SLURM_ARRAY_TASK_ID" > "${0%/*}/$OUT/$1.$SLURM_ARRAY_TASK_ID.$SLURM_PROCID"\n'
+    )
+    for name in ("before", "after"):
+        (tmp_path / name).mkdir(mode=0o777)
+    slurm_a100.run("sbatch", "--wait", "--export=ALL,OUT=before", "--output=/dev/null", str(script))
+    job = tmp_path / "tasks.yaml"
+    converted = run("convert", script, "-o", job)
+    assert converted.returncode == 0, converted.stderr
+    done = run(
+        "submit",
+        job,
+        "--site",
+        slurm_a100.site,
+        "--set",
+        "gpus_per_node=0",
+        "--set",
+        "env.OUT=after",
+        "--wait",
+    )
+    assert done.returncode == 0, done.stderr
+
+    def written(name: str) -> dict[str, str]:
+        return {each.name: each.read_text() for each in (tmp_path / name).iterdir()}
+
+    assert len(written("before")) == 6
+    assert written("after") == written("before")

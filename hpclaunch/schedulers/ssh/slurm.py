@@ -81,6 +81,9 @@ class SlurmOverSsh(Slurm):
             path = secrets.path_of(self._seen(record))
             warn(f"the job's secrets stay in {path} on {self._login}, remove them: {error}")
 
+    def _logs(self, record: Record) -> None:
+        """They lie on the cluster."""
+
     def _seen(self, record: Record) -> Record:
         return twin.twin_of(record, self._login)
 
