@@ -179,18 +179,23 @@ def _run(step: Started, piece: Started, before: bool, here: _Beside) -> None:
     elif id(step) in here.copies:
         why = "the same on another host: srun starts the ranks on all nodes"
         here.draft.say("replaced", (step.command.place,), _short(piece), why=why)
+        own_options.ask_for_hosts(piece, here.draft)
     elif _is_alternative(step, here):
         why = "the script runs this in another case, which the given values exclude or do not decide"
         todo = "convert again with the values of the other case, for a job of its own"
-        here.draft.say("left", (step.command.place,), _short(piece), why=why, todo=todo)
+        here.draft.say("left", (step.command.place,), _with_variables(piece), why=why, todo=todo)
     else:
         _container_step(step, piece, before, here)
 
 
 def _is_alternative(step: Started, here: _Beside) -> bool:
-    """Whether it is another way to run the job's own command."""
+    """Whether it is another way to run the job's own command. With variables of its own, and on no condition,
+    it is run beside that."""
     main = here.main
-    return main is not None and (step.is_parallel or step.text == main.text)
+    if main is None or not (step.is_parallel or step.text == main.text):
+        return False
+    on = [each for each in step.command.conditions if not each.endswith("a loop")]
+    return step.is_parallel or bool(on) or not own_options.variables(step, here.draft)[0]
 
 
 def _container_step(step: Started, piece: Started, before: bool, here: _Beside) -> None:
@@ -284,6 +289,13 @@ _ROLES: dict[Role, Callable[[Started, Started, bool, _Beside], None]] = {
 
 def _text(words: Sequence[Value]) -> str:
     return " ".join(shown(word) or "''" for word in words)
+
+
+def _with_variables(step: Started) -> str:
+    """The command with the variables that docker gives it."""
+    layer = step.container
+    given = [each.written for each in layer.all("env")] if layer is not None else []
+    return " ".join([_short(step), *(f"({each})" for each in given[:3])])
 
 
 def _short(step: Started) -> str:

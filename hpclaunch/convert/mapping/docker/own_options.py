@@ -7,6 +7,7 @@ from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.container.images import reference
 from hpclaunch.convert.mapping.docker.steps import Started
 from hpclaunch.convert.mapping.environment.owners import owner
+from hpclaunch.convert.mapping.ranks import rendezvous
 from hpclaunch.convert.mapping.words.texts import path
 from hpclaunch.convert.programs.flags import cut
 from hpclaunch.convert.secret_texts import is_secret
@@ -39,6 +40,29 @@ def variables(step: Started, draft: Draft) -> tuple[list[Value], list[str]]:
         else:
             found[name] = (f"{name}={text}",)
     return list(found.values()), list(missing)
+
+
+def ask_for_hosts(step: Started, draft: Draft) -> None:
+    """The question for each variable that the run has on another host, and not like this. Addresses and
+    numbers of nodes are told by hpclaunch."""
+    layer = step.container
+    for option in layer.all("env") if layer is not None else ():
+        parts = cut(option.value or (), "=")
+        if parts is None or owner(parts[0]) in _OF_SCHEDULER or _have_ranks(parts[0], draft):
+            continue
+        name, value = parts
+        key = ("env", name)
+        fact = draft.facts.get(key)
+        here = shown(value)
+        if rendezvous.with_own_addresses(value) is not None or (fact is not None and fact.value == here):
+            continue
+        if is_secret(name) or (fact is None and rendezvous.without_addresses(here) != here):
+            continue
+        there = "nothing" if fact is None else "a question" if fact.is_open else fact.value
+        question = f"the value of {name}: {there} on one host, and {here} on another"
+        todo = "write `groups` with an env of their own where each part of the nodes has another one"
+        draft.unsay(key)
+        draft.ask(key, question, (step.command.place, *(fact.places if fact else ())), option.written, todo)
 
 
 def _have_ranks(name: str, draft: Draft) -> bool:
