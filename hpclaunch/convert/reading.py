@@ -157,7 +157,8 @@ class ShellReading(Struct, frozen=True, dict=True):
     """Everything that the walk found, in its order. `script` is the input that is submitted or run, the
     others are configuration (or were sourced by it). `wanted` are variables that are used and that nobody
     gave. `beside` are inputs that are no launcher: lists of mounts and of cores. `arguments` are those that
-    the script was given, None where nobody said it, and `asks` the lines that ask for them."""
+    the script was given, None where nobody said it, and `asks` the lines that ask for them. `of_points`: what
+    it starts are points of a sweep, whose ranks have what Slurm tells the tasks of an array."""
 
     sources: tuple[Source, ...]
     script: str
@@ -173,6 +174,7 @@ class ShellReading(Struct, frozen=True, dict=True):
     subshells: tuple[Place, ...] = ()
     arguments: tuple[str, ...] | None = None
     asks: tuple[Place, ...] = ()
+    of_points: bool = False
 
     def of(self, *programs: str) -> list[Command]:
         """The commands of these programs, in their order."""

@@ -26,7 +26,7 @@ _SHORT = {"image": "ref", "trials": "count"}
 _NEEDED = frozenset(
     (
         *("name", "command", "image", "nodes", "gpus_per_node", "ranks_per_node", "time", "workdir", "bind"),
-        *("mounts", "stage_in", "setup", "before_each", "after"),
+        *("mounts", "stage_in", "setup", "before_each", "after", "sweep"),
     )
 )
 _ONCE = frozenset(("inherit", "secrets"))

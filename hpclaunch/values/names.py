@@ -2,6 +2,9 @@
 
 # The number of a trial, in the ranks and steps that belong to one.
 TRIAL = "HPCLAUNCH_TRIAL"
+# The index of a task of a job array. Scripts and programs read it: nothing of Slurm's takes it for a setting
+# ("INPUT ENVIRONMENT VARIABLES" of sbatch(1) and srun(1)), so the ranks of a point may have one of their own.
+ARRAY_TASK = "SLURM_ARRAY_TASK_ID"
 # How Slurm's PMIx plugin goes from node to node, which slurmstepd reads (pmixp_common.h).
 PMIX_FENCE = "SLURM_PMIX_FENCE"
 _PREFIXES = ("SBATCH_", "SLURM_", "SRUN_", "SPANK_", "_SLURM_", "PYXIS_", "ENROOT_", "LD_", "BASH_FUNC_")
@@ -19,4 +22,4 @@ def acts_on_commands(name: str) -> bool:
 
 def acts_on_host(name: str) -> bool:
     """Whether something around the ranks reads a variable of that name: what starts them, or a hook."""
-    return acts_on_commands(name) or name.startswith(HOST_PREFIXES)
+    return name != ARRAY_TASK and (acts_on_commands(name) or name.startswith(HOST_PREFIXES))

@@ -17,7 +17,7 @@ def test_the_job_is_the_one_expected(family, case):
     job = script_cases.loaded(found.job)
     assert job == told["job"]
     asked = [each for each in found.findings if each.kind == "question" and each.key]
-    assert len(asked) == str(told["job"]).count(ASK)
+    assert len(asked) == str(told["job"]).count(repr(ASK))
     if not asked:
         parse_job(found.job, "job.yaml", "/work")
 

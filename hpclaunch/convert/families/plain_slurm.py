@@ -2,12 +2,10 @@
 node; and mpirun or torchrun alone."""
 
 from hpclaunch.convert.draft import Draft
-from hpclaunch.convert.mapping.around import at_once, other_runs, preparations
+from hpclaunch.convert.mapping.around import arrays, at_once, other_runs, preparations
 from hpclaunch.convert.mapping.ranks import launchers
 from hpclaunch.convert.mapping.slurm import allocation, alone, by_mpirun, several, srun_run, sruns
-from hpclaunch.convert.mapping.slurm.settled import settled
 from hpclaunch.convert.mapping.slurm.sizes import Allocation
-from hpclaunch.convert.mapping.slurm.submitted import unwrapped
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.programs import srun
 from hpclaunch.convert.programs.layers import MPI, PER_GPU, Layer, layers
@@ -33,7 +31,11 @@ def recognise(reading: ShellReading) -> Place | None:
 
 def convert(reading: ShellReading, draft: Draft, options: Options) -> None:
     """Put what the script launches into the draft."""
-    several.put(unwrapped(settled(reading, options)), draft, options, _convert)
+    arrays.put(reading, draft, options, _programs)
+
+
+def _programs(reading: ShellReading, draft: Draft, options: Options) -> None:
+    several.put(reading, draft, options, _convert)
 
 
 def _convert(reading: ShellReading, draft: Draft, options: Options) -> None:

@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 
 from hpclaunch.convert.draft import Draft
-from hpclaunch.convert.mapping.around import at_once, other_runs, preparations
+from hpclaunch.convert.mapping.around import arrays, at_once, other_runs, preparations
 from hpclaunch.convert.mapping.slurm import allocation, alone, by_mpirun, several, srun_run, sruns
-from hpclaunch.convert.mapping.slurm.settled import settled
 from hpclaunch.convert.mapping.slurm.sizes import sizes
 from hpclaunch.convert.mapping.slurm.submitted import unwrapped
 from hpclaunch.convert.options import Options
@@ -36,7 +35,11 @@ def _has_container(words: Sequence[Value]) -> bool:
 
 def convert(reading: ShellReading, draft: Draft, options: Options) -> None:
     """Put what the script launches into the draft."""
-    several.put(unwrapped(settled(reading, options)), draft, options, _convert)
+    arrays.put(reading, draft, options, _programs)
+
+
+def _programs(reading: ShellReading, draft: Draft, options: Options) -> None:
+    several.put(reading, draft, options, _convert)
 
 
 def _convert(reading: ShellReading, draft: Draft, options: Options) -> None:

@@ -61,9 +61,10 @@ _REPLACED = {
     "oversubscribe": "a job that takes all GPUs of a node has the node to itself",
     "kill-on-bad-exit": "the first rank that fails ends the job, and its status is the job's",
 }
+# What to do about an array of which nobody makes a sweep.
+NO_SWEEP = "write `sweep` in the job file, with what the index chose"
 # The job does not say it as it is written, and it cannot be passed on raw.
 _LEFT = {
-    "array": "write `sweep` in the job file, with what the index chose",
     "clusters": "submit on the cluster itself, or over its login node, by the site",
     "hold": "submit the job when it may start",
     "no-kill": "a job whose node fails ends, and is submitted again",
@@ -88,9 +89,10 @@ def put(each: Asked, draft: Draft, options: Options) -> None:
         _SPECIAL[name](each, draft, options)
     elif name in _REPLACED:
         draft.say("replaced", each.places, each.written, why=_REPLACED[name])
+    elif name == "array":
+        leave_array(each, draft)
     elif name in _LEFT:
-        why = "a job file has `sweep` for it" if name == "array" else "a job file cannot say it"
-        draft.say("left", each.places, each.written, why=why, todo=_LEFT[name])
+        draft.say("left", each.places, each.written, why="a job file cannot say it", todo=_LEFT[name])
     elif not name:
         draft.say(
             "unread", each.places, each.written, why="no option of sbatch or Pyxis that is known", todo=""
@@ -102,6 +104,11 @@ def put(each: Asked, draft: Draft, options: Options) -> None:
         draft.say("replaced", each.places, each.written, why=f"{why}: the ranks alone run in one")
     else:
         raw(each, draft, options, _WHY_RAW.get(name, "an option of Slurm's that a job file has no key for"))
+
+
+def leave_array(each: Asked, draft: Draft) -> None:
+    """Say that the array is not carried."""
+    draft.say("left", each.places, each.written, why="a job file has `sweep` for it", todo=NO_SWEEP)
 
 
 def raw(each: Asked, draft: Draft, options: Options, why: str, command: str = "sbatch") -> None:

@@ -48,9 +48,9 @@ def by_role(reading: ShellReading) -> dict[str, list[Source]]:
     return found
 
 
-def settled(reading: ShellReading, options: Options) -> ShellReading:
+def settled(reading: ShellReading, options: Options, parts: walk.Parts = ()) -> ShellReading:
     """The reading of a walk that knows the numbers which Slurm will give to the script. Its sources are all
-    of those of the first one."""
+    of those of the first one. `parts` are variables that Slurm gives one of several jobs."""
     if len(reading.commands) > _MOST_COMMANDS:
         return reading
     found = sizes(reading)
@@ -59,11 +59,11 @@ def settled(reading: ShellReading, options: Options) -> ShellReading:
     named = {name for name in _LINES for source in given if name in source.text}
     numbers = {name: value for name, value in _numbers(found).items() if name in named}
     shells = with_own_names(given)
-    if not numbers and shells == list(reading.sources):
+    if not (numbers or parts) and shells == list(reading.sources):
         return reading
     try:
         environment = {**options.environment, **numbers}
-        again = walk.read(shells, environment, reading.script, arguments=reading.arguments)
+        again = walk.read(shells, environment, reading.script, parts, reading.arguments)
     except (ScriptError, InputError):
         return reading
     return structs.replace(

@@ -10,17 +10,15 @@ from hpclaunch.convert.reading import Command, ShellReading, Source
 from hpclaunch.convert.shell import walk
 from hpclaunch.convert.shell.names import with_names
 from hpclaunch.readback.shell.errors import ScriptError
-from hpclaunch.readback.shell.values import IfSet, Names, Part, Unknown, Value, known, shown
+from hpclaunch.readback.shell.values import Part, Unknown, Value, known, shown
 from hpclaunch.values.conversion import Place
 from hpclaunch.values.errors import InputError
 
-# What the outer script put into the text, and is not known: by the names that stand for it there.
-Parts = tuple[tuple[str, Unknown | IfSet | Names], ...]
 
-
-def unwrapped(reading: ShellReading) -> ShellReading:
+def unwrapped(reading: ShellReading, parts: walk.Parts = ()) -> ShellReading:
     """The reading of the script that an sbatch command is given, behind that command. What stood around it
-    ran where it was submitted. The reading itself where no sbatch has a script in it."""
+    ran where it was submitted. The reading itself where no sbatch has a script in it. `parts` are variables
+    that Slurm gives one of several jobs."""
     for command in reversed(reading.of("sbatch")):
         layer, rest = srun.read(command.words)
         wrap = layer.option("wrap")
@@ -29,7 +27,7 @@ def unwrapped(reading: ShellReading) -> ShellReading:
         if writer is not None:
             given = writer.stdin
         if given:
-            found = _read(reading, command, given, (writer or command).place, whole=wrap is None)
+            found = _read(reading, command, given, (writer or command).place, parts, whole=wrap is None)
             return found if found is not None else reading
     return reading
 
@@ -49,11 +47,11 @@ def _index(reading: ShellReading, command: Command) -> int:
 
 
 def _read(
-    reading: ShellReading, command: Command, given: Value, place: Place, *, whole: bool
+    reading: ShellReading, command: Command, given: Value, place: Place, more: walk.Parts, *, whole: bool
 ) -> ShellReading | None:
     """`whole`: the text is a script, with lines of its own. `place` is where it stands."""
     text, unknown = with_names(tuple(_of_loop(part, command) for part in given))
-    parts = tuple(unknown.items())
+    parts = (*unknown.items(), *more)
     first = max(place.last, place.line) - text.count("\n") if whole else place.line
     source = Source(place.file, "\n" * (first - 1) + text)
     exported = {name: value for name, each in command.environment if (value := known(each)) is not None}
@@ -76,7 +74,7 @@ def _joined(
     command: Command,
     source: Source,
     environment: dict[str, str],
-    parts: Parts,
+    parts: walk.Parts,
     *,
     whole: bool,
 ) -> ShellReading | None:
@@ -103,7 +101,9 @@ def _joined(
 
 
 @lru_cache(maxsize=4)  # a family that asks whether the script is its own is asked to convert it next
-def _walked(source: Source, environment: tuple[tuple[str, str], ...], parts: Parts) -> ShellReading | None:
+def _walked(
+    source: Source, environment: tuple[tuple[str, str], ...], parts: walk.Parts
+) -> ShellReading | None:
     try:
         return walk.read((source,), dict(environment), source.name, parts)
     except (ScriptError, InputError):

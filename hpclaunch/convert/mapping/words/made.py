@@ -14,14 +14,14 @@ _LONGEST = 80  # characters of a condition
 
 def in_doubt(reading: ShellReading, values: Iterable[Value]) -> list[str]:
     """The names of those in the values. They are no variables of the submitter's shell, from which a job
-    could inherit them. Nor is the index of a job array, which no job has."""
+    could inherit them. Nor is the index of a job array, which no job has but the points of a sweep."""
     found: dict[str, None] = {}
     for value in values:
         for part in value:
             if not isinstance(part, Unknown):
                 continue
             if (part.kind == "either" and reading.last(part.name) is not None) or (
-                part.kind == "variable" and _OF_ARRAYS.fullmatch(part.name)
+                part.kind == "variable" and not reading.of_points and _OF_ARRAYS.fullmatch(part.name)
             ):
                 found[part.name] = None
     return list(found)
@@ -55,7 +55,7 @@ def _by(reading: ShellReading, name: str) -> str:
         written = written[:_LONGEST] + "..."
     missing = [each for each in used(written) if each in reading.wanted and reading.last(each) is None]
     given = f", and nothing gives {missing[0]}: --env {missing[0]}=VALUE does" if missing else ""
-    return f"is not told: it depends on `{written}` ({place}){given}"
+    return f"is not told: it depends on `{written}` ({place.rpartition('/')[2]}){given}"
 
 
 def _texts(values: Sequence[Value]) -> list[str]:
