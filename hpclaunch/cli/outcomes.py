@@ -16,6 +16,8 @@ from hpclaunch.spec.sweep import MetricSpec
 from hpclaunch.values.errors import InputError, SchedulerError
 from hpclaunch.values.job import ENDED, JobStatus
 
+NAMED = 8  # in a message nobody reads more
+
 Row = dict[str, Any]
 Metrics = dict[str, Metric]
 
@@ -68,13 +70,16 @@ def rows_of(records: Sequence[Record], wanted: Metrics) -> list[list[Row]]:
 
 
 def failed_points(records: Sequence[Record]) -> frozenset[int]:
-    """The numbers of the points that have ended and did not complete."""
-    return frozenset(
-        row["point"]
-        for rows in rows_of(records, {})
-        for row in rows
-        if row["state"] in ENDED and row["state"] != "COMPLETED"
-    )
+    """The numbers of the points that have ended and did not complete. Says how many there are of which nobody
+    knows how they ended: they are none of these."""
+    rows = [row for rows in rows_of(records, {}) for row in rows]
+    unknown = [row["job_id"] for row in rows if row["state"] == "UNKNOWN"]
+    if unknown:
+        named = ", ".join(unknown[:NAMED]) + (", ..." if len(unknown) > NAMED else "")
+        say(
+            f"how {len(unknown):,} of {len(rows):,} points ended is not known, and they are left out: {named}"
+        )
+    return frozenset(row["point"] for row in rows if row["state"] in ENDED and row["state"] != "COMPLETED")
 
 
 def status_of(record: Record, task: int | None) -> JobStatus:

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from command import hpclaunch
 
-from hpclaunch.cli import runs
+from hpclaunch.cli import outcomes, runs
 from hpclaunch.cli.output import say
 from hpclaunch.records import lock, metrics
 from hpclaunch.records.record import Record
@@ -82,3 +82,27 @@ def test_a_pattern_that_does_not_end_leaves_out_its_metric_alone(
     assert slow.startswith("hpclaunch: metric slow is left out from here on: ")
     assert str(chain.log) in slow
     assert old.startswith("hpclaunch: metric old is left out from here on: ")
+
+
+def test_a_log_that_cannot_be_read_is_said_and_the_others_are_read(
+    chain: Record, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = chain.log.with_name("output-1.log")
+    folder.mkdir()
+    chain.log.write_text("loss=0.5\n")
+    with metrics.Reader({"loss": Metric("loss=(.*)")}, say) as reader:
+        assert [reader.read(log) for log in (folder, chain.log)] == [{}, {"loss": "0.5"}]
+    (said,) = capsys.readouterr().err.splitlines()
+    assert str(folder) in said
+
+
+def test_points_whose_end_nobody_knows_are_said_and_none_that_failed(
+    chain: Record, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ends = ["COMPLETED", "FAILED", "UNKNOWN", "CANCELLED", "RUNNING"] + ["UNKNOWN"] * 20
+    rows = [{"job_id": f"5_{point}", "point": point, "state": state} for point, state in enumerate(ends)]
+    monkeypatch.setattr(outcomes, "rows_of", lambda records, wanted: [rows])
+    assert outcomes.failed_points([chain]) == {1, 3}
+    said = capsys.readouterr().err
+    assert "21 of 25 points" in said
+    assert "5_2, 5_5" in said
