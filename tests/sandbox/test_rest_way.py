@@ -11,10 +11,12 @@ from command import hpclaunch
 from controller import Controller, controller
 from freeport import free_port
 from realslurm import Slurm
+from waiting import until
 from waysto import record_of
 
 from hpclaunch.schedulers import lifecycle
 from hpclaunch.schedulers.contract import Refused
+from hpclaunch.schedulers.ways.rest import ByRest
 from hpclaunch.values.errors import SchedulerError
 from hpclaunch.values.job import Submission
 from hpclaunch.values.slurmaccess import RestServer, SlurmAccess
@@ -166,3 +168,28 @@ def test_a_job_whose_answer_was_lost_is_found(
         lifecycle.cancel(record, pytest.fail)
     shown = slurm_a100.run("squeue", "--noheader", "--states=all", "--name=lost", "--format=%A").stdout
     assert shown.split() == [record.state().job_id]
+
+
+def test_one_task_of_an_array_is_cancelled_and_the_others_stay(slurm_a100: Slurm, restd: str) -> None:
+    """v0.0.36 takes numbers alone, and this Slurm knows no task by its own; v0.0.38 takes tasks."""
+    by_number, by_task = (ByRest(RestServer(restd, api), None) for api in ("v0.0.36", "v0.0.38"))
+    array = slurm_a100.run(
+        *("sbatch", "--parsable", "--array=0-3%1", "--nodes=1", "--output=/dev/null", "--wrap", "sleep 600")
+    ).stdout.strip()
+
+    def states() -> dict[str, str]:
+        asked = ("squeue", "--noheader", "--array", "--states=all", f"--jobs={array}", "--format=%i %t")
+        return dict(line.split() for line in slurm_a100.run(*asked).stdout.splitlines())
+
+    try:
+        until(lambda: states().get(f"{array}_0") == "R")
+        for task in (0, 2):
+            with pytest.raises(Refused, match=f"cannot end task {task} alone: all of {array} would end"):
+                by_number.cancel(f"{array}_{task}")
+        for task in (2, 0):
+            by_task.cancel(f"{array}_{task}")
+        until(lambda: states().get(f"{array}_1") == "R")
+        assert {states().get(f"{array}_{task}", "CA") for task in (0, 2)} <= {"CA", "CG"}
+        assert states()[f"{array}_3"] == "PD"
+    finally:
+        slurm_a100.run("scancel", array)

@@ -137,6 +137,8 @@ def test_one_task_is_cancelled_and_never_all_of_its_array(api: str) -> None:
         if method == "GET":
             return {"jobs": jobs}
         named = path.removeprefix("job/")
+        if named == "54":  # as slurmctld before 23.02.8, which knows no task by its own number
+            return {"errors": [{"error": "Invalid job id specified", "error_number": 2017}]}
         ended.append(named.partition("_")[0] if api <= "v0.0.41" else named)
         return {"status": []}
 
@@ -144,8 +146,9 @@ def test_one_task_is_cancelled_and_never_all_of_its_array(api: str) -> None:
         way.cancel("50_3")
         assert ended == (["53"] if api <= "v0.0.41" else ["50_3"])
         if api <= "v0.0.41":
-            with pytest.raises(Refused, match="cannot end task 5 alone: all of 50 would end"):
-                way.cancel("50_5")
+            for task in (4, 5):
+                with pytest.raises(Refused, match=f"cannot end task {task} alone: all of 50 would end"):
+                    way.cancel(f"50_{task}")
             assert ended == ["53"]
         way.cancel("50")
     assert ended[-1] == "50"

@@ -18,6 +18,7 @@ from hpclaunch.values.slurmaccess import RestServer
 
 QUERY_S = 60.0
 SUBMIT_S = 240.0
+_INVALID = "Invalid job id"
 ONE_BY_ONE = 20  # of more jobs than these, one question brings all of the cluster's
 
 
@@ -76,30 +77,41 @@ class ByRest:
     def cancel(self, job_id: str) -> None:
         """A job that has ended is no error. Raises Refused for a task of a job array that cannot be named."""
         if "_" in job_id and self._server.api in openapi.CANCEL_WHOLE_ARRAYS:
-            job_id = self._own_id(job_id)
+            own = self._own_id(job_id)
+            # Before 23.02.8 slurmctld knew no task by it (job_str_signal of its job_mgr.c).
+            if own is None or not self._end(own):
+                array, _, task = job_id.partition("_")
+                api = self._server.api
+                raise Refused(
+                    f"slurmrestd's API {api} cannot end task {task} alone: all of {array} would end",
+                    f"`scancel {job_id}` on a login node does, or another slurm.rest.api that is served.",
+                )
+        else:
+            self._end(job_id)
+
+    def _end(self, job_id: str) -> bool:
+        """False where slurmctld knows no job of that name."""
         try:
             answer = self._client.ask("DELETE", f"job/{job_id}", QUERY_S)
         except SchedulerError as error:
             if not _is_gone(str(error)):
                 raise
-            return
+            return _INVALID not in str(error)
         # From v0.0.42 on what was refused is told here, beside "200 OK".
         for message in map(openapi.refusal, answer.get("status") or ()):
             if message and not _is_gone(message):
                 raise kind_of(message)(message, advice_for(message))
+        return True
 
-    def _own_id(self, task: str) -> str:
+    def _own_id(self, task: str) -> str | None:
         """The number that a task has beside ARRAY_TASK: all but the last one of an array have one from when
         they start on."""
-        array, _, number = task.partition("_")
+        array = task.partition("_")[0]
         for job in self._client.ask("GET", f"job/{array}", QUERY_S).get("jobs") or ():
             own = str(job.get("job_id"))
             if _id(job) == task and own != array:
                 return own
-        raise Refused(
-            f"slurmrestd's API {self._server.api} cannot end task {number} alone: all of {array} would end",
-            f"`scancel {task}` on a login node does, or slurm.rest.api: v0.0.42, where the site serves it.",
-        )
+        return None
 
     def _ask_for(self, path: str) -> list[Row]:
         try:
@@ -142,7 +154,7 @@ def release(answer: dict[str, Any]) -> str:
 
 
 def _is_gone(words: str) -> bool:
-    return "Invalid job id" in words or "already completing or completed" in words
+    return _INVALID in words or "already completing or completed" in words
 
 
 def _row(job: dict[str, Any]) -> Row:
