@@ -143,7 +143,7 @@ def _without_arguments(
     if numbered:
         return words
     why = "the arguments of the script: nobody gave it any"
-    todo = "where sbatch was given more than the script's name add it to the command"
+    todo = "where sbatch was given more than the script's name convert again with --args"
     draft.say("assumed", lines, '"$@"', became="nothing", why=why, todo=todo)
     return kept
 
