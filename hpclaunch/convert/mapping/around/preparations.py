@@ -47,6 +47,8 @@ class Candidate(Struct, frozen=True):
 def ask_of_script(reading: ShellReading, run: Step, steps: Sequence[Step], draft: Draft) -> None:
     """The question for a script that srun starts the run of, or that runs it itself."""
     taken = Candidate((*run.before, *run.inner), run.command.place)
+    if not _prepares(taken):
+        return
     instead = fallbacks([step.command for step in steps])
     others = [
         Candidate(step.inner, step.command.place)
