@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from hpclaunch.convert.manifests import api
-from hpclaunch.readback.kubernetes import models
+from hpclaunch.readback.kubernetes import jobmodels, podmodels
 
 # Kubeflow's types are not the client's.
 OWN = {
@@ -56,13 +56,13 @@ def test_each_type_that_is_named_is_there() -> None:
 
 
 MODELS = {
-    "MPIJobSpec": (models.V1, models.V1Alpha2, models.V2Beta1),
-    "RunPolicy": (models.RunPolicy,),
-    "ReplicaSpec": (models.Replica,),
-    "MPIReplicaSpecs": (models.Replicas,),
-    "PodSpec": (models.PodSpec,),
-    "Container": (models.Container,),
-    "JobSpec": (models.BatchSpec,),
+    "MPIJobSpec": (jobmodels.V1, jobmodels.V1Alpha2, jobmodels.V2Beta1),
+    "RunPolicy": (jobmodels.RunPolicy,),
+    "ReplicaSpec": (jobmodels.Replica,),
+    "MPIReplicaSpecs": (jobmodels.Replicas,),
+    "PodSpec": (podmodels.PodSpec,),
+    "Container": (podmodels.Container,),
+    "JobSpec": (jobmodels.BatchSpec,),
 }
 
 

@@ -205,11 +205,11 @@ def test_a_job_of_another_machine_is_not_judged_from_here(local: Start) -> None:
 
 
 def test_a_submission_that_crashed_before_it_noted_the_id_is_found_again(local: Start) -> None:
-    record = local("sleep 0.2")
+    record = local("sleep 600")
     (record.folder / "state.json").unlink()
     status = lifecycle.ask([record], pytest.fail)[record.tag]
     assert record.state().job_id == "1"
-    assert status.state in ("PENDING", "RUNNING", "COMPLETED")
+    assert status.state in ("PENDING", "RUNNING")
 
 
 def test_a_record_that_was_never_sent_says_so(record: Start) -> None:

@@ -106,7 +106,8 @@ class _Converter:
         if isinstance(node, tree.IfClause):
             return If(line, tuple(self._branches(node)))
         if isinstance(node, tree.WhileClause):
-            return Loop(line, self._group(node.cond, line), self._group(node.do, line))
+            condition = self._group(node.cond, line)
+            return Loop(line, Not(line, condition) if node.until else condition, self._group(node.do, line))
         if isinstance(node, tree.ForClause):
             return self._for(node, line)
         if isinstance(node, tree.CaseClause):

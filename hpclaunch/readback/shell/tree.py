@@ -193,6 +193,7 @@ class IfClause(Node, frozen=True):
 class WhileClause(Node, frozen=True):
     """while and until."""
 
+    until: bool = False
     cond: "tuple[Stmt, ...]" = ()
     do: "tuple[Stmt, ...]" = ()
 
