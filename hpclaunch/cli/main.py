@@ -89,8 +89,12 @@ def main() -> NoReturn:
     except KeyboardInterrupt:
         status = 130
     except OSError as error:
-        say(f"{error.filename}: {error.strerror}" if error.filename else str(error))
-        status = 1
+        if isinstance(error, FileNotFoundError) and not error.filename:  # getcwd(2) is asked for no name
+            say("the folder in which this was typed is gone: change to one that is there")
+            status = 2
+        else:
+            say(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+            status = 1
     finally:  # also of a command that has called sys.exit
         _give_up_unwritten()
     gc.freeze()  # Python would search all of it once more before it ends

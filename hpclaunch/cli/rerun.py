@@ -94,6 +94,8 @@ def _chosen(record: Record, task: int | None, failed: bool) -> list[tuple[Record
             raise InputError("only a sweep has points: say the job's id alone")
         return [(record, None)]
     if task is not None:
+        if failed:
+            raise InputError("--failed is of a whole sweep: one point is sent again whatever became of it")
         return [(record, frozenset((points.points[task].number,)))]
     if not (failed or record.intent.tasks):
         return [(record, None)]

@@ -27,8 +27,7 @@ _cleared: set[Path] = set()  # where this process has looked for what others lef
 def home() -> Path:
     """The folder of all records: $HPCLAUNCH_HOME, else hpclaunch in the user's state folder.
 
-    Raises InputError for a relative path, and HpclaunchError for one with control characters, which Slurm
-    cannot be given.
+    Raises InputError for a relative path, and for one with control characters, which Slurm cannot be given.
     """
     chosen = os.path.expanduser(os.environ.get("HPCLAUNCH_HOME") or _state_folder())
     if not os.path.isabs(chosen):
@@ -38,7 +37,7 @@ def home() -> Path:
         )
     path = Path(os.path.normpath(chosen))
     if not str(path).isprintable():
-        raise HpclaunchError(
+        raise InputError(
             f"HPCLAUNCH_HOME {str(path)!r} has characters that cannot be printed: choose another"
         )
     return path

@@ -1,4 +1,5 @@
-"""`hpclaunch results` of a chain, whose links write one log, and how its metrics are found."""
+"""`hpclaunch results` of a chain, whose links write one log, how its metrics are found, and which points of a
+sweep are those that failed."""
 
 import json
 import os
@@ -11,10 +12,11 @@ from command import hpclaunch
 
 from hpclaunch.cli import outcomes, runs
 from hpclaunch.cli.output import say
-from hpclaunch.records import lock, metrics
+from hpclaunch.records import lock, metrics, tasks
 from hpclaunch.records.record import Record
 from hpclaunch.records.searching import Metric
 from hpclaunch.values.job import JobStatus
+from hpclaunch.values.sweep import KeptPoint, Points
 
 JOB = "name: train\ncommand: [run]\nchain: 3\nmetrics: {loss: 'loss=([0-9.]+)'}\n"
 
@@ -106,3 +108,27 @@ def test_points_whose_end_nobody_knows_are_said_and_none_that_failed(
     said = capsys.readouterr().err
     assert "21 of 25 points" in said
     assert "5_2, 5_5" in said
+
+
+def test_one_point_is_not_asked_for_with_failed_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It would be sent again though it completed."""
+    monkeypatch.setenv("HPCLAUNCH_HOME", str(tmp_path))
+    points = Points(("env.A",), (KeptPoint(0, ("x",)), KeptPoint(1, ("y",))), 2, ())
+    record = Record.create(
+        site="alpha",
+        scheduler="slurm",
+        name="search",
+        script="",
+        plan=b"{}",
+        job_yaml="name: search\ncommand: [run]\nsweep: {grid: {env.A: [x, y]}}\n",
+        site_yaml="name: alpha\n",
+        directory="/",
+        argv=(),
+        scheduler_version="",
+        tasks=2,
+        more=tasks.files_of(points, b""),
+    )
+    record.submitted("6")
+    done = hpclaunch("rerun", "6_1", "--failed", env=dict(os.environ))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "--failed" in done.stderr

@@ -1,4 +1,5 @@
-"""Standard files that are closed, or whose disk is full: the exit status, and what was done, stay true."""
+"""Standard files that are closed, or whose disk is full, and a folder that is gone: the exit status, and what
+was done, stay true."""
 
 import os
 import subprocess
@@ -38,7 +39,7 @@ def test_each_id_of_several_jobs_is_told_where_standard_output_takes_none(folder
     ("line", "status"),
     [
         ("H logs 1 >&-", 1),
-        ("H logs -f 1 >&-", 1),
+        ("H logs -f 1 >&-", 125),  # as of all that ends a following before the job
         ("H list >&-", 1),
         ("H submit one.yaml --local --dry-run >&-", 1),
         ("H submit one.yaml --local --wait --follow 2>&- <&-", 0),
@@ -66,3 +67,12 @@ def test_a_program_started_here_takes_no_file_for_its_closed_output(folder: Path
     done = typed(folder, f'"{sys.executable}" -c "{program}" >&-')
     assert int(done.stderr.splitlines()[-1]) > 2
     assert (folder / "opened").read_text() == ""
+
+
+@pytest.mark.parametrize("words", ["submit ../one.yaml --local", "wait 1 --junit end.xml"])
+def test_a_folder_that_is_gone_is_named_as_what_is_wrong(folder: Path, words: str) -> None:
+    assert typed(folder, "H submit one.yaml --local --wait").returncode == 0
+    done = typed(folder, f"mkdir gone; cd gone; rmdir ../gone; H {words}")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("hpclaunch: the folder in which this was typed is gone")
+    assert done.stderr.count("\n") == 1
