@@ -167,6 +167,10 @@ def _problems(facts: Sequence[Fact]) -> tuple[Problem, ...]:
         for key, short in _SHORT.items()
         if any(other[0] == key and len(other) > 1 for other in keys) and not {(key,), (key, short)} & keys
     ]
+    groups = {key[1] for key in keys if key[0] == "groups" and len(key) > 2}
+    stand_ins += [
+        Fact(("groups", name, "nodes"), 1, ()) for name in groups if ("groups", name, "nodes") not in keys
+    ]
     try:
         parse_job(text_of([*facts, *stand_ins], ()), "", "/")
     except InputError as error:

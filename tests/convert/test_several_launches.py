@@ -117,3 +117,13 @@ def test_a_step_that_stays_is_called_as_the_job_file_has_it() -> None:
     its = {each.key: each.became for each in found.findings if each.key.startswith("after.")}
     assert list(its) == ["after.0", "after.1"]
     assert all(became.startswith(f"{key}: run: ") for key, became in its.items())
+
+
+def test_a_program_whose_nodes_no_line_tells_keeps_its_group_and_is_asked() -> None:
+    lines = "#!/bin/bash\n#SBATCH -J pair -t 10\n#SBATCH hetjob\n#SBATCH -N 2 -n 32 --gres=gpu:16\n"
+    job, found = _of(f"{lines}srun --mpi=pmix ./server : ./client\n")
+    assert job["groups"]["server"]["command"] == ["./server"]
+    assert job["groups"]["client"]["command"] == ["./client"]
+    assert job["groups"]["client"]["nodes"] == "2"
+    asked = {each.key for each in found.findings if each.kind == "question"}
+    assert "groups.server.nodes" in asked

@@ -79,6 +79,10 @@ def _merge(found: Components, names: Sequence[str], drafts: Sequence[Draft], dra
             _put(draft, key, told[1], told[0])
         else:
             _ask(draft, key, [fact for _, fact in known_ones])
+    for name, command in zip(names, found.commands, strict=True):
+        if ("groups", name, "nodes") not in draft.facts:
+            question = f"how many nodes: no line says it of {name}, and a group has nodes of its own"
+            draft.ask(("groups", name, "nodes"), question, (command.place,), name)
     for key_of_list in lists:
         _put_list(str(key_of_list), drafts, draft, found)
     apart = {hint for hint in _HINTS if len({str(each.hints.get(hint)) for each in drafts}) > 1}
