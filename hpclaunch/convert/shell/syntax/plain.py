@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 DECLARING = frozenset(("declare", "typeset", "local", "export", "readonly"))
 # With these something else begins, or ends, than a command of words.
 _RESERVED = r"""
-(?!(?:if|then|elif|else|fi|for|while|until|do|done|case|esac|in|select|function|coproc|let|time|[{}!]|\[\[)
+(?!(?:if|then|elif|else|fi|for|while|until|do|done|case|esac|in|select|function|coproc|let|time|[{}!]|\[\[|\]\])
 (?=[ \t\n;&|)]|\Z))
 """.replace("\n", "")
 # No quote, no expansion, nor a sign of the shell, nor what str.split() takes for a blank.
