@@ -27,7 +27,10 @@ from hpclaunch.spec.site import Site
 from hpclaunch.values.conversion import Conversion
 from hpclaunch.values.errors import InputError
 
-_ENV = "What the operator exported before the launcher was started, as in --env DGXNNODES=2."
+_ENV = (
+    "What the operator exported before the launcher was started, as in --env DGXNNODES=2; PWD is the folder "
+    "where it was submitted."
+)
 _ARGS = "What stood behind the script's name, as in --args '--lr 0.1 8'; '' where nothing did."
 _NODE_TYPE = "The machine that the original ran on: a name of `hpclaunch topo list`, or a file."
 _SITE = "The site that the job goes to, or a name for what is about you and a place."
@@ -105,7 +108,10 @@ def _environment(texts: Sequence[str]) -> dict[str, str]:
             begin = hide(re.match(r"\w*", each)[0])  # type: ignore[index]
             raise InputError(f"--env {shown(begin)} is not KEY=VALUE")
         try:
-            variable_name(name)
+            if name != "PWD":
+                variable_name(name)
+            elif not value.startswith("/"):
+                raise ValueError("it is the folder where the script was submitted, from / on")
             value.encode()
         except ValueError as error:
             said = "it is not UTF-8" if isinstance(error, UnicodeError) else error

@@ -33,6 +33,14 @@ _MADE_TODO = "look at this line yourself: give what it sets by --env, and add wh
 _WHY_UMASK = "srun handed it on: it is in the modes of the files that ranks make"
 _UMASK_TODO = "where others need those files, let the command begin with it"
 _WHY_CALL = "what the function does is told where its commands stand"
+_FOLLOWING = "it submits another job, and a job's own shell submits none"
+_FOLLOWING_TODO = (
+    "make a job file of that script too, write depends_on: [THIS JOB'S FILE] in it (it waits until this one "
+    "has ended well; when: afterany, in any way), and `hpclaunch submit` both"
+)
+_AGAIN_TODO = (
+    "where the script submits itself write `chain` in the job file: so many links, each after the other"
+)
 _WHY_FILE = "it writes a file, and the job does not"
 _FILE_TODO = "where ranks read that file, keep it beside the job file or write it in setup"
 # env and time are nothing by themselves; with a word behind their options and variables they start it.
@@ -235,6 +243,9 @@ def _what_became(
         return _Told("left", "", _WHY_UMASK, _UMASK_TODO)
     if word.strip("'\"") in functions:
         return _Told("carried", "a call: ", _WHY_CALL)
+    if word == "sbatch":
+        again = "$0" in written or place.file.rpartition("/")[2] in written
+        return _Told("left", "", _FOLLOWING, _AGAIN_TODO if again else _FOLLOWING_TODO)
     if word in _WRITERS and _TO_FILE.search(written):
         return _Told("left", "", _WHY_FILE, _FILE_TODO)
     if _STARTS_ANOTHER.match(written):

@@ -9,7 +9,7 @@ from types import ModuleType
 
 from msgspec import structs
 
-from hpclaunch.convert import arguments, defects, sources
+from hpclaunch.convert import advice, arguments, defects, sources
 from hpclaunch.convert.account import account
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.inputs import Input, Role
@@ -158,6 +158,7 @@ def _launcher(inputs: Sequence[Input], options: Options, draft: Draft) -> Conver
             said = f"nothing that was read of it starts ranks. {unread.place}: {unread.text}"
         draft.refuse(said, _script(reading, inputs), _UNKNOWN)
     draft.findings += defects.find(reading, options)
+    advice.put(reading, draft)
     of_arguments = arguments.told(reading, draft)
     ask_instead(draft, secrets)
     job = write(draft, [each.name for each in inputs])

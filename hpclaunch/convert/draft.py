@@ -130,8 +130,14 @@ class Draft:
             self.findings[:] = [each for each in self.findings if (each.kind, each.key) != ("assumed", told)]
         if told == "command":
             self.findings[:] = [_of_the_command(each) for each in self.findings]
-        default = f"write it in the job file, give --set {dotted(key)}=..., or convert again with --env"
-        self.say("question", places, what, why=question, todo=todo or default, key=dotted(key))
+        self.say("question", places, what, why=question, todo=todo or self.answer(told), key=told)
+
+    @staticmethod
+    def answer(key: str) -> str:
+        """How any question about a key is answered. Of one that nobody knows a better answer for it is what
+        is left to do."""
+        value = "none (or pmix, pmi2)" if key == "mpi" else "..."
+        return f"write it in the job file, or give --set {key}={value}"
 
     def say(
         self,

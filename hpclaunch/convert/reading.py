@@ -123,11 +123,13 @@ class Assumed(Struct, frozen=True):
 
 
 class Sourced(Struct, frozen=True):
-    """`source NAME`. `file` is the input that it was found to be, "" for none: its text was not given."""
+    """`source NAME ARGUMENTS`. `file` is the input that it was found to be, "" for none: its text was not
+    given."""
 
     place: Place
     name: Value
     file: str
+    arguments: tuple[Value, ...] = ()
 
 
 class Directive(Struct, frozen=True):

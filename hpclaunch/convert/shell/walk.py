@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from hpclaunch.convert.programs.names import SHELLS
 from hpclaunch.convert.reading import Assigned, Command, ShellReading, Source
+from hpclaunch.convert.shell import folder
 from hpclaunch.convert.shell.choose import chosen
 from hpclaunch.convert.shell.directives import directives
 from hpclaunch.convert.shell.names import python, with_names
@@ -44,6 +45,7 @@ def read(
     for source in sources:
         _parse(walker, source.name)
     _give(walker, environment)
+    folder.submitted(walker, environment)
     for name, part in parts:
         walker.state.set(name, Variable((part,)))
     several = sources if len(sources) > 1 else ()

@@ -19,6 +19,7 @@ from hpclaunch.convert.shell import (
     child_shell,
     counters,
     flows,
+    folder,
     loops,
     outputs,
     redirections,
@@ -62,6 +63,7 @@ _SILENT = frozenset(
 _TOLD = (frozenset(BUILTINS) - _SILENT) | {"exit", "return", "break", "continue", "eval"}
 # Followed here, and not where scripts are only read.
 _FOLLOWED = {**arguments.TAKE, "alias": aliases.note, "unalias": aliases.note}
+_NOTED = {"set": shopt.set_by, "shopt": shopt.note, **dict.fromkeys(("cd", "pushd", "popd"), folder.change)}
 _LONGEST = 100_000
 _OFTEN = 20  # after so many statements the commands are counted
 _EXPORT_ALL = frozenset(("a", "allexport"))  # `set -a`: what is assigned is exported
@@ -229,7 +231,7 @@ class Walker(Recorder):
         if name not in _TOLD:
             return super()._call(words)
         if name in ("source", ".") and len(words) > 1:
-            return self._source(words[1])
+            return self._source(words)
         if name == "exec" and len(words) == 1:
             return self._exec()
         if name == "trap":
@@ -237,10 +239,8 @@ class Walker(Recorder):
             self._trap(words)
             self.status = True
             return Flow.NEXT
-        if name == "set":
-            shopt.set_by(self, words)
-        elif name == "shopt":
-            shopt.note(self, words)
+        if name in _NOTED:
+            _NOTED[name](self, words)
         if name not in BUILTINS or not self.state.function(name)[0]:
             self.record(words)
         return super()._call(words)
@@ -258,9 +258,9 @@ class Walker(Recorder):
     def matches(self, pattern: str, text: str) -> bool | None:
         return shopt.matches(self, pattern, text)
 
-    def _source(self, value: Value) -> Flow:
-        name = self.files.found(value, self._open)
-        self.sourced.append(Sourced(self.place, python(value), name))
+    def _source(self, words: list[Value]) -> Flow:
+        name = self.files.found(words[1], self._open)
+        self.sourced.append(Sourced(self.place, python(words[1]), name, tuple(map(python, words[2:]))))
         self.status = None
         if not name:
             return Flow.NEXT
@@ -357,7 +357,7 @@ class Walker(Recorder):
         self.spend(outputs.work(words))
         self.status = outputs.succeeds(words)
         if self.output is not None:
-            text = outputs.known_output(words, self.input.text)
+            text = folder.printed(self, words) or outputs.known_output(words, self.input.text)
             self.output += [Unknown("output", "")] if text is None else text
 
     def _output_of(self, command: Substitution) -> Value:

@@ -193,7 +193,7 @@ def _vary(unit: Key, values: Sequence[Any], rows: Sequence[dict[str, Any]], draf
     key = dotted(unit)
     if unit == ("command",) and all(isinstance(value, list) for value in values):
         same = _same_words(values)
-        if same:
+        if same and not (values[0][0] in ("bash", "sh") and same < 3):  # a text for a shell stays whole
             for row, value in zip(rows, values, strict=True):
                 row["args"] = value[same:]
             _shorten(draft, values[0], values[0][:same])

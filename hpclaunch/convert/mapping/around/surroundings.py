@@ -17,7 +17,7 @@ from hpclaunch.values.conversion import Place
 _PREPARES = frozenset({"module", "ml", "conda", "mamba", "micromamba", "spack", "ulimit", "pyenv"})
 _CONDA_HOOK = re.compile(r"^eval\s+\"?\$\((?:\S*/)?(conda|mamba|micromamba|pyenv)\s+[^)]*\)\"?$")
 # Not a configuration that was forgotten, but software of the machine or an environment of the user's.
-_ENVIRONMENT = re.compile(r"^(?!.*\bconfig_)(/|~|\$\{?HOME)|/activate$|conda\.sh$")
+_ENVIRONMENT = re.compile(r"^(?!.*\bconfig_)(/|~|\$\{?HOME)|(?:^|/)activate$|conda\.sh$")
 _HOME = re.compile(r"^~|\$\{?HOME\}?")
 _FOLDERS = frozenset(("cd", "pushd", "popd"))
 _OF_SUBMISSION = re.compile(r"\$\{?SLURM_SUBMIT_DIR\b")
@@ -34,7 +34,7 @@ def put(reading: ShellReading, run: Command, draft: Draft, *, image: bool) -> li
         if not sourced.file and _ENVIRONMENT.search(shown(sourced.name)):
             here = path(sourced.name)
             name: Value = sourced.name if here is None else (here,)
-            found.append((sourced.place, (("source",), name)))
+            found.append((sourced.place, (("source",), name, *sourced.arguments)))
     found += _hooks(reading)
     files = [source.name for source in reading.sources]
     lines = {place for place, _ in found}

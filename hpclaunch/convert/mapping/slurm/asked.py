@@ -9,7 +9,7 @@ from typing import Literal
 from msgspec import Struct
 
 from hpclaunch.convert.programs import srun
-from hpclaunch.convert.programs.layers import Option
+from hpclaunch.convert.programs.layers import MPI, Option
 from hpclaunch.convert.reading import Assigned, Command, ShellReading
 from hpclaunch.readback.shell import arithmetic
 from hpclaunch.readback.shell.values import Unknown, Value, known
@@ -101,7 +101,7 @@ def of_batch(reading: ShellReading) -> tuple[Asked, ...]:
         if each is not None:
             found.append(Asked(name, each.value, f"{variable}={_text(each)}", (each.place,), "variable"))
     found += _operators(reading)
-    submits = reading.of("sbatch", "salloc")
+    submits = submitting(reading)
     if submits:
         return (*found, *of_command(reading, submits[-1]))
     for name, variables in _CONVENTION.items():
@@ -113,6 +113,17 @@ def of_batch(reading: ShellReading) -> tuple[Asked, ...]:
     if alone is not None:
         return (*found, *(each for each in of_command(reading, alone) if each.name in OF_ALLOCATION))
     return tuple(found)
+
+
+def submitting(reading: ShellReading) -> list[Command]:
+    """The sbatch and salloc commands that start the launcher's own job. What a job's script submits when its
+    own run has ended is another job."""
+    found = reading.of("sbatch", "salloc")
+    if not found or not reading.directives:
+        return found
+    both = reading.of("sbatch", "salloc", "srun", *MPI)
+    run = next((number for number, each in enumerate(both) if each not in found), len(both))
+    return both[:run]
 
 
 def _operators(reading: ShellReading) -> list[Asked]:

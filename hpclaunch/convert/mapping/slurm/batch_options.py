@@ -73,7 +73,6 @@ _LEFT = {
 }
 # Slurm's only, and known to be passed on by `sites.NAME.sbatch`.
 _WHY_RAW = {
-    "dependency": "a job file has no order of jobs",
     "begin": "a job starts when there is room",
     "licenses": "a job file names no licenses",
     "mail-type": "with `mail` hpclaunch asks for END,FAIL",
@@ -130,6 +129,26 @@ def _hint(draft: Draft, options: Options, key: str, value: str, each: Asked) -> 
         draft.put(("sites", options.site, key), value, each.places, each.written)
     else:
         draft.hint(key, value, each.places, each.written)
+
+
+def _dependency(each: Asked, draft: Draft, options: Options) -> None:
+    """sbatch(1), --dependency: conditions with a , or a ? between them."""
+    if (each.text or "").lower() == "singleton":
+        why = "it waits for all of your jobs of the same name"
+        draft.put(("depends_on", 0), {"when": "singleton"}, each.places, each.written, why=why)
+        return
+    why = "`depends_on` waits for the job of another job file, and this names a job by its number"
+    if options.site and each.text:
+        raw(each, draft, options, why)
+        return
+    when = next((name for name in ("afterany", "afterok") if name in (each.text or "").lower()), "afterok")
+    todo = (
+        f"write depends_on: [{{job: FILE, when: {when}}}] in the job file, with the job file of what it "
+        "waits for, and `hpclaunch submit` both"
+    )
+    if not re.match(r"(?:after(?:ok|any):|singleton)", (each.text or "").lower()):
+        todo += "; it knows afterok, afterany and singleton"
+    draft.say("left", each.places, each.written, why=why, todo=todo)
 
 
 def _mail_type(each: Asked, draft: Draft, options: Options) -> None:
@@ -239,6 +258,7 @@ def _signal(each: Asked, draft: Draft, options: Options) -> None:
 
 
 _SPECIAL: dict[str, Callable[[Asked, Draft, Options], None]] = {
+    "dependency": _dependency,
     "mail-type": _mail_type,
     "requeue": _requeue,
     "signal": _signal,

@@ -10,7 +10,7 @@ from msgspec import Struct
 from hpclaunch.readback.shell.values import Part, Unknown, Value, known, shown
 
 # The folder in which sbatch was typed: that of the job file, which replaces the script.
-_HERE = frozenset({"PWD", "SLURM_SUBMIT_DIR"})
+NAMES_OF_HERE = ("PWD", "SLURM_SUBMIT_DIR")
 _SCRIPT = r"(?:\$0|\$\{0\}|\$\{?BASH_SOURCE)"
 _HERE_BY_COMMAND = re.compile(
     rf"\$\((?:pwd(?: -P)?|cd [^;&|]*dirname [^;&|]*{_SCRIPT}.*pwd(?: -P)?|dirname .*{_SCRIPT}[^;&|]*)\)"
@@ -43,7 +43,7 @@ def is_here(part: Part) -> bool:
         return False
     if part.kind == "output":
         return bool(_HERE_BY_COMMAND.fullmatch(part.name)) and not _NOT_HERE.search(part.name)
-    return part.kind in ("variable", "either") and part.name in _HERE
+    return part.kind in ("variable", "either") and part.name in NAMES_OF_HERE
 
 
 def path(value: Value) -> str | None:
