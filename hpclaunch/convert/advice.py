@@ -32,7 +32,8 @@ def put(reading: ShellReading, draft: Draft) -> None:
             shown = here[0] + ("}" if here[0].startswith("${") else "")
             why = f"{why}; {shown} is {_OF_SUBMISSION}"
         if given:
-            todo = f"{each.todo}, or convert again with {' '.join(given)}"
+            answer = each.todo.replace(", or give ", ", give ")
+            todo = f"{answer}, or convert again with {' '.join(given)}"
             draft.findings[number] = structs.replace(each, why=why, todo=todo)
             key = next((key for key in draft.facts if dotted(key) == each.key), None)
             if key is not None and draft.facts[key].is_open:

@@ -29,6 +29,8 @@ QUESTIONS = (
     (f"{ALLOCATION}\nsource activate $1\nsrun --mpi=none python t.py", "command", "--args", "env"),
     (f"{ALLOCATION}\ncd $WORK/run || exit\nsrun --mpi=none python t.py", "workdir", "--env WORK", "/work"),
     ("#SBATCH -N 2 --ntasks-per-node=4 -t 1:00\nsrun --mpi=none python t.py", "gpus_per_node", "--set", "4"),
+    (f"{ALLOCATION}\nsrun --mpi=none python t.py $SLURM_ARRAY_TASK_ID", "command",
+     "--env SBATCH_ARRAY_INX", "1-8"),
     (f"{ALLOCATION}\n#SBATCH --array=1-3\nX=$(sed -n ${{SLURM_ARRAY_TASK_ID}}p x)\n"
      "srun --mpi=none python $X", "command", "$SLURM_ARRAY_TASK_ID", ""),
 )  # fmt: skip

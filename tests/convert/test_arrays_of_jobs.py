@@ -1,10 +1,12 @@
 """An array of jobs becomes a sweep: each point starts what the task of its index started."""
 
 import os
+import re
 import subprocess
 from pathlib import Path
 
 import pytest
+import script_cases
 
 from hpclaunch.convert.conversion import convert
 from hpclaunch.convert.inputs import classified
@@ -149,3 +151,26 @@ def test_an_array_of_a_script_that_sbatch_is_given_by_a_here_document() -> None:
     (variant,) = variants(document)
     points = variant.words(keys_of(document.value))
     assert [(*variant.base, *each.arguments)[-2:] for each in points] == [("--fold", "1"), ("--fold", "2")]
+
+
+@pytest.mark.parametrize("family", ["plain_slurm", "pyxis"])
+def test_any_launcher_may_be_one_of_an_array(family: str) -> None:
+    """What it launches is the same for each index, but for one variable: no other key is in the points."""
+    swept = 0
+    for case in script_cases.cases(family):
+        told = script_cases.expected(family, case)
+        names = [Path(script_cases.folder(family, case)) / name for name in told["inputs"]]
+        files = {path.name: path.read_text() for path in names}
+        launchers = [name for name, text in files.items() if re.search(r"(?m)^ *srun ", text)]
+        for name in launchers:
+            text = re.sub(r"\A(#!.*\n)?", r"\1#SBATCH --array=1-7:2%2\n", files[name], count=1)
+            files[name] = re.sub(r"(?m)^( *)srun ", r"\1export AT=$SLURM_ARRAY_TASK_ID; srun ", text)
+        found = convert(classified(files), Options(told.get("env", {})))
+        if not launchers or not found.is_complete or "\nsweep:" not in found.job:
+            continue
+        document = parse_job(found.job, "job.yaml", "/")
+        (variant,) = variants(document)
+        assert set(keys_of(document.value)) <= {"env.SLURM_ARRAY_TASK_ID", "env.AT"}, case
+        assert [each.number for each in variant.points] == [0, 1, 2, 3]
+        swept += 1
+    assert swept > 5

@@ -30,7 +30,7 @@ def in_doubt(reading: ShellReading, values: Iterable[Value]) -> list[str]:
 def alternatives(reading: ShellReading, name: str) -> str:
     """What the variable may be, for a question."""
     if _OF_ARRAYS.fullmatch(name):
-        return f"{name} is the index in an array of jobs, and a job has none"
+        return f"{name} is of an array of jobs, and nothing gives one: --env SBATCH_ARRAY_INX=1-8 does"
     texts = [_texts(each.array or (each.value,)) for each in reading.given(name)]
     several = list(dict.fromkeys(text for group in texts for text in group))
     listed = " or ".join(several[:_MOST]) + (" or another" if len(several) > _MOST else "")
