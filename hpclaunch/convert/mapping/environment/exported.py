@@ -229,7 +229,10 @@ def _unknown(
         return []
     if ranks.container and any(map(is_here, value)):
         why = "it names the folder where the job was submitted, which a rank in an image does not know"
-        todo = f"write env.{name} in the job file, with the folder in the image"
+        todo = (
+            f"write env.{name} in the job file, with the folder in the image; where that has the same name "
+            "there convert again with --env PWD=/FOLDER"
+        )
         draft.say("left", each.places, f"{name}={_short(each)}", why=why, todo=todo)
         return []
     if isinstance(part, Unknown) and part.name == name and part.kind in ("variable", "either"):
