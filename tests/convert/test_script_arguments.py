@@ -80,6 +80,8 @@ _GETOPT = (
     "-o +i:fl: --long image: --long fast,lr: --",
     "-o -i:fl: --long image:,fast,lr: --",
     "-n me -- i:fl:",
+    "-o i:fl:",  # the first word that is no option of its own is looked at
+    "-n me -l image:,lr:,fast i:fl:",
 )
 _TO_GETOPT = (
     "x -i 'a b' y --lr=2 -f -- -z",

@@ -39,7 +39,7 @@ def _own(words: list[str]) -> tuple[_Spec, list[str]] | None:
     names: dict[str, int] = {}
     if not words or not words[0].startswith("-"):
         return None  # the old form, whose output has no quotes
-    while words and words[0].startswith("-") and words[0] != "--":
+    while words and words[0].startswith("-") and words[0] not in ("-", "--"):
         word = words.pop(0)
         short, long = _OWN.fullmatch(word), _LONG.fullmatch(word)
         if short:
@@ -57,7 +57,7 @@ def _own(words: list[str]) -> tuple[_Spec, list[str]] | None:
         elif kind == "l":
             for name in filter(None, re.split(r"[,\s]+", value)):
                 names[name.rstrip(":")] = len(name) - len(name.rstrip(":"))
-    words = words[1:] if words else words
+    words = words[1:] if words[:1] == ["--"] else words
     if letters is None:
         if not words:
             return None
