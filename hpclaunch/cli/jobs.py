@@ -73,8 +73,10 @@ def logs(job_id: str, follow: bool, workers: bool, pod: str | None) -> None:
     if follow:
         following.follow(record, sys.stdout.buffer)
         return
-    lifecycle.keep_log(record, say)
+    is_whole = lifecycle.keep_log(record, say)
     if not record.log.exists():
+        if not is_whole:
+            sys.exit(SchedulerError.exit_status)
         say("the job has written nothing yet")
     log.copy(log.LogReader(record.log), sys.stdout.buffer)
 

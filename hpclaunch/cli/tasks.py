@@ -71,8 +71,10 @@ def logs(record: Record, task: int | None, follow: bool) -> None:
     if follow:
         _until_end(record, task, show)
         return
-    bring()
+    is_whole = bring()
     if not reader.path.exists():
+        if not is_whole:
+            sys.exit(SchedulerError.exit_status)
         say("the task has written nothing yet")
     log.copy(reader, sys.stdout.buffer)
 

@@ -45,7 +45,7 @@ def copy(reader: LogReader, out: BinaryIO) -> None:
 
 
 def copying_pause(
-    reader: LogReader, out: BinaryIO, bring: Callable[[], None], interval: float
+    reader: LogReader, out: BinaryIO, bring: Callable[[], object], interval: float
 ) -> Callable[[float], None]:
     """A pause for `lifecycle.wait` that prints the log while it waits, each `interval` seconds; `bring` makes
     the file up to date before."""

@@ -9,13 +9,13 @@ from hpclaunch.schedulers.lifecycle import scheduler_of
 from hpclaunch.values.errors import InputError, SchedulerError
 
 
-def log_bringer(record: Record, warn: Warn) -> tuple[Callable[[], None], float]:
+def log_bringer(record: Record, warn: Warn) -> tuple[Callable[[], bool], float]:
     """What brings the log up to date, and how long to let pass before it is called again. It warns once of a
-    trouble that lasts. Raises SchedulerError."""
+    trouble that lasts, and gives False. Raises SchedulerError."""
     target = scheduler_of(record)
     said = ""
 
-    def bring() -> None:
+    def bring() -> bool:
         nonlocal said
         try:
             target.bring_log(record)
@@ -24,6 +24,7 @@ def log_bringer(record: Record, warn: Warn) -> tuple[Callable[[], None], float]:
             if str(error) != said:
                 warn(f"the log is not complete: {error}")
             said = str(error)
+        return not said
 
     return bring, target.log_poll_s
 

@@ -231,15 +231,17 @@ def free_name(record: Record) -> bool:
     return True
 
 
-def keep_log(record: Record, warn: Warn) -> None:
+def keep_log(record: Record, warn: Warn) -> bool:
     """Brings the job's log into the record, where the scheduler has it. The status says more than the log, so
-    trouble is a warning."""
+    trouble is a warning, and False."""
     if record.state().job_id is None:
-        return
+        return True
     try:
         scheduler_of(record).bring_log(record)
     except (SchedulerError, OSError) as error:
         warn(f"the log is not complete: {error}")
+        return False
+    return True
 
 
 def where(record: Record) -> Where:

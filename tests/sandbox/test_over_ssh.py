@@ -169,3 +169,17 @@ def test_a_command_runs_beside_a_rank(laptop: Laptop) -> None:
     assert os.waitstatus_to_exitcode(status) == 9, seen
     assert b"tty-42" in seen
     laptop.gate.touch()
+
+
+def test_a_host_that_nobody_trusts_is_told_at_once(laptop: Laptop) -> None:
+    job = laptop.run("submit", laptop.job, "--site", laptop.site).stdout.strip()
+    known = laptop.sshd.known_hosts.read_text()
+    laptop.sshd.known_hosts.write_text("")
+    waited = laptop.run("wait", job)
+    assert (waited.returncode, "hpclaunch adds no host key" in waited.stderr) == (125, True), waited.stderr
+    logs = laptop.run("logs", job)
+    assert (logs.returncode, logs.stdout) == (3, ""), logs.stderr
+    laptop.sshd.known_hosts.write_text(known)
+    laptop.gate.touch()
+    assert laptop.run("wait", job).returncode == 3
+    assert "the end without a newline" in laptop.run("logs", job).stdout

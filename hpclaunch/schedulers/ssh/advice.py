@@ -1,6 +1,6 @@
 """What goes wrong before a connection stands, and what to do about it, as data."""
 
-from hpclaunch.schedulers.ssh.contract import Unreached
+from hpclaunch.schedulers.ssh.contract import Unreached, Untrusted
 from hpclaunch.values.login import Login
 
 _UNKNOWN_KEY = (
@@ -10,8 +10,8 @@ _UNKNOWN_KEY = (
 
 # A part of the message, in small letters -> what to do. The first that matches is used. The messages are
 # those of OpenSSH (sshconnect.c, sshconnect2.c, tags V_7_4 to V_9_9) and of paramiko 3 to 5 (client.py,
-# ssh_exception.py).
-_ADVICE = (
+# ssh_exception.py). No time mends the first ones.
+_UNTRUSTED = (
     (
         "identification has changed",
         "Somebody may be listening in, or the node was set up anew: ask the administrators for its new key. "
@@ -20,6 +20,9 @@ _ADVICE = (
     ("key is known", _UNKNOWN_KEY),
     ("not found in known_hosts", _UNKNOWN_KEY),
     ("host key verification failed", _UNKNOWN_KEY),
+)
+_ADVICE = (
+    *_UNTRUSTED,
     (
         "private key file is encrypted",
         "Let an agent hold the key: `ssh-add`. With `transport: openssh` in the site ssh asks for its "
@@ -66,4 +69,5 @@ def unreached(login: Login, message: str) -> Unreached:
     port = login.port or 22
     known = login.host if port == 22 else f"'[{login.host}]:{port}'"
     host = f"-p {port} {login}" if login.port else str(login)
-    return Unreached(f"{login} cannot be reached over SSH: {said}", advice.format(host=host, known=known))
+    kind = Untrusted if (part, advice) in _UNTRUSTED else Unreached
+    return kind(f"{login} cannot be reached over SSH: {said}", advice.format(host=host, known=known))

@@ -4,7 +4,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from hpclaunch.schedulers.contract import Refused
+from hpclaunch.schedulers.contract import Final, Refused
 from hpclaunch.values.errors import SchedulerError
 
 CONNECT_S = 20.0  # for the TCP connection, the server's first words, and each step of the login
@@ -14,6 +14,10 @@ KEEPALIVE_S = 15
 
 class Unreached(Refused):
     """There is no connection, so nothing was sent."""
+
+
+class Untrusted(Unreached, Final):
+    """The machine that answers has not proved to be the one that was meant."""
 
 
 class Lost(SchedulerError):
