@@ -1,12 +1,13 @@
 """What `shopt` changes of a script: its conditions come out as bash, run for real, finds them."""
 
 import subprocess
+from pathlib import Path
 
 import pytest
 import script_cases
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_walk_bash import run, walk
+from test_walk_bash import expected, run, walk
 
 from hpclaunch.convert.conversion import convert
 from hpclaunch.convert.inputs import classified
@@ -106,6 +107,20 @@ train 6 || srun 7
 
 def test_aliases_are_followed_where_bash_expands_them() -> None:
     assert walk(_ALIASES, {}) == run(_ALIASES, {})
+
+
+@pytest.mark.parametrize("names", [("run.sub", "a.sh"), ("a.sh", "run.sub")])
+def test_an_alias_of_a_file_that_is_sourced_is_followed_in_whichever_order_they_are_given(
+    names: tuple[str, ...], tmp_path: Path
+) -> None:
+    alias = "\n\n\nshopt -s expand_aliases\nalias go='srun -a'\n"
+    texts = {"run.sub": "source ./a.sh\ngo b\n. ./b.sh\n", "a.sh": alias, "b.sh": "go c\n"}
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+    done = run(f"cd {tmp_path}; . ./run.sub", {})
+    found = read([Source(name, texts[name]) for name in (*names, "b.sh")], {}).commands
+    assert [expected(each) for each in found if each.program == "srun"] == done
+    assert len(done) == 2
 
 
 @pytest.mark.parametrize("shopt", ["", "shopt -s expand_aliases\n"])

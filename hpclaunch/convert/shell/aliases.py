@@ -69,15 +69,21 @@ def _forget(shell: "Walker", name: str) -> None:
         shell.aliases[name] = structs.replace(shell.aliases[name], last=shell.line)
 
 
+def _is_read_under(shell: "Walker", alias: Alias, line: int) -> bool:
+    """Whether a line is read while the alias is there. What another file says of it was said before."""
+    name = shell.files.name
+    begun = alias.line < line or name(alias.line) != name(line)
+    ended = alias.last is not None and (alias.last < line or name(alias.last) != name(line))
+    return begun and not ended
+
+
 def expanded(shell: "Walker", statement: Simple) -> Group | None:
     """The commands that stand for one whose first word is an alias, None for any other."""
     if shopt.ALIASES not in shell.options or not statement.words or statement.assignments:
         return None
     name = statement.words[0].written
     alias = shell.aliases.get(name)
-    if alias is None or alias.line >= statement.line or name in shell.expanding:
-        return None
-    if alias.last is not None and statement.line > alias.last:
+    if alias is None or name in shell.expanding or not _is_read_under(shell, alias, statement.line):
         return None
     if not statement.written.startswith(name) or len(statement.written) > _LONGEST:
         return None
