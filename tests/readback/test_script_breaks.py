@@ -121,6 +121,10 @@ BREAKS: dict[str, tuple[str, Callable[[Launch], object]]] = {
         replaced(BEFORE_LAUNCH, "\n[ -e /x ] &&" + BEFORE_LAUNCH.lstrip("\n")),
         lambda seen: seen.unread,
     ),
+    "a question that is cut short": (
+        replaced(BEFORE_LAUNCH, "\ntimeout 10 scontrol --oneliner show" + BEFORE_LAUNCH),
+        lambda seen: seen.unbridged,
+    ),
     "twice": (SCRIPT + "launch 3>&2 4>&1\n", lambda seen: seen.unbridged),
     "fewer nodes": (replaced("#SBATCH --nodes=2", "#SBATCH --nodes=1"), lambda seen: seen.unread),
     "nodes shared": (

@@ -44,5 +44,5 @@ def _asks(call: Call) -> bool:
     words = [known(word) for word in call.words]
     if words[: len(OUTLASTS)] == OUTLASTS:
         del words[1 : len(OUTLASTS)]
-    asked = words[2:5] == ["scontrol", "--oneliner", "show"] and words[5] in ("job", "step")
+    asked = words[2:5] == ["scontrol", "--oneliner", "show"] and words[5:6] in (["job"], ["step"])
     return words[:1] == ["timeout"] and (asked or words[2:4] == ["scancel", "--state=PENDING"])
