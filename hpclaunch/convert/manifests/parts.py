@@ -28,7 +28,7 @@ def ask_instead(
     key: tuple[str], question: str, places: Sequence[Place], what: str, draft: Draft, todo: str = ""
 ) -> None:
     """Ask for what one of several told: nothing else is said of the key any more."""
-    draft.findings[:] = [each for each in draft.findings if each.key != key[0]]
+    draft.unsay(key)
     draft.ask(key, question, places, what, todo)
 
 
@@ -207,8 +207,7 @@ def _value(draft: Draft, key: Key) -> tuple[object, str] | None:
 def _withdraw(key: Key, draft: Draft) -> None:
     """Take a fact out, with what was said of it."""
     draft.facts.pop(key, None)
-    told = dotted(key)
-    draft.findings[:] = [each for each in draft.findings if each.key != told]
+    draft.unsay(key)
 
 
 def _others(first: Pod, other: Pod, draft: Draft) -> None:
