@@ -41,6 +41,9 @@ _FOLLOWING_TODO = (
 _AGAIN_TODO = (
     "where the script submits itself write `chain` in the job file: so many links, each after the other"
 )
+_REQUEUES = re.compile(r"(?s)(?:trap\s.*?\b)?scontrol\s+requeue(?:hold)?\b")
+_WHY_REQUEUE = "it puts the job itself back, and in a step of a job file it would do so at each start"
+_REQUEUE_TODO = "write `chain` in the job file: so many links, each after one that its time limit ended"
 _WHY_FILE = "it writes a file, and the job does not"
 _FILE_TODO = "where ranks read that file, keep it beside the job file or write it in setup"
 # env and time are nothing by themselves; with a word behind their options and variables they start it.
@@ -246,6 +249,8 @@ def _what_became(
     if word == "sbatch":
         again = "$0" in written or place.file.rpartition("/")[2] in written
         return _Told("left", "", _FOLLOWING, _AGAIN_TODO if again else _FOLLOWING_TODO)
+    if _REQUEUES.match(written[:_MOST_READ]):
+        return _Told("left", "", _WHY_REQUEUE, _REQUEUE_TODO)
     if word in _WRITERS and _TO_FILE.search(written):
         return _Told("left", "", _WHY_FILE, _FILE_TODO)
     if _STARTS_ANOTHER.match(written):

@@ -131,3 +131,40 @@ def test_hosts_in_a_file_that_is_not_given_are_asked_for(run: str, nodes: str | 
     found = convert(classified({"run.sh": f"#!/bin/bash\n{run}\n"}), Options({}))
     told: Any = script_cases.loaded(found.job).get("nodes")
     assert (None if told is None else str(told)) == nodes
+
+
+_ASKS = "#!/bin/bash\n#SBATCH -N 2 --ntasks-per-node=2 --gpus-per-node=4 -t 30\n"
+
+
+def test_ranks_asked_of_sbatch_are_the_job_s_where_nothing_that_is_known_starts_them() -> None:
+    found = convert(classified({"run.sh": _ASKS + "charmrun ++p 4 ./namd3 x\n"}), Options({}))
+    job = script_cases.loaded(found.job)
+    assert (job["ranks_per_node"], job["command"]) == ("2", script_cases.ASK)
+    text = _ASKS.replace("--ntasks-per-node=2 ", "") + "charmrun ++p 4 ./namd3 x\n"
+    job = script_cases.loaded(convert(classified({"run.sh": text}), Options({})).job)
+    assert job["ranks_per_node"] == script_cases.ASK
+
+
+def test_a_script_that_puts_its_job_back_is_told_of_chain_and_gets_no_signal_that_would_end_it() -> None:
+    """A job's script awaits TERM, and would end by USR1."""
+    text = (
+        f"{_ASKS}#SBATCH --signal=B:%s@300\n"
+        "trap 'scontrol requeue $SLURM_JOB_ID' USR1\n"
+        "[ -f done ] || sbatch --dependency=afterany:$SLURM_JOB_ID $0\n"
+        "srun --mpi=none ./t\n"
+    )
+    for name, passed_on in (("USR1", []), ("TERM", ["--signal=B:TERM@300"])):
+        found = convert(classified({"run.sh": text % name}), Options({}, site="here"))
+        job = script_cases.loaded(found.job)
+        assert job.get("sites", {}).get("here", {}).get("sbatch", []) == passed_on
+        advised = [each.todo for each in found.findings if "requeue" in each.what or "afterany" in each.what]
+        assert len(advised) == 2
+        assert all("chain" in todo for todo in advised)
+        assert not [each for each in found.findings if each.kind == "unread"]
+
+
+@pytest.mark.parametrize(("ending", "lost"), [("", 1), ("exit ${PIPESTATUS[0]}\n", 0)])
+def test_the_status_of_a_pipe_is_not_lost_where_the_script_looks_at_it(ending: str, lost: int) -> None:
+    text = f"{_ASKS}srun --mpi=none ./t | tee log\n{ending}"
+    found = convert(classified({"run.sh": text}), Options({}))
+    assert sum("pipefail" in each.why for each in found.findings if each.kind == "defect") == lost

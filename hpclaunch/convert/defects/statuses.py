@@ -74,6 +74,8 @@ def _of_pipeline(parsed: Parsed, node: tree.BinaryCmd, pipefail: bool) -> Iterat
     last = node.y.cmd if node.y else None
     if node.op not in ("|", "|&") or pipefail or not isinstance(last, tree.CallExpr) or not last.args:
         return
+    if b"PIPESTATUS" in parsed.bytes_[node.end.offset :]:
+        return  # the script looks at the status of each part itself
     if search.program(last) == "tee" and node.x and any(map(_is_start, search.calls(node.x))):
         yield _defect(
             parsed,

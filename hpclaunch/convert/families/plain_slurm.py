@@ -4,7 +4,7 @@ node; and mpirun or torchrun alone."""
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.around import arrays, at_once, other_runs, preparations
 from hpclaunch.convert.mapping.ranks import launchers
-from hpclaunch.convert.mapping.slurm import allocation, alone, by_mpirun, several, srun_run, sruns
+from hpclaunch.convert.mapping.slurm import allocation, alone, by_mpirun, several, sizes, srun_run, sruns
 from hpclaunch.convert.mapping.slurm.sizes import Allocation
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.programs import srun
@@ -43,7 +43,7 @@ def _convert(reading: ShellReading, draft: Draft, options: Options) -> None:
     steps = sruns.steps(reading, found)
     run, by = _run(reading, steps, found)
     if run is None:
-        _nothing(reading, draft)
+        _nothing(reading, found, draft)
         return
     if by is None and not any(layer.program == "srun" for layer in layers(run.command.words)):
         _on_first_node(run, found, draft)
@@ -90,7 +90,7 @@ def _on_first_node(run: sruns.Step, found: Allocation, draft: Draft) -> None:
         )
 
 
-def _nothing(reading: ShellReading, draft: Draft) -> None:
+def _nothing(reading: ShellReading, found: Allocation, draft: Draft) -> None:
     for command in reading.commands:
         if command.program in ("sbatch", "salloc"):
             _, rest = srun.read(command.words)
@@ -104,3 +104,15 @@ def _nothing(reading: ShellReading, draft: Draft) -> None:
             return
     place = recognise(reading) or Place(reading.script)
     draft.ask(("command",), "what each rank executes: nothing starts any", (place,), "the run")
+    _ranks_of_batch(reading, found, place, draft)
+
+
+def _ranks_of_batch(reading: ShellReading, found: Allocation, place: Place, draft: Draft) -> None:
+    """The ranks that the script asks Slurm for, where what starts them is not known: a job file that says
+    nothing of them has one for each GPU."""
+    ranks = sizes.ranks(reading, (), found, place)
+    if ranks.per_node is not None and not {"tasks", "per_node", "tasks_per_gpu"}.isdisjoint(found.places):
+        draft.put(("ranks_per_node",), ranks.per_node, ranks.places, "what is asked of sbatch")
+    else:
+        doubt = ranks.doubt or "nothing starts any, and no line asks Slurm for so many tasks"
+        draft.ask(("ranks_per_node",), f"how many ranks on each node: {doubt}", ranks.places, "the run")

@@ -62,6 +62,7 @@ OF_ALLOCATION = frozenset(
     )
 )
 _OF_JOB = re.compile(r"\$?\{?SLURM_")
+_OWN_JOB = frozenset(("SLURM_JOB_ID", "SLURM_JOBID"))
 _NAME = re.compile(r"\$\{(\w+)\}|\$(\w+)")
 # 10#$X is X also where zeros stand before it.
 _BASE_TEN = re.compile(r"\b10#(?=\$)")
@@ -118,12 +119,18 @@ def of_batch(reading: ShellReading) -> tuple[Asked, ...]:
 def submitting(reading: ShellReading) -> list[Command]:
     """The sbatch and salloc commands that start the launcher's own job. What a job's script submits when its
     own run has ended is another job."""
-    found = reading.of("sbatch", "salloc")
+    found = [each for each in reading.of("sbatch", "salloc") if not _is_in_a_job(each)]
     if not found or not reading.directives:
         return found
     both = reading.of("sbatch", "salloc", "srun", *MPI)
     run = next((number for number, each in enumerate(both) if each not in found), len(both))
     return both[:run]
+
+
+def _is_in_a_job(command: Command) -> bool:
+    """Whether it names the job that it runs in, as --dependency=afterany:$SLURM_JOB_ID does."""
+    parts = (part for word in command.words for part in word)
+    return any(isinstance(each, Unknown) and each.name in _OWN_JOB for each in parts)
 
 
 def _operators(reading: ShellReading) -> list[Asked]:

@@ -21,6 +21,9 @@ HINTS = {
     "exclude": "exclude",
     "mail-user": "mail",
 }
+_TO_SCRIPT = re.compile(r"B:(?:SIG)?(\w+)(?:@\d*)?")
+# What the script of a job awaits: it runs its `after` steps then.
+_ENDED_BY = frozenset(("TERM", "INT", "HUP", "15", "2", "1"))
 _TO_RANKS = re.compile(rf"(?:SIG)?({'|'.join(get_args(SignalName))})(?:@([1-9]\d*))?")
 _WHOLE = "a job that takes all GPUs of a node has the node to itself, with all of its memory"
 _MEMORY = "a job gets all memory of whole nodes, and on a part of a node as much of it as of the GPUs"
@@ -250,6 +253,15 @@ def _requeue(each: Asked, draft: Draft, options: Options) -> None:
 def _signal(each: Asked, draft: Draft, options: Options) -> None:
     """Without a time Slurm takes 60 seconds (get_signal_opts in its src/common/proc_args.c)."""
     found = _TO_RANKS.fullmatch((each.text or "").upper())
+    of_script = _TO_SCRIPT.fullmatch((each.text or "").upper())
+    if of_script is not None and of_script[1] not in _ENDED_BY:
+        why = "the script that hpclaunch writes ends by a signal that it does not await, and so would the job"
+        todo = (
+            "write signal: {name: ..., before: ...} in the job file, which goes to the ranks, and do there "
+            "what the script did; what goes on behind the time limit is a chain"
+        )
+        draft.say("left", each.places, each.written, why=why, todo=todo)
+        return
     if found is None:
         raw(each, draft, options, "`signal` sends one to the ranks, and not to the script")
         return
