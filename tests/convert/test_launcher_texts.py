@@ -168,3 +168,32 @@ def test_the_status_of_a_pipe_is_not_lost_where_the_script_looks_at_it(ending: s
     text = f"{_ASKS}srun --mpi=none ./t | tee log\n{ending}"
     found = convert(classified({"run.sh": text}), Options({}))
     assert sum("pipefail" in each.why for each in found.findings if each.kind == "defect") == lost
+
+
+def test_what_a_refused_launcher_mounts_and_sets_is_told_though_nobody_is_asked() -> None:
+    text = (
+        f"{_ASKS}export APPTAINER_BIND=/fast:/fast SINGULARITYENV_MODE=LEARN APPTAINERENV_HF_TOKEN=Hunter2\n"
+        "srun apptainer exec --nv -B $SCRATCH:/scr docker://a/b:1 ./t\n"
+    )
+    found = convert(classified({"run.sh": text}), Options({}))
+    assert found.refused
+    told = {each.key: each.became for each in found.findings if each.kind == "carried"}
+    assert "mounts.1: /fast:/fast" in told.values()
+    assert told["env.MODE"] == "env.MODE: LEARN"
+    assert told["secrets.0"] == "secrets.0: HF_TOKEN"
+    assert "Hunter2" not in repr(found)
+    assert [each.what for each in found.findings if "SCRATCH" in each.what] == ["-B ${SCRATCH}:/scr"]
+    assert not [each for each in found.findings if each.kind == "question"]
+
+
+@pytest.mark.parametrize(("tasks", "ranks", "asked"), [(1, "4", 0), (4, "16", 1)])
+def test_a_launcher_that_srun_starts_several_times_on_a_node_is_named(
+    tasks: int, ranks: str, asked: int
+) -> None:
+    ask = _ASKS.replace("per-node=2", f"per-node={tasks}")
+    found = convert(
+        classified({"run.sh": f"{ask}srun --mpi=none torchrun --nproc_per_node=4 t.py\n"}), Options({})
+    )
+    assert script_cases.loaded(found.job)["ranks_per_node"] == ranks
+    told = [each.todo for each in found.findings if each.kind == "question"]
+    assert sum("ranks_per_node: 4" in todo for todo in told) == asked

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.families import docker_ssh
@@ -24,10 +24,11 @@ from hpclaunch.convert.programs.layers import MPI, PER_GPU, Layer, layers
 from hpclaunch.convert.programs.names import BY_MPI, BY_TORCH, CONTAINERS, REMOTE, STEPS, any_of
 from hpclaunch.convert.programs.schedulers import scheduler_of
 from hpclaunch.convert.reading import Command, ShellReading
-from hpclaunch.readback.shell.values import base_name, join, known, shown
-from hpclaunch.values.conversion import Place
+from hpclaunch.readback.shell.values import Value, base_name, join, known, shown
+from hpclaunch.values.conversion import Finding, Place
 
 _STARTS = re.compile(r"^singularity (exec|run)$")
+_OF_SINGULARITY = re.compile(r"(?:SINGULARITY|APPTAINER)(?:_BIND(?:PATH)?|ENV_(\w+))")
 _START_TEXTS = frozenset(
     ("ansible", "tmux", "screen", "parallel", "xargs", "dsh", "mussh", "salt", "fab", "sem")
 )
@@ -64,8 +65,9 @@ def convert(reading: ShellReading, draft: Draft, options: Options) -> None:
         allocation.put(reading, draft, options)
     other_schedulers.put(reading.directives, draft)
     _facts(reading, draft, options)
-    # Nobody answers questions about a job that is not written.
-    draft.findings[:] = [each for each in draft.findings if each.kind != "question"]
+    # Nobody answers questions about a job that is not written; the construct itself is not lost.
+    told = [_no_question(each) for each in draft.findings if each.kind != "question" or _is_of_a_line(each)]
+    draft.findings[:] = told
     draft.refuse(kind.reason, [kind.place], kind.name, todo=_TODO)
 
 
@@ -75,6 +77,17 @@ def _kind(reading: ShellReading) -> _Kind | None:
         if kind is not None:
             return kind
     return None
+
+
+def _is_of_a_line(finding: Finding) -> bool:
+    """Whether it is about something that stands in the input, and not about what the input lacks."""
+    return finding.key.partition(".")[0] in ("mounts", "env", "image", "workdir")
+
+
+def _no_question(finding: Finding) -> Finding:
+    if finding.kind != "question":
+        return finding
+    return structs.replace(finding, kind="left", key="", todo="write it in a job file")
 
 
 def _scheduler(reading: ShellReading) -> _Kind | None:
@@ -198,6 +211,7 @@ def _facts(reading: ShellReading, draft: Draft, options: Options) -> None:
         layer = next((each for each in its if _STARTS.match(each.program)), None)
         if layer is not None:
             _container(reading, command, layer, draft)
+            _by_variables(reading, command, draft)
         mpirun = next((each for each in its if each.program in ("mpirun", "mpiexec.hydra")), None)
         if mpirun is not None:
             _ranks(reading, command, mpirun, draft)
@@ -242,6 +256,22 @@ def _container(reading: ShellReading, command: Command, layer: Layer, draft: Dra
         draft.put(("image",), reference(text), places, text)
 
 
+def _by_variables(reading: ShellReading, command: Command, draft: Draft) -> None:
+    """What its own variables ask for (apptainer(1), "Environment variables"): SINGULARITY_BIND and
+    APPTAINER_BINDPATH are --bind, SINGULARITYENV_NAME is --env NAME."""
+    for name, value in command.environment:
+        found = _OF_SINGULARITY.fullmatch(name)
+        if found is None:
+            continue
+        each = reading.last(name)
+        places = (each.place,) if each is not None else (command.place,)
+        if found[1]:
+            handed = handed_on.Handed(found[1], value, name.removesuffix(found[1]), places, {})
+            handed_on.put(reading, [handed], draft, per_node=False, seed="", slurm={})
+        else:
+            _mounts_of(value, name, places, draft)
+
+
 def lines_of_image(reading: ShellReading, command: Command, layer: Layer) -> tuple[Place, ...]:
     """The lines that give the image."""
     return reading.origin(command, known(layer.words[0]) or shown(layer.words[0]))
@@ -249,9 +279,13 @@ def lines_of_image(reading: ShellReading, command: Command, layer: Layer) -> tup
 
 def _mounts(reading: ShellReading, command: Command, layer: Layer, draft: Draft) -> None:
     for option in layer.all("bind"):
-        for value in split(option.value or (), ","):
-            both = value if len(split(value, ":")) > 1 else join([*value, ":", *value])
-            volume(both, f"-B {shown(value)}", lines_of(reading, command, option), draft)
+        _mounts_of(option.value or (), "-B", lines_of(reading, command, option), draft)
+
+
+def _mounts_of(folders: Value, by: str, places: tuple[Place, ...], draft: Draft) -> None:
+    for value in split(folders, ","):
+        both = value if len(split(value, ":")) > 1 else join([*value, ":", *value])
+        volume(both, f"{by} {shown(value)}", places, draft)
 
 
 def _workdir(reading: ShellReading, command: Command, layer: Layer, draft: Draft) -> None:

@@ -57,6 +57,8 @@ def put(
                     return None
                 per_node, places = gpus.number, (*places, *gpus.places)
         else:
+            if size.per_node and size.per_node > 1:
+                _say_product(per_node, size.per_node, launcher, places, what, draft)
             per_node = per_node * size.per_node if size.per_node else None
     if per_node is None:
         draft.ask(("ranks_per_node",), f"how many ranks on each node: {doubt}", places, what)
@@ -96,6 +98,18 @@ def _put_nodes(places: tuple[Place, ...], nodes: int, what: str, found: Allocati
     draft.put(
         ("nodes",), nodes, places, what, why=f"the job has {found.nodes} nodes, and its run is on {nodes}"
     )
+
+
+def _say_product(
+    often: int, each: int, launcher: Layer, places: tuple[Place, ...], what: str, draft: Draft
+) -> None:
+    """Mostly by oversight: --ntasks-per-node is the number of GPUs, and the launcher starts as many."""
+    why = (
+        f"srun starts {launcher.program} {often} times on each node, and each of them {each} processes: the "
+        f"job has all {often * each} as ranks of one world"
+    )
+    todo = f"where one {launcher.program} on a node was meant write ranks_per_node: {each}"
+    draft.say("question", places, what, became=f"ranks_per_node: {often * each}", why=why, todo=todo)
 
 
 def _unused(reading: ShellReading, draft: Draft) -> None:
