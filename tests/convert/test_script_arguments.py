@@ -18,6 +18,7 @@ from hpclaunch.convert.options import Options
 from hpclaunch.convert.reading import Source
 from hpclaunch.convert.shell.getopt import getopt
 from hpclaunch.convert.shell.walk import read
+from hpclaunch.readback.shell.values import known
 
 _CASE = """
   case $1 in
@@ -55,6 +56,8 @@ _SCRIPTS = (
     f"{_SHOW}",
     f"{_USAGE}for a; do N=$N$a; shift; done{_SHOW}",
     f'{_USAGE}main() {{ while [ "$#" -ge 1 ]; do{_CASE}done; srun "$LR" "$@"; }}\nmain "$@"{_SHOW}',
+    'while [ $# -gt 0 ]; do shift; [ "$1" = x ]; done && srun last\nsrun "$#"',
+    'for a; do shift; [ "$a" = x ]; done && srun last\nsrun "$#"',
     f'shift 2 && LR=7; set -- x "$@"{_SHOW}',
     f"{_OPTS % 'i:fl:'}{_SHOW_OPTS}",
     f"{_OPTS % ':i:fl:'}shift $((OPTIND-1)){_SHOW_OPTS}",
@@ -131,6 +134,24 @@ def test_what_is_made_of_arguments_is_what_bash_makes(script: str) -> None:
         done = run(f"set -- {shlex.join(arguments)}\n{script}", {})
         assert found == done, arguments
         assert reading.asks
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        'for i in 1 2; do for j in 1 2; do shift; [ $j = 1 ] && break 2; done; done; srun "$1" $#',
+        'for i in 1 2; do for j in 1 2; do shift; [ $j = 1 ] && continue 2; done; done; srun "$1" $#',
+        'for i in 1 2; do srun "$1" $#; shift; done; srun "$1" $#',
+        'f() { for i in 1 2; do srun "$1" $#; shift; done; }; f a b c',
+        'for i in 1 2; do shift; ./x; done; srun "$1" $#',
+    ],
+)
+def test_what_rounds_take_away_is_known_neither_in_them_nor_behind_them(script: str) -> None:
+    """A round that is walked for all is not the first one, and two loops are not left as one is."""
+    reading = read([Source("run.sub", f"#SBATCH -N 1\n{script}")], {}, arguments=["a", "b", "c"])
+    words = [word for each in reading.commands if each.program == "srun" for word in each.words[1:]]
+    assert words
+    assert {known(word) for word in words} == {None}
 
 
 _LAUNCHER = (

@@ -12,14 +12,14 @@ from hpclaunch.readback.shell.values import Value, known
 if TYPE_CHECKING:
     from hpclaunch.convert.shell.walker import Walker
 
-_NOT_GIVEN = "of arguments that nobody gave: --args gives those of the script"
+_NOT_KNOWN = "of arguments that are not known here: --args gives those of the script"
 
 
 def _shift(shell: "Walker", words: Sequence[Value]) -> None:
     shell.ask_argument()
     arguments = shell.state.arguments
     if arguments is None and not shell.locals:
-        shell.note(f"shift, {_NOT_GIVEN}")
+        shell.note(f"shift, {_NOT_KNOWN}")
         shell.status = None
         return
     count = known(words[1]) if len(words) > 1 else "1"
@@ -33,7 +33,7 @@ def _getopts(shell: "Walker", words: Sequence[Value]) -> None:
     taken = tuple(words[3:]) or shell.state.arguments
     spec, name = (texts[0], texts[1]) if len(texts) == 2 else (None, None)
     if not spec or not name or not is_name(name) or taken is None or len(taken) > 1000:
-        shell.note(f"getopts, {_NOT_GIVEN if taken is None else 'which is not followed here'}")
+        shell.note(f"getopts, {_NOT_KNOWN if taken is None else 'which is not followed here'}")
         _forget(shell, name)
         return
     index, offset = _index(shell)

@@ -174,7 +174,14 @@ def _may_compute(shell: "Walker", each: Simple | Declaration) -> bool:
     if isinstance(each, Declaration) or not each.words:
         return True
     name = each.words[0].written
+    if _leaves_several(each):
+        return False
     return name in _NO_WORK or (name in BUILTINS and name != "read") or shell.state.function(name)[0]
+
+
+def _leaves_several(each: Simple) -> bool:
+    """Whether it is `break 2` or its like: a flow does not tell how many loops it leaves."""
+    return len(each.words) > 1 and each.words[0].written in ("break", "continue")
 
 
 def is_no_work(command: Recorded) -> bool:
@@ -186,6 +193,8 @@ def _computes(shell: "Walker", each: Simple | Declaration) -> bool:
     if isinstance(each, Declaration) or not each.words:
         return True
     name = each.words[0].written
+    if _leaves_several(each):
+        return False
     there, body = shell.state.function(name)
     if there:
         return isinstance(body, Group) and all(
@@ -193,6 +202,14 @@ def _computes(shell: "Walker", each: Simple | Declaration) -> bool:
             for part in body.body
         )
     return (name in BUILTINS and name not in ("wait", "kill", "trap", "exec")) or name in _CONTROL
+
+
+def shifts(shell: "Walker", body: Statement) -> bool:
+    """Whether a round takes arguments away."""
+    simple = of_body(shell, body).simple
+    return any(
+        isinstance(each, Simple) and each.words and each.words[0].written == "shift" for each in simple
+    )
 
 
 def growing(shell: "Walker", body: Statement) -> frozenset[str]:

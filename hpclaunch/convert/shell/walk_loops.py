@@ -85,15 +85,17 @@ def _gone_through(
     unclear, output = len(shell.unclear), len(shell.output) if shell.output is not None else 0
     shell.state = before.fork()
     flow, goes_on, number = Flow.NEXT, begins(0), 0
+    status: bool | None = True  # of the loop: that of its last command, or of the break
     while goes_on and number < _MOST_ROUNDS:
         shell.spend(2)
         flow = shell.run(statement.body)
+        status = True if flow is Flow.BREAK else shell.status
         number += 1
         goes_on = flow in (Flow.NEXT, Flow.CONTINUE) and begins(number)
     only = all(loops.is_no_work(each) for each in shell.commands[commands:])
     if only and goes_on is False:
         before.absorb([shell.state], or_none=False)
-        shell.state, shell.status = before, True
+        shell.state, shell.status = before, status
         return flow if flow in (Flow.RETURN, Flow.EXIT) else Flow.NEXT
     shell.state = before
     del shell.commands[commands:], shell.assigned[assigned:], shell.assumed[assumed:]
@@ -119,6 +121,7 @@ def _once(shell: "Walker", statement: For | Loop, variable: str, rounds: loops.R
     grows = loops.growing(shell, statement.body)
     if isinstance(statement, Loop) and statement.condition is not None:
         grows |= loops.growing(shell, statement.condition)
+    shifts = rounds.count != 1 and loops.shifts(shell, statement.body)
     of_nodes = rounds.count != 1 and over_nodes.is_one(shell, statement, variable, rounds.over)
 
     def once() -> Flow:
@@ -126,6 +129,8 @@ def _once(shell: "Walker", statement: For | Loop, variable: str, rounds: loops.R
             if isinstance(statement, Loop) and statement.condition is not None:
                 with shell.within(unnoticed=True):
                     shell.run(statement.condition)
+            if shifts:
+                shell.state.arguments = None  # each round has others
             if of_nodes:
                 over_nodes.forget(shell, loops.of_body(shell, statement.body))
             if variable:

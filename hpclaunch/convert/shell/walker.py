@@ -83,7 +83,7 @@ class Walker(Recorder):
         self.deciding: dict[int, tuple[Part, bool]] = {}  # see `flows`, by the identity of the statement
         self.state.set("OPTIND", Variable(("1",)))  # as bash starts
         self.getopts = (1, 0)  # OPTIND as getopts left it, and where it is within the word
-        self.endless: dict[int, Part] = {}  # see `flows`, by the identity of the statement
+        self.endless: dict[int, Part] = {}  # see `walk_loops`, by the identity of the statement
         self.deciding_branches: dict[int, tuple[Part, int, int]] = {}
         self._expander: LenientExpander | None = None
         self._open: list[str] = []
