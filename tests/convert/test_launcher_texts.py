@@ -197,3 +197,13 @@ def test_a_launcher_that_srun_starts_several_times_on_a_node_is_named(
     assert script_cases.loaded(found.job)["ranks_per_node"] == ranks
     told = [each.todo for each in found.findings if each.kind == "question"]
     assert sum("ranks_per_node: 4" in todo for todo in told) == asked
+
+
+def test_the_words_of_an_array_that_nobody_gave_are_none_and_not_an_empty_one() -> None:
+    text = f'{_ASKS}srun --mpi=none python t.py "${{MORE[@]}}" last\n'
+    job = script_cases.loaded(convert(classified({"run.sh": text}), Options({})).job)
+    assert job["inherit"] == ["MORE"]
+    shown = job["command"].replace("exec python t.py", "printf '<%s>'")
+    for given, words in (({}, "<last>"), ({"MORE": "a b"}, "<a b><last>")):
+        done = subprocess.run(["sh", "-c", shown], env=given, capture_output=True, text=True, check=True)
+        assert done.stdout == words

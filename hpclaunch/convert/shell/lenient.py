@@ -11,7 +11,7 @@ from hpclaunch.readback.shell.expand import Expander
 from hpclaunch.readback.shell.fields import Fields
 from hpclaunch.readback.shell.pieces import NOTHING, Parameter, Word, given, variable_of
 from hpclaunch.readback.shell.state import State
-from hpclaunch.readback.shell.values import Unknown, Value, join, known
+from hpclaunch.readback.shell.values import IfSet, Unknown, Value, join, known
 
 if TYPE_CHECKING:
     from hpclaunch.convert.shell.walker import Walker
@@ -76,7 +76,10 @@ class LenientExpander(Expander):
             if expansion.operator in _TESTS and name not in self._walker.wanted:
                 return []
             self._walker.want(name)
-        return [(Unknown("variable", name),)]
+        unknown: Value = (Unknown("variable", name),)
+        # No array comes from outside: "${NAME[@]}" is the one value of a variable, or no word at all.
+        is_list = expansion.all_of == "@" and expansion.quoted and not expansion.operator
+        return [(IfSet(name, unknown),)] if is_list else [unknown]
 
     def before(self, name: str) -> Value:
         if not self.nobody_gave(name):

@@ -48,9 +48,9 @@ def _values(reading: ShellReading, each: Asked) -> Iterator[Value]:
     if each.name or not each.value:
         return
     for part in each.value:
-        if isinstance(part, IfSet):
+        if isinstance(part, IfSet) and part.then != (Unknown("variable", part.name),):
             yield part.then
-        elif isinstance(part, Unknown) and part.kind in ("variable", "either"):
+        elif isinstance(part, IfSet) or (isinstance(part, Unknown) and part.kind in ("variable", "either")):
             for assigned in reading.given(part.name):
                 yield from assigned.array or (assigned.value,)
 

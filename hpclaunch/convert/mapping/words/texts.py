@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from msgspec import Struct
 
-from hpclaunch.readback.shell.values import Part, Unknown, Value, known, shown
+from hpclaunch.readback.shell.values import IfSet, Part, Unknown, Value, known, shown
 
 # The folder in which sbatch was typed: that of the job file, which replaces the script.
 NAMES_OF_HERE = ("PWD", "SLURM_SUBMIT_DIR")
@@ -115,6 +115,9 @@ class _Writer:
     def _part(self, part: Part) -> str:
         if isinstance(part, str):
             return shlex.quote(part)
+        if isinstance(part, IfSet) and part.then == (Unknown("variable", part.name),):
+            self.names.append(part.name)
+            return f'${{{part.name}+"${part.name}"}}'
         if isinstance(part, Unknown):
             if part.name in self._stand_ins:
                 return self._stand_in(part)
