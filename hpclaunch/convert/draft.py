@@ -122,6 +122,7 @@ class Draft:
         """The job needs this and the input does not tell it: the job file has a question in its place, which
         `--set` answers. `what` names the construct (the variable) that would have told."""
         assert places, f"no line asks for {key}"
+        was = self.facts.get(key)
         self._set(Fact(key, None, tuple(places), sayable(question)))
         # What was taken for granted is in question now.
         told = dotted(key)
@@ -129,6 +130,10 @@ class Draft:
         if any(each.key == told and each.kind == "assumed" for each in self.findings):
             self.findings[:] = [each for each in self.findings if (each.kind, each.key) != ("assumed", told)]
         if told == "command":
+            if was is not None and not was.is_open:
+                # The command as a whole is what is asked for, and nothing in front of it.
+                whole = f"{told}: {shown(was.value)}"
+                self.findings[:] = [each for each in self.findings if each.became != whole]
             self.findings[:] = [_of_the_command(each) for each in self.findings]
         self.say("question", places, what, why=question, todo=todo or self.answer(told), key=told)
 

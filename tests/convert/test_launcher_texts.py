@@ -207,3 +207,9 @@ def test_the_words_of_an_array_that_nobody_gave_are_none_and_not_an_empty_one() 
     for given, words in (({}, "<last>"), ({"MORE": "a b"}, "<a b><last>")):
         done = subprocess.run(["sh", "-c", shown], env=given, capture_output=True, text=True, check=True)
         assert done.stdout == words
+
+
+def test_a_command_that_is_asked_for_is_not_to_be_written_in_front_of_itself() -> None:
+    found = convert(classified({"run.sh": f"{_ASKS}mpirun -np 1 ./a : -np 4 ./b\n"}), Options({}))
+    assert script_cases.loaded(found.job)["command"] == script_cases.ASK
+    assert not [each for each in found.findings if "in front of the command" in each.todo]
