@@ -63,7 +63,10 @@ class Slurm:
         """
         asked = ("scontrol", "--oneliner", "show", "job", str(job))
         end = time.monotonic() + 120
-        while "Reason=BeginTime" not in (shown := self.run(*asked).stdout):
+        while True:
+            shown = self.run(*asked).stdout
+            if "Reason=BeginTime" in shown and shown.count("JobState=") == shown.count("JobState=PENDING"):
+                break
             assert time.monotonic() < end, shown
             time.sleep(0.1)
         done = self.run("scontrol", "update", f"JobId={job}", "StartTime=now+2")
