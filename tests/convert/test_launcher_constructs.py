@@ -89,6 +89,16 @@ def test_a_test_of_nccl_runs_as_the_ranks_do() -> None:
     assert setup.get("where", "container") == "container"
 
 
+def test_a_test_of_nccl_is_the_job_where_all_else_looks_at_the_nodes() -> None:
+    """A check in a shell is no program that is known to prepare, nor one that trains."""
+    check = "bash -c 'nvidia-smi -L | wc -l | grep -q 8 || exit 1'"
+    between = f"srun --ntasks=2 --ntasks-per-node=1 {check}\nsrun --ntasks-per-node=1 dcgmi diag -r 1"
+    script = pyxis(between=between).replace("./run.sh", "./all_reduce_perf -g 1")
+    job = _job(_converted(script))
+    assert job["command"][-3:] == ["./all_reduce_perf", "-g", "1"]
+    assert [step["run"][0] for step in job["setup"]] == ["bash", "dcgmi"]
+
+
 def test_a_test_of_nccl_that_is_switched_off_is_none() -> None:
     step = "if [[ ${RUN_NCCL_TEST:-0} -eq 1 ]]; then srun --container-name=c all_reduce_perf_mpi; fi"
     assert "setup" not in _job(_converted(pyxis(between=step)))

@@ -98,7 +98,11 @@ def run_of(found: Sequence[Step]) -> Step | None:
     instead = fallbacks([step.command for step in found])
     first = [step for step in found if id(step.command) not in instead] or found
     best = max(((_weight(step), index) for index, step in enumerate(first)), default=None)
-    return None if best is None or best[0] < 0 else first[best[1]]
+    if best is None or best[0] < 0:
+        return None
+    weight, run, test = best[0], first[best[1]], test_of(first)
+    # Beside checks of the nodes a test is the job.
+    return test if test is not None and _likeness(test) > weight and not _TRAINS.search(run.text) else run
 
 
 def fallbacks(commands: Sequence[Command]) -> set[int]:
@@ -134,14 +138,16 @@ def _weight(step: Step) -> int:
     if (_CLEANS.search(text) and not _CONTAINS.search(text)) or _WATCHES.match(text):
         return -1
     is_beside = (_BESIDE.match(program) or _TESTS.match(program)) and not _ENROOT_START.match(text)
-    if is_beside and len(step.inner) == 1:
-        return -1
+    return -1 if is_beside and len(step.inner) == 1 else _likeness(step)
+
+
+def _likeness(step: Step) -> int:
     weight = 0
     weight += 4 * ((step.ranks.per_node or 0) > 1)
     weight += 3 * (step.option("mpi") is not None)
     weight += 3 * bool(trial_loops(step.command))
     weight += 2 * step.in_container
-    weight += 2 * bool(_TRAINS.search(text))
+    weight += 2 * bool(_TRAINS.search(step.text))
     weight += 2 * any(layer.program for layer in step.inner)
     weight += 1 * (step.ranks.nodes is None or step.ranks.nodes > 1)
     return weight
