@@ -90,7 +90,7 @@ def _check_outputs(files: Sequence[str], output: str | None, force: bool, report
     if output is not None and report is not None and os.path.realpath(output) == os.path.realpath(report):
         raise InputError(f"{output} cannot be the job file and the report: name another file")
     if not force:
-        refuse_existing(output)
+        refuse_existing(output, "give --force")
 
 
 def _are_same(one: str, other: str) -> bool:

@@ -20,10 +20,11 @@ def put(text: str, output: str | None, mode: int = 0o644) -> None:
         raise InputError(f"{output} cannot be written: {error.strerror}") from None
 
 
-def refuse_existing(output: str | None) -> None:
-    """For what a person goes on to edit: a file that is there is not written over. Raises InputError."""
+def refuse_existing(output: str | None, way: str = "remove it first") -> None:
+    """For what a person goes on to edit: a file that is there is not written over; `way` is what to do if it
+    shall be. Raises InputError."""
     if output is not None and os.path.isfile(output):
-        raise InputError(f"{output} is there already: remove it first, or name another file")
+        raise InputError(f"{output} is there already: {way}, or name another file")
 
 
 def _write(path: str, text: str, mode: int) -> None:
