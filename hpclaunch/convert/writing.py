@@ -4,7 +4,7 @@ The text is read by the reader of job files itself. What that reader or its chec
 becomes a question where the job is incomplete without it, and else is left out, with the check's own message.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from msgspec import structs
@@ -135,7 +135,8 @@ def _check(draft: Draft) -> bool:
             _replace(draft, fact, str(error))
     while True:
         facts = [fact for fact in draft.facts.values() if not fact.is_open]
-        problems = _problems(facts)
+        groups = {str(key[1]) for key in draft.facts if key[0] == "groups" and len(key) > 2}
+        problems = _problems(facts, groups)
         if not problems:
             return True
         wrong = {fact.key: message for fact, message in _owners(facts, problems)}
@@ -157,8 +158,9 @@ def _carriable(what: Any) -> None:
         value(what)
 
 
-def _problems(facts: Sequence[Fact]) -> tuple[Problem, ...]:
-    """What the reader says of the facts alone, without the questions."""
+def _problems(facts: Sequence[Fact], groups: Collection[str]) -> tuple[Problem, ...]:
+    """What the reader says of the facts alone, without the questions. `groups` are the names of all, also of
+    those of which there are questions alone."""
     known = {fact.key[0] for fact in facts}
     stand_ins = [Fact((key,), text, ()) for key, text in _STAND_INS.items() if key not in known]
     keys = {fact.key for fact in facts}
@@ -167,7 +169,6 @@ def _problems(facts: Sequence[Fact]) -> tuple[Problem, ...]:
         for key, short in _SHORT.items()
         if any(other[0] == key and len(other) > 1 for other in keys) and not {(key,), (key, short)} & keys
     ]
-    groups = {key[1] for key in keys if key[0] == "groups" and len(key) > 2}
     stand_ins += [
         Fact(("groups", name, "nodes"), 1, ()) for name in groups if ("groups", name, "nodes") not in keys
     ]

@@ -141,6 +141,11 @@ def problems(job: str) -> list[str]:
     second=None,
     site="",
 )
+@example(  # of one of two groups nothing is told
+    first="#SBATCH -t 10\n#SBATCH hetjob\n#SBATCH -N 2 -n 8 --gres=gpu:4\nsrun --het-group=0,1 --mpifi\n",
+    second=None,
+    site="",
+)
 @given(first=mutated(), second=st.none() | mutated(), site=st.sampled_from(["", "superpod"]))
 def test_any_text(first: str, second: str | None, site: str) -> None:
     texts = {"run.sub": first.replace("\r\n", "\n")} | ({"config.sh": second} if second else {})
