@@ -48,7 +48,7 @@ def of_slurm(
         "linked": _linked(check),
         "failed": FAILED,
         "lost": LOST if outlives and not ends else 0,
-        "ends_with_a_node": outlives and ends,  # plan/unlikegroups.py says why
+        "ends_with_a_node": outlives and ends,  # plan/preflight.py says why
         "bare": beside is not None and beside.one_container and bool(check.command or check.links),
         "group_nodes": list(_places(common)),
     }
