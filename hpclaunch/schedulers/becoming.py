@@ -62,9 +62,9 @@ def _watch(process: int, number: int) -> None:
     if not terminal.is_unread(found):
         return
     for again in range(_TIMES):
-        for each in [number, *processes.descendants(number)]:
-            if _has_ended(process):
-                return
+        if _has_ended(process):
+            return
+        for each in [number, *processes.descendants(number)]:  # all of them, also where the first is gone at once
             with contextlib.suppress(OSError):
                 os.kill(each, signal.SIGHUP if again < _HANGUPS else signal.SIGTERM)
         time.sleep(_PAUSE_S)
