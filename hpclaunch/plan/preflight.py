@@ -95,7 +95,17 @@ def of_slurm(
         ),
         Option("--kill-on-bad-exit=0"),
     )
-    found = Preflight(spec.spares, spec.limit, once, tuple(settings), measure, command, links)
+    outlived = spec.spares and not job.requeue  # Slurm starts it again instead
+    found = Preflight(
+        spec.spares,
+        spec.limit,
+        once,
+        tuple(settings),
+        measure,
+        command,
+        links,
+        node_failure="outlived" if outlived else "ends",
+    )
     return found, problems, warnings
 
 
@@ -128,15 +138,14 @@ def _perf(size: str, common: Common) -> tuple[str, ...]:
     return ("all_reduce_perf", "-b", size, "-e", size, "-g", str(common.gpus_per_node))
 
 
-def of_sbatch(batch: Sequence[Option], common: Common, check: Preflight, requeue: bool) -> tuple[Option, ...]:
-    """The options of sbatch with the spare nodes. A job that has some outlives a node that fails in the
-    check, unless Slurm starts it again then."""
+def of_sbatch(batch: Sequence[Option], common: Common, check: Preflight) -> tuple[Option, ...]:
+    """The options of sbatch with the spare nodes."""
     if not check.spares:
         return tuple(batch)
     why = f"{common.nodes} for the ranks, and {check.spares} spare"
     wanted = Option(f"--nodes={common.nodes + check.spares}", why)
     found = tuple(wanted if each.text.startswith("--nodes=") else each for each in batch)
-    return found if requeue else (*found, OUTLIVES)
+    return (*found, OUTLIVES) if check.node_failure == "outlived" else found
 
 
 def with_every_node(target: SlurmTarget) -> tuple[SlurmTarget, list[str]]:
@@ -146,11 +155,15 @@ def with_every_node(target: SlurmTarget) -> tuple[SlurmTarget, list[str]]:
     allocation or in several, and the others would wait for it until the time limit (seen on 22.05.8). Without
     --no-kill any node that fails ends all allocations (`kill_running_job_by_node_name` and `_het_job_on_node`
     in src/slurmctld/job_mgr.c, 22.05 to 26.05; seen)."""
-    asked = (target.sbatch, *target.components)
-    kept = [tuple(option for option in options if option != OUTLIVES) for options in asked]
-    if kept == [*asked]:
+    check = target.preflight
+    if check is None or check.node_failure != "outlived":
         return target, []
-    return structs.replace(target, sbatch=kept[0], components=tuple(kept[1:])), [_ENDS]
+    batch, *components = (
+        tuple(option for option in options if option != OUTLIVES)
+        for options in (target.sbatch, *target.components)
+    )
+    check = structs.replace(check, node_failure="ends_groups")
+    return structs.replace(target, sbatch=batch, components=tuple(components), preflight=check), [_ENDS]
 
 
 def _hcas(common: Common, machine: NodeType) -> str:

@@ -123,7 +123,7 @@ def target(
         check, of_check, more = preflight.of_slurm(job, site, common, machines, gres, cpus_once, of_fabric)
         problems += of_check
         warnings += more
-        batch = preflight.of_sbatch(batch, common, check, job.requeue)
+        batch = preflight.of_sbatch(batch, common, check)
     own = (Option("--container-name"),) if beside is not None and beside.one_container else ()
     problems += raw.given_twice("sbatch", hints.sbatch, site.name, batch)
     problems += raw.given_twice("srun", hints.srun, site.name, (*step, *flags, *own))

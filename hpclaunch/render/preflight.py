@@ -30,9 +30,6 @@ def of_slurm(
     common = plan.common
     groups = list(_groups(plan, spelled))
     links = any(each.check.links for each in groups) if groups else check.links is not None
-    requeue = common.long_run is not None and common.long_run.requeue
-    outlives = check.spares > 0 and not requeue
-    ends = bool(plan.parts) and common.groups is not None and common.groups.world == "one"
     return {
         "preflight": True,
         "check": check,
@@ -47,8 +44,8 @@ def of_slurm(
         "links": links,
         "linked": _linked(check),
         "failed": FAILED,
-        "lost": LOST if outlives and not ends else 0,
-        "ends_with_a_node": outlives and ends,  # plan/preflight.py says why
+        "lost": LOST if check.node_failure == "outlived" else 0,
+        "ends_with_a_node": check.node_failure == "ends_groups",
         "bare": beside is not None and beside.one_container and bool(check.command or check.links),
         "group_nodes": list(_places(common)),
     }

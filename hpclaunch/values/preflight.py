@@ -1,5 +1,7 @@
 """A check of nodes before the ranks of a job start, as a plan has it."""
 
+from typing import Literal
+
 from msgspec import Struct
 
 from hpclaunch.values.words import Option
@@ -25,7 +27,9 @@ class Preflight(Struct, frozen=True):
     """`spares` are the nodes that are asked for beside those of the ranks; `seconds` the limit of each check.
     `once` are srun's options for one task on a node; `on_host` the settings of the check outside the
     container, `all_reduce` those of the one among the GPUs of a node, with its command: empty for none.
-    `links` is None where nothing is measured between nodes."""
+    `links` is None where nothing is measured between nodes. `node_failure` says what a node that
+    fails while the job runs does: it is outlived where no rank needs it, or ends the job, as Slurm has it, or
+    ends it because one world of unlike groups could not go on."""
 
     spares: int
     seconds: int
@@ -34,3 +38,4 @@ class Preflight(Struct, frozen=True):
     all_reduce: tuple[Option, ...] = ()
     command: tuple[str, ...] = ()
     links: Links | None = None
+    node_failure: Literal["outlived", "ends", "ends_groups"] = "ends"
