@@ -21,7 +21,7 @@ def recognise(reading: ShellReading) -> Place | None:
         if _has_container(command.words):
             return command.place
     for step in sruns.steps(reading, sizes(reading)):
-        if step.in_container:
+        if step.in_container and step.in_enroot is None:
             return step.command.place
     for directive in reading.directives:
         if any(word.startswith("--container-") for word in directive.words):

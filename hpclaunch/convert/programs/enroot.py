@@ -1,21 +1,36 @@
-"""`enroot import`: an image brought to a squashfs file."""
+"""enroot: an image brought to a squashfs file (import), unpacked (create), and a command in it (start).
+
+The options are those of enroot(1) 3.5 to 4.0 (doc/cmd/ and enroot.in of its sources).
+"""
 
 from collections.abc import Sequence
+from posixpath import basename
 
 from msgspec import Struct
 
-from hpclaunch.convert.programs.flags import table, take
+from hpclaunch.convert.programs.flags import is_named_options, table, take
+from hpclaunch.convert.programs.layers import Layer
 from hpclaunch.readback.shell.values import Value, known, program_of
 
-# enroot(1) import: -a and -o take a word.
 _IMPORT = table(((1, "arch=a output=o"), (0, "help=h")))
+_CREATE = table(((1, "name=n"), (0, "force=f help=h")))
+_START = table(((1, "conf=c env=e rc mount=m"), (0, "root=r rw=w pid net ipc uts help=h")))
+# Those that make, bring or take away an image or a container.
+_OF_IMAGES = frozenset(("import", "create", "remove", "load"))
 
 
 class Import(Struct, frozen=True):
-    """What is imported, as Enroot's URI, and the file that it becomes; () where Enroot names it itself."""
+    """What is imported, as Enroot's URI, and the file that it becomes; () where that is not told."""
 
     image: Value
     output: Value
+
+
+class Created(Struct, frozen=True):
+    """A container that `enroot create` makes, and the file that it is made of."""
+
+    name: Value
+    file: Value
 
 
 def imported(words: Sequence[Value]) -> Import | None:
@@ -26,4 +41,40 @@ def imported(words: Sequence[Value]) -> Import | None:
     if not rest:
         return None
     output = next((each.value for each in options if each.name == "output"), None)
-    return Import(rest[0], output or ())
+    return Import(rest[0], output or _named_by_itself(known(rest[0]) or ""))
+
+
+def _named_by_itself(uri: str) -> Value:
+    """Where Enroot writes what it has no name for (docker::import in its src/docker.sh): ubuntu+22.04.sqsh of
+    docker://ubuntu:22.04, without the registry."""
+    if not uri.startswith("docker://"):
+        return ()
+    image = uri.removeprefix("docker://").rpartition("#")[2].rpartition("@")[2]
+    return (f"{image.replace('/', '+').replace(':', '+')}.sqsh",)
+
+
+def created(words: Sequence[Value]) -> Created | None:
+    """The container of `enroot create ...`, None for any other command."""
+    if len(words) < 3 or program_of(words) != "enroot" or known(words[1]) != "create":
+        return None
+    options, rest = take(words[2:], _CREATE, clusters=True)
+    if not rest:
+        return None
+    name = next((each.value for each in options if each.name == "name"), None)
+    last = rest[0][-1] if rest[0] else ""
+    is_told = isinstance(last, str) and (len(rest[0]) == 1 or "/" in last)
+    return Created(name or ((basename(str(last)).removesuffix(".sqsh"),) if is_told else ()), rest[0])
+
+
+def is_about_images(words: Sequence[Value]) -> bool:
+    """Whether the command makes, brings or takes away an image or a container."""
+    return program_of(words) == "enroot" and len(words) > 1 and (known(words[1]) or "") in _OF_IMAGES
+
+
+def read(words: Sequence[Value]) -> tuple[Layer, list[Value]]:
+    """The layer "enroot start" with the container's name, or the image's file, as its one word, and the
+    command in it; a layer without a program for what starts no container."""
+    if len(words) < 3 or known(words[1]) != "start":
+        return Layer(""), list(words)
+    options, rest = take(words[2:], _START, clusters=True, own=lambda word, _: is_named_options(word))
+    return Layer("enroot start", tuple(options), tuple(rest[:1])), rest[1:]

@@ -19,6 +19,7 @@ _READERS = {
     "podman": "docker",
     "singularity": "singularity",
     "apptainer": "singularity",
+    "enroot": "enroot",
     "ssh": "ssh",
     "rsh": "ssh",
     "pdsh": "ssh",

@@ -17,9 +17,11 @@ from hpclaunch.convert.mapping.environment.exported import inherit
 from hpclaunch.convert.mapping.slurm.sruns import Step, trial_loops
 from hpclaunch.convert.mapping.words import inputs
 from hpclaunch.convert.mapping.words.texts import Line, line, path, submitters
-from hpclaunch.convert.programs.enroot import imported
+from hpclaunch.convert.programs.enroot import imported, is_about_images
+from hpclaunch.convert.programs.names import SHELLS
 from hpclaunch.convert.reading import Command, ShellReading
-from hpclaunch.readback.shell.values import known, program_of, shown
+from hpclaunch.convert.shell.walk import inner as inside_of
+from hpclaunch.readback.shell.values import Value, known, program_of, shown
 from hpclaunch.values.conversion import Place
 from hpclaunch.values.image import FILE_ENDINGS
 
@@ -63,7 +65,8 @@ def put(
         step = by_command.get(id(command))
         words = step.words if step is not None else command.words
         program = program_of(words)
-        if _is_image(command, step, words, draft):
+        of_run = by_command.get(id(run))
+        if _is_image(command, step, words, draft) or _is_container(command, words, of_run, draft):
             continue
         if program == "tee" and step is None and command.pipeline[0] > 0:
             why = "the output of trials and steps is in their logs and in the job's own: `hpclaunch logs`"
@@ -82,7 +85,6 @@ def put(
             draft.say("left", (command.place,), _text(command), why=why, todo=todo)
             continue
         key = _when(command, trials, after, draft)
-        of_run = by_command.get(id(run))
         other = ""
         if key and step is not None and of_run is not None:
             other = unlike(step, of_run, all_steps, draft.number("nodes"), _per(step, per_node))
@@ -254,9 +256,7 @@ def _is_image(command: Command, step: Step | None, words: Sequence[Any], draft: 
         draft.say("replaced", (command.place,), _text(command), why=why)
         return True
     if imported(words) is not None:
-        if not any(
-            fact.key == ("image", "import") and command.place in fact.places for fact in draft.facts.values()
-        ):
+        if not any(fact.key[0] == "image" and command.place in fact.places for fact in draft.facts.values()):
             why = "the image of the job may be brought once to a file that all nodes use: image.import"
             draft.say("replaced", (command.place,), _text(command), why=why)
         return True
@@ -270,6 +270,18 @@ def _is_image(command: Command, step: Step | None, words: Sequence[Any], draft: 
         draft.say("replaced", (command.place,), _text(command), why=why)
         return True
     return False
+
+
+def _is_container(command: Command, words: Sequence[Value], run: Step | None, draft: Draft) -> bool:
+    """Whether the command makes the container that `enroot start` has, or takes it away."""
+    if run is None or run.in_enroot is None:
+        return False
+    inside = [each.words for each in inside_of(command, words)] if program_of(words) in SHELLS else [words]
+    if not inside or not all(map(is_about_images, inside)):
+        return False
+    why = "the container is made by the first step that uses it, and goes with the job"
+    draft.say("replaced", (command.place,), _text(command), why=why)
+    return True
 
 
 def _is_cont(words: Sequence[Any]) -> bool:

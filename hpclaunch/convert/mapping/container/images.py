@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from posixpath import normpath
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.slurm.asked import Asked
@@ -13,6 +14,9 @@ from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.readback.shell.values import Unknown, Value, known, shown
 from hpclaunch.values.conversion import Place
 from hpclaunch.values.image import is_file
+
+# Folders that each node has of its own.
+_OF_NODE = re.compile(r"/(?:tmp|var/tmp|dev/shm|run|raid|local|localscratch|mnt/(?:nvme|local)\w*)/")
 
 
 def image_of(step: Step, all_steps: Sequence[Step]) -> Asked | None:
@@ -96,7 +100,9 @@ def _import_of(command: Command, step: Step | None, value: Value) -> tuple[Value
     brought = imported(step.words if step else command.words)
     if brought is None or not value:
         return None
-    return (brought.image, brought.output) if shown(brought.output) == shown(value) else None
+    if normpath(shown(brought.output)) != normpath(shown(value)):
+        return None
+    return brought.image, brought.output
 
 
 def _shared(
@@ -110,12 +116,16 @@ def _shared(
     image, _ = brought
     text = known(image)
     places = tuple(dict.fromkeys((*reading.origin(command), *asked.places)))
+    first = value[0] if isinstance(value[0], str) else ""
+    of_node = _OF_NODE.match(first) is not None
+    key = ("image",) if of_node else ("image", "ref")
     if text is None:
         names = ", ".join(not_told(image)) or shown(image)
-        draft.ask(("image", "ref"), f"the image, which {names} gives", places, names)
+        draft.ask(key, f"the image, which {names} gives", places, names)
     else:
-        draft.put(("image", "ref"), reference(text), places, command.written or "enroot import")
-    first = value[0]
-    folder = first.rpartition("/")[0] if isinstance(first, str) and first.startswith("/") else ""
-    why = "imported once to a file that all nodes use, under a lock, and used again by the next job"
-    draft.put(("image", "import"), folder or "shared", places, "enroot import", why=why)
+        why = f"each node brings it, as {shown(value)} was its own" if of_node else ""
+        draft.put(key, reference(text), places, command.written or "enroot import", why=why)
+    if not of_node:
+        folder = first.rpartition("/")[0] if first.startswith("/") else ""
+        why = "imported once to a file that all nodes use, under a lock, and used again by the next job"
+        draft.put(("image", "import"), folder or "shared", places, "enroot import", why=why)

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.mapping.container import enroot
 from hpclaunch.convert.mapping.slurm.asked import Asked, of_batch
 from hpclaunch.convert.mapping.slurm.sizes import Allocation, Ranks
 from hpclaunch.convert.mapping.slurm.sruns import Step, fallbacks
@@ -35,7 +36,9 @@ def step(reading: ShellReading, found: Allocation) -> Step | None:
         return None
     command = (_launched(found_here) or found_here)[-1]
     inner = layers(command.words)
-    return Step(command, of_container(reading), Ranks(_nodes(inner, found), 1, (command.place,)), inner)
+    size = Ranks(_nodes(inner, found), 1, (command.place,))
+    of_enroot, inner, by_enroot = enroot.of(reading, command, inner)
+    return Step(command, (*of_container(reading), *by_enroot), size, inner, (), of_enroot)
 
 
 def commands(reading: ShellReading) -> list[Command]:
@@ -108,6 +111,8 @@ def _may_be_run(command: Command) -> bool:
     if first is not its[0] and first.program in PER_GPU:
         return True
     program = known((first.words if first is its[-1] and first.words else command.words)[0]) or ""
+    if first.program == enroot.PROGRAM:
+        return True
     return bool(_RUNS.match(program)) and not _HELPS.match(program.rpartition("/")[2])
 
 

@@ -70,14 +70,14 @@ _BASE_TEN = re.compile(r"\b10#(?=\$)")
 
 class Asked(Struct, frozen=True):
     """An option by its whole name ("" for none that is known). `how`: a directive of the script, a variable
-    that sbatch reads, the operator's command line by the convention of the README, or a command of the
-    input. `written` is the option as it stands, or the variable that gave it."""
+    that sbatch reads, the operator's command line by the convention of the README, a command of the input,
+    or what `enroot start` says in place of Pyxis. `written` is the option as it stands, or the variable that gave it."""
 
     name: str
     value: Value | None
     written: str
     places: tuple[Place, ...]
-    how: Literal["directive", "variable", "convention", "command"]
+    how: Literal["directive", "variable", "convention", "command", "enroot"]
 
     @property
     def text(self) -> str | None:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from msgspec import structs
 
+from hpclaunch.convert.mapping.container import enroot
 from hpclaunch.convert.mapping.ranks import mpi
 from hpclaunch.convert.mapping.slurm.asked import Asked, number
 from hpclaunch.convert.mapping.slurm.sizes import Allocation, Ranks, ranks
@@ -96,7 +97,8 @@ def _of_mpirun(
         sized = Ranks(nodes, None, size.places, f"{size.what} on {nodes or 'an unknown number of'} nodes")
     else:
         sized = Ranks(nodes, size.per_node, size.places)
-    return Step(command, asked, sized, found_layers[index + 1 :], found_layers[:index]), layer
+    of_enroot, inner, of_container = enroot.of(reading, command, found_layers[index + 1 :])
+    return Step(command, (*asked, *of_container), sized, inner, found_layers[:index], of_enroot), layer
 
 
 def _filled(reading: ShellReading, layer: Layer, found: Allocation) -> Ranks | None:

@@ -8,6 +8,7 @@ from msgspec import Struct
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.around import beyond
 from hpclaunch.convert.mapping.around.rounds import names_in
+from hpclaunch.convert.mapping.container import enroot
 from hpclaunch.convert.mapping.environment import exported
 from hpclaunch.convert.mapping.environment.owners import owner
 from hpclaunch.convert.mapping.ranks import launchers, rendezvous
@@ -63,6 +64,13 @@ def put(
         _of_the_text(reading, run, words, draft, image=image)
 
 
+def export_of(reading: ShellReading, run: Step) -> export.Export:
+    """Which of the exported variables reach the ranks."""
+    if run.in_enroot is not None:
+        return enroot.export(reading, run.command, run.in_enroot)
+    return export.of(run.command, run.option("export"), of_batch(reading))
+
+
 def lines_of(reading: ShellReading, run: Step) -> tuple[Place, ...]:
     """The lines behind the command's words."""
     return reading.origin(run.command, run.text) or (run.command.place,)
@@ -106,7 +114,7 @@ def _of_the_text(
         draft.unsay(("command",))
         todo = "write what it does in a script of its own, and let the command start that"
         draft.ask(("command",), question, (run.command.place,), run.text, todo=todo)
-    if not export.of(run.command, run.option("export"), of_batch(reading)).everything:
+    if not export_of(reading, run).everything:
         return
     names = [
         name

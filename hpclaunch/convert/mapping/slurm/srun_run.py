@@ -7,13 +7,12 @@ from msgspec import structs
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.around import beyond, steps, surroundings, sweeps, trials
 from hpclaunch.convert.mapping.bind import binding, rank_script
-from hpclaunch.convert.mapping.container import images, mounts
+from hpclaunch.convert.mapping.container import enroot, images, mounts
 from hpclaunch.convert.mapping.container import options as container_options
 from hpclaunch.convert.mapping.environment import exported, handed_on
 from hpclaunch.convert.mapping.ranks import launchers, mpi, parameter_files, rendezvous
 from hpclaunch.convert.mapping.slurm import (
     alone,
-    export,
     perhaps,
     pyxis_variables,
     run_command,
@@ -73,6 +72,8 @@ def put(
     binding.of_srun((*_of_variables(reading), *run.asked), per_node, draft, options)
     tables = files.get("binding", ())
     inner = binding.of_layers(run.inner, run_command.lines_of(reading, run), per_node, tables, draft, options)
+    if run.in_enroot is not None:
+        enroot.say(run.in_enroot, inner, run.command, draft)
     inside = rank_script.put(run, files.get("rank script", ()), draft, reading.commands)
     swept = sweeps.of(reading, run)
     found_trials = trials.find(reading, run.command, draft, run.words, swept, sweeps.variables(swept, run))
@@ -86,7 +87,7 @@ def put(
         },
     )
     ranks = exported.Ranks(
-        export.of(run.command, run.option("export"), of_batch(reading)),
+        run_command.export_of(reading, run),
         options=[each.written for each in run.asked if each.how == "variable"],
         slurm=found.numbers,
         read_inside=inside,

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
+from hpclaunch.convert.mapping.container import enroot
 from hpclaunch.convert.mapping.slurm import pyxis_variables
 from hpclaunch.convert.mapping.slurm.asked import Asked, of_options
 from hpclaunch.convert.mapping.slurm.sizes import Allocation, Ranks, ranks
@@ -19,7 +20,7 @@ _BESIDE = re.compile(
     r"|nvidia-smi|ibv_devinfo|ibstat|lscpu|numactl|conda|pip|uname|sleep|rdma|dcgmi|hostname|whoami|module|unzip|dd"
     r"|copy[-_]\w+\.sh)$"
 )
-_ENROOT_START = re.compile(r"(?:\S*/)?enroot\s+(?:start|exec)\b")  # a command in a container made before
+_ENROOT_EXEC = re.compile(r"(?:\S*/)?enroot\s+exec\b")  # a command in a container made before
 _TESTS = re.compile(r"^\w+_perf(_mpi)?$")
 _PREPARES = re.compile(r"drop_caches|cache_clear|submission_log|mlperf_log|mllog|CACHE_CLEAR", re.IGNORECASE)
 # A shell that only removes containers, and a script that watches the nodes while others run there.
@@ -37,13 +38,15 @@ _TRAINS = re.compile(r"run_and_time|train|torchrun|torch\.distributed|horovod|be
 
 
 class Step(Struct, frozen=True):
-    """A srun command: its options, its sizes, and the layers of what it starts, the innermost last."""
+    """A srun command: its options, its sizes, and the layers of what it starts, the innermost last. `in_enroot`
+    is the `enroot start` that was among them, whose options are told as Pyxis's."""
 
     command: Command
     asked: tuple[Asked, ...]
     ranks: Ranks
     inner: tuple[Layer, ...]
     before: tuple[Layer, ...] = ()
+    in_enroot: Layer | None = None
 
     @property
     def words(self) -> tuple[Value, ...]:
@@ -83,12 +86,14 @@ def step_of(reading: ShellReading, command: Command, found: Allocation) -> Step 
         return None
     asked = of_options(reading, command, all_layers[index].options)
     asked = (*pyxis_variables.asked(reading, command, asked), *asked)
+    of_enroot, inner, of_container = enroot.of(reading, command, all_layers[index + 1 :])
     return Step(
         command,
-        asked,
+        (*asked, *of_container),
         ranks(reading, asked, found, command.place),
-        all_layers[index + 1 :],
+        inner,
         all_layers[:index],
+        of_enroot,
     )
 
 
@@ -137,7 +142,7 @@ def _weight(step: Step) -> int:
         return -1
     if (_CLEANS.search(text) and not _CONTAINS.search(text)) or _WATCHES.match(text):
         return -1
-    is_beside = (_BESIDE.match(program) or _TESTS.match(program)) and not _ENROOT_START.match(text)
+    is_beside = (_BESIDE.match(program) or _TESTS.match(program)) and not _ENROOT_EXEC.match(text)
     return -1 if is_beside and len(step.inner) == 1 else _likeness(step)
 
 

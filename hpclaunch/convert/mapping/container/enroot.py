@@ -1,0 +1,137 @@
+"""`srun enroot start ...`: what Pyxis does by options of srun, without it.
+
+Enroot gives the command no variable of the script but those of --env (runtime::_do_environ of its
+src/runtime.sh), starts it through the image's own entrypoint (/etc/rc), and leaves the image read-only without
+--rw (doc/cmd/start.md).
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import takewhile
+
+from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.mapping.slurm.asked import Asked
+from hpclaunch.convert.mapping.slurm.export import Export
+from hpclaunch.convert.mapping.words.texts import split
+from hpclaunch.convert.programs.enroot import created
+from hpclaunch.convert.programs.flags import cut
+from hpclaunch.convert.programs.layers import Layer, Option, layers
+from hpclaunch.convert.programs.names import SHELLS
+from hpclaunch.convert.reading import Command, ShellReading
+from hpclaunch.convert.shell.walk import inner as inside_of
+from hpclaunch.readback.shell.values import Value, join, known, program_of, shown
+from hpclaunch.values.image import is_file
+
+PROGRAM = "enroot start"
+_LEFT = {
+    "conf": "a script of Enroot's own, which may set variables, mount folders and choose what is started",
+    "rc": "it takes the place of the image's entrypoint, and Pyxis has no such option",
+    "pid": "a job's ranks see the processes of their node",
+    "net": "a job's ranks have the network of their node",
+    "ipc": "a job's ranks share memory with those of their node",
+    "uts": "a job's ranks have their node's name",
+}
+
+
+def of(
+    reading: ShellReading, command: Command, inner: Sequence[Layer]
+) -> tuple[Layer | None, tuple[Layer, ...], tuple[Asked, ...]]:
+    """The `enroot start` among the layers, the others, and what it says as options of Pyxis; None and the
+    layers as they are where there is none, or where it starts an interactive shell."""
+    layer = next((each for each in inner if each.program == PROGRAM), None)
+    if layer is None or not layer.words or not inner[-1].words:
+        return None, tuple(inner), ()
+    where = inner.index(layer)
+    others = (*(each for each in inner[:where] if each.program != "env"), *inner[where + 1 :])
+    return layer, others, tuple(_asked(reading, command, layer))
+
+
+def export(reading: ShellReading, command: Command, layer: Layer) -> Export:
+    """Which variables the command has: those of --env alone."""
+    given: list[tuple[str, Value | None]] = []
+    for option in layer.all("env"):
+        parts = cut(option.value or (), "=")
+        given.append(parts or (shown(option.value or ()), None))
+    names = tuple(each for each in given if each[0].isidentifier())
+    return Export(False, names, PROGRAM, reading.origin(command) or (command.place,))
+
+
+def say(layer: Layer, kept: Sequence[Layer], command: Command, draft: Draft) -> None:
+    """What of the options no job file has, and which programs of the node stay in the command (`kept`)."""
+    lines = (command.place,)
+    before = {each.program for each in takewhile(lambda each: each.program != PROGRAM, layers(command.words))}
+    names = before & {each.program for each in kept if each.program}
+    if "env" in before:
+        why = "it is for Enroot itself, and the command in the image has only what --env names"
+        draft.say("without effect", lines, f"env ... {PROGRAM}", why=why)
+    for name in sorted(names - {"srun"}):
+        why = f"{name} was started on the node, and is in the image now"
+        draft.say("left", lines, f"{name} ... {PROGRAM}", why=why, todo=f"see that the image has {name}")
+    for option in layer.options:
+        if option.name in _LEFT:
+            todo = "see whether the program counts on it, and write what it says in the job file"
+            draft.say("left", lines, f"{PROGRAM} {option.written}", why=_LEFT[option.name], todo=todo)
+        elif option.name not in ("env", "mount", "root", "rw"):
+            why = "no option of enroot start that is known"
+            draft.say("unread", lines, f"{PROGRAM} {option.written}", why=why)
+
+
+def _asked(reading: ShellReading, command: Command, layer: Layer) -> Iterator[Asked]:
+    yield _image(reading, command, layer.words[0])
+    lines = (command.place,)
+    for option in layer.all("mount"):
+        text = known(option.value or ())
+        places = reading.origin(command, text) if text else lines
+        yield Asked("container-mounts", _mount(option), option.written, places or lines, "enroot")
+    writable = layer.option("rw")
+    named = "container-writable" if writable else "container-readonly"
+    yield Asked(named, None, writable.written if writable else f"{PROGRAM} without --rw", lines, "enroot")
+    root = layer.option("root")
+    if root is not None:
+        yield Asked("container-remap-root", None, root.written, lines, "enroot")
+    if layer.option("rc") is None:
+        yield Asked("container-entrypoint", None, PROGRAM, lines, "enroot")
+
+
+def _image(reading: ShellReading, command: Command, name: Value) -> Asked:
+    """The file of the container: what was unpacked as it, or its own name where that is one."""
+    for each in reversed(reading.commands):
+        for words in _texts(each):
+            made = created(words)
+            if made is not None and made.name and shown(made.name) == shown(name):
+                lines = tuple(dict.fromkeys((*(reading.origin(each) or (each.place,)), command.place)))
+                return Asked(
+                    "container-image", made.file, f"enroot create {shown(made.file)}", lines, "enroot"
+                )
+    text = known(name)
+    written = f"{PROGRAM} {shown(name)}"
+    if text is not None and not is_file(text):
+        return Asked("container-name", name, written, (command.place,), "enroot")
+    return Asked(
+        "container-image", name, written, reading.origin(command, text or "") or (command.place,), "enroot"
+    )
+
+
+def _texts(command: Command) -> Iterator[Sequence[Value]]:
+    """The words of what the command starts, and those of a text that a shell is given."""
+    words = layers(command.words)[-1].words
+    yield words
+    if program_of(words) in SHELLS:
+        for each in inside_of(command, words):
+            yield each.words
+
+
+def _mount(option: Option) -> Value:
+    """SRC:DST:TYPE:OPTIONS, of which all but the first may be left out, as Pyxis has it: SRC:DST:FLAG+FLAG.
+    The target is one in the image, also where it begins without / (doc/image-format.md)."""
+    source, *others = split(option.value or (), ":")
+    target: Value = others[0] if others else source
+    if target and isinstance(target[0], str) and not target[0].startswith("/"):
+        target = join(["/", *target])
+    flags = [known(each) or "?" for each in others[1:] if known(each) not in ("", "none")]
+    parts: list[Value] = [source, target]
+    if flags:
+        parts.append(("+".join(",".join(flags).split(",")),))
+    found: list[object] = []
+    for each in parts:
+        found += [":", *each] if found else [*each]
+    return join(found)  # type: ignore[arg-type]

@@ -1,0 +1,104 @@
+"""enroot start in place of Pyxis: its image, mounts and variables are the job's."""
+
+from typing import Any
+
+import pytest
+from script_cases import ASK, loaded
+
+from hpclaunch.convert.conversion import convert
+from hpclaunch.convert.inputs import classified
+from hpclaunch.convert.options import Options
+from hpclaunch.values.conversion import Conversion
+
+_HEAD = "#!/bin/bash\n#SBATCH -N 2 --ntasks-per-node=8 --gpus-per-node=8 -t 60\n"
+_START = "srun --mpi=none enroot start"
+
+
+def _converted(lines: str) -> Conversion:
+    return convert(classified({"run.sub": f"{_HEAD}{lines}\n"}), Options({}))
+
+
+def _job(lines: str) -> dict[str, Any]:
+    return loaded(_converted(lines).job)
+
+
+@pytest.mark.parametrize(
+    ("before", "name", "image"),
+    [
+        (
+            "enroot import -o /tmp/x.sqsh docker://h.org#a/b:1\nenroot create -n x /tmp/x.sqsh",
+            "x",
+            "h.org/a/b:1",
+        ),
+        (
+            "enroot import docker://a/b:1\nenroot create a+b+1.sqsh",
+            "a+b+1",
+            {"ref": "a/b:1", "import": "shared"},
+        ),
+        (
+            "srun enroot import --output=/fs/x.sqsh docker://a/b:1\n"
+            "srun bash -c 'enroot remove -f x; enroot create --name x /fs/x.sqsh'",
+            "x",
+            {"ref": "a/b:1", "import": "/fs"},
+        ),
+        ("enroot create -f --name=x /fs/x.sqsh", "x", "/fs/x.sqsh"),
+        ("", "/fs/x.sqsh", "/fs/x.sqsh"),
+        ("enroot create -n y /fs/x.sqsh", "x", ASK),
+        ("", "$NAME", ASK),
+    ],
+)
+def test_the_image_is_what_the_container_was_made_of(before: str, name: str, image: object) -> None:
+    job = _job(f"{before}\n{_START} {name} ./t --x\nenroot remove -f x")
+    assert (job["image"], job["command"]) == (image, ["./t", "--x"])
+    assert not {"setup", "after"} & job.keys()
+
+
+@pytest.mark.parametrize(
+    ("words", "container"),
+    [
+        ("", {"writable": "false", "entrypoint": "true"}),
+        ("--rw -r", {"writable": "true", "remap_root": "true", "entrypoint": "true"}),
+        ("-rw --rc ./rc", {"writable": "true", "remap_root": "true"}),
+    ],
+)
+def test_switches_of_the_container(words: str, container: dict[str, str]) -> None:
+    assert _job(f"{_START} {words} /fs/x.sqsh ./t")["container"] == container
+
+
+@pytest.mark.parametrize(
+    ("words", "mounts"),
+    [
+        ("--mount /a:/b -m/c:/d:ro", ["/a:/b", "/c:/d:ro"]),
+        ("-m .:work:none:x-create=dir,bind,ro --mount=/data", [".:/work:ro", "/data:/data"]),
+        ("--mount $DATA:/data", [ASK]),
+    ],
+)
+def test_mounts(words: str, mounts: list[str]) -> None:
+    assert _job(f"{_START} {words} /fs/x.sqsh ./t")["mounts"] == mounts
+
+
+def test_only_what_env_names_reaches_the_command() -> None:
+    found = _converted(f"export A=1 B=2\n{_START} -e A --env C=3 -e D /fs/x.sqsh ./t $E")
+    job = loaded(found.job)
+    assert job["env"] == {"A": "1", "C": "3"}
+    assert sorted(job["inherit"]) == ["D", "E"]
+    assert ["B"] == [each.what for each in found.findings if each.kind == "without effect"]
+
+
+@pytest.mark.parametrize("words", ["--conf c.sh", "--rc /rc", "--net", "--pid"])
+def test_what_no_job_has_is_said(words: str) -> None:
+    found = _converted(f"{_START} {words} /fs/x.sqsh ./t")
+    assert [each.kind for each in found.findings if words in each.what] == ["left"]
+
+
+def test_a_program_of_the_node_that_stays_in_the_command_is_said() -> None:
+    found = _converted("srun --mpi=none numactl -N 0 enroot start /fs/x.sqsh ./t")
+    assert loaded(found.job)["command"] == ["numactl", "-N", "0", "./t"]
+    assert [each.what for each in found.findings if each.kind == "left"] == ["numactl ... enroot start"]
+
+
+@pytest.mark.parametrize("start", ["mpirun -np 16", "srun --mpi=pmix env X=1"])
+def test_who_starts_it_makes_no_difference(start: str) -> None:
+    job = _job(f"{start} enroot start --mount /a:/b /fs/x.sqsh ./t")
+    assert (job["image"], job["mounts"], job["command"]) == ("/fs/x.sqsh", ["/a:/b"], ["./t"])
+    assert (job["nodes"], job["ranks_per_node"]) == ("2", "8")
