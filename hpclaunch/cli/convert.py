@@ -32,6 +32,7 @@ _ENV = (
     "where it was submitted."
 )
 _ARGS = "What stood behind the script's name, as in --args '--lr 0.1 8'; '' where nothing did."
+_SET = "Answers a question, or says otherwise than the files do: --set nodes=4, --set env.LR=0.1."
 _NODE_TYPE = "The machine that the original ran on: a name of `hpclaunch topo list`, or a file."
 _SITE = "The site that the job goes to, or a name for what is about you and a place."
 _OUTPUT = "Write the job file there, and the report to standard output."
@@ -42,6 +43,7 @@ _REPORT = "Write the report there: .md is Markdown, .json JSON, all else text."
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=click.Path())
 @click.option("--env", "env", metavar="KEY=VALUE", multiple=True, help=_ENV)
 @click.option("--args", "arguments", metavar="WORDS", help=_ARGS)
+@click.option("--set", "sets", metavar="KEY=VALUE", multiple=True, help=_SET)
 @click.option("--node-type", metavar="TYPE", help=_NODE_TYPE)
 @click.option("--site", "site_name", metavar="SITE", help=_SITE)
 @click.option("-o", "--output", metavar="JOB", help=_OUTPUT)
@@ -52,6 +54,7 @@ def convert(
     files: tuple[str, ...],
     env: tuple[str, ...],
     arguments: str | None,
+    sets: tuple[str, ...],
     node_type: str | None,
     site_name: str | None,
     output: str | None,
@@ -77,7 +80,7 @@ def convert(
     inputs = read_inputs(files)
     render = _renderer(site) if site else None
     volumes = places.volumes(site.value, os.getcwd()) if site else {}
-    found = convert_inputs(inputs, Options(environment, machine, name, render, volumes, words))
+    found = convert_inputs(inputs, Options(environment, machine, name, render, volumes, words, sets))
     _write(found, name, output, report, as_json)
     sys.exit(0 if found.job else 1)
 

@@ -113,7 +113,7 @@ def _own(text: Input, inputs: Sequence[Input], options: Options, draft: Draft) -
     own.convert(text.name, text.text, draft, options, [each for each in inputs if each.role == "points"])
     secrets = Secrets([each.text for each in inputs])
     own.hide(text.name, draft, secrets)
-    job = write(draft, [text.name])
+    job = write(draft, [text.name], options.sets)
     found = without_values([*draft.findings, *_unused(inputs, options, draft.findings)], secrets)
     return Conversion(own.FAMILY, job, draft.refused, tuple(found), dict(draft.hints))
 
@@ -126,7 +126,7 @@ def _manifest(inputs: Sequence[Input], options: Options, draft: Draft) -> Conver
     manifests.convert_files(given, draft, options)
     secrets = Secrets([each.text for each in inputs])
     ask_instead(draft, secrets)
-    job = write(draft, [name for name, _ in given])
+    job = write(draft, [name for name, _ in given], options.sets)
     found = without_values([*draft.findings, *_unused(inputs, options, draft.findings)], secrets)
     why_not = _ONLY_PYXIS if job else ""
     return Conversion(_MANIFEST, job, draft.refused, tuple(found), dict(draft.hints), not_compared=why_not)
@@ -161,7 +161,7 @@ def _launcher(inputs: Sequence[Input], options: Options, draft: Draft) -> Conver
     advice.put(reading, draft)
     of_arguments = arguments.told(reading, draft)
     ask_instead(draft, secrets)
-    job = write(draft, [each.name for each in inputs])
+    job = write(draft, [each.name for each in inputs], options.sets)
     found = without_values([*draft.findings, *of_arguments, *account(reading, draft.findings)], secrets)
     found += _unused(inputs, options, found)
     title = dict(_FAMILIES).get(name, _UNKNOWN)

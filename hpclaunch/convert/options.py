@@ -17,7 +17,8 @@ class Options(Struct, frozen=True):
     script's name (--args), None where that was not said, `node_type` the machine that the original ran on,
     None where that was not said: it is never inferred from a label. `site` is the name under which hints
     for one site go into the job file, "" for none. Where that site is known, `render` makes its text of a
-    job, and `volumes` are the forms of the volumes that it names."""
+    job, and `volumes` are the forms of the volumes that it names. `sets` are
+    KEY=VALUE of the job file (--set), over what the files tell."""
 
     environment: dict[str, str]
     node_type: NodeType | None = None
@@ -25,3 +26,4 @@ class Options(Struct, frozen=True):
     render: Render | None = None
     volumes: Mapping[str, Form] = field(default_factory=dict)
     arguments: tuple[str, ...] | None = None
+    sets: tuple[str, ...] = ()

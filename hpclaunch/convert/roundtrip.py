@@ -34,6 +34,18 @@ _OF_SITE = "set by the site, its node type or hpclaunch for the ranks of every j
 _WHERE_IT_RUNS = "in the original it depends on where the script runs"
 _SUBMITTER = "submitter"
 _ALL_GPUS = "the original asks Slurm for none: its nodes are its own, with all that is in them"
+# The keys of the job file, by what of a launch they decide.
+_KEYS = {
+    "nodes": "nodes",
+    "ranks on a node": "ranks_per_node",
+    "GPUs on a node": "gpus_per_node",
+    "image": "image",
+    "working folder": "workdir",
+    "time limit": "time",
+    "command": "command",
+    "mount": "mounts",
+    "environment": "env",
+}
 _AROUND = "the words before it bound the ranks or started them: keys of the job say that now"
 _BOUND = (
     "ranks are bound beside their GPU, to memory and HCAs there; the original left that to its own scripts"
@@ -90,7 +102,7 @@ def differences(
                 "binding", Difference("binding of ranks", "its own", "beside the GPU", "place", _BOUND)
             )
         elif not each.what.startswith(_NOT_READ):
-            found[each.what] = _explained(each, reasons)
+            found[each.what] = _explained(each, reasons, options)
     return tuple(found.values())
 
 
@@ -183,8 +195,27 @@ def _reasons(findings: Sequence[Finding]) -> dict[str, str]:
     return found
 
 
-def _explained(each: Difference, reasons: Mapping[str, str]) -> Difference:
-    return structs.replace(each, why=each.why or _why(each, reasons))
+def _explained(each: Difference, reasons: Mapping[str, str], options: Options) -> Difference:
+    given = _given(each.what, options)
+    return structs.replace(each, why=given or each.why or _why(each, reasons))
+
+
+def _given(what: str, options: Options) -> str:
+    """That the user said it so, "" where nobody did."""
+    kind, _, name = what.partition(" ")
+    key = _KEYS.get(what, _KEYS.get(kind.rstrip(","), ""))
+    if not key:
+        return ""
+    if key == "env":
+        key = f"env.{name.partition(':')[0]}"
+    sets = [text.partition("=")[0] for text in options.sets]
+    named = next((each for each in sets if _is_of(each, key)), "")
+    return f"--set {named} says so" if named else ""
+
+
+def _is_of(one: str, other: str) -> bool:
+    """Whether one of the two keys is the other, or is below it."""
+    return f"{one}.".startswith(f"{other}.") or f"{other}.".startswith(f"{one}.")
 
 
 def _why(each: Difference, reasons: Mapping[str, str]) -> str:

@@ -4,24 +4,22 @@ The text is read by the reader of job files itself. What that reader or its chec
 becomes a question where the job is incomplete without it, and else is left out, with the check's own message.
 """
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from msgspec import structs
 
+from hpclaunch.convert import answers
 from hpclaunch.convert.draft import NULL, Draft, Fact, dotted, sayable
-from hpclaunch.convert.jobtext import Node, is_list, text_of, tree_of
+from hpclaunch.convert.jobcheck import SHORT, groups_of, owners, refused
+from hpclaunch.convert.jobtext import text_of
 from hpclaunch.spec.job import TrialsSpec
-from hpclaunch.spec.read import parse_job
 from hpclaunch.spec.scalars import variable_name
 from hpclaunch.spec.source import LIMIT
 from hpclaunch.spec.wording import dotted as path_text
 from hpclaunch.values.conversion import Finding, Place
-from hpclaunch.values.errors import InputError, Problem
 from hpclaunch.values.yamltext import value
 
-# The field of the long form that the short form, one value, stands for.
-_SHORT = {"image": "ref", "trials": "count"}
 # Without these a job is another one: a value that cannot stand there leaves a question.
 _NEEDED = frozenset(
     (
@@ -32,28 +30,29 @@ _NEEDED = frozenset(
 _ONCE = frozenset(("inherit", "secrets"))
 _SEED = TrialsSpec(1).seed
 _WHAT = "the job file's own check"
-_STAND_INS = {"name": "name", "command": "command"}
-_SHORT_STAND_INS: dict[str, str | int] = {"image": "image", "trials": 1}
 
 
-def write(draft: Draft, made_from: Sequence[str]) -> str:
-    """The job file. `made_from` are the files that its first lines name.
+def write(draft: Draft, made_from: Sequence[str], sets: Sequence[str] = ()) -> str:
+    """The job file, with `--set KEY=VALUE` texts put in. `made_from` are the files that its first lines name.
 
     Facts that no job file can have are taken out of `draft`, which gets the questions or findings in their
-    place. "" where the draft is refused.
+    place. "" where the draft is refused. Raises InputError for a --set that the job cannot have.
     """
     if draft.refused:
+        answers.unused(draft, sets)
         return ""
     _complete(draft, made_from)
     _own_seed(draft)
     _in_long_form(draft)
     _once(draft)
     before = dict(draft.facts)
-    refused = not _check(draft)
+    wrong = not _check(draft)
     replaced = [fact for key, fact in before.items() if draft.facts.get(key) is not fact]
     draft.findings[:] = _without(draft.findings, replaced)
-    if refused:
+    if wrong:
+        answers.unused(draft, sets)
         return ""
+    answers.put(draft, sets)
     text = text_of(draft.facts.values(), made_from)
     if len(text.encode()) > LIMIT:
         draft.refuse(
@@ -71,7 +70,7 @@ def _complete(draft: Draft, made_from: Sequence[str]) -> None:
         known = any(key[0] == name or key[::2] == ("groups", name) for key in draft.facts)
         if not known:
             draft.ask((name,), f"{question}: none of the files tells it", _all(made_from), name)
-    for name, short in _SHORT.items():
+    for name, short in SHORT.items():
         below = [fact for key, fact in draft.facts.items() if key[0] == name]
         if below and not any(fact.key in ((name,), (name, short)) for fact in below):
             draft.ask((name, short), "no file tells it", below[0].places, f"{name}.{short}")
@@ -97,7 +96,7 @@ def _all(files: Sequence[str]) -> list[Place]:
 
 def _in_long_form(draft: Draft) -> None:
     """A value whose key has others below it goes beside them."""
-    for key, short in _SHORT.items():
+    for key, short in SHORT.items():
         fact = draft.facts.get((key,))
         below = any(other[0] == key and len(other) > 1 for other in draft.facts)
         if fact is None or not below or isinstance(fact.value, dict):
@@ -135,11 +134,11 @@ def _check(draft: Draft) -> bool:
             _replace(draft, fact, str(error))
     while True:
         facts = [fact for fact in draft.facts.values() if not fact.is_open]
-        groups = {str(key[1]) for key in draft.facts if key[0] == "groups" and len(key) > 2}
-        problems = _problems(facts, groups)
+        groups = groups_of(draft.facts)
+        problems = refused(facts, groups)
         if not problems:
             return True
-        wrong = {fact.key: message for fact, message in _owners(facts, problems)}
+        wrong = {fact.key: message for fact, message in owners(facts, problems)}
         if not wrong:
             draft.refuse(str(problems[0]), _all(()), _WHAT)
             return False
@@ -156,55 +155,6 @@ def _carriable(what: Any) -> None:
             _carriable(part)
     elif isinstance(what, str):
         value(what)
-
-
-def _problems(facts: Sequence[Fact], groups: Collection[str]) -> tuple[Problem, ...]:
-    """What the reader says of the facts alone, without the questions. `groups` are the names of all, also of
-    those of which there are questions alone."""
-    known = {fact.key[0] for fact in facts}
-    stand_ins = [Fact((key,), text, ()) for key, text in _STAND_INS.items() if key not in known]
-    keys = {fact.key for fact in facts}
-    stand_ins += [
-        Fact((key, short), _SHORT_STAND_INS[key], ())
-        for key, short in _SHORT.items()
-        if any(other[0] == key and len(other) > 1 for other in keys) and not {(key,), (key, short)} & keys
-    ]
-    stand_ins += [
-        Fact(("groups", name, "nodes"), 1, ()) for name in groups if ("groups", name, "nodes") not in keys
-    ]
-    try:
-        parse_job(text_of([*facts, *stand_ins], ()), "", "/")
-    except InputError as error:
-        return error.problems
-    return ()
-
-
-def _owners(facts: Sequence[Fact], problems: Sequence[Problem]) -> Iterator[tuple[Fact, str]]:
-    """The fact behind each problem: the nearest above the path, else all below it."""
-    tree = tree_of(facts)
-    for problem in problems:
-        node, owner = tree, None
-        for part in problem.path:
-            found = _below(node, part)
-            if found is None:
-                break
-            node, owner = found, found.fact or owner
-        for fact in [owner] if owner else _facts(node) if problem.path else ():
-            yield fact, problem.message
-
-
-def _below(node: Node, part: str | int) -> Node | None:
-    if isinstance(part, int) and is_list(node):
-        entries = list(node.below.values())  # what was left out has no number in the file
-        return entries[part] if part < len(entries) else None
-    return node.below.get(part)
-
-
-def _facts(node: Node) -> Iterator[Fact]:
-    if node.fact:
-        yield node.fact
-    for each in node.below.values():
-        yield from _facts(each)
 
 
 def _replace(draft: Draft, fact: Fact, message: str) -> None:

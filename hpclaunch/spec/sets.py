@@ -24,7 +24,7 @@ def apply(root: Node, sets: Sequence[str], kind: str) -> Node:
             raise InputError([Problem(f"{scalars.shown(text)} is not KEY=VALUE", kind, (), "--set")])
         try:
             scalars.carried(text)
-            root = _put(root, parts, _value(key, parts, value, kind), merging)
+            root = _put(root, parts, node_of(key, value, kind), merging)
         except ValueError as error:
             raise InputError([Problem(str(error), kind, (), f"--set {key}")]) from None
     return root
@@ -36,7 +36,9 @@ def put(root: Node, parts: Sequence[str], value: Node) -> Node:
     return _put(root, parts, value, Merging("job"))
 
 
-def _value(key: str, parts: list[str], text: str, kind: str) -> Node:
+def node_of(key: str, text: str, kind: str) -> Node:
+    """The value that stands behind the `=`. Raises InputError for what is no YAML."""
+    parts = key.split(".")
     if parts[0] == LITERAL and len(parts) == 2:
         return ScalarNode("", text, None, None, style='"')
     try:

@@ -1,13 +1,16 @@
 """Each question leads to an answer that works: what is advised is done, and the question is gone."""
 
+import json
 import re
 from pathlib import Path
 
 import pytest
+import yaml
 from click.testing import CliRunner
 
 from hpclaunch.cli.convert import convert
 from hpclaunch.spec.read import parse_job
+from hpclaunch.values.errors import InputError
 
 ALLOCATION = "#SBATCH -N 2 --ntasks-per-node=4 --gres=gpu:4 -t 1:00"
 IMAGE = (
@@ -62,7 +65,7 @@ def test_the_answer_that_is_advised_works(
         assert f"--set {key}=" in asked
         assert "--env" not in asked
         assert len(parse_job(job, "job.yaml", "/", [f"{key}={value}"]).value.command) > 0
-        return
+        job, asked = report(script, "--set", f"{key}={value}")
     else:
         answer = "command: python $(sed -n ${SLURM_ARRAY_TASK_ID}p x)"
         job, asked = re.sub("(?m)^command:.*", lambda _: answer, job), ""
@@ -138,3 +141,84 @@ def test_an_environment_is_made_in_each_ranks_own_shell(tmp_path: Path) -> None:
         "module load cuda/12; source /opt/conda/etc/profile.d/conda.sh; conda activate env; "
         'source "$HOME"/venv/bin/activate; source activate other; exec python t.py',
     ]
+
+
+SET = f"""{ALLOCATION}
+export LR=0.1
+srun --container-image=$CONT --container-mounts=/raid:/data:ro,$MORE python train.py
+"""
+# What is set, the job's keys that it makes, and what the report says of it.
+SETS = (
+    (["image=a/b:1"], {"image": {"ref": "a/b:1"}}, "it answers: the image, which CONT gives"),
+    (["nodes=4"], {"nodes": 4}, "--set nodes says otherwise, and counts"),
+    (["nodes=3", "nodes=4"], {"nodes": 4}, "--set nodes says otherwise, and counts"),
+    (["nodes=2"], {"nodes": 2}, "the files tell the same"),
+    (["env.LR=0.20"], {"env": {"LR": "0.20"}}, "--set env.LR says otherwise, and counts"),
+    (["env.NEW= a: 'b' "], {"env": {"LR": "0.1", "NEW": " a: 'b' "}}, "--set env.NEW"),
+    (["command.1=t.py"], {"command": ["python", "t.py"]}, "--set command.1"),
+    (["command=python t.py | tee x"], {"command": "python t.py | tee x"}, "--set command"),
+    (["time=2h", "verify=true"], {"time": "2h", "verify": True}, "--set time"),
+    (["mounts=[]"], {}, "it answers: "),
+)
+
+
+@pytest.mark.parametrize(("sets", "job", "said"), SETS)
+def test_what_is_set_is_in_the_job_and_is_said(
+    sets: list[str], job: dict[str, object], said: str, tmp_path: Path
+) -> None:
+    script = tmp_path / "run.sh"
+    script.write_text(f"#!/bin/bash\n{SET}")
+    words = [word for each in sets for word in ("--set", each)]
+    found = CliRunner().invoke(convert, [str(script), *words, "--json"])
+    assert found.exit_code == 0, found.output
+    told = json.loads(found.output)
+    plain = yaml.safe_load(told["job"])
+    plain["image"] = {"ref": plain["image"]}
+    assert {key: plain[key] for key in job} == job
+    keys = {each.partition("=")[0] for each in sets}
+    asked = {each["key"] for each in told["findings"] if each["kind"] == "question" and "key" in each}
+    assert asked == {"image", "mounts.1", "mpi"} - keys - ({"mounts.1"} if "mounts" in keys else set())
+    of_option = [
+        each for each in told["findings"] if said in f"{each.get('why')} {each['what']} {each['places']}"
+    ]
+    assert of_option
+    for each in told["findings"]:
+        if each["kind"] == "carried" and any(place["file"].startswith("--set") for place in each["places"]):
+            assert each["key"] in keys
+
+
+WRONG = (
+    ("image", "is not KEY=VALUE"),
+    ("imagee=1", "--set imagee: unknown key 'imagee' (did you mean 'image'?)"),
+    ("nodes=x", "--set nodes: nodes: 'x' is not a whole number"),
+    ("nodes.x=1", "there is no key 'x'"),
+    ("command.9=x", "--set command.9: the list has 2 entries"),
+    ("mounts.0=relative", "--set mounts.0: "),
+    ("env.MY_TOKEN=abcdef", "--set env.MY_TOKEN: a secret stands in no job file"),
+    ("env.X=hf_abcdefghijklmnopqrstuvwxyzABCDEFGH", "--set env.X: a secret stands in no job file"),
+    ("groups.a.nodes=2", "--set groups"),
+)
+
+
+@pytest.mark.parametrize(("text", "said"), WRONG)
+def test_what_no_job_has_is_not_set(text: str, said: str, tmp_path: Path) -> None:
+    script = tmp_path / "run.sh"
+    script.write_text(f"#!/bin/bash\n{SET}")
+    with pytest.raises(InputError) as error:
+        CliRunner().invoke(convert, [str(script), "--set", text], catch_exceptions=False)
+    assert said in str(error.value)
+    assert "abcdef" not in str(error.value)
+
+
+def test_a_job_that_is_complete_by_what_is_set_is_read_back(tmp_path: Path) -> None:
+    script = tmp_path / "run.sh"
+    script.write_text(f"#!/bin/bash\n{SET}")
+    words = ["image=a/b:1", "mounts.1=/x:/y", "mpi=none", "nodes=4", "workdir=/w"]
+    sets = [word for each in words for word in ("--set", each)]
+    told = json.loads(
+        CliRunner().invoke(convert, [str(script), *sets, "--site", "superpod-a100", "--json"]).output
+    )
+    assert told["is_complete"]
+    why = {each["what"]: each["why"] for each in told["differences"]}
+    assert why["nodes"] == "--set nodes says so"
+    assert why["image"] == "--set image says so"
