@@ -13,7 +13,7 @@ import shutil
 import subprocess
 import tempfile
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO
 
@@ -34,10 +34,17 @@ _ALWAYS = (
     "UpdateHostKeys=no",
     "ClearAllForwardings=yes",
     "PermitLocalCommand=no",
-    "RemoteCommand=none",
     "ServerAliveCountMax=3",
     "LogLevel=ERROR",
 )
+# Likewise, where this ssh has them: others refuse the name. RemoteCommand is in OpenSSH from 7.6 on, the
+# others from 8.7 on (its release notes).
+_NEWER = {
+    "remotecommand": "none",
+    "sessiontype": "default",
+    "stdinnull": "no",
+    "forkafterauthentication": "no",
+}
 
 
 class OpenSsh:
@@ -48,14 +55,18 @@ class OpenSsh:
         self._folder: Path | None = None
         self._keeper: _Process | None = None
         self._riding: tuple[str, ...] | None = None
+        self._newer: tuple[str, ...] = ()
 
     def connect(self, first: bool) -> None:
         """Logs in, or finds that somebody is logged in already."""
         self.close()
+        self._newer = ()
+        configured = self._configured()
+        self._newer = tuple(f"{name}={value}" for name, value in _NEWER.items() if name in configured)
         if self._ask("-O", "check").returncode == 0:
             self._riding = ()
             return
-        if _has_lasting_master(self._ask("-G").stdout):
+        if _has_lasting_master(configured):
             own: tuple[str, ...] = ()
         else:
             usual = tempfile.gettempdir()
@@ -123,7 +134,7 @@ class OpenSsh:
         login = self._login
         limits = (f"ConnectTimeout={CONNECT_S:.0f}", f"ServerAliveInterval={KEEPALIVE_S}")
         found = ["ssh", *options, "-t" if keys else "-T", "-a", "-x"]  # neither agent nor X11 over there
-        for setting in (*_ALWAYS, *limits):
+        for setting in (*_ALWAYS, *self._newer, *limits):
             found += ["-o", setting]
         for option, value in (
             ("-F", login.config),
@@ -134,6 +145,11 @@ class OpenSsh:
             if value is not None:
                 found += [option, str(value)]
         return [*found, "--", login.host]
+
+    def _configured(self) -> dict[str, str]:
+        """What ssh makes of its configuration, by lower-case names: `ssh -G`, in OpenSSH from 6.8 on. Without
+        -N it refuses to answer where ForkAfterAuthentication is set."""
+        return dict(line.partition(" ")[::2] for line in self._ask("-G", "-N").stdout.splitlines())
 
     def _ask(self, *options: str) -> "subprocess.CompletedProcess[str]":
         """A question to ssh itself, for which it asks nobody."""
@@ -216,10 +232,8 @@ def _end_unread(process: "subprocess.Popen[bytes]", unread: threading.Event) -> 
         process.terminate()
 
 
-def _has_lasting_master(settings: str) -> bool:
-    """Whether the user's own configuration (`ssh -G`) makes a master that outlives the session that began
-    it."""
-    known = dict(line.partition(" ")[::2] for line in settings.splitlines())
+def _has_lasting_master(known: Mapping[str, str]) -> bool:
+    """Whether the user's own configuration makes a master that outlives the session that began it."""
     return (
         known.get("controlmaster", "false") not in ("false", "no")
         and known.get("controlpersist", "no") != "no"

@@ -116,6 +116,51 @@ def test_a_master_that_the_user_wants_kept_is_made_and_left(sshd: Sshd, login: L
         subprocess.run(["ssh", "-F", str(sshd.config), "-O", "exit", "node"], capture_output=True, timeout=60)
 
 
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        "SessionType none",
+        "SessionType subsystem",
+        "StdinNull yes",
+        "ForkAfterAuthentication yes",
+        "RequestTTY force\nRemoteCommand tmux attach",
+        "PermitLocalCommand yes\nLocalCommand echo no answer",
+    ],
+)
+def test_what_the_user_wants_of_logins_by_hand_is_not_done_here(
+    sshd: Sshd, login: Login, private: Path, wanted: str
+) -> None:
+    sshd.config.write_text(f"{wanted}\n{sshd.config.read_text()}")
+    program = PROGRAM.replace("print(", "node._transport.close(); print(")  # so that each logs in by itself
+    command = argv(login, "echo 1", "echo 2")
+    command[2] = program
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout) == (0, "1\n\n2\n\n"), done.stderr
+    assert sshd.logins() == 2
+
+
+def test_an_older_ssh_is_given_no_option_that_it_has_not(
+    sshd: Sshd, login: Login, private: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A stand-in for one of before 7.6, which does not know four names."""
+    names = "remotecommand|sessiontype|stdinnull|forkafterauthentication"
+    real = shutil.which("ssh")
+    (private / "ssh").write_text(
+        f"""#!/bin/bash
+shopt -s nocasematch
+for word; do
+  [[ ! $word =~ ^({names})= ]] || {{ echo "Bad configuration option: $word" >&2 && exit 255; }}
+done
+[[ " $* " != *" -G "* ]] || {{ {real} "$@" | grep -Eiv "^({names}) "; exit; }}
+exec {real} "$@"
+"""
+    )
+    (private / "ssh").chmod(0o755)
+    monkeypatch.setenv("PATH", str(private), prepend=os.pathsep)
+    done = subprocess.run(argv(login, "echo 1"), capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout) == (0, "1\n\n"), done.stderr
+
+
 def test_a_user_who_is_there_is_asked_once(sshd: Sshd, login: Login, private: Path) -> None:
     """For a passphrase here; a second factor is asked for in the same way."""
     (sshd.folder / "key").unlink()
