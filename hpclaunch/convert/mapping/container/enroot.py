@@ -1,8 +1,8 @@
 """`srun enroot start ...`: what Pyxis does by options of srun, without it.
 
 Enroot gives the command no variable of the script but those of --env (runtime::_do_environ of its
-src/runtime.sh), starts it through the image's own entrypoint (/etc/rc), and leaves the image read-only without
---rw (doc/cmd/start.md).
+src/runtime.sh), starts it through the image's own entrypoint (/etc/rc), and leaves the image read-only
+without --rw (doc/cmd/start.md).
 """
 
 from collections.abc import Iterator, Sequence

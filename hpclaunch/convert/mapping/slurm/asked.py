@@ -71,7 +71,8 @@ _BASE_TEN = re.compile(r"\b10#(?=\$)")
 class Asked(Struct, frozen=True):
     """An option by its whole name ("" for none that is known). `how`: a directive of the script, a variable
     that sbatch reads, the operator's command line by the convention of the README, a command of the input,
-    or what `enroot start` says in place of Pyxis. `written` is the option as it stands, or the variable that gave it."""
+    or what `enroot start` says in place of Pyxis. `written` is the option as it stands, or the variable that
+    gave it."""
 
     name: str
     value: Value | None

@@ -38,8 +38,8 @@ _TRAINS = re.compile(r"run_and_time|train|torchrun|torch\.distributed|horovod|be
 
 
 class Step(Struct, frozen=True):
-    """A srun command: its options, its sizes, and the layers of what it starts, the innermost last. `in_enroot`
-    is the `enroot start` that was among them, whose options are told as Pyxis's."""
+    """A srun command: its options, its sizes, and the layers of what it starts, the innermost last.
+    `in_enroot` is the `enroot start` that was among them, whose options are told as Pyxis's."""
 
     command: Command
     asked: tuple[Asked, ...]
