@@ -3,11 +3,14 @@ so."""
 
 import re
 import shlex
+from collections.abc import Iterator
 
 from msgspec import structs
 
 from hpclaunch.convert.draft import Draft, dotted, sayable
 from hpclaunch.convert.reading import Assigned, ShellReading
+from hpclaunch.convert.shell.started import words_of
+from hpclaunch.readback.shell.values import shown
 from hpclaunch.values.conversion import Finding, Place
 
 _OPTION = Place("--args")
@@ -18,14 +21,23 @@ _SAID = "it comes from the script's arguments, which --args gives"
 
 
 def told(reading: ShellReading, draft: Draft) -> list[Finding]:
-    """The finding for --args where something uses it. Where nobody gave it the questions that it would answer
-    name it."""
+    """The findings for --args, and for what starts the script with words of its own, where something uses
+    them. Where nobody gave them the questions that they would answer name --args."""
+    given = words_of(reading.started)
+    found = list(_starts(reading))
+    own = {(each.places, each.what) for each in found}  # it is no step of the job
+    draft.findings[:] = [
+        each for each in draft.findings if each.kind != "left" or (each.places, each.what) not in own
+    ]
     if not reading.asks:
-        return []
+        return found
     if reading.arguments is not None:
         what = f"the script's arguments: {shlex.join(reading.arguments) or 'none'}"
         why = "the commands that use them have their values"
-        return [Finding("carried", (_OPTION,), sayable(what), why=why)]
+        return [*found, Finding("carried", (_OPTION,), sayable(what), why=why)]
+    if given is not None:
+        return found
+    several = _several(reading)
     names = _made_of_them(reading)
     for key, fact in list(draft.facts.items()):
         number, finding = next(
@@ -40,14 +52,36 @@ def told(reading: ShellReading, draft: Draft) -> list[Finding]:
             continue
         text = f"{finding.what} {fact.question}"
         if _ARGUMENT.search(text) or not names.isdisjoint(_WORD.findall(text)):
-            question = f"{fact.question}; {_SAID}"
+            question = f"{fact.question}; {_SAID}{several}"
             todo = (
                 f"write it in the job file, give --set {dotted(key)}=..., or convert again with --args "
                 "'...', the words that stood behind the script's name"
             )
             draft.facts[key] = structs.replace(fact, question=question)
             draft.findings[number] = structs.replace(finding, why=question, todo=todo)
-    return []
+    return found
+
+
+def _starts(reading: ShellReading) -> Iterator[Finding]:
+    """What is said of the commands that start the script."""
+    given = words_of(reading.started) if reading.arguments is None else None
+    for each in reading.started:
+        why = "it starts the script that the job is made of"
+        if given and reading.asks:
+            why += f", whose arguments are: {' '.join(map(shown, given))}"
+        elif given is None and reading.asks:
+            why += ", which has the arguments of --args" if reading.arguments is not None else ""
+        yield Finding("carried", (each.place,), sayable(each.written), why=why)
+
+
+def _several(reading: ShellReading) -> str:
+    """That the words are told, and others in each place."""
+    lines = dict.fromkeys(str(each.place) for each in reading.started if each.words)
+    if len({each.words for each in reading.started}) < 2 and not any(
+        each.in_loop for each in reading.started
+    ):
+        return ""
+    return f" ({', '.join(lines)}: other words each time, and each of them is a job of its own)"
 
 
 def unused() -> Finding:

@@ -162,7 +162,8 @@ def _launcher(inputs: Sequence[Input], options: Options, draft: Draft) -> Conver
     of_arguments = arguments.told(reading, draft)
     ask_instead(draft, secrets)
     job = write(draft, [each.name for each in inputs], options.sets)
-    found = without_values([*draft.findings, *of_arguments, *account(reading, draft.findings)], secrets)
+    findings = [*draft.findings, *of_arguments]
+    found = without_values([*findings, *account(reading, findings)], secrets)
     found += _unused(inputs, options, found)
     title = dict(_FAMILIES).get(name, _UNKNOWN)
     by = (known_by,) if known_by else ()

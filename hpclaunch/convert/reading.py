@@ -132,6 +132,17 @@ class Sourced(Struct, frozen=True):
     arguments: tuple[Value, ...] = ()
 
 
+class Started(Struct, frozen=True):
+    """A command of another input that starts the script, with the words behind the script's name and the
+    variables in front of it."""
+
+    place: Place
+    written: str
+    words: tuple[Value, ...]
+    prefix: tuple[tuple[str, Value], ...] = ()
+    in_loop: bool = False
+
+
 class Directive(Struct, frozen=True):
     """An #SBATCH line of the script that is submitted (or #PBS, #BSUB, #$: `system` tells)."""
 
@@ -159,8 +170,9 @@ class ShellReading(Struct, frozen=True, dict=True):
     """Everything that the walk found, in its order. `script` is the input that is submitted or run, the
     others are configuration (or were sourced by it). `wanted` are variables that are used and that nobody
     gave. `beside` are inputs that are no launcher: lists of mounts and of cores. `arguments` are those that
-    the script was given, None where nobody said it, and `asks` the lines that ask for them. `of_points`: what
-    it starts are points of a sweep, whose ranks have what Slurm tells the tasks of an array."""
+    the operator gave the script, None where nobody said it, `started` what else starts it, and `asks` the
+    lines that ask for them. `of_points`: what it starts are points of a sweep, whose ranks have what Slurm
+    tells the tasks of an array."""
 
     sources: tuple[Source, ...]
     script: str
@@ -176,6 +188,7 @@ class ShellReading(Struct, frozen=True, dict=True):
     subshells: tuple[Place, ...] = ()
     arguments: tuple[str, ...] | None = None
     asks: tuple[Place, ...] = ()
+    started: tuple[Started, ...] = ()
     of_points: bool = False
 
     def of(self, *programs: str) -> list[Command]:

@@ -16,6 +16,7 @@ from hpclaunch.convert.conversion import convert
 from hpclaunch.convert.inputs import classified
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.reading import Source
+from hpclaunch.convert.shell.choose import chosen
 from hpclaunch.convert.shell.getopt import getopt
 from hpclaunch.convert.shell.walk import read
 from hpclaunch.readback.shell.values import known
@@ -199,3 +200,75 @@ def test_args_are_words_of_a_shell_and_said_where_nothing_uses_them(tmp_path: Pa
     script.write_text("#!/bin/bash\n#SBATCH -N 1\nsrun ./t $@\n")
     hidden = outcome("--args", f"--api-key {secret}")
     assert secret not in hidden.stdout + hidden.stderr
+
+
+_RUN = '#!/bin/bash\n#SBATCH -N 1\nsrun ./t "$#" "$1" ${2:-none} "${A-unset}" "${B:-none}" ${3:+c}\n'
+# Scripts that start it, and whether all is told.
+_STARTS = (
+    ("sbatch run.sub a b", True),
+    ("sbatch -N 4 -t 10 run.sub 'a b' \"c  d\" e", True),
+    ("export A=1; B=2; sbatch ./run.sub", True),
+    ("A=3 B='x y' sbatch run.sub a; B=4", True),
+    ("C=z; nohup bash -x run.sub $C ${C}b & wait", True),
+    ("env A=1 ./run.sub a", True),
+    ("./run.sub a; ./run.sub a", True),
+    ('if [ -n "$X" ]; then sbatch run.sub a; else sbatch run.sub a; fi', True),
+    ('start() { sbatch run.sub "$1" "$B"; }; export B=5; start a', True),
+    ("for i in 1 2; do sbatch run.sub $i; done", False),
+    ("sbatch run.sub a; sbatch run.sub b", False),
+    ("A=1 ./run.sub a; A=2 ./run.sub a", False),
+    ('sbatch run.sub "$@"', False),
+    ("sbatch run.sub $(date)", False),
+)
+
+
+@pytest.mark.parametrize(("text", "is_told"), _STARTS)
+@pytest.mark.parametrize("name", ["submit.sh", "a.sh"])
+def test_the_words_of_another_script_that_starts_it_are_its_arguments(
+    text: str, is_told: bool, name: str, tmp_path: Path
+) -> None:
+    found = read([Source(name, text), Source("run.sub", _RUN)], {})
+    assert found.script == "run.sub"
+    (mine,) = [each for each in found.commands if each.program == "srun"]
+    if not is_told:
+        assert None in map(known, mine.words)
+        return
+    (tmp_path / "run.sub").write_text(_RUN)
+    (tmp_path / "run.sub").chmod(0o755)
+    (tmp_path / "sbatch").write_text('#!/bin/bash\nwhile [[ $1 = -* ]]; do shift 2; done\nexec bash "$@"\n')
+    (tmp_path / "sbatch").chmod(0o755)
+    folder = shlex.quote(str(tmp_path))
+    done = run(f"cd {folder}; PATH={folder}:$PATH; {text}", {})
+    assert {tuple(words) for words, _, _ in done} == {tuple(map(known, mine.words[1:]))}
+
+
+def test_what_starts_the_script_is_no_step_of_its_job() -> None:
+    files = {
+        "submit.sh": "export LR=1\nsbatch run.sub a\nfor i in 1 2; do bash run.sub $i; done\n",
+        "run.sub": _RUN,
+    }
+    found = convert(classified(files), Options({}))
+    lines = {2, 3}
+    of_starts = [
+        each
+        for each in found.findings
+        if any(place.file == "submit.sh" and place.line in lines for place in each.places)
+    ]
+    assert {each.kind for each in of_starts} == {"carried"}
+    (asked,) = [each for each in found.findings if each.key == "command" and each.kind == "question"]
+    assert "submit.sh:2, submit.sh:3: other words each time" in asked.why
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "while [ $# -gt 0 ]; do shift; done; srun ./t",
+        "for i in 1; do :; done; srun ./t ${#i}",
+        "a=${#PATH}; srun ./t",
+        "(cd x) #no comment but this\nsrun ./t",
+    ],
+)
+def test_a_script_is_known_by_what_stands_behind_a_sign_that_begins_no_comment(text: str) -> None:
+    assert (
+        chosen([Source("config.sh", "# srun ./t\nssh host ls;# srun\n"), Source("job.sh", text)]) == "job.sh"
+    )

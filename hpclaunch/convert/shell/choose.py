@@ -16,6 +16,7 @@ from hpclaunch.convert.programs.names import (
 from hpclaunch.convert.reading import Source
 
 _DIRECTIVES = re.compile(r"^#(?:SBATCH\s|(?:PBS|BSUB|\$) )", re.MULTILINE)
+_COMMENT = re.compile(r"(?<![^\s;&|()])#")  # $# and ${#words} are none
 _STARTED = tuple(
     (tuple(name for names in programs for name in names), re.compile(rf"\b{any_of(*programs)}\b"), weight)
     for weight, programs in (
@@ -30,7 +31,20 @@ def chosen(sources: Sequence[Source]) -> str:
     """The name of the script, "" where none of them starts anything."""
     weights = {source.name: _weight(source.text) for source in sources}
     best = max(weights.values(), default=0)
-    return next((name for name, weight in weights.items() if weight == best), "") if best else ""
+    if not best:
+        return ""
+    found = next(source for source in sources if weights[source.name] == best)
+    submitted = (each for each in sources if weights[each.name] and _submits(found.text, each.name))
+    return next(submitted, found).name
+
+
+def _submits(text: str, name: str) -> bool:
+    """Whether a text submits the script of this name."""
+    base = name.rpartition("/")[2]
+    if base not in text:
+        return False
+    line = rf"^[^#\n]*\b{any_of(SUBMITTERS)}\b[^#\n]*[\s/\"']{re.escape(base)}(?![\w.-])"
+    return re.search(line, text, re.MULTILINE) is not None
 
 
 def _weight(text: str) -> int:
@@ -43,11 +57,11 @@ def _weight(text: str) -> int:
 
 
 def _starts(programs: re.Pattern[str], text: str) -> bool:
-    """Whether one of them stands in a line before any #. Each line is looked at once."""
+    """Whether one of them stands in a line before any comment. Each line is looked at once."""
     found = programs.search(text)
     while found:
         start = text.rfind("\n", 0, found.start()) + 1
-        if "#" not in text[start : found.start()]:
+        if not _COMMENT.search(text, start, found.start()):
             return True
         end = text.find("\n", found.end())
         found = programs.search(text, end) if end >= 0 else None

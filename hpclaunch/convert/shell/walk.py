@@ -10,6 +10,7 @@ from hpclaunch.convert.shell.choose import chosen
 from hpclaunch.convert.shell.directives import directives
 from hpclaunch.convert.shell.names import python, with_names
 from hpclaunch.convert.shell.skipped import leave_out
+from hpclaunch.convert.shell.started import as_inside, begin, starts
 from hpclaunch.convert.shell.walker import Walker
 from hpclaunch.readback.shell import inside, outside
 from hpclaunch.readback.shell.errors import ScriptError
@@ -33,8 +34,8 @@ def read(
     """Walk the sources. `environment` is what the operator exported beside them, and `script` the name of the
     source that is submitted or run; None: the one that has #SBATCH lines or starts something. `parts` are
     variables of which something is known, and `arguments` what stood behind the script's name, None where
-    nobody said it. With more commands than `most`, but for those of the shell, the walk is over: what was
-    found is no launcher, and has no statements.
+    nobody said it: what another source that starts the script has there counts then. With more commands than
+    `most`, but for those of the shell, the walk is over: what was found is no launcher and has no statements.
 
     A source that another one sources is walked there, and not before. Raises InputError with file and line
     for a text that no shell would take.
@@ -55,6 +56,8 @@ def read(
     _give(walker, {name: text for name, text in environment.items() if _changed(walker, name, text)})
     walker.options.clear()
     walker.asked.clear()
+    begun = starts(walker, main) if main else ()
+    begin(walker, begun)
     if arguments is not None:
         walker.state.arguments = tuple((inside(each),) if each else () for each in arguments)
     if main and all(complete):
@@ -76,6 +79,7 @@ def read(
         subshells=tuple(dict.fromkeys(walker.subshells)),
         arguments=None if arguments is None else tuple(arguments),
         asks=tuple(walker.asked),
+        started=begun,
     )
 
 
@@ -101,10 +105,10 @@ def _inside(command: Command, words: Sequence[Value]) -> Walker | None:
     if text is None:
         return None
     walker = Walker([Source(command.place.file, "")])
-    script, unknown = with_names(_as_inside(text))
+    script, unknown = with_names(as_inside(text))
     exported = {**dict(command.environment), **dict(command.prefix)}
     for name, value in exported.items():
-        walker.state.set(name, Variable(_as_inside(value), exported=True))
+        walker.state.set(name, Variable(as_inside(value), exported=True))
     for name, part in unknown.items():
         walker.state.set(name, Variable((part,)))
     walker.unnamed |= unknown
@@ -130,10 +134,6 @@ def _text(words: Sequence[Value], stdin: Value | None) -> Value | None:
         if option.endswith("o") and rest:
             rest.pop(0)
     return stdin
-
-
-def _as_inside(value: Value) -> Value:
-    return tuple(inside(part) if isinstance(part, str) else part for part in value)
 
 
 def _give(walker: Walker, environment: Mapping[str, str]) -> None:

@@ -1,0 +1,92 @@
+"""Commands of one input that start the script that another one is: sbatch run.sub WORDS, bash run.sub WORDS,
+./run.sub WORDS."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from hpclaunch.convert.programs.layers import layers, may_be_many
+from hpclaunch.convert.programs.names import SHELLS, SUBMITTERS
+from hpclaunch.convert.programs.plain import by_env
+from hpclaunch.convert.reading import Assigned, Started
+from hpclaunch.readback.shell import inside
+from hpclaunch.readback.shell.state import Variable
+from hpclaunch.readback.shell.values import Unknown, Value, base_name, known
+
+if TYPE_CHECKING:
+    from hpclaunch.convert.shell.walker import Walker
+
+_AROUND = frozenset(
+    (*SUBMITTERS, *("env", "nohup", "nice", "time", "timeout", "stdbuf", "setsid", "ionice", "unbuffer"))
+)
+
+
+def starts(walker: "Walker", script: str) -> tuple[Started, ...]:
+    """Those that were walked so far, each with the words behind the script's name."""
+    found = []
+    for command in walker.commands:
+        if command.place.file == script or command.within:
+            continue
+        its = layers(command.words)
+        words = list(its[-1].words)
+        if any(each.program not in _AROUND for each in its[:-1]) or not words:
+            continue
+        if base_name(words[0]) in SHELLS:
+            words = _behind_options(words[1:])
+        if words and known(words[0]) and walker.files.found(words[0], (command.place.file,)) == script:
+            prefix = (*command.prefix, *by_env(its, command.environment)[0].items())
+            in_loop = bool(command.loops)
+            found.append(Started(command.place, command.written, tuple(words[1:]), prefix, in_loop))
+    return tuple(found)
+
+
+def begin(walker: "Walker", found: Sequence[Started]) -> None:
+    """Be in the script as these start it: it has what they export, their words, and no other variable of
+    their file."""
+    files = {each.place.file for each in found}
+    for each in walker.assigned if found else ():
+        variable = walker.state.get(each.name)
+        if each.place.file in files and variable is not None and not variable.exported:
+            walker.state.set(each.name, Variable(None))
+    for name, place in {name: each.place for each in found for name, _ in each.prefix}.items():
+        values = {dict(each.prefix).get(name) for each in found}
+        value = values.pop() if len(values) == 1 else None
+        if value is None:
+            value = (Unknown("either", name),)  # each of them starts it with another
+        walker.state.set(name, Variable(as_inside(value), exported=True))
+        walker.assigned.append(Assigned(name, value, place, exported=True))
+    words = words_of(found)
+    walker.state.arguments = None if words is None else tuple(map(as_inside, words))
+
+
+def words_of(found: Sequence[Started]) -> tuple[Value, ...] | None:
+    """The words behind the script's name that all of them have, None where they differ or are not told: what
+    a loop around them, or the words behind the other script's name, put there."""
+    words = {each.words for each in found}
+    if len(words) != 1:
+        return None
+    (only,) = words
+    is_told = all(known(word) is not None for word in only)
+    if not is_told and (any(each.in_loop for each in found) or any(map(_is_from_outside, only))):
+        return None
+    return only
+
+
+def as_inside(value: Value) -> Value:
+    """A value of Python's text as the shell has it."""
+    return tuple(inside(part) if isinstance(part, str) else part for part in value)
+
+
+def _is_from_outside(word: Value) -> bool:
+    return may_be_many(word) or any(isinstance(part, Unknown) and part.kind != "variable" for part in word)
+
+
+def _behind_options(words: Sequence[Value]) -> list[Value]:
+    """The script that a shell is given and what stands behind it; nothing where it is given a text."""
+    rest = list(words)
+    while rest and (option := known(rest[0]) or "").startswith(("-", "+")):
+        rest.pop(0)
+        if not option.startswith("--") and ("c" in option or "s" in option):
+            return []
+        if option in ("-o", "+o", "-O", "+O", "--rcfile", "--init-file"):
+            rest[:1] = []
+    return rest
