@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from msgspec import Struct
 
 from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.mapping.bind import of_mpirun
 from hpclaunch.convert.mapping.slurm.asked import number
 from hpclaunch.convert.mapping.words.lines import lines_of
 from hpclaunch.convert.mapping.words.texts import path
@@ -40,6 +41,7 @@ _REPLACED = {
     "np": "the job says nodes and ranks per node",
     "npernode": "the job says ranks per node",
     "pernode": "the job says ranks per node",
+    "npersocket": "the job says ranks per node",
     "oversubscribe": "ranks are placed by the node type, also more than there are slots",
     "nooversubscribe": "ranks are placed by the node type",
     "use-hwthread-cpus": "the site's node type says what threads its cores have",
@@ -106,7 +108,7 @@ def told_by(layer: Layer, count: Callable[[Option], int | None]) -> Told | None:
     option = layer.option("pernode")
     if option is not None:
         return Told(option, 1)
-    mapped = layer.option("map-by")
+    mapped = layer.option("map-by") or _mapped_by_parameter(layer)
     policy = (known(mapped.value or ()) or "").lower().split(":") if mapped is not None else []
     by_resource = len(policy) > 2 and policy[0] == "ppr"
     if mapped is not None and by_resource and policy[2] == "node":
@@ -114,7 +116,19 @@ def told_by(layer: Layer, count: Callable[[Option], int | None]) -> Told | None:
     option = layer.option("np")
     if option is not None:
         return Told(option, None, count(option), policy[0] if policy else "")
-    return Told(mapped) if mapped is not None and by_resource else None
+    by_socket = layer.option("npersocket")
+    if mapped is not None and by_resource:
+        return Told(mapped)
+    return Told(by_socket) if by_socket is not None else None
+
+
+def _mapped_by_parameter(layer: Layer) -> Option | None:
+    """-mca rmaps_base_mapping_policy ppr:4:node, which --map-by stands for."""
+    for option in layer.all("mca"):
+        name, _, policy = shown(option.value or ()).partition("=")
+        if name == "rmaps_base_mapping_policy":
+            return Option("map-by", (policy,), option.written)
+    return None
 
 
 def ranks_of(
@@ -153,8 +167,11 @@ def _slots(hosts: str) -> int | None:
 def put_options(reading: ShellReading, command: Command, layer: Layer, draft: Draft) -> None:
     """Findings and facts for all options but those about how many ranks there are and -x, which the caller
     carries."""
-    for option in [each for each in layer.options if each.name != "x"][:_MOST]:
+    given = sorted((each for each in layer.options if each.name != "x"), key=_is_policy)
+    for option in given[:_MOST]:
         places = lines_of(reading, command, option)
+        if of_mpirun.option(option, places, draft):
+            continue
         if option.name in _SPECIAL:
             _SPECIAL[option.name](option, places, draft)
         elif option.name in _REPLACED:
@@ -164,6 +181,11 @@ def put_options(reading: ShellReading, command: Command, layer: Layer, draft: Dr
         else:
             why = f"an option of {layer.program} that srun has no counterpart of"
             draft.say("left", places, option.written, why=why, todo="see whether the program counts on it")
+
+
+def _is_policy(option: Option) -> bool:
+    """Whether it says how ranks are bound where nothing says to which CPUs."""
+    return option.name == "bind-to"
 
 
 def _of_a_variable(reading: ShellReading, option: Option, places: Sequence[Place], draft: Draft) -> None:
@@ -182,16 +204,7 @@ def _of_a_variable(reading: ShellReading, option: Option, places: Sequence[Place
 
 def put_kind(command: Command, layer: Layer, draft: Draft) -> None:
     """That the ranks use MPI, and how they find each other; who binds them where no option tells it."""
-    if layer.option("bind-to") is None and layer.program != "mpiexec.hydra":
-        why = "each rank gets the cores and the memory beside its GPU, by the site's node type"
-        # horovod/runner/mpi_run.py: -bind-to none; its other launcher, Gloo, binds nothing.
-        binds = (
-            "binds no rank"
-            if layer.program == "horovodrun"
-            else "without --bind-to binds by its own defaults"
-        )
-        what = f"{layer.program} {binds}"
-        draft.say("replaced", (command.place,), what, became="bind: cpus: local", why=why)
+    of_mpirun.by_itself(command, layer, draft)
     why = "srun starts the ranks, which find each other through PMIx: no ssh, keys, daemons or list of hosts"
     if layer.program == "mpiexec.hydra":
         why = "srun starts the ranks, which MPICH and Intel MPI take through PMI-2"
@@ -207,7 +220,9 @@ def is_of_the_launch(name: str) -> bool:
 
 def parameter(name: str, value: str, places: Sequence[Place], what: str, draft: Draft) -> None:
     """A parameter of Open MPI: kept as OMPI_MCA_*, or gone with the launcher that it was for."""
-    if is_of_the_launch(name):
+    if of_mpirun.is_parameter(name):
+        of_mpirun.put_parameter(name, value, places, what, draft)
+    elif is_of_the_launch(name):
         draft.say("replaced", places, what, why=_LAUNCH)
     elif name == "mpi_warn_on_fork" or name.endswith(("_warn_default_gid_prefix", "_warn_on_fork")):
         draft.put(("env", f"OMPI_MCA_{name}"), value, places, what, why="a warning less")
@@ -217,22 +232,13 @@ def parameter(name: str, value: str, places: Sequence[Place], what: str, draft: 
 
 def _mca(option: Option, places: Sequence[Place], draft: Draft) -> None:
     name, _, value = shown(option.value or ()).partition("=")
-    if known(option.value or ()) is None and not is_of_the_launch(name):
+    if known(option.value or ()) is None and of_mpirun.is_parameter(name):
+        of_mpirun.put_parameter(name, None, places, option.written, draft)
+    elif known(option.value or ()) is None and not is_of_the_launch(name):
         question = f"the value of Open MPI's parameter {name}"
         draft.ask(("env", f"OMPI_MCA_{name}"), question, places, option.written)
     else:
         parameter(name, value, places, option.written, draft)
-
-
-def _bind(option: Option, places: Sequence[Place], draft: Draft) -> None:
-    to = (known(option.value or ()) or "").partition(":")[0].lower()
-    if to == "none":
-        why = "mpirun binds nobody; without these keys hpclaunch gives each rank the cores beside its GPU"
-        draft.put(("bind", "cpus"), "none", places, option.written, why=why)
-        draft.put(("bind", "memory"), "none", places, option.written, why=why)
-    else:
-        why = "each rank gets the cores and the memory beside its GPU, by the site's node type"
-        draft.say("replaced", places, option.written, became="bind: cpus: local", why=why)
 
 
 def _map(option: Option, places: Sequence[Place], draft: Draft) -> None:
@@ -277,7 +283,6 @@ def _aborts(option: Option, places: Sequence[Place], draft: Draft) -> None:
 
 _SPECIAL: dict[str, Callable[[Option, Sequence[Place], Draft], None]] = {
     "mca": _mca,
-    "bind-to": _bind,
     "map-by": _map,
     "rank-by": _map,
     "rank": _map,

@@ -6,7 +6,7 @@ from msgspec import structs
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.around import beyond, steps, surroundings, sweeps, trials
-from hpclaunch.convert.mapping.bind import binding, rank_script
+from hpclaunch.convert.mapping.bind import binding, of_mpirun, rank_script
 from hpclaunch.convert.mapping.container import enroot, images, mounts
 from hpclaunch.convert.mapping.container import options as container_options
 from hpclaunch.convert.mapping.environment import exported, handed_on
@@ -109,6 +109,9 @@ def put(
         later += handed_on.put(reading, handed, draft, per_node=False, seed=seed, slurm=found.numbers)
     else:
         run_mpi.put(reading, run, launcher, draft)
+        if ("bind", "cpus") not in draft.facts:
+            handed_over = {**dict(run.command.environment), **dict(run.command.prefix)}
+            of_mpirun.of_library(handed_over, lines, draft, by_mpirun=False)
     words = run_command.words_of(reading, run, inner, launcher, draft)
     before = surroundings.put(reading, run.command, draft, image=image)
     given = run_command.input_of(run, launcher or by, image=image)

@@ -1,0 +1,166 @@
+"""Who binds the ranks of an mpirun, and to what: its options, Open MPI's parameters, and the variables of
+Intel MPI and MVAPICH2 -> `bind`.
+
+mpirun(1) of Open MPI 4.1, "Mapping, Ranking, and Binding"; `-bind-to user:` is handle_user_binding in hydra's
+tools/topo/hwloc/topo_hwloc.c, with CPUs as Linux counts them; Intel MPI's Developer Reference, "Environment
+Variables for Process Pinning"; MVAPICH2's user guide, "Efficient Process Mapping".
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.programs.layers import Layer, Option
+from hpclaunch.convert.reading import Command
+from hpclaunch.readback.shell.values import Value, known, shown
+from hpclaunch.values import cpulist
+from hpclaunch.values.conversion import Place
+
+Places = Sequence[Place]
+
+LOCAL = "each rank gets the cores and the memory beside its GPU, by the site's node type"
+_OF_OPENMPI = ("OMPI_MCA_", "PRTE_MCA_")
+_POLICY = re.compile(r"(?:hwloc_base|hwloc_default)_binding_policy")
+_RANKFILE = re.compile(r"rmaps_(?:rank_?file_path|rankfile|default_rankfile)|rank_?file")
+_CPUS = re.compile(r"cpu-set|cpu-list|slot-list|(?:hwloc_base|hwloc_default)_(?:cpu_set|cpu_list|slot_list)")
+# What a library of MPI reads in each rank, and binds it by.
+_OF_LIBRARY = re.compile(
+    r"I_MPI_PIN_(?:DOMAIN|PROCESSOR_LIST|PROCS|PROCESSOR_EXCLUDE_LIST|ORDER|CELL)"
+    r"|MV2_CPU_(?:MAPPING|BINDING_POLICY|BINDING_LEVEL)|MV2_HYBRID_BINDING_POLICY"
+)
+_SWITCHES = frozenset(("I_MPI_PIN", "MV2_ENABLE_AFFINITY"))
+_OFF = frozenset(("0", "off", "no", "disable"))
+
+
+def by_itself(command: Command, layer: Layer, draft: Draft) -> None:
+    """Who binds where no option of mpirun tells it: variables that it or the ranks read, or its defaults."""
+    if any(_says_binding(each) for each in layer.options):
+        return
+    given = {**dict(command.environment), **dict(command.prefix), **dict(_handed(layer))}
+    for name, value in given.items():
+        parameter = next((name.removeprefix(each) for each in _OF_OPENMPI if name.startswith(each)), "")
+        if parameter and is_parameter(parameter):
+            put_parameter(parameter, known(value), (command.place,), f"{name}={shown(value)}", draft)
+            return
+    if ("bind", "cpus") in draft.facts or of_library(given, (command.place,), draft, by_mpirun=True):
+        return
+    binds = "without --bind-to binds by its own defaults"
+    if layer.program == "horovodrun":
+        # horovod/runner/mpi_run.py: -bind-to none; its other launcher, Gloo, binds nothing.
+        binds = "binds no rank"
+    elif layer.program == "mpiexec.hydra":
+        binds = "binds no rank without -bind-to (MPICH), or by its own defaults (Intel MPI)"
+    what = f"{layer.program} {binds}"
+    draft.say("replaced", (command.place,), what, became="bind: cpus: local", why=LOCAL)
+
+
+def of_library(given: Mapping[str, Value], places: Places, draft: Draft, *, by_mpirun: bool) -> bool:
+    """Whether variables tell the ranks' own library how to bind them: the job then binds nobody. That it is
+    switched off counts where an mpirun (`by_mpirun`) would have bound by it."""
+    off = [name for name in _SWITCHES if (known(given.get(name, ())) or "").lower() in _OFF]
+    names = [name for name in given if _OF_LIBRARY.fullmatch(name)]
+    if off and by_mpirun:
+        what, why = (
+            off[0],
+            "no rank was bound; without these keys hpclaunch gives each the cores beside its GPU",
+        )
+    elif names and not off:
+        what = ", ".join(names)
+        why = "the ranks' MPI reads it and binds each rank itself, and two that bind get in each other's way"
+    else:
+        return False
+    for kind in ("cpus", "memory"):
+        draft.put(("bind", kind), "none", places, what, why=why)
+    return True
+
+
+def is_parameter(name: str) -> bool:
+    """Whether a parameter of Open MPI says to what ranks are bound."""
+    return any(pattern.fullmatch(name) for pattern in (_POLICY, _RANKFILE, _CPUS))
+
+
+def put_parameter(name: str, value: str | None, places: Places, what: str, draft: Draft) -> None:
+    """What such a parameter says, None for a value that is not told."""
+    if _POLICY.fullmatch(name):
+        policy(value, places, what, draft)
+    else:
+        ask_cpus(places, what, draft)
+
+
+def policy(value: str | None, places: Places, what: str, draft: Draft) -> None:
+    """--bind-to, and the parameters that say the same."""
+    to, _, lists = (value or "").lower().partition(":")
+    if value is None:
+        draft.ask(("bind", "cpus"), f"what ranks are bound to: {what} is not told", places, what)
+    elif to == "none":
+        why = "mpirun binds nobody; without these keys hpclaunch gives each rank the cores beside its GPU"
+        draft.put(("bind", "cpus"), "none", places, what, why=why)
+        draft.put(("bind", "memory"), "none", places, what, why=why)
+    elif to == "user":
+        _user(lists, places, what, draft)
+    elif to in ("cpu-list", "cpulist"):
+        ask_cpus(places, what, draft)
+    elif ("bind", "cpus") in draft.facts:
+        draft.say("replaced", places, what, why="something else says to which CPUs")
+    else:
+        draft.say("replaced", places, what, became="bind: cpus: local", why=LOCAL)
+
+
+def ask_cpus(places: Places, what: str, draft: Draft) -> None:
+    """The question which CPUs each rank has, which a file or a list in Open MPI's own numbers tells."""
+    question = (
+        f"the CPUs of each local rank, as {what} places them: Open MPI counts cores in its own order, and "
+        "this key has the CPUs as Linux numbers them"
+    )
+    todo = "write a list for each rank of a node, or local: the cores beside the rank's GPU"
+    draft.ask(("bind", "cpus"), question, places, what, todo=todo)
+
+
+def option(each: Option, places: Places, draft: Draft) -> bool:
+    """Put what an option of mpirun says of binding; False where it says nothing of it."""
+    if each.name == "bind-to":
+        policy(known(each.value or ()), places, each.written, draft)
+    elif each.name in ("rankfile", "rf") or _is_rankfile(each):
+        ask_cpus(places, each.written, draft)
+        why = "ranks go over nodes in blocks: 0 to N-1 on the first node"
+        todo = "where the file has another order, let the program take its place from its own arguments"
+        draft.say("left", places, each.written, why=why, todo=todo)
+    elif _CPUS.fullmatch(each.name):
+        ask_cpus(places, each.written, draft)
+    else:
+        return False
+    return True
+
+
+def _says_binding(each: Option) -> bool:
+    if each.name == "mca":
+        return is_parameter(shown(each.value or ()).partition("=")[0])
+    return (
+        each.name in ("bind-to", "rankfile", "rf") or bool(_CPUS.fullmatch(each.name)) or _is_rankfile(each)
+    )
+
+
+def _is_rankfile(each: Option) -> bool:
+    return each.name == "map-by" and shown(each.value or ()).lower().startswith("rankfile")
+
+
+def _handed(layer: Layer) -> Iterator[tuple[str, Value]]:
+    """The variables that mpirun hands on with a value: -x K=V, -genv K V."""
+    for each in layer.all("x"):
+        name, equals, text = shown(each.value or ()).partition("=")
+        if equals:
+            yield name, (text,)
+
+
+def _user(lists: str, places: Places, what: str, draft: Draft) -> None:
+    """user:0+1,2+3 of hydra: the CPUs of each local rank; one that has no entry is not bound."""
+    per_node = draft.number("ranks_per_node")
+    entries = lists.split(",")
+    plain = all(re.fullmatch(r"\d{1,5}(\+\d{1,5})*", each) for each in entries)
+    if not plain or per_node is None or per_node > len(entries):
+        why = "not every rank of a node has an entry" if plain and per_node else "its lists are not told"
+        draft.ask(("bind", "cpus"), f"the CPUs of each local rank: {what}, and {why}", places, what)
+        return
+    found = [cpulist.format_list(sorted({int(cpu) for cpu in each.split("+")})) for each in entries]
+    draft.put(("bind", "cpus"), found[:per_node], places, what)
+    draft.put(("bind", "memory"), "none", places, what, why="hydra leaves it alone")

@@ -1,0 +1,83 @@
+"""Who binds the ranks of an mpirun: options, parameters of Open MPI, variables of the ranks' own library."""
+
+from typing import Any
+
+import pytest
+from script_cases import ASK, loaded
+
+from hpclaunch.convert.conversion import convert
+from hpclaunch.convert.inputs import classified
+from hpclaunch.convert.options import Options
+from hpclaunch.values.conversion import Conversion
+
+_HEAD = "#!/bin/bash\n#SBATCH -N 2 --ntasks-per-node=4 --gpus-per-node=4 -t 60\n"
+_NONE = {"cpus": "none", "memory": "none"}
+_ASKED = {"cpus": ASK}
+
+
+def _converted(lines: str) -> Conversion:
+    return convert(classified({"run.sub": f"{_HEAD}{lines}\n"}), Options({}))
+
+
+def _job(found: Conversion) -> dict[str, Any]:
+    return loaded(found.job)
+
+
+@pytest.mark.parametrize(
+    ("lines", "bind"),
+    [
+        ("mpirun -np 8 ./t", {}),
+        ("mpirun -np 8 -bind-to none ./t", _NONE),
+        ("mpirun -np 8 -rf rf --bind-to core ./t", _ASKED),
+        ("mpirun -np 8 --bind-to core --rankfile $RF ./t", _ASKED),
+        ("mpirun -np 8 --map-by rankfile:file=rf ./t", _ASKED),
+        ("mpirun -np 8 --cpu-set 0,4,8,12 ./t", _ASKED),
+        ("mpirun -np 8 --map-by ppr:2:socket:PE=4 --bind-to core ./t", {}),
+        ("mpirun -np 8 --mca hwloc_base_binding_policy none ./t", _NONE),
+        ("mpirun -np 8 --mca rmaps_rank_file_path rf ./t", _ASKED),
+        ("export OMPI_MCA_hwloc_base_binding_policy=none\nmpirun -np 8 ./t", _NONE),
+        ("export OMPI_MCA_hwloc_base_binding_policy=none\nmpirun -np 8 --bind-to core ./t", {}),
+        ("PRTE_MCA_hwloc_default_binding_policy=none mpirun -np 8 ./t", _NONE),
+        (
+            "mpiexec -ppn 4 -bind-to user:0+1,8,16,24 ./t",
+            {"cpus": ["0-1", "8", "16", "24"], "memory": "none"},
+        ),
+        ("mpiexec -ppn 4 -bind-to user:0,8 ./t", _ASKED),
+        ("mpiexec -ppn 4 -bind-to numa ./t", {}),
+        ("export I_MPI_PIN_PROCESSOR_LIST=0,8,16,24\nmpiexec.hydra -ppn 4 ./t", _NONE),
+        ("mpirun -genv I_MPI_PIN_DOMAIN numa -ppn 4 ./t", _NONE),
+        ("export I_MPI_PIN=off\nmpiexec.hydra -ppn 4 ./t", _NONE),
+        ("export MV2_CPU_MAPPING=0:8:16:24\nsrun --mpi=pmi2 ./t", _NONE),
+        ("export I_MPI_PIN=off I_MPI_PIN_DOMAIN=numa\nsrun --mpi=pmi2 ./t", {}),
+        (
+            "export I_MPI_PIN_DOMAIN=numa\nsrun --mpi=pmi2 --cpu-bind=cores ./t",
+            {"cpus": "local"},
+        ),
+    ],
+)
+def test_what_the_ranks_are_bound_to(lines: str, bind: dict[str, object]) -> None:
+    job = _job(_converted(lines))
+    assert job.get("bind", {}) == bind
+    assert (job["nodes"], job["ranks_per_node"]) == ("2", "4")
+
+
+@pytest.mark.parametrize(
+    "words", ["-rf rf", "--cpu-list 0,4", "--mca hwloc_base_binding_policy core", "--bind-to core"]
+)
+def test_nobody_is_told_of_defaults_where_something_else_binds(words: str) -> None:
+    found = _converted(f"mpirun -np 8 {words} ./t")
+    assert not [each for each in found.findings if "defaults" in each.what]
+    assert [each for each in _converted("mpirun -np 8 ./t").findings if "defaults" in each.what]
+
+
+@pytest.mark.parametrize(
+    ("words", "ranks"),
+    [
+        ("--map-by ppr:2:socket", ASK),
+        ("-npersocket 2", ASK),
+        ("-mca rmaps_base_mapping_policy ppr:2:node", "2"),
+        ("-np 8 -npersocket 2", "4"),
+    ],
+)
+def test_ranks_by_the_parts_of_a_node(words: str, ranks: str) -> None:
+    assert _job(_converted(f"mpirun {words} ./t"))["ranks_per_node"] == ranks
