@@ -2,6 +2,8 @@
 
 import json
 import os
+import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +12,7 @@ import pytest
 import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from waiting import until
 
 from hpclaunch.cli.planning import plan_job
 from hpclaunch.render import script
@@ -85,6 +88,26 @@ def test_what_fails_or_is_not_there_changes_nothing(tmp_path: Path) -> None:
     assert run(tmp_path, 7, notify={"command": ["/no/such/program"]}) == (7, [])
     assert run(tmp_path, 0, notify={"command": "exit 9"}) == (0, [])
     assert run(tmp_path, 0, notify={"webhook": "http://127.0.0.1:1/"}) == (0, [])
+
+
+def test_what_the_command_writes_does_not_fill_the_log(tmp_path: Path) -> None:
+    """It runs on to its end, or to that of its time, which is 2 s here."""
+
+    def told_by(text: str) -> str:
+        job: dict[str, object] = {"name": "a", "command": ["run"], "nodes": 1, "notify": {"command": text}}
+        hasty = f'signal=$1 limit=$(($2 - 8))\nshift 2\nexec {shutil.which("timeout")} "$signal" $limit "$@"'
+        done = run_script(tmp_path, job, srun="exit 0", timeout=hasty)
+        assert done.returncode == 0
+        assert done.stderr.startswith("x\n" * 32768 + "\nhpclaunch: ")
+        return done.stderr[65536:]
+
+    rest = told_by(f"yes x | head -c 1000000; echo >{tmp_path}/ended; exit 7")
+    assert re.match("\nhpclaunch: 934464 bytes more .*\nhpclaunch: .* status 7 .*", rest), rest
+    assert (tmp_path / "ended").exists()
+    rest = told_by(f"echo $$ >{tmp_path}/pid; exec yes x")
+    assert re.match("\nhpclaunch: [0-9]* bytes more .*\nhpclaunch: .* status 137 .*", rest), rest
+    command = Path("/proc", (tmp_path / "pid").read_text().strip(), "cmdline")
+    until(lambda: not command.exists() or not command.read_bytes())  # a dead one may be there, without words
 
 
 def test_groups_that_slurm_ends_are_told_of_as_ended_by_it(tmp_path: Path) -> None:

@@ -12,6 +12,11 @@ from hpclaunch.values.longrun import Notify
 # How a script runs what SIGTERM, which ends the job, is not to end.
 OUTLASTS = ["timeout", "--signal=KILL", "10", "/bin/sh", "-c", 'trap "" TERM; exec "$@"']
 _COMMAND = [*OUTLASTS, "hpclaunch-tells"]
+# What bounds how much of the command's words gets to the log.
+_KEEPS = """\
+trap "" TERM; head -c 65536; more=$(wc -c)
+        [ "$more" -eq 0 ] || printf "\\nhpclaunch: %s bytes more of this are left out\\n" "$more\""""
+_HEARS = ["timeout", "--signal=KILL", "12", "/bin/sh", "-c", _KEEPS, "hpclaunch-hears"]
 _WEBHOOK = ["timeout", "--signal=KILL", "12", "/bin/sh", "-c"]
 _NAME = "hpclaunch-webhook"
 
@@ -40,7 +45,7 @@ def notices(calls: Sequence[Call], unread: list[str]) -> tuple[Notify | None, li
     if any(call.words != mine[0].words for call in mine):
         unread.append(f"line {mine[-1].line}: not the same ones are told each time")
     what += ", at each start too" if told.start else ""
-    rest = [call for call in calls if call not in mine]
+    rest = [call for call in calls if call not in mine and _first(call.words, len(_HEARS)) != _HEARS]
     return told, [Unbridged(what, "hpclaunch tells nobody of the end of pods")], rest
 
 

@@ -992,6 +992,7 @@ WRAPPER
 
 
 # Tells others of this job. It takes 12 s at the most, and what becomes of it changes nothing of the job.
+# Of what the command writes the first 64 KiB reach the log.
 notify() { # start|end STATE STATUS|null
   local hl_now hl_json hl_record=${hl_claim%/*}
   TZ=UTC printf -v hl_now '%(%FT%TZ)T' -1
@@ -1000,10 +1001,14 @@ notify() { # start|end STATE STATUS|null
     "$SLURM_JOB_NODELIST_HET_GROUP_0,$SLURM_JOB_NODELIST_HET_GROUP_1" "${SLURM_RESTART_COUNT-0}" "$hl_now" "${hl_record##*/}" \
     '"name":"unlike-groups","site":"superpod-a100","scheduler":"slurm","nodes":5,"ranks_per_node":null,"gpus_per_node":null,"image":"nvcr.io/nvidia/pytorch:21.09-py3","minutes":120'
   (
-    CDPATH='' cd -- /home/ada/jobs || cd /
-    printf '%s\n' "$hl_json" | timeout --signal=KILL 10 /bin/sh -c 'trap "" TERM; exec "$@"' hpclaunch-tells \
-      cat
-  ) >&2 ||
+    CDPATH='' cd -- /home/ada/jobs 2>&1 || cd /
+    printf '%s\n' "$hl_json" |
+      timeout --signal=KILL 10 /bin/sh -c 'trap "" TERM; exec "$@"' hpclaunch-tells \
+        cat 2>&1 |
+      timeout --signal=KILL 12 /bin/sh -c 'trap "" TERM; head -c 65536; more=$(wc -c)
+        [ "$more" -eq 0 ] || printf "\nhpclaunch: %s bytes more of this are left out\n" "$more"' hpclaunch-hears
+    exit "${PIPESTATUS[1]}"
+  ) >&2 2>/dev/null || # bash would show all of the text that it saw killed
     echo "hpclaunch: nobody was told of the job's $1: status $? (137: it took too long)" >&2
 }
 
