@@ -1,6 +1,7 @@
 """The folder in which ranks start: that in which bash, run for real, is when it comes to srun."""
 
 import os
+import shlex
 import stat
 import subprocess
 from pathlib import Path
@@ -70,3 +71,50 @@ def test_a_hook_of_conda_does_in_the_ranks_shell_what_it_does_in_the_script(tmp_
         ["bash", "-c", text], env=environment, capture_output=True, text=True, check=True, timeout=60
     )
     assert shown.stdout == "it is here\n"
+
+
+_LOOP = "for e in 1 2; do\n%s\nsrun --mpi=none ./t\n%s\ndone"
+_SWEEP = "write a job for each folder"
+# What a round does before the run and after it, the folders of bash's runs where a job has them, and what is
+# said of others.
+_ROUNDS = (
+    ("cd e$e", "cd ..", ["e1", "e2"], "--set 'sweep={grid: {workdir: [e1, e2]}}'"),
+    ("cd $SLURM_SUBMIT_DIR/e$e", "", ["e1", "e2"], "each round of the loop has its own"),
+    ("pushd e$e", "popd", ["e1", "e2"], "--set 'sweep={grid: {workdir: [e1, e2]}}'"),
+    ("(cd e$e", ")", ["e1", "e2"], "--set 'sweep={grid: {workdir: [e1, e2]}}'"),
+    ("cd a", "cd ..", ["a"], ""),
+    ("cd a", "cd - >/dev/null", ["a"], ""),
+    ("cd a", "", None, "each round of the loop begins where the one before it ended"),
+    ("cd e$e", "", None, "each round of the loop begins where the one before it ended"),
+    ("cd a; cd b", "cd ..", None, "each round of the loop begins where the one before it ended"),
+    ("cd a; cd b$e", "cd ../..", None, _SWEEP),
+)
+
+
+@pytest.mark.parametrize(("before", "after", "folders", "said"), _ROUNDS)
+def test_a_folder_of_each_round_is_no_folder_of_all(
+    before: str, after: str, folders: list[str] | None, said: str, tmp_path: Path
+) -> None:
+    for folder in ("e1/e2", "e2", "a/a", "a/b/a/b", "a/b1", "a/b2"):
+        Path(tmp_path, folder).mkdir(parents=True)
+    Path(tmp_path, "srun").write_text(f"#!/bin/bash\npwd >> {tmp_path}/shown\n")
+    Path(tmp_path, "srun").chmod(stat.S_IRWXU)
+    environment = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "SLURM_SUBMIT_DIR": str(tmp_path)}
+    text = f"{_HEAD}{_LOOP % (before, after)}\n"
+    subprocess.run(["bash", "-c", text], cwd=tmp_path, env=environment, check=True, timeout=60)
+    here = [os.path.relpath(line, tmp_path) for line in Path(tmp_path, "shown").read_text().split()]
+    found = convert(classified({"run.sub": text}), Options({}))
+    asked = "".join(f"{each.why} {each.todo}" for each in found.findings if each.key == "workdir")
+    assert said in asked
+    if not said:
+        assert set(here) == {os.path.normpath(script_cases.loaded(found.job)["workdir"])}
+        return
+    assert len(set(here)) == 2
+    assert script_cases.loaded(found.job)["workdir"] == script_cases.ASK
+    if folders:
+        sets = tuple(each for word in shlex.split(asked) if (each := word.rstrip(",")) and "=" in each)
+        answered = convert(classified({"run.sub": text}), Options({}, sets=sets))
+        assert answered.is_complete
+        job = script_cases.loaded(answered.job)
+        assert job["sweep"]["grid"]["workdir"] == here == folders
+        assert "null" in (job["workdir"], str(job["workdir"]).lower().replace("none", "null"))

@@ -5,14 +5,16 @@ import posixpath
 import re
 from collections.abc import Iterator, Sequence
 from posixpath import join, normpath
+from shlex import quote
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.around.beyond import is_test
 from hpclaunch.convert.mapping.slurm.asked import of_batch
 from hpclaunch.convert.mapping.words.texts import path
 from hpclaunch.convert.reading import Command, ShellReading
-from hpclaunch.readback.shell.values import Value, known, shown
+from hpclaunch.readback.shell.values import Unknown, Value, known, shown
 from hpclaunch.values.conversion import Place
+from hpclaunch.values.yamltext import flow
 
 _PREPARES = frozenset({"module", "ml", "conda", "mamba", "micromamba", "spack", "ulimit", "pyenv"})
 _CONDA_HOOK = re.compile(r"^eval\s+\"?\$\((?:\S*/)?(conda|mamba|micromamba|pyenv)\s+[^)]*\)\"?$")
@@ -102,6 +104,12 @@ def _hooks(reading: ShellReading) -> list[tuple[Place, tuple[Value, ...]]]:
     return found
 
 
+_NO_WAY_BACK = (
+    "each round of the loop begins where the one before it ended, and all trials of a job begin in one"
+)
+_OWN_FOLDERS = "each round of the loop has its own, and all trials of a job have one"
+
+
 def _folder(reading: ShellReading, run: Command, draft: Draft) -> None:
     """The folder in which the script is when it comes to the run."""
     start = next((each for each in reversed(of_batch(reading)) if each.name == "chdir"), None)
@@ -119,6 +127,11 @@ def _folder(reading: ShellReading, run: Command, draft: Draft) -> None:
         place == run.place and reading.is_in_subshell(place)  # the line does not tell whose folder it is
     ):
         draft.ask(("workdir",), _asked_folder(what), (place,), what)
+        return
+    again = _of_rounds(reading, run, changes)
+    if again:
+        (why, todo), lines = again, [each.place for each in changes]
+        draft.ask(("workdir",), f"{_asked_folder(what)}: {why}", lines, what, todo=todo)
         return
     folder = _reached(reading, changes, base or ".")
     places = tuple(dict.fromkeys(each.place for each in changes)) if len(changes) > 1 else (place,)
@@ -144,6 +157,38 @@ def _changes(reading: ShellReading, run: Command) -> Iterator[Command]:
                 found.clear()
             found.append(command)
     yield from found
+
+
+def _of_rounds(reading: ShellReading, run: Command, changes: Sequence[Command]) -> tuple[str, str] | None:
+    """Why the rounds of a loop are in folders of their own, and what to do; None where they are not."""
+    loop = next(
+        (each for each in run.loops if each.count != 1 and any(each in c.loops for c in changes)), None
+    )
+    if loop is None:
+        return None
+    inside = [each for each in changes if loop in each.loops]
+    at = next((n for n, c in enumerate(reading.commands) if (c.place, c.words) == (run.place, run.words)), 0)
+    behind = reading.commands[at + 1 :]
+    after = [each for each in behind if each.program in _FOLDERS and loop in each.loops]
+    ends = _reached(reading, [*inside, *after], ".")
+    apart = all(reading.is_in_subshell(each.place, loop.place.line) for each in inside)
+    first = _target(inside[0])
+    is_whole = _is_whole(first) or _OF_SUBMISSION.match(first)
+    if not (apart or is_whole or (after and ends in (".", None))):
+        return (_NO_WAY_BACK, "see in which folder each round is, and write a job for each")
+    parts = (part for each in inside for word in each.words for part in word)
+    if loop.variable not in {part.name for part in parts if isinstance(part, Unknown)}:
+        return None
+    values = [known(each) for each in loop.values]
+    each_first = (first.replace(f"${{{loop.variable}}}", value or "$") for value in values)
+    folders = [_resolved(reading, each) for each in each_first]
+    if len(inside) > 1 or loop.count != len(folders) or None in folders or len(run.loops) > 1:
+        return (_OWN_FOLDERS, "write a job for each folder")
+    sweep = flow({"grid": {"workdir": folders}})
+    todo = (
+        f"where none needs another give --set workdir=null --set trials=null --set {quote(f'sweep={sweep}')}"
+    )
+    return (_OWN_FOLDERS, f"{todo}, which makes a job for each")
 
 
 def _is_elsewhere(reading: ShellReading, command: Command, run: Command) -> bool:
