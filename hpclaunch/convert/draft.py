@@ -60,8 +60,11 @@ class Draft:
     ) -> None:
         """A fact of the job, and the finding that says so. The last one put under a key counts."""
         assert places, f"no line supports {key}"
-        if key in self.facts and self.facts[key].is_open:
+        was = self.facts.get(key)
+        if was is not None and was.is_open:
             self._answered(dotted(key), what)
+        elif was is not None and was.value != value:
+            self._overridden(dotted(key), what)
         self._set(Fact(key, value, tuple(places)))
         self.say(kind, places, what, became=f"{dotted(key)}: {shown(value)}", why=why, key=dotted(key))
 
@@ -72,6 +75,13 @@ class Draft:
                 why = f"{each.why}; it is from {sayable(what)} now"
                 todo = f"see that {told} is right"
                 self.findings[number] = replace(each, kind="left", why=why, todo=todo)
+
+    def _overridden(self, told: str, what: str) -> None:
+        """Another line tells something else of a key: what was told before is in no job."""
+        for number, each in enumerate(self.findings):
+            if each.key == told and each.kind in ("carried", "replaced", "assumed") and each.became:
+                why = f"{sayable(what)} counts"
+                self.findings[number] = replace(each, kind="replaced", became="", why=why, key="")
 
     def add(self, key: str, value: Any, places: Sequence[Place], what: str, why: str = "") -> None:
         """An entry of a list, such as `mounts` or `setup`."""

@@ -13,6 +13,7 @@ from hpclaunch.convert.secret_texts import is_secret
 from hpclaunch.readback.shell.values import Unknown, Value, known, shown
 from hpclaunch.values.conversion import Place
 
+_OF_EACH = frozenset(("SLURM_PROCID", "SLURM_LOCALID", "SLURM_NODEID"))
 _PARTS = ("hetjob", "packjob")
 _PLACE = re.compile(r"^.*?:\d+(?:-\d+)?: ")
 _TEST = re.compile(r"\[|test\b|\(\(")
@@ -28,7 +29,7 @@ def put(reading: ShellReading, run: Step, draft: Draft, *, reads: bool) -> None:
     if not reads:
         _input(run, draft)
     _side_by_side(run, draft)
-    _of_each_rank(run, draft)
+    _of_each_rank(reading, run, draft)
     _one_of_several(reading, run, draft)
     _ends_before(reading, run, draft)
     _tasks_by_variable(reading, run, draft)
@@ -120,11 +121,11 @@ def _tasks_by_variable(reading: ShellReading, run: Step, draft: Draft) -> None:
     draft.ask(("ranks_per_node",), question, (each.place, run.command.place), shows)
 
 
-def _of_each_rank(run: Step, draft: Draft) -> None:
+def _of_each_rank(reading: ShellReading, run: Step, draft: Draft) -> None:
     """What differs from rank to rank, where the script's own shell puts it in (sbatch(1): the script is the
     job's first task)."""
     names = {part.name for word in run.words for part in word if isinstance(part, Unknown)}
-    for name in sorted(names & {"SLURM_PROCID", "SLURM_LOCALID", "SLURM_NODEID"}):
+    for name in sorted(names & _OF_EACH):
         draft.say(
             "defect",
             (run.command.place,),
@@ -132,6 +133,16 @@ def _of_each_rank(run: Step, draft: Draft) -> None:
             became="command: each rank has its own",
             why=f"the script's shell puts in its own {name}, so all ranks get 0",
         )
+    for variable, value in run.command.environment:
+        for name in sorted({part.name for part in value if isinstance(part, Unknown)} & _OF_EACH):
+            each = reading.last(variable)
+            draft.say(
+                "defect",
+                (each.place if each else run.command.place,),
+                f"{variable}={shown(value)}",
+                became="each rank has its own",
+                why=f"the script's shell puts in its own {name}, so all ranks get 0",
+            )
 
 
 def defaults(reading: ShellReading, draft: Draft) -> None:

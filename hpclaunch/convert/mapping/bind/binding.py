@@ -40,8 +40,10 @@ def of_srun(asked: Sequence[Asked], per_node: int | None, draft: Draft, options:
         if name in given:
             _of_srun(kind, given[name], per_node, draft, options)
     fact = draft.facts.get(("bind", "cpus"))
-    if "mem-bind" not in given and fact is not None and fact.value == "none":
-        draft.put(("bind", "memory"), "none", fact.places, given["cpu-bind"].written)
+    if "mem-bind" not in given and fact is not None and fact.value != "local" and not fact.is_open:
+        # Beside its GPU it could be far from the cores that are given.
+        why = "" if fact.value == "none" else "srun leaves it alone"
+        draft.put(("bind", "memory"), "none", fact.places, given["cpu-bind"].written, why=why)
 
 
 def of_layers(
