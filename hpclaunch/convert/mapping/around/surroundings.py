@@ -141,7 +141,11 @@ def _folder(reading: ShellReading, run: Command, draft: Draft) -> None:
         why = "relative paths start from the job file's folder"
         draft.say("replaced", places, what, why=why)
     else:
-        draft.put(("workdir",), folder if folder[:1] in "/." else f"./{folder}", places, what)
+        draft.put(("workdir",), _written(folder), places, what)
+
+
+def _written(folder: str) -> str:
+    return folder if folder[:1] in ("/", ".") else f"./{folder}"
 
 
 def _changes(reading: ShellReading, run: Command) -> Iterator[Command]:
@@ -184,7 +188,7 @@ def _of_rounds(reading: ShellReading, run: Command, changes: Sequence[Command]) 
     folders = [_resolved(reading, each) for each in each_first]
     if len(inside) > 1 or loop.count != len(folders) or None in folders or len(run.loops) > 1:
         return (_OWN_FOLDERS, "write a job for each folder")
-    sweep = flow({"grid": {"workdir": folders}})
+    sweep = flow({"grid": {"workdir": [_written(each or "") for each in folders]}})
     todo = (
         f"where none needs another give --set workdir=null --set trials=null --set {quote(f'sweep={sweep}')}"
     )
