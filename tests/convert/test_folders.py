@@ -78,10 +78,10 @@ _SWEEP = "write a job for each folder"
 # What a round does before the run and after it, the folders of bash's runs where a job has them, and what is
 # said of others.
 _ROUNDS = (
-    ("cd e$e", "cd ..", ["e1", "e2"], "--set 'sweep={grid: {workdir: [./e1, ./e2]}}'"),
+    ("cd e$e", "cd ..", ["e1", "e2"], '--set \'sweep={grid: {workdir: ["./e1", "./e2"]}}\''),
     ("cd $SLURM_SUBMIT_DIR/e$e", "", ["e1", "e2"], "each round of the loop has its own"),
-    ("pushd e$e", "popd", ["e1", "e2"], "--set 'sweep={grid: {workdir: [./e1, ./e2]}}'"),
-    ("(cd e$e", ")", ["e1", "e2"], "--set 'sweep={grid: {workdir: [./e1, ./e2]}}'"),
+    ("pushd e$e", "popd", ["e1", "e2"], '--set \'sweep={grid: {workdir: ["./e1", "./e2"]}}\''),
+    ("(cd e$e", ")", ["e1", "e2"], '--set \'sweep={grid: {workdir: ["./e1", "./e2"]}}\''),
     ("cd a", "cd ..", ["a"], ""),
     ("cd a", "cd - >/dev/null", ["a"], ""),
     ("cd a", "", None, "each round of the loop begins where the one before it ended"),
