@@ -20,7 +20,11 @@ class Problem(Struct, frozen=True):
     where: str = ""
 
     def __str__(self) -> str:
-        return f"{self.where}: {self.message}" if self.where else self.message
+        """On one line, whatever names of the user's are in it: a terminal does nothing but show it."""
+        text = f"{self.where}: {self.message}" if self.where else self.message
+        if text.isprintable():
+            return text
+        return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text)
 
 
 class HpclaunchError(Exception):

@@ -1,5 +1,6 @@
 """Whatever the file holds, reading gives a document or an InputError with places, never another exception."""
 
+import json
 import subprocess
 import sys
 
@@ -47,6 +48,7 @@ def accepts_or_explains(reader, given) -> None:
         problems = error.problems
     assert problems
     assert all(problem.message for problem in problems)
+    assert all(str(problem).isprintable() for problem in problems)  # on one line each
     cut_short = "more problems" in problems[-1].message
     assert all(problem.where or ": " in problem.message for problem in problems[: -1 if cut_short else None])
 
@@ -81,6 +83,18 @@ def test_any_bytes(tmp_path_factory, data):
 @given(st.lists(st.tuples(KEYS, st.text(max_size=10)).map("=".join) | st.text(max_size=20), max_size=3))
 def test_any_set(sets):
     accepts_or_explains(lambda texts: parse_job("name: a\ncommand: x\n", "f", "/", texts), sets)
+
+
+@given(
+    st.sampled_from(["env", "sites", "groups", "metrics", "sweep: {list: [{", "sweep: {grid: {", "bind", ""]),
+    st.text(st.characters(blacklist_categories=["Cs"]), min_size=1) | st.just("A\nB"),
+)
+def test_any_name_in_any_map(place, name):
+    before, _, after = place.partition(": ")
+    entry = f"{json.dumps(name)}: [1]"
+    inner = f"{after}{entry}" + {"l": "}]}", "g": "}}"}.get(after[1:2], "") if after else f"{{{entry}}}"
+    more = f"{before}: {inner}" if place else entry
+    accepts_or_explains(lambda text: parse_job(text, "f", "/"), f"name: a\ncommand: [x]\n{more}\n")
 
 
 WITHOUT_LIBYAML = """
