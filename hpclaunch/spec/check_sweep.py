@@ -148,9 +148,9 @@ def _value(key: str, value: Any) -> None:
             raise ValueError(f'a variable has text as its value, not {found}; "" is the empty one')
     elif key in (ARGS, "command"):
         words = value if isinstance(value, tuple) else (value,)
-        if not words or not all(isinstance(word, str) for word in words):
+        if not all(isinstance(word, str) for word in words):
             raise ValueError("write the words as a list of texts: [--lr, '0.1']")
-        if key == "command" and not words[0].strip():
+        if key == "command" and (not words or not words[0].strip()):
             raise ValueError("the command is empty")
 
 

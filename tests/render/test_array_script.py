@@ -69,7 +69,7 @@ def run(array: PlannedPoints, task: int, *, by_hand: bool) -> tuple[dict[str, st
 
 ROW = st.fixed_dictionaries(
     {"env.LR": HOSTILE},
-    optional={"env.MODE": HOSTILE, "args": st.lists(HOSTILE, min_size=1, max_size=4)},
+    optional={"env.MODE": HOSTILE, "args": st.lists(HOSTILE, max_size=4)},
 )
 
 

@@ -25,7 +25,7 @@ from hpclaunch.values.errors import InputError
 SITES = Path(__file__).resolve().parents[2] / "site-configs"
 NAMES = st.sampled_from(["LR", "BATCH", "MODE", "X1"])
 TEXT = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=12)
-WORDS = st.lists(TEXT, min_size=1, max_size=3)
+WORDS = st.lists(TEXT, max_size=3)
 
 
 def job(sweep: Any, **more: Any) -> Document[Job]:
