@@ -127,3 +127,18 @@ def test_a_program_whose_nodes_no_line_tells_keeps_its_group_and_is_asked() -> N
     assert job["groups"]["client"]["nodes"] == "2"
     asked = {each.key for each in found.findings if each.kind == "question"}
     assert "groups.server.nodes" in asked
+
+
+@pytest.mark.parametrize(
+    ("ranks", "lines", "kinds"),
+    [
+        ("1", "srun --het-group=0 ./serve : --het-group=1 ./t", ["question"]),
+        ("1", "srun --het-group=0 ./serve &\nsrun --het-group=1 ./t &\nwait", ["question"]),
+        ("1", "srun --het-group=0 --mpi=none ./serve : --het-group=1 --mpi=none ./t", ["carried"]),
+    ],
+)
+def test_one_thing_is_said_of_mpi(ranks: str, lines: str, kinds: list[str]) -> None:
+    head = f"#!/bin/bash\n#SBATCH -N 1 --ntasks-per-node={ranks} -t 10\n#SBATCH hetjob\n#SBATCH -N 4 -n 32\n"
+    _, found = _of(f"{head}{lines}\n")
+    its = [each.kind for each in found.findings if each.key == "mpi" or "mpi:" in each.became]
+    assert its == kinds

@@ -38,7 +38,8 @@ def _no_mpi(run: Step, launcher: Layer | None, draft: Draft) -> None:
     single = run.ranks.nodes == 1 and run.ranks.per_node == 1
     if torch_alone or single:
         why = "one rank needs no MPI" if single else "the ranks find each other by MASTER_ADDR and RANK"
-        draft.say("assumed", lines, "srun without --mpi", became="mpi: none, which is the default", why=why)
+        became = "mpi: none, which is the default"
+        draft.say("assumed", lines, "srun without --mpi", became=became, why=why, key="mpi")
         return
     question = f"pmix, pmi2 or none: {_NO_WHERE}; none for ranks that do not use MPI"
     draft.ask(("mpi",), question, lines, "srun without --mpi")

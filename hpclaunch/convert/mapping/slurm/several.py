@@ -143,6 +143,7 @@ def _say(names: Sequence[str], drafts: Sequence[Draft], draft: Draft, apart: set
     """What else was found, each once; steps beside the run are left, and the hints `apart` are the user's to
     write, whose site's name nobody gave."""
     told: dict[Finding, None] = {}
+    asked = set(map(dotted, draft.facts))
     for name, each in zip(names, drafts, strict=True):
         for finding in each.findings:
             first = finding.key.partition(".")[0]
@@ -155,7 +156,7 @@ def _say(names: Sequence[str], drafts: Sequence[Draft], draft: Draft, apart: set
                 todo = f"write groups.{name}.sites.SITE.{key}: {flow(each.hints[key])}"
                 why = "the groups' nodes are asked for in other words"
                 told[Finding("left", finding.places, finding.what, why=why, todo=todo)] = None
-            elif not finding.key:
+            elif not finding.key or (finding.kind == "assumed" and finding.key not in asked):
                 told[finding] = None
             elif finding.kind not in ("carried", "question", "assumed"):
                 told[structs.replace(finding, key=f"groups.{name}.{finding.key}")] = None
