@@ -12,6 +12,7 @@ from msgspec import Struct, structs
 
 from hpclaunch.convert.programs.layers import STARTERS
 from hpclaunch.readback.shell.values import Value, known, program_of
+from hpclaunch.readback.slurm.options import Given, options
 from hpclaunch.values.conversion import Place
 
 # Of a chain of variables that is longer nobody reads the lines.
@@ -143,12 +144,17 @@ class Started(Struct, frozen=True):
     in_loop: bool = False
 
 
-class Directive(Struct, frozen=True):
+class Directive(Struct, frozen=True, dict=True):
     """An #SBATCH line of the script that is submitted (or #PBS, #BSUB, #$: `system` tells)."""
 
     place: Place
     words: tuple[str, ...]
     system: str = "SBATCH"
+
+    @cached_property
+    def options(self) -> list[Given]:
+        """Those of sbatch that it has. Each key of the job is looked for in all lines."""
+        return options("sbatch", [(word,) for word in self.words])[0]
 
 
 class Statement(Struct, frozen=True):

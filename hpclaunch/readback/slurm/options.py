@@ -59,6 +59,7 @@ _OF_COMMAND = {
     "sbatch": {"wait": "no"},
     "srun": {"wait": "yes", "kill-on-bad-exit": "perhaps"},
 }
+_TAKEN_BY = {command: {**_TAKES, **own} for command, own in _OF_COMMAND.items()}
 # All that an option may begin with: a text of a megabyte may have tens of thousands of words that are none.
 _STARTS = frozenset(
     name[:length]
@@ -80,7 +81,7 @@ class Given(Struct, frozen=True):
 def options(command: str, words: Sequence[Value]) -> tuple[list[Given], list[Value]]:
     """The options in front of the first word that is none, and the words from there on. What follows an
     unknown option that has no = is taken for the next word."""
-    takes = {**_TAKES, **_OF_COMMAND[command]}
+    takes = _TAKEN_BY[command]
     found: list[Given] = []
     index = 0
     while index < len(words):

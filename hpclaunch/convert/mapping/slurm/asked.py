@@ -61,7 +61,7 @@ OF_ALLOCATION = frozenset(
         *("exclusive", "mem", "mail-user", "mail-type", "job-name", "dependency", "begin"),
     )
 )
-_OF_JOB = re.compile(r"\$?\{?SLURM_")
+_OF_JOB = "SLURM_"
 _OWN_JOB = frozenset(("SLURM_JOB_ID", "SLURM_JOBID"))
 _NAME = re.compile(r"\$\{(\w+)\}|\$(\w+)")
 # 10#$X is X also where zeros stand before it.
@@ -94,9 +94,9 @@ def of_batch(reading: ShellReading) -> tuple[Asked, ...]:
         if directive.words[:1] in (("hetjob",), ("packjob",)):
             break  # what follows is about another part
         if directive.system == "SBATCH":
-            given, _ = options("sbatch", [(word,) for word in directive.words])
+            places = (directive.place,)
             found += [
-                Asked(each.name, each.value, each.written, (directive.place,), "directive") for each in given
+                Asked(each.name, each.value, each.written, places, "directive") for each in directive.options
             ]
     for variable, name in _VARIABLES.items():
         each = reading.last(variable)
@@ -152,7 +152,7 @@ def outside_allocation(reading: ShellReading) -> Command | None:
     told = reading.directives or any(reading.last(name) for name in (*NODES, *TIME, *GPUS))
     if not runs or told or reading.of("salloc"):
         return None
-    if _OF_JOB.search(reading.written) or any(map(_OF_JOB.match, reading.wanted)):
+    if _OF_JOB in reading.written or any(name.startswith(_OF_JOB) for name in reading.wanted):
         return None
     asks = [each.name for each in of_command(reading, runs[-1])]
     return runs[-1] if any(name in OF_ALLOCATION for name in asks) else None
