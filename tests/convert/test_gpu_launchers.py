@@ -89,3 +89,47 @@ def test_composer_is_a_launcher_of_a_process_for_each_gpu(
 @pytest.mark.parametrize("words", ["install", "--version", "require a/b"])
 def test_composer_of_php_is_none(words: str) -> None:
     assert [each.program for each in layers([(word,) for word in ("composer", *words.split())])] == [""]
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("--hostfile hf --num_gpus 4", {"nodes": "2", "ranks_per_node": "4"}),
+        ("", {"nodes": "1", "ranks_per_node": "8"}),  # it is told of no hosts
+        (
+            "--include a:4,5@b:4,5",
+            {"nodes": "2", "ranks_per_node": "2", "env": {"CUDA_VISIBLE_DEVICES": "4,5"}},
+        ),
+        ("-i a:0,1@b:0,1", {"nodes": "2", "ranks_per_node": "2"}),
+        ("--hostfile hf -e a:7", {"nodes": "2", "ranks_per_node": ASK}),
+        (
+            "--hostfile hf --num_gpus 2 --bind_cores_to_rank --bind_core_list 0-3,8-11",
+            {"bind": {"cpus": ["0-3", "8-11"], "memory": "none"}},
+        ),
+    ],
+)
+def test_what_deepspeed_is_told(words: str, told: dict[str, object]) -> None:
+    job = _job(f"#SBATCH -N 2\ndeepspeed {words} t.py")
+    assert told.items() <= job.items()
+    assert job["command"] == 'exec python -u t.py --local_rank="$LOCAL_RANK"'
+    assert "env" in told or "env" not in job
+
+
+def test_what_deepspeed_hands_on() -> None:
+    lines = (
+        "export NCCL_DEBUG=INFO FOO=1 PATH=/opt/x:$PATH\ncat > ~/.deepspeed_env <<E\nA=b c\nE\n"
+        "echo MY_TOKEN=$MY_TOKEN >> .deepspeed_env\n#SBATCH -N 2\ndeepspeed --hostfile=hf t.py"
+    )
+    found = convert(classified({"run.sub": _HEAD.rstrip() + " -N 2\n" + lines + "\n"}), Options({}))
+    job = loaded(found.job)
+    assert job["env"] == {"NCCL_DEBUG": "INFO", "FOO": "1", "A": "b c"}
+    assert job["command"].startswith('export PATH=/opt/x:"$PATH"; ')
+    said = {each.what: each.todo for each in found.findings if each.kind in ("left", "assumed")}
+    assert "FOO" in said
+    assert ".deepspeed_env" in said
+    assert not any("set PATH in env" in todo for todo in said.values())
+
+
+def test_what_composer_sets() -> None:
+    job = _job("#SBATCH -N 1\nexport NCCL_ASYNC_ERROR_HANDLING=0\nsrun composer -n 8 t.py")
+    assert job["env"] == {"NCCL_ASYNC_ERROR_HANDLING": "1"}

@@ -151,7 +151,12 @@ def inherit(names: Sequence[str], places: Sequence[Place], draft: Draft, what: s
         )
         if taken or ("env", name) in draft.facts:
             continue
-        if acts_on_commands(name) or owner(name) == "shell" or name == "PATH":
+        if name == "PATH":
+            why = "the command adds to the PATH that a rank has on its node, and not to the submitter's"
+            todo = "where programs are found in the submitter's own, name them with their folders"
+            draft.say("left", places, what, why=why, todo=todo)
+            continue
+        if acts_on_commands(name) or owner(name) == "shell":
             why = f"{name} changes how a job is started, and is not inherited"
             draft.say("left", places, what, why=why, todo=f"set {name} in env")
             continue

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.mapping.ranks import deepspeed
 from hpclaunch.convert.mapping.ranks.rendezvous import SETS_ALL, carries_addresses
 from hpclaunch.convert.mapping.slurm.asked import number
 from hpclaunch.convert.mapping.words.lines import lines_of
@@ -76,6 +77,12 @@ def size(
 ) -> FanOut:
     """How many processes it starts on a node. torch/distributed/run.py starts one where it is not told
     otherwise, deepspeed one for each GPU."""
+    chosen = deepspeed.slots(layer) if layer.program == "deepspeed" else None
+    if chosen is not None:
+        its = chosen[1]
+        doubt = "" if its else f"which GPUs of each node {chosen[0].written} leaves is not told"
+        lines = lines_of(reading, command, chosen[0])
+        return FanOut(len(its) if its else None, lines, chosen[0].written, doubt)
     option = torch.starts_per_node(layer)
     if option is None:
         alone = layer.program in ("torchrun", "torch.distributed.launch")
@@ -100,6 +107,9 @@ def nodes_of(
 ) -> FanOut | None:
     """On how many nodes it says that it is, in `per_node`; None where no option of it says it."""
     option = layer.option("nnodes")
+    chosen = deepspeed.slots(layer) if layer.program == "deepspeed" else None
+    if option is None and chosen is not None and chosen[0].name == "include":
+        return FanOut(chosen[2], lines_of(reading, command, chosen[0]), chosen[0].written)
     if option is None:
         return _nodes_of_composer(reading, command, layer, slurm)
     count = number(option.value, reading, slurm)
@@ -140,8 +150,17 @@ def put_launcher(reading: ShellReading, command: Command, layer: Layer, draft: D
         )
     for option in layer.options:
         _option(reading, command, layer, option, draft)
+    if layer.program == "deepspeed":
+        deepspeed.put(reading, command, layer, draft)
+    if layer.program == "composer":
+        # _launch_processes of composer/cli/launcher.py, whatever it was before; PyTorch takes it for
+        # TORCH_NCCL_ASYNC_ERROR_HANDLING, which later releases of composer set.
+        why = "composer sets it in each process"
+        draft.put(("env", "NCCL_ASYNC_ERROR_HANDLING"), "1", (command.place,), "composer", why=why)
     if layer.program == "bind_launch":
         _bound(reading, command, layer, draft)
+    elif layer.program == "deepspeed" and deepspeed.binds(layer):
+        return
     else:
         what = f"{layer.program} binds no process"
         why = "each rank gets the cores and the memory beside its GPU, by the site's node type"
@@ -156,6 +175,8 @@ def _option(reading: ShellReading, command: Command, layer: Layer, option: Optio
         draft.say("replaced", places, option.written, why=REPLACED[option.name])
     elif not option.name and carries_addresses(option.value or ()):
         draft.say("replaced", places, option.written, why=SETS_ALL)
+    elif layer.program == "deepspeed" and deepspeed.option(layer, option, places, draft):
+        return
     elif layer.program == "accelerate":
         _of_accelerate(layer, option, places, draft)
     else:

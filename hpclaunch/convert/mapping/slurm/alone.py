@@ -24,6 +24,8 @@ _HELPS = re.compile(
     r"|sed|awk|grep|tr|sort|cut|wc|seq|tee|sleep|ulimit|basename|dirname|readlink|getent|which|printf|sacct|lscpu)$"
 )
 
+_OF_HOSTS = ("hostfile", "include", "nnodes", "node_rank")
+
 
 def step(reading: ShellReading, found: Allocation) -> Step | None:
     """The last command that may be the run, before any other the last that starts a process for each GPU;
@@ -117,6 +119,11 @@ def _may_be_run(command: Command) -> bool:
 
 
 def _nodes(inner: tuple[Layer, ...], found: Allocation) -> int | None:
-    """deepspeed and its like go to the other nodes by themselves."""
-    reaches = any(layer.program in ("deepspeed", "accelerate") for layer in inner)
+    """deepspeed and its like go to the other nodes by themselves; deepspeed where it is told of any
+    (fetch_hostfile in its launcher/runner.py)."""
+    reaches = any(
+        layer.program == "accelerate"
+        or (layer.program == "deepspeed" and any(layer.option(name) for name in _OF_HOSTS))
+        for layer in inner
+    )
     return found.nodes if reaches else 1
