@@ -7,6 +7,7 @@ from typing import Any
 from hpclaunch.cli import following
 from hpclaunch.cli.outcomes import rows_of, status_of
 from hpclaunch.cli.writing import put
+from hpclaunch.records.files import open_log
 from hpclaunch.records.record import Record
 from hpclaunch.report.junit import Case, document
 from hpclaunch.schedulers.patience import WaitFailed
@@ -70,7 +71,7 @@ def _name(record: Record, row: dict[str, Any]) -> str:
 def _tail(log: Path) -> str:
     """The end of a log, from the beginning of a line on."""
     try:
-        with log.open("rb") as file:
+        with open_log(log) as file:
             size = file.seek(0, os.SEEK_END)
             file.seek(max(0, size - TAIL))
             data = file.read(TAIL)

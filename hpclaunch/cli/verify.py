@@ -8,6 +8,7 @@ import click
 from hpclaunch.cli.output import json_option, print_json, say
 from hpclaunch.cli.recorded import plan_of
 from hpclaunch.rank.verify import Difference, Verdict, of_log
+from hpclaunch.records.files import open_log
 from hpclaunch.records.lookup import find
 from hpclaunch.records.record import Record
 from hpclaunch.report.table import aligned
@@ -70,7 +71,7 @@ def _look(record: Record, plan: LaunchPlan) -> tuple[Verdict, JobStatus]:
     lifecycle.keep_log(record, say)
     ended = status.state if status.has_ended else ""
     try:
-        with record.log.open("rb") as lines:
+        with open_log(record.log) as lines:
             verdict = of_log(plan, lines, ended)
     except FileNotFoundError:
         verdict = of_log(plan, (), ended)

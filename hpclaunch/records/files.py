@@ -9,9 +9,10 @@ import errno
 import fcntl
 import os
 import shutil
+import stat
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import TypeVar
+from typing import BinaryIO, TypeVar
 
 import msgspec
 
@@ -75,6 +76,16 @@ def parsed(path: Path, kind: type[T]) -> T | None:
         ValueError,
     ) as error:  # msgspec's errors are ValueErrors, and so is text that is not UTF-8
         raise HpclaunchError(f"the record's {path} cannot be read: {error}") from error
+
+
+def open_log(path: Path) -> BinaryIO:
+    """A log, to be read from its beginning. Raises OSError, also for what is no file: a FIFO would keep who
+    opens it until somebody writes."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(errno.EINVAL, "it is no regular file, and so no log", str(path))
+    return open(descriptor, "rb")
 
 
 def private_folder(path: Path) -> Path:

@@ -12,6 +12,7 @@ from types import TracebackType
 import msgspec
 
 import hpclaunch
+from hpclaunch.records.files import open_log
 from hpclaunch.records.searching import Asked, Found, Metric
 
 _SECONDS = 10
@@ -40,7 +41,7 @@ class Reader:
         if not self._metrics:
             return {}
         try:
-            with open(log, "rb") as file:
+            with open_log(log) as file:
                 size = os.fstat(file.fileno()).st_size
         except FileNotFoundError:
             return {}

@@ -18,6 +18,7 @@ import msgspec
 from msgspec import Raw, Struct, structs
 
 from hpclaunch.records import checks
+from hpclaunch.records.files import open_log
 from hpclaunch.values import preflight, rankplaces
 from hpclaunch.values.job import Cause, JobStatus, State
 from hpclaunch.values.rankgroups import RankGroups
@@ -166,7 +167,7 @@ def first_failure(text: bytes, status: JobStatus) -> First | None:
 def tail(log: Path) -> bytes:
     """The end of the log, from the job's last start on. Nothing where it cannot be read."""
     try:
-        with log.open("rb") as file:
+        with open_log(log) as file:
             file.seek(0, os.SEEK_END)
             file.seek(max(0, file.tell() - _TAIL))
             text = file.read()

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
+from hpclaunch.records.files import open_log
+
 CHUNK = 65_536
 FIRST_POLL_S = 0.2
 
@@ -23,7 +25,7 @@ class LogReader:
         """What is new. A file that was replaced or cut (Slurm does so when a job runs again) is read
         from its beginning; a missing one is empty."""
         try:
-            file = open(self.path, "rb")  # noqa: SIM115 (closed below; only the opening may fail quietly)
+            file = open_log(self.path)
         except FileNotFoundError:
             return
         with file:

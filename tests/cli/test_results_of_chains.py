@@ -86,6 +86,15 @@ def test_a_pattern_that_does_not_end_leaves_out_its_metric_alone(
     assert old.startswith("hpclaunch: metric old is left out from here on: ")
 
 
+@pytest.mark.parametrize(("words", "status"), [("results 5", 0), ("logs 5", 1), ("logs --follow 5", 125)])
+def test_a_log_that_is_a_fifo_keeps_nobody_waiting(chain: Record, words: str, status: int) -> None:
+    chain.log.unlink()
+    os.mkfifo(chain.log)
+    done = hpclaunch(*words.split(), env=dict(os.environ))
+    assert done.returncode == status, done.stderr
+    assert [str(chain.log) in line for line in done.stderr.splitlines()] == [True]
+
+
 def test_a_log_that_cannot_be_read_is_said_and_the_others_are_read(
     chain: Record, capsys: pytest.CaptureFixture[str]
 ) -> None:

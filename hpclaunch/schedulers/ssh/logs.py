@@ -43,12 +43,14 @@ def bring(record: Record, login: Login) -> None:
 
 def _sizes(node: Connection, folder: str) -> dict[str, int]:
     """Name -> bytes; none where somebody has removed the folder."""
-    there = f'[ ! -d {folder} ] || {{ cd {folder} && set -- *.log; [ ! -e "$1" ] || wc -c -- "$@"; }}'
-    body = f"({there}) </dev/null"
+    files = "find -L . -maxdepth 1 -name '*.log' '(' -type f -exec wc -c {} + -o -exec echo odd {} ';' ')'"
+    body = f"([ ! -d {folder} ] || {{ cd {folder} && {files}; }}) </dev/null"
     done = _checked(node, node.run(body, LIMIT_S))
     found = {}
     for line in done.out.decode("utf-8", "surrogateescape").splitlines():
-        size, _, name = line.strip().partition(" ")
+        size, _, name = line.strip().partition(" ./")
+        if size == "odd":  # a FIFO would keep whoever reads it
+            raise SchedulerError(f"the log {name} on {node.login} is no regular file")
         if size.isdigit() and name.endswith(".log") and "/" not in name:  # what is a total is none
             found[name] = int(size)
     return found

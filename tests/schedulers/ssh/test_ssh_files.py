@@ -254,6 +254,9 @@ def test_a_log_that_seems_shorter_is_left_and_others_beside_it_come_too(make: Ma
     made.log.write_bytes(b"first\nsecond\nthird")
     logs.bring(record, login)
     assert record.log.read_bytes() == b"first\nsecond\nthird"
+    os.mkfifo(made.log_of(3))
+    with pytest.raises(SchedulerError, match=r"the log output-3\.log on node is no regular file"):
+        logs.bring(record, login)
     shutil.rmtree(made.folder)
     logs.bring(record, login)
     assert record.log.read_bytes() == b"first\nsecond\nthird"
