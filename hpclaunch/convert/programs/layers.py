@@ -34,6 +34,9 @@ _READERS = {
     "mpiexec.openmpi": "mpirun",
     "orterun": "mpirun",
     "horovodrun": "mpirun",
+    "charmrun": "other_mpi",
+    "ibrun": "other_mpi",
+    "mpirun_rsh": "other_mpi",
     "torchrun": "torch",
     "deepspeed": "torch",
     "accelerate": "torch",
@@ -55,7 +58,7 @@ _READERS = {
     "unbuffer": "plain",
 }
 # Layers that start ranks: by MPI, or a process for each GPU of their node.
-MPI = ("mpirun", "mpiexec.hydra", "horovodrun")
+MPI = ("mpirun", "mpiexec.hydra", "horovodrun", "charmrun", "ibrun", "mpirun_rsh")
 PER_GPU = ("torchrun", "torch.distributed.launch", "bind_launch", "deepspeed", "accelerate", "composer")
 _DEEPEST = 50  # no command line has so many programs in each other; each costs a look at all words after it
 # What these start has the environment of the script.

@@ -19,6 +19,13 @@ from hpclaunch.values.conversion import Place
 Places = Sequence[Place]
 
 LOCAL = "each rank gets the cores and the memory beside its GPU, by the site's node type"
+_BINDS = {
+    # horovod/runner/mpi_run.py: -bind-to none; its other launcher, Gloo, binds nothing.
+    "horovodrun": "binds no rank",
+    "charmrun": "binds no rank",
+    "ibrun": "binds ranks as the site has set it up",
+    "mpiexec.hydra": "binds no rank without -bind-to (MPICH), or by its own defaults (Intel MPI)",
+}
 _OF_OPENMPI = ("OMPI_MCA_", "PRTE_MCA_")
 _POLICY = re.compile(r"(?:hwloc_base|hwloc_default)_binding_policy")
 _RANKFILE = re.compile(r"rmaps_(?:rank_?file_path|rankfile|default_rankfile)|rank_?file")
@@ -44,13 +51,7 @@ def by_itself(command: Command, layer: Layer, draft: Draft) -> None:
             return
     if ("bind", "cpus") in draft.facts or of_library(given, (command.place,), draft, by_mpirun=True):
         return
-    binds = "without --bind-to binds by its own defaults"
-    if layer.program == "horovodrun":
-        # horovod/runner/mpi_run.py: -bind-to none; its other launcher, Gloo, binds nothing.
-        binds = "binds no rank"
-    elif layer.program == "mpiexec.hydra":
-        binds = "binds no rank without -bind-to (MPICH), or by its own defaults (Intel MPI)"
-    what = f"{layer.program} {binds}"
+    what = f"{layer.program} {_BINDS.get(layer.program, 'without --bind-to binds by its own defaults')}"
     draft.say("replaced", (command.place,), what, became="bind: cpus: local", why=LOCAL)
 
 
@@ -72,6 +73,15 @@ def of_library(given: Mapping[str, Value], places: Places, draft: Draft, *, by_m
     for kind in ("cpus", "memory"):
         draft.put(("bind", kind), "none", places, what, why=why)
     return True
+
+
+def of_program(words: Sequence[Value], places: Places, draft: Draft) -> None:
+    """A program that puts its threads on cores itself: Charm++'s +setcpuaffinity and +pemap (its manual, "Cpu
+    affinity")."""
+    own = next((text for word in words if (text := known(word)) in ("+setcpuaffinity", "+pemap")), "")
+    for kind in ("cpus", "memory") if own and ("bind", "cpus") not in draft.facts else ():
+        why = "the program binds its threads itself, and two that bind get in each other's way"
+        draft.put(("bind", kind), "none", places, own, why=why)
 
 
 def is_parameter(name: str) -> bool:

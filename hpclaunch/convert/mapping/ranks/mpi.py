@@ -58,6 +58,10 @@ _REPLACED = {
     "genvall": "ranks get what the job file names",
     "genvnone": "ranks get what the job file names",
     "bootstrap": _LAUNCH,
+    **dict.fromkeys(("mpiexec", "mpiexec-no-n", "remote-shell", "nodegroup", "rsh", "ssh"), _LAUNCH),
+    **dict.fromkeys(("scalable-start", "batch", "maxrsh", "timeout", "useip", "legacy"), _LAUNCH),
+    "affinity": "each rank gets the cores and the memory beside its GPU, by the site's node type",
+    "ppn": "the command has it: +ppn",
     "launcher": _LAUNCH,
     "rmk": _LAUNCH,
     "iface": "the site's file says which interface is for sockets (network.socket_ifname)",
@@ -71,6 +75,11 @@ _REPLACED = {
     "mpi": "the job says mpi: pmix",
     **dict.fromkeys(("quiet", "q", "verbose", "v", "show-progress"), _OUTPUT),
     **dict.fromkeys(("disable-recovery", "disable-auto-cleanup"), "one rank that fails ends the job"),
+}
+# Launchers that do not tell with which MPI the program was built.
+_ASKED = {
+    "charmrun": "as the Charm++ of the program was built, which srun can start with MPI, UCX or OFI alone",
+    "ibrun": "as the MPI of the program needs it, which ibrun chose by the site's modules",
 }
 _BLOCKS = ("slot", "core", "hwthread", "l1cache", "l2cache", "l3cache", "numa", "socket", "package")
 
@@ -206,8 +215,12 @@ def put_kind(command: Command, layer: Layer, draft: Draft) -> None:
     """That the ranks use MPI, and how they find each other; who binds them where no option tells it."""
     of_mpirun.by_itself(command, layer, draft)
     why = "srun starts the ranks, which find each other through PMIx: no ssh, keys, daemons or list of hosts"
-    if layer.program == "mpiexec.hydra":
-        why = "srun starts the ranks, which MPICH and Intel MPI take through PMI-2"
+    if layer.program in _ASKED:
+        question = f"pmix, pmi2 or none: {_ASKED[layer.program]}"
+        draft.ask(("mpi",), question, (command.place,), layer.program)
+        return
+    if layer.program in ("mpiexec.hydra", "mpirun_rsh"):
+        why = "srun starts the ranks, which MPICH, MVAPICH2 and Intel MPI take through PMI-2"
         draft.put(("mpi",), "pmi2", (command.place,), layer.program, why=why)
         return
     draft.put(("mpi",), "pmix", (command.place,), layer.program, why=why)

@@ -16,7 +16,7 @@ from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.readback.shell.values import Value, known, program_of, shown
 
 _RUNS = re.compile(
-    r"^(python[\d.]*|torchrun|deepspeed|accelerate|bash|sh|[\w./-]+\.(sh|py|x|exe)|\./\S+|/\S+)$"
+    r"^(python[\d.]*|torchrun|deepspeed|accelerate|charmrun|bash|sh|[\w./-]+\.(sh|py|x|exe)|\./\S+|/\S+)$"
 )
 _UNKNOWN_START = re.compile(r"(?:^|[;&|({\n])\s*\0")
 _HELPS = re.compile(

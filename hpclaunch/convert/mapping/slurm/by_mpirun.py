@@ -12,6 +12,7 @@ from hpclaunch.convert.mapping.slurm.sruns import Step, fallbacks
 from hpclaunch.convert.mapping.words.host_lists import lists
 from hpclaunch.convert.programs.layers import MPI, Layer, layers
 from hpclaunch.convert.reading import Command, ShellReading
+from hpclaunch.readback.shell.values import known
 
 _MOST = 50  # commands that are looked at: a benchmark has dozens
 _MANY = 10**9
@@ -108,13 +109,16 @@ def _filled(reading: ShellReading, layer: Layer, found: Allocation) -> Ranks | N
     follows when it is full (its Developer Guide, "Controlling Process Placement"). None where they are as
     many, or the options say otherwise."""
     told = mpi.told_by(layer, lambda option: number(option.value, reading, found.numbers))
-    if layer.program not in ("mpirun", "mpiexec.hydra") or told is None or not told.is_total:
+    if layer.program not in ("mpirun", "mpiexec.hydra", "ibrun") or told is None or not told.is_total:
         return None
     if any(layer.option(name) is not None for name in ("host", "hostfile", "map-by", "oversubscribe")):
         return None
     slots, total = found.per_node, told.total
     if not slots or not found.nodes or not total or total >= slots * found.nodes:
         return None
+    offset = layer.option("o") if layer.program == "ibrun" else None
+    if offset is not None and known(offset.value or ()) != "0":
+        return Ranks(None, None, (), f"{offset.written} begins behind other ranks")
     if total <= slots:
         return Ranks(1, total, ())
     if total % slots:

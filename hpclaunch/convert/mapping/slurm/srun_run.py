@@ -100,6 +100,7 @@ def put(
     later = exported.put(reading, run.command, ranks, draft)
     if launcher is not None:
         launchers.put_launcher(reading, run.command, launcher, draft)
+    of_mpirun.of_program(run.words, lines, draft)
     if by is not None:
         parameter_files.put(reading, draft)
         mpi.put_kind(run.command, by, draft)

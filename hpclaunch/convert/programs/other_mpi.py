@@ -1,0 +1,92 @@
+"""charmrun, ibrun and mpirun_rsh: what starts ranks at some sites and for some programs in mpirun's place.
+
+charmrun's options are those of the Charm++ manual, "Launching Programs with charmrun" and "Running SMP mode
+programs": it takes them wherever they stand. ibrun's are those of TACC's guides; mpirun_rsh's of MVAPICH2's
+user guide, "Run MPI programs using mpirun_rsh", with NAME=VALUE before the program.
+"""
+
+import re
+from collections.abc import Sequence
+
+from hpclaunch.convert.programs.flags import cut, leading, table, take
+from hpclaunch.convert.programs.layers import Layer, Option
+from hpclaunch.readback.shell.values import Value, known, program_of, shown
+
+_IBRUN = table(((1, "np=n o"), (0, "v h")))
+_OF_TACC = re.compile(r"(?:task|tacc|mem)_affinity(?:\.sh)?|tacc_affinity")
+_RSH = table(
+    (
+        (1, "np=n hostfile=f config dpmspawn sg dbg"),
+        (0, "rsh ssh debug xterm show export legacy v help use-xlauncher tv"),
+    )
+)
+# Of charmrun, those that a word follows.
+_WORDS = """
+p n np ppn processPerHost processPerSocket processPerCore processPerPU nodelist nodegroup remote-shell
+useip server-port timeout maxrsh runscript charmrun_port debug-commands ssh-display numHosts batch
+"""
+_WITH_WORD = frozenset(_WORDS.split())
+_PES = re.compile(r"\+p(\d*)$")
+_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
+
+
+def read(words: Sequence[Value]) -> tuple[Layer, list[Value]]:
+    """The layer "charmrun", "ibrun" or "mpirun_rsh" with mpirun's names for its options, and the program. A
+    layer without a program where charmrun stays on its node (++local)."""
+    program = program_of(words)
+    if program == "charmrun":
+        return _charmrun(words)
+    if program == "ibrun":
+        options, rest = take(words[1:], _IBRUN)
+        while rest and _OF_TACC.fullmatch(known(rest[0]) or ""):
+            options.append(Option("affinity", None, shown(rest.pop(0))))
+        return Layer(program, tuple(options)), rest
+    options, rest = take(words[1:], _RSH)
+    while rest and _ASSIGNMENT.match(leading(rest[0])):
+        options.append(Option("x", rest[0], shown(rest.pop(0))))
+    return Layer(program, tuple(options)), rest
+
+
+def _charmrun(words: Sequence[Value]) -> tuple[Layer, list[Value]]:
+    options: list[Option] = []
+    rest: list[Value] = []
+    waiting = list(words[1:])[::-1]
+    while waiting:
+        word = waiting.pop()
+        text = leading(word)
+        pes = _PES.fullmatch(text)
+        if pes and not (pes[1] or word[1:]) and waiting:
+            options.append(Option("p", waiting[-1], f"{text} {shown(waiting.pop())}"))
+        elif pes:
+            value = cut(word, "p")
+            options.append(Option("p", value[1] if value else None, shown(word)))
+        elif not text.startswith("++"):
+            rest.append(word)
+        elif text[2:] in _WITH_WORD and waiting:
+            options.append(Option(text[2:], waiting[-1], f"{text} {shown(waiting.pop())}"))
+        else:
+            options.append(Option(text[2:], None, shown(word)))
+    if any(each.name == "local" for each in options) or not rest:
+        return Layer(""), list(words)
+    threads = next((each for each in options if each.name == "ppn"), None)
+    if threads is not None and threads.value:
+        # Without charmrun the program itself is told.
+        rest += [("+ppn",), threads.value]
+    return Layer("charmrun", tuple(_named(each, threads) for each in options)), rest
+
+
+def _named(option: Option, threads: Option | None) -> Option:
+    """The option by mpirun's name: PEs are processes, or so many threads of each."""
+    if option.name in ("n", "np"):
+        return Option("np", option.value, option.written)
+    if option.name == "processPerHost":
+        return Option("npernode", option.value, option.written)
+    if option.name == "nodelist":
+        return Option("hostfile", option.value, option.written)
+    if option.name != "p" or threads is None:
+        return Option("np", option.value, option.written) if option.name == "p" else option
+    written = f"{option.written} {threads.written}"
+    count, each = known(option.value or ()) or "", known(threads.value or ()) or ""
+    if not (count.isdecimal() and each.isdecimal() and int(each)) or int(count) % int(each):
+        return Option("np", None, written)
+    return Option("np", (str(int(count) // int(each)),), written)

@@ -1,0 +1,55 @@
+"""charmrun, ibrun and mpirun_rsh start ranks as mpirun does: how many, of what, and who binds them."""
+
+from typing import Any
+
+import pytest
+from script_cases import ASK, loaded
+
+from hpclaunch.convert.conversion import convert
+from hpclaunch.convert.inputs import classified
+from hpclaunch.convert.options import Options
+
+_HEAD = "#!/bin/bash\n#SBATCH -N 2 --ntasks-per-node=4 --gpus-per-node=4 -t 60\n"
+
+
+def _job(lines: str) -> dict[str, Any]:
+    return loaded(convert(classified({"run.sub": f"{_HEAD}{lines}\n"}), Options({})).job)
+
+
+@pytest.mark.parametrize(
+    ("line", "ranks", "mpi", "command"),
+    [
+        ("charmrun +p8 ++mpiexec ++remote-shell 'mpiexec -x A' ./t +x 1", "4", ASK, ["./t", "+x", "1"]),
+        ("charmrun +p 4 ./t", "2", ASK, ["./t"]),
+        ("charmrun ++mpiexec ./t -v ++p 8", "4", ASK, ["./t", "-v"]),
+        ("charmrun ++p 56 ++ppn 7 ++nodelist n ./t", "4", ASK, ["./t", "+ppn", "7"]),
+        ("charmrun ++n 8 ++ppn 7 ./t", "4", ASK, ["./t", "+ppn", "7"]),
+        ("charmrun ++processPerHost 2 ./t", "2", ASK, ["./t"]),
+        ("charmrun ++p 8 ++ppn $N ./t", ASK, ASK, "exec ./t +ppn $N"),
+        ("charmrun ++mpiexec-no-n ./t", "4", ASK, ["./t"]),
+        ("ibrun ./t a", "4", ASK, ["./t", "a"]),
+        ("ibrun -n 8 task_affinity ./t", "4", ASK, ["./t"]),
+        ("ibrun -n 2 -o 4 ./t", ASK, ASK, ["./t"]),
+        ("mpirun_rsh -np 8 -hostfile hf A=b ./t C=d", "4", "pmi2", ["./t", "C=d"]),
+    ],
+)
+def test_ranks_and_their_program(line: str, ranks: str, mpi: str, command: object) -> None:
+    job = _job(line)
+    assert (job["ranks_per_node"], job["mpi"], job["command"]) == (ranks, mpi, command)
+    assert job.get("env", {}) == ({"A": "b"} if "A=b" in line else {})
+
+
+def test_ranks_that_fill_one_node() -> None:
+    assert (_job("ibrun -n 4 ./t")["nodes"], _job("ibrun -n 4 ./t")["ranks_per_node"]) == ("1", "4")
+
+
+def test_processes_that_stay_on_their_node_are_the_programs_own() -> None:
+    job = _job("charmrun ++local +p4 ./t")
+    assert (job["nodes"], job["ranks_per_node"]) == ("1", "1")
+    assert job["command"] == ["charmrun", "++local", "+p4", "./t"]
+
+
+@pytest.mark.parametrize("start", ["charmrun +p8", "srun --mpi=pmi2"])
+@pytest.mark.parametrize("own", ["+setcpuaffinity", "+pemap 0-7"])
+def test_a_program_that_binds_itself(start: str, own: str) -> None:
+    assert _job(f"{start} ./t {own}")["bind"] == {"cpus": "none", "memory": "none"}
