@@ -218,3 +218,36 @@ def test_a_step_is_the_one_of_bash(expression: str) -> None:
         script = f"N=3 i={start}; (({expression})); echo $i"
         said = subprocess.run(["bash", "-c", script], check=True, capture_output=True, text=True).stdout
         assert int(said) - start == STEPS[expression]
+
+
+@pytest.mark.parametrize(
+    ("start", "given"),
+    [
+        ("docker run --rm --gpus all -e X=$i a/b:1", "$i"),
+        ("docker run --rm --gpus all -e X=run-$i a/b:1", "run-$i"),
+        ("docker run --rm --gpus all -e X=$((i * 2)) a/b:1", "$((i * 2))"),
+        ("docker exec -e X=$i c mpirun -np 8", "$i"),
+        ("mpirun -np 8 -x X=r$i", "r$i"),
+    ],
+)
+def test_what_hands_on_the_number_of_a_round_hands_on_that_of_the_trial(start: str, given: str) -> None:
+    before = "docker run -d --name c a/b:1 sleep infinity\n" if "exec" in start else ""
+    text = f"#!/bin/bash\n{HEAD}{before}for i in 1 2 3; do\n  {start} ./train\ndone\n"
+    found = convert(classified({"run.sub": text}), Options({}))
+    job = script_cases.loaded(found.job)
+    assert job["trials"]["count"] == "3"
+    shows = job["command"].replace("exec ./train", 'echo "$X"')
+    said = [subprocess.check_output(["sh", "-c", shows], env={TRIAL: str(i)}, text=True) for i in (1, 2, 3)]
+    rounds = ["bash", "-c", f"for i in 1 2 3; do echo {given}; done"]
+    assert "".join(said) == subprocess.check_output(rounds, text=True)
+
+
+@pytest.mark.parametrize(("words", "said"), [("-e A=1", ["docker exec -e A"]), ("", [])])
+def test_a_variable_of_the_first_hosts_container_is_said_to_reach_all(words: str, said: list[str]) -> None:
+    lines = (
+        "for h in $(scontrol show hostnames); do\n"
+        "  ssh $h docker run -d --name c -e B=1 a/b:1 sleep infinity\ndone\n"
+        f"docker exec {words} -e C=1 c mpirun -np 8 -x C -H a:4,b:4 ./train\n"
+    )
+    found = convert(classified({"run.sub": f"#!/bin/bash\n{HEAD}{lines}"}), Options({}))
+    assert [each.what for each in found.findings if "all ranks have" in each.became] == said

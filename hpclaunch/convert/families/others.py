@@ -228,7 +228,7 @@ def _ranks(reading: ShellReading, command: Command, mpirun: Layer, draft: Draft)
         why = "how many of these are on a node is not told"
         draft.say("left", size.places, size.what, why=why, todo="write nodes and ranks_per_node")
     given = handed_on.given(reading, command, mpirun.all("x"), f"{mpirun.program} -x")
-    handed_on.put(reading, given, draft, per_node=False, seed="", slurm={})
+    handed_on.put(reading, given, draft, per_node=False, seed="", slurm={}, stand_ins={})
 
 
 def _command(reading: ShellReading, command: Command, inner: Layer, draft: Draft) -> None:
@@ -267,7 +267,7 @@ def _by_variables(reading: ShellReading, command: Command, draft: Draft) -> None
         places = (each.place,) if each is not None else (command.place,)
         if found[1]:
             handed = handed_on.Handed(found[1], value, name.removesuffix(found[1]), places, {})
-            handed_on.put(reading, [handed], draft, per_node=False, seed="", slurm={})
+            handed_on.put(reading, [handed], draft, per_node=False, seed="", slurm={}, stand_ins={})
         else:
             _mounts_of(value, name, places, draft)
 
@@ -297,7 +297,7 @@ def _workdir(reading: ShellReading, command: Command, layer: Layer, draft: Draft
 
 def _environment(reading: ShellReading, command: Command, layer: Layer, draft: Draft) -> None:
     given = handed_on.given(reading, command, layer.all("env"), "singularity --env")
-    handed_on.put(reading, given, draft, per_node=False, seed="", slurm={})
+    handed_on.put(reading, given, draft, per_node=False, seed="", slurm={}, stand_ins={})
 
 
 def _nothing(reading: ShellReading, command: Command, layer: Layer, draft: Draft) -> None:

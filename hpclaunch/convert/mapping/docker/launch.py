@@ -79,7 +79,17 @@ def put(
     if alone and not per_node:
         _ask_nodes(main, draft)
     once = alone and (of_srun is None or of_srun.per_node == 1)
-    exports = handed_on.put(reading, handed, draft, per_node=once, seed=repeated.seed, slurm=slurm_numbers)
+    exports = handed_on.put(
+        reading,
+        handed,
+        draft,
+        per_node=once,
+        seed=repeated.seed,
+        slurm=slurm_numbers,
+        stand_ins=repeated.stand_ins,
+    )
+    if mpirun is not None:
+        _say_first_host(handed, main, mpirun, draft)
     used = {name for each in (home, main) if each for name in uses_of(reading, each.command)}
     containers = [layer for each in (home, main) if each for layer in each.layers]
     if not any(layer.option("env-file") or layer.option("env-host") for layer in containers):
@@ -171,6 +181,30 @@ def _say_outside(main: Started, mpirun: Layer, draft: Draft) -> None:
             why="mpirun gives it to docker on each host, and the container has nothing of it",
             todo=f"write env.{name} in the job file if the ranks are to have it",
         )
+
+
+def _say_first_host(handed: Sequence[handed_on.Handed], main: Started, mpirun: Layer, draft: Draft) -> None:
+    """-e of the docker that starts mpirun: it is for that one host, and mpirun hands on what -x names and
+    Open MPI's own (mpirun(1), "Exported environment variables")."""
+    programs = [each.program for each in main.layers]
+    outer = next((each for each in main.layers if each.program in ("docker run", "docker exec")), None)
+    if outer is None or (draft.number("nodes") or 1) == 1 or mpirun.option("genvall") is not None:
+        return
+    if programs.index(mpirun.program) < programs.index(outer.program) or mpirun.program != "mpirun":
+        return
+    by_x = {each.name for each in handed if each.by.endswith(" -x")}
+    own = {shown(each.value or ()).partition("=")[0] for each in outer.all("env")}
+    for each in handed:
+        is_carried = ("env", each.name) in draft.facts and not each.name.startswith(("OMPI_", "PMIX_"))
+        if each.name in own - by_x and is_carried and not each.by.endswith(" -x"):
+            draft.say(
+                "assumed",
+                each.places,
+                f"{each.by} {each.name}",
+                became=f"env.{each.name}, which all ranks have",
+                why="it is for the first host: mpirun hands on to the others what -x names alone",
+                todo="take it out of env where they are not to have it",
+            )
 
 
 def _put_command(

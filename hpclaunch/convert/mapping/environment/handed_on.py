@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from msgspec import Struct
 
 from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.mapping.around.rounds import names_in
 from hpclaunch.convert.mapping.environment import exported
 from hpclaunch.convert.mapping.environment.owners import Owner, owner
 from hpclaunch.convert.mapping.ranks import parameter_files, rendezvous
@@ -68,9 +69,11 @@ def put(
     per_node: bool,
     seed: str,
     slurm: Mapping[str, int],
+    stand_ins: Mapping[str, str],
 ) -> list[tuple[str, Value]]:
     """Put what reaches the ranks into the draft. `per_node`: the command is started once on a node, and
-    starts its processes itself. `seed` is the variable that trials set. Returns the variables whose value is
+    starts its processes itself. `seed` is the variable that trials set, `stand_ins` what ranks have for the
+    script's. Returns the variables whose value is
     known on the node alone: the command has to export them."""
     by_name: dict[str, list[Handed]] = {}
     for each in all_given:
@@ -92,6 +95,11 @@ def put(
             why = "the node's number and the first node's address are known where the job runs"
             draft.say("carried", places, what, became=f"command: export {name}={shown(own)}", why=why)
             draft.put(("rendezvous",), "torch", places, what, why="hpclaunch sets the addresses in each rank")
+        elif _is_of_ranks(value, stand_ins):
+            exports.append((name, value))
+            own = ", ".join(sorted(f"${stand_ins[each]}" for each in names_in(value)))
+            why = f"each rank has {own} for it"
+            draft.say("carried", places, what, became=f"command: export {name}={shown(value)}", why=why)
         elif _of_the_job(value):
             exports.append((name, value))
             why = "Slurm's numbers are known where the job runs"
@@ -99,6 +107,12 @@ def put(
         else:
             _value(reading, name, value, places, what, draft)
     return exports
+
+
+def _is_of_ranks(value: Value, stand_ins: Mapping[str, str]) -> bool:
+    """Whether ranks can make it of what stands for the script's variables, as of the number of a trial."""
+    names = names_in(value)
+    return bool(names) and all(map(stand_ins.get, names)) and not line([value], stand_ins).doubt
 
 
 def _of_the_job(value: Value) -> bool:

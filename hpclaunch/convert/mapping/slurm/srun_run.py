@@ -107,7 +107,10 @@ def put(
         mpi.put_options(reading, run.command, by, draft)
         handed = handed_on.given(reading, run.command, by.all("x"), f"{by.program} -x")
         seed = found_trials.seed
-        later += handed_on.put(reading, handed, draft, per_node=False, seed=seed, slurm=found.numbers)
+        stand_ins = found_trials.stand_ins
+        later += handed_on.put(
+            reading, handed, draft, per_node=False, seed=seed, slurm=found.numbers, stand_ins=stand_ins
+        )
     else:
         run_mpi.put(reading, run, launcher, draft)
         if ("bind", "cpus") not in draft.facts:
