@@ -51,12 +51,13 @@ TRIALS = (
     f"i=1\nwhile [ $i -le 3 ]; do\n  {RUN} --id $i\n  i=$(( i - (1 - 2) ))\ndone",
     f"i=1\nwhile [ $i -le 3 ]; do\n  {RUN} --id $i\n  i=$[ $i + 1 ]\ndone",
     f"N=1\nfor ((i = N; i <= N + 2; i = i + N)); do {RUN} --id $i; done",
+    f"for i in 1 2 3; do\n  export SEED=$((1000*i))\n  {RUN}\ndone",
+    f"for i in 1 2 3; do\n  export SEED=$((1000-i))\n  {RUN}\ndone",
+    f"for i in 1 2 3; do\n  SEED=$((100+10*i))\n  export SEED\n  {RUN}\ndone",
+    f"for i in 1 2 3; do SEED=$((1000*i)) {RUN}; done",
+    f"for i in 1 2 3; do {RUN} --id $((i * 10#$i - ${{i}})); done",
 )
 ASKED = {
-    f"for i in 1 2 3; do\n  export SEED=$((1000*i))\n  {RUN}\ndone": "env.SEED",
-    f"for i in 1 2 3; do\n  export SEED=$((1000-i))\n  {RUN}\ndone": "env.SEED",
-    f"for i in 1 2 3; do\n  SEED=$((100+10*i))\n  export SEED\n  {RUN}\ndone": "env.SEED",
-    f"for i in 1 2 3; do SEED=$((1000*i)) {RUN}; done": "env.SEED",
     f"export SEED=5\nfor i in 1 2 3; do\n  SEED=$((SEED*2))\n  {RUN}\ndone": "env.SEED",
     f"export SEED=5\nfor i in 1 2 3; do\n  SEED=$((SEED+i))\n  {RUN}\ndone": "env.SEED",
     f"SEED=5\nfor i in 1 2 3; do\n  SEED=$((SEED*2))\n  {RUN} --seed $SEED\ndone": "command",

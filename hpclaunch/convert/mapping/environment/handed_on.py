@@ -97,8 +97,8 @@ def put(
             draft.put(("rendezvous",), "torch", places, what, why="hpclaunch sets the addresses in each rank")
         elif _is_of_ranks(value, stand_ins):
             exports.append((name, value))
-            own = ", ".join(sorted(f"${stand_ins[each]}" for each in names_in(value)))
-            why = f"each rank has {own} for it"
+            has = ", ".join(sorted(f"${stand_ins[each]}" for each in names_in(value)))
+            why = f"each rank has {has} for it"
             draft.say("carried", places, what, became=f"command: export {name}={shown(value)}", why=why)
         elif _of_the_job(value):
             exports.append((name, value))

@@ -129,13 +129,15 @@ class _Writer:
                 return f"${part.name}" if part.splits else f'"${part.name}"'
             sum_of = _SUM.fullmatch(part.name) if part.kind == "number" else None
             if sum_of and all(map(self._is_of_rank, _NAME.findall(sum_of[1]))):
-                return f'"{part.name}"'
+                named = _NAME.sub(lambda name: self._stand_ins.get(name[0]) or name[0], part.name)
+                return f'"{named}"'
         self.doubt = self.doubt or shown((part,))
         return "''"
 
     def _is_of_rank(self, name: str) -> bool:
-        """Whether the rank has it under its own name."""
-        return name.startswith("SLURM_") or self._stand_ins.get(name) == name
+        """Whether the rank has it, under its own name or another."""
+        self.used |= {name} & self._stand_ins.keys()
+        return name.startswith("SLURM_") or bool(self._stand_ins.get(name))
 
     def _stand_in(self, part: Unknown) -> str:
         name = self._stand_ins[part.name]
