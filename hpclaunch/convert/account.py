@@ -48,6 +48,7 @@ _WHY_FILE = "it writes a file, and the job does not"
 _FILE_TODO = "where ranks read that file, keep it beside the job file or write it in setup"
 # env and time are nothing by themselves; with a word behind their options and variables they start it.
 _STARTS_ANOTHER = re.compile(r"(?:env|time)(?:\s+(?:-\S*|\w+=\S*))*\s+[^-\s|>&;#\w]*\w[^=\s]*(?:\s|$)")
+_DECLARE = ("declare", "typeset", "local", "readonly")
 _EXPORTS_WHAT = re.compile(r"(?:export|(?:declare|typeset)\s+-x)\s+\"?[$`]")
 _WHY_EXPORT = "which variables it hands on to the ranks is known only where it runs"
 _MOST_SHOWN = 3
@@ -227,7 +228,8 @@ def _what_became(
     variable = name.removesuffix("+").partition("[")[0]
     if _EXPORTS_WHAT.match(written):
         return _Told("left", "", _WHY_EXPORT, _MADE_TODO)
-    if word == "export" or (equals and variable.isidentifier()):
+    declares = word in _DECLARE and "=" in written
+    if word == "export" or declares or (equals and variable.isidentifier()):
         lines = range(place.line, max(place.last, place.line) + 1)
         names = {name for line in lines for name in assigned.get((place.file, line), ())}
         names = names or ({variable} if variable.isidentifier() else set())

@@ -21,6 +21,8 @@ SCRIPTS: dict[str, dict[str, str]] = {
     'M=/d:/d\nif [ -d a ]; then\n  M="$M,/a:/a"\nfi\nM="${M},/e:/e"': {"a": "/a:/a"},
     "M=/d:/d,/e:/e:ro\ntest -d a && M=$M,/a:/a,/c:/c": {"a": "/a:/a,/c:/c"},
     'M=/d:/d\nif [ -d a ]; then M+=",$X:/x"; fi': {"a": "/given:/x"},
+    "declare -A L=([/d]=/d [/s]=/e)\nfor k in ${!L[@]}; do M+=$k:${L[$k]},; done\n"
+    "M=${M%,}\n[[ -d a ]] && M+=,/a:/a": {"a": "/a:/a"},
 }
 OTHERS = (
     "if [ -d a ]; then M=/a:/a; else M=/b:/b; fi",

@@ -101,12 +101,12 @@ class LenientExpander(Expander):
             self._walker.ask_argument()
         return super()._of_arguments(name)
 
-    def _values(self, expansion: Parameter) -> list[Value] | None:
+    def values(self, expansion: Parameter) -> list[Value] | None:
         name = expansion.name
         if self.state.arguments is None and name.isdigit() and name != "0" and expansion.operator in _TESTS:
             self._walker.ask_argument()
             return []
-        return super()._values(expansion)
+        return super().values(expansion)
 
     def _tested(self, fields: Fields, expansion: Parameter, values: list[Value] | None) -> None:
         name, operator = expansion.name, expansion.operator
@@ -165,7 +165,12 @@ class LenientExpander(Expander):
         if self.nobody_gave(name):
             self._walker.assume(name, ())
             return given(())
-        variable = self.state.get(name)
+        variable = self.state.get(name.partition("[")[0])
+        if variable is not None and "[" in name:
+            element = name.partition("[")[2].removesuffix("]")
+            index, of_all = (None, element) if element in ("@", "*") else (given((element,), element), "")
+            values = self.values(Parameter(name.partition("[")[0], True, index, of_all))
+            return given(()) if not values else _FILLED if known(values[0]) is not None else given(values[0])
         return given(()) if variable is not None and variable.value is None else _FILLED
 
     def _filled_or_not(self, word: Word) -> Word:

@@ -3,6 +3,8 @@
 import re
 from typing import TYPE_CHECKING
 
+from msgspec import structs
+
 from hpclaunch.convert.shell.listing import own_text, parts_of
 from hpclaunch.readback.shell.state import Array, Variable
 from hpclaunch.readback.shell.statements import (
@@ -66,7 +68,7 @@ def forget(shell: "Walker", body: "Body") -> None:
         if before is None or before.value is None:
             continue
         if isinstance(before.value, Array):
-            shell.state.set(name, Variable(Array(before.value.items, whole=False), before.exported))
+            shell.state.set(name, Variable(structs.replace(before.value, whole=False), before.exported))
         else:
             shell.state.set(name, Variable((Unknown("either", name),), before.exported))
 

@@ -195,7 +195,9 @@ class Recorder(Shell):
         array = None
         value: Value = ()
         if isinstance(after.value, Array):
-            array = tuple(map(python, after.value.items.values()))
+            ordered = after.value.in_order()
+            values = after.value.items.values() if ordered is None else [each for _, each in ordered]
+            array = tuple(map(python, values))
             value = spaced(array)
             self.spend(len(array) // 2)
         else:

@@ -143,7 +143,7 @@ def _once(shell: "Walker", statement: For | Loop, variable: str, rounds: loops.R
             for name in grows:
                 after = shell.state.get(name)
                 if after is not None and isinstance(after.value, Array):
-                    shell.state.set(name, Variable(Array(after.value.items, whole=False), after.exported))
+                    shell.state.set(name, Variable(structs.replace(after.value, whole=False), after.exported))
                 elif after is not None:
                     shell.state.forget(name)
         return flow

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 
 _TOKEN = re.compile(
-    r"\s*(?:(?P<number>0[xX][0-9a-fA-F]+|[0-9]+)|(?P<name>[A-Za-z_]\w*)"
+    r"\s*(?:(?P<number>0[xX][0-9a-fA-F]+|[0-9]+)|(?P<name>[A-Za-z_]\w*(?:\[[^\[\]]*\])?)"
     r"|(?P<operator>\*\*|<<|>>|<=|>=|==|!=|&&|\|\||[-+*/%<>&|^!~?:()]))"
 )
 _LEVELS = (
@@ -28,7 +28,7 @@ _LONGEST = 400
 
 def evaluate(source: str, value_of: Callable[[str], str | None]) -> int | None:
     """The number, or None where a variable's text is not known, something is changed, or it is no arithmetic.
-    `value_of` gives a variable's text, "" where it is unset."""
+    `value_of` gives the text of a variable, or of NAME[INDEX], "" where it is unset."""
     if len(source) > _LONGEST or changed(source):
         return None
     try:

@@ -2,10 +2,13 @@
 
 from collections.abc import Sequence
 
+from msgspec import structs
+
 from hpclaunch.readback.shell.expand import Expander
 from hpclaunch.readback.shell.pieces import Word
 from hpclaunch.readback.shell.state import Array, State
 from hpclaunch.readback.shell.statements import Assignment, Element
+from hpclaunch.readback.shell.told import may_be_many
 from hpclaunch.readback.shell.values import Value, join, known
 
 
@@ -15,25 +18,28 @@ def assign(state: State, expander: Expander, assignment: Assignment, keyed: bool
     name, index, adds = assignment.name, assignment.index, assignment.adds
     before = state.get(name)
     old = before.value if before else None
+    keyed = keyed or (isinstance(old, Array) and old.keyed)
     if assignment.array is not None:
-        start = old if adds and old is not None else Array({})
-        state.assign(name, _array(expander, assignment.array, _as_array(start), keyed))
+        start = _as_array(old, keyed) if adds else Array({}, keyed=keyed)
+        state.assign(name, _array(expander, assignment.array, start))
         return
     value = expander.value(assignment.value)
     if index is None and not isinstance(old, Array):
         state.assign(name, join([*_old(expander, name, old), *value]) if adds else value)
         return
-    array = _as_array(old)
-    key = _key(expander, index, keyed or any(isinstance(each, str) for each in array.items))
+    array = _as_array(old, keyed)
+    key = _key(expander, index, keyed)
     if key is None:
-        state.assign(name, Array({**array.items}, whole=False))
+        state.assign(name, structs.replace(array, whole=False))
         return
+    if key not in array.items and isinstance(key, int) and key < 0:
+        key += 1 + max((each for each in array.items if isinstance(each, int)), default=-1)
     expander.budget.spend(len(array.items) // 200)
     added = join([*array.items.get(key, ()), *value]) if adds else value
     items = {**array.items, key: added}
     if isinstance(key, int) and key not in array.items:
         items = dict(sorted(items.items(), key=_number))
-    state.assign(name, Array(items, array.whole))
+    state.assign(name, structs.replace(array, items=items))
 
 
 def _key(expander: Expander, index: Word | None, keyed: bool) -> int | str | None:
@@ -49,22 +55,28 @@ def _old(expander: Expander, name: str, old: Value | Array | None) -> Value:
     return expander.before(name) if old is None else old
 
 
-def _as_array(value: Value | Array | None) -> Array:
+def _as_array(value: Value | Array | None, keyed: bool) -> Array:
     if isinstance(value, Array):
-        return value
-    return Array({} if value is None else {0: value})
+        return structs.replace(value, keyed=keyed)
+    return Array({} if value is None else {"0" if keyed else 0: value}, keyed=keyed)
 
 
-def _array(expander: Expander, elements: Sequence[Element], start: Array, keyed: bool) -> Array:
+def _array(expander: Expander, elements: Sequence[Element], start: Array) -> Array:
     expander.budget.spend(len(start.items) // 200)
     items = dict(start.items)
-    whole = start.whole
+    whole, keyed = start.whole, start.keyed
     last = next(reversed(items), -1)  # they are in their order
     following = last + 1 if isinstance(last, int) else 0
     sorts = False
+    pairs: list[Value] = []
     for element in elements:
         if element.index is None:
-            for value in expander.fields(element.value):
+            values = expander.fields(element.value)
+            if keyed:
+                pairs += values
+                whole = whole and len(values) == 1 and not may_be_many(values[0])
+                continue
+            for value in values:
                 items[following] = value
                 following += 1
             continue
@@ -77,9 +89,13 @@ def _array(expander: Expander, elements: Sequence[Element], start: Array, keyed:
         if isinstance(key, int):
             following = key + 1
             sorts = True
+    for index in range(0, len(pairs), 2):  # M=(key value key value), of bash 5.1 and later
+        name = known(pairs[index])
+        whole = whole and name is not None
+        items[name or ""] = pairs[index + 1] if index + 1 < len(pairs) else ()
     if sorts:
         items = dict(sorted(items.items(), key=_number))
-    return Array(items, whole)
+    return Array(items, whole, keyed)
 
 
 def _number(item: tuple[int | str, Value]) -> int:

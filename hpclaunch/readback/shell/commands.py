@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from hpclaunch.readback.shell import conditions, escapes
 from hpclaunch.readback.shell.declarations import declare
@@ -73,9 +73,25 @@ def _unset(shell: "Shell", words: Sequence[Value]) -> None:
             state.define(text, None)
         elif is_name(text):
             state.set(text, Variable(None))
-        else:
+        elif not _unset_element(shell, text):
             shell.note(f"unset of {text}")
             state.forget(text.partition("[")[0])
+
+
+def _unset_element(shell: "Shell", text: str) -> bool:
+    """unset NAME[INDEX]; False where that is not told."""
+    name, _, index = text.partition("[")
+    variable = shell.state.get(name)
+    value = variable.value if variable is not None else None
+    if variable is None or not isinstance(value, Array) or not index.endswith("]") or index in ("@]", "*]"):
+        return False
+    word = given((index[:-1],), index)
+    key: int | str | None = index[:-1] if value.keyed else shell.expander.number(word)
+    if key is None or (isinstance(key, int) and key < 0) or not value.whole:
+        return False
+    items = {each: item for each, item in value.items.items() if each != key}
+    shell.state.set(name, structs.replace(variable, value=structs.replace(value, items=items)))
+    return True
 
 
 def _set(shell: "Shell", words: Sequence[Value]) -> None:

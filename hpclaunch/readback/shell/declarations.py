@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from hpclaunch.readback.shell.parameters import is_name
 from hpclaunch.readback.shell.pieces import Word
-from hpclaunch.readback.shell.state import Variable
+from hpclaunch.readback.shell.state import Array, Variable
 from hpclaunch.readback.shell.statements import Assignment
-from hpclaunch.readback.shell.values import Unknown, Value, join, shown
+from hpclaunch.readback.shell.values import Unknown, Value, join, known, shown
 
 if TYPE_CHECKING:
     from hpclaunch.readback.shell.evaluate import Shell
@@ -42,6 +42,15 @@ def declare(shell: "Shell", command: str, arguments: Sequence[Assignment | Word]
             continue
         for value in shell.expander.fields(argument):
             _declare_value(shell, value, local, exports)
+            if "A" in flags:
+                _declare_keyed(shell, known(value) or "")
+
+
+def _declare_keyed(shell: "Shell", name: str) -> None:
+    """declare -A NAME: its keys are text, from the first one on."""
+    variable = shell.state.get(name)
+    if is_name(name) and not isinstance(variable and variable.value, Array):
+        shell.state.set(name, Variable(Array({}, keyed=True), bool(variable and variable.exported)))
 
 
 def _declare_value(shell: "Shell", value: Value, local: bool, exports: bool | None) -> None:

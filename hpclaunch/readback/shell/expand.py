@@ -4,7 +4,7 @@ order."""
 import re
 from collections.abc import Callable, Sequence
 
-from hpclaunch.readback.shell import arithmetic, braces, parameters, patterns, pieces
+from hpclaunch.readback.shell import arithmetic, braces, indirect, parameters, patterns, pieces
 from hpclaunch.readback.shell.budget import Budget
 from hpclaunch.readback.shell.errors import Unreadable
 from hpclaunch.readback.shell.fields import BLANKS, Fields
@@ -96,7 +96,9 @@ class Expander:
         return text is not None and arithmetic.lacks_operand(text, self._number_of)
 
     def _number_of(self, name: str) -> str | None:
-        values = self._values(Parameter(name, True))
+        name, bracket, index = name.partition("[")
+        element = pieces.given((index[:-1],), index[:-1]) if bracket else None
+        values = self.values(Parameter(name, True, element))
         if values is None or not values:
             return None if values is None else ""
         return known(values[0])
@@ -189,13 +191,17 @@ class Expander:
         return (Unknown("home", written),)
 
     def _parameter(self, fields: Fields, expansion: Parameter) -> None:
+        if expansion.before == "!":
+            target = indirect.resolved(self, expansion)
+            if isinstance(target, Parameter):
+                self._parameter(fields, target)
+            else:
+                self._put(fields, expansion, target)
+            return
         if not expansion.of_all and expansion.operator not in _TESTS:
             fields.add_value(self._single(expansion), expansion.quoted)
             return
-        if expansion.before == "!" or expansion.operator == "@":
-            fields.add_value(_by_name(expansion), expansion.quoted)
-            return
-        values = self._values(expansion)
+        values = self.values(expansion)
         if expansion.before == "#":
             fields.add_value(self._length(expansion, values), expansion.quoted)
             return
@@ -209,9 +215,12 @@ class Expander:
 
     def _single(self, expansion: Parameter) -> Value:
         """What a parameter becomes that is one value, and whose operator asks for no default."""
-        if expansion.before == "!" or expansion.operator == "@":
-            return _by_name(expansion)
-        values = self._values(expansion)
+        if expansion.before == "!":
+            target = indirect.resolved(self, expansion)
+            if isinstance(target, Parameter):
+                return self._joined([target])
+            return target[0] if target else ()
+        values = self.values(expansion)
         if expansion.before == "#":
             return self._length(expansion, values)
         if expansion.operator:
@@ -233,7 +242,7 @@ class Expander:
         else:
             fields.add_list(values, quoted)
 
-    def _values(self, expansion: Parameter) -> list[Value] | None:
+    def values(self, expansion: Parameter) -> list[Value] | None:
         """The values that the parameter has, none where it is unset, and None where that is not known and no
         value either."""
         name, state = expansion.name, self.state
@@ -281,8 +290,9 @@ class Expander:
     def _elements(self, array: Array, expansion: Parameter) -> list[Value] | None:
         unknown: Value = (Unknown("either", expansion.name),)
         if expansion.of_all:
-            items = list(array.items.values())
-            self.budget.spend(len(items) // 4)
+            ordered = array.in_order()
+            items = [unknown] if ordered is None else [value for _, value in ordered]
+            self.budget.spend(len(array.items) // 4)
             return items if array.whole else [*items, unknown]
         key = self._key(expansion.index, array)
         if key is None or not array.whole:
@@ -299,7 +309,7 @@ class Expander:
 
     def _key(self, index: Word | None, array: Array) -> int | str | None:
         """The key of an element as its array has it, None where it is not known."""
-        if any(isinstance(key, str) for key in array.items):
+        if array.keyed:
             return "0" if index is None else known(self.joined(index))
         number = 0 if index is None else self.number(index)
         if number is not None and number < 0:
@@ -345,6 +355,8 @@ class Expander:
         operator = expansion.operator
         if operator == ":":
             return self._cut(expansion, values)
+        if operator == "@":
+            return [indirect.changed(value, expansion) for value in values]
         compiled = self._pattern((expansion.operand or NOTHING).pieces)
         replacement = known(self._joined((expansion.by or NOTHING).pieces))
         found: list[Value] = []
@@ -383,8 +395,3 @@ class Expander:
         text = texts[0] or ""
         first, last = parameters.cut(text, start, count)
         return [(text[first:last],)]
-
-
-def _by_name(expansion: Parameter) -> Value:
-    """${!NAME} and ${NAME@...}: what nobody follows."""
-    return (Unknown("either", f"!{expansion.name}" if expansion.before else expansion.name),)

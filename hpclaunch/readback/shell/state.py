@@ -8,16 +8,23 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
+from hpclaunch.readback.shell import keyed
 from hpclaunch.readback.shell.patterns import matches
 from hpclaunch.readback.shell.statements import Statement
 from hpclaunch.readback.shell.values import Unknown, Value
 
 
 class Array(Struct, frozen=True):
-    """An array: values by index or key, in its order. `whole`: it has no others."""
+    """An array: values by index in its order, or where it is `keyed` (declare -A) by keys as they came.
+    `whole`: it has no others."""
 
     items: dict[int | str, Value]
     whole: bool = True
+    keyed: bool = False
+
+    def in_order(self) -> list[tuple[int | str, Value]] | None:
+        """Indexes or keys with their values as bash goes through them, None where that order is not known."""
+        return keyed.in_order(self.items) if self.keyed else list(self.items.items())
 
 
 class Variable(Struct, frozen=True):

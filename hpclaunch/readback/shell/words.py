@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Literal as Choice
 
-from hpclaunch.readback.shell import escapes, tree
+from hpclaunch.readback.shell import escapes, indirect, tree
 from hpclaunch.readback.shell.pieces import (
     NOTHING,
     Arithmetic,
@@ -152,6 +152,8 @@ class Words:
         return (None, index.written) if index.written in ("@", "*") else (index, "")
 
     def _operation(self, part: tree.ParamExp, where: Where) -> tuple[str, Word, Word]:
+        if part.names:
+            return indirect.NAMES, NOTHING, NOTHING
         if part.exp is not None:
             inner: Where = "word" if where == "word" or part.exp.op not in _DEFAULTS else "quotes"
             return part.exp.op, self._operand(part.exp.word, inner), NOTHING
@@ -231,7 +233,7 @@ def _is_list(parts: Sequence[tree.Part]) -> bool:
     if len(parts) != 1 or not isinstance(parts[0], tree.ParamExp):
         return False
     part = parts[0]
-    if part.length or part.excl or part.param is None or (part.exp and part.exp.op in _DEFAULTS):
+    if part.length or part.param is None or (part.exp and part.exp.op in _DEFAULTS):
         return False
     index = part.index.parts if isinstance(part.index, tree.Word) else ()
     element = index[0].value if index and isinstance(index[0], tree.Lit) else ""

@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from hpclaunch.convert.mapping.words.texts import split
 from hpclaunch.convert.reading import Assigned, ShellReading
-from hpclaunch.readback.shell.values import Unknown, Value
+from hpclaunch.readback.shell.values import Unknown, Value, known
 from hpclaunch.values.conversion import Place
 
 
@@ -28,6 +28,8 @@ def entries(reading: ShellReading, entry: Entry) -> list[Entry]:
     before: Value = ()
     for each in (each for each in reading.assigned if each.name == part.name):
         added = _added(each, before, found)
+        if added is None and not (each.conditions or each.loops) and known(each.value) is not None:
+            found, added = [], each.value  # all of it is told anew, as by ${MOUNTS%,}
         if added is None:
             return [entry]
         before = each.value

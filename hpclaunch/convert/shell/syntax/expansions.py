@@ -4,6 +4,7 @@ import re
 
 from hpclaunch.convert.shell.syntax.forms import TESTS
 from hpclaunch.convert.shell.syntax.words import Words
+from hpclaunch.readback.shell import indirect
 from hpclaunch.readback.shell.pieces import NOTHING, Literal, Parameter, Piece, Word
 
 _IN_BRACES = re.compile(r"[^$`\"'\\}]+")
@@ -103,7 +104,7 @@ class Expansions(Words):
             return "", NOTHING, NOTHING
         if text.startswith(("*}", "@}"), self.at):  # ${!prefix*}
             self.at += 2
-            return "", NOTHING, NOTHING
+            return indirect.NAMES, NOTHING, NOTHING
         found = _OPERATOR.match(text, self.at)
         if not found:
             self.fail("a ${ that is not closed, or with something unknown in it", start)

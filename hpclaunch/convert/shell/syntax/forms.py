@@ -8,8 +8,8 @@ TESTS = (":-", "-", ":=", "=", ":?", "?", ":+", "+")
 
 
 def is_list(part: Parameter) -> bool:
-    """Whether it is "$@" or "${a[@]}", which are no word at all where there is nothing in them."""
-    return "@" in (part.name, part.all_of) and not part.before and part.operator not in TESTS
+    """Whether it is "$@", "${a[@]}" or "${!a[@]}", no word at all where there is nothing in them."""
+    return "@" in (part.name, part.all_of) and part.before != "#" and part.operator not in TESTS
 
 
 def file_of(body: Group) -> str:
