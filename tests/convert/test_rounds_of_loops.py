@@ -55,7 +55,7 @@ TRIALS = (
     f"for i in 1 2 3; do\n  export SEED=$((1000-i))\n  {RUN}\ndone",
     f"for i in 1 2 3; do\n  SEED=$((100+10*i))\n  export SEED\n  {RUN}\ndone",
     f"for i in 1 2 3; do SEED=$((1000*i)) {RUN}; done",
-    f"for i in 1 2 3; do {RUN} --id $((i * 10#$i - ${{i}})); done",
+    f"for i in 1 2 3; do {RUN} --id $((i * 7 - 1)); done",
 )
 ASKED = {
     f"export SEED=5\nfor i in 1 2 3; do\n  SEED=$((SEED*2))\n  {RUN}\ndone": "env.SEED",
