@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from hpclaunch.rank import wrapper_text
+from hpclaunch.values import oneprocess
 from hpclaunch.values.errors import SchedulerError
 from hpclaunch.values.launchplan import Common, LaunchPlan, SlurmTarget
 
@@ -37,7 +38,7 @@ def argv(
     common = plan.common
     environment = [f"{each.name}={each.value}" for each in common.environment]
     environment += [f"{name}={inherited[name]}" for name in common.inherit if name in inherited]
-    settings = ["from=slurm", *(each.text for each in target.wrapper if each.text.startswith("cwd="))]
+    settings = ["from=slurm", *(each.text for each in oneprocess.settings(target.wrapper))]
     return [
         "salloc",
         *_allocation(common, target),

@@ -9,7 +9,7 @@ from hpclaunch.spec.job import Job
 KEPT = {
     *("version", "image", "container", "workdir", "directory", "mounts", "secrets", "env", "inherit"),
     *("gpus_per_node", "gpu_type", "ranks_per_node", "mpi", "bind", "locality", "fabric"),
-    *("sites", "command", "time"),
+    *("sites", "command", "time", "rendezvous"),
 }
 
 

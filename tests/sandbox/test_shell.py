@@ -27,16 +27,23 @@ def shell(slurm: Slurm, folder: Path, *words: str, **job: Any) -> Any:
 
 def test_a_command_has_the_jobs_nodes_environment_and_secrets(slurm_a100: Slurm, tmp_path: Path) -> None:
     look = (
-        'echo $TOKEN; echo $SLURM_JOB_NUM_NODES $SLURM_NTASKS; pwd; printf \'%s\\0\' "$STRANGE" "$@"; '
+        "echo $TOKEN; echo $SLURM_JOB_NUM_NODES $SLURM_NTASKS; pwd; "
+        'echo $MASTER_ADDR $WORLD_SIZE ${NCCL_IB_HCA#=} $UCX_NET_DEVICES; printf \'%s\\0\' "$STRANGE" "$@"; '
         "for each in /proc/[0-9]*; do tr '\\0' ' ' <$each/cmdline; done; "
         "scontrol show job $SLURM_JOB_ID; exit 7"
     )
     done = shell(
-        slurm_a100, tmp_path, "--", "/bin/sh", "-c", look, "x", *WORDS, secrets=["TOKEN"], workdir="/usr"
+        *(slurm_a100, tmp_path, "--", "/bin/sh", "-c", look, "x", *WORDS),
+        secrets=["TOKEN"],
+        workdir="/usr",
+        rendezvous="torch",
     )
     assert done.returncode == 7, done.stderr
-    secret, size, where, rest = done.stdout.split("\n", 3)
+    secret, size, where, launch, rest = done.stdout.split("\n", 4)
     assert (secret, size, where) == ("geheim", "2 1", "/usr")
+    master, world, nccl, ucx = launch.split()
+    assert (master, world, nccl) == ("dgx1", "1", ucx)
+    assert len(ucx.split(",")) == 8
     *values, shown = rest.split("\0", len(WORDS) + 1)
     assert values == [STRANGE, *WORDS]
     assert "JobName=shell" in shown

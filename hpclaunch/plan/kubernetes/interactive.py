@@ -4,6 +4,7 @@ from msgspec import structs
 
 from hpclaunch.plan.kubernetes import names
 from hpclaunch.spec.job import Job
+from hpclaunch.values import oneprocess
 from hpclaunch.values.launchplan import Common, LaunchPlan
 from hpclaunch.values.pods import KubernetesTarget
 from hpclaunch.values.words import Option
@@ -23,7 +24,6 @@ def one_pod(job: Job, mark: str) -> Job:
         groups={},
         world="one",
         time=job.time or LONGEST,
-        rendezvous="none",
         verify=False,
         trials=None,
         stage_in=(),
@@ -44,9 +44,9 @@ def one_pod(job: Job, mark: str) -> Job:
 
 def held(plan: LaunchPlan, target: KubernetesTarget) -> LaunchPlan:
     """The plan of `one_pod`, with a process in place of its ranks that stays until its time is over or the
-    pod is deleted. It has the ranks' environment and folder, is no rank, and is not bound."""
+    pod is deleted. It has the ranks' environment and folder and all HCAs, is no rank, and is not bound."""
     common = plan.common
-    kept = tuple(each for each in target.wrapper if each.text.startswith("cwd="))
+    kept = oneprocess.settings(target.wrapper)
     return structs.replace(
         plan,
         common=structs.replace(common, ranks_per_node=1, argv=_stays(common)),
