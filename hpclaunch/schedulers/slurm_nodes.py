@@ -41,6 +41,7 @@ def run_on(commands: Commands, node: str, script: str, partition: str | None) ->
         "--cpu-bind=none",
         "--mem-bind=none",
         "--input=none",
+        "--propagate=NONE",  # as jobs have it: else the node shows the limits of who asks
         "--chdir=/",
         "--job-name=hpclaunch-discover",
         *([f"--partition={partition}"] if partition else []),

@@ -2,6 +2,9 @@
 
 import json
 import os
+import resource
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -64,8 +67,18 @@ def test_a_sound_cluster(slurm_a100: Slurm, env: dict[str, str], tmp_path: Path)
     node = next(subject for subject in found if subject.startswith("clock of dgx")).split()[-1]
     for path in (image, tmp_path, env["HPCLAUNCH_HOME"]):
         assert found[f"{path} on {node}"][0] == "ok"
-    shown = slurm_a100.run("srun", "-w", node, "sh", "-c", "ulimit -l").stdout.strip()
-    assert found["memlock limit"][1].startswith(shown)
+
+
+def test_the_memlock_limit_is_the_node_s_and_not_the_caller_s(slurm_a100: Slurm, env: dict[str, str]) -> None:
+    """slurmd has that of this process, which started it."""
+    soft, _ = resource.getrlimit(resource.RLIMIT_MEMLOCK)
+    theirs = "unlimited" if soft == resource.RLIM_INFINITY else f"{soft // 1024} KiB"
+    low = ["/usr/bin/prlimit", "--memlock=32768", sys.executable, "-m", "hpclaunch", "doctor", "--json"]
+    done = subprocess.run(
+        [*low, "--site", slurm_a100.site, "--on-node"], env=env, capture_output=True, text=True, timeout=120
+    )
+    found = {check["subject"]: check["found"] for check in json.loads(done.stdout)}
+    assert found["memlock limit"].startswith(f"{theirs} on dgx"), done.stderr
 
 
 def test_what_is_missing_is_named(slurm_a100: Slurm, env: dict[str, str], tmp_path: Path) -> None:
