@@ -48,7 +48,8 @@ def _pytorch(image: str, command: list[str], gpus: int) -> Draft:
     ("image", "command", "gpus", "key"),
     [
         ("b:1", ["./a"], 8, "image"),
-        ("a:1", ["./b"], 8, "command"),
+        ("a:1", ["torchrun", "--nproc_per_node=8", "b.py"], 8, "command"),
+        ("a:1", ["sh", "-c", "cd /b; ./b"], 8, "command"),
         ("a:1", ["./a"], 4, "gpus_per_node"),
         ("a:1", ["./a"], 0, "gpus_per_node"),
     ],
@@ -59,6 +60,29 @@ def test_what_differs_between_master_and_worker_is_asked(
     draft = _pytorch(image, command, gpus)
     assert _open(draft) == {key}
     assert [each.kind for each in draft.findings if each.key == key] == ["question"]
+
+
+@pytest.mark.parametrize("words", [["./b"], ["sh", "-c", "./b $RANK"], ["python", "-m", "b"]])
+def test_a_worker_with_another_command_is_a_group(words: list[str]) -> None:
+    draft = _pytorch("a:1", words, 8)
+    job = parse_job(write(draft, ["job.yaml"]), "job.yaml", ".").value
+    plain = {name: (group.nodes, group.command) for name, group in job.groups.items()}
+    assert plain["master"] == (1, ("./a",))
+    nodes, command = plain["worker"]
+    assert (nodes, command) == (2, tuple(words) if words[0] != "sh" else "./b $RANK")
+    assert job.command is None or not job.command
+    assert (job.rendezvous, job.gpus_per_node, job.ranks_per_node) == ("torch", 8, 1)
+
+
+def test_a_worker_with_another_command_and_other_variables_is_one_group() -> None:
+    worker = {"replicas": 2, **_container("a:1", ["./b"], 8)}
+    worker["template"]["spec"]["containers"][0]["env"] = [{"name": "PART", "value": "b"}]
+    draft = _manifest("PyTorchJob", {"Master": _container("a:1", ["./a"], 8), "Worker": worker})
+    job = parse_job(write(draft, ["job.yaml"]), "job.yaml", ".").value
+    assert [(group.nodes, group.command, group.env) for group in job.groups.values()] == [
+        (1, ("./a",), {}),
+        (2, ("./b",), {"PART": "b"}),
+    ]
 
 
 def test_a_worker_like_its_master_is_asked_nothing() -> None:

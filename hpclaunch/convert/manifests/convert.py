@@ -98,7 +98,7 @@ def _job(workload: Workload, others: Sequence[Object], draft: Draft, options: Op
     scheduling.put(workload, draft, options)
     ending.put(workload, draft, options)
     _serving(workload, draft)
-    parts.compare(workload, own, beside, draft)
+    parts.compare(workload, own, beside, draft, options)
     parts.ask_which_container(workload, draft)
 
 

@@ -9,16 +9,18 @@ import re
 from collections.abc import Mapping, Sequence
 
 from hpclaunch.convert.draft import Draft, Key, dotted
-from hpclaunch.convert.manifests import environment, size
+from hpclaunch.convert.manifests import commands, environment, size
 from hpclaunch.convert.manifests.environment import Config, Variable
 from hpclaunch.convert.manifests.fields import Field
 from hpclaunch.convert.manifests.workload import Pod, Workload
+from hpclaunch.convert.options import Options
 from hpclaunch.spec.tree import MappingNode, SequenceNode
 from hpclaunch.values.conversion import Place
 
 # What ranks are, and what they run on: where two templates differ in it, neither is the job's.
 _ASKED = frozenset(("command", "args", "image", "resources"))
 _VARIABLES = ("env", "envFrom")
+_COMMAND = ("command", "args")
 # A job with groups has none of these.
 _STEPS = ("trials", "stage_in", "setup", "before_each", "after")
 _MOST_SHOWN = 60  # characters of a command
@@ -56,9 +58,17 @@ def ask_which_container(workload: Workload, draft: Draft) -> None:
 
 
 def _called(container: Field) -> str:
-    text = _words(container) or _text(container, "image") or "no command"
+    text = _cut(_words(container) or _text(container, "image") or "no command")
+    return f"{_text(container, 'name') or 'a container'} ({text})"
+
+
+def _short(pod: Pod) -> str:
+    return _cut(_words(pod.container)) or "what its image says"
+
+
+def _cut(text: str) -> str:
     short = text if len(text) <= _MOST_SHOWN else text[: _MOST_SHOWN - 3] + "..."
-    return f"{_text(container, 'name') or 'a container'} ({' '.join(short.split())})"
+    return " ".join(short.split())
 
 
 def _words(container: Field) -> str:
@@ -71,13 +81,19 @@ def _text(container: Field, key: str) -> str:
     return field.text() if field is not None else ""
 
 
-def compare(workload: Workload, own: Mapping[str, Variable], beside: Config, draft: Draft) -> None:
+def compare(
+    workload: Workload, own: Mapping[str, Variable], beside: Config, draft: Draft, options: Options
+) -> None:
     """The other pods of the launch with those of the ranks, whose variables are `own`: what is alike is told
-    once, what is not is said, and makes groups where it is variables alone."""
+    once, what is not is said, and makes groups where it is variables or commands alone."""
     for pod in workload.others:
+        theirs = None
+        if commands.differ(workload.ranks, pod) and not _why_no_groups(workload, draft):
+            theirs = commands.of_pod(workload, pod, own, beside, draft, options)
         if _has_other_variables(workload.ranks, pod):
             _variables(workload, pod, own, beside, draft)
-        _others(workload.ranks, pod, draft)
+        has_command = theirs is not None and commands.put(workload, pod, theirs, draft)
+        _others(workload.ranks, pod, draft, has_command=has_command)
 
 
 def _has_other_variables(first: Pod, other: Pod) -> bool:
@@ -210,8 +226,8 @@ def _withdraw(key: Key, draft: Draft) -> None:
     draft.unsay(key)
 
 
-def _others(first: Pod, other: Pod, draft: Draft) -> None:
-    """All fields but the variables."""
+def _others(first: Pod, other: Pod, draft: Draft, *, has_command: bool) -> None:
+    """All fields but the variables. `has_command`: the command is that of a group."""
     for key, field in other.container.fields():
         twin = first.container.get(key)
         if key == "name":
@@ -219,11 +235,16 @@ def _others(first: Pod, other: Pod, draft: Draft) -> None:
         field.take()
         if twin is not None and _plain(twin) == _plain(field):
             draft.say("carried", [field.place], f"{key} of the {other.of}", became=f"that of the {first.of}")
-        elif key in _VARIABLES:
+        elif key in _VARIABLES or (key in _COMMAND and has_command):
             continue
         elif key in _ASKED and (key != "resources" or _gpus_of(twin) != _gpus_of(field)):
             which = ("gpus_per_node",) if key == "resources" else ("image" if key == "image" else "command",)
             question = f"{which[0]}: {other.of} and {first.of} differ in {key}, and a job has one"
+            if key in _COMMAND:
+                question = (
+                    f"command: the {other.of} runs {_short(other)}, the {first.of} {_short(first)}, and what "
+                    "stands around them is not the same launch"
+                )
             places = [field.place, *([twin.place] if twin is not None else [])]
             ask_instead(which, question, places, f"{key} of the {other.of}", draft)
         else:
@@ -231,6 +252,8 @@ def _others(first: Pod, other: Pod, draft: Draft) -> None:
             todo = "see which of them is meant"
             draft.say("left", [field.place], f"{key} of the {other.of}", why=why, todo=todo)
     for key, field in first.container.fields():
+        if key in _COMMAND and has_command:
+            continue
         if other.container.get(key) is None and key not in _VARIABLES:
             if key in ("command", "args") or (key == "resources" and _gpus_of(field)):
                 asked = "gpus_per_node" if key == "resources" else "command"
