@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -24,6 +25,7 @@ from hpclaunch.readback.shell.statements import (
     Group,
     If,
     Loop,
+    Not,
     Pipeline,
     Redirected,
     Simple,
@@ -63,7 +65,7 @@ def _if(shell: "Walker", statement: If) -> Flow:
         return way()
     start = _start(shell)
     with shell.unnoticed(shell.context.unnoticed or not _minds(shell, statement)):
-        flow = shell.run(condition)
+        flow = shell.excuse(_way(shell, condition))
     if flow is not Flow.NEXT:
         return flow
     shell.line = statement.line
@@ -148,17 +150,25 @@ def _assumed(
 def _and_or(shell: "Walker", statement: AndOr) -> Flow:
     start = _start(shell)
     with shell.unnoticed(shell.context.unnoticed or _swallowed(statement, 0)):
-        flow = shell.run(statement.first)
+        flow = shell.excuse(_way(shell, statement.first))
     said = _said(shell, statement.first)
     for index, (operator, part) in enumerate(statement.others):
         if flow is not Flow.NEXT:
             break
         way = _swallowing(shell, part, _swallowed(statement, index + 1))
+        if index + 1 < len(statement.others):
+            way = partial(shell.excuse, way)
         conditional = shell.on(said if operator == "&&" else f"not ({said})", way)
         if shell.status is None:
             flow = shell.tried([conditional], or_none=True)
         elif shell.status == (operator == "&&"):
             flow = _assumed(shell, start, conditional, way, _way(shell, statement))
+    return flow
+
+
+def _not(shell: "Walker", statement: Not) -> Flow:
+    flow = shell.excuse(_way(shell, statement.body))
+    shell.status = None if shell.status is None else not shell.status
     return flow
 
 
@@ -291,6 +301,7 @@ def _way(shell: "Walker", statement: Statement) -> Callable[[], Flow]:
 WALKS: "dict[type, Callable[[Walker, Any], Flow]]" = {
     If: _if,
     AndOr: _and_or,
+    Not: _not,
     Pipeline: _pipeline,
     Subshell: _subshell,
     Coprocess: _coprocess,

@@ -25,7 +25,7 @@ from hpclaunch.readback.shell.budget import Budget
 from hpclaunch.readback.shell.evaluate import Shell
 from hpclaunch.readback.shell.flow import Flow
 from hpclaunch.readback.shell.state import Array, State
-from hpclaunch.readback.shell.statements import Assignment, Simple
+from hpclaunch.readback.shell.statements import Arithmetic, Assignment, Simple, Statement, Test
 from hpclaunch.readback.shell.values import IfSet, Names, Unknown, Value, known, program_of
 from hpclaunch.values.conversion import Place
 
@@ -43,6 +43,11 @@ _MOST_KEPT = 16 << 20
 # takes seconds. Short variables are counted by their number.
 _PER_STEP = 50
 _LONG = 2000
+
+
+_ENDS_AT_FAILURE = frozenset(("e", "errexit"))
+_MAY_FAIL = (Simple, Arithmetic, Test)
+_OF_A_LINE = 8  # variables that are assumed
 
 
 class Context(Struct, frozen=True):
@@ -91,8 +96,12 @@ class Recorder(Shell):
         self.asked: dict[Place, None] = {}  # where the script's own arguments are asked for
         self._budget = Budget(_MOST)
         self._renewed = 0
+        self._ended = False  # by `set -e`
         self._current: Simple | None = None
         self._last: dict[str, int] = {}
+        self.script = ""  # the source that is submitted: nobody sources it
+        self.options: set[str] = set()  # of `set` and shopt
+        self.excused = 0  # conditions around what is walked: `set -e` does not end the script there
         self.most: int | None = None  # commands, see `walk.read`
         self._counted = self._others = 0
         self._kept = 0
@@ -116,6 +125,25 @@ class Recorder(Shell):
 
     def note(self, text: str) -> None:
         self.unclear.append(Unclear(self.place, outside(text)))
+
+    def failed(self, statement: Statement) -> None:
+        if not self.options & _ENDS_AT_FAILURE or self.excused or not isinstance(statement, _MAY_FAIL):
+            return
+        around = self.context
+        assumes = any(each.place == self.place for each in self.assumed[-_OF_A_LINE:])
+        apart = around.within or around.pipeline[1] > 1 or around.background or around.function
+        if self._ended or assumes or apart or around.conditions or around.loops:
+            return
+        self._ended = True
+        self.note(f"`set -e` ends the script here, since this fails: {statement.written}")
+
+    def excuse(self, way: Callable[[], Flow]) -> Flow:
+        """Go a way whose failure is a condition."""
+        self.excused += 1
+        try:
+            return way()
+        finally:
+            self.excused -= 1
 
     def spend(self, amount: int) -> None:
         """Count work. Raises ScriptError where it is too much."""

@@ -60,6 +60,7 @@ def read(
     begin(walker, begun)
     if arguments is not None:
         walker.state.arguments = tuple((inside(each),) if each else () for each in arguments)
+    walker.script = main
     if main and all(complete):
         _walked(walker, main)
     left = [source.name for source in sources if source.name != main and source.name in sourced - walker.seen]

@@ -52,7 +52,7 @@ def _given(shell: "Walker", name: str, values: Sequence[Value], number: int) -> 
 def _holds(shell: "Walker", condition: Statement, number: int) -> bool | None:
     """Begin a round of `while` with its condition; None where that is not known."""
     with shell.unnoticed(True):
-        shell.run(condition)
+        shell.excuse(lambda: shell.run(condition))
     return shell.status
 
 

@@ -74,7 +74,6 @@ class Walker(Recorder):
 
     def __init__(self, sources: Sequence[Source]):
         super().__init__(sources)
-        self.options: set[str] = set()
         self.seen: set[str] = set()
         self._parsed: dict[str, Group] = {}
         self.reached = 0
@@ -153,6 +152,7 @@ class Walker(Recorder):
         self.state, self.input, self.output = state, Input(""), None
         state.arguments = None
         self.locals.clear()
+        self.excused = 0
 
     def placed(self, command: Command) -> Iterator[Command]:
         """The commands, as those of another one that starts them."""
@@ -237,12 +237,14 @@ class Walker(Recorder):
         if name == "trap":
             self.record(words)
             self._trap(words)
-            self.status = True
             return Flow.NEXT
         if name in _NOTED:
             _NOTED[name](self, words)
         if name not in BUILTINS or not self.state.function(name)[0]:
             self.record(words)
+        if name == "return" and not self.locals and self._open == [self.script]:
+            self.status = False  # "can only `return' from a function or sourced script"
+            return Flow.NEXT
         return super()._call(words)
 
     def computed(self, expression: Word) -> int | None:
@@ -349,7 +351,6 @@ class Walker(Recorder):
             self.children -= 1
 
     def _external(self, words: list[Value]) -> None:
-        self.status = None
         if child_shell.walked(self, words):
             self.status = None
             return

@@ -5,6 +5,7 @@ them is unknown from there on. Commands that are not the shell's own are not run
 A loop whose rounds are not told is walked once.
 """
 
+import re
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
 
@@ -33,6 +34,7 @@ from hpclaunch.readback.shell.statements import (
 from hpclaunch.readback.shell.values import Part, Unknown, Value, join, known, shown
 
 _DEEPEST = 90
+_NUMBER = re.compile(r"-?[0-9]{1,18}")
 # Of the budget: some ten milliseconds, for a process that parses what `eval` is given.
 _PARSING = 2000
 _PREFIXES = frozenset(("command", "builtin", "exec"))
@@ -61,6 +63,9 @@ class Shell:
         self.calls: list[Call] = []
         self.notes: list[Note] = []
         self.status: bool | None = True
+        self._before: bool | None = True  # of the command before the one that is walked
+        self._may_return = False  # the function that is walked, on a condition
+        self._may_exit = False  # the shell, likewise
         self.input = Input("")
         self.output: list[Part] | None = None
         self.locals: list[dict[str, Variable | None]] = []
@@ -96,7 +101,10 @@ class Shell:
             raise ScriptError("commands within commands, too deep", line)
         self.line = line
         try:
-            return self._walks[type(statement)](statement)
+            flow = self._walks[type(statement)](statement)
+            if self.status is False and flow is Flow.NEXT:
+                self.failed(statement)
+            return flow
         except Unreadable as error:
             self.line = line
             self.note(f"cannot be read: {error}")
@@ -104,6 +112,9 @@ class Shell:
             return Flow.NEXT
         finally:
             self._depth -= 1
+
+    def failed(self, statement: Statement) -> None:
+        """Called behind a statement that fails for certain."""
 
     def perhaps(self, why: str, ways: Sequence[Callable[[], Flow]], or_none: bool) -> Flow:
         """Try each of the ways, one of which is gone, or with `or_none` perhaps none."""
@@ -135,11 +146,14 @@ class Shell:
                 break
         if not or_none and flows and all(flow is flows[0] for flow in flows):
             return flows[0]
+        self._may_return |= Flow.RETURN in flows
+        self._may_exit |= Flow.EXIT in flows
         return Flow.NEXT
 
     def _simple(self, statement: Simple) -> Flow:
         expander = self.expander
         words = expander.words(statement.words)
+        self._before = self.status
         self.status = True
         if not words:
             for assignment in statement.assignments:
@@ -187,6 +201,8 @@ class Shell:
         if there:
             self.note(f"which of several functions {name} is depends on what the script does not tell")
         flow = _FLOWS.get(name)
+        if flow is Flow.RETURN or flow is Flow.EXIT:
+            self.status = self._given_status(words)
         if flow:
             return flow
         if name == "eval":
@@ -199,11 +215,24 @@ class Shell:
             builtin(self, words)
         return Flow.NEXT
 
+    def _given_status(self, words: list[Value]) -> bool | None:
+        """What `return` and `exit` make the status: that of the last command, or the number behind them."""
+        if len(words) < 2 or _is_last_status(words[1]):
+            return self._before
+        text = known(words[1])
+        number = int(text) if text is not None and _NUMBER.fullmatch(text) else None
+        return None if number is None else number % 256 == 0
+
     def _function(self, name: str, body: Statement, arguments: list[Value]) -> Flow:
         before = self.state.arguments
         self.state.arguments = tuple(arguments)
         self.locals.append({})
+        outer, self._may_return = self._may_return, False
+        self.status = self._before
         flow = self.run(body)
+        if self._may_return:
+            self.status = None  # on a condition it is that of another `return`
+        self._may_return = outer
         for local, variable in self.locals.pop().items():
             self.state.restore(local, variable)
         self.state.arguments = before
@@ -326,9 +355,15 @@ class Shell:
 
     def apart(self, statement: Statement) -> None:
         """Walk it in a shell of its own."""
-        before = self.state
-        self.state = before.fork()
+        before, outer = self.state, self._may_exit
+        self.state, self._may_exit = before.fork(), False
         try:
             self.run(statement)
+            if self._may_exit:
+                self.status = None
         finally:
-            self.state = before
+            self.state, self._may_exit = before, outer
+
+
+def _is_last_status(word: Value) -> bool:
+    return len(word) == 1 and isinstance(word[0], Unknown) and word[0].name == "?"
