@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 from xml.dom import minidom
 
 import pytest
@@ -50,7 +51,7 @@ def cases(text: str) -> list[dict[str, str]]:
 
 
 def pipeline(
-    folder: Path, command: str, lines: tuple[str, ...] = ("script", "after_script")
+    folder: Path, command: str, lines: tuple[str, ...] = ("script", "after_script"), **more: Any
 ) -> "subprocess.CompletedProcess[str]":
     """Runs the lines of the example, each part in one bash, and after_script whatever came before."""
     example = yaml.safe_load(EXAMPLE.read_text())["train"]
@@ -58,7 +59,7 @@ def pipeline(
     bin_folder.mkdir()
     (bin_folder / "hpclaunch").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m hpclaunch "$@"\n')
     (bin_folder / "hpclaunch").chmod(0o700)
-    job = {"version": 1, "name": "ci", "command": command, "gpus_per_node": 0, "ranks_per_node": 1}
+    job = {"version": 1, "name": "ci", "command": command, "gpus_per_node": 0, "ranks_per_node": 1, **more}
     (folder / "job.yaml").write_text(yaml.safe_dump(job))
     variables = {
         name: value.replace("$CI_BUILDS_DIR", str(folder)) for name, value in example["variables"].items()
@@ -82,11 +83,20 @@ def pipeline(
     return done[0]
 
 
+def reported(folder: Path) -> list[dict[str, str]]:
+    """The cases of all files that GitLab takes for reports of the pipeline, in the order of jobs."""
+    pattern = yaml.safe_load(EXAMPLE.read_text())["train"]["artifacts"]["reports"]["junit"]
+    files = {file.name: cases(file.read_text()) for file in folder.glob(pattern)}
+    submitted = [f"report-{each}.xml" for each in (folder / "job-ids").read_text().split()]
+    assert sorted(files) == sorted(submitted)
+    return [case for name in submitted for case in files[name]]
+
+
 def test_the_example_passes_with_its_job(tmp_path: Path) -> None:
     done = pipeline(tmp_path, "echo 'loss <0.1> & \"falling\"'")
     assert done.returncode == 0, done.stderr
     assert 'loss <0.1> & "falling"' in done.stdout
-    (case,) = cases((tmp_path / "report.xml").read_text())
+    (case,) = reported(tmp_path)
     assert (case["name"], case["outcome"]) == ("ci", "passed")
     assert case["output"] == 'loss <0.1> & "falling"\n'
 
@@ -94,10 +104,24 @@ def test_the_example_passes_with_its_job(tmp_path: Path) -> None:
 def test_the_example_fails_with_its_job_s_own_status(tmp_path: Path) -> None:
     done = pipeline(tmp_path, "printf 'a \\033[1m\\000 \\377 b\\n'; exit 7")
     assert done.returncode == 7, done.stderr
-    (case,) = cases((tmp_path / "report.xml").read_text())
+    (case,) = reported(tmp_path)
     assert case["outcome"] == "failure"
     assert "exit code 7" in case["message"]
     assert case["output"].startswith("a \N{REPLACEMENT CHARACTER}[1m")
+
+
+def test_the_example_takes_all_jobs_of_a_sweep(tmp_path: Path) -> None:
+    """On this machine each point is a job. The second fails first, and has its status in the end."""
+    command = "echo is-$N; exit $((N % 7))"
+    done = pipeline(tmp_path, command, sweep={"list": [{"env.N": str(n)} for n in (0, 11, 12)]})
+    assert done.returncode == 4, done.stderr
+    found = reported(tmp_path)
+    assert [(each["outcome"], each["output"]) for each in found] == [
+        ("passed", "is-0\n"),
+        ("failure", "is-11\n"),
+        ("failure", "is-12\n"),
+    ]
+    assert [line for line in done.stdout.splitlines() if line.startswith("is-")] == ["is-0", "is-11", "is-12"]
 
 
 def test_a_cancelled_pipeline_leaves_no_job(tmp_path: Path) -> None:
@@ -105,7 +129,7 @@ def test_a_cancelled_pipeline_leaves_no_job(tmp_path: Path) -> None:
     job = {"version": 1, "name": "ci", "command": ["sleep", "300"], "gpus_per_node": 0, "ranks_per_node": 1}
     (tmp_path / "long.yaml").write_text(yaml.safe_dump(job))
     sent = hpclaunch("submit", tmp_path / "long.yaml", "--local", env=home)
-    (tmp_path / "job-id").write_text(sent.stdout)
+    (tmp_path / "job-ids").write_text(sent.stdout)
     pipeline(tmp_path, "true", ("after_script",))
     done = hpclaunch("wait", sent.stdout.strip(), "--junit", tmp_path / "r.xml", env=home)
     assert done.returncode == 1
