@@ -4,7 +4,6 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 from xml.dom import minidom
 
 import pytest
@@ -51,15 +50,22 @@ def cases(text: str) -> list[dict[str, str]]:
 
 
 def pipeline(
-    folder: Path, command: str, lines: tuple[str, ...] = ("script", "after_script"), **more: Any
+    folder: Path,
+    command: str,
+    lines: tuple[str, ...] = ("script", "after_script"),
+    points: tuple[str, ...] = (),
 ) -> "subprocess.CompletedProcess[str]":
-    """Runs the lines of the example, each part in one bash, and after_script whatever came before."""
+    """Runs the lines of the example, each part in one bash, and after_script whatever came before. With
+    `points` its submission is of several jobs, as that of a sweep may be where there is a queue."""
     example = yaml.safe_load(EXAMPLE.read_text())["train"]
     bin_folder = folder / "bin"
     bin_folder.mkdir()
-    (bin_folder / "hpclaunch").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m hpclaunch "$@"\n')
+    program = f'"{sys.executable}" -m hpclaunch'
+    each = "".join(f'  {program} "$@" --set {point} || exit\n' for point in points)
+    several = f'if [ "$1" = submit ]; then\n{each}  exit\nfi\n' if points else ""
+    (bin_folder / "hpclaunch").write_text(f'#!/bin/sh\n{several}exec {program} "$@"\n')
     (bin_folder / "hpclaunch").chmod(0o700)
-    job = {"version": 1, "name": "ci", "command": command, "gpus_per_node": 0, "ranks_per_node": 1, **more}
+    job = {"version": 1, "name": "ci", "command": command, "gpus_per_node": 0, "ranks_per_node": 1}
     (folder / "job.yaml").write_text(yaml.safe_dump(job))
     variables = {
         name: value.replace("$CI_BUILDS_DIR", str(folder)) for name, value in example["variables"].items()
@@ -110,13 +116,13 @@ def test_the_example_fails_with_its_job_s_own_status(tmp_path: Path) -> None:
     assert case["output"].startswith("a \N{REPLACEMENT CHARACTER}[1m")
 
 
-def test_the_example_takes_all_jobs_of_a_sweep(tmp_path: Path) -> None:
-    """On this machine each point is a job. The second fails first, and has its status in the end."""
+def test_the_example_takes_all_jobs_that_were_submitted(tmp_path: Path) -> None:
+    """As of a sweep over the time limit, one for each point. The second fails first, and has its status in
+    the end."""
     command = "echo is-$N; exit $((N % 7))"
-    done = pipeline(tmp_path, command, sweep={"list": [{"env.N": str(n)} for n in (0, 11, 12)]})
+    done = pipeline(tmp_path, command, points=("env.N=0", "env.N=11", "env.N=12"))
     assert done.returncode == 4, done.stderr
-    found = reported(tmp_path)
-    assert [(each["outcome"], each["output"]) for each in found] == [
+    assert [(each["outcome"], each["output"]) for each in reported(tmp_path)] == [
         ("passed", "is-0\n"),
         ("failure", "is-11\n"),
         ("failure", "is-12\n"),
