@@ -8,6 +8,9 @@ from hpclaunch.rank import beside
 from hpclaunch.values.launchplan import LaunchPlan
 from hpclaunch.values.longrun import LongRun, Notify
 
+_TEMPFAIL = 75  # EX_TEMPFAIL of sysexits.h
+_TERMINATED = 128 + signals.SIGTERM
+
 
 def of_slurm(plan: LaunchPlan, run: LongRun) -> dict[str, object]:
     """For the template of an sbatch script."""
@@ -22,9 +25,21 @@ def of_slurm(plan: LaunchPlan, run: LongRun) -> dict[str, object]:
 
 def _chain(plan: LaunchPlan, run: LongRun) -> dict[str, object]:
     """`file` is the start of the name of what says that the chain has ended, for a script sent by hand;
-    `signal` the status of ranks that the signal before the time limit has ended."""
+    `signal` the status of ranks that the signal before the time limit has ended; `told` are statuses that say
+    by themselves whether another link follows; `followed` patterns of why/status where one does."""
     number = 128 + signals.Signals[f"SIG{run.signal.name}"] if run.signal is not None else 0
-    return {"links": run.chain, "file": plan.common.name, "signal": number}
+    asks = [_TEMPFAIL, number] if number else [_TEMPFAIL]
+    followed = [f"*/{status}" for status in asks]
+    if _TERMINATED not in asks:
+        followed.append(f"UNKNOWN/{_TERMINATED}")
+    told = sorted({*asks, _TERMINATED})
+    return {
+        "links": run.chain,
+        "file": plan.common.name,
+        "signal": number,
+        "told": told,
+        "followed": followed,
+    }
 
 
 def _notify(plan: LaunchPlan, how: Notify) -> dict[str, object]:

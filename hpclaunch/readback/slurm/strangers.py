@@ -8,8 +8,8 @@ from hpclaunch.readback.shell.values import Unknown, known, program_of, shown
 from hpclaunch.readback.slurm.notices import OUTLASTS
 from hpclaunch.values.launch import Unbridged
 
-# They tell the script something and change nothing.
-_HARMLESS = frozenset({"id", "date", "hostname", "whoami", "uname"})
+# They tell the script something or let it wait, and change nothing.
+_HARMLESS = frozenset({"id", "date", "hostname", "whoami", "uname", "sleep"})
 
 
 def strangers(calls: Sequence[Call]) -> list[Unbridged]:

@@ -797,13 +797,24 @@ fate "$hl_status"
 
 # A link that ends by itself ends the chain. One that reaches its time limit, or loses a node or its place, does not,
 # nor one that asks for the next: 75, EX_TEMPFAIL of sysexits.h.
+# A silent Slurm is asked again where the status does not tell. With 143 it may be the time limit that ended the ranks.
+case $hl_status in
+  0 | 75 | 143) ;;
+  *)
+    for hl_pause in 5 10 20 20; do
+      [[ $hl_fate == UNKNOWN ]] || break
+      sleep "$hl_pause"
+      fate "$hl_status"
+    done
+    ;;
+esac
 end_chain() { # done|failed
   printf '%s %s %s\n' "$1" "$SLURM_ARRAY_TASK_ID" "$hl_status" >"$hl_chain"
   timeout 10 scancel --state=PENDING "$SLURM_ARRAY_JOB_ID"
 }
 case $hl_fate/$hl_status in
   COMPLETED/*) end_chain "done" ;;
-  FAILED/75) ;;
+  */75 | UNKNOWN/143) ;;
   FAILED/* | UNKNOWN/*) end_chain failed ;;
 esac
 exit "$hl_status"

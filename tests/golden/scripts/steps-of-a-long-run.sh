@@ -1008,9 +1008,7 @@ fate "$hl_status"
 
 # Another start of this job reads the secrets again.
 case $hl_fate in
-  COMPLETED | FAILED)
-    rm -f -- "$2"
-    ;;
+  COMPLETED | FAILED) rm -f -- "$2" ;;
 esac
 notify end "$hl_fate" "$hl_status"
 exit "$hl_status"
