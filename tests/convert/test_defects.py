@@ -185,3 +185,29 @@ def _expanded(text: str) -> list[int]:
         first, _, last = part.partition("-")
         found += range(int(first), int(last or first) + 1)
     return found
+
+
+# Pipelines with tee, and after them who reads what its parts gave. 1 is a run whose failure is lost.
+PIPELINES = (
+    ("srun a | tee x\nexit ${PIPESTATUS[0]}\n", []),
+    ("srun a | tee x; rc=${PIPESTATUS[0]}; exit $rc\n", []),
+    ("srun a | tee x || exit ${PIPESTATUS[0]}\n", [1]),
+    ("srun a | tee x && exit ${PIPESTATUS[0]}\n", []),
+    ("for i in 1; do\n  srun a | tee x  # log\ndone\n# its own\n[ ${PIPESTATUS[0]} = 0 ] || exit 1\n", []),
+    ("{\n  srun a | tee x\n}\n\nexit ${PIPESTATUS[0]}\n", []),
+    ("srun a | tee x\nsrun b | tee y\nexit ${PIPESTATUS[0]}\n", [1]),
+    ("srun a | tee x\necho done\nexit ${PIPESTATUS[0]}\n", [1]),
+    ("srun a | tee x; true; exit ${PIPESTATUS[0]}\n", [1]),
+    ("srun a | tee x\nls | cat\necho ${PIPESTATUS[0]}\nsrun b | tee y\n", [1, 4]),
+)
+
+
+@pytest.mark.parametrize(("script", "lines"), PIPELINES)
+def test_a_status_of_parts_that_is_read_is_that_of_the_pipeline_before_it(
+    script: str, lines: list[int]
+) -> None:
+    assert _lines([each for each in _found(script) if "the status is that of tee" in each.why]) == lines
+    if "exit" in script:
+        program = script.replace("srun a", "false").replace("srun b", "true").replace("tee x", "cat")
+        done = subprocess.run(["bash", "-c", program.replace("tee y", "cat")], check=False, timeout=60)
+        assert (done.returncode == 0) == bool(lines)

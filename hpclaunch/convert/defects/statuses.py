@@ -19,6 +19,11 @@ _CLEANS = frozenset(
 )
 _CLEANING = frozenset(("rm", "kill", "stop"))
 _ENDS_ON_FAILURE = re.compile(r"\bset\s+-[a-z]*e|\berrexit\b")
+# PIPESTATUS is that of the last pipeline: behind it stand ends of statements, comments, and what reads it.
+_READS_PARTS = re.compile(
+    rb"(?:[\s;)}]|&&|(?:done|fi|esac)\b[^\n;|&]*|#[^\n]*)*[^\n;|&]*PIPESTATUS",
+)
+_NEAR = 2000
 _SET = re.compile(r"\bset\s")
 
 
@@ -74,7 +79,8 @@ def _of_pipeline(parsed: Parsed, node: tree.BinaryCmd, pipefail: bool) -> Iterat
     last = node.y.cmd if node.y else None
     if node.op not in ("|", "|&") or pipefail or not isinstance(last, tree.CallExpr) or not last.args:
         return
-    if b"PIPESTATUS" in parsed.bytes_[node.end.offset :]:
+    behind = parsed.bytes_[node.end.offset : node.end.offset + _NEAR]
+    if _READS_PARTS.match(behind):
         return  # the script looks at the status of each part itself
     if search.program(last) == "tee" and node.x and any(map(_is_start, search.calls(node.x))):
         yield _defect(
