@@ -70,3 +70,52 @@ def test_what_the_scripts_own_shell_puts_in_is_the_same_for_all(
 ) -> None:
     found = [each for each in _converted(lines).findings if each.kind == "defect"]
     assert [each.places[0].line for each in found] == lines_of_defects
+
+
+_LOCAL_RANK, _LIST = "local rank instead", "gave to its local rank"
+
+
+@pytest.mark.parametrize(
+    ("batch", "words", "advice"),
+    [
+        ("--gpu-bind=closest", "", {"--gpu-bind=closest": _LOCAL_RANK}),
+        ("--gpu-bind=none", "", {"--gpu-bind=none": ""}),
+        ("--gpus-per-task=1", "", {"--gpus-per-task=1": _LOCAL_RANK}),
+        ("--gpus-per-task=1 --gpu-bind=none", "", {"--gpu-bind=none": ""}),
+        ("--gpus-per-task=1", "--gpu-bind=none", {"--gpu-bind=none": ""}),
+        ("", "--gpu-bind=map_gpu:3,2,1,0", {"--gpu-bind=map_gpu:3,2,1,0": _LIST}),
+        ("", "--gpu-bind=v,mask_gpu:0x8,4,2,1", {"--gpu-bind=v,mask_gpu:0x8,4,2,1": _LIST}),
+        ("", "--tres-bind=gres/gpu:closest", {"--tres-bind=gres/gpu:closest": _LOCAL_RANK}),
+        ("", "--gpus-per-task=1 --gpu-bind=none", {"--gpus-per-task=1": "", "--gpu-bind=none": ""}),
+    ],
+)
+def test_which_gpus_each_rank_saw_is_said(batch: str, words: str, advice: dict[str, str]) -> None:
+    head = _HEAD.replace("--gpus-per-node=4 ", "" if "gpus-per-task" in batch else "--gpus-per-node=4 ")
+    text = f"{head}#SBATCH {batch or '-J x'}\nsrun --mpi=none {words} ./t\n"
+    found = convert(classified({"run.sub": text}), Options({}))
+    assert loaded(found.job)["gpus_per_node"] == "4"
+    its = {each.what: each.todo for each in found.findings if "NVLink" in each.why}
+    assert its.keys() == advice.keys()
+    assert all(advice[what] in todo and bool(todo) == bool(advice[what]) for what, todo in its.items())
+
+
+@pytest.mark.parametrize(
+    ("variable", "kind"),
+    [
+        ("SLURM_DISTRIBUTION=cyclic", "left"),
+        ("SLURM_DISTRIBUTION=block", "replaced"),
+        ("SLURM_GPU_BIND=closest", "replaced"),
+        ("SLURM_LABELIO=1", "left"),
+        ("SLURM_KILL_BAD_EXIT=1", "replaced"),
+    ],
+)
+@pytest.mark.parametrize("how", ["export {}\nsrun", "{} srun"])
+def test_an_option_that_srun_takes_of_a_variable_is_read_as_that_option(
+    variable: str, kind: str, how: str
+) -> None:
+    found = _converted(f"{how.format(variable)} --mpi=none ./t")
+    name = variable.partition("=")[0]
+    its = [each for each in found.findings if each.what.startswith(name) and each.kind != "defect"]
+    assert [each.kind for each in its] == [kind]
+    assert "job's keys say it" not in its[0].why
+    assert "env" not in _job(found)

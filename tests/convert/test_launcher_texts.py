@@ -137,10 +137,10 @@ _ASKS = "#!/bin/bash\n#SBATCH -N 2 --ntasks-per-node=2 --gpus-per-node=4 -t 30\n
 
 
 def test_ranks_asked_of_sbatch_are_the_job_s_where_nothing_that_is_known_starts_them() -> None:
-    found = convert(classified({"run.sh": _ASKS + "charmrun ++p 4 ./namd3 x\n"}), Options({}))
+    found = convert(classified({"run.sh": _ASKS + "upcxx-run -n 4 ./namd3 x\n"}), Options({}))
     job = script_cases.loaded(found.job)
     assert (job["ranks_per_node"], job["command"]) == ("2", script_cases.ASK)
-    text = _ASKS.replace("--ntasks-per-node=2 ", "") + "charmrun ++p 4 ./namd3 x\n"
+    text = _ASKS.replace("--ntasks-per-node=2 ", "") + "upcxx-run -n 4 ./namd3 x\n"
     job = script_cases.loaded(convert(classified({"run.sh": text}), Options({})).job)
     assert job["ranks_per_node"] == script_cases.ASK
 

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import get_args
 
 from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.mapping.slurm import gpu_binding
 from hpclaunch.convert.mapping.slurm.asked import Asked
 from hpclaunch.convert.mapping.slurm.export import without_secrets
 from hpclaunch.convert.options import Options
@@ -57,8 +58,6 @@ _REPLACED = {
     "test-only": "`hpclaunch submit --dry-run` sends nothing",
     "ntasks-per-socket": _CORES,
     "ntasks-per-core": _CORES,
-    "gpu-bind": "all GPUs of the job are visible to each rank, which NVLink and CUDA IPC need",
-    "tres-bind": "all GPUs of the job are visible to each rank, which NVLink and CUDA IPC need",
     "mem-bind": "memory is bound by the node type",
     "cpu-bind": "cores are bound by the node type",
     "oversubscribe": "a job that takes all GPUs of a node has the node to itself",
@@ -231,6 +230,10 @@ def _chdir(each: Asked, draft: Draft, options: Options) -> None:
     )
 
 
+def _gpu_bind(each: Asked, draft: Draft, options: Options) -> None:
+    gpu_binding.say(each, draft, free=each.text == "none")
+
+
 def _distribution(each: Asked, draft: Draft, options: Options) -> None:
     first = (each.text or "").replace(",", ":").partition(":")[0].lower()
     if first in ("", "*", "block", "pack", "nopack"):
@@ -282,6 +285,8 @@ _SPECIAL: dict[str, Callable[[Asked, Draft, Options], None]] = {
     "hint": _hint_option,
     "export": _export,
     "distribution": _distribution,
+    "gpu-bind": _gpu_bind,
+    "tres-bind": _gpu_bind,
     "chdir": _chdir,
 }
 KNOWN = frozenset({*_REPLACED, *_SPECIAL})

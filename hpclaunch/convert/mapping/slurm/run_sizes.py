@@ -4,7 +4,7 @@ from msgspec import structs
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.ranks import launchers
-from hpclaunch.convert.mapping.slurm import step_options
+from hpclaunch.convert.mapping.slurm import gpu_binding
 from hpclaunch.convert.mapping.slurm.asked import of_batch, outside_allocation
 from hpclaunch.convert.mapping.slurm.sizes import Allocation, gpus_of, last
 from hpclaunch.convert.mapping.slurm.sruns import Step
@@ -148,7 +148,7 @@ def put_gpus(reading: ShellReading, run: Step, found: Allocation, draft: Draft) 
             draft.ask(("gpus_per_node",), f"how many GPUs on each node: {told}", (run.command.place,), "GPUs")
     else:
         for each in own:
-            if each.name in step_options.SEES_ITS_OWN:
+            if each.name in gpu_binding.NAMES:
                 continue  # which is said of each such option
             why = "a step has all GPUs that the job has on its nodes"
             draft.say("replaced", each.places, each.written, why=why)

@@ -13,6 +13,7 @@ from hpclaunch.convert.mapping.environment import exported, handed_on
 from hpclaunch.convert.mapping.ranks import launchers, mpi, parameter_files, rendezvous
 from hpclaunch.convert.mapping.slurm import (
     alone,
+    gpu_binding,
     perhaps,
     pyxis_variables,
     run_command,
@@ -58,6 +59,7 @@ def put(
     for each in run.asked:
         if not (is_alone and each.name in OF_ALLOCATION):
             _option(each, image, draft, options)
+    gpu_binding.put(run.asked, of_batch(reading) if by is None else (), draft)
     if not image:
         _image_of_batch(reading, draft)
     else:

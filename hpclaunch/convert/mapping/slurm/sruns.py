@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from hpclaunch.convert.mapping.container import enroot
-from hpclaunch.convert.mapping.slurm import pyxis_variables
+from hpclaunch.convert.mapping.slurm import pyxis_variables, srun_variables
 from hpclaunch.convert.mapping.slurm.asked import Asked, of_options
 from hpclaunch.convert.mapping.slurm.sizes import Allocation, Ranks, ranks
 from hpclaunch.convert.mapping.words import hosts
@@ -85,7 +85,11 @@ def step_of(reading: ShellReading, command: Command, found: Allocation) -> Step 
     if index is None or not (all_layers[-1].words or len(all_layers) > index + 2):
         return None
     asked = of_options(reading, command, all_layers[index].options)
-    asked = (*pyxis_variables.asked(reading, command, asked), *asked)
+    variables = (
+        *pyxis_variables.asked(reading, command, asked),
+        *srun_variables.asked(reading, command, asked),
+    )
+    asked = (*variables, *asked)
     of_enroot, inner, of_container = enroot.of(reading, command, all_layers[index + 1 :])
     return Step(
         command,

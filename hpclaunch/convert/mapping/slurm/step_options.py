@@ -3,7 +3,7 @@
 import re
 
 from hpclaunch.convert.draft import Draft
-from hpclaunch.convert.mapping.slurm import batch_options, perhaps
+from hpclaunch.convert.mapping.slurm import batch_options, gpu_binding, perhaps
 from hpclaunch.convert.mapping.slurm.asked import Asked
 from hpclaunch.convert.options import Options
 
@@ -49,23 +49,14 @@ _LEFT = {
 }
 _GIVE = "give the variable with --env and convert again, or write what it says in the job file"
 _DEPENDS = re.compile(r"\$\{\w+\+")  # ${NAME:+...}
-SEES_ITS_OWN = frozenset({"gpus-per-task", "gpu-bind", "tres-bind", "ntasks-per-gpu"})
 
 
 def put(each: Asked, draft: Draft, options: Options) -> None:
     """Put what the option of the run says into the draft, or a finding about it."""
     name = each.name
-    if name in SEES_ITS_OWN and each.text != "none":
-        draft.say(
-            "replaced",
-            each.places,
-            each.written,
-            why="all of the job's GPUs are visible to each rank, which NVLink and CUDA IPC need",
-            todo="a program that takes device 0 in each rank must take the one of its local rank instead",
-        )
-    elif name in _READ_ELSEWHERE:
+    if name in _READ_ELSEWHERE or name in gpu_binding.NAMES:
         return
-    elif name in _REPLACED:
+    if name in _REPLACED:
         draft.say("replaced", each.places, each.written, why=_REPLACED[name])
     elif name in _LEFT:
         draft.say("left", each.places, each.written, why="a job file has no key for it", todo=_LEFT[name])
