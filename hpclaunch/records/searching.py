@@ -5,14 +5,22 @@ It reads what to look for from its standard input, and ends with that. CPU time 
 """
 
 import mmap
+import os
 import re
 import resource
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Literal
 
 import msgspec
 from msgspec import Struct
+
+from hpclaunch.records.barriers import Shape, shape_of
+from hpclaunch.records.files import open_log
+
+WINDOW = 65_536  # bytes in which the last match is looked for first
+_TIMES = 8
 
 
 class Metric(Struct, frozen=True):
@@ -60,28 +68,50 @@ def _search(asked: Asked) -> Found:
     except (re.error, OverflowError, RecursionError) as error:
         return Found(refused=f"{error}")
     try:
-        with open(asked.log, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-            return Found(_taken(_texts(data, pattern), asked.metric.take))
+        with (
+            open_log(Path(os.fsdecode(asked.log))) as file,
+            mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data,
+        ):
+            return Found(taken(data, pattern, asked.metric.take))
     except (OSError, ValueError):  # ValueError: the file is empty
         return Found()
 
 
-def _taken(texts: Iterator[str], take: str) -> str | None:
+def taken(data: bytes | mmap.mmap, pattern: re.Pattern[bytes], take: str) -> str | None:
+    """The one of all matches in a log that is to be taken."""
+    shape = shape_of(pattern)
+    if take == "last":
+        return _last(data, pattern, shape)
+    found = data.find(shape.literal)
+    if found < 0:
+        return None
+    texts = _texts(data, pattern, shape.before(data, found))
     if take == "first":
         return next(texts, None)
-    if take == "last":
-        last = None
-        for last in texts:  # noqa: B007  the last one stays
-            pass
-        return last
     numbers = [(number, text) for text in texts if (number := _number(text)) is not None]
     if not numbers:
         return None
     return (min if take == "min" else max)(numbers, key=lambda pair: pair[0])[1]
 
 
-def _texts(data: mmap.mmap, pattern: re.Pattern[bytes]) -> Iterator[str]:
-    for match in pattern.finditer(data):
+def _last(data: bytes | mmap.mmap, pattern: re.Pattern[bytes], shape: Shape) -> str | None:
+    """Looks in the end of the log, and where there is nothing in a part that is some times as large, up to
+    all: then the parts before it have cost a fraction of it."""
+    end, size = len(data) + 1, WINDOW
+    while end > 0:
+        begin = shape.before(data, len(data) - size if size * _TIMES < len(data) else 0)
+        if begin < end and data.find(shape.literal, begin, end) >= 0:
+            last = None
+            for last in _texts(data, pattern, begin):  # noqa: B007  the last one stays
+                pass
+            if last is not None:
+                return last
+        end, size = begin, size * _TIMES
+    return None
+
+
+def _texts(data: bytes | mmap.mmap, pattern: re.Pattern[bytes], begin: int) -> Iterator[str]:
+    for match in pattern.finditer(data, begin):
         if match[1] is not None:
             yield match[1].decode("utf-8", "replace")
 
