@@ -84,8 +84,8 @@ def list_images(site_name: str, folder: str | None, as_json: bool) -> None:
 def prune(site_name: str, folder: str | None, older_than: str, dry_run: bool, as_json: bool) -> None:
     """Remove images that nobody has used for a while.
 
-    One that a job of your records needs that has not ended stays. Of the jobs of others the folder tells when
-    they started.
+    One that a job of your records needs that has not ended stays; while such a record cannot be read, all
+    stay. Of the jobs of others the folder tells when they started.
     """
     try:
         seconds = scalars.span(older_than)
@@ -94,7 +94,8 @@ def prune(site_name: str, folder: str | None, older_than: str, dry_run: bool, as
     _, _, store = _store(site_name, folder)
     records, problems = all_records()
     warn(*problems)
-    found = store.prune(seconds, [each for each in records if each.intent.scheduler == "slurm"], dry_run)
+    of_slurm = [each for each in records if each.intent.scheduler == "slurm"]
+    found = store.prune(seconds, of_slurm, problems, dry_run)
     if as_json:
         print_json(found)
         return

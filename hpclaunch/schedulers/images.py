@@ -114,17 +114,24 @@ class Store:
             script = [*step, *quiet, *on_node, *script]
         self._commands.run(script, _IMPORT_MINUTES * 60 + _QUEUE_S, self._variables())
 
-    def prune(self, older_s: int, records: Iterable[Record], dry: bool) -> list[Removal]:
+    def prune(
+        self, older_s: int, records: Iterable[Record], unread: Sequence[str], dry: bool
+    ) -> list[Removal]:
         """Removes images that nobody has used for so long, and tells of each that is old enough. One that a
-        job of these records needs that has not ended stays. Raises SchedulerError."""
+        job of these records needs that has not ended stays. Where such a job may be in a record that cannot
+        be read, of which `unread` tells, all stay. Raises SchedulerError."""
         oldest = int(time.time()) - older_s
-        running, ended = self._uses(records)
+        running, ended, in_the_way = self._uses(records)
+        in_the_way += unread
         found = []
         for image in self.images():
             if max(image.used, ended.get(image.name, 0)) > oldest:
                 continue
             if image.name in running:
                 found.append(Removal(image, False, f"job {running[image.name]} uses it"))
+            elif in_the_way:
+                advice = "its job may need this image. Where it has ended, remove that folder"
+                found.append(Removal(image, False, f"{in_the_way[0]}: {advice}"))
             elif dry:
                 found.append(Removal(image, False, "it would be removed"))
             else:
@@ -142,14 +149,21 @@ class Store:
             return {}
         return {name: os.environ[name] for name in _INHERITED if name in os.environ}
 
-    def _uses(self, records: Iterable[Record]) -> tuple[dict[str, str], dict[str, int]]:
-        """Name -> a job that has not ended, and name -> when the last one ended, in seconds since 1970."""
+    def _uses(self, records: Iterable[Record]) -> tuple[dict[str, str], dict[str, int], list[str]]:
+        """Name -> a job that has not ended, and name -> when the last one ended, in seconds since 1970; and
+        what is wrong with the plans of others that have not ended."""
         mine: dict[str, tuple[Record, str]] = {}
+        damaged: dict[str, tuple[Record, str]] = {}
         for record in records:
-            name = self._name_in(record)
+            try:
+                name = self._name_in(record)
+            except (OSError, ValueError) as error:
+                damaged[record.tag] = record, f"the plan in {record.folder} cannot be read ({error})"
+                continue
             if name:
                 mine[record.tag] = record, name
-        statuses = lifecycle.refresh([record for record, _ in mine.values()], self._warn)
+        asked = [record for record, _ in (*mine.values(), *damaged.values())]
+        statuses = lifecycle.refresh(asked, self._warn)
         running: dict[str, str] = {}
         ended: dict[str, int] = {}
         for tag, (record, name) in mine.items():
@@ -158,15 +172,17 @@ class Store:
                 running[name] = record.state().job_id or tag if status else tag
             elif status.ended:
                 ended[name] = max(ended.get(name, 0), _seconds(status.ended))
-        return running, ended
+        in_the_way = []
+        for tag, (_, why) in damaged.items():
+            status = statuses.get(tag)
+            if status is None or not status.has_ended:
+                in_the_way.append(why)
+        return running, ended, in_the_way
 
     def _name_in(self, record: Record) -> str:
-        """The name of the file of this folder that the record's job has for its image, "" for none."""
-        try:
-            plan = msgspec.json.decode((record.folder / "plan.json").read_bytes(), type=_Plan)
-        except (OSError, ValueError) as error:
-            self._warn(f"which image {record.folder} has is not known: {error}")
-            return ""
+        """The name of the file of this folder that the record's job has for its image, "" for none. Raises
+        OSError and ValueError where its plan cannot be read."""
+        plan = msgspec.json.decode((record.folder / "plan.json").read_bytes(), type=_Plan)
         box = plan.common.container
         path = (box.shared or box.image) if box is not None else ""
         folder, _, name = os.path.normpath(path).rpartition("/")
