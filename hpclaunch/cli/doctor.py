@@ -8,9 +8,16 @@ from collections.abc import Iterator
 import click
 
 from hpclaunch.cli.output import json_option, print_json, warn
-from hpclaunch.cli.planning import machines_of, plan_job, set_option, site_option
+from hpclaunch.cli.planning import Planned, machines_of, plan_job, set_option, site_option
 from hpclaunch.cli.reach import commands_of, slurm_conf_of
-from hpclaunch.cluster.checkup import namespace_checks, partition_checks, path_checks, paths_of, slurm_checks
+from hpclaunch.cluster.checkup import (
+    far_path_checks,
+    namespace_checks,
+    partition_checks,
+    path_checks,
+    paths_of,
+    slurm_checks,
+)
 from hpclaunch.records import files
 from hpclaunch.records.checkup import home_checks
 from hpclaunch.report.table import aligned
@@ -19,7 +26,7 @@ from hpclaunch.spec.read import read_site
 from hpclaunch.spec.site import Site
 from hpclaunch.values.checkup import Check, failed
 from hpclaunch.values.errors import HpclaunchError, InputError, SchedulerError, first_line
-from hpclaunch.values.launchplan import LaunchPlan
+from hpclaunch.values.launchplan import SlurmTarget
 
 
 @click.command()
@@ -34,13 +41,9 @@ def doctor(site_name: str, job_file: str | None, sets: tuple[str, ...], on_node:
     The ways to the scheduler, its versions, accounts and partitions, clocks, limits, the folder of records,
     and the paths of a job. The exit status is 1 where something is bad.
     """
-    plan = None
-    if job_file is not None:
-        planned = plan_job(job_file, site_name, sets)
-        document, plan = planned.site, planned.plan
-    else:
-        document = read_site(site_name)
-    found = list(_checks(document, plan, on_node))
+    planned = plan_job(job_file, site_name, sets) if job_file is not None else None
+    document = planned.site if planned is not None else read_site(site_name)
+    found = list(_checks(document, planned, on_node))
     if as_json:
         print_json(found)
     else:
@@ -53,10 +56,10 @@ def _text(check: Check) -> str:
     return f"{check.found}. {check.advice}" if check.advice else check.found
 
 
-def _checks(document: Document[Site], plan: LaunchPlan | None, on_node: bool) -> Iterator[Check]:
+def _checks(document: Document[Site], planned: Planned | None, on_node: bool) -> Iterator[Check]:
     site = document.value
     if site.scheduler == "slurm":
-        yield from _slurm(document, plan, on_node)
+        yield from _slurm(document, planned, on_node)
     elif site.scheduler == "kubernetes":
         yield from _kubernetes(document)
     else:
@@ -64,11 +67,14 @@ def _checks(document: Document[Site], plan: LaunchPlan | None, on_node: bool) ->
         limit = "unlimited" if soft == resource.RLIM_INFINITY else f"{soft // 1024} KiB"
         yield Check("memlock limit", "ok", limit)
     yield from home_checks(shared=site.scheduler == "slurm" and site.ssh is None)
-    if plan is not None and site.scheduler != "kubernetes" and site.ssh is None:
-        yield from path_checks(plan.common)
+    if planned is not None and site.scheduler != "kubernetes":
+        if site.ssh is None:
+            yield from path_checks(planned.plan.common)
+        else:
+            yield from far_path_checks(planned.plan.common, _sent(planned), on_node)
 
 
-def _slurm(document: Document[Site], plan: LaunchPlan | None, on_node: bool) -> Iterator[Check]:
+def _slurm(document: Document[Site], planned: Planned | None, on_node: bool) -> Iterator[Check]:
     from hpclaunch.cluster.drift import compare
     from hpclaunch.schedulers import slurm_checkup
     from hpclaunch.schedulers.slurm_cluster import read_cluster
@@ -83,18 +89,21 @@ def _slurm(document: Document[Site], plan: LaunchPlan | None, on_node: bool) -> 
         yield Check("the cluster", "not known", f"Slurm's commands do not tell: {first_line(error)}")
         return
     yield from slurm_checks(site, cluster, compare(site, machines_of(document), cluster))
-    yield from partition_checks(_asked(plan, "--partition"), cluster)
-    user = commands.query(["id", "-un"]).strip()
-    account = _asked(plan, "--account") or site.slurm.account
-    yield slurm_checkup.associations(commands, user, cluster.accounts is not None, account)
+    partitions = _asked(planned, "--partition")
+    yield from partition_checks(partitions, cluster)
+    accounts = _asked(planned, "--account") or tuple(filter(None, [site.slurm.account]))
+    yield slurm_checkup.associations(commands, cluster.accounts is not None, accounts)
     yield slurm_checkup.clock(commands, time.time())
     if not on_node:
         yield Check(slurm_checkup.MEMLOCK, "not known", "`--on-node` looks on a compute node")
         return
-    partition = _asked(plan, "--partition") or site.slurm.partition
-    paths = [*_home(site), *(paths_of(plan.common) if plan is not None else ())]
+    paths = _home(site)
+    if planned is not None:
+        paths += [path for path in paths_of(planned.plan.common) if path not in _sent(planned)]
     try:
-        yield from slurm_checkup.on_a_node(commands, partition, paths, warn)
+        yield from slurm_checkup.on_a_node(
+            commands, next(iter(partitions), site.slurm.partition), paths, warn
+        )
     except SchedulerError as error:
         yield Check("a compute node", "not known", f"no step runs there: {first_line(error)}")
 
@@ -122,11 +131,24 @@ def _ways(site: Site) -> Iterator[Check]:
         yield from way_checks(slurm_conf, access)
 
 
-def _asked(plan: LaunchPlan | None, name: str) -> str | None:
-    """The value of an option of sbatch in a plan."""
-    options = getattr(plan.target, "sbatch", ()) if plan is not None else ()
-    texts = [option.text.partition("=") for option in options]
-    return next((value for option, _, value in texts if option == name), None)
+def _sent(planned: Planned) -> frozenset[str]:
+    """The paths on the cluster of what a submission sends there first."""
+    if planned.site.value.ssh is None:
+        return frozenset()
+    from hpclaunch.cli.staging import copies
+
+    return frozenset(each.target for each in copies(planned.job.value, planned.site.value))
+
+
+def _asked(planned: Planned | None, option: str) -> tuple[str, ...]:
+    """The values of an option of sbatch in a plan, each once: those of all its allocations, and of lists with
+    commas between."""
+    target = planned.plan.target if planned is not None else None
+    if not isinstance(target, SlurmTarget):
+        return ()
+    texts = [each.text for of_one in (target.sbatch, *target.components) for each in of_one]
+    values = [value for name, _, value in (text.partition("=") for text in texts) if name == option]
+    return tuple(dict.fromkeys(",".join(values).split(","))) if values else ()
 
 
 def _kubernetes(document: Document[Site]) -> Iterator[Check]:

@@ -1,7 +1,7 @@
 """A site beside its cluster, a line for each thing that `hpclaunch doctor` looks at."""
 
 import os.path
-from collections.abc import Iterator
+from collections.abc import Container, Iterable, Iterator
 
 from hpclaunch.capability.tables import pyxis_since, version
 from hpclaunch.cluster.drift import Compared
@@ -10,6 +10,7 @@ from hpclaunch.values.checkup import Check
 from hpclaunch.values.cluster import Cluster
 from hpclaunch.values.launchplan import Common
 
+_ON_NODE = "`hpclaunch doctor --on-node` looks on a compute node."
 # Subject -> the keys of the site file that it is about.
 _SUBJECTS = (
     ("Slurm's version", ("slurm.version",)),
@@ -46,10 +47,10 @@ def slurm_checks(site: Site, cluster: Cluster, compared: Compared) -> Iterator[C
             yield Check(drift.key, "bad", drift.message, "`hpclaunch site check` says the same.")
 
 
-def partition_checks(names: str | None, cluster: Cluster) -> Iterator[Check]:
-    """The partitions that a job asks for, several with commas between."""
+def partition_checks(names: Iterable[str], cluster: Cluster) -> Iterator[Check]:
+    """The partitions that a job asks for."""
     known = {partition.name: partition.state for partition in cluster.partitions}
-    for name in names.split(",") if names else ():
+    for name in names:
         subject = f"the job's partition {name}"
         if name not in known:
             yield Check(
@@ -88,8 +89,22 @@ def path_checks(common: Common) -> Iterator[Check]:
         if os.path.exists(path):
             yield Check(path, "ok", "it is on this machine")
         else:
-            advice = "`hpclaunch doctor --on-node` looks on a compute node."
-            yield Check(path, "warning", "it is not on this machine; compute nodes may have it", advice)
+            yield Check(path, "warning", "it is not on this machine; compute nodes may have it", _ON_NODE)
+    yield from _image_of_a_registry(common)
+
+
+def far_path_checks(common: Common, sent: Container[str], on_node: bool) -> Iterator[Check]:
+    """Those paths on a cluster that is reached by SSH. `sent` are copies of what is here; `on_node`: a
+    compute node is asked for the others."""
+    for path in paths_of(common):
+        if path in sent:
+            yield Check(path, "ok", "it is sent from here before the job is")
+        elif not on_node:
+            yield Check(path, "not known", "it is a path of the cluster", _ON_NODE)
+    yield from _image_of_a_registry(common)
+
+
+def _image_of_a_registry(common: Common) -> Iterator[Check]:
     container = common.container
     if container is not None and not os.path.isabs(container.image):
         yield Check(

@@ -43,20 +43,26 @@ def skew(subject: str, who: str, seconds: float) -> Check:
     return Check(subject, "bad" if abs(seconds) >= TOO_MUCH_S else "warning", found, advice)
 
 
-def associations(commands: Commands, user: str, keeps_accounts: bool, account: str | None) -> Check:
-    """The accounts that a user may submit under, and whether `account` is one."""
-    subject = f"accounts of {user}"
+def associations(commands: Commands, keeps_accounts: bool, accounts: Sequence[str]) -> Check:
+    """The accounts that this user may submit under, and whether `accounts` are among them."""
+    subject = "accounts"
     if not keeps_accounts:
         return Check(subject, "not known", "the cluster keeps no accounts, and asks for none")
+    try:
+        user = commands.query(["id", "-un"]).strip()
+    except SchedulerError as error:
+        return Check(subject, "not known", f"this user has no name: {first_line(error)}")
+    subject = f"accounts of {user}"
     query = ["sacctmgr", "-nP", "show", "assoc", f"user={user}", "format=account"]
     try:
         found = list(dict.fromkeys(commands.query(query).split()))
     except SchedulerError as error:
         return Check(subject, "not known", f"sacctmgr does not tell: {first_line(error)}")
     names = ", ".join(found) or "none"
-    if account is not None and account not in found:
+    lacking = [account for account in accounts if account not in found]
+    if lacking:
         advice = "Set `account` for the site in the job file, or ask the administrators for this one."
-        return Check(subject, "bad", f"{account} is none of them: {names}", advice)
+        return Check(subject, "bad", f"{', '.join(lacking)}: not among them: {names}", advice)
     if not found:
         return Check(subject, "warning", names, "Ask the administrators for an account.")
     return Check(subject, "ok", names)

@@ -93,6 +93,14 @@ def test_what_is_missing_is_named(slurm_a100: Slurm, env: dict[str, str], tmp_pa
     assert list(on_node.values()).count("bad") == 2
     job.write_text(job.read_text().replace("batch", "gpu"))
     assert doctor(env, 1, "--site", slurm_a100.site, "--job", job)["the job's partition gpu"][0] == "bad"
+    unlike = {
+        "train": {"nodes": 1, "gpus_per_node": 8, "ranks_per_node": 8},
+        "evaluate": {"nodes": 1, "gpus_per_node": 0, "sites": {"a100": {"partition": "cpu"}}},
+    }
+    groups = {"version": 1, "name": "g", "command": ["true"], "ranks_per_node": 1, "groups": unlike}
+    job.write_text(yaml.safe_dump(groups))
+    found = doctor(env, 1, "--site", slurm_a100.site, "--job", job)
+    assert [found[f"the job's partition {name}"][0] for name in ("batch", "cpu")] == ["ok", "bad"]
 
 
 @pytest.mark.parametrize(

@@ -58,8 +58,14 @@ def test_a_second_job_with_the_same_files_sends_none_and_is_cancelled(laptop: La
     assert len(list((laptop.cluster / "staged").iterdir())) == 1
     checked = laptop.run("site", "check", laptop.site)
     assert checked.stdout == "far: the site file and the cluster agree\n", checked.stderr
-    looked = laptop.run("doctor", "--site", laptop.site)
+    in_container = laptop.work / "container.yaml"
+    mounts = "mounts: ['./data:/data:ro', '/cluster/x:/x', '/usr:/y']"
+    in_container.write_text(f"name: c\nnodes: 1\nimage: /cluster/x.sqsh\ncommand: x\n{mounts}\n")
+    looked = laptop.run("doctor", "--site", laptop.site, "--job", in_container)
     assert looked.returncode == 0, looked.stdout
+    for path in ("/cluster/x.sqsh", "/cluster/x", "/usr"):
+        assert re.search(rf"^not known +{path} ", looked.stdout, re.MULTILINE)
+    assert re.search(r"^ok +/.*/staged/\S+ +it is sent from here", looked.stdout, re.MULTILINE)
     assert re.search(r"^ok +SSH to node, by fabric +it works$", looked.stdout, re.MULTILINE)
     assert re.search(r"^ok +ssh.home +.* can be written$", looked.stdout, re.MULTILINE)
     for job in ids:
@@ -69,6 +75,11 @@ def test_a_second_job_with_the_same_files_sends_none_and_is_cancelled(laptop: La
         assert ended.returncode == 1
         assert "CANCELLED" in ended.stderr
     assert not list((laptop.cluster / "secrets").iterdir())
+    on_node = laptop.run("doctor", "--site", laptop.site, "--job", in_container, "--on-node")
+    assert on_node.returncode == 1, on_node.stdout
+    found = re.findall(r"^(\w+) +(/\S+) on dgx", on_node.stdout, re.MULTILINE)
+    home = str(laptop.cluster)
+    assert found == [("ok", home), ("bad", "/cluster/x.sqsh"), ("bad", "/cluster/x"), ("ok", "/usr")]
 
 
 @pytest.mark.parametrize("transport", ["fabric"], indirect=True)

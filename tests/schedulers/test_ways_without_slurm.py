@@ -176,11 +176,26 @@ def test_the_controller_s_clock_is_sdiag_s(program: Callable[[str, str], None]) 
 
 
 @pytest.mark.parametrize(
-    ("says", "account", "result"),
-    [("echo adas; echo adas; echo ml", "ml", "ok"), ("echo adas", "ml", "bad"), ("true", None, "warning")],
+    ("says", "accounts", "result"),
+    [
+        ("echo adas; echo adas; echo ml", ["ml"], "ok"),
+        ("echo adas; echo ml", ["ml", "lab"], "bad"),
+        ("echo adas", [], "ok"),
+        ("true", [], "warning"),
+        ("exit 1", ["ml"], "not known"),
+    ],
 )
 def test_accounts_of_a_user(
-    program: Callable[[str, str], None], says: str, account: str | None, result: str
+    program: Callable[[str, str], None], says: str, accounts: list[str], result: str
 ) -> None:
     program("sacctmgr", says)
-    assert slurm_checkup.associations(Commands(None), "me", True, account).result == result
+    check = slurm_checkup.associations(Commands(None), True, accounts)
+    assert check.result == result
+    assert result != "bad" or check.found.startswith("lab: ")
+
+
+def test_a_user_without_a_name_has_accounts_that_are_not_known(program: Callable[[str, str], None]) -> None:
+    program("id", 'echo "id: cannot find name for user ID 4711" >&2; exit 1')
+    program("sacctmgr", "echo ml")
+    check = slurm_checkup.associations(Commands(None), True, ["ml"])
+    assert (check.result, "user ID 4711" in check.found) == ("not known", True)
