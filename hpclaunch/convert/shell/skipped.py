@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 # What stands shortly before a launcher is most often about it.
 _BEFORE = 200
 _STARTS = re.compile(rf"\b{any_of(SUBMITTERS, OTHER_SUBMITTERS, STEPS, BY_MPI, BY_TORCH, CONTAINERS)}\b")
-_FUNCTION = re.compile(r"[^\s=(]\s*\(\s*\)|\bfunction\b")
+_NO_ARGUMENTS = re.compile(r"\(\s*\)")
 _NAMES = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _WITH_DEFAULT = re.compile(r"\$\{([A-Za-z_]\w*):?=", re.ASCII)
 _WITH_VALUE = re.compile(r"(?<![\w$])([A-Za-z_]\w*)(?:\[[^]\n]*\])?\+?=", re.ASCII)
@@ -70,7 +70,7 @@ def leave_out(shell: "Walker", name: str, why: str, state: State) -> int | None:
     shell.start_afresh(state)
     others = [part for other in shell.files.names if other != name for part in shell.parse(other).body]
     functions = {}
-    if others or _FUNCTION.search(written):
+    if others or "function" in written or _NO_ARGUMENTS.search(written):
         functions = {each.name: each.body for each in _functions([*others, *body])}
     if others and _sources(left_out):
         left_out = (*left_out, *others)

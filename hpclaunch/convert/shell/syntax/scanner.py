@@ -1,6 +1,7 @@
 """Where a reader stands in a text: lines, blanks, comments, here-documents and errors."""
 
 import re
+import sys
 from bisect import bisect_right
 from itertools import accumulate
 from typing import NoReturn
@@ -26,14 +27,24 @@ class Scanner:
         self.depth = depth
         self._first = first_line
         # Where the lines behind the first one begin.
-        self._starts = list(accumulate(map(_with_newline, map(len, text.split("\n")))))
+        self._starts = [*accumulate(map(_with_newline, map(len, text.split("\n")))), sys.maxsize]
+        self._number = 0  # of the line that was asked for last, from 0
         # The newline after which bodies of here-documents stand, and where the text goes on.
         self._document_newline = _NONE
         self._document_end = _NONE
 
     def line(self, at: int | None = None) -> int:
         """The line of a position."""
-        return self._first + bisect_right(self._starts, self.at if at is None else at)
+        at = self.at if at is None else at
+        starts, number = self._starts, self._number
+        if number and at < starts[number - 1]:
+            number = bisect_right(starts, at, 0, number)
+        elif at >= starts[number]:  # most often it is that line, or the next
+            number += 1
+            if at >= starts[number]:
+                number = bisect_right(starts, at, number)
+        self._number = number
+        return self._first + number
 
     def begin(self, line: int) -> int:
         """The position at which a line behind the first one begins."""
