@@ -16,14 +16,12 @@ from hpclaunch.convert.programs.names import (
 from hpclaunch.convert.reading import Source
 
 _DIRECTIVES = re.compile(r"^#(?:SBATCH\s|(?:PBS|BSUB|\$) )", re.MULTILINE)
+_IN_A_WORD = re.compile(r"\w")
 _COMMENT = re.compile(r"(?<![^\s;&|()])#")  # $# and ${#words} are none
-_STARTED = tuple(
-    (tuple(name for names in programs for name in names), re.compile(rf"\b{any_of(*programs)}\b"), weight)
-    for weight, programs in (
-        (4, (STEPS, SUBMITTERS)),
-        (2, (BY_MPI, CONTAINERS)),
-        (1, (BY_TORCH, IMPORTERS, REMOTE, ("python", "python3"))),
-    )
+_STARTED = (
+    (4, (*STEPS, *SUBMITTERS)),
+    (2, (*BY_MPI, *CONTAINERS)),
+    (1, (*BY_TORCH, *IMPORTERS, *REMOTE, "python", "python3")),
 )
 
 
@@ -50,19 +48,18 @@ def _submits(text: str, name: str) -> bool:
 def _weight(text: str) -> int:
     of_slurm = {found[0].startswith("#SBATCH") for found in _DIRECTIVES.finditer(text)}
     return 8 * len(of_slurm) + sum(
-        weight
-        for names, programs, weight in _STARTED
-        if any(name in text for name in names) and _starts(programs, text)
+        weight for weight, programs in _STARTED if any(_starts(name, text) for name in programs)
     )
 
 
-def _starts(programs: re.Pattern[str], text: str) -> bool:
-    """Whether one of them stands in a line before any comment. Each line is looked at once."""
-    found = programs.search(text)
-    while found:
-        start = text.rfind("\n", 0, found.start()) + 1
-        if not _COMMENT.search(text, start, found.start()):
-            return True
-        end = text.find("\n", found.end())
-        found = programs.search(text, end) if end >= 0 else None
+def _starts(program: str, text: str) -> bool:
+    """Whether it stands in a line before any comment. Each line is looked at once."""
+    at = text.find(program)
+    while at >= 0:
+        end = at + len(program)
+        if not _IN_A_WORD.match(text, end) and not (at and _IN_A_WORD.match(text, at - 1)):
+            if not _COMMENT.search(text, text.rfind("\n", 0, at) + 1, at):
+                return True
+            end = text.find("\n", end)
+        at = text.find(program, end) if end >= 0 else end
     return False
