@@ -14,7 +14,7 @@ from hpclaunch.convert.mapping.slurm.sruns import trial_loops
 from hpclaunch.convert.mapping.slurm.submitted import unwrapped
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.programs.layers import MPI, Layer, layers
-from hpclaunch.convert.reading import ShellReading
+from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.readback.shell.values import known, shown
 from hpclaunch.values.conversion import Place
 
@@ -25,17 +25,19 @@ def recognise(reading: ShellReading) -> Place | None:
     """The first command that runs something in a container of docker, where the script starts it on several
     nodes or under Slurm."""
     reading = unwrapped(reading)
+    of_slurm = any(each.system == "SBATCH" for each in reading.directives)
     its = [(command, layers(command.words)) for command in reading.starting]
+    first = _first(its)
+    if first is not None and of_slurm:
+        return first
     if any(
         _IN_A_TEXT.search(shown(word))
         for command in reading.commands
         for word in (*command.words[-1:], command.stdin or ())
     ):
         its += [(step.command, step.layers) for step in started(reading)]
-    first = next((command.place for command, layer in its if _has(layer, "docker run", "docker exec")), None)
-    if first is None:
-        return None
-    if any(each.system == "SBATCH" for each in reading.directives):
+        first = first or _first(its)
+    if first is None or of_slurm:
         return first
     several = bool(reading.of("scontrol", "sbatch")) or any(
         _has(layer, "srun", "ssh")
@@ -44,6 +46,10 @@ def recognise(reading: ShellReading) -> Place | None:
         for command, layer in its
     )
     return first if several and not reading.directives else None
+
+
+def _first(its: Sequence[tuple[Command, Sequence[Layer]]]) -> Place | None:
+    return next((command.place for command, layer in its if _has(layer, "docker run", "docker exec")), None)
 
 
 def _has_hosts(mpirun: Layer) -> bool:

@@ -156,7 +156,7 @@ class Started(Struct, frozen=True, dict=True):
     @cached_property
     def roles(self) -> set[Role]:
         """Those of all its pieces."""
-        return {piece.role for piece in self.pieces}
+        return {piece.role for piece in self.pieces} if self.inside else {self.role}
 
     @property
     def is_over_hosts(self) -> bool:
