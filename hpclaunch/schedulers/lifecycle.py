@@ -92,7 +92,7 @@ def send(record: Record, submission: Submission, warn: Warn, pause: retry.Pause)
 
 def never(record: Record, why: str, warn: Warn) -> None:
     """Notes that a record has surely no job, and gets none."""
-    _remove_secrets(record, warn)
+    remove_secrets(record, warn)
     note(warn, "", partial(record.update, JobStatus("FAILED", f"it was never submitted: {why}")))
 
 
@@ -140,7 +140,7 @@ def ask(records: Sequence[Record], warn: Warn) -> dict[str, JobStatus]:
             # A supervisor may have noted the end since it was asked.
             note(warn, "", partial(record.update, status, checked, before[record.tag]))
         if status.has_ended:
-            _remove_secrets(record, warn)
+            remove_secrets(record, warn)
         result[record.tag] = status
     return result
 
@@ -218,7 +218,15 @@ def cancel(record: Record, warn: Warn, known: JobStatus | None = None) -> None:
         if in_slurm:
             note(warn, "", partial(record.cancelled, False))
         raise
-    _remove_secrets(record, warn)
+    remove_secrets(record, warn)
+
+
+def remove_secrets(record: Record, warn: Warn) -> None:
+    """Removes the file of a job's secrets that nobody reads any more. Where it stays that is a warning."""
+    try:
+        secrets.remove(record)
+    except OSError as error:
+        warn(f"the job's secrets stay on the disk, remove them: {error}")
 
 
 def free_name(record: Record) -> bool:
@@ -248,13 +256,6 @@ def where(record: Record) -> Where:
     """The scheduler and the cluster of it, which answer for many records at once."""
     intent = record.intent
     return intent.scheduler, intent.slurm_conf, intent.cluster, intent.slurm
-
-
-def _remove_secrets(record: Record, warn: Warn) -> None:
-    try:
-        secrets.remove(record)
-    except OSError as error:
-        warn(f"the job's secrets stay on the disk, remove them: {error}")
 
 
 def _find_lost(target: Scheduler, records: Sequence[Record], warn: Warn) -> None:

@@ -9,6 +9,7 @@ import yaml
 from command import hpclaunch
 from standin_slurm import StandIn
 
+from hpclaunch.records import secrets
 from hpclaunch.records.lookup import all_records
 from hpclaunch.records.record import Record
 from hpclaunch.values.job import JobStatus
@@ -149,3 +150,28 @@ def test_where_one_is_not_known_none_is_given_up(place: Place) -> None:
     assert status == 2
     assert "nosuch" in said
     assert place.states() == ["UNKNOWN"]
+
+
+def with_a_secret(place: Place) -> Record:
+    job = {"version": 1, "name": "once", "command": ["true"], "secrets": ["TOKEN"]}
+    place.job.write_text(yaml.safe_dump(job))
+    place.env["TOKEN"] = "s3cret"
+    record = place.broken_off()
+    assert secrets.path_of(record).read_bytes() == b"TOKEN=s3cret\0"
+    place.replace("squeue", "#!/bin/sh\n")
+    return record
+
+
+def test_the_secrets_of_what_is_given_up_go(place: Place) -> None:
+    record = with_a_secret(place)
+    left = secrets.path_of(record).with_name(f".{record.tag}.cut")
+    left.touch()
+    assert place.run("forget", record.tag)[0] == 0
+    assert list(left.parent.iterdir()) == []
+
+
+def test_those_of_a_job_that_began_are_told_of(place: Place) -> None:
+    record = with_a_secret(place)
+    record.claim.symlink_to("1")
+    assert str(secrets.path_of(record)) in place.run("forget", record.tag)[2]
+    assert secrets.path_of(record).exists()

@@ -81,9 +81,11 @@ def put(login: Login, target: str, data: bytes) -> None:
 
 
 def forget_secrets(records: Sequence[Record], login: Login) -> None:
-    """Removes the files of secrets that may still be there. Raises SchedulerError where they may stay."""
-    paths = [str(secrets.path_of(twin_of(record, login))) for record in records]
-    _change(login, f"rm -f -- {' '.join(map(words.quote, paths))}", ())
+    """Removes the files of secrets that may still be there, and what a `put` that was killed left of them.
+    Raises SchedulerError where they may stay."""
+    paths = [secrets.path_of(twin_of(record, login)) for record in records]
+    left = [f"{words.quote(str(path))} {words.quote(f'{path.parent}/.{path.name}.')}*" for path in paths]
+    _change(login, f"rm -f -- {' '.join(left)}", ())
 
 
 def give_up(record: Record, login: Login) -> bool:

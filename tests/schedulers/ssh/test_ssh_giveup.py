@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
+from hpclaunch.records import secrets
 from hpclaunch.records.record import Record
 from hpclaunch.schedulers import giveup
 from hpclaunch.schedulers.ssh import connection as connections
@@ -106,3 +107,20 @@ def test_what_was_given_up_unasked_can_be_given_up_once_more(
     assert known.state == "UNKNOWN"
     assert giveup.give_up(record, True, lambda _: None).endswith("that starts no rank")
     assert not starts(seen)
+
+
+def test_its_secrets_go_unless_it_began(record: Record, login: Login) -> None:
+    seen = twin.prepare(record, login, Submission(secrets={"TOKEN": "s3cret"}))
+    file = secrets.path_of(seen)
+    cut = file.with_name(f".{file.name}.0123456789ab")  # of a connection that was lost
+    cut.write_bytes(b"TOKEN=s3c")
+    other = file.with_name("another")
+    other.touch()
+    assert file.read_bytes() == b"TOKEN=s3cret\0"
+    assert giveup.give_up(record, True, lambda _: None).endswith("that starts no rank")
+    assert list(file.parent.iterdir()) == [other]
+    began = _made(login)
+    seen = twin.prepare(began, login, Submission(secrets={"TOKEN": "s3cret"}))
+    assert starts(seen)
+    giveup.give_up(began, True, lambda _: None)
+    assert secrets.path_of(seen).exists()  # it may start again
