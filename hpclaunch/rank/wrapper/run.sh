@@ -14,5 +14,6 @@ for hl_word; do
   shift
 done
 [ -z "$hl_policy" ] || set -- "$hl_tool" "$hl_policy" -- "$@"
+unset -v hl_of_wrapper
 [ "$hl_from" != hydra ] || hl_stay "$@"
 exec "$@"

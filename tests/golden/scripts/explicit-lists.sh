@@ -165,6 +165,7 @@ set -uf # f: values such as dgx[001-140] are no file names
 hl_root=${HPCLAUNCH_ROOT-}     # where /sys, /proc and /dev are, for a made-up machine
 hl_master=${HPCLAUNCH_MASTER-} # of several pods the first, as their launcher tells it
 unset -v HPCLAUNCH_ROOT HPCLAUNCH_MASTER
+export hl_of_wrapper=1 # by it the tools that run here are told from the rank
 
 hl_fail() {
   printf 'hpclaunch: rank %s: %s\n' "${hl_rank:-?}" "$1" >&2
@@ -449,6 +450,7 @@ for hl_word; do
   shift
 done
 [ -z "$hl_policy" ] || set -- "$hl_tool" "$hl_policy" -- "$@"
+unset -v hl_of_wrapper
 [ "$hl_from" != hydra ] || hl_stay "$@"
 exec "$@"
 WRAPPER

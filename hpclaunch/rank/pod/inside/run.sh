@@ -32,8 +32,11 @@ hl_find() { # hl_process: the first process of the rank; hl_begins: it is the wr
     hl_text=$hl_line$(hl_variables "$hl_each")$hl_line
     case $hl_text in *"$hl_line$hl_rank$hl_line"*) ;; *) continue ;; esac
     case $hl_text in *"$hl_line$hl_ranks$hl_line"*) ;; *) continue ;; esac
-    # Not the wrapper: it has not all of its environment.
-    if hl_wraps "$hl_each"; then hl_begins=1; else hl_found="$hl_found$hl_each "; fi
+    # Not the wrapper, nor a tool that it runs: they have not all of its environment.
+    case $hl_text in
+      *"${hl_line}hl_of_wrapper=1$hl_line"*) hl_begins=1 ;;
+      *) if hl_wraps "$hl_each"; then hl_begins=1; else hl_found="$hl_found$hl_each "; fi ;;
+    esac
   done
   for hl_each in $hl_found; do
     hl_parent=$({ sed -n 's/^PPid:[^0-9]*//p' "/proc/$hl_each/status"; } 2>/dev/null)
