@@ -55,7 +55,7 @@ _MOST_SHOWN = 3
 _MOST = 500  # groups of neighbours
 _WORD = re.compile(r"\w+")
 _WIDE = 90
-_FUNCTION = re.compile(r"(?:function\s+)?([\w.:-]+)\s*\(\)|function\s+([\w.:-]+)")
+_FUNCTION = re.compile(r"([\w.:-]+)\(\)$")  # as `listing` writes it
 # Assignments for one command: A=1 B='x y' command.
 _IN_FRONT = re.compile(r"""(?:[A-Za-z_]\w*=(?:"[^"]*"|'[^']*'|[^\s"'();&|])*\s+)+(?=\S)""")
 _MOST_READ = 2000  # characters: no assignments for one command are longer
@@ -91,8 +91,8 @@ def account(reading: ShellReading, findings: Sequence[Finding]) -> list[Finding]
     told_uses, assigned = _uses_of_told(reading, lines), _assigned(reading)
     sourced = {(each.place.file, each.place.line): each for each in reading.sourced}
     unclear = {(each.place.file, each.place.line): each.text for each in reading.unclear if not each.unread}
-    heads = filter(None, (_FUNCTION.match(each.written) for each in reading.statements))
-    functions = {head[1] or head[2] for head in heads}
+    heads = (each.written for each in reading.statements if each.written.endswith("()"))
+    functions = {head[1] for head in map(_FUNCTION.match, heads) if head}
     beside = _beside_others(reading, findings)
     left_out = [
         (_Lines([each.place]), _Told("unread", "", each.text, _UNREAD_TODO))
@@ -226,7 +226,7 @@ def _what_became(
     word = written.split(None, 1)[0] if written else ""
     name, equals, _ = word.partition("=")
     variable = name.removesuffix("+").partition("[")[0]
-    if _EXPORTS_WHAT.match(written):
+    if (word == "export" or word in _DECLARE) and _EXPORTS_WHAT.match(written):
         return _Told("left", "", _WHY_EXPORT, _MADE_TODO)
     declares = word in _DECLARE and "=" in written
     if word == "export" or declares or (equals and variable.isidentifier()):
@@ -251,11 +251,11 @@ def _what_became(
     if word == "sbatch":
         again = "$0" in written or place.file.rpartition("/")[2] in written
         return _Told("left", "", _FOLLOWING, _AGAIN_TODO if again else _FOLLOWING_TODO)
-    if _REQUEUES.match(written[:_MOST_READ]):
+    if word in ("scontrol", "trap") and _REQUEUES.match(written[:_MOST_READ]):
         return _Told("left", "", _WHY_REQUEUE, _REQUEUE_TODO)
     if word in _WRITERS and _TO_FILE.search(written):
         return _Told("left", "", _WHY_FILE, _FILE_TODO)
-    if _STARTS_ANOTHER.match(written):
+    if word in ("env", "time") and _STARTS_ANOTHER.match(written):
         return _LEFT
     counts = word.startswith("((")
     if word.rstrip(";(){") in PLUMBING or word in PLUMBING or counts or word.endswith("()") or not word:
