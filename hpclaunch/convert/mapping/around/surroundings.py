@@ -97,7 +97,8 @@ def _hooks(reading: ShellReading) -> list[tuple[Place, tuple[Value, ...]]]:
     puts in what the first one is given."""
     found: list[tuple[Place, tuple[Value, ...]]] = []
     for statement in reading.statements:
-        hook = _CONDA_HOOK.match(" ".join(statement.written.split()))
+        evaluates = statement.written.startswith("eval")
+        hook = _CONDA_HOOK.match(" ".join(statement.written.split())) if evaluates else None
         if hook:
             words: tuple[Value, ...] = (("eval",), (f'eval "$({hook[1]} shell.bash hook)"',))
             found.append((statement.place, words))

@@ -107,7 +107,8 @@ def _of_the_text(
 ) -> None:
     """The variables that a text for the ranks' own shell (bash -c '... $DATA') takes from who submits, where
     all that is exported reaches the ranks."""
-    own = {found[1] for each in reading.statements if (found := _FUNCTION.match(each.written))}
+    heads = (each.written for each in reading.statements if each.written.endswith("()"))
+    own = {found[1] for found in map(_FUNCTION.match, heads) if found}
     called = next((each.program for each in inside_of(run.command, words) if each.program in own), "")
     if called:
         question = f"what each rank executes: {called} is a function of the script, which a job has not"
