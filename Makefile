@@ -23,14 +23,17 @@ test-fast: $(READY)
 test-sandbox: $(READY)
 	@.ci/tier "sandbox tests" 30m $(BIN)/pytest -q -m sandbox -n 3 --dist loadfile
 
+lint: SHELL := /bin/bash
+lint: .SHELLFLAGS := -o pipefail -c
 lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	shellcheck $(SHELL_FILES)
-	$(BIN)/python -c 'from hpclaunch import rank; print(rank.wrapper_text(rank.SETTINGS), end="")' | shellcheck $(WRAPPER) -
-	for text in 'launcher_text(["mpi=openmpi", "hosts=", "ssh="])' 'launcher_text(["hosts=", "ssh="])' 'launcher_text(["mpi=none"], True)' 'stage_in_text()' 'worker_text(["kit="])'; do \
+	$(BIN)/python -c 'from hpclaunch.rank import *; print(wrapper_text([each for _, needed in PARTS for each in needed]))' | \
+	  shellcheck $(WRAPPER) -
+	for text in 'launcher_text(["mpi=openmpi", "hosts=", "ssh="])' 'launcher_text(["hosts=", "ssh="])' 'launcher_text(["mpi=none"], True)' 'stage_in_text()' 'worker_text(["kit="])' 'read("pod/inside", "run")'; do \
 	  $(BIN)/python -c "from hpclaunch.rank.pod import *; print($$text)" | shellcheck $(WRAPPER),SC2034,SC2154 - || exit; done
 
 wheel: $(READY)
