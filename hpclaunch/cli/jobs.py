@@ -8,7 +8,7 @@ import click
 
 from hpclaunch.cli import following
 from hpclaunch.cli.output import json_option, print_facts, print_json, say
-from hpclaunch.records import checks
+from hpclaunch.records import checks, sentby
 from hpclaunch.records.lookup import all_records, find_task
 from hpclaunch.records.record import Record
 from hpclaunch.report.table import aligned
@@ -184,14 +184,19 @@ def _facts(record: Record, known: JobStatus) -> dict[str, Any]:
 
 
 def _way(record: Record) -> dict[str, Any]:
-    """How its cluster is reached from here."""
+    """By which way the job was sent; of one that was not, how its cluster is reached from here."""
     from hpclaunch.schedulers.ways.choose import choice
 
+    noted = sentby.read(record)
+    if noted is not None:
+        return {"via": noted.via, "via_reason": noted.why}
     access = record.intent.slurm or SlurmAccess()
     try:
         taken = choice(record.intent.slurm_conf, access)
     except SchedulerError as error:
         return {"via": access.via, "via_reason": first_line(error)}
+    if taken.name != "commands" and record.state().job_id is not None:
+        return {"via": "commands", "via_reason": f"so it was when it was sent; now it would be {taken.name}"}
     return {"via": taken.name, "via_reason": taken.why}
 
 

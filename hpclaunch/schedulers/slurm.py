@@ -6,13 +6,13 @@ from pathlib import Path
 
 import msgspec
 
-from hpclaunch.records import secrets
+from hpclaunch.records import secrets, sentby
 from hpclaunch.records.record import Record
 from hpclaunch.schedulers import arrays, slurm_output
 from hpclaunch.schedulers.contract import AT_ONCE, Warn
 from hpclaunch.schedulers.follow import FIRST_POLL_S
 from hpclaunch.schedulers.ways import choose, options
-from hpclaunch.schedulers.ways.contract import Request, Way
+from hpclaunch.schedulers.ways.contract import CannotExpress, Request, Way
 from hpclaunch.values.errors import HpclaunchError
 from hpclaunch.values.job import JobStatus, Submission
 from hpclaunch.values.slurmaccess import SlurmAccess
@@ -56,7 +56,8 @@ class Slurm:
         Raises Refused, HpclaunchError where the disk refuses, and SchedulerError where the submission failed
         and the controller may have the job nevertheless.
         """
-        sender = choose.sender(self._slurm_conf, record.intent.slurm or self._access)
+        access = record.intent.slurm or self._access
+        sender = choose.sender(self._slurm_conf, access)
         seen = self._prepared(record, submission)
         kept = (str(secrets.path_of(seen)),) if submission.secrets else ()
         request = Request(
@@ -70,7 +71,15 @@ class Slurm:
             more=_waits_for(submission),
             held=submission.held,
         )
-        return sender.submit(request, warn)
+        if sender.name != "commands" or sentby.is_noted(record):
+            sentby.note(record, sender.name, choose.choice(self._slurm_conf, access).why)
+        try:
+            return sender.submit(request, warn)
+        except CannotExpress as error:  # of pyslurm
+            why = f"{sender.name} cannot say what this job asks for ({error})"
+        warn(f"{why}: sbatch sends it")
+        sentby.note(record, "commands", why)
+        return choose.way(self._slurm_conf, access).submit(request, warn)
 
     def locate(self, records: Sequence[Record]) -> dict[str, str]:
         """Looks for the tags among the user's jobs that the controller still knows, and for the others in the

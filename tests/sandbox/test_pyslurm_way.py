@@ -29,6 +29,9 @@ def test_what_pyslurm_cannot_say_is_sent_by_sbatch(
     lifecycle.submit(record, Submission(), said.append)
     assert len(said) == 1
     assert option in said[0]
+    sent = json.loads(hpclaunch("status", str(record.state().job_id), "--json").stdout)
+    assert (sent["via"], "pyslurm cannot say" in sent["via_reason"]) == ("commands", True)
+    assert option in sent["via_reason"]
     plain = record_of(str(slurm_a100.slurm_conf), options, "true\n", SlurmAccess("commands"))
     lifecycle.submit(plain, Submission(), pytest.fail)
     assert facts(slurm_a100, record) == facts(slurm_a100, plain)
@@ -94,9 +97,11 @@ def test_pyslurm_sees_the_closed_environment_alone(
 def test_a_job_is_asked_for_where_there_is_no_pyslurm_too(
     slurm_a100: Slurm, pyslurm_standin: Path, record_home: Path
 ) -> None:
-    record = record_of(str(slurm_a100.slurm_conf), (*SIMPLE, "--hold"), "true\n", SlurmAccess("pyslurm"))
+    record = record_of(str(slurm_a100.slurm_conf), (*SIMPLE, "--hold"), "true\n", SlurmAccess())
     job_id = lifecycle.submit(record, Submission(), pytest.fail)
     shown = json.loads(hpclaunch("status", job_id, "--json").stdout)
     assert (shown["state"], shown["via"]) == ("PENDING", "pyslurm")
+    (pyslurm_standin / "pyslurm").rename(pyslurm_standin / "gone")
+    assert json.loads(hpclaunch("status", job_id, "--json").stdout)["via"] == "pyslurm"
     assert hpclaunch("cancel", job_id).returncode == 0
     assert json.loads(hpclaunch("status", job_id, "--json").stdout)["state"] == "CANCELLED"

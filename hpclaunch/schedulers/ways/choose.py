@@ -51,7 +51,7 @@ def sender(slurm_conf: str | None, access: SlurmAccess) -> Sender:
     if choice(slurm_conf, access).name == PYSLURM:
         from hpclaunch.schedulers.ways.inprocess import InProcess
 
-        return InProcess(ByCommands(Commands(slurm_conf)), slurm_conf)
+        return InProcess(slurm_conf)
     return way(slurm_conf, access)
 
 

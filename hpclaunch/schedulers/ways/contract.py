@@ -37,8 +37,9 @@ class CannotExpress(HpclaunchError):
 
 
 class Sender(Protocol):
-    """What sends jobs. Raises Refused where there is surely no job and nothing was done, and any other
-    SchedulerError where that is open. `name` is that of the site's key `via`."""
+    """What sends jobs. Raises Refused where there is surely no job and nothing was done, CannotExpress where
+    Slurm's commands may send it instead, and any other SchedulerError where that is open. `name` is that of
+    the site's key `via`."""
 
     name: str
 

@@ -20,7 +20,6 @@ from typing import Any
 from hpclaunch.schedulers.contract import Warn
 from hpclaunch.schedulers.environment import closed
 from hpclaunch.schedulers.slurm_advice import advice_for, kind_of
-from hpclaunch.schedulers.ways.commands import ByCommands
 from hpclaunch.schedulers.ways.contract import CannotExpress, Request
 from hpclaunch.schedulers.ways.options import by_name, is_utf8, spelled, tasks
 from hpclaunch.schedulers.ways.surroundings import job_environment
@@ -75,23 +74,15 @@ _loaded_for: str | None = None
 
 
 class InProcess:
-    """pyslurm for one cluster; `commands` send what it cannot."""
+    """pyslurm for one cluster."""
 
     name = "pyslurm"
 
-    def __init__(self, commands: ByCommands, slurm_conf: str | None):
-        self._commands = commands
+    def __init__(self, slurm_conf: str | None):
         self._slurm_conf = slurm_conf
 
     def submit(self, request: Request, warn: Warn) -> str:
-        """As the contract says it. What pyslurm cannot express sbatch sends, and `warn` hears of it."""
-        try:
-            return self._submit(request)
-        except CannotExpress as error:
-            warn(f"pyslurm cannot say what this job asks for ({error}): sbatch sends it")
-            return self._commands.submit(request, warn)
-
-    def _submit(self, request: Request) -> str:
+        """As the contract says it."""
         wanted = attributes(request)
         surroundings = job_environment(request.inherited, self._slurm_conf, wanted.get("name", ""))
         if "dependencies" in wanted:
