@@ -61,9 +61,12 @@ def convert(reading: ShellReading, draft: Draft, options: Options) -> None:
     """Refuse it, and tell what could be told."""
     kind = _kind(reading)
     assert kind is not None
-    if is_of_slurm(reading):
+    of_slurm = is_of_slurm(reading)
+    if of_slurm:
         allocation.put(reading, draft, options)
-    other_schedulers.put(reading.directives, draft)
+    # What allocation has told is not said again.
+    others = [each for each in reading.directives if not (of_slurm and each.system == "SBATCH")]
+    other_schedulers.put(others, draft)
     _facts(reading, draft, options)
     # Nobody answers questions about a job that is not written; the construct itself is not lost.
     told = [_no_question(each) for each in draft.findings if each.kind != "question" or _is_of_a_line(each)]

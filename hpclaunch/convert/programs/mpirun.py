@@ -1,7 +1,8 @@
 """mpirun, mpiexec and horovodrun: how many ranks, where, and what they are told.
 
 How many words an option takes is what `readback/kubernetes/mpirun.py` knows of Open MPI 4 and 5, Hydra and
-Intel MPI; beside it are Open MPI 1.x's (orterun.c of 1.4 to 1.10) and Horovod's (horovod/runner/launch.py).
+Intel MPI; beside it are Open MPI 1.x's (orterun.c of 1.4 to 1.10), Horovod's (horovod/runner/launch.py) and
+those of HPE Cray PALS.
 """
 
 from collections.abc import Sequence
@@ -61,7 +62,9 @@ def _table(kind: str, others: Table) -> Table:
 
 
 _OPEN_MPI = _table(mpirun.OPEN_MPI, _OLD_OPEN_MPI)
-_HYDRA = _table(mpirun.HYDRA, {})
+# mpiexec(1) of HPE Cray PALS, which has -n, -ppn and -genv as Hydra has them.
+_PALS = table(((1, "depth cpu-bind mem-bind gpu-bind exclude-hosts"), (0, "line-buffer")))
+_HYDRA = _table(mpirun.HYDRA, _PALS)
 _ONLY_HYDRA = frozenset(_HYDRA) - frozenset(_OPEN_MPI)
 
 

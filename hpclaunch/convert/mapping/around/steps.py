@@ -4,6 +4,7 @@ import re
 import shlex
 from collections.abc import Sequence
 from itertools import takewhile
+from posixpath import normpath
 from typing import Any
 
 from msgspec import Struct
@@ -72,7 +73,7 @@ def put(
             why = "the output of trials and steps is in their logs and in the job's own: `hpclaunch logs`"
             draft.say("replaced", (command.place,), _text(command), why=why)
             continue
-        if step is None and not _is_step_of_host(command, program):
+        if step is None and not (_is_step_of_host(command, program) or _writes_for(command, run)):
             continue
         if id(command) in staged or _of_staged(words, program, staged, command, draft):
             continue
@@ -221,11 +222,19 @@ def _line(command: Command, step: Step | None, trials: Trials) -> Line:
         if output.tee:
             continue
         of_host = inside and target != "/dev/null"
-        if target is None or of_host or output.descriptor not in ("1", ""):
+        to = shlex.quote(target) if target is not None else _in_text(output.path, trials)
+        if not to or of_host or output.descriptor not in ("1", ""):
             where = " on the host" if of_host else ""
             return Line("", doubt=f"where its output goes{where} ({shown(output.path)})")
-        ending += f" {'>>' if output.append else '>'} {shlex.quote(target)}"
+        ending += f" {'>>' if output.append else '>'} {to}"
     return line(words, trials.stand_ins, ending=ending, piped=given.before)
+
+
+def _in_text(value: Value, trials: Trials) -> str:
+    """A word with the job's own variables in it as a text has it, "" where none stands for it."""
+    written = line([("true",), value], trials.stand_ins)
+    text = written.value if isinstance(written.value, str) else ""
+    return "" if written.doubt or submitters(written.names) else text.removeprefix("exec true ")
 
 
 def _per(step: Step | None, per_node: int | None) -> str:
@@ -246,6 +255,14 @@ def _is_step_of_host(command: Command, program: str) -> bool:
     if command.within or (command.pipeline[1] > 1 and command.pipeline[0] > 0):
         return False
     return bool(_ON_HOST.match(program))
+
+
+def _writes_for(command: Command, run: Command) -> bool:
+    """Whether it writes a text that is known into a file that is a word of the run: a script of its ranks."""
+    if command.program != "cat" or len(command.words) > 1 or known(command.stdin or ()) is None:
+        return False
+    words = {normpath(shown(word)) for word in run.words}
+    return any(not each.append and normpath(shown(each.path)) in words for each in command.writes)
 
 
 def _is_image(command: Command, step: Step | None, words: Sequence[Any], draft: Draft) -> bool:

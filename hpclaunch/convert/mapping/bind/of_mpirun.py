@@ -26,6 +26,7 @@ _BINDS = {
     "ibrun": "binds ranks as the site has set it up",
     "mpiexec.hydra": "binds no rank without -bind-to (MPICH), or by its own defaults (Intel MPI)",
 }
+_LIST = re.compile(r"\d{1,5}(-\d{1,5})?(,\d{1,5}(-\d{1,5})?)*")
 _OF_OPENMPI = ("OMPI_MCA_", "PRTE_MCA_")
 _POLICY = re.compile(r"(?:hwloc_base|hwloc_default)_binding_policy")
 _RANKFILE = re.compile(r"rmaps_(?:rank_?file_path|rankfile|default_rankfile)|rank_?file")
@@ -137,6 +138,8 @@ def option(each: Option, places: Places, draft: Draft) -> bool:
         draft.say("left", places, each.written, why=why, todo=todo)
     elif _CPUS.fullmatch(each.name):
         ask_cpus(places, each.written, draft)
+    elif each.name == "cpu-bind":
+        _pals(known(each.value or ()), places, each.written, draft)
     else:
         return False
     return True
@@ -146,12 +149,28 @@ def _says_binding(each: Option) -> bool:
     if each.name == "mca":
         return is_parameter(shown(each.value or ()).partition("=")[0])
     return (
-        each.name in ("bind-to", "rankfile", "rf") or bool(_CPUS.fullmatch(each.name)) or _is_rankfile(each)
+        each.name in ("bind-to", "cpu-bind", "rankfile", "rf")
+        or bool(_CPUS.fullmatch(each.name))
+        or _is_rankfile(each)
     )
 
 
 def _is_rankfile(each: Option) -> bool:
     return each.name == "map-by" and shown(each.value or ()).lower().startswith("rankfile")
+
+
+def _pals(text: str | None, places: Places, what: str, draft: Draft) -> None:
+    """--cpu-bind of HPE Cray PALS's mpiexec: list:0-7:8-15 has the CPUs of each local rank."""
+    first, _, lists = (text or "").partition(":")
+    per_node = draft.number("ranks_per_node")
+    entries = lists.split(":")
+    if first == "list" and per_node and per_node <= len(entries) and all(map(_LIST.fullmatch, entries)):
+        draft.put(("bind", "cpus"), entries[:per_node], places, what)
+        draft.put(("bind", "memory"), "none", places, what, why="mpiexec leaves it alone")
+    elif text is None or first in ("list", "mask"):
+        draft.ask(("bind", "cpus"), f"the CPUs of each local rank: {what}", places, what)
+    else:
+        policy(first, places, what, draft)
 
 
 def _handed(layer: Layer) -> Iterator[tuple[str, Value]]:

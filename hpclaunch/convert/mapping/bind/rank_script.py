@@ -18,34 +18,42 @@ from hpclaunch.values.errors import InputError
 _READS = re.compile(r"\$\{?([A-Za-z_]\w*)")
 _BINDS = ("bind.sh", "numactl", "taskset", "hwloc-bind")
 _BINDS_IN_TEXT = re.compile(r"^[^#\n]*(?:\bbind\.sh\b|\bnumactl\b|\btaskset\b|\bhwloc-bind\b)", re.MULTILINE)
+# But for the GPU of the rank's own number on its node.
+_CHOOSES = re.compile(
+    r"^[^#\n]*\b(?:CUDA|ROCR|HIP)_VISIBLE_DEVICES=(?![\"']?\$\{?(?:SLURM_LOCALID|LOCAL_RANK)\}?[\"']?(?:\s|;|$))\S+",
+    re.MULTILINE,
+)
 _SCRIPT = re.compile(r"(^|/)[\w.-]+\.(sh|bash)$")
 
 
 def put(run: Step, scripts: Sequence[Source], draft: Draft, commands: Sequence[Command] = ()) -> set[str]:
     """Say who binds the ranks where they run a script, and return the variables that it reads. `commands` are
     those of the launcher, which may have written it."""
-    names = [name for word in run.words if (name := _script(word))]
+    names = [name for word in run.words if (name := _script(word) or _of_launcher(word, commands))]
     if _binds_in_words(run, draft) or not names:
         return set()
     given = [source for source in scripts if basename(source.name) in map(basename, names)]
-    given = given or [source for name in names for source in _written(name, commands, draft)]
+    given = given or [source for name in names for source in _written(name, commands)]
     if not given:
         _not_given(names[0], run, draft)
         return set()
     for source in given:
         _binds(run, source, draft)
+        _chooses(run, source, draft)
     return {name for source in given for name in _READS.findall(source.text)}
 
 
-def _written(name: str, commands: Sequence[Command], draft: Draft) -> list[Source]:
+def _of_launcher(word: Value, commands: Sequence[Command]) -> str:
+    """The name of a file that the launcher writes, "" for any other word."""
+    return shown(word) if _written(shown(word), commands) else ""
+
+
+def _written(name: str, commands: Sequence[Command]) -> list[Source]:
     """The last here-document that became the file of that name, at its lines in the launcher."""
     for command in reversed(commands):
         if command.program != "cat" or len(command.words) > 1 or command.stdin is None:
             continue
         if any(normpath(shown(each.path)) == normpath(name) for each in command.writes):
-            why = "the launcher writes it for the ranks, and the job does not"
-            todo = "keep it beside the job file, and let it be executable"
-            draft.say("left", (command.place,), f"cat > {name}", why=why, todo=todo)
             text = shown(command.stdin)
             first = max(command.place.last, command.place.line) - text.count("\n")
             return [Source(command.place.file, "\n" * (first - 1) + text)]
@@ -107,6 +115,23 @@ def _binds(run: Step, source: Source, draft: Draft) -> None:
         why="it is in a script that the job starts as it is",
         todo="take it out of the script and `bind` out of the job file: each rank then gets the cores beside "
         "its GPU, whatever the machine",
+    )
+
+
+def _chooses(run: Step, source: Source, draft: Draft) -> None:
+    """The script gives each rank a GPU of its own choice: cores beside another one would be far from it."""
+    found = _CHOOSES.search(source.text)
+    fact = draft.facts.get(("bind", "cpus"))
+    if found is None or (fact is not None and fact.value != "local"):
+        return
+    place = Place(source.name, source.text.count("\n", 0, found.start()) + 1)
+    draft.say(
+        "question",
+        (place, run.command.place),
+        found[0].strip(),
+        became="bind.cpus: local, the default: the cores beside the GPU of the rank's number on its node",
+        why="the script chooses each rank's GPU, and those cores are beside it only where it is that one",
+        todo="where it is another one write bind.cpus with a list for each rank, in that order",
     )
 
 

@@ -62,6 +62,8 @@ _REPLACED = {
     **dict.fromkeys(("scalable-start", "batch", "maxrsh", "timeout", "useip", "legacy"), _LAUNCH),
     "affinity": "each rank gets the cores and the memory beside its GPU, by the site's node type",
     "ppn": "the command has it: +ppn",
+    "depth": "each rank gets the cores beside its GPU, by the site's node type",
+    "line-buffer": _OUTPUT,
     "launcher": _LAUNCH,
     "rmk": _LAUNCH,
     "iface": "the site's file says which interface is for sockets (network.socket_ifname)",

@@ -94,6 +94,8 @@ def put(each: Asked, draft: Draft, options: Options) -> None:
         leave_array(each, draft)
     elif name in _LEFT:
         draft.say("left", each.places, each.written, why="a job file cannot say it", todo=_LEFT[name])
+    elif not name and names_environment(each):
+        ask_environment(each, draft)
     elif not name:
         draft.say(
             "unread", each.places, each.written, why="no option of sbatch or Pyxis that is known", todo=""
@@ -105,6 +107,18 @@ def put(each: Asked, draft: Draft, options: Options) -> None:
         draft.say("replaced", each.places, each.written, why=f"{why}: the ranks alone run in one")
     else:
         raw(each, draft, options, _WHY_RAW.get(name, "an option of Slurm's that a job file has no key for"))
+
+
+def names_environment(each: Asked) -> bool:
+    """Whether it is the option of CSCS's container engine: a file with an image and its mounts."""
+    return each.written.partition("=")[0].split(" ")[0] == "--environment"
+
+
+def ask_environment(each: Asked, draft: Draft) -> None:
+    """The question for the image that the file names."""
+    question = f"the image that {each.written} names, a file of the site's container engine that is not read"
+    todo = "write image, mounts, workdir and env of that file in the job file"
+    draft.ask(("image",), question, each.places, each.written, todo=todo)
 
 
 def leave_array(each: Asked, draft: Draft) -> None:

@@ -57,4 +57,5 @@ def _values(reading: ShellReading, each: Asked) -> Iterator[Value]:
 
 def is_of_many(each: Asked) -> bool:
     """Whether it is a word that may be any options, of which nobody gave anything."""
-    return not each.name and bool(each.value) and not shown(each.value or ()).startswith("-")
+    written = (each.written, shown(each.value or ()))
+    return not each.name and bool(each.value) and not any(text.startswith("-") for text in written)

@@ -56,12 +56,22 @@ def put(
         what = " ".join(map(shown, words)) or run.text
         draft.put(("command",), written.plain, lines_of(reading, run), what)
         names = [name for name in submitters(written.names) if name not in rendezvous.COMPUTED]
+        _rendezvous(written.names, lines, draft)
         own = {name for name, value in around.later if name not in names_in(value)}
         own |= set(around.stand_ins.values())
         exported.inherit(
             [name for name in names if name not in own and (image or name != "PWD")], lines, draft, what
         )
         _of_the_text(reading, run, words, draft, image=image)
+
+
+def _rendezvous(names: Sequence[str], lines: Sequence[Place], draft: Draft) -> None:
+    """The command names addresses that no line of the input tells: those that hpclaunch sets are meant."""
+    missing = [each for each in rendezvous.COMPUTED if each in names and ("env", each) not in draft.facts]
+    if missing and ("rendezvous",) not in draft.facts:
+        named = ", ".join(missing)
+        why = f"no line says what {named} is; {rendezvous.SETS_ALL}"
+        draft.put(("rendezvous",), "torch", lines, f"{named} in the command", why=why, kind="assumed")
 
 
 def export_of(reading: ShellReading, run: Step) -> export.Export:

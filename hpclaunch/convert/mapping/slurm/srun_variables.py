@@ -28,10 +28,13 @@ _OPTIONS = {
 def asked(reading: ShellReading, command: Command, given: Sequence[Asked]) -> Iterator[Asked]:
     """Those that the script exports to the srun, but for what its own options say."""
     names = {each.name for each in given}
+    told_elsewhere = {each.place for each in reading.directives}  # which sbatch sets itself
     for variable, value in {**dict(command.environment), **dict(command.prefix)}.items():
         name = _OPTIONS.get(variable)
         each = reading.last(variable)
-        if name is None or name in names or (each is not None and each.place.file.startswith("--env ")):
+        if name is None or name in names or each is None or each.place in told_elsewhere:
+            continue
+        if each.place.file.startswith("--env "):
             continue
         in_front = variable in dict(command.prefix)
         lines = (command.place,) if in_front else origin_of(reading, variable, command.place)

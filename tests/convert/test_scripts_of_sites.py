@@ -1,0 +1,91 @@
+"""What people of computing centres write around their ranks, construct by construct."""
+
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from script_cases import ASK, loaded
+
+from hpclaunch.convert.conversion import convert
+from hpclaunch.convert.inputs import classified
+from hpclaunch.convert.options import Options
+from hpclaunch.values.conversion import Conversion
+
+_HEAD = "#!/bin/bash\n#SBATCH -N 2 --ntasks-per-node=4 --gpus-per-node=4 -c 8 -t 60\n"
+
+
+def _converted(lines: str) -> Conversion:
+    return convert(classified({"run.sub": f"{_HEAD}{lines}\n"}), Options({}))
+
+
+def _job(found: Conversion) -> dict[str, Any]:
+    return loaded(found.job)
+
+
+@pytest.mark.parametrize("name", ["select_gpu", "./wrap.sh", "gpus_$SLURM_JOB_ID"])
+@pytest.mark.parametrize(
+    ("value", "is_asked"), [("\\$SLURM_LOCALID", False), ("\\$((3-SLURM_LOCALID))", True), ("0", True)]
+)
+def test_a_script_that_the_launcher_writes_for_its_ranks_is_written_by_the_job(
+    name: str, value: str, is_asked: bool, tmp_path: Path
+) -> None:
+    text = f"#!/bin/bash\nexport ROCR_VISIBLE_DEVICES={value}\nexec \\$*\n"
+    write = f"cat << EOF > {name}\n{text}EOF\n"
+    found = _converted(f"{write}chmod +x {name}\nsrun --mpi=none ./{name} ./t")
+    job = _job(found)
+    run = [each["run"] for each in job["setup"] if each["per"] == "job"]
+    environment = {"SLURM_JOB_ID": "7", "PATH": "/usr/bin:/bin"}
+    for each, shell in ((write, "bash"), (run[0], "sh")):
+        where = tmp_path / shell
+        where.mkdir()
+        subprocess.run([shell, "-c", each], cwd=where, env=environment, check=True)
+    written = {each.name: each.read_text() for each in (tmp_path / "bash").iterdir()}
+    assert written == {each.name: each.read_text() for each in (tmp_path / "sh").iterdir()}
+    assert len(written) == 1
+    asked = [each for each in found.findings if each.kind == "question" and "VISIBLE" in each.what]
+    assert bool(asked) == is_asked
+
+
+def test_addresses_that_no_line_tells_are_those_of_the_job() -> None:
+    found = _converted('srun --mpi=none bash -c "./t $MASTER_ADDR:6000"')
+    assert _job(found)["rendezvous"] == "torch"
+    assert [each.what for each in found.findings if each.kind == "assumed"] == ["MASTER_ADDR in the command"]
+    assert "rendezvous" not in _job(_converted("srun --mpi=none ./t"))
+
+
+@pytest.mark.parametrize(
+    ("words", "bind"),
+    [
+        (
+            "--cpu-bind list:0-7:8-15:16-23:24-31",
+            {"cpus": ["0-7", "8-15", "16-23", "24-31"], "memory": "none"},
+        ),
+        ("--cpu-bind=none", {"cpus": "none", "memory": "none"}),
+        ("--cpu-bind depth", {}),
+        ("--cpu-bind list:0:1", {"cpus": ASK}),
+    ],
+)
+def test_mpiexec_of_pals(words: str, bind: dict[str, object]) -> None:
+    job = _job(_converted(f"mpiexec -n 8 --ppn 4 --depth=8 {words} --env A=1 ./t"))
+    assert (job["command"], job["ranks_per_node"], job.get("bind", {})) == (["./t"], "4", bind)
+    assert job["env"] == {"A": "1"}
+
+
+@pytest.mark.parametrize("lines", ["#SBATCH --environment=x.toml\nsrun", "srun --environment=/x.toml"])
+def test_an_image_that_a_file_of_the_site_names_is_asked_for(lines: str) -> None:
+    assert _job(_converted(f"{lines} --mpi=none ./t"))["image"] == ASK
+
+
+def test_of_a_refused_launcher_each_option_of_slurm_is_told_once() -> None:
+    found = _converted("srun shifter --image=a/b:1 ./t")
+    assert found.refused
+    its = [(each.kind, each.became) for each in found.findings if each.what in ("-t 60", "-N 2")]
+    assert its == [("carried", "nodes: 2"), ("carried", "time: 01:00:00")]
+    assert not [each for each in found.findings if each.why == "an option of Slurm"]
+
+
+def test_what_sbatch_sets_itself_is_no_variable_of_the_script() -> None:
+    found = _converted("srun --mpi=none ./t -n $SLURM_CPUS_PER_TASK")
+    assert _job(found)["command"] == ["./t", "-n", "8"]
+    assert not [each for each in found.findings if each.what == "SLURM_CPUS_PER_TASK"]
