@@ -1,7 +1,6 @@
 """A command on a login node with this process' own streams: its words lie there in a file for the user alone,
 since a terminal takes no long line, and arguments are everybody's to see."""
 
-import contextlib
 import os
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
@@ -9,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from hpclaunch.records.record import Record
 from hpclaunch.schedulers.ssh import twin, words
 from hpclaunch.schedulers.ssh.connection import connection
-from hpclaunch.schedulers.ssh.contract import KEEPALIVE_S, Unreached
+from hpclaunch.schedulers.ssh.contract import KEEPALIVE_S
 from hpclaunch.schedulers.ssh.remote_commands import RemoteCommands
 from hpclaunch.values.errors import InputError, SchedulerError
 from hpclaunch.values.login import Login
@@ -77,14 +76,13 @@ def run_watched(
     watch = ("/bin/bash", "-p", "-c", _WATCH, "hpclaunch-watch", folder, f"{_SILENT_S}")
     path = f"{folder}/run"
     asked = _asked(path)
-    _put(login, path, lines)
-    try:
-        with connection(login).watched(" ".join(map(words.quote, watch))):
-            return connection(login).attach(asked, keys)
-    except Unreached:
-        with contextlib.suppress(SchedulerError):  # it may be that nobody watches there, who would do it
-            connection(login).run(f"(rm -rf {words.quote(folder)}) </dev/null", twin.LIMIT_S)
-        raise
+    twin.make(login, folder)
+    there = connection(login)
+    with there.watched(" ".join(map(words.quote, watch))):
+        # Now, and not before: should this process end, or not hear an answer, who watches removes the values.
+        # And where that was done no folder is made again.
+        _put(login, path, lines, in_new=False)
+        return there.attach(asked, keys)
 
 
 def _asked(path: str) -> str:
@@ -94,9 +92,9 @@ def _asked(path: str) -> str:
         raise InputError(str(error)) from None
 
 
-def _put(login: Login, path: str, lines: Iterable[str]) -> None:
+def _put(login: Login, path: str, lines: Iterable[str], in_new: bool = True) -> None:
     text = "\n".join([f"rm -f {shlex.quote(path)}", "cd /", *lines, ""])
-    twin.put(login, path, text.encode("utf-8", "surrogateescape"))
+    twin.put(login, path, text.encode("utf-8", "surrogateescape"), in_new)
 
 
 def _usual(commands: RemoteCommands) -> dict[str, str]:

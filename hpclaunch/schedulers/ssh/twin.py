@@ -68,12 +68,19 @@ def unpack(login: Login, target: str, archive: Iterable[bytes], there: str, afte
     _change(login, body, archive)
 
 
-def put(login: Login, target: str, data: bytes) -> None:
-    """A file for the user alone, whole or not at all. Its content is in no argument. Raises Refused."""
+def make(login: Login, folder: str) -> None:
+    """A folder for the user alone, unless it is there. Raises Refused."""
+    _change(login, f"(umask 077; mkdir -p {words.quote(folder)}) </dev/null", ())
+
+
+def put(login: Login, target: str, data: bytes, in_new: bool = True) -> None:
+    """A file for the user alone, whole or not at all, its folder being made where it is not there (`in_new`).
+    Its content is in no argument. Raises Refused."""
     folder, _, name = target.rpartition("/")
     staging = words.quote(f"{folder}/.{name}.{os.urandom(6).hex()}")
+    made = f"mkdir -p {words.quote(folder)} && " if in_new else ""
     body = (
-        f"(umask 077; mkdir -p {words.quote(folder)} && cat >{staging} && "
+        f"(umask 077; {made}cat >{staging} && "
         f'[ "$(wc -c <{staging})" -eq {len(data)} ] && mv -f {staging} {words.quote(target)}; hl_e=$?; '
         f"rm -f {staging}; exit $hl_e)"
     )

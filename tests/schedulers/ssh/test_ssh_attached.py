@@ -1,6 +1,7 @@
 """What watches over a command on the login node, run here: it ends that one process when nothing comes. And
 what becomes of a command here whose output nobody reads any more."""
 
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -8,6 +9,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from waiting import until
 
 from hpclaunch.schedulers.processes import read_stat
 from hpclaunch.schedulers.ssh.attached import _WATCH
@@ -20,6 +22,25 @@ from hpclaunch.values.login import Login
 there = connection(msgspec.json.decode(sys.argv[1], type=Login))
 there.run("true", 60)
 sys.exit(there.attach(sys.argv[2], False))
+"""
+# A command there with a secret, until its words lie there: then this process ends, or does not hear that.
+UNHEARD = """\
+import os, sys, msgspec
+from hpclaunch.schedulers.contract import Busy
+from hpclaunch.schedulers.ssh import attached, twin
+from hpclaunch.schedulers.ssh.remote_commands import RemoteCommands
+from hpclaunch.values.login import Login
+put = twin.put
+def unheard(login, target, *rest):
+    put(login, target, *rest)
+    assert b"s3cret" in open(target, "rb").read()
+    print("put", flush=True)
+    if sys.argv[2] == "0":
+        raise Busy("the connection broke")
+    os.kill(os.getpid(), int(sys.argv[2]))
+twin.put = unheard
+login = msgspec.json.decode(sys.argv[1], type=Login)
+attached.run_watched(RemoteCommands(login, None), ["true"], {"TOKEN": "s3cret"}, False)
 """
 
 
@@ -85,6 +106,16 @@ def test_it_ends_when_nobody_reads_though_it_writes_nothing_more(login: Login, s
         process.stdout.close()
         assert b"BrokenPipeError" in process.stderr.read()
         assert process.wait(60) == 1
+
+
+@pytest.mark.parametrize("number", [0, signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_no_secret_stays_there_whenever_it_is_broken_off(login: Login, number: int) -> None:
+    argv = [sys.executable, "-c", UNHEARD, msgspec.json.encode(login).decode(), str(int(number))]
+    done = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, timeout=120)
+    assert done.stdout == b"put\n", done.stderr
+    assert done.returncode
+    folder = Path(login.home) / "attached"
+    until(lambda: not list(folder.iterdir()))
 
 
 @pytest.mark.parametrize("output", ["1>&-", ">/dev/null"])
