@@ -12,11 +12,17 @@ from waysto import facts, record_of
 
 from hpclaunch.schedulers import lifecycle
 from hpclaunch.schedulers.contract import Refused
+from hpclaunch.schedulers.ways.checkup import way_checks
+from hpclaunch.values.checkup import Check
 from hpclaunch.values.errors import SchedulerError
 from hpclaunch.values.job import Submission
 from hpclaunch.values.slurmaccess import SlurmAccess
 
 SIMPLE = ("--job-name=x", "--nodes=1", "--ntasks-per-node=1")
+
+
+def doctors(conf: str) -> dict[str, Check]:
+    return {check.subject: check for check in way_checks(conf, SlurmAccess())}
 
 
 @pytest.mark.parametrize("option", ["--signal=B:USR1@60", "--nice=7", "--mem-per-gpu=2G", "--gpu-bind=none"])
@@ -53,7 +59,11 @@ def test_a_script_that_is_not_its_plan_s_is_sent_by_sbatch(
 def test_a_pyslurm_that_cannot_be_loaded_is_no_obstacle(
     slurm_a100: Slurm, pyslurm_standin: Path, record_home: Path
 ) -> None:
+    conf = str(slurm_a100.slurm_conf)
+    assert doctors(conf)["pyslurm"].result == "ok"
     (pyslurm_standin / "pyslurm" / "__init__.py").write_text("raise RuntimeError('Slurm version mismatch')\n")
+    looked = doctors(conf)["pyslurm"]
+    assert (looked.result, "Slurm version mismatch" in looked.found) == ("warning", True)
     options = (*SIMPLE, "--hold")
     record = record_of(str(slurm_a100.slurm_conf), options, "true\n", SlurmAccess())
     said: list[str] = []

@@ -1,9 +1,13 @@
 """Which ways to Slurm work from here, and why not."""
 
+import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from datetime import datetime, timezone
 
+from hpclaunch.schedulers.environment import closed
 from hpclaunch.schedulers.slurm_cluster import read_config
 from hpclaunch.schedulers.slurm_commands import Commands
 from hpclaunch.schedulers.ways import choose
@@ -14,6 +18,7 @@ from hpclaunch.values.slurmaccess import RestServer, SlurmAccess
 
 _PROGRAMS = ("sbatch", "squeue", "scancel", "scontrol", "sacct", "srun")
 _REST_S = 10.0
+_LOAD_S = 30.0
 
 
 def way_checks(slurm_conf: str | None, access: SlurmAccess) -> Iterator[Check]:
@@ -60,9 +65,36 @@ def _pyslurm(slurm_conf: str | None, needed: bool) -> Check:
     except SchedulerError as error:
         return failed(choose.PYSLURM, "bad" if needed else "not known", error)
     if not obstacle:
-        return Check(choose.PYSLURM, "ok", "it is here and of Slurm's release")
+        failure = _loading_fails(slurm_conf)
+        if not failure:
+            return Check(choose.PYSLURM, "ok", "it is here, of Slurm's release, and can be loaded")
+        advice = "Build it anew against the libraries that are here, or say via: commands."
+        found = f"sbatch sends each job in its place: it cannot be loaded: {failure}"
+        return Check(choose.PYSLURM, "bad" if needed else "warning", found, advice)
     advice = "Build the pyslurm of the cluster's release, or say via: auto." if needed else ""
     return Check(choose.PYSLURM, "bad" if needed else "ok", f"not used: {obstacle}", advice)
+
+
+def _loading_fails(slurm_conf: str | None) -> str:
+    """Why pyslurm cannot be loaded, "" where it can. A process of its own tries: Slurm's library may end the
+    one that loads it, and sees the environment that a submission has."""
+    argv = [sys.executable, "-c", "import sys; sys.path[:] = sys.argv[1:]; import pyslurm", *sys.path]
+    try:
+        done = subprocess.run(
+            argv,
+            env=closed(os.environ, {}, slurm_conf),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=_LOAD_S,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return str(error)
+    if done.returncode == 0:
+        return ""
+    lines = done.stderr.strip().splitlines()
+    return lines[-1] if lines else f"Python ended with status {done.returncode}"
 
 
 def _rest(server: RestServer, needed: bool) -> Check:
