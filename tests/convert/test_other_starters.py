@@ -53,3 +53,20 @@ def test_processes_that_stay_on_their_node_are_the_programs_own() -> None:
 @pytest.mark.parametrize("own", ["+setcpuaffinity", "+pemap 0-7"])
 def test_a_program_that_binds_itself(start: str, own: str) -> None:
     assert _job(f"{start} ./t {own}")["bind"] == {"cpus": "none", "memory": "none"}
+
+
+_SLOTS = "cat > hostfile <<E\na slots=2\nb slots=2\nE\n"
+_AWK = "scontrol show hostnames | awk '{print $1\" slots=2\"}' > hf\n"
+
+
+@pytest.mark.parametrize(
+    ("lines", "ranks"),
+    [
+        (f"{_SLOTS}mpirun -hostfile hostfile ./t", "2"),
+        (f"{_AWK}mpirun -hostfile hf ./t", ASK),
+        (f"{_AWK}mpirun -np 8 -hostfile hf ./t", "4"),
+        ("mpirun ./t", "4"),
+    ],
+)
+def test_a_list_of_hosts_says_how_many_ranks_each_has(lines: str, ranks: str) -> None:
+    assert _job(lines)["ranks_per_node"] == ranks

@@ -44,8 +44,9 @@ def put(run: Step, scripts: Sequence[Source], draft: Draft, commands: Sequence[C
 
 
 def _of_launcher(word: Value, commands: Sequence[Command]) -> str:
-    """The name of a file that the launcher writes, "" for any other word."""
-    return shown(word) if _written(shown(word), commands) else ""
+    """The name of a script that the launcher writes, "" for any other word."""
+    texts = [source.text.lstrip("\n") for source in _written(shown(word), commands)]
+    return shown(word) if any(text.startswith("#!") for text in texts) else ""
 
 
 def _written(name: str, commands: Sequence[Command]) -> list[Source]:

@@ -90,8 +90,8 @@ def _of_mpirun(
         size = structs.replace(size, places=(*size.places, *listed.hosts.places))
     of_slurm = ranks(reading, (), found, command.place)
     if size is None:
-        # mpirun starts a rank in each slot, and those are Slurm's tasks.
-        sized = of_slurm
+        # mpirun starts a rank in each slot, and those are Slurm's tasks where no list of hosts says others.
+        sized = _of_list(reading, command, layer, nodes) or of_slurm
     elif (filled := _filled(reading, layer, found)) is not None:
         sized = structs.replace(filled, places=size.places)
     elif size.per_node is None:
@@ -100,6 +100,18 @@ def _of_mpirun(
         sized = Ranks(nodes, size.per_node, size.places)
     of_enroot, inner, of_container = enroot.of(reading, command, found_layers[index + 1 :])
     return Step(command, (*asked, *of_container), sized, inner, found_layers[:index], of_enroot), layer
+
+
+def _of_list(reading: ShellReading, command: Command, layer: Layer, nodes: int | None) -> Ranks | None:
+    """The slots of the list of hosts that mpirun is given, None where it is given none."""
+    option = layer.option("hostfile")
+    if option is None:
+        return None
+    found = next((each for each in lists(reading) if each.slots), None)
+    if found is None:
+        doubt = f"{option.written} says how many ranks each host has, and its lines are not told"
+        return Ranks(nodes, None, (command.place,), doubt)
+    return Ranks(nodes, found.slots, found.hosts.places)
 
 
 def _filled(reading: ShellReading, layer: Layer, found: Allocation) -> Ranks | None:
