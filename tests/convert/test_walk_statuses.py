@@ -25,6 +25,7 @@ _KNOWN = (
     "f() { return; }; false; f && srun a; true; f && srun b",
     "f() { false; return $?; }; f && srun a; g() { true; return $?; }; g && srun b",
     "f() { return 256; }; f && srun a",
+    "g() { (exit 3); return $?; }; g || srun c",
     "return 3 2>/dev/null; srun a",
     "f() ( return 3 ); f || srun a; g() ( exit 2 ); g || srun b; srun c",
     "f() { for i in 1 2; do [ $i = 2 ] && return 0; done; return 1; }; f && srun a",
@@ -51,6 +52,7 @@ _UNKNOWN = (
     "f() { while read -r x; do [ $x = y ] && return 1; done < <(ls); }; f && srun a",
     "(if [ -d there ]; then exit 1; fi; exit 0) && srun a",
     "f() { g; return $?; }; g() { [ -d there ]; }; f && srun a",
+    "f() { [ -d there ]; x=$?; true; return $x; }; f || srun a",
 )
 
 

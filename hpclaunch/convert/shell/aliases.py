@@ -42,12 +42,11 @@ class Names(set[str]):
 
 
 def note(shell: "Walker", words: Sequence[Value]) -> None:
-    """Keep what `alias` and `unalias` say, where aliases are expanded at all."""
+    """Keep what `alias` and `unalias` say: they are expanded where shopt says so before or later."""
     shell.status = True
-    if shopt.ALIASES not in shell.options:
-        return
     if shell.context.conditions or shopt.is_perhaps(shell, shopt.ALIASES):
-        shell.note("what an alias stands for is not followed where it depends on a condition")
+        if shopt.ALIASES in shell.options:
+            shell.note("what an alias stands for is not followed where it depends on a condition")
         return
     forgets = known(words[0]) == "unalias"
     for word in words[1:]:
@@ -61,7 +60,8 @@ def note(shell: "Walker", words: Sequence[Value]) -> None:
         elif text is None or (equals and (not _NAME.fullmatch(name) or value[-1:] in (" ", "\t"))):
             shell.note("what an alias stands for is not followed")
         elif equals:
-            shell.aliases[name] = Alias(value, shell.line)
+            # A compound command is read to its end before it begins.
+            shell.aliases[name] = Alias(value, max(shell.line, shell.read_up_to))
 
 
 def _forget(shell: "Walker", name: str) -> None:

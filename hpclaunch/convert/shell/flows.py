@@ -13,8 +13,8 @@ from hpclaunch.convert.shell import walk_loops
 from hpclaunch.convert.shell.listing import parts_of, text_of
 from hpclaunch.convert.shell.names import python
 from hpclaunch.readback.shell import compound
-from hpclaunch.readback.shell.commands import Input
 from hpclaunch.readback.shell.flow import Flow
+from hpclaunch.readback.shell.reads import Input
 from hpclaunch.readback.shell.statements import (
     AndOr,
     Arithmetic,

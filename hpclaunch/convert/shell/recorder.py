@@ -137,6 +137,9 @@ class Recorder(Shell):
         self._ended = True
         self.note(f"`set -e` ends the script here, since this fails: {statement.written}")
 
+    def perhaps_left(self, status: bool | None) -> bool | None:
+        return None
+
     def excuse(self, way: Callable[[], Flow]) -> Flow:
         """Go a way whose failure is a condition."""
         self.excused += 1

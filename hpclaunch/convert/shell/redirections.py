@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from hpclaunch.convert.reading import Output
 from hpclaunch.convert.shell.names import python
-from hpclaunch.readback.shell.commands import Input
 from hpclaunch.readback.shell.expand import Expander
 from hpclaunch.readback.shell.flow import Flow
 from hpclaunch.readback.shell.pieces import Command, Process
+from hpclaunch.readback.shell.reads import Input
 from hpclaunch.readback.shell.statements import Redirection
 from hpclaunch.readback.shell.values import Unknown, Value, known
 

@@ -1,7 +1,9 @@
 """The inputs as the operator would use them: the configurations are sourced in their order, then the script
 runs. Nothing runs here: `Walker` notes the commands, and the values that variables are given."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+
+from msgspec import structs
 
 from hpclaunch.convert.programs.names import SHELLS
 from hpclaunch.convert.reading import Assigned, Command, ShellReading, Source
@@ -90,7 +92,22 @@ def inner(command: Command, words: Sequence[Value] | None = None) -> tuple[Comma
     have the values that are exported to the command. All have the command's place. Nothing for a text that
     is no script, or any other command."""
     walker = _inside(command, command.words if words is None else words)
-    return () if walker is None else tuple(walker.placed(command))
+    return () if walker is None else tuple(_placed(walker, command))
+
+
+def _placed(walker: Walker, command: Command) -> Iterator[Command]:
+    """The commands, as those of another one that starts them."""
+    for each in walker.commands:
+        yield structs.replace(
+            each,
+            place=command.place,
+            loops=(*command.loops, *each.loops),
+            conditions=(*command.conditions, *each.conditions),
+            function=command.function,
+            unnoticed=command.unnoticed or each.unnoticed,
+            background=command.background or each.background,
+            uses=tuple(dict.fromkeys((*each.uses, *command.uses))),
+        )
 
 
 def wanted_inside(command: Command, words: Sequence[Value]) -> tuple[str, ...]:

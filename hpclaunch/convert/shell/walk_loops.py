@@ -81,7 +81,7 @@ def _gone_through(
     if shell.endless.get(id(statement)) is statement or not loops.may_only_compute(shell, statement.body):
         return None
     commands, assigned, assumed = len(shell.commands), len(shell.assigned), len(shell.assumed)
-    before = shell.state
+    before, given = shell.state, shell.input
     unclear, output = len(shell.unclear), len(shell.output) if shell.output is not None else 0
     shell.state = before.fork()
     flow, goes_on, number = Flow.NEXT, begins(0), 0
@@ -97,7 +97,7 @@ def _gone_through(
         before.absorb([shell.state], or_none=False)
         shell.state, shell.status = before, status
         return flow if flow in (Flow.RETURN, Flow.EXIT) else Flow.NEXT
-    shell.state = before
+    shell.state, shell.input = before, given
     del shell.commands[commands:], shell.assigned[assigned:], shell.assumed[assumed:]
     del shell.unclear[unclear:]
     if shell.output is not None:
@@ -125,6 +125,8 @@ def _once(shell: "Walker", statement: For | Loop, variable: str, rounds: loops.R
     of_nodes = rounds.count != 1 and over_nodes.is_one(shell, statement, variable, rounds.over)
 
     def once() -> Flow:
+        if rounds.count != 1:
+            shell.input = shell.input.untold()  # each round reads on
         with shell.within(loops=(*shell.context.loops, around)):
             if isinstance(statement, Loop) and statement.condition is not None:
                 with shell.within(unnoticed=True):
@@ -148,6 +150,7 @@ def _once(shell: "Walker", statement: For | Loop, variable: str, rounds: loops.R
                     shell.state.forget(name)
         return flow
 
+    given = shell.input
     flow = shell.tried([once], or_none=not rounds.count)
-    shell.status = None
+    shell.status, shell.input = None, given
     return flow if flow in (Flow.RETURN, Flow.EXIT) and rounds.count else Flow.NEXT

@@ -1,13 +1,13 @@
 """A shell that runs nothing, and notes what a launcher would do: its commands, and where values come from."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 
 from msgspec import structs
 
 from hpclaunch.convert.reading import (
     TRAP,
-    Command,
     Output,
     Source,
     Sourced,
@@ -42,11 +42,12 @@ from hpclaunch.convert.shell.parsed import parsed
 from hpclaunch.convert.shell.recorder import Context, Recorder
 from hpclaunch.convert.shell.syntax.reader import read as parse
 from hpclaunch.readback.shell import outside
-from hpclaunch.readback.shell.commands import BUILTINS, Input
+from hpclaunch.readback.shell.commands import BUILTINS
 from hpclaunch.readback.shell.errors import ScriptError
 from hpclaunch.readback.shell.flow import Flow
 from hpclaunch.readback.shell.pieces import Command as Substitution
 from hpclaunch.readback.shell.pieces import Word
+from hpclaunch.readback.shell.reads import Input
 from hpclaunch.readback.shell.state import Array, State, Variable
 from hpclaunch.readback.shell.statements import Assignment, Group, Redirection, Simple
 from hpclaunch.readback.shell.statements import Statement as Part
@@ -65,6 +66,7 @@ _TOLD = (frozenset(BUILTINS) - _SILENT) | {"exit", "return", "break", "continue"
 _FOLLOWED = {**arguments.TAKE, "alias": aliases.note, "unalias": aliases.note}
 _NOTED = {"set": shopt.set_by, "shopt": shopt.note, **dict.fromkeys(("cd", "pushd", "popd"), folder.change)}
 _LONGEST = 100_000
+_SETS_UNKNOWN = re.compile(r"(?:^|[\s;])\w*\$\{\w+\}\w*\+?=")
 _OFTEN = 20  # after so many statements the commands are counted
 _EXPORT_ALL = frozenset(("a", "allexport"))  # `set -a`: what is assigned is exported
 
@@ -76,7 +78,7 @@ class Walker(Recorder):
         super().__init__(sources)
         self.seen: set[str] = set()
         self._parsed: dict[str, Group] = {}
-        self.reached = 0
+        self.reached = self.read_up_to = 0  # of the statements that stand in nothing, and the last line read
         self.bodies: dict[int, loops.Body] = {}  # of loops, by the identity of their statement
         self.reached_nodes: dict[int, tuple[Part, frozenset[str] | None]] = {}  # see `over_nodes`
         self.deciding: dict[int, tuple[Part, bool]] = {}  # see `flows`, by the identity of the statement
@@ -139,7 +141,7 @@ class Walker(Recorder):
         self.seen.add(name)
         try:
             for index, statement in enumerate(self.parse(name).body[number:], number):
-                self.reached = index
+                self.reached, self.read_up_to = index, getattr(statement, "last", 0)
                 if self.run(statement) is not Flow.NEXT:
                     return
                 if index % _OFTEN == 0 and self.has_enough():
@@ -153,20 +155,6 @@ class Walker(Recorder):
         state.arguments = None
         self.locals.clear()
         self.excused = 0
-
-    def placed(self, command: Command) -> Iterator[Command]:
-        """The commands, as those of another one that starts them."""
-        for each in self.commands:
-            yield structs.replace(
-                each,
-                place=command.place,
-                loops=(*command.loops, *each.loops),
-                conditions=(*command.conditions, *each.conditions),
-                function=command.function,
-                unnoticed=command.unnoticed or each.unnoticed,
-                background=command.background or each.background,
-                uses=tuple(dict.fromkeys((*each.uses, *command.uses))),
-            )
 
     def parsed(self, text: str) -> Group:
         self._budget.spend(10 + len(text) // 50)
@@ -310,6 +298,8 @@ class Walker(Recorder):
         for name, part in unknown.items():
             self.state.set(name, Variable((part,)))
         self.unnamed |= unknown
+        if unknown and _SETS_UNKNOWN.search(text):
+            self.note("eval sets a variable whose name the script does not tell")
         line = self.line
         try:
             return self.run(self.parsed(text))

@@ -5,9 +5,9 @@ import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from msgspec import Struct, structs
+from msgspec import structs
 
-from hpclaunch.readback.shell import conditions, escapes
+from hpclaunch.readback.shell import conditions, escapes, reads
 from hpclaunch.readback.shell.declarations import declare
 from hpclaunch.readback.shell.parameters import is_name
 from hpclaunch.readback.shell.pieces import Word, given
@@ -20,15 +20,6 @@ if TYPE_CHECKING:
 _OPERATORS = frozenset(("!", "(", ")", "=", "==", "!=", "<", ">"))
 _ENDS_A_JOB = frozenset(("TERM", "INT", "HUP"))
 _NOTES_A_NUMBER = re.compile(r"\w+=[0-9]+")
-
-
-class Input(Struct, frozen=True):
-    """What a command reads: where it comes from, its text where the script has it, else its file, or an
-    Unknown for another command's output."""
-
-    name: str
-    text: Value | None = None
-    source: Value | None = None
 
 
 def _nothing(shell: "Shell", words: Sequence[Value]) -> None:
@@ -115,81 +106,6 @@ def _shift(shell: "Shell", words: Sequence[Value]) -> None:
         shell.note("shift, of arguments that the script does not tell")
     elif int(count) <= len(arguments):
         shell.state.arguments = arguments[int(count) :]
-
-
-def _read(shell: "Shell", words: Sequence[Value]) -> None:
-    """read: one line, up to the delimiter of -d, or the characters of -N as they are; in full for one
-    variable, else its words."""
-    texts = [known(word) for word in words[1:]]
-    raw, delimiter, array, names = False, "\n", False, []
-    most: int | None = None
-    index = 0
-    while index < len(texts):
-        text = texts[index]
-        if text is not None and re.fullmatch(r"-[A-Za-z].*", text):
-            letter = text[-1]
-            raw |= "r" in text
-            array |= "a" in text
-            if letter in "dnNptui":
-                index += 1
-                given_to_it = (texts[index] if index < len(texts) else None) or ""
-                if letter == "d":
-                    delimiter = given_to_it or "\0"
-                elif letter == "N" and re.fullmatch(r"[0-9]{1,9}", given_to_it):
-                    most = int(given_to_it)
-                elif letter != "p":
-                    raw = False
-        else:
-            names.append(text)
-        index += 1
-    shell.status = None
-    text = known(shell.input.text) if shell.input.text is not None else None
-    for name in names or ["REPLY"]:
-        if name is None or not is_name(name):
-            shell.note("read into a name that the script does not tell")
-            continue
-        value: Value = (Unknown("input", shell.input.name),)
-        if text is not None and len(names) == 1 and not array and (raw or "\\" not in text):
-            value = (_trimmed(shell, text.partition(delimiter)[0]) if most is None else text[:most],)
-        elif shell.input.text and len(names) == 1 and not array and raw and (delimiter, most) == ("\0", None):
-            value = _all_of(shell, shell.input.text)  # read -r -d '': also where a part of it is not told
-        shell.put(name, Array({}, whole=False) if array else value)
-
-
-def _all_of(shell: "Shell", text: Value) -> Value:
-    """The whole text without the blanks at its ends."""
-    blanks, parts = _blanks(shell), list(text)
-    if isinstance(parts[0], str):
-        parts[0] = parts[0].lstrip(blanks)
-    if isinstance(parts[-1], str):
-        parts[-1] = parts[-1].rstrip(blanks)
-    return join(parts)
-
-
-def _trimmed(shell: "Shell", text: str) -> str:
-    return text.strip(_blanks(shell))
-
-
-def _blanks(shell: "Shell") -> str:
-    """What read takes off at both ends: the blanks of IFS."""
-    variable = shell.state.get("IFS")
-    separators = " \t\n"
-    if variable and variable.value is not None and not isinstance(variable.value, Array):
-        separators = known(variable.value) or ""
-    return "".join(char for char in separators if char in " \t\n")
-
-
-def _mapfile(shell: "Shell", words: Sequence[Value]) -> None:
-    name = known(words[-1]) if len(words) > 1 else "MAPFILE"
-    if name is None or not is_name(name):
-        _noted(shell, words)
-        return
-    text = known(shell.input.text) if shell.input.text is not None else None
-    if text is None or len(words) > 3 or (len(words) == 3 and known(words[1]) != "-t"):
-        shell.put(name, Array({}, whole=False))
-        return
-    lines = text.splitlines(keepends=len(words) < 3)
-    shell.put(name, Array({index: (line,) for index, line in enumerate(lines)}))
 
 
 def _printf(shell: "Shell", words: Sequence[Value]) -> None:
@@ -321,12 +237,12 @@ BUILTINS: dict[str, Builtin] = {
     **dict.fromkeys((".", "source", "alias", "unalias", "enable", "getopts", "coproc", "exec"), _noted),
     **dict.fromkeys(("declare", "typeset", "local", "export", "readonly"), _declare),
     **dict.fromkeys(("test", "["), _test),
-    **dict.fromkeys(("mapfile", "readarray"), _mapfile),
+    **dict.fromkeys(("mapfile", "readarray"), reads.mapfile),
     "false": _false,
     "unset": _unset,
     "set": _set,
     "shift": _shift,
-    "read": _read,
+    "read": reads.read,
     "printf": _printf,
     "echo": _echo,
     "compgen": _compgen,

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 from msgspec import structs
 
 from hpclaunch.readback.shell import conditions
-from hpclaunch.readback.shell.commands import Input
 from hpclaunch.readback.shell.extglob import matches
 from hpclaunch.readback.shell.flow import Flow
 from hpclaunch.readback.shell.parameters import is_name
 from hpclaunch.readback.shell.pieces import ARGUMENTS, variable_of
+from hpclaunch.readback.shell.reads import Input
 from hpclaunch.readback.shell.statements import (
     AndOr,
     Arithmetic,
@@ -157,6 +157,7 @@ def _for_unknown(shell: "Shell", statement: For, word: Value) -> Flow:
 
 def _loop(shell: "Shell", statement: Loop) -> Flow:
     def once() -> Flow:
+        shell.input = shell.input.untold()  # each round reads on
         if statement.name:
             shell.state.assign(statement.name, (Unknown("input", "select"),))
         for expression in statement.expressions:

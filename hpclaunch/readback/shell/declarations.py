@@ -11,6 +11,9 @@ from hpclaunch.readback.shell.state import Array, Variable
 from hpclaunch.readback.shell.statements import Assignment
 from hpclaunch.readback.shell.values import Unknown, Value, join, known, shown
 
+# Attributes by which a value is computed, or its letters are changed.
+_KINDS = frozenset("iul")
+
 if TYPE_CHECKING:
     from hpclaunch.readback.shell.evaluate import Shell
 
@@ -34,7 +37,12 @@ def declare(shell: "Shell", command: str, arguments: Sequence[Assignment | Word]
     if "n" in flags and command != "export":
         shell.status = None
         shell.note(f"what `{command} -n` changes is not followed")
+        _forget_both(shell, rest)
         return
+    if kinds := frozenset(flags) & _KINDS:
+        for argument in rest:
+            name = argument.name if isinstance(argument, Assignment) else argument.written
+            shell.kinds[name] = min(kinds)
     for argument in rest:
         if isinstance(argument, Assignment):
             declare_one(shell, argument.name, local, exports)
@@ -44,6 +52,16 @@ def declare(shell: "Shell", command: str, arguments: Sequence[Assignment | Word]
             _declare_value(shell, value, local, exports)
             if "A" in flags:
                 _declare_keyed(shell, known(value) or "")
+
+
+def _forget_both(shell: "Shell", arguments: Sequence[Assignment | Word]) -> None:
+    """declare -n NAME=OTHER: what is given to one of them is the other's too."""
+    for argument in arguments:
+        name = argument.name if isinstance(argument, Assignment) else argument.written
+        other = known(shell.expander.value(argument.value)) if isinstance(argument, Assignment) else None
+        for each in (name, other or ""):
+            if is_name(each):
+                shell.state.forget(each)
 
 
 def _declare_keyed(shell: "Shell", name: str) -> None:

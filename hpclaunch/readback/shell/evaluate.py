@@ -13,7 +13,7 @@ from hpclaunch.readback.shell import extglob, inside
 from hpclaunch.readback.shell.assign import assign
 from hpclaunch.readback.shell.budget import MOST, Budget
 from hpclaunch.readback.shell.calls import Call, Note, Reading
-from hpclaunch.readback.shell.commands import BUILTINS, Input
+from hpclaunch.readback.shell.commands import BUILTINS
 from hpclaunch.readback.shell.compound import WALKS
 from hpclaunch.readback.shell.declarations import declare, declare_one
 from hpclaunch.readback.shell.errors import ScriptError, Unreadable
@@ -21,6 +21,7 @@ from hpclaunch.readback.shell.expand import Expander
 from hpclaunch.readback.shell.flow import Flow
 from hpclaunch.readback.shell.parse import parse
 from hpclaunch.readback.shell.pieces import Command, Word
+from hpclaunch.readback.shell.reads import Input
 from hpclaunch.readback.shell.state import Array, State, Variable
 from hpclaunch.readback.shell.statements import (
     Assignment,
@@ -64,10 +65,12 @@ class Shell:
         self.notes: list[Note] = []
         self.status: bool | None = True
         self._before: bool | None = True  # of the command before the one that is walked
+        self._given = Simple(0, (), ())  # that one
         self._may_return = False  # the function that is walked, on a condition
         self._may_exit = False  # the shell, likewise
         self.input = Input("")
         self.output: list[Part] | None = None
+        self.kinds: dict[str, str] = {}  # of variables that were declared with i, u or l
         self.locals: list[dict[str, Variable | None]] = []
         self.line = 1
         self._watched = watched
@@ -153,7 +156,7 @@ class Shell:
     def _simple(self, statement: Simple) -> Flow:
         expander = self.expander
         words = expander.words(statement.words)
-        self._before = self.status
+        self._before, self._given = self.status, statement
         self.status = True
         if not words:
             for assignment in statement.assignments:
@@ -217,11 +220,11 @@ class Shell:
 
     def _given_status(self, words: list[Value]) -> bool | None:
         """What `return` and `exit` make the status: that of the last command, or the number behind them."""
-        if len(words) < 2 or _is_last_status(words[1]):
-            return self._before
+        if len(words) < 2 or self._given.words[-1].written.strip('"') in ("$?", "${?}"):
+            return self.perhaps_left(True) if self._before is None else self._before
         text = known(words[1])
         number = int(text) if text is not None and _NUMBER.fullmatch(text) else None
-        return None if number is None else number % 256 == 0
+        return self.perhaps_left(True) if number is None else number % 256 == 0
 
     def _function(self, name: str, body: Statement, arguments: list[Value]) -> Flow:
         before = self.state.arguments
@@ -231,10 +234,11 @@ class Shell:
         self.status = self._before
         flow = self.run(body)
         if self._may_return:
-            self.status = None  # on a condition it is that of another `return`
+            self.status = self.perhaps_left(self.status)
         self._may_return = outer
         for local, variable in self.locals.pop().items():
             self.state.restore(local, variable)
+            self.kinds.pop(local, None)
         self.state.arguments = before
         return Flow.EXIT if flow is Flow.EXIT else Flow.NEXT
 
@@ -300,11 +304,33 @@ class Shell:
         exported or not. Raises Unreadable."""
         try:
             assign(self.state, self.expander, assignment, keyed)
+            if assignment.name in self.kinds:
+                self._as_declared(assignment)
         except Unreadable:
             self.state.forget(assignment.name)  # it has another value now than before
             raise
         finally:
             declare_one(self, assignment.name, False, exports)
+
+    def perhaps_left(self, status: bool | None) -> bool | None:
+        """The status of what may end with another one, or before its end, by `return` or `exit`. A failure
+        would end a launch: what is read is one that goes on."""
+        return status
+
+    def _as_declared(self, assignment: Assignment) -> None:
+        """Make of a value what declare -i, -u or -l say of its variable."""
+        variable = self.state.get(assignment.name)
+        value = variable.value if variable is not None else None
+        kind = self.kinds[assignment.name]
+        text = None if value is None or isinstance(value, Array) else known(value)
+        number = self.expander.number(assignment.value) if kind == "i" and not assignment.adds else None
+        if kind == "i" and text is not None and number is not None:
+            self.state.assign(assignment.name, (str(number),))
+        elif kind != "i" and text is not None and text.isascii():
+            changed = text.upper() if kind == "u" else text.lower()
+            self.state.assign(assignment.name, (changed,) if changed else ())
+        elif not (kind == "i" and text is None and isinstance(value, Array) and not value.items):
+            self.state.forget(assignment.name)
 
     def declared(self, name: str, exports: bool) -> None:
         """Called where a variable is exported from here on, or no more."""
@@ -360,10 +386,6 @@ class Shell:
         try:
             self.run(statement)
             if self._may_exit:
-                self.status = None
+                self.status = self.perhaps_left(self.status)
         finally:
             self.state, self._may_exit = before, outer
-
-
-def _is_last_status(word: Value) -> bool:
-    return len(word) == 1 and isinstance(word[0], Unknown) and word[0].name == "?"
