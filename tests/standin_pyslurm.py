@@ -47,6 +47,7 @@ _OPTIONS = {
     "log_files_open_mode": "--open-mode",
     "mail_types": "--mail-type",
     "mail_user": "--mail-user",
+    "network": "--network",
     "nodes": "--nodes",
     "ntasks": "--ntasks",
     "ntasks_per_node": "--ntasks-per-node",
