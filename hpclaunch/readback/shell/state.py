@@ -168,20 +168,22 @@ class State:
 
     def names(self) -> Iterator[str]:
         """The variables that the script has touched, in the order of their first appearance."""
+        yield from self._all()
+
+    def _all(self) -> dict[str, Variable]:
         chain: list[State] = []
         state: State | None = self
         while state is not None:
             chain.append(state)
             state = state._parent
-        seen: dict[str, None] = {}
+        found: dict[str, Variable] = {}
         for each in reversed(chain):
-            seen.update(dict.fromkeys(each._variables))
-        yield from seen
+            found.update(each._variables)
+        return found
 
     def exported(self) -> dict[str, Variable]:
         """The exported variables that the script has touched."""
-        found = {name: self.get(name) for name in self.names()}
-        return {name: variable for name, variable in found.items() if variable and variable.exported}
+        return {name: variable for name, variable in self._all().items() if variable.exported}
 
     def absorb(self, forks: Sequence["State"], or_none: bool) -> None:
         """Become what these forks of this state leave, one of which happened; with `or_none` perhaps none."""

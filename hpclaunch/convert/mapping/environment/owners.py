@@ -90,4 +90,7 @@ def owner(name: str) -> Owner:
     """Whose the variable is, by the first row that has it."""
     if name.startswith("OMPI_MCA_") and mpi.is_of_the_launch(name.removeprefix("OMPI_MCA_")):
         return "daemons"
-    return next((row.owner for row in _ROWS if name in row.names or name.startswith(row.prefixes)), "")
+    for row in _ROWS:
+        if name in row.names or name.startswith(row.prefixes):
+            return row.owner
+    return ""

@@ -39,7 +39,7 @@ _ONLY_TEXT = re.compile(rf"{_RESERVED}[^=\[{_NO_TEXT}]+(?:[ \t]+[^{_NO_TEXT}]+)*
 _TOKENS = re.compile(_TOKEN, re.ASCII)
 _WORD = re.compile(_TOKEN + _ENDS_WORD, re.ASCII)
 _ASSIGNMENT = re.compile(_ASSIGNED + _ENDS_WORD, re.ASCII)
-_NAMED = re.compile(r"[A-Za-z_]\w*(?:\+?=|(\[))", re.ASCII)
+_OF_ELEMENT = re.compile(r"[A-Za-z_]\w*\[", re.ASCII)
 
 
 def word(reader: "Words") -> Word | None:
@@ -120,16 +120,15 @@ def _declaration(reader: "Words", end: int, written: str, line: int, last: int) 
     name, *tokens = _TOKENS.finditer(reader.text, start, end)
     arguments: list[Assignment | Word] = []
     for token in tokens:
-        named = _NAMED.match(token[0])
-        if named and named[1]:  # NAME[index]=value, perhaps
+        found = _ASSIGNMENT.match(reader.text, token.start())
+        if found:
+            arguments.append(_assigned(reader, found))
+            continue
+        if _OF_ELEMENT.match(token[0]):  # NAME[index]=value, perhaps
             reader.at = start
             return None
         reader.at = token.start()
-        found = _ASSIGNMENT.match(reader.text, reader.at) if named else None
-        if found:
-            arguments.append(_assigned(reader, found))
-        else:
-            arguments.append(reader.known.get(token[0]) or _read(reader, token[0]))
+        arguments.append(reader.known.get(token[0]) or _read(reader, token[0]))
     reader.at = end
     return Declaration(line, name[0], tuple(arguments), last, written)
 
