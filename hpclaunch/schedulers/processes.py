@@ -13,6 +13,7 @@ from msgspec import Struct
 
 PROC = Path("/proc")
 POLL_S = 0.05
+STUCK_S = 60.0
 
 
 class ProcessId(Struct, frozen=True):
@@ -90,19 +91,25 @@ def descendants(ancestor: int) -> list[int]:
     return sorted(family - {ancestor})
 
 
-def end_all(ancestor: int, grace_s: float) -> None:
-    """SIGTERM to the descendants, and SIGKILL to what is left after `grace_s`. Returns when nothing is."""
+def end_all(ancestor: int, grace_s: float, stuck_s: float = STUCK_S) -> list[int]:
+    """SIGTERM to the descendants, and SIGKILL to what is left after `grace_s`. Returns when nothing is, or
+    `stuck_s` later what no signal has ended: one that waits for a file system that does not answer, or
+    another user's."""
     for pid in descendants(ancestor):
         _signal(pid, signal.SIGCONT)  # a stopped process would sleep through the SIGTERM
         _signal(pid, signal.SIGTERM)
     deadline = time.monotonic() + grace_s
     while left := descendants(ancestor):
-        if time.monotonic() >= deadline:
+        late = time.monotonic() - deadline
+        if late >= stuck_s:
+            return left
+        if late >= 0:
             for pid in left:
                 _signal(pid, signal.SIGKILL)
         time.sleep(POLL_S)
+    return []
 
 
 def _signal(pid: int, number: int) -> None:
-    with contextlib.suppress(ProcessLookupError):
+    with contextlib.suppress(ProcessLookupError, PermissionError):
         os.kill(pid, number)

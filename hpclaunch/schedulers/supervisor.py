@@ -115,10 +115,11 @@ def supervise(order: Order, tell: Callable[[str], None]) -> None:
     record.update(begun)
     tell("running")
     cause, status = _wait(script.pid, order.limit_s)
-    processes.end_all(me.pid, GRACE_S)
-    if status is None:
-        _, status = os.waitpid(script.pid, 0)
+    left = processes.end_all(me.pid, GRACE_S)
     end = _ending(cause, status)
+    if left:
+        stays = f"no signal ends these processes of it: {', '.join(map(str, left))}"
+        end = msgspec.structs.replace(end, reason=f"{end.reason}; {stays}" if end.reason else stays)
     record.update(
         msgspec.structs.replace(
             end, nodes=begun.nodes, submitted=begun.submitted, started=begun.started, ended=now()
@@ -207,11 +208,12 @@ def _reap(script: int) -> int | None:
     return None
 
 
-def _ending(cause: Cause, status: int) -> JobStatus:
+def _ending(cause: Cause, status: int | None) -> JobStatus:
     if cause == "cancelled":
         return JobStatus("CANCELLED", "it was cancelled")
     if cause == "time limit":
         return JobStatus("TIMEOUT", "it reached its time limit")
+    assert status is not None  # it ended by itself
     if os.WIFSIGNALED(status):
         return JobStatus("FAILED", "its script was ended by a signal", signal=os.WTERMSIG(status))
     code = os.WEXITSTATUS(status)

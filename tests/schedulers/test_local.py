@@ -2,6 +2,7 @@
 
 import os
 import signal
+import subprocess
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -182,6 +183,19 @@ def test_a_process_number_that_was_given_to_another_process_is_not_signalled() -
     other = processes.ProcessId(me.pid, me.started - 1, me.boot, me.host)
     assert not processes.is_running(other)
     assert not processes.send(other, signal.SIGKILL)
+
+
+def test_what_no_signal_ends_is_not_waited_for_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As another user's process, or one that waits for a file system which does not answer."""
+
+    def refused(pid: int, number: int) -> None:
+        raise PermissionError(pid, number)
+
+    with subprocess.Popen(["sleep", "600"]) as process:
+        with monkeypatch.context() as stuck:
+            stuck.setattr(os, "kill", refused)
+            assert process.pid in processes.end_all(os.getpid(), 0.1, 0.1)
+        process.kill()
 
 
 def test_the_time_limit_ends_a_job(record: Start) -> None:
