@@ -9,7 +9,8 @@ from hpclaunch.cli.planning import Planned
 from hpclaunch.cli.reach import slurm_conf_of
 from hpclaunch.schedulers import slurm_estimate
 from hpclaunch.schedulers.ways.options import HETJOB
-from hpclaunch.values.amount import clock
+from hpclaunch.spec.limits import LimitsSpec
+from hpclaunch.values.amount import clock, counted
 from hpclaunch.values.errors import first_line
 from hpclaunch.values.launchplan import LaunchPlan, SlurmTarget
 
@@ -29,14 +30,24 @@ def _asked(planned: Sequence[Planned]) -> str:
     what = ", ".join(filter(None, (many, size if alike else "of unlike size")))
     limits = [each.plan.common.minutes for each in planned]
     hours = sum(_gpu_hours(each.plan) for each in planned)
+    ceiling = _ceiling(planned[0].site.value.limits)
     if not all(limits):
-        return f"{what}; its GPU-hours are not known, since it sets no time limit"
+        return f"{what}; its GPU-hours are not known, since it sets no time limit{ceiling}"
     longest = max(filter(None, limits))
-    ceiling = planned[0].site.value.limits
-    most = ""
-    if ceiling is not None and ceiling.gpu_hours is not None:
-        most = f" (the site lets a run have {ceiling.gpu_hours:,})"
-    return f"{what}, for at most {clock(longest)}: {hours:,.1f} GPU-hours{most}"
+    return f"{what}, for at most {clock(longest)}: {hours:,.1f} GPU-hours{ceiling}"
+
+
+def _ceiling(limits: LimitsSpec | None) -> str:
+    """The most that the site lets one run ask for, "" where it sets nothing."""
+    if limits is None:
+        return ""
+    most = [
+        counted(limits.nodes, "node") if limits.nodes is not None else "",
+        clock(limits.time) if limits.time is not None else "",
+        f"{limits.gpu_hours:,} GPU-hours" if limits.gpu_hours is not None else "",
+    ]
+    told = ", ".join(filter(None, most))
+    return f" (the site lets a run have at most {told})" if told else ""
 
 
 def _sizes(plan: LaunchPlan) -> str:

@@ -18,7 +18,7 @@ START = "sbatch: Job 9 to start at 2026-01-02T03:04:05 using 512 processors on n
 
 
 def dry_run(
-    folder: Path, sbatch: str | None, *words: str, job: str = JOB
+    folder: Path, sbatch: str | None, *words: str, job: str = JOB, site: str | Path = "superpod-a100"
 ) -> "subprocess.CompletedProcess[str]":
     (folder / "job.yaml").write_text(job)
     programs = folder / "bin"
@@ -28,7 +28,7 @@ def dry_run(
         (programs / "sbatch").chmod(0o700)
     env = {**os.environ, "HPCLAUNCH_HOME": str(folder / "home"), "TZ": "UTC"}
     env["PATH"] = f"{programs}:/bin" if sbatch is not None else str(programs)
-    where = ("--site", "superpod-a100", "--dry-run")
+    where = ("--site", site, "--dry-run")
     done = hpclaunch("submit", "job.yaml", *where, *words, cwd=folder, env=env)
     assert not (folder / "home").exists()
     return done
@@ -91,3 +91,22 @@ def test_hours_of_several_runs(tmp_path: Path, more: str, said: str) -> None:
 def test_without_a_time_limit_nobody_knows_the_hours(tmp_path: Path) -> None:
     done = dry_run(tmp_path, None, job=JOB.replace("time: 30m\n", ""))
     assert "its GPU-hours are not known" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("limits", "said"),
+    [
+        (
+            "{gpu_hours: 5000, nodes: 64, time: 1-12:00:00}",
+            "8.0 GPU-hours (the site lets a run have at most 64 nodes, 1-12:00:00, 5,000 GPU-hours)",
+        ),
+        ("{nodes: 2}", "8.0 GPU-hours (the site lets a run have at most 2 nodes)"),
+        ("{}", "8.0 GPU-hours\n"),
+    ],
+)
+def test_the_site_s_ceiling_stands_beside_what_is_asked_for(tmp_path: Path, limits: str, said: str) -> None:
+    site = tmp_path / "limited.yaml"
+    site.write_text(f"version: 1\nname: s\nextends: superpod-a100\nlimits: {limits}\n")
+    done = dry_run(tmp_path, f"echo '{START}' >&2", site=site)
+    assert done.returncode == 0, done.stderr
+    assert said in done.stderr

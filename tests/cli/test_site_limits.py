@@ -63,6 +63,22 @@ def test_what_is_beyond_a_limit_is_refused_at_its_line(
     assert refused(tmp_path, {"nodes": 4, "time": "2h", "gpu_hours": 64}, "submit") == ""
 
 
+@pytest.mark.parametrize(
+    ("given_limits", "said"),
+    [({"nodes": 5}, "6 nodes are more than the 5"), ({"gpu_hours": 95}, "96.0 GPU-hours, more than the 95")],
+)
+def test_spare_nodes_count(tmp_path: Path, given_limits: dict[str, Any], said: str) -> None:
+    """The job has them, and their GPUs, from its start."""
+    job = JOB + "preflight: {spares: 2}\n"
+    for command in ("submit", "check"):
+        assert said in refused(tmp_path, given_limits, command, job)
+    assert refused(tmp_path, {"nodes": 6, "gpu_hours": 96}, "submit", job) == ""
+    groups = "groups: {a: {nodes: 2}, b: {nodes: 1, ranks_per_node: 4}}\n"
+    unlike = job.replace("nodes: 4\n", "ranks_per_node: 8\n") + groups
+    assert "5 nodes are more than the 4" in refused(tmp_path, {"nodes": 4}, "check", unlike)
+    assert refused(tmp_path, {"nodes": 5}, "check", unlike) == ""
+
+
 def test_a_job_without_a_time_limit_cannot_be_within_one(tmp_path: Path) -> None:
     untimed = JOB.replace("time: 02:00:00\n", "")
     assert "the time is not set" in refused(tmp_path, {"time": 60}, "check", untimed)
