@@ -81,3 +81,10 @@ def test_nobody_is_told_of_defaults_where_something_else_binds(words: str) -> No
 )
 def test_ranks_by_the_parts_of_a_node(words: str, ranks: str) -> None:
     assert _job(_converted(f"mpirun {words} ./t"))["ranks_per_node"] == ranks
+
+
+def test_variables_of_the_container_bind_its_ranks_too() -> None:
+    before = "docker run -d --name c -e I_MPI_PIN_DOMAIN=numa a/b:1 sleep infinity\n"
+    found = _converted(f"{before}docker exec c mpiexec.hydra -n 8 -ppn 4 ./t")
+    assert _job(found)["bind"] == _NONE
+    assert not [each for each in found.findings if "cpus: local" in each.became]

@@ -103,3 +103,15 @@ def test_who_starts_it_makes_no_difference(start: str) -> None:
     job = _job(f"{start} enroot start --mount /a:/b /fs/x.sqsh ./t")
     assert (job["image"], job["mounts"], job["command"]) == ("/fs/x.sqsh", ["/a:/b"], ["./t"])
     assert (job["nodes"], job["ranks_per_node"]) == ("2", "8")
+
+
+def test_enroots_own_variables_are_its_switches() -> None:
+    found = _converted(f"export ENROOT_ROOTFS_WRITABLE=y ENROOT_MOUNT_HOME=yes\n{_START} /fs/x.sqsh ./t")
+    container = {"writable": "true", "mount_home": "true", "entrypoint": "true"}
+    assert loaded(found.job)["container"] == container
+    assert not [each for each in found.findings if each.kind == "without effect" and "ENROOT" in each.what]
+
+
+def test_what_srun_hands_to_enroot_is_what_env_takes() -> None:
+    job = _job("srun --mpi=none --export=ALL,A=1,B=2 enroot start -e A /fs/x.sqsh ./t")
+    assert job["env"] == {"A": "1"}

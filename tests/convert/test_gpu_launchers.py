@@ -133,3 +133,25 @@ def test_what_deepspeed_hands_on() -> None:
 def test_what_composer_sets() -> None:
     job = _job("#SBATCH -N 1\nexport NCCL_ASYNC_ERROR_HANDLING=0\nsrun composer -n 8 t.py")
     assert job["env"] == {"NCCL_ASYNC_ERROR_HANDLING": "1"}
+
+
+@pytest.mark.parametrize(
+    ("line", "ranks", "are_apart"),
+    [
+        ("srun torchrun --nproc_per_node=8 t.py", "8", True),
+        ("srun torchrun --standalone --nproc_per_node=8 t.py", "8", True),
+        ("srun torchrun --nnodes=2 --nproc_per_node=8 t.py", "8", False),
+        ("srun torchrun $MULTI_NODE --nproc_per_node=8 t.py", "8", False),
+        ("srun accelerate launch --num_processes 8 t.py", "8", True),
+        ("srun accelerate launch --num_machines 2 --num_processes 8 t.py", "4", False),
+        ("srun deepspeed --num_gpus 8 t.py", "8", True),
+        ("srun deepspeed --hostfile hf --num_gpus 8 t.py", "8", False),
+        ("export PET_NNODES=2\nsrun torchrun --nproc_per_node=8 t.py", "8", False),
+        ("srun -N1 torchrun --nproc_per_node=8 t.py", "8", False),
+    ],
+)
+def test_nodes_that_had_worlds_of_their_own_are_said(line: str, ranks: str, are_apart: bool) -> None:
+    text = f"{_HEAD.rstrip()} -N 2\n{line}\n"
+    found = convert(classified({"run.sub": text}), Options({}))
+    assert loaded(found.job)["ranks_per_node"] == ranks
+    assert any("a world of its own" in each.why for each in found.findings) == are_apart

@@ -76,6 +76,17 @@ def of_library(given: Mapping[str, Value], places: Places, draft: Draft, *, by_m
     return True
 
 
+def of_env(places: Places, draft: Draft) -> None:
+    """The same where the job's env has them, and nothing else has told who binds."""
+    given = {
+        str(key[1]): (fact.value,)
+        for key, fact in draft.facts.items()
+        if key[0] == "env" and isinstance(fact.value, str)
+    }
+    if ("bind", "cpus") not in draft.facts and of_library(given, places, draft, by_mpirun=True):
+        draft.findings[:] = [each for each in draft.findings if each.became != "bind: cpus: local"]
+
+
 def of_program(words: Sequence[Value], places: Places, draft: Draft) -> None:
     """A program that puts its threads on cores itself: Charm++'s +setcpuaffinity and +pemap (its manual, "Cpu
     affinity")."""

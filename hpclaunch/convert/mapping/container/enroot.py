@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from itertools import takewhile
 
 from hpclaunch.convert.draft import Draft
-from hpclaunch.convert.mapping.slurm.asked import Asked
+from hpclaunch.convert.mapping.slurm.asked import Asked, origin_of
 from hpclaunch.convert.mapping.slurm.export import Export
 from hpclaunch.convert.mapping.words.texts import split
 from hpclaunch.convert.programs.enroot import created
@@ -22,6 +22,14 @@ from hpclaunch.readback.shell.values import Value, join, known, program_of, show
 from hpclaunch.values.image import is_file
 
 PROGRAM = "enroot start"
+# What options of `start` say, and Enroot's own variables (doc/cmd/start.md, doc/standard-hooks.md): the
+# option of Pyxis, and the one where nothing says it.
+_SWITCHES = {
+    "rw": ("ENROOT_ROOTFS_WRITABLE", "container-writable", "container-readonly"),
+    "root": ("ENROOT_REMAP_ROOT", "container-remap-root", ""),
+    "": ("ENROOT_MOUNT_HOME", "container-mount-home", ""),
+}
+_ON = frozenset(("y", "yes", "1", "true", "on"))
 _LEFT = {
     "conf": "a script of Enroot's own, which may set variables, mount folders and choose what is started",
     "rc": "it takes the place of the image's entrypoint, and Pyxis has no such option",
@@ -45,12 +53,14 @@ def of(
     return layer, others, tuple(_asked(reading, command, layer))
 
 
-def export(reading: ShellReading, command: Command, layer: Layer) -> Export:
-    """Which variables the command has: those of --env alone."""
+def export(reading: ShellReading, command: Command, layer: Layer, outer: Export) -> Export:
+    """Which variables the command has: those of --env alone. `outer` is what srun hands to Enroot."""
+    own = dict(outer.given)
     given: list[tuple[str, Value | None]] = []
     for option in layer.all("env"):
         parts = cut(option.value or (), "=")
-        given.append(parts or (shown(option.value or ()), None))
+        name = shown(option.value or ())
+        given.append(parts or (name, own.get(name)))
     names = tuple(each for each in given if each[0].isidentifier())
     return Export(False, names, PROGRAM, reading.origin(command) or (command.place,))
 
@@ -82,12 +92,15 @@ def _asked(reading: ShellReading, command: Command, layer: Layer) -> Iterator[As
         text = known(option.value or ())
         places = reading.origin(command, text) if text else lines
         yield Asked("container-mounts", _mount(option), option.written, places or lines, "enroot")
-    writable = layer.option("rw")
-    named = "container-writable" if writable else "container-readonly"
-    yield Asked(named, None, writable.written if writable else f"{PROGRAM} without --rw", lines, "enroot")
-    root = layer.option("root")
-    if root is not None:
-        yield Asked("container-remap-root", None, root.written, lines, "enroot")
+    for name, (variable, switch, otherwise) in _SWITCHES.items():
+        given = layer.option(name)
+        value = (known(dict(command.environment).get(variable, ())) or "").lower()
+        if given is not None:
+            yield Asked(switch, None, given.written, lines, "enroot")
+        elif value in _ON:
+            yield Asked(switch, None, variable, origin_of(reading, variable) or lines, "enroot")
+        elif otherwise:
+            yield Asked(otherwise, None, f"{PROGRAM} without --{name}", lines, "enroot")
     if layer.option("rc") is None:
         yield Asked("container-entrypoint", None, PROGRAM, lines, "enroot")
 

@@ -7,7 +7,7 @@ from msgspec import structs
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.around import trials
-from hpclaunch.convert.mapping.bind import binding, ompi_bind
+from hpclaunch.convert.mapping.bind import binding, of_mpirun, ompi_bind
 from hpclaunch.convert.mapping.docker import arguments, container, ranks, sizes, standard_input
 from hpclaunch.convert.mapping.docker.steps import Started
 from hpclaunch.convert.mapping.environment import exported, handed_on
@@ -89,6 +89,7 @@ def put(
         stand_ins=repeated.stand_ins,
     )
     if mpirun is not None:
+        of_mpirun.of_env((main.command.place,), draft)
         _say_first_host(handed, main, mpirun, draft)
     used = {name for each in (home, main) if each for name in uses_of(reading, each.command)}
     containers = [layer for each in (home, main) if each for layer in each.layers]

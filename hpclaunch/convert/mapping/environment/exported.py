@@ -124,7 +124,7 @@ def _handed(reading: ShellReading, command: Command, export: Export, draft: Draf
             continue
         if export.everything or name in named:
             found.append(Handed(name, value, places))
-        elif owner(name) != "srun":
+        elif owner(name) not in ("srun", "enroot"):
             kept_back.append(Handed(name, value, places))
     found += [Handed(name, value, export.places) for name, value in named.items() if value is not None]
     if kept_back:

@@ -57,6 +57,10 @@ REPLACED = {
 }
 
 
+# Of torchrun (torch/distributed/argparse_util.py) and of accelerate (commands/launch.py).
+_TELL_NODES = frozenset(("PET_NNODES", "ACCELERATE_CONFIG_FILE"))
+
+
 class FanOut(Struct, frozen=True):
     """What a launcher starts on each node: `per_node` processes, None for one for each GPU (or what is not
     known, with `doubt`)."""
@@ -96,7 +100,9 @@ def size(
     if text in ("gpu", "auto") or _COUNTS_GPUS.search(shown(option.value or ())):
         return FanOut(None, lines, option.written)
     count = number(option.value, reading, slurm)
-    if count is not None and option.name == "num_processes":
+    # accelerate counts the processes of all its machines, and has one where it is told of no others.
+    of_all = option.name == "num_processes" and (layer.option("nnodes") or layer.option("config_file"))
+    if count is not None and of_all:
         count = count // nodes if nodes and count % nodes == 0 else None
     doubt = "" if count is not None else f"{option.written} is not a number that the input tells"
     return FanOut(count, lines, option.written, doubt)
@@ -129,6 +135,22 @@ def _nodes_of_composer(
         return None
     places = (*lines_of(reading, command, every), *lines_of(reading, command, each))
     return FanOut(total // count, tuple(dict.fromkeys(places)), f"{every.written} {each.written}")
+
+
+def say_apart(command: Command, layer: Layer, nodes: int | None, draft: Draft) -> None:
+    """Where each node starts a launcher that is told of no others, each of them has a world of its own:
+    --nnodes of torchrun is 1:1 (torch/distributed/run.py), --num_machines of accelerate 1, and deepspeed
+    without a list of hosts takes what its node has."""
+    told = {"nnodes", "config_file", "hostfile", "include", "world_size", ""} & {
+        each.name for each in layer.options
+    }
+    exported = {name for name, _ in (*command.environment, *command.prefix)}
+    if told or exported & _TELL_NODES or nodes is None or nodes < 2:
+        return
+    why = f"{layer.program} is told of no other nodes: each of the {nodes} had a world of its own"
+    todo = "where these were meant to be apart write nodes: 1, and submit the job for each"
+    became = "one world of all ranks"
+    draft.say("question", (command.place,), layer.program, became=became, why=why, todo=todo)
 
 
 def put_launcher(reading: ShellReading, command: Command, layer: Layer, draft: Draft) -> None:

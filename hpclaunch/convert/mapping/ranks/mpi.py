@@ -62,6 +62,7 @@ _REPLACED = {
     **dict.fromkeys(("scalable-start", "batch", "maxrsh", "timeout", "useip", "legacy"), _LAUNCH),
     "affinity": "each rank gets the cores and the memory beside its GPU, by the site's node type",
     "ppn": "the command has it: +ppn",
+    **dict.fromkeys(("cpus-per-proc", "cpus-per-rank"), "each rank gets the cores beside its GPU"),
     "depth": "each rank gets the cores beside its GPU, by the site's node type",
     "line-buffer": _OUTPUT,
     "launcher": _LAUNCH,

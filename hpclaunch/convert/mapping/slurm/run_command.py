@@ -76,9 +76,10 @@ def _rendezvous(names: Sequence[str], lines: Sequence[Place], draft: Draft) -> N
 
 def export_of(reading: ShellReading, run: Step) -> export.Export:
     """Which of the exported variables reach the ranks."""
+    of_srun = export.of(run.command, run.option("export"), of_batch(reading))
     if run.in_enroot is not None:
-        return enroot.export(reading, run.command, run.in_enroot)
-    return export.of(run.command, run.option("export"), of_batch(reading))
+        return enroot.export(reading, run.command, run.in_enroot, of_srun)
+    return of_srun
 
 
 def lines_of(reading: ShellReading, run: Step) -> tuple[Place, ...]:
