@@ -31,6 +31,13 @@ case $1 in
   *) exit 64 ;;
 esac
 """
+# Fails where `loses` is there, as on a broken disk. What it takes before the image has its name is `synced`.
+SYNC = """\
+#!/bin/sh
+here=$(dirname "$0")
+[ ! -e "$here/loses" ] || exit 1
+[ ! -e "$here/../shared images/a.sqsh" ] && cat "$@" >>"$here/synced"
+"""
 URI = "docker://nvcr.io#nvidia/mxnet:21.09-py3"
 
 
@@ -41,8 +48,9 @@ class Cluster:
         self.shell = shell
         self.bin = folder / "bin"
         self.bin.mkdir()
-        (self.bin / "enroot").write_text(ENROOT)
-        (self.bin / "enroot").chmod(0o755)
+        for name, text in (("enroot", ENROOT), ("sync", SYNC)):
+            (self.bin / name).write_text(text)
+            (self.bin / name).chmod(0o755)
         self.images = folder / "shared images"
         self.file = self.images / "a.sqsh"
         self.env = {"PATH": f"{self.bin}:{os.environ['PATH']}"}
@@ -119,6 +127,20 @@ def test_an_import_that_fails_leaves_nothing(cluster: Cluster) -> None:
     status, said = cluster.bring()
     assert (status, said) == (121, f"hpclaunch: enroot could not import {URI}: status 9\n")
     assert cluster.names() == []
+
+
+def test_a_file_has_its_name_when_the_disk_has_all_of_it(cluster: Cluster) -> None:
+    (cluster.bin / "loses").touch()
+    status, said = cluster.bring()
+    assert (status, said) == (
+        121,
+        f"hpclaunch: the disk of {cluster.images} may not have all of the image\n",
+    )
+    assert cluster.names() == []
+    (cluster.bin / "loses").unlink()
+    assert cluster.bring() == (0, "")
+    beside_it = cluster.file.with_name("a.sqsh.json").read_text()
+    assert (cluster.bin / "synced").read_text() == cluster.file.read_text() + beside_it
 
 
 @pytest.mark.parametrize("told", ["sha256:" + "0a" * 32, "sha256:0a", 'sha256:"' + "0" * 63, None])

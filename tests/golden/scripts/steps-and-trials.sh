@@ -860,6 +860,8 @@ hl_hash=
   printf '{"image": "%s", "digest": "%s", "sha256": "%s", ' "$hl_uri" "$hl_digest" "${hl_hash%% *}"
   printf '"imported": "%s"}\n' "$(date -u +%Y-%m-%dT%H:%M:%SZ)"
 } >"$hl_part.json" || hl_fail "nothing can be written to $hl_folder"
+# A name for a file of which the disk has a part only would outlast a node that stops now.
+sync "$hl_part" "$hl_part.json" || hl_fail "the disk of $hl_folder may not have all of the image"
 mv -f -- "$hl_part.json" "$hl_file.json" || hl_fail "nothing can be written to $hl_folder"
 mv -f -- "$hl_part" "$hl_file" || hl_fail "$hl_file cannot be given its name"
 touch -- "$hl_folder/.$hl_name.used-$(id -u)" 2>/dev/null || :
