@@ -89,3 +89,11 @@ def test_what_sbatch_sets_itself_is_no_variable_of_the_script() -> None:
     found = _converted("srun --mpi=none ./t -n $SLURM_CPUS_PER_TASK")
     assert _job(found)["command"] == ["./t", "-n", "8"]
     assert not [each for each in found.findings if each.what == "SLURM_CPUS_PER_TASK"]
+
+
+def test_a_variable_that_the_command_exports_is_not_asked_for_beside() -> None:
+    found = _converted("export LD_LIBRARY_PATH=/opt/x:$LD_LIBRARY_PATH\nmpirun -np 8 -x LD_LIBRARY_PATH ./t")
+    job = _job(found)
+    assert job["command"] == 'export LD_LIBRARY_PATH=/opt/x:"$LD_LIBRARY_PATH"; exec ./t'
+    assert "env" not in job
+    assert found.is_complete

@@ -107,7 +107,12 @@ def put(
         parameter_files.put(reading, draft)
         mpi.put_kind(run.command, by, draft)
         mpi.put_options(reading, run.command, by, draft)
-        handed = handed_on.given(reading, run.command, by.all("x"), f"{by.program} -x")
+        of_command = {name for name, _ in later}  # which it exports already
+        handed = [
+            each
+            for each in handed_on.given(reading, run.command, by.all("x"), f"{by.program} -x")
+            if each.value is not None or each.name not in of_command
+        ]
         seed = found_trials.seed
         stand_ins = found_trials.stand_ins
         later += handed_on.put(
