@@ -61,15 +61,15 @@ def _shown(text: str) -> str:
 
 
 def _csv(rows: Sequence[Row], keys: Sequence[str], names: Sequence[str]) -> str:
-    text = io.StringIO(newline="")
-    # A carriage return ends a row too, and the module quotes it where rows end with one.
-    odd = any("\r" in value for row in rows for value in row["values"].values())
-    writer = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_ALL if odd else csv.QUOTE_MINIMAL)
-    writer.writerow(["job_id", "point", *keys, "state", "exit_code", "signal", "seconds", *names])
+    table = [["job_id", "point", *keys, "state", "exit_code", "signal", "seconds", *names]]
     for row in rows:
         values = [row["values"].get(key) for key in keys]
         ended = [row[name] for name in ("state", "exit_code", "signal", "seconds")]
-        writer.writerow(
-            [row["job_id"], row["point"], *values, *ended, *(row["metrics"].get(name) for name in names)]
-        )
+        measured = [row["metrics"].get(name) for name in names]
+        table.append([row["job_id"], row["point"], *values, *ended, *measured])
+    # A carriage return ends a row too, and the module quotes it where rows end with one.
+    odd = any("\r" in cell for row in table for cell in row if isinstance(cell, str))
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_ALL if odd else csv.QUOTE_MINIMAL)
+    writer.writerows(table)
     return text.getvalue()
