@@ -17,7 +17,7 @@ from hpclaunch.convert.inputs import classified
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.reading import Source
 from hpclaunch.convert.shell.choose import chosen
-from hpclaunch.convert.shell.getopt import getopt
+from hpclaunch.convert.shell.getopt import getopt, refuses
 from hpclaunch.convert.shell.walk import read
 from hpclaunch.readback.shell.values import known
 
@@ -105,6 +105,7 @@ def test_what_getopt_makes_of_arguments_is_what_it_writes(own: str) -> None:
         told = getopt(words)
         done = subprocess.run(["getopt", *words], capture_output=True, text=True, check=False, timeout=60)
         assert told == (done.stdout if done.returncode == 0 else None)
+        assert refuses(words) == (done.returncode == 1)
 
 
 _BY_GETOPT = """
@@ -124,6 +125,13 @@ done"""
 def test_what_a_script_makes_of_what_getopt_writes_is_what_bash_makes(arguments: str) -> None:
     script = f"{_NONE}set -- {arguments}\n{_BY_GETOPT}{_SHOW_OPTS}"
     assert walk(script, {}) == run(script, {})
+
+
+def test_arguments_that_getopt_refuses_are_told() -> None:
+    text = f"{_NUMBERED.split('LR=')[0]}{_BY_GETOPT}\nsrun -N 1 --mpi=none ./t $L\n"
+    for arguments, refused in ((("--bogus",), True), (("-l",), True), (("-l", "3"), False)):
+        found = convert(classified({"run.sub": text}), Options({}, arguments=arguments))
+        assert any("getopt complains of the arguments" in each.why for each in found.findings) == refused
 
 
 @pytest.mark.parametrize("script", _SCRIPTS)

@@ -33,6 +33,15 @@ def getopt(words: Sequence[str]) -> str | None:
     return None if found is None else "".join(f" {each}" for each in found) + "\n"
 
 
+def refuses(words: Sequence[str]) -> bool:
+    """Whether getopt complains of the arguments, and ends with 1: an option is unknown, lacks its value,
+    or has one too many."""
+    if len(words) > _MOST or not all(word.isascii() for word in words):
+        return False
+    told = _own(list(words))
+    return told is not None and _options(*told) is None
+
+
 def _own(words: list[str]) -> tuple[_Spec, list[str]] | None:
     """What getopt's own options say, and the words that it looks at."""
     letters: str | None = None

@@ -3,10 +3,11 @@
 import re
 from collections.abc import Callable, Sequence
 
+from hpclaunch.convert.shell import getopt
 from hpclaunch.convert.shell.expr import expr
-from hpclaunch.convert.shell.getopt import getopt
 from hpclaunch.readback.shell.values import Part, Unknown, Value, join, known
 
+GETOPT = "getopt"
 _MOST = 2000
 _NUMBER = re.compile(r"-?[0-9]{1,9}")
 
@@ -142,7 +143,7 @@ def _expr(words: Sequence[Value], given: Value | None) -> Value | None:
 
 def _getopt(words: Sequence[Value], given: Value | None) -> Value | None:
     texts = [known(word) for word in words]
-    told = None if None in texts else getopt([text or "" for text in texts])
+    told = None if None in texts else getopt.getopt([text or "" for text in texts])
     return None if told is None else (told,)
 
 
@@ -153,8 +154,13 @@ def _told_by_expr(words: Sequence[Value]) -> tuple[str, bool] | None:
 
 def succeeds(words: Sequence[Value]) -> bool | None:
     """Whether a program succeeds, None where that is not known: expr says by it whether a text is like a
-    pattern."""
-    if not words or (known(words[0]) or "").rpartition("/")[2] != "expr":
+    pattern, and getopt whether it takes the arguments."""
+    program = (known(words[0]) or "").rpartition("/")[2] if words else ""
+    if program == GETOPT:
+        texts = [known(word) for word in words[1:]]
+        refused = None not in texts and getopt.refuses([text or "" for text in texts])
+        return False if refused else None
+    if program != "expr":
         return None
     told = _told_by_expr(words[1:])
     return None if told is None else told[1]
@@ -175,5 +181,5 @@ _PROGRAMS: dict[str, Callable[[Sequence[Value], Value | None], Value | None]] = 
     "cat": _echoed,
     "tr": _tr,
     "expr": _expr,
-    "getopt": _getopt,
+    GETOPT: _getopt,
 }

@@ -51,7 +51,7 @@ from hpclaunch.readback.shell.reads import Input
 from hpclaunch.readback.shell.state import Array, State, Variable
 from hpclaunch.readback.shell.statements import Assignment, Group, Redirection, Simple
 from hpclaunch.readback.shell.statements import Statement as Part
-from hpclaunch.readback.shell.values import IfSet, Names, Unknown, Value, known
+from hpclaunch.readback.shell.values import IfSet, Names, Unknown, Value, known, known_parts
 
 # What is no command of its own: it asks, or it is told as a value that a variable is given.
 _SILENT = frozenset(
@@ -347,6 +347,8 @@ class Walker(Recorder):
         self.record(words)
         self.spend(outputs.work(words))
         self.status = outputs.succeeds(words)
+        if self.status is False and outputs.GETOPT in known_parts(words[0]):
+            self.note("getopt complains of the arguments that --args gives, and ends with 1")
         if self.output is not None:
             text = folder.printed(self, words) or outputs.known_output(words, self.input.text)
             self.output += [Unknown("output", "")] if text is None else text
