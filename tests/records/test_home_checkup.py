@@ -22,9 +22,9 @@ def test_the_longest_mount_point_above_a_folder_counts(tmp_path: Path, mounts: P
     (tmp_path / "a bc").mkdir()
     escaped = str(inner).replace(" ", "\\040")
     mounts.write_text(f"/dev/sda / ext4 rw 0 0\nserver:/x {escaped} nfs4 rw 0 0\n")
-    assert checkup._file_system(inner / "deep") == "nfs4"
-    assert checkup._file_system(inner) == "nfs4"
-    assert checkup._file_system(tmp_path / "a bc") == "ext4"
+    assert checkup._file_system(inner / "deep")[1] == "nfs4"
+    assert checkup._file_system(inner)[1] == "nfs4"
+    assert checkup._file_system(tmp_path / "a bc")[1] == "ext4"
 
 
 @pytest.mark.parametrize("name", ["ü", "日本", b"\xff", "\u2028", "\x85", "a\\134b"])
@@ -35,5 +35,5 @@ def test_mount_points_of_any_characters(tmp_path: Path, mounts: Path, name: str 
     os.mkdir(raw)
     shown = raw.replace(b"\\", b"\\134")
     mounts.write_bytes(b"/dev/sda / ext4 rw 0 0\nserver:/x " + shown + b" lustre rw 0 0\nodd\n")
-    assert checkup._file_system(Path(os.fsdecode(raw))) == "lustre"
-    assert checkup._file_system(tmp_path) == "ext4"
+    assert checkup._file_system(Path(os.fsdecode(raw)))[1] == "lustre"
+    assert checkup._file_system(tmp_path)[1] == "ext4"

@@ -3,6 +3,7 @@
 import os
 import pty
 import re
+import shutil
 import subprocess
 import sys
 
@@ -68,6 +69,12 @@ def test_a_second_job_with_the_same_files_sends_none_and_is_cancelled(laptop: La
     assert re.search(r"^ok +/.*/staged/\S+ +it is sent from here", looked.stdout, re.MULTILINE)
     assert re.search(r"^ok +SSH to node, by fabric +it works$", looked.stdout, re.MULTILINE)
     assert re.search(r"^ok +ssh.home +.* can be written$", looked.stdout, re.MULTILINE)
+    free = re.search(r"^ok +free space of ssh.home +([0-9.]+) GiB in (.*), as", looked.stdout, re.MULTILINE)
+    assert free
+    room = shutil.disk_usage(laptop.cluster).free / 2**30
+    assert 0.5 * room < float(free[1]) < 2 * room
+    assert free[2] == str(laptop.cluster)
+    assert re.search(r"^(ok|not known) +quota of ssh.home +.*quota", looked.stdout, re.MULTILINE)
     for job in ids:
         cancelled = laptop.run("cancel", job)
         assert cancelled.returncode == 0, cancelled.stderr
