@@ -1,19 +1,26 @@
 """A secret's value is with the ranks, and nowhere else where anybody, or Slurm, could read it."""
 
+import contextlib
+import json
+import os
 import re
 import socket
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+import waysto
 import yaml
 from accounts import dump
 from command import hpclaunch
 from realslurm import Slurm
+from realsshd import serving
 from waiting import until
 
 from hpclaunch.sandbox.accounting import socket_path
 from hpclaunch.sandbox.layout import at
+from hpclaunch.sandbox.packages import slurm_version
 
 VALUE = "s3cret-of-all-places"
 MARK = "600.25"  # what the rank's own process has on its command line
@@ -57,24 +64,11 @@ def test_a_value_is_in_no_file_process_or_answer_but_the_ranks(
     assert not any(VALUE in words for words in ranks)
     assert [words for words in ranks if not any(mark in words for mark in (MARK, *TELLING))] == []
 
-    asked = [
-        slurm_accounted.run(*words).stdout
-        for words in (
-            ("scontrol", "--details", "--details", "show", "job", number),
-            ("scontrol", "write", "batch_script", number, "-"),
-            ("squeue", "--Format=ALL"),
-        )
-    ]
-    assert all(asked[:2])
-    assert VALUE not in "".join(asked)
-    config = slurm_accounted.run("scontrol", "show", "config").stdout
-    state = Path(re.findall(r"StateSaveLocation\s*= (.*)", config)[0])
-    spool = Path(re.findall(r"SlurmdSpoolDir\s*= (.*)", config)[0].partition("%")[0])
-    assert list(state.glob("hash.*/job.*/environment"))
+    assert VALUE not in told(slurm_accounted, number)
     (kept,) = (home / "secrets").iterdir()  # points may start again, so it stays until the last has ended
     assert kept.stat().st_mode & 0o077 == 0
-    database = socket_path(at(slurm_accounted.folder)).parent
-    places = (state, spool, database, slurm_accounted.folder, home)
+    database, *others = folders_of(slurm_accounted)
+    places = (database, *others, home)
     (tag,) = {path.name for path in home.glob("jobs/*/*-*") if path.is_dir()}
     until(lambda: tag in dump(slurm_accounted) and set(files_with(tag, database)))
     assert set(files_with(VALUE, *places)) == {kept}
@@ -92,6 +86,86 @@ def test_a_value_is_in_no_file_process_or_answer_but_the_ranks(
     assert "SLURM_SUBMIT_DIR" in kept_there
     assert VALUE not in kept_there
     assert list(files_with(VALUE, *places)) == []
+
+
+@pytest.mark.parametrize("way", ["pyslurm", "rest", "ssh"])
+def test_nor_where_another_way_sent_the_job(
+    slurm_accounted: Slurm, way: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    """pyslurm is the stand-in."""
+    home = tmp_path / "home"
+    env = {**os.environ, "HPCLAUNCH_HOME": str(home), "TOKEN": VALUE}
+    with contextlib.ExitStack() as stack:
+        more: dict[str, object] = {"slurm": {"via": way}}
+        if way == "pyslurm":
+            year, _, month = slurm_version().partition(".")
+            packages = waysto.install_standin(tmp_path / "packages", f"{year}.{int(month)}.3")
+            env["PYTHONPATH"] = str(packages)
+        elif way == "rest":
+            url, conf = f"unix:{tmp_path}/rest", slurm_accounted.slurm_conf
+            stack.enter_context(waysto.slurmrestd(tmp_path / "log", conf, url, "rest_auth/local", {}))
+            more = {"slurm": {"via": way, "rest": {"url": url}}}
+        else:
+            (tmp_path / "sshd").mkdir()
+            sshd = stack.enter_context(serving(tmp_path / "sshd"))
+            there = {"host": "node", "home": f"{tmp_path}/cluster", "config": f"{sshd.config}"}
+            more = {"ssh": there}
+            env = {name: env[name] for name in ("HPCLAUNCH_HOME", "TOKEN", "PATH")} | {"HOME": str(tmp_path)}
+        site, job, up = tmp_path / "site.yaml", tmp_path / "work" / "job.yaml", tmp_path / "up"
+        site.write_text(
+            yaml.safe_dump({"version": 1, "name": "lab", "extends": str(slurm_accounted.site), **more})
+        )
+        check = f'[ "$TOKEN" = {VALUE[:3]}"${{TOKEN#???}}" ] && touch {up}; sleep {MARK}'
+        size = {"nodes": 1, "ranks_per_node": 1, "gpus_per_node": 1, "time": 5}
+        asked = {"version": 1, "name": "hidden", "command": ["sh", "-c", check], "secrets": ["TOKEN"], **size}
+        job.parent.mkdir()
+        job.write_text(yaml.safe_dump(asked))
+        done = hpclaunch("submit", job, "--site", site, env=env)
+        assert done.returncode == 0, done.stderr
+        number = done.stdout.strip()
+        request.addfinalizer(lambda: slurm_accounted.run("scancel", number))
+        sent = json.loads(hpclaunch("status", number, "--json", env=env).stdout)
+        assert sent["via"] == ("commands" if way == "ssh" else way)
+        until(lambda: up.exists() and list(holders()))
+        assert [words for words in holders() if MARK not in words or VALUE in words] == []
+        assert VALUE not in told(slurm_accounted, number)
+        (tag,) = {path.name for path in home.glob("jobs/*/*-*") if path.is_dir()}
+        database, *others = folders_of(slurm_accounted)
+        until(lambda: tag in dump(slurm_accounted) and set(files_with(tag, database)))
+        places = (database, *others, tmp_path)
+        assert list(files_with(VALUE, *places)) == []  # the rank alone has read it, and nobody else will
+        assert VALUE not in dump(slurm_accounted)
+        assert hpclaunch("cancel", number, env=env).returncode == 0
+        hpclaunch("wait", number, env=env)
+        for words in (("list",), ("status", number), ("logs", number)):
+            done = hpclaunch(*words, env={**env, "TOKEN": ""})
+            assert VALUE not in done.stdout + done.stderr
+        until(lambda: re.search(rf"CANCELLED.*hpclaunch:{tag}", accounts_of(slurm_accounted, number)))
+        assert VALUE not in dump(slurm_accounted)
+        assert list(files_with(VALUE, *places)) == []
+
+
+def told(slurm: Slurm, number: str) -> str:
+    """What Slurm's commands tell of a job."""
+    asked = [
+        slurm.run(*words).stdout
+        for words in (
+            ("scontrol", "--details", "--details", "show", "job", number),
+            ("scontrol", "write", "batch_script", number, "-"),
+            ("squeue", "--Format=ALL"),
+        )
+    ]
+    assert all(asked[:2])
+    return "".join(asked)
+
+
+def folders_of(slurm: Slurm) -> tuple[Path, ...]:
+    """Where a Slurm that has a job writes: the accounts, the state of the controller, the nodes, the rest."""
+    config = slurm.run("scontrol", "show", "config").stdout
+    state = Path(re.findall(r"StateSaveLocation\s*= (.*)", config)[0])
+    spool = Path(re.findall(r"SlurmdSpoolDir\s*= (.*)", config)[0].partition("%")[0])
+    assert list(state.glob("hash.*/job.*/environment"))
+    return socket_path(at(slurm.folder)).parent, state, spool, slurm.folder
 
 
 def holders() -> Iterator[str]:
