@@ -89,7 +89,7 @@ def open_log(path: Path) -> BinaryIO:
 
 
 def private_folder(path: Path) -> Path:
-    """`path`, made if need be; new folders are for the owner alone."""
+    """`path`, made if need be; new folders are for the owner alone, and survive a power cut."""
     missing = []
     while not path.is_dir():
         missing.append(path)
@@ -97,6 +97,8 @@ def private_folder(path: Path) -> Path:
     for folder in reversed(missing):
         with contextlib.suppress(FileExistsError):  # another submission was faster
             folder.mkdir(mode=0o700)
+        with contextlib.suppress(PermissionError):  # of one that cannot be read none can be told to
+            sync_folder(path)
         path = folder
     return path
 

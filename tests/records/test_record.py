@@ -290,3 +290,30 @@ def test_a_kill_at_any_step_leaves_records_that_can_be_read(home: Path) -> None:
         shutil.rmtree(home, ignore_errors=True)
         step += 1
     assert seen == {"no record", (None, None), ("7", None), ("7", "RUNNING")}
+
+
+def test_after_a_power_cut_the_first_record_has_all_its_folders(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A disk keeps a name in a folder when the folder was synced since."""
+    lost: set[Path] = set()
+    mkdir, fsync, replace = os.mkdir, os.fsync, os.replace
+
+    def made(path: Path, *more: int) -> None:
+        mkdir(path, *more)
+        lost.add(Path(path))
+
+    def synced(descriptor: int) -> None:
+        fsync(descriptor)
+        folder = Path(os.readlink(f"/proc/self/fd/{descriptor}"))
+        lost.difference_update([path for path in lost if path.parent == folder])
+
+    def moved(source: Path, target: Path) -> None:
+        replace(source, target)
+        lost.discard(Path(source))
+        lost.add(Path(target))
+
+    for name, instead in (("mkdir", made), ("fsync", synced), ("replace", moved)):
+        monkeypatch.setattr(os, name, instead)
+    record = make()
+    assert not lost & {record.folder, *record.folder.parents}
