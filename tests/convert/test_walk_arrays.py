@@ -28,6 +28,8 @@ _KEYED = (
     'A=([2]=7 [0]=a); srun "${A[@]}" "${!A[@]}" "${A[2]}" $((A[2] + A[1])); n=1; A=(4 5); srun $((A[n-1]))',
     'X=hello; n=X; srun "${!n}" ${!n:-d} "${!n^^}" x${!n}y; m=Q; srun "${!m:-none}" "${!m-}"',
     'L=(a "b c"); n=L[@]; srun "${!n}"; n=L[1]; srun "${!n}" "${!n/b/x}"; n=L; srun "${!n}"',
+    'x=(); srun "${x[@]+"${x[@]}"}" end ${x[0]:-none} "${x[@]:+"${x[@]}"}" "${x[@]:-}" "${x[@]+a b}"',
+    'x=(p "q r"); srun "${x[@]+"${x[@]}"}" "${x[@]:+a b}"; f() { srun "${@+"$@"}" "${1+x}" e; }; f; f a "b"',
     'f() { srun "${!#}"; n=2; srun "${!n}"; }; f a b "c d"',
     'x="a\'b c"; srun ${x@Q} "${x@U}" "${x@u}"; eval "srun ${x@Q}"; y=AB; srun ${y@L}',
 )

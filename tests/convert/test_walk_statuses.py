@@ -25,6 +25,7 @@ _KNOWN = (
     "f() { return; }; false; f && srun a; true; f && srun b",
     "f() { false; return $?; }; f && srun a; g() { true; return $?; }; g && srun b",
     "f() { return 256; }; f && srun a",
+    "declare -f g >/dev/null || g() { srun in; }; g; declare -F g && srun a; declare -F h || srun b",
     "g() { (exit 3); return $?; }; g || srun c",
     "return 3 2>/dev/null; srun a",
     "f() ( return 3 ); f || srun a; g() ( exit 2 ); g || srun b; srun c",

@@ -33,6 +33,9 @@ def declare(shell: "Shell", command: str, arguments: Sequence[Assignment | Word]
                 shell.state.export_function(argument.written)
         elif shell.output is not None:
             shell.output.append(Unknown("output", ""))
+        names = [argument.written for argument in rest]
+        of_functions = bool(names) and bool(set(flags) & set("fF"))
+        shell.status = all(shell.state.function(name)[0] for name in names) if of_functions else None
         return
     if "n" in flags and command != "export":
         shell.status = None

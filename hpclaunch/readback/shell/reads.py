@@ -45,7 +45,7 @@ def read(shell: "Shell", words: Sequence[Value]) -> None:
                 given_to_it = (texts[index] if index < len(texts) else None) or ""
                 if letter == "d":
                     delimiter = given_to_it or "\0"
-                elif letter == "N" and re.fullmatch(r"[1-9][0-9]{0,8}", given_to_it):
+                elif letter == "N" and re.fullmatch(r"[0-9]{1,9}", given_to_it):
                     most = int(given_to_it)
                 elif letter not in "pt":
                     told = False
@@ -56,7 +56,7 @@ def read(shell: "Shell", words: Sequence[Value]) -> None:
     text = known(shell.input.text) if shell.input.text is not None and told else None
     line, ended, rest = text.partition(delimiter) if text is not None else ("", "", "")
     if text is not None and most is not None:
-        line, ended, rest = text[:most], text[most - 1 : most], text[most:]
+        line, ended, rest = text[:most], "" if len(text) < most else "all", text[most:]
     plain = text is not None and not array and (raw or "\\" not in line)
     fields = _fields(shell, line, max(len(names), 1)) if plain and most is None else [line]
     for name in names or ["REPLY"]:

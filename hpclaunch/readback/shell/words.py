@@ -233,7 +233,8 @@ def _is_list(parts: Sequence[tree.Part]) -> bool:
     if len(parts) != 1 or not isinstance(parts[0], tree.ParamExp):
         return False
     part = parts[0]
-    if part.length or part.param is None or (part.exp and part.exp.op in _DEFAULTS):
+    asks = part.exp is not None and part.exp.op in _DEFAULTS and not part.exp.op.endswith("+")
+    if part.length or part.param is None or asks:
         return False
     index = part.index.parts if isinstance(part.index, tree.Word) else ()
     element = index[0].value if index and isinstance(index[0], tree.Lit) else ""

@@ -8,8 +8,9 @@ TESTS = (":-", "-", ":=", "=", ":?", "?", ":+", "+")
 
 
 def is_list(part: Parameter) -> bool:
-    """Whether it is "$@", "${a[@]}" or "${!a[@]}", no word at all where there is nothing in them."""
-    return "@" in (part.name, part.all_of) and part.before != "#" and part.operator not in TESTS
+    """Whether it is "$@", "${a[@]}", "${!a[@]}" or "${a[@]+...}": no word where nothing is in them."""
+    asks = part.operator in TESTS and not part.operator.endswith("+")
+    return "@" in (part.name, part.all_of) and part.before != "#" and not asks
 
 
 def file_of(body: Group) -> str:
