@@ -31,11 +31,13 @@ def asked(reading: ShellReading, command: Command, given: Sequence[Asked]) -> It
     told_elsewhere = {each.place for each in reading.directives}  # which sbatch sets itself
     for variable, value in {**dict(command.environment), **dict(command.prefix)}.items():
         name = _OPTIONS.get(variable)
-        each = reading.last(variable)
-        if name is None or name in names or each is None or each.place in told_elsewhere:
-            continue
-        if each.place.file.startswith("--env "):
-            continue
         in_front = variable in dict(command.prefix)
+        each = reading.last(variable)
+        if name is None or name in names:
+            continue
+        if not in_front and (each is None or each.place in told_elsewhere):
+            continue
+        if each is not None and each.place.file.startswith("--env "):
+            continue
         lines = (command.place,) if in_front else origin_of(reading, variable, command.place)
         yield Asked(name, value, variable, lines or (command.place,), "variable")
