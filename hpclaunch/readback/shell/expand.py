@@ -11,7 +11,7 @@ from hpclaunch.readback.shell.fields import BLANKS, Fields
 from hpclaunch.readback.shell.pieces import NOTHING, Parameter, Piece, Word
 from hpclaunch.readback.shell.state import Array, State
 from hpclaunch.readback.shell.told import is_one_text, is_one_word, is_star, may_be_many, plain, surely_set
-from hpclaunch.readback.shell.values import IfSet, Part, Unknown, Value, join, known, shown, weight
+from hpclaunch.readback.shell.values import IfSet, Part, Unknown, Value, join, known, limit, shown, weight
 
 _LONG = 2000  # of a longer text it is counted what it costs
 _DECIMAL = re.compile(r"0|[1-9][0-9]{0,17}", re.ASCII)
@@ -157,6 +157,7 @@ class Expander:
 
     def _add(self, fields: Fields, found: Sequence[Piece], expanded: bool = False) -> None:
         """Add the pieces; `expanded`: text that is not quoted is split too, as that of ${x:-a b} is."""
+        limit(found)
         for piece in found:
             if isinstance(piece, pieces.Literal):
                 if expanded and not piece.quoted:

@@ -11,6 +11,7 @@ from hpclaunch.readback.shell.errors import Unreadable
 # 128 KiB (MAX_ARG_STRLEN, execve(2)).
 _LONGEST = 1 << 20
 _MOST_PARTS = 250_000
+_BEYOND_MEASURE = "a value that grows beyond all measure"
 
 
 class Unknown(Struct, frozen=True, gc=False):
@@ -66,9 +67,16 @@ def join(parts: list[Part]) -> Value:
         found.append(part)
     if texts:
         found.append("".join(texts))
-    if len(found) > _MOST_PARTS or length > _LONGEST:
-        raise Unreadable("a value that grows beyond all measure")
+    limit(found)
+    if length > _LONGEST:
+        raise Unreadable(_BEYOND_MEASURE)
     return tuple(found)
+
+
+def limit(parts: Sequence[object]) -> None:
+    """Raise Unreadable for more parts than any value has."""
+    if len(parts) > _MOST_PARTS:
+        raise Unreadable(_BEYOND_MEASURE)
 
 
 def weight(value: Sequence[Part]) -> int:
