@@ -2,12 +2,12 @@
 or with a launcher of PyTorch (MLPerf v0.5 and v0.6, and what vendors made of them)."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.around import preparations
 from hpclaunch.convert.mapping.docker import beside, config_env, container, launch, nodes, sizes
-from hpclaunch.convert.mapping.docker.steps import Started, started
+from hpclaunch.convert.mapping.docker.steps import Started, one_by_one, started
 from hpclaunch.convert.mapping.ranks import launchers
 from hpclaunch.convert.mapping.slurm import allocation
 from hpclaunch.convert.mapping.slurm.sruns import trial_loops
@@ -35,10 +35,13 @@ def recognise(reading: ShellReading) -> Place | None:
         for command in reading.commands
         for word in (*command.words[-1:], command.stdin or ())
     ):
-        its += [(step.command, step.layers) for step in started(reading)]
+        steps = ((step.command, step.layers) for step in one_by_one(reading))
+        if of_slurm:
+            return _first(steps)
+        its += steps
         first = first or _first(its)
-    if first is None or of_slurm:
-        return first
+    if first is None:
+        return None
     several = bool(reading.of("scontrol", "sbatch")) or any(
         _has(layer, "srun", "ssh")
         or command.program in ("scontrol", "sbatch")
@@ -48,7 +51,7 @@ def recognise(reading: ShellReading) -> Place | None:
     return first if several and not reading.directives else None
 
 
-def _first(its: Sequence[tuple[Command, Sequence[Layer]]]) -> Place | None:
+def _first(its: Iterable[tuple[Command, Sequence[Layer]]]) -> Place | None:
     return next((command.place for command, layer in its if _has(layer, "docker run", "docker exec")), None)
 
 

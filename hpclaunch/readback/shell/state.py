@@ -171,6 +171,7 @@ class State:
         yield from self._all()
 
     def _all(self) -> dict[str, Variable]:
+        """The variables by their names: a fork's own stand for its parent's."""
         chain: list[State] = []
         state: State | None = self
         while state is not None:

@@ -2,7 +2,7 @@
 
 import re
 import shlex
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import cached_property
 from typing import Literal
 
@@ -193,7 +193,11 @@ def copies_of(step: Started, steps: Sequence[Started]) -> list[Started]:
 
 def started(reading: ShellReading) -> list[Started]:
     """All commands but those whose output is a value."""
-    found: list[Started] = []
+    return list(one_by_one(reading))
+
+
+def one_by_one(reading: ShellReading) -> Iterator[Started]:
+    """The same, for who looks for the first of a kind: texts for shells behind that are not read."""
     texts = _Texts()
     seen: set[tuple[object, ...]] = set()
     for group, command in enumerate(reading.commands):
@@ -202,10 +206,9 @@ def started(reading: ShellReading) -> list[Started]:
             continue
         seen.add(mark)
         if not command.stdin and command.program not in STARTERS and command.program not in _MAY_BE_OTHERS:
-            found.append(Started(command, layers(command.words), (), group))
-            continue
-        found += _started(Started(command, layers(command.words), (), group), texts, 0)
-    return found
+            yield Started(command, layers(command.words), (), group)
+        else:
+            yield from _started(Started(command, layers(command.words), (), group), texts, 0)
 
 
 class _Texts:
