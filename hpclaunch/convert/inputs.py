@@ -189,7 +189,8 @@ def _is_mca(name: str, text: str) -> bool:
 
 
 def _is_binding(name: str, text: str) -> bool:
-    return bool(_BIND_ARRAY.search(text)) and not _LAUNCHES.search(text) and not _RANK_WORK.search(text)
+    has_lists = "bind_" in text and bool(_BIND_ARRAY.search(text))
+    return has_lists and not _LAUNCHES.search(text) and not _RANK_WORK.search(text)
 
 
 def _is_manifest(name: str, text: str) -> bool:
