@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from hpclaunch.records.files import open_log
+from hpclaunch.schedulers.terminal import need_reader
 
 CHUNK = 65_536
 FIRST_POLL_S = 0.2
@@ -40,10 +41,11 @@ class LogReader:
 
 
 def copy(reader: LogReader, out: BinaryIO) -> None:
-    """Prints what is new, and shows it at once."""
+    """Prints what is new, and shows it at once. Raises BrokenPipeError where nobody reads any more."""
     for data in reader.read():
         out.write(data)
     out.flush()
+    need_reader()
 
 
 def copying_pause(
@@ -83,6 +85,7 @@ class NamedLines:
             if left:
                 self.begun[name] = left
         self.out.flush()
+        need_reader()
 
     def end(self) -> None:
         """Prints last lines that have no end."""

@@ -1,6 +1,7 @@
 """This process' own terminal, lent to a command elsewhere: every key goes there, and its size."""
 
 import contextlib
+import errno
 import fcntl
 import os
 import select
@@ -53,6 +54,14 @@ def is_unread(found: Iterable[tuple[int, int]]) -> bool:
     """Whether poll(2), which was asked for no event of standard output, found that nobody reads it any more.
     A descriptor that is closed, or leads to a file, is never that."""
     return any(number == 1 and events & (select.POLLERR | select.POLLHUP) for number, events in found)
+
+
+def need_reader() -> None:
+    """Raises BrokenPipeError where nobody reads standard output any more, of which a write alone would tell."""
+    poll = select.poll()
+    poll.register(1, 0)
+    if is_unread(poll.poll(0)):
+        raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
 
 
 def write(descriptor: int, data: bytes) -> None:

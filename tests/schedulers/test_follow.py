@@ -86,3 +86,27 @@ def test_a_pause_prints_what_comes_meanwhile_and_is_not_shorter_for_it(
     assert clock.now == pytest.approx(5.0)
     assert clock.slept > 1
     assert out.getvalue() == path.read_bytes()
+
+
+FOLLOWER = """
+import sys
+from pathlib import Path
+from hpclaunch.schedulers.follow import LogReader, copying_pause
+try:
+    copying_pause(LogReader(Path(sys.argv[1])), sys.stdout.buffer, lambda: None, 0.05)(600)
+except BrokenPipeError:
+    sys.exit(5)
+"""
+
+
+def test_a_log_that_stays_as_it_is_ends_with_its_last_reader(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    path.write_bytes(b"here\n")
+    with subprocess.Popen([sys.executable, "-c", FOLLOWER, path], stdout=subprocess.PIPE) as follower:
+        try:
+            assert follower.stdout
+            assert follower.stdout.readline() == b"here\n"
+            follower.stdout.close()
+            assert follower.wait(120) == 5
+        finally:
+            follower.kill()
