@@ -20,7 +20,13 @@ from hpclaunch.values.errors import InputError
 SCRIPTS = Path(__file__).parent / "scripts"
 FILES = sorted(each for each in SCRIPTS.rglob("*") if each.suffix in (".sub", ".sh", ".slurm", ".sbatch"))
 LAUNCHERS = [each for each in FILES if "bind_cpu_cores" not in each.read_text(encoding="utf-8")]
-LINES = [line for each in FILES for line in each.read_text(encoding="utf-8").splitlines() if line.strip()]
+# A text of nothing but lists of cores is no launcher.
+LINES = [
+    line
+    for each in FILES
+    for line in each.read_text(encoding="utf-8").splitlines()
+    if line.strip() and not line.strip().startswith("bind_")
+]
 
 
 def missing(texts: dict[str, str]) -> list[str]:
