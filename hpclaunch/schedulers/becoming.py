@@ -64,7 +64,7 @@ def _watch(process: int, number: int) -> None:
     for again in range(_TIMES):
         if _has_ended(process):
             return
-        for each in [number, *processes.descendants(number)]:  # all of them, also where the first is gone at once
+        for each in [number, *processes.descendants(number)]:  # all, also where the first is gone at once
             with contextlib.suppress(OSError):
                 os.kill(each, signal.SIGHUP if again < _HANGUPS else signal.SIGTERM)
         time.sleep(_PAUSE_S)
