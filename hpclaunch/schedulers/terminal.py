@@ -57,7 +57,7 @@ def is_unread(found: Iterable[tuple[int, int]]) -> bool:
 
 
 def need_reader() -> None:
-    """Raises BrokenPipeError where nobody reads standard output any more, of which a write alone would tell."""
+    """Raises BrokenPipeError where nobody reads standard output any more, which else a write alone tells."""
     poll = select.poll()
     poll.register(1, 0)
     if is_unread(poll.poll(0)):
