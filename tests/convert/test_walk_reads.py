@@ -23,6 +23,8 @@ _KNOWN = (
     'read -r A <<EOF && srun ok "$A"\nx\nEOF\nread -r A < <(printf y) && srun no; srun "$A"',
     "mapfile -t L <<< $'a\\nb'; srun \"${L[@]}\"; readarray -t -s 1 M <<< $'a\\nb\\nc'; srun \"${M[@]}\"",
     "mapfile -tn 1 M <<< $'a\\nb\\nc'; srun \"${M[@]}\"; mapfile -d, -t N <<< a,b; srun ${#N[@]} ${N[0]}",
+    "printf -v x '%03d' 7; srun $x $(printf '%02d:%02d' 1 10) \"$(printf '%5s|%-4s|%4d|%-3d.' a b -3 5)\"",
+    "for i in 8 9 10; do L+=$(printf 'n%02d,' $i); done; srun $L $(printf '%%%s%d' a 0)",
     "declare -i n=3+4; srun $n; declare -u U=abc; srun $U; declare -l W=ABC; srun $W; U=de; srun $U",
     "f() { local -i n=2*3; srun $n; }; f; n=1+1; srun $n",
     "alias s='srun aliased'; shopt -s expand_aliases\ns x",

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 _OPERATORS = frozenset(("!", "(", ")", "=", "==", "!=", "<", ">"))
 _ENDS_A_JOB = frozenset(("TERM", "INT", "HUP"))
+_SHAPE = re.compile(r"%[-0]?[0-9]{0,3}[sd]")
+_NUMBER = re.compile(r"0|-?[1-9][0-9]{0,17}")  # what begins with 0 is octal
 _NOTES_A_NUMBER = re.compile(r"\w+=[0-9]+")
 
 
@@ -141,14 +143,19 @@ def _formatted(words: Sequence[Value]) -> Value:
     if source is None or (shapes := _shapes(source)) is None:
         return unknown
     arguments = list(words[1:])
-    takes = sum(shape in ("%s", "%d") for shape in shapes)
+    takes = sum(bool(_SHAPE.fullmatch(shape)) for shape in shapes)
     parts: list[Part] = []
     for _ in range(max(1, -(-len(arguments) // takes)) if takes else 1):
         for shape in shapes:
-            if shape in ("%s", "%d"):
+            if _SHAPE.fullmatch(shape):
                 value = arguments.pop(0) if arguments else ()
                 if shape == "%d" and not (known(value) or "x").lstrip("-").isdigit():
                     return unknown
+                if shape not in ("%s", "%d"):
+                    text = known(value)
+                    if text is None or (shape[-1] != "s" and not _NUMBER.fullmatch(text)):
+                        return unknown
+                    value = (shape % (text if shape[-1] == "s" else int(text)),)
                 parts += value
             else:
                 parts.append(shape)
@@ -156,12 +163,12 @@ def _formatted(words: Sequence[Value]) -> Value:
 
 
 def _shapes(source: str) -> list[str] | None:
-    """The format in pieces: text, %s and %d. None for any other."""
+    """The format in pieces: text, %s and %d, and these with a width (%03d). None for any other."""
     found: list[str] = []
-    for piece in re.split(r"(%.?)", source, flags=re.DOTALL):
+    for piece in re.split(r"(%[-0]?[0-9]{0,3}[sd]|%.?)", source, flags=re.DOTALL):
         if piece == "%%":
             found.append("%")
-        elif piece in ("%s", "%d"):
+        elif _SHAPE.fullmatch(piece) and not (piece.startswith("%0") and piece.endswith("s")):
             found.append(piece)
         elif piece.startswith("%"):
             return None
