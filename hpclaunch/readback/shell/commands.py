@@ -149,11 +149,11 @@ def _formatted(words: Sequence[Value]) -> Value:
         for shape in shapes:
             if _SHAPE.fullmatch(shape):
                 value = arguments.pop(0) if arguments else ()
-                if shape == "%d" and not (known(value) or "x").lstrip("-").isdigit():
+                text = known(value)
+                if shape[-1] == "d" and not _NUMBER.fullmatch(text or ""):
                     return unknown
                 if shape not in ("%s", "%d"):
-                    text = known(value)
-                    if text is None or (shape[-1] != "s" and not _NUMBER.fullmatch(text)):
+                    if text is None:
                         return unknown
                     value = (shape % (text if shape[-1] == "s" else int(text)),)
                 parts += value
