@@ -56,6 +56,33 @@ def test_numa_nodes_of_a_known_machine_are_its_cores() -> None:
     assert job["command"] == ["./t"]
 
 
+_TABLE = "bind_cpu_cores=([0]=48 [1]=48 [2]=16 [3]=100)\n"
+
+
+# GPUs 0 to 3 of a DGX A100 are beside NUMA nodes 3, 3, 1 and 1: cores 48-63 and 16-31.
+@pytest.mark.parametrize(
+    ("words", "machine", "why"),
+    [
+        ("numactl --physcpubind=300-310", "dgx-a100", "a dgx-a100 has no CPU 300-310"),
+        ("taskset -c 0-400", "dgx-a100", "a dgx-a100 has no CPU 256-400"),
+        ("numactl --membind=9", "dgx-a100", "a dgx-a100 has no NUMA node 9"),
+        ("--cpu-bind=map_cpu:48,49,0,17,112,113,80,81", "dgx-a100", "local rank 2 of a dgx-a100 run away"),
+        ("--cpu-bind=map_cpu:48,49,16,17,112,113,80,81", "dgx-a100", ""),
+        ("numactl --physcpubind=0-255 --membind=0-7", "dgx-a100", ""),
+        ("./bind.sh --cpu=cores.sh --", "azure-ndm-a100-v4", "a azure-ndm-a100-v4 has no CPU 100"),
+    ],
+)
+def test_the_jobs_own_lists_are_held_against_the_machine(words: str, machine: str, why: str) -> None:
+    head = "#!/bin/bash\n#SBATCH -N 2 --ntasks-per-node=8 --gpus-per-node=8 -t 60\n"
+    files = {"run.sub": f"{head}srun --mpi=none {words} ./t\n"} | (
+        {"cores.sh": _TABLE} if "cores.sh" in words else {}
+    )
+    found = convert(classified(files), Options({}, catalogue.load(machine).value))
+    whys = [each.why for each in found.findings if each.kind == "defect"]
+    assert len(whys) == bool(why)
+    assert all(each.startswith(why) for each in whys)
+
+
 @pytest.mark.parametrize(
     ("lines", "lines_of_defects"),
     [

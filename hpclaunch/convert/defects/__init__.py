@@ -3,8 +3,11 @@
 Each module has `find(reading, parsed, options)`, which yields findings of the kind "defect".
 """
 
+from collections.abc import Iterable
+
 from hpclaunch.convert.defects import access, placement, slurm, statuses, words
 from hpclaunch.convert.defects.search import LARGEST, trees
+from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.reading import ShellReading
 from hpclaunch.values.conversion import Finding, Place
@@ -21,6 +24,11 @@ def find(reading: ShellReading, options: Options) -> list[Finding]:
     )
     order = {source.name: index for index, source in enumerate(reading.sources)}
     return sorted(found, key=lambda each: (order.get(each.places[0].file, 0), each.places[0].line))
+
+
+def of_job(draft: Draft, options: Options, found: Iterable[Finding]) -> list[Finding]:
+    """The defects that the job has taken over and no text showed. `found` are those of the texts."""
+    return list(placement.of_job(draft, options, found))
 
 
 def _too_large(name: str) -> Finding:

@@ -5,13 +5,15 @@ Source of what NVIDIA's bind.sh does: MLPerf training results v0.7 and v1.1, bin
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from hpclaunch.convert.defects import search
 from hpclaunch.convert.defects.search import Parsed
+from hpclaunch.convert.draft import Draft, dotted, shown
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.reading import ShellReading
 from hpclaunch.readback.shell import tree
@@ -49,6 +51,25 @@ def find(reading: ShellReading, parsed: list[Parsed], options: Options) -> Itera
             yield from _of_bind_sh(machine, each, call)
 
 
+def of_job(draft: Draft, options: Options, told: Iterable[Finding]) -> Iterator[Finding]:
+    """What the node type contradicts of the job's own `bind`, whatever wrote it. `told` are the defects that
+    were found in the texts: an array of CPUs is among them."""
+    facts = [fact for kind in ("cpus", "memory") if (fact := draft.facts.get(("bind", kind))) is not None]
+    if options.node_type is None:
+        return
+    before = {(place.file, place.line, each.why) for each in told for place in each.places}
+    for fact in facts:
+        if not isinstance(fact.value, list):
+            continue
+        lists = {rank: found for rank, text in enumerate(fact.value) if (found := _numbers(text)) is not None}
+        of_cpus = fact.key[1] == "cpus"
+        what = f"{dotted(fact.key)}: {shown(fact.value)}"
+        binding = Binding(what, fact.places[0], lists if of_cpus else {}, {} if of_cpus else lists)
+        for each in _against(options.node_type, binding):
+            if (each.places[0].file, each.places[0].line, each.why) not in before:
+                yield replace(each, places=fact.places)
+
+
 def _against(machine: NodeType, binding: Binding) -> Iterator[Finding]:
     there = {
         cpu: numa.node for numa in machine.numa for core in model.cores(machine, numa.node) for cpu in core
@@ -59,8 +80,8 @@ def _against(machine: NodeType, binding: Binding) -> Iterator[Finding]:
             "defect",
             (binding.place,),
             binding.what,
-            why=f"a {machine.name} has no CPU {cpulist.format_list(missing)}: numactl refuses the "
-            "list, and the rank does not start",
+            why=f"a {machine.name} has no CPU {cpulist.format_list(missing)}: with such a list numactl and "
+            "srun start no rank, and taskset leaves those CPUs out",
         )
     numa = {node.node for node in machine.numa}
     absent = sorted({node for mems in binding.mems.values() for node in mems if node not in numa})
