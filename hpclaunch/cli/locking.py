@@ -49,7 +49,9 @@ def of_plan(planned: Planned) -> lock.Lock:
 def _image(plan: LaunchPlan, directory: str, elsewhere: bool) -> lock.Image | None:
     if plan.common.container is None:
         return None
-    name = plan.common.container.image
+    name, shared = plan.common.container.image, plan.common.container.shared
+    if shared:
+        return lock.image_shared(name, shared, elsewhere)
     if plan.scheduler == "kubernetes" or not is_file(name):
         return lock.image_of_reference(name)
     if elsewhere:

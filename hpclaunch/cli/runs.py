@@ -60,6 +60,7 @@ def _of_lock(known: Lock, diff: bytes, found: Repository | None = None) -> Facts
     if image is not None:
         told = {
             "image digest": image.digest,
+            "image sha256": image.sha256,
             "image file": image.file,
             "image size": image.size,
             "image changed": image.modified,

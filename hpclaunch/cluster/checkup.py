@@ -90,7 +90,11 @@ def path_checks(common: Common) -> Iterator[Check]:
             yield Check(path, "ok", "it is on this machine")
         else:
             yield Check(path, "warning", "it is not on this machine; compute nodes may have it", _ON_NODE)
-    yield from _image_of_a_registry(common)
+    shared = common.container.shared if common.container is not None else ""
+    if shared and os.path.exists(shared):
+        yield Check(shared, "ok", "the image is imported, and jobs use this file")
+    else:
+        yield from _image_of_a_registry(common)
 
 
 def far_path_checks(common: Common, sent: Container[str], on_node: bool) -> Iterator[Check]:
@@ -107,9 +111,9 @@ def far_path_checks(common: Common, sent: Container[str], on_node: bool) -> Iter
 def _image_of_a_registry(common: Common) -> Iterator[Check]:
     container = common.container
     if container is not None and not os.path.isabs(container.image):
-        yield Check(
-            container.image, "not known", "whether the registry has it is seen when a node imports it"
-        )
+        to = f" to {container.shared}" if container.shared else ""
+        found = f"whether the registry has it is seen when a node imports it{to}"
+        yield Check(container.image, "not known", found)
 
 
 def _about(key: str, keys: tuple[str, ...]) -> bool:

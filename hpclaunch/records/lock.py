@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping
 from datetime import datetime, timezone
 from functools import cache
+from pathlib import Path
 
 import msgspec
 from msgspec import Struct
@@ -26,17 +27,27 @@ _DIGEST = re.compile(r"@(sha256:[0-9a-f]{64})$")
 
 
 class Image(Struct, frozen=True, omit_defaults=True):
-    """Which image it was. `digest` is the one that the reference names. Of a file there are its size in
-    bytes, when it was changed, and `ends_sha256`: the sum of its first and last MiB, where a squashfs file
-    has its superblock with the time of its making, and its tables; all of it would take minutes."""
+    """Which image it was. `digest` is the one that the reference names, or that is noted beside a file which
+    was imported; `sha256` is noted there instead where no registry told one. Of a file that nobody imported
+    there are its size in bytes, when it was changed, and `ends_sha256`: the sum of its first and last MiB,
+    where a squashfs file has its superblock with the time of its making, and its tables; all of it would
+    take minutes."""
 
     reference: str
     digest: str | None = None
+    sha256: str = ""
     file: str = ""
     size: int | None = None
     modified: str = ""
     ends_sha256: str = ""
     reason: str = ""
+
+
+class _Imported(Struct, frozen=True):
+    """What is read of the note beside an image that was imported to a file that nodes share."""
+
+    digest: str
+    sha256: str
 
 
 class Environment(Struct, frozen=True):
@@ -120,6 +131,23 @@ def image_of_file(reference: str, path: str) -> Image:
         ends_sha256=ends.hexdigest(),
         reason="a file has no digest of a registry's",
     )
+
+
+def image_shared(reference: str, path: str, elsewhere: bool) -> Image:
+    """Of an image that is imported to a file that nodes share what the reference and the note beside the file
+    tell. The first job imports it: then there is no note yet. `elsewhere`: only the cluster sees the file."""
+    known = image_of_reference(reference)
+    if known.digest is not None or elsewhere:
+        why = "" if known.digest is not None else "the file is on the cluster, which is not asked for it"
+        return msgspec.structs.replace(known, file=path, reason=why)
+    try:
+        note = files.parsed(Path(f"{path}.json"), _Imported)
+    except HpclaunchError:
+        return Image(reference, file=path, reason=f"what is noted in {path}.json cannot be read")
+    if note is None:
+        return Image(reference, file=path, reason="it was not imported yet")
+    why = "" if note.digest else "the registry told no digest when it was imported"
+    return Image(reference, note.digest or None, note.sha256, path, reason=why)
 
 
 def image_elsewhere(reference: str) -> Image:
