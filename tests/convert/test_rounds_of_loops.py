@@ -152,6 +152,26 @@ def test_what_no_trial_can_have_of_a_round_is_asked(loop: str) -> None:
     assert not any(each.kind == "carried" and each.key == ASKED[loop] for each in found.findings)
 
 
+@pytest.mark.parametrize(
+    "lines",
+    [
+        f"export SEED=$RANDOM\nfor i in 1 2 3; do {RUN}; done",
+        f"S=$RANDOM\nfor i in 1 2 3; do SEED=$S {RUN}; done",
+        f"S=$RANDOM\nARGS=(--seed $S)\nfor i in 1 2 3; do {RUN} ${{ARGS[@]}}; done",
+        f"for i in 1 2 3; do\n  export SEED=$RANDOM\n  {RUN}\ndone",
+        f"for i in 1 2 3; do SEED=$RANDOM {RUN}; done",
+        f"for i in 1 2 3; do\n  S=$RANDOM\n  {RUN} --seed $S\ndone",
+    ],
+)
+def test_one_random_seed_for_all_rounds_is_told(lines: str, tmp_path: Path) -> None:
+    script = f"#!/bin/bash\n{HEAD}{lines}\n"
+    alike = len(set(rounds_of(tmp_path, script))) == 1
+    found = converted(script)
+    said = [each.kind for each in found.findings if "made once" in each.what]
+    assert (said == ["question"]) is alike
+    assert found.is_complete
+
+
 @pytest.mark.parametrize(("given", "first"), [({}, None), ({"FIRST_SEED": "7"}, 7)])
 @pytest.mark.parametrize("name", ["SEED", "FIRST_SEED"])
 def test_a_seed_that_rises_from_a_random_one_is_random(

@@ -72,6 +72,8 @@ def find(
         draft.put(("trials", "seed"), seed, lines, f"{seed} is random" if first is None else seed, why=why)
         if first is not None:
             draft.put(("trials", "first_seed"), first, lines, seed)
+        elif loop is not None and loop.count != 1:
+            _say_one_seed(reading, command, seed, loop, draft)
     _log(command, loop, draft, own_file=bool(swept))
     if loop is not None and not rounds.ends_at_failure(reading, command, loop):
         why = "the loop goes on after a trial that fails"
@@ -153,6 +155,24 @@ def _seed(
         if any(_is_random(reading, part) for part in value):
             return name, None, places
     return "", None, ()
+
+
+def _say_one_seed(reading: ShellReading, command: Command, seed: str, loop: Loop, draft: Draft) -> None:
+    """A random number that is made before the loop is the same in all of its rounds."""
+    own = seed in dict(command.environment) and seed not in dict(command.prefix)
+    names, seen, made = [seed] if own else list(command.uses), set[str](), list[Assigned]()
+    while names:
+        name = names.pop()
+        each = None if name in seen else reading.at(name, command.place)
+        seen.add(name)
+        if each is not None and any(_is_random(reading, part) for part in each.value):
+            made.append(each)
+            names += each.uses
+    if made and "RANDOM" not in command.uses and not any(loop in each.loops for each in made):
+        why = "all trials had one seed, and each of the job has another"
+        todo = f"for one seed in all of them write trials.seed: null, and env.{seed} with a number"
+        lines = [each.place for each in made]
+        draft.say("question", lines, f"{seed} is made once, before the loop", why=why, todo=todo)
 
 
 def _grows(reading: ShellReading, command: Command, name: str, loop: Loop) -> bool:
