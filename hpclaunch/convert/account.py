@@ -76,6 +76,13 @@ class _Told(Struct, frozen=True):
 # What is said of most statements.
 _USED = _Told("carried", "variables: ", "the commands that use them have their values")
 _UNUSED = _Told("without effect", "", "nothing that is launched uses it")
+_TRAPPED = _Told(
+    "left",
+    "",
+    "it runs where the script ends or is told a signal, and no step of a job is made of it",
+    "if the job needs it, add it to after, which runs at each end",
+)
+_OF_SHELL = PLUMBING | {"kill"}
 _PLUMBING = _Told("without effect", "shell plumbing: ", "it has no effect on what is launched")
 _LEFT = _Told(
     "left",
@@ -99,10 +106,17 @@ def account(reading: ShellReading, findings: Sequence[Finding]) -> list[Finding]
         for each in reading.unclear
         if each.unread
     ]
+    trapped = {
+        (each.place.file, each.place.line)
+        for each in reading.commands
+        if each.signals and each.program not in _OF_SHELL and each.program not in functions
+    }
     rows = [
         (
             each,
-            _left_out(each, left_out) or _what_became(each, assigned, told_uses, sourced, unclear, functions),
+            _left_out(each, left_out)
+            or (_TRAPPED if (each.place.file, each.place.line) in trapped else None)
+            or _what_became(each, assigned, told_uses, sourced, unclear, functions),
         )
         for each in sorted(reading.statements, key=lambda each: each.place)
         if not lines.name(each.place) or each in beside

@@ -43,12 +43,33 @@ def test_what_is_copied_after_the_run_is_copied_after_it(copy):
     assert before["stage_in"] == ["/raid/out:/lustre/out"]
 
 
-@pytest.mark.parametrize("text", ["'rm -rf /scratch/x'", "cleanup"])
+@pytest.mark.parametrize("text", ["'rm -rf /scratch/x'", "cleanup", '"rm -rf $D/x"'])
 def test_a_trap_of_the_scripts_end_runs_behind_all_that_follows_the_run(text):
     lines = ("cleanup() { rm -rf /scratch/x; }", f"trap {text} EXIT INT", f"{_S} ./train", "touch /home/done")
-    job, _ = _of(*lines)
+    job, _ = _of("D=/scratch", *lines)
     assert "setup" not in job
     assert _runs(job, "after") == ["touch /home/done", "rm -rf /scratch/x"]
+
+
+def test_a_trap_has_the_jobs_own_variables_where_it_is_run():
+    job, _ = _of('trap "rm -rf /scratch/$SLURM_JOB_ID" EXIT', f"{_S} ./train")
+    assert _runs(job, "after") == ["exec rm -rf /scratch/$SLURM_JOB_ID"]
+
+
+@pytest.mark.parametrize(
+    ("trap", "is_left"),
+    [
+        ("'mytool --clean'", True),
+        ('"mytool $SLURM_JOB_ID"', True),
+        ('"$CLEANING"', True),
+        ('"kill $PID; exit 1"', False),
+        ("'echo ended'", False),
+        ("-", False),
+    ],
+)
+def test_a_trap_that_starts_something_is_never_without_effect(trap, is_left):
+    _, found = _of(f"trap {trap} EXIT", f"{_S} ./train")
+    assert bool(_left(found, 1)) == is_left
 
 
 @pytest.mark.parametrize("signal", ["ERR", "USR1", "SIGTERM"])

@@ -267,9 +267,12 @@ class Walker(Recorder):
         return Flow.NEXT
 
     def _trap(self, words: list[Value]) -> None:
-        text = known(words[1]) if len(words) > 2 else None
-        if text is None or text in ("", "-"):
+        text, unknown = with_names(words[1]) if len(words) > 2 else ("", {})
+        if text in ("", "-") or len(text) > _LONGEST:
             return
+        for name, part in unknown.items():
+            self.state.set(name, Variable((part,)))
+        self.unnamed |= unknown
         signals = " ".join(known(word) or "" for word in words[2:])
         with self.within(function=f"{TRAP} {signals}"):
             self.apart(self.parsed(text))
