@@ -42,6 +42,16 @@ STATUSES = {
         1,
         '{ "::no container" && exit 1; } 2>/dev/null; test $? -eq 127',
     ),
+    "a word that ssh takes apart": (
+        "for i in 1; do\n  srun ssh h1 docker ps\n  ssh h1 docker exec -e 'A=x y' c srun a\ndone\n",
+        3,
+        "set -- -e 'A=x y'; test \"$(sh -c \"printf '%s|' $*\")\" = '-e|A=x|y|'",
+    ),
+    "a text that ssh takes apart": (
+        'ssh "h$i" bash -c "cd /x; $RUN"\nsrun a\n',
+        1,
+        'set -- sh -c \'echo a\'; test -z "$(sh -c "$*")"',
+    ),
     "single quotes": (
         "srun ./bind.sh '--cluster=${cluster}' -- a\n",
         1,
@@ -77,6 +87,9 @@ done
 srun bash -c 'echo "$HOSTNAME"' & pid=$!
 wait "$pid"
 awk '{print $1}' log_1.txt
+ssh n1 "docker exec -e 'A=x y' c ls"
+ssh -o "ProxyCommand ssh gate" n1 'X=1 ls; cd "$1 x"'
+ssh n1 docker exec c bash -c "'ls -l'"
 """
 
 

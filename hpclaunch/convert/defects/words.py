@@ -7,7 +7,9 @@ from itertools import pairwise
 
 from hpclaunch.convert.defects import search
 from hpclaunch.convert.defects.search import Parsed
+from hpclaunch.convert.draft import shown
 from hpclaunch.convert.options import Options
+from hpclaunch.convert.programs import ssh
 from hpclaunch.convert.reading import ShellReading, Source
 from hpclaunch.readback.shell import outside, tree
 from hpclaunch.values.conversion import Finding
@@ -33,6 +35,7 @@ def find(reading: ShellReading, parsed: list[Parsed], options: Options) -> Itera
                     yield from _of_test(each, search.literal(operator) or "", operand)
             yield from _text_as_command(each, call)
             yield from _of_keygen(each, call)
+            yield from _split_anew(each, call)
             if search.program(call) not in _LATER:
                 yield from _not_expanded(each, call)
 
@@ -84,6 +87,32 @@ def _of_keygen(parsed: Parsed, call: tree.CallExpr) -> Iterator[Finding]:
             why="-n gives principals of a certificate; an empty passphrase is -N, and without it ssh-keygen "
             "waits for somebody to type one",
         )
+
+
+def _split_anew(parsed: Parsed, call: tree.CallExpr) -> Iterator[Finding]:
+    """ssh h docker exec -e "A=x y" c ...: the remote shell has `A=x y` without its quotes."""
+    if search.program(call) not in ssh.TABLES:
+        return
+    found = ssh.split_anew([(_with_names(parsed, word),) for word in call.args])
+    if found:
+        yield Finding(
+            "defect",
+            (parsed.place(call),),
+            f"`{shown(found)}` behind {search.program(call)}",
+            why=f"{search.program(call)} joins its words with blanks and the remote shell takes them apart "
+            "anew: what was quoted as one word is several there, and the conversion shows what that starts",
+            todo="quote it once more where one word is meant",
+        )
+
+
+def _with_names(parsed: Parsed, word: tree.Word) -> str:
+    """The word without its quotes, with a name for each expansion."""
+    text = search.literal(word)
+    if text is not None:
+        return text
+    quoted = (part.parts if isinstance(part, tree.DblQuoted) else (part,) for part in word.parts)
+    pieces = (each for parts in quoted for each in parts)
+    return "".join(each.value if isinstance(each, tree.Lit | tree.SglQuoted) else "$x" for each in pieces)
 
 
 def _not_expanded(parsed: Parsed, call: tree.CallExpr) -> Iterator[Finding]:

@@ -7,10 +7,11 @@ given to sh -c.
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 
 from hpclaunch.convert.programs.flags import table, take
-from hpclaunch.convert.programs.layers import Layer
-from hpclaunch.readback.shell.values import Value, join, program_of
+from hpclaunch.convert.programs.layers import Layer, Option
+from hpclaunch.readback.shell.values import Value, join, program_of, shown
 
 _SSH = table(
     (
@@ -32,23 +33,40 @@ _PSSH = table(
     )
 )
 _SPECIAL = re.compile(r"""[\s'"\\;&|<>()$`*?#~]""")
-_TABLES = {"ssh": _SSH, "rsh": _SSH, "pdsh": _PDSH, "clush": _CLUSH, "pssh": _PSSH, "parallel-ssh": _PSSH}
+_BLANKS = re.compile(r"\S\s+\S")
+_QUOTES = re.compile(r"""['"\\]""")
+_VALUE = re.compile(r"(?:--?[\w-]+|[A-Za-z_]\w*)=")
+TABLES = {"ssh": _SSH, "rsh": _SSH, "pdsh": _PDSH, "clush": _CLUSH, "pssh": _PSSH, "parallel-ssh": _PSSH}
 
 
 def read(words: Sequence[Value]) -> tuple[Layer, list[Value]]:
     """The layer "ssh" with its host as the one word, and the remote command."""
-    program = program_of(words)
-    options, rest = take(words[1:], _TABLES[program], clusters=True, own=lambda value, after: False)
-    hosts: tuple[Value, ...] = ()
-    if program in ("ssh", "rsh"):
-        hosts, rest = tuple(rest[:1]), rest[1:]
-        more, rest = take(rest, _SSH, clusters=True, own=lambda value, after: False)
-        options += more
-    else:
-        hosts = tuple(each.value for each in options if each.name == "host" and each.value)
+    options, hosts, rest = _taken(words)
     if _is_read_again(rest):
         rest = [("sh",), ("-c",), _joined(rest)]
     return Layer("ssh", tuple(options), hosts), rest
+
+
+def _taken(words: Sequence[Value]) -> tuple[list[Option], tuple[Value, ...], list[Value]]:
+    """The options, the hosts, and the words of the remote command as they are written."""
+    program = program_of(words)
+    options, rest = take(words[1:], TABLES[program], clusters=True, own=lambda value, after: False)
+    if program not in ("ssh", "rsh"):
+        return options, tuple(each.value for each in options if each.name == "host" and each.value), rest
+    more, after = take(rest[1:], _SSH, clusters=True, own=lambda value, after: False)
+    return options + more, tuple(rest[:1]), after
+
+
+def split_anew(words: Sequence[Value]) -> str:
+    """The first word behind the remote program that its author wrote as one, and that the remote shell takes
+    apart: the value behind an option or a `=`, with blanks and no quotes of its own. "" for none."""
+    _, _, remote = _taken(words)
+    for before, word in pairwise(remote):
+        text = shown(word)
+        is_value = shown(before).startswith("-") or _VALUE.match(text)
+        if is_value and _BLANKS.search(text) and not _QUOTES.search(text):
+            return text
+    return ""
 
 
 def _is_read_again(words: Sequence[Value]) -> bool:
