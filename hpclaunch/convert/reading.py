@@ -7,6 +7,7 @@ import re
 from collections.abc import Collection, Sequence
 from functools import cached_property
 from itertools import islice
+from typing import Any
 
 from msgspec import Struct, structs
 
@@ -219,6 +220,11 @@ class ShellReading(Struct, frozen=True, dict=True):
     def starting(self) -> tuple[Command, ...]:
         """The commands that may start another program: of all others `layers` are one."""
         return tuple(self.of("", *STARTERS))
+
+    @cached_property
+    def notes(self) -> dict[str, Any]:
+        """What others have looked up in it, each under a name of its own, so that it is looked up once."""
+        return {}
 
     @cached_property
     def written(self) -> str:

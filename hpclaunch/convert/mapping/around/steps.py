@@ -2,7 +2,7 @@
 
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from itertools import takewhile
 from posixpath import normpath
 from typing import Any
@@ -12,7 +12,7 @@ from msgspec import Struct
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.around import rounds
 from hpclaunch.convert.mapping.around.beyond import script_of
-from hpclaunch.convert.mapping.around.likeness import unlike
+from hpclaunch.convert.mapping.around.likeness import say_own, unlike
 from hpclaunch.convert.mapping.around.trials import Trials
 from hpclaunch.convert.mapping.environment.exported import inherit
 from hpclaunch.convert.mapping.slurm.sruns import Step, trial_loops
@@ -59,6 +59,7 @@ def put(
     order = _order(reading)
     staged = _stage_in(reading, all_steps, run, draft)
     at_the_end = _at_the_end(reading)
+    named = {normpath(shown(word)) for word in run.words}
     for command in sorted(reading.commands, key=lambda each: bool(each.signals)):
         if command is run:
             after = True
@@ -73,7 +74,7 @@ def put(
             why = "the output of trials and steps is in their logs and in the job's own: `hpclaunch logs`"
             draft.say("replaced", (command.place,), _text(command), why=why)
             continue
-        if step is None and not (_is_step_of_host(command, program) or _writes_for(command, run)):
+        if step is None and not (_is_step_of_host(command, program) or _writes_for(command, named)):
             continue
         if id(command) in staged or _of_staged(words, program, staged, command, draft):
             continue
@@ -88,12 +89,15 @@ def put(
         key = _when(command, trials, after, draft)
         other = ""
         if key and step is not None and of_run is not None:
-            other = unlike(step, of_run, all_steps, draft.number("nodes"), _per(step, per_node))
+            other = unlike(step, of_run, all_steps, draft, _per(step, per_node))
         if other:
             todo = f"add it to {key} where it does with the job's, or submit it as a job of its own"
             draft.say("left", (command.place,), _text(command), why=other, todo=todo)
         elif key:
+            number = draft.count(key)
             _put(reading, command, step, _Run(run, per_node, trials, image), key, draft)
+            if step is not None and of_run is not None and draft.count(key) > number:
+                say_own(step, of_run, f"{key}.{number}", draft)
 
 
 def _at_the_end(reading: ShellReading) -> bool:
@@ -257,12 +261,11 @@ def _is_step_of_host(command: Command, program: str) -> bool:
     return bool(_ON_HOST.match(program))
 
 
-def _writes_for(command: Command, run: Command) -> bool:
-    """Whether it writes a text that is known into a file that is a word of the run: a script of its ranks."""
+def _writes_for(command: Command, named: Collection[str]) -> bool:
+    """Whether it writes a text that is known into a file that the run names: a script of its ranks."""
     if command.program != "cat" or len(command.words) > 1 or known(command.stdin or ()) is None:
         return False
-    words = {normpath(shown(word)) for word in run.words}
-    return any(not each.append and normpath(shown(each.path)) in words for each in command.writes)
+    return any(not each.append and normpath(shown(each.path)) in named for each in command.writes)
 
 
 def _is_image(command: Command, step: Step | None, words: Sequence[Any], draft: Draft) -> bool:

@@ -1,7 +1,7 @@
 """A script that each rank executes (run_and_time.sh): who binds in it, and which variables it reads."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from os.path import basename
 from posixpath import normpath
 
@@ -18,6 +18,7 @@ from hpclaunch.values.errors import InputError
 _READS = re.compile(r"\$\{?([A-Za-z_]\w*)")
 _BINDS = ("bind.sh", "numactl", "taskset", "hwloc-bind")
 _BINDS_IN_TEXT = re.compile(r"^[^#\n]*(?:\bbind\.sh\b|\bnumactl\b|\btaskset\b|\bhwloc-bind\b)", re.MULTILINE)
+_MOST = 8  # words of the run in which a script that the launcher writes is looked for
 # But for the GPU of the rank's own number on its node.
 _CHOOSES = re.compile(
     r"^[^#\n]*\b(?:CUDA|ROCR|HIP)_VISIBLE_DEVICES=(?![\"']?\$\{?(?:SLURM_LOCALID|LOCAL_RANK)\}?[\"']?(?:\s|;|$))\S+",
@@ -29,7 +30,10 @@ _SCRIPT = re.compile(r"(^|/)[\w.-]+\.(sh|bash)$")
 def put(run: Step, scripts: Sequence[Source], draft: Draft, commands: Sequence[Command] = ()) -> set[str]:
     """Say who binds the ranks where they run a script, and return the variables that it reads. `commands` are
     those of the launcher, which may have written it."""
-    names = [name for word in run.words if (name := _script(word) or _of_launcher(word, commands))]
+    files = {normpath(shown(each.path)) for command in commands for each in command.writes}
+    names = [name for word in run.words if (name := _script(word))]
+    names += [name for word in run.words[:_MOST] if (name := _of_launcher(word, files, commands))]
+    names = list(dict.fromkeys(names))
     if _binds_in_words(run, draft) or not names:
         return set()
     given = [source for source in scripts if basename(source.name) in map(basename, names)]
@@ -43,8 +47,10 @@ def put(run: Step, scripts: Sequence[Source], draft: Draft, commands: Sequence[C
     return {name for source in given for name in _READS.findall(source.text)}
 
 
-def _of_launcher(word: Value, commands: Sequence[Command]) -> str:
-    """The name of a script that the launcher writes, "" for any other word."""
+def _of_launcher(word: Value, files: Collection[str], commands: Sequence[Command]) -> str:
+    """The name of a script that the launcher writes, "" for any other word. `files`: all that it writes."""
+    if normpath(shown(word)) not in files:
+        return ""
     texts = [source.text.lstrip("\n") for source in _written(shown(word), commands)]
     return shown(word) if any(text.startswith("#!") for text in texts) else ""
 

@@ -14,7 +14,7 @@ from hpclaunch.convert.mapping.slurm.export import Export
 from hpclaunch.convert.mapping.words.texts import split
 from hpclaunch.convert.programs.enroot import created
 from hpclaunch.convert.programs.flags import cut
-from hpclaunch.convert.programs.layers import Layer, Option, layers
+from hpclaunch.convert.programs.layers import STARTERS, Layer, Option, layers
 from hpclaunch.convert.programs.names import SHELLS
 from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.convert.shell.walk import inner as inside_of
@@ -22,6 +22,8 @@ from hpclaunch.readback.shell.values import Value, join, known, program_of, show
 from hpclaunch.values.image import is_file
 
 PROGRAM = "enroot start"
+_NOTE = "containers of Enroot"
+_MOST = 200  # commands that may make one; the text of a shell costs a start of the parser
 # What options of `start` say, and Enroot's own variables (doc/cmd/start.md, doc/standard-hooks.md): the
 # option of Pyxis, and the one where nothing says it.
 _SWITCHES = {
@@ -107,14 +109,13 @@ def _asked(reading: ShellReading, command: Command, layer: Layer) -> Iterator[As
 
 def _image(reading: ShellReading, command: Command, name: Value) -> Asked:
     """The file of the container: what was unpacked as it, or its own name where that is one."""
-    for each in reversed(reading.commands):
-        for words in _texts(each):
-            made = created(words)
-            if made is not None and made.name and shown(made.name) == shown(name):
-                lines = tuple(dict.fromkeys((*(reading.origin(each) or (each.place,)), command.place)))
-                return Asked(
-                    "container-image", made.file, f"enroot create {shown(made.file)}", lines, "enroot"
-                )
+    by_name = reading.notes.get(_NOTE)
+    if by_name is None:
+        by_name = reading.notes[_NOTE] = dict(_containers(reading))
+    maker, file = by_name.get(shown(name), (None, ()))
+    if maker is not None:
+        lines = tuple(dict.fromkeys((*(reading.origin(maker) or (maker.place,)), command.place)))
+        return Asked("container-image", file, f"enroot create {shown(file)}", lines, "enroot")
     text = known(name)
     written = f"{PROGRAM} {shown(name)}"
     if text is not None and not is_file(text):
@@ -122,6 +123,16 @@ def _image(reading: ShellReading, command: Command, name: Value) -> Asked:
     return Asked(
         "container-image", name, written, reading.origin(command, text or "") or (command.place,), "enroot"
     )
+
+
+def _containers(reading: ShellReading) -> Iterator[tuple[str, tuple[Command, Value]]]:
+    """The containers that the script makes, each with the command and the file; the last of a name counts."""
+    may_be = [each for each in reading.of("enroot", *STARTERS, *SHELLS) if "enroot" in each.written]
+    for command in may_be[-_MOST:]:
+        for words in _texts(command):
+            made = created(words)
+            if made is not None and made.name:
+                yield shown(made.name), (command, made.file)
 
 
 def _texts(command: Command) -> Iterator[Sequence[Value]]:
