@@ -14,8 +14,8 @@ OUTLASTS = ["timeout", "--signal=KILL", "10", "/bin/sh", "-c", 'trap "" TERM; ex
 _COMMAND = [*OUTLASTS, "hpclaunch-tells"]
 # What bounds how much of the command's words gets to the log.
 _KEEPS = """\
-trap "" TERM; head -c 65536; more=$(wc -c)
-        [ "$more" -eq 0 ] || printf "\\nhpclaunch: %s bytes more of this are left out\\n" "$more\""""
+trap "" TERM; head -c 65536; more=$(head -c 1 | wc -c)
+        [ "$more" -eq 0 ] || printf "\\nhpclaunch: more of this is left out\\n"; wc -c >/dev/null"""
 _HEARS = ["timeout", "--signal=KILL", "12", "/bin/sh", "-c", _KEEPS, "hpclaunch-hears"]
 _WEBHOOK = ["timeout", "--signal=KILL", "12", "/bin/sh", "-c"]
 _NAME = "hpclaunch-webhook"

@@ -1007,8 +1007,8 @@ notify() { # start|end STATE STATUS|null
     printf '%s\n' "$hl_json" |
       timeout --signal=KILL 10 /bin/sh -c 'trap "" TERM; exec "$@"' hpclaunch-tells \
         cat 2>&1 |
-      timeout --signal=KILL 12 /bin/sh -c 'trap "" TERM; head -c 65536; more=$(wc -c)
-        [ "$more" -eq 0 ] || printf "\nhpclaunch: %s bytes more of this are left out\n" "$more"' hpclaunch-hears
+      timeout --signal=KILL 12 /bin/sh -c 'trap "" TERM; head -c 65536; more=$(head -c 1 | wc -c)
+        [ "$more" -eq 0 ] || printf "\nhpclaunch: more of this is left out\n"; wc -c >/dev/null' hpclaunch-hears
     exit "${PIPESTATUS[1]}"
   ) >&2 2>/dev/null || # bash would show all of the text that it saw killed
     echo "hpclaunch: nobody was told of the job's $1: status $? (137: it took too long)" >&2
