@@ -95,6 +95,23 @@ def key(line: str) -> str:
     return found[1] if found else ""
 
 
+@pytest.mark.parametrize(
+    ("words", "asked"),
+    [
+        ('-e "A=x y" c mpirun -np 16', True),  # the remote shell starts `c mpirun` in the container y
+        ("-e A=x c mpirun -np 16", False),
+        ("c python run.py --launcher mpirun", False),
+    ],
+)
+def test_what_starts_ranks_behind_an_unknown_program_is_asked_about(words: str, asked: bool) -> None:
+    head = "#!/bin/bash\n#SBATCH -N2 -t 30\nsrun docker run -d --gpus 8 a/b:1 sleep infinity\n"
+    text = f"{head}ssh h docker exec {words} ./t\n"
+    job = job_of(converted({"run.sub": text}))
+    assert [job["ranks_per_node"] == ASKED, job.get("bind") == {"cpus": ASKED, "memory": ASKED}] == [
+        asked
+    ] * 2
+
+
 @pytest.mark.parametrize("path", cases("others"))
 def test_other_launchers_are_refused_with_what_could_be_told(path: Path) -> None:
     expected, files = read_case(path)

@@ -71,9 +71,7 @@ def put(
     if of_srun is not None:
         per_node = of_srun.nodes in (None, found.nodes)
     if alone and not (of_srun is not None and _is_podman(main)):
-        why = "docker binds nobody, and the command may start processes of its own"
-        draft.put(("bind", "cpus"), "none", (main.command.place,), main.text, why=why)
-        draft.put(("bind", "memory"), "none", (main.command.place,), main.text, why=why)
+        _put_unbound(main, draft)
     if alone and (of_srun is None or of_srun.per_node == 1) and _calls_for_rendezvous(handed):
         _say_own_processes(reading, main, draft)
     if alone and not per_node:
@@ -97,6 +95,17 @@ def put(
         handed_on.say_not_handed(reading, handed, main.command, used, draft)
     _put_command(reading, main, launcher, stand_ins, steps, exports, once, draft, options)
     trials.ask_rounds(reading, main.command, draft, repeated.seed)
+
+
+def _put_unbound(main: Started, draft: Draft) -> None:
+    hidden = ranks.hidden_starter(main)
+    why = "docker binds nobody, and the command may start processes of its own"
+    for kind in ("cpus", "memory"):
+        if hidden:
+            question = f"what ranks are bound to (local, or none): {hidden} in {main.text} may start some"
+            draft.ask(("bind", kind), question, (main.command.place,), main.text)
+        else:
+            draft.put(("bind", kind), "none", (main.command.place,), main.text, why=why)
 
 
 def _is_podman(main: Started) -> bool:

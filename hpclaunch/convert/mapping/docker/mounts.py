@@ -19,6 +19,9 @@ _OF_NO_WEIGHT = frozenset(
         *("shared", "rshared", "slave", "rslave", "bind", "rbind", "exec", "suid", "dev"),
     }
 )
+_KEYS_OF_SSH = re.compile(r"/\.ssh/?$")
+# Where mpirun's wrappers of ssh, its list of hosts and its parameters lie (MLPerf v0.6).
+RUN_FOLDER = re.compile(r"/dev/shm/mpi\b")
 _KEYS = {"src": "source", "dst": "target", "destination": "target", "ro": "readonly"}
 _NAMED = "a volume that docker keeps on its own node, which a job cannot find"
 _NAME_FOLDER = "copy what it holds to a folder that all nodes see, and write SRC:DST under mounts"
@@ -31,10 +34,7 @@ def volume(value: Value, written: str, places: Sequence[Place], draft: Draft) ->
         why = f"{shown(source)} is an empty volume of the container's own"
         draft.say("left", places, written, why=why, todo="mount a folder where data is to stay")
         return
-    if re.search(r"/\.ssh/?$", shown(source)):
-        draft.say(
-            "replaced", places, written, why="srun starts the ranks: no ssh, so no key in the container"
-        )
+    if _of_the_launch(source, written, places, draft):
         return
     given = [each for each in (known(options) or "").split(",") if each] if options else []
     read_only = "ro" in given
@@ -44,6 +44,18 @@ def volume(value: Value, written: str, places: Sequence[Place], draft: Draft) ->
     if options and known(options) is None:
         draft.say("left", places, written, why="whether it is read-only is not told", todo="add :ro if it is")
     _put(source, target, read_only, written, places, draft)
+
+
+def _of_the_launch(source: Value, written: str, places: Sequence[Place], draft: Draft) -> bool:
+    """Whether the mount is there for mpirun and ssh alone: keys, and the files of the launch."""
+    if _KEYS_OF_SSH.search(shown(source)):
+        why = "srun starts the ranks: no ssh, so no key in the container"
+    elif RUN_FOLDER.search(shown(source)):
+        why = "srun starts the ranks: no files of the launch are needed in the container"
+    else:
+        return False
+    draft.say("replaced", places, written, why=why)
+    return True
 
 
 def _parts(value: Value) -> tuple[Value, Value | None, Value]:
@@ -68,6 +80,8 @@ def mount(value: Value, written: str, places: Sequence[Place], draft: Draft) -> 
         draft.say("left", places, written, why=why, todo=todo)
         return
     read_only = known(given.get("readonly", ("false",))) in ("true", "1")
+    if _of_the_launch(given.get("source", ()), written, places, draft):
+        return
     _put(given.get("source", ()), given.get("target", ()), read_only, written, places, draft)
 
 

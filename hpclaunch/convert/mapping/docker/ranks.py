@@ -1,6 +1,7 @@
 """How many ranks the command has on a node, and what starts them -> `ranks_per_node`, `mpi`, `rendezvous`."""
 
 from collections.abc import Mapping
+from itertools import pairwise
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.docker import sizes
@@ -10,8 +11,9 @@ from hpclaunch.convert.mapping.slurm.asked import of_options
 from hpclaunch.convert.mapping.slurm.sizes import Allocation, Ranks, ranks
 from hpclaunch.convert.mapping.words.host_lists import lists
 from hpclaunch.convert.programs.layers import Layer
+from hpclaunch.convert.programs.names import BY_MPI, BY_TORCH
 from hpclaunch.convert.reading import ShellReading
-from hpclaunch.readback.shell.values import known
+from hpclaunch.readback.shell.values import base_name, known
 
 
 def put(
@@ -47,7 +49,11 @@ def put(
         return
     by_srun = of_srun(reading, main, found)
     what = main.text or "the command"
-    if by_srun is None:
+    hidden = hidden_starter(main)
+    if by_srun is None and hidden:
+        question = f"how many ranks on each node: whether {hidden}, a word of what is started, starts some"
+        draft.ask(("ranks_per_node",), question, (command.place,), what)
+    elif by_srun is None:
         why = "docker starts the command once on a node"
         draft.put(("ranks_per_node",), 1, (command.place,), what, why=why)
     elif by_srun.per_node is None:
@@ -61,6 +67,13 @@ def put(
     kind = (known(option.value or ()) or "").partition("_")[0] if option is not None else ""
     if option is not None and kind in ("pmix", "pmi2", "none"):
         draft.put(("mpi",), kind, (command.place,), option.written)
+
+
+def hidden_starter(main: Started) -> str:
+    """What starts ranks, where it is a word behind a program that is not known, "" where nothing is."""
+    starters = (*BY_MPI, *BY_TORCH)
+    words = pairwise(map(base_name, main.words))
+    return next((word for before, word in words if word in starters and not before.startswith("-")), "")
 
 
 def _of_list(reading: ShellReading, size: launchers.FanOut) -> launchers.FanOut:

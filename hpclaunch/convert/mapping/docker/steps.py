@@ -8,6 +8,7 @@ from typing import Literal
 
 from msgspec import Struct, structs
 
+from hpclaunch.convert.mapping.docker.mounts import RUN_FOLDER
 from hpclaunch.convert.mapping.ranks import launchers, rendezvous
 from hpclaunch.convert.mapping.words import hosts
 from hpclaunch.convert.programs.layers import MPI, STARTERS, Layer, layers
@@ -39,7 +40,7 @@ _IN_TEXT: tuple[tuple[Role, re.Pattern[str]], ...] = (
     ("parameters", re.compile(r"mca[-_]params")),
     ("entry", re.compile(r"sshentry|ssh_entry")),
     ("hosts", re.compile(r"mpi_?hosts|host_?file|machine_?file|hosts\.txt|\bslots=", re.IGNORECASE)),
-    ("run folder", re.compile(r"/dev/shm/mpi\b|which ssh|/usr/bin/ssh\b")),
+    ("run folder", re.compile(rf"{RUN_FOLDER.pattern}|which ssh|/usr/bin/ssh\b")),
     ("caches", re.compile(r"drop_caches|^sync$")),
     (
         "compliance",
