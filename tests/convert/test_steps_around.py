@@ -153,6 +153,8 @@ def test_trials_end_at_a_failure_where_the_script_does(then, keeps):
         (f"MODE=prep {_S} ./prep", "MODE is prep"),
         (f"{_S} -N 1 -n 8 ./prep", "1 of the 2 nodes"),
         (f"{_S} -w node01 ./prep", "node01"),
+        ("srun --mpi=pmi2 --container-image=a/b:c ./prep", "--mpi is pmi2"),
+        (f"{_S} --ntasks-per-node=1 ./prep", "--mpi=pmix"),
     ],
 )
 def test_a_step_with_settings_of_its_own_is_left(step, why):
@@ -164,9 +166,38 @@ def test_a_step_with_settings_of_its_own_is_left(step, why):
 
 
 def test_a_step_with_the_runs_settings_or_fewer_is_carried():
-    job, found = _of(f"{_S} ./prep", f"{_S} --container-mounts=/d:/d --container-workdir=/w ./train.py")
+    for step in ("/opt/prep --to /d", "python /w/prep.py"):
+        job, found = _of(f"{_S} {step}", f"{_S} --container-mounts=/d:/d --container-workdir=/w ./train.py")
+        assert _runs(job, "setup") == [step]
+        assert not _left(found, 1)
+
+
+@pytest.mark.parametrize(
+    "step", ["./prep", "python prep.py", "python -m prep", "bash -c 'cat data/x > /d/x'"]
+)
+def test_a_step_that_leaves_its_folder_for_the_runs_is_told(step):
+    job, found = _of(f"{_S} {step}", f"{_S} --container-workdir=/w ./train.py")
+    assert job["workdir"] == "/w"
+    assert "image's own folder" in _left(found, 1)
+
+
+@pytest.mark.parametrize(
+    "option", ["--time=5", "--cpu-bind=none", "--container-remap-root", "--output=x.log"]
+)
+def test_options_that_a_step_loses_are_told(option):
+    job, found = _of(f"{_S} {option} ./prep", f"{_S} ./train.py")
     assert _runs(job, "setup") == ["./prep"]
-    assert not _left(found, 1)
+    assert option in _left(found, 1)
+    _, found = _of(f"{_S} {option} ./prep", f"{_S} {option} ./train.py")
+    assert option not in _left(found, 1)
+
+
+@pytest.mark.parametrize(("first", "asked"), [("train.py", True), ("eval.py", False), ("/opt/prep", False)])
+def test_which_of_two_commands_that_look_alike_is_the_run_is_asked(first, asked):
+    job, found = _of(f"{_S} python {first}", f"{_S} python eval.py")
+    assert _text(job["command"]) == "python eval.py"
+    said = [each.why for each in found.findings if "is the job's run" in each.why]
+    assert len(said) == asked
 
 
 def test_a_variable_that_changes_between_steps_leaves_those_with_another_value():

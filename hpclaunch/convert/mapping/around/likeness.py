@@ -1,8 +1,10 @@
 """Whether a step of srun has the settings of the job's run: a job's steps have its image, its mounts, its
 environment and its nodes, and none of their own."""
 
+import re
 from collections.abc import Sequence
 
+from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.around.rounds import names_in
 from hpclaunch.convert.mapping.container.images import image_of
 from hpclaunch.convert.mapping.slurm.sruns import Step
@@ -11,11 +13,26 @@ from hpclaunch.readback.shell.values import shown
 
 # Options whose value is the run's in a job; where a step has none it takes what there is.
 _OF_PLACE = ("nodelist", "exclude", "relative", "chdir")
+# Those that `unlike` compares, that the layout follows from, or that a step has in all jobs.
+_NAMES = """
+nodes ntasks ntasks-per-node ntasks-per-gpu gres gpus gpus-per-node gpus-per-task mpi export
+container-image container-mounts container-name container-workdir kill-on-bad-exit wait overlap exact
+exclusive whole immediate job-name quiet verbose label unbuffered jobid account partition qos reservation
+comment external-launcher
+"""
+_TOLD = frozenset(_NAMES.split())
+# A path that starts from the folder where the program does, or what may import modules from there.
+_RELATIVE = re.compile(
+    r"""(?:^|[\s"'=])(?:\.{1,2}/|(?![-/$\w]*[:=])\w[\w.-]*(?:/[\w./-]+|\.(?:py|sh)\b)|-m\s)"""
+)
 
 
-def unlike(step: Step, run: Step, all_steps: Sequence[Step], nodes: int | None, per: str) -> str:
-    """What the step has otherwise than the run, "" where a step of the job is the same. `nodes` are the
-    job's, `per` what the step would be."""
+def unlike(step: Step, run: Step, all_steps: Sequence[Step], draft: Draft, per: str) -> str:
+    """What the step has otherwise than the run, "" where a step of the job is the same. `per` is what the
+    step would be."""
+    nodes = draft.number("nodes")
+    if mpi := _mpi(step, per, draft):
+        return mpi
     if per != "job" and nodes and step.ranks.nodes and step.ranks.nodes != nodes:
         return f"it runs on {step.ranks.nodes} of the {nodes} nodes, and a step on one or on all"
     names: tuple[str, ...] = _OF_PLACE
@@ -34,6 +51,40 @@ def unlike(step: Step, run: Step, all_steps: Sequence[Step], nodes: int | None, 
     if _parts(step, "export") - {"ALL"} != _parts(run, "export") - {"ALL"}:
         return "its --export is another one than the run's, and a job has one environment"
     return _environment(step, run)
+
+
+def say_own(step: Step, run: Step, key: str, draft: Draft) -> None:
+    """Say what the step, which is carried as `key`, has no more: options of its own, and its folder."""
+    own = [
+        each
+        for each in step.asked
+        if each.name and each.name not in _TOLD and each.how == "command"
+        if _text(step, each.name) != _text(run, each.name) or run.option(each.name) is None
+    ]
+    if own:
+        written = ", ".join(dict.fromkeys(each.written for each in own))
+        why = "a job's steps have the options of its run, and none of their own"
+        lines = [place for each in own for place in each.places]
+        draft.say("left", lines, written, why=why, todo=f"see that {key} needs none of them")
+    folder = _text(run, "container-workdir")
+    inside = step.in_container and run.in_container
+    if inside and folder and not _text(step, "container-workdir") and _RELATIVE.search(step.text):
+        why = f"it started in the image's own folder, and a job's steps do in that of its run, {folder}"
+        todo = f"see that {key} finds its files there, or write `cd` and the image's folder in front of it"
+        draft.say("left", (step.command.place,), "no --container-workdir", why=why, todo=todo)
+
+
+def _mpi(step: Step, per: str, draft: Draft) -> str:
+    own = re.sub(r"^(pmix)_v\d+$", r"\1", _text(step, "mpi"))
+    if own in ("", "none") or per not in ("rank", "node"):
+        return ""
+    fact = draft.facts.get(("mpi",))
+    its = "none" if fact is None else fact.value
+    if per == "node":
+        return f"its ranks find each other by MPI (--mpi={own}), and a step on each node has none"
+    if its is not None and own != its:
+        return f"its --mpi is {own}, and a job's steps have what its ranks have ({its})"
+    return ""
 
 
 def _environment(step: Step, run: Step) -> str:

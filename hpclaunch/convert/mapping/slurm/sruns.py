@@ -133,6 +133,11 @@ def is_preparation(step: Step) -> bool:
     return _weight(step) < 0
 
 
+def looks_like(step: Step, run: Step) -> bool:
+    """Whether it may be the job's own command as well as the one that was taken, by all that tells them."""
+    return step.text != run.text and 0 <= _weight(run) <= _weight(step)
+
+
 def trial_loops(command: Command) -> list[Loop]:
     """The loops around a command that repeat it, and do not go through hosts."""
     return hosts.loops_of_trials(command)
