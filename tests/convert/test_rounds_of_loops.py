@@ -172,6 +172,19 @@ def test_one_random_seed_for_all_rounds_is_told(lines: str, tmp_path: Path) -> N
     assert found.is_complete
 
 
+@pytest.mark.parametrize("count", ["let h++", "((h++))", "h=$((h+1))"])
+@pytest.mark.parametrize(
+    ("before", "asked"), [("for i in 1 2 3; do h=0", False), ("h=0; for i in 1 2 3; do", True)]
+)
+def test_a_number_of_the_host_that_each_round_counts_anew_is_no_question(
+    before: str, asked: bool, count: str
+) -> None:
+    run = "srun -w $n --mpi=none --container-image=a torchrun --node_rank $h --master_addr $n t.py &"
+    hosts = f"for n in $(scontrol show hostnames); do\n  {run}\n  {count}\ndone"
+    found = converted(f"#!/bin/bash\n{HEAD}{before}\n{hosts}\nwait\ndone\n")
+    assert ("command" in {each.key for each in found.findings if each.kind == "question"}) is asked
+
+
 @pytest.mark.parametrize(("given", "first"), [({}, None), ({"FIRST_SEED": "7"}, 7)])
 @pytest.mark.parametrize("name", ["SEED", "FIRST_SEED"])
 def test_a_seed_that_rises_from_a_random_one_is_random(

@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from hpclaunch.convert.mapping.slurm.asked import number
+from hpclaunch.convert.mapping.words import hosts
 from hpclaunch.convert.reading import Assigned, Command, Loop, ShellReading
 from hpclaunch.readback.shell.values import Unknown, Value, known, shown
 
@@ -66,7 +67,7 @@ def changed(reading: ShellReading, command: Command, loops: Sequence[Loop]) -> l
     found = []
     counters = {loop.variable for loop in loops if loop.by_body}
     for name, each in inside.items():
-        if name in counters:
+        if name in counters or (name in grows and _starts_anew(reading, command, name, loops)):
             continue
         handed = (each.exported and each.array is None) or name in given
         either = any(isinstance(part, Unknown) and part.kind == "either" for part in given.get(name, ()))
@@ -79,6 +80,23 @@ def changed(reading: ShellReading, command: Command, loops: Sequence[Loop]) -> l
         if differs:
             found.append(each)
     return found
+
+
+def _starts_anew(reading: ShellReading, command: Command, name: str, loops: Sequence[Loop]) -> bool:
+    """Whether each round gives the variable a value of its own before a loop over hosts within it counts
+    it on from there."""
+    inner = command.loops[-1]
+    if inner in hosts.loops_of_trials(command):
+        return False
+    within = [each for each in reading.given(name) if _is_in(each.loops, loops)]
+    # Where a loop begins the walk says which variables its rounds change.
+    first, *others = [
+        each
+        for each in within
+        if each.loops[-1] == inner or each.uses != (name,) or each.place != each.loops[-1].place
+    ]
+    anew = name not in first.uses and not first.conditions and first.loops[-1] in loops
+    return anew and first.place < inner.place and all(each.loops[-1] == inner for each in others)
 
 
 def leaving(reading: ShellReading, command: Command, loops: Sequence[Loop]) -> list[Command]:
