@@ -212,3 +212,19 @@ def test_a_job_comes_back_with_what_few_jobs_say(
 ) -> None:
     job = {"nodes": 2, "gpus_per_node": 8, "ranks_per_node": 8, "command": ["./t"], "time": "2h"}
     comes_back(tmp_path, {**job, **more}, where)
+
+
+@pytest.mark.parametrize("nodes", [1, 2])
+@pytest.mark.parametrize("container", [{}, {"remap_root": True}], ids=str)
+@pytest.mark.parametrize("known", [True, False])
+def test_root_that_sshd_needs_is_not_what_the_job_asks_for(
+    tmp_path: Path, nodes: int, container: dict[str, bool], known: bool
+) -> None:
+    job = {**JOB, "nodes": nodes, "gpus_per_node": 8, "ranks_per_node": 8, "container": container}
+    file = write(tmp_path, "cluster", CLUSTER)
+    plan = plan_job(str(write(tmp_path, "job", job)), str(file), ()).plan
+    found = converted(script.render(plan), read_site(str(file)) if known else None)
+    mine = parse_job(found.job, "job.yaml", FOLDER).value
+    told = any("remap_root" in each.todo for each in found.findings)
+    assert told == ("kind: MPIJob" in script.render(plan))
+    assert mine.container.remap_root == (bool(container) and not told)

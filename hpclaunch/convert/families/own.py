@@ -9,6 +9,7 @@ import os.path
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
+from hpclaunch.capability.kubernetes import SSHD
 from hpclaunch.convert.draft import Draft, Key, dotted
 from hpclaunch.convert.families import own_groups
 from hpclaunch.convert.families.own_text import SIGNAL, Rendered, command, environment, is_chain, read
@@ -156,10 +157,15 @@ def _named(path: str, options: Options) -> str:
     return next((name for name, form in options.volumes.items() if form == ("path", path, "")), path)
 
 
+def _has_sshd(launch: Launch) -> bool:
+    """Whether the pods start sshd, which makes them root in any job."""
+    return {f"capability {name}" for name in SSHD} <= set(launch.rights)
+
+
 def _switches(launch: Launch) -> Iterator[tuple[Key, object, str]]:
     if "read-only root filesystem" in launch.rights:
         yield ("container", "writable"), False, "a root filesystem that is not written"
-    if "user 0" in launch.rights:
+    if "user 0" in launch.rights and not _has_sshd(launch):
         yield ("container", "remap_root"), True, "root in the container"
     if "privileged" in launch.rights:
         yield ("container", "privileged"), True, "every right on the node"
@@ -233,6 +239,10 @@ def convert(name: str, text: str, draft: Draft, options: Options, points: Sequen
             why="what the job runs on the host, such as its steps and `notify`, is run in its folder",
             todo="put the job file there, if they need files of it",
         )
+    if "user 0" in found.launch.rights and _has_sshd(found.launch):
+        why = "sshd needs it: whether the job itself asks for root is not in the text"
+        todo = "write container.remap_root: true if it does, which counts on other sites"
+        draft.say("assumed", [Place(name)], "pods run as user 0", why=why, todo=todo)
     for each in found.launch.unread:
         draft.say("unread", [Place(name)], each)
     for of_line in (_LINE.match(each.what) for each in found.launch.unbridged):
