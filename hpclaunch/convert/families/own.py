@@ -9,7 +9,6 @@ import os.path
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from hpclaunch.capability.kubernetes import SSHD
 from hpclaunch.convert.draft import Draft, Key, dotted
 from hpclaunch.convert.families import own_groups
 from hpclaunch.convert.families.own_text import SIGNAL, Rendered, command, environment, is_chain, read
@@ -22,6 +21,7 @@ from hpclaunch.values.launch import Launch, SeenMount, SeenTable
 
 FAMILY = "a text that hpclaunch rendered"
 WHOLE = "the whole text"
+_OF_SSHD = "capability SYS_CHROOT"  # no other pod of hpclaunch's has it
 _LINE = re.compile(r"line (\d+): ")
 _JUDGED = re.compile(r'hpclaunch-(?:preflight|links) "\$hl_claim" \d+ (\d+) ')
 
@@ -159,7 +159,7 @@ def _named(path: str, options: Options) -> str:
 
 def _has_sshd(launch: Launch) -> bool:
     """Whether the pods start sshd, which makes them root in any job."""
-    return {f"capability {name}" for name in SSHD} <= set(launch.rights)
+    return _OF_SSHD in launch.rights
 
 
 def _switches(launch: Launch) -> Iterator[tuple[Key, object, str]]:
