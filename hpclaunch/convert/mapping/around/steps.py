@@ -31,6 +31,7 @@ _COPIES = re.compile(r"^(rsync|cp|copy[-_.\w]*)$")
 _ON_HOST = re.compile(
     r"^(mkdir|rm|cp|mv|ln|rsync|touch|chmod|tar|unzip|sync|python3?|bash|sh|[\w.-]+\.(sh|py))$"
 )
+CACHES = "optional: where the user may not do it, or on Kubernetes, the job goes on without"
 AFTER_EACH = (
     "a job has nothing that runs after each trial: as a step of before_each it would run before the first "
     "one too, and not after the last"
@@ -203,10 +204,12 @@ def _put(
         entry["per"] = per
     of_trial = run.trials.loop is not None and key == "before_each"
     optional = command.unnoticed and not (run.command.unnoticed and of_trial)
+    why = "it may fail, as nobody reads its status in the original" if optional else ""
+    if not inside and "drop_caches" in what:
+        optional, why = True, CACHES
     if optional:
         entry["optional"] = True
     inherit(submitters(written.names), (command.place,), draft, what)
-    why = "it may fail, as nobody reads its status in the original" if optional else ""
     if key == "after" and rounds.gives_up(reading, run.command):
         why = "the script came here only where its run did well; `after` is done in any case"
     draft.add(key, entry, places, what, why)

@@ -9,7 +9,7 @@ from functools import cached_property
 from msgspec import Struct
 
 from hpclaunch.convert.draft import Draft
-from hpclaunch.convert.mapping.around.steps import AFTER_EACH, AFTER_EACH_TODO
+from hpclaunch.convert.mapping.around.steps import AFTER_EACH, AFTER_EACH_TODO, CACHES
 from hpclaunch.convert.mapping.docker import own_options, standard_input
 from hpclaunch.convert.mapping.docker.steps import Role, Started, copies_of
 from hpclaunch.convert.mapping.ranks import parameter_files
@@ -165,8 +165,7 @@ def _caches(step: Started, piece: Started, before: bool, here: _Beside) -> None:
     if _known_step(value, here.draft):
         return
     key = "before_each" if here.has_trials and trial_loops(step.command) else "setup"
-    why = "optional: where the user may not do it, or on Kubernetes, the job goes on without"
-    here.draft.add(key, value, places, "the file caches of each node", why=why)
+    here.draft.add(key, value, places, "the file caches of each node", why=CACHES)
 
 
 def _compliance(step: Started, piece: Started, before: bool, here: _Beside) -> None:
