@@ -162,6 +162,15 @@ class Recorder(Shell):
         """Say that a value of this variable is asked for here, and that nobody gave one."""
         self.wanted.setdefault(name, {})[self.place] = None
 
+    def assign(self, assignment: Assignment, keyed: bool = False, exports: bool | None = None) -> None:
+        """What the script had from outside was exported there, and is so with its new value too."""
+        name = assignment.name
+        from_outside = exports is None and self.state.get(name) is None
+        super().assign(assignment, keyed, exports)
+        after = self.state.get(name) if from_outside and name in self.wanted else None
+        if after is not None and not isinstance(after.value, Array):
+            self.state.set(name, structs.replace(after, exported=after.value is not None))
+
     def require(self, names: Sequence[str], since: int) -> None:
         """Say that the script goes on only with these: they are not taken for unset, as was assumed."""
         self.assumed[since:] = [each for each in self.assumed[since:] if each.name not in names]
