@@ -83,6 +83,13 @@ class Draft:
                 why = f"{sayable(what)} counts"
                 self.findings[number] = replace(each, kind="replaced", became="", why=why, key="")
 
+    def _doubted(self, told: str, what: str) -> None:
+        """What was told of a key that is asked for now is in no job."""
+        for number, each in enumerate(self.findings):
+            if each.key == told and each.kind in ("carried", "replaced") and each.became:
+                why, todo = f"{sayable(what)} says otherwise", f"answer what is asked of {told}"
+                self.findings[number] = replace(each, kind="left", became="", why=why, todo=todo, key="")
+
     def add(self, key: str, value: Any, places: Sequence[Place], what: str, why: str = "") -> None:
         """An entry of a list, such as `mounts` or `setup`."""
         self.put((key, self.count(key)), value, places, what, why)
@@ -145,6 +152,8 @@ class Draft:
                 whole = f"{told}: {shown(was.value)}"
                 self.findings[:] = [each for each in self.findings if each.became != whole]
             self.findings[:] = [_of_the_command(each) for each in self.findings]
+        elif was is not None and not was.is_open:
+            self._doubted(told, what)
         self.say("question", places, what, why=question, todo=todo or self.answer(told), key=told)
 
     @staticmethod

@@ -36,6 +36,23 @@ def converted(script: str) -> Conversion:
     return convert(classified({"run.sub": HEAD + script + RUN}), Options({"X": "/given"}))
 
 
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "if [ $X = 1 ]; then M=/a:/a; else M=/b:/b; fi",
+        "case $X in 1) M=/a:/a;; *) M=/b:/b;; esac",
+        "M=/a:/a\n[ -d x ] && M=/b:/b",
+    ],
+)
+def test_a_question_names_what_the_script_chooses_from(lines: str) -> None:
+    text = HEAD + lines
+    text += RUN.replace("a/b:1", "$M")
+    found = convert(classified({"run.sub": text}), Options({}))
+    said = {each.key: each.why for each in found.findings if each.kind == "question"}
+    for key in ("image", "mounts.0"):
+        assert "'/a:/a' or '/b:/b'" in said[key]
+
+
 def asked(found: Conversion) -> list[str]:
     return [
         each.what.removeprefix("mount ")

@@ -1,5 +1,7 @@
-"""env(1) in front of what starts the ranks: what it takes away is not in the job."""
+"""What reaches the ranks of the environment: not what env(1) takes away, and what was exported outside."""
 
+import os
+import subprocess
 from typing import Any
 
 import pytest
@@ -39,3 +41,18 @@ def test_what_env_takes_away_is_not_in_the_job(run: str, env: dict[str, str]) ->
     gone = {"A", "B", "C"} & set("ABC" if run.startswith("C") else "AB") - env.keys()
     said = " ".join(each.what for each in found.findings if each.kind == "without effect")
     assert all(name in said for name in gone)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [":", "C=${C:?}", "C=$C", "C=${C:?}; C=$C", "C=$C; export -n C", "D=$C", 'if [ "$C" ]; then C=$C; fi'],
+)
+def test_what_the_operator_exports_reaches_the_ranks_as_it_did(line: str) -> None:
+    """What bash hands on of it, and what the job takes of the shell of who submits."""
+    argv = ["bash", "-c", f"{line}; sh -c 'echo \"$C\"'"]
+    environment = {**os.environ, "C": "given"}
+    shown = subprocess.run(argv, env=environment, stdout=subprocess.PIPE, text=True, check=True, timeout=60)
+    text = f"#!/bin/bash\n#SBATCH -N 2\n{line}\nsrun --mpi=none sh -c './t \"$C\"'\n"
+    job = script_cases.loaded(convert(classified({"run.sub": text}), Options({})).job)
+    values = {**dict.fromkeys(job.get("inherit", ()), "given"), **job.get("env", {})}
+    assert values.get("C", "") == shown.stdout.strip()

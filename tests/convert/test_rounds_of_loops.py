@@ -67,6 +67,7 @@ ASKED = {
     f"for i in $(seq 0 2 $NEXP); do {RUN} --id $i; done": "command",
     f"for i in $(seq $START $END); do {RUN} --id $i; done": "command",
     f"for i in $LIST; do {RUN} --id $i; done": "command",
+    "for n in 1 2; do srun -N $n --mpi=pmix ./train; done": "nodes",
     f"for ((b=1; b<=8; b*=2)); do {RUN} --id $b; done": "command",
     f"i=1\nwhile [ $i -le 8 ]; do\n  {RUN} --id $i\n  i=$((i*2))\ndone": "command",
     f"i=1\nwhile [ $i -le 8 ]; do\n  {RUN} --id $i\n  ((i*=2))\ndone": "command",

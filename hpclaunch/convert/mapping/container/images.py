@@ -7,6 +7,7 @@ from posixpath import normpath
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.slurm.asked import Asked
 from hpclaunch.convert.mapping.slurm.sruns import Step
+from hpclaunch.convert.mapping.words.made import either_of
 from hpclaunch.convert.mapping.words.texts import path
 from hpclaunch.convert.programs.enroot import imported
 from hpclaunch.convert.programs.flags import not_told
@@ -55,7 +56,9 @@ def put_image(
     text = path(value)
     if text is None:
         names = ", ".join(not_told(value)) or shown(value)
-        question = f"the image, which {names} gives: a reference or a .sqsh file"
+        either = either_of(reading, value)
+        question = f"the image: {either}" if either else f"the image, which {names} gives"
+        question += "" if either else ": a reference or a .sqsh file"
         draft.ask(("image",), question, _asking(reading, asked, value), names)
         return
     draft.put(("image",), reference(text), asked.places, asked.written, why=_changed(text))

@@ -10,6 +10,7 @@ from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.container import appended
 from hpclaunch.convert.mapping.container.appended import Entry
 from hpclaunch.convert.mapping.slurm.asked import Asked
+from hpclaunch.convert.mapping.words.made import either_of
 from hpclaunch.convert.mapping.words.texts import path, split
 from hpclaunch.convert.reading import Command, ShellReading, Source
 from hpclaunch.readback.shell.values import Part, Unknown, Value, join, known, shown
@@ -57,6 +58,7 @@ def put(
             parts = [part.name for part in entry.value if isinstance(part, Unknown)]
             names = ", ".join(dict.fromkeys(parts))
             why = f"{names} is not told" if names else "it is no path of one line"
+            why = either_of(reading, entry.value) or why
             question = f"SRC:DST for {shown(entry.value)}: {why}"
             draft.ask(("mounts", draft.count("mounts")), question, places, names or what)
     return [source for _, _, source in by_target.values() if source]

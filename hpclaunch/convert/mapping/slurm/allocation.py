@@ -8,6 +8,7 @@ from hpclaunch.convert.mapping.slurm import batch_options
 from hpclaunch.convert.mapping.slurm.asked import NODES, Asked, number, of_batch
 from hpclaunch.convert.mapping.slurm.sizes import Allocation, Gpus, gpus_of, last, sizes
 from hpclaunch.convert.mapping.words.host_lists import lists
+from hpclaunch.convert.mapping.words.made import either_of
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.programs.layers import MPI, STARTERS, layers
 from hpclaunch.convert.reading import ShellReading
@@ -94,8 +95,9 @@ def _nodes(reading: ShellReading, given: Mapping[str, Asked], found: Allocation,
         why = _AS_WRITTEN if each is not None and each.how == "convention" else ""
         draft.put(("nodes",), found.nodes, found.places["nodes"], what, why=why)
     elif each is not None:
-        told = f": {each.written} is a range or not known" if each.text is None or each.text else ""
-        draft.ask(("nodes",), f"how many nodes{told}", each.places, each.written)
+        told = f"{each.written} is a range or not known" if each.text is None or each.text else ""
+        told = either_of(reading, each.value or ()) or told
+        draft.ask(("nodes",), f"how many nodes{': ' * bool(told)}{told}", each.places, each.written)
     else:
         lines = _of_several_nodes(reading)
         hosts = () if lines else _of_hostfile(reading)
@@ -162,7 +164,9 @@ def _time(reading: ShellReading, given: Mapping[str, Asked], draft: Draft) -> No
     minutes = number(each.value, reading, {})
     text = each.text if each.text is not None or minutes is None else str(minutes)
     if text is None:
-        draft.ask(("time",), f"the time limit, which {each.written} gives", each.places, each.written)
+        either = either_of(reading, each.value or ())
+        question = f"the time limit: {either}" if either else f"the time limit, which {each.written} gives"
+        draft.ask(("time",), question, each.places, each.written)
         return
     why = _AS_WRITTEN.replace("-N", "-t") if each.how == "convention" else ""
     if text.lower() in ("-1", "infinite", "unlimited", "0"):

@@ -3,11 +3,13 @@
 from msgspec import structs
 
 from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.mapping.around.rounds import names_in
 from hpclaunch.convert.mapping.ranks import launchers
 from hpclaunch.convert.mapping.slurm import gpu_binding
-from hpclaunch.convert.mapping.slurm.asked import of_batch, outside_allocation
+from hpclaunch.convert.mapping.slurm.asked import Asked, of_batch, outside_allocation
 from hpclaunch.convert.mapping.slurm.sizes import Allocation, gpus_of, last
 from hpclaunch.convert.mapping.slurm.sruns import Step
+from hpclaunch.convert.mapping.words.made import either_of
 from hpclaunch.convert.programs.layers import MPI, Layer, layers
 from hpclaunch.convert.reading import ShellReading
 from hpclaunch.values.conversion import Place
@@ -41,7 +43,7 @@ def put(
         else:
             _put_nodes(own.places if own else ranks.places, ranks.nodes, what, found, draft)
     elif own is not None and ranks.nodes is None:
-        draft.ask(("nodes",), f"how many nodes: {own.written} is not told", own.places, own.written)
+        _ask_nodes(reading, run, own, draft)
     what = " ".join(each.written for each in run.asked if each.name.startswith("ntasks")) or starter
     per_node, places, why, doubt = ranks.per_node, ranks.places, "", ranks.doubt
     if launcher is not None:
@@ -70,6 +72,19 @@ def put(
         draft.put(("ranks_per_node",), per_node, places, what, why=why)
     _unused(reading, draft)
     return per_node
+
+
+def _ask_nodes(reading: ShellReading, run: Step, own: Asked, draft: Draft) -> None:
+    """The nodes of a run whose number no line tells, or is another one in each round."""
+    names = names_in(own.value or ())
+    loop = next((each for each in run.command.loops if each.variable in names), None)
+    if loop is None:
+        told = either_of(reading, own.value or ()) or f"{own.written} is not told"
+        draft.ask(("nodes",), f"how many nodes: {told}", own.places, own.written)
+        return
+    question = f"how many nodes: {own.written} is another number in each round of the loop over {loop.over}"
+    todo = "submit a job for each, with --set nodes=..., and --set trials.count=1 where each had one run"
+    draft.ask(("nodes",), question, (*own.places, loop.place), own.written, todo=todo)
 
 
 def _put_told(told: launchers.FanOut, draft: Draft) -> None:

@@ -27,6 +27,11 @@ def in_doubt(reading: ShellReading, values: Iterable[Value]) -> list[str]:
     return list(found)
 
 
+def either_of(reading: ShellReading, value: Value) -> str:
+    """What the first variable in doubt of the value may be, "" for a value without one."""
+    return next((alternatives(reading, name) for name in in_doubt(reading, [value])), "")
+
+
 def alternatives(reading: ShellReading, name: str) -> str:
     """What the variable may be, for a question."""
     if _OF_ARRAYS.fullmatch(name):
