@@ -2,11 +2,15 @@
 checks. No finding has a secret in it."""
 
 import re
+import shlex
 from collections.abc import Iterator
+from contextlib import suppress
+from itertools import pairwise
 
 from hpclaunch.convert.defects import search
 from hpclaunch.convert.defects.search import Parsed
 from hpclaunch.convert.options import Options
+from hpclaunch.convert.programs.names import REMOTE, SHELLS, STEPS
 from hpclaunch.convert.reading import ShellReading
 from hpclaunch.convert.secret_texts import is_secret, lines, values
 from hpclaunch.readback.shell import tree
@@ -19,6 +23,8 @@ _IN_ADDRESS = re.compile(r"(?<!\w)\w+://[^/\s:@$]+:[^/\s@$]+@")
 _REMOVES = re.compile(r"(sed|grep|mv|cp)\b")
 _SHORT = {"sshpass": "-p", "curl": "-u", "wget": "--password"}
 
+_ATTACHED = frozenset(("mysql", "mysqldump", "mysqladmin", "mariadb"))  # -pPASSWORD; -p alone asks
+_LOGS_IN = frozenset(("docker", "nvidia-docker", "podman"))
 _WORD = re.compile(r"[a-z_]{1,6}")  # a kind of token, or a field's name
 
 
@@ -68,12 +74,31 @@ def _on_command_lines(reading: ShellReading, parsed: list[Parsed]) -> Iterator[F
 
 
 def _passwords(parsed: Parsed, call: tree.CallExpr) -> Iterator[Finding]:
-    name = search.program(call)
-    words = [search.literal(word) or "" for word in call.args[1:]]
-    if name == "sudo" and any(re.fullmatch(r"-[a-zA-Z]*S", word) or word == "--stdin" for word in words):
-        yield _secret(parsed.place(call), "`sudo -S`", "sudo gets its password from a file or a pipe")
+    for words in _commands([search.literal(word) or "" for word in call.args]):
+        what, how = _password(words[0].rpartition("/")[2], words[1:])
+        if what:
+            yield _secret(parsed.place(call), what, how)
+            return
+
+
+def _commands(words: list[str]) -> Iterator[list[str]]:
+    """The command, and those that it starts (srun, ssh) or has in a text for a shell (bash -c)."""
+    yield words
+    if words[0].rpartition("/")[2] not in (*STEPS, *REMOTE, *SHELLS):
         return
-    login = name in ("docker", "nvidia-docker", "podman") and "login" in words[:1]
+    texts = [word for before, word in pairwise(words) if before.startswith("-") and before.endswith("c")]
+    for text in texts:
+        with suppress(ValueError):
+            words = [*words, *shlex.split(text)]
+    starts = (at for at, word in enumerate(words) if word.rpartition("/")[2] in {*_LOGS_IN, *_SHORT})
+    yield from (words[at:] for at in starts)
+
+
+def _password(name: str, words: list[str]) -> tuple[str, str]:
+    """What shows that a password is in a command, and how it is; "" where none is."""
+    if name == "sudo" and any(re.fullmatch(r"-[a-zA-Z]*S", word) or word == "--stdin" for word in words):
+        return "`sudo -S`", "sudo gets its password from a file or a pipe"
+    login = name in _LOGS_IN and "login" in words[:1]
     for index, word in enumerate(words):
         option = _PASSWORD_OPTION.fullmatch(word)
         following = words[index + 1] if index + 1 < len(words) else ""
@@ -82,21 +107,13 @@ def _passwords(parsed: Parsed, call: tree.CallExpr) -> Iterator[Finding]:
         if option and option[1].endswith("token") and _WORD.fullmatch(value):
             continue
         attached = _SHORT.get(name) == word[:2] and (word[2:] or following)
+        attached = attached or (name in _ATTACHED and word.startswith("-p") and word[2:])
         if given or attached or (login and word.startswith("-p") and (word[2:] or following)):
             shown = option[1] if option else word[:2].lstrip("-")
-            yield _secret(
-                parsed.place(call),
-                f"`{name} ... {'--' if option else '-'}{shown}`",
-                "a password is on a command line",
-            )
-            return
+            return f"`{name} ... {'--' if option else '-'}{shown}`", "a password is on a command line"
         if _IN_ADDRESS.search(word):
-            yield _secret(
-                parsed.place(call),
-                f"`{name} ... ://USER:PASSWORD@`",
-                "a password is in an address on a command line",
-            )
-            return
+            return f"`{name} ... ://USER:PASSWORD@`", "a password is in an address on a command line"
+    return "", ""
 
 
 def _secret(place: Place, what: str, how: str) -> Finding:
