@@ -208,9 +208,10 @@ def test_switches_that_the_operator_writes_on_the_command_line_are_the_locality(
     config = "export DGXNGPU=8\nexport RANKS=8\nexport SBATCH_OTHER_PARAMS='--switches 1@00:10:00'\n"
     found = _converted(pyxis(), config)
     assert _job(found)["locality"] == "unit"
-    said = _one(found, 3, "config.sh")
+    said, wait = _said(found, 3, "config.sh")
+    assert (wait.kind, "max_switch_wait" in wait.why) == ("left", True)
     assert (said.kind, said.key) == ("carried", "locality")
-    assert "00:10:00" in said.why
+    assert "00:10:00" in wait.what
 
 
 def test_fujitsus_names_mean_the_same() -> None:

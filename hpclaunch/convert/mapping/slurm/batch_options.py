@@ -196,9 +196,11 @@ def _switches(each: Asked, draft: Draft, options: Options) -> None:
         raw(each, draft, options, "a job file asks for nodes of one unit, or any")
         return
     why = "nodes of one scalable unit, by the site's own topology"
-    if wait:
-        why += f"; how long to wait for them ({wait}) is the site's max_switch_wait"
     draft.put(("locality",), "unit", each.places, each.written, why=why)
+    if wait:
+        why = "how long to wait for such nodes is the site's max_switch_wait"
+        todo = f"write sbatch: [--switches=1@{wait}] under sites.NAME instead of locality where it matters"
+        draft.say("left", each.places, f"the wait of {each.written}", why=why, todo=todo)
 
 
 def _segment(each: Asked, draft: Draft, options: Options) -> None:
