@@ -95,7 +95,8 @@ _LEFT = _Told(
 def account(reading: ShellReading, findings: Sequence[Finding]) -> list[Finding]:
     """The findings for all statements that `findings` do not name."""
     lines = _Lines(_places(findings))
-    told_uses, assigned = _uses_of_told(reading, lines), _assigned(reading)
+    by_others = _Lines(_places(each for each in findings if each.kind != "defect"))
+    told_uses, assigned = _uses_of_told(reading, lines) | _of_ranks(findings), _assigned(reading)
     sourced = {(each.place.file, each.place.line): each for each in reading.sourced}
     unclear = {(each.place.file, each.place.line): each.text for each in reading.unclear if not each.unread}
     heads = (each.written for each in reading.statements if each.written.endswith("()"))
@@ -119,8 +120,10 @@ def account(reading: ShellReading, findings: Sequence[Finding]) -> list[Finding]
             or _what_became(each, assigned, told_uses, sourced, unclear, functions),
         )
         for each in sorted(reading.statements, key=lambda each: each.place)
-        if not lines.name(each.place) or each in beside
+        if not by_others.name(each.place) or each in beside
     ]
+    # A defect says what is wrong with a line, and not what becomes of it; what has no effect has that alone.
+    rows = [row for row in rows if row[1].kind == "left" or not lines.name(row[0].place) or row[0] in beside]
     groups = [
         (told, [statement for statement, _ in group])
         for (told, _), group in groupby(rows, key=lambda row: (row[1], row[0].place.file))
@@ -211,6 +214,18 @@ def _uses_of_told(reading: ShellReading, lines: _Lines) -> set[str]:
     return found
 
 
+def _of_ranks(findings: Iterable[Finding]) -> set[str]:
+    """The variables that the job gives to its ranks, or asks for."""
+    found = set()
+    for each in findings:
+        kind, _, name = each.key.partition(".")
+        if kind == "env":
+            found.add(name)
+        elif kind in ("inherit", "secrets"):
+            found.add(each.became.partition(": ")[2])
+    return found
+
+
 def _places(findings: Iterable[Finding]) -> Iterator[Place]:
     return (place for each in findings for place in each.places)
 
@@ -246,7 +261,7 @@ def _what_became(
     if word == "export" or declares or (equals and variable.isidentifier()):
         lines = range(place.line, max(place.last, place.line) + 1)
         names = {name for line in lines for name in assigned.get((place.file, line), ())}
-        names = names or ({variable} if variable.isidentifier() else set())
+        names = names or {each for word in written.split() if (each := word.partition("=")[0]).isidentifier()}
         return _UNUSED if names.isdisjoint(told_uses) else _USED
     if word in ("source", "."):
         each = sourced.get((place.file, place.line))

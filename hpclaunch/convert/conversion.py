@@ -1,6 +1,7 @@
 """The flow from files to a job file and what became of each construct."""
 
 import gc
+import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -221,6 +222,17 @@ def _module(name: str) -> ModuleType:
     return import_module(f"hpclaunch.convert.families.{name}")
 
 
+def _of_operator(name: str, inputs: Sequence[Input]) -> Finding:
+    """What is said of a variable of --env that no finding names: whether a line has its value."""
+    use = re.compile(rf"^[^#\n]*\$\{{?[#!]?{re.escape(name)}\b", re.MULTILINE)
+    by_option = Place(f"--env {name}")
+    for each in inputs:
+        if each.role == "shell" and (line := use.search(each.text)):
+            place = Place(each.name, each.text.count("\n", 0, line.end()) + 1)
+            return Finding("carried", (by_option, place), name, why="the lines that name it have its value")
+    return Finding("without effect", (by_option,), name, why="nothing in the files uses it")
+
+
 def _unused(inputs: Sequence[Input], options: Options, findings: Sequence[Finding]) -> list[Finding]:
     """Files and options of the command line that no finding names."""
     named = {place.file for each in findings for place in each.places}
@@ -231,8 +243,7 @@ def _unused(inputs: Sequence[Input], options: Options, findings: Sequence[Findin
             found.append(Finding("unread", (Place(each.name),), what, todo=todo))
     for name in options.environment:
         if f"--env {name}" not in named:
-            why = "nothing in the files uses it"
-            found.append(Finding("without effect", (Place(f"--env {name}"),), name, why=why))
+            found.append(_of_operator(name, inputs))
     if options.arguments is not None and "--args" not in named:
         found.append(arguments.unused())
     return found

@@ -88,6 +88,57 @@ def test_what_changes_the_ranks_surroundings_is_not_called_plumbing(line: str, k
     assert {each.kind for each in found if Place("run.sub", 3) in each.places} == {kind}
 
 
+def _told(text: str, line: int, env: dict[str, str] | None = None, **more: str) -> list[tuple[str, str]]:
+    """Kind and text of each finding of a line, defects apart."""
+    files = {"run.sub": f"#!/bin/bash\n#SBATCH -N2 --gpus-per-node=8 -t 5\n{text}\n", **more}
+    found = conversion.convert(classified(files), Options(env or {})).findings
+    assert "hunter2" not in repr(found)
+    rows = [each for each in found if Place("run.sub", line) in each.places and each.kind != "defect"]
+    return [(each.kind, each.why) for each in rows]
+
+
+_RUN = "srun --mpi=none --ntasks-per-node=8 --container-image=a/b:1"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "mysql -phunter2 -e 'select 1'",
+        "mysql --password=hunter2 db",
+        "ssh h docker login -u me -p hunter2 reg",
+        "echo hunter2 | sudo -S sysctl -w vm.x=3",
+        "srun docker login -u me -p hunter2 reg",
+    ],
+)
+def test_a_line_with_a_defect_is_not_carried_by_that(line: str) -> None:
+    assert {kind for kind, _ in _told(f"{line}\n{_RUN} python t.py", 3)} == {"left"}
+
+
+def test_an_export_by_itself_is_used_where_the_variable_is() -> None:
+    lines = 'A="x y"\nexport A B\nB=$(make_it)\nexport C\n'
+    text = f"{lines}{_RUN} sh -c './t $A $B'"
+    assert [kind for kind, _ in _told(text, 4)] == ["carried"]
+    assert [kind for kind, _ in _told(f"{lines}{_RUN} --export=NONE sh -c ./t", 4)] == ["without effect"]
+
+
+def test_what_mpirun_hands_on_is_not_kept_from_the_ranks() -> None:
+    text = "export A=1 B=2\nmpirun -np 16 -x A ./t"
+    found = conversion.convert(
+        classified({"run.sub": f"#!/bin/bash\n#SBATCH -N2 --gpus-per-node=8 -t 5 --export=NONE\n{text}\n"}),
+        Options({}),
+    ).findings
+    assert [each.what for each in found if "keeps it from the ranks" in each.why] == ["B"]
+
+
+@pytest.mark.parametrize(("line", "kind"), [("source config_$S.sh", "carried"), ("# $S", "without effect")])
+def test_a_variable_of_the_operator_is_used_where_a_line_names_it(line: str, kind: str) -> None:
+    run = "srun docker run --gpus 8 a/b:1 ./t"
+    files = {"run.sub": f"#!/bin/bash\n#SBATCH -N2 --gpus-per-node=8 -t 5\n{line}\n{run}\n"}
+    files["config_X.sh"] = "A=1\n"
+    found = conversion.convert(classified(files), Options({"S": "X"})).findings
+    assert {each.kind for each in found if Place("--env S") in each.places} == {kind}
+
+
 def test_what_stands_on_a_line_with_others_is_told_too() -> None:
     run = "srun --mpi=none --container-image=a/b:1 python t.py"
     text = f"#!/bin/bash\n#SBATCH -N2\nfrobnicate now; {run}; sbatch next.sub\n"

@@ -55,6 +55,7 @@ def put(reading: ShellReading, run: Step, others: Sequence[Step], draft: Draft) 
         for step in others
         if step.command is not run.command
         and step.command.place != run.command.place
+        and step.words
         and not (step.command.within or step.command.signals or is_preparation(step))
         and id(step.command) not in instead
         and step.command.place not in taken

@@ -31,6 +31,10 @@ _COPIES = re.compile(r"^(rsync|cp|copy[-_.\w]*)$")
 _ON_HOST = re.compile(
     r"^(mkdir|rm|cp|mv|ln|rsync|touch|chmod|tar|unzip|sync|python3?|bash|sh|[\w.-]+\.(sh|py))$"
 )
+NO_LOGIN = (
+    "the nodes fetch the image as the submitter",
+    "put the password into ~/.config/enroot/.credentials, or ask the site",
+)
 CACHES = "optional: where the user may not do it, or on Kubernetes, the job goes on without"
 AFTER_EACH = (
     "a job has nothing that runs after each trial: as a step of before_each it would run before the first "
@@ -77,6 +81,9 @@ def put(
             continue
         if step is None and not (_is_step_of_host(command, program) or _writes_for(command, named)):
             continue
+        if not words:
+            _say_empty(command, draft)
+            continue
         if id(command) in staged or _of_staged(words, program, staged, command, draft):
             continue
         if _runs_beside(order, command, run, draft):
@@ -99,6 +106,16 @@ def put(
             _put(reading, command, step, _Run(run, per_node, trials, image), key, draft)
             if step is not None and of_run is not None and draft.count(key) > number:
                 say_own(step, of_run, f"{key}.{number}", draft)
+
+
+def _say_empty(command: Command, draft: Draft) -> None:
+    """srun docker login, and the like: what has no command of its own in it."""
+    if " login " in f"{_text(command)} ":
+        why, todo = NO_LOGIN
+    else:
+        why = "it is about containers and starts no command, and a job's containers are made by its steps"
+        todo = "see whether the job needs it, and do it before it is submitted"
+    draft.say("left", (command.place,), _text(command), why=why, todo=todo)
 
 
 def _at_the_end(reading: ShellReading) -> bool:

@@ -9,7 +9,7 @@ from functools import cached_property
 from msgspec import Struct
 
 from hpclaunch.convert.draft import Draft
-from hpclaunch.convert.mapping.around.steps import AFTER_EACH, AFTER_EACH_TODO, CACHES
+from hpclaunch.convert.mapping.around.steps import AFTER_EACH, AFTER_EACH_TODO, CACHES, NO_LOGIN
 from hpclaunch.convert.mapping.docker import own_options, standard_input
 from hpclaunch.convert.mapping.docker.steps import Role, Started, copies_of
 from hpclaunch.convert.mapping.ranks import parameter_files
@@ -43,10 +43,7 @@ _REPLACED: dict[Role, tuple[str, str]] = {
     "parameters": (f"{_LAUNCH}; what the file says of Open MPI itself is in env", ""),
 }
 _LEFT: dict[Role, tuple[str, str]] = {
-    "login": (
-        "the nodes fetch the image as the submitter",
-        "put the password into ~/.config/enroot/.credentials, or ask the site",
-    ),
+    "login": NO_LOGIN,
     "image": ("a job makes no images", "make it before, and name it in `image`"),
     "test": (
         "a test of the machine is no part of the job: a rank that sees no GPU ends it with a reason",

@@ -139,8 +139,8 @@ def _say_own_processes(reading: ShellReading, main: Started, draft: Draft) -> No
         (main.command.place, *_lines_of_launchers(reading, main)),
         f"{main.text} is started once on each node",
         why="the job does so too; processes that it starts there itself are neither placed nor watched",
-        todo="let the job start `python train.py` once for each GPU instead (leave ranks_per_node and bind "
-        "out): ranks then sit beside their GPUs, and one that fails ends the job at once",
+        todo="let the job start what that starts, once for each GPU (leave ranks_per_node and bind out): "
+        "ranks then sit beside their GPUs, and one that fails ends the job at once",
     )
 
 

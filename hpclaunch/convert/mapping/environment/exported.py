@@ -109,13 +109,15 @@ def put(reading: ShellReading, command: Command, ranks: Ranks, draft: Draft) -> 
 def _handed(reading: ShellReading, command: Command, export: Export, draft: Draft) -> list[Handed]:
     """What the ranks get of the script's environment. What an option keeps from them is said."""
     exported = {**dict(command.environment), **dict(command.prefix)}
-    given, removed = by_env(layers(command.words), exported.items())
+    its = layers(command.words)
+    given, removed = by_env(its, exported.items())
     prefixed = {**dict(command.prefix), **given}
     there = {name: value for name, value in {**exported, **given}.items() if name not in removed}
     if removed:
         why = "exported, but env keeps it from the ranks"
         draft.say("without effect", (command.place,), ", ".join(sorted(removed)), why=why)
     named = dict(export.given)
+    by_x = {shown(option.value or ()).partition("=")[0] for layer in its for option in layer.all("x")}
     found, kept_back = [], []
     for name, value in there.items():
         places = (command.place,) if name in prefixed else origin_of(reading, name, command.place)
@@ -124,7 +126,7 @@ def _handed(reading: ShellReading, command: Command, export: Export, draft: Draf
             continue
         if export.everything or name in named:
             found.append(Handed(name, value, places))
-        elif owner(name) not in ("srun", "enroot"):
+        elif owner(name) not in ("srun", "enroot") and name not in by_x:
             kept_back.append(Handed(name, value, places))
     found += [Handed(name, value, export.places) for name, value in named.items() if value is not None]
     if kept_back:
