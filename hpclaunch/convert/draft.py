@@ -178,11 +178,19 @@ class Draft:
         texts = (sayable(text) for text in (what, became, why, todo, key))
         self.findings.append(Finding(kind, tuple(dict.fromkeys(places)), *texts))
 
-    def hint(self, key: str, value: Any, places: Sequence[Place], what: str) -> None:
+    def hint(
+        self,
+        key: str,
+        value: Any,
+        places: Sequence[Place],
+        what: str,
+        why: str = "",
+        kind: Kind = "carried",
+    ) -> None:
         """Something about the person and the place: it belongs to `sites` (a key without a dot) or to a site
         file, and not to the job. `value` is of the type that it has there."""
         self.hints[key] = told = _sayable(value)
-        self.say("carried", places, what, became=f"site hint {key}: {flow(told)}")
+        self.say(kind, places, what, became=f"site hint {key}: {flow(told)}", why=why)
         self.of_hints[self.findings[-1]] = key
 
     def refuse(self, reason: str, places: Sequence[Place], what: str, todo: str = "") -> None:

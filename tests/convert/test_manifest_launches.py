@@ -149,3 +149,33 @@ def test_a_sidecar_among_the_init_containers_is_no_setup_step() -> None:
     assert (its.kind, "sidecar" in its.why) == ("left", True)
     (asked,) = [each for each in draft.findings if each.key == "gpus_per_node" and each.kind == "question"]
     assert asked.what == "nvidia.com/gpu: many"
+
+
+_LOOP = "for i in 1 2 3; do mpirun -np 8 -x A=1 -bind-to none ./a; done"
+
+
+@pytest.mark.parametrize("text", [_LOOP, "if [ -d /d ]; then mpirun -np 8 -x A=1 -bind-to none ./a; fi"])
+def test_of_a_mpirun_that_depends_on_other_commands_all_but_its_command_is_told(text: str) -> None:
+    plain, hidden = (
+        converted(_MPIJOB.replace("ARGS", each)) for each in ("mpirun -np 8 -x A=1 -bind-to none ./a", text)
+    )
+    told = {key: fact.value for key, fact in plain.facts.items() if key != ("command",)}
+    assert {key: fact.value for key, fact in hidden.facts.items() if key != ("command",)} == told
+    assert ("env", "A") in told
+    assert hidden.facts["command",].is_open
+
+
+@pytest.mark.parametrize(("options", "reached"), [("", False), ("-x P", True), ("-x A", False)])
+@pytest.mark.parametrize("text", ["mpirun -np 8 %s ./a", "for i in 1 2; do mpirun %s ./a; done"])
+def test_a_secret_that_only_the_job_gives_to_ranks_is_told(text: str, options: str, reached: bool) -> None:
+    env = "env: [{name: P, valueFrom: {secretKeyRef: {name: s, key: k}}}], args:"
+    draft = converted(_MPIJOB.replace("args:", env).replace("ARGS", text % options))
+    assert draft.facts["secrets", 0].value == "P"
+    said = [each.kind for each in draft.findings if each.what == "P did not reach the ranks"]
+    assert said == ([] if reached else ["defect"])
+
+
+def test_gpus_of_a_second_kind_are_told() -> None:
+    draft = converted(_MPIJOB.replace("nvidia.com/gpu: 4", "nvidia.com/gpu: 4, nvidia.com/mig-1g.5gb: 2"))
+    assert draft.number("gpus_per_node") == 4
+    assert [each.kind for each in draft.findings if each.what == "nvidia.com/mig-1g.5gb: 2"] == ["left"]

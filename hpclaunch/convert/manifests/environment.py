@@ -224,17 +224,30 @@ def put(
             draft.say("replaced", places, name, why="it is for a launcher that the job has no more")
         elif each.source == "secret":
             _secret(name, places, "a value from a Secret: the job has the name alone", draft)
+            _did_not_reach(name, "secrets", places, unseen or {}, carried, draft)
         elif each.source == "other":
             continue
         elif each.text is not None and is_secret(name):
             _literal_secret(name, each, places, draft)
+            _did_not_reach(name, "secrets", places, unseen or {}, carried, draft)
         elif name.startswith("OMPI_MCA_"):
             mpi.parameter(name.removeprefix("OMPI_MCA_"), each.text or "", places, name, draft)
         else:
             draft.put(("env", name), each.text or "", places, f"the variable {name}")
-            if unseen and name in unseen and name not in carried and not name.startswith("NVIDIA_"):
-                todo = f"take env.{name} out, if the ranks are to run as before"
-                draft.say("defect", places, f"{name} did not reach the ranks", why=unseen[name], todo=todo)
+            _did_not_reach(name, "env", places, unseen or {}, carried, draft)
+
+
+def _did_not_reach(
+    name: str,
+    key: str,
+    places: Sequence[Place],
+    unseen: Mapping[str, str],
+    carried: Sequence[str],
+    draft: Draft,
+) -> None:
+    if name in unseen and name not in carried and not name.startswith("NVIDIA_"):
+        todo = f"take {name} out of {key}, if the ranks are to run as before"
+        draft.say("defect", places, f"{name} did not reach the ranks", why=unseen[name], todo=todo)
 
 
 def _secret(name: str, places: Sequence[Place], why: str, draft: Draft) -> None:

@@ -5,17 +5,24 @@ from typing import Any
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.options import Options
-from hpclaunch.values.conversion import Place
+from hpclaunch.values.conversion import Kind, Place
 
 
 def of_user(
-    draft: Draft, options: Options, key: str, what: Any, places: Sequence[Place], written: str, why: str = ""
+    draft: Draft,
+    options: Options,
+    key: str,
+    what: Any,
+    places: Sequence[Place],
+    written: str,
+    why: str = "",
+    kind: Kind = "carried",
 ) -> None:
     """One of the keys that a job may have under sites.NAME."""
     if options.site:
-        draft.put(("sites", options.site, key), what, places, written, why=why)
+        draft.put(("sites", options.site, key), what, places, written, why=why, kind=kind)
     else:
-        draft.hint(key, what, places, written)
+        draft.hint(key, what, places, written, why=why, kind=kind)
 
 
 def of_site(draft: Draft, key: str, what: Any, places: Sequence[Place], written: str) -> None:

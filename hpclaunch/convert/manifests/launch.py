@@ -13,7 +13,7 @@ from hpclaunch.convert.manifests.fields import Field
 from hpclaunch.convert.manifests.lines import merged
 from hpclaunch.convert.manifests.shelltext import LAUNCHERS, ShellText, Unit
 from hpclaunch.convert.mapping.ranks.rendezvous import local_rank
-from hpclaunch.convert.programs.layers import Layer, layers
+from hpclaunch.convert.programs.layers import MPI, Layer, layers
 from hpclaunch.convert.programs.names import SHELLS
 from hpclaunch.convert.programs.torch import passes_local_rank
 from hpclaunch.readback.kubelet import expand
@@ -36,7 +36,8 @@ class Launch(Struct, frozen=True):
     """What a container runs. `outer` are the launchers in their order, `inner` the words that the last one
     starts; `words` are all words of the line with the launchers, with their places. `shell` is the text of
     sh -c that it stands in, None where there is none, `unit` the statement of it, and `whole` the lines of
-    the words in front of the text."""
+    the words in front of the text. `hidden` is the one mpirun of a text where it depends on other commands:
+    its options are told, and its command is asked for."""
 
     words: tuple[Word, ...]
     outer: tuple[Layer, ...] = ()
@@ -46,6 +47,7 @@ class Launch(Struct, frozen=True):
     shell_words: tuple[str, ...] = ()
     whole: tuple[Place, ...] = ()
     shell_place: Place | None = None
+    hidden: Layer | None = None
 
     @property
     def places(self) -> tuple[Place, ...]:
@@ -90,7 +92,9 @@ def read(container: Field, variables: Mapping[str, str | None]) -> Launch:
         return Launch(tuple(words), (), tuple(word.value for word in words))
     unit = parsed.units[parsed.launch] if parsed.launch is not None else None
     if unit is None:
-        return Launch(tuple(words), (), tuple(word.value for word in words), parsed, None, before, (), place)
+        hidden = _hidden(parsed, variables)
+        inner = tuple(word.value for word in words)
+        return Launch(tuple(words), (), inner, parsed, None, before, (), place, hidden)
     told = {**variables, **{name: value for name, value, _ in parsed.exported}}
     given = [_substituted(word, told) for word in shelltext.bare(unit.words)]
     outer, inner = _launchers(given)
@@ -98,6 +102,13 @@ def read(container: Field, variables: Mapping[str, str | None]) -> Launch:
     inside = tuple(Word(word, line_in(place, line)) for word, line in zip(given, lines, strict=True))
     whole = merged([word.place for word in words[: len(before)]])
     return Launch(inside, outer, inner, parsed, unit, before, whole, place)
+
+
+def _hidden(parsed: ShellText, variables: Mapping[str, str | None]) -> Layer | None:
+    if len(parsed.nested) != 1:
+        return None
+    outer, _ = _launchers([_substituted(word, variables) for word in shelltext.bare(parsed.nested[0])])
+    return next((layer for layer in outer if layer.program in MPI), None)
 
 
 def _substituted(word: Value, told: Mapping[str, str | None]) -> Value:

@@ -27,7 +27,7 @@ def put(
     """The launchers, and the variables that ranks have. `first` are those of the pod that starts the ranks,
     `own` those of the pods that they run in."""
     carried: list[str] = []
-    layer = launch.layer(*MPI)
+    layer = launch.layer(*MPI) or launch.hidden
     torch = launch.layer(*PER_GPU)
     unseen = _unseen(workload, first, own) if layer is not None else {}
     if layer is not None and _hands_on_all(workload, layer):

@@ -40,7 +40,8 @@ class Unit(Struct, frozen=True):
 class ShellText(Struct, frozen=True):
     """`folder` and `exported` are what the text begins with (cd, export, assignments); `units` is all after
     that, and `text` the same as it stands. `launch` is the index of the first unit that is a launcher. `own`
-    are the names that no export names: only the text itself has them."""
+    are the names that no export names: only the text itself has them. `nested` are the words of launchers
+    that stand in loops, conditions and the like, where none is among the units."""
 
     folder: str
     exported: tuple[tuple[str, str, int], ...]
@@ -49,6 +50,7 @@ class ShellText(Struct, frozen=True):
     launch: int | None = None
     folder_line: int = 0
     own: frozenset[str] = frozenset()
+    nested: tuple[tuple[Value, ...], ...] = ()
 
 
 def read(text: str) -> ShellText | None:
@@ -86,7 +88,8 @@ def read(text: str) -> ShellText | None:
         bare = _text(source, left[0].start, len(source)).strip()
     at = next((number for number, unit in enumerate(left) if _is_launch(unit)), None)
     own = frozenset(name for name, _, _ in exported) - handed_on
-    return ShellText(folder, tuple(exported), tuple(left), bare, at, folder_line, own)
+    nested = () if at is not None else tuple(_nested(file.stmts))
+    return ShellText(folder, tuple(exported), tuple(left), bare, at, folder_line, own, nested)
 
 
 def _folder(unit: Unit) -> str:
@@ -113,6 +116,20 @@ def bare(words: Sequence[Value]) -> tuple[Value, ...]:
 def has_launcher(text: str) -> bool:
     """Whether the name of a launcher stands anywhere in a text."""
     return any(name in text for name in ("mpirun", "mpiexec", "horovodrun", "torchrun", "torch.distributed"))
+
+
+def _nested(node: object) -> Iterator[tuple[Value, ...]]:
+    """The words of all launchers within a statement."""
+    if isinstance(node, tree.CallExpr) and node.args:
+        words = tuple(map(_value, node.args))
+        if any(layer.program in LAUNCHERS for layer in layers(bare(words))):
+            yield words
+    elif isinstance(node, Struct):
+        for name in node.__struct_fields__:
+            yield from _nested(getattr(node, name))
+    elif isinstance(node, list | tuple):
+        for each in node:
+            yield from _nested(each)
 
 
 def _units(statement: tree.Stmt, source: bytes) -> Iterator[Unit]:

@@ -80,9 +80,12 @@ def _limits(container: Field, draft: Draft) -> tuple[Count, str]:
         resources.get(key) if resources is not None else None for key in ("limits", "requests")
     )
     asked = {name: field for name, field in (requests.fields() if requests else ()) if is_gpu(name)}
-    for name, field in limits.fields() if limits is not None else ():
-        if not is_gpu(name):
-            continue
+    several = [pair for pair in (limits.fields() if limits is not None else ()) if is_gpu(pair[0])]
+    for name, field in several[1:]:
+        why = f"a rank has GPUs of one kind, and {several[0][0]} is the first"
+        todo = "where the job is for these write gpus_per_node and gpu_type for them"
+        draft.say("left", [field.at], f"{name}: {field.peek()}", why=why, todo=todo)
+    for name, field in several:
         twin = asked.pop(name, None)
         if twin is not None and twin.number() != field.number():
             why = "the API refuses requests for devices that are not their limits; the limit counts"
@@ -115,7 +118,7 @@ def _of_launcher(container: Field, draft: Draft) -> None:
 
 def _ranks(workload: Workload, launch: Launch, gpus: Count, draft: Draft) -> tuple[Count, Count]:
     """Nodes, and ranks on each."""
-    torch, mpi = launch.layer(*PER_GPU), launch.layer(*MPI)
+    torch, mpi = launch.layer(*PER_GPU), launch.layer(*MPI) or launch.hidden
     if torch is not None:
         return _by_torch(workload, launch, torch, gpus, draft)
     if mpi is not None:
@@ -263,6 +266,7 @@ def _sharing(workload: Workload, nodes: Count, gpus: Count, draft: Draft, option
         "share_nodes",
         True,
         [*nodes.places, *gpus.places],
-        "several workers on one machine",
+        "no line keeps several workers from one machine",
         why,
+        "assumed",
     )
