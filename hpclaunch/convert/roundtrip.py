@@ -21,6 +21,7 @@ from hpclaunch.readback.slurm import forms
 from hpclaunch.readback.slurm.container import container
 from hpclaunch.readback.slurm.layout import layout
 from hpclaunch.readback.slurm.options import options as slurm_options
+from hpclaunch.spec.read import parse_job
 from hpclaunch.values.conversion import Finding
 from hpclaunch.values.errors import InputError
 from hpclaunch.values.launch import Difference, Launch, SeenVariable
@@ -50,6 +51,8 @@ _AROUND = "the words before it bound the ranks or started them: keys of the job 
 _BOUND = (
     "ranks are bound beside their GPU, to memory and HCAs there; the original left that to its own scripts"
 )
+_BESIDE = {"cpus": "local", "memory": "local", "hcas": "nearest"}
+_BOUND_OTHERWISE = "what `bind` of the job file says; what it leaves out is beside the GPU"
 # What differs (its first word, or all of them), where, and why: the first that fits.
 _WHY: tuple[tuple[str, Callable[[Difference], bool], str], ...] = (
     ("environment", lambda each: each.a == NOTHING, _OF_SITE),
@@ -98,12 +101,23 @@ def differences(
     found: dict[str, Difference] = {}
     for each in compare(Side(original), Side(rendered)):
         if each.what.startswith(_BINDING):
-            found.setdefault(
-                "binding", Difference("binding of ranks", "its own", "beside the GPU", "place", _BOUND)
-            )
+            found.setdefault("binding", _binding(job))
         elif not each.what.startswith(_NOT_READ):
             found[each.what] = _explained(each, reasons, options)
     return tuple(found.values())
+
+
+def _binding(job: str) -> Difference:
+    """Where the job's ranks sit, beside what the original's lines said of it."""
+    bind = parse_job(job, "", "/").value.bind
+    told = {"cpus": bind.cpus, "memory": bind.memory, "hcas": bind.hcas}
+    others = {key: each for key, each in told.items() if each != _BESIDE[key]}
+    if not others:
+        return Difference("binding of ranks", "its own", "beside the GPU", "place", _BOUND)
+    written = ", ".join(
+        f"{key} {each if isinstance(each, str) else 'listed'}" for key, each in others.items()
+    )
+    return Difference("binding of ranks", "its own", written, "place", _BOUND_OTHERWISE)
 
 
 def _original(reading: ShellReading, options: Options) -> Launch | None:

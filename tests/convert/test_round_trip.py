@@ -74,6 +74,18 @@ def test_a_job_that_was_changed_shows(old: str, new: str, what: str) -> None:
     assert what in more, after
 
 
+@pytest.mark.parametrize(
+    ("option", "told"),
+    [("", "beside the GPU"), ("--cpu-bind=none", "cpus none, memory none"), ("--wait=60", "beside the GPU")],
+)
+def test_where_ranks_sit_in_the_job_is_told_as_the_job_has_it(option: str, told: str) -> None:
+    given = inputs.classified({"run.sub": SCRIPT.replace("srun ", f"srun {option} ")})
+    found = conversion.convert(given, options({}))
+    assert found.differences is not None
+    assert [each.b for each in found.differences if each.what == "binding of ranks"] == [told]
+    assert not any("trial" in each.why for each in found.findings)
+
+
 def test_what_the_site_refuses_is_said() -> None:
     _, after = changed("gpus_per_node: 8", "gpus_per_node: 80")
     assert [(each.what, each.kind) for each in after] == [("the job at superpod-a100", "unbridged")]

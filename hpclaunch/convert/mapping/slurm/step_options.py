@@ -19,8 +19,8 @@ _READ_ELSEWHERE = frozenset(_READ.split())
 _ONE_AT_A_TIME = "a job's steps run one after the other, each with all that the job has"
 _LIMIT = "the job has one limit, `time`"
 _REPLACED = {
-    "kill-on-bad-exit": "the first rank that fails ends the trial, and its status is the job's",
-    "wait": "the first rank that fails ends the trial, and its status is the job's",
+    "kill-on-bad-exit": "the first rank that fails ends its run, and its status is the job's",
+    "wait": "the first rank that fails ends its run; where one ends well the others go on up to `time`",
     "overlap": _ONE_AT_A_TIME,
     "exact": _ONE_AT_A_TIME,
     "exclusive": _ONE_AT_A_TIME,
