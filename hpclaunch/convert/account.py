@@ -261,7 +261,7 @@ def _what_became(
     if word == "export" or declares or (equals and variable.isidentifier()):
         lines = range(place.line, max(place.last, place.line) + 1)
         names = {name for line in lines for name in assigned.get((place.file, line), ())}
-        names = names or {each for word in written.split() if (each := word.partition("=")[0]).isidentifier()}
+        names = names or {one for word in written.split() if (one := word.partition("=")[0]).isidentifier()}
         return _UNUSED if names.isdisjoint(told_uses) else _USED
     if word in ("source", "."):
         each = sourced.get((place.file, place.line))

@@ -83,6 +83,16 @@ def test_the_jobs_own_lists_are_held_against_the_machine(words: str, machine: st
     assert all(each.startswith(why) for each in whys)
 
 
+@pytest.mark.parametrize("before", ["", "N=$((SLURM_LOCALID/4))\n"])
+def test_what_a_script_binds_each_rank_to_is_told_as_it_is_written(before: str) -> None:
+    node = "$N" if before else "$((SLURM_LOCALID/4))"
+    files = {"run.sub": f"{_HEAD}srun --mpi=none ./t.sh\n"}
+    files["t.sh"] = f"#!/bin/bash\n{before}exec numactl -N {node} ./t\n"
+    found = convert(classified(files), Options({}))
+    assert _job(found)["bind"] == {"cpus": "none", "memory": "none"}
+    assert {each.what for each in found.findings if each.key == "bind.cpus"} == {f"numactl -N {node} ./t"}
+
+
 @pytest.mark.parametrize(
     ("lines", "lines_of_defects"),
     [

@@ -1,7 +1,7 @@
 """Launchers of other kinds: known, refused as a whole with the reason, and what could be told of them."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from msgspec import Struct, structs
 
@@ -16,7 +16,8 @@ from hpclaunch.convert.mapping.docker.steps import started
 from hpclaunch.convert.mapping.environment import handed_on
 from hpclaunch.convert.mapping.ranks import mpi
 from hpclaunch.convert.mapping.slurm import allocation
-from hpclaunch.convert.mapping.slurm.sizes import Allocation
+from hpclaunch.convert.mapping.slurm.asked import of_options
+from hpclaunch.convert.mapping.slurm.sizes import Allocation, ranks
 from hpclaunch.convert.mapping.words.lines import lines_of
 from hpclaunch.convert.mapping.words.texts import line, path, split
 from hpclaunch.convert.options import Options
@@ -62,12 +63,11 @@ def convert(reading: ShellReading, draft: Draft, options: Options) -> None:
     kind = _kind(reading)
     assert kind is not None
     of_slurm = is_of_slurm(reading)
-    if of_slurm:
-        allocation.put(reading, draft, options)
+    found = allocation.put(reading, draft, options) if of_slurm else Allocation()
     # What allocation has told is not said again.
     others = [each for each in reading.directives if not (of_slurm and each.system == "SBATCH")]
     other_schedulers.put(others, draft)
-    _facts(reading, draft, options)
+    _facts(reading, found, draft, options)
     # Nobody answers questions about a job that is not written; the construct itself is not lost.
     told = [_no_question(each) for each in draft.findings if each.kind != "question" or _is_of_a_line(each)]
     draft.findings[:] = told
@@ -198,7 +198,7 @@ def _handed_over(reading: ShellReading) -> _Kind | None:
     return None
 
 
-def _facts(reading: ShellReading, draft: Draft, options: Options) -> None:
+def _facts(reading: ShellReading, found: Allocation, draft: Draft, options: Options) -> None:
     reading = config_env.told(reading)
     steps = started(reading)
     main = docker_ssh.main_of(steps)
@@ -218,13 +218,15 @@ def _facts(reading: ShellReading, draft: Draft, options: Options) -> None:
         mpirun = next((each for each in its if each.program in ("mpirun", "mpiexec.hydra")), None)
         if mpirun is not None:
             _ranks(reading, command, mpirun, draft)
+        elif layer is not None:
+            _ranks_of_step(reading, command, its, found, draft)
         if layer is not None or mpirun is not None:
             _command(reading, command, its[-1], draft)
 
 
 def _ranks(reading: ShellReading, command: Command, mpirun: Layer, draft: Draft) -> None:
     told = ("ranks_per_node",) in draft.facts
-    size = None if told else mpi.ranks_of(reading, command, mpirun, None, {})
+    size = None if told else mpi.ranks_of(reading, command, mpirun, draft.number("nodes"), {})
     if size is not None and size.per_node is not None:
         draft.put(("ranks_per_node",), size.per_node, size.places, size.what)
     elif size is not None:
@@ -232,6 +234,18 @@ def _ranks(reading: ShellReading, command: Command, mpirun: Layer, draft: Draft)
         draft.say("left", size.places, size.what, why=why, todo="write nodes and ranks_per_node")
     given = handed_on.given(reading, command, mpirun.all("x"), f"{mpirun.program} -x")
     handed_on.put(reading, given, draft, per_node=False, seed="", slurm={}, stand_ins={})
+
+
+def _ranks_of_step(
+    reading: ShellReading, command: Command, its: Sequence[Layer], found: Allocation, draft: Draft
+) -> None:
+    """How many of the containers srun starts on each node, where it starts them."""
+    step = next((each for each in its if each.program == "srun"), None)
+    if step is None:
+        return
+    size = ranks(reading, of_options(reading, command, step.options), found, command.place)
+    if size.per_node is not None:
+        draft.put(("ranks_per_node",), size.per_node, size.places, "srun")
 
 
 def _command(reading: ShellReading, command: Command, inner: Layer, draft: Draft) -> None:
