@@ -153,7 +153,8 @@ def _binding_lines(source: Source, command: Command) -> list[tuple[Place, str]]:
             for layer in layers(each.words)[:-1]:
                 if layer.program in _BINDS:
                     said = " ".join((layer.program, *(option.written for option in layer.options)))
-                    if "$" in each.written:  # it may be another one in each rank
+                    if not all(option.written in each.written for option in layer.options):
+                        # What the shell makes of it may be another one in each rank.
                         said = " ".join(each.written[each.written.find(layer.program) :].split())
                     found.append((Place(source.name, each.place.line), said))
     except (ScriptError, InputError):
