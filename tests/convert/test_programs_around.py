@@ -137,3 +137,21 @@ def test_a_script_for_a_shell_like_bash_is_read_and_said(shell: str, kinds: list
     found = convert(classified({"run.sub": text}), Options({}))
     assert script_cases.loaded(found.job)["command"] == ["./t"]
     assert [each.kind for each in found.findings if each.places[0].line == 1] == kinds
+
+
+@pytest.mark.parametrize(
+    ("run", "told"),
+    [
+        ("srun --mpi=none --container-image=a/b:1 mpirun -np 8 ./t", True),
+        ("srun --mpi=none -N 1 -n 1 bash -c 'mpirun -np 8 ./t'", True),
+        ("srun --mpi=pmix --container-image=a/b:1 ./t mpirun", False),
+        ("mpirun -np 8 ./t", False),
+    ],
+)
+def test_ranks_that_a_mpirun_behind_srun_starts_are_said_to_be_no_ranks_of_the_job(
+    run: str, told: bool
+) -> None:
+    found = convert(classified({"run.sub": f"{_HEAD}{run}\n"}), Options({}))
+    asked = [each for each in found.findings if each.kind == "question" and each.what == "mpirun -np 8"]
+    assert len(asked) == told
+    assert script_cases.loaded(found.job).get("mpi") != script_cases.ASK

@@ -12,6 +12,8 @@ from hpclaunch.convert.mapping.slurm.sruns import Step
 from hpclaunch.convert.mapping.words.made import either_of
 from hpclaunch.convert.programs.layers import MPI, Layer, layers
 from hpclaunch.convert.reading import ShellReading
+from hpclaunch.convert.shell.walk import inner as inside_of
+from hpclaunch.values.amount import counted
 from hpclaunch.values.conversion import Place
 
 _NO_GPUS = "no line asks Slurm for any (0 where the job uses none)"
@@ -70,8 +72,24 @@ def put(
         return None
     else:
         draft.put(("ranks_per_node",), per_node, places, what, why=why)
+    _say_mpirun(run, per_node, draft)
     _unused(reading, draft)
     return per_node
+
+
+def _say_mpirun(run: Step, per_node: int, draft: Draft) -> None:
+    """srun starts mpirun, and of the processes that this starts the job counts, places and binds none."""
+    inside = (layer for each in inside_of(run.command, run.words) for layer in layers(each.words))
+    mpirun = next((layer for layer in (*run.inner, *inside) if layer.program in MPI), None)
+    if mpirun is None or all(layer.program != "srun" for layer in layers(run.command.words)):
+        return
+    written = " ".join([mpirun.program, *(each.written for each in mpirun.options)])
+    why = (
+        f"srun starts it, and it starts ranks of its own: the job has {counted(per_node, 'rank')} on a node, "
+        f"and hpclaunch places and binds no process that {mpirun.program} starts"
+    )
+    todo = "where they are to be the job's ranks write ranks_per_node, mpi, and a command without it"
+    draft.say("question", (run.command.place,), written, why=why, todo=todo)
 
 
 def _ask_nodes(reading: ShellReading, run: Step, own: Asked, draft: Draft) -> None:
