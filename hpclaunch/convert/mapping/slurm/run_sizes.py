@@ -13,7 +13,6 @@ from hpclaunch.convert.mapping.words.made import either_of
 from hpclaunch.convert.programs.layers import MPI, Layer, layers
 from hpclaunch.convert.reading import ShellReading
 from hpclaunch.convert.shell.walk import inner as inside_of
-from hpclaunch.values.amount import counted
 from hpclaunch.values.conversion import Place
 
 _NO_GPUS = "no line asks Slurm for any (0 where the job uses none)"
@@ -72,12 +71,12 @@ def put(
         return None
     else:
         draft.put(("ranks_per_node",), per_node, places, what, why=why)
-    _say_mpirun(run, per_node, draft)
+    _say_mpirun(run, draft)
     _unused(reading, draft)
     return per_node
 
 
-def _say_mpirun(run: Step, per_node: int, draft: Draft) -> None:
+def _say_mpirun(run: Step, draft: Draft) -> None:
     """srun starts mpirun, and of the processes that this starts the job counts, places and binds none."""
     inside = (layer for each in inside_of(run.command, run.words) for layer in layers(each.words))
     mpirun = next((layer for layer in (*run.inner, *inside) if layer.program in MPI), None)
@@ -85,8 +84,8 @@ def _say_mpirun(run: Step, per_node: int, draft: Draft) -> None:
         return
     written = " ".join([mpirun.program, *(each.written for each in mpirun.options)])
     why = (
-        f"srun starts it, and it starts ranks of its own: the job has {counted(per_node, 'rank')} on a node, "
-        f"and hpclaunch places and binds no process that {mpirun.program} starts"
+        "srun starts it, and it starts ranks of its own: the job counts those of srun alone, and hpclaunch "
+        f"places and binds no process that {mpirun.program} starts"
     )
     todo = "where they are to be the job's ranks write ranks_per_node, mpi, and a command without it"
     draft.say("question", (run.command.place,), written, why=why, todo=todo)
