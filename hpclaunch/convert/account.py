@@ -115,12 +115,14 @@ def account(reading: ShellReading, findings: Sequence[Finding]) -> list[Finding]
     rows = [
         (
             each,
-            _left_out(each, left_out)
-            or (_TRAPPED if (each.place.file, each.place.line) in trapped else None)
-            or _what_became(each, assigned, told_uses, sourced, unclear, functions),
+            _left_out(each, left_out) or _what_became(each, assigned, told_uses, sourced, unclear, functions),
         )
         for each in sorted(reading.statements, key=lambda each: each.place)
         if not by_others.name(each.place) or each in beside
+    ]
+    rows = [
+        (each, _TRAPPED if told is _PLUMBING and (each.place.file, each.place.line) in trapped else told)
+        for each, told in rows
     ]
     # A defect says what is wrong with a line, and not what becomes of it; what has no effect has that alone.
     rows = [row for row in rows if row[1].kind == "left" or not lines.name(row[0].place) or row[0] in beside]

@@ -1,7 +1,8 @@
 """A script that each rank executes (run_and_time.sh): who binds in it, and which variables it reads."""
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from os.path import basename
 from posixpath import normpath
 
@@ -142,25 +143,31 @@ def _chooses(run: Step, source: Source, draft: Draft) -> None:
     )
 
 
-def _binding_lines(source: Source, command: Command) -> list[tuple[Place, str]]:
-    """The lines that bind, and what they say: by a walk with the environment of a rank, or where that finds
-    none by the text."""
-    environment = {name: text for name, value in command.environment if (text := known(value)) is not None}
-    environment |= {"SLURM_LOCALID": "0", "LOCAL_RANK": "0"}
+def _bound(source: Source, environment: Mapping[str, str], local: str) -> list[tuple[Place, str, str]]:
+    """The lines that bind in the rank of a number on its node, what they say there, and how it is written."""
+    environment = {**environment, "SLURM_LOCALID": local, "LOCAL_RANK": local}
     found = []
-    try:
+    with suppress(ScriptError, InputError):
         for each in walk.read((source,), environment, source.name).commands:
             for layer in layers(each.words)[:-1]:
                 if layer.program in _BINDS:
                     said = " ".join((layer.program, *(option.written for option in layer.options)))
-                    if not all(option.written in each.written for option in layer.options):
-                        # What the shell makes of it may be another one in each rank.
-                        said = " ".join(each.written[each.written.find(layer.program) :].split())
-                    found.append((Place(source.name, each.place.line), said))
-    except (ScriptError, InputError):
-        pass
+                    written = each.written[max(each.written.find(layer.program), 0) :]
+                    found.append((Place(source.name, each.place.line), said, " ".join(written.split())))
+    return found
+
+
+def _binding_lines(source: Source, command: Command) -> list[tuple[Place, str]]:
+    """The lines that bind, and what they say: by a walk with the environment of a rank, or where that finds
+    none by the text."""
+    environment = {name: text for name, value in command.environment if (text := known(value)) is not None}
+    found = _bound(source, environment, "0")
+    if found and re.search(r"SLURM_LOCALID|LOCAL_RANK", source.text):
+        # What is another one in each rank is told as it is written.
+        others = {(place, said) for place, said, _ in _bound(source, environment, "7")}
+        found = [(at, said if (at, said) in others else written, "") for at, said, written in found]
     if found:
-        return found
+        return [(place, said) for place, said, _ in found]
     return [
         (Place(source.name, source.text.count("\n", 0, hit.start()) + 1), shown((" ".join(hit[0].split()),)))
         for hit in _BINDS_IN_TEXT.finditer(source.text)
