@@ -2,11 +2,12 @@
 environment and its nodes, and none of their own."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.around.rounds import names_in
 from hpclaunch.convert.mapping.container.images import image_of
+from hpclaunch.convert.mapping.slurm.asked import Asked
 from hpclaunch.convert.mapping.slurm.sruns import Step
 from hpclaunch.convert.secret_texts import is_secret
 from hpclaunch.readback.shell.values import shown
@@ -27,9 +28,9 @@ _RELATIVE = re.compile(
 )
 
 
-def unlike(step: Step, run: Step, all_steps: Sequence[Step], draft: Draft, per: str) -> str:
-    """What the step has otherwise than the run, "" where a step of the job is the same. `per` is what the
-    step would be."""
+def unlike(step: Step, run: Step, containers: Mapping[str, Asked], draft: Draft, per: str) -> str:
+    """What the step has otherwise than the run, "" where a step of the job is the same. `containers` are
+    those that steps make, with their images; `per` is what the step would be."""
     nodes = draft.number("nodes")
     if mpi := _mpi(step, per, draft):
         return mpi
@@ -37,7 +38,7 @@ def unlike(step: Step, run: Step, all_steps: Sequence[Step], draft: Draft, per: 
         return f"it runs on {step.ranks.nodes} of the {nodes} nodes, and a step on one or on all"
     names: tuple[str, ...] = _OF_PLACE
     if step.in_container and run.in_container:
-        image, of_run = (image_of(each, all_steps) for each in (step, run))
+        image, of_run = (image_of(each, containers) for each in (step, run))
         if image is not None and of_run is not None and image.value != of_run.value:
             return f"its image is {shown(image.value or ())}, and a job's steps have the one of its run"
         mounts = _parts(step, "container-mounts") - _parts(run, "container-mounts")

@@ -14,6 +14,7 @@ from hpclaunch.convert.mapping.around import rounds
 from hpclaunch.convert.mapping.around.beyond import script_of
 from hpclaunch.convert.mapping.around.likeness import say_own, unlike
 from hpclaunch.convert.mapping.around.trials import Trials
+from hpclaunch.convert.mapping.container import images
 from hpclaunch.convert.mapping.environment.exported import inherit
 from hpclaunch.convert.mapping.slurm.sruns import Step, trial_loops
 from hpclaunch.convert.mapping.words import inputs
@@ -60,6 +61,7 @@ def put(
     """Put all that stands around the run into the draft. `per_node` is how many ranks the run has on a node,
     `image` whether the job has one."""
     by_command = {id(step.command): step for step in all_steps}
+    containers = images.made(all_steps)
     after = False
     order = _order(reading)
     staged = _stage_in(reading, all_steps, run, draft)
@@ -97,7 +99,7 @@ def put(
         key = _when(command, trials, after, draft)
         other = ""
         if key and step is not None and of_run is not None:
-            other = unlike(step, of_run, all_steps, draft, _per(step, per_node))
+            other = unlike(step, of_run, containers, draft, _per(step, per_node))
         if other:
             todo = f"add it to {key} where it does with the job's, or submit it as a job of its own"
             draft.say("left", (command.place,), _text(command), why=other, todo=todo)

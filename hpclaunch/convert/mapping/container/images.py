@@ -1,7 +1,7 @@
 """Which image the run has -> `image`."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from posixpath import normpath
 
 from hpclaunch.convert.draft import Draft
@@ -20,26 +20,30 @@ from hpclaunch.values.image import is_file
 _OF_NODE = re.compile(r"/(?:tmp|var/tmp|dev/shm|run|raid|local|localscratch|mnt/(?:nvme|local)\w*)/")
 
 
-def image_of(step: Step, all_steps: Sequence[Step]) -> Asked | None:
-    """The option that gives the step's image: its own, or that of the step which made the container of the
-    same name."""
+def made(all_steps: Sequence[Step]) -> dict[str, Asked]:
+    """The option that gives the image of each container that a step makes, by the container's name."""
+    found: dict[str, Asked] = {}
+    for step in all_steps:
+        name, image = step.option("container-name"), step.option("container-image")
+        if image is not None and name is not None:
+            found.setdefault(_container(name.value), image)
+    return found
+
+
+def image_of(step: Step, containers: Mapping[str, Asked]) -> Asked | None:
+    """The option that gives the step's image: its own, or that of the container whose name it has."""
     own = step.option("container-image")
     name = step.option("container-name")
     if own is not None or name is None:
         return own
-    for other in all_steps:
-        its = other.option("container-name")
-        image = other.option("container-image")
-        if image is not None and its is not None and _container(its.value) == _container(name.value):
-            return image
-    return None
+    return containers.get(_container(name.value))
 
 
 def put_image(
     reading: ShellReading, step: Step, all_steps: Sequence[Step], commands: Sequence[Command], draft: Draft
 ) -> None:
     """Put the image into the draft: a reference, a file, or what `enroot import` makes a shared file of."""
-    asked = image_of(step, all_steps)
+    asked = image_of(step, made(all_steps))
     if asked is None:
         name = step.option("container-name")
         what = name.written if name else "--container-image"

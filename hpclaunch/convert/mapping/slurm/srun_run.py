@@ -50,7 +50,7 @@ def put(
     srun's place."""
     files = by_role(reading)
     beyond.defaults(reading, draft)
-    image = images.image_of(run, all_steps) is not None or run.in_container
+    image = images.image_of(run, images.made(all_steps)) is not None or run.in_container
     lines = (run.command.place,)
     launcher = next((layer for layer in run.inner if launchers.is_launcher(layer)), None)
     per_node = run_sizes.put(reading, run, found, launcher, draft)
