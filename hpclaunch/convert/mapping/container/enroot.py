@@ -127,7 +127,8 @@ def _image(reading: ShellReading, command: Command, name: Value) -> Asked:
 
 def _containers(reading: ShellReading) -> Iterator[tuple[str, tuple[Command, Value]]]:
     """The containers that the script makes, each with the command and the file; the last of a name counts."""
-    may_be = [each for each in reading.of("enroot", *STARTERS, *SHELLS) if "enroot" in each.written]
+    named = reading.of("enroot", *STARTERS, *SHELLS)
+    may_be = [each for each in named if "enroot" in each.written and "create" in each.written]
     for command in may_be[-_MOST:]:
         for words in _texts(command):
             made = created(words)
