@@ -124,13 +124,14 @@ def _manifest(inputs: Sequence[Input], options: Options, draft: Draft) -> Conver
     from hpclaunch.convert.manifests import convert as manifests  # launchers do not pay for it
 
     given = [(each.name, each.text) for each in inputs if each.role == "manifest"]
-    manifests.convert_files(given, draft, options)
+    kind = manifests.convert_files(given, draft, options)
     secrets = Secrets([each.text for each in inputs])
     ask_instead(draft, secrets)
     job = write(draft, [name for name, _ in given], options.sets)
     found = without_values([*draft.findings, *_unused(inputs, options, draft.findings)], secrets)
     why_not = _ONLY_PYXIS if job else ""
-    return Conversion(_MANIFEST, job, draft.refused, tuple(found), dict(draft.hints), not_compared=why_not)
+    family = f"{_MANIFEST} ({kind})" if kind else _MANIFEST
+    return Conversion(family, job, draft.refused, tuple(found), dict(draft.hints), not_compared=why_not)
 
 
 def _launcher(inputs: Sequence[Input], options: Options, draft: Draft) -> Conversion:

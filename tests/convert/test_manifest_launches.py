@@ -179,3 +179,20 @@ def test_gpus_of_a_second_kind_are_told() -> None:
     draft = converted(_MPIJOB.replace("nvidia.com/gpu: 4", "nvidia.com/gpu: 4, nvidia.com/mig-1g.5gb: 2"))
     assert draft.number("gpus_per_node") == 4
     assert [each.kind for each in draft.findings if each.what == "nvidia.com/mig-1g.5gb: 2"] == ["left"]
+
+
+@pytest.mark.parametrize(
+    ("more", "command", "assumed"),
+    [
+        ("", "[python, a.py]", ["no line gives a time limit", "no line binds ranks to cores"]),
+        ("activeDeadlineSeconds: 600, ", "[numactl, -m, '0', python, a.py]", []),
+    ],
+)
+def test_a_limit_and_cores_that_no_line_tells_are_said(more: str, command: str, assumed: list[str]) -> None:
+    container = f"{{name: c, image: a/b:1, command: {command}, resources: {{limits: {{nvidia.com/gpu: 8}}}}}}"
+    spec = f"spec: {{{more}template: {{spec: {{containers: [{container}]}}}}}}"
+    text = f"apiVersion: batch/v1\nkind: Job\nmetadata: {{name: a}}\n{spec}\n"
+    found = convert(classified({"a.yaml": text}), Options({}))
+    assert found.is_complete
+    assert found.family == "a manifest of Kubernetes (Job of batch/v1)"
+    assert [each.what for each in found.findings if each.what.startswith("no line")] == assumed

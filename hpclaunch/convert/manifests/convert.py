@@ -1,5 +1,6 @@
 """Manifests -> facts in a draft, and hints for the site."""
 
+import re
 from collections.abc import Sequence
 
 from hpclaunch.convert.draft import Draft
@@ -32,6 +33,7 @@ from hpclaunch.readback.shell.values import known
 from hpclaunch.spec.check_text import name as job_name
 from hpclaunch.values.conversion import Place
 
+_BINDS = re.compile(r"\b(numactl|taskset|bind\.sh|hwloc-bind)\b")
 _CUT = ("[...]", "[…]", "…", "...")
 
 
@@ -43,8 +45,9 @@ def convert(name: str, text: str, draft: Draft, options: Options) -> None:
     convert_files([(name, text)], draft, options)
 
 
-def convert_files(files: Sequence[tuple[str, str]], draft: Draft, options: Options) -> None:
-    """The same of several files, names with texts: a job may have its claims in a file of their own."""
+def convert_files(files: Sequence[tuple[str, str]], draft: Draft, options: Options) -> str:
+    """The same of several files, names with texts: a job may have its claims in a file of their own. Returns
+    the kind and version of the object that counts."""
     found = [each for name, text in files for each in repair.objects(name, text, draft)]
     jobs = [each for each in found if kinds.is_workload(each)]
     others = [each for each in found if not kinds.is_workload(each)]
@@ -75,6 +78,7 @@ def convert_files(files: Sequence[tuple[str, str]], draft: Draft, options: Optio
             _job(workload, others, draft, options)
             leftovers.account(workload.root, api.type_of(jobs[0].version, jobs[0].kind), draft)
     claims.account(others, draft)
+    return next((f"{each.kind} of {each.version}" for each in (*jobs, *foreign)), "")
 
 
 def _job(workload: Workload, others: Sequence[Object], draft: Draft, options: Options) -> None:
@@ -98,6 +102,7 @@ def _job(workload: Workload, others: Sequence[Object], draft: Draft, options: Op
     scheduling.put(workload, draft, options)
     ending.put(workload, draft, options)
     _serving(workload, draft)
+    _binding(workload, draft)
     parts.compare(workload, own, beside, draft, options)
     parts.ask_which_container(workload, draft)
 
@@ -195,6 +200,21 @@ def _several(launch: Launch, draft: Draft) -> None:
         question = f"{key} of which program: mpirun starts several at once, and a group has one"
         todo = "write each program in `groups`, with nodes of its own"
         parts.ask_instead((key,), question, launch.places, "several programs at once", draft, todo)
+
+
+def _binding(workload: Workload, draft: Draft) -> None:
+    """Where nothing was said of cores: Kubernetes leaves them to whoever starts processes."""
+    fact = draft.facts.get(("command",))
+    own = fact is not None and _BINDS.search(str(fact.value))
+    if not own and not any("bind" in f"{each.became} {each.todo}" for each in draft.findings):
+        draft.say(
+            "assumed",
+            [workload.kind_place],
+            "no line binds ranks to cores",
+            became="bind.cpus: local, the default: the cores beside the rank's GPU",
+            why="in pods they ran on any core",
+            todo="where the program chooses its cores itself write bind: {cpus: none, memory: none}",
+        )
 
 
 def _serving(workload: Workload, draft: Draft) -> None:

@@ -43,7 +43,7 @@ def put(workload: Workload, draft: Draft, options: Options) -> None:
         if (field := holder.get("activeDeadlineSeconds")) is not None
         and field.path not in [each.path for each in limits]
     ]
-    _time(limits, draft)
+    _time(limits, workload, draft)
     replicas = [pod.template for pod in (workload.starter, workload.ranks, *workload.others)]
     for holder in (*outer, *templates, *(_above(template, workload) for template in replicas)):
         _rules(holder, draft, options)
@@ -64,9 +64,17 @@ def _above(template: Field, workload: Workload) -> Field:
     return found or workload.root
 
 
-def _time(limits: list[Field], draft: Draft) -> None:
+def _time(limits: list[Field], workload: Workload, draft: Draft) -> None:
     seconds = [(number, field) for field in limits if (number := field.number())]
     if not seconds:
+        draft.say(
+            "assumed",
+            [workload.kind_place],
+            "no line gives a time limit",
+            became="no limit on Kubernetes, and the partition's default under Slurm",
+            why="pods ran until they ended by themselves",
+            todo="write `time` in the job file",
+        )
         return
     least = min(number for number, _ in seconds)
     places = [field.at for _, field in seconds]
