@@ -173,7 +173,8 @@ def test_a_step_with_the_runs_settings_or_fewer_is_carried():
 
 
 @pytest.mark.parametrize(
-    "step", ["./prep", "python prep.py", "python -m prep", "bash -c 'cat data/x > /d/x'"]
+    "step",
+    ["./prep", "python prep.py", "python -m prep", "python -c 'import prep'", "bash -c 'cat data/x > /d/x'"],
 )
 def test_a_step_that_leaves_its_folder_for_the_runs_is_told(step):
     job, found = _of(f"{_S} {step}", f"{_S} --container-workdir=/w ./train.py")

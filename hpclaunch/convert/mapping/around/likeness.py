@@ -24,7 +24,7 @@ comment external-launcher
 _TOLD = frozenset(_NAMES.split())
 # A path that starts from the folder where the program does, or what may import modules from there.
 _RELATIVE = re.compile(
-    r"""(?:^|[\s"'=])(?:\.{1,2}/|(?![-/$\w]*[:=])\w[\w.-]*(?:/[\w./-]+|\.(?:py|sh)\b)|-m\s)"""
+    r"""(?:^|[\s"'=])(?:\.{1,2}/|(?![-/$\w]*[:=])\w[\w.-]*(?:/[\w./-]+|\.(?:py|sh)\b)|-m\s)|\bimport\s"""
 )
 
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from hpclaunch.convert.draft import Draft
-from hpclaunch.convert.mapping.slurm.sruns import Step, fallbacks, is_preparation, looks_like
+from hpclaunch.convert.mapping.slurm.sruns import Step, alike, fallbacks, is_preparation
 from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.readback.shell.values import shown
 from hpclaunch.values.amount import counted
@@ -68,21 +68,20 @@ def put(reading: ShellReading, run: Step, others: Sequence[Step], draft: Draft) 
             draft.say("left", (step.command.place,), step.text, why=why, todo=todo)
     todo = "where another is the job's run leave this one out, and convert again; or make a job of each"
     ask_which(_start(run), [_start(step) for step in found], draft, todo)
-    alike = [
+    size = (run.ranks.nodes, run.ranks.per_node)
+    as_large = [
         step
         for step in others
-        if step.command.place in taken
-        and step.command.place != run.command.place
-        and _start(step).size == _start(run).size
-        and looks_like(step, run)
+        if step.command.place in taken and (step.ranks.nodes, step.ranks.per_node) == size
     ]
-    if alike:
-        listed = "; ".join(step.text[:60] for step in alike[:_SHOWN])
+    other = [step for step in alike(as_large, run) if step.command.place != run.command.place]
+    if other:
+        listed = "; ".join(step.text[:60] for step in other[:_SHOWN])
         taken_one = run.text[:60]
         draft.say(
             "question",
-            [run.command.place, *(step.command.place for step in alike)],
-            f"{len(alike) + 1} commands start ranks",
+            [run.command.place, *(step.command.place for step in other)],
+            f"{len(other) + 1} commands start ranks",
             why=f"which is the job's run: {taken_one} was taken, and what looks like it ({listed}) is a step",
             todo=todo,
         )

@@ -133,9 +133,10 @@ def is_preparation(step: Step) -> bool:
     return _weight(step) < 0
 
 
-def looks_like(step: Step, run: Step) -> bool:
-    """Whether it may be the job's own command as well as the one that was taken, by all that tells them."""
-    return step.text != run.text and 0 <= _weight(run) <= _weight(step)
+def alike(steps: Sequence[Step], run: Step) -> list[Step]:
+    """Those that may be the job's own command as well as the one that was taken, by all that tells them."""
+    weight, text = _weight(run), run.text
+    return [step for step in steps if 0 <= weight <= _weight(step) and step.text != text]
 
 
 def trial_loops(command: Command) -> list[Loop]:
