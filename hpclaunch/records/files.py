@@ -68,7 +68,8 @@ def parsed(path: Path, kind: type[T]) -> T | None:
     """The value in a record's JSON file, None where there is no file. Raises HpclaunchError for a damaged
     one."""
     try:
-        return msgspec.json.decode(path.read_bytes(), type=kind)
+        with _regular(path, "part of a record") as file:
+            return msgspec.json.decode(file.read(), type=kind)
     except FileNotFoundError:
         return None
     except (
@@ -79,12 +80,16 @@ def parsed(path: Path, kind: type[T]) -> T | None:
 
 
 def open_log(path: Path) -> BinaryIO:
-    """A log, to be read from its beginning. Raises OSError, also for what is no file: a FIFO would keep who
-    opens it until somebody writes."""
+    """A log, to be read from its beginning. Raises OSError, also for what is no file."""
+    return _regular(path, "log")
+
+
+def _regular(path: Path, what: str) -> BinaryIO:
+    """A FIFO would keep who opens it until somebody writes."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
-        raise OSError(errno.EINVAL, "it is no regular file, and so no log", str(path))
+        raise OSError(errno.EINVAL, f"it is no regular file, and so no {what}", str(path))
     return open(descriptor, "rb")
 
 

@@ -117,6 +117,16 @@ def test_a_damaged_state_is_said_by_the_name_of_its_file(text: bytes) -> None:
     assert record.state().job_id is None
 
 
+@pytest.mark.parametrize("name", ["intent.json", "state.json"])
+def test_a_fifo_in_a_record_keeps_nobody_waiting(name: str) -> None:
+    record = make()
+    file = record.folder / name
+    file.unlink(missing_ok=True)
+    os.mkfifo(file)
+    with pytest.raises(HpclaunchError, match=r"cannot be read: .* no regular file"):
+        Record.read(record.folder).state()
+
+
 def test_a_record_of_a_newer_form_is_refused_by_name() -> None:
     record = make()
     intent = json.loads((record.folder / "intent.json").read_text()) | {"schema": 99}
