@@ -118,18 +118,19 @@ def has_launcher(text: str) -> bool:
     return any(name in text for name in ("mpirun", "mpiexec", "horovodrun", "torchrun", "torch.distributed"))
 
 
-def _nested(node: object) -> Iterator[tuple[Value, ...]]:
-    """The words of all launchers within a statement."""
-    if isinstance(node, tree.CallExpr) and node.args:
-        words = tuple(map(_value, node.args))
-        if any(layer.program in LAUNCHERS for layer in layers(bare(words))):
-            yield words
-    elif isinstance(node, Struct):
-        for name in node.__struct_fields__:
-            yield from _nested(getattr(node, name))
-    elif isinstance(node, list | tuple):
-        for each in node:
-            yield from _nested(each)
+def _nested(statements: Sequence[tree.Stmt]) -> Iterator[tuple[Value, ...]]:
+    """The words of all launchers within statements, however deep."""
+    waiting: list[object] = list(statements)
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, tree.CallExpr) and node.args:
+            words = tuple(map(_value, node.args))
+            if any(layer.program in LAUNCHERS for layer in layers(bare(words))):
+                yield words
+        elif isinstance(node, Struct):
+            waiting += [getattr(node, name) for name in node.__struct_fields__]
+        elif isinstance(node, list | tuple):
+            waiting += node
 
 
 def _units(statement: tree.Stmt, source: bytes) -> Iterator[Unit]:
