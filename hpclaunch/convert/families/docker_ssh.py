@@ -10,8 +10,8 @@ from hpclaunch.convert.mapping.docker import beside, config_env, container, laun
 from hpclaunch.convert.mapping.docker.steps import Started, one_by_one, started
 from hpclaunch.convert.mapping.ranks import launchers
 from hpclaunch.convert.mapping.slurm import allocation
-from hpclaunch.convert.mapping.slurm.sruns import trial_loops
 from hpclaunch.convert.mapping.slurm.submitted import unwrapped
+from hpclaunch.convert.mapping.words.hosts import loops_of_trials
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.programs.layers import MPI, Layer, layers
 from hpclaunch.convert.reading import Command, ShellReading
@@ -111,7 +111,7 @@ def main_of(steps: Sequence[Started]) -> Started | None:
             continue
         parallel = step.is_parallel or any(piece.is_parallel for piece in step.pieces)
         text = step.text
-        weight = 8 * parallel + 4 * bool(trial_loops(step.command)) + 2 * ("run_and_time" in text)
+        weight = 8 * parallel + 4 * bool(loops_of_trials(step.command)) + 2 * ("run_and_time" in text)
         weight += "train" in text
         if best is None or weight > best[0] or (weight == best[0] and not _is_eval(text)):
             best = (weight, index)

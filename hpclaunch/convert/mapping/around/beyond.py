@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from itertools import takewhile
 
 from hpclaunch.convert.draft import Draft
-from hpclaunch.convert.mapping.slurm.sruns import Step, trial_loops
+from hpclaunch.convert.mapping.slurm.sruns import Step
+from hpclaunch.convert.mapping.words.hosts import loops_of_trials
 from hpclaunch.convert.programs.names import interpreter
 from hpclaunch.convert.reading import ShellReading
 from hpclaunch.convert.secret_texts import is_secret
@@ -228,7 +229,7 @@ def _input(run: Step, draft: Draft) -> None:
 
 def _side_by_side(run: Step, draft: Draft) -> None:
     """Runs in the background of a loop, each with a share of the job."""
-    loops = trial_loops(run.command)
+    loops = loops_of_trials(run.command)
     if run.command.background and loops:
         draft.say(
             "left",

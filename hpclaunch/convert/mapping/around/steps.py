@@ -16,8 +16,9 @@ from hpclaunch.convert.mapping.around.likeness import say_own, unlike
 from hpclaunch.convert.mapping.around.trials import Trials
 from hpclaunch.convert.mapping.container import images
 from hpclaunch.convert.mapping.environment.exported import inherit
-from hpclaunch.convert.mapping.slurm.sruns import Step, trial_loops
+from hpclaunch.convert.mapping.slurm.sruns import Step
 from hpclaunch.convert.mapping.words import inputs
+from hpclaunch.convert.mapping.words.hosts import loops_of_trials
 from hpclaunch.convert.mapping.words.texts import Line, line, path, submitters
 from hpclaunch.convert.programs.enroot import imported, is_about_images
 from hpclaunch.convert.programs.names import SHELLS
@@ -172,7 +173,7 @@ def _when(command: Command, trials: Trials, after: bool, draft: Draft) -> str:
         todo = "add it to setup, before_each or after if the job needs it, or convert again with --env"
         draft.say("left", (command.place,), what, why=why, todo=todo)
         return ""
-    if trial_loops(command) and not in_loop:
+    if loops_of_trials(command) and not in_loop:
         why = "a loop of its own, and a job has one"
         draft.say(
             "left", (command.place,), what, why=why, todo="write a script for it, and a step that runs it"

@@ -11,7 +11,8 @@ from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.around import rounds
 from hpclaunch.convert.mapping.around.rounds import names_in as _names
 from hpclaunch.convert.mapping.slurm.asked import of_batch
-from hpclaunch.convert.mapping.slurm.sruns import Step, trial_loops
+from hpclaunch.convert.mapping.slurm.sruns import Step
+from hpclaunch.convert.mapping.words.hosts import loops_of_trials
 from hpclaunch.convert.reading import Command, Loop, ShellReading
 from hpclaunch.readback.shell.values import Part, Unknown, known, known_parts
 
@@ -80,7 +81,7 @@ _TODO = "lower `time` to what one point takes; where a round needs what the one 
 def of(reading: ShellReading, run: Step) -> tuple[Loop, ...]:
     """The loops around the run that are a sweep, the outermost first."""
     command = run.command
-    loops = tuple(each for each in trial_loops(command) if _gives_values(each, run))
+    loops = tuple(each for each in loops_of_trials(command) if _gives_values(each, run))
     names = {each.variable for each in loops}
     alone = not (command.background or command.conditions or command.function)
     of_array = any(each.name == "array" for each in of_batch(reading))

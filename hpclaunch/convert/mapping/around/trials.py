@@ -10,7 +10,7 @@ from msgspec import Struct
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.around import rounds
 from hpclaunch.convert.mapping.slurm.asked import origin_of
-from hpclaunch.convert.mapping.slurm.sruns import trial_loops
+from hpclaunch.convert.mapping.words.hosts import loops_of_trials
 from hpclaunch.convert.mapping.words.texts import path
 from hpclaunch.convert.reading import Assigned, Command, Loop, Output, ShellReading
 from hpclaunch.readback.shell.values import Part, Unknown, Value, known, shown
@@ -45,7 +45,7 @@ def find(
     the ranks are handed by name, beside the command's own environment. Loops that go over anything else are
     said to be left."""
     words = command.words if words is None else words
-    loops = [each for each in trial_loops(command) if each not in swept]
+    loops = [each for each in loops_of_trials(command) if each not in swept]
     loop = loops[-1] if loops else None
     for other in loops[:-1]:
         todo = "submit the job once for each value, with --set"
@@ -87,7 +87,7 @@ def ask_rounds(
 ) -> None:
     """Questions about what a round of the loop has, or does, that no trial can; to be asked when all else is
     in the draft. `seed` is the variable that trials set, "" for none."""
-    loops = [each for each in trial_loops(command) if each not in swept]
+    loops = [each for each in loops_of_trials(command) if each not in swept]
     handed = {name for name, _ in command.environment}
     for each in rounds.changed(reading, command, loops):
         if each.name == seed:

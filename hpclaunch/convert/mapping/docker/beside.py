@@ -13,7 +13,7 @@ from hpclaunch.convert.mapping.around.steps import AFTER_EACH, AFTER_EACH_TODO, 
 from hpclaunch.convert.mapping.docker import own_options, standard_input
 from hpclaunch.convert.mapping.docker.steps import Role, Started, copies_of
 from hpclaunch.convert.mapping.ranks import parameter_files
-from hpclaunch.convert.mapping.slurm.sruns import trial_loops
+from hpclaunch.convert.mapping.words.hosts import loops_of_trials
 from hpclaunch.convert.mapping.words.texts import Line, line
 from hpclaunch.convert.reading import ShellReading
 from hpclaunch.readback.shell.values import Value, known, shown
@@ -64,7 +64,7 @@ class _Beside(Struct, frozen=True, dict=True):
     @property
     def has_trials(self) -> bool:
         """Whether the job has trials."""
-        return self.main is not None and bool(trial_loops(self.main.command))
+        return self.main is not None and bool(loops_of_trials(self.main.command))
 
     @cached_property
     def copies(self) -> set[int]:
@@ -161,7 +161,7 @@ def _caches(step: Started, piece: Started, before: bool, here: _Beside) -> None:
     value = {"run": text, "where": "host", "per": "node", "optional": True, "name": "drop caches"}
     if _known_step(value, here.draft):
         return
-    key = "before_each" if here.has_trials and trial_loops(step.command) else "setup"
+    key = "before_each" if here.has_trials and loops_of_trials(step.command) else "setup"
     here.draft.add(key, value, places, "the file caches of each node", why=CACHES)
 
 
@@ -212,7 +212,7 @@ def _container_step(step: Started, piece: Started, before: bool, here: _Beside) 
         todo = "add it to setup, before_each or after if the job needs it"
         here.draft.say("left", places, _short(piece), why=why, todo=todo)
         return
-    in_trial = here.has_trials and bool(trial_loops(step.command))
+    in_trial = here.has_trials and bool(loops_of_trials(step.command))
     if in_trial and not before:
         here.draft.say("left", places, _short(piece), why=AFTER_EACH, todo=AFTER_EACH_TODO)
         return

@@ -11,7 +11,7 @@ from hpclaunch.convert.mapping.slurm.asked import Asked, of_options
 from hpclaunch.convert.mapping.slurm.sizes import Allocation, Ranks, ranks
 from hpclaunch.convert.mapping.words import hosts
 from hpclaunch.convert.programs.layers import Layer, layers
-from hpclaunch.convert.reading import Command, Loop, ShellReading
+from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.readback.shell.values import Value, program_of, shown
 
 # Programs that only look at the machine, test it or prepare it.
@@ -139,11 +139,6 @@ def alike(steps: Sequence[Step], run: Step) -> list[Step]:
     return [step for step in steps if 0 <= weight <= _weight(step) and step.text != text]
 
 
-def trial_loops(command: Command) -> list[Loop]:
-    """The loops around a command that repeat it, and do not go through hosts."""
-    return hosts.loops_of_trials(command)
-
-
 def _weight(step: Step) -> int:
     """How much a step looks like the job's own command; below 0 for what never is."""
     program = program_of(step.words)
@@ -160,7 +155,7 @@ def _likeness(step: Step) -> int:
     weight = 0
     weight += 4 * ((step.ranks.per_node or 0) > 1)
     weight += 3 * (step.option("mpi") is not None)
-    weight += 3 * bool(trial_loops(step.command))
+    weight += 3 * bool(hosts.loops_of_trials(step.command))
     weight += 2 * step.in_container
     weight += 2 * bool(_TRAINS.search(step.text))
     weight += 2 * any(layer.program for layer in step.inner)
