@@ -108,7 +108,7 @@ def test_what_the_command_writes_does_not_fill_the_log(tmp_path: Path) -> None:
     assert re.match("\nhpclaunch: more .*\nhpclaunch: .* status 137 .*", rest), rest
     command = Path("/proc", (tmp_path / "pid").read_text().strip(), "cmdline")
     until(lambda: not command.exists() or not command.read_bytes())  # a dead one may be there, without words
-    # What it leaves behind holds the pipe; who writes next, as srun of the first rank that failed, has a line.
+    # What it leaves behind holds the pipe; who writes next (srun, of the first rank that failed) has a line.
     rest = told_by("trap '' HUP; sleep 30 & yes x | head -c 65537")
     assert re.match("\nhpclaunch: more .*\n$", rest), rest
 
