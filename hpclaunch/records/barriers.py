@@ -6,6 +6,7 @@ The expression is taken apart by the parser of `re` itself, which is no part of 
 (`sre_parse`, from Python 3.11 on `re._parser`). What is not known of its parts is taken for anything.
 """
 
+import importlib
 import re
 import string
 import sys
@@ -14,11 +15,7 @@ from typing import Any
 
 from msgspec import Struct
 
-if sys.version_info >= (3, 11):
-    from re import _parser  # type: ignore[attr-defined]
-else:
-    import sre_parse as _parser
-
+_PARSER = "re._parser" if sys.version_info >= (3, 11) else "sre_parse"
 REACH = 65_536  # bytes among which a place is looked for
 
 
@@ -66,10 +63,10 @@ def shape_of(pattern: "re.Pattern[bytes]") -> Shape:
         return Shape()
     text: Any = pattern.pattern
     try:
-        items = _parser.parse(text, re.MULTILINE)
+        items = importlib.import_module(_PARSER).parse(text, re.MULTILINE)
         literal = b"" if pattern.flags & re.IGNORECASE else max(_Literals(items).runs, key=len)
         return Shape(literal, _Walk(pattern.flags, items).after())
-    except Exception:  # whatever another parser has changed
+    except Exception:  # another Python may have it elsewhere, or otherwise
         return Shape()
 
 
