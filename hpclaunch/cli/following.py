@@ -10,7 +10,7 @@ from hpclaunch.records.record import Record
 from hpclaunch.schedulers import follow as log
 from hpclaunch.schedulers import joblogs, lifecycle
 from hpclaunch.schedulers.patience import WaitFailed
-from hpclaunch.values.errors import HpclaunchError, InputError
+from hpclaunch.values.errors import HpclaunchError, InputError, told
 from hpclaunch.values.job import JobStatus
 
 
@@ -22,8 +22,10 @@ def standing_by() -> Iterator[None]:
         yield
     except (InputError, BrokenPipeError):
         raise
-    except (HpclaunchError, OSError) as error:
+    except HpclaunchError as error:
         raise WaitFailed(str(error)) from error
+    except OSError as error:
+        raise WaitFailed(told(error)) from error
 
 
 def follow(record: Record, out: BinaryIO) -> int:

@@ -10,7 +10,7 @@ import click
 
 from hpclaunch import __version__
 from hpclaunch.cli.output import say
-from hpclaunch.values.errors import HpclaunchError, InputError
+from hpclaunch.values.errors import HpclaunchError, InputError, told
 
 COMMANDS = {
     "cancel": "jobs:cancel",
@@ -93,7 +93,7 @@ def main() -> NoReturn:
             say("the folder in which this was typed is gone: change to one that is there")
             status = 2
         else:
-            say(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+            say(told(error))
             status = 1
     finally:  # also of a command that has called sys.exit
         _give_up_unwritten()

@@ -14,6 +14,7 @@ import msgspec
 import hpclaunch
 from hpclaunch.records.files import open_log
 from hpclaunch.records.searching import Asked, Found, Metric
+from hpclaunch.values.errors import told
 
 _SECONDS = 10
 _BYTES_A_SECOND = 500_000  # a tenth of what a slow pattern manages: `.*a.*b=(...)` goes through 4 MB/s
@@ -46,7 +47,7 @@ class Reader:
         except FileNotFoundError:
             return {}
         except OSError as error:  # of one point: the others have logs of their own
-            self._say(f"a log is left out: {error}")
+            self._say(f"a log is left out: {told(error)}")
             return {}
         seconds = _SECONDS + size // _BYTES_A_SECOND
         texts = {name: self._search(name, metric, log, seconds) for name, metric in [*self._metrics.items()]}

@@ -27,6 +27,11 @@ class Problem(Struct, frozen=True):
         return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text)
 
 
+def told(error: OSError) -> str:
+    """What the system said, behind the file's name and without the error's number."""
+    return f"{error.filename}: {error.strerror}" if error.filename else str(error)
+
+
 class HpclaunchError(Exception):
     """Something that hpclaunch itself could not do."""
 

@@ -93,6 +93,7 @@ def test_a_log_that_is_a_fifo_keeps_nobody_waiting(chain: Record, words: str, st
     done = hpclaunch(*words.split(), env=dict(os.environ))
     assert done.returncode == status, done.stderr
     assert [str(chain.log) in line for line in done.stderr.splitlines()] == [True]
+    assert "[Errno" not in done.stderr
 
 
 def test_a_log_that_cannot_be_read_is_said_and_the_others_are_read(
