@@ -167,6 +167,7 @@ reference = st.builds(
 
 @settings(max_examples=500, deadline=None)
 @given(value, value, st.lists(reference, min_size=1, max_size=4), st.sampled_from([None, "", ":", "X"]))
+@example("", "", ['"${a[@]+}"', '"${a[@]:+}"', '"${none[@]+}"', '"${none[@]:+t}"'], None)
 def test_expansions_are_bashs(v: str, w: str, references: list[str], separators: str | None) -> None:
     set_separators = "" if separators is None else f"IFS={single(separators)}\n"
     script = f"""v={single(v)} w={single(w)}

@@ -332,6 +332,8 @@ class Expander:
         written = (expansion.operand or NOTHING).pieces
         operand = written if quoted else self._with_home(written)
         if operator.endswith("+"):
+            if quoted and values:
+                fields.add_value((), True)  # a list that is not empty is a word, also an empty one
             if is_set:
                 self._add(fields, operand, expanded=True)
             elif is_set is None and not expansion.of_all:
