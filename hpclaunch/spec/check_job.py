@@ -31,8 +31,6 @@ def job_problems(job: Job) -> list[Problem]:
         _check(found, ("gpu_type",), check_text.name, job.gpu_type)
     if job.image_name is not None:
         _check(found, ("image",), _image, job.image_name)
-    if job.directory:
-        _check(found, ("directory",), check_text.line, job.directory)
     if job.workdir is not None:
         _check(found, ("workdir",), check_text.line, job.workdir)
     found += _command_problems(job)

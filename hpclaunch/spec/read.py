@@ -63,11 +63,6 @@ def parse_job(text: str, file: str, directory: str, sets: Sequence[str] = ()) ->
     except UnicodeEncodeError:
         message = "the name of its folder is not UTF-8, and no record or script could hold it: rename it"
         raise InputError([Problem(message, "job", (), file)]) from None
-    if directory and (min(directory) < " " or "\x7f" in directory):
-        message = (
-            "the name of its folder has a control character, with which no record is a job file: rename it"
-        )
-        raise InputError([Problem(message, "job", (), file)])
     root = _put(_root(compose(text, file, "job"), file, "job"), sets)
     document = convert_job(root, file)
     # A record's job says where its paths start, since its file lies elsewhere.

@@ -73,7 +73,7 @@ JOB = st.builds(
         st.builds(SiteHints, account=OPTIONAL_LINE, mail=OPTIONAL_LINE, srun=st.tuples(VALUE)),
         max_size=2,
     ),
-    directory=st.just("/jobs"),
+    directory=st.sampled_from(["/jobs", "/new\nline\n", "/\x01\x7f\x85 \u2028", "/ "]),
 )
 SITE = st.builds(
     Site,

@@ -22,7 +22,7 @@ CORPUS = [
         "3:8",
         ["unknown key 'cpu' in bind", "'cpus'", "allowed: cpus, smt, memory, hcas"],
     ),
-    ('directory: "/x\\n/y"', "3:12", ["directory", "/x"]),
+    ('directory: "/x\\0/y"', "3:12", ["directory: a NUL character"]),
     ("version: 2", "3:10", ["version: '2' is not 1"]),
     ("nodes: eight", "3:8", ["'eight' is not a whole number"]),
     ("nodes: 8.0", "3:8", ["'8.0' is not a whole number in decimal"]),

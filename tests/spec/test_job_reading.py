@@ -4,7 +4,6 @@ import pytest
 
 from hpclaunch.spec.job import Bind, ContainerSpec, Job, MountSpec, SiteHints
 from hpclaunch.spec.read import parse_job, read_job
-from hpclaunch.values.errors import InputError
 
 LEAST = "name: a\ncommand: [echo]\n"
 
@@ -166,17 +165,6 @@ def test_the_directory_is_that_of_the_file_and_links_are_kept(tmp_path, monkeypa
     (tmp_path / "link").symlink_to(real)
     monkeypatch.chdir(tmp_path)
     assert read_job("link/job.yaml").value.directory == str(tmp_path / "link")
-
-
-def test_a_folder_that_no_record_could_name_is_refused_before_anything_is_sent(tmp_path):
-    """The record's job file says where its paths start, and is read again by `rerun`."""
-    folder = tmp_path / "a\nb"
-    folder.mkdir()
-    (folder / "job.yaml").write_text(LEAST)
-    with pytest.raises(InputError) as refused:
-        read_job(folder / "job.yaml")
-    (problem,) = refused.value.problems
-    assert "folder has a control character" in problem.message
 
 
 def test_values_are_located_by_line_and_column():
