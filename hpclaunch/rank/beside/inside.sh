@@ -9,7 +9,8 @@ hl_fail() {
 }
 
 # The processes of the rank are those with its number in a step of so many ranks. Not those of this step, nor what
-# waits beside the ranks, nor tools of the wrapper. The first of them is it, but not while it is the wrapper, which has not all of the environment.
+# waits beside the ranks, nor tools of the wrapper. The first of them is it, but not while it is the wrapper, which
+# has not all of the environment.
 # A process may end, or become another program and so be without an environment for a moment, while it is looked at.
 hl_of_rank() { # is process $1 one? hl_variables: its environment
   local hl_variable hl_job='' hl_step='' hl_number='' hl_tasks=''
