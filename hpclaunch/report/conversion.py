@@ -4,6 +4,7 @@ The same sections as text for a terminal and as Markdown.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Any
@@ -142,18 +143,23 @@ def _headline(conversion: Conversion) -> str:
 
 
 def _summary(conversion: Conversion) -> str:
-    said = []
-    for kind, one, many in (
-        ("question", "question", "questions"),
-        ("defect", "defect of the original", "defects of the original"),
-        ("left", "construct not carried over", "constructs not carried over"),
-        ("unread", "not understood", "not understood"),
-        ("replaced", "done by hpclaunch now", "done by hpclaunch now"),
-        ("carried", "carried over", "carried over"),
-    ):
-        number = sum(each.kind == kind for each in conversion.findings)
-        if number:
-            said.append(f"{number} {one if number == 1 else many}")
+    """How many there are of each kind, as the sections below count them."""
+    kinds = Counter(
+        "not told" if each.kind == "question" and not each.key else each.kind for each in conversion.findings
+    )
+    said = [
+        f"{kinds[kind]} {one if kinds[kind] == 1 else many}"
+        for kind, one, many in (
+            ("question", "open question", "open questions"),
+            ("not told", "thing not told", "things not told"),
+            ("defect", "defect of the original", "defects of the original"),
+            ("left", "construct not carried over", "constructs not carried over"),
+            ("unread", "not understood", "not understood"),
+            ("replaced", "done by hpclaunch now", "done by hpclaunch now"),
+            ("carried", "carried over", "carried over"),
+        )
+        if kinds[kind]
+    ]
     if not conversion.refused:
         said.append(f"and the job file is {'complete' if conversion.is_complete else 'not complete'}")
     return f"{', '.join(said)}."
