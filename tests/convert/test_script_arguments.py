@@ -60,6 +60,8 @@ _SCRIPTS = (
     'while [ $# -gt 0 ]; do shift; [ "$1" = x ]; done && srun last\nsrun "$#"',
     'for a; do shift; [ "$a" = x ]; done && srun last\nsrun "$#"',
     f'shift 2 && LR=7; set -- x "$@"{_SHOW}',
+    f"set -euo pipefail{_SHOW}",
+    f"set +o noclobber -Eeuo pipefail +x; shift || :{_SHOW}",
     f"{_OPTS % 'i:fl:'}{_SHOW_OPTS}",
     f"{_OPTS % ':i:fl:'}shift $((OPTIND-1)){_SHOW_OPTS}",
     f'{_OPTS % "i:fl:"}shift "$((OPTIND - 1))"; OPTIND=1\n{_OPTS % "fl"}{_SHOW_OPTS}',

@@ -94,8 +94,8 @@ def _set(shell: "Shell", words: Sequence[Value]) -> None:
             shell.state.arguments = tuple(words[index + 2 :])
             return
         if text is None or text[:1] not in ("-", "+"):
-            if index and texts[index - 1] in ("-o", "+o"):
-                continue
+            if index and re.fullmatch("[-+][a-zA-Z]*o[a-zA-Z]*", texts[index - 1] or ""):
+                continue  # the name of an option: set -o pipefail, set -euxo pipefail
             shell.state.arguments = tuple(words[index + 1 :])
             return
 
