@@ -43,7 +43,6 @@ _UNKNOWN = (
     'for i in 1 2; do read x; srun "$x"; done <<EOF\np\nq\nEOF',
     'read -n 1 x <<< abc; srun "$x"',
     'read -u 3 y 3<<< zz <<< q; srun "$y"',
-    'f() { local -n r=$1; r=5; }; x=1; f x; srun "$x"',
     "declare -i n=1; n+=2; srun $n",
     "srun $(printf %d 010) $(printf %02d 08 2>/dev/null)",
     "mapfile -t -O 1 L <<< x; srun \"${L[@]}\"",

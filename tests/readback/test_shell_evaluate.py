@@ -90,7 +90,7 @@ def test_what_the_script_exports_is_told_and_what_comes_from_outside() -> None:
         ". ./other.sh",
         "trap 'x=1' EXIT",
         'unset "$1"',
-        "local -n y=x",
+        'declare -n y="$1"',
         'declare "$1"',
         "f() { :; }; ls && f() { a; }; f",
         "coproc cat",

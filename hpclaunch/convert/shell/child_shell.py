@@ -1,7 +1,7 @@
 """A text that the script gives to another shell (bash -c TEXT, bash <<EOF), where that starts ranks."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from hpclaunch.convert.programs.layers import layers
@@ -9,7 +9,9 @@ from hpclaunch.convert.programs.names import BY_MPI, BY_TORCH, SHELLS, STEPS, an
 from hpclaunch.convert.programs.plain import by_env
 from hpclaunch.convert.shell.names import with_names
 from hpclaunch.readback.shell.errors import ScriptError
-from hpclaunch.readback.shell.values import Value, known
+from hpclaunch.readback.shell.state import Variable
+from hpclaunch.readback.shell.statements import Group
+from hpclaunch.readback.shell.values import IfSet, Names, Unknown, Value, known
 
 if TYPE_CHECKING:
     from hpclaunch.convert.shell.walker import Walker
@@ -47,10 +49,38 @@ def walked(shell: "Walker", words: Sequence[Value]) -> bool:
         return False
     try:
         given, removed = by_env(its, shell.environment())
-        shell.child(body, unknown, tuple(arguments), given, removed)
+        _walk(shell, body, unknown, tuple(arguments), given, removed)
     finally:
         shell.line = line
     return True
+
+
+def _walk(
+    shell: "Walker",
+    body: Group,
+    unknown: Mapping[str, Unknown | IfSet | Names],
+    arguments: tuple[Value, ...],
+    given: Mapping[str, Value],
+    removed: Collection[str],
+) -> None:
+    """Walk what another shell is given: it has what is exported, and nothing of it comes back. `unknown` are
+    names that stand for parts of its text, `given` what env in front of it exports, and `removed` what that
+    takes away."""
+    before = shell.state
+    shell.unnamed |= unknown
+    with shell.as_another():
+        state = shell.state
+        for name in list(before.names()):
+            variable = before.own(name)
+            kept = variable is None or variable.value is None or variable.exported
+            if not kept or name in removed:
+                state.set(name, Variable(None))
+        for name, value in given.items():
+            state.set(name, Variable(value, exported=True))
+        for name, part in unknown.items():
+            state.set(name, Variable((part,)))
+        state.arguments = arguments
+        shell.apart(body)
 
 
 def _text(words: Sequence[Value], stdin: Value | None) -> tuple[Value, Sequence[Value]] | None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from msgspec import structs
 
 from hpclaunch.convert.shell.listing import own_text, parts_of
-from hpclaunch.readback.shell.state import Array, Variable
+from hpclaunch.readback.shell.state import Array
 from hpclaunch.readback.shell.statements import (
     Assignment,
     Declaration,
@@ -15,7 +15,6 @@ from hpclaunch.readback.shell.statements import (
     Simple,
     Statement,
 )
-from hpclaunch.readback.shell.values import Unknown
 
 if TYPE_CHECKING:
     from hpclaunch.convert.shell.loops import Body
@@ -67,10 +66,11 @@ def forget(shell: "Walker", body: "Body") -> None:
         before = shell.state.get(name)
         if before is None or before.value is None:
             continue
-        if isinstance(before.value, Array):
-            shell.state.set(name, Variable(structs.replace(before.value, whole=False), before.exported))
+        value = before.value
+        if isinstance(value, Array):
+            shell.state.set(name, structs.replace(before, value=structs.replace(value, whole=False)))
         else:
-            shell.state.set(name, Variable((Unknown("either", name),), before.exported))
+            shell.state.forget(name)
 
 
 def _given_by(each: Simple | Declaration) -> list[str]:

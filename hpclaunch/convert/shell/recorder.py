@@ -228,7 +228,8 @@ class Recorder(Shell):
         return self._others > self.most
 
     def note_assigned(self, name: str, uses: tuple[str, ...], default: bool) -> None:
-        """Note the value that the variable has now."""
+        """Note the value that the variable has now, or the one that it stands for."""
+        name = self.state.target(name)
         after = self.state.get(name)
         if after is None or after.value is None:
             return
@@ -289,6 +290,9 @@ class Recorder(Shell):
         index = self._last.get(name, len(self.assigned))
         if index < len(self.assigned) and self.assigned[index].name == name:
             self.assigned[index] = structs.replace(self.assigned[index], exported=exports)
+
+    def unset(self, name: str) -> None:
+        self.marked.discard(name)
 
     def environment(self) -> tuple[tuple[str, Value], ...]:
         """The exported variables, as things stand; the same object as long as nothing changes."""

@@ -56,6 +56,7 @@ def read(
     configurations = [source.name for source in sources if source.name != main and source.name not in sourced]
     complete = [_walked(walker, name) for name in configurations]
     _give(walker, {name: text for name, text in environment.items() if _changed(walker, name, text)})
+    walker.state.be_another()
     walker.options.clear()
     walker.asked.clear()
     begun = starts(walker, main) if main else ()

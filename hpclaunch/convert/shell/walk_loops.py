@@ -10,7 +10,7 @@ from hpclaunch.convert.reading import Loop as Around
 from hpclaunch.convert.shell import loops, over_nodes
 from hpclaunch.convert.shell.names import python
 from hpclaunch.readback.shell import outside
-from hpclaunch.readback.shell.flow import Flow
+from hpclaunch.readback.shell.flow import LEAVES, Flow
 from hpclaunch.readback.shell.state import Array, Variable
 from hpclaunch.readback.shell.statements import For, Group, Loop, Statement
 from hpclaunch.readback.shell.values import Unknown, Value
@@ -25,12 +25,13 @@ def walk_for(shell: "Walker", statement: For) -> Flow:
     rounds = loops.of_words(shell, statement)
     if rounds.count == 0:
         return Flow.NEXT
+    shell.state.check(statement.name)
     if rounds.values and rounds.count == len(rounds.values) and loops.only_computes(shell, statement.body):
         for value in rounds.values:
             shell.spend(2)
-            shell.state.assign(statement.name, value)
+            shell.state.begin(statement.name, value)
             flow = shell.run(statement.body)
-            if flow in (Flow.RETURN, Flow.EXIT):
+            if flow in LEAVES:
                 return flow
             if flow is Flow.BREAK:
                 break
@@ -45,7 +46,7 @@ def walk_for(shell: "Walker", statement: For) -> Flow:
 def _given(shell: "Walker", name: str, values: Sequence[Value], number: int) -> bool:
     """Begin a round of `for` with its value; False where there are no more."""
     if number < len(values):
-        shell.state.assign(name, values[number])
+        shell.state.begin(name, values[number])
     return number < len(values)
 
 
@@ -96,7 +97,7 @@ def _gone_through(
     if only and goes_on is False:
         before.absorb([shell.state], or_none=False)
         shell.state, shell.status = before, status
-        return flow if flow in (Flow.RETURN, Flow.EXIT) else Flow.NEXT
+        return flow if flow in LEAVES else Flow.NEXT
     shell.state, shell.input = before, given
     del shell.commands[commands:], shell.assigned[assigned:], shell.assumed[assumed:]
     del shell.unclear[unclear:]
@@ -153,4 +154,4 @@ def _once(shell: "Walker", statement: For | Loop, variable: str, rounds: loops.R
     given = shell.input
     flow = shell.tried([once], or_none=not rounds.count)
     shell.status, shell.input = None, given
-    return flow if flow in (Flow.RETURN, Flow.EXIT) and rounds.count else Flow.NEXT
+    return flow if flow in LEAVES and rounds.count else Flow.NEXT

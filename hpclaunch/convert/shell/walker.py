@@ -1,7 +1,8 @@
 """A shell that runs nothing, and notes what a launcher would do: its commands, and where values come from."""
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 
 from msgspec import structs
@@ -11,7 +12,6 @@ from hpclaunch.convert.reading import (
     Output,
     Source,
     Sourced,
-    Statement,
 )
 from hpclaunch.convert.shell import (
     aliases,
@@ -26,7 +26,7 @@ from hpclaunch.convert.shell import (
     shopt,
 )
 from hpclaunch.convert.shell.lenient import LenientExpander
-from hpclaunch.convert.shell.listing import listed, name_of_output
+from hpclaunch.convert.shell.listing import name_of_output
 from hpclaunch.convert.shell.names import (
     is_default,
     lines_of,
@@ -38,20 +38,18 @@ from hpclaunch.convert.shell.names import (
     with_names,
     words_of,
 )
-from hpclaunch.convert.shell.parsed import parsed
-from hpclaunch.convert.shell.recorder import Context, Recorder
 from hpclaunch.convert.shell.syntax.reader import read as parse
-from hpclaunch.readback.shell import outside
+from hpclaunch.convert.shell.texts import Texts
 from hpclaunch.readback.shell.commands import BUILTINS
 from hpclaunch.readback.shell.errors import ScriptError
 from hpclaunch.readback.shell.flow import Flow
 from hpclaunch.readback.shell.pieces import Command as Substitution
 from hpclaunch.readback.shell.pieces import Word
 from hpclaunch.readback.shell.reads import Input
-from hpclaunch.readback.shell.state import Array, State, Variable
+from hpclaunch.readback.shell.state import Array, Variable
 from hpclaunch.readback.shell.statements import Assignment, Group, Redirection, Simple
 from hpclaunch.readback.shell.statements import Statement as Part
-from hpclaunch.readback.shell.values import IfSet, Names, Unknown, Value, known, known_parts
+from hpclaunch.readback.shell.values import Unknown, Value, known, known_parts
 
 # What is no command of its own: it asks, or it is told as a value that a variable is given.
 _SILENT = frozenset(
@@ -67,18 +65,14 @@ _FOLLOWED = {**arguments.TAKE, "alias": aliases.note, "unalias": aliases.note}
 _NOTED = {"set": shopt.set_by, "shopt": shopt.note, **dict.fromkeys(("cd", "pushd", "popd"), folder.change)}
 _LONGEST = 100_000
 _SETS_UNKNOWN = re.compile(r"(?:^|[\s;])\w*\$\{\w+\}\w*\+?=")
-_OFTEN = 20  # after so many statements the commands are counted
 _EXPORT_ALL = frozenset(("a", "allexport"))  # `set -a`: what is assigned is exported
 
 
-class Walker(Recorder):
+class Walker(Texts):
     """Walks the sources, one after the other, with one state."""
 
     def __init__(self, sources: Sequence[Source]):
         super().__init__(sources)
-        self.seen: set[str] = set()
-        self._parsed: dict[str, Group] = {}
-        self.reached = self.read_up_to = 0  # of the statements that stand in nothing, and the last line read
         self.bodies: dict[int, loops.Body] = {}  # of loops, by the identity of their statement
         self.reached_nodes: dict[int, tuple[Part, frozenset[str] | None]] = {}  # see `over_nodes`
         self.deciding: dict[int, tuple[Part, bool]] = {}  # see `flows`, by the identity of the statement
@@ -87,7 +81,6 @@ class Walker(Recorder):
         self.endless: dict[int, Part] = {}  # see `walk_loops`, by the identity of the statement
         self.deciding_branches: dict[int, tuple[Part, int, int]] = {}
         self._expander: LenientExpander | None = None
-        self._open: list[str] = []
         self._calling: list[str] = []
         self.aliases: dict[str, aliases.Alias] = {}
         self.expanding = aliases.Names()
@@ -109,52 +102,6 @@ class Walker(Recorder):
     def note_default(self, name: str) -> None:
         """Note that ${NAME:=value} gave a value."""
         self.note_assigned(name, (), True)
-
-    def parse(self, name: str) -> Group:
-        """The statements of a source. Raises ScriptError."""
-        if name not in self._parsed:
-            self._parsed[name] = parsed(self.files.text(name), self.files.first(name))
-        return self._parsed[name]
-
-    def statements(self) -> list[Statement]:
-        """All statements of the sources that were walked."""
-        return [
-            Statement(place, written if written.isascii() else outside(written))
-            for name, body in self._parsed.items()
-            for place, written in self.files.placed(name, listed(body))
-        ]
-
-    def walk(self, name: str) -> Flow:
-        """Walk a source, as `source` does."""
-        self._open.append(name)
-        self.seen.add(name)
-        try:
-            return self.run(self.parse(name))
-        finally:
-            self._open.pop()
-
-    def walk_from(self, name: str, number: int) -> None:
-        """Walk the statements of a source from the one of this number on, with nothing around them.
-        `reached` is the number of the last one that was begun."""
-        self.context, self._depth = Context(), 0
-        self._open.append(name)
-        self.seen.add(name)
-        try:
-            for index, statement in enumerate(self.parse(name).body[number:], number):
-                self.reached, self.read_up_to = index, getattr(statement, "last", 0)
-                if self.run(statement) is not Flow.NEXT:
-                    return
-                if index % _OFTEN == 0 and self.has_enough():
-                    return
-        finally:
-            self._open.pop()
-
-    def start_afresh(self, state: State) -> None:
-        """Be in this state, outside of all commands, wherever a walk was given up."""
-        self.state, self.input, self.output = state, Input(""), None
-        state.arguments = None
-        self.locals.clear()
-        self.excused = 0
 
     def parsed(self, text: str) -> Group:
         self._budget.spend(10 + len(text) // 50)
@@ -305,40 +252,22 @@ class Walker(Recorder):
             self.note("eval sets a variable whose name the script does not tell")
         line = self.line
         try:
-            return self.run(self.parsed(text))
+            return self.lines(self.parsed(text))
         except ScriptError as error:
             self.line = line
             self.note(f"eval of what is no command: {error.message}")
             return Flow.NEXT
 
-    def child(
-        self,
-        body: Part,
-        unknown: Mapping[str, Unknown | IfSet | Names],
-        arguments: tuple[Value, ...],
-        given: Mapping[str, Value],
-        removed: Collection[str],
-    ) -> None:
-        """Walk what another shell is given: it has what is exported, and nothing of it comes back. `unknown`
-        are names that stand for parts of its text, `given` what env in front of it exports, and `removed`
-        what that takes away."""
+    @contextmanager
+    def as_another(self) -> Iterator[None]:
+        """Be a shell that this one starts, while it lasts: what it changes stays there."""
         before, outer, read = self.state, self._outer, self.input
         self.state, self._outer, self.input = before.fork(), None, Input("")
         self.state.is_another = True
-        self.unnamed |= unknown
+        self.state.be_another()
         self.children += 1
         try:
-            for name in list(before.names()):
-                variable = before.get(name)
-                kept = variable is None or variable.value is None or variable.exported
-                if not kept or name in removed:
-                    self.state.set(name, Variable(None))
-            for name, value in given.items():
-                self.state.set(name, Variable(value, exported=True))
-            for name, part in unknown.items():
-                self.state.set(name, Variable((part,)))
-            self.state.arguments = arguments
-            self.apart(body)
+            yield
         finally:
             self.state, self._outer, self.input = before, outer, read
             self.children -= 1

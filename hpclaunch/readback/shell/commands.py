@@ -65,10 +65,25 @@ def _unset(shell: "Shell", words: Sequence[Value]) -> None:
         elif "f" in flags:
             state.define(text, None)
         elif is_name(text):
-            state.set(text, Variable(None))
+            _unset_variable(shell, text, of_itself="n" in flags)
         elif not _unset_element(shell, text):
             shell.note(f"unset of {text}")
             state.forget(text.partition("[")[0])
+
+
+def _unset_variable(shell: "Shell", name: str, of_itself: bool) -> None:
+    """unset NAME; `of_itself` (-n): what stands for another variable no longer does."""
+    state = shell.state
+    found = state.own(name) if of_itself else state.get(name)
+    if found is not None and found.fixed:
+        shell.status = False
+    elif of_itself:
+        state.place(name, Variable(None))
+    elif found is not None and found.fixed is None:
+        state.forget(name)
+    else:
+        state.set(name, Variable(None))
+        shell.unset(state.target(name))
 
 
 def _unset_element(shell: "Shell", text: str) -> bool:

@@ -7,7 +7,7 @@ from msgspec import structs
 
 from hpclaunch.readback.shell import conditions
 from hpclaunch.readback.shell.extglob import matches
-from hpclaunch.readback.shell.flow import Flow
+from hpclaunch.readback.shell.flow import LEAVES, Flow
 from hpclaunch.readback.shell.parameters import is_name
 from hpclaunch.readback.shell.pieces import ARGUMENTS, variable_of
 from hpclaunch.readback.shell.reads import Input
@@ -127,9 +127,9 @@ def _for(shell: "Shell", statement: For) -> Flow:
         if known(word) is None:
             flow = _for_unknown(shell, statement, word)
         else:
-            shell.state.assign(statement.name, word)
+            shell.state.begin(statement.name, word)
             flow = shell.run(statement.body)
-        if flow in (Flow.RETURN, Flow.EXIT):
+        if flow in LEAVES:
             return flow
         if flow is Flow.BREAK:
             break
@@ -141,18 +141,18 @@ def _for_unknown(shell: "Shell", statement: For, word: Value) -> Flow:
     if len(word) == 1 and isinstance(part, Names):
         # Those that the script itself has exported so far, one by one; then all others, as one.
         for name in shell.state.exported():
-            shell.state.assign(statement.name, (name,))
+            shell.state.begin(statement.name, (name,))
             shell.run(statement.body)
-        shell.state.assign(statement.name, word)
+        shell.state.begin(statement.name, word)
         shell.run(statement.body)
         return Flow.NEXT
 
     def once() -> Flow:
-        shell.state.assign(statement.name, word)
+        shell.state.begin(statement.name, word)
         return shell.run(statement.body)
 
     flow = shell.perhaps("a loop", (once,), or_none=True)
-    return flow if flow in (Flow.RETURN, Flow.EXIT) else Flow.NEXT
+    return flow if flow in LEAVES else Flow.NEXT
 
 
 def _loop(shell: "Shell", statement: Loop) -> Flow:
@@ -202,7 +202,7 @@ def arm(
             and None not in patterns
         ):
             like = tuple(pattern for pattern in patterns if pattern is not None)
-            shell.state.assign(variable, (structs.replace(subject[0], like=like),))
+            shell.state.tell(variable, (structs.replace(subject[0], like=like),))
         return shell.run(body)
 
     return way
@@ -218,10 +218,10 @@ def _case_of_names(shell: "Shell", statement: Case, names: Names) -> Flow:
     for item in statement.items:
         patterns = tuple(shell.expander.pattern(each) or "" for each in item.patterns)
         only = () if "*" in patterns else patterns
-        shell.state.assign(variable, (Names(only, seen),))
+        shell.state.tell(variable, (Names(only, seen),))
         shell.run(item.body)
         seen += patterns
-    shell.state.assign(variable, (names,))
+    shell.state.tell(variable, (names,))
     return Flow.NEXT
 
 

@@ -2,9 +2,14 @@
 readonly (bash's manual, "Shell Builtin Commands")."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
+from msgspec import structs
+
+from hpclaunch.readback.shell import references
+from hpclaunch.readback.shell.errors import ReadOnly
 from hpclaunch.readback.shell.parameters import is_name
 from hpclaunch.readback.shell.pieces import Word
 from hpclaunch.readback.shell.state import Array, Variable
@@ -38,40 +43,57 @@ def declare(shell: "Shell", command: str, arguments: Sequence[Assignment | Word]
         shell.status = all(shell.state.function(name)[0] for name in names) if of_functions else None
         return
     if "n" in flags and command != "export":
-        shell.status = None
-        shell.note(f"what `{command} -n` changes is not followed")
-        _forget_both(shell, rest)
+        references.declare(shell, rest, local)
         return
+    if "+n" in flags:
+        references.end(shell, rest)
+    fixes = command == "readonly" or "r" in flags
     if kinds := frozenset(flags) & _KINDS:
         for argument in rest:
             name = argument.name if isinstance(argument, Assignment) else argument.written
             shell.kinds[name] = min(kinds)
     for argument in rest:
         if isinstance(argument, Assignment):
-            declare_one(shell, argument.name, local, exports)
-            shell.assign(argument, keyed="A" in flags, exports=exports)
+            _tried(shell, partial(_assign, shell, argument, "A" in flags, local, exports))
+            if fixes:
+                _fix(shell, argument.name)
             continue
         for value in shell.expander.fields(argument):
-            _declare_value(shell, value, local, exports)
+            _tried(shell, partial(_declare_value, shell, value, local, exports))
             if "A" in flags:
                 _declare_keyed(shell, known(value) or "")
+            if fixes:
+                _fix(shell, shown(value).partition("=")[0])
 
 
-def _forget_both(shell: "Shell", arguments: Sequence[Assignment | Word]) -> None:
-    """declare -n NAME=OTHER: what is given to one of them is the other's too."""
-    for argument in arguments:
-        name = argument.name if isinstance(argument, Assignment) else argument.written
-        other = known(shell.expander.value(argument.value)) if isinstance(argument, Assignment) else None
-        for each in (name, other or ""):
-            if is_name(each):
-                shell.state.forget(each)
+def _tried(shell: "Shell", way: Callable[[], None]) -> None:
+    """One of several arguments: where it would change what is read-only, the others count all the same."""
+    try:
+        way()
+    except ReadOnly:
+        shell.status = False
+
+
+def _assign(shell: "Shell", argument: Assignment, keyed: bool, local: bool, exports: bool | None) -> None:
+    declare_one(shell, argument.name, local, exports)
+    shell.assign(argument, keyed=keyed, exports=exports)
+
+
+def _fix(shell: "Shell", name: str) -> None:
+    """Make a variable read-only."""
+    if not is_name(name):
+        return
+    before = shell.state.get(name)
+    if before is None:
+        before = Variable((Unknown("variable", name),) if shell.state.outside.may_have(name) else None)
+    shell.state.set(name, structs.replace(before, fixed=True))
 
 
 def _declare_keyed(shell: "Shell", name: str) -> None:
     """declare -A NAME: its keys are text, from the first one on."""
     variable = shell.state.get(name)
     if is_name(name) and not isinstance(variable and variable.value, Array):
-        shell.state.set(name, Variable(Array({}, keyed=True), bool(variable and variable.exported)))
+        shell.state.assign(name, Array({}, keyed=True))
 
 
 def _declare_value(shell: "Shell", value: Value, local: bool, exports: bool | None) -> None:
@@ -92,12 +114,15 @@ def _declare_value(shell: "Shell", value: Value, local: bool, exports: bool | No
 
 
 def declare_one(shell: "Shell", name: str, local: bool, exports: bool | None) -> None:
-    """The attributes of a variable: `local` to the function, exported or not (None: as it was)."""
+    """The attributes of a variable: `local` to the function, exported or not (None: as it was). Raises
+    ReadOnly: nothing is local to a function that is read-only outside of all."""
     state = shell.state
     if local and name not in shell.locals[-1]:
-        before = state.get(name)
+        before = state.own(name)
+        if before is not None and before.fixed and not any(name in each for each in shell.locals):
+            raise ReadOnly(name)
         shell.locals[-1][name] = before
-        state.set(name, Variable(None, exported=bool(before and before.exported)))
+        state.place(name, Variable(None, exported=bool(before and before.exported)))
     if exports is None:
         return
     shell.declared(name, exports)
@@ -108,7 +133,7 @@ def declare_one(shell: "Shell", name: str, local: bool, exports: bool | None) ->
         elif not exports:
             state.set(name, Variable((Unknown("variable", name),), exported=False))
         return
-    state.set(name, Variable(before.value, exported=exports))
+    state.set(name, structs.replace(before, exported=exports))
 
 
 def _flags(arguments: Sequence[Assignment | Word]) -> tuple[list[str], list[Assignment | Word]]:

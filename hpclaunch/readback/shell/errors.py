@@ -18,3 +18,12 @@ class ScriptError(HpclaunchError):
 
 class Unreadable(Exception):
     """A part of a script that is beyond this reader. Whoever evaluates it notes that, with its line."""
+
+
+class ReadOnly(Exception):
+    """A variable would get another value that is to have none: whoever walks the statement goes on as bash
+    does."""
+
+    def __init__(self, name: str):
+        self.name = name
+        super().__init__(name)

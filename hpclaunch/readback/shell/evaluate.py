@@ -11,18 +11,18 @@ from functools import partial
 
 from hpclaunch.readback.shell import extglob, inside
 from hpclaunch.readback.shell.assign import assign
-from hpclaunch.readback.shell.budget import MOST, Budget
-from hpclaunch.readback.shell.calls import Call, Note, Reading
+from hpclaunch.readback.shell.budget import MOST
+from hpclaunch.readback.shell.calls import Call, Reading
 from hpclaunch.readback.shell.commands import BUILTINS
 from hpclaunch.readback.shell.compound import WALKS
 from hpclaunch.readback.shell.declarations import declare, declare_one
-from hpclaunch.readback.shell.errors import ScriptError, Unreadable
+from hpclaunch.readback.shell.errors import ReadOnly, ScriptError, Unreadable
 from hpclaunch.readback.shell.expand import Expander
 from hpclaunch.readback.shell.flow import Flow
 from hpclaunch.readback.shell.parse import parse
 from hpclaunch.readback.shell.pieces import Command, Word
 from hpclaunch.readback.shell.reads import Input
-from hpclaunch.readback.shell.state import Array, State, Variable
+from hpclaunch.readback.shell.state import Array, Variable
 from hpclaunch.readback.shell.statements import (
     Assignment,
     Declaration,
@@ -32,9 +32,9 @@ from hpclaunch.readback.shell.statements import (
     Simple,
     Statement,
 )
-from hpclaunch.readback.shell.values import Part, Unknown, Value, join, known, shown
+from hpclaunch.readback.shell.values import Unknown, Value, join, known, shown
+from hpclaunch.readback.shell.ways import Ways
 
-_DEEPEST = 90
 _NUMBER = re.compile(r"-?[0-9]{1,18}")
 # Of the budget: some ten milliseconds, for a process that parses what `eval` is given.
 _PARSING = 2000
@@ -50,35 +50,25 @@ def evaluate(text: str, watched: Collection[str], most: int = MOST) -> Reading:
     """
     shell = Shell(watched, most)
     try:
-        shell.run(parse(inside(text)))
+        shell.lines(parse(inside(text)))
     except RecursionError:
         raise ScriptError("commands within commands, too deep", shell.line) from None
     return Reading(tuple(shell.calls), tuple(shell.notes))
 
 
-class Shell:
+class Shell(Ways):
     """A shell that runs nothing."""
 
     def __init__(self, watched: Collection[str], most: int = MOST):
-        self.state = State()
+        super().__init__(most)
         self.calls: list[Call] = []
-        self.notes: list[Note] = []
-        self.status: bool | None = True
         self._before: bool | None = True  # of the command before the one that is walked
         self._given = Simple(0, (), ())  # that one
-        self._may_return = False  # the function that is walked, on a condition
-        self._may_exit = False  # the shell, likewise
-        self.input = Input("")
-        self.output: list[Part] | None = None
         self.kinds: dict[str, str] = {}  # of variables that were declared with i, u or l
         self.locals: list[dict[str, Variable | None]] = []
-        self.line = 1
         self._watched = watched
-        self._conditions: list[str] = []
-        self._budget = Budget(most)
-        self._depth = 0
         self._evaluated: dict[tuple[str, int], Group] = {}
-        self._walks: dict[type, Callable[..., Flow]] = {
+        self._walks = {
             Simple: self._simple,
             Redirected: self._redirected,
             Declaration: self._declaration,
@@ -89,69 +79,6 @@ class Shell:
     def expander(self) -> Expander:
         """What expands words as things stand."""
         return Expander(self.state, self._output_of, self._budget)
-
-    def note(self, text: str) -> None:
-        """Say that this line is not understood."""
-        self.notes.append(Note(self.line, text))
-
-    def run(self, statement: Statement) -> Flow:
-        """Walk a statement. Raises ScriptError where that takes too long."""
-        self._depth += 1
-        line, budget = statement.line, self._budget
-        budget.line = line
-        budget.spend()
-        if self._depth > _DEEPEST:
-            raise ScriptError("commands within commands, too deep", line)
-        self.line = line
-        try:
-            flow = self._walks[type(statement)](statement)
-            if self.status is False and flow is Flow.NEXT:
-                self.failed(statement)
-            return flow
-        except Unreadable as error:
-            self.line = line
-            self.note(f"cannot be read: {error}")
-            self.status = None
-            return Flow.NEXT
-        finally:
-            self._depth -= 1
-
-    def failed(self, statement: Statement) -> None:
-        """Called behind a statement that fails for certain."""
-
-    def perhaps(self, why: str, ways: Sequence[Callable[[], Flow]], or_none: bool) -> Flow:
-        """Try each of the ways, one of which is gone, or with `or_none` perhaps none."""
-        self._conditions.append(f"line {self.line}: {why}")
-        flow = self.tried(ways, or_none)
-        self._conditions.pop()
-        return flow
-
-    def tried(self, ways: Sequence[Callable[[], Flow]], or_none: bool) -> Flow:
-        """The same, without a condition."""
-        before = self.state
-        forks: list[State] = []
-        flows: list[Flow] = []
-        output = self.output
-        written = len(output) if output is not None else 0
-        for way in ways:
-            self.state = before.fork()
-            flow = way()
-            flows.append(flow)
-            if flow is not Flow.EXIT:
-                forks.append(self.state)
-        self.state = before
-        self.status = None
-        if output is not None and len(output) > written:
-            output[written:] = [Unknown("output", "")]  # of which way it is
-        for fork in forks:
-            if fork.differs:
-                before.absorb(forks, or_none)
-                break
-        if not or_none and flows and all(flow is flows[0] for flow in flows):
-            return flows[0]
-        self._may_return |= Flow.RETURN in flows
-        self._may_exit |= Flow.EXIT in flows
-        return Flow.NEXT
 
     def _simple(self, statement: Simple) -> Flow:
         expander = self.expander
@@ -169,21 +96,33 @@ class Shell:
             return Flow.NEXT  # descriptors of the script's own, beside those that commands know of
         if not statement.assignments:
             if not statement.redirections:
-                return self._call(words)
-            return self._with_input(statement.redirections, lambda: self._call(words))
+                return self._called(words)
+            return self._with_input(statement.redirections, lambda: self._called(words))
         saved: dict[str, Variable | None] = {}
         for assignment in statement.assignments:
-            name = assignment.name
-            saved.setdefault(name, self.state.get(name))
+            name = self.state.target(assignment.name)
+            before = self.state.get(name)
+            if before is not None and before.fixed:
+                continue  # bash complains, and the command gets the value that it has
+            saved.setdefault(name, before)
             self.assign(assignment)
             after = self.state.get(name)
             if after:
                 self.state.set(name, Variable(after.value, exported=True))
         try:
-            return self._with_input(statement.redirections, lambda: self._call(words))
+            return self._with_input(statement.redirections, lambda: self._called(words))
         finally:
             for name, variable in saved.items():
                 self.state.restore(name, variable)
+
+    def _called(self, words: list[Value]) -> Flow:
+        """Walk a command with these words: one of the shell's own fails where it would change what is
+        read-only."""
+        try:
+            return self._call(words)
+        except ReadOnly:
+            self.status = False
+            return Flow.NEXT
 
     def _call(self, words: list[Value]) -> Flow:
         name, past = known(words[0]), False
@@ -240,7 +179,7 @@ class Shell:
             self.state.restore(local, variable)
             self.kinds.pop(local, None)
         self.state.arguments = before
-        return Flow.EXIT if flow is Flow.EXIT else Flow.NEXT
+        return flow if flow in (Flow.EXIT, Flow.LINE) else Flow.NEXT
 
     def _eval(self, words: list[Value]) -> Flow:
         text = known(
@@ -252,7 +191,7 @@ class Shell:
         place = (text, self.line)
         if place not in self._evaluated:
             self._evaluated[place] = self.parsed(text)
-        return self.run(self._evaluated[place])
+        return self.lines(self._evaluated[place])
 
     def parsed(self, text: str) -> Group:
         """The statements of a text that the script has in a variable. Raises ScriptError."""
@@ -304,36 +243,34 @@ class Shell:
         exported or not. Raises Unreadable."""
         try:
             assign(self.state, self.expander, assignment, keyed)
-            if assignment.name in self.kinds:
-                self._as_declared(assignment)
+            if self.kinds and (name := self.state.target(assignment.name)) in self.kinds:
+                self._as_declared(name, assignment)
         except Unreadable:
             self.state.forget(assignment.name)  # it has another value now than before
             raise
         finally:
             declare_one(self, assignment.name, False, exports)
 
-    def perhaps_left(self, status: bool | None) -> bool | None:
-        """The status of what may end with another one, or before its end, by `return` or `exit`. A failure
-        would end a launch: what is read is one that goes on."""
-        return status
-
-    def _as_declared(self, assignment: Assignment) -> None:
+    def _as_declared(self, name: str, assignment: Assignment) -> None:
         """Make of a value what declare -i, -u or -l say of its variable."""
-        variable = self.state.get(assignment.name)
+        variable = self.state.get(name)
         value = variable.value if variable is not None else None
-        kind = self.kinds[assignment.name]
+        kind = self.kinds[name]
         text = None if value is None or isinstance(value, Array) else known(value)
         number = self.expander.number(assignment.value) if kind == "i" and not assignment.adds else None
         if kind == "i" and text is not None and number is not None:
-            self.state.assign(assignment.name, (str(number),))
+            self.state.assign(name, (str(number),))
         elif kind != "i" and text is not None and text.isascii():
             changed = text.upper() if kind == "u" else text.lower()
-            self.state.assign(assignment.name, (changed,) if changed else ())
+            self.state.assign(name, (changed,) if changed else ())
         elif not (kind == "i" and text is None and isinstance(value, Array) and not value.items):
-            self.state.forget(assignment.name)
+            self.state.forget(name)
 
     def declared(self, name: str, exports: bool) -> None:
         """Called where a variable is exported from here on, or no more."""
+
+    def unset(self, name: str) -> None:
+        """Called where a variable is taken away."""
 
     def put(self, name: str, value: Value | Array) -> None:
         """Give a variable what a command of the shell makes."""
@@ -378,14 +315,3 @@ class Shell:
 
     def _redirected(self, statement: Redirected) -> Flow:
         return self._with_input(statement.redirections, lambda: self.run(statement.body))
-
-    def apart(self, statement: Statement) -> None:
-        """Walk it in a shell of its own."""
-        before, outer = self.state, self._may_exit
-        self.state, self._may_exit = before.fork(), False
-        try:
-            self.run(statement)
-            if self._may_exit:
-                self.status = self.perhaps_left(self.status)
-        finally:
-            self.state, self._may_exit = before, outer

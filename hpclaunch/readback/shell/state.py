@@ -6,12 +6,16 @@ differ is unknown from there on.
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from hpclaunch.readback.shell import keyed
+from hpclaunch.readback.shell.errors import ReadOnly
+from hpclaunch.readback.shell.parameters import is_name
 from hpclaunch.readback.shell.patterns import matches
 from hpclaunch.readback.shell.statements import Statement
 from hpclaunch.readback.shell.values import Unknown, Value
+
+_MOST_REFERENCES = 8  # NAMEREF_MAX of bash's variables.h
 
 
 class Array(Struct, frozen=True):
@@ -28,10 +32,14 @@ class Array(Struct, frozen=True):
 
 
 class Variable(Struct, frozen=True):
-    """A variable that the script has touched. None: it is unset."""
+    """A variable that the script has touched. None: it is unset. `fixed`: it is read-only, None where nobody
+    knows. `refers`: it stands for the variable of that name (declare -n), "" for none yet; where nobody knows
+    which one it is a pattern of names."""
 
     value: Value | Array | None
     exported: bool = False
+    fixed: bool | None = False
+    refers: str | None = None
 
 
 class Outside(Struct, frozen=True):
@@ -48,12 +56,14 @@ class Outside(Struct, frozen=True):
 
 class _OfAll:
     """What a state and all its forks have together: how often one of them was changed, and the names of all
-    variables and functions that any of them ever had, and of the functions that were exported."""
+    variables and functions that any of them ever had, and of the functions that were exported. `refers`: any
+    of them ever had a variable that stands for another."""
 
-    __slots__ = ("changes", "exported", "functions", "variables")
+    __slots__ = ("changes", "exported", "functions", "refers", "variables")
 
     def __init__(self) -> None:
         self.changes = 0
+        self.refers = False
         self.variables: set[str] = set()
         self.functions: set[str] = set()
         self.exported: set[str] = set()
@@ -95,7 +105,17 @@ class State:
         return State(self)
 
     def get(self, name: str) -> Variable | None:
-        """The variable, None where the script has not touched it."""
+        """The variable, or the one that it stands for; None where the script has not touched it."""
+        found = self.own(name)
+        if found is None or found.refers is None:
+            return found
+        target = self.target(name)
+        if is_name(target):
+            return self.own(target)
+        return Variable((Unknown("either", name),) if target else None)
+
+    def own(self, name: str) -> Variable | None:
+        """The variable of that name itself, which may stand for another."""
         if name not in self._of_all.variables:
             return None
         state: State | None = self
@@ -105,6 +125,18 @@ class State:
                 return found
             state = state._parent
         return None
+
+    def target(self, name: str) -> str:
+        """The name of the variable that this one stands for: its own for most. Where nobody knows which one
+        that is, a pattern of names; "" where there is none yet."""
+        if self._of_all.refers:
+            for _ in range(_MOST_REFERENCES):
+                found = self.own(name)
+                if found is None or found.refers is None:
+                    return name
+                name = found.refers
+            return "*"
+        return name
 
     @property
     def revision(self) -> int:
@@ -116,10 +148,32 @@ class State:
         self._of_all.changes = revision
 
     def set(self, name: str, variable: Variable) -> None:
-        """Put the variable in the place of the one of that name."""
-        self._of_all.changes += 1
-        self._of_all.variables.add(name)
+        """Put the variable in the place of the one of that name, or of the one that this stands for."""
+        if self._of_all.refers:
+            target = self.target(name)
+            if not is_name(target):
+                self._set_one_of(name, target, variable)
+                return
+            name = target
+        self.place(name, variable)
+
+    def place(self, name: str, variable: Variable) -> None:
+        """Put the variable in the place of the one of that name itself."""
+        of_all = self._of_all
+        of_all.changes += 1
+        of_all.variables.add(name)
+        of_all.refers |= variable.refers is not None
         self._variables[name] = variable
+
+    def _set_one_of(self, name: str, pattern: str, variable: Variable) -> None:
+        """Set a variable whose name is not known: all that it may be are unknown from here on. One that
+        stands for none yet stands for the one that it is told."""
+        if pattern:
+            for each, found in self._all().items():
+                if found.refers is None and matches(pattern, each):
+                    self.forget(each)
+        elif variable.value is not None and not isinstance(variable.value, Array):
+            self.begin(name, variable.value)
 
     def restore(self, name: str, variable: Variable | None) -> None:
         """Put back what `get` gave before."""
@@ -130,19 +184,66 @@ class State:
             self._variables[name] = variable
 
     def forget(self, name: str) -> None:
-        """From here on the variable may have any value."""
+        """From here on the variable may have any value, where it is not read-only."""
         before = self.get(name)
-        self.set(name, Variable((Unknown("either", name),), bool(before and before.exported)))
+        if before is None:
+            self.set(name, Variable((Unknown("either", name),)))
+        elif not before.fixed:
+            self.set(name, Variable((Unknown("either", name),), before.exported, before.fixed))
+
+    def check(self, name: str) -> None:
+        """Raises ReadOnly for a variable that is."""
+        before = self.get(name)
+        if before is not None and before.fixed:
+            raise ReadOnly(name)
+
+    def change(self, name: str) -> None:
+        """The variable gets a value that is not known. Raises ReadOnly."""
+        self.check(name)
+        self.forget(name)
 
     def assign(self, name: str, value: Value | Array | None) -> None:
-        """Give the variable a value; exported stays exported, as do those that came from outside."""
+        """Give the variable a value; exported stays exported, as do those that came from outside. Raises
+        ReadOnly."""
         before = self.get(name)
+        fixed: bool | None = False
         if before is not None:
             exported = before.exported
+            fixed = before.fixed
+            if fixed:
+                raise ReadOnly(name)
+            if fixed is None:
+                value = (Unknown("either", name),)
         else:
             # Of a shell that may start with anything nobody tells; a name that it does not is the usual one.
             exported = self.outside.closed and self.outside.may_have(name)
-        self.set(name, Variable(value, exported and value is not None))
+        self.set(name, Variable(value, exported and value is not None, fixed))
+
+    def begin(self, name: str, value: Value) -> None:
+        """Give the variable of a loop the value of a round: what stands for another one stands for this from
+        then on. Raises ReadOnly."""
+        found = self.own(name) if self._of_all.refers else None
+        if found is None or found.refers is None:
+            self.assign(name, value)
+            return
+        pattern = "".join(part if isinstance(part, str) else "*" for part in value)
+        self.place(name, Variable(None, refers=pattern))
+
+    def tell(self, name: str, value: Value) -> None:
+        """Say more of the value that a variable has."""
+        before = self.get(name)
+        if before is None:
+            self.assign(name, value)
+        else:
+            self.set(name, structs.replace(before, value=value))
+
+    def be_another(self) -> None:
+        """Be a shell that this one starts: nothing is read-only there, and no variable stands for another."""
+        for name, variable in self._all().items():
+            if variable.refers is not None:
+                self.place(name, Variable(None))
+            elif variable.fixed is not False:
+                self.place(name, structs.replace(variable, fixed=False))
 
     def function(self, name: str) -> tuple[bool, Statement | None]:
         """Whether there is such a function, and its body: None where that depends on something unknown."""
@@ -189,10 +290,10 @@ class State:
     def absorb(self, forks: Sequence["State"], or_none: bool) -> None:
         """Become what these forks of this state leave, one of which happened; with `or_none` perhaps none."""
         for name in dict.fromkeys(name for fork in forks for name in fork._variables):
-            ends = [fork.get(name) for fork in forks]
+            ends = [fork.own(name) for fork in forks]
             if or_none:
-                ends.append(self.get(name))
-            self.set(name, _either(name, ends))
+                ends.append(self.own(name))
+            self.place(name, _either(name, ends))
         for name in dict.fromkeys(name for fork in forks for name in fork._functions):
             bodies = [fork.function(name) for fork in forks]
             if or_none:
@@ -213,7 +314,10 @@ def _either(name: str, ends: Sequence[Variable | None]) -> Variable:
     if first is not None and all(end == first for end in ends):
         return first
     exported = any(end is not None and end.exported for end in ends)
-    return Variable((Unknown("either", name),), exported)
+    if any(end is not None and end.refers is not None for end in ends):
+        return Variable(None, exported, refers="*")
+    fixed = {end is not None and end.fixed for end in ends}
+    return Variable((Unknown("either", name),), exported, fixed.pop() if len(fixed) == 1 else None)
 
 
 def _all_of(outsides: Iterable[Outside]) -> Outside:

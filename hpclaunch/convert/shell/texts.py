@@ -1,0 +1,78 @@
+"""The texts of the sources, each walked where the script goes through it."""
+
+from collections.abc import Sequence
+
+from hpclaunch.convert.reading import Source, Statement
+from hpclaunch.convert.shell.listing import listed
+from hpclaunch.convert.shell.parsed import parsed
+from hpclaunch.convert.shell.recorder import Context, Recorder
+from hpclaunch.readback.shell import outside
+from hpclaunch.readback.shell.flow import Flow
+from hpclaunch.readback.shell.reads import Input
+from hpclaunch.readback.shell.state import State
+from hpclaunch.readback.shell.statements import Group
+
+_OFTEN = 20  # after so many statements the commands are counted
+
+
+class Texts(Recorder):
+    """Walks sources, the statements of each in their order. `seen` are those that were walked, and `reached`
+    is the number of the statement that was begun last, of those that stand in nothing."""
+
+    def __init__(self, sources: Sequence[Source]):
+        super().__init__(sources)
+        self.seen: set[str] = set()
+        self.reached = self.read_up_to = 0  # and the last line that was read
+        self._parsed: dict[str, Group] = {}
+        self._open: list[str] = []
+
+    def parse(self, name: str) -> Group:
+        """The statements of a source. Raises ScriptError."""
+        if name not in self._parsed:
+            self._parsed[name] = parsed(self.files.text(name), self.files.first(name))
+        return self._parsed[name]
+
+    def statements(self) -> list[Statement]:
+        """All statements of the sources that were walked."""
+        return [
+            Statement(place, written if written.isascii() else outside(written))
+            for name, body in self._parsed.items()
+            for place, written in self.files.placed(name, listed(body))
+        ]
+
+    def walk(self, name: str) -> Flow:
+        """Walk a source, as `source` does."""
+        self._open.append(name)
+        self.seen.add(name)
+        try:
+            return self.lines(self.parse(name))
+        finally:
+            self._open.pop()
+
+    def walk_from(self, name: str, number: int) -> None:
+        """Walk the statements of a source from the one of this number on, with nothing around them."""
+        self.context, self._depth = Context(), 0
+        self._open.append(name)
+        self.seen.add(name)
+        try:
+            given_up = 0
+            for index, statement in enumerate(self.parse(name).body[number:], number):
+                self.reached, self.read_up_to = index, statement.last
+                if statement.line <= given_up:
+                    continue
+                flow = self.run(statement)
+                if flow is Flow.LINE:
+                    given_up = max(statement.line, statement.last)
+                elif flow is not Flow.NEXT:
+                    return
+                if index % _OFTEN == 0 and self.has_enough():
+                    return
+        finally:
+            self._open.pop()
+
+    def start_afresh(self, state: State) -> None:
+        """Be in this state, outside of all commands, wherever a walk was given up."""
+        self.state, self.input, self.output = state, Input(""), None
+        state.arguments = None
+        self.locals.clear()
+        self.excused = 0

@@ -1,0 +1,137 @@
+"""What the variables and the arguments of a shell hold."""
+
+from abc import ABC, abstractmethod
+
+from msgspec import structs
+
+from hpclaunch.readback.shell import parameters, pieces
+from hpclaunch.readback.shell.budget import Budget
+from hpclaunch.readback.shell.fields import BLANKS
+from hpclaunch.readback.shell.pieces import Parameter, Word
+from hpclaunch.readback.shell.state import Array, State
+from hpclaunch.readback.shell.told import may_be_many, surely_set
+from hpclaunch.readback.shell.values import Unknown, Value, known
+
+OF_ALL = frozenset("@*")
+_NO_NAME = frozenset("@*#0123456789")  # what no variable's name begins with
+
+
+class Lookup(ABC):
+    """Looks parameters up in a state. Whoever expands words says what the index of an element is."""
+
+    def __init__(self, state: State, budget: Budget):
+        self.state = state
+        self.budget = budget
+
+    @abstractmethod
+    def joined(self, written: Word) -> Value:
+        """The key of an array. Raises Unreadable."""
+
+    @abstractmethod
+    def number(self, expression: Word) -> int | None:
+        """An arithmetic expression; what it assigns to is forgotten. Raises Unreadable."""
+
+    def values(self, expansion: Parameter) -> list[Value] | None:
+        """The values that the parameter has, none where it is unset, and None where that is not known and no
+        value either."""
+        name, state = expansion.name, self.state
+        if name[:1] in _NO_NAME:
+            return self._of_arguments(name)
+        if not parameters.is_name(name):
+            return [(Unknown("either", name),)]
+        variable = state.get(name)
+        if variable is None:
+            name = state.target(name)
+            return self.untouched(
+                expansion if name == expansion.name else structs.replace(expansion, name=name)
+            )
+        if variable.value is None:
+            return []
+        if isinstance(variable.value, Array):
+            return self._elements(variable.value, expansion)
+        return [variable.value] if expansion.index is None else self._other(expansion.index, variable.value)
+
+    def _of_arguments(self, name: str) -> list[Value]:
+        """The values of $@, $*, $# or $1."""
+        arguments = self.state.arguments
+        if arguments is None or name == "0":
+            return [(Unknown("argument", name),)]
+        if name == "#":
+            return [(str(len(arguments)),)]
+        if name in OF_ALL:
+            return list(arguments)
+        index = int(name)
+        if index == 0:
+            return [(Unknown("argument", name),)]
+        return [arguments[index - 1]] if index <= len(arguments) else []
+
+    def before(self, name: str) -> Value:
+        """What a variable without a value has before NAME+=value."""
+        untouched = self.state.get(name) is None and self.state.outside.may_have(name)
+        return (Unknown("variable", name),) if untouched else ()
+
+    def default(self, name: str, value: Value) -> None:
+        """Give a variable the value of ${NAME:=value}."""
+        self.state.assign(name, value)
+
+    def untouched(self, expansion: Parameter) -> list[Value] | None:
+        """The values of a variable that the script has not given any."""
+        there = self.state.outside.may_have(expansion.name)
+        return [(Unknown("variable", expansion.name),)] if there else []
+
+    def _elements(self, array: Array, expansion: Parameter) -> list[Value] | None:
+        unknown: Value = (Unknown("either", expansion.name),)
+        if expansion.of_all:
+            ordered = array.in_order()
+            items = [unknown] if ordered is None else [value for _, value in ordered]
+            self.budget.spend(len(array.items) // 4)
+            return items if array.whole else [*items, unknown]
+        key = self._key(expansion.index, array)
+        if key is None or not array.whole:
+            return [unknown]
+        if key in array.items:
+            return [array.items[key]]
+        self.budget.spend(len(array.items) // 4)
+        return [unknown] if any(may_be_many(value) for value in array.items.values()) else []
+
+    def _other(self, index: Word, value: Value) -> list[Value] | None:
+        """An element of what is no array: the first is the value."""
+        number = self.number(index)
+        return [value] if number == 0 else None if number is None else []
+
+    def _key(self, index: Word | None, array: Array) -> int | str | None:
+        """The key of an element as its array has it, None where it is not known."""
+        if array.keyed:
+            return "0" if index is None else known(self.joined(index))
+        number = 0 if index is None else self.number(index)
+        if number is not None and number < 0:
+            return max((key for key in array.items if isinstance(key, int)), default=-1) + 1 + number
+        return number
+
+    def _length(self, expansion: Parameter, values: list[Value] | None) -> Value:
+        unknown: Value = (Unknown("number", f"#{expansion.name}"),)
+        if values is None:
+            return unknown
+        if expansion.of_all:
+            return (str(len(values)),) if all(known(value) is not None for value in values) else unknown
+        text = known(values[0]) if values else ""
+        return unknown if text is None else (str(len(text)),)
+
+    def is_set(self, values: list[Value] | None, counts_empty: bool) -> bool | None:
+        """Whether a parameter with these values is set (and not empty), None where that is not known."""
+        return surely_set(values, counts_empty)
+
+    def _number_of(self, name: str) -> str | None:
+        name, bracket, index = name.partition("[")
+        element = pieces.given((index[:-1],), index[:-1]) if bracket else None
+        values = self.values(Parameter(name, True, element))
+        if values is None or not values:
+            return None if values is None else ""
+        return known(values[0])
+
+    def _separators(self) -> str:
+        variable = self.state.get("IFS")
+        if variable is None or variable.value is None or isinstance(variable.value, Array):
+            return BLANKS
+        text = known(variable.value)
+        return BLANKS if text is None else text
