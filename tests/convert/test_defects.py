@@ -211,6 +211,8 @@ PIPELINES = (
     ("srun a | tee x || exit ${PIPESTATUS[0]}\n", [1]),
     ("srun a | tee x && exit ${PIPESTATUS[0]}\n", []),
     ("for i in 1; do\n  srun a | tee x  # log\ndone\n# its own\n[ ${PIPESTATUS[0]} = 0 ] || exit 1\n", []),
+    (f"srun a | tee x\n{'#' * 40}\n## status ##\n{'#' * 40}\nexit ${{PIPESTATUS[0]}}\n", []),
+    (f"srun a | tee x\n{'#' * 40}\n## PIPESTATUS ##\n", [1]),
     ("{\n  srun a | tee x\n}\n\nexit ${PIPESTATUS[0]}\n", []),
     ("srun a | tee x\nsrun b | tee y\nexit ${PIPESTATUS[0]}\n", [1]),
     ("srun a | tee x\necho done\nexit ${PIPESTATUS[0]}\n", [1]),

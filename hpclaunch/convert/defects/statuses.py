@@ -21,7 +21,9 @@ _CLEANING = frozenset(("rm", "kill", "stop"))
 _ENDS_ON_FAILURE = re.compile(r"\bset\s+-[a-z]*e|\berrexit\b")
 # PIPESTATUS is that of the last pipeline: behind it stand ends of statements, comments, and what reads it.
 _READS_PARTS = re.compile(
-    rb"(?:[\s;)}]|&&|(?:done|fi|esac)\b[^\n;|&]*|#[^\n]*)*[^\n;|&]*PIPESTATUS",
+    # Each piece reaches its end: a line of many # is one comment, and is not tried as several.
+    rb"(?:[\s;)}]|&&|(?:done|fi|esac)\b[^\n;|&]*(?=[\n;|&]|\Z)|#[^\n]*(?=\n|\Z))*"
+    rb"(?![\s#])[^\n;|&]*PIPESTATUS"
 )
 _NEAR = 2000
 _SET = re.compile(r"\bset\s")
