@@ -156,4 +156,5 @@ def account(given: Sequence[Object], draft: Draft) -> None:
         else:
             shown = f"{each.name} ({each.version})" if each.version else each.name
             why = "a kind that hpclaunch does not know: MPIJob, PyTorchJob, Pod and Job start ranks"
+            why = why if each.kind else "no object of Kubernetes: it has no kind"
             draft.say("left", [place], shown, why=why, todo="apply it on its own, if the job needs it")

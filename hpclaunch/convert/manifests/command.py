@@ -1,5 +1,7 @@
 """The job's command, and what stands around it in a shell's text."""
 
+from collections.abc import Sequence
+
 from hpclaunch.convert.draft import Draft, shown
 from hpclaunch.convert.manifests import launchers, shelltext, size
 from hpclaunch.convert.manifests.launch import Launch, line_in
@@ -8,7 +10,7 @@ from hpclaunch.convert.manifests.workload import Workload
 from hpclaunch.convert.mapping.around import other_runs
 from hpclaunch.convert.mapping.words.texts import line
 from hpclaunch.convert.programs.layers import MPI, layers
-from hpclaunch.readback.shell.values import Unknown, known
+from hpclaunch.readback.shell.values import Unknown, Value, known
 from hpclaunch.values.conversion import Place
 
 # Commands in front of a launcher that only look, or wait for what hpclaunch waits for itself.
@@ -44,8 +46,8 @@ _LOOK = frozenset(
 )
 
 
-def put(workload: Workload, launch: Launch, draft: Draft) -> None:
-    """The job's command, its folder, and the steps around it."""
+def put(workload: Workload, launch: Launch, draft: Draft, exports: Sequence[tuple[str, Value]] = ()) -> None:
+    """The job's command, its folder, and the steps around it. `exports` are variables that it sets."""
     container = workload.starter.container
     if not launch.words:
         _of_image(workload, draft)
@@ -60,7 +62,7 @@ def put(workload: Workload, launch: Launch, draft: Draft) -> None:
     if workload.is_apart and not launch.outer:
         _hidden(launch, draft)
         return
-    command, doubt = _command(launch)
+    command, doubt = _command(launch, exports)
     what = _what(launch)
     if command is None:
         question = f"what each rank executes: {doubt} is not told"
@@ -144,18 +146,20 @@ def _why(launch: Launch) -> str:
     return f"{names} only started it; hpclaunch starts each rank itself" if names else ""
 
 
-def _command(launch: Launch) -> tuple[list[str] | str | None, str]:
+def _command(launch: Launch, exports: Sequence[tuple[str, Value]]) -> tuple[list[str] | str | None, str]:
     """The command for the job file, or None and what is not known of it."""
     texts = [known(word) for word in launch.inner]
     if launch.shell is not None and not launch.outer:
         return _of_shell(launch, launch.shell), ""
     if not texts:
         return None, "the program"
-    if all(text is not None for text in texts):
+    if all(text is not None for text in texts) and not exports:
         return [text for text in texts if text is not None], ""
-    if launch.unit is not None:
-        return _as_written(launch, launch.unit), ""
-    made = line(launch.inner)
+    if launch.unit is not None and not all(text is not None for text in texts):
+        return str(line((), exports=exports).value).removesuffix("exec ") * bool(exports) + _as_written(
+            launch, launch.unit
+        ), ""
+    made = line(launch.inner, exports=exports)
     return (None, made.doubt) if made.doubt else (made.plain, "")
 
 

@@ -60,8 +60,8 @@ def of_pod(
     if _launchers(launch) != _launchers(read(workload.ranks.container, told.texts(workload, first))):
         return None
     size.put(own, launch, variables, found, options)
-    launchers.put(own, launch, variables, variables, found)
-    command.put(own, launch, found)
+    exports = launchers.put(own, launch, variables, variables, found)
+    command.put(own, launch, found, exports)
     told.put(own, launch, variables, found)
     fact = found.facts.get(("command",))
     if fact is None or fact.is_open or (launch.shell is not None and launch.shell.folder):

@@ -35,6 +35,7 @@ from hpclaunch.values.conversion import Place
 
 _BINDS = re.compile(r"\b(numactl|taskset|bind\.sh|hwloc-bind)\b")
 _CUT = ("[...]", "[…]", "…", "...")
+_TO_FILL_IN = re.compile(r"\$[({\w]|[<>{}]|\s")  # what no name of an image has
 
 
 def convert(name: str, text: str, draft: Draft, options: Options) -> None:
@@ -56,7 +57,8 @@ def convert_files(files: Sequence[tuple[str, str]], draft: Draft, options: Optio
     if foreign and not jobs:
         other_kinds.refuse(foreign[0], draft)
     elif not jobs:
-        seen = ", ".join(dict.fromkeys(f"{each.kind} {each.version}".strip() for each in found)) or "nothing"
+        kinds_seen = dict.fromkeys(f"{each.kind} {each.version}".strip() for each in found)
+        seen = ", ".join(filter(None, kinds_seen)) or "no object with a kind, as manifests of Kubernetes have"
         places = [each.root.at for each in found] or [Place(name) for name, _ in files]
         draft.refuse(
             f"nothing in it starts ranks: it has {seen}",
@@ -91,9 +93,9 @@ def _job(workload: Workload, others: Sequence[Object], draft: Draft, options: Op
     )
     launch = read(workload.starter.container, told.texts(workload, first))
     size.put(workload, launch, own, draft, options)
-    launchers.put(workload, launch, first, own, draft)
+    exports = launchers.put(workload, launch, first, own, draft)
     _folder(workload, launch, draft)
-    command.put(workload, launch, draft)
+    command.put(workload, launch, draft, exports)
     _several(launch, draft)
     told.put(workload, launch, first, draft)
     storage.put(workload, claims.Claims(others), draft, options)
@@ -131,7 +133,7 @@ def _image(workload: Workload, draft: Draft) -> None:
         draft.ask(("image",), "the image: the container has none", [workload.ranks.place], "image")
         return
     text = field.text()
-    if any(cut in text for cut in _CUT) or "${" in text or "$(" in text or "{{" in text or not text.strip():
+    if any(cut in text for cut in _CUT) or _TO_FILL_IN.search(text.strip()) or not text.strip():
         draft.ask(("image",), f"the image: {text!r} is not all of its name", [field.at], "image")
     else:
         draft.put(("image",), text.strip(), [field.at], "image")

@@ -218,7 +218,8 @@ def put(
             )
             draft.say("replaced", places, name, why=f"{why} ({name} was {each.text})" if each.text else why)
         elif name == "NVIDIA_VISIBLE_DEVICES":
-            why = "the scheduler says which GPUs a job has; `all` would show those of others"
+            why = "the scheduler says which GPUs a job has"
+            why += "; `all` would show those of others" if each.text == "all" else ""
             draft.say("replaced", places, f"{name}={each.text}", why=why)
         elif owner(name) == "daemons" and not name.startswith("OMPI_MCA_"):
             draft.say("replaced", places, name, why="it is for a launcher that the job has no more")
@@ -248,6 +249,15 @@ def _did_not_reach(
     if name in unseen and name not in carried and not name.startswith("NVIDIA_"):
         todo = f"take {name} out of {key}, if the ranks are to run as before"
         draft.say("defect", places, f"{name} did not reach the ranks", why=unseen[name], todo=todo)
+
+
+def put_secret(name: str, of: str, places: Sequence[Place], draft: Draft) -> None:
+    """A variable that mpirun gives the value of another one, which is from a Secret."""
+    why = f"it has the value of {of}, which is from a Secret: the job has the name alone"
+    _secret(name, places, why, draft)
+    behind = draft.hints.get(f"kubernetes.secrets.{of}")
+    if behind is not None:
+        of_site(draft, f"kubernetes.secrets.{name}", behind, places, f"{name} by way of {of}")
 
 
 def _secret(name: str, places: Sequence[Place], why: str, draft: Draft) -> None:

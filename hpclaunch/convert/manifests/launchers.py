@@ -1,6 +1,6 @@
 """mpirun, horovodrun and torchrun of a manifest -> MPI or rendezvous, variables, binding, parameters."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.manifests import environment
@@ -13,7 +13,7 @@ from hpclaunch.convert.mapping.ranks import mpi
 from hpclaunch.convert.mapping.ranks.launchers import REPLACED
 from hpclaunch.convert.programs.layers import MPI, PER_GPU, Layer, Option
 from hpclaunch.convert.reading import Command, ShellReading
-from hpclaunch.readback.shell.values import Value, join, known, shown
+from hpclaunch.readback.shell.values import Unknown, Value, join, known, shown
 from hpclaunch.values.conversion import Place
 
 
@@ -23,10 +23,12 @@ def put(
     first: dict[str, Variable],
     own: dict[str, Variable],
     draft: Draft,
-) -> None:
+) -> list[tuple[str, Value]]:
     """The launchers, and the variables that ranks have. `first` are those of the pod that starts the ranks,
-    `own` those of the pods that they run in."""
+    `own` those of the pods that they run in. Returns the variables that only the command can set: to what the
+    image has, and more."""
     carried: list[str] = []
+    exports: list[tuple[str, Value]] = []
     layer = launch.layer(*MPI) or launch.hidden
     torch = launch.layer(*PER_GPU)
     unseen = _unseen(workload, first, own) if layer is not None else {}
@@ -45,7 +47,7 @@ def put(
         _say_own_of_launcher(first, own, carried, draft)
     if layer is not None:
         of_text = {name for name, _, _ in launch.shell.exported} if launch.shell is not None else set()
-        _mpi(workload, launch, layer, {*own, *first, *of_text}, draft)
+        exports = _mpi(workload, launch, layer, {**dict.fromkeys(of_text), **own, **first}, draft)
     elif workload.is_apart or workload.kind.startswith("MPIJob"):
         _kind(workload, (workload.kind_place,), draft)
     if torch is not None:
@@ -54,16 +56,34 @@ def put(
         why = "the operator told each pod MASTER_ADDR, WORLD_SIZE and RANK"
         draft.put(("rendezvous",), "torch", [workload.kind_place], "PyTorchJob", why=why)
     _between(launch, draft)
+    return exports
 
 
 def _named(layer: Layer) -> list[str]:
-    """The names that -x carries without a value of its own."""
+    """The names that -x carries without a value of its own, or with that which they have."""
     return [
         name
         for option in layer.all("x")
-        for name in (known(option.value or ()) or "").split(",")
+        for name in (known(option.value or ()) or _of_its_own(option)).split(",")
         if name and "=" not in name
     ]
+
+
+def _of_its_own(option: Option) -> str:
+    """NAME of -x NAME=$(NAME), "" for any other value."""
+    name, of = _of_a_variable(option)
+    return name if name == of else ""
+
+
+def _of_a_variable(option: Option) -> tuple[str, str]:
+    """A and B of -x A=$(B), where the manifest does not tell what B is; two empty texts for other values."""
+    head, *rest = option.value or ("",)
+    part = rest[0] if len(rest) == 1 else None
+    if isinstance(head, str) and isinstance(part, Unknown) and part.kind == "variable":
+        name, equals, more = head.partition("=")
+        if equals and not more and name.isidentifier():
+            return name, part.name
+    return "", ""
 
 
 def unseen_exports(workload: Workload, layer: Layer | None, names: Sequence[str]) -> dict[str, str]:
@@ -138,7 +158,13 @@ def _unseen(workload: Workload, first: dict[str, Variable], own: dict[str, Varia
     return found
 
 
-def _mpi(workload: Workload, launch: Launch, layer: Layer, known_here: set[str], draft: Draft) -> None:
+def _mpi(
+    workload: Workload,
+    launch: Launch,
+    layer: Layer,
+    known_here: Mapping[str, Variable | None],
+    draft: Draft,
+) -> list[tuple[str, Value]]:
     place = launch.words[0].place
     reading = ShellReading((), "")
     for option in layer.options:
@@ -146,8 +172,16 @@ def _mpi(workload: Workload, launch: Launch, layer: Layer, known_here: set[str],
             lines = lines_of(launch, option.written)
             whole = Option(option.name, _joined(option.value), option.written)
             mpi.put_options(reading, _command(lines), Layer(layer.program, (whole,)), draft)
+    exports = []
     for option in layer.all("x"):
-        _carried(option, launch, known_here, draft)
+        made = None if workload.starter.container.get("envFrom") else _of_the_image(option, known_here)
+        if made is None:
+            _carried(option, launch, known_here, draft)
+        else:
+            exports.append(made)
+            why = "the launcher's shell put in what its image has, and each rank puts in what its own has"
+            became = f"command: export {made[0]}={shown(made[1])}"
+            draft.say("carried", lines_of(launch, option.written), option.written, became=became, why=why)
     if layer.program == "mpirun" and workload.mpi in ("intel", "mpich"):
         _kind(workload, (place,), draft)
     elif layer.program == "horovodrun" and layer.option("gloo") is not None:
@@ -164,6 +198,20 @@ def _mpi(workload: Workload, launch: Launch, layer: Layer, known_here: set[str],
         ]
         what = "mpiImplementation"
         draft.put(("container", "mpi"), workload.mpi, [field.at for field in fields] or [place], what)
+    return exports
+
+
+def _of_the_image(option: Option, known_here: Mapping[str, Variable | None]) -> tuple[str, Value] | None:
+    """LD_LIBRARY_PATH=/more:$LD_LIBRARY_PATH, where no line tells what it was: the image does."""
+    head, *rest = option.value or ("",)
+    name, equals, text = head.partition("=") if isinstance(head, str) else ("", "", "")
+    value = join([text, *rest])
+    names = {part.name for part in value if isinstance(part, Unknown) and part.kind == "variable"}
+    if not equals or len(value) == 1 or names != {name} or name in known_here:
+        return None
+    if any(isinstance(part, Unknown) and part.kind != "variable" for part in value):
+        return None
+    return name, join([part if isinstance(part, str) else Unknown("variable", name) for part in value])
 
 
 def _joined(value: Value | None) -> Value | None:
@@ -186,10 +234,17 @@ def _kind(workload: Workload, places: Sequence[Place], draft: Draft) -> None:
     draft.put(("mpi",), "pmi2" if hydra else "pmix", places, workload.kind, why=why)
 
 
-def _carried(option: Option, launch: Launch, known_here: set[str], draft: Draft) -> None:
+def _carried(option: Option, launch: Launch, known_here: Mapping[str, Variable | None], draft: Draft) -> None:
     """-x NAME and -x NAME=VALUE."""
     places = lines_of(launch, option.written)
+    name, of = _of_a_variable(option)
+    secret = known_here.get(of)
+    if name != of and secret is not None and secret.source == "secret":
+        environment.put_secret(name, of, places, draft)
+        return
     text = known(option.value or ())
+    if text is None and name == of and name in known_here:
+        text = name
     if text is None:
         name, equals, _ = shown(option.value or ()).partition("=")
         if equals and name.isidentifier():
@@ -203,7 +258,9 @@ def _carried(option: Option, launch: Launch, known_here: set[str], draft: Draft)
         return
     for each in filter(None, text.split(",")):
         if each in known_here:
-            draft.say("carried", places, f"-x {each}", became=f"env.{each}", key=f"env.{each}")
+            variable = known_here[each]
+            key = "secrets" if variable is not None and variable.source == "secret" else f"env.{each}"
+            draft.say("carried", places, f"-x {each}", became=key, key=key)
         elif owner(each) == "image" or each == "HOME":
             draft.say("replaced", places, f"-x {each}", why="each rank has its image's own")
         else:

@@ -52,7 +52,9 @@ def account(root: Field, kind: str, draft: Draft) -> None:
     for field in root.left():
         key = next((str(each) for each in reversed(field.path) if isinstance(each, str)), "")
         what = f"{field.name}: {_value(field)}"
-        if key in _KNOWN:
+        if not field.node.value:
+            draft.say("without effect", [field.place], what, why="nothing stands in it")
+        elif key in _KNOWN:
             became, why = _KNOWN[key]
             draft.say(became, [field.place], what, why=why)
         elif kind in api.types() and _is_strange(field, kind):

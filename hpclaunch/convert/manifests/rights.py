@@ -20,6 +20,8 @@ _SET = {
     "readOnlyRootFilesystem": "a job's container is writable, unless it says container.writable: false",
     "procMount": "the runtime's own",
 }
+# Of device plugins: AWS's Neuron, Intel's Gaudi, Google's TPUs, Huawei's NPUs.
+_ACCELERATORS = ("aws.amazon.com/neuron", "habana.ai/", "google.com/tpu", "huawei.com/")
 _MISPLACED = ("runAsUser", "runAsGroup", "privileged", "capabilities")
 _OWNED = {
     "cpu": "a job has the cores beside its GPUs, by the site's node type",
@@ -172,6 +174,11 @@ def _amounts(pod: Pod, is_first: bool, draft: Draft) -> None:
                 draft.say("left", [field.at], f"{group} {name}", why="no job asks for it")
     if pages:
         of_site(draft, "kubernetes.hugepages", pages, [field.at for field in lines], "huge pages")
+    for name in [name for name in devices if name.startswith(_ACCELERATORS)]:
+        field = devices.pop(name)
+        why = "accelerators that are no GPUs: hpclaunch counts GPUs alone (kubernetes.gpu_resource)"
+        todo = "the ranks need them: this job cannot be sent as it is"
+        draft.say("left", [field.at], f"{name}: {field.peek()}", why=why, todo=todo)
     if devices:
         _rdma(devices, draft)
 

@@ -1,5 +1,8 @@
 """Where and as whom pods run -> hints for the site, or for the user's part of the job."""
 
+import json
+from collections.abc import Sequence
+
 from hpclaunch.convert.draft import Draft, shown
 from hpclaunch.convert.manifests.fields import Field
 from hpclaunch.convert.manifests.hints import of_site, of_user
@@ -76,12 +79,7 @@ def _label(kind: str, key: str, text: str, field: Field, draft: Draft, options: 
     elif key in _PRIORITIES:
         of_user(draft, options, "priority_class", text, places, key)
     elif key == _NETWORKS:
-        if text.lstrip().startswith("["):
-            why = "networks in JSON: name them in kubernetes.networks of the site"
-            draft.say("left", places, key, why=why, todo=f"they are {shown(text)}")
-        else:
-            names = [name.strip() for name in text.split(",") if name.strip()]
-            of_site(draft, "kubernetes.networks", names, places, key)
+        _networks(text, places, draft)
     elif key == _VOLCANO_QUEUE:
         of_site(draft, "kubernetes.gang", {"scheduler": "volcano", "queue": text}, places, key)
     elif key == "kubectl.kubernetes.io/last-applied-configuration":
@@ -95,6 +93,28 @@ def _label(kind: str, key: str, text: str, field: Field, draft: Draft, options: 
             why="it is for people and controllers of one cluster",
             todo=todo,
         )
+
+
+def _networks(text: str, places: Sequence[Place], draft: Draft) -> None:
+    """Names, with their namespace before a / and their interface behind an @, or a list of objects with both
+    (the NetworkSelectionElement of Multus)."""
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    more: set[str] = set()
+    if text.lstrip().startswith("["):
+        try:
+            rows = json.loads(text)
+            names = [
+                f"{row['namespace']}/{row['name']}" if row.get("namespace") else row["name"] for row in rows
+            ]
+            more = {str(key) for row in rows for key in row} - {"name", "namespace"}
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+            why = "networks in JSON that cannot be read: name them in kubernetes.networks of the site"
+            draft.say("left", places, _NETWORKS, why=why, todo=f"they are {shown(text)}")
+            return
+    of_site(draft, "kubernetes.networks", names, places, _NETWORKS)
+    if more:
+        why = "a site names networks, and nothing else of them"
+        draft.say("left", places, f"{', '.join(sorted(more))} of {_NETWORKS}", why=why)
 
 
 def _accounts(pod: Pod, draft: Draft, seen: set[tuple[str, str]]) -> None:

@@ -92,6 +92,8 @@ def _nfs(field: Field, name: str, folder: str, claims: Claims) -> Behind:
 
 def _empty(field: Field, name: str, folder: str, claims: Claims) -> Behind:
     memory, size = _text(field, "medium") == "Memory", _text(field, "sizeLimit")
+    if not any(True for _ in field.fields()):
+        field.take()  # emptyDir: {}
     says = {"empty_dir": {**({"memory": True} if memory else {}), **({"size": size} if size else {})}}
     form: Form = ("empty", "memory" if memory else "", "")
     return Behind(form, name, says, "an empty folder", note=size)

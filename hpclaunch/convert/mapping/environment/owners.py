@@ -63,6 +63,8 @@ def _rows() -> Iterator[_Row]:
     # Read by mpirun and its daemons: Intel MPI's reference ("Hydra environment variables"), MPICH's Hydra
     # wiki, prte_info; torchrun takes its options of PET_* (torch/distributed/argparse_util.py).
     yield _row("daemons", "I_MPI_HYDRA_* HYDRA_* PRTE_MCA_plm* PET_*")
+    # What mpirun asks of root (orterun.c of Open MPI 4, prte_app.c of PRRTE).
+    yield _row("daemons", "OMPI_ALLOW_RUN_AS_ROOT* PRTE_ALLOW_RUN_AS_ROOT*")
     # torch/distributed/run.py, "Environment Variables".
     yield _Row("rendezvous", frozenset((*rendezvous.COMPUTED, "GROUP_RANK")))
     # Names that launchers give the first node's address.

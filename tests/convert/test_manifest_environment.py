@@ -1,0 +1,107 @@
+"""Variables of manifests as launchers hand them on, and values that the API does not fill in."""
+
+import pytest
+import yaml
+from manifest_cases import converted, findings, hints
+
+SECRET = "[{name: KEY, valueFrom: {secretKeyRef: {name: vault, key: token}}}]"
+WORKER = (
+    "    Worker:\n      replicas: 2\n      template: {spec: {containers: [{name: w, image: 'a.b/c:1', "
+    "resources: {limits: {nvidia.com/gpu: 8}}}]}}\n"
+)
+
+
+def mpijob(command: str, env: str = "[]") -> str:
+    return (
+        "apiVersion: kubeflow.org/v2beta1\nkind: MPIJob\nmetadata: {name: a}\nspec:\n  slotsPerWorker: 8\n"
+        "  mpiReplicaSpecs:\n    Launcher:\n      template:\n        spec:\n          containers:\n"
+        f"          - name: l\n            image: a.b/c:1\n            env: {env}\n"
+        f"            command: {command}\n{WORKER}"
+    )
+
+
+@pytest.mark.parametrize(
+    "command",
+    ['[mpirun, -x, "KEY=$(KEY)", ./run]', '[sh, -c, "mpirun -x KEY=$KEY ./run"]', "[mpirun, -x, KEY, ./run]"],
+)
+def test_a_secret_that_mpirun_hands_on_is_one_of_the_job(command: str) -> None:
+    draft = converted(mpijob(command, SECRET))
+    assert draft.facts["secrets", 0].value == "KEY"
+    assert ("env", "KEY") not in draft.facts
+    assert not {"question", "defect"} & {row[0] for row in findings(draft)}
+
+
+def test_a_secret_that_ranks_have_under_another_name_is_that_of_the_site() -> None:
+    draft = converted(mpijob('[mpirun, -x, "TOKEN_OF_RANKS=$(KEY)", ./run]', SECRET))
+    assert {fact.value for key, fact in draft.facts.items() if key[0] == "secrets"} >= {"TOKEN_OF_RANKS"}
+    assert hints(draft)["kubernetes.secrets.TOKEN_OF_RANKS"] == {"name": "vault", "key": "token"}
+
+
+def test_what_mpirun_asks_of_root_is_none_of_the_ranks() -> None:
+    env = "[{name: OMPI_ALLOW_RUN_AS_ROOT, value: '1'}, {name: OMPI_ALLOW_RUN_AS_ROOT_CONFIRM, value: '1'}]"
+    draft = converted(mpijob("[mpirun, ./run]", env))
+    assert not [key for key in draft.facts if key[0] == "env"]
+    assert "defect" not in {row[0] for row in findings(draft)}
+
+
+@pytest.mark.parametrize(
+    ("command", "becomes"),
+    [
+        (
+            '[sh, -c, "mpirun -x LD_LIBRARY_PATH=/opt/lib:$LD_LIBRARY_PATH ./run -b 8"]',
+            'export LD_LIBRARY_PATH=/opt/lib:"$LD_LIBRARY_PATH"; exec ./run -b 8',
+        ),
+        (
+            '[sh, -c, "mpirun -x PYTHONPATH=/a:${PYTHONPATH} ./run --seed $SEED"]',
+            'export PYTHONPATH=/a:"$PYTHONPATH"; ./run --seed $SEED',
+        ),
+    ],
+)
+def test_what_is_added_to_a_variable_of_the_image_each_rank_adds(command: str, becomes: str) -> None:
+    draft = converted(mpijob(command))
+    assert draft.facts["command",].value == becomes
+    assert not any(fact.is_open for fact in draft.facts.values())
+
+
+def test_what_another_variable_has_is_asked_for() -> None:
+    draft = converted(mpijob('[sh, -c, "mpirun -x LD_LIBRARY_PATH=/opt/lib:$LIBRARY_PATH ./run"]'))
+    assert draft.facts["env", "LD_LIBRARY_PATH"].is_open
+
+
+@pytest.mark.parametrize(
+    "image", ["<account>.dkr.ecr.eu.amazonaws.com/<image>:<tag>", "a.b/c:{TAG}", "$IMAGE"]
+)
+def test_an_image_with_places_to_fill_in_is_asked_for(image: str) -> None:
+    assert converted(mpijob("[mpirun, ./run]").replace("a.b/c:1", image)).facts["image",].is_open
+
+
+def test_accelerators_that_are_no_gpus_are_no_hcas() -> None:
+    text = mpijob("[mpirun, ./run]").replace(
+        "nvidia.com/gpu: 8", "aws.amazon.com/neuron: 16, vpc.amazonaws.com/efa: 1"
+    )
+    draft = converted(text)
+    assert hints(draft)["kubernetes.rdma"] == {"HCA-OF-efa": "vpc.amazonaws.com/efa"}
+    assert ["left", "aws.amazon.com/neuron: 16"] in [[row[0], row[2]] for row in findings(draft)]
+
+
+def test_networks_in_json_are_hints_like_those_in_words() -> None:
+    rows = '[{"name": "rail-0", "namespace": "nets"}, {"name": "rail-1", "interface": "eth9"}]'
+    meta = f"metadata: {{annotations: {{k8s.v1.cni.cncf.io/networks: '{rows}'}}}}, spec"
+    draft = converted(mpijob("[mpirun, ./run]").replace("template: {spec", f"template: {{{meta}"))
+    assert hints(draft)["kubernetes.networks"] == ["nets/rail-0", "rail-1"]
+    assert any(row[0] == "left" and "interface" in row[2] for row in findings(draft))
+
+
+def test_an_empty_folder_that_the_site_is_told_of_is_told_once() -> None:
+    pod = yaml.safe_load(mpijob("[mpirun, ./run]"))
+    spec = pod["spec"]["mpiReplicaSpecs"]["Worker"]["template"]["spec"]
+    spec["volumes"] = [{"name": "scratch", "emptyDir": {}}]
+    spec["containers"][0]["volumeMounts"] = [{"name": "scratch", "mountPath": "/scratch"}]
+    draft = converted(yaml.safe_dump(pod))
+    assert hints(draft)["volumes.scratch"] == {"empty_dir": {}}
+    assert not [row for row in findings(draft) if row[0] == "left"]
+
+
+def test_a_file_without_any_object_of_kubernetes_is_called_that() -> None:
+    draft = converted("tasks: 4\nscript: run.sh\n")
+    assert "no object with a kind" in draft.refused
