@@ -155,3 +155,19 @@ def test_nodes_that_had_worlds_of_their_own_are_said(line: str, ranks: str, are_
     found = convert(classified({"run.sub": text}), Options({}))
     assert loaded(found.job)["ranks_per_node"] == ranks
     assert any("a world of its own" in each.why for each in found.findings) == are_apart
+
+
+@pytest.mark.parametrize(
+    ("asked", "told", "ranks"),
+    [
+        ("--gpus-per-node=8 --ntasks-per-node=1", "$SLURM_GPUS_PER_NODE", "8"),
+        ("-N 2 --gpus-per-task=4 --ntasks-per-node=1", "${SLURM_GPUS_PER_TASK}", "4"),
+        ("-N 1 -G 4", "$SLURM_GPUS", "4"),
+        ("--gpus-per-node=h100:8 --ntasks-per-node=1", "$SLURM_GPUS_PER_NODE", ASK),  # Slurm sets h100:8
+        ("--gres=gpu:8", "$SLURM_GPUS_PER_NODE", ASK),  # and nothing where the option was not given
+    ],
+)
+def test_the_options_that_slurm_says_again_count_processes(asked: str, told: str, ranks: str) -> None:
+    text = f"#!/bin/bash\n#SBATCH -t 60 {asked}\nsrun torchrun --nproc_per_node={told} t.py\n"
+    job = loaded(convert(classified({"run.sub": text}), Options({})).job)
+    assert str(job["ranks_per_node"]) == ranks

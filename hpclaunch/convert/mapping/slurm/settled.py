@@ -9,7 +9,7 @@ from functools import partial
 from msgspec import structs
 
 from hpclaunch.convert.inputs import classified
-from hpclaunch.convert.mapping.slurm.sizes import Allocation, sizes
+from hpclaunch.convert.mapping.slurm.sizes import GPU_VARIABLES, Allocation, sizes
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.reading import ShellReading, Source
 from hpclaunch.convert.shell import walk
@@ -31,6 +31,7 @@ _LINES = {
     "SLURM_NTASKS_PER_NODE": "per_node",
     "SLURM_CPUS_PER_TASK": "cpus_per_task",
     "SLURM_GPUS_ON_NODE": "gpus",
+    **{variable: option for option, variable in GPU_VARIABLES.items()},
 }
 
 

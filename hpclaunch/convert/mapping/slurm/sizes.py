@@ -11,12 +11,18 @@ from hpclaunch.readback.slurm import forms
 from hpclaunch.values.conversion import Place
 
 _NODES_OF_SLURM = ("SLURM_JOB_NUM_NODES", "SLURM_NNODES")
+# By the option that each of them says again (sbatch(1), "Output environment variables").
+GPU_VARIABLES = {
+    "gpus": "SLURM_GPUS",
+    "gpus-per-node": "SLURM_GPUS_PER_NODE",
+    "gpus-per-task": "SLURM_GPUS_PER_TASK",
+}
 
 
 class Allocation(Struct, frozen=True):
     """What the job has as a whole; None is what nothing tells. `tasks` are of all nodes, `per_node` those on
-    one, `gpus` those on a node, `sockets` a node's; `whole`: it asks for nodes that nobody shares. `places`:
-    the lines of each field."""
+    one, `gpus` those on a node, `sockets` a node's; `whole`: it asks for nodes that nobody shares.
+    `gpus_asked`: what the options for GPUs say, by Slurm's variables. `places`: the lines of each field."""
 
     nodes: int | None = None
     tasks: int | None = None
@@ -26,6 +32,7 @@ class Allocation(Struct, frozen=True):
     tasks_per_gpu: int | None = None
     sockets: int | None = None
     whole: bool = False
+    gpus_asked: dict[str, int] = {}
     places: dict[str, tuple[Place, ...]] = {}
 
     @property
@@ -44,7 +51,7 @@ class Allocation(Struct, frozen=True):
             ("SLURM_CPUS_PER_TASK", self.cpus_per_task),
             ("SLURM_GPUS_ON_NODE", self.gpus),
         )
-        return {name: value for name, value in pairs if value is not None}
+        return {**self.gpus_asked, **{name: value for name, value in pairs if value is not None}}
 
 
 class Ranks(Struct, frozen=True):
@@ -92,6 +99,7 @@ def sizes(reading: ShellReading, asked: Sequence[Asked] | None = None) -> Alloca
         tasks_per_gpu=count("ntasks-per-gpu", "tasks_per_gpu", slurm),
         sockets=count("sockets-per-node", "sockets", slurm),
         whole="exclusive" in given and not given["exclusive"].text,
+        gpus_asked=_gpus_asked(given, places),
         places=places,
     )
     gpus = gpus_of(reading, given, found)
@@ -197,6 +205,16 @@ def gpus_of(reading: ShellReading, given: Mapping[str, Asked], found: Allocation
         if count is not None:
             return Gpus(count, "", origin_of(reading, name), name)
     return seen[0] if seen else Gpus(None)
+
+
+def _gpus_asked(given: Mapping[str, Asked], places: dict[str, tuple[Place, ...]]) -> dict[str, int]:
+    """The numbers of such options; one with a kind (h100:8) is none."""
+    found = {}
+    for name, variable in GPU_VARIABLES.items():
+        each = given.get(name)
+        if each is not None and each.text is not None and each.text.isdecimal():
+            found[variable], places[name] = int(each.text), each.places
+    return found
 
 
 def _by_gpus(given: Mapping[str, Asked], places: dict[str, tuple[Place, ...]]) -> int | None:
