@@ -1,7 +1,7 @@
 """Manifests -> facts in a draft, and hints for the site."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.manifests import (
@@ -15,6 +15,7 @@ from hpclaunch.convert.manifests import (
     leftovers,
     other_kinds,
     parts,
+    placeholders,
     preparation,
     repair,
     rights,
@@ -49,7 +50,9 @@ def convert(name: str, text: str, draft: Draft, options: Options) -> None:
 def convert_files(files: Sequence[tuple[str, str]], draft: Draft, options: Options) -> str:
     """The same of several files, names with texts: a job may have its claims in a file of their own. Returns
     the kind and version of the object that counts."""
-    found = [each for name, text in files for each in repair.objects(name, text, draft)]
+    given = {name: placeholders.filled(name, text, options.environment, draft) for name, text in files}
+    templates = {name: given[name] for name, text in files if placeholders.is_for_envsubst(text)}
+    found = [each for name, text in given.items() for each in repair.objects(name, text, draft)]
     jobs = [each for each in found if kinds.is_workload(each)]
     others = [each for each in found if not kinds.is_workload(each)]
     foreign = [each for each in others if other_kinds.is_other(each)]
@@ -77,13 +80,15 @@ def convert_files(files: Sequence[tuple[str, str]], draft: Draft, options: Optio
     if jobs:
         workload = kinds.workload(jobs[0], draft)
         if workload is not None:
-            _job(workload, others, draft, options)
+            _job(workload, others, templates, draft, options)
             leftovers.account(workload.root, api.type_of(jobs[0].version, jobs[0].kind), draft)
     claims.account(others, draft)
     return next((f"{each.kind} of {each.version}" for each in (*jobs, *foreign)), "")
 
 
-def _job(workload: Workload, others: Sequence[Object], draft: Draft, options: Options) -> None:
+def _job(
+    workload: Workload, others: Sequence[Object], templates: Mapping[str, str], draft: Draft, options: Options
+) -> None:
     _name(workload, draft)
     _image(workload, draft)
     beside = claims.config(others)
@@ -107,6 +112,7 @@ def _job(workload: Workload, others: Sequence[Object], draft: Draft, options: Op
     _binding(workload, draft)
     parts.compare(workload, own, beside, draft, options)
     parts.ask_which_container(workload, draft)
+    placeholders.put(launch, {**first, **own}, templates, draft)
 
 
 def _name(workload: Workload, draft: Draft) -> None:
@@ -157,7 +163,7 @@ def _pull(pod: Pod, draft: Draft) -> None:
     text = policy.text()
     last = image.text().rpartition("/")[2] if image is not None else ""
     usual = "Always" if ":" not in last or last.endswith(":latest") else "IfNotPresent"
-    if text == usual:
+    if text == usual and not _TO_FILL_IN.search(last):
         draft.say(
             "replaced", [policy.at], f"imagePullPolicy: {text}", why="it is the API's default for this tag"
         )

@@ -267,10 +267,13 @@ def _secret(name: str, places: Sequence[Place], why: str, draft: Draft) -> None:
 
 def _literal_secret(name: str, each: Variable, places: Sequence[Place], draft: Draft) -> None:
     _secret(name, places, "its value is not carried: the submitter's shell, or a Secret, has it", draft)
+    by_envsubst = each.text in (f"${name}", f"${{{name}}}")
     draft.say(
         "defect",
         places,
         f"the value of {name} stands in the manifest",
-        why="everybody who may read the job's object, or this file, has it",
+        why="envsubst writes it into the object, and everybody who may read that has it"
+        if by_envsubst
+        else "everybody who may read the job's object, or this file, has it",
         todo="change the secret, and give it by its name alone",
     )

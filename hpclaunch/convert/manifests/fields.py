@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from hpclaunch.convert.draft import Draft
@@ -14,6 +15,7 @@ from hpclaunch.values.errors import InputError, Path, Problem
 
 _MOST = 50_000  # values, with those that aliases stand for
 _DEEPEST = 40
+_PLACE = re.compile(r"\$\{?[A-Za-z_]\w*\}?")
 
 
 class Book:
@@ -25,6 +27,7 @@ class Book:
         self._numbers = [line.number for line in lines]
         self._taken: set[Path] = set()
         self._touched: set[Path] = {()}
+        self._wrong: set[Path] = set()
 
     def place(self, node: Node) -> Place:
         """The lines of a node."""
@@ -59,7 +62,10 @@ class Book:
             self.draft.say("unread", [self.place(first)], field.name, why=why)
 
     def wrong(self, field: Field, message: str) -> None:
-        """A value that the API does not take in its place: it counts for nothing, and is said."""
+        """A value that the API does not take in its place: it counts for nothing, and is said once."""
+        if field.path in self._wrong:
+            return
+        self._wrong.add(field.path)
         self.take(field.path)
         self.draft.say("unread", [field.place], field.name, why=message, todo="write it as the API has it")
 
@@ -153,7 +159,11 @@ class Field:
         except ValueError:
             found = -1
         if not 0 <= found < 10**9:
-            self.book.wrong(self, f"{scalars.shown(text)} is no number that can stand here")
+            # Of a place for a number ($NODES) the value is asked for.
+            if _PLACE.fullmatch(text):
+                self.book.take(self.path)
+            else:
+                self.book.wrong(self, f"{scalars.shown(text)} is no number that can stand here")
             return None
         return found
 

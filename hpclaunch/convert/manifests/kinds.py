@@ -97,7 +97,8 @@ def _replicas(replica: Field, what: str) -> Count:
     field = replica.get("replicas")
     if field is None:
         return Count(1, (replica.at,), f"{what} without replicas: one")
-    return Count(field.number(), (field.at,), f"{what}.replicas")
+    number = field.number()
+    return Count(number, (field.at,), f"{what}.replicas{f': {field.peek()}' * (number is None)}")
 
 
 def _mpijob(given: Object, draft: Draft) -> Workload | None:

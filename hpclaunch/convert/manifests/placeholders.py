@@ -1,0 +1,130 @@
+"""Manifests that envsubst fills in before the API gets them: $NAME and ${NAME}, by what the operator has
+exported (envsubst(1) of GNU gettext).
+
+The API itself puts in $(NAME) alone, and that in command, args and env. So $NAME in the name of an image or
+as a number tells that a file is meant for envsubst.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+
+from msgspec.structs import replace
+
+from hpclaunch.convert.draft import Draft, Key, shown
+from hpclaunch.convert.manifests.environment import Variable
+from hpclaunch.convert.manifests.launch import Launch
+from hpclaunch.convert.secret_texts import is_secret
+from hpclaunch.values.conversion import Place
+
+_PLACE = re.compile(r"\$(?:\{([A-Za-z_]\w*)\}|([A-Za-z_]\w*))")
+# Keys whose value the API takes as it stands. Amounts of devices, and labels, have a / in theirs.
+_KEYS = (
+    "image|replicas|slotsPerWorker|nprocPerNode|completions|parallelism|namespace|claimName|serviceAccountName"
+    "|cpu|memory|path|server|[\\w.-]+/[\\w.-]+"
+)
+_TELLS = re.compile(rf"^[ \t-]*[\"']?(?:{_KEYS})[\"']?:[ \t]+[^#\n]*?\$\{{?[A-Za-z_]", re.MULTILINE)
+_MOST_LINES = 5
+
+
+def filled(file: str, text: str, environment: Mapping[str, str], draft: Draft) -> str:
+    """The text with the values that --env gives, as envsubst puts them in. Those of secrets stay out."""
+    lines: dict[str, list[int]] = {}
+    for number, line in _lines(text):
+        for name in _names(line):
+            lines.setdefault(name, []).append(number)
+    given = {name: value for name, value in environment.items() if name in lines and "\n" not in value}
+    for name in given:
+        places = [Place(f"--env {name}"), *(Place(file, each) for each in lines[name][:_MOST_LINES])]
+        why = "envsubst puts its value into these lines"
+        if is_secret(name):
+            why = "a secret: its value is put into no line here, and the job has the name alone"
+        draft.say("carried", places, name, why=why)
+
+    def value(found: re.Match[str]) -> str:
+        name = found[1] or found[2]
+        return found[0] if name not in given or is_secret(name) else given[name]
+
+    return _PLACE.sub(value, text) if given else text
+
+
+def _lines(text: str) -> Iterator[tuple[int, str]]:
+    """Those that are no comments, with their numbers."""
+    rows = enumerate(text.split("\n"), start=1)
+    return ((number, line) for number, line in rows if not line.lstrip().startswith("#"))
+
+
+def is_for_envsubst(text: str) -> bool:
+    """Whether it cannot be what the API gets: $NAME stands where that takes a name or a number."""
+    return bool(_TELLS.search(text))
+
+
+def names_in(text: str) -> tuple[str, ...]:
+    """The names of the places in a text, each once."""
+    return tuple(dict.fromkeys(_names(text)))
+
+
+def _names(text: str) -> Iterator[str]:
+    return (found[1] or found[2] for found in _PLACE.finditer(text))
+
+
+def put(
+    launch: Launch, variables: Mapping[str, Variable], templates: Mapping[str, str], draft: Draft
+) -> None:
+    """Asks for what places stand in facts of the job, and says those that none of its questions names. Where
+    a file is none for envsubst the program gets $NAME as it stands: a defect. `variables` are those of the
+    pods, `templates` the texts for envsubst by their files."""
+    for key, fact in list(draft.facts.items()):
+        text = _literal(key, fact.value, launch, variables)
+        names = names_in(text)
+        if not names:
+            continue
+        if fact.places[0].file in templates:
+            question = f"{_asked(key)}: envsubst puts in {', '.join(names)}"
+            draft.unsay(key)
+            draft.ask(key, question, fact.places, shown(text, 60))
+        elif key[0] in ("env", "command"):
+            why = "Kubernetes puts in $(NAME), and not $NAME: the program gets the text as it stands"
+            what = f"{'the command' if key[0] == 'command' else key[1]}: {shown(text, 60)}"
+            draft.say("defect", fact.places, what, why=why, todo="write what is meant into the job file")
+    for file, text in templates.items():
+        _say_left(file, text, variables, draft)
+
+
+def _literal(key: Key, value: object, launch: Launch, variables: Mapping[str, Variable]) -> str:
+    """The text of a fact that no shell of a pod reads, "" for any other."""
+    if key[0] == "env" and key[1] in variables and value == variables[str(key[1])].text:
+        return str(value)
+    if key[0] == "mounts":
+        return str(value)
+    if key == ("command",) and launch.shell is None and isinstance(value, list):
+        return " ".join(map(str, value))  # a text names what ranks have
+    return ""
+
+
+def _asked(key: Key) -> str:
+    if key[0] == "env":
+        return f"the value of {key[1]}"
+    return "what each rank executes" if key[0] == "command" else "what is mounted"
+
+
+def _say_left(file: str, text: str, variables: Mapping[str, Variable], draft: Draft) -> None:
+    """How --env answers the questions, and places that no question is about."""
+    asked: set[str] = set()
+    for number, each in enumerate(draft.findings):
+        listed = each.why.partition("envsubst puts in ")[2].split(", ")
+        names = dict.fromkeys([*names_in(f"{each.what} {each.why}"), *filter(str.isidentifier, listed)])
+        if each.kind == "question" and names:
+            asked.update(names)
+            options = " ".join(f"--env {name}=VALUE" for name in names)
+            draft.findings[number] = replace(each, todo=f"{each.todo}, or convert again with {options}")
+    left: dict[str, list[int]] = {}
+    for number, line in _lines(text):
+        for name in names_in(line):
+            left.setdefault(name, []).append(number)
+    for name, lines in left.items():
+        own = name in variables or re.search(rf"\b{name}=", text)
+        if name in asked or own or is_secret(name):
+            continue
+        why = "a place that envsubst fills, and nobody gave its value"
+        todo = f"convert again with --env {name}=VALUE"
+        draft.say("left", [Place(file, line) for line in lines[:_MOST_LINES]], f"${name}", why=why, todo=todo)

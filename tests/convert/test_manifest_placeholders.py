@@ -1,0 +1,135 @@
+"""Manifests with $NAME for envsubst: --env fills them in as it would, and what nobody gives is asked for."""
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from hpclaunch.cli.main import hpclaunch
+from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.manifests.convert import convert
+from hpclaunch.convert.options import Options
+
+FILE = "train.yaml"
+TEMPLATE = """\
+apiVersion: kubeflow.org/v1
+kind: PyTorchJob
+metadata: {name: fsdp}
+spec:
+  pytorchReplicaSpecs:
+    Worker:
+      replicas: $NODES
+      template:
+        spec:
+          volumes:
+          - {name: data, persistentVolumeClaim: {claimName: "${CLAIM}"}}
+          # not this one: $COMMENTED
+          containers:
+          - name: pytorch
+            image: ${IMAGE}
+            imagePullPolicy: Always
+            resources:
+              limits: {nvidia.com/gpu: $GPUS, vpc.amazonaws.com/efa: $ADAPTERS}
+            env:
+            - {name: PROVIDER, value: "${PROVIDER}"}
+            - {name: HF_TOKEN, value: "${HF_TOKEN}"}
+            volumeMounts:
+            - {name: data, mountPath: /data}
+            command: [torchrun, --nproc_per_node=$GPUS, --nnodes=$NODES, train.py, "--batch=${BATCH}"]
+"""
+GIVEN = {
+    "NODES": "4",
+    "IMAGE": "reg.io/team/fsdp:2",
+    "GPUS": "8",
+    "ADAPTERS": "1",
+    "CLAIM": "fsx",
+    "PROVIDER": "efa",
+    "BATCH": "16",
+}
+
+
+def converted(text: str, **environment: str) -> Draft:
+    draft = Draft()
+    convert(FILE, text, draft, Options(environment))
+    return draft
+
+
+def test_what_the_operator_exports_is_filled_in() -> None:
+    draft = converted(TEMPLATE, **GIVEN, HF_TOKEN="hf_do_not_show")
+    found = {".".join(map(str, key)): fact.value for key, fact in draft.facts.items()}
+    assert not any(fact.is_open for fact in draft.facts.values())
+    assert (found["nodes"], found["gpus_per_node"], found["ranks_per_node"]) == (4, 8, 8)
+    assert (found["image"], found["mounts.0"]) == ("reg.io/team/fsdp:2", "fsx:/data")
+    assert found["env.PROVIDER"] == "efa"
+    assert found["command"][-1] == "--batch=16"  # type: ignore[index]
+    assert found["secrets.0"] == "HF_TOKEN"
+    assert "do_not_show" not in repr((list(draft.facts.values()), draft.findings, draft.hints))
+    assert {f"--env {name}" for name in GIVEN} <= {
+        place.file for each in draft.findings for place in each.places
+    }
+
+
+@pytest.mark.parametrize(
+    ("missing", "key"),
+    [
+        ("NODES", ("nodes",)),
+        ("IMAGE", ("image",)),
+        ("GPUS", ("gpus_per_node",)),
+        ("GPUS", ("ranks_per_node",)),
+        ("CLAIM", ("mounts", 0)),
+        ("PROVIDER", ("env", "PROVIDER")),
+        ("BATCH", ("command",)),
+    ],
+)
+def test_what_nobody_gives_is_asked_for_and_nothing_is_written_in_its_place(
+    missing: str, key: tuple[str | int, ...]
+) -> None:
+    draft = converted(TEMPLATE, **{name: value for name, value in GIVEN.items() if name != missing})
+    assert draft.facts[key].is_open
+    questions = [each for each in draft.findings if each.kind == "question"]
+    assert all(f"--env {missing}=VALUE" in each.todo for each in questions)
+    others = {fact.key for fact in draft.facts.values() if fact.is_open}
+    assert len(others) == len(questions) <= 2
+    assert not any("$" in str(fact.value) for fact in draft.facts.values() if key[0] == fact.key[0])
+
+
+def test_a_place_of_which_no_question_speaks_is_said() -> None:
+    draft = converted(TEMPLATE, **{name: value for name, value in GIVEN.items() if name != "ADAPTERS"})
+    assert [(each.kind, each.what) for each in draft.findings if "ADAPTERS" in each.todo] == [
+        ("left", "$ADAPTERS")
+    ]
+    assert not any("COMMENTED" in each.what for each in draft.findings)
+    assert not any(each.kind == "unread" for each in draft.findings)
+
+
+def test_the_shells_own_variables_are_no_places_of_a_manifest_for_nobody() -> None:
+    """A text for a shell has $NAME, and the API's own values have not."""
+    text = TEMPLATE
+    for name, value in GIVEN.items():
+        text = text.replace(f"${{{name}}}", value).replace(f"${name}", value)
+    plain = text.replace(
+        '[torchrun, --nproc_per_node=8, --nnodes=4, train.py, "--batch=16"]',
+        '[bash, -c, "N=3; torchrun --nproc_per_node=8 train.py --n $N"]',
+    )
+    draft = converted(plain)
+    assert not any(fact.is_open for fact in draft.facts.values())
+    assert not any("envsubst" in each.why for each in draft.findings if "HF_TOKEN" not in each.what)
+
+
+def test_a_value_that_the_api_does_not_fill_in_is_a_defect() -> None:
+    plain = TEMPLATE
+    for name, value in GIVEN.items():
+        plain = plain.replace(f"${{{name}}}", value).replace(f"${name}", value)
+    draft = converted(plain.replace('value: "efa"', 'value: "$PATH:/opt/efa/bin"'))
+    assert draft.facts["env", "PROVIDER"].value == "$PATH:/opt/efa/bin"
+    assert any(each.kind == "defect" and "PROVIDER: $PATH" in each.what for each in draft.findings)
+
+
+def test_the_command_takes_them_by_env(tmp_path: Path) -> None:
+    path = tmp_path / FILE
+    path.write_text(TEMPLATE)
+    options = [f"--env={name}={value}" for name, value in GIVEN.items()]
+    result = CliRunner().invoke(hpclaunch, ["convert", *options, str(path)])
+    assert result.exit_code == 0
+    assert "nodes: 4" in result.output
+    assert "<ask:" not in result.output
