@@ -142,3 +142,36 @@ def test_one_thing_is_said_of_mpi(ranks: str, lines: str, kinds: list[str]) -> N
     _, found = _of(f"{head}{lines}\n")
     its = [each.kind for each in found.findings if each.key == "mpi" or "mpi:" in each.became]
     assert its == kinds
+
+
+@pytest.mark.parametrize(
+    ("lines", "command"),
+    [
+        # Data that is made where there is none yet, by more processes than a node has GPUs.
+        (
+            'if [ ! -d "$OUT" ]; then srun --mpi=pmix --ntasks-per-node=64 preprocess_text --sink o; fi\n'
+            "srun --ntasks-per-node=8 python -u pretrain.py",
+            ["python", "-u", "pretrain.py"],
+        ),
+        (
+            "srun --mpi=pmix python tools/stage_data.py /a /b\nsrun python -u fit.py",
+            ["python", "-u", "fit.py"],
+        ),
+        (
+            'srun ./fit\nif [ "$EVAL" ]; then srun ./score; fi',
+            ["./fit"],
+        ),
+        # On the first node alone, and before the test that all nodes run.
+        (
+            "python3 /opt/order.py --hosts h\nsrun --mpi=pmix /opt/all_reduce_perf -b 1G",
+            ["/opt/all_reduce_perf", "-b", "1G"],
+        ),
+        ("srun --mpi=pmix /opt/all_reduce_perf -b 1G\npython3 fit.py", ["python3", "fit.py"]),
+        (
+            "torchrun --nproc_per_node=8 fit.py\nsrun --mpi=pmix /opt/all_reduce_perf -b 1G",
+            ["python", "-u", "fit.py"],
+        ),
+    ],
+)
+def test_what_leads_up_to_a_run_is_not_taken_for_it(lines: str, command: list[str]) -> None:
+    assert _of(_HEAD + lines + "\n")[0]["command"] == command

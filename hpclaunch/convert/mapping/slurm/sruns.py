@@ -35,6 +35,12 @@ _FAILED = re.compile(
     re.DOTALL,
 )
 _TRAINS = re.compile(r"run_and_time|train|torchrun|torch\.distributed|horovod|bench|\.py\b|main|run")
+# A program, or a script of one, that brings the data into their place: python scripts/stage_data.py.
+_BRINGS = re.compile(
+    r"^(?:\S*(?:python[\d.]*|sh)(?:\s+-\S+)*\s+)?(?:\S*/)?"
+    r"(?:preprocess|prepare|download|tokeni[sz]e|stage|balance)(?:[-_.]|\b)",
+    re.IGNORECASE,
+)
 
 
 class Step(Struct, frozen=True):
@@ -158,6 +164,7 @@ def _likeness(step: Step) -> int:
     weight += 3 * bool(hosts.loops_of_trials(step.command))
     weight += 2 * step.in_container
     weight += 2 * bool(_TRAINS.search(step.text))
+    weight += 3 * all(each.endswith("a loop") for each in step.command.conditions)
     weight += 2 * any(layer.program for layer in step.inner)
     weight += 1 * (step.ranks.nodes is None or step.ranks.nodes > 1)
-    return weight
+    return max(0, weight - 6 * bool(_BRINGS.match(step.text)))
