@@ -75,16 +75,8 @@ def _run(
 
 def _is_before(reading: ShellReading, own: sruns.Step, test: sruns.Step) -> bool:
     """Whether a command of the script's own only leads up to a test on all nodes. A launcher does not."""
-    order = [id(each) for each in reading.commands(S,"""    weight += 1 * (step.ranks.nodes is None or step.ranks.nodes > 1)
-    return weight""","""    weight += 1 * (step.ranks.nodes is None or step.ranks.nodes > 1)
-    return max(0, weight - 6 * bool(_BRINGS.match(step.text)))"""),
-]
-FILES=['tests/convert/test_several_launches.py']
-    at = [order.index(id(each)) for each in (own.command, test.command) if id(each) in order(S,"""    weight += 1 * (step.ranks.nodes is None or step.ranks.nodes > 1)
-    return weight""","""    weight += 1 * (step.ranks.nodes is None or step.ranks.nodes > 1)
-    return max(0, weight - 6 * bool(_BRINGS.match(step.text)))"""),
-]
-FILES=['tests/convert/test_several_launches.py']
+    order = [id(each) for each in reading.commands]
+    at = [order.index(id(each)) for each in (own.command, test.command) if id(each) in order]
     return len(at) == 2 and at[0] < at[1] and not any(layer.program in PER_GPU for layer in own.inner)
 
 
