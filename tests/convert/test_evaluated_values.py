@@ -97,6 +97,31 @@ def test_what_is_counted_is_what_bash_counts() -> None:
     assert walk(_COUNTED, {}) == run(_COUNTED, {})
 
 
+_ARITHMETIC = """
+i=0; ((i++, j=i*2)); srun $i $j
+i=3; srun $((i++)) $i $((++i)) $i $((i--)) $i
+(( i += 2, i *= 3 )); srun $i; (( i <<= 1 )); srun $i; ((i%=7)); srun $i
+x=0; (( x && (y=1) )) || srun "n${y-unset}"; (( 1 || (z=1) )); srun "${z-unset}"
+a=5; srun $(( a > 3 ? (b=1) : (c=2) )) $b "${c-unset}"
+srun $((2#101)) $((16#ff)) $((0x1F)) $((010)) $((36#z)) $((5--1)) $((5 - -1)) $((- -5))
+x=y; y=7; srun $((x)) $((x+1)) $((x*=2)) $x
+L=(1 2 3); ((L[1]++)); srun ${L[@]}; ((L[5]=9)); srun ${L[@]} ${#L[@]}; ((M[2]=5)); srun ${#M[@]}
+declare -A C; for k in a b a; do ((C[$k]++)); done; srun ${C[a]} ${C[b]} $((C[a]*2))
+i=0; L=(); L[i++]=a; L[i++]=b; srun ${L[@]} $i; L=(a b c); srun ${L[i--]} $i; unset 'L[i]'; srun ${L[@]}
+let "a = 3" b=a+1 c=b*2; srun $a $b $c; i=5; ((i--)) && srun $i; i=0; ((i++)) || srun z$i
+i=0; L=(); while ((++i)); do ((i>3)) && break; L+=($i); done; srun ${L[@]} $i
+srun $((-7 / 2)) $((7 % -3)) $((2**3**2)) $((-2**2)) $((1,2,3)) $((5&3^1)) $((9223372036854775807 + 1))
+srun $(( i = 5, i + 1 )) $i; ((i = 1 + (j = 2))); srun $i $j; x=$((i+++i)); srun $x $i; x=$((i+ ++i)); srun $x
+s=abcdef; n=2; srun ${s:n:2} ${s:n+1:n} ${s: -2} ${s:(-3):2} ${s:0:-1}; ((n += 1 == 1)); srun $n
+"""
+
+
+def test_what_arithmetic_changes_is_what_bash_changes() -> None:
+    found = walk(_ARITHMETIC, {})
+    assert found == run(_ARITHMETIC, {})
+    assert len(found) == 28
+
+
 _WORD = st.sampled_from(["a", "abc", "12", "0", "", "+", "-", "*", "(", ")", ":", "|", "&", "<", "="]) | (
     st.sampled_from(["substr", "index", "length", "match", r"\(a*\)", "a.*c$", "[^b]*b", "-1", "00"])
 )

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from hpclaunch.convert.shell.listing import listed, text_of
 from hpclaunch.readback.shell import arithmetic
-from hpclaunch.readback.shell.pieces import Literal, Parameter, Word
 from hpclaunch.readback.shell.state import Array
 from hpclaunch.readback.shell.statements import Group, Loop, Not, Statement
 from hpclaunch.readback.shell.values import known
@@ -40,8 +39,6 @@ _PARENTHESES = str.maketrans("[]", "()")
 _IN_BRACES = re.compile(r"\{(\w+)\}", re.ASCII)
 _BY_ONE = re.compile(r"\s*(?:(\+\+|--)\s*(\w+)|(\w+)\s*(\+\+|--))\s*", re.ASCII)
 _GIVES = re.compile(r"\s*([A-Za-z_]\w*)\s*([-+]?)=(?!=)(.*)", re.ASCII | re.DOTALL)
-_GIVES_NUMBER = re.compile(r"\s*([A-Za-z_]\w*)\s*([-+*/%]?)=(?!=)([^=]*)", re.ASCII)
-_STEPS = re.compile(r"([A-Za-z_]\w*)\s*(\+\+|--)|(\+\+|--)\s*([A-Za-z_]\w*)", re.ASCII)
 _TRIED = (0, 1, 5, 100)
 
 
@@ -168,44 +165,3 @@ def _changes(body: Statement, name: str) -> int:
 def _texts(body: Statement) -> Iterator[str]:
     for _, _, text in listed(body):
         yield text
-
-
-def changed(shell: "Walker", expression: Word) -> tuple[str, str, int] | None:
-    """Of i++ < 3, ++i, i += 2 and i = 2 the variable, its text from there on, and the number that it is; None
-    for all else, and where that is not known."""
-    text = known(shell.expander.joined(expression)) if _is_plain(expression) else None
-    if text is None or len(text) > _LONGEST or not arithmetic.changed(text):
-        return None
-    expander = shell.expander
-
-    def value_of(name: str) -> str | None:
-        number = expander.number(Word((Literal(name, True),), name))
-        return None if number is None else str(number)
-
-    gives = _GIVES_NUMBER.fullmatch(text)
-    if gives:
-        name, operator, source = gives[1], gives[2], gives[3]
-        number = arithmetic.evaluate(f"{name} {operator} ({source})" if operator else source, value_of)
-        return None if number is None else (name, str(number), number)
-    steps = list(_STEPS.finditer(text))
-    if len(steps) != 1:
-        return None
-    found = steps[0]
-    name = found[1] or found[4]
-    if "&&" in text or "||" in text or "?" in text or _count(text, name) != 1:
-        return None
-    before = value_of(name)
-    if before is None or not re.fullmatch(r"-?\d{1,9}", before):
-        return None
-    after = int(before) + (1 if "++" in (found[2], found[3]) else -1)
-    own = after if found[3] else int(before)
-    number = arithmetic.evaluate(f"{text[: found.start()]} ({own}) {text[found.end() :]}", value_of)
-    return None if number is None else (name, str(after), number)
-
-
-def _is_plain(expression: Word) -> bool:
-    return all(isinstance(each, Literal) or type(each) is Parameter for each in expression.pieces)
-
-
-def _count(text: str, name: str) -> int:
-    return len(re.findall(rf"\b{re.escape(name)}\b", text))

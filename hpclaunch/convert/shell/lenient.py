@@ -54,6 +54,11 @@ class LenientExpander(Expander):
         self._walker = walker
         self._decides = False  # what is tested decides about a size of the launch
 
+    @property
+    def follows(self) -> bool:
+        """Not what is gone through once for all rounds of a loop."""
+        return not self._walker.context.loops
+
     def fields(self, written: Word) -> list[Value]:
         """A word like node[1-4] is itself: bash leaves a pattern that no file matches, and none will."""
         if written.value is not None:

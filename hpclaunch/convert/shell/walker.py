@@ -17,7 +17,6 @@ from hpclaunch.convert.shell import (
     aliases,
     arguments,
     child_shell,
-    counters,
     flows,
     folder,
     loops,
@@ -40,6 +39,7 @@ from hpclaunch.convert.shell.names import (
 )
 from hpclaunch.convert.shell.syntax.reader import read as parse
 from hpclaunch.convert.shell.texts import Texts
+from hpclaunch.readback.shell import arithmetic
 from hpclaunch.readback.shell.commands import BUILTINS
 from hpclaunch.readback.shell.errors import ScriptError
 from hpclaunch.readback.shell.flow import Flow
@@ -183,13 +183,10 @@ class Walker(Texts):
         return super()._call(words)
 
     def computed(self, expression: Word) -> int | None:
-        """Also of one that changes a variable, where it is gone through once."""
-        changed = None if self.context.loops else counters.changed(self, expression)
-        if changed is None:
-            return super().computed(expression)
-        name, text, number = changed
-        self.state.assign(name, (text,))
-        self.note_assigned(name, (name,), False)
+        number = super().computed(expression)
+        if number is not None and self.expander.follows:
+            for name in sorted(arithmetic.changed(expression.written)):
+                self.note_assigned(name, (name,), False)
         return number
 
     def matches(self, pattern: str, text: str) -> bool | None:

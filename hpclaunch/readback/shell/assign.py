@@ -1,18 +1,21 @@
 """Assignments: NAME=value, NAME+=value, NAME[index]=value and NAME=(...)."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from msgspec import structs
 
-from hpclaunch.readback.shell.expand import Expander
 from hpclaunch.readback.shell.pieces import Word
 from hpclaunch.readback.shell.state import Array, State
 from hpclaunch.readback.shell.statements import Assignment, Element
 from hpclaunch.readback.shell.told import may_be_many
 from hpclaunch.readback.shell.values import Value, join, known
 
+if TYPE_CHECKING:
+    from hpclaunch.readback.shell.expand import Expander
 
-def assign(state: State, expander: Expander, assignment: Assignment, keyed: bool = False) -> None:
+
+def assign(state: State, expander: "Expander", assignment: Assignment, keyed: bool = False) -> None:
     """Carry the assignment out; `keyed`: an array of it has keys that are text (declare -A). Raises
     Unreadable."""
     name, index, adds = assignment.name, assignment.index, assignment.adds
@@ -42,14 +45,14 @@ def assign(state: State, expander: Expander, assignment: Assignment, keyed: bool
     state.assign(name, structs.replace(array, items=items))
 
 
-def _key(expander: Expander, index: Word | None, keyed: bool) -> int | str | None:
+def _key(expander: "Expander", index: Word | None, keyed: bool) -> int | str | None:
     """The index or the key, None where it is not known."""
     if keyed:
         return "0" if index is None else known(expander.joined(index))
     return 0 if index is None else expander.number(index)
 
 
-def _old(expander: Expander, name: str, old: Value | Array | None) -> Value:
+def _old(expander: "Expander", name: str, old: Value | Array | None) -> Value:
     if isinstance(old, Array):
         return ()
     return expander.before(name) if old is None else old
@@ -61,7 +64,7 @@ def _as_array(value: Value | Array | None, keyed: bool) -> Array:
     return Array({} if value is None else {"0" if keyed else 0: value}, keyed=keyed)
 
 
-def _array(expander: Expander, elements: Sequence[Element], start: Array) -> Array:
+def _array(expander: "Expander", elements: Sequence[Element], start: Array) -> Array:
     expander.budget.spend(len(start.items) // 200)
     items = dict(start.items)
     whole, keyed = start.whole, start.keyed

@@ -5,12 +5,14 @@ import re
 from collections.abc import Callable, Sequence
 
 from hpclaunch.readback.shell import arithmetic, braces, indirect, parameters, patterns, pieces
+from hpclaunch.readback.shell.assign import assign
 from hpclaunch.readback.shell.budget import Budget
 from hpclaunch.readback.shell.errors import Unreadable
 from hpclaunch.readback.shell.fields import Fields
 from hpclaunch.readback.shell.lookup import OF_ALL, Lookup
 from hpclaunch.readback.shell.pieces import NOTHING, Parameter, Piece, Word
 from hpclaunch.readback.shell.state import Array, State
+from hpclaunch.readback.shell.statements import Assignment
 from hpclaunch.readback.shell.told import is_one_text, is_one_word, is_star, plain
 from hpclaunch.readback.shell.values import IfSet, Part, Unknown, Value, join, known, limit, shown, weight
 
@@ -25,6 +27,11 @@ class Expander(Lookup):
     def __init__(self, state: State, output_of: Callable[[pieces.Command], Value], budget: Budget):
         super().__init__(state, budget)
         self._output_of = output_of
+
+    @property
+    def follows(self) -> bool:
+        """Whether what an expression assigns is done, where it is known."""
+        return False
 
     def words(self, written: Sequence[Word]) -> list[Value]:
         """The words of a command. Raises Unreadable."""
@@ -70,7 +77,7 @@ class Expander(Lookup):
         return self._pattern(written.pieces)
 
     def number(self, expression: Word) -> int | None:
-        """An arithmetic expression; what it assigns to is forgotten. Raises Unreadable."""
+        """An arithmetic expression; what it assigns to has that value, or is forgotten. Raises Unreadable."""
         only = expression.pieces[0] if len(expression.pieces) == 1 else None
         if isinstance(only, pieces.Literal) and len(only.text) < _LONG:
             text: str | None = only.text
@@ -80,9 +87,23 @@ class Expander(Lookup):
             return None
         if _DECIMAL.fullmatch(text):
             return int(text)
-        for name in arithmetic.changed(text):
-            self.state.change(name)
-        return arithmetic.evaluate(text, self._number_of)
+        names = arithmetic.changed(text)
+        if not names:
+            return arithmetic.evaluate(text, self._number_of)
+        for name in names:
+            self.state.check(name)
+        found = arithmetic.evaluate(text, self._number_of, self._store) if self.follows else None
+        if found is None:
+            for name in names:
+                self.state.forget(name)
+        return found
+
+    def _store(self, name: str, number: int) -> None:
+        """Give a variable, or an element of an array, the number that an expression gives it."""
+        name, bracket, index = name.partition("[")
+        element = pieces.given((index[:-1],), index[:-1]) if bracket else None
+        value = pieces.given((str(number),), str(number))
+        assign(self.state, self, Assignment(name, element, False, value, None, ""))
 
     def is_wrong(self, expression: Word) -> bool:
         """Whether bash complains of the expression: a value in it is empty where a number has to be."""

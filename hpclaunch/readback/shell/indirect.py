@@ -29,8 +29,8 @@ def resolved(expander: "Expander", expansion: Parameter) -> Parameter | list[Val
         return untold if found is None else found
     own = expander.state.own(expansion.name)
     if own is not None and own.refers is not None and expansion.index is None:
-        target = expander.state.target(expansion.name)
-        return [(target,)] if parameters.is_name(target) else untold
+        behind = expander.state.target(expansion.name)
+        return [(behind,)] if parameters.is_name(behind) else untold
     named = structs.replace(expansion, before="", operator="", operand=None, by=None)
     values = expander.values(named)
     text = known(values[0]) if values else None

@@ -29,7 +29,7 @@ class Lookup(ABC):
 
     @abstractmethod
     def number(self, expression: Word) -> int | None:
-        """An arithmetic expression; what it assigns to is forgotten. Raises Unreadable."""
+        """An arithmetic expression; what it assigns to has that value, or is forgotten. Raises Unreadable."""
 
     def values(self, expansion: Parameter) -> list[Value] | None:
         """The values that the parameter has, none where it is unset, and None where that is not known and no
