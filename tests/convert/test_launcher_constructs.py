@@ -258,3 +258,13 @@ def test_what_prepares_the_hosts_shell_is_left_with_its_consequence(line: str, w
     assert words in said.why
     assert said.todo
     assert _job(found) == _job(_converted(pyxis()))
+
+
+def test_variables_of_another_hydra_reach_the_ranks() -> None:
+    before = "export HYDRA_FULL_ERROR=1 HYDRA_RUN_DIR=/out HYDRA_LAUNCHER_EXEC=ssh HYDRA_BOOTSTRAP=slurm"
+    assert _job(_converted(pyxis(before)))["env"] == {
+        "RANKS": "8",
+        "DGXNGPU": "8",
+        "HYDRA_FULL_ERROR": "1",
+        "HYDRA_RUN_DIR": "/out",
+    }

@@ -62,7 +62,15 @@ def _rows() -> Iterator[_Row]:
     yield _row("mpirun", "OMPI_COMM_WORLD_* OMPI_UNIVERSE_* MV2_COMM_WORLD_* MPI_LOCALRANKID MPI_LOCALNRANKS")
     # Read by mpirun and its daemons: Intel MPI's reference ("Hydra environment variables"), MPICH's Hydra
     # wiki, prte_info; torchrun takes its options of PET_* (torch/distributed/argparse_util.py).
-    yield _row("daemons", "I_MPI_HYDRA_* HYDRA_* PRTE_MCA_plm* PET_*")
+    yield _row("daemons", "I_MPI_HYDRA_* PRTE_MCA_plm* PET_*")
+    # MPICH's are named one by one: HYDRA_FULL_ERROR and its like are of another Hydra (hydra.cc), in ranks.
+    yield _row(
+        "daemons", "HYDRA_BOOTSTRAP* HYDRA_LAUNCHER* HYDRA_CKPOINT* HYDRA_TOPO* HYDRA_HOST_FILE HYDRA_ENV"
+    )
+    yield _row(
+        "daemons", "HYDRA_RMK HYDRA_DEFAULT_RMK HYDRA_BINDING HYDRA_IFACE HYDRA_DEMUX HYDRA_NAMESERVER"
+    )
+    yield _row("daemons", "HYDRA_PROXY_* HYDRA_BRANCH_COUNT HYDRA_PREPEND_RANK HYDRA_USIZE HYDRA_DEBUG")
     # What mpirun asks of root (orterun.c of Open MPI 4, prte_app.c of PRRTE).
     yield _row("daemons", "OMPI_ALLOW_RUN_AS_ROOT* PRTE_ALLOW_RUN_AS_ROOT*")
     # torch/distributed/run.py, "Environment Variables".
