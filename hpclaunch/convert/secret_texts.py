@@ -38,6 +38,13 @@ _SCHEME = re.compile(
     re.IGNORECASE,
 )
 _FIELD = re.compile(r"[\d.,]+[a-zA-Z]*|[a-z_]{1,6}")  # of sort --key, or a field's name
+# Keys of a dictionary of data, as programs that train ask for: --input-key prompt, --label_key answer.
+_OF_DATA = re.compile(
+    r"(?:^|_)(?:ANSWER|AUDIO|CAPTION|CHAT|CHOSEN|COLUMN|CONTEXT|DATA|DICT|FEATURE|ID|IMAGE|IMG|INDEX|INPUT|JSON"
+    r"|LABEL|MESSAGES?|METRIC|OUTPUT|PROMPT|QUESTION|REJECTED|RESPONSE|REWARD|REWARD_FN|SPLIT|TARGET|TEXT|TOOL"
+    r"|VIDEO)_KEY$"
+)
+_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z_.]{0,30}[0-9]?")
 _FILE = re.compile(r"[\w./-]+\.(?:pem|key|crt|cer|pub|asc|gpg|json|ya?ml|txt|py)", re.IGNORECASE)
 # The last one may begin with a quote that nothing closes: such a text is mended, and told.
 _VALUE = r"(?P<value>\"[^\"\n]*\"|'[^'\n]*'|[\"']?[^\s\"';|&<>()]+)"
@@ -120,7 +127,9 @@ _IN_FORMS = (
     *("pypi-", "dckr_pat_", "eyj"),
 )
 _SMALL = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
-_NO_SECRET = re.compile(r"[~./$%{<*\[].*|true|false|yes|no|none|null|on|off|auto|", re.IGNORECASE | re.DOTALL)
+_NO_SECRET = re.compile(
+    r"\\+|[~./$%{<*\[].*|true|false|yes|no|none|null|on|off|auto|", re.IGNORECASE | re.DOTALL
+)
 # Whether a word after an option such as --token is a secret is decided by the option's name, however short
 # the word is: --token and those that say to what they let in (--hf-token, --auth-token) take secrets, but for
 # words that say where the token is; any other (--image-token img) takes a piece of a vocabulary where that is
@@ -254,6 +263,7 @@ def _value(
     if is_option and name.endswith("TOKEN"):
         words = _FROM if _OF_ACCESS.search(name) else _PIECE
         is_other = is_other or bool(words.fullmatch(value))
+    is_other = is_other or bool(_OF_DATA.search(name) and _IDENTIFIER.fullmatch(value))
     if name == "KEY" or name.endswith("AUTH"):
         other_words = _SCHEME.fullmatch(value) or _FIELD.fullmatch(value)
         is_other = is_other or bool(_FILE.fullmatch(value))

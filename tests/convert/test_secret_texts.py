@@ -200,12 +200,21 @@ def test_what_is_made_of_a_manifest_has_no_secret(place: str, text: str, tmp_pat
         "NCCL_NET=IBext_v8 BYPASS=yes2345678 SECRET_NAME=db12345 SECRET_FILE=x12345 TURKEY=a1234567",
         "--token=auto --token none --hf-token env --token 5 --image-token img --sep_token=sep",
         "--token-type bpe --tokens abc --tokenizer abc --token-count abc --num_token abc --password-stdin",
+        "train --data-key json --input_key prompt --label_key 'answer' --reward_fn_key=data_source IMAGE_KEY=jpg",
+        "train --use-class-token \\\n  --use-te\nserve --auth \\\n  --fast",
         "KEYS=(first12345) TOKENS=(second12345) openssl req -key server12.key -keyout x12345",
     ],
 )
 def test_what_is_no_secret_stays(text: str) -> None:
     assert hide(text) == text
     assert values(text) == {}
+
+
+def test_a_key_of_data_that_looks_like_no_name_is_a_secret() -> None:
+    assert (
+        hide(f"./t --input-key {S}9 --data-api-key prompt")
+        == f"./t --input-key {HIDDEN} --data-api-key {HIDDEN}"
+    )
 
 
 @pytest.mark.parametrize("value", ["abc", "q", "hunter", "geheim"])
