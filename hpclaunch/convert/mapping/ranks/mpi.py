@@ -12,11 +12,11 @@ from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.bind import of_mpirun
 from hpclaunch.convert.mapping.slurm.asked import number
 from hpclaunch.convert.mapping.words.lines import lines_of
-from hpclaunch.convert.mapping.words.texts import path
+from hpclaunch.convert.mapping.words.texts import path, split
 from hpclaunch.convert.programs.flags import not_told
 from hpclaunch.convert.programs.layers import Layer, Option
 from hpclaunch.convert.reading import Command, ShellReading
-from hpclaunch.readback.shell.values import known, shown
+from hpclaunch.readback.shell.values import Unknown, Value, known, shown
 from hpclaunch.values.conversion import Place
 
 # Parameters about starting processes on hosts, which srun does (ompi_info --param all all).
@@ -153,8 +153,7 @@ def ranks_of(
     places = lines_of(reading, command, told.option)
     if not told.is_total:
         return Size(told.per_node, places, told.option.written)
-    host = layer.option("host")
-    slots = _slots(known(host.value or ()) or "") if host is not None else None
+    host, slots = layer.option("host"), slots_of(layer)
     if told.total is not None and nodes and told.total % nodes == 0:
         return Size(told.total // nodes, places, told.option.written)
     if slots and host is not None:
@@ -163,14 +162,27 @@ def ranks_of(
 
 
 def nodes_of(layer: Layer) -> int | None:
-    """How many hosts a -H or -host names, None where it is not known."""
+    """How many hosts a -H or -host names, None where it is not known. Of several behind commas each is one,
+    also where it is a variable: $FIRST,$SECOND."""
     host = layer.option("host")
-    text = known(host.value or ()) if host is not None else None
-    return len({each.partition(":")[0] for each in text.split(",") if each}) or None if text else None
+    names = [each for each in split(host.value or (), ",") if each] if host is not None else []
+    if not names or not all(_is_one(each, alone=len(names) == 1) for each in names):
+        return None
+    return len({shown(each).partition(":")[0] for each in names})
 
 
-def _slots(hosts: str) -> int | None:
-    """The slots of each host in a:8,b:8, where all have as many."""
+def _is_one(host: Value, *, alone: bool) -> bool:
+    """Whether it is the name of one host: `$(scontrol show hostnames)` may be that of all."""
+    if known(host) is not None or alone:
+        return known(host) is not None
+    part = host[0] if len(host) == 1 else ""
+    return not isinstance(part, Unknown) or part.kind in ("variable", "argument")
+
+
+def slots_of(layer: Layer) -> int | None:
+    """The slots of each host in -H a:8,b:8, where all have as many."""
+    host = layer.option("host")
+    hosts = known(host.value or ()) or "" if host is not None else ""
     counts = {each.partition(":")[2] for each in hosts.split(",") if each}
     only = counts.pop() if len(counts) == 1 else ""
     return int(only) if only.isdecimal() and int(only) else None

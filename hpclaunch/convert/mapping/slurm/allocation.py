@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 
 from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.mapping.ranks import mpi
 from hpclaunch.convert.mapping.slurm import batch_options
 from hpclaunch.convert.mapping.slurm.asked import NODES, Asked, number, of_batch
 from hpclaunch.convert.mapping.slurm.sizes import Allocation, Gpus, gpus_of, last, sizes
@@ -21,6 +22,8 @@ job-name nodes ntasks ntasks-per-node time time-min gres gpus gpus-per-node gpus
 gpus-per-socket
 """
 _OF_NODES = re.compile(r"SLURM_(JOB_NUM_NODES|NNODES|JOB_NODELIST|NODELIST)\b")
+_ONE_BY_SBATCH = "sbatch gives one node where -N is not given (sbatch(1), --nodes)"
+_ONE_BY_MPIRUN = "mpirun without a list of hosts starts all ranks on its own machine"
 _AS_WRITTEN = (
     "sbatch -N ... by the launchers' README: the operator gives it on the command line, where it counts most"
 )
@@ -100,7 +103,7 @@ def _nodes(reading: ShellReading, given: Mapping[str, Asked], found: Allocation,
         draft.ask(("nodes",), f"how many nodes{': ' * bool(told)}{told}", each.places, each.written)
     else:
         lines = _of_several_nodes(reading)
-        hosts = () if lines else _of_hostfile(reading)
+        hosts = None if lines else _of_hosts(reading)
         total = given.get("ntasks") or given.get("gpus")
         if lines or total is not None:
             lines = lines or (total.places if total is not None else ())
@@ -108,18 +111,24 @@ def _nodes(reading: ShellReading, given: Mapping[str, Asked], found: Allocation,
             named = next((name for name in NODES if name in reading.wanted), "-N of sbatch")
             draft.ask(("nodes",), question, lines, named)
         elif hosts:
-            question = "how many nodes: the file of hosts that mpirun takes has them, and is not given"
-            draft.ask(("nodes",), question, hosts, "the hostfile of mpirun")
+            what, said = hosts[0]
+            draft.ask(("nodes",), f"how many nodes: {said}", (hosts[1],), what)
         else:
             draft.say(
                 "assumed",
                 (Place(reading.script),),
                 "no line says how many nodes",
                 became="nodes: 1, which the job file need not say",
-                why="sbatch gives one node where -N is not given (sbatch(1), --nodes)",
+                why=_ONE_BY_MPIRUN if _is_by_mpirun_alone(reading) else _ONE_BY_SBATCH,
                 todo="where the operator gave sbatch -N N, write nodes: N in the job file",
                 key="nodes",
             )
+
+
+def is_for_several(reading: ShellReading) -> bool:
+    """Whether a line asks for nodes, for tasks on any of them, or which nodes there are."""
+    given = last(of_batch(reading))
+    return bool(_of_several_nodes(reading)) or any(name in given for name in ("nodes", "ntasks", "gpus"))
 
 
 def _of_several_nodes(reading: ShellReading) -> tuple[Place, ...]:
@@ -135,13 +144,30 @@ def _of_several_nodes(reading: ShellReading) -> tuple[Place, ...]:
     )
 
 
-def _of_hostfile(reading: ShellReading) -> tuple[Place, ...]:
-    """The mpirun of a script that no sbatch runs, with a file of hosts that nothing tells."""
+def _is_by_mpirun_alone(reading: ShellReading) -> bool:
+    """Whether mpirun starts the ranks, and nothing in the script is of Slurm."""
+    its = [layers(each.words) for each in reading.of(*STARTERS)]
+    programs = {layer.program for each in its for layer in each}
+    of_slurm = reading.directives or not programs.isdisjoint(("srun", "sbatch", "salloc"))
+    return not of_slurm and not programs.isdisjoint(MPI)
+
+
+def _of_hosts(reading: ShellReading) -> tuple[tuple[str, str], Place] | None:
+    """The hosts of an mpirun in a script that no sbatch runs, of which nothing tells how many they are: what
+    has them, why that tells nothing, and the line."""
     if reading.directives or next(lists(reading), None) is not None:
-        return ()
+        return None
     its = reading.of(*STARTERS)
-    found = ((each, layer) for each in its for layer in layers(each.words) if layer.program in MPI)
-    return next(((each.place,) for each, layer in found if layer.option("hostfile") is not None), ())
+    for each, layer in ((command, layer) for command in its for layer in layers(command.words)):
+        if layer.program not in MPI:
+            continue
+        if layer.option("hostfile") is not None:
+            why = "the file of hosts that mpirun takes has them, and is not given"
+            return ("the hostfile of mpirun", why), each.place
+        host = layer.option("host")
+        if host is not None and mpi.nodes_of(layer) is None:
+            return (host.written, f"{host.written} has them, and is not told"), each.place
+    return None
 
 
 def _time(reading: ShellReading, given: Mapping[str, Asked], draft: Draft) -> None:

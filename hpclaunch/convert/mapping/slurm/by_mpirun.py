@@ -6,6 +6,7 @@ from msgspec import structs
 
 from hpclaunch.convert.mapping.container import enroot
 from hpclaunch.convert.mapping.ranks import mpi
+from hpclaunch.convert.mapping.slurm.allocation import is_for_several
 from hpclaunch.convert.mapping.slurm.asked import Asked, number
 from hpclaunch.convert.mapping.slurm.sizes import Allocation, Ranks, ranks
 from hpclaunch.convert.mapping.slurm.sruns import Step, fallbacks
@@ -16,6 +17,7 @@ from hpclaunch.readback.shell.values import known
 
 _MOST = 50  # commands that are looked at: a benchmark has dozens
 _MANY = 10**9
+_ON_ONE_MACHINE = 128  # ranks
 
 
 def run_of(
@@ -89,17 +91,41 @@ def _of_mpirun(
     if listed is not None and size is not None:
         size = structs.replace(size, places=(*size.places, *listed.hosts.places))
     of_slurm = ranks(reading, (), found, command.place)
+    total = mpi.told_by(layer, lambda option: number(option.value, reading, found.numbers))
+    if nodes is None and size is not None and size.per_node:
+        nodes = _for_all(reading, layer, size.per_node, found)
     if size is None:
         # mpirun starts a rank in each slot, and those are Slurm's tasks where no list of hosts says others.
-        sized = _of_list(reading, command, layer, nodes) or of_slurm
+        listed_ranks = _of_list(reading, command, layer, nodes)
+        sized = listed_ranks or (_of_hosts(command, layer) if found.nodes is None else None) or of_slurm
     elif (filled := _filled(reading, layer, found)) is not None:
         sized = structs.replace(filled, places=size.places)
+    elif size.per_node is None and nodes is None and _is_of_one_machine(reading, layer, total):
+        assert total is not None
+        sized = Ranks(None, total.total, size.places)
     elif size.per_node is None:
         sized = Ranks(nodes, None, size.places, f"{size.what} on {nodes or 'an unknown number of'} nodes")
     else:
         sized = Ranks(nodes, size.per_node, size.places)
     of_enroot, inner, of_container = enroot.of(reading, command, found_layers[index + 1 :])
     return Step(command, (*asked, *of_container), sized, inner, found_layers[:index], of_enroot), layer
+
+
+def _for_all(reading: ShellReading, layer: Layer, per_node: int, found: Allocation) -> int | None:
+    """The nodes that hold the ranks of -np, of which so many are on each."""
+    option = layer.option("np")
+    total = number(option.value, reading, found.numbers) if option is not None else None
+    return total // per_node if total and total % per_node == 0 else None
+
+
+def _is_of_one_machine(reading: ShellReading, layer: Layer, told: mpi.Told | None) -> bool:
+    """Whether neither the script nor mpirun knows of other machines: all ranks are on the one on which
+    it is typed. So many that no machine has them are another scheduler's."""
+    if told is None or not told.total or told.total > _ON_ONE_MACHINE:
+        return False
+    if any(layer.option(name) is not None for name in ("host", "hostfile", "default-hostfile")):
+        return False
+    return not is_for_several(reading)
 
 
 def _of_list(reading: ShellReading, command: Command, layer: Layer, nodes: int | None) -> Ranks | None:
@@ -112,6 +138,12 @@ def _of_list(reading: ShellReading, command: Command, layer: Layer, nodes: int |
         doubt = f"{option.written} says how many ranks each host has, and its lines are not told"
         return Ranks(nodes, None, (command.place,), doubt)
     return Ranks(nodes, found.slots, found.hosts.places)
+
+
+def _of_hosts(command: Command, layer: Layer) -> Ranks | None:
+    """A rank in each slot of the hosts that -H names, and each has one where none is told (mpirun(1))."""
+    nodes, slots = mpi.nodes_of(layer), mpi.slots_of(layer)
+    return Ranks(nodes, slots or 1, (command.place,)) if nodes else None
 
 
 def _filled(reading: ShellReading, layer: Layer, found: Allocation) -> Ranks | None:

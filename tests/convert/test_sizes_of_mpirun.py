@@ -1,0 +1,50 @@
+"""How many nodes and ranks an mpirun has that no scheduler's lines tell: by its hosts, or on one machine."""
+
+import pytest
+from script_cases import ASK, loaded
+
+from hpclaunch.convert.conversion import convert
+from hpclaunch.convert.inputs import classified
+from hpclaunch.convert.options import Options
+from hpclaunch.values.conversion import Conversion
+
+ONE = "1"  # a job file need not say it
+
+
+def converted(lines: str, *arguments: str) -> Conversion:
+    given = arguments or None
+    return convert(classified({"run.sh": f"#!/bin/bash\n{lines}\n"}), Options({}, arguments=given))
+
+
+@pytest.mark.parametrize(
+    ("lines", "nodes", "per_node"),
+    [
+        ("mpirun -np 16 -host $1,$2 --map-by ppr:8:node ./t", "2", "8"),
+        ("mpirun -np 16 -host ${FIRST},${SECOND} ./t", "2", "8"),
+        ("mpirun -H 10.1.$RACK.5:8,10.1.$RACK.6:8 -np 16 ./t", "2", "8"),
+        ("mpirun -np 12 -host a:4,b:4,c:4 ./t", "3", "4"),
+        ("mpirun --host a,b,c,d ./t", "4", "1"),
+        ("mpirun --host a:8,b:8 ./t", "2", "8"),
+        ("mpirun -np 24 -npernode 8 -hostfile $1 ./t", "3", "8"),
+        ("mpirun -np 8 ./t", ONE, "8"),
+        ("mpiexec -n 12 -- ./t", ONE, "12"),
+        ("#SBATCH --gres=gpu:8\nmpirun -np 8 ./t", ONE, "8"),
+        ("mpirun -np 16 -host $HOSTS ./t", ASK, ASK),
+        ("mpirun -np 16 -hostfile $1 ./t", ASK, ASK),
+        ("mpirun -np 16 -host $(scontrol show hostnames | head -n 2) ./t", ASK, ASK),
+        ("#SBATCH -n 16\nmpirun -np 16 ./t", ASK, ASK),
+        ("mpirun -np 1024 ./t", ONE, ASK),
+    ],
+)
+def test_the_ranks_of_an_mpirun(lines: str, nodes: str, per_node: str) -> None:
+    found = converted(lines)
+    job = loaded(found.job)
+    assert (job.get("nodes", ONE), job["ranks_per_node"]) == (nodes, per_node)
+
+
+def test_why_a_script_without_a_scheduler_has_one_node() -> None:
+    said = [each.why for each in converted("mpirun -np 8 ./t").findings if each.key == "nodes"]
+    assert len(said) == 1
+    assert "sbatch" not in said[0]
+    said = [each.why for each in converted("#SBATCH -t 5\nmpirun -np 8 ./t").findings if each.key == "nodes"]
+    assert "sbatch" in said[0]
