@@ -34,6 +34,7 @@ _FAILED = re.compile(
     r"|not \(.*\$\?\W*(?:-eq|==?)\W*0\b|if .*\$\?\W*(?:-ne|!=|-gt)\W*0\b|.*\(\(\s*\$\?\s*\)\))",
     re.DOTALL,
 )
+_OF_LAUNCHES = re.compile(rf"a loop$|{_STARTS}")  # conditions of each round, or of what was started before
 _TRAINS = re.compile(r"run_and_time|train|torchrun|torch\.distributed|horovod|bench|\.py\b|main|run")
 # A program, or a script of one, that brings the data into their place: python scripts/stage_data.py.
 _BRINGS = re.compile(
@@ -164,7 +165,7 @@ def _likeness(step: Step) -> int:
     weight += 3 * bool(hosts.loops_of_trials(step.command))
     weight += 2 * step.in_container
     weight += 2 * bool(_TRAINS.search(step.text))
-    weight += 3 * all(each.endswith("a loop") for each in step.command.conditions)
+    weight += 3 * all(map(_OF_LAUNCHES.search, step.command.conditions))
     weight += 2 * any(layer.program for layer in step.inner)
     weight += 1 * (step.ranks.nodes is None or step.ranks.nodes > 1)
     return max(0, weight - 6 * bool(_BRINGS.match(step.text)))
