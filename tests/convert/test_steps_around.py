@@ -258,3 +258,22 @@ def test_the_folder_that_a_line_goes_to_before_its_run_is_that_of_the_ranks(line
         assert "workdir" in asked
     else:
         assert (asked, job.get("workdir")) == ([], folder)
+
+
+@pytest.mark.parametrize(
+    ("command", "has_none"),
+    [
+        ("bash -c 'echo on $(hostname) && sync && sudo /sbin/sysctl vm.drop_caches=3'", True),
+        ("sh -c 'nvidia-smi -q | grep Fabric'", True),
+        ("python -c 'from mllog import log; log.event(key=1)'", True),
+        ("python3 -c 'import torch.distributed as d; d.init_process_group()'", False),
+        ('python -c "$CODE"', False),
+        ("bash -c './check --all'", False),
+        ("./alltoall", False),
+    ],
+)
+def test_a_step_on_each_node_that_uses_no_mpi_is_one_whatever_its_option_says(command, has_none):
+    """Launchers give --mpi to each srun alike."""
+    job, found = _of(f"srun --mpi=pmix --ntasks-per-node=1 {command}", f"{_S} ./train")
+    assert bool(job.get("setup")) == has_none
+    assert ("(--mpi=pmix)" in _left(found, 1)) == (not has_none)

@@ -9,8 +9,11 @@ from hpclaunch.convert.mapping.around.rounds import names_in
 from hpclaunch.convert.mapping.container.images import image_of
 from hpclaunch.convert.mapping.slurm.asked import Asked
 from hpclaunch.convert.mapping.slurm.sruns import Step
+from hpclaunch.convert.programs.layers import layers
+from hpclaunch.convert.programs.names import SHELLS
 from hpclaunch.convert.secret_texts import is_secret
-from hpclaunch.readback.shell.values import shown
+from hpclaunch.convert.shell.walk import inner as inside_of
+from hpclaunch.readback.shell.values import known, program_of, shown
 
 # Options whose value is the run's in a job; where a step has none it takes what there is.
 _OF_PLACE = ("nodelist", "exclude", "relative", "chdir")
@@ -22,6 +25,16 @@ exclusive whole immediate job-name quiet verbose label unbuffered jobid account 
 comment external-launcher
 """
 _TOLD = frozenset(_NAMES.split())
+# Programs without MPI: a launcher that gives --mpi to each srun alike changes nothing for them.
+_PLAIN_NAMES = """
+: [ true test echo printf hostname date sync sysctl sleep mkdir rm cp mv ln ls cat grep head tail sed awk tee
+chmod touch find df free uname env nvidia-smi ibv_devinfo ibstat lscpu enroot
+"""
+_PLAIN = frozenset(_PLAIN_NAMES.split())
+# What a program of Python names that may start MPI.
+_MAY_USE_MPI = re.compile(
+    r"mpi|horovod|distributed|torch|jax|tensorflow|mxnet|\bexec\b|__import__", re.IGNORECASE
+)
 # A path that starts from the folder where the program does, or what may import modules from there.
 _RELATIVE = re.compile(
     r"""(?:^|[\s"'=])(?:\.{1,2}/|(?![-/$\w]*[:=])\w[\w.-]*(?:/[\w./-]+|\.(?:py|sh)\b)|-m\s)|\bimport\s"""
@@ -77,7 +90,7 @@ def say_own(step: Step, run: Step, key: str, draft: Draft) -> None:
 
 def _mpi(step: Step, per: str, draft: Draft) -> str:
     own = re.sub(r"^(pmix)_v\d+$", r"\1", _text(step, "mpi"))
-    if own in ("", "none") or per not in ("rank", "node"):
+    if own in ("", "none") or per not in ("rank", "node") or _is_without_mpi(step):
         return ""
     fact = draft.facts.get(("mpi",))
     its = "none" if fact is None else fact.value
@@ -86,6 +99,18 @@ def _mpi(step: Step, per: str, draft: Draft) -> str:
     if its is not None and own != its:
         return f"its --mpi is {own}, and a job's steps have what its ranks have ({its})"
     return ""
+
+
+def _is_without_mpi(step: Step) -> bool:
+    words = step.words
+    program = program_of(words)
+    texts = [known(word) for word in words[1:]]
+    if re.fullmatch(r"python[\d.]*", program) and texts[:1] == ["-c"]:
+        return len(texts) > 1 and texts[1] is not None and not _MAY_USE_MPI.search(texts[1])
+    inside = [words]
+    if program in SHELLS:
+        inside = [layers(each.words)[-1].words for each in inside_of(step.command, words)]
+    return bool(inside) and all(program_of(each) in _PLAIN for each in inside)
 
 
 def _environment(step: Step, run: Step) -> str:
