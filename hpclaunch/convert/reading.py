@@ -12,7 +12,8 @@ from typing import Any
 from msgspec import Struct, structs
 
 from hpclaunch.convert.programs.layers import STARTERS
-from hpclaunch.readback.shell.values import Value, known, program_of
+from hpclaunch.readback.shell.statements import Statement as Part
+from hpclaunch.readback.shell.values import Value, known, program_of, shown
 from hpclaunch.readback.slurm.options import Given, options
 from hpclaunch.values.conversion import Place
 
@@ -99,6 +100,11 @@ class Command(Struct, frozen=True, dict=True):
         first, *names = self.function.split() or [""]
         return tuple(name.removeprefix("SIG") for name in names) if first == TRAP else ()
 
+    def brief(self, limit: int = 100) -> str:
+        """Its text in one line, for people."""
+        text = " ".join((self.written or " ".join(map(shown, self.words))).split())
+        return text if len(text) <= limit else text[: limit - 3] + "..."
+
 
 class Assigned(Struct, frozen=True):
     """A value that a variable was given. An array's is its words with spaces, and `array` has them.
@@ -159,10 +165,12 @@ class Directive(Struct, frozen=True, dict=True):
 
 
 class Statement(Struct, frozen=True):
-    """A statement of an input, for the account of what became of each line."""
+    """A statement of an input, for the account of what became of each line. `part` is what the reader of
+    shell texts found it to be: of a compound command it has those within it, which are statements too."""
 
     place: Place
     written: str
+    part: Part
 
 
 class Unclear(Struct, frozen=True):

@@ -80,12 +80,48 @@ def test_nothing_of_any_lines_vanishes(lines: list[str]) -> None:
         ('echo "export A=1" >> env.sh', "left"),
         ("echo starting >&2", "without effect"),
         ("echo a > /dev/null", "without effect"),
+        ('echo a > "/dev/null"', "without effect"),
+        ("echo a 2> errors.txt", "without effect"),
+        ('echo "a > b"', "without effect"),
+        ("echo a &>> env.sh", "left"),
+        (": > hostfile", "left"),
+        ("> hostfile", "left"),
+        ("[ -f hosts ]", "without effect"),
+        ("STAMP=`date +'%y %m'`", "without effect"),
+        ("export $(cat settings)", "left"),
+        ("declare -x A", "without effect"),
+        ("umask -S", "without effect"),
+        ("command umask 002", "left"),
+        ("env", "without effect"),
+        ("env A=1 date", "without effect"),
+        ("env A=1 frobnicate", "left"),
+        ("nohup frobnicate &", "left"),
+        ("/opt/bin/frobnicate", "left"),
+        ("trap 'echo ended' EXIT", "without effect"),
     ],
 )
 def test_what_changes_the_ranks_surroundings_is_not_called_plumbing(line: str, kind: str) -> None:
     text = f"#!/bin/bash\n#SBATCH -N2\n{line}\nsrun --container-image=a/b:1 python t.py\n"
     found = conversion.convert(classified({"run.sub": text}), Options({})).findings
     assert {each.kind for each in found if Place("run.sub", 3) in each.places} == {kind}
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("sbatch next.sub", "it submits another job"),
+        ("env A=1 sbatch next.sub", "it submits another job"),
+        ("SB=sbatch; $SB next.sub", "it submits another job"),
+        ("command scontrol requeue 1", "puts the job itself back"),
+        ("trap 'scontrol requeue $SLURM_JOB_ID' USR1", "puts the job itself back"),
+        ("trap 'echo ended\nkill 0' USR1", ""),
+        ("scontrol show job 1", "not part of what is launched"),
+    ],
+)
+def test_what_starts_or_ends_jobs_is_told_whatever_stands_in_front_of_it(line: str, why: str) -> None:
+    lefts = [each for kind, each in _told(f"{line}\n{_RUN} python t.py", 3) if kind == "left"]
+    assert len(lefts) == bool(why)
+    assert all(why in each for each in lefts)
 
 
 def _told(text: str, line: int, env: dict[str, str] | None = None, **more: str) -> list[tuple[str, str]]:

@@ -47,21 +47,32 @@ _PARTS: dict[type, Callable[[Any], tuple[Statement, ...]]] = {
 }
 
 
-def listed(statement: Statement) -> list[Row]:
-    """First line, last line and text of each statement, in their order. A compound command is its first
-    line, and those within it follow."""
-    found: list[Row] = []
+def statements_of(statement: Statement) -> list[Statement]:
+    """Each statement in it that is more than those within it, in their order: a compound command, before
+    those within it, and all that have none."""
+    found: list[Statement] = []
     waiting = [statement]
     while waiting:
         each = waiting.pop()
         if isinstance(each, _ALONE):
-            found.append((each.line, each.last, each.written))
+            found.append(each)
             continue
-        head = _HEADS.get(type(each))
-        if head is not None:
-            found.append((each.line, 0, head(each)))
+        if type(each) in _HEADS:
+            found.append(each)
         waiting.extend(_PARTS[type(each)](each)[::-1])
     return found
+
+
+def listed(statement: Statement) -> list[Row]:
+    """First line, last line and text of each of them. A compound command is its first line."""
+    return list(map(row_of, statements_of(statement)))
+
+
+def row_of(each: Statement) -> Row:
+    """First line, last line and text of a statement by itself, as `listed` has it."""
+    if isinstance(each, _ALONE):
+        return each.line, each.last, each.written
+    return each.line, 0, own_text(each)
 
 
 def own_text(statement: Statement) -> str:

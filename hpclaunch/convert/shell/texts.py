@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from hpclaunch.convert.reading import Source, Statement
-from hpclaunch.convert.shell.listing import listed
+from hpclaunch.convert.shell.listing import row_of, statements_of
 from hpclaunch.convert.shell.parsed import parsed
 from hpclaunch.convert.shell.recorder import Context, Recorder
 from hpclaunch.readback.shell import outside
@@ -34,11 +34,15 @@ class Texts(Recorder):
 
     def statements(self) -> list[Statement]:
         """All statements of the sources that were walked."""
-        return [
-            Statement(place, written if written.isascii() else outside(written))
-            for name, body in self._parsed.items()
-            for place, written in self.files.placed(name, listed(body))
-        ]
+        found: list[Statement] = []
+        for name, body in self._parsed.items():
+            parts = statements_of(body)
+            rows = self.files.placed(name, map(row_of, parts))
+            found += [
+                Statement(place, written if written.isascii() else outside(written), part)
+                for (place, written), part in zip(rows, parts, strict=True)
+            ]
+        return found
 
     def walk(self, name: str) -> Flow:
         """Walk a source, as `source` does."""

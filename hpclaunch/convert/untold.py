@@ -1,0 +1,274 @@
+"""What is said of a statement that no finding names: by what the reader of shell texts found it to be, and of
+a command by its program."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from functools import cached_property
+
+from msgspec import Struct
+
+from hpclaunch.convert.draft import sayable, shown
+from hpclaunch.convert.programs.layers import layers
+from hpclaunch.convert.programs.names import PLUMBING
+from hpclaunch.convert.programs.plain import IN_FRONT
+from hpclaunch.convert.reading import Command, ShellReading, Sourced, Statement
+from hpclaunch.readback.shell.pieces import Literal, Process, Word
+from hpclaunch.readback.shell.statements import Assignment, Declaration, Function, Redirection, Simple
+from hpclaunch.readback.shell.values import Unknown, Value, known, program_of
+from hpclaunch.values.conversion import Kind, Place
+
+
+class Told(Struct, frozen=True):
+    """What became of a statement. `before` stands before its text."""
+
+    kind: Kind
+    before: str
+    why: str
+    todo: str = ""
+
+
+_USED = Told("carried", "variables: ", "the commands that use them have their values")
+_UNUSED = Told("without effect", "", "nothing that is launched uses it")
+_PLUMBING = Told("without effect", "shell plumbing: ", "it has no effect on what is launched")
+_CALL = Told("carried", "a call: ", "what the function does is told where its commands stand")
+_LEFT = Told(
+    "left",
+    "",
+    "it is not part of what is launched, as far as this command knows",
+    "if the job needs it, add it to setup, before_each or after",
+)
+_MADE_TODO = "look at this line yourself: give what it sets by --env, and add what it starts to the job"
+_MADE = Told("unread", "", "what it makes of its words is known only where it runs", _MADE_TODO)
+_EXPORTS = Told(
+    "left", "", "which variables it hands on to the ranks is known only where it runs", _MADE_TODO
+)
+_IS_SOURCED = Told("without effect", "", "its text is among the files, and read where it is sourced")
+_UMASK = Told(
+    "left",
+    "",
+    "srun handed it on: it is in the modes of the files that ranks make",
+    "where others need those files, let the command begin with it",
+)
+_FOLLOWING = "it submits another job, and a job's own shell submits none"
+_AGAIN = Told(
+    "left",
+    "",
+    _FOLLOWING,
+    "where the script submits itself write `chain` in the job file: so many links, each after the other",
+)
+_ANOTHER = Told(
+    "left",
+    "",
+    _FOLLOWING,
+    "make a job file of that script too, write depends_on: [THIS JOB'S FILE] in it (it waits until this one "
+    "has ended well; when: afterany, in any way), and `hpclaunch submit` both",
+)
+_REQUEUE = Told(
+    "left",
+    "",
+    "it puts the job itself back, and in a step of a job file it would do so at each start",
+    "write `chain` in the job file: so many links, each after one that its time limit ended",
+)
+_TRAPPED = Told(
+    "left",
+    "",
+    "it runs where the script ends or is told a signal, and no step of a job is made of it",
+    "if the job needs it, add it to after, which runs at each end",
+)
+_FILE = Told(
+    "left",
+    "",
+    "it writes a file, and the job does not",
+    "where ranks read that file, keep it beside the job file or write it in setup",
+)
+_TO_FILE = frozenset((">", ">>", ">|", "&>", "&>>"))
+_REQUEUES = frozenset(("requeue", "requeuehold"))
+_OF_TRAPS = PLUMBING | {"kill"}
+_SHELLS_OWN = frozenset(("command", "builtin"))  # they start the command that is behind them
+Line = tuple[str, int]
+
+
+class Walk:
+    """What the walk through the input knows of its statements. `used` are the variables whose values are in
+    what is told."""
+
+    def __init__(self, reading: ShellReading, used: Set[str]):
+        self.used = used
+        parts = (each.part for each in reading.statements)
+        self.functions = frozenset(part.name for part in parts if isinstance(part, Function))
+        self._reading = reading
+
+    def gives(self, place: Place) -> bool:
+        """Whether it gave a variable a value there."""
+        return line_of(place) in self._given
+
+    def sourced(self, place: Place) -> Sourced | None:
+        """What is sourced there."""
+        return self._sourced.get(line_of(place))
+
+    def commands(self, place: Place) -> Sequence[Command]:
+        """Those that it came to on these lines."""
+        lines = range(place.line, max(place.last, place.line) + 1)
+        return [each for line in lines for each in self._commands.get((place.file, line), ())]
+
+    @cached_property
+    def _given(self) -> set[Line]:
+        return {line_of(each.place) for each in self._reading.assigned}
+
+    @cached_property
+    def _sourced(self) -> dict[Line, Sourced]:
+        return {line_of(each.place): each for each in self._reading.sourced}
+
+    @cached_property
+    def _commands(self) -> dict[Line, list[Command]]:
+        found: dict[Line, list[Command]] = {}
+        for each in self._reading.commands:
+            found.setdefault(line_of(each.place), []).append(each)
+        return found
+
+
+def line_of(place: Place) -> Line:
+    """The line on which it begins."""
+    return place.file, place.line
+
+
+def what_became(statement: Statement, walk: Walk) -> Told:
+    """What is said of it."""
+    part = statement.part
+    if isinstance(part, Declaration):
+        return _declared(part, walk)
+    if not isinstance(part, Simple):
+        return _PLUMBING  # a test, a sum, or the line of a compound command, whose parts are told themselves
+    if not part.words:
+        return (
+            _given((each.name for each in part.assignments), walk) if part.assignments else _by_output(part)
+        )
+    program = _program(statement, part.words, walk)
+    if program in walk.functions:
+        return _CALL
+    told = _BY_PROGRAM.get(program)
+    if told is not None:
+        return told(statement, part, walk)
+    return _by_output(part) if program in PLUMBING else _LEFT
+
+
+def program_of_statement(statement: Statement) -> str:
+    """The program of a command as it is written, "" for another statement and for one that is not told."""
+    part = statement.part
+    return program_of([_value(part.words[0])]) if isinstance(part, Simple) and part.words else ""
+
+
+def _value(word: Word) -> Value:
+    """The word as far as its text tells it; what may be a pattern of file names is itself."""
+    if _is_made(word):
+        return (Unknown("variable", word.written),)
+    return ("".join(piece.text for piece in word.pieces if isinstance(piece, Literal)),)
+
+
+def _program(statement: Statement, words: Sequence[Word], walk: Walk) -> str:
+    """What the command starts in the end; "" where nothing tells it."""
+    values = tuple(map(_value, words))
+    while len(values) > 1 and known(values[0]) in _SHELLS_OWN and not _is_option(values[1]):
+        values = values[1:]
+    first = program_of(values)
+    if first in IN_FRONT:
+        inner = next(each for each in layers(values) if each.program not in IN_FRONT)
+        by_layer = inner.program.partition(" ")[0]
+        return by_layer or (program_of(inner.words) if inner.words else first)
+    if first or known(values[0]) is not None:
+        return first
+    there = {each.program for each in walk.commands(statement.place)}
+    return there.pop() if len(there) == 1 else ""
+
+
+def _is_option(word: Value) -> bool:
+    return (known(word) or "").startswith("-")
+
+
+def _declared(part: Declaration, walk: Walk) -> Told:
+    words = [each for each in part.arguments if isinstance(each, Word)]
+    options = "".join(each.written for each in words if each.written.startswith("-"))
+    exports = part.command == "export" or "x" in options
+    if exports and any(map(_is_made, words)):
+        return _EXPORTS
+    if part.command != "export" and len(words) == len(part.arguments):
+        return _PLUMBING  # no value
+    names = (each.name if isinstance(each, Assignment) else each.written for each in part.arguments)
+    return _given(names, walk)
+
+
+def _is_made(word: Word) -> bool:
+    """Whether it depends on more than the text."""
+    return any(not isinstance(piece, Literal) for piece in word.pieces)
+
+
+def _given(names: Iterable[str], walk: Walk) -> Told:
+    return _UNUSED if walk.used.isdisjoint(names) else _USED
+
+
+def _by_output(part: Simple) -> Told:
+    """A command that changes nothing, but for what it writes."""
+    return _FILE if any(map(_is_file, part.redirections)) else _PLUMBING
+
+
+def _is_file(redirection: Redirection) -> bool:
+    target = redirection.target
+    if redirection.operator not in _TO_FILE or redirection.descriptor not in ("", "1"):
+        return False
+    first = target.pieces[0] if target.pieces else None
+    return not isinstance(first, Process) and not (known(_value(target)) or "").startswith("/dev/")
+
+
+def _source(statement: Statement, part: Simple, walk: Walk) -> Told:
+    each = walk.sourced(statement.place)
+    if each is not None and each.file:
+        return _IS_SOURCED
+    path = each.name[-1] if each is not None and each.name else ""
+    name = path.rpartition("/")[2] if isinstance(path, str) and "/" in path else ""
+    file = "this file" if not name or name in statement.written else shown(sayable(name))
+    return Told("left", "", f"{file} was not given", "give it beside the others")
+
+
+def _eval(statement: Statement, part: Simple, walk: Walk) -> Told:
+    return _MADE if any(map(_is_made, part.words)) and not walk.gives(statement.place) else _PLUMBING
+
+
+def _umask(statement: Statement, part: Simple, walk: Walk) -> Told:
+    tells = all(_is_option(_value(word)) for word in part.words[1:])
+    return _PLUMBING if tells else _UMASK
+
+
+def _exec(statement: Statement, part: Simple, walk: Walk) -> Told:
+    return _PLUMBING if len(part.words) == 1 else _LEFT  # its redirections are those of what follows
+
+
+def _sbatch(statement: Statement, part: Simple, walk: Walk) -> Told:
+    names = ("$0", statement.place.file.rpartition("/")[2])
+    return _AGAIN if any(name in statement.written for name in names) else _ANOTHER
+
+
+def _scontrol(statement: Statement, part: Simple, walk: Walk) -> Told:
+    return _REQUEUE if _requeues(map(_value, part.words)) else _LEFT
+
+
+def _requeues(words: Iterable[Value]) -> bool:
+    return any(known(word) in _REQUEUES for word in words)
+
+
+def _trap(statement: Statement, part: Simple, walk: Walk) -> Told:
+    its = [each for each in walk.commands(statement.place) if each.signals]
+    if any(each.program == "scontrol" and _requeues(each.words) for each in its):
+        return _REQUEUE
+    is_more = any(each.program not in _OF_TRAPS and each.program not in walk.functions for each in its)
+    return _TRAPPED if is_more else _PLUMBING
+
+
+_BY_PROGRAM: Mapping[str, Callable[[Statement, Simple, Walk], Told]] = {
+    "source": _source,
+    ".": _source,
+    "eval": _eval,
+    "umask": _umask,
+    "exec": _exec,
+    "sbatch": _sbatch,
+    "scontrol": _scontrol,
+    "trap": _trap,
+}
