@@ -22,6 +22,12 @@ def _workdir(lines: str) -> str:
     return found if found == script_cases.ASK else os.path.normpath(found)
 
 
+def _mounted(lines: str, words: str = "$PWD:/w,$(pwd)/d:/d") -> list[str]:
+    text = f"{_HEAD}{lines}\nsrun --mpi=none --container-image=a:b --container-mounts={words} ./t\n"
+    mounts = script_cases.loaded(convert(classified({"run.sub": text}), Options({})).job)["mounts"]
+    return [each if each == script_cases.ASK else os.path.normpath(each.split(":")[0]) for each in mounts]
+
+
 @pytest.mark.parametrize(
     "lines",
     [
@@ -51,11 +57,27 @@ def test_ranks_start_where_the_script_is(lines: str, tmp_path: Path) -> None:
     subprocess.run(["bash", "-c", script], cwd=tmp_path, env=environment, check=True, timeout=60)
     here = os.path.relpath(Path(tmp_path, "shown").read_text().strip(), tmp_path)
     assert _workdir(lines) in (here, script_cases.ASK) if "$(true)" in lines else _workdir(lines) == here
+    if "$(true)" not in lines:
+        assert _mounted(lines) == [here, os.path.normpath(f"{here}/d")]
 
 
 @pytest.mark.parametrize("lines", ["[ -d a ] && cd a", "cd ~/a\ncd b", "cd", "cd $(./where)", "cd a\npopd\n"])
 def test_a_folder_that_nothing_tells_is_asked_for(lines: str) -> None:
     assert _workdir(lines) == script_cases.ASK
+
+
+@pytest.mark.parametrize(
+    ("lines", "folder"),
+    [
+        ("cd /data/me", "/data/me"),
+        ("cd /data/me; cd ../x", "/data/x"),
+        ("cd $ROOT/code", script_cases.ASK),
+        ("cd ~/a", script_cases.ASK),
+        ("[ -d a ] && cd a", script_cases.ASK),
+    ],
+)
+def test_a_mount_of_the_folder_in_which_the_script_is_has_that_one(lines: str, folder: str) -> None:
+    assert _mounted(lines, "$PWD:/w") == [folder]
 
 
 def test_a_hook_of_conda_does_in_the_ranks_shell_what_it_does_in_the_script(tmp_path: Path) -> None:

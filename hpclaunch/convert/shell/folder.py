@@ -1,4 +1,5 @@
-"""The folder that a script is in, where the user says in which one it was submitted (--env PWD=/FOLDER)."""
+"""The folder that a script is in: that in which it was submitted, which --env PWD=/FOLDER tells, or where it
+went from there."""
 
 from collections.abc import Mapping
 from posixpath import join, normpath
@@ -7,13 +8,15 @@ from typing import TYPE_CHECKING
 from hpclaunch.readback.shell import inside
 from hpclaunch.readback.shell.state import Array, Variable
 from hpclaunch.readback.shell.values import Unknown, Value, known
+from hpclaunch.readback.shell.values import join as joined
 
 if TYPE_CHECKING:
     from hpclaunch.convert.shell.walker import Walker
 
 # sbatch starts a script in the folder where it was typed, and names that (sbatch(1), OUTPUT ENVIRONMENT).
 _OF_SUBMISSION = "SLURM_SUBMIT_DIR"
-_ELSEWHERE = Unknown("output", "the folder that the script has gone to")
+_SUBMITTED: Value = (Unknown("variable", "PWD"),)
+_ELSEWHERE: Value = (Unknown("output", "the folder that the script has gone to"),)
 
 
 def submitted(shell: "Walker", environment: Mapping[str, str]) -> None:
@@ -24,26 +27,47 @@ def submitted(shell: "Walker", environment: Mapping[str, str]) -> None:
 
 
 def change(shell: "Walker", words: list[Value]) -> None:
-    """What cd, pushd and popd make of a folder that is known."""
-    here = _here(shell)
-    if here is None:
-        return
-    rest = [text for word in words[1:] if (text := known(word)) not in ("-P", "-L", "--")]
-    folder = rest[0] if len(rest) == 1 and known(words[0]) != "popd" else None
-    there: Value = (_ELSEWHERE,)
-    if folder and not folder.startswith(("-", "+", "~")):
-        there = (normpath(join(here, folder)),)
+    """What cd, pushd and popd make of the folder."""
+    here = _of(shell, "PWD") or _SUBMITTED
+    rest = [word for word in words[1:] if known(word) not in ("-P", "-L", "--")]
+    goes_back = known(words[0]) == "popd" or [known(word) for word in rest] == ["-"]
+    if goes_back:
+        there = _of(shell, "OLDPWD") or _ELSEWHERE
+        if known(words[0]) == "popd":
+            here = _ELSEWHERE  # what was below it is not looked after
+    else:
+        there = _from(here, rest[0]) if len(rest) == 1 else _ELSEWHERE
     shell.state.set("PWD", Variable(there))
+    shell.state.set("OLDPWD", Variable(here))
+
+
+def _from(here: Value, folder: Value) -> Value:
+    """The folder that a word leads to. One of which the beginning is not known is taken for a whole path."""
+    first = folder[0] if folder else ""
+    if not isinstance(first, str) or first.startswith("/"):
+        text = known(folder)
+        return folder if text is None else (normpath(text),)
+    text, base = known(folder), known(here)
+    if text is None or not text or text[0] in "-+~":
+        return _ELSEWHERE
+    if base is not None:
+        return (normpath(join(base, text)),)
+    tail = known(here[1:])
+    if tail is None or not isinstance(here[0], Unknown):
+        return joined([*here, f"/{text}"])
+    below = normpath(f".{tail}/{text}")
+    return here[:1] if below == "." else (here[0], f"/{below}")
 
 
 def printed(shell: "Walker", words: list[Value]) -> Value | None:
-    """What pwd writes, None where the folder is not known, and for any other command."""
-    here = _here(shell) if known(words[0]) == "pwd" and len(words) < 3 else None
-    return None if here is None else (f"{here}\n",)
+    """What pwd writes; None where that is the folder of submission, which is not known, and for any other
+    command."""
+    here = _of(shell, "PWD") if known(words[0]) == "pwd" and len(words) < 3 else None
+    return None if here is None else joined([*here, "\n"])
 
 
-def _here(shell: "Walker") -> str | None:
-    variable = shell.state.get("PWD")
+def _of(shell: "Walker", name: str) -> Value | None:
+    variable = shell.state.get(name)
     if variable is None or variable.value is None or isinstance(variable.value, Array):
         return None
-    return known(variable.value)
+    return variable.value

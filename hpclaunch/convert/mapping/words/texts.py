@@ -43,6 +43,8 @@ def is_here(part: Part) -> bool:
         return False
     if part.kind == "output":
         return bool(_HERE_BY_COMMAND.fullmatch(part.name)) and not _NOT_HERE.search(part.name)
+    if part.kind == "either" and part.name == "PWD":
+        return False  # it may have gone elsewhere
     return part.kind in ("variable", "either") and part.name in NAMES_OF_HERE
 
 
