@@ -122,6 +122,7 @@ def test_other_launchers_are_refused_with_what_could_be_told(path: Path) -> None
     for key, value in expected["facts"].items():
         shown = " ".join(value) if isinstance(value, list) else str(value)
         assert told.get(key) == shown, f"{key}\n{report_of(found)}"
+    assert told.keys().isdisjoint(expected.get("absent", ()))
     assert found.hints == {**found.hints, **expected.get("hints", {})}
 
 

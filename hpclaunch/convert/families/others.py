@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from msgspec import Struct, structs
 
 from hpclaunch.convert.draft import Draft
-from hpclaunch.convert.families import docker_ssh
+from hpclaunch.convert.families import docker_ssh, other_containers
 from hpclaunch.convert.mapping import other_schedulers
 from hpclaunch.convert.mapping.container.images import reference
 from hpclaunch.convert.mapping.docker import config_env, container, launch
@@ -63,11 +63,15 @@ def convert(reading: ShellReading, draft: Draft, options: Options) -> None:
     kind = _kind(reading)
     assert kind is not None
     of_slurm = is_of_slurm(reading)
-    found = allocation.put(reading, draft, options) if of_slurm else Allocation()
+    steps = of_slurm and other_containers.are_steps(reading)
+    found = allocation.put(reading, draft, options) if of_slurm and not steps else Allocation()
+    if steps:
+        other_containers.put(reading, draft, options)
     # What allocation has told is not said again.
     others = [each for each in reading.directives if not (of_slurm and each.system == "SBATCH")]
     other_schedulers.put(others, draft)
-    _facts(reading, found, draft, options)
+    if not steps:
+        _facts(reading, found, draft, options)
     # Nobody answers questions about a job that is not written; the construct itself is not lost.
     told = [_no_question(each) for each in draft.findings if each.kind != "question" or _is_of_a_line(each)]
     draft.findings[:] = told

@@ -1,8 +1,9 @@
-"""docker, nvidia-docker and podman: run, exec, and what goes with them.
+"""docker, nvidia-docker, podman and podman-hpc: run, exec, and what goes with them.
 
 The options are those of docker/cli's cli/command/container/{opts,run,exec}.go, with what podman's `run` has
-beside them (cmd/podman/common/create.go). Options end at the first word that is none: both set
-SetInterspersed(false).
+beside them (cmd/podman/common/create.go), and what the modules of podman-hpc 1.1 add (etc/modules.d of its
+sources; its shared-run is run, of which each node has one container). Options end at the first word that is
+none: both set SetInterspersed(false).
 """
 
 import re
@@ -54,6 +55,7 @@ _OTHERS: dict[str, Table] = {
     "load": table(((1, "input=i platform"), (0, "quiet=q"))),
     "build": table(((1, "tag=t file=f build-arg target network platform"), (0, "no-cache pull rm quiet=q"))),
 }
+_OF_HPC = table(((0, "gpu mpi cuda-mpi nccl openmpi-pmi2 openmpi-pmix cvmfs home scratch cfs jupyter"),))
 _STARTS = {"run": _RUN, "create": _RUN, "exec": _EXEC}
 # Names of variables that hold the image, or the container, and not options.
 _IMAGE_NAME = re.compile(r"(?i)(^|_)(cont(ainer)?|img|image)(_?(image|name|id|url|tag))?$|image")
@@ -69,7 +71,9 @@ def read(words: Sequence[Value]) -> tuple[Layer, list[Value]]:
     if rest and known(rest[0]) in ("container", "image"):
         rest = rest[1:]
     command = (known(rest[0]) if rest else None) or ""
+    command = "run" if (program, command) == ("podman-hpc", "shared-run") else command
     options = _STARTS.get(command) or _OTHERS.get(command, {})
+    options = {**options, **_OF_HPC} if program == "podman-hpc" else options
     own = _is_before_a_container if command == "exec" else _stands_for_options
     found, rest = take(rest[1:], options, clusters=True, own=own)
     if program == "nvidia-docker" and command in ("run", "create"):

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from itertools import takewhile
 
 from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.mapping.container import other_runtimes
 from hpclaunch.convert.mapping.slurm.asked import Asked, origin_of
 from hpclaunch.convert.mapping.slurm.export import Export
 from hpclaunch.convert.mapping.words.texts import split
@@ -45,10 +46,13 @@ _LEFT = {
 def of(
     reading: ShellReading, command: Command, inner: Sequence[Layer]
 ) -> tuple[Layer | None, tuple[Layer, ...], tuple[Asked, ...]]:
-    """The `enroot start` among the layers, the others, and what it says as options of Pyxis; None and the
-    layers as they are where there is none, or where it starts an interactive shell."""
+    """The `enroot start` among the layers, or another program for containers, the others, and what it says as
+    options of Pyxis; None and the layers as they are where there is none, or where it starts an interactive
+    shell."""
     layer = next((each for each in inner if each.program == PROGRAM), None)
-    if layer is None or not layer.words or not inner[-1].words:
+    if layer is None:
+        return other_runtimes.of(reading, command, inner)
+    if not layer.words or not inner[-1].words:
         return None, tuple(inner), ()
     where = inner.index(layer)
     others = (*(each for each in inner[:where] if each.program != "env"), *inner[where + 1 :])
@@ -57,6 +61,8 @@ def of(
 
 def export(reading: ShellReading, command: Command, layer: Layer, outer: Export) -> Export:
     """Which variables the command has: those of --env alone. `outer` is what srun hands to Enroot."""
+    if layer.program != PROGRAM:
+        return other_runtimes.export(command, layer, outer)
     own = dict(outer.given)
     given: list[tuple[str, Value | None]] = []
     for option in layer.all("env"):
@@ -69,6 +75,9 @@ def export(reading: ShellReading, command: Command, layer: Layer, outer: Export)
 
 def say(layer: Layer, kept: Sequence[Layer], command: Command, draft: Draft) -> None:
     """What of the options no job file has, and which programs of the node stay in the command (`kept`)."""
+    if layer.program != PROGRAM:
+        other_runtimes.say(layer, command, draft)
+        return
     lines = (command.place,)
     before = {each.program for each in takewhile(lambda each: each.program != PROGRAM, layers(command.words))}
     names = before & {each.program for each in kept if each.program}

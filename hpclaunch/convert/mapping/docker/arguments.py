@@ -20,6 +20,8 @@ _HOST = "Pyxis gives a container the host's network, names and shared memory; a 
 _HOOK = "Enroot's hook lets the HCAs in; the HCAs of the job are those of the site's node type"
 _TERMINAL = "a job has no terminal; its output is in `hpclaunch logs`"
 _SEE = "see whether the job needs it"
+_OWN_MPI = "the image's own MPI takes part by PMIx or PMI-2"
+_SITES = "podman-hpc brought it from the machine, by a module of the site's"
 _MOST = 1000
 _REPLACED = {
     "rm": _STEP,
@@ -47,6 +49,9 @@ _REPLACED = {
         ("host", "context", "config", "log-level"), "srun starts the ranks: no daemon of docker's"
     ),
     "label": _STEP,
+    # Of podman-hpc.
+    "gpu": "Enroot's hook lets the GPUs of the job in",
+    **dict.fromkeys(("mpi", "cuda-mpi", "openmpi-pmi2", "openmpi-pmix"), _OWN_MPI),
 }
 _LEFT = {
     "cap-add": ("a container of Pyxis has its user's rights alone", "ask the site where it is needed"),
@@ -67,6 +72,8 @@ _LEFT = {
         "it hands on all that is exported where the container starts",
         "name what the ranks need under env and inherit",
     ),
+    "nccl": (_SITES, "see that the image's NCCL has the plugin for the network of the nodes"),
+    **dict.fromkeys(("cvmfs", "home", "scratch", "cfs", "jupyter"), (_SITES, "write the folder in mounts")),
     "group-add": ("the user has the groups that the node gives", _SEE),
 }  # fmt: skip
 

@@ -34,6 +34,7 @@ _REPLACED: dict[Owner, str] = {
     "shell": "it is the shell's own",
     "configuration": "it steers the launcher alone: the job's own keys say it",
     "daemons": "srun starts the ranks itself",
+    "runtime": "it is for the program that makes the container: the job's own keys say it",
 }
 _LEFT: dict[Owner, tuple[str, str]] = {
     "sbatch": (

@@ -23,6 +23,7 @@ Owner = Literal[
     "rendezvous",
     "addresses",
     "enroot",
+    "runtime",
     "shell",
     "login",
     "image",
@@ -79,6 +80,8 @@ def _rows() -> Iterator[_Row]:
     yield _Row("addresses", frozenset(rendezvous.ADDRESSES))
     # Pyxis does not hand them on to Enroot (enroot_deny_env in pyxis_slurmstepd.c).
     yield _row("enroot", "ENROOT_*")
+    # apptainer(1), "Environment variables"; Shifter's and Sarus's own.
+    yield _row("runtime", "SINGULARITY_* SINGULARITYENV_* APPTAINER_* APPTAINERENV_* SHIFTER_* SARUS_*")
     # bash(1), "Shell variables" and BASH_ENV; ENV is sh's.
     yield _row("shell", "BASH_ENV ENV BASH_FUNC_*")
     yield _Row("shell", SHELL_OWNED)

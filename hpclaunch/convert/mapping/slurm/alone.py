@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from hpclaunch.convert.draft import Draft
-from hpclaunch.convert.mapping.container import enroot
+from hpclaunch.convert.mapping.container import enroot, other_runtimes
 from hpclaunch.convert.mapping.slurm.asked import Asked, of_batch
 from hpclaunch.convert.mapping.slurm.sizes import Allocation, Ranks
 from hpclaunch.convert.mapping.slurm.sruns import Step, fallbacks
@@ -113,7 +113,7 @@ def _may_be_run(command: Command) -> bool:
     if first is not its[0] and first.program in PER_GPU:
         return True
     program = known((first.words if first is its[-1] and first.words else command.words)[0]) or ""
-    if first.program == enroot.PROGRAM:
+    if first.program in (enroot.PROGRAM, *other_runtimes.PROGRAMS):
         return True
     return bool(_RUNS.match(program)) and not _HELPS.match(program.rpartition("/")[2])
 

@@ -158,6 +158,8 @@ def _filled(reading: ShellReading, layer: Layer, found: Allocation) -> Ranks | N
     if any(layer.option(name) is not None for name in ("host", "hostfile", "map-by", "oversubscribe")):
         return None
     slots, total = found.per_node, told.total
+    if total == 1:
+        return Ranks(1, 1, ())
     if not slots or not found.nodes or not total or total >= slots * found.nodes:
         return None
     offset = layer.option("o") if layer.program == "ibrun" else None

@@ -1,0 +1,147 @@
+"""`srun singularity exec ...`, shifter and sarus: what they say of a container, as options of Pyxis.
+
+All hand on the environment that they have, and start in the folder where they are called; Singularity unless
+--cleanenv, --containall or --compat say otherwise, and it mounts the user's home unless told not to
+(apptainer(1), "Environment variables" and "Bind paths and mounts"). Shifter's image may be given to sbatch
+(doc/wlm/slurm.rst of its sources).
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.mapping.slurm.asked import Asked, origin_of
+from hpclaunch.convert.mapping.slurm.export import Export
+from hpclaunch.convert.mapping.words.texts import split
+from hpclaunch.convert.programs.flags import cut
+from hpclaunch.convert.programs.layers import Layer, Option
+from hpclaunch.convert.reading import Command, ShellReading
+from hpclaunch.readback.shell.values import Part, Unknown, Value, join, known
+from hpclaunch.values.conversion import Place
+
+PROGRAMS = ("singularity exec", "singularity run", "shifter", "sarus run")
+# Variables that say the same as an option, by how their names begin.
+_BINDS = re.compile(r"(?:SINGULARITY|APPTAINER)_BIND(?:PATH)?")
+_SETS = re.compile(r"(?:SINGULARITY|APPTAINER)ENV_(\w+)")
+_CLEANED = frozenset(("cleanenv", "containall", "compat", "clearenv"))
+_WITHOUT_HOME = frozenset(("no-home", "contain", "containall", "compat", "home"))
+_WRITABLE = frozenset(("writable", "writable-tmpfs"))
+_TOLD = frozenset(("bind", "mount", "volume", "pwd", "workdir", "image", "env")) | _CLEANED | _WITHOUT_HOME
+# Options that do what Enroot's hooks and Pyxis do by themselves, and why.
+_REPLACED = {
+    **dict.fromkeys(("nv", "nvccli", "rocm"), "Enroot's hook lets the GPUs of the job in"),
+    **dict.fromkeys(("mpi", "glibc", "mpi-type"), "the image's own MPI takes part by PMIx or PMI-2"),
+    "tty": "a job has no terminal; its output is in `hpclaunch logs`",
+    "no-umask": "ranks have the job's umask",
+}
+
+
+def of(
+    reading: ShellReading, command: Command, inner: Sequence[Layer]
+) -> tuple[Layer | None, tuple[Layer, ...], tuple[Asked, ...]]:
+    """The container program among the layers, the others, and what it says as options of Pyxis; None and the
+    layers as they are where there is none, or where it starts an interactive shell."""
+    layer = next((each for each in inner if each.program in PROGRAMS), None)
+    if layer is None or not inner[-1].words:
+        return None, tuple(inner), ()
+    where = inner.index(layer)
+    others = (*(each for each in inner[:where] if each.program != "env"), *inner[where + 1 :])
+    return layer, others, tuple(_asked(reading, command, layer))
+
+
+def export(command: Command, layer: Layer, outer: Export) -> Export:
+    """Which variables the command has: all that the program has, and those of its options."""
+    given = list(outer.given)
+    for option in layer.all("env"):
+        pieces = split(option.value or (), ",") if layer.program.startswith("singularity") else [option.value]
+        given += [pair for each in pieces if (pair := cut(each or (), "=")) is not None]
+    for name, value in command.environment:
+        found = _SETS.fullmatch(name)
+        if found is not None:
+            given.append((found[1], value))
+    clean = any(option.name in _CLEANED for option in layer.options)
+    names = tuple(each for each in given if each[0].isidentifier())
+    return Export(outer.everything and not clean, names, layer.program, (command.place,), outer.unclear)
+
+
+def say(layer: Layer, command: Command, draft: Draft) -> None:
+    """What of the options no job file has."""
+    for option in layer.options:
+        what = f"{layer.program} {option.written}"
+        if option.name in _REPLACED:
+            draft.say("replaced", (command.place,), what, why=_REPLACED[option.name])
+        elif option.name not in _TOLD | _WRITABLE:
+            why = f"an option of {layer.program} that Pyxis has no counterpart of"
+            todo = "see whether the program counts on it"
+            draft.say("left", (command.place,), what, why=why, todo=todo)
+
+
+def _asked(reading: ShellReading, command: Command, layer: Layer) -> Iterator[Asked]:
+    yield _image(reading, command, layer)
+    for name in ("bind", "volume", "mount"):
+        for option in layer.all(name):
+            value = _mounts(layer, option)
+            places = _lines(reading, command, option)
+            yield Asked("container-mounts", value, option.written, places, "enroot")
+    for name, value in command.environment:
+        if _BINDS.fullmatch(name) and layer.program.startswith("singularity"):
+            lines = origin_of(reading, name) or (command.place,)
+            yield Asked("container-mounts", value, name, lines, "enroot")
+    folder = layer.option("pwd") or (None if layer.program.startswith("singu") else layer.option("workdir"))
+    if folder is not None and folder.value:
+        lines = _lines(reading, command, folder)
+        yield Asked("container-workdir", folder.value, folder.written, lines, "enroot")
+    if layer.program.startswith("singularity"):
+        names = {option.name for option in layer.options}
+        written = next((each.written for each in layer.options if each.name in _WRITABLE), "")
+        switch, what = ("container-writable", written) if written else ("container-readonly", layer.program)
+        yield Asked(switch, None, what, (command.place,), "enroot")
+        if names.isdisjoint(_WITHOUT_HOME):
+            what = f"{layer.program} without --no-home"
+            yield Asked("container-mount-home", None, what, (command.place,), "enroot")
+
+
+def _lines(reading: ShellReading, command: Command, option: Option) -> tuple[Place, ...]:
+    text = known(option.value or ())
+    return (reading.origin(command, text) if text else ()) or (command.place,)
+
+
+def _image(reading: ShellReading, command: Command, layer: Layer) -> Asked:
+    option = layer.option("image")
+    if layer.words:
+        text = known(layer.words[0])
+        lines = (reading.origin(command, text) if text else ()) or (command.place,)
+        return Asked("container-image", _bare(layer.words[0]), layer.program, lines, "enroot")
+    if option is not None and option.value:
+        lines = _lines(reading, command, option)
+        return Asked("container-image", _bare(option.value), option.written, lines, "enroot")
+    for directive in reading.directives:
+        for index, word in enumerate(directive.words):
+            name, equals, text = word.partition("=")
+            if directive.system == "SBATCH" and name in ("--image", "-i"):
+                text = text if equals else " ".join(directive.words[index + 1 : index + 2])
+                return Asked("container-image", _bare((text,)), word, (directive.place,), "directive")
+    nobody: Value = (Unknown("variable", "--image of sbatch"),)
+    return Asked("container-image", nobody, layer.program, (command.place,), "enroot")
+
+
+def _bare(image: Value) -> Value:
+    """Without docker://, or docker: of Shifter."""
+    first = image[0] if image and isinstance(image[0], str) else ""
+    short = re.sub(r"^(docker|oras|library):(//)?", "", first)
+    return join([short, *image[1:]]) if first else image
+
+
+def _mounts(layer: Layer, option: Option) -> Value:
+    """As Pyxis has them: SRC:DST:FLAGS, with commas between."""
+    value = option.value or ()
+    if option.name == "volume":  # of Shifter: with ; between
+        return join([part.replace(";", ",") if isinstance(part, str) else part for part in value])
+    if option.name != "mount":
+        return value
+    fields = dict(pair for each in split(value, ",") if (pair := cut(each, "=")) is not None)
+    source = fields.get("source") or fields.get("src") or ()
+    target = fields.get("destination") or fields.get("target") or fields.get("dst") or source
+    flags = [":ro"] if "readonly" in {known(each) for each in split(value, ",")} else []
+    parts: list[Part] = [*source, ":", *target, *flags]
+    return join(parts)
