@@ -277,3 +277,26 @@ def test_a_step_on_each_node_that_uses_no_mpi_is_one_whatever_its_option_says(co
     job, found = _of(f"srun --mpi=pmix --ntasks-per-node=1 {command}", f"{_S} ./train")
     assert bool(job.get("setup")) == has_none
     assert ("(--mpi=pmix)" in _left(found, 1)) == (not has_none)
+
+
+@pytest.mark.parametrize(
+    ("line", "run"),
+    [
+        ("mkdir -p $PWD/out", "mkdir -p ./out"),
+        ("mkdir -p $(pwd)/b $SLURM_SUBMIT_DIR/c", "mkdir -p ./b ./c"),
+        ("mkdir -p ${PWD}", "mkdir -p ."),
+        (
+            'srun --ntasks-per-node=1 sh -c "[ -d ${PWD}/x ] || mkdir ${PWD}/x"',
+            "sh -c '[ -d ./x ] || mkdir ./x'",
+        ),
+        ("cd sub; mkdir -p $PWD/out; cd ..", "mkdir -p ./sub/out"),
+        ("cd /data; mkdir -p $PWD/out; cd -", "mkdir -p /data/out"),
+        ("mkdir -p ${PWD}x", None),
+        (f"{_S} --ntasks-per-node=1 mkdir -p $PWD/x", None),  # in the image that folder is another one
+    ],
+)
+def test_a_step_of_the_host_has_the_folder_of_submission_where_it_starts(line, run):
+    job, found = _of(line, f"{_S} ./train")
+    assert _runs(job, "setup") == ([run] if run else [])
+    if not run:
+        assert "${PWD} is known only where the script runs" in _left(found, 1)

@@ -19,7 +19,7 @@ from hpclaunch.convert.mapping.environment.exported import inherit
 from hpclaunch.convert.mapping.slurm.sruns import Step
 from hpclaunch.convert.mapping.words import inputs
 from hpclaunch.convert.mapping.words.hosts import loops_of_trials
-from hpclaunch.convert.mapping.words.texts import Line, line, path, submitters
+from hpclaunch.convert.mapping.words.texts import Line, from_here, line, path, submitters
 from hpclaunch.convert.programs.enroot import imported, is_about_images
 from hpclaunch.convert.programs.names import SHELLS
 from hpclaunch.convert.reading import Command, ShellReading
@@ -204,7 +204,8 @@ def _put(
         why = f"which options srun gets there ({options}) is not told"
         draft.say("left", (command.place,), what, why=why, todo=f"add it to {key} where the job needs it")
         return
-    written = _line(command, step, run.trials)
+    in_its_folder = run.image or ("workdir",) not in draft.facts
+    written = _line(command, step, run.trials, in_its_folder=in_its_folder)
     places = reading.origin(command)
     if written.doubt:
         why = f"{written.doubt} is known only where the script runs"
@@ -235,8 +236,11 @@ def _put(
     draft.add(key, entry, places, what, why)
 
 
-def _line(command: Command, step: Step | None, trials: Trials) -> Line:
+def _line(command: Command, step: Step | None, trials: Trials, *, in_its_folder: bool) -> Line:
+    """`in_its_folder`: on the host a step starts in the job file's folder."""
     words = step.words if step is not None else command.words
+    if in_its_folder and not (step is not None and step.in_container):
+        words = tuple(map(from_here, words))
     if script := script_of(command.stdin, words):
         return line(script, trials.stand_ins)
     inside = step is not None and step.in_container

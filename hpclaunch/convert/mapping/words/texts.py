@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from msgspec import Struct
 
-from hpclaunch.readback.shell.values import IfSet, Part, Unknown, Value, known, shown
+from hpclaunch.readback.shell.values import IfSet, Part, Unknown, Value, join, known, shown
 
 # The folder in which sbatch was typed: that of the job file, which replaces the script.
 NAMES_OF_HERE = ("PWD", "SLURM_SUBMIT_DIR")
@@ -20,6 +20,8 @@ _NOT_HERE = re.compile(r"\)[\"']?/|dirname.*dirname|\.\.")
 # What POSIX sh computes as bash does.
 _SUM = re.compile(r"\$\(\(([\w\s+*/%()${}-]*)\)\)")
 _NAME = re.compile(r"[A-Za-z_]\w*")
+_BEFORE_PATHS = " \t\n\"'=:,(;&|"
+_BEHIND_FOLDERS = "/ \t\n\"':,);&|"
 NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
@@ -56,6 +58,22 @@ def path(value: Value) -> str | None:
         return None if rest is None else f".{rest}" if rest.startswith("/") else ("." if not rest else None)
     text = known(value)
     return None if text is None or text.startswith("~") else text
+
+
+def from_here(value: Value) -> Value:
+    """A word of what starts in the job file's folder: paths in it begin with . where the script's began with
+    the folder of submission."""
+    if not any(map(is_here, value)):
+        return value
+    parts = list(value)
+    for index, part in enumerate(value):
+        before = value[index - 1] if index else ""
+        behind = value[index + 1] if index + 1 < len(value) else ""
+        begins = isinstance(before, str) and (not before or before[-1] in _BEFORE_PATHS)
+        goes_on = isinstance(behind, str) and (not behind or behind[0] in _BEHIND_FOLDERS)
+        if is_here(part) and begins and goes_on:
+            parts[index] = "."
+    return join(parts)
 
 
 class Line(Struct, frozen=True):
