@@ -94,20 +94,24 @@ def _beside_others(reading: ShellReading, findings: Sequence[Finding]) -> set[in
             if count[begin] > 1 and each.place.last <= each.place.line:
                 sharing.setdefault(begin, []).append(each)
     sharing = {begin: statements for begin, statements in sharing.items() if len(statements) > 1}
-    said: dict[Line, set[str]] = {}
+    said: dict[Line, list[set[str]]] = {}
     for finding in findings:
-        for place in finding.places:
-            if line_of(place) in sharing:
-                words = _WORD.findall(f"{finding.what} {finding.became}")
-                said.setdefault(line_of(place), set()).update(words)
+        lines = [line for place in finding.places if (line := line_of(place)) in sharing]
+        words = set(_WORD.findall(f"{finding.what} {finding.became}")) if lines else set()
+        for line in lines:
+            said.setdefault(line, []).append(words)
     found = set()
     for shared, statements in sharing.items():
         for each in statements:
             word = program_of_statement(each)
             is_command = word.isidentifier() and word not in PLUMBING
-            if is_command and not _STARTERS.search(each.written) and word not in said.get(shared, ()):
+            if is_command and not _STARTERS.search(each.written) and not _is_said(word, said.get(shared, ())):
                 found.add(id(each))
     return found
+
+
+def _is_said(word: str, said: Iterable[set[str]]) -> bool:
+    return any(word in words for words in said)
 
 
 class _Lines:

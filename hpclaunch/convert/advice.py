@@ -19,6 +19,7 @@ _OF_SUBMISSION = "the folder where the script was submitted"
 
 def put(reading: ShellReading, draft: Draft) -> None:
     """Say of each question that is answered by --env which variables it needs."""
+    keys = {dotted(key): key for key in draft.facts}
     for number, each in enumerate(draft.findings):
         if each.kind != "question" or each.todo != draft.answer(each.key):
             continue
@@ -35,7 +36,7 @@ def put(reading: ShellReading, draft: Draft) -> None:
             answer = each.todo.replace(", or give ", ", give ")
             todo = f"{answer}, or convert again with {' '.join(given)}"
             draft.findings[number] = structs.replace(each, why=why, todo=todo)
-            key = next((key for key in draft.facts if dotted(key) == each.key), None)
+            key = keys.get(each.key)
             if key is not None and draft.facts[key].is_open:
                 draft.facts[key] = structs.replace(draft.facts[key], question=why)
 

@@ -54,6 +54,7 @@ class Draft:
         self.of_script: dict[Finding, int] = {}  # those that say the script's nodes, where its run has others
         self.refused = ""
         self._counts: Counter[str] = Counter()
+        self._told: set[str] = set()  # keys that `say` was given: of any other there is nothing to look for
 
     def put(
         self, key: Key, value: Any, places: Sequence[Place], what: str, why: str = "", kind: Kind = "carried"
@@ -143,9 +144,9 @@ class Draft:
         self._set(Fact(key, None, tuple(places), sayable(question)))
         # What was taken for granted is in question now.
         told = dotted(key)
-        self.findings[:] = [each for each in self.findings if (each.kind, each.key) != ("question", told)]
-        if any(each.key == told and each.kind == "assumed" for each in self.findings):
-            self.findings[:] = [each for each in self.findings if (each.kind, each.key) != ("assumed", told)]
+        if told in self._told:
+            gone = (("question", told), ("assumed", told))
+            self.findings[:] = [each for each in self.findings if (each.kind, each.key) not in gone]
         if told == "command":
             if was is not None and not was.is_open:
                 # The command as a whole is what is asked for, and nothing in front of it.
@@ -175,6 +176,7 @@ class Draft:
         key: str = "",
     ) -> None:
         """A finding."""
+        self._told.add(key)
         texts = (sayable(text) for text in (what, became, why, todo, key))
         self.findings.append(Finding(kind, tuple(dict.fromkeys(places)), *texts))
 
