@@ -142,3 +142,34 @@ def test_a_folder_of_each_round_is_no_folder_of_all(
         job = script_cases.loaded(answered.job)
         assert [os.path.normpath(each) for each in job["sweep"]["grid"]["workdir"]] == here == folders
         assert "null" in (job["workdir"], str(job["workdir"]).lower().replace("none", "null"))
+
+
+@pytest.mark.parametrize(
+    ("lines", "sourced"),
+    [
+        ("source env/bin/activate\ncd src/deep", "../../env/bin/activate"),
+        ("cd src\nsource env/bin/activate", "env/bin/activate"),
+        ("cd src\nsource env/bin/activate\ncd ..", "src/env/bin/activate"),
+        ("cd /data\nsource env/bin/activate\ncd /data/x", "/data/env/bin/activate"),
+        ("source /opt/env/bin/activate\ncd src", "/opt/env/bin/activate"),
+        ("source $PWD/env/bin/activate\ncd src", "../env/bin/activate"),
+    ],
+)
+def test_what_is_sourced_before_the_folder_changes_is_found_from_where_ranks_start(
+    lines: str, sourced: str
+) -> None:
+    text = f"{_HEAD}{lines}\nsrun --mpi=none ./t\n"
+    command = script_cases.loaded(convert(classified({"run.sub": text}), Options({})).job)["command"]
+    assert command == ["bash", "-lc", f"source {sourced}; exec ./t"]
+
+
+def test_what_is_sourced_in_a_folder_that_is_not_told_is_said() -> None:
+    text = f"{_HEAD}source env/bin/activate\ncd /data\nsrun --mpi=none ./t\n"
+    (asked,) = (
+        each
+        for each in convert(classified({"run.sub": text}), Options({})).findings
+        if each.kind == "question"
+    )
+    assert "the ranks start in /data" in asked.why
+    again = convert(classified({"run.sub": text}), Options({"PWD": "/home/me"}))
+    assert script_cases.loaded(again.job)["command"][2] == "source /home/me/env/bin/activate; exec ./t"

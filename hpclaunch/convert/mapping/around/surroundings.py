@@ -35,6 +35,8 @@ def put(reading: ShellReading, run: Command, draft: Draft, *, image: bool) -> li
     for sourced in reading.sourced:
         if not sourced.file and _ENVIRONMENT.search(shown(sourced.name)):
             here = path(sourced.name)
+            if here is not None:
+                here = _from_ranks(reading, run, sourced.place, here, None if image else draft)
             name: Value = sourced.name if here is None else (here,)
             found.append((sourced.place, (("source",), name, *sourced.arguments)))
     found += _hooks(reading)
@@ -73,6 +75,27 @@ def put(reading: ShellReading, run: Command, draft: Draft, *, image: bool) -> li
     if not image:
         _folder(reading, run, draft)
     return [] if image else [words for _, words in before]
+
+
+def _from_ranks(reading: ShellReading, run: Command, place: Place, name: str, draft: Draft | None) -> str:
+    """The path of a file as the ranks find it, who start where the script is when it comes to the run. Where
+    that is not told the draft says so."""
+    at, start = (_reached(reading, list(_changes(reading, run, until)), ".") for until in (place, None))
+    if at is None or start is None or at == start or name.startswith("/"):
+        return name
+    whole = normpath(join(at, name))
+    if whole.startswith("/"):
+        return whole
+    submitted = reading.last("PWD")
+    if submitted is not None and start.startswith("/") and (folder := known(submitted.value)):
+        return normpath(join(folder, whole))
+    if start.startswith("/"):
+        if draft is not None:
+            why = f"it is found from the folder of submission, and the ranks start in {start}"
+            todo = "write its whole path in the command, or convert again with --env PWD=/FOLDER"
+            draft.say("question", (place,), f"source {name}", why=why, todo=todo)
+        return name
+    return posixpath.relpath(whole, start)
 
 
 def _column(written: Sequence[str], words: tuple[Value, ...]) -> int:
@@ -149,12 +172,14 @@ def _written(folder: str) -> str:
     return folder if folder[:1] in ("/", ".") else f"./{folder}"
 
 
-def _changes(reading: ShellReading, run: Command) -> Iterator[Command]:
-    """The commands before the run that change the folder of the script's shell, from the last on that needs
-    none before it."""
+def _changes(reading: ShellReading, run: Command, until: Place | None = None) -> Iterator[Command]:
+    """The commands before the run, or before `until`, that change the folder of the script's shell, from the
+    last on that needs none before it."""
     found: list[Command] = []
     for command in reading.commands:
         if command.place == run.place and command.words == run.words:
+            break
+        if until is not None and command.place.file == until.file and command.place.line >= until.line:
             break
         apart = command.within or command.signals or command.background or command.pipeline[1] > 1
         if command.program in _FOLDERS and not apart and not _is_elsewhere(reading, command, run):
