@@ -159,7 +159,7 @@ def _launcher(inputs: Sequence[Input], options: Options, draft: Draft) -> Conver
         if unread:
             said = f"nothing that was read of it starts ranks. {unread.place}: {unread.text}"
         draft.refuse(said, _script(reading, inputs), _UNKNOWN)
-    wrong = defects.find(reading, options)
+    wrong = defects.find(reading, options, draft)
     draft.findings += [*wrong, *defects.of_job(draft, options, wrong)]
     advice.put(reading, draft)
     of_arguments = arguments.told(reading, draft)

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from hpclaunch.convert import defects
+from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.reading import Source
 from hpclaunch.convert.shell.walk import read
@@ -99,7 +100,7 @@ ssh n1 docker exec c bash -c "'ls -l'"
 
 def _found(text: str, tmp_path: Path | None = None, **options: object) -> list[Finding]:
     reading = read([Source("run.sub", text)], {})
-    return defects.find(reading, Options({}, **options))
+    return defects.find(reading, Options({}, **options), Draft())
 
 
 def _machine(name: str) -> NodeType:
@@ -168,21 +169,6 @@ def test_cpus_that_a_machine_without_smt_has_not() -> None:
         "no CPU" not in each.why
         for each in _found("srun ./bind.sh --cpu=exclusive,nosmt -- ./a\n", node_type=machine)
     )
-
-
-def test_lists_of_a_topology_file_and_of_a_case() -> None:
-    machine = _machine("dgx-a100")
-    local = ["48-55,176-183", "56-63,184-191", "16-23,144-151", "24-31,152-159"]
-    local += ["112-119,240-247", "120-127,248-255", "80-87,208-215", "88-95,216-223"]
-    lists = "\n".join(f'  "{each}"' for each in local)
-    assert _found(f"bind_cpu_cores=(\n{lists}\n)\nsrun ./a\n", node_type=machine) == []
-    swapped = [local[4], *local[1:4], local[0], *local[5:]]
-    cases = "\n".join(
-        f'  {rank}) exec numactl --physcpubind={each} "$@" ;;' for rank, each in enumerate(swapped)
-    )
-    text = f"case $OMPI_COMM_WORLD_LOCAL_RANK in\n{cases}\nesac\n"
-    (finding,) = _found(text, node_type=machine)
-    assert _expanded(finding.why.split("ranks ")[1].split(" of")[0]) == [0, 4]
 
 
 def test_hcas_of_another_cluster() -> None:

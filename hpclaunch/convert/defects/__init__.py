@@ -1,6 +1,7 @@
 """What is wrong in the original, with its line and the consequence.
 
-Each module has `find(reading, parsed, options)`, which yields findings of the kind "defect".
+Each module has `find`, which yields findings of the kind "defect": of all texts as they are written, or of
+what is evaluated and the job that came of it.
 """
 
 from collections.abc import Iterable
@@ -12,13 +13,14 @@ from hpclaunch.convert.options import Options
 from hpclaunch.convert.reading import ShellReading
 from hpclaunch.values.conversion import Finding, Place
 
-_ALL = (words, statuses, slurm, access, placement)
+_OF_TEXTS = (words, statuses, slurm, access)
 
 
-def find(reading: ShellReading, options: Options) -> list[Finding]:
+def find(reading: ShellReading, options: Options, job: Draft) -> list[Finding]:
     """The defects of all inputs, in the order of their lines, each once."""
     parsed = trees(reading.sources)
-    found = dict.fromkeys(each for module in _ALL for each in module.find(reading, parsed, options))
+    found = dict.fromkeys(each for module in _OF_TEXTS for each in module.find(reading, parsed, options))
+    found.update(dict.fromkeys(placement.find(reading, options, job)))
     found.update(
         dict.fromkeys(_too_large(source.name) for source in reading.sources if len(source.text) > LARGEST)
     )

@@ -1,22 +1,28 @@
 """Ranks on CPUs that the machine has not, or away from their GPU; HCAs that it has not. Only where the user
 names the node type: a label in the original tells nothing about the machine.
 
+What binds is what `mapping/bind/evaluated.py` finds: in the launcher's commands as they are run, and in each
+script of the ranks as the rank of each number runs it.
+
 Source of what NVIDIA's bind.sh does: MLPerf training results v0.7 and v1.1, bind.sh of the resnet benchmark.
 """
 
-import re
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Literal
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from os.path import basename
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from hpclaunch.convert.defects import search
-from hpclaunch.convert.defects.search import Parsed
+from hpclaunch.convert.defects.search import LARGEST
 from hpclaunch.convert.draft import Draft, dotted, shown
+from hpclaunch.convert.mapping.bind import binding, evaluated
+from hpclaunch.convert.mapping.bind.evaluated import Binder
+from hpclaunch.convert.mapping.slurm.settled import by_role
 from hpclaunch.convert.options import Options
-from hpclaunch.convert.reading import ShellReading
-from hpclaunch.readback.shell import tree
+from hpclaunch.convert.programs.layers import Layer, Option
+from hpclaunch.convert.reading import Command, ShellReading, Source
+from hpclaunch.readback.shell.values import known
+from hpclaunch.readback.slurm import forms
 from hpclaunch.spec.nodetype import NodeType
 from hpclaunch.topology import model
 from hpclaunch.values import cpulist
@@ -28,6 +34,7 @@ _CLUSTERS = {
     "selene": ("mlx5_0", "mlx5_1", "mlx5_2", "mlx5_3", "mlx5_6", "mlx5_7", "mlx5_8", "mlx5_9"),
     "azure": tuple(f"mlx5_ib{number}" for number in range(8)),
 }
+_MOST_RANKS = 64
 
 
 class Binding(Struct, frozen=True):
@@ -35,20 +42,93 @@ class Binding(Struct, frozen=True):
 
     what: str
     place: Place
-    cpus: Mapping[int, tuple[int, ...]]
+    cpus: Mapping[int, tuple[int, ...]] = {}
     mems: Mapping[int, tuple[int, ...]] = {}
 
 
-def find(reading: ShellReading, parsed: list[Parsed], options: Options) -> Iterator[Finding]:
-    """What the node type contradicts."""
+def find(reading: ShellReading, options: Options, job: Draft) -> Iterator[Finding]:
+    """What the node type contradicts. `job` tells how many ranks there are, as far as that is known."""
     machine = options.node_type
     if machine is None:
         return
-    for each in parsed:
-        for binding in (*_arrays(each), *_cases(each)):
-            yield from _against(machine, binding)
-        for call in each.calls:
-            yield from _of_bind_sh(machine, each, call)
+    files = (*reading.sources, *reading.beside)
+    nodes, per_node = job.number("nodes"), job.number("ranks_per_node")
+    for command in reading.starting:
+        for each in evaluated.in_command(command):
+            yield from _of_binder(machine, each, files)
+    for source in by_role(reading).get("rank script", ()):
+        environment = evaluated.environment_of(_starter(reading, source), nodes, per_node)
+        if len(source.text) <= LARGEST and evaluated.may_bind(source, environment):
+            ranks = min(per_node or len(machine.gpus) or 1, _MOST_RANKS)
+            rows = [evaluated.in_script(source, environment, str(rank)) for rank in range(ranks)]
+            yield from _of_ranks(machine, rows, per_node is not None, files)
+
+
+def _starter(reading: ShellReading, source: Source) -> Command:
+    """The last command with the script's name among its words, else one that gives its ranks nothing."""
+    name = basename(source.name)
+    for each in reversed(reading.starting):
+        if any(basename(known(word) or "") == name for word in each.words):
+            return each
+    return Command(Place(source.name), ())
+
+
+def _of_binder(machine: NodeType, each: Binder, files: Sequence[Source]) -> Iterator[Finding]:
+    """One whose ranks are not known: what it says of any of them."""
+    if each.layer.program == "bind.sh":
+        yield from _of_bind_sh(machine, each, files)
+    else:
+        cpus, mems = _lists(each.layer)
+        yield from _against(machine, Binding(each.said, each.place, {0: cpus}, {0: mems}))
+
+
+def _of_ranks(
+    machine: NodeType, rows: Sequence[Sequence[Binder]], all_known: bool, files: Sequence[Source]
+) -> Iterator[Finding]:
+    """What a script does as each of its ranks. `all_known`: those are all that there are."""
+    settled = [[each for each in row if not each.conditions] or row for row in rows]
+    lists = [[each for each in row if each.layer.program != "bind.sh"] for row in settled]
+    for each in settled[0]:
+        if each.layer.program == "bind.sh":
+            yield from _of_bind_sh(machine, each, files)
+    if any(len(row) > 1 for row in lists):
+        for each in lists[0]:
+            if not each.conditions:
+                yield from _of_binder(machine, each, files)
+        return
+    found = {rank: row[0] for rank, row in enumerate(lists) if row}
+    if found and (all_known or len({each.said for each in found.values()}) > 1):
+        parts = {rank: _lists(each.layer) for rank, each in found.items()}
+        first = next(iter(found.values()))
+        yield from _against(
+            machine,
+            Binding(
+                f"{first.layer.program} by local rank",
+                first.place,
+                {rank: cpus for rank, (cpus, _) in parts.items() if cpus},
+                {rank: mems for rank, (_, mems) in parts.items() if mems},
+            ),
+        )
+    elif found:
+        yield from _of_binder(machine, found[min(found)], files)
+
+
+def _lists(layer: Layer) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The CPUs and the NUMA nodes of memory that numactl or taskset names, as far as they are told."""
+    if layer.program == "taskset":
+        text = known(layer.words[0]) if layer.words else None
+        if text is not None and layer.option("cpu-list") is None:
+            try:
+                text = cpulist.format_list(forms.masks(text)[0])
+            except ValueError:
+                text = None
+        return _numbers(text) or (), ()
+    cpus, mems = (layer.option(name) for name in ("physcpubind", "membind"))
+    return _told(cpus) or (), _told(mems) or ()
+
+
+def _told(option: Option | None) -> tuple[int, ...] | None:
+    return _numbers(known(option.value or ())) if option is not None else None
 
 
 def of_job(draft: Draft, options: Options, told: Iterable[Finding]) -> Iterator[Finding]:
@@ -117,25 +197,28 @@ def _away(machine: NodeType, binding: Binding, away: dict[int, tuple[set[int], i
     )
 
 
-def _of_bind_sh(machine: NodeType, parsed: Parsed, call: tree.CallExpr) -> Iterator[Finding]:
-    words = [search.literal(word) or parsed.text(word).strip("'\"") for word in call.args]
-    at = next((index for index, word in enumerate(words) if word.rpartition("/")[2] == "bind.sh"), None)
-    if at is None:
-        return
-    given = {}
-    for word in words[at + 1 :]:
-        if word == "--" or not word.startswith("--"):
-            break
-        name, _, value = word[2:].partition("=")
-        given[name] = value
-    place = parsed.place(call)
-    cpu = given.get("cpu", "node")
-    if cpu.startswith("exclusive"):
-        yield from _against(machine, _exclusive(machine, place, smt="nosmt" not in cpu))
-    elif cpu == "node" and machine.gpus:
-        yield from _against(machine, _by_node(machine, place))
-    if given.get("ib") == "single":
-        yield from _hcas(machine, place, given.get("cluster", ""))
+def _of_bind_sh(machine: NodeType, binder: Binder, files: Sequence[Source]) -> Iterator[Finding]:
+    cpu, cluster, ib = (binder.layer.option(name) for name in ("cpu", "cluster", "ib"))
+    text = known(cpu.value or ()) if cpu is not None else "node"
+    if text is not None and text.startswith("exclusive"):
+        yield from _against(machine, _exclusive(machine, binder.place, smt="nosmt" not in text))
+    elif text == "node" and machine.gpus:
+        yield from _against(machine, _by_node(machine, binder.place))
+    for table in evaluated.tables_of((binder,), files):
+        yield from _of_table(machine, table)
+    if ib is not None and known(ib.value or ()) == "single":
+        name = known(cluster.value or ()) if cluster is not None else ""
+        if name is not None:
+            yield from _hcas(machine, binder.place, name)
+
+
+def _of_table(machine: NodeType, table: Source) -> Iterator[Finding]:
+    """bind_cpu_cores=(...) and bind_mem=(...) of a file that bind.sh takes."""
+    for name, kind in (("bind_cpu_cores", "cpus"), ("bind_mem", "mems")):
+        array = binding.array(table, name)
+        if array is not None:
+            entries = {rank: found for rank, text in enumerate(array[0]) if (found := _numbers(text))}
+            yield from _against(machine, Binding(f"{name}=(...)", array[1][0], **{kind: entries}))
 
 
 def _exclusive(machine: NodeType, place: Place, smt: bool) -> Binding:
@@ -170,7 +253,7 @@ def _hcas(machine: NodeType, place: Place, cluster: str) -> Iterator[Finding]:
         return
     if not names:
         return
-    if "$" in cluster or (cluster and cluster not in _CLUSTERS):
+    if cluster and cluster not in _CLUSTERS:
         return
     meant = set(_CLUSTERS[cluster]) if cluster else set(names.values())
     absent, storage = sorted(meant - set(names.values())), sorted((meant & set(names.values())) - compute)
@@ -185,70 +268,6 @@ def _hcas(machine: NodeType, place: Place, cluster: str) -> Iterator[Finding]:
             why=f"{', '.join(storage)} of a {machine.name} are no compute HCAs: ranks would send over "
             "storage or management ports",
         )
-
-
-def _arrays(parsed: Parsed) -> Iterator[Binding]:
-    """bind_cpu_cores=(...) and bind_mem=(...) of a topology file."""
-    found: dict[str, dict[int, tuple[int, ...]]] = {}
-    places: dict[str, Place] = {}
-    for node in parsed.nodes:
-        if not isinstance(node, tree.Assign) or node.array is None or node.name is None:
-            continue
-        kind = {"bind_cpu_cores": "cpus", "bind_mem": "mems"}.get(node.name.value)
-        if kind:
-            places[kind] = parsed.place(node)
-            found[kind] = _elements(node.array)
-    if found:
-        place = places.get("cpus") or places["mems"]
-        yield Binding("bind_cpu_cores=(...)", place, found.get("cpus", {}), found.get("mems", {}))
-
-
-def _elements(array: tree.ArrayExpr) -> dict[int, tuple[int, ...]]:
-    found: dict[int, tuple[int, ...]] = {}
-    position = 0
-    for element in array.elems:
-        if isinstance(element.index, tree.Word):
-            index = search.literal(element.index) or ""
-            position = int(index) if re.fullmatch(r"\d{1,4}", index) else position
-        numbers = _numbers(search.literal(element.value) if element.value else None)
-        if numbers is not None:
-            found[position] = numbers
-        position += 1
-    return found
-
-
-def _cases(parsed: Parsed) -> Iterator[Binding]:
-    """case $LOCAL_RANK in 0) ... numactl --physcpubind=LIST --membind=N ..."""
-    for node in parsed.nodes:
-        if not isinstance(node, tree.CaseClause):
-            continue
-        cpus: dict[int, tuple[int, ...]] = {}
-        mems: dict[int, tuple[int, ...]] = {}
-        for item in node.items:
-            ranks = [text for text in search.literals(item.patterns) if re.fullmatch(r"\d{1,4}", text)]
-            for call in search.calls(item):
-                for rank in map(int, ranks):
-                    _of_numactl(call, "physcpubind", rank, cpus)
-                    _of_numactl(call, "membind", rank, mems)
-        if cpus or mems:
-            yield Binding("numactl by local rank", parsed.place(node), cpus, mems)
-
-
-def _of_numactl(
-    call: tree.CallExpr,
-    option: Literal["physcpubind", "membind"],
-    rank: int,
-    found: dict[int, tuple[int, ...]],
-) -> None:
-    words = [search.literal(word) or "" for word in call.args]
-    if "numactl" not in (word.rpartition("/")[2] for word in words):
-        return
-    short = {"physcpubind": "-C", "membind": "-m"}[option]
-    for word, following in zip(words, [*words[1:], ""], strict=True):
-        text = following if word in (f"--{option}", short) else word.removeprefix(f"--{option}=")
-        numbers = _numbers(text) if word in (f"--{option}", short) or text != word else None
-        if numbers:
-            found[rank] = numbers
 
 
 def _numbers(text: str | None) -> tuple[int, ...] | None:

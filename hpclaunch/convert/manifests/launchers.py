@@ -11,6 +11,7 @@ from hpclaunch.convert.manifests.workload import Workload
 from hpclaunch.convert.mapping.environment.owners import owner
 from hpclaunch.convert.mapping.ranks import mpi
 from hpclaunch.convert.mapping.ranks.launchers import REPLACED
+from hpclaunch.convert.programs.bind import BINDERS
 from hpclaunch.convert.programs.layers import MPI, PER_GPU, Layer, Option
 from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.readback.shell.values import Unknown, Value, join, known, shown
@@ -298,9 +299,9 @@ def _between(launch: Launch, draft: Draft) -> None:
             launch.places,
             f"{layer.program} {options}".strip(),
             why="hpclaunch binds each rank to the cores and memory beside its GPU"
-            if layer.program in ("numactl", "taskset", "bind.sh")
+            if layer.program in BINDERS
             else "it stood around the program, and the command has it no more",
             todo="say another binding with bind.cpus and bind.memory"
-            if layer.program in ("numactl", "taskset", "bind.sh")
+            if layer.program in BINDERS
             else "put it in front of the command, if it is needed",
         )

@@ -10,6 +10,7 @@ from hpclaunch.convert.programs.flags import Table, table, take
 from hpclaunch.convert.programs.layers import Layer
 from hpclaunch.readback.shell.values import Value, program_of
 
+BINDERS = ("bind.sh", "numactl", "taskset")
 _BIND_SH = table(((1, "cpu mem ib cluster"), (0, "help=h")))
 _NUMACTL = table(
     (

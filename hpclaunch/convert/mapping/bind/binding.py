@@ -106,7 +106,7 @@ def _bind_sh_value(
         draft.put(("bind", kind), "none", places, what)
     else:
         found = next((file for file in files if basename(file.name) == basename(text)), None)
-        lists = _array(found, _ARRAYS[kind]) if found is not None else None
+        lists = array(found, _ARRAYS[kind]) if found is not None else None
         if lists is None or found is None:
             question = f"one entry for each local rank, as {_ARRAYS[kind]} in {text} has them"
             todo = f"give {basename(text)} too, or write bind.{kind} in the job file"
@@ -116,7 +116,7 @@ def _bind_sh_value(
         draft.put(("bind", kind), entries[:per_node], (*lines, *places), f"{what}: {_ARRAYS[kind]}")
 
 
-def _array(source: Source, name: str) -> tuple[list[str], Places] | None:
+def array(source: Source, name: str) -> tuple[list[str], Places] | None:
     """The entries of an array that a file of bind.sh gives, and their lines."""
     try:
         found = walk.read((source,), {}, source.name).last(name)

@@ -9,13 +9,10 @@ from collections.abc import Sequence
 from os.path import basename
 
 from hpclaunch.convert.draft import Draft
-from hpclaunch.convert.programs.layers import layers
+from hpclaunch.convert.mapping.bind import evaluated
 from hpclaunch.convert.reading import Source
-from hpclaunch.convert.shell import walk
-from hpclaunch.readback.shell.errors import ScriptError
 from hpclaunch.readback.shell.values import Value, known
 from hpclaunch.values.conversion import Place
-from hpclaunch.values.errors import InputError
 
 _NAME = re.compile(r"^ompi_bind\w*(\.sh)?$")
 _LOCAL_RANK = "OMPI_COMM_WORLD_LOCAL_RANK"
@@ -51,22 +48,14 @@ def _rows(script: Source, ranks: int) -> list[tuple[str, str, Place]] | None:
     """CPUs, memory nodes and line of each local rank; None where one of them is not told."""
     found = []
     for rank in range(ranks):
-        try:
-            reading = walk.read((script,), {_LOCAL_RANK: str(rank)}, script.name)
-        except (ScriptError, InputError):
+        told = [each for each in evaluated.in_script(script, {}, str(rank)) if not each.conditions]
+        if len(told) != 1 or told[0].layer.program != "numactl":
             return None
-        numactl = [
-            (layer, command.place)
-            for command in reading.commands
-            for layer in layers(command.words)
-            if layer.program == "numactl" and not command.conditions
-        ]
-        if len(numactl) != 1:
-            return None
-        layer, place = numactl[0]
+        layer = told[0].layer
         cpus, memory = (layer.option(name) for name in ("physcpubind", "membind"))
         text = known(cpus.value or ()) if cpus is not None else None
         if not text or not _LIST.fullmatch(text):
             return None
-        found.append((text, (known(memory.value or ()) or "") if memory is not None else "", place))
+        node = (known(memory.value or ()) or "") if memory is not None else ""
+        found.append((text, node, told[0].place))
     return found

@@ -2,23 +2,21 @@
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from contextlib import suppress
 from os.path import basename
 from posixpath import normpath
 
 from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.mapping.bind import evaluated
+from hpclaunch.convert.mapping.bind.evaluated import Binder
 from hpclaunch.convert.mapping.slurm.sruns import Step
-from hpclaunch.convert.programs.layers import layers
+from hpclaunch.convert.programs.bind import BINDERS
 from hpclaunch.convert.reading import Command, Source
-from hpclaunch.convert.shell import walk
-from hpclaunch.readback.shell.errors import ScriptError
 from hpclaunch.readback.shell.values import Value, known, known_parts, shown
 from hpclaunch.values.conversion import Place
-from hpclaunch.values.errors import InputError
 
 _READS = re.compile(r"\$\{?([A-Za-z_]\w*)")
-_BINDS = ("bind.sh", "numactl", "taskset", "hwloc-bind")
-_BINDS_IN_TEXT = re.compile(r"^[^#\n]*(?:\bbind\.sh\b|\bnumactl\b|\btaskset\b|\bhwloc-bind\b)", re.MULTILINE)
+_NAMES = "|".join(map(re.escape, (*BINDERS, "hwloc-bind")))
+_BINDS_IN_TEXT = re.compile(rf"^[^#\n]*\b(?:{_NAMES})\b", re.MULTILINE)
 _MOST = 8  # words of the run in which a script that the launcher writes is looked for
 # But for the GPU of the rank's own number on its node.
 _CHOOSES = re.compile(
@@ -28,9 +26,16 @@ _CHOOSES = re.compile(
 _SCRIPT = re.compile(r"(^|/)[\w.-]+\.(sh|bash)$")
 
 
-def put(run: Step, scripts: Sequence[Source], draft: Draft, commands: Sequence[Command] = ()) -> set[str]:
+def put(
+    run: Step,
+    scripts: Sequence[Source],
+    draft: Draft,
+    commands: Sequence[Command] = (),
+    tables: Sequence[Source] = (),
+) -> set[str]:
     """Say who binds the ranks where they run a script, and return the variables that it reads. `commands` are
-    those of the launcher, which may have written it."""
+    those of the launcher, which may have written it, and `tables` the lists of cores that bind.sh may
+    take."""
     files = {normpath(shown(each.path)) for command in commands for each in command.writes}
     names = [name for word in run.words if (name := _script(word))]
     names += [name for word in run.words[:_MOST] if (name := _of_launcher(word, files, commands))]
@@ -43,7 +48,7 @@ def put(run: Step, scripts: Sequence[Source], draft: Draft, commands: Sequence[C
         _not_given(names[0], run, draft)
         return set()
     for source in given:
-        _binds(run, source, draft)
+        _binds(run, source, tables, draft)
         _chooses(run, source, draft)
     return {name for source in given for name in _READS.findall(source.text)}
 
@@ -99,9 +104,10 @@ def _not_given(name: str, run: Step, draft: Draft) -> None:
     )
 
 
-def _binds(run: Step, source: Source, draft: Draft) -> None:
+def _binds(run: Step, source: Source, tables: Sequence[Source], draft: Draft) -> None:
     """The script keeps its own binding, since the image has it: the job then binds nothing."""
-    found = _binding_lines(source, run.command)
+    environment = evaluated.environment_of(run.command, draft.number("nodes"), draft.number("ranks_per_node"))
+    found, binders = _binding_lines(source, environment)
     if not found:
         draft.say(
             "carried",
@@ -116,9 +122,10 @@ def _binds(run: Step, source: Source, draft: Draft) -> None:
         if ("bind", kind) not in draft.facts or draft.facts["bind", kind].value == "local":
             why = "the script binds each rank itself, and two that bind get in each other's way"
             draft.put(("bind", kind), "none", places, found[0][1], why=why)
+    taken = (Place(each.name) for each in evaluated.tables_of(binders, tables))
     draft.say(
         "left",
-        places,
+        (*places, *taken),
         found[0][1],
         why="it is in a script that the job starts as it is",
         todo="take it out of the script and `bind` out of the job file: each rank then gets the cores beside "
@@ -143,32 +150,19 @@ def _chooses(run: Step, source: Source, draft: Draft) -> None:
     )
 
 
-def _bound(source: Source, environment: Mapping[str, str], local: str) -> list[tuple[Place, str, str]]:
-    """The lines that bind in the rank of a number on its node, what they say there, and how it is written."""
-    environment = {**environment, "SLURM_LOCALID": local, "LOCAL_RANK": local}
-    found = []
-    with suppress(ScriptError, InputError):
-        for each in walk.read((source,), environment, source.name).commands:
-            for layer in layers(each.words)[:-1]:
-                if layer.program in _BINDS:
-                    said = " ".join((layer.program, *(option.written for option in layer.options)))
-                    written = each.written[max(each.written.find(layer.program), 0) :]
-                    found.append((Place(source.name, each.place.line), said, " ".join(written.split())))
-    return found
-
-
-def _binding_lines(source: Source, command: Command) -> list[tuple[Place, str]]:
+def _binding_lines(
+    source: Source, environment: Mapping[str, str]
+) -> tuple[list[tuple[Place, str]], list[Binder]]:
     """The lines that bind, and what they say: by a walk with the environment of a rank, or where that finds
-    none by the text."""
-    environment = {name: text for name, value in command.environment if (text := known(value)) is not None}
-    found = _bound(source, environment, "0")
-    if found and re.search(r"SLURM_LOCALID|LOCAL_RANK", source.text):
-        # What is another one in each rank is told as it is written.
-        others = {(place, said) for place, said, _ in _bound(source, environment, "7")}
-        found = [(at, said if (at, said) in others else written, "") for at, said, written in found]
+    none by the text. Then what binds by that walk."""
+    found = evaluated.in_script(source, environment, "0")
     if found:
-        return [(place, said) for place, said, _ in found]
-    return [
-        (Place(source.name, source.text.count("\n", 0, hit.start()) + 1), shown((" ".join(hit[0].split()),)))
-        for hit in _BINDS_IN_TEXT.finditer(source.text)
-    ]
+        # What is another one in each rank is told as it is written.
+        others = {(each.place, each.said) for each in evaluated.in_script(source, environment, "7")}
+        said = [each.said if (each.place, each.said) in others else each.written for each in found]
+        return [(each.place, what) for each, what in zip(found, said, strict=True)], found
+    lines = []
+    for hit in _BINDS_IN_TEXT.finditer(source.text):
+        place = Place(source.name, source.text.count("\n", 0, hit.start()) + 1)
+        lines.append((place, shown((" ".join(hit[0].split()),))))
+    return lines, []

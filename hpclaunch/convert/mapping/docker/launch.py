@@ -20,6 +20,7 @@ from hpclaunch.convert.mapping.words.made import alternatives, in_doubt
 from hpclaunch.convert.mapping.words.texts import line, submitters
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.programs import torch
+from hpclaunch.convert.programs.bind import BINDERS
 from hpclaunch.convert.programs.layers import MPI, Layer
 from hpclaunch.convert.reading import ShellReading
 from hpclaunch.readback.shell.values import Unknown, Value, base_name, known, program_of, shown
@@ -30,7 +31,6 @@ _LAUNCHER = re.compile(
 )
 
 
-_BINDERS = ("numactl", "taskset", "bind.sh")
 
 
 def put(
@@ -308,7 +308,7 @@ def _bound(reading: ShellReading, main: Started, draft: Draft, options: Options)
         name = known(main.words[0]) or ""
         ompi_bind.put(name, per_node, (*reading.sources, *reading.beside), (main.command.place,), draft)
         return list(main.words[1:])
-    binders = [each for each in main.layers if each.program in _BINDERS]
+    binders = [each for each in main.layers if each.program in BINDERS]
     if not binders:
         return list(main.own_words)
     files = by_role(reading).get("binding", [])

@@ -11,6 +11,7 @@ from msgspec import Struct, structs
 from hpclaunch.convert.mapping.docker.mounts import RUN_FOLDER
 from hpclaunch.convert.mapping.ranks import launchers, rendezvous
 from hpclaunch.convert.mapping.words import hosts
+from hpclaunch.convert.programs.bind import BINDERS
 from hpclaunch.convert.programs.layers import MPI, STARTERS, Layer, layers
 from hpclaunch.convert.programs.names import SHELLS
 from hpclaunch.convert.reading import Command, ShellReading
@@ -22,7 +23,7 @@ Role = Literal[
     "caches", "compliance", "shinit", "sleeper", "wait", "test", "folders", "run", "host",
 ]  # fmt: skip
 # What is not a place of its own, but stands before a command.
-_BESIDE = ("", "env", "timeout", "nohup", "sudo", "time", "nice", "stdbuf", "numactl", "taskset", "bind.sh")
+_BESIDE = ("", "env", "timeout", "nohup", "sudo", "time", "nice", "stdbuf", *BINDERS)
 _MOST_BESIDE = 24  # words of these before a command
 _MAY_BE_OTHERS = SHELLS | {""}  # they start what a text says, or nobody knows what
 _MOST_TEXTS = 60  # each costs a start of the parser

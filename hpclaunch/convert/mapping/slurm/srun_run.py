@@ -76,7 +76,7 @@ def put(
     inner = binding.of_layers(run.inner, run_command.lines_of(reading, run), per_node, tables, draft, options)
     if run.in_enroot is not None:
         enroot.say(run.in_enroot, inner, run.command, draft)
-    inside = rank_script.put(run, files.get("rank script", ()), draft, reading.commands)
+    inside = rank_script.put(run, files.get("rank script", ()), draft, reading.commands, tables)
     swept = sweeps.of(reading, run)
     found_trials = trials.find(reading, run.command, draft, run.words, swept, sweeps.variables(swept, run))
     found_trials = structs.replace(
