@@ -33,7 +33,7 @@ def _job(lines: str) -> dict[str, Any]:
         (
             "enroot import docker://a/b:1\nenroot create a+b+1.sqsh",
             "a+b+1",
-            {"ref": "a/b:1", "import": "shared"},
+            {"ref": "a/b:1", "import": ASK},
         ),
         (
             "srun enroot import --output=/fs/x.sqsh docker://a/b:1\n"
@@ -51,6 +51,23 @@ def test_the_image_is_what_the_container_was_made_of(before: str, name: str, ima
     job = _job(f"{before}\n{_START} {name} ./t --x\nenroot remove -f x")
     assert (job["image"], job["command"]) == (image, ["./t", "--x"])
     assert not {"setup", "after"} & job.keys()
+
+
+@pytest.mark.parametrize(
+    ("file", "folder"),
+    [
+        ("/fs/${SLURM_JOB_ID}_x.sqsh", "/fs"),
+        ("/fs/$USER/images/x.sqsh", ASK),
+        ("/fs/of-$USER/x.sqsh", ASK),
+        ("$SCRATCH/x.sqsh", ASK),
+        ("images/x.sqsh", ASK),
+    ],
+)
+def test_the_folder_that_an_image_is_imported_to_is_asked_for_where_a_part_of_it_is_not_told(
+    file: str, folder: str
+) -> None:
+    job = _job(f"enroot import -o {file} docker://a/b:1\nsrun --mpi=none --container-image={file} ./t")
+    assert job["image"] == {"ref": "a/b:1", "import": folder}
 
 
 @pytest.mark.parametrize(

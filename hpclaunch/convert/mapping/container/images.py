@@ -132,7 +132,24 @@ def _shared(
     else:
         why = f"each node brings it, as {shown(value)} was its own" if of_node else ""
         draft.put(key, reference(text), places, command.written or "enroot import", why=why)
-    if not of_node:
-        folder = first.rpartition("/")[0] if first.startswith("/") else ""
-        why = "imported once to a file that all nodes use, under a lock, and used again by the next job"
-        draft.put(("image", "import"), folder or "shared", places, "enroot import", why=why)
+    if of_node:
+        return
+    folder = _folder(value)
+    if folder is None:
+        names = ", ".join(not_told(value)) or shown(value)
+        question = f"the folder for the image's file, which all nodes see: it was imported to {shown(value)}"
+        todo = f"{draft.answer('image.import')}; `shared` is the folder that the site names"
+        draft.ask(("image", "import"), question, places, names, todo=todo)
+        return
+    why = "imported once to a file that all nodes use, under a lock, and used again by the next job"
+    draft.put(("image", "import"), folder, places, "enroot import", why=why)
+
+
+def _folder(value: Value) -> str | None:
+    """The folder of a file of which perhaps only the own name is not known, None where more is not."""
+    last = max(
+        (index for index, part in enumerate(value) if isinstance(part, str) and "/" in part), default=None
+    )
+    if last != 0 or not str(value[0]).startswith("/"):
+        return None
+    return str(value[0]).rpartition("/")[0] or "/"
