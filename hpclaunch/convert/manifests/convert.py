@@ -28,6 +28,7 @@ from hpclaunch.convert.manifests.hints import of_site
 from hpclaunch.convert.manifests.launch import Launch, line_in, read
 from hpclaunch.convert.manifests.repair import Object
 from hpclaunch.convert.manifests.workload import Pod, Workload
+from hpclaunch.convert.mapping.ranks import numbers
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.programs.layers import MPI
 from hpclaunch.readback.shell.values import known
@@ -100,6 +101,8 @@ def _job(
     size.put(workload, launch, own, draft, options)
     exports = launchers.put(workload, launch, first, own, draft)
     _folder(workload, launch, draft)
+    if launch.layer(*MPI) is not None:
+        exports += numbers.exports(launch.inner, (), launch.lines, draft)
     command.put(workload, launch, draft, exports)
     _several(launch, draft)
     told.put(workload, launch, first, draft)

@@ -10,7 +10,7 @@ from hpclaunch.convert.mapping.bind import binding, of_mpirun, rank_script
 from hpclaunch.convert.mapping.container import enroot, images, mounts
 from hpclaunch.convert.mapping.container import options as container_options
 from hpclaunch.convert.mapping.environment import exported, handed_on
-from hpclaunch.convert.mapping.ranks import launchers, mpi, parameter_files, rendezvous
+from hpclaunch.convert.mapping.ranks import launchers, mpi, numbers, parameter_files, rendezvous
 from hpclaunch.convert.mapping.slurm import (
     alone,
     gpu_binding,
@@ -124,6 +124,8 @@ def put(
             handed_over = {**dict(run.command.environment), **dict(run.command.prefix)}
             of_mpirun.of_library(handed_over, lines, draft, by_mpirun=False)
     words = run_command.words_of(reading, run, inner, launcher, draft)
+    if by is not None:
+        later += numbers.exports(words, numbers.scripts_of(reading), lines, draft)
     before = surroundings.put(reading, run.command, draft, image=image)
     given = run_command.input_of(run, launcher or by, image=image)
     around = run_command.Around(later, before, given or inputs.Given(), found_trials.stand_ins)

@@ -20,6 +20,9 @@ _NOT_HERE = re.compile(r"\)[\"']?/|dirname.*dirname|\.\.")
 # What POSIX sh computes as bash does.
 _SUM = re.compile(r"\$\(\(([\w\s+*/%()${}-]*)\)\)")
 _NAME = re.compile(r"[A-Za-z_]\w*")
+_OF_RANKS = ("SLURM_", "OMPI_COMM_WORLD_", "MV2_COMM_WORLD_", "PMI_", "MPI_LOCAL")
+# Of a rank, where no variable of the script stands for it.
+_OF_RANK = re.compile(r"\$\{\w+:-\$(?:SLURM_\w+|\(\(SLURM_\w+ / SLURM_\w+\)\))\}")
 _BEFORE_PATHS = " \t\n\"'=:,(;&|"
 _BEHIND_FOLDERS = "/ \t\n\"':,);&|"
 NOTHING: Mapping[str, str] = MappingProxyType({})
@@ -147,6 +150,8 @@ class _Writer:
             if part.kind in ("variable", "either") and _NAME.fullmatch(part.name) and part.name != "RANDOM":
                 self.names.append(part.name)
                 return f"${part.name}" if part.splits else f'"${part.name}"'
+            if part.kind == "number" and _OF_RANK.fullmatch(part.name):
+                return f'"{part.name}"'
             sum_of = _SUM.fullmatch(part.name) if part.kind == "number" else None
             if sum_of and all(map(self._is_of_rank, _NAME.findall(sum_of[1]))):
                 named = _NAME.sub(lambda name: self._stand_ins.get(name[0]) or name[0], part.name)
@@ -167,5 +172,5 @@ class _Writer:
 
 
 def submitters(names: Collection[str]) -> list[str]:
-    """Those that only the submitter's shell has: Slurm's own are with each rank."""
-    return [name for name in names if not name.startswith("SLURM_")]
+    """Those that only the submitter's shell has: what Slurm and mpirun set is with each rank."""
+    return [name for name in names if not name.startswith(_OF_RANKS)]
