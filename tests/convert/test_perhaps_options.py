@@ -65,3 +65,41 @@ def test_options_of_which_nothing_is_told_are_a_question() -> None:
 
 def test_a_program_that_may_stand_in_front_of_the_command_is_asked_for() -> None:
     assert _asked("if [ -f /x ]; then V='nsys profile -o out'; fi", "$V") == {"command"}
+
+
+@pytest.mark.parametrize(
+    ("before", "option", "keys", "why"),
+    [
+        (
+            'A=""\nif [ -d /opt/x ]; then A=--resume=1; fi',
+            "$A",
+            set(),
+            "it depends on `[ -d /opt/x ]` (run.sub:4)",
+        ),
+        ("if [ $U = root ]; then A=--label; else A=--quiet; fi", "$A", set(), "--env U=VALUE does"),
+        (
+            'if [ ! -z $CONT ]; then A=(--container-image "$CONT" --label); fi',
+            '"${A[@]}"',
+            set(),
+            "no line that runs gives A a value, and who submitted it may have",
+        ),
+        (
+            "if [ -f /x ]; then A=(--container-image a/b:c); fi",
+            '"${A[@]}"',
+            {"image"},
+            "it depends on `[ -f /x ]` (run.sub:3)",
+        ),
+    ],
+)
+def test_what_decides_which_options_srun_gets_is_told(
+    before: str, option: str, keys: set[str], why: str
+) -> None:
+    assert _asked(before, option) == keys
+    text = f"{_HEAD}{before}\nsrun --mpi=none {option} ./t\n"
+    asked = [
+        each
+        for each in convert(classified({"run.sub": text}), Options({})).findings
+        if each.kind == "question"
+    ]
+    assert why in asked[-1].why
+    assert ("--env" in asked[-1].todo) == ("--env" in why or "no line" in why)

@@ -2,9 +2,12 @@
 
 from collections.abc import Iterator
 
+from msgspec import structs
+
 from hpclaunch.convert.draft import Draft, dotted
 from hpclaunch.convert.mapping.slurm.asked import Asked
 from hpclaunch.convert.mapping.slurm.sruns import Step
+from hpclaunch.convert.mapping.words.made import alternatives, decided
 from hpclaunch.convert.mapping.words.texts import split
 from hpclaunch.convert.programs.srun import KEYS
 from hpclaunch.convert.reading import ShellReading
@@ -12,29 +15,51 @@ from hpclaunch.readback.shell.values import IfSet, Unknown, Value, shown
 from hpclaunch.readback.slurm.options import options
 
 _TODO = "give the variable with --env and convert again, or write what it says in the job file"
+_WRITE = "write what it says in the job file: what no key says is for sites.NAME.srun"
 
 
 def ask(reading: ShellReading, run: Step, draft: Draft) -> None:
     """Ask for the keys of the job that such options of the run would tell, when all else is in the draft."""
     for each in run.asked:
         keys = {KEYS[name]: None for name in _names(reading, each) if name in KEYS}
-        if any(_is_program(value) for value in _values(reading, each)):
+        if any(_is_program(value) for values in _values(reading, each) for value in values[:1]):
             keys[("command",)] = None
-        if keys:
-            plain = ("question", each.written, "")
-            draft.findings[:] = [
-                found for found in draft.findings if (found.kind, found.what, found.key) != plain
-            ]
+        why = _why(reading, each)
+        todo = _WRITE if "it depends on" in why and "--env" not in why else _TODO
+        plain = ("question", each.written, "")
+        rest = []
+        for found in draft.findings:
+            if (found.kind, found.what, found.key) != plain:
+                rest.append(found)
+            elif not keys:
+                rest.append(structs.replace(found, why=why, todo=todo) if why else found)
+        draft.findings[:] = rest
         for key in keys:
             draft.unsay(key)
-            question = f"{dotted(key)}: whether srun gets {each.written} is not told"
-            draft.ask(key, question, each.places, each.written, todo=_TODO)
+            question = f"{dotted(key)}: {why or f'whether srun gets {each.written} is not told'}"
+            draft.ask(key, question, each.places, each.written, todo=todo)
+
+
+def _why(reading: ShellReading, each: Asked) -> str:
+    """What the word may be and what decides it, "" where the script gives it no value."""
+    for part in each.value or () if not each.name else ():
+        if not isinstance(part, IfSet | Unknown):
+            continue
+        if not reading.given(part.name):
+            if isinstance(part, IfSet) and part.then == (Unknown("variable", part.name),):
+                return f"no line that runs gives {part.name} a value, and who submitted it may have"
+            continue
+        if isinstance(part, Unknown) and part.kind == "either" and not reading.given(part.name)[0].array:
+            return alternatives(reading, part.name)
+        if any(given.conditions for given in reading.given(part.name)):
+            return f"whether srun gets {each.written} {decided(reading, part.name)}"
+    return ""
 
 
 def _names(reading: ShellReading, each: Asked) -> Iterator[str]:
     """The options that may be meant by a word that is not known."""
-    for value in _values(reading, each):
-        words = [word for word in split(value, " ") if word]
+    for values in _values(reading, each):
+        words = [word for value in values for word in split(value, " ") if word]
         yield from (given.name for given in options("srun", words)[0])
 
 
@@ -44,15 +69,16 @@ def _is_program(value: Value) -> bool:
     return bool(first.strip()) and not first.lstrip().startswith("-")
 
 
-def _values(reading: ShellReading, each: Asked) -> Iterator[Value]:
+def _values(reading: ShellReading, each: Asked) -> Iterator[tuple[Value, ...]]:
+    """What may stand there: words of one value, or the elements of an array."""
     if each.name or not each.value:
         return
     for part in each.value:
         if isinstance(part, IfSet) and part.then != (Unknown("variable", part.name),):
-            yield part.then
+            yield (part.then,)
         elif isinstance(part, IfSet) or (isinstance(part, Unknown) and part.kind in ("variable", "either")):
             for assigned in reading.given(part.name):
-                yield from assigned.array or (assigned.value,)
+                yield assigned.array or (assigned.value,)
 
 
 def is_of_many(each: Asked) -> bool:

@@ -44,10 +44,10 @@ def alternatives(reading: ShellReading, name: str) -> str:
     if len(several) == 1:
         counts = any(name in each.uses for each in reading.given(name))
         listed = f"{listed} or {'another' if counts else 'not set'}"
-    return f"{name} is {listed}, and which of them {_by(reading, name)}"
+    return f"{name} is {listed}, and which of them {decided(reading, name)}"
 
 
-def _by(reading: ShellReading, name: str) -> str:
+def decided(reading: ShellReading, name: str) -> str:
     """What decides, for a question: the condition with its line, and the variable that nobody gave."""
     conditions = [each.conditions[-1] for each in reading.given(name) if each.conditions]
     if not conditions:
