@@ -111,11 +111,26 @@ def test_a_name_that_no_variable_of_slurms_stands_for_is_left() -> None:
     assert [each.kind for each in found.findings if each.what == "$OMPI_UNIVERSE_SIZE"] == ["left"]
 
 
+def test_a_script_that_was_not_given_may_read_them() -> None:
+    found = _converted({"run.sub": f"{_HEAD}mpirun -np 16 bash ./wrap.sh\n"})
+    asked = [
+        each.todo for each in found.findings if each.kind == "question" and "OMPI_COMM_WORLD" in each.what
+    ]
+    assert asked == ["convert again with wrap.sh"]
+
+
 def test_what_the_launchers_own_shell_puts_in_was_empty(tmp_path: Path) -> None:
     found = _converted({"run.sub": f"{_HEAD}mpirun -np 16 echo $OMPI_COMM_WORLD_RANK.\n"})
     assert [each.kind for each in found.findings if each.what[:2] == "$O"] == ["carried", "defect"]
     assert _said(found, tmp_path, _SLURM) == "11."
     assert "inherit" not in loaded(found.job)
+
+
+@pytest.mark.parametrize(("gpu", "asked"), [("$OMPI_COMM_WORLD_LOCAL_RANK", 0), ("$MINE", 1)])
+def test_a_script_that_takes_the_gpu_of_its_number_chooses_no_other(gpu: str, asked: int) -> None:
+    wrap = f"#!/bin/bash\nexport CUDA_VISIBLE_DEVICES={gpu}\nexec ./t\n"
+    found = _converted({"run.sub": f"{_HEAD}mpirun -np 16 ./wrap.sh\n", "wrap.sh": wrap})
+    assert sum(each.what.endswith(f"CUDA_VISIBLE_DEVICES={gpu}") for each in found.findings) == asked
 
 
 def test_ranks_that_srun_started_never_had_them() -> None:

@@ -20,7 +20,8 @@ _BINDS_IN_TEXT = re.compile(rf"^[^#\n]*\b(?:{_NAMES})\b", re.MULTILINE)
 _MOST = 8  # words of the run in which a script that the launcher writes is looked for
 # But for the GPU of the rank's own number on its node.
 _CHOOSES = re.compile(
-    r"^[^#\n]*\b(?:CUDA|ROCR|HIP)_VISIBLE_DEVICES=(?![\"']?\$\{?(?:SLURM_LOCALID|LOCAL_RANK)\}?[\"']?(?:\s|;|$))\S+",
+    r"^[^#\n]*\b(?:CUDA|ROCR|HIP)_VISIBLE_DEVICES="
+    rf"(?![\"']?\$\{{?(?:{'|'.join(evaluated.LOCAL_RANK)})\}}?[\"']?(?:\s|;|$))\S+",
     re.MULTILINE,
 )
 _SCRIPT = re.compile(r"(^|/)[\w.-]+\.(sh|bash)$")

@@ -36,8 +36,8 @@ _OF_SLURM: Mapping[str, str] = MappingProxyType(
         "MPI_LOCALNRANKS": _LOCAL_SIZE,
     }
 )
-LOCAL_RANKS = tuple(name for name, own in _OF_SLURM.items() if own == _LOCAL_RANK)
 _NAMED = re.compile(r"\b(?:(?:OMPI|MV2)_COMM_WORLD_\w+|OMPI_UNIVERSE_SIZE|PMI_RANK|PMI_SIZE|MPI_LOCAL\w+)\b")
+_SCRIPT = re.compile(r"^[^\s$]+\.(?:sh|bash)$")
 _COMMENT = re.compile(r"^\s*#.*$", re.MULTILINE)
 
 
@@ -47,6 +47,12 @@ def exports(
     """The variables that the command has to set, since its words or a script that they start name them, with
     the findings that say so. `scripts` are those that were given, `places` the lines of the command."""
     found: list[tuple[str, Value]] = []
+    given = {basename(each.name) for each in scripts}
+    for missing in dict.fromkeys(basename(shown(word)) for word in words if _SCRIPT.search(shown(word))):
+        if missing not in given:
+            what = f"whether {missing} reads OMPI_COMM_WORLD_RANK or its like"
+            why = "the file is not given; mpirun sets these in each rank, and srun does not"
+            draft.say("question", places, what, why=why, todo=f"convert again with {missing}")
     for name, lines in _named(words, scripts, places).items():
         own = _OF_SLURM.get(name)
         if own is None:
