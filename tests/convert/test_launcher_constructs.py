@@ -160,6 +160,30 @@ def test_each_form_of_the_time_is_the_same_limit(limit: str) -> None:
     assert parse_job(_converted(script).job, "job.yaml", "/").value.time == 70
 
 
+@pytest.mark.parametrize(
+    ("of_job", "of_run", "kind", "time"),
+    [
+        ("", "30", "question", ASK),
+        ("", "$STEP_LIMIT", "question", ASK),
+        ("--time=20", "30", "replaced", "00:20:00"),
+        ("--time=20", "UNLIMITED", "replaced", "00:20:00"),
+        ("--time=60", "0:30:00", "left", "01:00:00"),
+        ("--time=60", "$STEP_LIMIT", "left", "01:00:00"),
+        ("--time=UNLIMITED", "30", "left", "UNLIMITED"),
+    ],
+)
+def test_the_limit_of_one_run_is_not_taken_for_the_jobs(
+    of_job: str, of_run: str, kind: str, time: str
+) -> None:
+    script = pyxis().replace("--time=30", of_job).replace("--mpi=pmix", f"--mpi=pmix --time={of_run}")
+    found = _converted(script)
+    assert _job(found)["time"] == time
+    said = [each for each in found.findings if each.what.startswith("--time=") and each.key != "time"]
+    said += [each for each in found.findings if each.kind == "question" and each.key == "time"]
+    assert [each.kind for each in said] == [kind]
+    assert not any("no line gives a time limit" in each.what for each in found.findings)
+
+
 def test_memory_bound_to_the_nodes_beside_the_gpus() -> None:
     found = _converted(pyxis(command="numactl --membind=1,3,5,7 ./run.sh"))
     job = _job(found)

@@ -21,6 +21,7 @@ _SIZES = """
 job-name nodes ntasks ntasks-per-node time time-min gres gpus gpus-per-node gpus-per-task ntasks-per-gpu
 gpus-per-socket
 """
+NO_LIMIT = "no line gives a time limit"
 _OF_NODES = re.compile(r"SLURM_(JOB_NUM_NODES|NNODES|JOB_NODELIST|NODELIST)\b")
 _ONE_BY_SBATCH = "sbatch gives one node where -N is not given (sbatch(1), --nodes)"
 _ONE_BY_MPIRUN = "mpirun without a list of hosts starts all ranks on its own machine"
@@ -182,7 +183,7 @@ def _time(reading: ShellReading, given: Mapping[str, Asked], draft: Draft) -> No
         draft.say(
             "question",
             reading.wanted.get("WALLTIME", (Place(reading.script),)),
-            "no line gives a time limit",
+            NO_LIMIT,
             why="unless the operator gave sbatch one (-t), it is the partition's default",
             todo="write `time` in the job file, or convert again with --env WALLTIME=...",
         )

@@ -1,11 +1,14 @@
 """What becomes of an option of srun that says nothing about sizes, containers, MPI or binding."""
 
+import math
 import re
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.slurm import batch_options, gpu_binding, perhaps
+from hpclaunch.convert.mapping.slurm.allocation import NO_LIMIT
 from hpclaunch.convert.mapping.slurm.asked import Asked
 from hpclaunch.convert.options import Options
+from hpclaunch.spec import scalars
 
 # Read elsewhere: sizes, MPI, binding, container.
 _READ = """
@@ -17,7 +20,6 @@ no-container-entrypoint-log
 """
 _READ_ELSEWHERE = frozenset(_READ.split())
 _ONE_AT_A_TIME = "a job's steps run one after the other, each with all that the job has"
-_LIMIT = "the job has one limit, `time`"
 _REPLACED = {
     "kill-on-bad-exit": "the first rank that fails ends its run, and its status is the job's",
     "wait": "the first rank that fails ends its run; where one ends well the others go on up to `time`",
@@ -27,7 +29,6 @@ _REPLACED = {
     "whole": _ONE_AT_A_TIME,
     "immediate": _ONE_AT_A_TIME,
     "job-name": "the job has one name",
-    "time": _LIMIT,
     "quiet": "`hpclaunch logs` shows the output",
     "verbose": "`hpclaunch explain` and `hpclaunch verify` show where ranks are",
     "jobid": "the step is in its own job",
@@ -56,7 +57,9 @@ def put(each: Asked, draft: Draft, options: Options) -> None:
     name = each.name
     if name in _READ_ELSEWHERE or name in gpu_binding.NAMES:
         return
-    if name in _REPLACED:
+    if name == "time":
+        _limit(each, draft)
+    elif name in _REPLACED:
         draft.say("replaced", each.places, each.written, why=_REPLACED[name])
     elif name in _LEFT:
         draft.say("left", each.places, each.written, why="a job file has no key for it", todo=_LEFT[name])
@@ -82,3 +85,34 @@ def put(each: Asked, draft: Draft, options: Options) -> None:
     else:
         why = "an option of srun that a job file has no key for"
         batch_options.raw(each, draft, options, why, "srun")
+
+
+def _limit(each: Asked, draft: Draft) -> None:
+    """The limit of one run, where a job has that of all its runs and steps together."""
+    of_job = draft.facts.get(("time",))
+    if of_job is None:
+        draft.findings[:] = [found for found in draft.findings if found.what != NO_LIMIT]
+        question = (
+            f"the time limit of the job: {each.written} is that of this run alone, and no line gives another"
+        )
+        draft.ask(("time",), question, each.places, each.written)
+    elif not of_job.is_open and _minutes(each.text) >= _minutes(of_job.value):
+        draft.say("replaced", each.places, each.written, why="the job's limit, `time`, is no longer")
+    else:
+        why = "it ends this run alone, and a job has one limit for all that it does"
+        todo = (
+            "lower `time`, or start the command by `timeout`, where a run that hangs is to end before the job"
+        )
+        draft.say("left", each.places, each.written, why=why, todo=todo)
+
+
+def _minutes(text: str | None) -> float:
+    """A limit as srun takes it: 0 is none (srun(1), --time); 0 minutes for one that is not told."""
+    if text is None:
+        return 0
+    if text.lower() in ("-1", "0", "infinite", "unlimited"):
+        return math.inf
+    try:
+        return scalars.minutes(text)
+    except ValueError:
+        return 0
