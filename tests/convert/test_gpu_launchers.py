@@ -171,3 +171,22 @@ def test_the_options_that_slurm_says_again_count_processes(asked: str, told: str
     text = f"#!/bin/bash\n#SBATCH -t 60 {asked}\nsrun torchrun --nproc_per_node={told} t.py\n"
     job = loaded(convert(classified({"run.sub": text}), Options({})).job)
     assert str(job["ranks_per_node"]) == ranks
+
+
+@pytest.mark.parametrize(
+    ("head", "command", "sets", "is_asked"),
+    [
+        ("#SBATCH --exclusive", "srun ./t", (), True),
+        ("#SBATCH --exclusive", "srun ./t", ("ranks_per_node=8",), False),
+        ("#SBATCH -N 2", "srun ./t", (), False),
+        ("#SBATCH --ntasks-per-node=8", "srun ./t", (), False),
+        ("#SBATCH --exclusive", "srun -n 8 ./t", (), False),
+        ("#SBATCH --exclusive", "srun torchrun --nproc_per_node=8 t.py", (), False),
+    ],
+)
+def test_that_no_line_says_how_many_ranks_is_told(
+    head: str, command: str, sets: tuple[str, ...], is_asked: bool
+) -> None:
+    text = f"#!/bin/bash\n#SBATCH -t 60\n{head}\n{command}\n"
+    found = convert(classified({"run.sub": text}), Options({}, sets=sets))
+    assert any(each.what == "no line says how many ranks" for each in found.findings) == is_asked

@@ -71,9 +71,21 @@ def put(
         return None
     else:
         draft.put(("ranks_per_node",), per_node, places, what, why=why)
+        if launcher is None and starter == "srun":
+            _say_default(run, found, draft)
     _say_mpirun(run, draft)
     _unused(reading, draft)
     return per_node
+
+
+def _say_default(run: Step, found: Allocation, draft: Draft) -> None:
+    """srun starts one on each node where nobody says otherwise: who gives sbatch the nodes may say that too."""
+    said = {"nodes", "tasks", "per_node", "tasks_per_gpu", "cpus_per_task"} & found.places.keys()
+    if said or any(each.name.startswith("ntasks") or each.name == "nodes" for each in run.asked):
+        return
+    why = "srun starts one on each node, unless the operator gave sbatch a number of them (--ntasks-per-node)"
+    todo = "write `ranks_per_node` in the job file, or give --set ranks_per_node=..."
+    draft.say("question", (run.command.place,), "no line says how many ranks", why=why, todo=todo)
 
 
 def _say_mpirun(run: Step, draft: Draft) -> None:
