@@ -121,8 +121,9 @@ def test_what_the_command_was_to_set_is_not_carried_where_the_command_is_asked_f
 @pytest.mark.parametrize(
     ("run", "nodes"),
     [
-        ("mpirun -np 16 -npernode 8 -hostfile $HOSTS ./t", script_cases.ASK),
-        ("mpirun -np 16 --map-by ppr:2:node --machinefile hosts.txt ./t", script_cases.ASK),
+        ("mpirun -np 16 -hostfile $HOSTS ./t", script_cases.ASK),
+        ("mpirun -np 16 -npernode 8 -hostfile $HOSTS ./t", "2"),
+        ("mpirun -np 16 --map-by ppr:2:node --machinefile hosts.txt ./t", "8"),
         ("mpirun -np 16 -npernode 8 -H a,b ./t", "2"),
         ("mpirun -np 2 ./t", None),
     ],
@@ -182,7 +183,9 @@ def test_what_a_refused_launcher_mounts_and_sets_is_told_though_nobody_is_asked(
     assert told["env.MODE"] == "env.MODE: LEARN"
     assert told["secrets.0"] == "secrets.0: HF_TOKEN"
     assert "Hunter2" not in repr(found)
-    assert [each.what for each in found.findings if "SCRATCH" in each.what] == ["-B ${SCRATCH}:/scr"]
+    assert [each.why for each in found.findings if "SCRATCH" in each.what] == [
+        "SRC:DST for ${SCRATCH}:/scr: SCRATCH is not told"
+    ]
     assert not [each for each in found.findings if each.kind == "question"]
 
 

@@ -40,7 +40,17 @@ _DOCKER_ONLY = (
     "for how long, no line tells"
 )
 _TODO = "write a job file with what is told here: `hpclaunch schema job` has its keys, examples/ has some"
-_OF_VARIABLES = (("PBS_", "PBS"), ("LSB_", "LSF"), ("SGE_", "Grid Engine"), ("PE_HOSTFILE", "Grid Engine"))
+_OF_VARIABLES = {
+    "PBS_": "PBS",
+    "LSB_": "LSF",
+    "SGE_": "Grid Engine",
+    "PE_HOSTFILE": "Grid Engine",
+    "COBALT_": "Cobalt",
+    "PJM_": "PJM",
+    "OAR_": "OAR",
+}
+_OF_SLURM = re.compile(r"^[^#\n]*\$\{?SLURM_(?:J|N|T)", re.MULTILINE)
+_VARIABLE = re.compile(rf"\$\{{?({'|'.join(_OF_VARIABLES)})")
 _OTHER_RUNTIMES = {"shifter": "Shifter", "ch-run": "Charliecloud", "sarus": "Sarus", "udocker": "udocker"}
 
 
@@ -116,15 +126,15 @@ def _scheduler(reading: ShellReading) -> _Kind | None:
                 )
                 return _Kind(f"commands of {its} in a script for Slurm", command.place, reason)
             seen.setdefault(its, command.place)
-    if not seen and not of_slurm and not is_of_slurm(reading):
+    if not seen and not of_slurm and not is_of_slurm(reading) and not _asks_slurm(reading):
         for name, places in reading.wanted.items():
-            system = next((its for prefix, its in _OF_VARIABLES if name.startswith(prefix)), "")
+            system = next((its for prefix, its in _OF_VARIABLES.items() if name.startswith(prefix)), "")
             if system and places:
                 seen.setdefault(system, places[0])
         for command in reading.commands:
-            found = re.search(r"\$\{?(PBS_|LSB_|SGE_|PE_HOSTFILE)", command.written)
+            found = _VARIABLE.search(command.written)
             if found:
-                seen.setdefault(dict(_OF_VARIABLES)[found[1]], command.place)
+                seen.setdefault(_OF_VARIABLES[found[1]], command.place)
     if not seen:
         return None
     name, place = next(iter(seen.items()))
@@ -132,6 +142,11 @@ def _scheduler(reading: ShellReading) -> _Kind | None:
         f"a script for {name}: hpclaunch sends jobs to Slurm and Kubernetes, and reads launchers of those"
     )
     return _Kind(f"a script for {name}", place, reason)
+
+
+def _asks_slurm(reading: ShellReading) -> bool:
+    """Whether a script that knows another scheduler knows Slurm too: which of them runs it nobody tells."""
+    return any(_OF_SLURM.search(source.text) for source in reading.sources)
 
 
 def _starts_ranks(reading: ShellReading) -> bool:

@@ -1,7 +1,8 @@
-"""What scripts for PBS, LSF and Grid Engine ask for, as far as a job file could say it.
+"""What scripts for PBS, LSF, Grid Engine and others ask for, as far as a job file could say it.
 
 Options by qsub(1B) of OpenPBS 23 and Torque, bsub(1) of LSF 10.1, qsub(1) of Grid Engine 8; rt_F is ABCI's
-name of a whole node.
+name of a whole node. PJM is the job manager of Fujitsu's Technical Computing Suite (pjsub(1) of its Job
+Operation Software 3), Cobalt was Argonne's (qsub(1) of Cobalt 1.0), and Moab's msub takes what qsub takes.
 """
 
 import re
@@ -14,6 +15,16 @@ from hpclaunch.values.conversion import Place
 
 Places = Sequence[Place]
 _SEE = "write it in a job file, where it has another name"
+_SYSTEMS = {
+    "PBS": "PBS",
+    "BSUB": "LSF",
+    "$": "Grid Engine",
+    "SGE": "Grid Engine",
+    "PJM": "PJM",
+    "COBALT": "Cobalt",
+    "MSUB": "Moab",
+    "OAR": "OAR",
+}
 
 
 def put(directives: Sequence[Directive], draft: Draft) -> None:
@@ -47,12 +58,12 @@ def put_commands(reading: ShellReading, draft: Draft) -> None:
 
 
 def _is_option(word: str) -> bool:
-    return bool(re.match(r"-[A-Za-z]", word))
+    return bool(re.match(r"--?[A-Za-z]", word))
 
 
 def system(directive: Directive) -> str:
     """Whose line it is."""
-    return {"PBS": "PBS", "BSUB": "LSF", "$": "Grid Engine", "SGE": "Grid Engine"}.get(directive.system, "")
+    return _SYSTEMS.get(directive.system, "")
 
 
 def _name(value: str, places: Places, what: str, draft: Draft) -> bool:
@@ -148,6 +159,26 @@ def _sge_resources(value: str, places: Places, what: str, draft: Draft) -> bool:
     return found
 
 
+def _pjm_resources(value: str, places: Places, what: str, draft: Draft) -> bool:
+    """-L node=16,elapse=01:00:00,rscgrp=large: nodes may be a shape (node=4x4)."""
+    found = False
+    for part in value.split(","):
+        name, _, text = part.partition("=")
+        if name == "elapse":
+            found |= _time(text, places, part, draft)
+        elif name == "node":
+            found |= _number("nodes", text, places, part, draft)
+        elif name in ("rscgrp", "rscunit") and text:
+            found |= name == "rscunit" or _hint("partition")(text, places, part, draft)
+    return found
+
+
+def _pjm_mpi(value: str, places: Places, what: str, draft: Draft) -> bool:
+    """--mpi max-proc-per-node=4,proc=64."""
+    each = re.search(r"max-proc-per-node=(\d+)", value)
+    return bool(each) and _number("ranks_per_node", each[1] if each else "", places, what, draft)
+
+
 _RULES: dict[str, dict[str, Callable[[str, Places, str, Draft], bool]]] = {
     "PBS": {
         "-N": _name,
@@ -167,6 +198,20 @@ _RULES: dict[str, dict[str, Callable[[str, Places, str, Draft], bool]]] = {
         "-P": _hint("account"),
         "-u": _hint("mail"),
     },
+    "PJM": {
+        "-N": _name,
+        "-L": _pjm_resources,
+        "--mpi": _pjm_mpi,
+        "-g": _hint("account"),
+    },
+    "Cobalt": {
+        "-n": lambda value, places, what, draft: _number("nodes", value, places, what, draft),
+        "-t": lambda value, places, what, draft: (
+            _number("time", value, places, what, draft) or _time(value, places, what, draft)
+        ),
+        "-A": _hint("account"),
+        "-q": _hint("partition"),
+    },
     "Grid Engine": {
         "-N": _name,
         "-l": _sge_resources,
@@ -176,3 +221,4 @@ _RULES: dict[str, dict[str, Callable[[str, Places, str, Draft], bool]]] = {
         "-M": _hint("mail"),
     },
 }
+_RULES["Moab"] = _RULES["PBS"]

@@ -34,6 +34,8 @@ _OLD_OPEN_MPI = table(
         (0, "report-pid loadbalance nooversubscribe no-oversubscribe"),
         (1, "num-boards num-sockets num-cores stride slot-list tmpdir report-uri ompi-server"),
         (1, "report-events wait-for-server server-wait-time output-proctable"),
+        # Fujitsu MPI's files for output (its user's guide, "mpiexec").
+        (1, "of ofout oferr of-proc ofout-proc oferr-proc ofprefix std-proc stdout-proc stderr-proc"),
     )
 )
 _HOROVOD = table(

@@ -1,4 +1,4 @@
-"""The lines of a script that a scheduler reads: #SBATCH, #PBS, #BSUB and #$."""
+"""The lines of a script that a scheduler reads: #SBATCH, #PBS, #BSUB, #$ and others."""
 
 import re
 import shlex
@@ -8,7 +8,7 @@ from hpclaunch.readback.shell.errors import ScriptError
 from hpclaunch.readback.slurm import directives as slurm
 from hpclaunch.values.conversion import Place
 
-_OTHERS = re.compile(r"#(PBS|BSUB|\$)[ \t]+(-.*)")
+_OTHERS = re.compile(r"#(PBS|BSUB|PJM|COBALT|MSUB|OAR|\$)[ \t]+(-.*)")
 _SLURM = re.compile(r"#SBATCH(?=[ \t-])(.*)")
 
 

@@ -104,8 +104,11 @@ def known_parts(value: Value) -> str:
 
 
 def base_name(word: Value) -> str:
-    """The last part of a path, "" where it is not known."""
-    return (known(word) or "").rpartition("/")[2]
+    """The last part of a path, also where the folder is not known ($MPI_HOME/bin/mpirun), "" where it is not
+    known itself."""
+    last = word[-1] if word else ""
+    text = last if isinstance(last, str) and "/" in last else known(word) or ""
+    return text.rpartition("/")[2]
 
 
 def program_of(words: Sequence[Value]) -> str:

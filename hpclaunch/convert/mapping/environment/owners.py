@@ -48,6 +48,24 @@ def _row(owner: Owner, text: str) -> _Row:
     return _Row(owner, whole, tuple(word[:-1] for word in words if word.endswith("*")))
 
 
+_OF_APPTAINER = frozenset(
+    f"{program}_{name}"
+    for program in ("SINGULARITY", "APPTAINER")
+    for name in (
+        "BIND",
+        "BINDPATH",
+        "MOUNT",
+        "CACHEDIR",
+        "TMPDIR",
+        "NV",
+        "ROCM",
+        "PWD",
+        "CLEANENV",
+        "CONTAIN",
+    )
+)
+
+
 def _rows() -> Iterator[_Row]:
     # sbatch(1), "Input environment variables": sbatch alone reads them.
     yield _row("sbatch", "SBATCH_*")
@@ -80,8 +98,8 @@ def _rows() -> Iterator[_Row]:
     yield _Row("addresses", frozenset(rendezvous.ADDRESSES))
     # Pyxis does not hand them on to Enroot (enroot_deny_env in pyxis_slurmstepd.c).
     yield _row("enroot", "ENROOT_*")
-    # apptainer(1), "Environment variables"; Shifter's and Sarus's own.
-    yield _row("runtime", "SINGULARITY_* SINGULARITYENV_* APPTAINER_* APPTAINERENV_* SHIFTER_* SARUS_*")
+    # apptainer(1), "Environment variables".
+    yield _Row("runtime", _OF_APPTAINER, ("SINGULARITYENV_", "APPTAINERENV_"))
     # bash(1), "Shell variables" and BASH_ENV; ENV is sh's.
     yield _row("shell", "BASH_ENV ENV BASH_FUNC_*")
     yield _Row("shell", SHELL_OWNED)
