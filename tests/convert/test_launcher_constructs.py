@@ -292,3 +292,25 @@ def test_variables_of_another_hydra_reach_the_ranks() -> None:
         "HYDRA_FULL_ERROR": "1",
         "HYDRA_RUN_DIR": "/out",
     }
+
+
+@pytest.mark.parametrize(
+    ("before", "image"),
+    [
+        ("sbcast -C -f -p /lustre/a.sqsh /dev/shm/x.sqsh", "/lustre/a.sqsh"),
+        (
+            "S=/lustre/a.sqsh\n[ -f $S ] || enroot import -o $S docker://reg.example#t/a:1\n"
+            'sbcast -f "$S" "/dev/shm/x.sqsh"',
+            {"ref": "reg.example/t/a:1", "import": "/lustre"},
+        ),
+        ("sbcast /lustre/other /dev/shm/other", "/dev/shm/x.sqsh"),
+    ],
+)
+def test_an_image_that_sbcast_put_on_each_node_is_the_one_it_was_made_of(before: str, image: object) -> None:
+    text = f"#!/bin/bash\n#SBATCH -N 2 -t 5 --ntasks-per-node=8 --gpus-per-node=8\n{before}\n"
+    found = _converted(f"{text}srun --mpi=none --container-image=/dev/shm/x.sqsh ./t\n")
+    assert _job(found)["image"] == image
+    line = text.count("\n")
+    assert [each.kind for each in _said(found, line) if each.what.startswith("sbcast")] == [
+        "left" if "other" in before else "replaced"
+    ]

@@ -50,7 +50,7 @@ def put_image(
         question = "the image: a container of that name is used, and no line says what it is made of"
         draft.ask(("image",), question, name.places if name else (step.command.place,), what)
         return
-    value = asked.value or ()
+    value = _original(asked.value or (), commands, draft)
     step_of = {id(each.command): each for each in reversed(all_steps)}
     for command in commands:
         brought = _import_of(command, step_of.get(id(command)), value)
@@ -66,6 +66,17 @@ def put_image(
         draft.ask(("image",), question, _asking(reading, asked, value), names)
         return
     draft.put(("image",), reference(text), asked.places, asked.written, why=_changed(text))
+
+
+def _original(value: Value, commands: Sequence[Command], draft: Draft) -> Value:
+    """The file that `sbcast SOURCE DEST` made this one of on each node (sbcast(1))."""
+    for command in reversed(commands):
+        words = command.words[1:]
+        if command.program == "sbcast" and len(words) > 1 and shown(words[-1]) == shown(value):
+            why = "each node takes the image from where it is, and makes its own container of it"
+            draft.say("replaced", (command.place,), command.written or "sbcast", why=why)
+            return words[-2]
+    return value
 
 
 def reference(text: str) -> str:
