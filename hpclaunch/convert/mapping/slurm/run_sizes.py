@@ -79,7 +79,7 @@ def put(
 
 
 def _say_default(run: Step, found: Allocation, draft: Draft) -> None:
-    """srun starts one on each node where nobody says otherwise: who gives sbatch the nodes may say that too."""
+    """srun starts one on each node where nobody says otherwise; who gives sbatch the nodes may do that."""
     said = {"nodes", "tasks", "per_node", "tasks_per_gpu", "cpus_per_task"} & found.places.keys()
     if said or any(each.name.startswith("ntasks") or each.name == "nodes" for each in run.asked):
         return
