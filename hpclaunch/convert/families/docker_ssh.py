@@ -87,7 +87,7 @@ def convert(reading: ShellReading, draft: Draft, options: Options) -> None:
         draft.ask(("command",), question, (first,), "docker exec")
         return
     home = container.container_of(steps, main)
-    launch.put(reading, steps, main, home, found, draft, options)
+    launch.put(launch.Launch(reading, steps, main, home), found, draft, options)
     beside.put(reading, steps, main, home, draft)
     others = (each for each in steps if each is not main and each.roles == {"run"})
     preparations.ask(_candidate(main), map(_candidate, others), draft)

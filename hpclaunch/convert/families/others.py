@@ -226,7 +226,7 @@ def _facts(reading: ShellReading, found: Allocation, draft: Draft, options: Opti
         return
     if main is not None and main.container is not None:
         home = container.container_of(steps, main)
-        launch.put(reading, steps, main, home, Allocation(), draft, options)
+        launch.put(launch.Launch(reading, steps, main, home), Allocation(), draft, options)
         return
     for command in reading.commands:
         its = layers(command.words)
@@ -252,7 +252,7 @@ def _ranks(reading: ShellReading, command: Command, mpirun: Layer, draft: Draft)
         why = "how many of these are on a node is not told"
         draft.say("left", size.places, size.what, why=why, todo="write nodes and ranks_per_node")
     given = handed_on.given(reading, command, mpirun.all("x"), f"{mpirun.program} -x")
-    handed_on.put(reading, given, draft, per_node=False, seed="", slurm={}, stand_ins={})
+    handed_on.put(reading, given, draft, handed_on.Receivers())
 
 
 def _ranks_of_step(
@@ -303,7 +303,7 @@ def _by_variables(reading: ShellReading, command: Command, draft: Draft) -> None
         places = (each.place,) if each is not None else (command.place,)
         if found[1]:
             handed = handed_on.Handed(found[1], value, name.removesuffix(found[1]), places, {})
-            handed_on.put(reading, [handed], draft, per_node=False, seed="", slurm={}, stand_ins={})
+            handed_on.put(reading, [handed], draft, handed_on.Receivers())
         else:
             _mounts_of(value, name, places, draft)
 
@@ -333,7 +333,7 @@ def _workdir(reading: ShellReading, command: Command, layer: Layer, draft: Draft
 
 def _environment(reading: ShellReading, command: Command, layer: Layer, draft: Draft) -> None:
     given = handed_on.given(reading, command, layer.all("env"), "singularity --env")
-    handed_on.put(reading, given, draft, per_node=False, seed="", slurm={}, stand_ins={})
+    handed_on.put(reading, given, draft, handed_on.Receivers())
 
 
 def _nothing(reading: ShellReading, command: Command, layer: Layer, draft: Draft) -> None:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 
-from msgspec import structs
+from msgspec import Struct, structs
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.around import trials
@@ -11,7 +11,8 @@ from hpclaunch.convert.mapping.bind import binding, of_mpirun, ompi_bind
 from hpclaunch.convert.mapping.docker import arguments, container, ranks, sizes, standard_input
 from hpclaunch.convert.mapping.docker.steps import Started
 from hpclaunch.convert.mapping.environment import exported, handed_on
-from hpclaunch.convert.mapping.ranks import launchers, rendezvous
+from hpclaunch.convert.mapping.ranks import numbers as numbers_of_mpirun
+from hpclaunch.convert.mapping.ranks import rendezvous
 from hpclaunch.convert.mapping.slurm.settled import by_role
 from hpclaunch.convert.mapping.slurm.sizes import Allocation
 from hpclaunch.convert.mapping.words import hosts
@@ -21,7 +22,7 @@ from hpclaunch.convert.mapping.words.texts import line, submitters
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.programs import torch
 from hpclaunch.convert.programs.bind import BINDERS
-from hpclaunch.convert.programs.layers import MPI, Layer
+from hpclaunch.convert.programs.layers import Layer
 from hpclaunch.convert.reading import ShellReading
 from hpclaunch.readback.shell.values import Unknown, Value, base_name, known, program_of, shown
 from hpclaunch.values.conversion import Place
@@ -31,23 +32,37 @@ _LAUNCHER = re.compile(
 )
 
 
+class Launch(Struct, frozen=True):
+    """What the script starts: all its `steps`, the `main` one, which is the job's own command, and `home`,
+    which starts the container that it is in, None where no line does."""
+
+    reading: ShellReading
+    steps: Sequence[Started]
+    main: Started
+    home: Started | None
 
 
-def put(
-    reading: ShellReading,
-    steps: Sequence[Started],
-    main: Started,
-    home: Started | None,
-    found: Allocation,
-    draft: Draft,
-    options: Options,
-) -> None:
+def put(launch: Launch, found: Allocation, draft: Draft, options: Options) -> None:
     """The container, the ranks and the command."""
-    mpirun = main.layer(*MPI)
-    handed = _handed(reading, home, main, mpirun)
+    reading, main = launch.reading, launch.main
+    handed = _handed(launch)
     by_name = {each.name: each.value for each in handed if each.value is not None}
     repeated = trials.find(reading, main.command, draft, main.words, handed=by_name)
-    stand_ins = {**repeated.stand_ins, **hosts.stand_ins(main.command)}
+    _put_container(launch, draft)
+    numbers = sizes.numbers(reading, found)
+    once = _put_ranks(launch, found, numbers, handed, draft)
+    receivers = handed_on.Receivers(once, repeated.seed, numbers, repeated.stand_ins)
+    exports = handed_on.put(reading, handed, draft, receivers)
+    _say_not_handed(launch, handed, draft)
+    if ("command",) not in draft.facts:
+        stand_ins = {**repeated.stand_ins, **hosts.stand_ins(main.command)}
+        words = _words(launch, draft, options, once=once)
+        _put_command(launch, words, stand_ins, exports, draft)
+    trials.ask_rounds(reading, main.command, draft, repeated.seed)
+
+
+def _put_container(launch: Launch, draft: Draft) -> None:
+    reading, main, home = launch.reading, launch.main, launch.home
     if home is not None:
         container.put_container(reading, home, main, draft)
     elif main.container is not None:
@@ -57,44 +72,59 @@ def put(
         arguments.put(context, draft, is_main=True)
     if main.workdir:
         draft.put(("workdir",), main.workdir, (main.command.place,), f"cd {main.workdir}")
-    launcher = next((each for each in main.layers if launchers.is_launcher(each)), None)
-    alone = launcher is None and mpirun is None
-    slurm_numbers = sizes.numbers(reading, found)
-    ranks.put(reading, main, launcher, mpirun, found, slurm_numbers, draft)
+
+
+def _put_ranks(
+    launch: Launch,
+    found: Allocation,
+    numbers: Mapping[str, int],
+    handed: Sequence[handed_on.Handed],
+    draft: Draft,
+) -> bool:
+    """Put how many there are, and what they have of a node. Whether the command is started once on a node,
+    and starts its processes itself."""
+    reading, main = launch.reading, launch.main
+    ranks.put(reading, main, found, numbers, draft)
+    mpirun, launcher = main.mpirun, main.launcher
     if mpirun is not None:
         _say_outside(main, mpirun, draft)
-    sizes.put_gpus(reading, [each for each in (home, main) if each], draft)
-    if launcher is not None or (mpirun is not None and mpirun.program == "horovodrun"):
-        sizes.assume_gpus((launcher or mpirun or Layer("")).program, draft)
-    of_srun = ranks.of_srun(reading, main, found) if alone else None
-    per_node = alone and (main.is_per_node or found.nodes == 1)
-    if of_srun is not None:
-        per_node = of_srun.nodes in (None, found.nodes)
-    if alone and not (of_srun is not None and _is_podman(main)):
+    sizes.put_gpus(reading, [each for each in (launch.home, main) if each], draft)
+    starter = launcher or mpirun
+    if starter is None:
+        return _put_alone(launch, found, handed, draft)
+    if launcher is not None or starter.program == "horovodrun":
+        sizes.assume_gpus(starter.program, draft)
+    return False
+
+
+def _put_alone(launch: Launch, found: Allocation, handed: Sequence[handed_on.Handed], draft: Draft) -> bool:
+    """A command that nothing starts several times on a node but srun: whether that does not do so either."""
+    reading, main = launch.reading, launch.main
+    of_srun = ranks.of_srun(reading, main, found)
+    once = of_srun is None or of_srun.per_node == 1
+    if of_srun is None or not _is_podman(main):
         _put_unbound(main, draft)
-    if alone and (of_srun is None or of_srun.per_node == 1) and _calls_for_rendezvous(handed):
+    if once and _calls_for_rendezvous(handed):
         _say_own_processes(reading, main, draft)
-    if alone and not per_node:
+    if of_srun is None:
+        on_each_node = main.is_per_node or found.nodes == 1
+    else:
+        on_each_node = of_srun.nodes in (None, found.nodes)
+    if not on_each_node:
         _ask_nodes(main, draft)
-    once = alone and (of_srun is None or of_srun.per_node == 1)
-    exports = handed_on.put(
-        reading,
-        handed,
-        draft,
-        per_node=once,
-        seed=repeated.seed,
-        slurm=slurm_numbers,
-        stand_ins=repeated.stand_ins,
-    )
-    if mpirun is not None:
+    return once
+
+
+def _say_not_handed(launch: Launch, handed: Sequence[handed_on.Handed], draft: Draft) -> None:
+    """What does not reach the ranks, or not all of them."""
+    reading, main = launch.reading, launch.main
+    if main.mpirun is not None:
         of_mpirun.of_env((main.command.place,), draft)
-        _say_first_host(handed, main, mpirun, draft)
-    used = {name for each in (home, main) if each for name in uses_of(reading, each.command)}
-    containers = [layer for each in (home, main) if each for layer in each.layers]
-    if not any(layer.option("env-file") or layer.option("env-host") for layer in containers):
+        _say_first_host(handed, main, main.mpirun, draft)
+    its = [each for each in (launch.home, main) if each]
+    if not any(layer.option("env-file") or layer.option("env-host") for each in its for layer in each.layers):
+        used = {name for each in its for name in uses_of(reading, each.command)}
         handed_on.say_not_handed(reading, handed, main.command, used, draft)
-    _put_command(reading, main, launcher, stand_ins, steps, exports, once, draft, options)
-    trials.ask_rounds(reading, main.command, draft, repeated.seed)
 
 
 def _put_unbound(main: Started, draft: Draft) -> None:
@@ -156,12 +186,11 @@ def _lines_of_launchers(reading: ShellReading, main: Started) -> list[Place]:
     ]
 
 
-def _handed(
-    reading: ShellReading, home: Started | None, main: Started, mpirun: Layer | None
-) -> list[handed_on.Handed]:
+def _handed(launch: Launch) -> list[handed_on.Handed]:
     """What the ranks are handed: docker run's -e, docker exec's, and mpirun's -x, which counts most."""
+    reading, main, mpirun = launch.reading, launch.main, launch.main.mpirun
     found: list[handed_on.Handed] = []
-    for step, program in ((home, "docker run"), (main, "docker exec")):
+    for step, program in ((launch.home, "docker run"), (main, "docker exec")):
         layer = step.layer(program) if step is not None else None
         if step is not None and layer is not None:
             found += handed_on.given(reading, step.command, layer.all("env"), f"{program} -e")
@@ -217,29 +246,31 @@ def _say_first_host(handed: Sequence[handed_on.Handed], main: Started, mpirun: L
             )
 
 
-def _put_command(
-    reading: ShellReading,
-    main: Started,
-    launcher: Layer | None,
-    stand_ins: Mapping[str, str],
-    steps: Sequence[Started],
-    exports: Sequence[tuple[str, Value]],
-    per_node: bool,
-    draft: Draft,
-    options: Options,
-) -> None:
-    if ("command",) in draft.facts:
-        return
-    words = _bound(reading, main, draft, options)
-    if launcher is not None and torch.passes_local_rank(launcher):
+def _words(launch: Launch, draft: Draft, options: Options, *, once: bool) -> list[Value]:
+    """The words of the command, with what tells each rank of a launcher its number."""
+    main = launch.main
+    words = _bound(launch.reading, main, draft, options)
+    if main.launcher is not None and torch.passes_local_rank(main.launcher):
         at = _after_program(words)
-        words = [*words[:at], rendezvous.local_rank(), *words[at:]]
-    elif per_node:
-        own = rendezvous.own_addresses(words)
-        if own != words:
-            why = "hpclaunch sets the node's number and the first node's address in each rank"
-            draft.put(("rendezvous",), "torch", (main.command.place,), main.text, why=why)
-        words = own
+        return [*words[:at], rendezvous.local_rank(), *words[at:]]
+    own = rendezvous.own_addresses(words) if once else words
+    if own != words:
+        why = "hpclaunch sets the node's number and the first node's address in each rank"
+        draft.put(("rendezvous",), "torch", (main.command.place,), main.text, why=why)
+    return own
+
+
+def _put_command(
+    launch: Launch,
+    words: Sequence[Value],
+    stand_ins: Mapping[str, str],
+    exports: Sequence[tuple[str, Value]],
+    draft: Draft,
+) -> None:
+    reading, main = launch.reading, launch.main
+    if main.mpirun is not None:
+        given = numbers_of_mpirun.scripts_of(reading)
+        exports = [*exports, *numbers_of_mpirun.exports(words, given, (main.command.place,), draft)]
     words, in_texts = rendezvous.in_texts(words, stand_ins)
     written = line(words, stand_ins, exports, piped=standard_input.put(main, draft))
     places = reading.origin(main.command)
@@ -258,7 +289,7 @@ def _put_command(
         draft.ask(("command",), f"what each rank executes: {what}, and {which}", places, what)
         return
     draft.put(("command",), written.plain, places, what)
-    _say_hosts(words, steps, places, draft)
+    _say_hosts(words, launch.steps, places, draft)
     _say_empty(reading, main, written.names, draft)
     names = [name for name in submitters(written.names) if name not in rendezvous.COMPUTED]
     exported.inherit(names, places, draft, what)

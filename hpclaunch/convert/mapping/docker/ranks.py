@@ -10,22 +10,16 @@ from hpclaunch.convert.mapping.ranks import launchers, mpi, parameter_files
 from hpclaunch.convert.mapping.slurm.asked import of_options
 from hpclaunch.convert.mapping.slurm.sizes import Allocation, Ranks, ranks
 from hpclaunch.convert.mapping.words.host_lists import lists
-from hpclaunch.convert.programs.layers import Layer
 from hpclaunch.convert.programs.names import BY_MPI, BY_TORCH
 from hpclaunch.convert.reading import ShellReading
 from hpclaunch.readback.shell.values import base_name, known
 
 
 def put(
-    reading: ShellReading,
-    main: Started,
-    launcher: Layer | None,
-    mpirun: Layer | None,
-    found: Allocation,
-    slurm_numbers: Mapping[str, int],
-    draft: Draft,
+    reading: ShellReading, main: Started, found: Allocation, slurm_numbers: Mapping[str, int], draft: Draft
 ) -> None:
-    command = main.command
+    """Put them into the draft; what does not tell them is asked."""
+    command, launcher, mpirun = main.command, main.launcher, main.mpirun
     if mpirun is not None:
         parameter_files.put(reading, draft)
         mpi.put_kind(command, mpirun, draft)

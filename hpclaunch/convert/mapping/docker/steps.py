@@ -151,9 +151,19 @@ class Started(Struct, frozen=True, dict=True):
         return "host"
 
     @property
+    def mpirun(self) -> Layer | None:
+        """What starts its ranks by MPI, None where nothing does."""
+        return self.layer(*MPI)
+
+    @property
+    def launcher(self) -> Layer | None:
+        """What starts a process for each GPU of a node, None where nothing does."""
+        return next((each for each in self.layers if launchers.is_launcher(each)), None)
+
+    @property
     def is_parallel(self) -> bool:
         """Whether something on its way starts several processes."""
-        return any(each.program in MPI or launchers.is_launcher(each) for each in self.layers)
+        return self.mpirun is not None or self.launcher is not None
 
     @cached_property
     def roles(self) -> set[Role]:

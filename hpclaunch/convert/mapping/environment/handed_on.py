@@ -1,9 +1,9 @@
 """Variables that a launcher hands on by name (docker's -e, mpirun's -x) -> `env`, `inherit`, `secrets`."""
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.around.rounds import names_in
@@ -43,6 +43,28 @@ class Handed(Struct, frozen=True):
     there: Mapping[str, Value]
 
 
+class Receivers(Struct, frozen=True):
+    """The ranks that get the variables. `per_node`: the command is started once on a node, and starts its
+    processes itself. `seed` is the variable that trials set, `slurm` has Slurm's own, which are known, and
+    `stand_ins` what ranks have for the script's."""
+
+    per_node: bool = False
+    seed: str = ""
+    slurm: Mapping[str, int] = field(default_factory=dict)
+    stand_ins: Mapping[str, str] = field(default_factory=dict)
+
+
+class _Variable(Struct, frozen=True):
+    """One that is handed on: `what` is it as it is written, `by_option` the value that the option has, and
+    `value` that or else what is exported there; None where there is none."""
+
+    name: str
+    by_option: Value | None
+    value: Value | None
+    places: tuple[Place, ...]
+    what: str
+
+
 def given(reading: ShellReading, command: Command, options: Sequence[Option], by: str) -> list[Handed]:
     """The variables of -e, -x, --env: K=V or K."""
     there = dict(command.environment)
@@ -62,51 +84,53 @@ def given(reading: ShellReading, command: Command, options: Sequence[Option], by
 
 
 def put(
-    reading: ShellReading,
-    all_given: Sequence[Handed],
-    draft: Draft,
-    *,
-    per_node: bool,
-    seed: str,
-    slurm: Mapping[str, int],
-    stand_ins: Mapping[str, str],
+    reading: ShellReading, all_given: Sequence[Handed], draft: Draft, receivers: Receivers
 ) -> list[tuple[str, Value]]:
-    """Put what reaches the ranks into the draft. `per_node`: the command is started once on a node, and
-    starts its processes itself. `seed` is the variable that trials set, `stand_ins` what ranks have for the
-    script's. Returns the variables whose value is
-    known on the node alone: the command has to export them."""
+    """Put what reaches the ranks into the draft. Returns the variables whose value is known on the node
+    alone: the command has to export them."""
+    exports = []
+    for each in _variables(all_given):
+        if _is_launchers_own(reading, each, draft, receivers):
+            continue
+        if each.value is None:
+            _not_given(reading, each, draft)
+        elif (made := _made_there(each, each.value, draft, receivers)) is not None:
+            exports.append((each.name, made))
+        else:
+            _put_value(reading, each, each.value, draft)
+    return exports
+
+
+def _variables(all_given: Sequence[Handed]) -> Iterator[_Variable]:
+    """Each with what counts of all that is said of it."""
     by_name: dict[str, list[Handed]] = {}
     for each in all_given:
         by_name.setdefault(each.name, []).append(each)
-    exports: list[tuple[str, Value]] = []
     for name, several in by_name.items():
         counts = _that_counts(several)
-        places = tuple(dict.fromkeys(place for each in several for place in each.places))
-        what = f"{counts.by} {name}"
-        if _is_launchers_own(reading, name, counts, places, what, draft, per_node, seed, slurm):
-            continue
         value = counts.value if counts.value is not None else counts.there.get(name)
-        if value is None:
-            _not_given(reading, name, places, what, draft)
-            continue
-        own = rendezvous.with_own_addresses(value)
-        if own is not None and per_node:
-            exports.append((name, own))
-            why = "the node's number and the first node's address are known where the job runs"
-            draft.say("carried", places, what, became=f"command: export {name}={shown(own)}", why=why)
-            draft.put(("rendezvous",), "torch", places, what, why="hpclaunch sets the addresses in each rank")
-        elif _is_of_ranks(value, stand_ins):
-            exports.append((name, value))
-            has = ", ".join(sorted(f"${stand_ins[each]}" for each in names_in(value)))
-            why = f"each rank has {has} for it"
-            draft.say("carried", places, what, became=f"command: export {name}={shown(value)}", why=why)
-        elif _of_the_job(value):
-            exports.append((name, value))
-            why = "Slurm's numbers are known where the job runs"
-            draft.say("carried", places, what, became=f"command: export {name}={shown(value)}", why=why)
-        else:
-            _value(reading, name, value, places, what, draft)
-    return exports
+        places = tuple(dict.fromkeys(place for each in several for place in each.places))
+        yield _Variable(name, counts.value, value, places, f"{counts.by} {name}")
+
+
+def _made_there(each: _Variable, value: Value, draft: Draft, receivers: Receivers) -> Value | None:
+    """What the command has to export where the value is known on the node alone, None where it has not."""
+    own = rendezvous.with_own_addresses(value) if receivers.per_node else None
+    if own is not None:
+        why = "the node's number and the first node's address are known where the job runs"
+    elif _is_of_ranks(value, receivers.stand_ins):
+        has = ", ".join(sorted(f"${receivers.stand_ins[name]}" for name in names_in(value)))
+        why = f"each rank has {has} for it"
+    elif _of_the_job(value):
+        why = "Slurm's numbers are known where the job runs"
+    else:
+        return None
+    made = value if own is None else own
+    draft.say("carried", each.places, each.what, became=f"command: export {each.name}={shown(made)}", why=why)
+    if own is not None:
+        why = "hpclaunch sets the addresses in each rank"
+        draft.put(("rendezvous",), "torch", each.places, each.what, why=why)
+    return made
 
 
 def _is_of_ranks(value: Value, stand_ins: Mapping[str, str]) -> bool:
@@ -156,28 +180,19 @@ def _that_counts(several: Sequence[Handed]) -> Handed:
     return last
 
 
-def _parameters(reading: ShellReading, places: tuple[Place, ...], what: str, draft: Draft) -> None:
+def _parameters(reading: ShellReading, each: _Variable, draft: Draft) -> None:
     if parameter_files.are_told(reading):
-        draft.say("replaced", places, what, why="what the file says is in the job itself")
+        draft.say("replaced", each.places, each.what, why="what the file says is in the job itself")
     else:
         why = "the file with parameters of Open MPI was not given"
-        draft.say("left", places, what, why=why, todo="give it beside the others")
+        draft.say("left", each.places, each.what, why=why, todo="give it beside the others")
 
 
-def _is_launchers_own(
-    reading: ShellReading,
-    name: str,
-    counts: Handed,
-    places: tuple[Place, ...],
-    what: str,
-    draft: Draft,
-    per_node: bool,
-    seed: str,
-    slurm: Mapping[str, int],
-) -> bool:
+def _is_launchers_own(reading: ShellReading, each: _Variable, draft: Draft, receivers: Receivers) -> bool:
     """Whether the variable is about the launch itself, and has been dealt with."""
-    if name == "SLURM_NTASKS_PER_NODE" and per_node:
-        count = slurm.get(name)
+    name, places, what = each.name, each.places, each.what
+    if name == "SLURM_NTASKS_PER_NODE" and receivers.per_node:
+        count = receivers.slurm.get(name)
         why = "the script on each node starts that many processes; srun would set 1"
         if count is None:
             draft.ask(("env", name), "how many processes each node starts", places, what)
@@ -186,12 +201,12 @@ def _is_launchers_own(
         return True
     whose = owner(name)
     if name == "OMPI_MCA_mca_base_param_files":
-        _parameters(reading, places, what, draft)
+        _parameters(reading, each, draft)
     elif whose in _REPLACED:
         draft.say("replaced", places, what, why=_REPLACED[whose])
     elif whose == "mpirun":
         draft.say("left", places, what, why=_MPIRUN_SETS, todo=_TAKE_SLURMS)
-    elif name in ("WORLD_SIZE", "RANK") and per_node and known(counts.value or ()):
+    elif name in ("WORLD_SIZE", "RANK") and receivers.per_node and known(each.by_option or ()):
         draft.put(("rendezvous",), "torch", places, what, why=_SETS)
         draft.say(
             "left",
@@ -202,7 +217,7 @@ def _is_launchers_own(
         )
     elif whose == "rendezvous":
         draft.put(("rendezvous",), "torch", places, what, why=_SETS)
-    elif whose == "addresses" and known(counts.value or ("?",)) is None:
+    elif whose == "addresses" and known(each.by_option or ("?",)) is None:
         draft.say(
             "left",
             places,
@@ -210,34 +225,32 @@ def _is_launchers_own(
             why="the first node's address is known where the job runs",
             todo="a program that needs it takes MASTER_ADDR, which `rendezvous: torch` sets",
         )
-    elif name == seed:
+    elif name == receivers.seed:
         draft.say("replaced", places, what, why="`trials` sets it, another one for each trial")
     else:
         return False
     return True
 
 
-def _not_given(reading: ShellReading, name: str, places: tuple[Place, ...], what: str, draft: Draft) -> None:
-    assigned = reading.last(name)
-    if assigned is None and (owner(name) in _OF_LOGIN or name == "PATH"):
-        draft.say(
-            "left", places, what, why="it is about the submitter's shell", todo="set it in env if needed"
-        )
+def _not_given(reading: ShellReading, each: _Variable, draft: Draft) -> None:
+    assigned = reading.last(each.name)
+    if assigned is None and (owner(each.name) in _OF_LOGIN or each.name == "PATH"):
+        why = "it is about the submitter's shell"
+        draft.say("left", each.places, each.what, why=why, todo="set it in env if needed")
     elif assigned is None:
-        _inherit(reading, name, places, draft)
+        _inherit(reading, each, draft)
     else:
         draft.say(
             "left",
-            (*places, assigned.place),
-            what,
+            (*each.places, assigned.place),
+            each.what,
             why="it is assigned but not exported, so nothing of it is handed on",
-            todo=f"write env.{name} in the job file if the ranks are to have it",
+            todo=f"write env.{each.name} in the job file if the ranks are to have it",
         )
 
 
-def _value(
-    reading: ShellReading, name: str, value: Value, places: tuple[Place, ...], what: str, draft: Draft
-) -> None:
+def _put_value(reading: ShellReading, each: _Variable, value: Value, draft: Draft) -> None:
+    name, places, what = each.name, each.places, each.what
     text = known(value)
     if text is None:
         text, of_file = _by_file_name(reading, value)
@@ -247,8 +260,8 @@ def _value(
         draft.put(("secrets", draft.count("secrets")), name, places, what, why=why)
     elif text is not None:
         draft.put(("env", name), text, places, what)
-    elif value == (Unknown("variable", name, splits=False),) or _is(value, name):
-        _inherit(reading, name, places, draft)
+    elif value in [(Unknown("variable", name, splits),) for splits in (False, True)]:
+        _inherit(reading, each, draft)
     elif any(isinstance(part, Unknown) and part.kind in ("output", "input") for part in value):
         draft.say(
             "left",
@@ -283,10 +296,7 @@ def _by_file_name(reading: ShellReading, value: Value) -> tuple[str | None, tupl
     return text, (file,)
 
 
-def _is(value: Value, name: str) -> bool:
-    return len(value) == 1 and isinstance(value[0], Unknown) and value[0] == Unknown("variable", name, True)
-
-
-def _inherit(reading: ShellReading, name: str, places: Sequence[Place], draft: Draft) -> None:
+def _inherit(reading: ShellReading, each: _Variable, draft: Draft) -> None:
     """A name that ranks take from the submitter's shell, as the original did."""
-    exported.inherit((name,), [*places, *reading.wanted.get(name, ())], draft, f"${name}")
+    places = [*each.places, *reading.wanted.get(each.name, ())]
+    exported.inherit((each.name,), places, draft, f"${each.name}")

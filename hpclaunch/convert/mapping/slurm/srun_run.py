@@ -113,11 +113,10 @@ def put(
             for each in handed_on.given(reading, run.command, by.all("x"), f"{by.program} -x")
             if each.value is not None or each.name not in of_command
         ]
-        seed = found_trials.seed
-        stand_ins = found_trials.stand_ins
-        later += handed_on.put(
-            reading, handed, draft, per_node=False, seed=seed, slurm=found.numbers, stand_ins=stand_ins
+        receivers = handed_on.Receivers(
+            seed=found_trials.seed, slurm=found.numbers, stand_ins=found_trials.stand_ins
         )
+        later += handed_on.put(reading, handed, draft, receivers)
     else:
         run_mpi.put(reading, run, launcher, draft)
         if ("bind", "cpus") not in draft.facts:
