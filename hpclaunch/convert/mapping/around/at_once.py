@@ -6,9 +6,9 @@ from itertools import dropwhile, takewhile
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.slurm.sruns import Step
 from hpclaunch.convert.reading import Command, ShellReading
-from hpclaunch.readback.shell.values import shown
 from hpclaunch.values.conversion import Place
 
+_WIDE = 60
 _ON_SOME_NODES = ("nodelist", "exclude", "relative")
 _TODO = "start all of it in one command that each node runs, or submit the servers as a job of their own"
 
@@ -23,8 +23,8 @@ def ask(reading: ShellReading, run: Step, steps: Sequence[Step], draft: Draft) -
     if not others:
         return
     draft.drop("after", [each.place for each in beside])
-    listed = ", ".join(_text(each) for each in dict.fromkeys(others))
-    question = f"what each rank executes: {_text(run.command)} runs at the same time as {listed}"
+    listed = ", ".join(each.brief(_WIDE) for each in dict.fromkeys(others))
+    question = f"what each rank executes: {run.command.brief(_WIDE)} runs at the same time as {listed}"
     places = tuple(dict.fromkeys((run.command.place, *(each.place for each in others))))
     draft.unsay(("command",), ("nodes",))
     draft.ask(("command",), question, places, "several programs at once", todo=_TODO)
@@ -58,8 +58,3 @@ def _servers(reading: ShellReading, run: Step, steps: Sequence[Step]) -> Iterato
         some = any(step.option(name) is not None for name in _ON_SOME_NODES)
         if some and not step.command.loops and not any(number < wait < own for wait in waits):
             yield step.command
-
-
-def _text(command: Command) -> str:
-    text = " ".join((command.written or " ".join(map(shown, command.words))).split())
-    return text if len(text) <= 60 else text[:57] + "..."

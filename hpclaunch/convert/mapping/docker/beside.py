@@ -9,7 +9,8 @@ from functools import cached_property
 from msgspec import Struct
 
 from hpclaunch.convert.draft import Draft
-from hpclaunch.convert.mapping.around.steps import AFTER_EACH, AFTER_EACH_TODO, CACHES, NO_LOGIN
+from hpclaunch.convert.mapping.around.images_of_steps import NO_LOGIN
+from hpclaunch.convert.mapping.around.steps import AFTER_EACH, AFTER_EACH_TODO, CACHES
 from hpclaunch.convert.mapping.docker import own_options, standard_input
 from hpclaunch.convert.mapping.docker.steps import Role, Started, copies_of
 from hpclaunch.convert.mapping.ranks import parameter_files

@@ -134,7 +134,8 @@ def put(
     perhaps.ask(reading, run, draft)
     pyxis_variables.say(run.asked, draft)
     beyond.put(reading, run, draft, reads=given is not None)
-    steps.put(reading, run.command, all_steps, run.ranks.per_node, found_trials, draft, image=image)
+    around_run = steps.Run(run.command, run.ranks.per_node, found_trials, image)
+    steps.put(reading, around_run, all_steps, draft)
 
 
 def _option(each: Asked, image: bool, draft: Draft, options: Options) -> None:

@@ -65,6 +65,12 @@ class Step(Struct, frozen=True):
         """Whether it runs in a container of Pyxis."""
         return any(each.name in ("container-image", "container-name") for each in self.asked)
 
+    @property
+    def is_one_task(self) -> bool:
+        """Whether it says so itself: in a job of one node all steps may be on one."""
+        says_one = any(each.text == "1" for each in self.asked if each.name in ("ntasks", "nodes"))
+        return says_one and self.ranks.nodes == 1 and self.ranks.per_node == 1
+
     def option(self, name: str) -> Asked | None:
         """The last one of that name."""
         return next((each for each in reversed(self.asked) if each.name == name), None)
