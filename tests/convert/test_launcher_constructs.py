@@ -108,7 +108,7 @@ def test_a_copy_of_the_data_is_staged_where_it_is_asked_for() -> None:
     before = (
         'if [ ! -z "${COPY_DATASET:-}" ]; then\n'
         "  srun --ntasks-per-node=1 mkdir -p /raid/data\n"
-        '  srun --ntasks-per-node=1 cp -r "$COPY_DATASET" /raid/data\n'
+        '  srun --ntasks-per-node=1 rsync -a "$COPY_DATASET/" /raid/data\n'
         "fi"
     )
     without = _job(_converted(pyxis(before)))

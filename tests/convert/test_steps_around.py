@@ -34,15 +34,6 @@ def _left(found, line):
     return " ".join(f"{each.what}: {each.why}" for each in its)
 
 
-@pytest.mark.parametrize("copy", ["cp -r /raid/out /lustre/out", "rsync -a /raid/out /lustre/out"])
-def test_what_is_copied_after_the_run_is_copied_after_it(copy):
-    job, _ = _of(f"{_S} ./train", f"srun --ntasks-per-node=1 {copy}")
-    assert "stage_in" not in job
-    assert _runs(job, "after") == [copy]
-    before, _ = _of(f"srun --ntasks-per-node=1 {copy}", f"{_S} ./train")
-    assert before["stage_in"] == ["/raid/out:/lustre/out"]
-
-
 @pytest.mark.parametrize("text", ["'rm -rf /scratch/x'", "cleanup", '"rm -rf $D/x"'])
 def test_a_trap_of_the_scripts_end_runs_behind_all_that_follows_the_run(text):
     lines = ("cleanup() { rm -rf /scratch/x; }", f"trap {text} EXIT INT", f"{_S} ./train", "touch /home/done")

@@ -54,7 +54,7 @@ def put(reading: ShellReading, run: Run, all_steps: Sequence[Step], draft: Draft
     of_run = by_command.get(id(run.command))
     containers = images.made(all_steps)
     order = _order(reading)
-    staged = stage_in.put(reading, all_steps, run.command, draft)
+    staged = stage_in.put(reading, all_steps, run.command, containers, draft)
     at_the_end = _at_the_end(reading)
     named = {normpath(shown(word)) for word in run.command.words}
     after = False
@@ -71,9 +71,7 @@ def put(reading: ShellReading, run: Run, all_steps: Sequence[Step], draft: Draft
         if not words:
             images_of_steps.say_no_command(command, draft)
             continue
-        if stage_in.is_said(staged, command, words, draft) or _runs_beside(
-            order, command, run.command, draft
-        ):
+        if stage_in.is_said(staged, command, draft) or _runs_beside(order, command, run.command, draft):
             continue
         key = _key(command, run.trials, after=after)
         why, todo = _no_step(command, run.trials, after=after, at_the_end=at_the_end)

@@ -1,0 +1,108 @@
+"""Copies to the nodes before the run: those that stage_in makes, and those that stay steps in their order."""
+
+import shlex
+
+import pytest
+import script_cases
+
+from hpclaunch.convert.conversion import convert
+from hpclaunch.convert.inputs import classified
+from hpclaunch.convert.options import Options
+
+_HEAD = "#!/bin/bash\n#SBATCH -N 2 --ntasks-per-node=8 --gpus-per-node=8 -t 60\n"
+_S = "srun --mpi=pmix --container-image=a/b:c"
+_P = "srun --ntasks-per-node=1"
+
+
+def _of(*lines):
+    found = convert(classified({"run.sub": _HEAD + "\n".join(lines) + "\n"}), Options({}))
+    return script_cases.loaded(found.job), found
+
+
+def _runs(job, key):
+    runs = [each["run"] for each in job.get(key, ())]
+    return [run if isinstance(run, str) else shlex.join(run) for run in runs]
+
+
+@pytest.mark.parametrize(
+    "copy",
+    [
+        "rsync -a /fs/d/ /raid/d",
+        "rsync -avP --info=progress2 /fs/d/. /raid/d/",
+        "cp -r /fs/d/. /raid/d",
+        "cp -aT /fs/d /raid/d",
+        "rsync -a /fs/d/ /raid/d > /dev/null",
+    ],
+)
+def test_a_plain_copy_of_a_folder_is_staged_and_what_makes_or_shows_its_folder_goes(copy):
+    folder = (f"{_P} mkdir -p /raid /raid/d", f"{_P} ls -l /raid/d")
+    job, _ = _of(folder[0], f"{_P} nvidia-smi", f"{_P} {copy}", folder[1], f"{_S} ./train")
+    assert job["stage_in"] == ["/fs/d:/raid/d"]
+    assert _runs(job, "setup") == ["nvidia-smi"]
+    after, _ = _of(f"{_S} ./train", f"{_P} {copy}")
+    assert "stage_in" not in after
+    assert len(_runs(after, "after")) == 1
+
+
+@pytest.mark.parametrize(
+    "copy",
+    [
+        "cp -r /fs/d /raid/d",  # to /raid/d/d where there is a folder /raid/d
+        "cp -r /fs/d /raid/",
+        "rsync -a /fs/d /raid",
+        "cp /fs/a.tar /raid/",
+        "rsync -a --exclude=raw /fs/d/ /raid/d",
+        "rsync -a --delete /fs/d/ /raid/d",
+        "rsync -r /fs/d/ /raid/d",
+        "cp -ru /fs/d/. /raid/d",
+        "rsync -a host:/fs/d/ /raid/d",
+        "rsync -a /fs/d/ /fs/e/ /raid/d",
+        "rsync -a /raid/d/e/ /raid/d",
+        "./copy-data.sh /fs/d /raid/d",
+        "bash -c 'mkdir -p /raid/d && rsync -a /fs/d/ /raid/d && ls /raid/d'",
+    ],
+)
+def test_a_copy_that_does_something_else_is_a_step_in_its_place(copy):
+    job, found = _of(f"{_P} mkdir -p /raid/d", f"{_P} {copy}", f"{_S} ./train")
+    assert "stage_in" not in job
+    assert _runs(job, "setup") == ["mkdir -p /raid/d", copy]
+    assert "left" not in {each.kind for each in found.findings}
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        f"{_P} rm -rf /raid/d",
+        f"{_P} rm -rf /raid/*",
+        f"{_P} bash -c 'cd /raid && rm -rf *'",
+        f"{_P} bash -c 'nvidia-smi > /raid/d/gpus'",
+        f"{_P} ./prepare.sh",
+        f"{_P} cp -r /fs/more /raid/d",
+        f"{_P} touch /fs/d/used",
+        f"{_P} rsync -a --delete /fs/e/ /raid/d",
+        f"{_P} mkdir /raid/d",
+        f"{_S} python make_data.py",
+        "rm -rf /fs/d/part",
+    ],
+)
+def test_a_copy_behind_a_step_that_may_change_either_side_is_a_step_behind_it(step):
+    job, _ = _of(step, f"{_P} rsync -a /fs/d/ /raid/d", f"{_S} ./train")
+    assert "stage_in" not in job
+    assert _runs(job, "setup")[-1] == "rsync -a /fs/d/ /raid/d"
+    first, _ = _of(f"{_P} rsync -a /fs/d/ /raid/d", step, f"{_S} ./train")
+    assert first["stage_in"] == ["/fs/d:/raid/d"]
+    assert "rsync -a /fs/d/ /raid/d" not in _runs(first, "setup")
+
+
+def test_what_only_names_a_staged_folder_stays_a_step():
+    steps = ["mkdir -p /raid/d/a /raid/other", "ls /raid/d/index", "du -s /raid", "find /raid/d -delete"]
+    job, _ = _of(f"{_P} rsync -a /fs/d/ /raid/d", *(f"{_P} {each}" for each in steps), f"{_S} ./train")
+    assert job["stage_in"] == ["/fs/d:/raid/d"]
+    assert _runs(job, "setup") == steps
+
+
+def test_a_copy_in_each_trial_is_made_in_each_trial():
+    lines = ("for i in 1 2 3; do", f"{_P} rsync -a /fs/d/ /raid/d", f"{_S} ./train", "done")
+    job, _ = _of(*lines)
+    assert "stage_in" not in job
+    assert _runs(job, "before_each") == ["rsync -a /fs/d/ /raid/d"]
