@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import structs
 
+from hpclaunch.convert import placeholders
 from hpclaunch.convert.draft import Draft, shown
 from hpclaunch.convert.inputs import Input
 from hpclaunch.convert.reading import MOST_COMMANDS, ShellReading, Source
@@ -37,6 +38,7 @@ def read(
     of_ranks = [Source(each.name, each.text) for each in inputs if each.role == "rank script"]
     if not sources:
         sources, of_ranks = of_ranks, []
+    sources = placeholders.put_in(sources, draft)
     try:
         reading = walk.read(sources, environment, arguments=arguments, most=MOST_COMMANDS)
     except (ScriptError, InputError):

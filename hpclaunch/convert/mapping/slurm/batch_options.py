@@ -22,6 +22,7 @@ HINTS = {
     "exclude": "exclude",
     "mail-user": "mail",
 }
+_PLACEHOLDER = re.compile(r"<[^<>]+>|^[{<]$|^\{ ?\w+ ?\}$")
 _TO_SCRIPT = re.compile(r"B:(?:SIG)?(\w+)(?:@\d*)?")
 # What the script of a job awaits: it runs its `after` steps then.
 _ENDED_BY = frozenset(("TERM", "INT", "HUP", "15", "2", "1"))
@@ -84,7 +85,11 @@ _WHY_RAW = {
 def put(each: Asked, draft: Draft, options: Options) -> None:
     """Put what the option says into the draft: a hint for the site, SHARP, or a finding about it."""
     name, text = each.name, each.text
-    if name in HINTS and text:
+    if name in HINTS and text and _PLACEHOLDER.search(text):
+        why = "it stands for a name that whoever copies the script fills in"
+        todo = f"write sites.NAME.{HINTS[name]}"
+        draft.say("question", each.places, each.written, why=why, todo=todo)
+    elif name in HINTS and text:
         _hint(draft, options, HINTS[name], text, each)
     elif name in _SPECIAL:
         _SPECIAL[name](each, draft, options)
