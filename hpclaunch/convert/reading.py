@@ -4,10 +4,10 @@ A `Value` (readback/shell/values.py) is text with parts that the script does not
 """
 
 import re
-from collections.abc import Collection, Sequence
-from functools import cached_property
+from collections.abc import Callable, Collection, Sequence
+from functools import cached_property, wraps
 from itertools import islice
-from typing import Any
+from typing import TypeVar
 
 from msgspec import Struct, structs
 
@@ -24,6 +24,8 @@ _MOST_LINES = 1000  # of a subshell
 MOST_COMMANDS = 10_000
 # The function of a command that a trap has; the names of its signals stand behind.
 TRAP = "trap"
+
+T = TypeVar("T")
 
 
 class Source(Struct, frozen=True):
@@ -230,11 +232,6 @@ class ShellReading(Struct, frozen=True, dict=True):
         return tuple(self.of("", *STARTERS))
 
     @cached_property
-    def notes(self) -> dict[str, Any]:
-        """What others have looked up in it, each under a name of its own, so that it is looked up once."""
-        return {}
-
-    @cached_property
     def written(self) -> str:
         """The texts of all commands, each behind a line's end."""
         return "\n".join([each.written for each in self.commands])
@@ -320,6 +317,20 @@ class ShellReading(Struct, frozen=True, dict=True):
                 found[name] = each
                 waiting += each.uses
         return found
+
+
+def once(make: Callable[[ShellReading], T]) -> Callable[[ShellReading], T]:
+    """A function of a reading whose value is made once for each, as a cached property is."""
+    name = f"{make.__module__}.{make.__qualname__}"
+
+    @wraps(make)
+    def value(reading: ShellReading) -> T:
+        made: dict[str, T] = reading.__dict__
+        if name not in made:
+            made[name] = make(reading)
+        return made[name]
+
+    return value
 
 
 def _stands_in(value: str, text: str) -> bool:

@@ -12,7 +12,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-_MOST = 200  # characters of a text and of a pattern, and of the latter with \{20\} as so many
+MOST = 200  # characters of a text and of a pattern, and of the latter with \{20\} as so many
 _CLASSES = {
     "alpha": string.ascii_letters,
     "digit": string.digits,
@@ -26,7 +26,7 @@ _CLASSES = {
 }
 _WORD = frozenset(string.ascii_letters + string.digits + "_")
 _SPACE = frozenset(string.whitespace)
-_LETTERS: dict[str, Callable[[str], bool]] = {
+LETTERS: dict[str, Callable[[str], bool]] = {
     "w": lambda char: char in _WORD,
     "W": lambda char: char not in _WORD,
     "s": lambda char: char in _SPACE,
@@ -48,25 +48,32 @@ class Match(Struct, frozen=True):
     group: tuple[int, int] = (0, 0)
 
 
-class _Atom(Struct, frozen=True):
-    """A character, once, perhaps or any number of times; or the end of the text."""
+class Atom(Struct, frozen=True):
+    """A character, once, perhaps or any number of times; or the begin or the end of the text."""
 
     fits: Callable[[str], bool]
-    count: Literal["one", "perhaps", "many", "end"] = "one"
+    count: Literal["one", "perhaps", "many", "begin", "end"] = "one"
 
 
 def matched(text: str, pattern: str) -> Match:
     """How much of the text, from its start, is like the pattern. Raises Unclear."""
-    if len(text) > _MOST or len(pattern) > _MOST:
+    if len(text) > MOST or len(pattern) > MOST:
         raise Unclear
     atoms, groups = _read(pattern)
-    furthest = _furthest(atoms, text)
-    last = furthest[0][0]
+    table = furthest(atoms, text)
+    last = table[0][0]
     if not groups or last < 0:
         return Match(last, bool(groups))
-    # Of those that make the whole the longest, each atom has as much as it can have.
-    bounds, at = [0], 0
-    for atom, here, after in zip(atoms, furthest, furthest[1:], strict=False):
+    ends = bounds(atoms, table, text, 0)
+    first, behind = groups[0]
+    return Match(last, True, (ends[first], ends[behind]))
+
+
+def bounds(atoms: Sequence[Atom], table: Sequence[Sequence[int]], text: str, at: int) -> list[int]:
+    """Where each atom begins, and the last one ends, in the longest text from there on that is like them.
+    `table` is what `furthest` found: of those that make the whole the longest, each has as much as it can."""
+    last, found = table[0][at], [at]
+    for atom, here, after in zip(atoms, table, table[1:], strict=False):
         if atom.count == "many":
             while at < len(text) and atom.fits(text[at]) and here[at + 1] == last:
                 at += 1
@@ -74,12 +81,11 @@ def matched(text: str, pattern: str) -> Match:
             atom.count == "perhaps" and at < len(text) and atom.fits(text[at]) and after[at + 1] == last
         ):
             at += 1
-        bounds.append(at)
-    first, behind = groups[0]
-    return Match(last, True, (bounds[first], bounds[behind]))
+        found.append(at)
+    return found
 
 
-def _furthest(atoms: Sequence[_Atom], text: str) -> list[list[int]]:
+def furthest(atoms: Sequence[Atom], text: str) -> list[list[int]]:
     """For each atom and each place where the longest text ends that this atom and those after it are like, -1
     for none."""
     size = len(text)
@@ -89,8 +95,8 @@ def _furthest(atoms: Sequence[_Atom], text: str) -> list[list[int]]:
         here = [-1] * (size + 1)
         for at in range(size, -1, -1):
             fits = at < size and atom.fits(text[at])
-            if atom.count == "end":
-                here[at] = after[at] if at == size else -1
+            if atom.count in ("begin", "end"):
+                here[at] = after[at] if at == (size if atom.count == "end" else 0) else -1
             elif atom.count == "one":
                 here[at] = after[at + 1] if fits else -1
             else:
@@ -100,9 +106,9 @@ def _furthest(atoms: Sequence[_Atom], text: str) -> list[list[int]]:
     return found[::-1]
 
 
-def _read(pattern: str) -> tuple[list[_Atom], list[tuple[int, int]]]:
+def _read(pattern: str) -> tuple[list[Atom], list[tuple[int, int]]]:
     """The atoms, and for each group its first atom and the one behind it."""
-    atoms: list[_Atom] = []
+    atoms: list[Atom] = []
     groups: list[tuple[int, int]] = []
     opened: list[int] = []
     index = 1 if pattern.startswith("^") else 0
@@ -126,16 +132,16 @@ def _read(pattern: str) -> tuple[list[_Atom], list[tuple[int, int]]]:
                 raise Unclear
             continue
         if char == "$" and (index + 1 == len(pattern) or pattern.startswith((r"\)", r"\|"), index + 1)):
-            atoms.append(_Atom(_never, "end"))
+            atoms.append(Atom(never, "end"))
             index += 1
             continue
         if (char == "*" and not is_first) or (is_first and (_sign(pattern, index) or two == r"\{")):
             raise Unclear
         fits, index = _character(pattern, index)
         least, most, index = _times(pattern, index)
-        atoms += [_Atom(fits)] * least
-        atoms += [_Atom(fits, "many")] if most is None else [_Atom(fits, "perhaps")] * (most - least)
-        if len(atoms) > _MOST:
+        atoms += [Atom(fits)] * least
+        atoms += [Atom(fits, "many")] if most is None else [Atom(fits, "perhaps")] * (most - least)
+        if len(atoms) > MOST:
             raise Unclear
         is_first = False
     if opened:
@@ -143,7 +149,8 @@ def _read(pattern: str) -> tuple[list[_Atom], list[tuple[int, int]]]:
     return atoms, groups
 
 
-def _never(char: str) -> bool:
+def never(char: str) -> bool:
+    """No character."""
     return False
 
 
@@ -165,7 +172,7 @@ def _times(pattern: str, index: int) -> tuple[int, int | None, int]:
     else:
         return 1, 1, index
     least, most, index = found
-    if max(least, most or 0) > _MOST or (most is not None and least > most):
+    if max(least, most or 0) > MOST or (most is not None and least > most):
         raise Unclear
     if pattern[index : index + 1] == "*" or _sign(pattern, index):
         raise Unclear
@@ -180,18 +187,19 @@ def _character(pattern: str, index: int) -> tuple[Callable[[str], bool], int]:
     if char == ".":
         return (lambda _: True), index + 1
     if char == "[":
-        return _bracket(pattern, index)
+        return bracket(pattern, index)
     if char != "\\":
         return (lambda other: other == char), index + 1
     after = pattern[index + 1 : index + 2]
-    if after in _LETTERS:
-        return _LETTERS[after], index + 2
+    if after in LETTERS:
+        return LETTERS[after], index + 2
     if not after or after not in r".*[]^$\/+-:,=" or after in "+?":
         raise Unclear
     return (lambda other: other == after), index + 2
 
 
-def _bracket(pattern: str, index: int) -> tuple[Callable[[str], bool], int]:
+def bracket(pattern: str, index: int) -> tuple[Callable[[str], bool], int]:
+    """What is like one character of [...], and where the pattern goes on. Raises Unclear."""
     at = index + 1
     negated = pattern[at : at + 1] == "^"
     at += negated

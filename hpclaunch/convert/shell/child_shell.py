@@ -10,8 +10,8 @@ from hpclaunch.convert.programs.plain import by_env
 from hpclaunch.convert.shell.names import with_names
 from hpclaunch.readback.shell.errors import ScriptError
 from hpclaunch.readback.shell.state import Variable
-from hpclaunch.readback.shell.statements import Group
-from hpclaunch.readback.shell.values import IfSet, Names, Unknown, Value, known
+from hpclaunch.readback.shell.statements import Function, Group
+from hpclaunch.readback.shell.values import IfSet, Names, Unknown, Value, base_name, known
 
 if TYPE_CHECKING:
     from hpclaunch.convert.shell.walker import Walker
@@ -19,6 +19,13 @@ if TYPE_CHECKING:
 _STARTS = re.compile(rf"(?:^|[\s;&|(/`\"']){any_of(STEPS, BY_MPI, BY_TORCH)}(?=[\s;\"']|$)")
 _AROUND = frozenset(("nohup", "timeout", "nice", "time", "stdbuf", "env", "setsid", "ionice", "unbuffer"))
 _PERHAPS = _AROUND.union(SHELLS)
+# What hands the environment on, where a program of another machine or container may get it as it is.
+_HAND_ON = _AROUND.union(STEPS, ("bash", "xargs", "parallel"))
+_KEEPS_BACK = re.compile(r"--export=(?!ALL\b)")
+_BASH = "bash"  # another shell has no functions from its environment
+_GIVES_TEXT = re.compile(r"-[a-z]*c")
+_NAMES = re.compile(r"[\w.:-]+")
+_PER_STEP = 50
 _LONGEST = 100_000
 _DEEPEST = 5
 
@@ -39,7 +46,11 @@ def walked(shell: "Walker", words: Sequence[Value]) -> bool:
         return False
     value, arguments = found
     text, unknown = with_names(value)
-    if len(text) > _LONGEST or not _STARTS.search(text) or shell.children >= _DEEPEST:
+    if len(text) > _LONGEST or shell.children >= _DEEPEST:
+        return False
+    if not _STARTS.search(text) and not (
+        base_name(words[0]) == _BASH and _STARTS.search(_written(_functions_for(shell, text)))
+    ):
         return False
     line = shell.line
     try:
@@ -81,6 +92,44 @@ def _walk(
             state.set(name, Variable((part,)))
         state.arguments = arguments
         shell.apart(body)
+
+
+def with_functions(shell: "Walker", words: list[Value]) -> list[Value]:
+    """The words of a command that hands its environment on to `bash -c TEXT`: the functions that the script
+    exports, and that the text calls, stand in front of it. Others that the shell has would be missed."""
+    if not shell.state.exported_functions():
+        return words
+    options = [known(word) or "" for word in words]
+    if base_name(words[0]) not in _HAND_ON or any(map(_KEEPS_BACK.match, options)):
+        return words
+    for index in range(len(words) - 2):
+        if base_name(words[index]) != _BASH or not _GIVES_TEXT.fullmatch(options[index + 1]):
+            continue
+        functions = _functions_for(shell, options[index + 2])
+        if functions and known(words[index + 2]) is not None:
+            shell.note_functions(functions)
+            text = (_written(functions) + options[index + 2],)
+            return [*words[: index + 2], text, *words[index + 3 :]]
+    return words
+
+
+def _functions_for(shell: "Walker", text: str) -> list[Function]:
+    """The exported functions that a text names, and those that these name."""
+    exported = shell.state.exported_functions()
+    found: list[Function] = []
+    waiting = [text] if exported else []
+    while waiting:
+        for name in _NAMES.findall(waiting.pop()):
+            function = exported.pop(name, None)
+            if function is not None and function.written:
+                found.append(function)
+                waiting.append(function.written)
+                shell.spend(len(function.written) // _PER_STEP)
+    return found
+
+
+def _written(functions: Sequence[Function]) -> str:
+    return "".join(f"{each.name}() {each.written}\n" for each in functions)
 
 
 def _text(words: Sequence[Value], stdin: Value | None) -> tuple[Value, Sequence[Value]] | None:

@@ -230,7 +230,8 @@ def tees_of(shell: "Walker", part: Statement, descriptor: str) -> tuple[Output, 
     simple = _only(part)
     if simple is None or not simple.words or simple.words[0].written != "tee":
         return ()
-    words = shell.expander.words(simple.words)[1:]
+    with shell.aside():
+        words = shell.expander.words(simple.words)[1:]
     append = any(known(word) in ("-a", "--append", "-ai", "-ia") for word in words)
     paths = [python(word) for word in words if not (known(word) or "").startswith("-")]
     return tuple(Output(path, append, descriptor, tee=True) for path in paths)

@@ -118,12 +118,21 @@ class LenientExpander(Expander):
         missed = self.nobody_gave(name) or (name.isdigit() and self.state.arguments is None)
         if values == [] and operator in _TESTS and not expansion.all_of and missed:
             operand = expansion.operand if operator in _DEFAULTS else None
-            self._walker.assume(name, self._joined((operand or NOTHING).pieces))
+            self._walker.assume(name, self._aside(operand or NOTHING))
         if operator in (":?", "?") and name in self._walker.wanted:
             self._walker.required.add(name)
         self._decides = operator in (":+", "+") and self._says_a_size(name, expansion.operand or NOTHING)
         super()._tested(fields, expansion, values)
         self._decides = False
+
+    def _aside(self, operand: Word) -> Value:
+        """What an operand becomes, before it counts."""
+        before = self.state
+        self.state = before.fork()
+        try:
+            return self._joined(operand.pieces)
+        finally:
+            self.state = before
 
     def _says_a_size(self, name: str, operand: Word) -> bool:
         """Whether that a variable is set, of which nothing tells that it is, gives srun an option about sizes

@@ -91,7 +91,8 @@ def _sequence(shell: "Walker", written: tuple[Word, ...]) -> list[Value] | None:
         return None
     if not body[0].words or body[0].words[0].written != "seq":
         return None
-    return shell.expander.words(body[0].words)[1:]
+    with shell.aside():
+        return shell.expander.words(body[0].words)[1:]
 
 
 def of_condition(shell: "Walker", statement: Loop) -> Rounds:
@@ -124,6 +125,9 @@ def _counted(shell: "Walker", expressions: tuple[Word, ...], over: str) -> Round
     name = begins[1] if begins else ""
     unknown = Rounds(None, (), over, name)
     if not begins or not goes or goes[1] != name:
+        return unknown
+    several = any("," in (text or "") for text in texts)
+    if several or arithmetic.changed(begins[2]) or arithmetic.changed(goes[3]):
         return unknown
 
     def value_of(variable: str) -> str | None:
@@ -158,16 +162,10 @@ def is_gone_once(statement: Loop) -> bool:
     return isinstance(last, Simple) and text_of(last).split() == ["break"] and len(others) == 1
 
 
-def only_computes(shell: "Walker", body: Statement) -> bool:
-    """Whether a loop's body starts nothing, so that each round can be walked for its values."""
-    simple = of_body(shell, body).simple
-    return len(simple) <= _MOST_COMPUTED and all(_computes(shell, each) for each in simple)
-
-
 def may_only_compute(shell: "Walker", body: Statement) -> bool:
     """Whether all of a loop's body may be that, if the ways are gone that look like it."""
     simple = of_body(shell, body).simple
-    return 0 < len(simple) <= _MOST_COMPUTED and all(_may_compute(shell, each) for each in simple)
+    return len(simple) <= _MOST_COMPUTED and all(_may_compute(shell, each) for each in simple)
 
 
 def _may_compute(shell: "Walker", each: Simple | Declaration) -> bool:
@@ -189,19 +187,9 @@ def is_no_work(command: Recorded) -> bool:
     return command.within == "output" or command.program in _NO_WORK or command.program in BUILTINS
 
 
-def _computes(shell: "Walker", each: Simple | Declaration) -> bool:
-    if isinstance(each, Declaration) or not each.words:
-        return True
-    name = each.words[0].written
-    if _leaves_several(each):
-        return False
-    there, body = shell.state.function(name)
-    if there:
-        return isinstance(body, Group) and all(
-            isinstance(part, Simple | Declaration) and (isinstance(part, Declaration) or not part.words)
-            for part in body.body
-        )
-    return (name in BUILTINS and name not in ("wait", "kill", "trap", "exec")) or name in _CONTROL
+def only_asks(shell: "Walker", condition: Statement) -> bool:
+    """Whether a loop's condition starts nothing, and reads nothing."""
+    return all(_may_compute(shell, each) for each in of_body(shell, condition).simple)
 
 
 def shifts(shell: "Walker", body: Statement) -> bool:

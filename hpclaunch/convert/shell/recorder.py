@@ -1,7 +1,7 @@
 """What a walk finds, as it goes: commands with what surrounds them, and values with their lines."""
 
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 from msgspec import Struct, structs
@@ -25,7 +25,7 @@ from hpclaunch.readback.shell.budget import Budget
 from hpclaunch.readback.shell.evaluate import Shell
 from hpclaunch.readback.shell.flow import Flow
 from hpclaunch.readback.shell.state import Array, State
-from hpclaunch.readback.shell.statements import Arithmetic, Assignment, Simple, Statement, Test
+from hpclaunch.readback.shell.statements import Arithmetic, Assignment, Function, Simple, Statement, Test
 from hpclaunch.readback.shell.values import IfSet, Names, Unknown, Value, known, program_of
 from hpclaunch.values.conversion import Place
 
@@ -97,6 +97,7 @@ class Recorder(Shell):
         self._budget = Budget(_MOST)
         self._renewed = 0
         self._ended = False  # by `set -e`
+        self._functions: tuple[str, ...] = ()  # that the next command has in its text
         self._current: Simple | None = None
         self._last: dict[str, int] = {}
         self.script = ""  # the source that is submitted: nobody sources it
@@ -147,6 +148,16 @@ class Recorder(Shell):
             return way()
         finally:
             self.excused -= 1
+
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        """Look at words once more than the script does: what they change is as before."""
+        before = self.state
+        self.state = before.fork()
+        try:
+            yield
+        finally:
+            self.state = before
 
     def spend(self, amount: int) -> None:
         """Count work. Raises ScriptError where it is too much."""
@@ -320,6 +331,16 @@ class Recorder(Shell):
                 found.append((each.name, python(after.value)))
         return tuple(found)
 
+    def note_functions(self, functions: Sequence[Function]) -> None:
+        """Note that the command that is recorded next has these in a text of its own: their lines are told as
+        those of a variable are."""
+        for each in functions:
+            name, lines = f"{each.name}()", each.written.count("\n")
+            place = self.files.place(each.line, each.line + lines if lines else 0)
+            if not any(known.place == place for known in self.assigned if known.name == name):
+                self.assigned.append(Assigned(name, (), place))
+            self._functions += (name,)
+
     def record(self, words: Sequence[Value]) -> None:
         """Note a command with these words."""
         self.spend(1 + sum(map(_length, words)) // _PER_STEP)
@@ -347,9 +368,10 @@ class Recorder(Shell):
                 context.function,
                 context.unnoticed,
                 context.within,
-                used(written) if statement is None else uses_of(statement),
+                (*(used(written) if statement is None else uses_of(statement)), *self._functions),
             )
         )
+        self._functions = ()
 
 
 def _length(value: Value) -> int:

@@ -77,7 +77,7 @@ def leave_out(shell: "Walker", name: str, why: str, state: State) -> int | None:
     for each in sorted(_may_be_set(left_out, functions)):
         state.forget(each)
     for function in _functions(left_out) if functions else ():
-        state.define(function.name, function.body)
+        state.define(function.name, function)
     return following
 
 

@@ -9,10 +9,10 @@ from msgspec import structs
 from hpclaunch.convert.reading import Loop as Around
 from hpclaunch.convert.shell import loops, over_nodes
 from hpclaunch.convert.shell.names import python
-from hpclaunch.readback.shell import outside
+from hpclaunch.readback.shell import arithmetic, outside
 from hpclaunch.readback.shell.flow import LEAVES, Flow
 from hpclaunch.readback.shell.state import Array, Variable
-from hpclaunch.readback.shell.statements import For, Group, Loop, Statement
+from hpclaunch.readback.shell.statements import For, Group, Loop
 from hpclaunch.readback.shell.values import Unknown, Value
 
 if TYPE_CHECKING:
@@ -26,18 +26,9 @@ def walk_for(shell: "Walker", statement: For) -> Flow:
     if rounds.count == 0:
         return Flow.NEXT
     shell.state.check(statement.name)
-    if rounds.values and rounds.count == len(rounds.values) and loops.only_computes(shell, statement.body):
-        for value in rounds.values:
-            shell.spend(2)
-            shell.state.begin(statement.name, value)
-            flow = shell.run(statement.body)
-            if flow in LEAVES:
-                return flow
-            if flow is Flow.BREAK:
-                break
-        return Flow.NEXT
     if rounds.count is not None and rounds.count == len(rounds.values):
-        gone = _gone_through(shell, statement, partial(_given, shell, statement.name, rounds.values))
+        begins = partial(_given, shell, statement.name, rounds.values)
+        gone = _gone_through(shell, statement, begins, max(_MOST_ROUNDS, rounds.count))
         if gone is not None:
             return gone
     return _once(shell, statement, statement.name, rounds)
@@ -50,19 +41,30 @@ def _given(shell: "Walker", name: str, values: Sequence[Value], number: int) -> 
     return number < len(values)
 
 
-def _holds(shell: "Walker", condition: Statement, number: int) -> bool | None:
-    """Begin a round of `while` with its condition; None where that is not known."""
-    with shell.unnoticed(True):
-        shell.excuse(lambda: shell.run(condition))
-    return shell.status
+def _holds(shell: "Walker", statement: Loop, number: int) -> bool | None:
+    """Begin a round of `while` with its condition, or of `for ((...))`; None where that is not known."""
+    if statement.condition is not None:
+        with shell.unnoticed(True):
+            shell.excuse(partial(shell.run, statement.condition))
+        return shell.status
+    first, condition, after = statement.expressions
+    expander = shell.expander
+    wanted = [first if number == 0 else after] if (first if number == 0 else after).pieces else []
+    if any(expander.number(each) is None for each in wanted):
+        return None
+    holds = expander.number(condition) if condition.pieces else 1
+    return None if holds is None else holds != 0
 
 
 def walk_loop(shell: "Walker", statement: Loop) -> Flow:
     if loops.is_gone_once(statement):
         flow = shell.run(statement.body)
         return Flow.NEXT if flow is Flow.BREAK else flow
-    if statement.condition is not None and not statement.expressions:
-        gone = _gone_through(shell, statement, partial(_holds, shell, statement.condition))
+    if statement.condition is not None or len(statement.expressions) == 3:
+        begins = partial(_holds, shell, statement)
+        gone = _gone_through(shell, statement, begins, _MOST_ROUNDS)
+        if gone is None and _is_never_gone(shell, statement, begins):
+            gone = Flow.NEXT
         if gone is not None:
             return gone
     rounds = loops.of_condition(shell, statement)
@@ -74,35 +76,70 @@ def walk_loop(shell: "Walker", statement: Loop) -> Flow:
     return _once(shell, statement, rounds.variable, rounds)
 
 
+class _Trial:
+    """What is tried, and taken back where nothing came of it."""
+
+    def __init__(self, shell: "Walker"):
+        self._shell = shell
+        self._state, self._input = shell.state, shell.input
+        self.commands, self._assigned = len(shell.commands), len(shell.assigned)
+        self.assumed, self._unclear = len(shell.assumed), len(shell.unclear)
+        self._output = len(shell.output) if shell.output is not None else 0
+        self._left, shell.may_leave = shell.may_leave, False
+        shell.state = shell.state.fork()
+
+    def keep(self) -> None:
+        """All happened as it was tried."""
+        shell = self._shell
+        self._state.absorb([shell.state], or_none=False)
+        shell.state, shell.may_leave = self._state, self._left
+
+    def take_back(self) -> None:
+        """All is as before."""
+        shell = self._shell
+        shell.state, shell.input, shell.may_leave = self._state, self._input, self._left
+        del shell.commands[self.commands :], shell.assigned[self._assigned :]
+        del shell.assumed[self.assumed :], shell.unclear[self._unclear :]
+        if shell.output is not None:
+            del shell.output[self._output :]
+
+
+def _is_never_gone(shell: "Walker", statement: Loop, begins: Callable[[int], bool | None]) -> bool:
+    """Whether the first look at the condition ends the loop, and nothing that was assumed says so."""
+    if statement.condition is not None and not loops.only_asks(shell, statement.condition):
+        return False
+    trial = _Trial(shell)
+    holds = begins(0)
+    if holds is False and len(shell.assumed) == trial.assumed:
+        trial.keep()
+        shell.status = True
+        return True
+    trial.take_back()
+    return False
+
+
 def _gone_through(
-    shell: "Walker", statement: For | Loop, begins: Callable[[int], bool | None]
+    shell: "Walker", statement: For | Loop, begins: Callable[[int], bool | None], most: int
 ) -> Flow | None:
     """Walk each round of a loop that only computes, such as one over the script's arguments, where `begins`
     knows of each whether it is gone; None where that cannot be, and all is as before."""
     if shell.endless.get(id(statement)) is statement or not loops.may_only_compute(shell, statement.body):
         return None
-    commands, assigned, assumed = len(shell.commands), len(shell.assigned), len(shell.assumed)
-    before, given = shell.state, shell.input
-    unclear, output = len(shell.unclear), len(shell.output) if shell.output is not None else 0
-    shell.state = before.fork()
+    trial = _Trial(shell)
     flow, goes_on, number = Flow.NEXT, begins(0), 0
     status: bool | None = True  # of the loop: that of its last command, or of the break
-    while goes_on and number < _MOST_ROUNDS:
+    while goes_on and number < most and not shell.may_leave:
         shell.spend(2)
         flow = shell.run(statement.body)
         status = True if flow is Flow.BREAK else shell.status
         number += 1
         goes_on = flow in (Flow.NEXT, Flow.CONTINUE) and begins(number)
-    only = all(loops.is_no_work(each) for each in shell.commands[commands:])
-    if only and goes_on is False:
-        before.absorb([shell.state], or_none=False)
-        shell.state, shell.status = before, status
+    only = all(loops.is_no_work(each) for each in shell.commands[trial.commands :])
+    if only and goes_on is False and not shell.may_leave:
+        trial.keep()
+        shell.status = status
         return flow if flow in LEAVES else Flow.NEXT
-    shell.state, shell.input = before, given
-    del shell.commands[commands:], shell.assigned[assigned:], shell.assumed[assumed:]
-    del shell.unclear[unclear:]
-    if shell.output is not None:
-        del shell.output[output:]
+    trial.take_back()
     shell.endless[id(statement)] = statement
     return None
 
@@ -122,6 +159,12 @@ def _once(shell: "Walker", statement: For | Loop, variable: str, rounds: loops.R
     grows = loops.growing(shell, statement.body)
     if isinstance(statement, Loop) and statement.condition is not None:
         grows |= loops.growing(shell, statement.condition)
+    counted = {
+        name
+        for each in (statement.expressions if isinstance(statement, Loop) else ())
+        for name in arithmetic.changed(each.written)
+        if name != variable
+    }
     shifts = rounds.count != 1 and loops.shifts(shell, statement.body)
     of_nodes = rounds.count != 1 and over_nodes.is_one(shell, statement, variable, rounds.over)
 
@@ -134,6 +177,8 @@ def _once(shell: "Walker", statement: For | Loop, variable: str, rounds: loops.R
                     shell.run(statement.condition)
             if shifts:
                 shell.state.arguments = None  # each round has others
+            for name in counted:
+                shell.state.forget(name)
             if of_nodes:
                 over_nodes.forget(shell, loops.of_body(shell, statement.body))
             if variable:

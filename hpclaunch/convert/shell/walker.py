@@ -22,6 +22,7 @@ from hpclaunch.convert.shell import (
     loops,
     outputs,
     redirections,
+    rematch,
     shopt,
 )
 from hpclaunch.convert.shell.lenient import LenientExpander
@@ -192,6 +193,10 @@ class Walker(Texts):
     def matches(self, pattern: str, text: str) -> bool | None:
         return shopt.matches(self, pattern, text)
 
+    def is_like(self, expression: Word, text: str | None, sure: bool) -> bool | None:
+        found = rematch.is_like(self, expression, text, sure)
+        return super().is_like(expression, text, sure) if found is None else found
+
     def _source(self, words: list[Value]) -> Flow:
         name = self.files.found(words[1], self._open)
         self.sourced.append(Sourced(self.place, python(words[1]), name, tuple(map(python, words[2:]))))
@@ -273,6 +278,7 @@ class Walker(Texts):
         if child_shell.walked(self, words):
             self.status = None
             return
+        words = child_shell.with_functions(self, words)
         self.record(words)
         self.spend(outputs.work(words))
         self.status = outputs.succeeds(words)

@@ -36,7 +36,9 @@ if TYPE_CHECKING:
 
 def _test(shell: "Shell", statement: Test) -> Flow:
     expander = shell.expander
-    condition = conditions.Condition(expander.value, expander.pattern, expander.number, shell.matches)
+    condition = conditions.Condition(
+        expander.value, expander.pattern, expander.number, shell.matches, shell.is_like
+    )
     shell.status = condition.holds(shell.tested(statement.words))
     return Flow.NEXT
 
@@ -226,7 +228,7 @@ def _case_of_names(shell: "Shell", statement: Case, names: Names) -> Flow:
 
 
 def _define(shell: "Shell", statement: Function) -> Flow:
-    shell.state.define(statement.name, statement.body)
+    shell.state.define(statement.name, statement)
     return Flow.NEXT
 
 

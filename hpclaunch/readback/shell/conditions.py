@@ -21,8 +21,9 @@ _DEEPEST = 40
 
 class Condition:
     """Reads the words of [[ ]], and as text the operators between them. `value` expands a word, `pattern` one
-    as a pattern (None: not known), `number` evaluates arithmetic, and `matches` tells whether a pattern is
-    like a text (None: not known). What is no condition is not known."""
+    as a pattern (None: not known), `number` evaluates arithmetic, `matches` tells whether a pattern is like a
+    text (None: not known), and `expression` whether the regular one is that a word is; it is asked only where
+    bash looks at it, and told whether that is sure. What is no condition is not known."""
 
     def __init__(
         self,
@@ -30,11 +31,14 @@ class Condition:
         pattern: Callable[[Word], str | None],
         number: Callable[[Word], int | None],
         matches: Callable[[str, str], bool | None] = extglob.matches,
+        expression: Callable[[Word, str | None, bool], bool | None] | None = None,
     ):
         self._value = value
         self._pattern = pattern
         self._number = number
         self._matches = matches
+        self._expression = expression
+        self._looks: bool | None = True  # whether bash looks at what is read
         self._words: Sequence[str | Word] = ()
         self._at = 0
 
@@ -51,15 +55,19 @@ class Condition:
         return False
 
     def _any(self, depth: int) -> bool | None:
-        results = [self._all(depth)]
+        results, looks = [self._all(depth)], self._looks
         while self._next("||", "-o"):
+            self._looks = _behind(self._looks, results[-1], goes_on=False)
             results.append(self._all(depth))
+        self._looks = looks
         return True if True in results else None if None in results else False
 
     def _all(self, depth: int) -> bool | None:
-        results = [self._one(depth)]
+        results, looks = [self._one(depth)], self._looks
         while self._next("&&", "-a"):
+            self._looks = _behind(self._looks, results[-1], goes_on=True)
             results.append(self._one(depth))
+        self._looks = looks
         return False if False in results else None if None in results else True
 
     def _one(self, depth: int) -> bool | None:
@@ -100,8 +108,9 @@ class Condition:
             return None if one is None or other is None else NUMBERS[operator](one, other)
         text = known(self._value(left))
         if operator == "=~":
-            likes = _likes(known(self._value(right)))
-            return None if text is None or likes is None else self._matches(likes, text)
+            if self._expression is None or self._looks is False:
+                return None
+            return self._expression(right, text, self._looks is True)
         if operator in ("=", "==", "!="):
             pattern = self._pattern(right)
             if text is None or pattern is None:
@@ -111,7 +120,14 @@ class Condition:
         return None
 
 
-def _likes(expression: str | None) -> str | None:
+def _behind(looks: bool | None, result: bool | None, goes_on: bool) -> bool | None:
+    """Whether bash looks at what stands behind && or ||, where it goes on with such a result."""
+    if looks is False or result is (not goes_on):
+        return False
+    return None if result is None else looks
+
+
+def as_pattern(expression: str | None) -> str | None:
     """A regular expression that is only text, or the start or end of one, as a pattern for all of it."""
     plain = re.fullmatch(r"(\^?)([\w/:, -]*)(\$?)", expression or "", re.ASCII)
     if expression is None or not plain:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
 
-from hpclaunch.readback.shell import extglob, inside
+from hpclaunch.readback.shell import conditions, extglob, inside
 from hpclaunch.readback.shell.assign import assign
 from hpclaunch.readback.shell.budget import MOST
 from hpclaunch.readback.shell.calls import Call, Reading
@@ -135,11 +135,11 @@ class Shell(Ways):
         if name is None:
             self._external(words)
             return Flow.NEXT
-        there, body = (False, None) if past else self.state.function(name)
-        if there and body is not None:
+        there, function = (False, None) if past else self.state.function(name)
+        if function is not None:
             if name in self._watched:
                 self._note_call(words, ())
-            return self._function(name, body, words[1:])
+            return self._function(name, function.body, words[1:])
         if there:
             self.note(f"which of several functions {name} is depends on what the script does not tell")
         flow = _FLOWS.get(name)
@@ -209,6 +209,12 @@ class Shell(Ways):
     def matches(self, pattern: str, text: str) -> bool | None:
         """Whether a pattern of [[ ]] is like a text, None where that is not known."""
         return extglob.matches(pattern, text)
+
+    def is_like(self, expression: Word, text: str | None, sure: bool) -> bool | None:
+        """Whether a text (None: not known) is like the regular expression that a word of [[ ]] is, None where
+        that is not known. `sure`: bash looks at it for certain."""
+        pattern = conditions.as_pattern(known(self.expander.value(expression)))
+        return None if text is None or pattern is None else self.matches(pattern, text)
 
     def _external(self, words: list[Value]) -> None:
         """A command that is not the shell's own."""

@@ -95,9 +95,12 @@ class Lookup(ABC):
         return [unknown] if any(may_be_many(value) for value in array.items.values()) else []
 
     def _other(self, index: Word, value: Value) -> list[Value] | None:
-        """An element of what is no array: the first is the value."""
+        """An element of what is no array, as far as is known: the first is the value."""
         number = self.number(index)
-        return [value] if number == 0 else None if number is None else []
+        if number == 0:
+            return [value]
+        may_be_array = len(value) == 1 and isinstance(value[0], Unknown) and value[0].kind == "either"
+        return None if number is None else [value] if may_be_array else []
 
     def _key(self, index: Word | None, array: Array) -> int | str | None:
         """The key of an element as its array has it, None where it is not known."""

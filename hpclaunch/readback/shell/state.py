@@ -12,7 +12,7 @@ from hpclaunch.readback.shell import keyed
 from hpclaunch.readback.shell.errors import ReadOnly
 from hpclaunch.readback.shell.parameters import is_name
 from hpclaunch.readback.shell.patterns import matches
-from hpclaunch.readback.shell.statements import Statement
+from hpclaunch.readback.shell.statements import Function
 from hpclaunch.readback.shell.values import Unknown, Value
 
 _MOST_REFERENCES = 8  # NAMEREF_MAX of bash's variables.h
@@ -83,7 +83,7 @@ class State:
         self.is_another = False
         self._of_all: _OfAll = parent._of_all if parent else _OfAll()
         self._variables: dict[str, Variable] = {}
-        self._functions: dict[str, Statement | None] = {}
+        self._functions: dict[str, Function | None] = {}
         self.outside: Outside = parent.outside if parent else Outside()
         self.arguments: tuple[Value, ...] | None = parent.arguments if parent else None
         self.unnamed: tuple[Value, ...] = parent.unnamed if parent else ()
@@ -245,8 +245,8 @@ class State:
             elif variable.fixed is not False:
                 self.place(name, structs.replace(variable, fixed=False))
 
-    def function(self, name: str) -> tuple[bool, Statement | None]:
-        """Whether there is such a function, and its body: None where that depends on something unknown."""
+    def function(self, name: str) -> tuple[bool, Function | None]:
+        """Whether there is such a function, and what it is: None where that depends on something unknown."""
         if name not in self._of_all.functions:
             return False, None
         state: State | None = self
@@ -258,14 +258,21 @@ class State:
             state = state._parent
         return False, None
 
-    def define(self, name: str, body: Statement | None) -> None:
+    def define(self, name: str, function: Function | None) -> None:
         """Define a function."""
         self._of_all.functions.add(name)
-        self._functions[name] = body
+        self._functions[name] = function
 
     def export_function(self, name: str) -> None:
         """Other shells that the script starts have it from here on."""
         self._of_all.exported.add(name)
+
+    def exported_functions(self) -> dict[str, Function]:
+        """Those that other shells have which the script starts."""
+        if not self._of_all.exported:
+            return {}
+        found = {name: self.function(name)[1] for name in sorted(self._of_all.exported)}
+        return {name: function for name, function in found.items() if function is not None}
 
     def names(self) -> Iterator[str]:
         """The variables that the script has touched, in the order of their first appearance."""
@@ -295,11 +302,11 @@ class State:
                 ends.append(self.own(name))
             self.place(name, _either(name, ends))
         for name in dict.fromkeys(name for fork in forks for name in fork._functions):
-            bodies = [fork.function(name) for fork in forks]
+            found = [fork.function(name) for fork in forks]
             if or_none:
-                bodies.append(self.function(name))
-            same = all(body[1] is bodies[0][1] for body in bodies)
-            self._functions[name] = bodies[0][1] if same else None
+                found.append(self.function(name))
+            same = all(each[1] is found[0][1] for each in found)
+            self._functions[name] = found[0][1] if same else None
         states = [*forks, self] if or_none else forks
         if states:
             self.outside = _all_of(state.outside for state in states)

@@ -175,12 +175,13 @@ class Case(Struct, frozen=True, gc=False):
 
 
 class Function(Struct, frozen=True, gc=False):
-    """The definition of a function."""
+    """The definition of a function. What is `written` is its body."""
 
     line: int
     name: str
     body: "Statement"
     last: int = 0
+    written: str = ""
 
 
 class Redirected(Struct, frozen=True, gc=False):

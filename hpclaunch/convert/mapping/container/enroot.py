@@ -5,7 +5,7 @@ src/runtime.sh), starts it through the image's own entrypoint (/etc/rc), and lea
 without --rw (doc/cmd/start.md).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import takewhile
 
 from hpclaunch.convert.draft import Draft
@@ -17,13 +17,12 @@ from hpclaunch.convert.programs.enroot import created
 from hpclaunch.convert.programs.flags import cut
 from hpclaunch.convert.programs.layers import STARTERS, Layer, Option, layers
 from hpclaunch.convert.programs.names import SHELLS
-from hpclaunch.convert.reading import Command, ShellReading
+from hpclaunch.convert.reading import Command, ShellReading, once
 from hpclaunch.convert.shell.walk import inner as inside_of
 from hpclaunch.readback.shell.values import Value, join, known, program_of, shown
 from hpclaunch.values.image import is_file
 
 PROGRAM = "enroot start"
-_NOTE = "containers of Enroot"
 _MOST = 200  # commands that may make one; the text of a shell costs a start of the parser
 # What options of `start` say, and Enroot's own variables (doc/cmd/start.md, doc/standard-hooks.md): the
 # option of Pyxis, and the one where nothing says it.
@@ -118,10 +117,7 @@ def _asked(reading: ShellReading, command: Command, layer: Layer) -> Iterator[As
 
 def _image(reading: ShellReading, command: Command, name: Value) -> Asked:
     """The file of the container: what was unpacked as it, or its own name where that is one."""
-    by_name = reading.notes.get(_NOTE)
-    if by_name is None:
-        by_name = reading.notes[_NOTE] = dict(_containers(reading))
-    maker, file = by_name.get(shown(name), (None, ()))
+    maker, file = _containers(reading).get(shown(name), (None, ()))
     if maker is not None:
         lines = tuple(dict.fromkeys((*(reading.origin(maker) or (maker.place,)), command.place)))
         return Asked("container-image", file, f"enroot create {shown(file)}", lines, "enroot")
@@ -134,15 +130,18 @@ def _image(reading: ShellReading, command: Command, name: Value) -> Asked:
     )
 
 
-def _containers(reading: ShellReading) -> Iterator[tuple[str, tuple[Command, Value]]]:
+@once
+def _containers(reading: ShellReading) -> Mapping[str, tuple[Command | None, Value]]:
     """The containers that the script makes, each with the command and the file; the last of a name counts."""
+    found: dict[str, tuple[Command | None, Value]] = {}
     named = reading.of("enroot", *STARTERS, *SHELLS)
     may_be = [each for each in named if "enroot" in each.written and "create" in each.written]
     for command in may_be[-_MOST:]:
         for words in _texts(command):
             made = created(words)
             if made is not None and made.name:
-                yield shown(made.name), (command, made.file)
+                found[shown(made.name)] = (command, made.file)
+    return found
 
 
 def _texts(command: Command) -> Iterator[Sequence[Value]]:

@@ -288,9 +288,10 @@ class Commands(Assignments):
         """The rest of a function's definition."""
         self.gaps()
         self.deeper()
+        start = self.at
         body = self.command(self.line())
         self.depth -= 1
-        return Function(line, name, body, last=body.last)
+        return Function(line, name, body, last=body.last, written=self.text[start : self.at])
 
     def _declaration(self, command: str, start: int, line: int, redirections: list[Redirection]) -> Statement:
         arguments: list[Assignment | Word] = []
