@@ -105,3 +105,20 @@ def test_an_empty_folder_that_the_site_is_told_of_is_told_once() -> None:
 def test_a_file_without_any_object_of_kubernetes_is_called_that() -> None:
     draft = converted("tasks: 4\nscript: run.sh\n")
     assert "no object with a kind" in draft.refused
+
+
+JOB = """\
+apiVersion: batch/v1
+kind: Job
+metadata: {name: a}
+spec: {template: {spec: {containers: [{name: c, image: a.b/c:1, command: COMMAND}]}}}
+"""
+
+
+@pytest.mark.parametrize(
+    "command", ["[numactl, --cpunodebind=0, ./run]", '[sh, -c, "exec taskset -c 0-7 ./run"]']
+)
+def test_a_command_that_binds_itself_is_bound_by_nobody_else(command: str) -> None:
+    draft = converted(JOB.replace("COMMAND", command))
+    assert (draft.facts["bind", "cpus"].value, draft.facts["bind", "memory"].value) == ("none", "none")
+    assert any(each in str(draft.facts["command",].value) for each in ("numactl", "taskset"))

@@ -34,12 +34,31 @@ def converted(lines: str, *arguments: str) -> Conversion:
         ("mpirun -np 16 -host $(scontrol show hostnames | head -n 2) ./t", ASK, ASK),
         ("#SBATCH -n 16\nmpirun -np 16 ./t", ASK, ASK),
         ("mpirun -np 1024 ./t", ONE, ASK),
+        ("export OMPI_MCA_rmaps_base_mapping_policy=ppr:4:node\nmpirun -np 8 -hostfile $1 ./t", "2", "4"),
+        ("PRTE_MCA_rmaps_default_mapping_policy=ppr:4:node prterun -np 8 -host $A,$B ./t", "2", "4"),
+        (
+            "export OMPI_MCA_rmaps_base_mapping_policy=ppr:4:node\nmpirun --map-by ppr:2:node -np 8 ./t",
+            "4",
+            "2",
+        ),
+        ("#SBATCH -N 2 --ntasks-per-node=8\nprun ./t", "2", "8"),
+        ("#SBATCH -N 2 --ntasks-per-node=8\nmpiexec.slurm -n 16 ./t", "2", "8"),
     ],
 )
 def test_the_ranks_of_an_mpirun(lines: str, nodes: str, per_node: str) -> None:
     found = converted(lines)
     job = loaded(found.job)
     assert (job.get("nodes", ONE), job["ranks_per_node"]) == (nodes, per_node)
+
+
+def test_srun_behind_a_wrapper_tells_no_mpi() -> None:
+    job = loaded(converted("#SBATCH -N 2 --ntasks-per-node=8\nmpiexec.slurm -n 16 ./t").job)
+    assert (job["command"], job["mpi"]) == (["./t"], ASK)
+
+
+def test_a_mapping_by_a_variable_is_none_of_the_ranks() -> None:
+    lines = "export PRTE_MCA_rmaps_default_mapping_policy=numa\nmpirun -np 8 ./t"
+    assert "env" not in loaded(converted(lines).job)
 
 
 def test_why_a_script_without_a_scheduler_has_one_node() -> None:

@@ -84,7 +84,7 @@ def _variables(workload: Workload, launch: Launch, shell: ShellText, draft: Draf
     what it does not is the text's own, but for what changes a variable of the container."""
     assert launch.shell_place is not None
     fact = draft.facts.get(("command",))
-    command = _in_one(fact.value) if fact is not None and not fact.is_open else None
+    command = in_one(fact.value) if fact is not None and not fact.is_open else None
     layer = launch.layer(*MPI)
     unseen = launchers.unseen_exports(workload, layer, [name for name, _, _ in shell.exported])
     for name, value, offset in shell.exported:
@@ -100,7 +100,7 @@ def _variables(workload: Workload, launch: Launch, shell: ShellText, draft: Draf
             draft.say("defect", lines, f"{name} did not reach the ranks", why=unseen[name], todo=todo)
 
 
-def _in_one(command: object) -> str:
+def in_one(command: object) -> str:
     """A command of a job file in one text."""
     return command if isinstance(command, str) else " ".join(map(str, command))  # type: ignore[call-overload]
 

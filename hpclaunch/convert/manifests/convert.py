@@ -36,6 +36,9 @@ from hpclaunch.spec.check_text import name as job_name
 from hpclaunch.values.conversion import Place
 
 _BINDS = re.compile(r"\b(numactl|taskset|bind\.sh|hwloc-bind)\b")
+_TO_CORES = re.compile(
+    r"\b(numactl(?= .*(?:--cpu|--physcpubind|-[NC]))|taskset|bind\.sh|hwloc-bind)\b", re.DOTALL
+)
 _CUT = ("[...]", "[…]", "…", "...")
 _TO_FILL_IN = re.compile(r"\$[({\w]|[<>{}]|\s")  # what no name of an image has
 
@@ -217,7 +220,13 @@ def _binding(workload: Workload, draft: Draft) -> None:
     """Where nothing was said of cores: Kubernetes leaves them to whoever starts processes."""
     fact = draft.facts.get(("command",))
     own = fact is not None and _BINDS.search(str(fact.value))
-    if not own and not any("bind" in f"{each.became} {each.todo}" for each in draft.findings):
+    to_cores = _TO_CORES.search(command.in_one(fact.value)) if fact is not None and not fact.is_open else None
+    if fact is not None and to_cores and ("bind", "cpus") not in draft.facts:
+        draft.findings[:] = [each for each in draft.findings if each.became != "bind: cpus: local"]
+        why = "the command binds itself, and two that bind get in each other's way"
+        for kind in ("cpus", "memory"):
+            draft.put(("bind", kind), "none", fact.places, f"{to_cores[1]} in the command", why=why)
+    elif not own and not any("bind" in f"{each.became} {each.todo}" for each in draft.findings):
         draft.say(
             "assumed",
             [workload.kind_place],

@@ -36,10 +36,15 @@ _READERS = {
     "mpirun.openmpi": "mpirun",
     "mpiexec.openmpi": "mpirun",
     "orterun": "mpirun",
+    "prterun": "mpirun",
+    "prun": "mpirun",
+    "mpiexec.slurm": "other_mpi",
     "horovodrun": "mpirun",
     "charmrun": "other_mpi",
     "ibrun": "other_mpi",
     "mpirun_rsh": "other_mpi",
+    "jsrun": "jsrun",
+    "aprun": "jsrun",
     "torchrun": "torch",
     "deepspeed": "torch",
     "accelerate": "torch",
@@ -61,7 +66,7 @@ _READERS = {
     "unbuffer": "plain",
 }
 # Layers that start ranks: by MPI, or a process for each GPU of their node.
-MPI = ("mpirun", "mpiexec.hydra", "horovodrun", "charmrun", "ibrun", "mpirun_rsh")
+MPI = ("mpirun", "mpiexec.hydra", "horovodrun", "charmrun", "ibrun", "mpirun_rsh", "mpiexec.slurm")
 PER_GPU = ("torchrun", "torch.distributed.launch", "bind_launch", "deepspeed", "accelerate", "composer")
 _DEEPEST = 50  # no command line has so many programs in each other; each costs a look at all words after it
 # What these start has the environment of the script.

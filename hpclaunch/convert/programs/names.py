@@ -6,7 +6,7 @@ import re
 SUBMITTERS = ("sbatch", "salloc")
 OTHER_SUBMITTERS = ("qsub", "bsub", "oarsub", "condor_submit", "gantry")
 STEPS = ("srun",)
-BY_MPI = ("mpirun", "mpiexec", "horovodrun", "charmrun", "ibrun", "mpirun_rsh")
+BY_MPI = ("mpirun", "mpiexec", "prterun", "horovodrun", "charmrun", "ibrun", "mpirun_rsh")
 BY_TORCH = ("torchrun", "deepspeed", "accelerate", "composer")
 CONTAINERS = ("nvidia-docker", "docker", "podman", "singularity", "apptainer")
 IMPORTERS = ("enroot",)

@@ -1,8 +1,10 @@
-"""charmrun, ibrun and mpirun_rsh: what starts ranks at some sites and for some programs in mpirun's place.
+"""charmrun, ibrun, mpirun_rsh and mpiexec.slurm: what starts ranks at some sites, and for some programs, in
+mpirun's place.
 
 charmrun's options are those of the Charm++ manual, "Launching Programs with charmrun" and "Running SMP mode
 programs": it takes them wherever they stand. ibrun's are those of TACC's guides; mpirun_rsh's of MVAPICH2's
-user guide, "Run MPI programs using mpirun_rsh", with NAME=VALUE before the program.
+user guide, "Run MPI programs using mpirun_rsh", with NAME=VALUE before the program. mpiexec.slurm is the
+wrapper of Slurm's contribs/torque, which hands its options to srun.
 """
 
 import re
@@ -27,6 +29,7 @@ useip server-port timeout maxrsh runscript charmrun_port debug-commands ssh-disp
 """
 _WITH_WORD = frozenset(_WORDS.split())
 _PES = re.compile(r"\+p(\d*)$")
+_BY_SRUN = table(((1, "np=n host config"), (0, "verbose nostdin allstdin nostdout pernode perif kill tv")))
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 
 
@@ -40,6 +43,9 @@ def read(words: Sequence[Value]) -> tuple[Layer, list[Value]]:
         options, rest = take(words[1:], _IBRUN)
         while rest and _OF_TACC.fullmatch(known(rest[0]) or ""):
             options.append(Option("affinity", None, shown(rest.pop(0))))
+        return Layer(program, tuple(options)), rest
+    if program == "mpiexec.slurm":
+        options, rest = take(words[1:], _BY_SRUN)
         return Layer(program, tuple(options)), rest
     options, rest = take(words[1:], _RSH)
     while rest and _ASSIGNMENT.match(leading(rest[0])):

@@ -119,8 +119,9 @@ _ROWS = tuple(_rows())
 
 def owner(name: str) -> Owner:
     """Whose the variable is, by the first row that has it."""
-    if name.startswith("OMPI_MCA_") and mpi.is_of_the_launch(name.removeprefix("OMPI_MCA_")):
-        return "daemons"
+    for prefix in ("OMPI_MCA_", "PRTE_MCA_"):
+        if name.startswith(prefix) and mpi.is_of_the_launch(name.removeprefix(prefix)):
+            return "daemons"
     for row in _ROWS:
         if name in row.names or name.startswith(row.prefixes):
             return row.owner

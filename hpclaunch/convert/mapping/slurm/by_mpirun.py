@@ -84,7 +84,7 @@ def _of_mpirun(
     found: Allocation,
     asked: tuple[Asked, ...],
 ) -> tuple[Step, Layer]:
-    layer = found_layers[index]
+    layer = mpi.with_variables(found_layers[index], command)
     listed = next(lists(reading), None) if found.nodes is None else None
     nodes = found.nodes or mpi.nodes_of(layer) or (listed.hosts.count if listed is not None else None)
     size = mpi.ranks_of(reading, command, layer, nodes, found.numbers)
