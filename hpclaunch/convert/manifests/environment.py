@@ -261,7 +261,7 @@ def put_secret(name: str, of: str, places: Sequence[Place], draft: Draft) -> Non
 
 
 def _secret(name: str, places: Sequence[Place], why: str, draft: Draft) -> None:
-    if not draft.lists("secrets", name):
+    if not any(key[0] == "secrets" and fact.value == name for key, fact in draft.facts.items()):
         draft.add("secrets", name, places, name, why=why)
 
 
