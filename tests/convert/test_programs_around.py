@@ -155,3 +155,25 @@ def test_ranks_that_a_mpirun_behind_srun_starts_are_said_to_be_no_ranks_of_the_j
     asked = [each for each in found.findings if each.kind == "question" and each.what == "mpirun -np 8"]
     assert len(asked) == told
     assert script_cases.loaded(found.job).get("mpi") != script_cases.ASK
+
+
+@pytest.mark.parametrize(
+    ("text", "starts"),
+    [
+        ("torchrun --nnodes 4 --nproc_per_node 8 --rdzv_id $RANDOM t.py", True),
+        ("cd /w && python -m torch.distributed.run --nnodes=4 t.py", True),
+        ("exec accelerate launch --num_machines 4 t.py", True),
+        ("echo torchrun --nnodes 4; ./t", False),
+    ],
+)
+def test_ranks_that_a_text_for_a_shell_starts_by_torchrun_are_said_to_be_no_ranks_of_the_job(
+    text: str, starts: bool
+) -> None:
+    run = f'srun --mpi=none --ntasks-per-node=1 --container-image=a/b:1 bash -c "{text}"'
+    found = convert(classified({"run.sub": f"{_HEAD}{run}\n"}), Options({}))
+    asked = [each.why for each in found.findings if each.kind == "question"]
+    assert script_cases.loaded(found.job)["ranks_per_node"] == "1"
+    assert any("starts ranks of its own" in why for why in asked) == starts
+    assert any("says another number than where it is started, 2" in why for why in asked) == starts
+    trial = [each for each in found.findings if each.key == "trials.count"]
+    assert [("$RANDOM" in each.why) for each in trial] == [True] * ("$RANDOM" in text)

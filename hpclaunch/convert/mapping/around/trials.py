@@ -56,13 +56,15 @@ def find(
     stand_ins |= points
     if loop is not None and loop.variable:
         stand_ins[loop.variable] = TRIAL if rounds.counts_trials(loop) else ""
+    by_trial = ""
     if loop is None and not seed:
         if not _random_in(words):
             _log(command, None, draft, own_file=bool(swept))
             return Trials(None, "", stand_ins if swept else {})
         seed, lines = "SEED", (command.place,)
+        by_trial = "$RANDOM is one number for all ranks, and such a number is made for a trial: as SEED"
     if loop is None:
-        draft.put(("trials", "count"), 1, lines, "one run with a random seed")
+        draft.put(("trials", "count"), 1, lines, "one run with a random number", why=by_trial)
     else:
         _count(reading, loop, draft)
     if not seed and _random_in(words):

@@ -73,7 +73,7 @@ def put(
         draft.put(("ranks_per_node",), per_node, places, what, why=why)
         if launcher is None and starter == "srun":
             _say_default(run, found, draft)
-    _say_mpirun(run, draft)
+    _say_inner(reading, run, found, draft)
     _unused(reading, draft)
     return per_node
 
@@ -88,19 +88,32 @@ def _say_default(run: Step, found: Allocation, draft: Draft) -> None:
     draft.say("question", (run.command.place,), "no line says how many ranks", why=why, todo=todo)
 
 
-def _say_mpirun(run: Step, draft: Draft) -> None:
-    """srun starts mpirun, and of the processes that this starts the job counts, places and binds none."""
-    inside = (layer for each in inside_of(run.command, run.words) for layer in layers(each.words))
-    mpirun = next((layer for layer in (*run.inner, *inside) if layer.program in MPI), None)
-    if mpirun is None or all(layer.program != "srun" for layer in layers(run.command.words)):
+def _say_inner(reading: ShellReading, run: Step, found: Allocation, draft: Draft) -> None:
+    """srun starts mpirun, or a text for a shell with torchrun in it: the job counts, places and binds none of
+    the processes that these start."""
+    if all(layer.program != "srun" for layer in layers(run.command.words)):
         return
-    written = " ".join([mpirun.program, *(each.written for each in mpirun.options)])
+    of_text = [(each, layer) for each in inside_of(run.command, run.words) for layer in layers(each.words)]
+    mpirun = [(run.command, layer) for layer in run.inner if layer.program in MPI]
+    inner = [pair for pair in of_text if pair[1].program in MPI or launchers.is_launcher(pair[1])]
+    command, starter = next(iter((*mpirun, *inner)), (run.command, None))
+    if starter is None:
+        return
+    written = " ".join([starter.program, *(each.written for each in starter.options)])
     why = (
         "srun starts it, and it starts ranks of its own: the job counts those of srun alone, and hpclaunch "
-        f"places and binds no process that {mpirun.program} starts"
+        f"places and binds no process that {starter.program} starts"
     )
-    todo = "where they are to be the job's ranks write ranks_per_node, mpi, and a command without it"
+    by_torch = launchers.is_launcher(starter)
+    keys = "ranks_per_node, rendezvous" if by_torch else "ranks_per_node, mpi"
+    todo = f"where they are to be the job's ranks write {keys}, and a command without it"
     draft.say("question", (run.command.place,), written, why=why, todo=todo)
+    told = launchers.nodes_of(reading, command, starter, found.numbers) if by_torch else None
+    nodes = run.ranks.nodes or found.nodes
+    if told is not None and told.per_node and nodes and told.per_node != nodes:
+        why = f"how many nodes: {told.what} says another number than where it is started, {nodes}"
+        todo = f"correct `nodes`, or {told.what} in the command"
+        draft.say("question", (run.command.place,), told.what, why=why, todo=todo)
 
 
 def _ask_nodes(reading: ShellReading, run: Step, own: Asked, draft: Draft) -> None:
