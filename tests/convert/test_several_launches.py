@@ -175,3 +175,21 @@ def test_one_thing_is_said_of_mpi(ranks: str, lines: str, kinds: list[str]) -> N
 )
 def test_what_leads_up_to_a_run_is_not_taken_for_it(lines: str, command: list[str]) -> None:
     assert _of(_HEAD + lines + "\n")[0]["command"] == command
+
+
+@pytest.mark.parametrize(
+    ("lines", "command"),
+    [
+        ("module load x\nkernprof -l fit.py", ["bash", "-lc", "module load x; exec kernprof -l fit.py"]),
+        ("hostname\nmkdir -p out\n$ROOT/tools/watch.py --all", "exec $ROOT/tools/watch.py --all"),
+        ("wget -q x\nsinfo\nsleep 9\nexit 1", script_cases.ASK),
+        ("lmp -in a\ngmx mdrun", script_cases.ASK),  # which of them nothing tells
+        ("if [ -f /x ]; then lmp -in a; fi", script_cases.ASK),
+    ],
+)
+def test_the_one_command_of_a_script_is_its_run_whatever_it_is(lines: str, command: object) -> None:
+    job, found = _of(f"#!/bin/bash\n#SBATCH -t 5 -n 1 -G 1\n{lines}\n")
+    assert job["command"] == command
+    taken = [each for each in found.findings if each.kind == "assumed" and each.became == "command"]
+    assert len(taken) == (command != script_cases.ASK)
+    assert _of(_HEAD + lines + "\n")[0]["command"] == script_cases.ASK  # on two nodes it may be a launcher

@@ -42,6 +42,7 @@ def _convert(reading: ShellReading, draft: Draft, options: Options) -> None:
     found = allocation.put(reading, draft, options)
     steps = sruns.steps(reading, found)
     run, by = _run(reading, steps, found)
+    run = run or alone.only(reading, found, draft)
     if run is None:
         _nothing(reading, found, draft)
         return

@@ -13,6 +13,7 @@ from hpclaunch.convert.programs.layers import PER_GPU, Layer, layers
 from hpclaunch.convert.programs.names import SHELLS
 from hpclaunch.convert.programs.plain import IN_FRONT
 from hpclaunch.convert.reading import Command, ShellReading
+from hpclaunch.readback.shell.commands import BUILTINS
 from hpclaunch.readback.shell.values import Value, known, program_of, shown
 
 _RUNS = re.compile(
@@ -24,6 +25,15 @@ _HELPS = re.compile(
     r"|sed|awk|grep|tr|sort|cut|wc|seq|tee|sleep|ulimit|basename|dirname|readlink|getent|which|printf|sacct|lscpu)$"
 )
 
+_OF_SHELL = frozenset(("exit", "return", "break", "continue", "eval", "exec"))
+# Besides those: what brings, builds or looks at something, and is not what a job is for.
+_NO_RUN = re.compile(
+    r"^(?:dcgmi|sinfo|sacct\w*|scancel|sbcast|sattach|sprio|wget|curl|git|pip3?|uv|c?make|gcc|g\+\+|nvcc|ninja|tar|g?unzip"
+    r"|docker|podman|apptainer|singularity|enroot|find|xargs|rsync|ssh|scp|ch(?:mod|own|grp)|touch|df|du|free|top|ps|kill|ip"
+    r"|ping|aws|gsutil|gcloud|azcopy|az|s3cmd|hf|huggingface-cli|vmtouch|sync|sudo|clear|stat|mktemp|whoami|id|uname|diff"
+    r"|lsof|nproc|modprobe|mount|umount|tmux|screen|mail|jq|yq|bc|expr|seq|yes|timeout|time|nohup|perl|apt(?:-get)?|yum"
+    r"|dnf|nvidia-\S+|rocm-\S+|ibstat\w*|ibv_\w+|numactl|taskset|printenv|pwd|realpath|cmp|md5sum|sha256sum|zip|gzip)$"
+)
 _OF_HOSTS = ("hostfile", "include", "nnodes", "node_rank")
 
 
@@ -41,6 +51,35 @@ def step(reading: ShellReading, found: Allocation) -> Step | None:
     size = Ranks(_nodes(inner, found), 1, (command.place,))
     of_enroot, inner, by_enroot = enroot.of(reading, command, inner)
     return Step(command, (*of_container(reading), *by_enroot), size, inner, (), of_enroot)
+
+
+def only(reading: ShellReading, found: Allocation, draft: Draft) -> Step | None:
+    """The one command of a script for sbatch of which nothing is known, where no other may be the run. On
+    several nodes it may be a launcher."""
+    if found.nodes not in (None, 1) or not any(each.system == "SBATCH" for each in reading.directives):
+        return None
+    unknown = [each for each in reading.commands if _may_be_anything(each)]
+    if len(unknown) != 1:
+        return None
+    command, inner = unknown[0], layers(unknown[0].words)
+    why = "nothing starts ranks, and no other command of the script may be the run"
+    todo = "where it is none write `command` in the job file"
+    draft.say("assumed", (command.place,), command.written, became="command", why=why, todo=todo)
+    return Step(command, of_container(reading), Ranks(1, 1, (command.place,)), inner)
+
+
+def _may_be_anything(command: Command) -> bool:
+    if command.within or command.signals or command.conditions or command.loops or command.pipeline[0] > 0:
+        return False
+    its = layers(command.words)[-1].words
+    name = program_of(its) if its else ""
+    return bool(re.match(r"\w", name)) and not (
+        name in BUILTINS
+        or name in _OF_SHELL
+        or _HELPS.match(name)
+        or _NO_RUN.match(name)
+        or command.background
+    )
 
 
 def commands(reading: ShellReading) -> list[Command]:
