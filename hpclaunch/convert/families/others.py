@@ -14,7 +14,7 @@ from hpclaunch.convert.mapping.docker.mounts import volume
 from hpclaunch.convert.mapping.docker.sizes import is_of_slurm
 from hpclaunch.convert.mapping.docker.steps import started
 from hpclaunch.convert.mapping.environment import handed_on
-from hpclaunch.convert.mapping.ranks import mpi
+from hpclaunch.convert.mapping.ranks import by_jsrun, mpi
 from hpclaunch.convert.mapping.slurm import allocation
 from hpclaunch.convert.mapping.slurm.asked import of_options
 from hpclaunch.convert.mapping.slurm.sizes import Allocation, ranks
@@ -239,7 +239,10 @@ def _facts(reading: ShellReading, found: Allocation, draft: Draft, options: Opti
             _ranks(reading, command, mpirun, draft)
         elif layer is not None:
             _ranks_of_step(reading, command, its, found, draft)
-        if layer is not None or mpirun is not None:
+        start = next((each for each in its if by_jsrun.is_run(command, each, its[-1])), None)
+        if start is not None:
+            by_jsrun.put(reading, command, start, draft)
+        if layer is not None or mpirun is not None or start is not None:
             _command(reading, command, its[-1], draft)
 
 
@@ -251,8 +254,12 @@ def _ranks(reading: ShellReading, command: Command, mpirun: Layer, draft: Draft)
     elif size is not None:
         why = "how many of these are on a node is not told"
         draft.say("left", size.places, size.what, why=why, todo="write nodes and ranks_per_node")
-    given = handed_on.given(reading, command, mpirun.all("x"), f"{mpirun.program} -x")
-    handed_on.put(reading, given, draft, handed_on.Receivers())
+    mpi.put_options(reading, command, mpirun, draft)
+    mpi.put_kind(command, mpirun, draft)
+    hands_on_all = mpirun.program == "mpiexec.hydra"  # Intel MPI's and MPICH's default, -genvall
+    all_given = by_jsrun.exported(reading, command) if hands_on_all else []
+    all_given += handed_on.given(reading, command, mpirun.all("x"), f"{mpirun.program} -x")
+    handed_on.put(reading, all_given, draft, handed_on.Receivers())
 
 
 def _ranks_of_step(

@@ -1,0 +1,96 @@
+"""What jsrun and aprun say of a launch -> ranks and GPUs on a node, binding, environment.
+
+jsrun counts resource sets: of -n of them each has -a tasks and -g GPUs, and -r are on a host (jsrun(1)).
+"""
+
+import re
+from collections.abc import Sequence
+
+from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.mapping.environment import handed_on
+from hpclaunch.convert.mapping.environment.handed_on import Handed
+from hpclaunch.convert.mapping.environment.owners import owner
+from hpclaunch.convert.mapping.slurm.asked import number
+from hpclaunch.convert.mapping.words.lines import lines_of
+from hpclaunch.convert.programs.layers import Layer, Option
+from hpclaunch.convert.reading import Command, ShellReading
+from hpclaunch.readback.shell.values import known, program_of
+from hpclaunch.values.conversion import Place
+
+PROGRAMS = ("jsrun", "aprun")
+_BESIDE = re.compile(r"^(ls|cp|mv|rm|mkdir|ln|cat|echo|date|hostname|true|sleep|tar|rsync|chmod|nvidia-smi)$")
+_TOLD = frozenset(
+    ("nrs", "tasks_per_rs", "cpu_per_rs", "gpu_per_rs", "rs_per_host", "np", "npernode", "depth", "env")
+)
+_BINDS = ("bind", "cc", "launch_distribution", "latency_priority")
+
+
+def is_run(command: Command, layer: Layer, inner: Layer) -> bool:
+    """Whether it may be the job's own launch: not what only moves files."""
+    return layer.program in PROGRAMS and bool(inner.words) and not _BESIDE.match(program_of(inner.words))
+
+
+def put(reading: ShellReading, command: Command, layer: Layer, draft: Draft) -> None:
+    """Facts and findings for its options, and what is exported, which its ranks get."""
+    numbers = {each.name: number(each.value, reading, {}) for each in layer.options if each.name in _TOLD}
+    nodes = draft.number("nodes")
+    total = numbers.get("np")
+    if "nrs" in numbers:
+        sets, tasks = numbers["nrs"], numbers.get("tasks_per_rs", 1)
+        total = sets * tasks if sets and tasks else None
+    per_node = (
+        _per_host(numbers, "tasks_per_rs", nodes) if layer.program == "jsrun" else numbers.get("npernode")
+    )
+    if per_node is None and total and nodes and total % nodes == 0:
+        per_node = total // nodes
+    sized = [
+        each
+        for each in layer.options
+        if each.name in ("nrs", "tasks_per_rs", "rs_per_host", "np", "npernode")
+    ]
+    if per_node:
+        draft.put(("ranks_per_node",), per_node, _lines(reading, command, sized), _written(sized))
+    elif sized:
+        why = "how many of these are on a node is not told"
+        todo = "write nodes and ranks_per_node"
+        draft.say("left", _lines(reading, command, sized), _written(sized), why=why, todo=todo)
+    of_gpus = [each for each in layer.options if each.name in ("gpu_per_rs", "rs_per_host")]
+    gpus = _per_host(numbers, "gpu_per_rs", nodes) if numbers.get("gpu_per_rs") else None
+    if gpus:
+        draft.put(("gpus_per_node",), gpus, _lines(reading, command, of_gpus), _written(of_gpus))
+    for option in layer.options:
+        if option.name not in _TOLD:
+            why = f"an option of {layer.program}'s"
+            if option.name in _BINDS:
+                why = "hpclaunch binds each rank to the cores and memory beside its GPU"
+            draft.say("left", lines_of(reading, command, option), option.written, why=why)
+    given = handed_on.given(reading, command, layer.all("env"), f"{layer.program} --env")
+    handed_on.put(reading, [*exported(reading, command), *given], draft, handed_on.Receivers())
+
+
+def exported(reading: ShellReading, command: Command) -> list[Handed]:
+    """The script's exported variables as its ranks get them, where they get all: those with a value that is
+    about the job, and about nothing else."""
+    found = []
+    for name, value in command.environment:
+        each = reading.last(name)
+        if each is not None and each.place.line and known(value) is not None and owner(name) in ("", "hcas"):
+            found.append(Handed(name, value, "export", (each.place,), {}))
+    return found
+
+
+def _per_host(numbers: dict[str, int | None], of_set: str, nodes: int | None) -> int | None:
+    """What so many resource sets of a host have: -r of them, or those of all hosts by the nodes."""
+    sets, each = numbers.get("rs_per_host"), numbers.get(of_set, 1)
+    of_all = numbers.get("nrs")
+    if sets is None and of_all and nodes and of_all % nodes == 0:
+        sets = of_all // nodes
+    return sets * each if sets and each else None
+
+
+def _lines(reading: ShellReading, command: Command, options: Sequence[Option]) -> tuple[Place, ...]:
+    return tuple(dict.fromkeys(place for each in options for place in lines_of(reading, command, each)))
+
+
+def _written(options: Sequence[Option]) -> str:
+    return " ".join(each.written for each in options)
