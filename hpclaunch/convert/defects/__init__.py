@@ -13,14 +13,16 @@ from hpclaunch.convert.options import Options
 from hpclaunch.convert.reading import ShellReading
 from hpclaunch.values.conversion import Finding, Place
 
-_OF_TEXTS = (words, statuses, slurm, access)
+_OF_TEXTS = (words, slurm, access)
 
 
 def find(reading: ShellReading, options: Options, job: Draft) -> list[Finding]:
     """The defects of all inputs, in the order of their lines, each once."""
     parsed = trees(reading.sources)
     found = dict.fromkeys(each for module in _OF_TEXTS for each in module.find(reading, parsed, options))
-    found.update(dict.fromkeys(placement.find(reading, options, job)))
+    found.update(
+        dict.fromkeys((*statuses.find(reading, parsed, job), *placement.find(reading, options, job)))
+    )
     found.update(
         dict.fromkeys(_too_large(source.name) for source in reading.sources if len(source.text) > LARGEST)
     )

@@ -1,24 +1,25 @@
 """Exit statuses that the original loses: a job that failed looks as if it had not."""
 
 import re
-from collections.abc import Iterator
-from itertools import pairwise
+from collections.abc import Collection, Iterator, Sequence
 
 from hpclaunch.convert.defects import search
 from hpclaunch.convert.defects.search import Parsed
-from hpclaunch.convert.options import Options
+from hpclaunch.convert.defects.ways import Script, TooMany, set_options
+from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.programs.layers import MPI, PER_GPU, layers
 from hpclaunch.convert.reading import ShellReading
 from hpclaunch.readback.shell import tree
+from hpclaunch.readback.shell.values import Unknown, Value
 from hpclaunch.values.conversion import Finding
 
 _STARTS = frozenset(
     ("srun", "mpirun", "mpiexec", "orterun", "horovodrun", "docker", "nvidia-docker", "ssh", "torchrun")
 )
-_CLEANS = frozenset(
-    ("rm", "docker", "nvidia-docker", "echo", "printf", "sleep", "date", "wait", "kill", "scancel")
-)
+# Those of layers: what starts ranks, and what goes to another machine to do it.
+_STARTERS = frozenset((*MPI, *PER_GPU, "srun", "ssh"))
+_RUNS = frozenset(("docker run", "docker exec", "docker start", "singularity exec", "singularity run"))
 _CLEANING = frozenset(("rm", "kill", "stop"))
-_ENDS_ON_FAILURE = re.compile(r"\bset\s+-[a-z]*e|\berrexit\b")
 # PIPESTATUS is that of the last pipeline: behind it stand ends of statements, comments, and what reads it.
 _READS_PARTS = re.compile(
     # Each piece reaches its end: a line of many # is one comment, and is not tried as several.
@@ -29,7 +30,7 @@ _NEAR = 2000
 _SET = re.compile(r"\bset\s")
 
 
-def find(reading: ShellReading, parsed: list[Parsed], options: Options) -> Iterator[Finding]:
+def find(reading: ShellReading, parsed: list[Parsed], job: Draft) -> Iterator[Finding]:
     """Statuses that are always 0, the last one's alone, or those of another command."""
     pipefail = any(_sets_pipefail(each.source.text) for each in parsed)
     for each in parsed:
@@ -43,8 +44,8 @@ def find(reading: ShellReading, parsed: list[Parsed], options: Options) -> Itera
             if search.program(call) == "wait":
                 yield from _of_wait(each, call)
             yield from _one_rank(each, call)
-        if each.source.name == reading.script and not _ENDS_ON_FAILURE.search(each.source.text):
-            yield from _of_last(each)
+        if each.source.name == reading.script:
+            yield from _of_end(reading, each, parsed, job)
 
 
 def _sets_pipefail(text: str) -> bool:
@@ -55,15 +56,51 @@ def _sets_pipefail(text: str) -> bool:
 
 
 def _of_background(parsed: Parsed, statements: tuple[tree.Stmt, ...]) -> Iterator[Finding]:
-    for first, second in pairwise(statements):
-        if first.background and "$?" in parsed.text(second):
+    """$? behind `&`, also where assignments stand between them: the status of one is 0 as well."""
+    behind = False
+    for statement in statements:
+        first = _first(statement)
+        if behind and first is not None and _has_status(first):
             yield _defect(
                 parsed,
-                second,
-                f"`& {_short(parsed.text(second))}`",
+                statement,
+                f"`& {_short(parsed.text(statement))}`",
                 "the status of a command that was put into the background with & is always 0: a "
                 "failure of it is never seen",
             )
+        behind = statement.background or (behind and _assigns_alone(statement.cmd))
+
+
+def _first(statement: tree.Stmt | None) -> tree.Command | None:
+    """The command that a statement begins with."""
+    while statement is not None:
+        command = statement.cmd
+        if isinstance(command, tree.BinaryCmd):
+            statement = command.x
+        elif isinstance(command, tree.IfClause) and command.cond:
+            statement = command.cond[0]
+        elif isinstance(command, tree.Block) and command.stmts:
+            statement = command.stmts[0]
+        else:
+            return command
+    return None
+
+
+def _assigns_alone(command: tree.Command | None) -> bool:
+    """Whether it gives variables values, and nothing of that can fail."""
+    if not isinstance(command, tree.CallExpr) or command.args:
+        return False
+    return not any(isinstance(node, tree.CmdSubst) for node in search.nodes(command))
+
+
+def _has_status(command: tree.Command) -> bool:
+    """Whether a simple command, a test or a declaration names $? itself."""
+    if not isinstance(command, tree.CallExpr | tree.TestClause | tree.DeclClause | tree.ArithmCmd):
+        return False
+    return any(
+        isinstance(node, tree.ParamExp) and node.param and node.param.value == "?"
+        for node in search.nodes(command)
+    )
 
 
 def _of_wait(parsed: Parsed, call: tree.CallExpr) -> Iterator[Finding]:
@@ -116,27 +153,58 @@ def _one_rank(parsed: Parsed, call: tree.CallExpr) -> Iterator[Finding]:
             )
 
 
-def _of_last(parsed: Parsed) -> Iterator[Finding]:
-    """A script ends with the status of its last command, and that is the cleaning up."""
-    statements = parsed.file.stmts
-    if not statements:
-        return
-    last = statements[-1].cmd
-    if not isinstance(last, tree.CallExpr) or not last.args or search.program(last) not in _CLEANS:
-        return
-    words = search.literals(last.args[1:])
-    if search.program(last) == "wait" and last.args[1:]:
-        return  # it gives the status of the run, or is told of by itself
-    if "docker" in search.program(last) and not set(words[:1]) & _CLEANING:
-        return
-    if any(map(_is_start, (call for each in statements[:-1] for call in search.calls(each)))):
-        yield _defect(
-            parsed,
-            last,
-            f"the script ends with `{_short(parsed.text(last))}`",
-            "its exit status is that of this command and not of the run: the job counts as a success when "
-            "the training failed",
-        )
+def _of_end(reading: ShellReading, parsed: Parsed, texts: list[Parsed], job: Draft) -> Iterator[Finding]:
+    """A script that ends with 0 by every way on which its runs, or the job's own, have failed."""
+    evaluated = {
+        each.place.line
+        for each in reading.starting
+        if each.place.file == parsed.source.name and _runs(each.words)
+    }
+    command = job.facts.get(("command",))
+    own = {place.line for place in command.places if place.file == parsed.source.name} if command else set()
+    set_by = {each.source.name.rpartition("/")[2]: _options_of(each) for each in texts if each is not parsed}
+    for lines in (None, own):
+        if lines is not None and not lines & evaluated:
+            continue
+
+        def run(call: tree.CallExpr, lines: Collection[int] | None = lines) -> int | None:
+            line = call.pos.line
+            by_words = _runs([_as_value(word) for word in call.args])
+            if not by_words and (search.program(call) or line not in evaluated):
+                return None
+            return int(lines is None or line in lines)
+
+        script = Script(parsed, run, set_by)
+        try:
+            ways = [each for each in script.ways() if each.failed]
+        except TooMany:
+            continue
+        last = next((each.last for each in ways if each.lost), None)
+        if last is not None and not script.is_ended_elsewhere and all(each.status == 0 for each in ways):
+            yield _defect(
+                parsed,
+                last,
+                f"the script ends with `{_short(parsed.text(last))}`",
+                "its exit status is that of this command and not of the run: the job counts as a success "
+                "when the training failed",
+            )
+            return
+
+
+def _options_of(parsed: Parsed) -> frozenset[str]:
+    """-e, where a text that others may source sets it anywhere."""
+    sets = (call for call in parsed.calls if search.program(call) == "set")
+    return frozenset(("e",)) if any("e" in set_options(call) for call in sets) else frozenset()
+
+
+def _runs(words: Sequence[Value]) -> bool:
+    programs = [layer.program for layer in layers(words)]
+    return any(each in _RUNS or each.partition(" ")[0] in _STARTERS for each in programs)
+
+
+def _as_value(word: tree.Word) -> Value:
+    text = search.literal(word)
+    return (Unknown("variable", ""),) if text is None else (text,)
 
 
 def _is_start(call: tree.CallExpr) -> bool:
