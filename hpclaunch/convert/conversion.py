@@ -190,7 +190,7 @@ def _not_compared(family: str, conversion: Conversion, options: Options) -> str:
         return _ONLY_PYXIS
     if any(each.key == "sweep" for each in conversion.findings):
         return "the points of a sweep are not in the script that its job is rendered to"
-    if any(each.key.startswith("groups.") for each in conversion.findings):
+    if any(each.key.partition(".")[0] == "groups" for each in conversion.findings):
         return "its programs are groups of one job now, and each was a launch of its own"
     if not conversion.is_complete:
         return "questions are open, and what is not told cannot be rendered"

@@ -10,10 +10,13 @@ from hpclaunch.cli.convert import _renderer
 from hpclaunch.convert import conversion, inputs, sources
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.options import Options
+from hpclaunch.convert.reasons import Known, Original, explained, of_binding
 from hpclaunch.convert.roundtrip import differences
+from hpclaunch.readback.shell.values import Value
 from hpclaunch.report.conversion import markdown
 from hpclaunch.report.conversion import text as as_text
 from hpclaunch.spec.read import read_site
+from hpclaunch.values.conversion import Finding
 from hpclaunch.values.launch import Difference
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -72,6 +75,124 @@ def changed(old: str, new: str) -> tuple[set[str], tuple[Difference, ...]]:
 def test_a_job_that_was_changed_shows(old: str, new: str, what: str) -> None:
     more, after = changed(old, new)
     assert what in more, after
+    assert [each.why for each in after if each.what in more] == [""] * len(more)
+
+
+JOB = """version: 1
+name: t
+command: [./t]
+gpus_per_node: 8
+workdir: /work
+env: {LR: "0.1"}
+inherit: [HOSTS]
+mounts: ["./x:/x", "/d:/data"]
+"""
+SAID = [
+    Finding("carried", (), "./t", "command: ./t"),
+    Finding("assumed", (), "GPUs", "gpus_per_node: 8"),
+    Finding("carried", (), "--container-workdir", "workdir: /work"),
+    Finding("replaced", (), "WALLTIME=5", why="the job's own keys say it"),
+    Finding("replaced", (), "LR=0.2", why="not of this LR"),
+    Finding("left", (), "mount tmpfs:/t", why="a job file has no mount of that kind"),
+]
+NUMACTL = (("numactl",), ("--membind=0",), ("./t",))
+
+
+@pytest.mark.parametrize(
+    ("what", "a", "b", "why"),
+    [
+        ("environment NCCL_X", "-", "ib0", "set by the site"),
+        ("environment LR", "-", "0.1", ""),  # the job says it, and no site
+        ("environment HOSTS", "-", "the submitter's", ""),
+        ("environment WALLTIME", "5", "-", "the job's own keys"),
+        ("environment LR", "0.2", "0.1", ""),
+        ("environment OTHER", "the submitter's", "-", "in the original it depends"),
+        ("environment OTHER", "the submitter's", "5", ""),
+        ("environment OTHER", "5", "6", ""),
+        ("mount /x", "-", "path /here/x", "in the original it depends"),
+        ("mount /data", "-", "path /d", ""),
+        ("mount /y", "-", "path /y", ""),
+        ("mount /t", "empty", "-", "a job file has no mount"),
+        ("mount /u", "empty", "-", ""),
+        ("mount /z", "path ./a/b", "path /here/a/b", "a relative path"),
+        ("mount /z", "path ./a/b", "path /here/a/c", ""),
+        ("mount /z", "path /a", "path /b", ""),
+        ("mount /data: access", "read-only", "read-write", ""),
+        ("command from word 0 on", "numactl --membind=0 ./t", "./t", "the words before it bound"),
+        ("GPUs on a node", "0", "8", "the original asks Slurm for none"),
+        ("GPUs on a node", "0", "4", ""),
+        ("GPUs on a node", "4", "8", ""),
+        ("kind of GPU", "any", "h100", "the name that the site's Slurm has"),
+        ("kind of GPU", "a100", "h100", ""),
+        ("working folder", "the image's own", "/work", "unset in the original"),
+        ("working folder", "/home", "/work", ""),
+        ("working folder", "the image's own", "/other", ""),
+        ("one failing rank ends all", "no", "yes", "the first rank that fails"),
+        ("one failing rank ends all", "yes", "no", ""),
+        ("retries after a failure", "without end", "0", "a job never runs twice"),
+        ("retries after a failure", "0", "without end", ""),
+        ("nodes", "2", "3", ""),
+        ("image", "a/b:1", "a/b:2", ""),
+    ],
+)
+def test_a_reason_is_one_for_its_own_values_alone(what: str, a: str, b: str, why: str) -> None:
+    known = Known(Original(NUMACTL, (), frozenset(("/x",))), JOB, ("./t",), SAID, ())
+    found = explained(Difference(what, a, b), known)
+    assert bool(found) == bool(why)
+    assert found.startswith(why)
+
+
+@pytest.mark.parametrize(
+    ("words", "rendered", "said", "why"),
+    [
+        ((("./t",),), ("./t", "more"), SAID, ""),  # the job has the original's words, and its script others
+        (NUMACTL, ("./u",), SAID, ""),
+        (NUMACTL, ("./t",), SAID[1:], ""),  # nobody said that this is the job's command
+        ((("python",), ("./t",)), ("./t",), SAID, "the report says what became"),  # python binds nobody
+        (NUMACTL, ("./t",), SAID, "the words before it bound"),
+    ],
+)
+def test_other_words_of_a_command_are_the_reports_where_it_told_them(
+    words: tuple[Value, ...], rendered: tuple[str, ...], said: list[Finding], why: str
+) -> None:
+    known = Known(Original(words, (), frozenset()), JOB, rendered, said, ())
+    found = explained(Difference("command from word 0 on", "a", "b"), known)
+    assert bool(found) == bool(why)
+    assert found.startswith(why)
+
+
+def test_what_the_user_set_is_a_reason_for_what_the_job_has_of_it() -> None:
+    told = [*SAID, Finding("carried", (), "nodes", "nodes: 3")]
+    for job, why in (("nodes: 3", "--set nodes says so"), ("nodes: 4", "")):
+        known = Known(Original(NUMACTL, (), frozenset()), f"{JOB}{job}\n", ("./t",), told, ("nodes=3",))
+        assert explained(Difference("nodes", "2", job[-1]), known) == why
+
+
+@pytest.mark.parametrize(
+    ("binding", "job", "said", "told"),
+    [
+        ((), "", [], ("its own", "beside the GPU", "ranks are bound beside their GPU")),
+        ((), "bind: {cpus: none}\n", [], ("its own", "cpus none", "")),
+        ((), "bind: {cpus: none}\n", ["bind.cpus: none"], ("its own", "cpus none", "what `bind`")),
+        (("--cpu-bind=rank",), "", [], ("--cpu-bind=rank", "beside the GPU", "")),
+    ],
+)
+def test_what_bound_the_original_is_told_with_it(
+    binding: tuple[str, ...], job: str, said: list[str], told: tuple[str, str, str]
+) -> None:
+    findings = [Finding("carried", (), "it", each) for each in said]
+    found = of_binding(Known(Original(NUMACTL, binding, frozenset()), JOB + job, ("./t",), findings, ()))
+    assert (found.a, found.b) == told[:2]
+    assert found.why.startswith(told[2])
+    assert bool(found.why) == bool(told[2])
+
+
+def test_what_srun_is_told_to_hand_on_is_no_site_s_doing() -> None:
+    text = SCRIPT.replace("srun ", "MODE=fast srun --export=ALL,STEP=3 ")
+    found = conversion.convert(inputs.classified({"run.sub": text}), options({}))
+    assert found.differences is not None
+    assert "STEP" in found.job
+    assert not {"environment MODE", "environment STEP"} & {each.what for each in found.differences}
 
 
 @pytest.mark.parametrize(
