@@ -15,6 +15,7 @@ from hpclaunch.convert.account import account
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.inputs import Input, Role
 from hpclaunch.convert.mapping import other_schedulers
+from hpclaunch.convert.mapping.environment import sourced
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.programs.names import PLUMBING, interpreter
 from hpclaunch.convert.reading import MOST_COMMANDS, ShellReading
@@ -153,6 +154,7 @@ def _launcher(inputs: Sequence[Input], options: Options, draft: Draft) -> Conver
     if known_by:
         _module(name).convert(reading, draft, options)
         other_schedulers.put_commands(reading, draft)
+        sourced.ask(reading, draft)
     else:
         said = "nothing in it starts ranks: no srun, mpirun, docker, or other launcher"
         unread = next((each for each in reading.unclear if each.unread), None)

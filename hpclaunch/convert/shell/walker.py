@@ -24,6 +24,7 @@ from hpclaunch.convert.shell import (
     redirections,
     rematch,
     shopt,
+    written_files,
 )
 from hpclaunch.convert.shell.lenient import LenientExpander
 from hpclaunch.convert.shell.listing import name_of_output
@@ -199,13 +200,22 @@ class Walker(Texts):
 
     def _source(self, words: list[Value]) -> Flow:
         name = self.files.found(words[1], self._open)
-        self.sourced.append(Sourced(self.place, python(words[1]), name, tuple(map(python, words[2:]))))
+        current = self._current.words if self._current is not None else ()
+        path = current[1].written if len(current) > 1 else ""
+        text = written_files.of(self, python(words[1]), path)
+        file = name if text is None else self.place.file
+        self.sourced.append(Sourced(self.place, python(words[1]), file, tuple(map(python, words[2:]))))
         self.status = None
-        if not name:
+        if not file:
             return Flow.NEXT
         self.spend(5)
         line, conditions = self.line, self.context
-        flow = self.walk(name)
+        if text is None:
+            flow = self.walk(name)
+        else:
+            self._open.append(path)
+            flow = self._text(text.text, f"source {path}", text.first)
+            self._open.pop()
         self.line, self.context = line, conditions
         return Flow.EXIT if flow is Flow.EXIT else Flow.NEXT
 
@@ -243,21 +253,28 @@ class Walker(Texts):
             self.line = line
 
     def _eval(self, words: list[Value]) -> Flow:
-        text, unknown = with_names(spaced(words))
+        return self._text(spaced(words), "eval")
+
+    def _text(self, value: Value, what: str, first: int = 0) -> Flow:
+        """Walk a text that the script makes for `what`; `first` is its line where it stands in the script as
+        it is, 0 elsewhere."""
+        text, unknown = with_names(value)
         if len(text) > _LONGEST:
-            self.note("eval of a very long text")
+            self.note(f"{what} of a very long text")
             return Flow.NEXT
         for name, part in unknown.items():
             self.state.set(name, Variable((part,)))
         self.unnamed |= unknown
         if unknown and _SETS_UNKNOWN.search(text):
-            self.note("eval sets a variable whose name the script does not tell")
+            self.note(f"{what} sets a variable whose name the script does not tell")
         line = self.line
+        if first:
+            self.line = self.files.first(self.files.name(line)) + first - 1
         try:
             return self.lines(self.parsed(text))
         except ScriptError as error:
             self.line = line
-            self.note(f"eval of what is no command: {error.message}")
+            self.note(f"{what} of what is no command: {error.message}")
             return Flow.NEXT
 
     @contextmanager

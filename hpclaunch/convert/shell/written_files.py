@@ -1,0 +1,129 @@
+"""The text of a file that the script itself writes before it sources it: by a here-document of cat or tee, by
+echo or by printf."""
+
+from collections.abc import Sequence
+from posixpath import normpath
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from hpclaunch.convert.reading import Command, Output
+from hpclaunch.convert.shell.started import as_inside
+from hpclaunch.readback.shell.commands import BUILTINS
+from hpclaunch.readback.shell.values import Value, join, known, shown
+
+if TYPE_CHECKING:
+    from hpclaunch.convert.shell.walker import Walker
+
+_STDIN = ("/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
+_PRINT = ("echo", "printf")
+# They leave the text of a file that is among their words as it is.
+_LEAVE = frozenset((*_PRINT, "cat", "chmod", "chown", "ls", "source", ".", "touch", "sync", "grep", "tee"))
+_GO = frozenset(("cd", "pushd", "popd"))
+_MOST = 2000  # commands before it that are looked at
+
+
+class Written(Struct, frozen=True):
+    """What is in the file; `first` is the line where the text stands in the script, 0 for more than one."""
+
+    text: Value
+    first: int = 0
+
+
+def of(shell: "Walker", path: Value, written: str) -> Written | None:
+    """The text of the file when it is sourced here, None where the script does not write it, or not for
+    certain: on a condition, before a `cd`, by another program. `written` is the path as it stands there."""
+    if known(path) in _STDIN:
+        given = shell.input.text
+        return None if given is None else Written(given)
+    name = _name(path)
+    if not name or "$(" in written or "`" in written:
+        return None  # what a command puts out twice need not be the same
+    earlier = shell.commands[-_MOST:]
+    shell.spend(1 + len(earlier) // 20)
+    if not any(_name(each.path) == name for command in earlier for each in _writes_of(command)):
+        return None
+    pieces: list[Value] | None = None
+    first = 0
+    into: Output | None = None
+    for command in earlier:
+        output = next((each for each in _writes_of(command) if _name(each.path) == name), None)
+        if output is None and command.program == "rm" and _names(command, name):
+            pieces = [] if not _is_perhaps(shell, command) else None
+        elif output is None and _may_change(command, name):
+            pieces = None
+        if output is None:
+            continue
+        text = None if _is_perhaps(shell, command) else _put_out(shell, command, output)
+        begins = not output.append and output is not into
+        before = [] if begins else pieces
+        into = output
+        pieces = None if text is None or before is None else [*before, text]
+        first = _first(command, text) if begins and text is not None else 0
+    if pieces is None:
+        return None
+    return Written(join([part for text in pieces for part in text]), first if len(pieces) == 1 else 0)
+
+
+def _name(path: Value) -> str:
+    """What the path is called, also where a part of it is not known but the same each time; "" where it is
+    not so."""
+    text = shown(path)
+    return "" if not text or "RANDOM" in text else normpath(text)
+
+
+def _names(command: Command, name: str) -> bool:
+    return any(_name(word) == name for word in command.words[1:])
+
+
+def _writes_of(command: Command) -> Sequence[Output]:
+    """The files that it writes, with those that `tee` does in no pipeline: in one they are of what stands
+    before it."""
+    if command.program != "tee" or command.pipeline[1] > 1:
+        return command.writes
+    words = command.words[1:]
+    append = any(known(word) in ("-a", "--append") for word in words)
+    paths = (word for word in words if not shown(word).startswith("-"))
+    return (*(Output(path, append, "1", tee=True) for path in paths), *command.writes)
+
+
+def _may_change(command: Command, name: str) -> bool:
+    """Whether the file may have another text behind it, or be another one."""
+    if command.program in _GO:
+        return not name.startswith("/")
+    return command.program not in _LEAVE and _names(command, name)
+
+
+def _is_perhaps(shell: "Walker", command: Command) -> bool:
+    """Whether it has not run for certain when the walk is where it is."""
+    now = shell.context
+    on, loops = command.conditions, command.loops
+    is_around = now.conditions[: len(on)] == on and now.loops[: len(loops)] == loops
+    return not is_around or command.background or bool(command.signals)
+
+
+def _put_out(shell: "Walker", command: Command, output: Output) -> Value | None:
+    """What the command writes into the file, None where that is not known."""
+    if output.descriptor == "2":
+        return ()
+    if command.program in _PRINT:
+        before, shell.output = shell.output, []
+        try:
+            BUILTINS[command.program](shell, [as_inside(word) for word in command.words])
+            return join(list(shell.output))
+        finally:
+            shell.output = before
+    copies = command.program == "tee" or (command.program == "cat" and _is_of_input(command.words))
+    return as_inside(command.stdin) if copies and command.stdin is not None else None
+
+
+def _is_of_input(words: Sequence[Value]) -> bool:
+    return [known(word) for word in words[1:]] in ([], ["-"])
+
+
+def _first(command: Command, text: Value) -> int:
+    """The line on which a here-document begins, 0 for any other text. A value of several lines in it would
+    shift what follows: its lines are then those of the command."""
+    lines = sum(part.count("\n") for part in text if isinstance(part, str))
+    first = max(command.place.last, command.place.line) - lines
+    return first if command.stdin is not None and first > command.place.line else 0

@@ -1,0 +1,79 @@
+"""Files that a script writes before it sources them: what bash has behind the source, or a question."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from script_cases import ASK, loaded
+
+from hpclaunch.convert.conversion import convert
+from hpclaunch.convert.inputs import classified
+from hpclaunch.convert.options import Options
+
+_HEAD = "#!/bin/bash\n#SBATCH -N 2 -t 10 --gpus-per-node=8\nBASE=0.25\n"
+_RUN = 'srun --mpi=none --ntasks-per-node=8 --container-image=a/b:1 ./t "$LR" "$WD"\n'
+_FOLLOWED = {
+    "an open delimiter": "cat > env.sh <<E\nexport LR=0.5\nexport WD=$BASE\nE\nBASE=9\n. ./env.sh\n",
+    "a quoted delimiter": "cat <<'E' > env.sh\nexport LR='a b'\nexport WD=$BASE\nE\nBASE=9\n. ./env.sh\n",
+    "tabs taken off": "cat > env.sh <<-E\n\tLR=1 WD=2\n\tE\nset -a\nsource env.sh\n",
+    "tee": "tee env.sh <<E >/dev/null\nLR=1 WD=$BASE\nE\nsource ./env.sh\n",
+    "tee behind a pipe": "cat <<E | tee env.sh\nLR=1 WD=2\nE\nsource ./env.sh\n",
+    "echo, line by line": 'echo "export LR=$BASE" > e.sh\necho "export WD=\\"a  b\\"" >> e.sh\n. ./e.sh\n',
+    "printf": "printf 'export %s=%s\\n' LR 3 WD \"$BASE\" > env.sh\n. ./env.sh\n",
+    "a group": "{ echo LR=1; echo WD=2; } > env.sh\n. env.sh\n",
+    "once more": "echo LR=1 WD=1 > env.sh\necho LR=2 WD=2 > ./env.sh\n. ./env.sh\n",
+    "of nothing": "rm -f env.sh\necho LR=1 >> env.sh\necho WD=2 >> env.sh\n. ./env.sh\n",
+    "behind a name": "F=$PWD/env.sh\nprintf 'LR=1\\nWD=2\\n' > $F\n. $F\n",
+    "its own input": "source /dev/stdin <<E\nLR=$BASE\nWD=7\nE\n",
+    "a function in it": "cat > f.sh <<'E'\nset_wd() { WD=$1; }\nLR=4\nE\n. ./f.sh\nset_wd 5\n",
+    "one that returns": "printf 'LR=1\\nreturn\\nLR=2\\n' > e.sh\n. ./e.sh\nWD=3\n",
+}
+_UNCLEAR = {
+    "not given": "source ./site_env.sh\n",
+    "by another program": "./make_env > env.sh\n. ./env.sh\n",
+    "changed later": "echo LR=1 WD=2 > env.sh\nsed -i s/1/2/ env.sh\n. ./env.sh\n",
+    "to one that is there": "echo LR=1 WD=2 >> env.sh\n. ./env.sh\n",
+    "on a condition": "if [ -d /x ]; then echo LR=1 WD=2 > env.sh; fi\n. ./env.sh\n",
+    "in another folder": "echo LR=1 WD=2 > env.sh\ncd /x\n. ./env.sh\n",
+    "of a process": "source <(./make_env)\n",
+}
+
+
+@pytest.mark.parametrize("case", _FOLLOWED)
+def test_what_the_script_writes_it_sources(case: str, tmp_path: Path) -> None:
+    script = f"{_HEAD}{_FOLLOWED[case]}"
+    ending = 'printf \'%s\\n%s\\n\' "$LR" "$WD" >&2\n'
+    env = {"PATH": "/usr/bin:/bin"}
+    shown = ["bash", "-c", script + ending]
+    of_bash = subprocess.run(shown, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=60)
+    found = convert(classified({"run.sub": script + _RUN}), Options({"PWD": str(tmp_path)}))
+    assert found.is_complete
+    assert loaded(found.job)["command"][1:] == of_bash.stderr.splitlines()
+
+
+@pytest.mark.parametrize("case", _UNCLEAR)
+def test_what_may_come_from_a_file_that_is_not_known_is_asked_for(case: str) -> None:
+    found = convert(classified({"run.sub": f"{_HEAD}{_UNCLEAR[case]}{_RUN}"}), Options({}))
+    job = loaded(found.job)
+    assert {name: job["env"][name] for name in ("LR", "WD")} == {"LR": ASK, "WD": ASK}
+    assert "inherit" not in job
+    told = {each.key: each for each in found.findings if each.kind == "question"}
+    assert all(len(told[key].places) > 1 for key in ("env.LR", "env.WD"))
+
+
+def test_what_a_login_has_is_no_such_file() -> None:
+    for file in ("/etc/profile", "~/.bashrc", "venv/bin/activate", "/opt/conda/etc/profile.d/conda.sh"):
+        found = convert(classified({"run.sub": f"{_HEAD}source {file}\n{_RUN}"}), Options({}))
+        assert loaded(found.job)["inherit"] == ["LR", "WD"]
+
+
+def test_what_each_rank_sources_itself_is_not_asked_for() -> None:
+    script = f"{_HEAD}source /site/env.sh\n{_RUN.replace('--container-image=a/b:1 ', '')}"
+    assert convert(classified({"run.sub": script}), Options({})).is_complete
+
+
+def test_lines_of_what_is_written_are_those_of_the_text() -> None:
+    script = f"{_HEAD}cat > env.sh <<E\nexport LR=1\nexport WD=2\nE\n. ./env.sh\n{_RUN}"
+    found = convert(classified({"run.sub": script}), Options({}))
+    told = {each.key: each.places[0].line for each in found.findings}
+    assert (told["env.LR"], told["env.WD"]) == (5, 6)
