@@ -67,3 +67,25 @@ def test_why_a_script_without_a_scheduler_has_one_node() -> None:
     assert "sbatch" not in said[0]
     said = [each.why for each in converted("#SBATCH -t 5\nmpirun -np 8 ./t").findings if each.key == "nodes"]
     assert "sbatch" in said[0]
+
+
+@pytest.mark.parametrize(
+    ("lines", "command"),
+    [
+        (
+            "mpirun -np 8 -x LD_LIBRARY_PATH=/opt/lib:$LD_LIBRARY_PATH ./t -b 8",
+            'export LD_LIBRARY_PATH=/opt/lib:"$LD_LIBRARY_PATH"; exec ./t -b 8',
+        ),
+        (
+            "module load hpcx\nmpirun -np 8 -x LD_LIBRARY_PATH=/opt/lib:$LD_LIBRARY_PATH ./t",
+            ["bash", "-lc", 'module load hpcx; export LD_LIBRARY_PATH=/opt/lib:"$LD_LIBRARY_PATH"; exec ./t'],
+        ),
+        ("mpirun -np 8 -x LD_LIBRARY_PATH=/opt/lib:$LIBRARY_PATH ./t", ["./t"]),
+    ],
+)
+def test_what_mpirun_adds_to_a_variable_of_the_node_each_rank_adds(
+    lines: str, command: str | list[str]
+) -> None:
+    job = loaded(converted(lines).job)
+    assert job["command"] == command
+    assert job.get("env", {}) == ({} if "export" in str(command) else {"LD_LIBRARY_PATH": ASK})

@@ -16,7 +16,7 @@ from hpclaunch.convert.programs.flags import cut, not_told
 from hpclaunch.convert.programs.layers import Option
 from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.convert.secret_texts import is_secret
-from hpclaunch.readback.shell.values import Unknown, Value, known, shown
+from hpclaunch.readback.shell.values import Unknown, Value, join, known, shown
 from hpclaunch.values.conversion import Place
 
 _MOST = 3000
@@ -123,6 +123,9 @@ def _made_there(each: _Variable, value: Value, draft: Draft, receivers: Receiver
         why = f"each rank has {has} for it"
     elif _of_the_job(value):
         why = "Slurm's numbers are known where the job runs"
+    elif each.what.endswith(f"-x {each.name}") and _adds_to_its_own(each.name, value):
+        why = "each rank has its own, to which it adds"
+        value = join([part if isinstance(part, str) else Unknown("variable", each.name) for part in value])
     else:
         return None
     made = value if own is None else own
@@ -137,6 +140,12 @@ def _is_of_ranks(value: Value, stand_ins: Mapping[str, str]) -> bool:
     """Whether ranks can make it of what stands for the script's variables, as of the number of a trial."""
     names = names_in(value)
     return bool(names) and all(map(stand_ins.get, names)) and not line([value], stand_ins).doubt
+
+
+def _adds_to_its_own(name: str, value: Value) -> bool:
+    """LD_LIBRARY_PATH=/more:$LD_LIBRARY_PATH, of which no line tells what it was: the image or the modules of
+    the node do."""
+    return len(value) > 1 and owner(name) == "image" and not_told(value) == (name,)
 
 
 def _of_the_job(value: Value) -> bool:
