@@ -62,6 +62,14 @@ _CASES = {
         {"run.sub": f"{_HEAD}cat > wrap.sh <<'E'\n{_WRAP}E\nmpirun -np 16 sh wrap.sh w\n", "-wrap.sh": _WRAP},
         "w",
     ),
+    "a text in docker's containers": (
+        {
+            "run.sub": f"{_HEAD}for h in $(scontrol show hostnames); do\n"
+            "ssh $h docker run -d --name c a/b:1 sleep infinity\ndone\n"
+            f"docker exec c mpirun -np 16 --npernode 8 bash -c 'echo d {_ALL}'\n"
+        },
+        "d",
+    ),
     "a manifest": ({"w.yaml": _MANIFEST.replace("COMMAND", f'[mpirun, sh, -c, "echo m {_ALL}"]')}, "m"),
     "a text in a manifest": (
         {"w.yaml": _MANIFEST.replace("COMMAND", f"[sh, -c, \"mpirun -np 16 sh -c 'echo t {_ALL}'\"]")},
