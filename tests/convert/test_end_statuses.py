@@ -3,6 +3,7 @@ that scripts name are stubs here: those that start ranks fail, and `check` does 
 
 import os
 import subprocess
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from hpclaunch.convert.options import Options
 from hpclaunch.convert.reading import Source
 from hpclaunch.convert.shell.walk import read
 
+_NUMBERS = count()
 _ENDS = "its exit status is that of this command"
 _LOOPS = "for h in a b; do\n  ssh $h docker run x & pids+=($!); rets+=($?)\ndone\n"
 
@@ -100,7 +102,7 @@ def _claims(text: str) -> list[int]:
 def programs(tmp_path_factory: pytest.TempPathFactory) -> str:
     """A folder with stubs for all that a script may name here."""
     folder = tmp_path_factory.mktemp("programs")
-    stubs = {"srun": ": >> ran; exit 1", "check": "exit ${CHECK:-0}", "cp": "exit 0"}
+    stubs = {"srun": ': > "$RAN"; exit 1', "check": "exit ${CHECK:-0}", "cp": "exit 0"}
     for name, body in stubs.items():
         path = folder / name
         path.write_text(f"#!/bin/sh\n{body}\n", encoding="utf-8")
@@ -113,12 +115,12 @@ def _statuses(text: str, programs: str) -> set[int]:
     found = set()
     shell = ["bash", "-e"] if text.startswith("#!/bin/bash -e") else ["bash"]
     for said in ("0", "1") if "check" in text else ("0",):
-        environment = {"PATH": f"{programs}:{os.environ['PATH']}", "CHECK": said}
+        ran = Path(programs, f"ran-{next(_NUMBERS)}")  # what goes on in the background writes it later
+        environment = {"PATH": f"{programs}:{os.environ['PATH']}", "CHECK": said, "RAN": str(ran)}
         done = subprocess.run(
             [*shell, "-c", text], env=environment, cwd=programs, capture_output=True, check=False, timeout=60
         )
-        if (ran := Path(programs, "ran")).exists():
-            ran.unlink()
+        if ran.exists():
             found.add(done.returncode)
     return found
 
@@ -166,8 +168,8 @@ def _around(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
         lists.map(lambda body: f"(\n{body}\n)"),
         lists.map(lambda body: f"{{\n{body}\n}}"),
         lists.map(lambda body: f"go() {{\n{body}\n}}\ngo"),
-        st.tuples(inner, lists, lists).map(lambda of: f"if {of[0]}; then\n{of[1]}\nelse\n{of[2]}\nfi"),
-        st.tuples(inner, lists).map(lambda of: f"if ! {of[0]}; then\n{of[1]}\nfi"),
+        st.tuples(inner, lists, lists).map(lambda of: f"if {of[0]}\nthen\n{of[1]}\nelse\n{of[2]}\nfi"),
+        st.tuples(inner, lists).map(lambda of: f"if ! {of[0]}\nthen\n{of[1]}\nfi"),
         lists.map(lambda body: f"{{\n{body}\n}} | tee x"),
     )
 
@@ -180,7 +182,7 @@ _SCRIPTS = st.lists(st.recursive(_PIECES, _around, max_leaves=4), min_size=1, ma
 def test_what_is_said_to_end_with_0_does(programs: str, pieces: list[str]) -> None:
     script = "\n".join(pieces) + "\n"
     if _claims(script):
-        assert _statuses(script, programs) == {0}
+        assert _statuses(script, programs) <= {0}
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,8 @@ from collections.abc import Collection, Iterator, Sequence
 
 from hpclaunch.convert.defects import search
 from hpclaunch.convert.defects.search import Parsed
-from hpclaunch.convert.defects.ways import Script, TooMany, set_options
+from hpclaunch.convert.defects.way import set_options
+from hpclaunch.convert.defects.ways import Script, TooMany
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.programs.layers import MPI, PER_GPU, layers
 from hpclaunch.convert.reading import ShellReading

@@ -7,9 +7,10 @@ Source: bash's manual, "Exit Status", "Lists of Commands", "The Set Builtin" (-e
 import re
 from collections.abc import Callable, Iterable, Mapping
 
-from msgspec import Struct, structs
+from msgspec import structs
 
 from hpclaunch.convert.defects import search
+from hpclaunch.convert.defects.way import Way, set_options, test, value
 from hpclaunch.readback.shell import tree
 
 # These tell nothing of a run, and succeed as a rule.
@@ -62,45 +63,12 @@ _SUCCEED = frozenset(
 )
 _ENDS_THE_JOB = frozenset(("scancel", "kill", "pkill", "skill"))
 _PRINTS = frozenset(("echo", "printf", "true", ":"))
-_COMPARED = re.compile(r"\s*(-?\d+)\s*(-eq|-ne|-gt|-ge|-lt|-le|==?|!=|>=?|<=?)\s*(-?\d+)\s*")
-_VALUE = re.compile(r"\$(?:(\w+|\?)|\{(\w+|\?|PIPESTATUS\[0\])\})")
-_NUMBER = re.compile(r"\d{1,9}")
 _HAS_EXIT = re.compile(r"(?:^|[\s;&|{])exit\b")
 _MOST_WAYS, _MOST_STEPS, _DEEPEST = 64, 20_000, 30
 
 
 class TooMany(Exception):
     """There are more ways than anybody looks through."""
-
-
-class Way(Struct, frozen=True):
-    """Where a way through the script is. `status` is that of the last command, None: not known; `last` that
-    command; `pipe` the statuses of the parts of the last pipeline; `known` variables with a number.
-    `leaves` is "" where the next statement follows, else exit, return, break or continue. `failed`: a run has
-    failed, and `lost`: what the shell told of that is told no more by another finding. `waits`: a run that
-    failed was put into the background."""
-
-    status: int | None = 0
-    last: tree.Node | None = None
-    pipe: tuple[int | None, ...] = (None,)
-    known: tuple[tuple[str, int | None], ...] = ()
-    options: frozenset[str] = frozenset()
-    leaves: str = ""
-    failed: bool = False
-    lost: bool = False
-    waits: bool = False
-
-    def number(self, name: str) -> int | None:
-        """The number that a variable, or ?, has."""
-        if name == "?":
-            return self.status
-        if name == "PIPESTATUS[0]":
-            return self.pipe[0]
-        return dict(self.known).get(name)
-
-    def told(self, name: str, value: int | None) -> "Way":
-        """The same with a variable that has this number, None: another one, or none."""
-        return structs.replace(self, known=tuple(sorted({**dict(self.known), name: value}.items())))
 
 
 class Script:
@@ -212,7 +180,7 @@ class Script:
             case tree.WhileClause():
                 return self._while(command, way, excused)
             case tree.TestClause():
-                status = self._test(self._parsed.text(command).removeprefix("[[").removesuffix("]]"), way)
+                status = test(self._parsed.text(command).removeprefix("[[").removesuffix("]]"), way)
                 return [structs.replace(way, status=status, pipe=(status,), last=command)]
             case tree.FuncDecl() | None:
                 return [structs.replace(way, status=0)]
@@ -326,7 +294,7 @@ class Script:
             self._calls -= 1
             return [structs.replace(each, leaves="") if each.leaves == "return" else each for each in after]
         if program in ("exit", "return"):
-            status = self._value(self._parsed.text(call.args[1]), way) if call.args[1:] else way.status
+            status = value(self._parsed.text(call.args[1]), way) if call.args[1:] else way.status
             if program == "return" and not self._calls:
                 return [structs.replace(way, status=1, last=call)]  # "can only `return' from a function"
             return [structs.replace(way, status=status, leaves=program, last=call)]
@@ -349,7 +317,7 @@ class Script:
             return structs.replace(way, options=way.options | given, status=None)
         if program in ("[", "test"):
             inside = text.removeprefix(program).removesuffix("]" if program == "[" else "")
-            return structs.replace(way, status=self._test(inside, way))
+            return structs.replace(way, status=test(inside, way))
         if program == "wait":
             if not words:
                 return structs.replace(way, status=0)
@@ -382,8 +350,8 @@ class Script:
         for each in assigns:
             if each.name is not None:
                 plain = not (each.append or each.index or each.array) and each.value is not None
-                value = self._value(self._parsed.text(each.value), way) if plain and each.value else None
-                found = found.told(each.name.value, value)
+                number = value(self._parsed.text(each.value), way) if plain and each.value else None
+                found = found.told(each.name.value, number)
         return found
 
     def _forgets(self, command: tree.Node, way: Way) -> Way:
@@ -392,27 +360,6 @@ class Script:
             if name in text:
                 way = way.told(name, None)
         return way
-
-    def _value(self, text: str, way: Way) -> int | None:
-        text = text.strip("\"'")
-        if _NUMBER.fullmatch(text):
-            return int(text)
-        found = _VALUE.fullmatch(text)
-        return way.number(found[1] or found[2]) if found else None
-
-    def _test(self, text: str, way: Way) -> int | None:
-        def number(found: re.Match[str]) -> str:
-            value = way.number(found[1] or found[2])
-            return found[0] if value is None else str(value)
-
-        compared = _COMPARED.fullmatch(_VALUE.sub(number, text).replace('"', " ").replace("'", " "))
-        if compared is None:
-            return None
-        a, operator, b = int(compared[1]), compared[2], int(compared[3])
-        if operator in (">", "<", ">=", "<="):
-            return None  # of [[ ]] these compare texts
-        holds = {"-gt": a > b, "-ge": a >= b, "-lt": a < b, "-le": a <= b, "-ne": a != b, "!=": a != b}
-        return int(not holds.get(operator, a == b))
 
 
 def _is_said(command: tree.BinaryCmd) -> bool:
@@ -426,20 +373,3 @@ def _may_end(command: tree.Command | None) -> bool:
     if isinstance(command, tree.BinaryCmd):
         return command.op in ("|", "|&")
     return isinstance(command, tree.CallExpr | tree.Subshell | tree.TestClause | tree.ArithmCmd)
-
-
-def set_options(call: tree.CallExpr, options: frozenset[str] = frozenset()) -> frozenset[str]:
-    """The options that count here, e and pipefail, after `set`."""
-    long = ""
-    for word in map(search.literal, call.args[1:]):
-        if long and word in ("errexit", "pipefail"):
-            options = _turned(options, long, "e" if word == "errexit" else "pipefail")
-            long = ""
-        elif word and word[0] in "-+" and word[1:].isalpha():
-            options = _turned(options, word[0], "e") if "e" in word else options
-            long = word[0] if word.endswith("o") else ""
-    return options
-
-
-def _turned(options: frozenset[str], sign: str, name: str) -> frozenset[str]:
-    return options | {name} if sign == "-" else options - {name}
