@@ -193,3 +193,40 @@ def test_the_one_command_of_a_script_is_its_run_whatever_it_is(lines: str, comma
     taken = [each for each in found.findings if each.kind == "assumed" and each.became == "command"]
     assert len(taken) == (command != script_cases.ASK)
     assert _of(_HEAD + lines + "\n")[0]["command"] == script_cases.ASK  # on two nodes it may be a launcher
+
+
+@pytest.mark.parametrize(
+    ("lines", "taken", "beside"),
+    [
+        (
+            "$S python train.py\nfor s in val test; do $S python eval.py --split $s; done",
+            "train.py",
+            "eval.py",
+        ),
+        (
+            "for s in val test; do $S python eval.py --split $s; done\n$S python train.py",
+            "train.py",
+            "eval.py",
+        ),
+        ("$S python train.py\nfor i in 1 2 3; do $S python eval.py; done", "eval.py", "train.py"),
+        ("for i in 1 2 3; do $S ./a $i; done\n$S ./b", "./a", "./b"),
+        ("$S ./b\nfor i in 1 2 3; do $S ./run_and_time.sh $i; done", "./run_and_time.sh", ""),
+        ("for d in half float; do $S all_reduce_perf_mpi -d $d; done\n$S ./t", "./t", ""),
+    ],
+)
+def test_a_loop_alone_does_not_tell_which_of_two_that_look_alike_is_the_run(
+    lines: str, taken: str, beside: str
+) -> None:
+    srun = "srun --mpi=none --ntasks-per-node=8 --container-image=a/b:1"
+    job, found = _of(_HEAD + lines.replace("$S", srun) + "\n")
+    assert taken in str(job["command"])
+    asked = [each.why for each in found.findings if "which is the job's run" in each.why]
+    assert [taken in why and beside in why for why in asked] == [True] * bool(beside)
+
+
+def test_what_each_round_has_of_its_own_is_not_said_to_be_unknown() -> None:
+    lines = "for s in val test; do\n./prepare.sh $s\nsrun --mpi=none python eval.py --split $s\ndone\n"
+    job, found = _of(_HEAD + lines)
+    assert job["command"] == script_cases.ASK
+    (asked,) = (each for each in found.findings if each.key == "command")
+    assert "another one in each round of the loop over val test" in asked.why

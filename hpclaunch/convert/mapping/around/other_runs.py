@@ -68,14 +68,15 @@ def put(reading: ShellReading, run: Step, others: Sequence[Step], draft: Draft) 
             draft.say("left", (step.command.place,), step.text, why=why, todo=todo)
     todo = "where another is the job's run leave this one out, and convert again; or make a job of each"
     ask_which(_start(run), [_start(step) for step in found], draft, todo)
-    _ask_alike(run, [step for step in others if step.command.place in taken], draft, todo)
+    steps = [step for step in others if step.command.place in taken and step.command is not run.command]
+    _ask_alike(run, [*steps, *found], draft, todo)
 
 
-def _ask_alike(run: Step, taken: Sequence[Step], draft: Draft, todo: str) -> None:
-    """The question which is the job's run, where a step of the job looks as much like it."""
+def _ask_alike(run: Step, others: Sequence[Step], draft: Draft, todo: str) -> None:
+    """The question which is the job's run, where a step of the job, or what is left, looks as much so."""
     size = (run.ranks.nodes, run.ranks.per_node)
-    as_large = [step for step in taken if (step.ranks.nodes, step.ranks.per_node) == size]
-    other = [step for step in alike(as_large, run) if step.command.place != run.command.place]
+    as_large = [step for step in others if (step.ranks.nodes, step.ranks.per_node) == size]
+    other = alike(as_large, run)
     if other:
         listed = "; ".join(step.text[:60] for step in other[:_SHOWN])
         taken_one = run.text[:60]
@@ -83,7 +84,7 @@ def _ask_alike(run: Step, taken: Sequence[Step], draft: Draft, todo: str) -> Non
             "question",
             [run.command.place, *(step.command.place for step in other)],
             f"{len(other) + 1} commands start ranks",
-            why=f"which is the job's run: {taken_one} was taken, and what looks like it ({listed}) is a step",
+            why=f"which is the job's run: {taken_one} was taken, and another looks like it ({listed})",
             todo=todo,
         )
 

@@ -49,7 +49,7 @@ def put(
     written = line(words, stand_ins, around.later, reads.after, around.before, reads.before)
     if written.doubt or not words or run.option("multi-prog"):
         why = "several programs, which a file names" if run.option("multi-prog") else "nothing"
-        why = _doubt(reading, words, written.doubt) if written.doubt else why
+        why = _doubt(reading, run, words, written.doubt) if written.doubt else why
         question = f"what each rank executes: {why}"
         draft.ask(("command",), question, lines, run.text)
     else:
@@ -189,10 +189,17 @@ def _names(word: Value, layer: Layer) -> bool:
     return base_name(word) == layer.program
 
 
-def _doubt(reading: ShellReading, words: Sequence[Value], doubt: str) -> str:
+def _doubt(reading: ShellReading, run: Step, words: Sequence[Value], doubt: str) -> str:
     """Why the command is not told."""
     names = [name for name in in_doubt(reading, words) if doubt == f"${{{name}}}"]
-    said = alternatives(reading, names[0]) if names else f"{doubt} is known only where the script runs"
+    loop = next(
+        (each for each in run.command.loops if each.values and doubt == f"${{{each.variable}}}"), None
+    )
+    said = f"{doubt} is known only where the script runs"
+    if names:
+        said = alternatives(reading, names[0])
+    elif loop is not None:
+        said = f"{doubt} is another one in each round of the loop over {loop.over}"
     return f"{' '.join(map(shown, words))}, and {said}"
 
 

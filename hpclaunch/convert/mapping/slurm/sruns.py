@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
+from hpclaunch.convert.mapping.around.rounds import counts_trials, names_in
 from hpclaunch.convert.mapping.container import enroot
 from hpclaunch.convert.mapping.slurm import pyxis_variables, srun_variables
 from hpclaunch.convert.mapping.slurm.asked import Asked, of_options
@@ -119,10 +120,11 @@ def run_of(found: Sequence[Step]) -> Step | None:
     not only prepare or test."""
     instead = fallbacks([step.command for step in found])
     first = [step for step in found if id(step.command) not in instead] or found
-    best = max(((_weight(step), index) for index, step in enumerate(first)), default=None)
+    weights = ((_weight(step), not _has_own_values(step), index) for index, step in enumerate(first))
+    best = max(weights, default=None)
     if best is None or best[0] < 0:
         return None
-    weight, run, test = best[0], first[best[1]], test_of(first)
+    weight, run, test = best[0], first[best[-1]], test_of(first)
     # Beside checks of the nodes a test is the job.
     return test if test is not None and _likeness(test) > weight and not _TRAINS.search(run.text) else run
 
@@ -147,12 +149,13 @@ def is_preparation(step: Step) -> bool:
 
 
 def alike(steps: Sequence[Step], run: Step) -> list[Step]:
-    """Those that may be the job's own command as well as the one that was taken, by all that tells them."""
-    weight, text = _weight(run), run.text
-    return [step for step in steps if 0 <= weight <= _weight(step) and step.text != text]
+    """Those that may be the job's own command as well as the one that was taken, by all that tells them. A
+    loop alone does not: checks and tests are repeated too."""
+    weight, text = _weight(run, by_loops=False), run.text
+    return [step for step in steps if 0 <= weight <= _weight(step, by_loops=False) and step.text != text]
 
 
-def _weight(step: Step) -> int:
+def _weight(step: Step, *, by_loops: bool = True) -> int:
     """How much a step looks like the job's own command; below 0 for what never is."""
     program = program_of(step.words)
     text = step.text
@@ -161,14 +164,22 @@ def _weight(step: Step) -> int:
     if (_CLEANS.search(text) and not _CONTAINS.search(text)) or _WATCHES.match(text):
         return -1
     is_beside = (_BESIDE.match(program) or _TESTS.match(program)) and not _ENROOT_EXEC.match(text)
-    return -1 if is_beside and len(step.inner) == 1 else _likeness(step)
+    return -1 if is_beside and len(step.inner) == 1 else _likeness(step, by_loops=by_loops)
 
 
-def _likeness(step: Step) -> int:
+def _has_own_values(step: Step) -> bool:
+    """Whether a loop around the step gives it other words in each round, and no number of the trial."""
+    names = {name for word in step.words for name in names_in(word)}
+    loops = hosts.loops_of_trials(step.command)
+    return any(each.variable in names and each.count != 1 and not counts_trials(each) for each in loops)
+
+
+def _likeness(step: Step, *, by_loops: bool = True) -> int:
     weight = 0
     weight += 4 * ((step.ranks.per_node or 0) > 1)
     weight += 3 * (step.option("mpi") is not None)
-    weight += 3 * bool(hosts.loops_of_trials(step.command))
+    repeated = by_loops and bool(hosts.loops_of_trials(step.command))
+    weight += 3 * (repeated and not _has_own_values(step))
     weight += 2 * step.in_container
     weight += 2 * bool(_TRAINS.search(step.text))
     weight += 3 * all(map(_OF_LAUNCHES.search, step.command.conditions))
