@@ -82,11 +82,10 @@ class Script:
         set_by: Mapping[str, frozenset[str]],
     ):
         self._parsed, self._run, self._set_by = parsed, run, set_by
-        self._functions = {
-            node.name.value: node.body
-            for node in parsed.nodes
-            if isinstance(node, tree.FuncDecl) and node.body
-        }
+        self._functions: dict[str, list[tree.Stmt]] = {}
+        for node in parsed.nodes:
+            if isinstance(node, tree.FuncDecl) and node.body:
+                self._functions.setdefault(node.name.value, []).append(node.body)
         self._steps, self._depth = 0, 0
         self._loops, self._calls = 0, 0  # around the command, within its function
         self.is_ended_elsewhere = False  # by a trap, or by who ends the job
@@ -285,11 +284,13 @@ class Script:
             way = structs.replace(way, status=of_run, leaves="exit" if program == "exec" else "", last=call)
             return [structs.replace(way, failed=True, lost=True) if of_run else way]
         words = [search.literal(word) for word in call.args[1:]]
-        function = self._functions.get(program)
-        if function is not None:
+        functions = self._functions.get(program, ())
+        if len(functions) > 1:
+            raise TooMany  # which of them it is here is not followed
+        if functions:
             outer, self._loops = self._loops, 0
             self._calls += 1
-            after = self._statement(function, way, excused)
+            after = self._statement(functions[0], way, excused)
             self._loops = outer
             self._calls -= 1
             return [structs.replace(each, leaves="") if each.leaves == "return" else each for each in after]
@@ -341,7 +342,8 @@ class Script:
         """A trap that ends the script gives a status of its own, on ERR and EXIT."""
         if not {"ERR", "EXIT", "0", "DEBUG", "RETURN"} & {word or "" for word in words[1:]}:
             return
-        named = (self._parsed.text(body) for name, body in self._functions.items() if name in text)
+        bodies = (body for name, found in self._functions.items() if name in text for body in found)
+        named = map(self._parsed.text, bodies)
         if any(map(_HAS_EXIT.search, (text.replace("'", " ").replace('"', " "), *named))):
             self.is_ended_elsewhere = True
 
