@@ -314,3 +314,34 @@ def test_an_image_that_sbcast_put_on_each_node_is_the_one_it_was_made_of(before:
     assert [each.kind for each in _said(found, line) if each.what.startswith("sbcast")] == [
         "left" if "other" in before else "replaced"
     ]
+
+
+@pytest.mark.parametrize(
+    ("option", "inherited", "cut"),
+    [
+        ("--export=ALL,NCCL_IB_HCA=mlx5_0,mlx5_1,mlx5_4:1", None, ["NCCL_IB_HCA=mlx5_0"]),
+        (
+            "--export=ALL,A=1,2,UCX_NET_DEVICES=mlx5_0:1,mlx5_1:1,B=x",
+            None,
+            ["A=1", "UCX_NET_DEVICES=mlx5_0:1"],
+        ),
+        ("--export=ALL,A=1,HOME_OF_DATA", ["HOME_OF_DATA"], []),
+        ("--export=ALL,mlx5_1", ["mlx5_1"], []),
+    ],
+)
+def test_a_value_of_export_ends_at_a_comma(option: str, inherited: object, cut: list[str]) -> None:
+    found = _converted(
+        pyxis(command="./run.sh").replace("--container-name=c ./run", f"{option} --container-name=c ./run")
+    )
+    assert _job(found).get("inherit") == inherited
+    told = [each.why.partition("ranks got ")[2] for each in found.findings if each.kind == "defect"]
+    assert [each.removesuffix(" alone") for each in told if each] == cut
+
+
+@pytest.mark.parametrize(
+    ("value", "env"), [("0,1,2,3,4,5,6,7", None), ("0,4,2,6,1,5,3,7", "0,4,2,6,1,5,3,7"), ("3,2", "3,2")]
+)
+def test_the_order_of_gpus_is_carried_where_it_is_not_the_nodes(value: str, env: object) -> None:
+    job = _job(_converted(pyxis(f"export CUDA_VISIBLE_DEVICES={value}")))
+    assert str(job["gpus_per_node"]) == "8"
+    assert job["env"].get("CUDA_VISIBLE_DEVICES") == env

@@ -286,3 +286,14 @@ def test_a_variable_of_the_first_hosts_container_is_said_to_reach_all(words: str
     )
     found = convert(classified({"run.sub": f"#!/bin/bash\n{HEAD}{lines}"}), Options({}))
     assert [each.what for each in found.findings if "all ranks have" in each.became] == said
+
+
+@pytest.mark.parametrize("over", ["$(seq 1 $NEXP)", '$(seq -w 1 "${NEXP}")', "$(seq 1 ${NEXP:-4})"])
+def test_a_seed_that_rises_with_the_round_is_the_trials_whatever_their_number(over: str) -> None:
+    lines = (
+        f": ${{BASE:=$RANDOM}}\nfor i in {over}; do\n  SEED=$((BASE - 1 + 10#$i)) srun --mpi=none ./t\ndone\n"
+    )
+    job = script_cases.loaded(convert(classified({"run.sub": f"{HEAD}{lines}"}), Options({})).job)
+    assert job["trials"]["seed"] == "SEED"
+    assert "env" not in job
+    assert str(job["trials"]["count"]) == ("4" if ":-4" in over else script_cases.ASK)

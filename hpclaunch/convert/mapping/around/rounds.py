@@ -17,6 +17,7 @@ _FAILED = re.compile(
     r"\$\{?(?:\?|\w*(?:rc|ret|stat|err|exit|code)\w*)\}?\"?\s*(?:-ne|-gt|!=|>)\s*0|!\s*\$\?|\(\(\s*\$\?\s*\)\)",
     re.IGNORECASE,
 )
+_OF_SEQ = re.compile(r"\$\(seq (?:-w )?(\d{1,9}) [^\s-]\S*\)")  # of which the end is not told
 _NAMES = re.compile(r"[A-Za-z_]\w*")
 
 
@@ -33,7 +34,10 @@ def numbers(loop: Loop, written: str = r"0|[1-9]\d{0,17}") -> list[int] | None:
     if loop.count is not None and texts:
         found = [int(text) for text in texts if text and re.fullmatch(written, text)]
         return found if len(found) == len(texts) else None
-    return None if loop.first is None else list(range(loop.first, loop.first + _ENOUGH))
+    first = loop.first
+    if first is None and (of_seq := _OF_SEQ.fullmatch(loop.over)):
+        first = int(of_seq[1])
+    return None if first is None else list(range(first, first + _ENOUGH))
 
 
 def counts_trials(loop: Loop) -> bool:

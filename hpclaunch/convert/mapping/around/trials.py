@@ -120,7 +120,7 @@ def _count(reading: ShellReading, loop: Loop, draft: Draft) -> None:
     )
     assumed = [each for name in names for each in reading.assumed if each.name == name]
     if loop.count is None:
-        what = ", ".join(name for name in _WORDS.findall(loop.over) if name not in ("seq", "in")) or loop.over
+        what = ", ".join(re.findall(r"\$\{?([A-Za-z_]\w*)", loop.over)) or loop.over
         draft.ask(("trials", "count"), f"how many trials: {loop.over}", lines, what)
         return
     lines = tuple(dict.fromkeys((*lines, *(each.place for each in assumed))))

@@ -140,6 +140,11 @@ def _handed(reading: ShellReading, command: Command, export: Export, draft: Draf
     for name, kept in export.given:
         if kept is None and name not in there and name.isidentifier():
             inherit((name,), export.places, draft, f"{export.written}: {name}")
+    for name in export.cut:
+        got = f"{name}={shown(named.get(name) or ())}"
+        why = f"Slurm ends a value of --export at a comma: ranks got {got} alone"
+        todo = f"write all of it under env.{name}, or leave it to hpclaunch"
+        draft.say("defect", export.places, export.written, why=why, todo=todo)
     if export.unclear:
         why = "which variables it hands on is not told, and all that are exported are taken"
         draft.say("assumed", export.places, export.written, why=why)
@@ -200,7 +205,8 @@ def _of_the_launch(each: Handed, draft: Draft, ranks: Ranks) -> bool:
 def _all_of(text: str | None, gpus: int | None) -> bool:
     if not text or not _ALL_GPUS.fullmatch(text):
         return False
-    return text == "all" or (gpus is not None and sorted(map(int, text.split(","))) == list(range(gpus)))
+    # Another order than the node's is the one in which ranks take them.
+    return text == "all" or (gpus is not None and list(map(int, text.split(","))) == list(range(gpus)))
 
 
 _NOTES = {
@@ -210,7 +216,7 @@ _NOTES = {
     "OMPI_MCA_btl_openib_if_include": "the job's value replaces the list that hpclaunch would set",
     "NCCL_SOCKET_IFNAME": "the job's value replaces that of the site's file (network.socket_ifname)",
     "GLOO_SOCKET_IFNAME": "the job's value replaces that of the site's file (network.socket_ifname)",
-    "CUDA_VISIBLE_DEVICES": "as it was; without it all of the job's GPUs are visible to each rank",
+    "CUDA_VISIBLE_DEVICES": "as it was; else ranks see all of the job's GPUs in the order that `bind` goes by",
     "CUDA_DEVICE_ORDER": "the job's value replaces PCI_BUS_ID, which the tables of GPUs go by",
 }
 

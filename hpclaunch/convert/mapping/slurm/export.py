@@ -4,9 +4,10 @@ sbatch puts its --export into SLURM_EXPORT_ENV, which each srun of the script ta
 "Output environment variables"; srun(1), --export).
 """
 
+import re
 from collections.abc import Sequence
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from hpclaunch.convert.mapping.slurm.asked import Asked
 from hpclaunch.convert.mapping.words.texts import split
@@ -17,17 +18,23 @@ from hpclaunch.readback.shell.values import Value, known, shown
 from hpclaunch.values.conversion import Place
 
 _NOTHING = ("NONE", "NIL")
+# A device or a number, which goes on with the value before it: NCCL_IB_HCA=mlx5_0,mlx5_1.
+_OF_A_VALUE = re.compile(
+    r"(?:mlx\d|mthca|hfi\d|ib|eth|en[ospx]|bond|bnxt|rdma|cxi|hsn|roce|efa|irdma)\w*\d(?::\d+)?|\d[\w.:-]*"
+)
 
 
 class Export(Struct, frozen=True):
     """`everything`: all that is exported is handed on. `given` are the variables that the option names, with
-    the value that it gives them (None: the one that they have). `unclear`: a part of it is not told."""
+    the value that it gives them (None: the one that they have). `cut` are those whose value Slurm ends at a
+    comma that was meant to be in it. `unclear`: a part of it is not told."""
 
     everything: bool = True
     given: tuple[tuple[str, Value | None], ...] = ()
     written: str = ""
     places: tuple[Place, ...] = ()
     unclear: bool = False
+    cut: tuple[str, ...] = ()
 
 
 def of(command: Command, own: Asked | None, batch: Sequence[Asked]) -> Export:
@@ -43,7 +50,7 @@ def of(command: Command, own: Asked | None, batch: Sequence[Asked]) -> Export:
         return outer
     found = _read(own.value or (), own.written, own.places)
     before = outer.given if found.everything else ()
-    return Export(found.everything, (*before, *found.given), found.written, found.places, found.unclear)
+    return structs.replace(found, given=(*before, *found.given))
 
 
 def without_secrets(value: Value, written: str) -> str:
@@ -58,6 +65,7 @@ def without_secrets(value: Value, written: str) -> str:
 def _read(value: Value, written: str, places: tuple[Place, ...]) -> Export:
     everything, unclear = False, False
     given: list[tuple[str, Value | None]] = []
+    cut_off: dict[str, None] = {}
     for part in split(value, ","):
         named = cut(part, "=")
         text = known(part)
@@ -67,6 +75,9 @@ def _read(value: Value, written: str, places: tuple[Place, ...]) -> Export:
             unclear = True
         elif text.upper() == "ALL" or not value:
             everything = True
+        elif text and given and _OF_A_VALUE.fullmatch(text):
+            cut_off[given[-1][0]] = None
         elif text and text.upper() not in _NOTHING:
             given.append((text, None))
-    return Export(everything or unclear, tuple(given), without_secrets(value, written), places, unclear)
+    hidden = without_secrets(value, written)
+    return Export(everything or unclear, tuple(given), hidden, places, unclear, tuple(cut_off))
