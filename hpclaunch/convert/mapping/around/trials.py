@@ -160,7 +160,11 @@ def _seed(
 
 
 def _say_one_seed(reading: ShellReading, command: Command, seed: str, loop: Loop, draft: Draft) -> None:
-    """A random number that is made before the loop is the same in all of its rounds."""
+    """A random number that is made before the loop is the same in all of its rounds, unless each adds its own
+    number to it."""
+    in_front = dict(command.prefix).get(seed, ())
+    if loop.variable and any(loop.variable in _names(part) for part in in_front):
+        return
     own = seed in dict(command.environment) and seed not in dict(command.prefix)
     names, seen, made = [seed] if own else list(command.uses), set[str](), list[Assigned]()
     while names:
