@@ -1,6 +1,5 @@
 """What a launcher does beside its run -> `setup`, `before_each` and `after`."""
 
-import re
 import shlex
 from collections.abc import Collection, Sequence
 from posixpath import normpath
@@ -19,13 +18,13 @@ from hpclaunch.convert.mapping.slurm.sruns import Step
 from hpclaunch.convert.mapping.words import inputs
 from hpclaunch.convert.mapping.words.hosts import loops_of_trials
 from hpclaunch.convert.mapping.words.texts import Line, from_here, line, path, submitters
+from hpclaunch.convert.programs.names import that
 from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.readback.shell.values import Value, known, shown
 
 # What a script does on the batch host that is a step of a job too: files and scripts of its own.
-_ON_HOST = re.compile(
-    r"^(mkdir|rm|cp|mv|ln|rsync|touch|chmod|tar|unzip|sync|python3?|bash|sh|[\w.-]+\.(sh|py))$"
-)
+_ON_HOST = that("files", "copies", "scripts")
+_SCRIPTS = (".sh", ".py")
 CACHES = "optional: where the user may not do it, or on Kubernetes, the job goes on without"
 AFTER_EACH = (
     "a job has nothing that runs after each trial: as a step of before_each it would run before the first "
@@ -256,7 +255,7 @@ def _is_step_of_host(command: Command, named: Collection[str]) -> bool:
     """Whether a command of the batch host is a step: files, scripts of its own, and a text for a file that is
     `named` in the run, as a script of its ranks is."""
     is_first = command.pipeline[0] == 0 or command.pipeline[1] == 1
-    if _ON_HOST.match(command.program):
+    if command.program in _ON_HOST or command.program.endswith(_SCRIPTS):
         return is_first and not command.within
     if command.program != "cat" or len(command.words) > 1 or known(command.stdin or ()) is None:
         return False

@@ -13,7 +13,7 @@ from hpclaunch.convert.mapping.ranks import launchers, rendezvous
 from hpclaunch.convert.mapping.words import hosts
 from hpclaunch.convert.programs.bind import BINDERS
 from hpclaunch.convert.programs.layers import MPI, STARTERS, Layer, layers
-from hpclaunch.convert.programs.names import SHELLS
+from hpclaunch.convert.programs.names import SHELLS, that
 from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.convert.shell import walk
 from hpclaunch.readback.shell.values import Value, known, program_of, shown
@@ -54,28 +54,10 @@ _IN_TEXT: tuple[tuple[Role, re.Pattern[str]], ...] = (
 )
 # What none of these is in none of them finds anything in, as most commands of a long text are.
 _MAY_TELL = re.compile(r"ssh|authorized|mca|mpi|mach|host|slots|sync|ml|cache|subm|shinit|slee|tail")
-_LOOKS = re.compile(
-    r"^(hostname|echo|date|env|printenv|nvidia-smi|ibstat|ibv_devinfo|lscpu|true|:|ls|cat|which|whoami|id|pwd|uname"
-    r"|printf|ulimit|test|\[|wait|dcgmi|nvcc|free|df|uptime|grep|cut|tr|sort|head|awk|sed|paste|getent|scontrol|seq"
-    r"|basename|dirname|readlink|wc|tee|squeue|sinfo|module|od|exit|set|set\b.*)$"
-)
+_LOOKS = that("shell", "looks", "texts", "settings")
+_FOLDERS = that("copies", "files")
 _BARE = re.compile(r"\$(?:([A-Za-z_]\w*)|\{([A-Za-z_]\w*)\})")
 _TESTS = re.compile(r"import (torch|tensorflow|mxnet|horovod)\b(?!.*(train|main))")
-_FOLDERS = (
-    "mkdir",
-    "chmod",
-    "chown",
-    "rm",
-    "cp",
-    "mv",
-    "ln",
-    "touch",
-    "rsync",
-    "tar",
-    "rmdir",
-    "unzip",
-    "dd",
-)
 
 
 class Started(Struct, frozen=True, dict=True):
@@ -142,7 +124,7 @@ class Started(Struct, frozen=True, dict=True):
             return "wait"
         if _TESTS.search(text):
             return "test"
-        if _LOOKS.match(program) and self.layers[-1].program == "" and not self.layer("mpirun"):
+        if program in _LOOKS and self.layers[-1].program == "" and not self.layer("mpirun"):
             return "test" if docker is not None else "look"
         if program in _FOLDERS and docker is None:
             return "folders"
