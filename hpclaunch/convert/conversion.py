@@ -50,6 +50,7 @@ _UNUSED: Mapping[Role, tuple[str, str]] = {
     "hostfile": ("a list of hosts", "the scheduler knows the hosts of a job"),
     "mounts": ("a list of mounts", "nothing in the launcher refers to it"),
     "mca": ("settings of Open MPI", "give those that the job needs as OMPI_MCA_NAME in env"),
+    "env file": ("variables for a container", "no command that is launched has it as --env-file"),
     "manifest": ("a manifest", "give it in one file with the others, or alone"),
     "own script": ("a script that hpclaunch rendered", "give it alone, to convert it"),
     "own manifest": ("a manifest that hpclaunch rendered", "give it alone, to convert it"),

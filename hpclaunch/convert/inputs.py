@@ -23,6 +23,7 @@ Role = Literal[
     "hostfile",
     "mounts",  # mounts.txt, SRC:DST on each line
     "mca",  # mca_params.conf
+    "env file",  # docker's --env-file
     "manifest",
     "own script",  # rendered by hpclaunch
     "own manifest",
@@ -131,6 +132,8 @@ def _role(name: str, text: str, texts: dict[str, str]) -> Role:
         raise InputError(f"{name} is a {what} of hpclaunch already: there is nothing to convert")
     if _is_manifest(name, text):
         return "manifest"
+    if _is_env_file(name, text, texts):
+        return "env file"
     if not _is_shell(name, text):
         return "unclear"
     return "rank script" if _runs_beside_ranks(name, text, texts) else "shell"
@@ -223,6 +226,22 @@ def _is_shell(name: str, text: str) -> bool:
     return is_named or bool(_SHELL_LINE.search(text)) or not _lines(text)
 
 
+def _is_env_file(name: str, text: str, texts: dict[str, str]) -> bool:
+    """Whether another text has it as docker's --env-file, and none sources it."""
+    base = re.escape(basename(name))
+    named = re.compile(rf"--env-file[= ]\s*\S*?{base}(?![\w.-])")
+    others = [other for each, other in texts.items() if each != name]
+    return (
+        not text.startswith("#!")
+        and any(map(named.search, others))
+        and not any(_sourced(base).search(other) for other in others)
+    )
+
+
+def _sourced(base: str) -> re.Pattern[str]:
+    return re.compile(rf"^[^#\n]*(?:\bsource|(?:^|[\s;&|])\.)\s+\S*{base}", re.MULTILINE)
+
+
 def _runs_beside_ranks(name: str, text: str, texts: dict[str, str]) -> bool:
     """Whether a launcher among the others starts it, or it does what only ranks do and launches nothing."""
     if len(texts) < 2:
@@ -230,10 +249,9 @@ def _runs_beside_ranks(name: str, text: str, texts: dict[str, str]) -> bool:
     if _LAUNCHES.search(text) or basename(name).lower().startswith("config"):
         return False  # launchers name configurations in mounts too
     base = re.escape(basename(name))
-    sourced = re.compile(rf"^[^#\n]*(?:\bsource|(?:^|[\s;&|])\.)\s+\S*{base}", re.MULTILINE)
     started = re.compile(rf"^[^#\n]*(?<![\w.-]){base}(?![\w.-])", re.MULTILINE)
     others = [other for each, other in texts.items() if each != name]
-    if any(sourced.search(other) for other in others):
+    if any(_sourced(base).search(other) for other in others):
         return False
     if any(started.search(other) and _LAUNCHES.search(other) for other in others):
         return True

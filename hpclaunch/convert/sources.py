@@ -17,7 +17,7 @@ from hpclaunch.values.conversion import Place
 from hpclaunch.values.errors import InputError, Problem
 
 # What families read beside the shell's own texts.
-_BESIDE = frozenset(("binding", "mounts", "hostfile", "mca"))
+_BESIDE = frozenset(("binding", "mounts", "hostfile", "mca", "env file"))
 _MEND = "mend it, and convert again"
 _LOOK = "look at this line yourself"
 

@@ -9,6 +9,8 @@ none: both set SetInterspersed(false).
 import re
 from collections.abc import Sequence
 
+import msgspec
+
 from hpclaunch.convert.programs.flags import Table, leading, table, take
 from hpclaunch.convert.programs.layers import STARTERS, Layer, Option, may_be_many
 from hpclaunch.convert.programs.names import SHELLS
@@ -81,7 +83,21 @@ def read(words: Sequence[Value]) -> tuple[Layer, list[Value]]:
     name = f"docker {command}".strip()
     if command not in _STARTS:
         return Layer(name, (*first, *found), tuple(rest)), []
-    return Layer(name, (*first, *found), tuple(rest[:1])), rest[1:]
+    layer = Layer(name, (*first, *found), tuple(rest[:1]))
+    return layer, [*entrypoint(layer), *rest[1:]] if rest else []
+
+
+def entrypoint(layer: Layer) -> list[Value]:
+    """What --entrypoint puts in front of the words behind the image: a program, or for podman a list in
+    JSON (podman-run(1))."""
+    option = layer.option("entrypoint")
+    text = known(option.value or ()) if option is not None else ""
+    if text and text.lstrip().startswith("["):
+        try:
+            return [(word,) for word in msgspec.json.decode(text, type=list[str])]
+        except msgspec.DecodeError:
+            return [(text,)]
+    return [option.value] if option is not None and option.value else []
 
 
 def is_option(command: str, name: str) -> bool:

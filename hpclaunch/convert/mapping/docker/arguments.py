@@ -1,10 +1,12 @@
 """Options of docker run and exec -> mounts, working directory, user; and why the others are gone."""
 
 from collections.abc import Callable, Sequence
+from os.path import basename
 
 from msgspec import Struct
 
 from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.mapping.docker import env_files
 from hpclaunch.convert.mapping.docker.mounts import mount, volume
 from hpclaunch.convert.mapping.words.lines import lines_of
 from hpclaunch.convert.programs.docker import is_option
@@ -91,8 +93,8 @@ class Context(Struct, frozen=True):
 
 
 def put(context: Context, draft: Draft, *, is_main: bool) -> None:
-    """Facts and findings for all options but -e and --gpus, which the caller carries. `is_main`: the working
-    directory and the user are those of the job's command."""
+    """Facts and findings for all options but -e, --gpus and --entrypoint, which the caller carries.
+    `is_main`: the working directory and the user are those of the job's command."""
     options = list(context.layer.options)
     if len(options) > _MOST:
         what = f"{len(options) - _MOST:,} more options of {context.layer.program}"
@@ -106,7 +108,7 @@ def put(context: Context, draft: Draft, *, is_main: bool) -> None:
         more = f" and {len(hcas) - 1} more of /dev/infiniband" if len(hcas) > 1 else ""
         draft.say("replaced", places, hcas[0].written + more, why=_HOOK)
     for option in options:
-        if option.name in ("env", "gpus") or option in hcas:
+        if option.name in ("env", "gpus", "entrypoint") or option in hcas:
             continue
         places = context.lines(option)
         if option.name in _SPECIAL:
@@ -212,23 +214,27 @@ def _workdir(option: Option, places: Sequence[Place], context: Context, draft: D
         draft.put(("workdir",), text, places, option.written)
 
 
-def _entrypoint(
-    option: Option, places: Sequence[Place], context: Context, draft: Draft, is_main: bool
-) -> None:
-    why = "the image's entrypoint is not run: the command is the first process"
-    if known(option.value or ()):
-        draft.say("left", places, option.written, why=why, todo="write it as the begin of the command")
-    else:
-        draft.say("replaced", places, option.written, why=why)
-
-
 def _runtime(option: Option, places: Sequence[Place], context: Context, draft: Draft, is_main: bool) -> None:
     draft.say("replaced", places, option.written, why="Enroot's hook lets the GPUs of the job in")
 
 
 def _file(option: Option, places: Sequence[Place], context: Context, draft: Draft, is_main: bool) -> None:
-    why = f"which variables the container gets: {option.written} is a file that is not read"
-    draft.say("question", places, option.written, why=why, todo="write its lines under env in the job file")
+    file = env_files.file_of(context.reading, option)
+    if file is None:
+        why = f"which variables the container gets: {option.written} was not given"
+        todo = "give the file beside the others, or write its lines under env in the job file"
+        draft.say("question", places, option.written, why=why, todo=todo)
+        return
+    draft.say("carried", (*places, Place(file.name)), option.written, became="env", why="its lines are told")
+    for place, name in env_files.unread(file):
+        why = f"{shown((name,))} is no name that a shell's variable can have"
+        draft.say(
+            "left",
+            (place,),
+            f"a line of {basename(file.name)}",
+            why=why,
+            todo="set it in a script of the ranks",
+        )
 
 
 def _mount(option: Option, places: Sequence[Place], context: Context, draft: Draft, is_main: bool) -> None:
@@ -246,7 +252,6 @@ _SPECIAL: dict[str, Rule] = {
     "device": _device,
     "user": _user,
     "workdir": _workdir,
-    "entrypoint": _entrypoint,
     "runtime": _runtime,
     "env-file": _file,
     "volume": _volume,

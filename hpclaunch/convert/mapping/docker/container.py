@@ -7,6 +7,7 @@ from hpclaunch.convert.mapping.container.images import reference
 from hpclaunch.convert.mapping.docker import arguments, sizes
 from hpclaunch.convert.mapping.docker.steps import Started
 from hpclaunch.convert.mapping.words.texts import path
+from hpclaunch.convert.programs.docker import entrypoint
 from hpclaunch.convert.programs.flags import not_told
 from hpclaunch.convert.reading import ShellReading
 from hpclaunch.readback.shell.values import known, shown
@@ -50,7 +51,8 @@ def put_container(reading: ShellReading, home: Started, main: Started | None, dr
     assert layer is not None
     context = arguments.Context(reading, home.command, layer)
     arguments.put(context, draft, is_main=True)
-    if home is main:
+    _put_entrypoint(context, draft, is_main=home is main)
+    if home is main and layer.option("entrypoint") is None:
         draft.say(
             "assumed",
             (home.command.place,),
@@ -81,6 +83,20 @@ def put_container(reading: ShellReading, home: Started, main: Started | None, dr
     draft.put(("image",), reference(text), places, text, why=why, kind="assumed" if is_default else "carried")
     if "/" not in text:
         draft.say("left", places, f"the image {text}", why="no registry is in its name", todo=_LOCAL_IMAGE)
+
+
+def _put_entrypoint(context: arguments.Context, draft: Draft, *, is_main: bool) -> None:
+    """--entrypoint: what the container starts, with the words behind the image for its arguments."""
+    option = context.layer.option("entrypoint")
+    if option is None:
+        return
+    places, own = context.lines(option), " ".join(map(shown, entrypoint(context.layer)))
+    if is_main and own:
+        why = "it is executed in the place of the image's entrypoint"
+        draft.say("carried", places, option.written, became=f"command: {own} ...", why=why, key="command")
+        return
+    why = "the image's entrypoint is not run: the command is the first process"
+    draft.say("replaced", places, option.written, why=why)
 
 
 def ask_image(reading: ShellReading, step: Started, draft: Draft) -> None:

@@ -8,7 +8,7 @@ from msgspec import Struct, structs
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.around import trials
 from hpclaunch.convert.mapping.bind import binding, of_mpirun, ompi_bind
-from hpclaunch.convert.mapping.docker import arguments, container, ranks, sizes, standard_input
+from hpclaunch.convert.mapping.docker import arguments, container, env_files, ranks, sizes, standard_input
 from hpclaunch.convert.mapping.docker.steps import Started
 from hpclaunch.convert.mapping.environment import exported, handed_on
 from hpclaunch.convert.mapping.ranks import numbers as numbers_of_mpirun
@@ -193,6 +193,7 @@ def _handed(launch: Launch) -> list[handed_on.Handed]:
     for step, program in ((launch.home, "docker run"), (main, "docker exec")):
         layer = step.layer(program) if step is not None else None
         if step is not None and layer is not None:
+            found += env_files.given(reading, step.command, layer)
             found += handed_on.given(reading, step.command, layer.all("env"), f"{program} -e")
     programs = [each.program for each in main.layers]
     if mpirun is not None and programs.index(mpirun.program) > _index(programs, "docker"):
