@@ -216,7 +216,7 @@ _NOTES = {
     "OMPI_MCA_btl_openib_if_include": "the job's value replaces the list that hpclaunch would set",
     "NCCL_SOCKET_IFNAME": "the job's value replaces that of the site's file (network.socket_ifname)",
     "GLOO_SOCKET_IFNAME": "the job's value replaces that of the site's file (network.socket_ifname)",
-    "CUDA_VISIBLE_DEVICES": "as it was; else ranks see all of the job's GPUs in the order that `bind` goes by",
+    "CUDA_VISIBLE_DEVICES": "as it was; else ranks see all of the job's GPUs, in the order that `bind` has",
     "CUDA_DEVICE_ORDER": "the job's value replaces PCI_BUS_ID, which the tables of GPUs go by",
 }
 
