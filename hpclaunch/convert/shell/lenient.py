@@ -127,6 +127,8 @@ class LenientExpander(Expander):
 
     def _aside(self, operand: Word) -> Value:
         """What an operand becomes, before it counts."""
+        if all(isinstance(piece, pieces.Literal) for piece in operand.pieces):
+            return self._joined(operand.pieces)
         before = self.state
         self.state = before.fork()
         try:

@@ -34,6 +34,8 @@ _FIRST = re.compile(r"\s*([A-Za-z_]\w*)\s*=(.*)", re.DOTALL | re.ASCII)
 _WHILE = re.compile(r"\s*([A-Za-z_]\w*)\s*(<=|<|>=|>)(.*)", re.DOTALL | re.ASCII)
 _CONTROL = frozenset(("break", "continue", "return", "exit", "source", ".", "eval", "set"))
 _MOST_COMPUTED = 300
+_PLAIN = (Simple, Declaration, Arithmetic)
+_NOT_PLAIN = _CONTROL | {"wait", "kill", "trap", "exec", "read"}
 _NO_WORK = _CONTROL | {"cat", "expr", "exec"}
 
 
@@ -162,6 +164,19 @@ def is_gone_once(statement: Loop) -> bool:
     return isinstance(last, Simple) and text_of(last).split() == ["break"] and len(others) == 1
 
 
+def is_plain(shell: "Walker", body: Statement) -> bool:
+    """Whether a loop's body is only assignments and commands of the shell's own that leave nothing."""
+    parts = body.body if isinstance(body, Group) else (body,)
+    return all(isinstance(part, _PLAIN) and _stays(shell, part) for part in parts)
+
+
+def _stays(shell: "Walker", part: Statement) -> bool:
+    if not isinstance(part, Simple) or not part.words:
+        return True
+    name = part.words[0].written
+    return name in BUILTINS and name not in _NOT_PLAIN and not shell.state.function(name)[0]
+
+
 def may_only_compute(shell: "Walker", body: Statement) -> bool:
     """Whether all of a loop's body may be that, if the ways are gone that look like it."""
     simple = of_body(shell, body).simple
@@ -185,11 +200,6 @@ def _leaves_several(each: Simple) -> bool:
 def is_no_work(command: Recorded) -> bool:
     """Whether a command that was walked is the shell's own, or tells what a variable gets."""
     return command.within == "output" or command.program in _NO_WORK or command.program in BUILTINS
-
-
-def only_asks(shell: "Walker", condition: Statement) -> bool:
-    """Whether a loop's condition starts nothing, and reads nothing."""
-    return all(_may_compute(shell, each) for each in of_body(shell, condition).simple)
 
 
 def shifts(shell: "Walker", body: Statement) -> bool:

@@ -27,11 +27,24 @@ def walk_for(shell: "Walker", statement: For) -> Flow:
         return Flow.NEXT
     shell.state.check(statement.name)
     if rounds.count is not None and rounds.count == len(rounds.values):
+        if loops.is_plain(shell, statement.body):
+            return _plainly(shell, statement, rounds.values)
         begins = partial(_given, shell, statement.name, rounds.values)
         gone = _gone_through(shell, statement, begins, max(_MOST_ROUNDS, rounds.count))
         if gone is not None:
             return gone
     return _once(shell, statement, statement.name, rounds)
+
+
+def _plainly(shell: "Walker", statement: For, values: Sequence[Value]) -> Flow:
+    """Walk each round of a loop that nothing leaves."""
+    for value in values:
+        shell.spend(2)
+        shell.state.begin(statement.name, value)
+        flow = shell.run(statement.body)
+        if flow is not Flow.NEXT:
+            return flow
+    return Flow.NEXT
 
 
 def _given(shell: "Walker", name: str, values: Sequence[Value], number: int) -> bool:
@@ -63,8 +76,6 @@ def walk_loop(shell: "Walker", statement: Loop) -> Flow:
     if statement.condition is not None or len(statement.expressions) == 3:
         begins = partial(_holds, shell, statement)
         gone = _gone_through(shell, statement, begins, _MOST_ROUNDS)
-        if gone is None and _is_never_gone(shell, statement, begins):
-            gone = Flow.NEXT
         if gone is not None:
             return gone
     rounds = loops.of_condition(shell, statement)
@@ -102,20 +113,6 @@ class _Trial:
         del shell.assumed[self.assumed :], shell.unclear[self._unclear :]
         if shell.output is not None:
             del shell.output[self._output :]
-
-
-def _is_never_gone(shell: "Walker", statement: Loop, begins: Callable[[int], bool | None]) -> bool:
-    """Whether the first look at the condition ends the loop, and nothing that was assumed says so."""
-    if statement.condition is not None and not loops.only_asks(shell, statement.condition):
-        return False
-    trial = _Trial(shell)
-    holds = begins(0)
-    if holds is False and len(shell.assumed) == trial.assumed:
-        trial.keep()
-        shell.status = True
-        return True
-    trial.take_back()
-    return False
 
 
 def _gone_through(
@@ -168,13 +165,20 @@ def _once(shell: "Walker", statement: For | Loop, variable: str, rounds: loops.R
     shifts = rounds.count != 1 and loops.shifts(shell, statement.body)
     of_nodes = rounds.count != 1 and over_nodes.is_one(shell, statement, variable, rounds.over)
 
+    never = False
+
     def once() -> Flow:
+        nonlocal never
         if rounds.count != 1:
             shell.input = shell.input.untold()  # each round reads on
         with shell.within(loops=(*shell.context.loops, around)):
             if isinstance(statement, Loop) and statement.condition is not None:
+                assumed = len(shell.assumed)
                 with shell.within(unnoticed=True):
                     shell.run(statement.condition)
+                never = shell.status is False and not rounds.count and len(shell.assumed) == assumed
+                if never:
+                    return Flow.NEXT
             if shifts:
                 shell.state.arguments = None  # each round has others
             for name in counted:
@@ -198,5 +202,5 @@ def _once(shell: "Walker", statement: For | Loop, variable: str, rounds: loops.R
 
     given = shell.input
     flow = shell.tried([once], or_none=not rounds.count)
-    shell.status, shell.input = None, given
+    shell.status, shell.input = True if never else None, given
     return flow if flow in LEAVES and rounds.count else Flow.NEXT

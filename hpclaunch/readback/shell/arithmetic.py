@@ -27,7 +27,7 @@ _LEVELS = (
     ("*", "/", "%"),
 )
 _LEVEL = {operator: level for level, operators in enumerate(_LEVELS) for operator in operators}
-_ASSIGNMENTS = ("=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>=")
+_ASSIGNMENTS = frozenset(("=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>="))
 _CHANGES = re.compile(
     r"([A-Za-z_]\w*)(?:\[[^\]]*\])?\s*(?:\+\+|--|(?:[-+*/%&|^]|<<|>>)?=(?!=))|(?:\+\+|--)\s*([A-Za-z_]\w*)"
 )
@@ -103,8 +103,9 @@ class _Reader:
         return result
 
     def _assignment(self) -> int:
-        (kind, name), (_, operator) = self._tokens[0], self._tokens[min(1, len(self._tokens) - 1)]
-        if kind != "name" or operator not in _ASSIGNMENTS:
+        kind, name = self._tokens[0]
+        operator = self._tokens[1][1] if kind == "name" else ""
+        if operator not in _ASSIGNMENTS:
             return self._choice()
         del self._tokens[:2]
         # What is added to is looked at before what stands behind it.

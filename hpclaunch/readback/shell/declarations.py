@@ -2,8 +2,7 @@
 readonly (bash's manual, "Shell Builtin Commands")."""
 
 import re
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from msgspec import structs
@@ -53,40 +52,32 @@ def declare(shell: "Shell", command: str, arguments: Sequence[Assignment | Word]
             name = argument.name if isinstance(argument, Assignment) else argument.written
             shell.kinds[name] = min(kinds)
     for argument in rest:
-        if isinstance(argument, Assignment):
-            _tried(shell, partial(_assign, shell, argument, "A" in flags, local, exports))
-            if fixes:
-                _fix(shell, argument.name)
-            continue
-        for value in shell.expander.fields(argument):
-            _tried(shell, partial(_declare_value, shell, value, local, exports))
-            if "A" in flags:
-                _declare_keyed(shell, known(value) or "")
-            if fixes:
-                _fix(shell, shown(value).partition("=")[0])
+        try:
+            if isinstance(argument, Assignment):
+                declare_one(shell, argument.name, local, exports)
+                shell.assign(argument, keyed="A" in flags, exports=exports)
+            else:
+                for value in shell.expander.fields(argument):
+                    _declare_value(shell, value, local, exports)
+                    if "A" in flags:
+                        _declare_keyed(shell, known(value) or "")
+        except ReadOnly:
+            shell.status = False  # and the others count all the same
+        if fixes:
+            _fix(shell, argument)
 
 
-def _tried(shell: "Shell", way: Callable[[], None]) -> None:
-    """One of several arguments: where it would change what is read-only, the others count all the same."""
-    try:
-        way()
-    except ReadOnly:
-        shell.status = False
-
-
-def _assign(shell: "Shell", argument: Assignment, keyed: bool, local: bool, exports: bool | None) -> None:
-    declare_one(shell, argument.name, local, exports)
-    shell.assign(argument, keyed=keyed, exports=exports)
-
-
-def _fix(shell: "Shell", name: str) -> None:
-    """Make a variable read-only."""
-    if not is_name(name):
-        return
-    before = shell.state.get(name)
-    if before is None:
-        before = Variable((Unknown("variable", name),) if shell.state.outside.may_have(name) else None)
-    shell.state.set(name, structs.replace(before, fixed=True))
+def _fix(shell: "Shell", argument: Assignment | Word) -> None:
+    """Make variables read-only."""
+    if isinstance(argument, Assignment):
+        names = [argument.name]
+    else:
+        names = [shown(value).partition("=")[0] for value in shell.expander.fields(argument)]
+    for name in filter(is_name, names):
+        before = shell.state.get(name)
+        if before is None:
+            before = Variable((Unknown("variable", name),) if shell.state.outside.may_have(name) else None)
+        shell.state.set(name, structs.replace(before, fixed=True))
 
 
 def _declare_keyed(shell: "Shell", name: str) -> None:
@@ -133,7 +124,8 @@ def declare_one(shell: "Shell", name: str, local: bool, exports: bool | None) ->
         elif not exports:
             state.set(name, Variable((Unknown("variable", name),), exported=False))
         return
-    state.set(name, structs.replace(before, exported=exports))
+    if before.exported is not exports:
+        state.set(name, Variable(before.value, exports, before.fixed))
 
 
 def _flags(arguments: Sequence[Assignment | Word]) -> tuple[list[str], list[Assignment | Word]]:

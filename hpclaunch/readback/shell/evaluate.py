@@ -96,7 +96,11 @@ class Shell(Ways):
             return Flow.NEXT  # descriptors of the script's own, beside those that commands know of
         if not statement.assignments:
             if not statement.redirections:
-                return self._called(words)
+                try:
+                    return self._call(words)
+                except ReadOnly:
+                    self.status = False  # as in `_called`, and here most commands come by
+                    return Flow.NEXT
             return self._with_input(statement.redirections, lambda: self._called(words))
         saved: dict[str, Variable | None] = {}
         for assignment in statement.assignments:

@@ -106,7 +106,7 @@ class State:
 
     def get(self, name: str) -> Variable | None:
         """The variable, or the one that it stands for; None where the script has not touched it."""
-        found = self.own(name)
+        found = self.own(name) if name in self._of_all.variables else None
         if found is None or found.refers is None:
             return found
         target = self.target(name)
@@ -116,8 +116,6 @@ class State:
 
     def own(self, name: str) -> Variable | None:
         """The variable of that name itself, which may stand for another."""
-        if name not in self._of_all.variables:
-            return None
         state: State | None = self
         while state is not None:
             found = state._variables.get(name)
@@ -129,14 +127,14 @@ class State:
     def target(self, name: str) -> str:
         """The name of the variable that this one stands for: its own for most. Where nobody knows which one
         that is, a pattern of names; "" where there is none yet."""
-        if self._of_all.refers:
-            for _ in range(_MOST_REFERENCES):
-                found = self.own(name)
-                if found is None or found.refers is None:
-                    return name
-                name = found.refers
-            return "*"
-        return name
+        if not self._of_all.refers:
+            return name
+        for _ in range(_MOST_REFERENCES):
+            found = self.own(name)
+            if found is None or found.refers is None:
+                return name
+            name = found.refers
+        return "*"
 
     @property
     def revision(self) -> int:
@@ -149,13 +147,16 @@ class State:
 
     def set(self, name: str, variable: Variable) -> None:
         """Put the variable in the place of the one of that name, or of the one that this stands for."""
-        if self._of_all.refers:
+        of_all = self._of_all
+        if of_all.refers:
             target = self.target(name)
             if not is_name(target):
                 self._set_one_of(name, target, variable)
                 return
             name = target
-        self.place(name, variable)
+        of_all.changes += 1
+        of_all.variables.add(name)
+        self._variables[name] = variable
 
     def place(self, name: str, variable: Variable) -> None:
         """Put the variable in the place of the one of that name itself."""
