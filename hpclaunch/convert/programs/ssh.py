@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 
-from hpclaunch.convert.programs.flags import table, take
+from hpclaunch.convert.programs.flags import leading, table, take
 from hpclaunch.convert.programs.layers import Layer, Option
 from hpclaunch.readback.shell.values import Value, join, program_of, shown
 
@@ -35,6 +35,7 @@ _PSSH = table(
 _SPECIAL = re.compile(r"""[\s'"\\;&|<>()$`*?#~]""")
 _BLANKS = re.compile(r"\S\s+\S")
 _QUOTES = re.compile(r"""['"\\]""")
+_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")
 _VALUE = re.compile(r"(?:--?[\w-]+|[A-Za-z_]\w*)=")
 TABLES = {"ssh": _SSH, "rsh": _SSH, "pdsh": _PDSH, "clush": _CLUSH, "pssh": _PSSH, "parallel-ssh": _PSSH}
 
@@ -70,6 +71,8 @@ def split_anew(words: Sequence[Value]) -> str:
 
 
 def _is_read_again(words: Sequence[Value]) -> bool:
+    if words and _ASSIGNMENT.match(leading(words[0])):
+        return True  # NAME=VALUE in front of the program is for the remote shell
     return any(isinstance(part, str) and _SPECIAL.search(part) for word in words for part in word)
 
 
