@@ -20,6 +20,7 @@ from hpclaunch.values.conversion import Place
 _USUAL = frozenset(
     {"rw", "rbind", "bind", "rprivate", "private", "x-create=auto", "x-create=dir", "x-create=file"}
 )
+_DEFAULT = frozenset({"rw", "rbind"})
 _VARIABLE = re.compile(r"\$\{(\w+)\}|\$(\w+)")
 
 
@@ -152,6 +153,10 @@ def _mount(entry: Entry, draft: Draft) -> tuple[str, str | dict[str, object], st
     if strange:
         why = f"a mount of a job is read-only or not; it has no flag {', '.join(strange)}"
         draft.say("left", entry.places, what, why=why, todo="see whether the job needs it")
+    of_no_weight = [flag for flag in flags if flag in _USUAL - _DEFAULT]
+    if of_no_weight:
+        why = "a job's mounts have Pyxis's own flags for mounts below them and for their place in the image"
+        draft.say("without effect", entry.places, f"{', '.join(of_no_weight)} of {what}", why=why)
     if target.startswith("."):
         return target, "", ""
     if not source.startswith((".", "/")) or ":" in source or ":" in target:

@@ -175,7 +175,7 @@ def _unused(reading: ShellReading, draft: Draft) -> None:
     used = {place for fact in draft.facts.values() for place in fact.places}
     for each in of_batch(reading):
         if each.name.startswith("ntasks") and not used.intersection(each.places):
-            why = "the srun of the run says how many ranks there are"
+            why = "what starts the run says how many ranks there are"
             draft.say("replaced", each.places, each.written, why=why)
 
 
