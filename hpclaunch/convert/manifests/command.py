@@ -1,14 +1,15 @@
 """The job's command, and what stands around it in a shell's text."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from hpclaunch.convert.draft import Draft, shown
-from hpclaunch.convert.manifests import launchers, shelltext, size
+from hpclaunch.convert.manifests import launchers, loops, shelltext, size
 from hpclaunch.convert.manifests.launch import Launch, line_in
+from hpclaunch.convert.manifests.loops import Looped
 from hpclaunch.convert.manifests.shelltext import ShellText, Unit
 from hpclaunch.convert.manifests.workload import Workload
 from hpclaunch.convert.mapping.around import other_runs
-from hpclaunch.convert.mapping.words.texts import line
+from hpclaunch.convert.mapping.words.texts import NOTHING, line
 from hpclaunch.convert.programs.layers import MPI, layers
 from hpclaunch.readback.shell.values import Unknown, Value, known
 from hpclaunch.values.conversion import Place
@@ -46,8 +47,15 @@ _LOOK = frozenset(
 )
 
 
-def put(workload: Workload, launch: Launch, draft: Draft, exports: Sequence[tuple[str, Value]] = ()) -> None:
-    """The job's command, its folder, and the steps around it. `exports` are variables that it sets."""
+def put(
+    workload: Workload,
+    launch: Launch,
+    draft: Draft,
+    exports: Sequence[tuple[str, Value]] = (),
+    stand_ins: Mapping[str, str] = NOTHING,
+) -> None:
+    """The job's command, its folder, and the steps around it. `exports` are variables that it sets, and
+    `stand_ins` those that ranks have for the text's own."""
     container = workload.starter.container
     if not launch.words:
         _of_image(workload, draft)
@@ -62,7 +70,7 @@ def put(workload: Workload, launch: Launch, draft: Draft, exports: Sequence[tupl
     if workload.is_apart and not launch.outer:
         _hidden(launch, draft)
         return
-    command, doubt = _command(launch, exports)
+    command, doubt = _command(launch, exports, stand_ins)
     what = _what(launch)
     if command is None:
         question = f"what each rank executes: {doubt} is not told"
@@ -146,7 +154,9 @@ def _why(launch: Launch) -> str:
     return f"{names} only started it; hpclaunch starts each rank itself" if names else ""
 
 
-def _command(launch: Launch, exports: Sequence[tuple[str, Value]]) -> tuple[list[str] | str | None, str]:
+def _command(
+    launch: Launch, exports: Sequence[tuple[str, Value]], stand_ins: Mapping[str, str]
+) -> tuple[list[str] | str | None, str]:
     """The command for the job file, or None and what is not known of it."""
     texts = [known(word) for word in launch.inner]
     if launch.shell is not None and not launch.outer:
@@ -159,7 +169,7 @@ def _command(launch: Launch, exports: Sequence[tuple[str, Value]]) -> tuple[list
         return str(line((), exports=exports).value).removesuffix("exec ") * bool(exports) + _as_written(
             launch, launch.unit
         ), ""
-    made = line(launch.inner, exports=exports)
+    made = line(launch.inner, stand_ins, exports)
     return (None, made.doubt) if made.doubt else (made.plain, "")
 
 
@@ -195,6 +205,8 @@ def _around(workload: Workload, launch: Launch, shell: ShellText, draft: Draft) 
     """What a shell's text does before and after the launcher."""
     assert launch.shell_place is not None
     place = launch.shell_place
+    if launch.looped is not None:
+        _around_the_loop(workload, launch.looped, shell, place, draft)
     if launch.unit is None or shell.launch is None:
         return
     if launch.unit.piped:
@@ -210,6 +222,33 @@ def _around(workload: Workload, launch: Launch, shell: ShellText, draft: Draft) 
         others = [_start(workload, launch, each, place) for each in shell.units if each is not launch.unit]
         todo = "where another is the job's run leave this one out, and convert again"
         other_runs.ask_which(run, [each for each in others if each is not None], draft, todo)
+
+
+def _around_the_loop(
+    workload: Workload, looped: Looped, shell: ShellText, place: Place, draft: Draft
+) -> None:
+    """What stands before the loop of trials, behind it, and in it beside the command."""
+    run = looped.command.place
+    for unit in shell.units:
+        at = line_in(place, unit.line)
+        end = at.line + unit.text.count("\n")
+        if loops.is_of(looped, at.line, end):
+            continue
+        if loops.waits(looped, at.line, end):
+            why = "ranks are started when all nodes are there"
+            draft.say("replaced", [Place(at.file, at.line, end)], unit.text.strip(), why=why)
+        else:
+            _step(workload, unit, at.line < run.line, at, draft)
+    for each in looped.reading.commands:
+        if each.place == run or not each.loops or each.loops != looped.command.loops:
+            continue
+        if each.program in _LOOK:
+            why = "it changes nothing for the ranks"
+            draft.say("without effect", [each.place], each.written, why=why)
+        else:
+            why = "it ran in each round, in the launcher's own pod, and a job has no such pod"
+            todo = "if ranks need it, add it to before_each (per: node, or per: job)"
+            draft.say("left", [each.place], each.written, why=why, todo=todo)
 
 
 def _start(workload: Workload, launch: Launch, unit: Unit, place: Place) -> other_runs.Start | None:

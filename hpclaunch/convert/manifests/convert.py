@@ -13,6 +13,7 @@ from hpclaunch.convert.manifests import (
     kinds,
     launchers,
     leftovers,
+    loops,
     other_kinds,
     parts,
     placeholders,
@@ -102,11 +103,12 @@ def _job(
     )
     launch = read(workload.starter.container, told.texts(workload, first))
     size.put(workload, launch, own, draft, options)
-    exports = launchers.put(workload, launch, first, own, draft)
+    found = loops.put(launch.looped, launch.inner, draft)
+    exports = launchers.put(workload, launch, first, own, draft, found)
     _folder(workload, launch, draft)
     if launch.layer(*MPI) is not None:
         exports += numbers.exports(launch.inner, (), launch.lines, draft)
-    command.put(workload, launch, draft, exports)
+    command.put(workload, launch, draft, exports, found.stand_ins)
     _several(launch, draft)
     told.put(workload, launch, first, draft)
     storage.put(workload, claims.Claims(others), draft, options)

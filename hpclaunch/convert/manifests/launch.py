@@ -7,10 +7,11 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
-from hpclaunch.convert.manifests import shelltext
+from hpclaunch.convert.manifests import loops, shelltext
 from hpclaunch.convert.manifests.environment import is_endless
 from hpclaunch.convert.manifests.fields import Field
 from hpclaunch.convert.manifests.lines import merged
+from hpclaunch.convert.manifests.loops import Looped
 from hpclaunch.convert.manifests.shelltext import LAUNCHERS, ShellText, Unit
 from hpclaunch.convert.mapping.ranks.rendezvous import local_rank
 from hpclaunch.convert.programs.layers import MPI, Layer, layers
@@ -37,7 +38,8 @@ class Launch(Struct, frozen=True):
     starts; `words` are all words of the line with the launchers, with their places. `shell` is the text of
     sh -c that it stands in, None where there is none, `unit` the statement of it, and `whole` the lines of
     the words in front of the text. `hidden` is the one mpirun of a text where it depends on other commands:
-    its options are told, and its command is asked for."""
+    its options are told, and its command is asked for. `looped` is the command where it stands in a loop of
+    trials."""
 
     words: tuple[Word, ...]
     outer: tuple[Layer, ...] = ()
@@ -48,6 +50,7 @@ class Launch(Struct, frozen=True):
     whole: tuple[Place, ...] = ()
     shell_place: Place | None = None
     hidden: Layer | None = None
+    looped: Looped | None = None
 
     @property
     def places(self) -> tuple[Place, ...]:
@@ -91,6 +94,12 @@ def read(container: Field, variables: Mapping[str, str | None]) -> Launch:
     if parsed is None:
         return Launch(tuple(words), (), tuple(word.value for word in words))
     unit = parsed.units[parsed.launch] if parsed.launch is not None else None
+    looped = loops.find(text, place, variables) if unit is None and parsed.nested else None
+    if looped is not None:
+        outer, inner = _launchers(looped.command.words)
+        inside = tuple(Word(word, looped.command.place) for word in looped.command.words)
+        whole = merged([word.place for word in words[: len(before)]])
+        return Launch(inside, outer, inner, parsed, None, before, whole, place, looped=looped)
     if unit is None:
         hidden = _hidden(parsed, variables)
         inner = tuple(word.value for word in words)

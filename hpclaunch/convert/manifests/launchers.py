@@ -8,6 +8,7 @@ from hpclaunch.convert.manifests.environment import Variable
 from hpclaunch.convert.manifests.launch import Launch
 from hpclaunch.convert.manifests.size import lines_of
 from hpclaunch.convert.manifests.workload import Workload
+from hpclaunch.convert.mapping.around.trials import Trials
 from hpclaunch.convert.mapping.environment.owners import owner
 from hpclaunch.convert.mapping.ranks import mpi
 from hpclaunch.convert.mapping.ranks.launchers import REPLACED
@@ -16,6 +17,9 @@ from hpclaunch.convert.programs.layers import MPI, PER_GPU, Layer, Option
 from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.readback.shell.values import Unknown, Value, join, known, shown
 from hpclaunch.values.conversion import Place
+from hpclaunch.values.names import TRIAL
+
+NO_TRIALS = Trials()
 
 
 def put(
@@ -24,10 +28,11 @@ def put(
     first: dict[str, Variable],
     own: dict[str, Variable],
     draft: Draft,
+    trials: Trials = NO_TRIALS,
 ) -> list[tuple[str, Value]]:
     """The launchers, and the variables that ranks have. `first` are those of the pod that starts the ranks,
-    `own` those of the pods that they run in. Returns the variables that only the command can set: to what the
-    image has, and more."""
+    `own` those of the pods that they run in, `trials` those that the launcher's text makes. Returns the
+    variables that only the command can set: to what the image has, and more, or by the number of a trial."""
     carried: list[str] = []
     exports: list[tuple[str, Value]] = []
     layer = launch.layer(*MPI) or launch.hidden
@@ -48,7 +53,7 @@ def put(
         _say_own_of_launcher(first, own, carried, draft)
     if layer is not None:
         of_text = {name for name, _, _ in launch.shell.exported} if launch.shell is not None else set()
-        exports = _mpi(workload, launch, layer, {**dict.fromkeys(of_text), **own, **first}, draft)
+        exports = _mpi(workload, launch, layer, {**dict.fromkeys(of_text), **own, **first}, draft, trials)
     elif workload.is_apart or workload.kind.startswith("MPIJob"):
         _kind(workload, (workload.kind_place,), draft)
     if torch is not None:
@@ -165,6 +170,7 @@ def _mpi(
     layer: Layer,
     known_here: Mapping[str, Variable | None],
     draft: Draft,
+    trials: Trials,
 ) -> list[tuple[str, Value]]:
     place = launch.words[0].place
     reading = ShellReading((), "")
@@ -175,6 +181,17 @@ def _mpi(
             mpi.put_options(reading, _command(lines), Layer(layer.program, (whole,)), draft)
     exports = []
     for option in layer.all("x"):
+        by_trial = _of_the_trial(option, trials)
+        if by_trial is not None and by_trial[0] == trials.seed:
+            why = "`trials` sets it, another one for each trial"
+            draft.say("replaced", lines_of(launch, option.written), option.written, why=why)
+            continue
+        if by_trial is not None:
+            exports.append(by_trial)
+            became = f"command: export {by_trial[0]}={shown(by_trial[1])}"
+            why = f"each rank has the number of the trial in {TRIAL}"
+            draft.say("carried", lines_of(launch, option.written), option.written, became=became, why=why)
+            continue
         made = None if workload.starter.container.get("envFrom") else _of_the_image(option, known_here)
         if made is None:
             _carried(option, launch, known_here, draft)
@@ -200,6 +217,19 @@ def _mpi(
         what = "mpiImplementation"
         draft.put(("container", "mpi"), workload.mpi, [field.at for field in fields] or [place], what)
     return exports
+
+
+def _of_the_trial(option: Option, trials: Trials) -> tuple[str, Value] | None:
+    """NAME and VALUE of -x NAME=VALUE, where the number of the trial makes the value, or is its seed."""
+    head, *rest = option.value or ("",)
+    name, equals, text = head.partition("=") if isinstance(head, str) else ("", "", "")
+    if not equals or not rest:
+        return None
+    value = join([text, *rest])
+    names = {part.name for part in value if isinstance(part, Unknown)}
+    if name == trials.seed or (names and all(map(trials.stand_ins.get, names))):
+        return name, value
+    return None
 
 
 def _of_the_image(option: Option, known_here: Mapping[str, Variable | None]) -> tuple[str, Value] | None:
