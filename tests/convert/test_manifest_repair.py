@@ -237,3 +237,19 @@ def test_the_items_of_a_list_stand_where_kubectl_puts_them() -> None:
     )
     found = repair.objects("m.yaml", text, Draft())
     assert [each.name for each in found] == ["Pod one", "Service two"]
+
+
+@pytest.mark.parametrize(
+    ("text", "twice"), [("flat below the pods", []), ("all flat", []), ("one too many", ["replicas"])]
+)
+def test_keys_that_belong_to_several_parents_stand_twice_in_none(text: str, twice: list[str]) -> None:
+    pods = "    {}:\n{}replicas: 2\n{}template:\n{}  spec:\n{}    containers:\n{}    - {name: a, image: b}\n"
+    deep = "    " if text == "flat below the pods" else "      "
+    body = "".join(pods.replace("{}", pod, 1).replace("{}", deep) for pod in ("Launcher", "Worker"))
+    head = "apiVersion: kubeflow.org/v2beta1\nkind: MPIJob\nmetadata:\n  name: w\nspec:\n  mpiReplicaSpecs:\n"
+    body += "      replicas: 3\n" if text == "one too many" else ""
+    found, draft = read(no_indentation(head + body) if text == "all flat" else head + body)
+    pods_read = found[0]["spec"]["mpiReplicaSpecs"]
+    assert [len(pods_read[pod]["template"]["spec"]["containers"]) for pod in ("Launcher", "Worker")] == [1, 1]
+    said = [each.what for each in draft.findings if each.kind == "defect"]
+    assert said == [f"the key {name} stands twice" for name in twice]

@@ -221,7 +221,7 @@ def _merged(node: MappingNode) -> list[tuple[Node, Node]]:
 
 
 def check(root: Node, book: Book) -> None:
-    """Refuses what aliases make endless, or too large. Says which keys stand twice.
+    """Refuses what aliases make endless, or too large.
 
     Raises InputError with file:line:col.
     """
@@ -239,8 +239,19 @@ def check(root: Node, book: Book) -> None:
         if isinstance(node, SequenceNode):
             waiting += [(each, depth + 1) for each in node.value]
         elif isinstance(node, MappingNode):
-            _twice(node, book)
             waiting += [(value, depth + 1) for _, value in node.value]
+
+
+def say_twice(root: Node, book: Book) -> None:
+    """Says which keys stand twice, of a tree that `check` has let pass."""
+    waiting = [root]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, SequenceNode):
+            waiting += node.value
+        elif isinstance(node, MappingNode):
+            _twice(node, book)
+            waiting += [value for _, value in node.value]
 
 
 def _twice(node: MappingNode, book: Book) -> None:

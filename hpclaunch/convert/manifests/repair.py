@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.manifests import api, characters, indentation, lines
-from hpclaunch.convert.manifests.fields import Book, Field, check
+from hpclaunch.convert.manifests.fields import Book, Field, check, say_twice
 from hpclaunch.convert.manifests.lines import Line, Note
 from hpclaunch.spec.source import LIMIT
 from hpclaunch.spec.tree import MappingNode, Node, ScalarNode, SequenceNode, compose, is_null
@@ -74,7 +74,10 @@ def objects(file: str, text: str, draft: Draft) -> list[Object]:
         _say(draft, file, notes)
     for each in read:
         if each is not None:
-            found += _unfolded(_improved(file, each, draft))
+            mended = _improved(file, each, draft)
+            # Not before: of two keys with one name one may belong to another parent.
+            say_twice(mended.root.node, mended.root.book)
+            found += _unfolded(mended)
     return found
 
 
