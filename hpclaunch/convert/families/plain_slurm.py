@@ -49,7 +49,7 @@ def _convert(reading: ShellReading, draft: Draft, options: Options) -> None:
     if by is None and not any(layer.program == "srun" for layer in layers(run.command.words)):
         _on_first_node(run, found, draft)
     like = by_mpirun.like(reading, found, run, by) if by is not None else []
-    srun_run.put(reading, run, [*steps, *like], found, draft, options, by)
+    srun_run.put(srun_run.Launch(reading, run, [*steps, *like], found, by), draft, options)
     at_once.ask(reading, run, steps, draft)
     if alone.is_one(run, by):
         alone.ask_text(reading, run, draft)

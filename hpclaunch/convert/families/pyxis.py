@@ -56,7 +56,7 @@ def _convert(reading: ShellReading, draft: Draft, options: Options) -> None:
         question = "what each rank executes: no srun starts anything but preparations"
         draft.ask(("command",), question, (place,), "the run")
         return
-    srun_run.put(reading, run, steps, found, draft, options, by)
+    srun_run.put(srun_run.Launch(reading, run, steps, found, by), draft, options)
     at_once.ask(reading, run, steps, draft)
     if alone.is_one(run, by):
         alone.ask_text(reading, run, draft)

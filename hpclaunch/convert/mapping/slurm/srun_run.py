@@ -1,8 +1,9 @@
 """The srun that is the job's own command -> sizes, MPI, container, binding, environment and command."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from functools import cached_property
 
-from msgspec import structs
+from msgspec import Struct, structs
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.around import beyond, steps, surroundings, sweeps, trials
@@ -30,112 +31,150 @@ from hpclaunch.convert.mapping.words.made import in_doubt
 from hpclaunch.convert.mapping.words.texts import is_here
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.programs.layers import Layer
-from hpclaunch.convert.reading import ShellReading
-from hpclaunch.readback.shell.values import Unknown, shown
+from hpclaunch.convert.reading import Loop, ShellReading, Source
+from hpclaunch.readback.shell.values import Unknown, Value, shown
+from hpclaunch.values.conversion import Place
 
 # srun starts ranks in the folder where it is called itself.
 _OWN_FOLDER = {"$(pwd)": "PWD", "PWD": "PWD"}
 
 
-def put(
-    reading: ShellReading,
-    run: Step,
-    all_steps: Sequence[Step],
-    found: Allocation,
-    draft: Draft,
-    options: Options,
-    by: Layer | None = None,
-) -> None:
-    """Put the run, and what stands around it, into the draft. `by` is the mpirun that starts the ranks in
-    srun's place."""
+class Launch(Struct, frozen=True, dict=True):
+    """The run of a script, all its steps, what it has of the allocation, and `by`, the mpirun that starts the
+    ranks in srun's place."""
+
+    reading: ShellReading
+    run: Step
+    steps: Sequence[Step]
+    found: Allocation
+    by: Layer | None = None
+
+    @cached_property
+    def image(self) -> bool:
+        """Whether the run is in an image."""
+        return self.run.in_container or images.image_of(self.run, images.made(self.steps)) is not None
+
+    @cached_property
+    def launcher(self) -> Layer | None:
+        """What starts a process for each GPU of a node, None where nothing does."""
+        return next((layer for layer in self.run.inner if launchers.is_launcher(layer)), None)
+
+    @property
+    def lines(self) -> tuple[Place]:
+        """The line of the run."""
+        return (self.run.command.place,)
+
+
+def put(launch: Launch, draft: Draft, options: Options) -> None:
+    """Put the run, and what stands around it, into the draft."""
+    reading, run, image = launch.reading, launch.run, launch.image
     files = by_role(reading)
     beyond.defaults(reading, draft)
-    image = images.image_of(run, images.made(all_steps)) is not None or run.in_container
-    lines = (run.command.place,)
-    launcher = next((layer for layer in run.inner if launchers.is_launcher(layer)), None)
-    per_node = run_sizes.put(reading, run, found, launcher, draft)
-    run_sizes.put_gpus(reading, run, found, draft)
-    is_alone = outside_allocation(reading) is run.command
-    for each in run.asked:
-        if not (is_alone and each.name in OF_ALLOCATION):
-            _option(each, image, draft, options)
-    gpu_binding.put(run.asked, of_batch(reading) if by is None else (), draft)
-    if not image:
-        _image_of_batch(reading, draft)
-    else:
-        images.put_image(reading, run, all_steps, reading.commands, draft)
-        of_run = run.option("container-image")
-        if of_run is not None and alone.cut_short(reading, of_run):
-            question = f"the image: sbatch takes # for a comment, and so it was given {of_run.written} alone"
-            draft.ask(("image",), question, of_run.places, of_run.written, todo="write it with / for the #")
-        container_options.put(run, draft)
-        asked = [each for each in run.asked if each.name == "container-mounts"]
-        mounts.put(reading, run.command, asked, files.get("mounts", ()), draft)
+    per_node = run_sizes.put(reading, run, launch.found, launch.launcher, draft)
+    run_sizes.put_gpus(reading, run, launch.found, draft)
+    _put_options(launch, draft, options)
+    _put_image(launch, files.get("mounts", ()), draft)
     binding.of_srun((*_of_variables(reading), *run.asked), per_node, draft, options)
-    tables = files.get("binding", ())
-    inner = binding.of_layers(run.inner, run_command.lines_of(reading, run), per_node, tables, draft, options)
+    tables, lines = files.get("binding", ()), run_command.lines_of(reading, run)
+    inner = binding.of_layers(run.inner, lines, per_node, tables, draft, options)
     if run.in_enroot is not None:
         enroot.say(run.in_enroot, inner, run.command, draft)
     inside = rank_script.put(run, files.get("rank script", ()), draft, reading.commands, tables)
     swept = sweeps.of(reading, run)
-    found_trials = trials.find(reading, run.command, draft, run.words, swept, sweeps.variables(swept, run))
-    found_trials = structs.replace(
-        found_trials,
-        stand_ins={
-            **_doubtful(reading, image=image),
-            **rendezvous.first_node(run.words, lines, draft),
-            **({} if image else _OWN_FOLDER),
-            **found_trials.stand_ins,
-        },
-    )
+    repeated = _trials(launch, swept, draft)
     ranks = exported.Ranks(
         run_command.export_of(reading, run),
         options=[each.written for each in run.asked if each.how == "variable"],
-        slurm=found.numbers,
+        slurm=launch.found.numbers,
         read_inside=inside,
-        trial=found_trials.seed,
+        trial=repeated.seed,
         swept=[each.variable for each in swept],
-        stand_ins=found_trials.stand_ins,
+        stand_ins=repeated.stand_ins,
         gpus=draft.number("gpus_per_node"),
         container=image,
     )
     later = exported.put(reading, run.command, ranks, draft)
-    if launcher is not None:
-        launchers.put_launcher(reading, run.command, launcher, draft)
-    of_mpirun.of_program(run.words, lines, draft)
-    if by is not None:
-        parameter_files.put(reading, draft)
-        mpi.put_kind(run.command, by, draft)
-        mpi.put_options(reading, run.command, by, draft)
-        of_command = {name for name, _ in later}  # which it exports already
-        handed = [
-            each
-            for each in handed_on.given(reading, run.command, by.all("x"), f"{by.program} -x")
-            if each.value is not None or each.name not in of_command
-        ]
-        receivers = handed_on.Receivers(
-            seed=found_trials.seed, slurm=found.numbers, stand_ins=found_trials.stand_ins
-        )
-        later += handed_on.put(reading, handed, draft, receivers)
-    else:
-        run_mpi.put(reading, run, launcher, draft)
-        if ("bind", "cpus") not in draft.facts:
-            handed_over = {**dict(run.command.environment), **dict(run.command.prefix)}
-            of_mpirun.of_library(handed_over, lines, draft, by_mpirun=False)
-    words = run_command.words_of(reading, run, inner, launcher, draft)
-    if by is not None:
-        later += numbers.exports(words, numbers.scripts_of(reading), lines, draft)
+    later += _put_starters(launch, repeated, {name for name, _ in later}, draft)
+    words = run_command.words_of(reading, run, inner, launch.launcher, draft)
+    if launch.by is not None:
+        later += numbers.exports(words, numbers.scripts_of(reading), launch.lines, draft)
     before = surroundings.put(reading, run.command, draft, image=image)
-    given = run_command.input_of(run, launcher or by, image=image)
-    around = run_command.Around(later, before, given or inputs.Given(), found_trials.stand_ins)
+    given = run_command.input_of(run, launch.launcher or launch.by, image=image)
+    around = run_command.Around(later, before, given or inputs.Given(), repeated.stand_ins)
     run_command.put(reading, run, words, around, draft, image=image)
     sweeps.put(swept, run, draft)
-    trials.ask_rounds(reading, run.command, draft, found_trials.seed, swept)
+    trials.ask_rounds(reading, run.command, draft, repeated.seed, swept)
     perhaps.ask(reading, run, draft)
     pyxis_variables.say(run.asked, draft)
     beyond.put(reading, run, draft, reads=given is not None)
-    around_run = steps.Run(run.command, run.ranks.per_node, found_trials, image)
-    steps.put(reading, around_run, all_steps, draft)
+    steps.put(reading, steps.Run(run.command, run.ranks.per_node, repeated, image), launch.steps, draft)
+
+
+def _put_options(launch: Launch, draft: Draft, options: Options) -> None:
+    reading, asked = launch.reading, launch.run.asked
+    is_alone = outside_allocation(reading) is launch.run.command
+    for each in asked:
+        if not (is_alone and each.name in OF_ALLOCATION):
+            _option(each, launch.image, draft, options)
+    gpu_binding.put(asked, of_batch(reading) if launch.by is None else (), draft)
+
+
+def _put_image(launch: Launch, lists: Sequence[Source], draft: Draft) -> None:
+    """The image and its container. `lists` are files of mounts."""
+    reading, run = launch.reading, launch.run
+    if not launch.image:
+        _image_of_batch(reading, draft)
+        return
+    images.put_image(reading, run, launch.steps, reading.commands, draft)
+    of_run = run.option("container-image")
+    if of_run is not None and alone.cut_short(reading, of_run):
+        question = f"the image: sbatch takes # for a comment, and so it was given {of_run.written} alone"
+        draft.ask(("image",), question, of_run.places, of_run.written, todo="write it with / for the #")
+    container_options.put(run, draft)
+    asked = [each for each in run.asked if each.name == "container-mounts"]
+    mounts.put(reading, run.command, asked, lists, draft)
+
+
+def _trials(launch: Launch, swept: Sequence[Loop], draft: Draft) -> trials.Trials:
+    """How often the run is started, with what ranks have for what the script's own shell computes."""
+    reading, run = launch.reading, launch.run
+    found = trials.find(reading, run.command, draft, run.words, swept, sweeps.variables(swept, run))
+    stand_ins = {
+        **_doubtful(reading, image=launch.image),
+        **rendezvous.first_node(run.words, launch.lines, draft),
+        **({} if launch.image else _OWN_FOLDER),
+        **found.stand_ins,
+    }
+    return structs.replace(found, stand_ins=stand_ins)
+
+
+def _put_starters(
+    launch: Launch, repeated: trials.Trials, exports: Collection[str], draft: Draft
+) -> list[tuple[str, Value]]:
+    """What starts the ranks, and finds them: MPI, and a launcher for each GPU. Returns what mpirun hands on
+    that the command has to set, beside what it `exports` already."""
+    reading, command, by = launch.reading, launch.run.command, launch.by
+    if launch.launcher is not None:
+        launchers.put_launcher(reading, command, launch.launcher, draft)
+    of_mpirun.of_program(launch.run.words, launch.lines, draft)
+    if by is None:
+        run_mpi.put(reading, launch.run, launch.launcher, draft)
+        if ("bind", "cpus") not in draft.facts:
+            handed_over = {**dict(command.environment), **dict(command.prefix)}
+            of_mpirun.of_library(handed_over, launch.lines, draft, by_mpirun=False)
+        return []
+    parameter_files.put(reading, draft)
+    mpi.put_kind(command, by, draft)
+    mpi.put_options(reading, command, by, draft)
+    handed = [
+        each
+        for each in handed_on.given(reading, command, by.all("x"), f"{by.program} -x")
+        if each.value is not None or each.name not in exports
+    ]
+    receivers = handed_on.Receivers(
+        seed=repeated.seed, slurm=launch.found.numbers, stand_ins=repeated.stand_ins
+    )
+    return handed_on.put(reading, handed, draft, receivers)
 
 
 def _option(each: Asked, image: bool, draft: Draft, options: Options) -> None:
