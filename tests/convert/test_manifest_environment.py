@@ -37,6 +37,20 @@ def test_a_secret_that_ranks_have_under_another_name_is_that_of_the_site() -> No
     assert hints(draft)["kubernetes.secrets.TOKEN_OF_RANKS"] == {"name": "vault", "key": "token"}
 
 
+@pytest.mark.parametrize(
+    ("command", "value"),
+    [
+        ("[mpirun, -x, LR=$(LR), ./run]", "0.5"),
+        ("[mpirun, -x, LR=0.7, ./run]", "0.7"),
+        ('[sh, -c, "export LR=0.9; mpirun -x LR=$LR ./run"]', "0.9"),
+    ],
+)
+def test_a_value_that_mpirun_hands_on_reaches_the_ranks(command: str, value: str) -> None:
+    draft = converted(mpijob(command, "[{name: LR, value: '0.5'}]"))
+    assert draft.facts["env", "LR"].value == value
+    assert "defect" not in {row[0] for row in findings(draft)}
+
+
 def test_what_mpirun_asks_of_root_is_none_of_the_ranks() -> None:
     env = "[{name: OMPI_ALLOW_RUN_AS_ROOT, value: '1'}, {name: OMPI_ALLOW_RUN_AS_ROOT_CONFIRM, value: '1'}]"
     draft = converted(mpijob("[mpirun, ./run]", env))

@@ -42,6 +42,7 @@ def put(
         carried = list(first)
     elif layer is not None:
         carried = _named(layer)
+        unseen = {name: why for name, why in unseen.items() if name not in _valued(layer)}
     environment.put(
         _for_ranks(workload, first, own, carried),
         draft,
@@ -75,6 +76,12 @@ def _named(layer: Layer) -> list[str]:
     ]
 
 
+def _valued(layer: Layer) -> set[str]:
+    """The names to which -x gives a value: NAME=VALUE."""
+    texts = (shown(option.value or ()) for option in layer.all("x"))
+    return {name for name, equals, _ in (text.partition("=") for text in texts) if equals}
+
+
 def _of_its_own(option: Option) -> str:
     """NAME of -x NAME=$(NAME), "" for any other value."""
     name, of = _of_a_variable(option)
@@ -96,7 +103,7 @@ def unseen_exports(workload: Workload, layer: Layer | None, names: Sequence[str]
     """Of variables that the launcher's shell exports those that ranks in other pods did not have, and why."""
     if layer is None or not workload.is_apart or _hands_on_all(workload, layer):
         return {}
-    carried = _named(layer)
+    carried = {*_named(layer), *_valued(layer)}
     return {
         name: "the launcher's shell exports it, and mpirun has no -x for it: in the job the ranks have it"
         for name in names
