@@ -133,3 +133,24 @@ def test_the_command_takes_them_by_env(tmp_path: Path) -> None:
     assert result.exit_code == 0
     assert "nodes: 4" in result.output
     assert "<ask:" not in result.output
+
+
+@pytest.mark.parametrize(
+    ("command", "wrong"),
+    [
+        ('[mpirun, sh, -c, "echo $HOSTNAME $SEED && ./t"]', False),
+        ('[mpirun, /bin/bash, -lc, "./t $SEED"]', False),
+        ('[bash, -e, -c, "./t $SEED"]', False),
+        ('[mpirun, sh, -c, "./t $0", $SEED]', True),
+        ("[mpirun, ./t, $SEED]", True),
+        ('[mpirun, ./t, -c, "$SEED"]', True),
+    ],
+)
+def test_a_shell_puts_in_its_variables_and_no_other_program_does(command: str, wrong: bool) -> None:
+    text = (
+        "apiVersion: kubeflow.org/v2beta1\nkind: MPIJob\nmetadata: {name: w}\nspec:\n  mpiReplicaSpecs:\n"
+        f"    Launcher: {{template: {{spec: {{containers: [{{name: l, image: a, command: {command}}}]}}}}}}\n"
+        "    Worker: {replicas: 2, template: {spec: {containers: [{name: w, image: 'a/b:1'}]}}}\n"
+    )
+    said = [each for each in converted(text).findings if "puts in $(NAME), and not $NAME" in each.why]
+    assert bool(said) == wrong

@@ -6,13 +6,15 @@ as a number tells that a file is meant for envsubst.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from os.path import basename
 
 from msgspec.structs import replace
 
 from hpclaunch.convert.draft import Draft, Key, shown
 from hpclaunch.convert.manifests.environment import Variable
 from hpclaunch.convert.manifests.launch import Launch
+from hpclaunch.convert.programs.names import SHELLS
 from hpclaunch.convert.secret_texts import is_secret
 from hpclaunch.values.conversion import Place
 
@@ -24,6 +26,8 @@ _KEYS = (
 )
 _TELLS = re.compile(rf"^[ \t-]*[\"']?(?:{_KEYS})[\"']?:[ \t]+[^#\n]*?\$\{{?[A-Za-z_]", re.MULTILINE)
 _MOST_LINES = 5
+_MOST_OPTIONS = 6  # between a shell and its text
+_TAKES_TEXT = re.compile(r"-[a-z]*c")
 
 
 def filled(file: str, text: str, environment: Mapping[str, str], draft: Draft) -> str:
@@ -97,8 +101,16 @@ def _literal(key: Key, value: object, launch: Launch, variables: Mapping[str, Va
     if key[0] == "mounts":
         return str(value)
     if key == ("command",) and launch.shell is None and isinstance(value, list):
-        return " ".join(map(str, value))  # a text names what ranks have
+        return " ".join(_no_texts(list(map(str, value))))  # a text names what ranks have
     return ""
+
+
+def _no_texts(words: Sequence[str]) -> Iterator[str]:
+    """The words without the text of `sh -c TEXT`, whose shell puts its variables in."""
+    for index, word in enumerate(words):
+        shells = (basename(each) for each in words[max(index - _MOST_OPTIONS, 0) : index])
+        if not (index and _TAKES_TEXT.fullmatch(words[index - 1]) and not SHELLS.isdisjoint(shells)):
+            yield word
 
 
 def _asked(key: Key) -> str:
