@@ -230,3 +230,42 @@ def test_what_each_round_has_of_its_own_is_not_said_to_be_unknown() -> None:
     assert job["command"] == script_cases.ASK
     (asked,) = (each for each in found.findings if each.key == "command")
     assert "another one in each round of the loop over val test" in asked.why
+
+
+def test_the_runs_of_a_heterogeneous_job_may_stand_in_any_order() -> None:
+    head = "#!/bin/bash\n#SBATCH -t 9 -N 1 -n 1 --gpus-per-node=0\n#SBATCH hetjob\n"
+    head += "#SBATCH -N 2 --ntasks-per-node=8 --gpus-per-node=8\n"
+    srun = "srun --mpi=none --container-image=a/b:1 --het-group"
+    job, found = _of(f"{head}{srun}=1 ./t &\n{srun}=0 ./loader\nwait\n")
+    sizes = {name: (of["nodes"], of["ranks_per_node"]) for name, of in job["groups"].items()}
+    assert sizes == {"loader": ("1", "1"), "t": ("2", "8")}
+    assert found.is_complete
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "rendezvous"),
+    [
+        ("./a &", "./b --peer $(hostname) & wait", script_cases.ASK),
+        ("./a --peer $(hostname) &", "./b --peer $(hostname) & wait", script_cases.ASK),
+        ("./a :", "./b --peer $(hostname)", "torch"),
+        ("torchrun --nproc_per_node=8 a.py &", "torchrun --nproc_per_node=8 b.py & wait", "torch"),
+        ("./a &", "./b & wait", None),
+    ],
+)
+def test_the_scripts_own_node_is_the_first_of_all_and_not_of_each_world(
+    first: str, second: str, rendezvous: str | None
+) -> None:
+    by = "" if first.endswith(":") else "\nsrun"
+    options = "-N1 -n8 --mpi=pmix --container-image=a/b:1"
+    job, found = _of(f"{_HEAD}srun {options} {first}{by} {options} {second}\n")
+    assert list(job["groups"]) == ["a", "b"]
+    assert job.get("rendezvous") == rendezvous
+    assert not any("not the same for all" in each.why for each in found.findings)
+
+
+def test_no_finding_is_about_a_step_that_became_a_question() -> None:
+    srun = "srun --mpi=none --ntasks-per-node=8 --container-image=a/b:1"
+    job, found = _of(f"{_HEAD}{srun} ./train &\n{srun} --time=5 ./loader\nwait\n")
+    assert job["command"] == script_cases.ASK
+    assert "after" not in job
+    assert not any("after." in each.key + each.todo for each in found.findings)

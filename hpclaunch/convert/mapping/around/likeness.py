@@ -79,13 +79,13 @@ def say_own(step: Step, run: Step, key: str, draft: Draft) -> None:
         written = ", ".join(dict.fromkeys(each.written for each in own))
         why = "a job's steps have the options of its run, and none of their own"
         lines = [place for each in own for place in each.places]
-        draft.say("left", lines, written, why=why, todo=f"see that {key} needs none of them")
+        draft.say("left", lines, written, why=why, todo="see that it needs none of them", key=key)
     folder = _text(run, "container-workdir")
     inside = step.in_container and run.in_container
     if inside and folder and not _text(step, "container-workdir") and _RELATIVE.search(step.text):
         why = f"it started in the image's own folder, and a job's steps do in that of its run, {folder}"
-        todo = f"see that {key} finds its files there, or write `cd` and the image's folder in front of it"
-        draft.say("left", (step.command.place,), "no --container-workdir", why=why, todo=todo)
+        todo = "see that it finds its files there, or write `cd` and the image's folder in front of it"
+        draft.say("left", (step.command.place,), "no --container-workdir", why=why, todo=todo, key=key)
 
 
 def _mpi(step: Step, per: str, draft: Draft) -> str:

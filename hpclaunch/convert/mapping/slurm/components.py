@@ -59,9 +59,12 @@ def components(reading: ShellReading) -> Components | None:
     if len(starts) != len(blocks) or len(blocks) > _MOST:
         return None
     named = [_het_group(each.words[1:]) for each in starts]
-    if named != [[index] for index in range(len(blocks))] or not _are_at_once(reading, starts):
+    if sorted(named) != [[index] for index in range(len(blocks))] or not _are_at_once(reading, starts):
         return None
-    readings = [_with(reading, starts, each, each, block) for each, block in zip(starts, blocks, strict=True)]
+    ordered = [starts[named.index([index])] for index in range(len(blocks))]
+    readings = [
+        _with(reading, starts, each, each, block) for each, block in zip(ordered, blocks, strict=True)
+    ]
     return Components(tuple(readings), tuple(each.commands[0] for each in map(_only, readings)), "separate")
 
 

@@ -13,7 +13,7 @@ from hpclaunch.convert.programs.layers import layers
 from hpclaunch.convert.reading import ShellReading
 from hpclaunch.readback.shell.values import Value, base_name
 from hpclaunch.spec.groups import GroupHints, GroupSpec
-from hpclaunch.values.conversion import Finding
+from hpclaunch.values.conversion import Finding, Kind
 from hpclaunch.values.yamltext import flow
 
 Convert = Callable[[ShellReading, Draft, Options], None]
@@ -75,7 +75,9 @@ def _merge(found: Components, names: Sequence[str], drafts: Sequence[Draft], dra
         known_ones = [(each, fact) for each, fact in zip(drafts, facts, strict=True) if fact is not None]
         told = next((pair for pair in known_ones if not pair[1].is_open), known_ones[0])
         one = key[0] == "mpi" or key == ("name",) or found.of_first or _alike(facts)
-        if one:
+        if key == ("rendezvous",) and not told[1].is_open:
+            _rendezvous(told, len(known_ones) < len(drafts), found, draft)
+        elif one:
             _put(draft, key, told[1], told[0])
         else:
             _ask(draft, key, [fact for _, fact in known_ones])
@@ -89,6 +91,26 @@ def _merge(found: Components, names: Sequence[str], drafts: Sequence[Draft], dra
     _say(names, drafts, draft, apart)
     for each in reversed(drafts):
         draft.hints.update({key: value for key, value in each.hints.items() if key not in apart})
+
+
+def _rendezvous(told: tuple[Draft, Fact], not_all: bool, found: Components, draft: Draft) -> None:
+    """The address of a first node. In a world of its own each program has one, where the script had the first
+    node of all; in one world it is the same node, and also ranks that asked for none have its variables."""
+    of, fact = told
+    said = next((each for each in of.findings if each.key == "rendezvous"), None)
+    what = said.what if said is not None else "rendezvous"
+    if found.world == "separate" and (what.startswith("$") or what == "MASTER_ADDR"):
+        question = (
+            f"whose first node MASTER_ADDR is: {what} was that of the script, and each group has its own"
+        )
+        todo = (
+            "give --set rendezvous=torch where each program's ranks are to meet on their own nodes; else none"
+        )
+        draft.ask(fact.key, question, fact.places, what, todo=todo)
+        return
+    why = "the ranks of all programs get these variables, also of those that name none" if not_all else ""
+    kind: Kind = "assumed" if not_all else "carried"
+    draft.put(fact.key, fact.value, fact.places, what, why or (said.why if said else ""), kind)
 
 
 def _is_own(key: Key) -> bool:
