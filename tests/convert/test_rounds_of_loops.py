@@ -298,3 +298,22 @@ def test_a_seed_that_rises_with_the_round_is_the_trials_whatever_their_number(ov
     assert job["trials"]["seed"] == "SEED"
     assert "env" not in job
     assert str(job["trials"]["count"]) == ("4" if ":-4" in over else script_cases.ASK)
+
+
+@pytest.mark.parametrize(
+    ("loop", "key", "told"),
+    [
+        (f"until {RUN}; do sleep 5; done", "trials.count", "depends on how srun --mpi=pmix ./train ends"),
+        (f"while ! {RUN}; do sleep 5; done", "trials.count", "depends on how srun --mpi=pmix ./train ends"),
+        (
+            "for i in 1 2 3; do\nmkdir -p /r/$i\nsrun --mpi=none --container-image=a "
+            "--container-mounts=/r/$i:/r ./t\ndone",
+            "mounts.0",
+            "i is another one in each round of the loop over 1 2 3",
+        ),
+    ],
+)
+def test_what_is_asked_of_a_loop_says_what_decides(loop: str, key: str, told: str) -> None:
+    found = converted(f"#!/bin/bash\n{HEAD}{loop}\n")
+    (asked,) = (each for each in found.findings if each.kind == "question" and each.key == key)
+    assert told in asked.why

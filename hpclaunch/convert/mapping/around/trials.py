@@ -66,7 +66,7 @@ def find(
     if loop is None:
         draft.put(("trials", "count"), 1, lines, "one run with a random number", why=by_trial)
     else:
-        _count(reading, loop, draft)
+        _count(reading, command, loop, draft)
     if not seed and _random_in(words):
         seed, lines = "SEED", (command.place,)
     if seed:
@@ -113,12 +113,20 @@ def ask_rounds(
         draft.ask(("trials", "count"), question, places, " ".join(map(shown, leaving.words)), todo=todo)
 
 
-def _count(reading: ShellReading, loop: Loop, draft: Draft) -> None:
+def _count(reading: ShellReading, command: Command, loop: Loop, draft: Draft) -> None:
     names = [name for name in _WORDS.findall(loop.over) if reading.last(name)]
     lines = tuple(
         dict.fromkeys((loop.place, *(place for name in names for place in origin_of(reading, name))))
     )
     assumed = [each for name in names for each in reading.assumed if each.name == name]
+    if loop.count is None and command.written and command.written in loop.over:
+        question = (
+            f"how many trials: whether its loop goes on depends on how {command.brief(60)} ends, and all "
+        )
+        question += "trials of a job run"
+        todo = "give --set trials.count=1: a job whose run fails ends, and is submitted again"
+        draft.ask(("trials", "count"), question, lines, "a run in the condition of its loop", todo=todo)
+        return
     if loop.count is None:
         what = ", ".join(re.findall(r"\$\{?([A-Za-z_]\w*)", loop.over)) or loop.over
         draft.ask(("trials", "count"), f"how many trials: {loop.over}", lines, what)

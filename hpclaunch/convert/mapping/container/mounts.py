@@ -59,6 +59,10 @@ def put(
             parts = [part.name for part in entry.value if isinstance(part, Unknown)]
             names = ", ".join(dict.fromkeys(parts))
             why = f"{names} is not told" if names else "it is no path of one line"
+            loop = next((each for each in command.loops if each.variable in parts and each.count != 1), None)
+            if loop is not None:
+                why = f"{loop.variable} is another one in each round of the loop over {loop.over}, and all "
+                why += "trials have the same mounts: the folder above it may be one"
             why = either_of(reading, entry.value) or why
             question = f"SRC:DST for {shown(entry.value)}: {why}"
             draft.ask(("mounts", draft.count("mounts")), question, places, names or what)

@@ -15,6 +15,7 @@ from hpclaunch.readback.shell.values import IfSet, Unknown, Value, shown
 from hpclaunch.readback.slurm.options import options
 
 _TODO = "give the variable with --env and convert again, or write what it says in the job file"
+_DECIDES = "give what decides it with --env and convert again, or write what it says in the job file"
 _WRITE = "write what it says in the job file: what no key says is for sites.NAME.srun"
 
 
@@ -25,7 +26,7 @@ def ask(reading: ShellReading, run: Step, draft: Draft) -> None:
         if any(_is_program(value) for values in _values(reading, each) for value in values[:1]):
             keys[("command",)] = None
         why = _why(reading, each)
-        todo = _WRITE if "it depends on" in why and "--env" not in why else _TODO
+        todo = (_DECIDES if "--env" in why else _WRITE) if "it depends on" in why else _TODO
         plain = ("question", each.written, "")
         rest = []
         for found in draft.findings:
