@@ -4,6 +4,7 @@
 """
 
 import random
+import re
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -52,11 +53,13 @@ spec:
 
 
 def repeated(line: str, size: int, end: str = "") -> str:
-    """As many of these lines as fit, each with its number where it has a place for one."""
-    numbered = "%" in line
-    first = line % 0 if numbered else line
+    """As many of these lines as fit, each with its number in the places for it."""
+    places = len(re.findall("%0?[0-9]*d", line))
+    first = line % ((0,) * places) if "%" in line else line
     count = max((size - len(end)) // len(first), 1)
-    return "".join(line % number for number in range(count)) + end if numbered else first * count + end
+    if not places:
+        return first * count + end
+    return "".join(line % ((number,) * places) for number in range(count)) + end
 
 
 def nested(begin: str, middle: str, end: str, count: int, indent: bool = False) -> str:
@@ -89,6 +92,11 @@ def _lines(line: str, begin: str = "", end: str = "") -> Callable[[int], str]:
     return lambda size: begin + repeated(line, size - len(begin), end)
 
 
+def _one_run(begin: str, option: str, end: str = "") -> Callable[[int], str]:
+    return lambda size: begin + repeated(option, size - len(begin)) + end + "\n"
+
+
+_RUN = "srun --mpi=none --ntasks-per-node=8 --container-image=a/b:1"
 _PLAIN: dict[str, Callable[[int], str]] = {
     "exports": _lines('export SETTING_%06d="${HOME}/some/folder"\n'),
     "short exports": _lines("export S%06d=1\n"),
@@ -121,6 +129,17 @@ _PLAIN: dict[str, Callable[[int], str]] = {
     "ifs that ask": _lines('if [ "$A" = 1 ]; then export B%06d="$C"; else export D=2; fi\n'),
     "lists that ask": _lines("[ $A = 1 ] && export B%06d=1\n"),
     "mounts that ask": _lines('[ $A = 1 ] && MOUNTS+=",/a%06d:/b"\n'),
+    "exports of unknowns": _lines("export A%06d=$B%06d\n"),
+    "steps": _lines("srun -n 2 --ntasks-per-node=1 mkdir -p /raid/a%06d\n"),
+    "steps in functions": _lines("f%06d() { srun -n 2 touch /raid/a%06d; }\nf%06d\n"),
+    "steps on a condition": _lines("if [ $A = 1 ]; then srun -n 2 touch /raid/a%06d; fi\n"),
+    "unset and set": _lines("unset A%06d; export A%06d=1\n"),
+    "environment of a container": _one_run(f"{_RUN} --container-env=A", ",A%06d", " ./train"),
+    "words of a run": _one_run(f"{_RUN} ./train", " --a%06d $A%06d"),
+    "script of a run": _one_run(f"{_RUN} bash <<E\n", "export A%06d=$A%06d\n", "./train\nE"),
+    "variables before a run": _one_run("", "A%06d=1 ", f"{_RUN} ./train"),
+    "options of docker": _one_run("docker run --gpus all", " -v /a%06d:/b%06d -e A%06d", " a/b:1 ./train"),
+    "options of mpirun": _one_run("mpirun -np 16", " -x A%06d --mca a%06d b", " ./train"),
     "one case": _lines("  %06d) echo one;;\n", 'case "$A" in\n', "esac\n"),
     "one case that falls through": _lines("  %06d) echo one;&\n", 'case "$A" in\n', "esac\n"),
     "one elif": lambda size: "if a; then b\n" + "elif c; then d\n" * (size // 15) + "fi\n",

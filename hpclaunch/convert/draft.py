@@ -54,6 +54,7 @@ class Draft:
         self.of_script: dict[Finding, int] = {}  # those that say the script's nodes, where its run has others
         self.refused = ""
         self._counts: Counter[str] = Counter()
+        self._entries: dict[tuple[str | int, str], Key] = {}  # where a list has a text
         self._told: set[str] = set()  # keys that `say` was given: of any other there is nothing to look for
 
     def put(
@@ -131,7 +132,14 @@ class Draft:
         """How many entries the list has."""
         return self._counts[key]
 
+    def lists(self, key: str, text: str) -> bool:
+        """Whether the list has this entry."""
+        fact = self.facts.get(self._entries.get((key, text), ()))
+        return fact is not None and fact.value == text
+
     def _set(self, fact: Fact) -> None:
+        if len(fact.key) == 2 and isinstance(fact.value, str):
+            self._entries[fact.key[0], fact.value] = fact.key
         if fact.key not in self.facts and len(fact.key) == 2:
             self._counts[str(fact.key[0])] += 1
         self.facts[fact.key] = fact

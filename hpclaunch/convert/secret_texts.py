@@ -56,6 +56,7 @@ _ELEMENTS = re.compile(r"\(([^()]{0,4000})")
 # `read` gives these a value that is in the text.
 _READ = re.compile(rf"\bread\b(?P<names>[^\n|;&<]{{0,400}})<<<[ \t]*{_VALUE}")
 _LINE = r"[^\n|;&]{0,400}?"
+_PORTS = r"[\d.:-]*\d:\d[\d-]*(?:/\w+)?(?:\s|$)"  # docker run -p 8080:80
 _INPUT = rf"(?:\bsudo\b{_LINE}[ \t]-\w*S\b|\bsudo\b{_LINE}--stdin\b|--password-stdin\b|\bkinit\b)"
 _BEFORE = r"(?:-[enE]+[ \t]+|[\"']%s(?:\\n)?[\"'][ \t]+)?"
 _FORMS = tuple(
@@ -65,7 +66,7 @@ _FORMS = tuple(
         ("TOKEN", r"\b\w[\w+.-]{0,20}://(?P<value>[^\s/:@\"'${}]{16,200})@"),
         ("PASSWORD", r"\b[\w.+-]{1,40}:(?P<value>[^\s/@\"'$:#]+)@[\w.-]+#"),  # Enroot's USER@REGISTRY#IMAGE
         ("PASSWORD", rf"\bsshpass[ \t]+-p[ \t]*{_VALUE}"),
-        ("PASSWORD", rf"[ \t]--user(?:name)?[ =](?!-)\S+{_LINE}[ \t]-p[ \t]+(?!-){_VALUE}"),
+        ("PASSWORD", rf"[ \t]--user(?:name)?[ =](?!-)\S+{_LINE}[ \t]-p[ \t]+(?!-|{_PORTS}){_VALUE}"),
         ("PASSWORD", rf"\blogin\b{_LINE}[ \t]-p[ \t]*{_VALUE}"),
         ("PASSWORD", rf"\bcurl\b{_LINE}[ \t](?:-u[ \t]*|--(?:proxy-)?user[ =])[\"']?[^\s:\"'$]+:{_VALUE}"),
         ("PASSWORD", rf"\b(?:mysql|mysqldump|mariadb)\b{_LINE}[ \t]-p(?!\w*[ \t]*=){_VALUE}"),

@@ -13,7 +13,7 @@ from hpclaunch.values.conversion import Finding
 
 # A shorter value may be a part of anything; beside its name it is hidden all the same.
 _TELLS = 6
-_AT_ONCE = 200  # findings: most have no secret
+_AT_ONCE = 200  # texts: most have no secret
 _WHY = "a secret is taken from the submitter when the job is sent, and stands in no file"
 
 
@@ -57,11 +57,12 @@ class Secrets:
 def ask_instead(draft: Draft, secrets: Secrets) -> None:
     """A value of the job that has a secret in it becomes a secret's name, or a question: it would stand in a
     file. What else the draft says is without secrets then, too."""
-    for fact in list(draft.facts.values()):
-        text = fact.question or _text(fact.value)
-        clean = secrets.without(text)
-        if clean == text:
+    texts = [(fact, fact.question or _text(fact.value)) for fact in draft.facts.values()]
+    cleaned = _cleaned((text for _, text in texts), secrets)
+    for fact, text in texts:
+        if text not in cleaned:
             continue
+        clean = cleaned[text]
         if fact.is_open:
             draft.facts[fact.key] = structs.replace(fact, question=clean)
         elif fact.key[0] == "env" and len(fact.key) == 2:
@@ -114,23 +115,31 @@ def _text(value: Any) -> str:
     return " ".join(map(_text, value)) if isinstance(value, list | tuple) else str(value)
 
 
-def without_values(findings: Iterable[Finding], secrets: Secrets) -> list[Finding]:
+def without_values(findings: Sequence[Finding], secrets: Secrets) -> list[Finding]:
     """The findings, with *** for each secret."""
-    waiting, clean = list(findings), []
+    clean = _cleaned((text for each in findings for text in _texts(each)), secrets)
+    return [
+        _without_values(each, clean) if clean and not clean.keys().isdisjoint(_texts(each)) else each
+        for each in findings
+    ]
+
+
+def _texts(finding: Finding) -> tuple[str, str, str, str]:
+    return finding.what, finding.became, finding.why, finding.todo
+
+
+def _without_values(finding: Finding, clean: dict[str, str]) -> Finding:
+    what, became, why, todo = (clean.get(text, text) for text in _texts(finding))
+    return structs.replace(finding, what=what, became=became, why=why, todo=todo)
+
+
+def _cleaned(texts: Iterable[str], secrets: Secrets) -> dict[str, str]:
+    """The texts that have secrets, and what they are without them."""
+    found = {}
+    waiting = list(dict.fromkeys(texts))
     for start in range(0, len(waiting), _AT_ONCE):
         some = waiting[start : start + _AT_ONCE]
-        texts = dict.fromkeys(text for each in some for text in (each.what, each.became, each.why, each.todo))
-        together = "\n".join(texts)  # no secret goes on in another line, but for keys that have their own
-        has_secrets = secrets.without(together) != together
-        clean += [_without_values(each, secrets) for each in some] if has_secrets else some
-    return clean
-
-
-def _without_values(finding: Finding, secrets: Secrets) -> Finding:
-    return structs.replace(
-        finding,
-        what=secrets.without(finding.what),
-        became=secrets.without(finding.became),
-        why=secrets.without(finding.why),
-        todo=secrets.without(finding.todo),
-    )
+        together = "\n".join(some)  # no secret goes on in another line, but for keys that have their own
+        if secrets.without(together) != together:
+            found.update((text, clean) for text in some if (clean := secrets.without(text)) != text)
+    return found

@@ -80,9 +80,7 @@ def _own_seed(draft: Draft) -> None:
     """Where the job sets the variable itself that trials set by default they leave it alone."""
     key = ("trials", "seed")
     fact = draft.facts.get(("env", str(_SEED)))
-    others = any(
-        each.value == _SEED for each in draft.facts.values() if each.key[0] in ("inherit", "secrets")
-    )
+    others = draft.lists("inherit", str(_SEED)) or draft.lists("secrets", str(_SEED))
     if ("trials", "count") not in draft.facts or key in draft.facts or (fact is None and not others):
         return
     places = fact.places if fact is not None else draft.facts["trials", "count"].places

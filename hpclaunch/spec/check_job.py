@@ -122,12 +122,15 @@ def _command_problems(job: Job) -> list[Problem]:
 def _name_problems(job: Job) -> list[Problem]:
     found: list[Problem] = []
     for key, names in (("inherit", job.inherit), ("secrets", job.secrets)):
+        seen: set[str] = set()
         for index, name in enumerate(names):
             _check(found, (key, index), scalars.variable_name, name)
-            if name in names[:index]:
+            if name in seen:
                 found.append(_problem((key, index), f"{name} stands twice"))
+            seen.add(name)
+    inherited = set(job.inherit)
     for index, name in enumerate(job.secrets):
-        if name in job.env or name in job.inherit:
+        if name in job.env or name in inherited:
             other = "env" if name in job.env else "inherit"
             found.append(
                 _problem(("secrets", index), f"{name} is in {other} too; a secret stands here alone")

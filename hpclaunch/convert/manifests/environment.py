@@ -224,7 +224,7 @@ def put(
         elif owner(name) == "daemons" and not name.startswith("OMPI_MCA_"):
             draft.say("replaced", places, name, why="it is for a launcher that the job has no more")
         elif each.source == "secret":
-            _secret(name, places, "a value from a Secret: the job has the name alone", draft)
+            _secret(name, places, "its value is in a Secret, and the job has the name alone", draft)
             _did_not_reach(name, "secrets", places, unseen or {}, carried, draft)
         elif each.source == "other":
             continue
@@ -253,7 +253,7 @@ def _did_not_reach(
 
 def put_secret(name: str, of: str, places: Sequence[Place], draft: Draft) -> None:
     """A variable that mpirun gives the value of another one, which is from a Secret."""
-    why = f"it has the value of {of}, which is from a Secret: the job has the name alone"
+    why = f"it has the value of {of}, which is in a Secret, and the job has the name alone"
     _secret(name, places, why, draft)
     behind = draft.hints.get(f"kubernetes.secrets.{of}")
     if behind is not None:
@@ -261,7 +261,7 @@ def put_secret(name: str, of: str, places: Sequence[Place], draft: Draft) -> Non
 
 
 def _secret(name: str, places: Sequence[Place], why: str, draft: Draft) -> None:
-    if not any(key[0] == "secrets" and fact.value == name for key, fact in draft.facts.items()):
+    if not draft.lists("secrets", name):
         draft.add("secrets", name, places, name, why=why)
 
 

@@ -41,8 +41,8 @@ def _workdir(each: Asked, draft: Draft) -> None:
 
 
 def _env(each: Asked, draft: Draft) -> None:
-    for entry in filter(None, (each.text or "").split(",")):
-        count = sum(1 for key in draft.facts if key[:2] == ("container", "env"))
+    there = sum(key[:2] == ("container", "env") for key in draft.facts)
+    for count, entry in enumerate(filter(None, (each.text or "").split(",")), start=there):
         draft.put(("container", "env", count), entry, each.places, each.written)
 
 

@@ -108,7 +108,7 @@ def _fact(
     folder: str, at: str, read_only: bool, source: Value, written: str, places: Sequence[Place], draft: Draft
 ) -> None:
     text = f"{folder}:{at}" + (":ro" if read_only else "")
-    if any(fact.value == text for key, fact in draft.facts.items() if key[0] == "mounts"):
+    if draft.lists("mounts", text):
         return
     for key, fact in list(draft.facts.items()):
         if key[0] == "mounts" and isinstance(fact.value, str) and fact.value.split(":")[1] == at:

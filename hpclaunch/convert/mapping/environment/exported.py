@@ -154,10 +154,7 @@ def _handed(reading: ShellReading, command: Command, export: Export, draft: Draf
 def inherit(names: Sequence[str], places: Sequence[Place], draft: Draft, what: str) -> None:
     """Variables that nobody gave, and that the ranks' command names: the submitter's shell has them."""
     for name in names:
-        taken = any(
-            fact.value == name for key, fact in draft.facts.items() if key[0] in ("inherit", "secrets")
-        )
-        if taken or ("env", name) in draft.facts:
+        if draft.lists("inherit", name) or draft.lists("secrets", name) or ("env", name) in draft.facts:
             continue
         if name == "PATH":
             why = "the command adds to the PATH that a rank has on its node, and not to the submitter's"

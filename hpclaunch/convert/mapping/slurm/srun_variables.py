@@ -29,9 +29,10 @@ def asked(reading: ShellReading, command: Command, given: Sequence[Asked]) -> It
     """Those that the script exports to the srun, but for what its own options say."""
     names = {each.name for each in given}
     told_elsewhere = {each.place for each in reading.directives}  # which sbatch sets itself
-    for variable, value in {**dict(command.environment), **dict(command.prefix)}.items():
+    prefix = dict(command.prefix)
+    for variable, value in {**dict(command.environment), **prefix}.items():
         name = _OPTIONS.get(variable)
-        in_front = variable in dict(command.prefix)
+        in_front = variable in prefix
         each = reading.last(variable)
         if name is None or name in names:
             continue
