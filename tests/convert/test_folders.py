@@ -173,3 +173,17 @@ def test_what_is_sourced_in_a_folder_that_is_not_told_is_said() -> None:
     assert "the ranks start in /data" in asked.why
     again = convert(classified({"run.sub": text}), Options({"PWD": "/home/me"}))
     assert script_cases.loaded(again.job)["command"][2] == "source /home/me/env/bin/activate; exec ./t"
+
+
+def test_a_script_that_was_itself_in_the_container_prepares_the_ranks_there() -> None:
+    lines = "cd /code\nsource /opt/venv/bin/activate\nmodule load x\ncd sub\n"
+    head = "#!/bin/bash\n#SBATCH -t 5 -G 1 --container-image=a/b:c\n"
+    found = convert(classified({"run.sub": f"{head}{lines}python3 t.py\n"}), Options({}))
+    job = script_cases.loaded(found.job)
+    prefix = "cd /code; source /opt/venv/bin/activate; module load x; cd sub; "
+    assert job["command"] == ["bash", "-lc", f"{prefix}exec python3 t.py"]
+    assert not [each for each in found.findings if each.kind in ("left", "question") and each.key == ""]
+    by_srun = convert(
+        classified({"run.sub": f"{head}{lines}srun --mpi=none --container-image=a/b:c ./t\n"}), Options({})
+    )
+    assert script_cases.loaded(by_srun.job)["command"] == ["./t"]

@@ -25,17 +25,20 @@ _FOLDERS = frozenset(("cd", "pushd", "popd"))
 _OF_SUBMISSION = re.compile(r"\$\{?SLURM_SUBMIT_DIR\b")
 
 
-def put(reading: ShellReading, run: Command, draft: Draft, *, image: bool) -> list[tuple[Value, ...]]:
+def put(
+    reading: ShellReading, run: Command, draft: Draft, *, image: bool, inside: bool = False
+) -> list[tuple[Value, ...]]:
     """The commands that a rank runs first, in their order. Those of a job in an image are left, and that
-    is said. `cd` becomes the working folder."""
+    is said, but where the script was itself in it (`inside`). `cd` becomes the working folder."""
     found: list[tuple[Place, tuple[Value, ...]]] = []
+    programs = _PREPARES | _FOLDERS if inside else _PREPARES
     for command in reading.commands:
-        if command.program in _PREPARES and not command.within and not command.conditions:
+        if command.program in programs and not command.within and not command.conditions:
             found.append((command.place, command.words))
     for sourced in reading.sourced:
         if not sourced.file and _ENVIRONMENT.search(shown(sourced.name)):
             here = path(sourced.name)
-            if here is not None:
+            if here is not None and not inside:
                 here = _from_ranks(reading, run, sourced.place, here, None if image else draft)
             name: Value = sourced.name if here is None else (here,)
             found.append((sourced.place, (("source",), name, *sourced.arguments)))
@@ -60,7 +63,7 @@ def put(reading: ShellReading, run: Command, draft: Draft, *, image: bool) -> li
     ]
     for where, words in before:
         what = " ".join(map(shown, words))
-        if image:
+        if image and not inside:
             why = "it prepares the host's shell; what it exports and the image does not set, ranks had too"
             todo = "write what the ranks need of it in env"
             if words[0] == ("ulimit",):
@@ -69,12 +72,14 @@ def put(reading: ShellReading, run: Command, draft: Draft, *, image: bool) -> li
             draft.say("left", (where,), what, why=why, todo=todo)
         else:
             why = "a rank's environment is its own, so each rank does it in a login shell"
+            if inside:
+                why = "the script did it in the container, where the ranks' own shell does it now"
             draft.say(
                 "carried", (where,), what, became=f"command: bash -lc '{what}; ...'", why=why, key="command"
             )
     if not image:
         _folder(reading, run, draft)
-    return [] if image else [words for _, words in before]
+    return [] if image and not inside else [words for _, words in before]
 
 
 def _from_ranks(reading: ShellReading, run: Command, place: Place, name: str, draft: Draft | None) -> str:

@@ -71,7 +71,7 @@ def put(
         return None
     else:
         draft.put(("ranks_per_node",), per_node, places, what, why=why)
-        if launcher is None and starter == "srun":
+        if launcher is None and any(layer.program == "srun" for layer in layers(run.command.words)):
             _say_default(run, found, draft)
     _say_inner(reading, run, found, draft)
     _unused(reading, draft)

@@ -98,7 +98,8 @@ def put(launch: Launch, draft: Draft, options: Options) -> None:
     words = run_command.words_of(reading, run, inner, launch.launcher, draft)
     if launch.by is not None:
         later += numbers.exports(words, numbers.scripts_of(reading), launch.lines, draft)
-    before = surroundings.put(reading, run.command, draft, image=image)
+    in_it = alone.is_one(run, launch.by) and bool(alone.of_container(reading))
+    before = surroundings.put(reading, run.command, draft, image=image, inside=in_it)
     given = run_command.input_of(run, launch.launcher or launch.by, image=image)
     around = run_command.Around(later, before, given or inputs.Given(), repeated.stand_ins)
     run_command.put(reading, run, words, around, draft, image=image)
