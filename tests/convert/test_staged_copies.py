@@ -60,6 +60,7 @@ def test_a_plain_copy_of_a_folder_is_staged_and_what_makes_or_shows_its_folder_g
         "rsync -a /raid/d/e/ /raid/d",
         "./copy-data.sh /fs/d /raid/d",
         "bash -c 'mkdir -p /raid/d && rsync -a /fs/d/ /raid/d && ls /raid/d'",
+        "sudo rsync -a /fs/d/ /raid/d",
     ],
 )
 def test_a_copy_that_does_something_else_is_a_step_in_its_place(copy):

@@ -291,3 +291,21 @@ def test_a_step_of_the_host_has_the_folder_of_submission_where_it_starts(line, r
     assert _runs(job, "setup") == ([run] if run else [])
     if not run:
         assert "${PWD} is known only where the script runs" in _left(found, 1)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "sudo rm -rf /tmp/x",
+        "timeout 60 ./check",
+        "env A=1 ./check",
+        "nice -n 5 numactl --membind=0 ./check",
+        "torchrun --nproc_per_node=8 warm.py",
+    ],
+)
+def test_what_stands_before_the_command_of_a_step_is_kept(command):
+    step = f"srun --ntasks-per-node=1 {command}"
+    for lines, key in (((step, f"{_S} ./train"), "setup"), ((f"{_S} ./train", step), "after")):
+        job, _ = _of(*lines)
+        assert _text(job["command"]) == "./train"
+        assert _runs(job, key) == [command]

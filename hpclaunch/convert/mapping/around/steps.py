@@ -203,7 +203,7 @@ def _put(
 
 def _line(command: Command, step: Step | None, trials: Trials, *, in_its_folder: bool) -> Line:
     """`in_its_folder`: on the host a step starts in the job file's folder."""
-    words = step.words if step is not None else command.words
+    words = step.started if step is not None else command.words
     if in_its_folder and not (step is not None and step.in_container):
         words = tuple(map(from_here, words))
     if script := script_of(command.stdin, words):

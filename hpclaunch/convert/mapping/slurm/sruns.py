@@ -11,9 +11,10 @@ from hpclaunch.convert.mapping.slurm import pyxis_variables, srun_variables
 from hpclaunch.convert.mapping.slurm.asked import Asked, of_options
 from hpclaunch.convert.mapping.slurm.sizes import Allocation, Ranks, ranks
 from hpclaunch.convert.mapping.words import hosts
+from hpclaunch.convert.programs import srun
 from hpclaunch.convert.programs.layers import Layer, layers
 from hpclaunch.convert.reading import Command, ShellReading
-from hpclaunch.readback.shell.values import Value, program_of, shown
+from hpclaunch.readback.shell.values import Value, base_name, program_of, shown
 
 # Programs that only look at the machine, test it or prepare it.
 _BESIDE = re.compile(
@@ -60,6 +61,16 @@ class Step(Struct, frozen=True):
     def words(self) -> tuple[Value, ...]:
         """The command without what surrounds it."""
         return self.inner[-1].words
+
+    @property
+    def started(self) -> tuple[Value, ...]:
+        """The command with what srun starts in front of it: sudo, timeout, numactl, torchrun."""
+        its = layers(self.command.words)
+        index = next((index for index, layer in enumerate(its) if layer.program == "srun"), len(its))
+        if len(self.inner) < 2 or its[index + 1 :] != self.inner:
+            return self.words
+        start = next(index for index, word in enumerate(self.command.words) if base_name(word) == "srun")
+        return tuple(srun.read(self.command.words[start:])[1])
 
     @property
     def in_container(self) -> bool:
