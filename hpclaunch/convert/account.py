@@ -9,6 +9,7 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from itertools import groupby
 
 from hpclaunch.convert.draft import sayable, shown
@@ -94,12 +95,12 @@ def _beside_others(reading: ShellReading, findings: Sequence[Finding]) -> set[in
             if count[begin] > 1 and each.place.last <= each.place.line:
                 sharing.setdefault(begin, []).append(each)
     sharing = {begin: statements for begin, statements in sharing.items() if len(statements) > 1}
-    said: dict[Line, list[set[str]]] = {}
+    said: dict[Line, list[frozenset[str]]] = {}
     for finding in findings:
         lines = [line for place in finding.places if (line := line_of(place)) in sharing]
-        words = set(_WORD.findall(f"{finding.what} {finding.became}")) if lines else set()
+        words = [_words(finding.what), _words(finding.became)] if lines else []
         for line in lines:
-            said.setdefault(line, []).append(words)
+            said.setdefault(line, []).extend(words)
     found = set()
     for shared, statements in sharing.items():
         for each in statements:
@@ -110,7 +111,12 @@ def _beside_others(reading: ShellReading, findings: Sequence[Finding]) -> set[in
     return found
 
 
-def _is_said(word: str, said: Iterable[set[str]]) -> bool:
+@lru_cache(maxsize=1024)  # one line is named by many findings
+def _words(text: str) -> frozenset[str]:
+    return frozenset(_WORD.findall(text))
+
+
+def _is_said(word: str, said: Iterable[frozenset[str]]) -> bool:
     return any(word in words for words in said)
 
 

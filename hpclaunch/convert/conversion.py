@@ -34,6 +34,7 @@ _FAMILIES = (
 _OTHER_SHELLS = frozenset(("csh", "tcsh", "fish", "xonsh", "pwsh", "elvish"))
 _IN_BASH = "write it for bash first, or write a job file: `hpclaunch schema job` has its keys"
 _MOST_SECRETS = 500
+_MOST_TOLD = 2000  # characters of a construct
 _UNKNOWN = "no launcher that is known here"
 _MANIFEST = "a manifest of Kubernetes"
 # Why a job was not compared with its original.
@@ -117,7 +118,7 @@ def _own(text: Input, inputs: Sequence[Input], options: Options, draft: Draft) -
     secrets = Secrets([each.text for each in inputs])
     own.hide(text.name, draft, secrets)
     job = write(draft, [text.name], options.sets)
-    found = without_values([*draft.findings, *_unused(inputs, options, draft.findings)], secrets)
+    found = _told([*draft.findings, *_unused(inputs, options, draft.findings)], secrets)
     return Conversion(own.FAMILY, job, draft.refused, tuple(found), dict(draft.hints))
 
 
@@ -130,10 +131,19 @@ def _manifest(inputs: Sequence[Input], options: Options, draft: Draft) -> Conver
     secrets = Secrets([each.text for each in inputs])
     ask_instead(draft, secrets)
     job = write(draft, [name for name, _ in given], options.sets)
-    found = without_values([*draft.findings, *_unused(inputs, options, draft.findings)], secrets)
+    found = _told([*draft.findings, *_unused(inputs, options, draft.findings)], secrets)
     why_not = _ONLY_PYXIS if job else ""
     family = f"{_MANIFEST} ({kind})" if kind else _MANIFEST
     return Conversion(family, job, draft.refused, tuple(found), dict(draft.hints), not_compared=why_not)
+
+
+def _told(findings: Sequence[Finding], secrets: Secrets) -> list[Finding]:
+    """The findings without secrets, and without the end of a text that nobody reads to it: a command of a
+    megabyte is named by a finding for each of its words."""
+    return [
+        structs.replace(each, what=f"{each.what[:_MOST_TOLD]}...") if len(each.what) > _MOST_TOLD else each
+        for each in without_values(findings, secrets)
+    ]
 
 
 def _launcher(inputs: Sequence[Input], options: Options, draft: Draft) -> Conversion:
@@ -150,7 +160,7 @@ def _launcher(inputs: Sequence[Input], options: Options, draft: Draft) -> Conver
     too_much = _too_much(reading, secrets)
     if too_much:
         draft.refuse(too_much, _script(reading, inputs), "a text of another kind")
-        return Conversion(_UNKNOWN, "", draft.refused, tuple(without_values(draft.findings, secrets)), {})
+        return Conversion(_UNKNOWN, "", draft.refused, tuple(_told(draft.findings, secrets)), {})
     name, known_by = _family(reading)
     if known_by:
         _module(name).convert(reading, draft, options)
@@ -169,7 +179,7 @@ def _launcher(inputs: Sequence[Input], options: Options, draft: Draft) -> Conver
     ask_instead(draft, secrets)
     job = write(draft, [each.name for each in inputs], options.sets)
     findings = [*draft.findings, *of_arguments]
-    found = without_values([*findings, *account(reading, findings)], secrets)
+    found = _told([*findings, *account(reading, findings)], secrets)
     found += _unused(inputs, options, found)
     title = dict(_FAMILIES).get(name, _UNKNOWN)
     by = (known_by,) if known_by else ()

@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Sequence
+from functools import lru_cache
 from shlex import quote
 from typing import Any
 
@@ -14,6 +15,7 @@ from hpclaunch.values.yamltext import flow
 
 Key = tuple[str | int, ...]
 
+_LONG = 1000  # characters
 _UNSAYABLE = re.compile("[\0\ud800-\udfff]")
 
 
@@ -232,9 +234,16 @@ def dotted(key: Key) -> str:
 
 def sayable(text: str) -> str:
     """Text that every output can hold: NUL and halves of surrogate pairs ($'\\ud800') are replaced."""
+    return _searched(text) if len(text) < _LONG else _searched_once(text)
+
+
+def _searched(text: str) -> str:
     if text.isascii() and "\0" not in text:
         return text
     return _UNSAYABLE.sub("\ufffd", text)
+
+
+_searched_once = lru_cache(maxsize=64)(_searched)  # a command of a megabyte is named for each of its words
 
 
 def _sayable(value: Any) -> Any:
