@@ -87,7 +87,6 @@ def test_a_short_word_after_an_option_of_a_vocabulary_is_no_secret() -> None:
 @pytest.mark.parametrize(
     "lines",
     [
-        "work() { ./t; }\nexport -f work\nsrun --mpi=none bash -c 'work a'",
         'work() { ./t; }\nsrun --mpi=none bash -c "$(declare -f work); work"',
         'srun --mpi=none ./t "$(ulimit -n)"',
         'srun --mpi=none ./t "$(umask)"',
