@@ -107,7 +107,7 @@ def comes_back(folder: Path, job: dict[str, Any], where: dict[str, Any]) -> None
     found = converted(text, read_site(str(file)))
     mine = again(found.job, read_site(str(file)), str(folder))
     assert body(script.render(mine.plan)) == body(text)
-    read = read_script if where is SLURM else read_manifest
+    read = read_script if where["scheduler"] == "slurm" else read_manifest
     side, same = (Side(read(each), place(planned)) for each in (text, script.render(mine.plan)))
     assert compare(side, same) == ()
     common = planned.plan.common
@@ -171,6 +171,72 @@ LONG = st.fixed_dictionaries(
 )
 
 
+# What a job does beside its ranks. A pod's is in its containers, and copies between what the site names.
+_TOLD = SAID.filter(lambda text: "\n" not in text and text.isprintable())
+
+
+def _steps(where: list[str]) -> st.SearchStrategy[list[dict[str, Any]]]:
+    step = st.fixed_dictionaries(
+        {"run": SAID | st.lists(WORDS, min_size=1, max_size=3).filter(lambda words: words[0].strip() != "")},
+        optional={
+            "where": st.sampled_from(where),
+            "per": st.sampled_from(["node", "job", "rank"]),
+            "optional": st.booleans(),
+            "name": _TOLD,
+        },
+    )
+    return st.lists(step, min_size=1, max_size=3)
+
+
+TRIALS = (
+    st.integers(1, 5)
+    | st.fixed_dictionaries(
+        {"count": st.integers(1, 5)},
+        optional={
+            "seed": st.sampled_from(["SEED", "MY_SEED", None]),
+            "log": st.sampled_from(["/results/a b {trial}.log", "trial-{trial}"]),
+            "keep_going": st.booleans(),
+        },
+    )
+    | st.fixed_dictionaries({"count": st.integers(1, 5), "first_seed": st.integers(0, 2**31 - 10)})
+)
+
+
+def _beside(where: list[str], copies: list[Any], imports: list[str]) -> st.SearchStrategy[dict[str, Any]]:
+    return st.fixed_dictionaries(
+        {},
+        optional={
+            "trials": TRIALS,
+            "setup": _steps(where),
+            "before_each": _steps(where),
+            "after": _steps(where),
+            "stage_in": st.lists(st.sampled_from(copies), min_size=1, max_size=2, unique_by=str),
+            "image": st.sampled_from(imports).map(lambda how: {"ref": JOB["image"], "import": how}),
+        },
+    )
+
+
+BESIDE = {
+    "slurm": _beside(
+        ["container", "host"],
+        ["data:/raid/data", "/lustre/v:scratch", {"source": "/a:b/c", "target": "/raid/c"}, "/x:/raid/x y"],
+        ["shared", "/lustre/imported"],
+    ),
+    "kubernetes": _beside(["container"], ["data:scratch"], ["shared"]),
+}
+WITH_IMAGES = {**SLURM, "slurm": {**SLURM["slurm"], "image_folder": "/lustre/images"}}
+
+
+@pytest.mark.parametrize("where", [WITH_IMAGES, CLUSTER], ids=lambda site: site["scheduler"])
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(job=JOBS, data=st.data())
+def test_any_job_comes_back_with_what_it_does_beside_its_ranks(
+    tmp_path_factory: pytest.TempPathFactory, where: dict[str, Any], job: dict[str, Any], data: st.DataObject
+) -> None:
+    more = data.draw(BESIDE[where["scheduler"]])
+    comes_back(tmp_path_factory.getbasetemp(), {**job, **more}, where)
+
+
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(job=JOBS, more=LONG)
 def test_any_long_job_comes_back(
@@ -204,6 +270,9 @@ def test_any_job_comes_back(
         {"container": {"env": ["ZZ", "A"]}, "env": {"A": "1", "B": "2"}},
         {"container": {"privileged": True}},
         {"inherit": ["USER"]},
+        {"setup": [{"run": "\x13"}]},  # its title has no word
+        {"stage_in": ["data:scratch"]},
+        {"image": {"ref": JOB["image"], "import": "/lustre/imported"}},
     ],
     ids=str,
 )

@@ -15,6 +15,7 @@ from hpclaunch.convert.families.own_text import SIGNAL, Rendered, command, envir
 from hpclaunch.convert.inputs import Input
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.secrets import Secrets, ask_instead
+from hpclaunch.readback.place import form_text
 from hpclaunch.values.conversion import Place
 from hpclaunch.values.cpulist import format_list
 from hpclaunch.values.launch import Launch, SeenMount, SeenTable
@@ -71,8 +72,8 @@ def _beside(launch: Launch, options: Options) -> Iterator[tuple[Key, object, str
     """Data brought near, steps before and after, and trials."""
     copies = [
         {
-            "source": each.source_volume or _named(each.source, options),
-            "target": each.target_volume or _named(each.target, options),
+            "source": _side(each.source, each.source_volume, options),
+            "target": _side(each.target, each.target_volume, options),
         }
         for each in launch.stage_in
     ]
@@ -85,7 +86,8 @@ def _beside(launch: Launch, options: Options) -> Iterator[tuple[Key, object, str
         )
     for when in ("setup", "before_each", "after"):
         for index, step in enumerate(each for each in launch.steps if each.when == when):
-            what = {"run": command(step.argv), "name": step.title.partition(": ")[2]}
+            title = step.title.partition(": ")[2]  # none where no word of the command can be printed
+            what = {"run": command(step.argv), **({"name": title} if title.strip() else {})}
             what |= {"where": step.where, "per": step.per}
             yield (when, index), {**what, **({"optional": True} if step.optional else {})}, step.title
     trials = launch.trials
@@ -152,9 +154,18 @@ def _preflight(found: Rendered) -> Iterator[tuple[Key, object, str]]:
     yield ("preflight",), {**told, "limit": f"{limits[1]}s"}, "nodes are checked before the ranks start"
 
 
-def _named(path: str, options: Options) -> str:
-    """A path, by the name of the site's volume where there is one."""
-    return next((name for name, form in options.volumes.items() if form == ("path", path, "")), path)
+def _side(path: str, volume: str, options: Options) -> str:
+    """A path, or what is told of a volume, by the name of the site's volume where there is one."""
+    for name, form in options.volumes.items():
+        if form == ("path", path, "") or (volume and form_text(form) == volume):
+            return name
+    return volume or path
+
+
+def imported_to(found: Rendered) -> str:
+    """The folder that the text imports its image to, "" where it does not."""
+    image = found.srun.get("container-image", "")
+    return os.path.dirname(image) if image.startswith("/") and not found.launch.image.startswith("/") else ""
 
 
 def _has_sshd(launch: Launch) -> bool:
@@ -260,8 +271,9 @@ def convert(name: str, text: str, draft: Draft, options: Options, points: Sequen
 
         search(found, draft, options.render, options.site)
         return
-    if dict(found.srun).get("container-image", "").startswith("/") and not found.launch.image.startswith("/"):
-        draft.put(("image", "import"), "shared", found.place("image"), "an image imported once for all nodes")
+    folder = imported_to(found)
+    if folder:
+        draft.put(("image", "import"), folder, found.place("image"), "an image imported once for all nodes")
     for variable, value in environment(found).items():
         draft.put(("env", variable), value, found.place("env"), variable)
     for key, text_of_group in own_groups.environment(found).items():

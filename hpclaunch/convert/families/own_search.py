@@ -136,8 +136,8 @@ def _candidates(found: Rendered, site: str, seeker: _Seeker) -> Iterator[list[Ch
     # One group with a type alone is told apart from the others, which the text may not do.
     yield [of_types, of_groups | of_types] if len(of_types) > 1 else []
     yield [seeker.environment()]
-    if found.srun.get("container-image", "").startswith("/"):
-        yield [{("image",): {"ref": found.launch.image, "import": "shared"}}]
+    folder = own.imported_to(found)  # the site's, or one that the job itself names
+    yield [{("image",): {"ref": found.launch.image, "import": how}} for how in ("shared", folder) if folder]
     yield [
         {("bind", "cpus"): cpus, ("bind", "smt"): smt, ("bind", "memory"): memory}
         for cpus in (None, "spread", "none")
