@@ -45,7 +45,7 @@ def run(script: str, given: dict[str, str]) -> list[tuple[list[str], dict[str, s
             check=False,
         )
         found = []
-        for call in shown.read_text().split("\001")[1:]:
+        for call in shown.read_text(errors="surrogateescape").split("\001")[1:]:
             words, exported, text = call.split("\003")
             pairs = dict(each.split("=", 1) for each in exported.split("\002")[:-1])
             found.append((words.split("\002")[:-1], pairs, text))

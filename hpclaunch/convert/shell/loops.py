@@ -235,6 +235,8 @@ def of_body(shell: "Walker", body: Statement) -> Body:
 
 
 def _grown_by(each: Simple | Declaration) -> Iterator[str]:
+    if isinstance(each, Simple) and each.words and each.words[0].written == "getopts":
+        yield from ("OPTIND", "OPTARG", *(word.written for word in each.words[2:3]))
     parts = each.assignments if isinstance(each, Simple) and not each.words else ()
     if isinstance(each, Declaration):
         parts = tuple(part for part in each.arguments if isinstance(part, Assignment))

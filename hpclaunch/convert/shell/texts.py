@@ -76,7 +76,7 @@ class Texts(Recorder):
 
     def start_afresh(self, state: State) -> None:
         """Be in this state, outside of all commands, wherever a walk was given up."""
-        self.state, self.input, self.output = state, Input(""), None
+        self.state, self.input, self.output, self.errors = state, Input(""), None, None
         state.arguments = None
         self.locals.clear()
         self.excused = 0

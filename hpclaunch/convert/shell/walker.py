@@ -46,7 +46,7 @@ from hpclaunch.readback.shell.commands import BUILTINS
 from hpclaunch.readback.shell.errors import ScriptError
 from hpclaunch.readback.shell.flow import Flow
 from hpclaunch.readback.shell.pieces import Command as Substitution
-from hpclaunch.readback.shell.pieces import Word
+from hpclaunch.readback.shell.pieces import Process, Word
 from hpclaunch.readback.shell.reads import Input
 from hpclaunch.readback.shell.state import Array, Variable
 from hpclaunch.readback.shell.statements import Assignment, Group, Redirection, Simple
@@ -199,9 +199,26 @@ class Walker(Texts):
         return super().is_like(expression, text, sure) if found is None else found
 
     def _source(self, words: list[Value]) -> Flow:
+        """A sourced file has arguments of its own where it is given any."""
+        arguments = self.state.arguments
+        if len(words) > 2:
+            self.state.arguments = tuple(words[2:])
+        with self._handing_on():
+            flow = self._sourced(words)
+        if len(words) > 2:
+            self.state.arguments = arguments
+        return flow
+
+    def _sourced(self, words: list[Value]) -> Flow:
         name = self.files.found(words[1], self._open)
         current = self._current.words if self._current is not None else ()
         path = current[1].written if len(current) > 1 else ""
+        pieces = current[1].pieces if len(current) > 1 else ()
+        if len(pieces) == 1 and isinstance(pieces[0], Process) and path.startswith("<"):
+            made = self._output_of(Substitution(self.parsed(path[2:-1]), True))
+            if known(made) is not None:
+                return self._text(made, f"source {path}")
+            self.note(f"what `source {path}` reads is not known, nor what it sets")
         text = written_files.of(self, python(words[1]), path)
         file = name if text is None else self.place.file
         self.sourced.append(Sourced(self.place, python(words[1]), file, tuple(map(python, words[2:]))))
@@ -246,14 +263,15 @@ class Walker(Texts):
         line = self.line
         try:
             of_trap = self.context.function.startswith(f"{TRAP} ")
-            with self.within(function=self.context.function if of_trap else name):
+            with self.within(function=self.context.function if of_trap else name), self._handing_on():
                 return super()._function(name, body, arguments)
         finally:
             self._calling.pop()
             self.line = line
 
     def _eval(self, words: list[Value]) -> Flow:
-        return self._text(spaced(words), "eval")
+        with self._handing_on():
+            return self._text(spaced(words), "eval")
 
     def _text(self, value: Value, what: str, first: int = 0) -> Flow:
         """Walk a text that the script makes for `what`; `first` is its line where it stands in the script as
@@ -276,6 +294,15 @@ class Walker(Texts):
             self.line = line
             self.note(f"{what} of what is no command: {error.message}")
             return Flow.NEXT
+
+    @contextmanager
+    def _handing_on(self) -> Iterator[None]:
+        """Walk what one command stands for: the variables in front of it all of its own have."""
+        before, self._outer = self._outer, None
+        try:
+            yield
+        finally:
+            self._outer = before
 
     @contextmanager
     def as_another(self) -> Iterator[None]:
@@ -304,6 +331,8 @@ class Walker(Texts):
         if self.output is not None:
             text = folder.printed(self, words) or outputs.known_output(words, self.input.text)
             self.output += [Unknown("output", "")] if text is None else text
+        elif self.errors is not None:
+            self.errors.append(Unknown("output", ""))
 
     def _output_of(self, command: Substitution) -> Value:
         if command.file:

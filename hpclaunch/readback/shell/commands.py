@@ -81,9 +81,21 @@ def _unset_variable(shell: "Shell", name: str, of_itself: bool) -> None:
         state.place(name, Variable(None))
     elif found is not None and found.fixed is None:
         state.forget(name)
-    else:
+    elif not _uncovered(shell, state.target(name)):
         state.set(name, Variable(None))
         shell.unset(state.target(name))
+
+
+def _uncovered(shell: "Shell", name: str) -> bool:
+    """Whether the variable is local to a function that called this one: then the one outside of that one is
+    there again."""
+    if not shell.locals or name in shell.locals[-1]:
+        return False
+    frame = next((each for each in reversed(shell.locals) if name in each), None)
+    if frame is None:
+        return False
+    shell.state.restore(name, frame.pop(name))
+    return True
 
 
 def _unset_element(shell: "Shell", text: str) -> bool:

@@ -236,6 +236,8 @@ class Shell(Ways):
         self._note_call(words, environment)
         if self.output is not None:
             self.output.append(Unknown("output", f"$({' '.join(map(shown, words[:20]))})"))
+        elif self.errors is not None:
+            self.errors.append(Unknown("output", f"$({' '.join(map(shown, words[:20]))})"))
 
     def _note_call(self, words: list[Value], environment: tuple[tuple[str, Value], ...]) -> None:
         state, conditions = self.state, tuple(self._conditions)
@@ -305,7 +307,7 @@ class Shell(Ways):
 
     def _with_input(self, redirections: Sequence[Redirection], way: Callable[[], Flow]) -> Flow:
         """Go a way with these redirections."""
-        given, output = self.input, self.output
+        given, output, errors = self.input, self.output, self.errors
         for redirection in redirections:
             if redirection.document is not None:
                 self.input = Input("a here-document", self.expander.joined(redirection.document))
@@ -316,12 +318,22 @@ class Shell(Ways):
                 if redirection.operator == "<&":
                     source = () if known(source) == "-" else (Unknown("input", f"<&{shown(source)}"),)
                 self.input = Input(shown(source), source=source or None)
-            elif redirection.descriptor in ("", "1") and redirection.operator != "<":
-                self.output = None
+            elif not redirection.operator.startswith("<"):
+                self._write_to(redirection)
         try:
             return way()
         finally:
-            self.input, self.output = given, output
+            self.input, self.output, self.errors = given, output, errors
+
+    def _write_to(self, redirection: Redirection) -> None:
+        """Let what is written go where a redirection says."""
+        operator, target = redirection.operator, redirection.target.written
+        if operator.startswith("&") or (operator == ">&" and target.strip("0123456789-")):
+            self.output = self.errors = None
+        elif redirection.descriptor in ("", "1"):
+            self.output = self.errors if (operator, target) == (">&", "2") else None
+        elif redirection.descriptor == "2":
+            self.errors = self.output if (operator, target) == (">&", "1") else None
 
     def _redirected(self, statement: Redirected) -> Flow:
         return self._with_input(statement.redirections, lambda: self.run(statement.body))

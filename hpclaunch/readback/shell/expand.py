@@ -279,6 +279,9 @@ class Expander(Lookup):
             return [indirect.changed(value, expansion) for value in values]
         compiled = self._pattern((expansion.operand or NOTHING).pieces)
         replacement = known(self._joined((expansion.by or NOTHING).pieces))
+        # An & there is what was found, or itself: that depends on the release of bash, and on quotes.
+        if operator[:1] == "/" and replacement is not None and "&" in replacement:
+            replacement = None
         found: list[Value] = []
         for value in values:
             text = known(value)

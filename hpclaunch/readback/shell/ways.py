@@ -25,6 +25,7 @@ class Ways:
         self.status: bool | None = True
         self.input = Input("")
         self.output: list[Part] | None = None
+        self.errors: list[Part] | None = None  # where those go that are told: to a $( ) around, by 2>&1
         self.line = 1
         self.may_leave = False  # the loop that is walked is left, or its round, on a condition
         self._may_return = False  # the function, likewise
