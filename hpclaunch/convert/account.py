@@ -33,6 +33,7 @@ _MOST_SHOWN = 3
 _MOST = 500  # groups of neighbours
 _WORD = re.compile(r"\w+")
 _WIDE = 90
+_IN_ENV = re.compile(r"\benv\.([A-Za-z_]\w*)")
 _STARTERS = re.compile(rf"\b{any_of(STEPS, BY_MPI, BY_TORCH, CONTAINERS, IMPORTERS, REMOTE)}\b")
 
 
@@ -40,7 +41,7 @@ def account(reading: ShellReading, findings: Sequence[Finding]) -> list[Finding]
     """The findings for all statements that `findings` do not name."""
     lines = _Lines(_places(findings))
     by_others = _Lines(_places(each for each in findings if each.kind != "defect"))
-    walk = Walk(reading, _uses_of_told(reading, lines) | _of_ranks(findings))
+    walk = Walk(reading, _uses_of_told(reading, lines) | _of_ranks(findings), _left_to_ranks(findings))
     unclear = {
         line_of(each.place): Told("unread", "", each.text, _LOOK)
         for each in reading.unclear
@@ -172,6 +173,12 @@ def _of_ranks(findings: Iterable[Finding]) -> set[str]:
         elif kind in ("inherit", "secrets"):
             found.add(each.became.partition(": ")[2])
     return found
+
+
+def _left_to_ranks(findings: Iterable[Finding]) -> set[str]:
+    """The variables that ranks had and that the user has to write, as a finding says."""
+    texts = (each.todo for each in findings if each.kind == "left")
+    return {name for text in texts for name in _IN_ENV.findall(text)}
 
 
 def _places(findings: Iterable[Finding]) -> Iterator[Place]:

@@ -74,6 +74,11 @@ _TRAPPED = Told(
     "it runs where the script ends or is told a signal, and no step of a job is made of it",
     "if the job needs it, add it to after, which runs at each end",
 )
+_HANDED = Told("left", "", "it hands the variable on to the ranks: see what is said of its value")
+_NOT_REACHED = Told(
+    "without effect", "", "the script does not come to it with the values that its variables have"
+)
+_HOSTS = Told("replaced", "", "the scheduler knows the hosts of a job")
 _FILE = Told(
     "left",
     "",
@@ -89,10 +94,10 @@ Line = tuple[str, int]
 
 class Walk:
     """What the walk through the input knows of its statements. `used` are the variables whose values are in
-    what is told."""
+    what is told, and `left` those that ranks do not get."""
 
-    def __init__(self, reading: ShellReading, used: Set[str]):
-        self.used = used
+    def __init__(self, reading: ShellReading, used: Set[str], left: Set[str] = frozenset()):
+        self.used, self.left = used, left
         parts = (each.part for each in reading.statements)
         self.functions = frozenset(part.name for part in parts if isinstance(part, Function))
         self._reading = reading
@@ -109,6 +114,29 @@ class Walk:
         """Those that it came to on these lines."""
         lines = range(place.line, max(place.last, place.line) + 1)
         return [each for line in lines for each in self._commands.get((place.file, line), ())]
+
+    def passes_by(self, statement: Statement) -> bool:
+        """Whether the walk went by it, since a condition does not hold. Of the body of a function it is not
+        known who else calls it."""
+        in_function = line_of(statement.place) in self._bodies
+        return not (self.commands(statement.place) or self._has_gaps or in_function)
+
+    @cached_property
+    def _has_gaps(self) -> bool:
+        return any(each.unread for each in self._reading.unclear)
+
+    @cached_property
+    def _bodies(self) -> set[Line]:
+        found: set[Line] = set()
+        reached: Line = ("", 0)
+        for each in self._reading.statements:
+            if isinstance(each.part, Function):
+                file, first = line_of(each.place)
+                last = first + each.part.written.count("\n") + 1  # `{` may stand on a line of its own
+                first = max(first, reached[1] + 1) if file == reached[0] else first
+                found.update((file, line) for line in range(first, last + 1))
+                reached = file, max(last, first)
+        return found
 
     @cached_property
     def _given(self) -> set[Line]:
@@ -148,7 +176,9 @@ def what_became(statement: Statement, walk: Walk) -> Told:
     told = _BY_PROGRAM.get(program)
     if told is not None:
         return told(statement, part, walk)
-    return _by_output(part) if program in PLUMBING else _LEFT
+    if program in PLUMBING:
+        return _by_output(part)
+    return _NOT_REACHED if program and walk.passes_by(statement) else _LEFT
 
 
 def program_of_statement(statement: Statement) -> str:
@@ -192,7 +222,9 @@ def _declared(part: Declaration, walk: Walk) -> Told:
         return _EXPORTS
     if part.command != "export" and len(words) == len(part.arguments):
         return _PLUMBING  # no value
-    names = (each.name if isinstance(each, Assignment) else each.written for each in part.arguments)
+    names = [each.name if isinstance(each, Assignment) else each.written for each in part.arguments]
+    if exports and len(words) == len(part.arguments) and not walk.left.isdisjoint(names):
+        return _HANDED
     return _given(names, walk)
 
 
@@ -247,7 +279,13 @@ def _sbatch(statement: Statement, part: Simple, walk: Walk) -> Told:
 
 
 def _scontrol(statement: Statement, part: Simple, walk: Walk) -> Told:
-    return _REQUEUE if _requeues(map(_value, part.words)) else _LEFT
+    if _requeues(map(_value, part.words)):
+        return _REQUEUE
+    shows_hosts = [known(_value(word)) for word in part.words[1:3]] in (
+        ["show", "hostnames"],
+        ["show", "hostname"],
+    )
+    return _HOSTS if shows_hosts else _LEFT
 
 
 def _requeues(words: Iterable[Value]) -> bool:

@@ -155,6 +155,42 @@ def test_a_line_with_a_defect_is_not_carried_by_that(line: str) -> None:
     assert {kind for kind, _ in _told(f"{line}\n{_RUN} python t.py", 3)} == {"left"}
 
 
+@pytest.mark.parametrize(
+    ("text", "line", "kind", "why"),
+    [
+        (
+            'if [ "${T:-0}" = 1 ]; then\nsrun ./all_reduce_perf\nfi',
+            4,
+            "without effect",
+            "does not come to it",
+        ),
+        ("check() {\nsrun ./all_reduce_perf\n}", 4, "left", "not part of what is launched"),
+        ("OS=$(srun -N1 -n1 cat /etc/os-release)\nexport OS", 4, "left", "hands the variable on"),
+        ("scontrol show hostnames > hosts.txt", 3, "replaced", "knows the hosts"),
+        ("scontrol show job", 3, "left", "not part of what is launched"),
+    ],
+)
+def test_what_a_line_does_to_the_launch_is_told_as_it_is(text: str, line: int, kind: str, why: str) -> None:
+    assert any(kind == each[0] and why in each[1] for each in _told(f"{text}\n{_RUN} python t.py", line))
+
+
+@pytest.mark.parametrize(
+    ("line", "kind"),
+    [
+        ("sort logs/*.log | tee all.log", "left"),
+        ("cat logs/* | sort -u | tee all.log", "left"),
+        ("srun -N1 -n1 ./report | sort | tee report.log", "replaced"),
+    ],
+)
+def test_tee_keeps_the_output_of_a_step_or_makes_a_file_of_others(line: str, kind: str) -> None:
+    assert kind in {each for each, _ in _told(f"{_RUN} python t.py\n{line}", 4)}
+
+
+def test_a_limit_that_mpirun_has_is_none_of_its_daemons() -> None:
+    told = _told("mpirun --timeout 100 -np 16 ./t", 3)
+    assert [kind for kind, why in told if "ends the ranks after so many seconds" in why] == ["left"]
+
+
 def test_an_export_by_itself_is_used_where_the_variable_is() -> None:
     lines = 'A="x y"\nexport A B\nB=$(make_it)\nexport C\n'
     text = f"{lines}{_RUN} sh -c './t $A $B'"

@@ -71,6 +71,8 @@ OTHERS = {
     "login elsewhere": ("ssh n1 /usr/bin/docker login -u me -pHunter2secret x.y\nsrun a\n", 1),
     "login in a text": ("bash -c 'docker login -u me -p Hunter2secret x.y'\nsrun a\n", 1),
     "database": ("mysql -u me -pHunter2secret db\nmysql -p db\nsrun a\n", 1),
+    "database elsewhere": ("ssh n1 mysql -pHunter2secret\nsrun a\n", 1),
+    "database in a text": ("ssh n1 'mysql -pHunter2secret db'\nsrun a\n", 1),
     "sshpass": ("sshpass -p Hunter2secret ssh n1 docker run x\n", 1),
     "address": ("git clone https://me:Hunter2secret@example.org/x.git\nsrun a\n", 1),
     "secret": ("export WANDB_API_KEY=Hunter2secret\nsrun a\n", 1),

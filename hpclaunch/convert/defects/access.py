@@ -25,6 +25,7 @@ _SHORT = {"sshpass": "-p", "curl": "-u", "wget": "--password"}
 
 _ATTACHED = frozenset(("mysql", "mysqldump", "mysqladmin", "mariadb"))  # -pPASSWORD; -p alone asks
 _LOGS_IN = frozenset(("docker", "nvidia-docker", "podman"))
+_TAKE_PASSWORDS = _LOGS_IN | _ATTACHED | _SHORT.keys() | {"sudo"}
 _WORD = re.compile(r"[a-z_]{1,6}")  # a kind of token, or a field's name
 
 
@@ -87,10 +88,12 @@ def _commands(words: list[str]) -> Iterator[list[str]]:
     if words[0].rpartition("/")[2] not in (*STEPS, *REMOTE, *SHELLS):
         return
     texts = [word for before, word in pairwise(words) if before.startswith("-") and before.endswith("c")]
+    if words[0].rpartition("/")[2] in REMOTE:
+        texts += [word for word in words[1:] if " " in word]
     for text in texts:
         with suppress(ValueError):
             words = [*words, *shlex.split(text)]
-    starts = (at for at, word in enumerate(words) if word.rpartition("/")[2] in {*_LOGS_IN, *_SHORT})
+    starts = (at for at, word in enumerate(words) if word.rpartition("/")[2] in _TAKE_PASSWORDS)
     yield from (words[at:] for at in starts)
 
 
@@ -109,6 +112,8 @@ def _password(name: str, words: list[str]) -> tuple[str, str]:
         attached = _SHORT.get(name) == word[:2] and (word[2:] or following)
         attached = attached or (name in _ATTACHED and word.startswith("-p") and word[2:])
         if given or attached or (login and word.startswith("-p") and (word[2:] or following)):
+            if name in _ATTACHED and not option:
+                return f"-p of {name}", "a password is on a command line"
             shown = option[1] if option else word[:2].lstrip("-")
             return f"`{name} ... {'--' if option else '-'}{shown}`", "a password is on a command line"
         if _IN_ADDRESS.search(word):

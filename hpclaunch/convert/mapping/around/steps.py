@@ -25,6 +25,7 @@ from hpclaunch.readback.shell.values import Value, known, shown
 # What a script does on the batch host that is a step of a job too: files and scripts of its own.
 _ON_HOST = that("files", "copies", "scripts")
 _SCRIPTS = (".sh", ".py")
+_OF_FILES = "cat sort grep zgrep awk sed head tail uniq cut paste zcat jq".split()
 CACHES = "optional: where the user may not do it, or on Kubernetes, the job goes on without"
 AFTER_EACH = (
     "a job has nothing that runs after each trial: as a step of before_each it would run before the first "
@@ -54,7 +55,7 @@ def put(reading: ShellReading, run: Run, all_steps: Sequence[Step], draft: Draft
     containers = images.made(all_steps)
     order = _order(reading)
     staged = stage_in.put(reading, all_steps, run.command, containers, draft)
-    at_the_end = _at_the_end(reading)
+    at_the_end, of_files = _at_the_end(reading), _made_of_files(reading)
     named = {normpath(shown(word)) for word in run.command.words}
     after = False
     for command in sorted(reading.commands, key=lambda each: bool(each.signals)):
@@ -65,7 +66,7 @@ def put(reading: ShellReading, run: Run, all_steps: Sequence[Step], draft: Draft
         words = step.words if step is not None else command.words
         if images_of_steps.is_said(command, step, words, of_run, draft):
             continue
-        if step is None and (_is_log(command, draft) or not _is_step_of_host(command, named)):
+        if step is None and (_is_log(command, of_files, draft) or not _is_step_of_host(command, named)):
             continue
         if not words:
             images_of_steps.say_no_command(command, draft)
@@ -242,10 +243,20 @@ def _per(step: Step | None, per_node: int | None) -> str:
     return "rank" if step.ranks.per_node is not None and step.ranks.per_node == per_node else ""
 
 
-def _is_log(command: Command, draft: Draft) -> bool:
+def _made_of_files(reading: ShellReading) -> frozenset[tuple[str, int]]:
+    """The lines of pipelines that begin with what reads files: sort logs/*.log | tee all.log"""
+    first = (each for each in reading.of(*_OF_FILES) if each.pipeline[0] == 0 and each.pipeline[1] > 1)
+    return frozenset((each.place.file, each.place.line) for each in first)
+
+
+def _is_log(command: Command, of_files: Collection[tuple[str, int]], draft: Draft) -> bool:
     """Whether it keeps what others put out; that is said of it."""
     if command.program != "tee" or command.pipeline[0] == 0:
         return False
+    if (command.place.file, command.place.line) in of_files:
+        why, todo = "it writes a file, and the job does not", "if the job needs it, add the pipeline to after"
+        draft.say("left", (command.place,), command.brief(), why=why, todo=todo)
+        return True
     why = "the output of trials and steps is in their logs and in the job's own: `hpclaunch logs`"
     draft.say("replaced", (command.place,), command.brief(), why=why)
     return True

@@ -60,7 +60,7 @@ _REPLACED = {
     "genvnone": "ranks get what the job file names",
     "bootstrap": _LAUNCH,
     **dict.fromkeys(("mpiexec", "mpiexec-no-n", "remote-shell", "nodegroup", "rsh", "ssh"), _LAUNCH),
-    **dict.fromkeys(("scalable-start", "batch", "maxrsh", "timeout", "useip", "legacy"), _LAUNCH),
+    **dict.fromkeys(("scalable-start", "batch", "maxrsh", "useip", "legacy"), _LAUNCH),
     "affinity": "each rank gets the cores and the memory beside its GPU, by the site's node type",
     "ppn": "the command has it: +ppn",
     **dict.fromkeys(("cpus-per-proc", "cpus-per-rank"), "each rank gets the cores beside its GPU"),
@@ -214,7 +214,9 @@ def put_options(reading: ShellReading, command: Command, layer: Layer, draft: Dr
         places = lines_of(reading, command, option)
         if of_mpirun.option(option, places, draft):
             continue
-        if option.name in _SPECIAL:
+        if option.name == "timeout" and layer.program == "charmrun":
+            draft.say("replaced", places, option.written, why=_LAUNCH)  # how long it waits for its processes
+        elif option.name in _SPECIAL:
             _SPECIAL[option.name](option, places, draft)
         elif option.name in _REPLACED:
             draft.say("replaced", places, option.written, why=_REPLACED[option.name])
@@ -317,6 +319,17 @@ def _several(option: Option, places: Sequence[Place], draft: Draft) -> None:
     draft.ask(("command",), question, places, "mpirun ... : ...", todo=todo)
 
 
+def _limit(option: Option, places: Sequence[Place], draft: Draft) -> None:
+    """mpirun(1), "--timeout": seconds, after which it ends what it has started."""
+    draft.say(
+        "left",
+        places,
+        option.written,
+        why="mpirun ends the ranks after so many seconds, and the job has one limit, `time`",
+        todo="write `time`, which is for the whole job, or begin the command with `timeout SECONDS`",
+    )
+
+
 def _aborts(option: Option, places: Sequence[Place], draft: Draft) -> None:
     draft.say(
         "left",
@@ -336,4 +349,5 @@ _SPECIAL: dict[str, Callable[[Option, Sequence[Place], Draft], None]] = {
     "wdir": _folder,
     "enable-recovery": _aborts,
     "continuous": _aborts,
+    "timeout": _limit,
 }
