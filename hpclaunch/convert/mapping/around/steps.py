@@ -25,7 +25,10 @@ from hpclaunch.readback.shell.values import Value, known, shown
 # What a script does on the batch host that is a step of a job too: files and scripts of its own.
 _ON_HOST = that("files", "copies", "scripts")
 _SCRIPTS = (".sh", ".py")
-_OF_FILES = "cat sort grep zgrep awk sed head tail uniq cut paste zcat jq".split()
+_OF_FILES = (
+    *("cat", "zcat", "sort", "uniq", "grep", "zgrep", "awk", "sed"),
+    *("head", "tail", "cut", "paste", "jq"),
+)
 CACHES = "optional: where the user may not do it, or on Kubernetes, the job goes on without"
 AFTER_EACH = (
     "a job has nothing that runs after each trial: as a step of before_each it would run before the first "
