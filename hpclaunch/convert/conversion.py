@@ -26,10 +26,10 @@ from hpclaunch.values.errors import InputError, Problem
 
 # The first that knows its line wins: a launcher of a later one may have commands of those after it.
 _FAMILIES = (
-    ("docker_ssh", "containers of Docker, reached over SSH"),
+    ("docker_ssh", "containers of Docker or Podman, on one machine or over SSH"),
     ("pyxis", "steps in Pyxis containers under Slurm"),
     ("others", "a launcher of another kind"),
-    ("plain_slurm", "srun or mpirun in a Slurm script"),
+    ("plain_slurm", "srun, mpirun or torchrun of a script"),
 )
 _OTHER_SHELLS = frozenset(("csh", "tcsh", "fish", "xonsh", "pwsh", "elvish"))
 _IN_BASH = "write it for bash first, or write a job file: `hpclaunch schema job` has its keys"
