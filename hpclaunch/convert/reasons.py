@@ -4,6 +4,8 @@ Each reason looks at the values that it explains, and at what the report and the
 difference it says nothing.
 """
 
+import re
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
@@ -12,19 +14,26 @@ from msgspec import Struct
 
 from hpclaunch.convert.answers import plain
 from hpclaunch.convert.draft import shown
-from hpclaunch.convert.programs.layers import layers
+from hpclaunch.convert.programs.layers import PER_GPU, layers
 from hpclaunch.readback.place import NOTHING
 from hpclaunch.readback.shell.values import Value
 from hpclaunch.readback.shell.values import shown as as_text
+from hpclaunch.readback.slurm import forms
 from hpclaunch.spec.tree import compose
+from hpclaunch.values import cpulist
 from hpclaunch.values.conversion import Finding
 from hpclaunch.values.launch import Difference
 
 _OF_SITE = "set by the site, its node type or hpclaunch for the ranks of every job"
+_IN_RANKS = "the shell of each rank puts in what is known only there: {}"
+_EXECUTES = re.compile(r"(?:export [^;]*; )*exec (.*)", re.DOTALL)
+_NAMES = re.compile(r"\$\{?([A-Za-z_]\w*)")
+_OUTPUTS = re.compile(r"\$\([^()]*\)")
+_PODS = "the site, its node type or hpclaunch gives it to the pods of every job there"
 _WHERE_IT_RUNS = "in the original it depends on where the script runs"
 _FROM_JOB_FILE = "a relative path starts from the folder of the job file"
 _AROUND = "the words before it bound the ranks or started them: keys of the job say that now"
-_IN_REPORT = "the report says what became of the command"
+_PROCESSES = "{} started that many processes for each task, and each of them is a rank of the job"
 _ALL_GPUS = "the original asks Slurm for none: its nodes are its own, with all that is in them"
 _NAME_OF_GPU = "the name that the site's Slurm has for the GPUs of its nodes"
 _FOLDER = "unset in the original: srun's own folder, or the image's"
@@ -36,6 +45,8 @@ _BOUND = (
 _BOUND_OTHERWISE = "what `bind` of the job file says; what it leaves out is beside the GPU"
 _BESIDE = {"cpus": "local", "memory": "local", "hcas": "nearest"}
 _OWN_SCRIPTS = "its own"
+# Options of what starts a process for each GPU that say how many there are.
+_COUNTS = ("nproc-per-node", "nproc_per_node", "num_gpus", "num_processes")
 _SUBMITTERS = "the submitter's"
 # The keys of the job file, by what of a launch they decide.
 _KEYS = {
@@ -115,6 +126,11 @@ class Known(Struct, frozen=True, dict=True):
         """Why the report has one of these replaced or left, "" where it says of none that it has."""
         return next((self._reasons[each] for each in what if each in self._reasons), "")
 
+    def reason_for(self, *key: str) -> str:
+        """Why the job file has there what it has, "" where the report gives no reason."""
+        said = f"{'.'.join(key)}: {shown(self.value(*key))}"
+        return next((each.why for each in self.findings if each.became == said and each.why), "")
+
     def reason_of_mount(self, target: str) -> str:
         """The same of a mount there."""
         named = (each for each in self._reasons if each.startswith("mount "))
@@ -168,10 +184,44 @@ def _command(each: Difference, known: Known) -> str:
     texts = tuple(map(as_text, words))
     if not known.is_told("command") or known.rendered != written or written == texts:
         return ""  # what became of it later is not the report's
-    tail = words[-len(written) :]
     its = layers(words)
-    is_tail = texts[-len(written) :] == written and layers(tail) in [its[n:] for n in range(1, len(its))]
-    return _AROUND if is_tail else _IN_REPORT
+    inner = tuple(map(as_text, its[-1].words))
+    # What is in front of it may be the interpreter that the launcher called.
+    if len(its) > 1 and inner and written[-len(inner) :] == inner:
+        return _AROUND
+    names = _put_in(command, words) if isinstance(command, str) else []
+    return _IN_RANKS.format(", ".join(names)) if names else known.reason_for("command")
+
+
+def _put_in(command: str, words: Sequence[Value]) -> list[str]:
+    """The variables that a text for /bin/sh has in the original's words, or sets in front of them; nothing
+    where it executes other words."""
+    found = _EXECUTES.fullmatch(command)
+    try:
+        parts = shlex.split(found[1]) if found else []
+    except ValueError:
+        return []
+    if len(parts) != len(words) or not all(map(_fits, words, parts)):
+        return []
+    there = " ".join(map(as_text, words))
+    return [name for name in dict.fromkeys(_NAMES.findall(command)) if f"${name}" not in there]
+
+
+def _fits(word: Value, text: str) -> bool:
+    """Whether a word is that text, but for its parts that are not known before it runs."""
+    pattern = "".join(
+        ".*".join(map(re.escape, _OUTPUTS.split(part))) if isinstance(part, str) else ".*" for part in word
+    )
+    return re.fullmatch(pattern, text, re.DOTALL) is not None
+
+
+def _ranks(each: Difference, known: Known) -> str:
+    launcher = next((layer for layer in layers(known.original.words) if layer.program in PER_GPU), None)
+    if launcher is None or each.b != str(known.value("ranks_per_node")):
+        return ""
+    counts = [as_text(option.value or ()) for name in _COUNTS for option in launcher.all(name)]
+    fits = all(int(each.a) * int(count) == int(each.b) for count in counts if count.isdecimal())
+    return _PROCESSES.format(launcher.program) if fits and each.a.isdecimal() else ""
 
 
 def _gpus(each: Difference, known: Known) -> str:
@@ -184,12 +234,18 @@ def _folder(each: Difference, known: Known) -> str:
     return _FOLDER if of_job and known.is_told("workdir") else ""
 
 
+def _of_pods(each: Difference, known: Known) -> str:
+    return _PODS if each.a == NOTHING else ""
+
+
 def _if(a: str, why: str, b: str = "") -> Callable[[Difference, Known], str]:
     """The reason for these two values, and no others."""
     return lambda each, known: why if each.a == a and (not b or each.b == b) else ""
 
 
 _BY_KIND: Mapping[str, Callable[[Difference, Known], str]] = {
+    "ranks on a node": _ranks,
+    **dict.fromkeys(("limit", "nodeSelector", "networks", "toleration"), _of_pods),
     "environment": _environment,
     "mount": _mount,
     "command": _command,
@@ -201,18 +257,52 @@ _BY_KIND: Mapping[str, Callable[[Difference, Known], str]] = {
 }
 
 
-def of_binding(known: Known) -> Difference:
-    """Where the job's ranks sit, beside what the original's options said of it."""
+def of_binding(known: Known) -> Difference | None:
+    """Where the job's ranks sit, beside what the original's options said of it; None where both say the same
+    lists."""
     told = {key: known.value("bind", key) for key in _BESIDE}
     others = {key: each for key, each in told.items() if each not in (None, _BESIDE[key])}
-    written = ", ".join(
-        f"{key} {each if isinstance(each, str) else 'listed'}" for key, each in others.items()
-    )
     options = known.original.binding
+    listed = _listed(options, len(others["cpus"]) if isinstance(others.get("cpus"), list) else 0)
+    if listed and listed == {key: _parsed(each) for key, each in others.items() if isinstance(each, list)}:
+        return None
+    written = ", ".join(
+        f"{key} {each if isinstance(each, str) else ' '.join(map(str, each))}" for key, each in others.items()
+    )
     if others:
-        why = _BOUND_OTHERWISE if all(known.is_told("bind", key) for key in others) else ""
+        is_told = not listed and all(known.is_told("bind", key) for key in others)
+        why = _BOUND_OTHERWISE if is_told else ""
     else:
         why = known.reason(*(each.partition("=")[0] for each in options)) if options else _BOUND
     return Difference(
         "binding of ranks", ", ".join(options) or _OWN_SCRIPTS, written or "beside the GPU", "place", why
     )
+
+
+def _listed(options: Sequence[str], ranks: int) -> dict[str, list[tuple[int, ...]]]:
+    """The lists that options of srun give: those of CPUs and of NUMA nodes, an entry for each rank."""
+    found = {}
+    for each in options:
+        name, _, text = each.removeprefix("--").partition("=")
+        before, _, numbers = text.partition(":")
+        mode = before.rpartition(",")[2].lower()
+        key = {"cpu-bind": "cpus", "mem-bind": "memory"}.get(name)
+        try:
+            if key and mode in ("map_cpu", "map_mem"):
+                lists = [tuple(one) for one in forms.numbers(numbers)]
+            elif key and mode in ("mask_cpu", "mask_mem"):
+                lists = [tuple(one) for one in forms.masks(numbers)]
+            else:
+                continue
+        except ValueError:
+            continue
+        found[key] = [lists[rank % len(lists)] for rank in range(ranks or len(lists))] if lists else []
+    return found
+
+
+def _parsed(entries: Sequence[object]) -> list[tuple[int, ...]]:
+    """Lists of the job file, as numbers."""
+    try:
+        return [tuple(cpulist.parse(str(each))) for each in entries]
+    except ValueError:
+        return []

@@ -19,7 +19,8 @@ from hpclaunch.convert.options import Options
 from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.convert.reasons import Known, Original, explained, of_binding
 from hpclaunch.readback.compare import compare
-from hpclaunch.readback.place import NOTHING, Side
+from hpclaunch.readback.kubernetes.reader import read as read_manifest
+from hpclaunch.readback.place import NOTHING, Place, Side
 from hpclaunch.readback.script import read as read_script
 from hpclaunch.readback.shell.values import Value, known, shown
 from hpclaunch.readback.slurm import forms
@@ -52,7 +53,8 @@ def differences(
     if original is None or options.render is None:
         return None
     try:
-        rendered = read_script(options.render(job, ""))
+        text = options.render(job, "")
+        rendered = read_script(text) if text.startswith("#!") else read_manifest(text)
     except InputError as error:
         what = f"the job at {options.site}"
         return tuple(
@@ -61,9 +63,11 @@ def differences(
     launch = structs.replace(original.launch, **{name: getattr(rendered, name) for name in _AS_THE_JOB})
     told = Known(original.told, job, rendered.argv, findings, options.sets)
     found: dict[str, Difference] = {}
-    for each in compare(Side(launch), Side(rendered)):
+    where = Place(volumes=options.volumes)
+    for each in compare(Side(launch), Side(rendered, where)):
         if each.what.startswith(_BINDING):
-            found.setdefault("binding", of_binding(told))
+            binding = of_binding(told)
+            found |= {"binding": binding} if binding is not None else {}
         elif not each.what.startswith(_NOT_READ):
             found[each.what] = structs.replace(each, why=explained(each, told))
     return tuple(found.values())

@@ -1,12 +1,15 @@
 """What a launcher and the job that it became do otherwise is found, and explained."""
 
 import os
+import re
 from pathlib import Path
 
+import msgspec
 import pytest
 import script_cases
 
 from hpclaunch.cli.convert import _renderer
+from hpclaunch.cli.places import volumes
 from hpclaunch.convert import conversion, inputs, sources
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.options import Options
@@ -33,17 +36,38 @@ def options(environment: dict[str, str]) -> Options:
     return Options(environment, None, SITE.value.name, _renderer(SITE))
 
 
+# Lines of a job file, as somebody could change them, by what is otherwise then.
+OTHERS = {
+    "nodes": (r"^nodes: \d+", "nodes: 7"),
+    "ranks on a node": (r"^ranks_per_node: \d+", "ranks_per_node: 3"),
+    "time limit": (r"^time: \S+", "time: 77"),
+}
+
+
 @pytest.mark.parametrize("case", script_cases.cases("pyxis"))
-def test_each_difference_is_explained(case: str) -> None:
+def test_each_difference_is_explained_and_a_change_of_the_job_is_not(case: str) -> None:
     told = script_cases.expected("pyxis", case)
     names = [os.path.join(script_cases.folder("pyxis", case), name) for name in told["inputs"]]
-    found = conversion.convert(inputs.read_inputs(names), options(told.get("env", {})))
+    given, at = inputs.read_inputs(names), options(told.get("env", {}))
+    found = conversion.convert(given, at)
     if "not_compared" in told:
         assert found.differences is None
         assert told["not_compared"] in found.not_compared
-    elif found.is_complete:
-        assert found.differences is not None
-        assert [each for each in found.differences if not each.why] == []
+        return
+    if not found.is_complete:
+        return
+    assert found.differences is not None
+    assert [each for each in found.differences if not each.why] == []
+    assert not [each for each in found.differences if "the report" in each.why]  # which is what says it
+    reading = sources.read(given, told.get("env", {}), Draft())
+    shown = 0
+    for what, (line, other) in OTHERS.items():
+        job = re.sub(line, other, found.job, count=1, flags=re.MULTILINE)
+        after = differences(reading, job, found.findings, at) or ()
+        if job != found.job and not any(each.a == "launched" for each in after):  # the site takes it
+            assert [each.why for each in after if each.what == what] == [""], what
+            shown += 1
+    assert shown or any(each.a == "launched" for each in found.differences)  # it takes none of it
 
 
 def changed(old: str, new: str) -> tuple[set[str], tuple[Difference, ...]]:
@@ -95,6 +119,7 @@ SAID = [
     Finding("replaced", (), "LR=0.2", why="not of this LR"),
     Finding("left", (), "mount tmpfs:/t", why="a job file has no mount of that kind"),
 ]
+TOLD = Finding("carried", (), "./t", "command: ./t", why="it is told")
 NUMACTL = (("numactl",), ("--membind=0",), ("./t",))
 
 
@@ -148,17 +173,95 @@ def test_a_reason_is_one_for_its_own_values_alone(what: str, a: str, b: str, why
         ((("./t",),), ("./t", "more"), SAID, ""),  # the job has the original's words, and its script others
         (NUMACTL, ("./u",), SAID, ""),
         (NUMACTL, ("./t",), SAID[1:], ""),  # nobody said that this is the job's command
-        ((("python",), ("./t",)), ("./t",), SAID, "the report says what became"),  # python binds nobody
+        ((("python",), ("./t",)), ("./t",), SAID, ""),  # python binds nobody
         (NUMACTL, ("./t",), SAID, "the words before it bound"),
+        ((("torchrun",), ("./u",)), ("./t",), SAID, ""),
+        ((("python",), ("./t",)), ("./t",), [TOLD, *SAID[1:]], "it is told"),
     ],
 )
-def test_other_words_of_a_command_are_the_reports_where_it_told_them(
+def test_other_words_of_a_command_have_a_reason_where_the_report_gives_one(
     words: tuple[Value, ...], rendered: tuple[str, ...], said: list[Finding], why: str
 ) -> None:
     known = Known(Original(words, (), frozenset()), JOB, rendered, said, ())
     found = explained(Difference("command from word 0 on", "a", "b"), known)
     assert bool(found) == bool(why)
     assert found.startswith(why)
+
+
+_SHOWN = "$(scontrol show hostnames | head -1)"
+
+
+@pytest.mark.parametrize(
+    ("words", "command", "why"),
+    [
+        (["./t", f"--at={_SHOWN}"], 'exec ./t --at="$MASTER_ADDR"', "MASTER_ADDR"),
+        (["./t", "a"], 'export LD=/x:"$LD"; exec ./t a', "LD"),
+        (["./t", f"--at={_SHOWN}"], 'exec ./u --at="$MASTER_ADDR"', ""),
+        (["./t", f"--at={_SHOWN}", "x"], 'exec ./t --at="$MASTER_ADDR"', ""),
+        (["./t", "a"], "exec ./t b", ""),
+        (["./t", "a"], "./t a", ""),
+    ],
+)
+def test_what_only_a_rank_knows_is_a_reason_for_a_text(words: list[str], command: str, why: str) -> None:
+    job = f"version: 1\nname: t\ncommand: {msgspec.json.encode(command).decode()}\n"
+    said = [Finding("carried", (), "it", f"command: {command}")]
+    original = Original(tuple((word,) for word in words), (), frozenset())
+    known = Known(original, job, ("/bin/sh", "-c", command), said, ())
+    found = explained(Difference("command from word 0 on", "a", "b"), known)
+    assert found.rpartition(": ")[2] == why
+
+
+@pytest.mark.parametrize(
+    ("words", "a", "b", "why"),
+    [
+        ("torchrun --nproc_per_node=8 t.py", "1", "8", "torchrun started"),
+        ("torchrun --nproc_per_node=4 t.py", "1", "8", ""),
+        ("torchrun --nproc_per_node=4 t.py", "2", "8", "torchrun started"),
+        ("torchrun --nproc_per_node=gpu t.py", "1", "8", "torchrun started"),
+        ("torchrun --nproc_per_node=8 t.py", "1", "4", ""),  # which is not what the job has
+        ("python t.py", "1", "8", ""),
+    ],
+)
+def test_more_ranks_are_the_processes_of_a_launcher(words: str, a: str, b: str, why: str) -> None:
+    original = Original(tuple((word,) for word in words.split()), (), frozenset())
+    known = Known(original, f"{JOB}ranks_per_node: 8\n", ("./t",), SAID, ())
+    found = explained(Difference("ranks on a node", a, b), known)
+    assert found.startswith(why)
+    assert bool(found) == bool(why)
+
+
+@pytest.mark.parametrize(
+    ("option", "bind", "told"),
+    [
+        ("--cpu-bind=map_cpu:0,8", "cpus: ['0', '8'], memory: none", None),
+        ("--cpu-bind=v,mask_cpu:0x3,0x300", "cpus: [0-1, '8,9'], memory: none", None),
+        ("--cpu-bind=map_cpu:0,8", "cpus: ['0', '8', '0', '8'], memory: none", None),  # srun begins again
+        ("--cpu-bind=map_cpu:0,8", "cpus: ['0', '9'], memory: none", "cpus 0 9, memory none"),
+        ("--cpu-bind=map_cpu:0,8", "cpus: ['0', '8'], memory: ['0', '1']", "cpus 0 8, memory 0 1"),
+        ("--mem-bind=map_mem:0,1", "memory: ['0', '1']", None),
+        ("--mem-bind=map_mem:0,1", "memory: ['1', '0']", "memory 1 0"),
+    ],
+)
+def test_lists_of_the_original_and_of_the_job_are_compared(option: str, bind: str, told: str | None) -> None:
+    job = f"{JOB}bind: {{{bind}}}\n"
+    found = of_binding(Known(Original(NUMACTL, (option,), frozenset()), job, ("./t",), [], ()))
+    assert (found.b if found is not None else None) == told
+    assert found is None or (found.a, found.why) == (option, "")
+
+
+def test_a_job_for_kubernetes_is_compared_as_its_manifest_is_read() -> None:
+    site = read_site(str(ROOT / "site-configs" / "k8s-superpod-a100.yaml"))
+    at = Options({}, None, site.value.name, _renderer(site), volumes(site.value, "/"))
+    given = inputs.classified({"run.sub": SCRIPT})
+    found = conversion.convert(given, at)
+    assert found.differences
+    assert [each for each in found.differences if not each.why] == []
+    assert not {"nodes", "ranks on a node", "GPUs on a node", "image"} & {
+        each.what for each in found.differences
+    }
+    after = differences(sources.read(given, {}, Draft()), found.job.replace("nodes: 2", "nodes: 3"), (), at)
+    assert after is not None
+    assert ("nodes", "2", "3", "") in {(each.what, each.a, each.b, each.why) for each in after}
 
 
 def test_what_the_user_set_is_a_reason_for_what_the_job_has_of_it() -> None:
