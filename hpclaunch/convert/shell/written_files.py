@@ -20,7 +20,7 @@ _PRINT = ("echo", "printf")
 # They leave the text of a file that is among their words as it is.
 _LEAVE = frozenset((*_PRINT, "cat", "chmod", "chown", "ls", "source", ".", "touch", "sync", "grep", "tee"))
 _GO = frozenset(("cd", "pushd", "popd"))
-_MOST = 2000  # commands before it that are looked at
+_MOST = 500  # commands before it that are looked at
 
 
 class Written(Struct, frozen=True):
@@ -40,29 +40,37 @@ def of(shell: "Walker", path: Value, written: str) -> Written | None:
     if not name or "$(" in written or "`" in written:
         return None  # what a command puts out twice need not be the same
     earlier = shell.commands[-_MOST:]
-    shell.spend(1 + len(earlier) // 20)
-    if not any(_name(each.path) == name for command in earlier for each in _writes_of(command)):
+    shell.spend(1 + len(earlier) // 100)
+    writers = [each for each in earlier if each.writes or each.program == "tee"]
+    if not any(_name(each.path) == name for command in writers for each in _writes_of(command)):
         return None
-    pieces: list[Value] | None = None
-    first = 0
-    into: Output | None = None
-    for command in earlier:
+    pieces: list[Value] = []
+    into: Output | None = None  # the file, where it is new
+    first: Command | None = None
+    for command in reversed(earlier):
         output = next((each for each in _writes_of(command) if _name(each.path) == name), None)
+        if into is not None and output is not into:
+            break
         if output is None and command.program == "rm" and _names(command, name):
-            pieces = [] if not _is_perhaps(shell, command) else None
-        elif output is None and _may_change(command, name):
-            pieces = None
+            return None if _is_perhaps(shell, command) else Written(_joined(pieces))
         if output is None:
+            if _may_change(command, name):
+                return None
             continue
         text = None if _is_perhaps(shell, command) else _put_out(shell, command, output)
-        begins = not output.append and output is not into
-        before = [] if begins else pieces
-        into = output
-        pieces = None if text is None or before is None else [*before, text]
-        first = _first(command, text) if begins and text is not None else 0
-    if pieces is None:
+        if text is None:
+            return None
+        pieces.append(text)
+        if not output.append:
+            into, first = output, command
+    if first is None:
         return None
-    return Written(join([part for text in pieces for part in text]), first if len(pieces) == 1 else 0)
+    return Written(_joined(pieces), _first(first, pieces[0]) if len(pieces) == 1 else 0)
+
+
+def _joined(pieces: Sequence[Value]) -> Value:
+    """The text of pieces, the last of which comes first."""
+    return join([part for text in reversed(pieces) for part in text])
 
 
 def _name(path: Value) -> str:

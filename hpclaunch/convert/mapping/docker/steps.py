@@ -11,6 +11,7 @@ from msgspec import Struct, structs
 from hpclaunch.convert.mapping.docker.mounts import RUN_FOLDER
 from hpclaunch.convert.mapping.ranks import launchers, rendezvous
 from hpclaunch.convert.mapping.words import hosts
+from hpclaunch.convert.programs import docker
 from hpclaunch.convert.programs.bind import BINDERS
 from hpclaunch.convert.programs.layers import MPI, STARTERS, Layer, layers
 from hpclaunch.convert.programs.names import SHELLS, that
@@ -86,7 +87,17 @@ class Started(Struct, frozen=True, dict=True):
         for start in range(last, max(last - _MOST_BESIDE, -1), -1):
             if layers(words[start:]) == tail:
                 return words[start:]
-        return self.words
+        return self._behind_entrypoint() or self.words
+
+    def _behind_entrypoint(self) -> tuple[Value, ...]:
+        """What docker run starts by --entrypoint, which stands before the image and what is behind that."""
+        layer = self.layer("docker run")
+        if layer is None or layer.option("entrypoint") is None:
+            return ()
+        words = self.command.words
+        starts = (at for at, word in enumerate(words) if layers(words[at:])[:1] == (layer,))
+        at = next(starts, None)
+        return () if at is None else tuple(docker.read(words[at:])[1])
 
     @property
     def text(self) -> str:
