@@ -1,5 +1,6 @@
 """The job's command, and what stands around it in a shell's text."""
 
+import shlex
 from collections.abc import Mapping, Sequence
 
 from hpclaunch.convert.draft import Draft, shown
@@ -76,7 +77,12 @@ def put(
         question = f"what each rank executes: {doubt} is not told"
         draft.ask(("command",), question, launch.lines, what)
     else:
-        draft.put(("command",), command, launch.lines, what, why=_why(launch))
+        there = folder_gone_to(workload, launch)
+        lines = launch.lines
+        if there and launch.shell is not None and launch.shell_place is not None:
+            command = _in_folder(there, command)
+            lines = (*lines, line_in(launch.shell_place, launch.shell.folder_line))
+        draft.put(("command",), command, lines, what, why=_why(launch))
     if launch.shell is not None:
         _variables(workload, launch, launch.shell, draft)
     _made_by_each(launch, draft)
@@ -106,6 +112,30 @@ def _variables(workload: Workload, launch: Launch, shell: ShellText, draft: Draf
         if name in unseen and not of_text:
             todo = f"take env.{name} out, if the ranks are to run as before"
             draft.say("defect", lines, f"{name} did not reach the ranks", why=unseen[name], todo=todo)
+
+
+def folder_gone_to(workload: Workload, launch: Launch) -> str:
+    """The folder that the ranks' shell goes to itself: one that the steps of the text make or do not run in
+    yet, or one below a folder that only the image knows. "" where it is the job's own."""
+    shell = launch.shell
+    if workload.is_apart or shell is None or shell.launch is None or launch.unit is None or not shell.folder:
+        return ""
+    layer = launch.layer(*MPI)
+    if layer is not None and layer.option("wdir") is not None:
+        return ""
+    below = not shell.folder.startswith("/")
+    if below and workload.starter.container.get("workingDir") is None:
+        return shell.folder
+    for unit, folder in zip(shell.units[: shell.launch], shell.folders, strict=False):
+        is_step = bool(unit.words) and known(unit.words[0]) not in _LOOK
+        if is_step and folder != shell.folder and (below or folder or shell.folder in unit.text):
+            return shell.folder
+    return ""
+
+
+def _in_folder(folder: str, command: list[str] | str) -> str:
+    text = command if isinstance(command, str) else f"exec {shlex.join(command)}"
+    return f"cd {shlex.quote(folder)} {'|| exit;' if '; ' in text else '&&'} {text}"
 
 
 def in_one(command: object) -> str:
@@ -216,7 +246,8 @@ def _around(workload: Workload, launch: Launch, shell: ShellText, draft: Draft) 
         )
     for number, unit in enumerate(shell.units):
         if number != shell.launch:
-            _step(workload, unit, number < shell.launch, line_in(place, unit.line), draft)
+            there = shell.folders[number] if folder_gone_to(workload, launch) else ""
+            _step(workload, unit, number < shell.launch, line_in(place, unit.line), draft, there)
     run = _start(workload, launch, launch.unit, place)
     if run is not None:
         others = [_start(workload, launch, each, place) for each in shell.units if each is not launch.unit]
@@ -260,9 +291,10 @@ def _start(workload: Workload, launch: Launch, unit: Unit, place: Place) -> othe
     return other_runs.Start(unit.text.strip(), line_in(place, unit.line), nodes, per_node, total)
 
 
-def _step(workload: Workload, unit: Unit, before: bool, place: Place, draft: Draft) -> None:
+def _step(workload: Workload, unit: Unit, before: bool, place: Place, draft: Draft, folder: str = "") -> None:
     program = (known(unit.words[0]) or "").rpartition("/")[2] if unit.words else ""
     text = unit.text.strip().removesuffix(";").strip()
+    went = f"cd {shlex.quote(folder)} && " if folder else ""
     if program == "sleep" and before and workload.is_apart:
         why = "ranks are started when all nodes are there"
         draft.say("replaced", [place], text, why=why)
@@ -286,6 +318,10 @@ def _step(workload: Workload, unit: Unit, before: bool, place: Place, draft: Dra
             todo=f"if ranks need it, add it to {'setup' if before else 'after'} (per: node, or per: job)",
         )
     elif before:
-        draft.add("setup", {"run": text}, [place], text, why="once on each node, before the ranks start")
+        draft.add(
+            "setup", {"run": went + text}, [place], text, why="once on each node, before the ranks start"
+        )
     else:
-        draft.add("after", {"run": text}, [place], text, why="once on each node, when the ranks have ended")
+        draft.add(
+            "after", {"run": went + text}, [place], text, why="once on each node, when the ranks have ended"
+        )

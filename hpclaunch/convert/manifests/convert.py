@@ -190,7 +190,8 @@ def _folder(workload: Workload, launch: Launch, draft: Draft) -> None:
         theirs.take()
         places.append(theirs.at)
     what = "workingDir"
-    if launch.shell is not None and launch.shell.folder and launch.shell_place is not None:
+    there = command.folder_gone_to(workload, launch)
+    if launch.shell is not None and launch.shell.folder and launch.shell_place is not None and not there:
         folder = launch.shell.folder
         text = folder if folder.startswith("/") else f"{text.rstrip('/')}/{folder}" if text else ""
         line = line_in(launch.shell_place, launch.shell.folder_line)

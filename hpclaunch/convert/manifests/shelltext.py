@@ -41,7 +41,8 @@ class ShellText(Struct, frozen=True):
     """`folder` and `exported` are what the text begins with (cd, export, assignments); `units` is all after
     that, and `text` the same as it stands. `launch` is the index of the first unit that is a launcher. `own`
     are the names that no export names: only the text itself has them. `nested` are the words of launchers
-    that stand in loops, conditions and the like, where none is among the units."""
+    that stand in loops, conditions and the like, where none is among the units. `folders` has the folder that
+    each unit runs in, "" for the container's own."""
 
     folder: str
     exported: tuple[tuple[str, str, int], ...]
@@ -51,6 +52,7 @@ class ShellText(Struct, frozen=True):
     folder_line: int = 0
     own: frozenset[str] = frozenset()
     nested: tuple[tuple[Value, ...], ...] = ()
+    folders: tuple[str, ...] = ()
 
 
 def read(text: str) -> ShellText | None:
@@ -69,6 +71,7 @@ def read(text: str) -> ShellText | None:
     if any(tuple(map(known, unit.words)) in _ALL_EXPORTED for unit in units):
         handed_on |= {name for unit in units for name, _ in unit.exports}
     left: list[Unit] = []
+    folders: list[str] = []
     for number, unit in enumerate(units):
         # Before a launcher each of these counts for it; else those that the text begins with.
         sets_up = number < launch if launch is not None else not left
@@ -82,6 +85,7 @@ def read(text: str) -> ShellText | None:
             folder_line = unit.line
         else:
             left.append(unit)
+            folders.append(folder)
     # The text itself, to the last line end, where nothing was taken from it.
     bare = text if len(left) == len(units) else ""
     if left and not bare:
@@ -89,7 +93,7 @@ def read(text: str) -> ShellText | None:
     at = next((number for number, unit in enumerate(left) if _is_launch(unit)), None)
     own = frozenset(name for name, _, _ in exported) - handed_on
     nested = () if at is not None else tuple(_nested(file.stmts))
-    return ShellText(folder, tuple(exported), tuple(left), bare, at, folder_line, own, nested)
+    return ShellText(folder, tuple(exported), tuple(left), bare, at, folder_line, own, nested, tuple(folders))
 
 
 def _folder(unit: Unit) -> str:
