@@ -317,3 +317,20 @@ def test_what_is_asked_of_a_loop_says_what_decides(loop: str, key: str, told: st
     found = converted(f"#!/bin/bash\n{HEAD}{loop}\n")
     (asked,) = (each for each in found.findings if each.kind == "question" and each.key == key)
     assert told in asked.why
+
+
+@pytest.mark.parametrize(
+    ("lines", "is_left"),
+    [
+        (f"export ID=$RANDOM\nfor i in 1 2 3; do {RUN}; done", True),
+        (f"export ID=$RANDOM\nfor i in 1 2 3; do SEED=$((ID+i)) {RUN}; done", True),
+        (f"export ID=$RANDOM\nfor i in 1 2 3; do SEED=$RANDOM {RUN}; done", True),
+        (f"for i in 1 2 3; do\nexport ID=$RANDOM\nSEED=$RANDOM {RUN}\ndone", False),
+    ],
+)
+def test_a_random_number_of_all_rounds_is_not_the_seed_of_each(lines: str, is_left: bool) -> None:
+    found = converted(f"#!/bin/bash\n{HEAD}{lines}\n")
+    command = script_cases.loaded(found.job)["command"]
+    assert command == (["./train"] if is_left else 'export ID="$SEED"; exec ./train')
+    left = [each.what for each in found.findings if each.kind == "left"]
+    assert left == ["ID=${RANDOM}"] * is_left

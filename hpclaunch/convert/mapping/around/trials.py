@@ -69,6 +69,8 @@ def find(
         _count(reading, command, loop, draft)
     if not seed and _random_in(words):
         seed, lines = "SEED", (command.place,)
+    if not seed:
+        stand_ins["RANDOM"] = ""  # no rank has a random number
     if seed:
         why = "another one for each trial" if loop is not None else "the log names it"
         draft.put(("trials", "seed"), seed, lines, f"{seed} is random" if first is None else seed, why=why)

@@ -15,6 +15,7 @@ from hpclaunch.convert.mapping.environment.owners import Owner, owner
 from hpclaunch.convert.mapping.ranks import rendezvous
 from hpclaunch.convert.mapping.slurm.asked import READ_BY_SBATCH, origin_of
 from hpclaunch.convert.mapping.slurm.export import Export
+from hpclaunch.convert.mapping.words.hosts import loops_of_trials
 from hpclaunch.convert.mapping.words.made import alternatives, in_doubt
 from hpclaunch.convert.mapping.words.texts import is_here, line
 from hpclaunch.convert.programs.layers import layers
@@ -222,6 +223,16 @@ def _known(each: Handed, text: str, draft: Draft) -> None:
     draft.put(("env", each.name), text, each.places, each.name, why=_NOTES.get(each.name, ""))
 
 
+def _is_of_all_rounds(reading: ShellReading, name: str, value: Value, command: Command) -> bool:
+    """Whether it has a random number that is made before the loop, where each trial gets another."""
+    if "RANDOM" not in names_in(value) or not loops_of_trials(command):
+        return False
+    if name in dict(command.prefix):
+        return "RANDOM" not in command.uses
+    made = reading.at(name, command.place)
+    return made is not None and not (made.loops and "RANDOM" in made.uses)
+
+
 def _unknown(
     reading: ShellReading, each: Handed, draft: Draft, ranks: Ranks, command: Command
 ) -> list[tuple[str, Value]]:
@@ -249,7 +260,7 @@ def _unknown(
     if isinstance(part, Unknown) and part.name == name and part.kind in ("variable", "either"):
         inherit((name,), each.places, draft, name)
         return []
-    if not line([value], stand_ins).doubt:
+    if not line([value], stand_ins).doubt and not _is_of_all_rounds(reading, name, value, command):
         shows = f"{name}={_short(each)}"
         draft.say("carried", each.places, name, became=f"command: export {shows}", key="command")
         return [(name, value)]
