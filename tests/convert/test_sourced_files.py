@@ -61,6 +61,19 @@ def test_what_may_come_from_a_file_that_is_not_known_is_asked_for(case: str) -> 
     assert all(len(told[key].places) > 1 for key in ("env.LR", "env.WD"))
 
 
+def test_a_default_behind_such_a_file_is_in_doubt() -> None:
+    script = f"{_HEAD}X=${{BEFORE:-1}}\n. ./far.sh\n{_RUN.replace('$LR', '${LR:-0.1}')}"
+    found = convert(classified({"run.sub": script}), Options({}))
+    doubts = {
+        each.what: "far.sh, which was not given" in each.why
+        for each in found.findings
+        if each.kind == "assumed"
+    }
+    assert doubts["LR"]
+    assert not doubts.get("BEFORE")
+    assert [each.what for each in found.findings if each.kind == "left"] == ["source ./far.sh"]
+
+
 def test_what_a_login_has_is_no_such_file() -> None:
     for file in ("/etc/profile", "~/.bashrc", "venv/bin/activate", "/opt/conda/etc/profile.d/conda.sh"):
         found = convert(classified({"run.sub": f"{_HEAD}source {file}\n{_RUN}"}), Options({}))

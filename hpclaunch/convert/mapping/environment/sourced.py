@@ -2,6 +2,8 @@
 
 import re
 
+from msgspec import structs
+
 from hpclaunch.convert.draft import Draft, Fact, dotted
 from hpclaunch.convert.mapping.environment.owners import owner
 from hpclaunch.convert.reading import ShellReading, Sourced
@@ -23,7 +25,10 @@ def ask(reading: ShellReading, draft: Draft) -> None:
         if not each.file and each.place not in _by_ranks(draft) and not _OF_LOGIN.search(shown(each.name))
     ]
     rows = [fact for key, fact in draft.facts.items() if key[0] == "inherit" and len(key) == 2]
-    by = {fact.key: _setter(reading, fact, missing) for fact in rows} if missing else {}
+    if not missing:
+        return
+    _doubt_defaults(reading, missing, draft)
+    by = {fact.key: _setter(reading, fact, missing) for fact in rows}
     if not any(by.values()):
         return
     said = {each.key: each for each in draft.findings}
@@ -41,6 +46,19 @@ def ask(reading: ShellReading, draft: Draft) -> None:
             f"take it out there and write inherit: [{name}]"
         )
         draft.ask(("env", name), question, (each.place, *fact.places), finding.what, todo=todo)
+    for place, file in {each.place: shown(each.name) for each in by.values() if each is not None}.items():
+        why = "it was not given, and what else it exports reached the ranks too"
+        draft.say("left", (place,), f"source {file}", why=why, todo="give it beside the others")
+
+
+def _doubt_defaults(reading: ShellReading, missing: list[Sourced], draft: Draft) -> None:
+    """${NAME:-default} behind such a file: the default counts, and it is said that the file may set it."""
+    first = missing[0]
+    lines = {each.name: each.place for each in reading.assumed if _is_before(first.place, each.place)}
+    for number, each in enumerate(draft.findings):
+        if each.kind == "assumed" and each.what in lines and lines[each.what] in each.places:
+            why = f"{each.why}; {shown(first.name)}, which was not given, may set it"
+            draft.findings[number] = structs.replace(each, why=why)
 
 
 def _by_ranks(draft: Draft) -> set[Place]:
