@@ -63,6 +63,21 @@ def test_ranks_start_where_the_script_is(lines: str, tmp_path: Path) -> None:
         assert _mounted(lines) == folders
 
 
+@pytest.mark.parametrize(
+    "words", ["$(realpath d):/d", "$(readlink -f ./d):/d", '"$(realpath -s "a/../d")":/d']
+)
+@pytest.mark.parametrize(("lines", "folder"), [("", "d"), ("cd b", "b/d"), ("cd b; cd /c", "/c/d")])
+def test_a_path_made_absolute_is_known(words: str, lines: str, folder: str) -> None:
+    assert _mounted(f"{lines}\nD={words}", "$D") == [folder]
+
+
+@pytest.mark.parametrize(
+    "words", ["$(realpath --relative-to=/x d):/d", "$(readlink d):/d", "$(realpath $(./d)):/d"]
+)
+def test_a_path_of_which_nothing_is_known_is_asked_for(words: str) -> None:
+    assert _mounted("", words) == [script_cases.ASK]
+
+
 @pytest.mark.parametrize("lines", ["[ -d a ] && cd a", "cd ~/a\ncd b", "cd", "cd $(./where)", "cd a\npopd\n"])
 def test_a_folder_that_nothing_tells_is_asked_for(lines: str) -> None:
     assert _workdir(lines) == script_cases.ASK

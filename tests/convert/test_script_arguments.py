@@ -191,6 +191,14 @@ def test_a_question_that_arguments_answer_names_the_option_that_gives_them(text:
     assert (job["image"], job["command"], job["nodes"]) == ("b.sqsh", ["./t", "--lr", "0.1"], "1")
 
 
+@pytest.mark.parametrize(("word", "option"), [("$1", "--args"), ('"${2}"', "--args"), ("$MODE", "--env")])
+def test_a_run_under_a_condition_says_what_decides_it(word: str, option: str) -> None:
+    head = "#!/bin/bash\n#SBATCH -N 2 --ntasks-per-node=8 --gpus-per-node=8 -t 60\n"
+    lines = f"if [[ {word} == train ]]; then srun --mpi=none --container-image=a:b ./t; fi\n"
+    found = convert(classified({"run.sub": f"{head}{lines}"}), Options({}))
+    assert [each for each in found.findings if f"give what decides it with {option}" in each.todo]
+
+
 def test_args_are_words_of_a_shell_and_said_where_nothing_uses_them(tmp_path: Path) -> None:
     script = tmp_path / "run.sub"
     script.write_text(_NUMBERED)

@@ -1,6 +1,7 @@
 """The folder that a script is in: that in which it was submitted, which --env PWD=/FOLDER tells, or where it
 went from there."""
 
+import re
 from collections.abc import Mapping
 from posixpath import join, normpath
 from typing import TYPE_CHECKING
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 # sbatch starts a script in the folder where it was typed, and names that (sbatch(1), OUTPUT ENVIRONMENT).
 _OF_SUBMISSION = "SLURM_SUBMIT_DIR"
 _SUBMITTED: Value = (Unknown("variable", "PWD"),)
+_RESOLVES = re.compile(r"realpath(?: -[sLPem]+)*|readlink -[fem]+")
 _ELSEWHERE: Value = (Unknown("output", "the folder that the script has gone to"),)
 
 
@@ -60,10 +62,23 @@ def _from(here: Value, folder: Value) -> Value:
 
 
 def printed(shell: "Walker", words: list[Value]) -> Value | None:
-    """What pwd writes; None where that is the folder of submission, which is not known, and for any other
-    command."""
-    here = _of(shell, "PWD") if known(words[0]) == "pwd" and len(words) < 3 else None
+    """What pwd writes, and realpath and readlink -f of a path (what a link leads to is the same file); None
+    where that is the folder of submission, which is not known, and for any other command."""
+    program = known(words[0])
+    if program == "pwd":
+        here = _of(shell, "PWD") if len(words) < 3 else None
+    else:
+        here = _resolved(shell, words) if _RESOLVES.fullmatch(_options(words)) else None
     return None if here is None else joined([*here, "\n"])
+
+
+def _options(words: list[Value]) -> str:
+    return " ".join(known(word) or "?" for word in words[:-1])
+
+
+def _resolved(shell: "Walker", words: list[Value]) -> Value | None:
+    there = _from(_of(shell, "PWD") or _SUBMITTED, words[-1])
+    return None if there == _ELSEWHERE else there
 
 
 def _of(shell: "Walker", name: str) -> Value | None:

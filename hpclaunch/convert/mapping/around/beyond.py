@@ -18,6 +18,7 @@ _OF_EACH = frozenset(("SLURM_PROCID", "SLURM_LOCALID", "SLURM_NODEID"))
 _PARTS = ("hetjob", "packjob")
 _PLACE = re.compile(r"^.*?:\d+(?:-\d+)?: ")
 _TEST = re.compile(r"\[|test\b|\(\(")
+_OF_ARGUMENTS = re.compile(r"\$\{?[1-9@*#]")
 _SHELL = re.compile(r"(\S*/)?(ba|da|z)?sh")
 _LIKE_BASH = frozenset(("zsh", "ksh", "mksh"))
 _OF_ZSH = "arrays and variables without quotes may mean other words there: zsh splits none, and counts from 1"
@@ -67,7 +68,9 @@ def _one_of_several(reading: ShellReading, run: Step, draft: Draft) -> None:
         if _is_failure(condition, condition):
             continue
         question = f"whether the run is started at all: {test} decides it, which is not told"
-        todo = "give what decides it with --env and convert again; else the job runs whenever it is submitted"
+        option = "--args" if _OF_ARGUMENTS.search(test) else "--env"
+        todo = f"give what decides it with {option} and convert again"
+        todo += "; else the job runs whenever it is submitted"
         draft.say(
             "question", (run.command.place,), f"a condition of the run: {test}", why=question, todo=todo
         )
