@@ -178,6 +178,11 @@ SIMPLE = st.one_of(
     WORDS.map("L+=({})".format),
     NUMBER.map("N={}".format),
     NUMBER.map("N=$((N * 2 - {}))".format),
+    st.tuples(st.sampled_from(["+=", "-=", "="]), NUMBER).map("((N {0[0]} {0[1]}))".format),
+    st.sampled_from(["srun $((N++)) $N $((--N))", "((N++, I = N % 3))", "N+=$((--N))", "srun ${L[I++]} $I"]),
+    st.tuples(NAME, WORD).map("give {0[0]} {0[1]}".format),
+    st.tuples(NUMBER, NAME).map("for ((I = 0; I < {0[0]}; I++)); do {0[1]}+=$I; done".format),
+    st.sampled_from(["unset 'L[0]'", 'srun "${L[*]:1}"', "L[2]=$N", 'r=A; srun "${!r}"', "hide; srun $A$B"]),
     st.tuples(NAME, TEXT).map(lambda x: f": ${{{x[0]}:={quoted(x[1])}}}"),
     WORDS.map("set -- {}".format),
     WORD.map("srun reads <<< {}".format),
@@ -212,7 +217,10 @@ def _statement() -> st.SearchStrategy[str]:
 
 STATEMENT = st.deferred(_statement)
 SCRIPTS = st.lists(STATEMENT, min_size=1, max_size=8).map("\n".join)
-BEGIN = 'set --\nN=5\nL=()\nf() { local B=$1; srun in "$B" "$#" "${@:2}"; C=changed; }\n'
+BEGIN = (
+    "give() { local -n _r=$1; _r=$2; }\nhide() { local A=h; reveal; B=$A; }\nreveal() { unset A; A+=r; }\n"
+)
+BEGIN += 'set --\nN=5\nI=0\nL=()\nf() { local B=$1; srun in "$B" "$#" "${@:2}"; C=changed; }\n'
 
 
 @settings(max_examples=300, deadline=None)

@@ -108,7 +108,6 @@ class Recorder(Shell):
         self._kept = 0
         # What the names stand for that texts for other shells have for what is not known.
         self.unnamed: dict[str, Unknown | IfSet | Names] = {}
-        self.marked: set[str] = set()  # they are exported, whether they have a value or not
         self._exports: tuple[State | None, int, tuple[tuple[str, Value], ...]] = (None, 0, ())
         # What is exported without the assignments in front of a command, while these count.
         self._outer: tuple[tuple[str, Value], ...] | None = None
@@ -297,13 +296,13 @@ class Recorder(Shell):
             )
 
     def declared(self, name: str, exports: bool) -> None:
-        (self.marked.add if exports else self.marked.discard)(name)
+        self.state.mark(name, exports)
         index = self._last.get(name, len(self.assigned))
         if index < len(self.assigned) and self.assigned[index].name == name:
             self.assigned[index] = structs.replace(self.assigned[index], exported=exports)
 
     def unset(self, name: str) -> None:
-        self.marked.discard(name)
+        self.state.mark(name, exported=False)
 
     def environment(self) -> tuple[tuple[str, Value], ...]:
         """The exported variables, as things stand; the same object as long as nothing changes."""

@@ -115,7 +115,7 @@ class Walker(Texts):
     def assign(self, assignment: Assignment, keyed: bool = False, exports: bool | None = None) -> None:
         assumed = len(self.assumed)
         self.spend(3)
-        if exports is None and (assignment.name in self.marked or self.options & _EXPORT_ALL):
+        if exports is None and (self.state.is_marked(assignment.name) or self.options & _EXPORT_ALL):
             exports = True
         super().assign(assignment, keyed, exports)
         if self._outer is not None:

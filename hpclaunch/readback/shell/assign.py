@@ -19,6 +19,8 @@ def assign(state: State, expander: "Expander", assignment: Assignment, keyed: bo
     """Carry the assignment out; `keyed`: an array of it has keys that are text (declare -A). Raises
     Unreadable."""
     name, index, adds = assignment.name, assignment.index, assignment.adds
+    # What stands behind the = may change the variable, and comes first.
+    value = expander.value(assignment.value) if assignment.array is None else ()
     before = state.get(name)
     old = before.value if before else None
     keyed = keyed or (isinstance(old, Array) and old.keyed)
@@ -26,7 +28,6 @@ def assign(state: State, expander: "Expander", assignment: Assignment, keyed: bo
         start = _as_array(old, keyed) if adds else Array({}, keyed=keyed)
         state.assign(name, _array(expander, assignment.array, start))
         return
-    value = expander.value(assignment.value)
     if index is None and not isinstance(old, Array):
         state.assign(name, join([*_old(expander, name, old), *value]) if adds else value)
         return

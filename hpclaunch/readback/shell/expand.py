@@ -294,6 +294,15 @@ class Expander(Lookup):
                 found.append((Unknown("either", expansion.name + expansion.rest),))
         return found
 
+    def _keys(self, expansion: Parameter) -> list[int] | None:
+        """The indexes of an array's elements, by which a part of it is told; as they come for all else. None
+        where they are not known."""
+        variable = self.state.get(expansion.name) if expansion.all_of else None
+        value = variable.value if variable is not None else None
+        if not isinstance(value, Array) or value.keyed:
+            return list(range(len(self.values(expansion) or ())))
+        return [key for key in value.items if isinstance(key, int)] if value.whole else None
+
     def _cut(self, expansion: Parameter, values: list[Value]) -> list[Value]:
         unknown: list[Value] = [(Unknown("either", expansion.name + expansion.rest),)]
         cuts = expansion.by not in (None, NOTHING)
@@ -310,6 +319,12 @@ class Expander(Lookup):
             if start > len(values):
                 return []
             start -= 1  # ${@:1} are all of them: 0 is the script
+        if expansion.of_all and (keys := self._keys(expansion)) != list(range(len(values))):
+            if keys is None or (count is not None and count < 0):
+                return unknown
+            start += keys[-1] + 1 if start < 0 and keys else 0
+            from_there = [value for key, value in zip(keys, values, strict=True) if key >= start]
+            return from_there[:count] if start >= 0 else []
         if expansion.of_all:
             first, last = parameters.cut([shown(value) for value in values], start, count)
             return values[first:last]

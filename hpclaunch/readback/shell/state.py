@@ -59,7 +59,7 @@ class _OfAll:
     variables and functions that any of them ever had, and of the functions that were exported. `refers`: any
     of them ever had a variable that stands for another."""
 
-    __slots__ = ("changes", "exported", "functions", "refers", "variables")
+    __slots__ = ("changes", "exported", "functions", "marked", "refers", "variables")
 
     def __init__(self) -> None:
         self.changes = 0
@@ -67,6 +67,7 @@ class _OfAll:
         self.variables: set[str] = set()
         self.functions: set[str] = set()
         self.exported: set[str] = set()
+        self.marked: set[str] = set()
 
 
 class State:
@@ -74,7 +75,7 @@ class State:
     the parent's functions only those that were exported."""
 
     __slots__ = (
-        *("_functions", "_of_all", "_parent", "_variables", "arguments", "is_another", "outside"),
+        *("_functions", "_marks", "_of_all", "_parent", "_variables", "arguments", "is_another", "outside"),
         "unnamed",
     )
 
@@ -84,6 +85,7 @@ class State:
         self._of_all: _OfAll = parent._of_all if parent else _OfAll()
         self._variables: dict[str, Variable] = {}
         self._functions: dict[str, Function | None] = {}
+        self._marks: dict[str, bool] = {}
         self.outside: Outside = parent.outside if parent else Outside()
         self.arguments: tuple[Value, ...] | None = parent.arguments if parent else None
         self.unnamed: tuple[Value, ...] = parent.unnamed if parent else ()
@@ -94,7 +96,7 @@ class State:
         parent = self._parent
         return (
             parent is None
-            or bool(self._variables or self._functions)
+            or bool(self._variables or self._functions or self._marks)
             or self.outside is not parent.outside
             or self.unnamed is not parent.unnamed
             or self.arguments is not parent.arguments
@@ -275,6 +277,22 @@ class State:
         found = {name: self.function(name)[1] for name in sorted(self._of_all.exported)}
         return {name: function for name, function in found.items() if function is not None}
 
+    def mark(self, name: str, exported: bool) -> None:
+        """The variable is exported from here on, or no more, whether it has a value or not."""
+        if exported:
+            self._of_all.marked.add(name)
+        if name in self._of_all.marked:
+            self._marks[name] = exported
+
+    def is_marked(self, name: str) -> bool:
+        """Whether it was said to be exported."""
+        state: State | None = self if name in self._of_all.marked else None
+        while state is not None:
+            if name in state._marks:
+                return state._marks[name]
+            state = state._parent
+        return False
+
     def names(self) -> Iterator[str]:
         """The variables that the script has touched, in the order of their first appearance."""
         yield from self._all()
@@ -308,6 +326,8 @@ class State:
                 found.append(self.function(name))
             same = all(each[1] is found[0][1] for each in found)
             self._functions[name] = found[0][1] if same else None
+        for name in dict.fromkeys(name for fork in forks for name in fork._marks):
+            self._marks[name] = any(fork.is_marked(name) for fork in forks)
         states = [*forks, self] if or_none else forks
         if states:
             self.outside = _all_of(state.outside for state in states)
