@@ -90,16 +90,36 @@ def test_a_copy_behind_a_step_that_may_change_either_side_is_a_step_behind_it(st
     job, _ = _of(step, f"{_P} rsync -a /fs/d/ /raid/d", f"{_S} ./train")
     assert "stage_in" not in job
     assert _runs(job, "setup")[-1] == "rsync -a /fs/d/ /raid/d"
-    first, _ = _of(f"{_P} rsync -a /fs/d/ /raid/d", step, f"{_S} ./train")
-    assert first["stage_in"] == ["/fs/d:/raid/d"]
-    assert "rsync -a /fs/d/ /raid/d" not in _runs(first, "setup")
 
 
-def test_what_only_names_a_staged_folder_stays_a_step():
-    steps = ["mkdir -p /raid/d/a /raid/other", "ls /raid/d/index", "du -s /raid", "find /raid/d -delete"]
-    job, _ = _of(f"{_P} rsync -a /fs/d/ /raid/d", *(f"{_P} {each}" for each in steps), f"{_S} ./train")
-    assert job["stage_in"] == ["/fs/d:/raid/d"]
-    assert _runs(job, "setup") == steps
+@pytest.mark.parametrize(
+    ("step", "is_staged"),
+    [
+        ("rm -rf /raid/d", True),
+        ("rm -rf /raid/*", True),
+        ("ls /raid/d/index", True),
+        ("du -s /raid", True),
+        ("mkdir -p /raid/d/a /raid/other", True),
+        ("cp -r /raid/d/best /fs/out", True),
+        ("./prepare.sh", True),
+        ("rm -rf /raid/d/*", False),  # what tells that it was copied stays there
+        ("rm -rf /raid/d/part", False),
+        ("bash -c 'cd / && rm -rf /raid/d/*'", False),
+        ("find /raid/d -delete", False),
+        ("mv /raid/d/x /raid/y", False),
+        ("tar xf /fs/more.tar -C /raid/d", False),
+        ("rsync -a --delete /fs/e/ /raid/d", False),
+        ("python shuffle.py /raid/d", False),
+    ],
+)
+def test_a_copy_to_a_folder_that_is_changed_later_is_made_by_each_job(step, is_staged):
+    copy = f"{_P} rsync -a /fs/d/ /raid/d"
+    for lines in ((copy, f"{_P} {step}", f"{_S} ./t /raid/d"), (copy, f"{_S} ./t /raid/d", f"{_P} {step}")):
+        job, _ = _of(*lines)
+        assert job.get("stage_in") == (["/fs/d:/raid/d"] if is_staged else None)
+        assert ("rsync -a /fs/d/ /raid/d" in _runs(job, "setup")) is not is_staged
+    steps = [*_runs(job, "setup"), *_runs(job, "after")]
+    assert "*" in step or step in steps
 
 
 def test_a_copy_in_each_trial_is_made_in_each_trial():

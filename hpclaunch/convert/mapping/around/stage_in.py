@@ -16,7 +16,7 @@ from hpclaunch.convert.programs.layers import layers
 from hpclaunch.convert.programs.names import PLUMBING, SHELLS
 from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.convert.shell.walk import inner
-from hpclaunch.readback.shell.values import Value, known, program_of
+from hpclaunch.readback.shell.values import Value, known, program_of, shown
 
 # Options with which rsync copies what it does with -a alone, and only says more, or goes another way about it
 # (https://download.samba.org/pub/rsync/rsync.1).
@@ -68,10 +68,12 @@ def put(
     copies: set[int] = set()
     targets: set[str] = set()
     touched, above = set[str](), set[str]()  # what may have been changed so far, and the folders around it
+    kept = _changed_inside(reading, by_command, run) if any(map(_copy, all_steps)) else set[str]()
     for command in before if any(map(_copy, all_steps)) else ():
         step = by_command.get(id(command))
         copy = _copy(step) if step is not None else None
         is_first = copy and not any(side in above or touched.intersection(_up(side)) for side in copy)
+        is_first = is_first and copy is not None and copy[1] not in kept
         if step is not None and copy and is_first and _is_on_all(step, of_run, containers, draft):
             number = draft.count("stage_in")
             why = "copied on each node, once: a copy that ended before is not made again"
@@ -98,6 +100,34 @@ def is_said(staged: Staged, command: Command, draft: Draft) -> bool:
         why = "stage_in makes the folder, and fails by name"
         draft.say("replaced", (command.place,), command.brief(), why=why)
     return id(command) in staged.copies or id(command) in staged.prepares
+
+
+def _changed_inside(reading: ShellReading, by_command: Mapping[int, Step], run: Command) -> set[str]:
+    """The folders in which other commands may change something, and do not take them away as a whole: of such
+    a folder the next job would not know that it is to be copied again."""
+    found: set[str] = set()
+    for command in reading.commands:
+        step = by_command.get(id(command))
+        if command is not run and (step is None or _copy(step) is None):
+            words = command.words if step is None else step.words
+            its = inner(command, words) if program_of(words) in SHELLS else ()
+            every = [(each, layers(each.words)[-1].words) for each in its] or [(command, words)]
+            for each, own in every:
+                for name in (*_written_to(own), *_outputs(each)):
+                    found.update(_up(name))
+    return found - {_ALL}
+
+
+def _written_to(words: Sequence[Value]) -> Iterator[str]:
+    """The folders and files that a command names and may change, without those that it takes away."""
+    program = program_of(words)
+    options, names = _split(list(map(shown, words[1:])))
+    if program in _LOOKS or not words or (program == "mkdir" and _makes_folders(options)):
+        return
+    for name in names[-1:] if program in ("cp", "rsync") else names:
+        folder = _folder_of(name)
+        if name.startswith("/"):
+            yield dirname(folder) if program in ("rm", "rmdir") and folder == normpath(name) else folder
 
 
 def _is_on_all(step: Step, run: Step | None, containers: Mapping[str, Asked], draft: Draft) -> bool:
