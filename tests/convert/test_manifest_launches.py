@@ -151,6 +151,34 @@ def test_a_sidecar_among_the_init_containers_is_no_setup_step() -> None:
     assert asked.what == "nvidia.com/gpu: many"
 
 
+@pytest.mark.parametrize(
+    ("copy", "is_staged"),
+    [
+        ("cp -r /src/. /local", True),
+        ("mkdir -p /local && rsync -av /src/ /local", True),
+        ("cp -r /src/ /local", False),  # to /local/src
+        ("cp -rn /src/. /local", False),
+        ("rsync -an /src/ /local", False),
+        ("rsync -r /src/ /local", False),
+        ("rsync -a /src /local", False),
+    ],
+)
+def test_an_init_container_is_staged_where_it_copies_all_of_a_volume_to_another(
+    copy: str, is_staged: bool
+) -> None:
+    mounts = [{"name": "a", "mountPath": "/src"}, {"name": "b", "mountPath": "/local"}]
+    first = [{"name": "bring", "image": "reg/x:1", "command": ["sh", "-c", copy], "volumeMounts": mounts}]
+    volumes = [{"name": name, "hostPath": {"path": f"/disk/{name}"}} for name in "ab"]
+    pod = {"initContainers": first, "containers": [{"name": "c", "image": "reg/x:1"}], "volumes": volumes}
+    given = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}, "spec": pod}
+    facts = converted(yaml.safe_dump(given)).facts
+    kept = {key[0]: fact.value for key, fact in facts.items() if key[0] in ("setup", "stage_in")}
+    if is_staged:
+        assert kept == {"stage_in": {"source": "/disk/a", "target": "/disk/b"}}
+    else:
+        assert [step["run"] for step in kept.values()] == [copy]
+
+
 _LOOP = "for i in 1 2 3; do mpirun -np 8 -x A=1 -bind-to none ./a; done"
 
 

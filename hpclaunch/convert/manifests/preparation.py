@@ -13,8 +13,9 @@ from hpclaunch.convert.manifests.workload import Pod, Workload
 from hpclaunch.values.conversion import Place
 
 _COPY = re.compile(
-    r"(?:mkdir -p \S+ *(?:&&|;) *)?(?:cp -(?:[aR]|r[nuvp]?|a[nuv]|Rv)|rsync -\w+)"
-    r" (?P<source>/[\w./-]+) (?P<target>/[\w./-]+)"
+    r"(?:mkdir -p \S+ *(?:&&|;) *)?"
+    r"(?:cp -(?:[aR]|r[vp]?|av|Rv) (?P<all>/[\w./-]+/\.)|rsync -[vhqPz]*a[vhqPz]* (?P<source>/[\w./-]+/\.?))"
+    r" (?P<target>/[\w./-]+)"
 )
 
 
@@ -51,7 +52,7 @@ def _one(container: Field, pod: Pod, own: str, of_ranks: bool, draft: Draft) -> 
         return
     text = words[-1] if len(words) == 3 and words[1].endswith("c") else " ".join(words)
     copy = _COPY.fullmatch(text.strip().rstrip(";"))
-    if copy and _stage(copy["source"], copy["target"], mounts, place, label, draft):
+    if copy and _stage(copy["all"] or copy["source"], copy["target"], mounts, place, label, draft):
         return
     if words and image is not None and image.text() == own:
         run: object = (
@@ -88,9 +89,9 @@ def _mounts(container: Field, pod: Pod) -> dict[str, str]:
 
 
 def _stage(source: str, target: str, mounts: dict[str, str], place: Place, label: str, draft: Draft) -> bool:
-    """`cp -r /SOURCE/. /TARGET` between two whole volumes."""
+    """All that is in a whole volume, to another."""
     bare = source.removesuffix("/.").rstrip("/")
-    if bare not in mounts or target.rstrip("/") not in mounts or not source.endswith(("/.", "/")):
+    if bare not in mounts or target.rstrip("/") not in mounts:
         return False
     sides = {"source": mounts[bare], "target": mounts[target.rstrip("/")]}
     draft.add("stage_in", sides, [place], label, why="copied on each node, where it is not there yet")
