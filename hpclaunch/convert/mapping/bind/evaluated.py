@@ -13,7 +13,7 @@ from hpclaunch.convert.programs.names import SHELLS
 from hpclaunch.convert.reading import Command, Source
 from hpclaunch.convert.shell import walk
 from hpclaunch.readback.shell.errors import ScriptError
-from hpclaunch.readback.shell.values import known, program_of
+from hpclaunch.readback.shell.values import Value, known, known_parts, program_of
 from hpclaunch.values.conversion import Place
 from hpclaunch.values.errors import InputError
 
@@ -47,7 +47,8 @@ def in_command(command: Command, local: str | None = None) -> Iterator[Binder]:
     number on its node, None where it is not asked for."""
     *before, last = layers(command.words)
     yield from (_binder(layer, command) for layer in before if layer.program in BINDERS)
-    if program_of(last.words) in SHELLS:
+    # A text costs a walk of its own, and most have none of them.
+    if program_of(last.words) in SHELLS and any(map(_names_one, last.words)):
         given = () if local is None else tuple((name, (local,)) for name in LOCAL_RANK)
         inside = structs.replace(command, environment=(*command.environment, *given))
         for each in walk.inner(inside, last.words):
@@ -84,6 +85,11 @@ def tables_of(binders: Collection[Binder], files: Sequence[Source]) -> list[Sour
     options = (each.layer.option(name) for each in binders for name in ("cpu", "mem"))
     named = {basename(known(option.value or ()) or "") for option in options if option is not None}
     return [file for file in files if basename(file.name) in named]
+
+
+def _names_one(word: Value) -> bool:
+    text = known_parts(word)
+    return "$" in text or any(name in text for name in BINDERS)
 
 
 def _binder(layer: Layer, command: Command) -> Binder:
