@@ -38,20 +38,22 @@ class Secrets:
 
     def without(self, text: str) -> str:
         """The text with *** for each of them, and for what looks like one."""
-        parts, behind = [], 0
+        parts: list[str] = []
+        behind = 0
         for at, value in self._within(text):
-            parts += [text[behind:at], HIDDEN]
-            behind = at + len(value)
+            # One may begin within another: of a text that was mended there are two readings.
+            if at >= behind:
+                parts += [text[behind:at], HIDDEN]
+            behind = max(behind, at + len(value))
         return hide("".join((*parts, text[behind:])))
 
     def _within(self, text: str) -> Iterator[tuple[int, str]]:
-        at = 0
-        while self._by_beginning and at <= len(text) - _TELLS:
+        """Where each of them begins, and the longest that does."""
+        for at in range(len(text) - _TELLS + 1 if self._by_beginning else 0):
             beginning = self._by_beginning.get(text[at : at + _TELLS], ())
             value = next((value for value in beginning if text.startswith(value, at)), "")
             if value:
                 yield at, value
-            at += len(value) or 1
 
 
 def ask_instead(draft: Draft, secrets: Secrets) -> None:

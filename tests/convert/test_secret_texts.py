@@ -200,7 +200,8 @@ def test_what_is_made_of_a_manifest_has_no_secret(place: str, text: str, tmp_pat
         "NCCL_NET=IBext_v8 BYPASS=yes2345678 SECRET_NAME=db12345 SECRET_FILE=x12345 TURKEY=a1234567",
         "--token=auto --token none --hf-token env --token 5 --image-token img --sep_token=sep",
         "--token-type bpe --tokens abc --tokenizer abc --token-count abc --num_token abc --password-stdin",
-        "train --data-key json --input_key prompt --label_key 'answer' --reward_fn_key=data_source IMAGE_KEY=jpg",
+        "train --data-key json --input_key prompt --label_key 'answer' --reward_fn_key=data_source",
+        "IMAGE_KEY=jpg",
         "train --use-class-token \\\n  --use-te\nserve --auth \\\n  --fast",
         "KEYS=(first12345) TOKENS=(second12345) openssl req -key server12.key -keyout x12345",
     ],
@@ -270,6 +271,7 @@ WHOLE = (*(LAUNCHER.format(before=text, run="", exec="", arguments="") for text 
 @example(WHOLE[2], [(4, "(")])
 @example(WHOLE[11], [(4, "'")])
 @example(WHOLE[55], [(4, "`")])
+@example(next(text for text in WHOLE if "X_AUTH=" in text), [(4, '"')])
 @settings(max_examples=150, deadline=None)
 def test_neither_an_error_nor_the_report_of_a_broken_text_has_the_secret(
     text: str, damage: list[tuple[int, str]]
