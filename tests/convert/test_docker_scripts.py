@@ -246,3 +246,14 @@ def test_what_docker_gives_a_command_to_read_is_carried_or_said(
     assert ran.stdout == made
     kinds = [each.kind for each in found.findings if each.what.startswith("its input")]
     assert kinds == ([said] if said else [])
+
+
+_IN_FRONT = ["env A=1", "nice -n 5", "setsid", "ionice -c2", "unbuffer", "numactl -N0"]
+
+
+@pytest.mark.parametrize("program", _IN_FRONT)
+def test_what_stands_in_front_of_the_containers_command_is_not_lost(program: str) -> None:
+    run = f"srun -N2 docker run a/b:1 {program} python t.py"
+    text = f"#!/bin/bash\n#SBATCH -N2 --gpus-per-node=8 -t 5\n{run}\n"
+    job = parse_job(convert(classified({"run.sub": text}), Options({})).job, "job.yaml", "/").value
+    assert job.command == (*program.split(), "python", "t.py")

@@ -15,6 +15,7 @@ from hpclaunch.convert.programs import docker
 from hpclaunch.convert.programs.bind import BINDERS
 from hpclaunch.convert.programs.layers import MPI, STARTERS, Layer, layers
 from hpclaunch.convert.programs.names import SHELLS, that
+from hpclaunch.convert.programs.plain import IN_FRONT
 from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.convert.shell import walk
 from hpclaunch.readback.shell.values import Value, known, program_of, shown
@@ -24,7 +25,7 @@ Role = Literal[
     "caches", "compliance", "shinit", "sleeper", "wait", "test", "folders", "run", "host",
 ]  # fmt: skip
 # What is not a place of its own, but stands before a command.
-_BESIDE = ("", "env", "timeout", "nohup", "sudo", "time", "nice", "stdbuf", *BINDERS)
+_BESIDE = frozenset(("", "sudo", *IN_FRONT, *BINDERS))
 _MOST_BESIDE = 24  # words of these before a command
 _MAY_BE_OTHERS = SHELLS | {""}  # they start what a text says, or nobody knows what
 _MOST_TEXTS = 60  # each costs a start of the parser
