@@ -16,6 +16,20 @@ def _job(lines: str) -> dict[str, Any]:
     return loaded(convert(classified({"run.sub": f"{_HEAD}{lines}\n"}), Options({})).job)
 
 
+_ON_EACH = (
+    "n=($(scontrol show hostnames $SLURM_JOB_NODELIST))\nfor ((i = 0; i < 2; i++)); do\n"
+    "srun --mpi=none -N1 -n1 -w {} torchrun --nnodes={} --node_rank=$i --nproc_per_node=4 "
+    "--master_addr=${{n[0]}} t.py &\ndone\nwait"
+)
+
+
+def test_launchers_on_one_node_after_the_other_are_one_run() -> None:
+    job = _job(_ON_EACH.format("${n[$i]}", 2))
+    assert (job["nodes"], job["ranks_per_node"], job["rendezvous"]) == ("2", "4", "torch")
+    for node, nodes in (("${n[$i]}", 3), ("one", 2)):
+        assert _job(_ON_EACH.format(node, nodes))["nodes"] == ASK
+
+
 @pytest.mark.parametrize(
     ("line", "ranks", "mpi", "command"),
     [

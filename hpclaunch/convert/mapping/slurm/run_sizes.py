@@ -13,6 +13,7 @@ from hpclaunch.convert.mapping.words.made import either_of
 from hpclaunch.convert.programs.layers import MPI, Layer, layers
 from hpclaunch.convert.reading import ShellReading
 from hpclaunch.convert.shell.walk import inner as inside_of
+from hpclaunch.readback.shell.values import known
 from hpclaunch.values.conversion import Place
 
 _NO_GPUS = "no line asks Slurm for any (0 where the job uses none)"
@@ -25,7 +26,10 @@ def put(
     ranks = run.ranks
     own = run.option("nodes")
     told = launchers.nodes_of(reading, run.command, launcher, found.numbers) if launcher is not None else None
-    if told is not None and found.nodes is None and own is None:
+    if told is not None and found.nodes and told.per_node == found.nodes and _on_each(run):
+        _say_on_each(run, told, found.nodes, draft)
+        ranks = structs.replace(ranks, nodes=found.nodes)
+    elif told is not None and found.nodes is None and own is None:
         _put_told(told, draft)
         ranks = structs.replace(ranks, nodes=told.per_node)
         found = structs.replace(found, nodes=told.per_node)
@@ -76,6 +80,22 @@ def put(
     _say_inner(reading, run, found, draft)
     _unused(reading, draft)
     return per_node
+
+
+def _on_each(run: Step) -> bool:
+    """Whether a loop starts a launcher on one node of the job after the other."""
+    node = run.option("nodelist")
+    of_round = node is not None and known(node.value or ()) is None
+    return of_round and bool(run.command.loops) and run.ranks.nodes == 1
+
+
+def _say_on_each(run: Step, told: launchers.FanOut, nodes: int, draft: Draft) -> None:
+    """The launchers of all rounds make one world."""
+    for name in ("nodes", "ntasks"):
+        each = run.option(name)
+        if each is not None:
+            why = f"the loop starts a launcher on each of {nodes} nodes, and {told.what} makes them one world"
+            draft.say("replaced", each.places, each.written, became=f"nodes: {nodes}", why=why)
 
 
 def _say_default(run: Step, found: Allocation, draft: Draft) -> None:
