@@ -137,7 +137,7 @@ def _without_values(finding: Finding, clean: dict[str, str]) -> Finding:
 
 def _cleaned(texts: Iterable[str], secrets: Secrets) -> dict[str, str]:
     """The texts that have secrets, and what they are without them."""
-    found = {}
+    found: dict[str, str] = {}
     waiting = list(dict.fromkeys(texts))
     for start in range(0, len(waiting), _AT_ONCE):
         some = waiting[start : start + _AT_ONCE]
