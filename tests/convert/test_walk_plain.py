@@ -133,6 +133,7 @@ def test_a_launcher_is_read_alike() -> None:
 @example(text="export A=1 B='a b' C=\"$x\" D")
 @example(text="echo `a b` `a;b` $(a b) $(export a=1)")
 @example(text="a \\\n b\nc")
+@example(text="function f export ")
 def test_any_text_is_read_alike(text: str) -> None:
     is_read_alike(text)
 

@@ -291,7 +291,7 @@ class Commands(Assignments):
         start = self.at
         body = self.command(self.line())
         self.depth -= 1
-        return Function(line, name, body, last=body.last, written=self.text[start : self.at])
+        return Function(line, name, body, last=body.last, written=self.text[start : self.at].rstrip(" \t"))
 
     def _declaration(self, command: str, start: int, line: int, redirections: list[Redirection]) -> Statement:
         arguments: list[Assignment | Word] = []
