@@ -74,7 +74,9 @@ _FORMS = tuple(
         ("PASSWORD", rf"{_INPUT}{_LINE}<<<[ \t]*{_VALUE}"),
         ("PASSWORD", rf"\bopenssl\b{_LINE}[ \t]-(?:[kK][ \t]+|pass(?:in|out)?[ \t]+[\"']?pass:){_VALUE}"),
         ("PASSWORD", r"\blogin(?:[ \t]+|\\t)\S+?(?:[ \t]+|\\n)password[ \t]+(?P<value>[^\s\"'\\]+)"),
-        ("PASSWORD", r"^[ \t]*password[ \t]+(?P<value>[^\s\"'=:]+)[ \t]*$"),
+        # A line of ~/.netrc. A sign behind the word that broke the line is a part of the password, or none.
+        ("PASSWORD", r"^[ \t]*password[ \t]+[\"']?(?P<value>[^\s\"'=:]+)(?:[\"'=:]\S*)?(?:[ \t]+[^\w\s]*)*$"),
+        ("PASSWORD", r"^[ \t]*password[ \t]+[\"']?(?P<value>[^\s\"'=:`|;&(){}<]+)\S*(?:[ \t]+[^\w\s]*)*$"),
         ("PASSWORD", rf"\bredis-cli\b{_LINE}[ \t](?:-a[ \t]*|--pass[ =]){_VALUE}"),
         ("PASSWORD", rf"\bssh-keygen\b{_LINE}[ \t]-[NP][ \t]*{_VALUE}"),
         ("SECRET", rf"\bconfigure[ \t]+set[ \t]+\S*(?:key|token|secret|password)\S*[ \t]+(?!-){_VALUE}"),

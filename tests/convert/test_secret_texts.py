@@ -272,6 +272,7 @@ WHOLE = (*(LAUNCHER.format(before=text, run="", exec="", arguments="") for text 
 @example(WHOLE[11], [(4, "'")])
 @example(WHOLE[55], [(4, "`")])
 @example(next(text for text in WHOLE if "X_AUTH=" in text), [(4, '"')])
+@example(next(text for text in WHOLE if ".netrc <<" in text), [(4, "`"), (7, "'")])
 @settings(max_examples=150, deadline=None)
 def test_neither_an_error_nor_the_report_of_a_broken_text_has_the_secret(
     text: str, damage: list[tuple[int, str]]
