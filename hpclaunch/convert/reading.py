@@ -71,7 +71,8 @@ class Command(Struct, frozen=True, dict=True):
     that it is run, as text with their lines;
     `unnoticed`: that it fails changes nothing (`|| true`, in a condition, not the last of a pipeline without
     pipefail, in the background). `within` is "output" where it stands in $(...). `uses` are the variables
-    that its text names.
+    that its text names. `folder` is where the script has gone to by then, () where it is still in the folder
+    of submission.
     """
 
     place: Place
@@ -90,6 +91,7 @@ class Command(Struct, frozen=True, dict=True):
     unnoticed: bool = False
     within: str = ""
     uses: tuple[str, ...] = ()
+    folder: Value = ()
 
     @cached_property
     def program(self) -> str:

@@ -1,6 +1,8 @@
 """What a script does before its run, after it, and where it fails: what of the job each becomes."""
 
+import os
 import shlex
+import subprocess
 
 import pytest
 import script_cases
@@ -291,6 +293,48 @@ def test_a_step_of_the_host_has_the_folder_of_submission_where_it_starts(line, r
     assert _runs(job, "setup") == ([run] if run else [])
     if not run:
         assert "${PWD} is known only where the script runs" in _left(found, 1)
+
+
+@pytest.mark.parametrize("run", [_S, "srun --mpi=none"], ids=["image", "host"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "cd sub; touch a",
+        "(cd sub; touch a)",
+        "touch a; cd sub",
+        "cd sub/../other; touch a > b",
+        "cd sub; cd - > /dev/null; touch a",
+        "pushd sub > /dev/null; touch a; popd > /dev/null",
+        "cd sub; touch $PWD/a",
+        'cd "$PWD/sub"; cp ../x a',
+        "cd sub; srun -n 1 touch a",
+        "cd sub; touch a; cd ..",
+    ],
+)
+def test_a_step_runs_where_the_script_has_gone_to(line, run, tmp_path):
+    """Both are run: what is there afterwards is compared."""
+    starts = 'while [[ $1 == -* ]]; do [[ $1 == -n ]] && shift; shift; done\n"$@"\n'
+    (tmp_path / "srun").write_text(f"#!/bin/bash\n{starts}")
+    (tmp_path / "srun").chmod(0o755)
+    environment = {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
+
+    def files(name, text, folder="."):
+        top = tmp_path / name
+        for each in ("sub", "other"):
+            (top / each).mkdir(parents=True)
+        (top / "x").touch()
+        subprocess.run(["bash", "-c", text], cwd=top / folder, env=environment, check=True)
+        return sorted(str(each.relative_to(top)) for each in top.rglob("*"))
+
+    job, _ = _of(line, f"{run} ./train")
+    steps = "\n".join(shlex.join(["sh", "-c", text]) for text in _runs(job, "setup"))
+    assert files("steps", steps, job.get("workdir", ".")) == files("script", line)
+
+
+def test_a_step_in_a_folder_that_is_not_told_is_left():
+    job, found = _of("cd $W; mkdir -p logs; ./prepare.sh; mkdir -p /data/logs", f"{_S} ./train")
+    assert _runs(job, "setup") == ["mkdir -p /data/logs"]
+    assert _left(found, 1).count("it runs in a folder that no step is told of (${W})") == 2
 
 
 @pytest.mark.parametrize(

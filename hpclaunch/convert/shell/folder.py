@@ -7,7 +7,7 @@ from posixpath import join, normpath
 from typing import TYPE_CHECKING
 
 from hpclaunch.readback.shell import inside
-from hpclaunch.readback.shell.state import Array, Variable
+from hpclaunch.readback.shell.state import Array, State, Variable
 from hpclaunch.readback.shell.values import Unknown, Value, known
 from hpclaunch.readback.shell.values import join as joined
 
@@ -26,6 +26,12 @@ def submitted(shell: "Walker", environment: Mapping[str, str]) -> None:
     folder = environment.get("PWD")
     if folder and _OF_SUBMISSION not in environment:
         shell.state.set(_OF_SUBMISSION, Variable((inside(folder),)))
+
+
+def gone_to(state: State) -> Value:
+    """Where the script is, () where that is the folder of submission."""
+    here = _value(state, "PWD")
+    return () if here in (None, _SUBMITTED, _value(state, _OF_SUBMISSION)) else here or ()
 
 
 def change(shell: "Walker", words: list[Value]) -> None:
@@ -82,7 +88,11 @@ def _resolved(shell: "Walker", words: list[Value]) -> Value | None:
 
 
 def _of(shell: "Walker", name: str) -> Value | None:
-    variable = shell.state.get(name)
+    return _value(shell.state, name)
+
+
+def _value(state: State, name: str) -> Value | None:
+    variable = state.get(name)
     if variable is None or variable.value is None or isinstance(variable.value, Array):
         return None
     return variable.value

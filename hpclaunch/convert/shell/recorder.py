@@ -18,6 +18,7 @@ from hpclaunch.convert.reading import (
     Sourced,
     Unclear,
 )
+from hpclaunch.convert.shell.folder import gone_to
 from hpclaunch.convert.shell.names import as_given, python, spaced, used, uses_of
 from hpclaunch.convert.shell.places import Files
 from hpclaunch.readback.shell import outside
@@ -368,6 +369,7 @@ class Recorder(Shell):
                 context.unnoticed,
                 context.within,
                 (*(used(written) if statement is None else uses_of(statement)), *self._functions),
+                python(gone_to(self.state)),
             )
         )
         self._functions = ()

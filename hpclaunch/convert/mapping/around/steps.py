@@ -8,7 +8,7 @@ from typing import Any
 from msgspec import Struct
 
 from hpclaunch.convert.draft import Draft
-from hpclaunch.convert.mapping.around import images_of_steps, rounds, stage_in
+from hpclaunch.convert.mapping.around import images_of_steps, rounds, stage_in, step_folders
 from hpclaunch.convert.mapping.around.beyond import script_of
 from hpclaunch.convert.mapping.around.likeness import say_own, unlike
 from hpclaunch.convert.mapping.around.trials import Trials
@@ -173,9 +173,16 @@ def _put(
         why = f"which options srun gets there ({options}) is not told"
         draft.say("left", (command.place,), what, why=why, todo=f"add it to {key} where the job needs it")
         return
-    in_its_folder = run.image or ("workdir",) not in draft.facts
-    written = _line(command, step, run.trials, in_its_folder=in_its_folder)
+    written = _line(command, step, run.trials)
     places = reading.origin(command)
+    inside = step is not None and step.in_container
+    begin = step_folders.start(draft, image=run.image)
+    words = step.started if step is not None else command.words
+    first, nowhere = ("", "") if inside else step_folders.goes(command, words, begin)
+    if nowhere:
+        why = f"it runs in a folder that no step is told of ({nowhere})"
+        draft.say("left", (command.place,), what, why=why, todo=f"add it to {key} with whole paths")
+        return
     if written.doubt:
         why = f"{written.doubt} is known only where the script runs"
         todo = f"add it to {key} with its value"
@@ -186,8 +193,10 @@ def _put(
         why = "a step runs once, once on each node, or as the ranks do"
         draft.say("left", (command.place,), what, why=why, todo="write it as a step of one of these kinds")
         return
-    entry: dict[str, Any] = {"run": written.plain}
-    inside = step is not None and step.in_container
+    plain = written.plain
+    if first:
+        plain = first + (plain if isinstance(plain, str) else f"exec {shlex.join(plain)}")
+    entry: dict[str, Any] = {"run": plain}
     if run.image and not inside:
         entry["where"] = "host"
     if per != "node":
@@ -195,7 +204,7 @@ def _put(
     of_trial = run.trials.loop is not None and key == "before_each"
     optional = command.unnoticed and not (run.command.unnoticed and of_trial)
     why = "it may fail, as nobody reads its status in the original" if optional else ""
-    if not inside and "drop_caches" in str(written.plain):
+    if not inside and "drop_caches" in str(plain):
         optional, why = True, CACHES
     if optional:
         entry["optional"] = True
@@ -205,10 +214,9 @@ def _put(
     draft.add(key, entry, places, what, why)
 
 
-def _line(command: Command, step: Step | None, trials: Trials, *, in_its_folder: bool) -> Line:
-    """`in_its_folder`: on the host a step starts in the job file's folder."""
+def _line(command: Command, step: Step | None, trials: Trials) -> Line:
     words = step.started if step is not None else command.words
-    if in_its_folder and not (step is not None and step.in_container):
+    if not (step is not None and step.in_container):
         words = tuple(map(from_here, words))
     if script := script_of(command.stdin, words):
         return line(script, trials.stand_ins)

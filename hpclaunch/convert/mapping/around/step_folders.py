@@ -1,0 +1,54 @@
+"""The folder that a step of the host is in: the script may have gone to another one before it."""
+
+import shlex
+from collections.abc import Sequence
+from posixpath import isabs, normpath, relpath
+
+from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.mapping.words.texts import is_here, path
+from hpclaunch.convert.reading import Command
+from hpclaunch.readback.shell.values import Value, known, shown
+
+
+def start(draft: Draft, *, image: bool) -> str | None:
+    """Where steps of the host start, from the job file's folder; None where that is asked."""
+    fact = draft.facts.get(("workdir",))
+    if image or fact is None:
+        return "."
+    return None if fact.is_open else normpath(fact.value)
+
+
+def goes(command: Command, words: Sequence[Value], begin: str | None) -> tuple[str, str]:
+    """What the step does first, a text for /bin/sh, to be in the folder of its command: "" where it starts
+    there, or where none of its words is a path from it; and else the folder that no step can find."""
+    there: str | None = "."
+    if command.folder:
+        there = None if (folder := path(command.folder)) is None else normpath(folder)
+    relative = _is_relative(command, words)
+    if any(is_here(part) for word in words for part in word):  # which is written as `.`
+        there = "." if there == "." or not relative else None
+    elif not relative:
+        return "", ""
+    if there is not None and there == begin:
+        return "", ""
+    if there is None or begin is None or (isabs(begin) and not isabs(there)):
+        return "", shown(command.folder) if command.folder else "the folder of submission"
+    return f"cd {shlex.quote(there if isabs(there) else relpath(there, begin))} || exit; ", ""
+
+
+def _is_relative(command: Command, words: Sequence[Value]) -> bool:
+    """Whether it may find something from the folder that it is in."""
+    program, *rest = words or [()]
+    name = known(program) or ""
+    targets = [output.path for output in command.writes]
+    return (
+        command.stdin is not None
+        or ("/" in name and not isabs(name))
+        or any(map(_is_path_from_here, [*rest, *targets]))
+    )
+
+
+def _is_path_from_here(word: Value) -> bool:
+    """A word of which the beginning is not known is taken for a whole path, or none."""
+    first = word[0] if word else ""
+    return isinstance(first, str) and not first.startswith(("/", "-", "~")) and bool(first)
