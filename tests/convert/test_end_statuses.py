@@ -25,6 +25,7 @@ _LOOPS = "for h in a b; do\n  ssh $h docker run x & pids+=($!); rets+=($?)\ndone
 # The line of the command that gives the 0, None: it ends otherwise, or it depends on more than the run.
 ENDINGS: tuple[tuple[str, int | None], ...] = (
     ("srun a\nexit 0\n", 2),
+    ("srun a\nexport | W=5\n", 2),
     ("srun a\ncp x y\n", 2),
     ("main() {\n  srun a\n  echo done\n}\nmain\n", 3),
     ("# no set -e here\nsrun a\necho done\n", 3),

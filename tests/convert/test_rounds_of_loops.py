@@ -174,6 +174,12 @@ def test_one_random_seed_for_all_rounds_is_told(lines: str, tmp_path: Path) -> N
     assert found.is_complete
 
 
+def test_a_number_of_all_rounds_beside_one_of_each_is_told() -> None:
+    lines = f"ID=$RANDOM\nfor i in 1 2 3; do {RUN} --id $ID --seed $RANDOM; done"
+    found = converted(f"#!/bin/bash\n{HEAD}{lines}\n")
+    assert [each.kind for each in found.findings if each.what.startswith("ID is made once")] == ["question"]
+
+
 @pytest.mark.parametrize("count", ["let h++", "((h++))", "h=$((h+1))"])
 @pytest.mark.parametrize(
     ("before", "asked"), [("for i in 1 2 3; do h=0", False), ("h=0; for i in 1 2 3; do", True)]

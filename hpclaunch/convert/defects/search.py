@@ -101,7 +101,7 @@ def literal(word: tree.Word) -> str | None:
 
 def program(call: tree.CallExpr) -> str:
     """The name of the program without its folder, "" where the text does not tell it."""
-    return (literal(call.args[0]) or "").rpartition("/")[2]
+    return (literal(call.args[0]) or "").rpartition("/")[2] if call.args else ""
 
 
 def literals(words: Iterable[tree.Word]) -> list[str]:

@@ -184,11 +184,16 @@ def _say_one_seed(reading: ShellReading, command: Command, seed: str, loop: Loop
         if each is not None and any(_is_random(reading, part) for part in each.value):
             made.append(each)
             names += each.uses
-    if made and "RANDOM" not in command.uses and not any(loop in each.loops for each in made):
-        why = "all trials had one seed, and each of the job has another"
-        todo = f"for one seed in all of them write trials.seed: null, and env.{seed} with a number"
-        lines = [each.place for each in made]
-        draft.say("question", lines, f"{seed} is made once, before the loop", why=why, todo=todo)
+    if not made or any(loop in each.loops for each in made):
+        return
+    why = "all trials had one seed, and each of the job has another"
+    todo = f"for one seed in all of them write trials.seed: null, and env.{seed} with a number"
+    if "RANDOM" in command.uses:  # beside a number of each round
+        seed = made[-1].name
+        why = f"all trials had one {seed}, and in the job it is the seed of each"
+        todo = "write a number for it in the command"
+    lines = [each.place for each in made]
+    draft.say("question", lines, f"{seed} is made once, before the loop", why=why, todo=todo)
 
 
 def _grows(reading: ShellReading, command: Command, name: str, loop: Loop) -> bool:
