@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from functools import cached_property
 
 from msgspec import Struct
 
@@ -46,7 +47,7 @@ _BRINGS = re.compile(
 )
 
 
-class Step(Struct, frozen=True):
+class Step(Struct, frozen=True, dict=True):
     """A srun command: its options, its sizes, and the layers of what it starts, the innermost last.
     `in_enroot` is the `enroot start` that was among them, whose options are told as Pyxis's."""
 
@@ -87,7 +88,7 @@ class Step(Struct, frozen=True):
         """The last one of that name."""
         return next((each for each in reversed(self.asked) if each.name == name), None)
 
-    @property
+    @cached_property
     def text(self) -> str:
         """The command for people."""
         return " ".join(map(shown, self.words))
