@@ -50,3 +50,14 @@ def test_each_command_that_may_be_the_run_is_named(lines: list[str], candidates:
 def test_nobody_is_asked_where_it_is_clear(text: str, command: str) -> None:
     job = converted(text).job
     assert f"command: [{command}]" in job.replace('"', "")
+
+
+@pytest.mark.parametrize(
+    "program", ["sudo sh -c 'sync; echo 3 > /proc/sys/vm/drop_caches'", "./drop_caches.sh"]
+)
+def test_an_mpirun_that_drops_caches_is_never_the_run(program: str) -> None:
+    before = f"mpirun -np 4 {program}\n"
+    found = converted(before + "eval $TRAIN\n")
+    assert "command" in [each.key for each in found.findings if each.kind == "question"]
+    beside = converted(before + "mpirun -np 4 python train.py\n")
+    assert "command: [python, train.py]" in beside.job

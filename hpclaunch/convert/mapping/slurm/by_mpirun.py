@@ -9,7 +9,7 @@ from hpclaunch.convert.mapping.ranks import mpi
 from hpclaunch.convert.mapping.slurm.allocation import is_for_several
 from hpclaunch.convert.mapping.slurm.asked import Asked, number
 from hpclaunch.convert.mapping.slurm.sizes import Allocation, Ranks, ranks
-from hpclaunch.convert.mapping.slurm.sruns import Step, fallbacks
+from hpclaunch.convert.mapping.slurm.sruns import Step, fallbacks, prepares
 from hpclaunch.convert.mapping.words.host_lists import lists
 from hpclaunch.convert.programs.layers import MPI, Layer, layers
 from hpclaunch.convert.reading import Command, ShellReading
@@ -24,11 +24,13 @@ def run_of(
     reading: ShellReading, found: Allocation, asked: Sequence[Asked] = ()
 ) -> tuple[Step, Layer] | None:
     """The mpirun of the script with the most ranks, the last of several, and its own layer; None where there
-    is none. `asked` are the options of the container that the whole script is in."""
+    is none, or none that does more than prepare the nodes. `asked` are the options of the container that the
+    whole script is in."""
     its = _commands(reading)
     instead = fallbacks([command for command, *_ in its])
     its = [each for each in its if id(each[0]) not in instead] or its
     steps = [_of_mpirun(reading, *each, found, tuple(asked)) for each in its[-_MOST:]]
+    steps = [each for each in steps if not prepares(each[0])]
     return max(reversed(steps), key=lambda each: total(each[0].ranks), default=None)
 
 

@@ -160,6 +160,11 @@ def is_preparation(step: Step) -> bool:
     return _weight(step) < 0
 
 
+def prepares(step: Step) -> bool:
+    """Whether it drops caches, or writes what a log of MLPerf begins with."""
+    return bool(_PREPARES.search(step.text))
+
+
 def alike(steps: Sequence[Step], run: Step) -> list[Step]:
     """Those that may be the job's own command as well as the one that was taken, by all that tells them. A
     loop alone does not: checks and tests are repeated too."""
@@ -171,7 +176,7 @@ def _weight(step: Step, *, by_loops: bool = True) -> int:
     """How much a step looks like the job's own command; below 0 for what never is."""
     program = program_of(step.words)
     text = step.text
-    if step.command.within == "output" or step.command.signals or _PREPARES.search(text):
+    if step.command.within == "output" or step.command.signals or prepares(step):
         return -1
     if (_CLEANS.search(text) and not _CONTAINS.search(text)) or _WATCHES.match(text):
         return -1
