@@ -9,7 +9,7 @@ from hpclaunch.convert.mapping.container import enroot, other_runtimes
 from hpclaunch.convert.mapping.slurm.asked import Asked, of_batch
 from hpclaunch.convert.mapping.slurm.sizes import Allocation, Ranks
 from hpclaunch.convert.mapping.slurm.sruns import Step, fallbacks
-from hpclaunch.convert.programs.layers import PER_GPU, Layer, layers
+from hpclaunch.convert.programs.layers import MPI, PER_GPU, Layer, layers
 from hpclaunch.convert.programs.names import SHELLS
 from hpclaunch.convert.programs.plain import IN_FRONT
 from hpclaunch.convert.reading import Command, ShellReading
@@ -71,8 +71,11 @@ def only(reading: ShellReading, found: Allocation, draft: Draft) -> Step | None:
 def _may_be_anything(command: Command) -> bool:
     if command.within or command.signals or command.conditions or command.loops or command.pipeline[0] > 0:
         return False
-    its = layers(command.words)[-1].words
+    found = layers(command.words)
+    its = found[-1].words
     name = program_of(its) if its else ""
+    if any(layer.program in MPI for layer in found):
+        return False  # it was looked at, and is not the run
     return bool(re.match(r"\w", name)) and not (
         name in BUILTINS
         or name in _OF_SHELL
