@@ -76,7 +76,7 @@ def test_a_folder_of_the_image_is_the_jobs(text: str, setup: list[str]) -> None:
 
 
 def test_the_containers_own_folder_stays_the_jobs() -> None:
-    head = HEAD.replace("        command:", "        workingDir: /work\n        command:")
+    head = HEAD.replace("        command:", "        workingDir: /srv/w\n        command:")
     found = facts(f"{CLONE}\ncd bench\nmpirun -np 8 ./bench\n", head)
-    assert (found["workdir"], found["command"]) == ("/work", "cd bench && exec ./bench")
-    assert facts("cd bench\nmpirun -np 8 ./bench\n", head)["workdir"] == "/work/bench"
+    assert (found["workdir"], found["command"]) == ("/srv/w", "cd bench && exec ./bench")
+    assert facts("cd bench\nmpirun -np 8 ./bench\n", head)["workdir"] == "/srv/w/bench"
