@@ -7,6 +7,7 @@ from os.path import basename
 
 from msgspec import Struct, structs
 
+from hpclaunch.convert.mapping.ranks import numbers
 from hpclaunch.convert.programs.bind import BINDERS
 from hpclaunch.convert.programs.layers import Layer, layers
 from hpclaunch.convert.programs.names import SHELLS
@@ -17,14 +18,8 @@ from hpclaunch.readback.shell.values import Value, known, known_parts, program_o
 from hpclaunch.values.conversion import Place
 from hpclaunch.values.errors import InputError
 
-# The variables that tell a rank its number on its node: Slurm's, PyTorch's, Open MPI's, and those of Hydra.
-LOCAL_RANK = (
-    "SLURM_LOCALID",
-    "LOCAL_RANK",
-    "OMPI_COMM_WORLD_LOCAL_RANK",
-    "MPI_LOCALRANKID",
-    "MV2_COMM_WORLD_LOCAL_RANK",
-)
+# The variables that tell a rank its number on its node: Slurm's, PyTorch's, and those of mpirun.
+LOCAL_RANK = ("SLURM_LOCALID", "LOCAL_RANK", *numbers.LOCAL_RANK)
 
 
 class Binder(Struct, frozen=True):

@@ -36,6 +36,8 @@ _OF_SLURM: Mapping[str, str] = MappingProxyType(
         "MPI_LOCALNRANKS": _LOCAL_SIZE,
     }
 )
+# Those that tell a rank its number on its node.
+LOCAL_RANK = tuple(name for name, number in _OF_SLURM.items() if number == _LOCAL_RANK)
 _NAMED = re.compile(r"\b(?:(?:OMPI|MV2)_COMM_WORLD_\w+|OMPI_UNIVERSE_SIZE|PMI_RANK|PMI_SIZE|MPI_LOCAL\w+)\b")
 _SCRIPT = re.compile(r"^[^\s$]+\.(?:sh|bash)$")
 _COMMENT = re.compile(r"^\s*#.*$", re.MULTILINE)
