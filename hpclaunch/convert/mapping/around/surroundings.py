@@ -9,6 +9,7 @@ from shlex import quote
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.around.beyond import is_test
+from hpclaunch.convert.mapping.environment.in_order import Prepared, position
 from hpclaunch.convert.mapping.slurm.asked import of_batch
 from hpclaunch.convert.mapping.words.texts import path
 from hpclaunch.convert.reading import Command, ShellReading
@@ -27,10 +28,11 @@ _OF_SUBMISSION = re.compile(r"\$\{?SLURM_SUBMIT_DIR\b")
 
 def put(
     reading: ShellReading, run: Command, draft: Draft, *, image: bool, inside: bool = False
-) -> list[tuple[Value, ...]]:
-    """The commands that a rank runs first, in their order. Those of a job in an image are left, and that
-    is said, but where the script was itself in it (`inside`). `cd` becomes the working folder."""
-    found: list[tuple[Place, tuple[Value, ...]]] = []
+) -> list[Prepared]:
+    """The commands that a rank runs first, in their order, with their lines. Those of a job in an image are
+    left, and that is said, but where the script was itself in it (`inside`). `cd` becomes the working
+    folder."""
+    found: list[Prepared] = []
     programs = _PREPARES | _FOLDERS if inside else _PREPARES
     for command in reading.commands:
         if command.program in programs and not command.within and not command.conditions:
@@ -43,22 +45,20 @@ def put(
             name: Value = sourced.name if here is None else (here,)
             found.append((sourced.place, (("source",), name, *sourced.arguments)))
     found += _hooks(reading)
-    files = [source.name for source in reading.sources]
     lines = {place for place, _ in found}
     in_line: dict[Place, list[str]] = {}
     for statement in reading.statements:
         if statement.place in lines:
             in_line.setdefault(statement.place, []).append(statement.written)
 
-    def position(each: tuple[Place, tuple[Value, ...]]) -> tuple[bool, int, int, int]:
+    def order(each: Prepared) -> tuple[tuple[bool, int, int], int]:
         """Two of one line stay in the order in which they run: `source venv; module load`."""
         place, words = each
-        file = files.index(place.file) if place.file in files else 0
-        return place.file == run.place.file, file, place.line, _column(in_line.get(place, ()), words)
+        return position(reading, run, place), _column(in_line.get(place, ()), words)
 
     before = [
         each
-        for each in sorted(found, key=position)
+        for each in sorted(found, key=order)
         if _is_before(each[0], run.place) and not reading.is_apart(each[0], run.place)
     ]
     for where, words in before:
@@ -79,7 +79,7 @@ def put(
             )
     if not image:
         _folder(reading, run, draft)
-    return [] if image and not inside else [words for _, words in before]
+    return [] if image and not inside else before
 
 
 def _from_ranks(reading: ShellReading, run: Command, place: Place, name: str, draft: Draft | None) -> str:
@@ -120,10 +120,10 @@ def _is_before(place: Place, run: Place) -> bool:
     return place.file != run.file or place.line < run.line
 
 
-def _hooks(reading: ShellReading) -> list[tuple[Place, tuple[Value, ...]]]:
+def _hooks(reading: ShellReading) -> list[Prepared]:
     """eval "$(conda shell.bash hook)" and its like: the words of a job are quoted, so that a second eval
     puts in what the first one is given."""
-    found: list[tuple[Place, tuple[Value, ...]]] = []
+    found: list[Prepared] = []
     for statement in reading.statements:
         evaluates = statement.written.startswith("eval")
         hook = _CONDA_HOOK.match(" ".join(statement.written.split())) if evaluates else None

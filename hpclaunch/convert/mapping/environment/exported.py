@@ -152,14 +152,19 @@ def _handed(reading: ShellReading, command: Command, export: Export, draft: Draf
     return found
 
 
-def inherit(names: Sequence[str], places: Sequence[Place], draft: Draft, what: str) -> None:
-    """Variables that nobody gave, and that the ranks' command names: the submitter's shell has them."""
+def inherit(
+    names: Sequence[str], places: Sequence[Place], draft: Draft, what: str, added: Collection[str] = ()
+) -> None:
+    """Variables that nobody gave, and that the ranks' command names: the submitter's shell has them. Those of
+    `added` are named by exports of their own (LD_LIBRARY_PATH=/lib:$LD_LIBRARY_PATH)."""
     for name in names:
         if draft.lists("inherit", name) or draft.lists("secrets", name) or ("env", name) in draft.facts:
             continue
-        if name == "PATH":
-            why = "the command adds to the PATH that a rank has on its node, and not to the submitter's"
+        if name == "PATH" or (name in added and owner(name) == "image" and acts_on_commands(name)):
+            why = f"the command adds to the {name} that a rank has on its node, and not to the submitter's"
             todo = "where programs are found in the submitter's own, name them with their folders"
+            if name != "PATH":
+                todo = "where libraries are found in the submitter's own, add their folders in the export"
             draft.say("left", places, what, why=why, todo=todo)
             continue
         if acts_on_commands(name) or owner(name) == "shell":

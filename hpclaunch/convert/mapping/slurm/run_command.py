@@ -10,10 +10,11 @@ from hpclaunch.convert.mapping.around import beyond
 from hpclaunch.convert.mapping.around.rounds import names_in
 from hpclaunch.convert.mapping.container import enroot
 from hpclaunch.convert.mapping.environment import exported
+from hpclaunch.convert.mapping.environment.in_order import Export, Prepared, in_order
 from hpclaunch.convert.mapping.environment.owners import owner
 from hpclaunch.convert.mapping.ranks import launchers, rendezvous
 from hpclaunch.convert.mapping.slurm import export
-from hpclaunch.convert.mapping.slurm.asked import of_batch
+from hpclaunch.convert.mapping.slurm.asked import of_batch, origin_of
 from hpclaunch.convert.mapping.slurm.sruns import Step
 from hpclaunch.convert.mapping.words import inputs
 from hpclaunch.convert.mapping.words.made import alternatives, in_doubt
@@ -31,10 +32,11 @@ _FUNCTION = re.compile(r"([\w.:-]+)\(\)$")
 
 class Around(Struct, frozen=True):
     """What the text of the command needs beside its words: variables `later` that only it can set, commands
-    that a rank runs `before`, the input that it reads, and the names that a rank has for others."""
+    that a rank runs `before` with their lines, the input that it reads, and the names that a rank has for
+    others."""
 
-    later: Sequence[tuple[str, Value]]
-    before: Sequence[Sequence[Value]]
+    later: Sequence[Export]
+    before: Sequence[Prepared]
     reads: inputs.Given
     stand_ins: Mapping[str, str]
 
@@ -46,7 +48,8 @@ def put(
     `image`: the ranks are in one."""
     lines, reads = (run.command.place,), around.reads
     stand_ins = {**_addresses(run), **around.stand_ins}
-    written = line(words, stand_ins, around.later, reads.after, around.before, reads.before)
+    before, later = in_order(reading, run.command, around.before, around.later)
+    written = line(words, stand_ins, later, reads.after, before, reads.before)
     if written.doubt or not words or run.option("multi-prog"):
         why = "several programs, which a file names" if run.option("multi-prog") else "nothing"
         why = _doubt(reading, run, words, written.doubt) if written.doubt else why
@@ -57,11 +60,14 @@ def put(
         draft.put(("command",), written.plain, lines_of(reading, run), what)
         names = [name for name in submitters(written.names) if name not in rendezvous.COMPUTED]
         _rendezvous(written.names, lines, draft)
-        own = {name for name, value in around.later if name not in names_in(value)}
-        own |= set(around.stand_ins.values())
-        exported.inherit(
-            [name for name in names if name not in own and (image or name != "PWD")], lines, draft, what
-        )
+        added = {name for name, value in around.later if name in names_in(value)}
+        own = {name for name, _ in around.later} - added | set(around.stand_ins.values())
+        wanted = [name for name in names if name not in own and (image or name != "PWD")]
+        exported.inherit([name for name in wanted if name not in added], lines, draft, what)
+        for name in wanted:
+            if name in added:
+                of_export = origin_of(reading, name, run.command.place) or lines
+                exported.inherit((name,), of_export, draft, f"export {name}", added)
         _of_the_text(reading, run, words, draft, image=image)
 
 
