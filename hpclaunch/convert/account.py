@@ -13,12 +13,12 @@ from functools import lru_cache
 from itertools import groupby
 
 from hpclaunch.convert.draft import sayable, shown
+from hpclaunch.convert.programs.beside import PLUMBING
 from hpclaunch.convert.programs.names import (
     BY_MPI,
     BY_TORCH,
     CONTAINERS,
     IMPORTERS,
-    PLUMBING,
     REMOTE,
     STEPS,
     any_of,

@@ -17,7 +17,8 @@ from hpclaunch.convert.inputs import Input, Role
 from hpclaunch.convert.mapping import other_schedulers
 from hpclaunch.convert.mapping.environment import sourced
 from hpclaunch.convert.options import Options
-from hpclaunch.convert.programs.names import PLUMBING, interpreter
+from hpclaunch.convert.programs.beside import PLUMBING
+from hpclaunch.convert.programs.names import interpreter
 from hpclaunch.convert.reading import MOST_COMMANDS, ShellReading
 from hpclaunch.convert.secrets import Secrets, ask_instead, without_values
 from hpclaunch.convert.writing import write

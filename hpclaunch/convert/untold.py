@@ -7,8 +7,8 @@ from functools import cached_property
 from msgspec import Struct
 
 from hpclaunch.convert.draft import sayable, shown
+from hpclaunch.convert.programs.beside import PLUMBING
 from hpclaunch.convert.programs.layers import layers
-from hpclaunch.convert.programs.names import PLUMBING
 from hpclaunch.convert.programs.plain import IN_FRONT
 from hpclaunch.convert.reading import Command, ShellReading, Sourced, Statement
 from hpclaunch.readback.shell.pieces import Literal, Process, Word

@@ -11,58 +11,17 @@ from msgspec import structs
 
 from hpclaunch.convert.defects import search
 from hpclaunch.convert.defects.way import Way, set_options, test, value
+from hpclaunch.convert.programs.beside import that
 from hpclaunch.readback.shell import tree
 
 # These tell nothing of a run, and succeed as a rule.
-_SUCCEED = frozenset(
-    (
-        *(
-            ":",
-            "true",
-            "echo",
-            "printf",
-            "sleep",
-            "date",
-            "sync",
-            "cp",
-            "mv",
-            "rm",
-            "mkdir",
-            "rmdir",
-            "touch",
-        ),
-        *(
-            "ln",
-            "chmod",
-            "chown",
-            "tar",
-            "gzip",
-            "zip",
-            "rsync",
-            "tee",
-            "kill",
-            "scancel",
-            "docker",
-            "podman",
-        ),
-        *(
-            "nvidia-docker",
-            "module",
-            "hostname",
-            "ls",
-            "cat",
-            "pwd",
-            "df",
-            "du",
-            "free",
-            "nvidia-smi",
-            "shopt",
-        ),
-        *("umask", "ulimit", "unset", "shift"),
-    )
+_SUCCEED = (
+    that("says", "caches", "copies", "files", "archives", "ends")
+    | {"date", "hostname", "ls", "cat", "pwd", "df", "du", "free", "nvidia-smi", "tee", "module"}
+    | {"shopt", "umask", "ulimit", "unset", "shift", "docker", "podman", "nvidia-docker"}
 )
-_ENDS_THE_JOB = frozenset(("scancel", "kill", "pkill", "skill"))
-_PRINTS = frozenset(("echo", "printf", "true", ":"))
+_ENDS_THE_JOB = that("ends")
+_PRINTS = that("says") - {"sleep"}
 _HAS_EXIT = re.compile(r"(?:^|[\s;&|{])exit\b")
 _MOST_WAYS, _MOST_STEPS, _DEEPEST = 64, 20_000, 30
 

@@ -11,41 +11,13 @@ from hpclaunch.convert.manifests.shelltext import ShellText, Unit
 from hpclaunch.convert.manifests.workload import Workload
 from hpclaunch.convert.mapping.around import other_runs
 from hpclaunch.convert.mapping.words.texts import NOTHING, line
+from hpclaunch.convert.programs.beside import that
 from hpclaunch.convert.programs.layers import MPI, layers
 from hpclaunch.readback.shell.values import Unknown, Value, known
 from hpclaunch.values.conversion import Place
 
 # Commands in front of a launcher that only look, or wait for what hpclaunch waits for itself.
-_LOOK = frozenset(
-    [
-        "echo",
-        "printf",
-        "printenv",
-        "env",
-        "set",
-        "date",
-        "hostname",
-        "pwd",
-        "ls",
-        "cat",
-        "which",
-        "whoami",
-        "id",
-        "nvidia-smi",
-        "ibstat",
-        "ibv_devinfo",
-        "sleep",
-        "true",
-        ":",
-        "ulimit",
-        "df",
-        "free",
-        "lscpu",
-        "ip",
-        "ifconfig",
-        "cd",
-    ]
-)
+_LOOK = that("says", "looks", "devices") | {"set", "cd", "ulimit"}
 
 
 def put(

@@ -9,6 +9,7 @@ from hpclaunch.convert.mapping.around import trials
 from hpclaunch.convert.mapping.around.rounds import counts_trials
 from hpclaunch.convert.mapping.around.trials import Trials
 from hpclaunch.convert.mapping.words.hosts import loops_of_trials
+from hpclaunch.convert.programs.beside import that
 from hpclaunch.convert.programs.layers import MPI, PER_GPU, layers
 from hpclaunch.convert.reading import Command, ShellReading, Source
 from hpclaunch.convert.shell import walk
@@ -18,7 +19,7 @@ from hpclaunch.values.conversion import Place
 from hpclaunch.values.errors import InputError
 
 # What a launcher starts on all nodes to see whether they are there: until mpirun hostname; do sleep 5; done
-_PROBES = frozenset(("true", ":", "hostname", "date", "ls", "echo", "nvidia-smi", "rocm-smi", "sleep", "id"))
+_PROBES = that("says", "looks", "devices")
 _LONGEST = 32_000
 
 

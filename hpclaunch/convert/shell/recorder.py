@@ -6,8 +6,8 @@ from typing import Any
 
 from msgspec import Struct, structs
 
+from hpclaunch.convert.programs.beside import PLUMBING
 from hpclaunch.convert.programs.layers import STARTERS
-from hpclaunch.convert.programs.names import PLUMBING
 from hpclaunch.convert.reading import (
     Assigned,
     Assumed,

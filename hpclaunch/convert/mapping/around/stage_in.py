@@ -12,8 +12,9 @@ from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.around.likeness import say_own, unlike
 from hpclaunch.convert.mapping.slurm.asked import Asked
 from hpclaunch.convert.mapping.slurm.sruns import Step
+from hpclaunch.convert.programs.beside import PLUMBING, that
 from hpclaunch.convert.programs.layers import layers
-from hpclaunch.convert.programs.names import PLUMBING, SHELLS
+from hpclaunch.convert.programs.names import SHELLS
 from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.convert.shell.walk import inner
 from hpclaunch.readback.shell.values import Value, known, program_of, shown
@@ -34,16 +35,11 @@ _MKDIR = re.compile(r"-(?:p|v)+|--(?:parents|verbose)")
 _MKDIR_ALL = re.compile(r"-\w*p\w*|--parents")
 _ALL = "/"  # the folder that a command touches of which it is not told what it does
 # Programs that change no file but those that their output goes to.
-_LOOKING = """
-df du stat head tail wc grep uniq free lscpu nproc printenv nvidia-smi ibv_devinfo ibstat ibstatus rdma sysctl
-sync scontrol sinfo squeue sacct module basename dirname realpath readlink seq
-"""
-_LOOKS = (PLUMBING - {"command", "eval", "function"}) | frozenset(_LOOKING.split())
+_LOOKS = PLUMBING - {"command", "eval", "function"} | that("words", "texts", "devices", "settings", "caches")
 _TESTS = re.compile(r"\w+_perf(_mpi)?")  # NCCL's
 # Those whose output becomes a value of the script.
-_FILTERS = frozenset(("awk", "sed", "tr", "cut", "sort", "jq", "git", "mktemp", "shuf"))
-# Programs that change what their words name, and nothing else.
-_CHANGES = frozenset(("rm", "rmdir", "mkdir", "touch", "cp", "mv", "rsync", "chmod", "chown", "truncate"))
+_FILTERS = that("edits") - {"tee"} | {"git", "mktemp", "shuf"}
+_CHANGES = that("files", "copies")  # nothing else than what their words name
 
 
 class Staged(Struct, frozen=True):

@@ -18,17 +18,14 @@ from hpclaunch.convert.mapping.slurm.sruns import Step
 from hpclaunch.convert.mapping.words import inputs
 from hpclaunch.convert.mapping.words.hosts import loops_of_trials
 from hpclaunch.convert.mapping.words.texts import Line, from_here, line, path, submitters
-from hpclaunch.convert.programs.names import that
+from hpclaunch.convert.programs.beside import that
 from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.readback.shell.values import Value, known, shown
 
 # What a script does on the batch host that is a step of a job too: files and scripts of its own.
-_ON_HOST = that("files", "copies", "scripts")
+_ON_HOST = that("caches", "copies", "files", "archives", "scripts")
 _SCRIPTS = (".sh", ".py")
-_OF_FILES = (
-    *("cat", "zcat", "sort", "uniq", "grep", "zgrep", "awk", "sed"),
-    *("head", "tail", "cut", "paste", "jq"),
-)
+_OF_FILES = that("texts", "edits") - {"tee"} | {"cat"}  # they read files that their words name
 CACHES = "optional: where the user may not do it, or on Kubernetes, the job goes on without"
 AFTER_EACH = (
     "a job has nothing that runs after each trial: as a step of before_each it would run before the first "

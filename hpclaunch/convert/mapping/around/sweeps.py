@@ -13,58 +13,14 @@ from hpclaunch.convert.mapping.around.rounds import names_in as _names
 from hpclaunch.convert.mapping.slurm.asked import of_batch
 from hpclaunch.convert.mapping.slurm.sruns import Step
 from hpclaunch.convert.mapping.words.hosts import loops_of_trials
+from hpclaunch.convert.programs.beside import PLUMBING, that
 from hpclaunch.convert.reading import Command, Loop, ShellReading
 from hpclaunch.readback.shell.values import Part, Unknown, known, known_parts
 
 # What of a round changes nothing, beside the run.
-_PLUMBING = frozenset(("echo", "printf", "date", "sleep", "set", "true", ":", "pwd", "wait", "tee"))
+_PLUMBING = that("says") | {"date", "set", "pwd", "wait", "tee"}
 # What of the rest of a script may run again for each point.
-_READS_OR_SETS = frozenset(
-    (
-        *(
-            "cd",
-            "pushd",
-            "popd",
-            "module",
-            "ml",
-            "conda",
-            "source",
-            ".",
-            "export",
-            "unset",
-            "shopt",
-            "ulimit",
-        ),
-        *(
-            "umask",
-            "alias",
-            "trap",
-            "exit",
-            "hostname",
-            "env",
-            "printenv",
-            "nvidia-smi",
-            "scontrol",
-            "squeue",
-        ),
-        *(
-            "sinfo",
-            "lscpu",
-            "uname",
-            "which",
-            "free",
-            "df",
-            "ls",
-            "cat",
-            "id",
-            "whoami",
-            "hash",
-            "type",
-            "let",
-        ),
-        *("read", "break", "continue"),
-    )
-)
+_READS_OR_SETS = (PLUMBING - {"command", "eval"}) | that("enters", "devices", "settings")
 _PLAIN = re.compile(r"[^\s*?\[\]~]+")  # one word, and no pattern of file names
 # With these a round may take up what another one left, or not be reached.
 _GOES_ON = re.compile(r"resume|restart|checkpoint|ckpt", re.IGNORECASE)

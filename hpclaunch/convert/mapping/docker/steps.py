@@ -12,9 +12,10 @@ from hpclaunch.convert.mapping.docker.mounts import RUN_FOLDER
 from hpclaunch.convert.mapping.ranks import launchers, rendezvous
 from hpclaunch.convert.mapping.words import hosts
 from hpclaunch.convert.programs import docker
+from hpclaunch.convert.programs.beside import that
 from hpclaunch.convert.programs.bind import BINDERS
 from hpclaunch.convert.programs.layers import MPI, STARTERS, Layer, layers
-from hpclaunch.convert.programs.names import SHELLS, that
+from hpclaunch.convert.programs.names import SHELLS
 from hpclaunch.convert.programs.plain import IN_FRONT
 from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.convert.shell import walk
@@ -56,8 +57,8 @@ _IN_TEXT: tuple[tuple[Role, re.Pattern[str]], ...] = (
 )
 # What none of these is in none of them finds anything in, as most commands of a long text are.
 _MAY_TELL = re.compile(r"ssh|authorized|mca|mpi|mach|host|slots|sync|ml|cache|subm|shinit|slee|tail")
-_LOOKS = that("shell", "looks", "texts", "settings")
-_FOLDERS = that("copies", "files")
+_LOOKS = that("says", "shell", "looks", "words", "texts", "edits", "devices", "settings")
+_FOLDERS = that("caches", "copies", "files", "archives")
 _BARE = re.compile(r"\$(?:([A-Za-z_]\w*)|\{([A-Za-z_]\w*)\})")
 _TESTS = re.compile(r"import (torch|tensorflow|mxnet|horovod)\b(?!.*(train|main))")
 

@@ -3,7 +3,6 @@
 jsrun counts resource sets: of -n of them each has -a tasks and -g GPUs, and -r are on a host (jsrun(1)).
 """
 
-import re
 from collections.abc import Sequence
 
 from hpclaunch.convert.draft import Draft
@@ -12,13 +11,13 @@ from hpclaunch.convert.mapping.environment.handed_on import Handed
 from hpclaunch.convert.mapping.environment.owners import owner
 from hpclaunch.convert.mapping.slurm.asked import number
 from hpclaunch.convert.mapping.words.lines import lines_of
+from hpclaunch.convert.programs.beside import PREPARES
 from hpclaunch.convert.programs.layers import Layer, Option
 from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.readback.shell.values import known, program_of
 from hpclaunch.values.conversion import Place
 
 PROGRAMS = ("jsrun", "aprun")
-_BESIDE = re.compile(r"^(ls|cp|mv|rm|mkdir|ln|cat|echo|date|hostname|true|sleep|tar|rsync|chmod|nvidia-smi)$")
 _TOLD = frozenset(
     ("nrs", "tasks_per_rs", "cpu_per_rs", "gpu_per_rs", "rs_per_host", "np", "npernode", "depth", "env")
 )
@@ -27,7 +26,7 @@ _BINDS = ("bind", "cc", "launch_distribution", "latency_priority")
 
 def is_run(command: Command, layer: Layer, inner: Layer) -> bool:
     """Whether it may be the job's own launch: not what only moves files."""
-    return layer.program in PROGRAMS and bool(inner.words) and not _BESIDE.match(program_of(inner.words))
+    return layer.program in PROGRAMS and bool(inner.words) and program_of(inner.words) not in PREPARES
 
 
 def put(reading: ShellReading, command: Command, layer: Layer, draft: Draft) -> None:

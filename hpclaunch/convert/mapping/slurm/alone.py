@@ -9,8 +9,9 @@ from hpclaunch.convert.mapping.container import enroot, other_runtimes
 from hpclaunch.convert.mapping.slurm.asked import Asked, of_batch
 from hpclaunch.convert.mapping.slurm.sizes import Allocation, Ranks
 from hpclaunch.convert.mapping.slurm.sruns import Step, fallbacks
+from hpclaunch.convert.programs.beside import PREPARES, that
 from hpclaunch.convert.programs.layers import MPI, PER_GPU, Layer, layers
-from hpclaunch.convert.programs.names import SHELLS
+from hpclaunch.convert.programs.names import CONTAINERS, REMOTE, SHELLS
 from hpclaunch.convert.programs.plain import IN_FRONT
 from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.readback.shell.commands import BUILTINS
@@ -20,20 +21,15 @@ _RUNS = re.compile(
     r"^(python[\d.]*|torchrun|deepspeed|accelerate|charmrun|bash|sh|[\w./-]+\.(sh|py|x|exe)|\./\S+|/\S+)$"
 )
 _UNKNOWN_START = re.compile(r"(?:^|[;&|({\n])\s*\0")
-_HELPS = re.compile(
-    r"^(mkdir|rm|cp|mv|ln|ls|cat|echo|hostname|date|env|module|ml|conda|source|nvidia-smi|scontrol|squeue|head|tail"
-    r"|sed|awk|grep|tr|sort|cut|wc|seq|tee|sleep|ulimit|basename|dirname|readlink|getent|which|printf|sacct|lscpu)$"
-)
-
+_HELPS = PREPARES | that("shell", "enters", "words", "texts", "edits", "fetches", "ends")
 _OF_SHELL = frozenset(("exit", "return", "break", "continue", "eval", "exec"))
-# Besides those: what brings, builds or looks at something, and is not what a job is for.
-_NO_RUN = re.compile(
-    r"^(?:dcgmi|sinfo|sacct\w*|scancel|sbcast|sattach|sprio|wget|curl|git|pip3?|uv|c?make|gcc|g\+\+|nvcc|ninja|tar|g?unzip"
-    r"|docker|podman|apptainer|singularity|enroot|find|xargs|rsync|ssh|scp|ch(?:mod|own|grp)|touch|df|du|free|top|ps|kill|ip"
-    r"|ping|aws|gsutil|gcloud|azcopy|az|s3cmd|hf|huggingface-cli|vmtouch|sync|sudo|clear|stat|mktemp|whoami|id|uname|diff"
-    r"|lsof|nproc|modprobe|mount|umount|tmux|screen|mail|jq|yq|bc|expr|seq|yes|timeout|time|nohup|perl|apt(?:-get)?|yum"
-    r"|dnf|nvidia-\S+|rocm-\S+|ibstat\w*|ibv_\w+|numactl|taskset|printenv|pwd|realpath|cmp|md5sum|sha256sum|zip|gzip)$"
+# Besides those: what builds or looks at something, or only starts another, and is not what a job is for.
+_NO_RUN = _HELPS | that("builds").union(
+    *(CONTAINERS, REMOTE, IN_FRONT, ("sudo", "enroot", "numactl", "taskset", "find", "xargs", "perl")),
+    ("yes", "sacctmgr", "sattach", "ping", "clear", "mktemp", "modprobe", "mount", "umount"),
+    ("tmux", "screen", "mail"),
 )
+_OF_DEVICES = re.compile(r"nvidia-\S+|rocm-\S+|ibstat\w*|ibv_\w+")
 _OF_HOSTS = ("hostfile", "include", "nnodes", "node_rank")
 
 
@@ -79,8 +75,8 @@ def _may_be_anything(command: Command) -> bool:
     return bool(re.match(r"\w", name)) and not (
         name in BUILTINS
         or name in _OF_SHELL
-        or _HELPS.match(name)
-        or _NO_RUN.match(name)
+        or name in _NO_RUN
+        or _OF_DEVICES.fullmatch(name)
         or command.background
     )
 
@@ -157,7 +153,7 @@ def _may_be_run(command: Command) -> bool:
     program = known((first.words if first is its[-1] and first.words else command.words)[0]) or ""
     if first.program in (enroot.PROGRAM, *other_runtimes.PROGRAMS):
         return True
-    return bool(_RUNS.match(program)) and not _HELPS.match(program.rpartition("/")[2])
+    return bool(_RUNS.match(program)) and program.rpartition("/")[2] not in _HELPS
 
 
 def _nodes(inner: tuple[Layer, ...], found: Allocation) -> int | None:

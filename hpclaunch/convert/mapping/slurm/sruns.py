@@ -13,16 +13,14 @@ from hpclaunch.convert.mapping.slurm.asked import Asked, of_options
 from hpclaunch.convert.mapping.slurm.sizes import Allocation, Ranks, ranks
 from hpclaunch.convert.mapping.words import hosts
 from hpclaunch.convert.programs import srun
+from hpclaunch.convert.programs.beside import PREPARES
 from hpclaunch.convert.programs.layers import Layer, layers
 from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.readback.shell.values import Value, base_name, program_of, shown
 
-# Programs that only look at the machine, test it or prepare it.
-_BESIDE = re.compile(
-    r"^(true|:|mkdir|rm|cp|mv|ln|ls|cat|echo|hostname|date|env|printenv|sync|touch|chmod|enroot|rsync|tar"
-    r"|nvidia-smi|ibv_devinfo|ibstat|lscpu|numactl|conda|pip|uname|sleep|rdma|dcgmi|hostname|whoami|module|unzip|dd"
-    r"|copy[-_]\w+\.sh)$"
-)
+# What is never the job: besides programs that prepare, what only makes their containers and environments.
+_BESIDE = PREPARES | {"enroot", "numactl", "conda", "pip"}
+_COPIES = re.compile(r"copy[-_]\w+\.sh")
 _ENROOT_EXEC = re.compile(r"(?:\S*/)?enroot\s+exec\b")  # a command in a container made before
 _TESTS = re.compile(r"^\w+_perf(_mpi)?$")
 _PREPARES = re.compile(r"drop_caches|cache_clear|submission_log|mlperf_log|mllog|CACHE_CLEAR", re.IGNORECASE)
@@ -180,7 +178,8 @@ def _weight(step: Step, *, by_loops: bool = True) -> int:
         return -1
     if (_CLEANS.search(text) and not _CONTAINS.search(text)) or _WATCHES.match(text):
         return -1
-    is_beside = (_BESIDE.match(program) or _TESTS.match(program)) and not _ENROOT_EXEC.match(text)
+    prepares_or_tests = program in _BESIDE or _COPIES.fullmatch(program) or _TESTS.match(program)
+    is_beside = prepares_or_tests and not _ENROOT_EXEC.match(text)
     return -1 if is_beside and len(step.inner) == 1 else _likeness(step, by_loops=by_loops)
 
 

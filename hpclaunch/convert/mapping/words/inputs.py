@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from hpclaunch.convert.mapping.words.texts import path
+from hpclaunch.convert.programs.beside import that
 from hpclaunch.convert.reading import Command
 from hpclaunch.readback.shell.values import Value, known, program_of, shown
 
 # These read nothing, so that a pipe or a file around them changes nothing.
-_READ_NOTHING = frozenset(
-    ("mkdir", "rmdir", "touch", "chmod", "chown", "sync", "sleep", "true", ":", "echo", "printf", "ln")
-)
+_READ_NOTHING = that("says", "files", "caches") - {"rm", "mv"} | {"ln"}  # those two may ask for a yes
 _NOTHING = "/dev/null"
 
 

@@ -1,0 +1,32 @@
+"""Programs that stand beside a launch: whoever starts them, they are never what the job is for."""
+
+from typing import get_args
+
+import pytest
+
+from hpclaunch.convert.conversion import convert
+from hpclaunch.convert.inputs import classified
+from hpclaunch.convert.options import Options
+from hpclaunch.convert.programs.beside import Does, that
+
+_HEAD = "#!/bin/bash\n#SBATCH -N 2 --ntasks-per-node=4 --gpus-per-node=4\n"
+
+
+def test_each_is_in_one_group() -> None:
+    groups = [that(each) for each in get_args(Does)]
+    assert all(groups)
+    assert sum(map(len, groups)) == len(frozenset[str]().union(*groups))
+
+
+@pytest.mark.parametrize("program", ["rmdir /scratch/old", "df -h", "gzip in.txt", "scontrol ping", "sync"])
+@pytest.mark.parametrize("start", ["srun", "srun -N2 -n8", "/usr/bin/"])
+def test_none_is_the_run(program: str, start: str) -> None:
+    line = f"{start}{'' if start.endswith('/') else ' '}{program}"
+    found = convert(classified({"job.sub": f"{_HEAD}{line}\npython train.py\n{line}\n"}), Options({}))
+    assert "command: [python, train.py]" in found.job.replace('"', "")
+
+
+def test_what_tells_of_the_machine_has_no_effect() -> None:
+    found = convert(classified({"job.sub": f"{_HEAD}nproc\ndu -sh .\nsrun python train.py\n"}), Options({}))
+    (told,) = [each for each in found.findings if each.kind == "without effect"]
+    assert "nproc; du -sh ." in told.what
