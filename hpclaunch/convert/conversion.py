@@ -19,11 +19,12 @@ from hpclaunch.convert.mapping.environment import sourced
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.programs.beside import PLUMBING
 from hpclaunch.convert.programs.names import interpreter
-from hpclaunch.convert.reading import MOST_COMMANDS, ShellReading
+from hpclaunch.convert.reading import MOST_COMMANDS, Command, ShellReading
 from hpclaunch.convert.secrets import Secrets, ask_instead, without_values
 from hpclaunch.convert.writing import write
 from hpclaunch.values.conversion import Conversion, Finding, Place
 from hpclaunch.values.errors import InputError, Problem
+from hpclaunch.values.words import LONGEST
 
 # The first that knows its line wins: a launcher of a later one may have commands of those after it.
 _FAMILIES = (
@@ -222,7 +223,15 @@ def _too_much(reading: ShellReading, secrets: Secrets) -> str:
         return f"it has more than {MOST_COMMANDS:,} commands, and no launcher has so many"
     if len(secrets) > _MOST_SECRETS:
         return f"it has more than {_MOST_SECRETS:,} secrets, and no launcher has so many"
+    long = next((each for each in reading.starting if _length(each) > LONGEST), None)
+    if long is not None:
+        return f"{long.place}: a command of {_length(long):,} characters, and no launcher has one so long"
     return ""
+
+
+def _length(command: Command) -> int:
+    """Characters of its words, as far as they are told."""
+    return sum(len(part) for word in command.words for part in word if isinstance(part, str))
 
 
 def _family(reading: ShellReading) -> tuple[str, Place | None]:

@@ -18,6 +18,7 @@ from hpclaunch.spec.scalars import variable_name
 from hpclaunch.spec.source import LIMIT
 from hpclaunch.spec.wording import dotted as path_text
 from hpclaunch.values.conversion import Finding, Place
+from hpclaunch.values.words import LONGEST
 from hpclaunch.values.yamltext import value
 
 # Without these a job is another one: a value that cannot stand there leaves a question.
@@ -145,13 +146,15 @@ def _check(draft: Draft) -> bool:
 
 
 def _carriable(what: Any) -> None:
-    """Raises ValueError for a text that no YAML has."""
+    """Raises ValueError for a text that no YAML has, or no process."""
     if isinstance(what, dict):
         what = [*what.keys(), *what.values()]
     if isinstance(what, list | tuple):
         for part in what:
             _carriable(part)
     elif isinstance(what, str):
+        if len(what.encode(errors="replace")) > LONGEST:
+            raise ValueError(f"Linux takes no more than {LONGEST:,} bytes of one text (execve(2))")
         value(what)
 
 

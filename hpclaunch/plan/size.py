@@ -9,10 +9,8 @@ from hpclaunch.values.errors import Path, Problem
 from hpclaunch.values.launchplan import Common, LocalTarget, SlurmTarget
 from hpclaunch.values.pods import KubernetesTarget
 from hpclaunch.values.steps import Step
-from hpclaunch.values.words import EnvVar
+from hpclaunch.values.words import LONGEST, EnvVar
 
-# A longer string is refused (MAX_ARG_STRLEN in the kernel: 32 pages of 4 KiB, less the byte at its end).
-LONGEST = 131_071
 # An object that etcd stores has at most 1.5 MiB (its --max-request-bytes), and this is what may be in it of
 # the job's own, with room for the texts and for what the API server notes.
 LARGEST_OBJECT = 1_000_000

@@ -2,11 +2,10 @@
 
 import re
 
+from hpclaunch.values.words import LONGEST
+
 _PLAIN = re.compile(r"[A-Za-z0-9_@%+=:./-]+")
 _SINGLE = re.compile(r"[^'\x00-\x1f\x7f-\x9f\u2028\u2029]*")
-# Bytes of a text of ours with the 0 at its end: Linux gives no longer argument to a shell (MAX_ARG_STRLEN of
-# include/uapi/linux/binfmts.h: 32 pages of 4 KiB), so bash need not read more.
-_LONGEST = 131_072
 _END = "WRAPPER"
 _NAMED = {"\n": "\\n", "\t": "\\t", "\r": "\\r", "\\": "\\\\", "'": "\\'"}
 
@@ -28,10 +27,11 @@ def inherited(name: str) -> str:
 
 def reads(variable: str, text: str) -> str:
     """Lines that put a text of ours into a variable, at once: -d '' would read it byte by byte."""
-    assert len(text.encode()) < _LONGEST, f"{variable} would be cut"
+    assert len(text.encode()) <= LONGEST, f"{variable} would be cut"
     assert text.endswith("\n"), variable
     assert f"\n{_END}\n" not in f"\n{text}", variable
-    return f"IFS= read -r -N {_LONGEST} {variable} <<'{_END}'\n{text}{_END}"
+    # Nothing longer is given to a shell as an argument: bash need not read more.
+    return f"IFS= read -r -N {LONGEST + 1} {variable} <<'{_END}'\n{text}{_END}"
 
 
 def _escaped(char: str) -> str:

@@ -158,6 +158,7 @@ def _quoted(text: str) -> str:
     return '"' + "".join(map(_escaped, text)) + '"'
 
 
+@lru_cache(1024)
 def _escaped(char: str) -> str:
     if char in _NAMED:
         return _NAMED[char]

@@ -1,17 +1,22 @@
 """What is put into a draft is what the reader of job files gets; what it would refuse is asked or said."""
 
+import subprocess
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hpclaunch.convert.conversion import convert
 from hpclaunch.convert.draft import Draft, Key, dotted, sayable
+from hpclaunch.convert.inputs import classified
+from hpclaunch.convert.options import Options
 from hpclaunch.convert.writing import write
 from hpclaunch.spec.job import Job
 from hpclaunch.spec.read import parse_job
 from hpclaunch.values.conversion import Place
 from hpclaunch.values.errors import InputError
+from hpclaunch.values.words import LONGEST
 
 HERE = [Place("run.sub", 3), Place("a #b\n.sh", 1, 2)]
 TEXT = st.text(max_size=12) | st.text(
@@ -151,3 +156,27 @@ def test_names_that_no_shell_has_are_all_said(count: int) -> None:
     assert problems(write(draft, ["f"])) == ()
     assert sum(each.kind == "left" for each in draft.findings) == count
     assert not any(each.key for each in draft.findings if each.kind == "carried" and "bad" in each.key)
+
+
+@pytest.mark.parametrize("size", [LONGEST, LONGEST + 1])
+def test_a_command_is_written_where_linux_starts_a_program_with_its_words(size: int) -> None:
+    words = ["true", "x" * size]
+    try:
+        starts = subprocess.run(words).returncode == 0
+    except OSError:
+        starts = False
+    draft = Draft()
+    draft.put(("name",), "long", HERE, "a line")
+    draft.put(("command",), words, HERE, "a line")
+    write(draft, ["run.sub"])
+    assert draft.facts["command",].is_open != starts
+
+
+@pytest.mark.parametrize(("names", "refused"), [(100, False), (LONGEST // 3, True)])
+def test_a_launcher_with_a_command_that_no_shell_starts_is_refused_with_its_line(
+    names: int, refused: bool
+) -> None:
+    run = f"srun --container-image=a/b:1 --container-env={','.join(['AB'] * names)} ./t"
+    text = f"#!/bin/bash\n#SBATCH -N 2 -t 10\n{run}\n"
+    found = convert(classified({"run.sub": text}), Options({}))
+    assert (("run.sub:3" in found.refused), not found.job) == (refused, refused)
