@@ -17,7 +17,9 @@ def in_order(
     """The commands, with those exports among them that another of the commands follows in the script; and the
     exports behind all of them. What the options of the run itself give comes last."""
     first: list[tuple[Value, ...]] = []
-    left = [(position(reading, run, _place(reading, run, name)), name, value) for name, value in exports]
+    around = dict(run.environment).keys() - dict(run.prefix).keys()
+    places = {name: _place(reading, run, name) if name in around else run.place for name, _ in exports}
+    left = [(position(reading, run, places[name]), name, value) for name, value in exports]
     for place, words in prepared:
         here = position(reading, run, place)
         first += [(("export",), join([f"{name}=", *value])) for at, name, value in left if at < here]
@@ -34,8 +36,6 @@ def position(reading: ShellReading, run: Command, place: Place) -> tuple[bool, i
 
 
 def _place(reading: ShellReading, run: Command, name: str) -> Place:
-    """The line from which an export has its value."""
-    if name in dict(run.prefix):
-        return run.place
-    each = reading.at(name, run.place) if name in dict(run.environment) else None
+    """The line from which what was exported around the run has its value."""
+    each = reading.at(name, run.place)
     return run.place if each is None else each.place
