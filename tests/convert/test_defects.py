@@ -5,6 +5,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from hpclaunch.convert import defects
 from hpclaunch.convert.draft import Draft
@@ -27,6 +28,21 @@ STATUSES = {
         'srun a & pids+=($!)\nsrun b & pids+=($!)\nwait "${pids[@]}"\n',
         3,
         'false & p=($!); true & p+=($!); wait "${p[@]}"',
+    ),
+    "wait for a list": (
+        'for h in a b; do\n  srun -w $h x &\n  pids="$pids $!"\ndone\nwait $pids\n',
+        5,
+        'for c in false true; do $c & p="$p $!"; done; wait $p',
+    ),
+    "wait for a list that grows": (
+        'srun a & pids+=" $!"\nsrun b & pids+=" $!"\nwait ${pids}\n',
+        3,
+        'false & p+=" $!"; true & p+=" $!"; wait ${p}',
+    ),
+    "wait for the jobs": (
+        "srun a &\nsrun b &\nwait $(jobs -p)\n",
+        3,
+        "(sleep 0.05; false) & (sleep 0.1; true) & wait $(jobs -p)",
     ),
     "wait for all": ("srun a &\nsrun b &\nwait\n", 3, "false & false & wait"),
     "tee": ("srun ./train.sh |& tee log.txt\n", 1, "false |& tee /dev/null"),
@@ -93,6 +109,8 @@ for i in 1 2; do
 done
 srun bash -c 'echo "$HOSTNAME"' & pid=$!
 wait "$pid"
+srun hostname & last="$!"
+wait $last
 awk '{print $1}' log_1.txt
 ssh n1 "docker exec -e 'A=x y' c ls"
 ssh -o "ProxyCommand ssh gate" n1 'X=1 ls; cd "$1 x"'
@@ -218,3 +236,27 @@ def test_a_status_of_parts_that_is_read_is_that_of_the_pipeline_before_it(
         program = script.replace("srun a", "false").replace("srun b", "true").replace("tee x", "cat")
         done = subprocess.run(["bash", "-c", program.replace("tee y", "cat")], check=False, timeout=60)
         assert (done.returncode == 0) == bool(lines)
+
+
+# What sets pipefail: the script itself, what it sources, its configuration; no script that it starts.
+SHELLS = (
+    ("set -euo pipefail\nsrun a | tee x\n", "#!/bin/bash\n./train\n", []),
+    ("srun a | tee x\n", "#!/bin/bash\nset -euo pipefail\n./train\n", [1]),
+    (". ./run_and_time.sh\nsrun a | tee x\n", "#!/bin/bash\nset -euo pipefail\n", []),
+    ("set +o pipefail\nsrun a | tee x\n", "#!/bin/bash\n./train\n", [2]),
+)
+
+
+@pytest.mark.parametrize(("script", "other", "lines"), SHELLS)
+def test_pipefail_counts_in_the_shell_that_sets_it(
+    script: str, other: str, lines: list[int], tmp_path: Path
+) -> None:
+    sources = (Source("run.sub", script), Source("run_and_time.sh", other))
+    walked = read(sources if ". ./" in script else sources[:1], {})
+    reading = structs.replace(walked, sources=sources)
+    found = defects.find(reading, Options({}), Draft())
+    assert _lines([each for each in found if "the status is that of tee" in each.why]) == lines
+    (tmp_path / "run_and_time.sh").write_text(other)
+    program = script.replace("srun a", "false").replace("tee x", "cat")
+    done = subprocess.run(["bash", "-c", program], check=False, timeout=60, cwd=tmp_path)
+    assert (done.returncode == 0) == bool(lines)

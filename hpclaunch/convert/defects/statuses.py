@@ -28,13 +28,14 @@ _READS_PARTS = re.compile(
     rb"(?![\s#])[^\n;|&]*PIPESTATUS"
 )
 _NEAR = 2000
-_SET = re.compile(r"\bset\s")
 
 
 def find(reading: ShellReading, parsed: list[Parsed], job: Draft) -> Iterator[Finding]:
     """Statuses that are always 0, the last one's alone, or those of another command."""
-    pipefail = any(_sets_pipefail(each.source.text) for each in parsed)
+    walked = {each.place.file for each in reading.statements}
     for each in parsed:
+        pipefail = any(map(_sets_pipefail, _of_its_shell(each, parsed, walked)))
+        lists = set(_lists_of_processes(each))
         for statements in search.lists(each):
             yield from _of_background(each, statements)
         for node in each.nodes:
@@ -43,17 +44,29 @@ def find(reading: ShellReading, parsed: list[Parsed], job: Draft) -> Iterator[Fi
                 yield from _hidden(each, node)
         for call in each.calls:
             if search.program(call) == "wait":
-                yield from _of_wait(each, call)
+                yield from _of_wait(each, call, lists)
             yield from _one_rank(each, call)
         if each.source.name == reading.script:
             yield from _of_end(reading, each, parsed, job)
 
 
-def _sets_pipefail(text: str) -> bool:
-    """Whether a line has `set` and then pipefail. One pattern of both would try each `set`
-    of a long line."""
-    halves = (line.partition("pipefail") for line in text.splitlines())
-    return any(found and _SET.search(before) for before, found, _ in halves)
+def _of_its_shell(text: Parsed, texts: Sequence[Parsed], walked: Collection[str]) -> Iterator[Parsed]:
+    """The text, and those whose commands the same shell reads: what it sources by name, and of the launcher
+    all of its configuration (`walked`), but no script that it starts."""
+    read = {
+        name.rpartition("/")[2]
+        for call in text.calls
+        if search.program(call) in ("source", ".")
+        for name in search.literals(call.args[1:2])
+    }
+    for each in texts:
+        name = each.source.name
+        if each is text or name.rpartition("/")[2] in read or (name in walked and text.source.name in walked):
+            yield each
+
+
+def _sets_pipefail(text: Parsed) -> bool:
+    return any(search.program(call) == "set" and "pipefail" in set_options(call) for call in text.calls)
 
 
 def _of_background(parsed: Parsed, statements: tuple[tree.Stmt, ...]) -> Iterator[Finding]:
@@ -104,15 +117,41 @@ def _has_status(command: tree.Command) -> bool:
     )
 
 
-def _of_wait(parsed: Parsed, call: tree.CallExpr) -> Iterator[Finding]:
+def _lists_of_processes(parsed: Parsed) -> Iterator[str]:
+    """Variables to which $! is added, beside what they have: pids="$pids $!", pids+=" $!"."""
+    for node in parsed.nodes:
+        if isinstance(node, tree.Assign) and node.name and node.value:
+            named = set(_names(node.value))
+            if "!" in named and (node.append or node.name.value in named):
+                yield node.name.value
+
+
+def _names(word: tree.Word) -> Iterator[str]:
+    """Those of the parameters that a word names."""
+    for node in search.nodes(word):
+        if isinstance(node, tree.ParamExp) and node.param:
+            yield node.param.value
+
+
+def _is_several(word: tree.Word, lists: Collection[str]) -> bool:
+    """Whether a word of `wait` is more than one process, as far as the text tells."""
+    part = word.parts[0] if len(word.parts) == 1 else None
+    if isinstance(part, tree.CmdSubst):
+        return any(search.program(call) in ("jobs", "pgrep") for call in search.calls(part))
+    return isinstance(part, tree.ParamExp) and any(name in lists for name in _names(word))
+
+
+def _of_wait(parsed: Parsed, call: tree.CallExpr, lists: Collection[str]) -> Iterator[Finding]:
     arguments = call.args[1:]
+    text = parsed.text(call)
+    several = len(arguments) > 1 or "[@]" in text or "[*]" in text
     if not arguments:
         why = "`wait` without arguments gives 0, whatever became of the processes"
-    elif len(arguments) > 1 or "[@]" in parsed.text(call) or "[*]" in parsed.text(call):
+    elif several or _is_several(arguments[0], lists):
         why = "`wait` for several processes gives the status of the last one: a failure of any other is lost"
     else:
         return
-    yield _defect(parsed, call, f"`{_short(parsed.text(call))}`", why)
+    yield _defect(parsed, call, f"`{_short(text)}`", why)
 
 
 def _of_pipeline(parsed: Parsed, node: tree.BinaryCmd, pipefail: bool) -> Iterator[Finding]:
