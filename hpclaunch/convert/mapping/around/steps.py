@@ -11,6 +11,8 @@ from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.around import images_of_steps, rounds, stage_in, step_folders
 from hpclaunch.convert.mapping.around.beyond import script_of
 from hpclaunch.convert.mapping.around.likeness import say_own, unlike
+from hpclaunch.convert.mapping.around.logs import is_tee
+from hpclaunch.convert.mapping.around.missing import Missing
 from hpclaunch.convert.mapping.around.trials import Trials
 from hpclaunch.convert.mapping.container import images
 from hpclaunch.convert.mapping.environment.exported import inherit
@@ -57,10 +59,13 @@ def put(reading: ShellReading, run: Run, all_steps: Sequence[Step], draft: Draft
     staged = stage_in.put(reading, all_steps, run.command, containers, draft)
     at_the_end, of_files = _at_the_end(reading), _made_of_files(reading)
     named = {normpath(shown(word)) for word in run.command.words}
-    after = False
+    after, missing, pending = False, Missing(reading, of_run), None
     for command in sorted(reading.commands, key=lambda each: bool(each.signals)):
+        missing.add(pending)
+        pending = command
         if command is run.command:
-            after = True
+            after, pending = True, None
+            missing.add_run(command, run.trials.loop, draft)
             continue
         step = by_command.get(id(command))
         words = step.words if step is not None else command.words
@@ -78,11 +83,16 @@ def put(reading: ShellReading, run: Run, all_steps: Sequence[Step], draft: Draft
         if not why and step is not None and of_run is not None:
             why = unlike(step, of_run, containers, draft, _per(step, run.per_node))
             todo = f"add it to {key} where it does with the job's, or submit it as a job of its own"
+        if not why and not (step is not None and step.in_container):
+            why, todo = missing.why(command, words, key)
         if why:
             draft.say("left", (command.place,), command.brief(), why=why, todo=todo)
             continue
         number = draft.count(key)
         _put(reading, command, step, run, key, draft)
+        if draft.count(key) > number:
+            missing.take(command)
+            pending = None
         if step is not None and of_run is not None and draft.count(key) > number:
             say_own(step, of_run, f"{key}.{number}", draft)
 
@@ -259,7 +269,7 @@ def _made_of_files(reading: ShellReading) -> frozenset[tuple[str, int]]:
 
 def _is_log(command: Command, of_files: Collection[tuple[str, int]], draft: Draft) -> bool:
     """Whether it keeps what others put out; that is said of it."""
-    if command.program != "tee" or command.pipeline[0] == 0:
+    if not is_tee(command):
         return False
     if (command.place.file, command.place.line) in of_files:
         why, todo = "it writes a file, and the job does not", "if the job needs it, add the pipeline to after"

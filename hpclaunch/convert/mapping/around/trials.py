@@ -8,11 +8,10 @@ from typing import TypeGuard
 from msgspec import Struct
 
 from hpclaunch.convert.draft import Draft
-from hpclaunch.convert.mapping.around import rounds
+from hpclaunch.convert.mapping.around import logs, rounds
 from hpclaunch.convert.mapping.slurm.asked import origin_of
 from hpclaunch.convert.mapping.words.hosts import loops_of_trials
-from hpclaunch.convert.mapping.words.texts import path
-from hpclaunch.convert.reading import Assigned, Command, Loop, Output, ShellReading
+from hpclaunch.convert.reading import Assigned, Command, Loop, ShellReading
 from hpclaunch.readback.shell.values import Part, Unknown, Value, known, shown
 from hpclaunch.values.conversion import Kind, Place
 from hpclaunch.values.names import TRIAL
@@ -59,7 +58,7 @@ def find(
     by_trial = ""
     if loop is None and not seed:
         if not _random_in(words):
-            _log(command, None, draft, own_file=bool(swept))
+            logs.put(reading, command, None, draft, own_file=bool(swept))
             return Trials(None, "", stand_ins if swept else {})
         seed, lines = "SEED", (command.place,)
         by_trial = "$RANDOM is one number for all ranks, and such a number is made for a trial: as SEED"
@@ -78,7 +77,7 @@ def find(
             draft.put(("trials", "first_seed"), first, lines, seed)
         elif loop is not None and loop.count != 1:
             _say_one_seed(reading, command, seed, loop, draft)
-    _log(command, loop, draft, own_file=bool(swept))
+    logs.put(reading, command, loop, draft, own_file=bool(swept))
     if loop is not None and not rounds.ends_at_failure(reading, command, loop):
         why = "the loop goes on after a trial that fails"
         what = "a status that nobody reads" if command.unnoticed else "a loop without set -e"
@@ -234,50 +233,3 @@ def _names(part: Part) -> list[str]:
 
 def _random_in(words: Sequence[Value]) -> bool:
     return any(isinstance(part, Unknown) and part.name == "RANDOM" for word in words for part in word)
-
-
-def _log(command: Command, loop: Loop | None, draft: Draft, *, own_file: bool) -> None:
-    """`own_file`: of several points each has a file that hpclaunch names."""
-    outputs = [each for each in command.writes if each.tee or each.descriptor in ("1", "&", "")]
-    for output in outputs:
-        _log_of(command, output, loop, draft, own_file)
-
-
-def _log_of(command: Command, output: Output, loop: Loop | None, draft: Draft, own_file: bool) -> None:
-    value: Value = tuple(
-        "{trial}"
-        if _is_number(part, loop)
-        else part.replace("{", "").replace("}", "")
-        if isinstance(part, str)
-        else part
-        for part in output.path
-    )
-    text = path(_joined(value))
-    places = (command.place,)
-    what = f"the log {shown(output.path)}"
-    if ("trials", "count") not in draft.facts:
-        why = "hpclaunch keeps the output of each job in its record: `hpclaunch logs`"
-        draft.say("replaced", places, what, why=why)
-    elif text not in (None, "/dev/null") and (loop is None or "{trial}" in (text or "")) and not own_file:
-        draft.put(
-            ("trials", "log"), text, places, what, why="relative paths start from the job file's folder"
-        )
-    else:
-        why = "each trial has a log NAME-JOBID-trial-N.log, so no two jobs write to one file"
-        draft.say("replaced", places, what, why=why)
-
-
-def _is_number(part: Part, loop: Loop | None) -> bool:
-    if loop is None or not isinstance(part, Unknown):
-        return False
-    return part.name == loop.variable or part.name.strip("$()") == loop.over.strip("$()")
-
-
-def _joined(value: Value) -> Value:
-    found: list[Part] = []
-    for part in value:
-        if isinstance(part, str) and found and isinstance(found[-1], str):
-            found[-1] += part
-        else:
-            found.append(part)
-    return tuple(found)
