@@ -20,8 +20,8 @@ IMAGE = (
 # The script, the key that is asked for, the option that is advised, and a value for it.
 QUESTIONS = (
     (f"{ALLOCATION}\nsrun python t.py", "mpi", "--set", "none"),
-    (f"{ALLOCATION}\nDIR=$(pwd)\n{IMAGE} python $DIR/t.py", "command", "--env PWD", "/home/me"),
-    (f"{ALLOCATION}\nDIR=`pwd`\n{IMAGE} sh -c \"python ${{DIR}}/t.py\"", "command", "--env PWD", "/home/me"),
+    (f"{ALLOCATION}\nDIR=$(pwd)\n{IMAGE} python $DIR/t.py", "env.DIR", "--env PWD", "/home/me"),
+    (f"{ALLOCATION}\nDIR=`pwd`\n{IMAGE} sh -c \"python ${{DIR}}/t.py\"", "env.DIR", "--env PWD", "/home/me"),
     (f"{ALLOCATION}\n{IMAGE} python $PWD/t.py", "command", "--env PWD", "/home/me"),
     (f"{ALLOCATION}\n{IMAGE} python $SLURM_SUBMIT_DIR/t.py", "command", "--env PWD", "/home/me"),
     (f"{ALLOCATION}\nsrun --mpi=none --container-image=$CONT python t.py", "image", "--env CONT", "a/b:1"),

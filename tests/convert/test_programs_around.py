@@ -88,14 +88,32 @@ def test_a_short_word_after_an_option_of_a_vocabulary_is_no_secret() -> None:
     "lines",
     [
         'work() { ./t; }\nsrun --mpi=none bash -c "$(declare -f work); work"',
-        'srun --mpi=none ./t "$(ulimit -n)"',
-        'srun --mpi=none ./t "$(umask)"',
-        'srun --mpi=none ./t "$(type -p python)"',
         'X=1\nsrun --mpi=none ./t "$(declare -p X; echo x)"',
     ],
 )
 def test_what_is_of_the_scripts_own_shell_is_asked_for(lines: str) -> None:
     assert _job(lines)["command"] == script_cases.ASK
+
+
+@pytest.mark.parametrize("program", ["ulimit", "umask"])
+def test_a_word_that_is_of_the_scripts_own_shell_is_asked_for(program: str) -> None:
+    job = _job(f'srun --mpi=none ./t "$({program})"')
+    name = f"{program.upper()}_OUTPUT"
+    assert (job["command"], job["env"]) == (f'exec ./t "${name}"', {name: script_cases.ASK})
+
+
+@pytest.mark.parametrize(
+    ("word", "command"),
+    [
+        ("$(which python) t.py", ["python", "t.py"]),
+        ('"$(command -v python)" t.py', ["python", "t.py"]),
+        ("`which python` t.py", ["python", "t.py"]),
+        ("--cpus-per-task=2 $(which python) t.py", ["python", "t.py"]),
+        ('./t "$(type -p python)"', 'exec ./t "$(command -v python)"'),
+    ],
+)
+def test_a_program_that_is_found_on_the_path_is_known_by_its_name(word: str, command: Any) -> None:
+    assert _job(f"srun --mpi=none {word}")["command"] == command
 
 
 @pytest.mark.parametrize(

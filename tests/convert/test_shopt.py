@@ -77,7 +77,10 @@ _HEAD = "#!/bin/bash\n#SBATCH -N 2 --ntasks-per-node=8 --gpus-per-node=8 -t 60\n
         ("S=Abc\nshopt -s nocasematch\n[[ $S == abc ]] && O=1", ["./t", "1"]),
         ("S=Abc\nshopt -s nocasematch\nshopt -u nocasematch\n[[ $S == abc ]] && O=1", ["./t"]),
         ("S=Abc\n(shopt -s nocasematch)\n[[ $S == abc ]] && O=1", ["./t"]),
-        ('S=Abc\nif [ -n "$(hostname)" ]; then shopt -s nocasematch; fi\n[[ $S == abc ]] && O=1', "ASK"),
+        (
+            'S=Abc\nif [ -n "$(hostname)" ]; then shopt -s nocasematch; fi\n[[ $S == abc ]] && O=1',
+            "exec ./t $O",
+        ),
         ("shopt -s lastpipe\necho 1 | read -r O", ["./t", "1"]),
         ("echo 1 | read -r O", ["./t"]),
         ("O=n[1-4]", ["./t", "n[1-4]"]),
@@ -86,7 +89,9 @@ _HEAD = "#!/bin/bash\n#SBATCH -N 2 --ntasks-per-node=8 --gpus-per-node=8 -t 60\n
 )
 def test_what_an_option_of_the_shell_makes_of_the_run(lines: str, command: object) -> None:
     found = convert(classified({"run.sub": f"{_HEAD}O=\n{lines}\nsrun --mpi=none ./t $O\n"}), Options({}))
-    assert script_cases.loaded(found.job)["command"] == command
+    job = script_cases.loaded(found.job)
+    assert job["command"] == command
+    assert job.get("env") == ({"O": script_cases.ASK} if "$O" in str(command) else None)
 
 
 _ALIASES = """

@@ -15,6 +15,8 @@ _NAMES = re.compile(r"\$\{?[#!]?([A-Za-z_]\w*)", re.ASCII)
 _IN_ARITHMETIC = re.compile(r"\(\((.*?)\)\)", re.DOTALL)
 _STANDS = "_hpclaunch_"  # and a number: the name of a part that is not known
 _STANDS_IN = re.compile(rf"\$\{{({_STANDS}\d+)\}}")
+_WHICH = re.compile(r"(?:\$\(|`)\s*(?:which|command -v|type -[pP])\s+([\w.+-]+)\s*(?:\)|`)")
+FOLDER_OF = re.compile(r"\$\(dirname \$\(which ([\w.+-]+)\)\)")
 _WORD = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
 
@@ -25,6 +27,13 @@ def python(value: Value) -> Value:
     if all(not isinstance(part, str) or part.isascii() for part in value):
         return value
     return tuple(outside(part) if isinstance(part, str) else part for part in value)
+
+
+def with_program(value: Value) -> Value:
+    """A word with the name of the program that stands in it, where it is its path (`$(which NAME)`)."""
+    part = value[0] if len(value) == 1 else ""
+    found = _WHICH.fullmatch(part.name) if isinstance(part, Unknown) and part.kind == "output" else None
+    return (Unknown("output", f"$(dirname $(which {found[1]}))"), f"/{found[1]}") if found else value
 
 
 def used(written: str) -> tuple[str, ...]:

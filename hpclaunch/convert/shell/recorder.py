@@ -19,7 +19,7 @@ from hpclaunch.convert.reading import (
     Unclear,
 )
 from hpclaunch.convert.shell.folder import gone_to
-from hpclaunch.convert.shell.names import as_given, python, spaced, used, uses_of
+from hpclaunch.convert.shell.names import as_given, python, spaced, used, uses_of, with_program
 from hpclaunch.convert.shell.places import Files
 from hpclaunch.readback.shell import outside
 from hpclaunch.readback.shell.budget import Budget
@@ -354,7 +354,7 @@ class Recorder(Shell):
         self.commands.append(
             Command(
                 self.files.place(self.line, last),
-                tuple(map(python, words)),
+                tuple([with_program(python(word)) for word in words]),
                 outside(as_given(written, self.unnamed)),
                 prefix,
                 self.environment() if starts else (),

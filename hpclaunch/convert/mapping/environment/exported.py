@@ -279,6 +279,7 @@ def _unknown(
         f"{name}={_short(each)}",
         why="its value is made where the script runs, and a job file has none of it",
         todo=f"write env.{name} in the job file if the ranks need it",
+        key=f"env.{name}",
     )
     return []
 

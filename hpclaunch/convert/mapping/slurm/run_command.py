@@ -16,9 +16,9 @@ from hpclaunch.convert.mapping.ranks import launchers, rendezvous
 from hpclaunch.convert.mapping.slurm import export
 from hpclaunch.convert.mapping.slurm.asked import of_batch, origin_of
 from hpclaunch.convert.mapping.slurm.sruns import Step
-from hpclaunch.convert.mapping.words import inputs
+from hpclaunch.convert.mapping.words import inputs, parameters
 from hpclaunch.convert.mapping.words.made import alternatives, in_doubt
-from hpclaunch.convert.mapping.words.texts import line, submitters
+from hpclaunch.convert.mapping.words.texts import Line, by_name, line, submitters
 from hpclaunch.convert.programs import torch
 from hpclaunch.convert.programs.layers import Layer
 from hpclaunch.convert.reading import ShellReading
@@ -49,7 +49,18 @@ def put(
     lines, reads = (run.command.place,), around.reads
     stand_ins = {**_addresses(run), **around.stand_ins}
     before, later = in_order(reading, run.command, around.before, around.later)
-    written = line(words, stand_ins, later, reads.after, before, reads.before)
+
+    def written_with(words: Sequence[Value], own: Sequence[parameters.Parameter] = ()) -> Line:
+        names = {
+            name: stands for name, stands in stand_ins.items() if name not in {each.name for each in own}
+        }
+        return line(words, names, later, reads.after, before, reads.before)
+
+    written, asked = written_with(words), ()
+    if written.doubt and (found := parameters.named(reading, run.command, words, stand_ins)):
+        of_parameters = written_with(*found)
+        if not of_parameters.doubt:
+            written, asked = of_parameters, found[1]
     if written.doubt or not words or run.option("multi-prog"):
         why = "several programs, which a file names" if run.option("multi-prog") else "nothing"
         why = _doubt(reading, run, words, written.doubt) if written.doubt else why
@@ -62,6 +73,7 @@ def put(
         _rendezvous(written.names, lines, draft)
         added = {name for name, value in around.later if name in names_in(value)}
         own = {name for name, _ in around.later} - added | set(around.stand_ins.values())
+        own |= parameters.ask(asked, draft)
         wanted = [name for name in names if name not in own and (image or name != "PWD")]
         exported.inherit([name for name in wanted if name not in added], lines, draft, what)
         for name in wanted:
@@ -107,7 +119,8 @@ def words_of(
     for layer in inner[:-1]:
         if not launchers.is_launcher(layer):
             front += _written(run, layer)
-    return _without_arguments(reading, [*front, *words], (run.command.place,), draft)
+    every = [*front, *words]
+    return _without_arguments(reading, [*map(by_name, every[:1]), *every[1:]], (run.command.place,), draft)
 
 
 def input_of(run: Step, other: Layer | None, *, image: bool) -> inputs.Given | None:

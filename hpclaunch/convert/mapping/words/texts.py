@@ -7,6 +7,7 @@ from types import MappingProxyType
 
 from msgspec import Struct
 
+from hpclaunch.convert.shell.names import FOLDER_OF
 from hpclaunch.readback.shell.values import IfSet, Part, Unknown, Value, join, known, shown
 
 # The folder in which sbatch was typed: that of the job file, which replaces the script.
@@ -20,6 +21,11 @@ _NOT_HERE = re.compile(r"\)[\"']?/|dirname.*dirname|\.\.")
 # What POSIX sh computes as bash does.
 _SUM = re.compile(r"\$\(\(([\w\s+*/%()${}-]*)\)\)")
 _NAME = re.compile(r"[A-Za-z_]\w*")
+# Of programs that tell where the environments of a user are, and names no variables.
+_BY_PROGRAMS = re.compile(
+    r"\$\((?:(?:\S*/)?(?:conda|mamba|micromamba|pyenv|spack) [\w ./-]+"
+    r"|dirname (?:\$\(dirname )?\"?\$\((?:which|command -v|type -[pP]) [\w.-]+\)\"?\)?)\)"
+)
 _OF_RANKS = ("SLURM_", "OMPI_COMM_WORLD_", "MV2_COMM_WORLD_", "PMI_", "MPI_LOCAL")
 # Of a rank, where no variable of the script stands for it.
 _OF_RANK = re.compile(r"\$\{\w+:-\$(?:SLURM_\w+|\(\(SLURM_\w+ / SLURM_\w+\)\))\}")
@@ -106,12 +112,14 @@ def line(
     """The command. `stand_ins` are variables that the rank has for others of the script (SEED for RANDOM; ""
     for those that it cannot have), `exports` those whose values are known only beside the rank, and `ending`
     is what follows the words. `before` are commands that a login shell of bash runs first, since what they
-    are (module, conda) is known to that alone. `piped` is what gives the command its input, with a |."""
+    are (module, conda) is known to that alone, as is what programs write there into their words. `piped` is
+    what gives the command its input, with a |."""
+    words = [by_name(words[0]), *words[1:]] if words else words
     texts = [known(word) for word in words]
     if not (exports or ending or before or piped) and all(text is not None for text in texts):
         return Line(tuple(text for text in texts if text is not None))
     writer = _Writer(stand_ins)
-    first = [" ".join(map(writer.word, each)) + "; " for each in before]
+    first = [" ".join(writer.word(word, there=True) for word in each) + "; " for each in before]
     first += [f"export {name}={writer.word(value)}; " for name, value in exports]
     command = " ".join(map(writer.word, words))
     text = "".join(first) + (piped or ("" if ending else "exec ")) + command + ending
@@ -123,6 +131,25 @@ def line(
     )
 
 
+def _found(word: Value) -> str:
+    """The program whose path the word is, as `walk` has that of $(which NAME), "" for another word."""
+    folder = word[0] if len(word) == 2 else ""
+    named = FOLDER_OF.fullmatch(folder.name) if isinstance(folder, Unknown) else None
+    return named[1] if named and word[1] == f"/{named[1]}" else ""
+
+
+def by_name(word: Value) -> Value:
+    """The program of a command: one that is found on the PATH has its name alone."""
+    found = _found(word)
+    return (found,) if found else word
+
+
+def _of_programs(part: Part) -> str:
+    """$(conda info --base) as a text has it, "" for what is of the script's own shell."""
+    by_program = isinstance(part, Unknown) and part.kind == "output" and _BY_PROGRAMS.fullmatch(part.name)
+    return f'"{part.name}"' if by_program else ""
+
+
 class _Writer:
     def __init__(self, stand_ins: Mapping[str, str]):
         self.names: list[str] = []
@@ -130,10 +157,16 @@ class _Writer:
         self.doubt = ""
         self._stand_ins = stand_ins
 
-    def word(self, value: Value) -> str:
+    def word(self, value: Value, *, there: bool = False) -> str:
+        """The word. `there`: programs that write a part of it do so in the rank's own shell."""
         if not value:
             return "''"
-        return "".join(map(self._part, value))
+        found = _found(value)
+        if found:
+            return f'"$(command -v {found})"'
+        return "".join(
+            _of_programs(part) if there and _of_programs(part) else self._part(part) for part in value
+        )
 
     def _part(self, part: Part) -> str:
         if isinstance(part, str):
