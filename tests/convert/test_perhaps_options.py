@@ -63,6 +63,27 @@ def test_options_of_which_nothing_is_told_are_a_question() -> None:
     assert [each.kind for each in found.findings if each.what == "${ARGS}"] == ["question"]
 
 
+@pytest.mark.parametrize(
+    ("words", "command"),
+    [
+        ("$HOME/bin/app in", "exec $HOME/bin/app in"),
+        ('"$HOME/bin/app" in', 'exec "$HOME"/bin/app in'),
+        ("$EXE", "exec $EXE"),
+        ("$EXE -i in", "exec $EXE -i in"),
+        ("$SRUN_ARGS app in", ["app", "in"]),
+        ("$MORE python t.py", ["python", "t.py"]),
+    ],
+)
+def test_a_word_that_can_only_be_the_program_is_it(words: str, command: object) -> None:
+    found = convert(classified({"run.sub": f"{_HEAD}srun --mpi=none {words}\n"}), Options({}))
+    assert script_cases.loaded(found.job)["command"] == command
+
+
+@pytest.mark.parametrize("words", ["$EXE in", "$EXE in.dat -v", "--label $EXE 100"])
+def test_a_word_that_may_be_options_or_the_program_is_asked_for(words: str) -> None:
+    assert _asked("", words.replace("in", "in.txt") + " #") == {"command"}
+
+
 def test_a_program_that_may_stand_in_front_of_the_command_is_asked_for() -> None:
     assert _asked("if [ -f /x ]; then V='nsys profile -o out'; fi", "$V") == {"command"}
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from hpclaunch.readback.shell.values import Value, known, shown
+from hpclaunch.readback.shell.values import Unknown, Value, known, shown
 
 _WITH_VALUE = """
 accel-bind account acctg-freq array batch bb bbf bcast-exclude begin chdir cluster-constraint cluster
@@ -80,14 +80,19 @@ class Given(Struct, frozen=True):
 
 def options(command: str, words: Sequence[Value]) -> tuple[list[Given], list[Value]]:
     """The options in front of the first word that is none, and the words from there on. What follows an
-    unknown option that has no = is taken for the next word."""
+    unknown option that has no = is taken for the next word, and a word of which nothing is known for options
+    where another one may be the program."""
     takes = _TAKEN_BY[command]
     found: list[Given] = []
+    unknown: list[tuple[int, int]] = []  # where such words are, in `found` and in `words`
     index = 0
     while index < len(words):
         word = words[index]
         start = word[0] if word else ""
+        if _is_path(word):
+            break
         if not isinstance(start, str):
+            unknown.append((len(found), index))
             found.append(Given("", word, shown(word)))
             index += 1
             continue
@@ -101,7 +106,16 @@ def options(command: str, words: Sequence[Value]) -> tuple[list[Given], list[Val
         )
         found += given
         index += used
+    if index >= len(words) and len(unknown) == 1 and isinstance(words[unknown[0][1]][0], Unknown):
+        before, index = unknown[0]
+        found = found[:before]
     return found, list(words[index:])
+
+
+def _is_path(word: Value) -> bool:
+    """Whether it is the path of a program, of which the folder is not known: $HOME/bin/app."""
+    behind = word[1] if len(word) > 1 else ""
+    return isinstance(behind, str) and behind.startswith("/") and isinstance(word[0], Unknown)
 
 
 def _long(takes: dict[str, str], word: Value, following: Value | None) -> tuple[list[Given], int]:

@@ -1,5 +1,6 @@
 """Options that srun gets only where something is so that is not told: what they would say is asked for."""
 
+import re
 from collections.abc import Iterator
 
 from msgspec import structs
@@ -9,11 +10,15 @@ from hpclaunch.convert.mapping.slurm.asked import Asked
 from hpclaunch.convert.mapping.slurm.sruns import Step
 from hpclaunch.convert.mapping.words.made import alternatives, decided
 from hpclaunch.convert.mapping.words.texts import split
+from hpclaunch.convert.programs.layers import STARTERS
 from hpclaunch.convert.programs.srun import KEYS
 from hpclaunch.convert.reading import ShellReading
-from hpclaunch.readback.shell.values import IfSet, Unknown, Value, shown
+from hpclaunch.readback.shell.values import IfSet, Unknown, Value, base_name, known, shown
 from hpclaunch.readback.slurm.options import options
 
+_SCRIPTS = (".sh", ".py", ".jl", ".R")
+_INTERPRETER = re.compile(r"(?:\S*/)?(?:python[\d.]*|(?:ba|z)?sh|perl|Rscript|julia|exec)")
+_OF_OPTIONS = re.compile(r"(?:ARG|OPT|OPTION|FLAG|PARAM)S?$", re.IGNORECASE)  # SRUN_ARGS
 _TODO = "give the variable with --env and convert again, or write what it says in the job file"
 _DECIDES = "give what decides it with --env and convert again, or write what it says in the job file"
 _WRITE = "write what it says in the job file: what no key says is for sites.NAME.srun"
@@ -26,6 +31,9 @@ def ask(reading: ShellReading, run: Step, draft: Draft) -> None:
         if any(_is_program(value) for values in _values(reading, each) for value in values[:1]):
             keys[("command",)] = None
         why = _why(reading, each)
+        if each is run.asked[-1] and _may_be_program(reading, run, each):
+            keys[("command",)] = None
+            why = f"whether {each.written} is options of srun or the program itself is not told"
         todo = (_DECIDES if "--env" in why else _WRITE) if "it depends on" in why else _TODO
         plain = ("question", each.written, "")
         rest = []
@@ -62,6 +70,19 @@ def _names(reading: ShellReading, each: Asked) -> Iterator[str]:
     for values in _values(reading, each):
         words = [word for value in values for word in split(value, " ") if word]
         yield from (given.name for given in options("srun", words)[0])
+
+
+def _may_be_program(reading: ShellReading, run: Step, each: Asked) -> bool:
+    """Whether it may be the program, of which nothing is told, and what stands behind it no more than the
+    program's first argument."""
+    part = each.value[0] if is_of_many(each) and each.value else ""
+    if not isinstance(part, Unknown) or reading.given(part.name) or not run.started:
+        return False
+    if _OF_OPTIONS.search(part.name):
+        return False
+    first = known(run.started[0]) or ""
+    is_path = first.startswith(("/", "./", "../")) or first.endswith(_SCRIPTS)
+    return not (is_path or base_name(run.started[0]) in STARTERS or _INTERPRETER.fullmatch(first))
 
 
 def _is_program(value: Value) -> bool:
