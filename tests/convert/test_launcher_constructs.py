@@ -152,6 +152,32 @@ def test_what_becomes_of_an_option_of_the_batch(option: str, kind: str, words: s
     assert _job(found) == _job(_converted(pyxis()))
 
 
+@pytest.mark.parametrize(
+    ("types", "kind", "words"),
+    [
+        ("END,FAIL", "replaced", "asks for END and FAIL"),
+        ("fail", "replaced", "not for FAIL alone"),
+        ("ALL", "left", "ALL is more"),
+        ("BEGIN,END,FAIL", "left", "BEGIN is more"),
+        ("NONE", "left", "asks for END and FAIL"),
+    ],
+)
+@pytest.mark.parametrize("turned", [False, True])
+def test_what_mail_is_about_is_told_in_any_order(types: str, kind: str, words: str, turned: bool) -> None:
+    lines = ["#SBATCH --mail-user=a@b.example", f"#SBATCH --mail-type={types}"]
+    script = pyxis().replace("set -euo", "\n".join([*(reversed(lines) if turned else lines), "set -euo"]))
+    said = [each for each in _converted(script).findings if "mail-type" in each.what]
+    assert [each.kind for each in said] == [kind]
+    assert words in said[0].why
+
+
+def test_each_line_about_mail_counts() -> None:
+    lines = ("#SBATCH --mail-type=BEGIN", "#SBATCH --mail-user=a@b.example", "#SBATCH --mail-type=END")
+    script = pyxis().replace("set -euo", "\n".join([*lines, "set -euo"]))
+    said = {each.what: each.kind for each in _converted(script).findings if "mail-type" in each.what}
+    assert said == {"--mail-type=BEGIN": "left", "--mail-type=END": "replaced"}
+
+
 @pytest.mark.parametrize("limit", ["00:70:00", "70", "1:10:00", "0-1:10"])
 def test_each_form_of_the_time_is_the_same_limit(limit: str) -> None:
     from hpclaunch.spec.read import parse_job

@@ -35,8 +35,8 @@ def put(reading: ShellReading, draft: Draft, options: Options) -> Allocation:
     and a job needs is asked for."""
     asked = of_batch(reading)
     given = last(asked)
-    for each in asked:
-        if each.name and given[each.name] is not each:
+    for each in batch_options.ordered(asked):
+        if each.name and given[each.name] is not each and each.name not in batch_options.ADDED_UP:
             why = f"{given[each.name].written} counts more than this line"
             draft.say("replaced", each.places, each.written, why=why)
         elif each.name not in _SIZES.split():

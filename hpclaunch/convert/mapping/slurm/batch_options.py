@@ -1,7 +1,7 @@
 """What becomes of an option of sbatch that says nothing about the sizes of a launch."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import get_args
 
 from hpclaunch.convert.draft import Draft
@@ -22,6 +22,9 @@ HINTS = {
     "exclude": "exclude",
     "mail-user": "mail",
 }
+_MAILS = frozenset(("END", "FAIL"))
+# Those of which each line counts (arg_set_mail_type in Slurm's src/common/slurm_opt.c).
+ADDED_UP = frozenset(("mail-type",))
 _PLACEHOLDER = re.compile(r"<[^<>]+>|^[{<]$|^\{ ?\w+ ?\}$")
 _TO_SCRIPT = re.compile(r"B:(?:SIG)?(\w+)(?:@\d*)?")
 # What the script of a job awaits: it runs its `after` steps then.
@@ -78,7 +81,6 @@ _LEFT = {
 _WHY_RAW = {
     "begin": "a job starts when there is room",
     "licenses": "a job file names no licenses",
-    "mail-type": "with `mail` hpclaunch asks for END,FAIL",
 }
 
 
@@ -173,11 +175,17 @@ def _dependency(each: Asked, draft: Draft, options: Options) -> None:
 
 
 def _mail_type(each: Asked, draft: Draft, options: Options) -> None:
-    if ("sites", options.site, "mail") in draft.facts or "mail" in draft.hints:
-        draft.say("replaced", each.places, each.written, why="with `mail` hpclaunch asks for END and FAIL")
-    elif (each.text or "").upper() == "NONE":
-        draft.say("replaced", each.places, each.written, why="without `mail` nobody is written to")
-    else:
+    """`each` comes behind the option that names somebody (`ordered`)."""
+    is_named = ("sites", options.site, "mail") in draft.facts or "mail" in draft.hints
+    types = {text for text in (each.text or "").upper().split(",") if text}
+    if types == {"NONE"}:
+        why = "without `mail` nobody is written to"
+        if is_named:
+            why, todo = "with `mail` hpclaunch asks for END and FAIL", "leave mail out of sites.NAME"
+            draft.say("left", each.places, each.written, why=why, todo=todo)
+        else:
+            draft.say("replaced", each.places, each.written, why=why)
+    elif not is_named:
         draft.say(
             "left",
             each.places,
@@ -185,6 +193,23 @@ def _mail_type(each: Asked, draft: Draft, options: Options) -> None:
             why="it names nobody: Slurm writes to the user who submits",
             todo="write an address under sites.NAME.mail, which gets mail at the end and at a failure",
         )
+    elif more := sorted(types - _MAILS):
+        raw(
+            each,
+            draft,
+            options,
+            f"with `mail` hpclaunch asks for END and FAIL, and {', '.join(more)} is more",
+        )
+    else:
+        why = "with `mail` hpclaunch asks for END and FAIL"
+        if types and types != _MAILS:
+            why += f", and not for {types.pop()} alone"
+        draft.say("replaced", each.places, each.written, why=why)
+
+
+def ordered(asked: Iterable[Asked]) -> list[Asked]:
+    """The options, each behind those that it is about: whom mail is for stands before what it is about."""
+    return sorted(asked, key=lambda each: each.name == "mail-type")
 
 
 def _network(each: Asked, draft: Draft, options: Options) -> None:
