@@ -299,11 +299,14 @@ class ShellReading(Struct, frozen=True, dict=True):
             found.setdefault(each.name, []).append(each)
         return found
 
-    def origin(self, command: Command, text: str = "") -> tuple[Place, ...]:
+    def origin(
+        self, command: Command, text: str = "", names: Sequence[str] | None = None
+    ) -> tuple[Place, ...]:
         """The lines from which a command has this text: its own, and those of the variables that it uses,
-        also by way of others, whose value is a part of the text. With "" those of all of them."""
+        also by way of others, whose value is a part of the text. With "" those of all of them. `names` are
+        the variables that its words with this text name, None where that is not told."""
         found = {command.place: None}
-        for name, each in self._used(command.uses, command.place).items():
+        for name, each in self._used(command.uses if names is None else names, command.place).items():
             value = known(each.value)
             if not text or (value and _stands_in(value, text)) or name in text:
                 found[each.place] = None

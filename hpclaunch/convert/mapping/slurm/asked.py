@@ -8,6 +8,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+from hpclaunch.convert.mapping.words.lines import names_behind
 from hpclaunch.convert.programs import srun
 from hpclaunch.convert.programs.layers import MPI, Option
 from hpclaunch.convert.reading import Assigned, Command, ShellReading
@@ -171,7 +172,9 @@ def of_options(reading: ShellReading, command: Command, given: Sequence[Option])
     found = []
     for each in given:
         text = known(each.value or ())
-        places = reading.origin(command, text) if text else (command.place,)
+        option = each.written.partition("=")[0].partition(" ")[0]
+        names = names_behind(option if option.startswith("--") else option[:2], command)
+        places = reading.origin(command, text, names) if text else (command.place,)
         found.append(Asked(each.name, each.value, each.written, places, "command"))
     return tuple(found)
 
@@ -225,7 +228,7 @@ def _of_variable(name: str, reading: ShellReading, slurm: Mapping[str, int]) -> 
     if name in slurm:
         return str(slurm[name])
     each = reading.last(name)
-    return known(each.value) if each is not None else None
+    return resolved(each.value, slurm) if each is not None else None
 
 
 def _text(each: Assigned) -> str:

@@ -17,6 +17,7 @@ from hpclaunch.convert.mapping.slurm import export
 from hpclaunch.convert.mapping.slurm.asked import of_batch, origin_of
 from hpclaunch.convert.mapping.slurm.sruns import Step
 from hpclaunch.convert.mapping.words import inputs, parameters
+from hpclaunch.convert.mapping.words.lines import names_from
 from hpclaunch.convert.mapping.words.made import alternatives, in_doubt
 from hpclaunch.convert.mapping.words.texts import Line, by_name, line, submitters
 from hpclaunch.convert.programs import torch
@@ -102,7 +103,8 @@ def export_of(reading: ShellReading, run: Step) -> export.Export:
 
 def lines_of(reading: ShellReading, run: Step) -> tuple[Place, ...]:
     """The lines behind the command's words."""
-    return reading.origin(run.command, run.text) or (run.command.place,)
+    names = names_from(shown(run.words[0]), run.command) if run.words else None
+    return reading.origin(run.command, run.text, names)
 
 
 def words_of(

@@ -10,6 +10,8 @@ from hpclaunch.values.conversion import Place
 
 _MOST = 400  # variables of a command
 _NAMED = re.compile(r"\$\{(\w+)\}")
+_NAMES = re.compile(r"\$\{?([A-Za-z_]\w*)")
+_LONG = 10_000  # characters of a command as it is written
 
 
 def lines_of(reading: ShellReading, command: Command, option: Option) -> tuple[Place, ...]:
@@ -19,15 +21,32 @@ def lines_of(reading: ShellReading, command: Command, option: Option) -> tuple[P
 
 def lines_of_text(reading: ShellReading, command: Command, text: str, value: str = "") -> tuple[Place, ...]:
     """The line of the command, those of the variables by way of which it has the text, and those whose own
-    text is a part of the value."""
+    text is a part of the value; of NAME=VALUE that of NAME alone, where it has all of the value."""
     found = {command.place: None}
     words = set(text.split())
     named = set(_NAMED.findall(text))
-    for name, place, own, its in _variables(_Of(reading, command.uses)):
-        in_value = 1 < len(own) <= len(value) and own in value
+    variables = _variables(_Of(reading, command.uses))
+    given, _, its_value = value.partition("=")
+    is_named = any((name, own) == (given, its_value) for name, _, own, _ in variables)
+    for name, place, own, its in variables:
+        in_value = name == given if is_named else 1 < len(own) <= len(value) and own in value
         if (words and words <= its) or in_value or name in named:
             found[place] = None
     return tuple(found)
+
+
+def names_behind(option: str, command: Command) -> list[str] | None:
+    """The variables in the word behind an option (-N, --nodes); None where the command as it is written does
+    not have it once."""
+    behind = rf"(?<!\S){re.escape(option)}(?:[=\s]\s*|(?=[^\w\s-]))(\S+)"
+    words = re.findall(behind, command.written) if len(command.written) < _LONG else ()
+    return _NAMES.findall(words[0]) if len(words) == 1 else None
+
+
+def names_from(word: str, command: Command) -> list[str] | None:
+    """The variables from a word on; None where the command as it is written does not have it once."""
+    parts = re.split(rf"(?<!\S){re.escape(word)}(?!\S)", command.written, maxsplit=2) if word else ()
+    return _NAMES.findall(parts[1]) if len(parts) == 2 else None
 
 
 class _Of:
