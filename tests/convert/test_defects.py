@@ -260,3 +260,31 @@ def test_pipefail_counts_in_the_shell_that_sets_it(
     program = script.replace("srun a", "false").replace("tee x", "cat")
     done = subprocess.run(["bash", "-c", program], check=False, timeout=60, cwd=tmp_path)
     assert (done.returncode == 0) == bool(lines)
+
+
+# What names the script's own file, and the lines where its folder is taken of that.
+FOLDERS = (
+    ('D=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)\nsrun $D/a\n', [2]),
+    ('D=$(dirname $0)\nsrun $D/a\nsrun "$(dirname "$(readlink -f "$0")")/b"\n', [2, 4]),
+    ('cd "$(dirname "$0")"\nsrun a\n', [2]),
+    ("D=`dirname $0`\nsrun a $D\n", [2]),
+    ("N=$(basename $0 .sh)\nsrun a --name $N\n", []),
+    ("D=$(dirname $1)\nsrun a $D\n", []),
+    ('if [ -z "$SLURM_JOB_ID" ]; then D=$(dirname $0); else D=.; fi\nsrun $D/a\n', []),
+)
+
+
+@pytest.mark.parametrize(("script", "lines"), FOLDERS)
+def test_the_folder_of_a_script_that_slurm_copies_is_another(script: str, lines: list[int]) -> None:
+    for head, expected in (("#SBATCH -N 2\n", lines), ("# no options\n", [])):
+        found = [each for each in _found(head + script) if "a copy of the script" in each.why]
+        assert _lines(found) == expected
+
+
+def test_the_folder_of_a_sourced_file_is_its_own() -> None:
+    sources = (
+        Source("run.sub", "#SBATCH -N 2\n. ./c.sh\nsrun a $D\n"),
+        Source("c.sh", "D=$(dirname $BASH_SOURCE)\n"),
+    )
+    found = defects.find(read(sources, {}), Options({}), Draft())
+    assert not [each for each in found if "a copy of the script" in each.why]

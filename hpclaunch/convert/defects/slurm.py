@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Iterator
+from itertools import chain
 
 from hpclaunch.convert.defects.search import Parsed
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.reading import ShellReading
-from hpclaunch.readback.shell.values import known
+from hpclaunch.readback.shell.values import Unknown, known
 from hpclaunch.values.conversion import Finding, Place
 
 # srun takes these for options of its own (src/srun/opt.c, the table of environment variables).
@@ -26,9 +27,13 @@ _OPTIONS = {
     "SLURM_EXCLUSIVE": "--exclusive",
 }
 
+# The path of the script itself, as its folder or followed to it.
+_OWN_FOLDER = re.compile(r"\b(?:dirname|realpath|readlink)\b[^;|&)]*\$(?:0\b|\{0\b|\{?BASH_SOURCE\b)")
+
 
 def find(reading: ShellReading, parsed: list[Parsed], options: Options) -> Iterator[Finding]:
-    """Assignments to Slurm's variables, and HCAs by prefix."""
+    """Assignments to Slurm's variables, HCAs by prefix, and the folder of a script that sbatch takes."""
+    yield from _own_folder(reading)
     for assigned in reading.assigned:
         option = _OPTIONS.get(assigned.name)
         if option:
@@ -46,6 +51,32 @@ def find(reading: ShellReading, parsed: list[Parsed], options: Options) -> Itera
             text = known(word) or ""
             if text.startswith("NCCL_IB_HCA="):
                 yield from _by_prefix(text.partition("=")[2], command.place, options)
+
+
+def _own_folder(reading: ShellReading) -> Iterator[Finding]:
+    """Where a script with #SBATCH lines takes the folder of its own file for that of its program."""
+    submitted = {each.place.file for each in reading.directives}
+    values = chain(
+        ((each.place, value) for each in reading.assigned for value in (each.value, *(each.array or ()))),
+        ((each.place, word) for each in reading.commands if not each.within for word in each.words),
+        ((each.place, each.name) for each in reading.sourced),
+    )
+    found: dict[str, Place] = {}  # the first line of each: others have it of a variable
+    for place, value in values:
+        for part in value:
+            if isinstance(part, Unknown) and part.kind == "output" and _OWN_FOLDER.search(part.name):
+                found.setdefault(part.name, place)
+    for written, place in found.items():
+        if place.file in submitted:
+            why = (
+                "slurmd runs a copy of the script, slurm_script in a folder of its own spool, and this is "
+                "that folder: what lies beside the script is not found there"
+            )
+            todo = (
+                "SLURM_SUBMIT_DIR is the folder in which sbatch was typed, and `scontrol show job "
+                "$SLURM_JOB_ID` tells the script's path as Command="
+            )
+            yield Finding("defect", (place,), written, why=why, todo=todo)
 
 
 def _by_prefix(value: str, place: Place, options: Options) -> Iterator[Finding]:
