@@ -91,7 +91,7 @@ def _many_objects() -> Iterator[None]:
 
 
 def _convert(inputs: Sequence[Input], options: Options) -> Conversion:
-    draft = Draft()
+    draft = Draft(options.site)
     for each in inputs:
         for said in each.mended:
             draft.say("repaired", [Place(each.name)], each.name, why=said)

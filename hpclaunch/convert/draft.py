@@ -46,9 +46,11 @@ class Fact(Struct, frozen=True):
 
 class Draft:
     """What is known of the job so far. Keys are those of the job file: ("nodes",), ("env", "NCCL_DEBUG"),
-    ("mounts", 0), ("bind", "cpus")."""
+    ("mounts", 0), ("bind", "cpus"). `site` is the name of the site under which the job file has what is about
+    the user there, "" where the user named none."""
 
-    def __init__(self) -> None:
+    def __init__(self, site: str = "") -> None:
+        self.site = site
         self.facts: dict[Key, Fact] = {}
         self.findings: list[Finding] = []
         self.hints: dict[str, Any] = {}
@@ -189,6 +191,15 @@ class Draft:
         self._told.add(key)
         texts = (sayable(text) for text in (what, became, why, todo, key))
         self.findings.append(Finding(kind, tuple(dict.fromkeys(places)), *texts))
+
+    def of_user(
+        self, key: str, value: Any, places: Sequence[Place], what: str, why: str = "", kind: Kind = "carried"
+    ) -> None:
+        """One of the keys that a job may have under sites.NAME: a hint where the user named no site."""
+        if self.site:
+            self.put(("sites", self.site, key), value, places, what, why, kind)
+        else:
+            self.hint(key, value, places, what, why, kind)
 
     def hint(
         self,

@@ -15,7 +15,7 @@ FILE = "job.yaml"
 
 
 def converted(text: str, site: str = "") -> Draft:
-    draft = Draft()
+    draft = Draft(site)
     convert(FILE, text, draft, Options({}, site=site))
     return draft
 

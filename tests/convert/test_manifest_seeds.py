@@ -56,7 +56,7 @@ def job_of(text: str, name: str, site: str) -> dict[str, Any]:
     from hpclaunch.cli import places
     from hpclaunch.spec.read import read_site
 
-    draft = Draft()
+    draft = Draft(site)
     volumes = places.volumes(read_site(site).value, "/")
     convert(f"{name}.yaml", text, draft, Options({}, site=site, volumes=volumes))
     found: dict[str, Any] = yaml.safe_load(write(draft, [f"{name}.yaml"]))

@@ -75,7 +75,7 @@ def convert(reading: ShellReading, draft: Draft, options: Options) -> None:
     steps = started(reading)
     main = main_of(steps)
     if sizes.is_of_slurm(reading):
-        found = allocation.put(reading, draft, options)
+        found = allocation.put(reading, draft)
     else:
         found = nodes.put(reading, steps, main, draft)
     found = sizes.with_ranks(reading, found)

@@ -74,7 +74,7 @@ def convert(reading: ShellReading, draft: Draft, options: Options) -> None:
     assert kind is not None
     of_slurm = is_of_slurm(reading)
     steps = of_slurm and other_containers.are_steps(reading)
-    found = allocation.put(reading, draft, options) if of_slurm and not steps else Allocation()
+    found = allocation.put(reading, draft) if of_slurm and not steps else Allocation()
     if steps:
         other_containers.put(reading, draft, options)
     # What allocation has told is not said again.

@@ -39,7 +39,7 @@ def _programs(reading: ShellReading, draft: Draft, options: Options) -> None:
 
 
 def _convert(reading: ShellReading, draft: Draft, options: Options) -> None:
-    found = allocation.put(reading, draft, options)
+    found = allocation.put(reading, draft)
     steps = sruns.steps(reading, found)
     run, by = _run(reading, steps, found)
     run = run or alone.only(reading, found, draft)

@@ -43,7 +43,7 @@ def _programs(reading: ShellReading, draft: Draft, options: Options) -> None:
 
 
 def _convert(reading: ShellReading, draft: Draft, options: Options) -> None:
-    found = allocation.put(reading, draft, options)
+    found = allocation.put(reading, draft)
     steps = sruns.steps(reading, found)
     run, by = sruns.run_of(steps), None
     of_script = alone.of_container(reading)

@@ -54,7 +54,7 @@ def of_pod(
     where a job with groups is not the same launch. `first` are the variables of the pod that the job's
     command is from."""
     own = replace(workload, starter=pod, ranks=pod, others=())
-    found = Draft()
+    found = Draft(options.site)
     variables = environment.variables(pod.container, beside, found)
     launch = read(pod.container, told.texts(own, variables))
     if _launchers(launch) != _launchers(read(workload.ranks.container, told.texts(workload, first))):

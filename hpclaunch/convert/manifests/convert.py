@@ -25,7 +25,6 @@ from hpclaunch.convert.manifests import (
     storage,
     told,
 )
-from hpclaunch.convert.manifests.hints import of_site
 from hpclaunch.convert.manifests.launch import Launch, line_in, read
 from hpclaunch.convert.manifests.repair import Object
 from hpclaunch.convert.manifests.workload import Pod, Workload
@@ -113,9 +112,9 @@ def _job(
     told.put(workload, launch, first, draft)
     storage.put(workload, claims.Claims(others), draft, options)
     preparation.put(workload, draft)
-    rights.put(workload, draft, options)
-    scheduling.put(workload, draft, options)
-    ending.put(workload, draft, options)
+    rights.put(workload, draft)
+    scheduling.put(workload, draft)
+    ending.put(workload, draft)
     _serving(workload, draft)
     _binding(workload, draft)
     parts.compare(workload, own, beside, draft, options)
@@ -176,7 +175,7 @@ def _pull(pod: Pod, draft: Draft) -> None:
             "replaced", [policy.at], f"imagePullPolicy: {text}", why="it is the API's default for this tag"
         )
     elif text in ("Always", "IfNotPresent", "Never"):
-        of_site(draft, "kubernetes.image_pull_policy", text, [policy.at], "imagePullPolicy")
+        draft.hint("kubernetes.image_pull_policy", text, [policy.at], "imagePullPolicy")
 
 
 def _folder(workload: Workload, launch: Launch, draft: Draft) -> None:

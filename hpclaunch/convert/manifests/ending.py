@@ -2,9 +2,7 @@
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.manifests.fields import Field
-from hpclaunch.convert.manifests.hints import of_site, of_user
 from hpclaunch.convert.manifests.workload import Workload
-from hpclaunch.convert.options import Options
 
 _NO_RETRY = "a job that fails is not started again by itself: it stays, with its logs, and is submitted again"
 _REPLACED = {
@@ -27,7 +25,7 @@ _REPLACED = {
 }
 
 
-def put(workload: Workload, draft: Draft, options: Options) -> None:
+def put(workload: Workload, draft: Draft) -> None:
     """Everything about the end, and `time` of the job."""
     spec = workload.root.get("spec")
     if spec is None:
@@ -46,7 +44,7 @@ def put(workload: Workload, draft: Draft, options: Options) -> None:
     _time(limits, workload, draft)
     replicas = [pod.template for pod in (workload.starter, workload.ranks, *workload.others)]
     for holder in (*outer, *templates, *(_above(template, workload) for template in replicas)):
-        _rules(holder, draft, options)
+        _rules(holder, draft)
     container = workload.ranks.container.get("restartPolicy")
     if container is not None:
         container.take()
@@ -84,7 +82,7 @@ def _time(limits: list[Field], workload: Workload, draft: Draft) -> None:
     draft.put(("time",), text, places, f"activeDeadlineSeconds: {least}", why=why)
 
 
-def _rules(holder: Field, draft: Draft, options: Options) -> None:
+def _rules(holder: Field, draft: Draft) -> None:
     for name, why in _REPLACED.items():
         field = holder.get(name)
         if field is not None and not _is_said(field, draft):
@@ -97,14 +95,14 @@ def _rules(holder: Field, draft: Draft, options: Options) -> None:
     if clean is not None and not _is_said(clean, draft):
         text = clean.text()
         if text in ("Running", "All"):
-            of_site(draft, "kubernetes.clean_pods", text, [clean.at], "cleanPodPolicy")
+            draft.hint("kubernetes.clean_pods", text, [clean.at], "cleanPodPolicy")
         else:
             why = "workers kept their GPUs after the end, until somebody deleted them; hpclaunch lets them go"
             draft.say("replaced", [clean.at], f"cleanPodPolicy: {text}", why=why)
     if ttl is not None and not _is_said(ttl, draft):
         number = ttl.number()
         if number is not None:
-            of_site(draft, "kubernetes.ttl", number, [ttl.at], "ttlSecondsAfterFinished")
+            draft.hint("kubernetes.ttl", number, [ttl.at], "ttlSecondsAfterFinished")
     if suspend is not None and suspend.truth():
         draft.say(
             "left",
@@ -115,19 +113,17 @@ def _rules(holder: Field, draft: Draft, options: Options) -> None:
         )
     gang = holder.get("schedulingPolicy")
     if gang is not None:
-        _gang(gang, draft, options)
+        _gang(gang, draft)
 
 
-def _gang(gang: Field, draft: Draft, options: Options) -> None:
+def _gang(gang: Field, draft: Draft) -> None:
     queue, priority = gang.get("queue"), gang.get("priorityClass")
     if queue is not None and not _is_said(queue, draft):
         text = queue.text()
         gang_of_site = {"scheduler": "volcano", "queue": text}
-        of_site(draft, "kubernetes.gang", gang_of_site, [queue.at], "schedulingPolicy.queue")
+        draft.hint("kubernetes.gang", gang_of_site, [queue.at], "schedulingPolicy.queue")
     if priority is not None and not _is_said(priority, draft):
-        of_user(
-            draft, options, "priority_class", priority.text(), [priority.at], "schedulingPolicy.priorityClass"
-        )
+        draft.of_user("priority_class", priority.text(), [priority.at], "schedulingPolicy.priorityClass")
     for name in ("minAvailable", "minResources", "scheduleTimeoutSeconds"):
         field = gang.get(name)
         if field is not None and not field.book.is_taken(field.path):

@@ -11,7 +11,6 @@ from msgspec import Struct
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.manifests.fields import Field
-from hpclaunch.convert.manifests.hints import of_site
 from hpclaunch.convert.mapping.environment.owners import owner
 from hpclaunch.convert.mapping.ranks import mpi
 from hpclaunch.convert.secret_texts import is_secret
@@ -126,8 +125,7 @@ def _source(
     if secret is not None:
         where, key = _ref(secret)
         found[name] = Variable(name, None, place, "secret")
-        of_site(
-            draft,
+        draft.hint(
             f"kubernetes.secrets.{name}",
             {"name": where, "key": key},
             [place],
@@ -184,7 +182,7 @@ def _from(source: Field, config: Config, found: dict[str, Variable], draft: Draf
             if variable.isidentifier():
                 found[variable] = Variable(variable, None, source.place, "secret", (place,))
                 value = {"name": where, "key": key}
-                of_site(draft, f"kubernetes.secrets.{variable}", value, [source.place], f"envFrom of {where}")
+                draft.hint(f"kubernetes.secrets.{variable}", value, [source.place], f"envFrom of {where}")
         return
     kind, key = ("Secret", "secrets") if secret_ref is not None else ("config map", "env")
     draft.say(
@@ -257,7 +255,7 @@ def put_secret(name: str, of: str, places: Sequence[Place], draft: Draft) -> Non
     _secret(name, places, why, draft)
     behind = draft.hints.get(f"kubernetes.secrets.{of}")
     if behind is not None:
-        of_site(draft, f"kubernetes.secrets.{name}", behind, places, f"{name} by way of {of}")
+        draft.hint(f"kubernetes.secrets.{name}", behind, places, f"{name} by way of {of}")
 
 
 def _secret(name: str, places: Sequence[Place], why: str, draft: Draft) -> None:

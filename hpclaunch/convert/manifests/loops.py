@@ -53,7 +53,7 @@ def put(looped: Looped | None, inner: Sequence[Value], draft: Draft) -> Trials:
     if looped is None:
         return Trials()
     handed = dict(_handed(looped.command))
-    return trials.find(looped.reading, looped.command, draft, inner, handed=handed)
+    return trials.find(looped.reading, trials.Run(looped.command, inner, handed=handed), draft)
 
 
 def _starts_ranks(command: Command) -> bool:

@@ -107,7 +107,7 @@ def _variables(
     workload: Workload, pod: Pod, own: Mapping[str, Variable], beside: Config, draft: Draft
 ) -> None:
     """Groups with variables of their own; where a job cannot have them each variable is left by its name."""
-    mine, theirs = Draft(), Draft()
+    mine, theirs = Draft(draft.site), Draft(draft.site)
     environment.put(own, mine, torch=workload.torch)
     environment.put(environment.variables(pod.container, beside, theirs), theirs, torch=workload.torch)
     # What the command exports holds for all, and so does what is the same.

@@ -2,10 +2,8 @@
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.manifests.fields import Field
-from hpclaunch.convert.manifests.hints import of_site, of_user
 from hpclaunch.convert.manifests.size import is_gpu
 from hpclaunch.convert.manifests.workload import Pod, Workload
-from hpclaunch.convert.options import Options
 
 # Fields of a securityContext that hpclaunch decides itself, or that a job has no place for.
 _SET = {
@@ -30,29 +28,29 @@ _OWNED = {
 }
 
 
-def put(workload: Workload, draft: Draft, options: Options) -> None:
+def put(workload: Workload, draft: Draft) -> None:
     """The rights of the pods, and what they ask for beside GPUs."""
     for pod in (workload.ranks, *([workload.starter] if workload.is_apart else []), *workload.others):
         is_first = pod is workload.ranks
-        _context(pod.container.get("securityContext"), pod, is_first, draft, options)
-        _context(pod.spec.get("securityContext"), pod, is_first, draft, options)
-        _misplaced(pod, is_first, draft, options)
+        _context(pod.container.get("securityContext"), pod, is_first, draft)
+        _context(pod.spec.get("securityContext"), pod, is_first, draft)
+        _misplaced(pod, is_first, draft)
         _namespaces(pod, draft)
         _amounts(pod, is_first, draft)
 
 
-def _context(context: Field | None, pod: Pod, is_first: bool, draft: Draft, options: Options) -> None:
+def _context(context: Field | None, pod: Pod, is_first: bool, draft: Draft) -> None:
     for name, field in context.fields() if context is not None else ():
-        _right(name, field, pod, is_first, draft, options)
+        _right(name, field, pod, is_first, draft)
 
 
-def _right(name: str, field: Field, pod: Pod, is_first: bool, draft: Draft, options: Options) -> None:
+def _right(name: str, field: Field, pod: Pod, is_first: bool, draft: Draft) -> None:
     if name == "privileged":
         _privileged(field, pod, is_first, draft)
     elif name == "runAsUser":
         number = field.number()
         if number is not None and is_first:
-            of_user(draft, options, "user", number, [field.at], "runAsUser")
+            draft.of_user("user", number, [field.at], "runAsUser")
         elif number is not None:
             draft.say(
                 "replaced", [field.at], f"runAsUser of the {pod.of}", why="all pods of a job have one user"
@@ -115,7 +113,7 @@ def _capabilities(field: Field, draft: Draft) -> None:
                 )
 
 
-def _misplaced(pod: Pod, is_first: bool, draft: Draft, options: Options) -> None:
+def _misplaced(pod: Pod, is_first: bool, draft: Draft) -> None:
     """Rights beside the container's securityContext, and a pod's restartPolicy in its container."""
     for name in _MISPLACED:
         field = pod.container.get(name)
@@ -123,7 +121,7 @@ def _misplaced(pod: Pod, is_first: bool, draft: Draft, options: Options) -> None
             became = f"read as securityContext.{name}"
             why = "it stands in the container, where the API does not know it: it had no effect there"
             draft.say("repaired", [field.place], name, became=became, why=why)
-            _right(name, field, pod, is_first, draft, options)
+            _right(name, field, pod, is_first, draft)
 
 
 def _namespaces(pod: Pod, draft: Draft) -> None:
@@ -173,7 +171,7 @@ def _amounts(pod: Pod, is_first: bool, draft: Draft) -> None:
             else:
                 draft.say("left", [field.at], f"{group} {name}", why="no job asks for it")
     if pages:
-        of_site(draft, "kubernetes.hugepages", pages, [field.at for field in lines], "huge pages")
+        draft.hint("kubernetes.hugepages", pages, [field.at for field in lines], "huge pages")
     for name in [name for name in devices if name.startswith(_ACCELERATORS)]:
         field = devices.pop(name)
         why = "accelerators that are no GPUs: hpclaunch counts GPUs alone (kubernetes.gpu_resource)"
@@ -186,8 +184,7 @@ def _amounts(pod: Pod, is_first: bool, draft: Draft) -> None:
 def _rdma(devices: dict[str, Field], draft: Draft) -> None:
     """Which HCA is behind a resource the manifest does not tell: the site's file has it by HCA."""
     names = {f"HCA-OF-{_short(name).rpartition('/')[2]}": _short(name) for name in devices}
-    of_site(
-        draft,
+    draft.hint(
         "kubernetes.rdma",
         names,
         [field.at for field in devices.values()],

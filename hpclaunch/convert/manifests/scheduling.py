@@ -5,9 +5,7 @@ from collections.abc import Sequence
 
 from hpclaunch.convert.draft import Draft, shown
 from hpclaunch.convert.manifests.fields import Field
-from hpclaunch.convert.manifests.hints import of_site, of_user
 from hpclaunch.convert.manifests.workload import Pod, Workload
-from hpclaunch.convert.options import Options
 from hpclaunch.values.conversion import Place
 
 _HOSTNAME = "kubernetes.io/hostname"
@@ -20,19 +18,17 @@ _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 
 
-def put(workload: Workload, draft: Draft, options: Options) -> None:
+def put(workload: Workload, draft: Draft) -> None:
     """Everything of the object and its pods that chooses nodes, queues, accounts and networks."""
-    _namespace(workload, draft, options)
+    _namespace(workload, draft)
     seen: set[tuple[str, str]] = set()
     pods = [workload.ranks, *([workload.starter] if workload.is_apart else []), *workload.others]
     for number, pod in enumerate(pods):
-        _meta(
-            pod.template.get("metadata") if pod.template is not workload.root else None, draft, options, seen
-        )
+        _meta(pod.template.get("metadata") if pod.template is not workload.root else None, draft, seen)
         _accounts(pod, draft, seen)
         if number == 0:
-            _nodes(pod, draft, options)
-            _scheduler(pod, draft, options)
+            _nodes(pod, draft)
+            _scheduler(pod, draft)
         else:
             _elsewhere(pod, draft)
 
@@ -49,17 +45,17 @@ def keeps_apart(pod: Pod) -> Place | None:
     return None
 
 
-def _namespace(workload: Workload, draft: Draft, options: Options) -> None:
+def _namespace(workload: Workload, draft: Draft) -> None:
     meta = workload.root.get("metadata")
     if meta is None:
         return
     namespace = meta.get("namespace")
     if namespace is not None:
-        of_user(draft, options, "namespace", namespace.text(), [namespace.at], "metadata.namespace")
-    _meta(meta, draft, options, set())
+        draft.of_user("namespace", namespace.text(), [namespace.at], "metadata.namespace")
+    _meta(meta, draft, set())
 
 
-def _meta(meta: Field | None, draft: Draft, options: Options, seen: set[tuple[str, str]]) -> None:
+def _meta(meta: Field | None, draft: Draft, seen: set[tuple[str, str]]) -> None:
     if meta is None:
         return
     for kind in ("labels", "annotations"):
@@ -69,19 +65,19 @@ def _meta(meta: Field | None, draft: Draft, options: Options, seen: set[tuple[st
             if (key, text) in seen:
                 continue
             seen.add((key, text))
-            _label(kind, key, text, field, draft, options)
+            _label(kind, key, text, field, draft)
 
 
-def _label(kind: str, key: str, text: str, field: Field, draft: Draft, options: Options) -> None:
+def _label(kind: str, key: str, text: str, field: Field, draft: Draft) -> None:
     places = [field.place]
     if key in _QUEUES:
-        of_user(draft, options, "queue", text, places, key)
+        draft.of_user("queue", text, places, key)
     elif key in _PRIORITIES:
-        of_user(draft, options, "priority_class", text, places, key)
+        draft.of_user("priority_class", text, places, key)
     elif key == _NETWORKS:
         _networks(text, places, draft)
     elif key == _VOLCANO_QUEUE:
-        of_site(draft, "kubernetes.gang", {"scheduler": "volcano", "queue": text}, places, key)
+        draft.hint("kubernetes.gang", {"scheduler": "volcano", "queue": text}, places, key)
     elif key == "kubectl.kubernetes.io/last-applied-configuration":
         draft.say("without effect", places, key, why="kubectl writes it for itself")
     else:
@@ -111,7 +107,7 @@ def _networks(text: str, places: Sequence[Place], draft: Draft) -> None:
             why = "networks in JSON that cannot be read: name them in kubernetes.networks of the site"
             draft.say("left", places, _NETWORKS, why=why, todo=f"they are {shown(text)}")
             return
-    of_site(draft, "kubernetes.networks", names, places, _NETWORKS)
+    draft.hint("kubernetes.networks", names, places, _NETWORKS)
     if more:
         why = "a site names networks, and nothing else of them"
         draft.say("left", places, f"{', '.join(sorted(more))} of {_NETWORKS}", why=why)
@@ -123,42 +119,40 @@ def _accounts(pod: Pod, draft: Draft, seen: set[tuple[str, str]]) -> None:
         text = field.text()
         if ("account", text) not in seen:
             seen.add(("account", text))
-            of_site(
-                draft, "kubernetes.service_account", text, [each.at for each in found], str(field.path[-1])
-            )
+            draft.hint("kubernetes.service_account", text, [each.at for each in found], str(field.path[-1]))
     secrets = pod.spec.get("imagePullSecrets")
     if secrets is not None:
         names = [name.text() for item in secrets.items() if (name := item.get("name")) is not None]
         if ("pull", " ".join(names)) not in seen:
             seen.add(("pull", " ".join(names)))
-            of_site(draft, "kubernetes.image_pull_secrets", names, [secrets.place], "imagePullSecrets")
+            draft.hint("kubernetes.image_pull_secrets", names, [secrets.place], "imagePullSecrets")
 
 
-def _nodes(pod: Pod, draft: Draft, options: Options) -> None:
+def _nodes(pod: Pod, draft: Draft) -> None:
     name = pod.spec.get("nodeName")
     if name is not None:
         why = "by its label, so that the scheduler counts the GPUs; nodeName passed it by"
-        of_user(draft, options, "nodelist", name.text(), [name.at], "nodeName", why)
+        draft.of_user("nodelist", name.text(), [name.at], "nodeName", why)
     selector = pod.spec.get("nodeSelector")
     if selector is not None:
         labels = {}
         for key, field in selector.fields():
             if key == _HOSTNAME:
-                of_user(draft, options, "nodelist", field.text(), [field.at], f"nodeSelector {key}")
+                draft.of_user("nodelist", field.text(), [field.at], f"nodeSelector {key}")
             else:
                 labels[key] = field.text()
         if labels:
-            of_site(draft, "node_types.selector", labels, [selector.place], "nodeSelector")
+            draft.hint("node_types.selector", labels, [selector.place], "nodeSelector")
     affinity = pod.spec.get("affinity", "nodeAffinity")
     if affinity is not None:
-        _node_affinity(affinity, draft, options)
+        _node_affinity(affinity, draft)
     tolerations = pod.spec.get("tolerations")
     if tolerations is not None:
         items = [_toleration(item) for item in tolerations.items()]
-        of_site(draft, "node_types.tolerations", items, [tolerations.place], "tolerations")
+        draft.hint("node_types.tolerations", items, [tolerations.place], "tolerations")
 
 
-def _node_affinity(affinity: Field, draft: Draft, options: Options) -> None:
+def _node_affinity(affinity: Field, draft: Draft) -> None:
     labels: dict[str, str] = {}
     clear = True
     terms = affinity.get(_REQUIRED, "nodeSelectorTerms")
@@ -173,9 +167,7 @@ def _node_affinity(affinity: Field, draft: Draft, options: Options) -> None:
             if operator is None or operator.text() != "In" or not texts:
                 clear = False
             elif name == _HOSTNAME:
-                of_user(
-                    draft,
-                    options,
+                draft.of_user(
                     "nodelist",
                     ",".join(texts),
                     [expression.place],
@@ -187,7 +179,7 @@ def _node_affinity(affinity: Field, draft: Draft, options: Options) -> None:
                 clear = False
     affinity.take()
     if labels and clear:
-        of_site(draft, "node_types.selector", labels, [affinity.place], "nodeAffinity")
+        draft.hint("node_types.selector", labels, [affinity.place], "nodeAffinity")
     if not clear or affinity.get(_PREFERRED) is not None:
         todo = "describe the nodes that are meant in the site's node_types: hosts, or selector"
         draft.say(
@@ -214,12 +206,12 @@ def _toleration(item: Field) -> dict[str, str]:
     return found
 
 
-def _scheduler(pod: Pod, draft: Draft, options: Options) -> None:
+def _scheduler(pod: Pod, draft: Draft) -> None:
     name = pod.spec.get("schedulerName")
     if name is not None:
         text = name.text()
         if text in _GANGS:
-            of_site(draft, "kubernetes.gang", {"scheduler": _GANGS[text]}, [name.at], "schedulerName")
+            draft.hint("kubernetes.gang", {"scheduler": _GANGS[text]}, [name.at], "schedulerName")
         elif text != "default-scheduler":
             todo = "where it places whole jobs, the site's kubernetes.gang names it"
             draft.say(
@@ -231,7 +223,7 @@ def _scheduler(pod: Pod, draft: Draft, options: Options) -> None:
             )
     priority = pod.spec.get("priorityClassName")
     if priority is not None:
-        of_user(draft, options, "priority_class", priority.text(), [priority.at], "priorityClassName")
+        draft.of_user("priority_class", priority.text(), [priority.at], "priorityClassName")
     anti = pod.spec.get("affinity", "podAntiAffinity", _PREFERRED)
     if anti is not None:
         anti.take()

@@ -6,11 +6,10 @@ from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.manifests import scheduling
 from hpclaunch.convert.manifests.environment import Variable
 from hpclaunch.convert.manifests.fields import Field
-from hpclaunch.convert.manifests.hints import of_site, of_user
 from hpclaunch.convert.manifests.launch import Launch
 from hpclaunch.convert.manifests.lines import merged
 from hpclaunch.convert.manifests.workload import Count, Workload
-from hpclaunch.convert.mapping.ranks.mpi import told_by
+from hpclaunch.convert.mapping.ranks.mpi import Told, told_by
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.programs.layers import MPI, PER_GPU, Layer, Option
 from hpclaunch.convert.programs.torch import starts_per_node
@@ -104,7 +103,7 @@ def _device(name: str, field: Field, draft: Draft) -> tuple[Count, str]:
     last = name.rpartition("/")[2]
     kind = last.removeprefix("mig-") if last.startswith("mig-") else ""
     if name != _USUAL and not kind:
-        of_site(draft, "kubernetes.gpu_resource", name, [field.at], name)
+        draft.hint("kubernetes.gpu_resource", name, [field.at], name)
     return Count(number, (field.at,), f"{name}: {field.peek() if number is None else number}"), kind
 
 
@@ -194,23 +193,19 @@ def _by_mpi(workload: Workload, launch: Launch, layer: Layer, draft: Draft) -> t
         return nodes, Count(told.per_node, places, option.written)
     if told.total is None or not nodes.value:
         return nodes, Count(None, places, option.written)
-    return _over_nodes(told.total, nodes, slots, told.policy == "node", option, places, draft)
+    return _over_nodes(told, nodes, slots, places, draft)
 
 
 def _over_nodes(
-    total: int,
-    nodes: Count,
-    slots: Count | None,
-    cyclic: bool,
-    option: Option,
-    places: Sequence[Place],
-    draft: Draft,
+    told: Told, nodes: Count, slots: Count | None, places: Sequence[Place], draft: Draft
 ) -> tuple[Count, Count]:
     """-np over the pods: mpirun fills the slots of one before it goes to the next."""
     assert nodes.value
+    assert told.total is not None
+    total, cyclic = told.total, told.policy == "node"
     both = (*places, *(slots.places if slots is not None else ()))
     per_pod = slots.value if slots is not None else None
-    written = f"{option.written} on {nodes.value} pods"
+    written = f"{told.option.written} on {nodes.value} pods"
     if total % nodes.value == 0 and (cyclic or per_pod is None or total >= nodes.value * per_pod):
         return nodes, Count(total // nodes.value, both, written)
     if per_pod and total < nodes.value * per_pod and (total % per_pod == 0 or total < per_pod):
@@ -260,9 +255,7 @@ def _sharing(workload: Workload, nodes: Count, gpus: Count, draft: Draft, option
     if size is not None and 2 * (gpus.value or 0) > size:
         return
     why = "nothing in the manifest keeps its pods on different machines; without it each node is one"
-    of_user(
-        draft,
-        options,
+    draft.of_user(
         "share_nodes",
         True,
         [*nodes.places, *gpus.places],

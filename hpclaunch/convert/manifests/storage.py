@@ -9,7 +9,6 @@ from msgspec import Struct
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.manifests.claims import Claims
 from hpclaunch.convert.manifests.fields import Field
-from hpclaunch.convert.manifests.hints import of_site
 from hpclaunch.convert.manifests.volumes import Behind, behind
 from hpclaunch.convert.manifests.workload import Pod, Workload
 from hpclaunch.convert.options import Options
@@ -141,7 +140,7 @@ def _is_given(found: Behind, target: str, places: list[Place], draft: Draft) -> 
             "replaced", places, f"{found.what} at {_SHM}", why="hpclaunch gives every pod one in memory"
         )
         if kind == "empty" and found.note:
-            of_site(draft, "kubernetes.shm", found.note, places, "its sizeLimit")
+            draft.hint("kubernetes.shm", found.note, places, "its sizeLimit")
         return True
     if kind == "path" and _OF_DEVICES.match(source):
         draft.say("replaced", places, found.what, why="devices come with the GPUs and HCAs that the job has")
@@ -176,7 +175,7 @@ def _place(
     else:
         name = _free_name(found, draft)
         if f"volumes.{name}" not in draft.hints:
-            of_site(draft, f"volumes.{name}", found.says, places, what)
+            draft.hint(f"volumes.{name}", found.says, places, what)
         _add({"volume": name, "target": target, "read_only": reads}, places, what, draft)
 
 

@@ -67,7 +67,8 @@ def put(reading: ShellReading, draft: Draft, options: Options, convert: Convert)
         _unsay_left(draft)
         _put_numbers(asked, indices, draft)
         return
-    points = [_Point(index, draft if not number else Draft()) for number, index in enumerate(indices.numbers)]
+    drafts = (draft, *(Draft(draft.site) for _ in indices.numbers[1:]))
+    points = list(map(_Point, indices.numbers, drafts))
     for each in points:
         convert(of(each.index), each.draft, options)
         _unsay_left(each.draft)

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
 from typing import TypeGuard
 
 from msgspec import Struct
@@ -30,29 +29,30 @@ class Trials(Struct, frozen=True):
     stand_ins: Mapping[str, str] = {}
 
 
-def find(
-    reading: ShellReading,
-    command: Command,
-    draft: Draft,
-    words: Sequence[Value] | None = None,
-    swept: Sequence[Loop] = (),
-    points: Mapping[str, str] = MappingProxyType({}),
-    handed: Mapping[str, Value] = MappingProxyType({}),
-) -> Trials:
-    """Put the trials of the run into the draft. `words` are what each rank executes, None for the whole
-    command, `swept` loops that are a sweep, `points` its variables for those of the loops, and `handed` what
-    the ranks are handed by name, beside the command's own environment. Loops that go over anything else are
-    said to be left."""
-    words = command.words if words is None else words
+class Run(Struct, frozen=True):
+    """What is repeated: the command, and `words` of it that each rank executes. `swept` are loops that are a
+    sweep, `points` its variables for those of the loops, and `handed` what the ranks are handed by name,
+    beside the command's own environment."""
+
+    command: Command
+    words: Sequence[Value]
+    swept: Sequence[Loop] = ()
+    points: Mapping[str, str] = {}
+    handed: Mapping[str, Value] = {}
+
+
+def find(reading: ShellReading, run: Run, draft: Draft) -> Trials:
+    """Put the trials of the run into the draft. Loops that go over anything else are said to be left."""
+    command, words, swept = run.command, run.words, run.swept
     loops = [each for each in loops_of_trials(command) if each not in swept]
     loop = loops[-1] if loops else None
     for other in loops[:-1]:
         todo = "submit the job once for each value, with --set"
         why = "a job repeats its command, and goes through no values"
         draft.say("left", (other.place,), f"a loop over {other.over}", why=why, todo=todo)
-    seed, first, lines = _seed(reading, command, loop, handed)
+    seed, first, lines = _seed(reading, command, loop, run.handed)
     stand_ins = {"RANDOM": seed or "SEED", **{each.variable: "" for each in command.loops if each.variable}}
-    stand_ins |= points
+    stand_ins |= run.points
     if loop is not None and loop.variable:
         stand_ins[loop.variable] = TRIAL if rounds.counts_trials(loop) else ""
     by_trial = ""

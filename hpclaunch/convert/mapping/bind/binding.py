@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from os.path import basename
 from typing import Literal
 
+from msgspec import Struct
+
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.slurm.asked import Asked
 from hpclaunch.convert.options import Options
@@ -46,74 +48,66 @@ def of_srun(asked: Sequence[Asked], per_node: int | None, draft: Draft, options:
         draft.put(("bind", "memory"), "none", fact.places, given["cpu-bind"].written, why=why)
 
 
-def of_layers(
-    layers: Sequence[Layer],
-    places: Places,
-    per_node: int | None,
-    files: Sequence[Source],
-    draft: Draft,
-    options: Options,
-) -> tuple[Layer, ...]:
+class Ranks(Struct, frozen=True):
+    """Those that a command line binds: its lines, how many of them are on a node, and the files that bind.sh
+    may source."""
+
+    places: Places
+    per_node: int | None
+    files: Sequence[Source] = ()
+
+
+def of_layers(layers: Sequence[Layer], ranks: Ranks, draft: Draft, options: Options) -> tuple[Layer, ...]:
     """What bind.sh, numactl and taskset in front of the command say. Returns the layers that the command
-    keeps: a binding that the job's keys cannot say stays where it is, and the job binds nothing itself.
-    `files` are those that bind.sh may source."""
+    keeps: a binding that the job's keys cannot say stays where it is, and the job binds nothing itself."""
     kept: list[Layer] = []
     for layer in layers:
         if layer.program == "bind.sh":
-            of_bind_sh(layer, places, per_node, files, draft)
+            _of_bind_sh(layer, ranks, draft)
         elif layer.program == "numactl":
-            kept += _numactl(layer, places, per_node, draft, options)
+            kept += _numactl(layer, ranks, draft, options)
         elif layer.program == "taskset":
-            kept += _taskset(layer, places, per_node, draft)
+            kept += _taskset(layer, ranks, draft)
         else:
             kept.append(layer)
     return tuple(kept)
 
 
-def of_bind_sh(
-    layer: Layer, places: Places, per_node: int | None, files: Sequence[Source], draft: Draft
-) -> None:
+def _of_bind_sh(layer: Layer, ranks: Ranks, draft: Draft) -> None:
     """bind.sh: `node` is its default for cores and memory, and `off` for HCAs."""
-    for kind, option in (("cpus", layer.option("cpu")), ("memory", layer.option("mem"))):
-        text = known(option.value or ()) if option is not None else "node"
-        what = f"bind.sh {option.written}" if option is not None else "bind.sh"
-        _bind_sh_value(kind, text, what, places, per_node, files, draft)  # type: ignore[arg-type]
+    _bind_sh_value("cpus", layer.option("cpu"), ranks, draft)
+    _bind_sh_value("memory", layer.option("mem"), ranks, draft)
     for name, why in (
         ("ib", "hpclaunch gives each rank the HCA nearest to its GPU (UCX_NET_DEVICES), if it can be used"),
         ("cluster", "the names of the HCAs are those of the site's node type"),
     ):
         given = layer.option(name)
         if given is not None:
-            draft.say("replaced", places, f"bind.sh {given.written}", why=why)
+            draft.say("replaced", ranks.places, f"bind.sh {given.written}", why=why)
 
 
-def _bind_sh_value(
-    kind: Kind,
-    text: str | None,
-    what: str,
-    places: Places,
-    per_node: int | None,
-    files: Sequence[Source],
-    draft: Draft,
-) -> None:
+def _bind_sh_value(kind: Kind, option: Option | None, ranks: Ranks, draft: Draft) -> None:
+    text = known(option.value or ()) if option is not None else "node"
+    what = f"bind.sh {option.written}" if option is not None else "bind.sh"
     if text is None:
-        draft.ask(("bind", kind), f"what each rank is bound to: {what} is not told", places, what)
+        draft.ask(("bind", kind), f"what each rank is bound to: {what} is not told", ranks.places, what)
     elif text in ("node", "exclusive", "exclusive,nosmt"):
-        draft.put(("bind", kind), "local", places, what, why=_LOCAL, kind="replaced")
+        draft.put(("bind", kind), "local", ranks.places, what, why=_LOCAL, kind="replaced")
         if text.endswith("nosmt"):
-            draft.put(("bind", "smt"), False, places, what, why="one thread of each core")
+            draft.put(("bind", "smt"), False, ranks.places, what, why="one thread of each core")
     elif text == "off":
-        draft.put(("bind", kind), "none", places, what)
+        draft.put(("bind", kind), "none", ranks.places, what)
     else:
-        found = next((file for file in files if basename(file.name) == basename(text)), None)
+        found = next((file for file in ranks.files if basename(file.name) == basename(text)), None)
         lists = array(found, _ARRAYS[kind]) if found is not None else None
         if lists is None or found is None:
             question = f"one entry for each local rank, as {_ARRAYS[kind]} in {text} has them"
             todo = f"give {basename(text)} too, or write bind.{kind} in the job file"
-            draft.ask(("bind", kind), question, places, what, todo=todo)
+            draft.ask(("bind", kind), question, ranks.places, what, todo=todo)
             return
         entries, lines = lists
-        draft.put(("bind", kind), entries[:per_node], (*lines, *places), f"{what}: {_ARRAYS[kind]}")
+        places = (*lines, *ranks.places)
+        draft.put(("bind", kind), entries[: ranks.per_node], places, f"{what}: {_ARRAYS[kind]}")
 
 
 def array(source: Source, name: str) -> tuple[list[str], Places] | None:
@@ -207,10 +201,9 @@ def _cpus_of(machine: NodeType | None, numas: Sequence[int]) -> str:
     return cpulist.format_list(sorted(cpus))
 
 
-def _numactl(
-    layer: Layer, places: Places, per_node: int | None, draft: Draft, options: Options
-) -> list[Layer]:
+def _numactl(layer: Layer, ranks: Ranks, draft: Draft, options: Options) -> list[Layer]:
     """A list that numactl gives is the same for all ranks of a node: the entry of each."""
+    places, per_node = ranks.places, ranks.per_node
     facts: list[tuple[Kind, str, str]] = []
     for option in layer.options:
         entry = _numactl_entry(option, options)
@@ -247,7 +240,8 @@ def _numactl_entry(option: Option, options: Options) -> tuple[Kind, str] | None:
     return ("cpus" if option.name == "physcpubind" else "memory"), text
 
 
-def _taskset(layer: Layer, places: Places, per_node: int | None, draft: Draft) -> list[Layer]:
+def _taskset(layer: Layer, ranks: Ranks, draft: Draft) -> list[Layer]:
+    places, per_node = ranks.places, ranks.per_node
     text = known(layer.words[0]) if layer.words else None
     try:
         if text is None or per_node is None:

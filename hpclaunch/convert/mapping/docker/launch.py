@@ -47,7 +47,7 @@ def put(launch: Launch, found: Allocation, draft: Draft, options: Options) -> No
     reading, main = launch.reading, launch.main
     handed = _handed(launch)
     by_name = {each.name: each.value for each in handed if each.value is not None}
-    repeated = trials.find(reading, main.command, draft, main.words, handed=by_name)
+    repeated = trials.find(reading, trials.Run(main.command, main.words, handed=by_name), draft)
     _put_container(launch, draft)
     numbers = sizes.numbers(reading, found)
     once = _put_ranks(launch, found, numbers, handed, draft)
@@ -344,7 +344,8 @@ def _bound(reading: ShellReading, main: Started, draft: Draft, options: Options)
     if not binders:
         return list(main.own_words)
     files = by_role(reading).get("binding", [])
-    kept = binding.of_layers(binders, (main.command.place,), per_node, files, draft, options)
+    ranks = binding.Ranks((main.command.place,), per_node, files)
+    kept = binding.of_layers(binders, ranks, draft, options)
     return list(main.own_words if kept else main.words)
 
 

@@ -6,6 +6,8 @@ The forms are those of docker-run(1): -v [SRC:]DST[:OPTIONS], --mount type=bind,
 import re
 from collections.abc import Sequence
 
+from msgspec import Struct
+
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.words.texts import path, split
 from hpclaunch.convert.programs.flags import cut, leading, not_told
@@ -23,8 +25,19 @@ _KEYS_OF_SSH = re.compile(r"/\.ssh/?$")
 # Where mpirun's wrappers of ssh, its list of hosts and its parameters lie (MLPerf v0.6).
 RUN_FOLDER = re.compile(r"/dev/shm/mpi\b")
 _KEYS = {"src": "source", "dst": "target", "destination": "target", "ro": "readonly"}
+
 _NAMED = "a volume that docker keeps on its own node, which a job cannot find"
 _NAME_FOLDER = "copy what it holds to a folder that all nodes see, and write SRC:DST under mounts"
+
+
+class Mount(Struct, frozen=True):
+    """A mount as the line of docker `written` at these places has it."""
+
+    source: Value
+    target: Value
+    read_only: bool
+    written: str
+    places: Sequence[Place]
 
 
 def volume(value: Value, written: str, places: Sequence[Place], draft: Draft) -> None:
@@ -43,7 +56,7 @@ def volume(value: Value, written: str, places: Sequence[Place], draft: Draft) ->
         draft.say("left", places, f"{written}: {','.join(others)}", why="no mount of a job has such options")
     if options and known(options) is None:
         draft.say("left", places, written, why="whether it is read-only is not told", todo="add :ro if it is")
-    _put(source, target, read_only, written, places, draft)
+    _put(Mount(source, target, read_only, written, places), draft)
 
 
 def _of_the_launch(source: Value, written: str, places: Sequence[Place], draft: Draft) -> bool:
@@ -82,45 +95,45 @@ def mount(value: Value, written: str, places: Sequence[Place], draft: Draft) -> 
     read_only = known(given.get("readonly", ("false",))) in ("true", "1")
     if _of_the_launch(given.get("source", ()), written, places, draft):
         return
-    _put(given.get("source", ()), given.get("target", ()), read_only, written, places, draft)
+    _put(Mount(given.get("source", ()), given.get("target", ()), read_only, written, places), draft)
 
 
-def _put(
-    source: Value, target: Value, read_only: bool, written: str, places: Sequence[Place], draft: Draft
-) -> None:
-    at = known(target)
-    folder = path(source)
+def _put(its: Mount, draft: Draft) -> None:
+    at = known(its.target)
+    folder = path(its.source)
     index = draft.count("mounts")
     if at is None or not at.startswith("/"):
-        question = f"a mount {shown(source)}:{shown(target)}, where {_missing(target)} is not told"
-        draft.ask(("mounts", index), question, places, written)
+        question = (
+            f"a mount {shown(its.source)}:{shown(its.target)}, where {_missing(its.target)} is not told"
+        )
+        draft.ask(("mounts", index), question, its.places, its.written)
     elif folder is None:
-        question = f"the host's folder for {at} in the container (SRC:{at}): {_missing(source)} is not told"
-        draft.ask(("mounts", index), question, places, written)
+        question = (
+            f"the host's folder for {at} in the container (SRC:{at}): {_missing(its.source)} is not told"
+        )
+        draft.ask(("mounts", index), question, its.places, its.written)
     elif not folder.startswith(("/", ".")):
         question = f"the host's folder for {at} in the container: {folder} is {_NAMED}"
-        draft.ask(("mounts", index), question, places, written, todo=_NAME_FOLDER)
+        draft.ask(("mounts", index), question, its.places, its.written, todo=_NAME_FOLDER)
     else:
-        _fact(folder, at, read_only, source, written, places, draft)
+        _fact(folder, at, its, draft)
 
 
-def _fact(
-    folder: str, at: str, read_only: bool, source: Value, written: str, places: Sequence[Place], draft: Draft
-) -> None:
-    text = f"{folder}:{at}" + (":ro" if read_only else "")
+def _fact(folder: str, at: str, its: Mount, draft: Draft) -> None:
+    text = f"{folder}:{at}" + (":ro" if its.read_only else "")
     if draft.lists("mounts", text):
         return
     for key, fact in list(draft.facts.items()):
         if key[0] == "mounts" and isinstance(fact.value, str) and fact.value.split(":")[1] == at:
             draft.say("replaced", fact.places, f"mount of {at}", why="a later one has the same place in it")
-            draft.put(key, text, places, written)
+            draft.put(key, text, its.places, its.written)
             return
     index = draft.count("mounts")
-    if known(source) is None or not folder.startswith("/"):
+    if known(its.source) is None or not folder.startswith("/"):
         why = "relative paths start from the job file's folder: put it where the script was submitted"
-        draft.put(("mounts", index), text, places, written, why=why, kind="assumed")
+        draft.put(("mounts", index), text, its.places, its.written, why=why, kind="assumed")
     else:
-        draft.put(("mounts", index), text, places, written)
+        draft.put(("mounts", index), text, its.places, its.written)
 
 
 def _missing(value: Value) -> str:

@@ -10,7 +10,6 @@ from hpclaunch.convert.mapping.slurm.asked import NODES, Asked, number, of_batch
 from hpclaunch.convert.mapping.slurm.sizes import Allocation, Gpus, gpus_of, last, sizes
 from hpclaunch.convert.mapping.words.host_lists import lists
 from hpclaunch.convert.mapping.words.made import either_of
-from hpclaunch.convert.options import Options
 from hpclaunch.convert.programs.layers import MPI, STARTERS, layers
 from hpclaunch.convert.reading import ShellReading
 from hpclaunch.readback.slurm import forms
@@ -30,7 +29,7 @@ _AS_WRITTEN = (
 )
 
 
-def put(reading: ShellReading, draft: Draft, options: Options) -> Allocation:
+def put(reading: ShellReading, draft: Draft) -> Allocation:
     """Put what the script asks of sbatch into the draft: name, nodes, time, GPUs, hints. What no line tells
     and a job needs is asked for."""
     asked = of_batch(reading)
@@ -40,7 +39,7 @@ def put(reading: ShellReading, draft: Draft, options: Options) -> Allocation:
             why = f"{given[each.name].written} counts more than this line"
             draft.say("replaced", each.places, each.written, why=why)
         elif each.name not in _SIZES.split():
-            batch_options.put(each, draft, options)
+            batch_options.put(each, draft)
     _submitted_often(reading, draft)
     found = sizes(reading, asked)
     _name(reading, given, draft)

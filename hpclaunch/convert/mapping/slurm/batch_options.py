@@ -8,7 +8,6 @@ from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.slurm import gpu_binding
 from hpclaunch.convert.mapping.slurm.asked import Asked
 from hpclaunch.convert.mapping.slurm.export import without_secrets
-from hpclaunch.convert.options import Options
 from hpclaunch.spec.longrun import SignalName
 
 # About the person and the place: the keys of `sites` by sbatch's options.
@@ -84,7 +83,7 @@ _WHY_RAW = {
 }
 
 
-def put(each: Asked, draft: Draft, options: Options) -> None:
+def put(each: Asked, draft: Draft) -> None:
     """Put what the option says into the draft: a hint for the site, SHARP, or a finding about it."""
     name, text = each.name, each.text
     if name in HINTS and text and _PLACEHOLDER.search(text):
@@ -92,9 +91,9 @@ def put(each: Asked, draft: Draft, options: Options) -> None:
         todo = f"write sites.NAME.{HINTS[name]}"
         draft.say("question", each.places, each.written, why=why, todo=todo)
     elif name in HINTS and text:
-        _hint(draft, options, HINTS[name], text, each)
+        draft.of_user(HINTS[name], text, each.places, each.written)
     elif name in _SPECIAL:
-        _SPECIAL[name](each, draft, options)
+        _SPECIAL[name](each, draft)
     elif name in _REPLACED:
         draft.say("replaced", each.places, each.written, why=_REPLACED[name])
     elif name == "array":
@@ -113,7 +112,7 @@ def put(each: Asked, draft: Draft, options: Options) -> None:
         )
         draft.say("replaced", each.places, each.written, why=f"{why}: the ranks alone run in one")
     else:
-        raw(each, draft, options, _WHY_RAW.get(name, "an option of Slurm's that a job file has no key for"))
+        raw(each, draft, _WHY_RAW.get(name, "an option of Slurm's that a job file has no key for"))
 
 
 def names_environment(each: Asked) -> bool:
@@ -133,36 +132,29 @@ def leave_array(each: Asked, draft: Draft) -> None:
     draft.say("left", each.places, each.written, why="a job file has `sweep` for it", todo=NO_SWEEP)
 
 
-def raw(each: Asked, draft: Draft, options: Options, why: str, command: str = "sbatch") -> None:
+def raw(each: Asked, draft: Draft, why: str, command: str = "sbatch") -> None:
     """An option passed on as it is under `sites`, or where no site is named left with what to do."""
     text = f"--{each.name}" if each.value is None else f"--{each.name}={each.text}"
     if each.text is None or "\n" in text:
         todo = f"add it to sites.NAME.{command} with its value"
         draft.say("left", each.places, each.written, why=f"{why}, and its value is not told", todo=todo)
-    elif options.site:
-        count = sum(1 for key in draft.facts if key[:3] == ("sites", options.site, command))
-        draft.put(("sites", options.site, command, count), text, each.places, each.written, why=why)
+    elif draft.site:
+        count = sum(1 for key in draft.facts if key[:3] == ("sites", draft.site, command))
+        draft.put(("sites", draft.site, command, count), text, each.places, each.written, why=why)
     else:
         todo = f"convert again with --site NAME, or add {text!r} to sites.NAME.{command} of the job file"
         draft.say("left", each.places, each.written, why=why, todo=todo)
 
 
-def _hint(draft: Draft, options: Options, key: str, value: str, each: Asked) -> None:
-    if options.site:
-        draft.put(("sites", options.site, key), value, each.places, each.written)
-    else:
-        draft.hint(key, value, each.places, each.written)
-
-
-def _dependency(each: Asked, draft: Draft, options: Options) -> None:
+def _dependency(each: Asked, draft: Draft) -> None:
     """sbatch(1), --dependency: conditions with a , or a ? between them."""
     if (each.text or "").lower() == "singleton":
         why = "it waits for all of your jobs of the same name"
         draft.put(("depends_on", 0), {"when": "singleton"}, each.places, each.written, why=why)
         return
     why = "`depends_on` waits for the job of another job file, and this names a job by its number"
-    if options.site and each.text:
-        raw(each, draft, options, why)
+    if draft.site and each.text:
+        raw(each, draft, why)
         return
     when = next((name for name in ("afterany", "afterok") if name in (each.text or "").lower()), "afterok")
     todo = (
@@ -174,9 +166,9 @@ def _dependency(each: Asked, draft: Draft, options: Options) -> None:
     draft.say("left", each.places, each.written, why=why, todo=todo)
 
 
-def _mail_type(each: Asked, draft: Draft, options: Options) -> None:
+def _mail_type(each: Asked, draft: Draft) -> None:
     """`each` comes behind the option that names somebody (`ordered`)."""
-    is_named = ("sites", options.site, "mail") in draft.facts or "mail" in draft.hints
+    is_named = ("sites", draft.site, "mail") in draft.facts or "mail" in draft.hints
     types = {text for text in (each.text or "").upper().split(",") if text}
     if types == {"NONE"}:
         why = "without `mail` nobody is written to"
@@ -197,7 +189,6 @@ def _mail_type(each: Asked, draft: Draft, options: Options) -> None:
         raw(
             each,
             draft,
-            options,
             f"with `mail` hpclaunch asks for END and FAIL, and {', '.join(more)} is more",
         )
     else:
@@ -212,18 +203,18 @@ def ordered(asked: Iterable[Asked]) -> list[Asked]:
     return sorted(asked, key=lambda each: each.name == "mail-type")
 
 
-def _network(each: Asked, draft: Draft, options: Options) -> None:
+def _network(each: Asked, draft: Draft) -> None:
     if (each.text or "").lower() == "sharp":
         why = "reductions in the switches; the site's file says how it asks for them"
         draft.put(("fabric", "sharp"), True, each.places, each.written, why=why)
     else:
-        raw(each, draft, options, "a job file asks the network for nothing but SHARP")
+        raw(each, draft, "a job file asks the network for nothing but SHARP")
 
 
-def _switches(each: Asked, draft: Draft, options: Options) -> None:
+def _switches(each: Asked, draft: Draft) -> None:
     count, _, wait = (each.text or "").partition("@")
     if count != "1":
-        raw(each, draft, options, "a job file asks for nodes of one unit, or any")
+        raw(each, draft, "a job file asks for nodes of one unit, or any")
         return
     why = "nodes of one scalable unit, by the site's own topology"
     draft.put(("locality",), "unit", each.places, each.written, why=why)
@@ -233,39 +224,39 @@ def _switches(each: Asked, draft: Draft, options: Options) -> None:
         draft.say("left", each.places, f"the wait of {each.written}", why=why, todo=todo)
 
 
-def _segment(each: Asked, draft: Draft, options: Options) -> None:
-    raw(each, draft, options, "`locality: unit` may be meant: it asks for nodes of one scalable unit")
+def _segment(each: Asked, draft: Draft) -> None:
+    raw(each, draft, "`locality: unit` may be meant: it asks for nodes of one scalable unit")
 
 
-def _exclusive(each: Asked, draft: Draft, options: Options) -> None:
+def _exclusive(each: Asked, draft: Draft) -> None:
     if each.value is None or each.text == "":
         draft.say("replaced", each.places, each.written, why=_WHOLE)
     else:
-        raw(each, draft, options, "a node is shared with nobody, or as the site says")
+        raw(each, draft, "a node is shared with nobody, or as the site says")
 
 
-def _threads(each: Asked, draft: Draft, options: Options) -> None:
+def _threads(each: Asked, draft: Draft) -> None:
     if each.text == "1":
         draft.put(("bind", "smt"), False, each.places, each.written, why="one thread of each core")
     else:
         draft.say("replaced", each.places, each.written, why="the site's node type says what its nodes have")
 
 
-def _hint_option(each: Asked, draft: Draft, options: Options) -> None:
+def _hint_option(each: Asked, draft: Draft) -> None:
     if each.text == "nomultithread":
         draft.put(("bind", "smt"), False, each.places, each.written, why="one thread of each core")
     elif each.text in ("multithread", "compute_bound", "memory_bound"):
         draft.say("replaced", each.places, each.written, why=_CORES)
     else:
-        raw(each, draft, options, "a hint that only Slurm knows")
+        raw(each, draft, "a hint that only Slurm knows")
 
 
-def _export(each: Asked, draft: Draft, options: Options) -> None:
+def _export(each: Asked, draft: Draft) -> None:
     why = "ranks get what the job file names (env, inherit, secrets), and nothing else of the shell"
     draft.say("replaced", each.places, without_secrets(each.value or (), each.written), why=why)
 
 
-def _chdir(each: Asked, draft: Draft, options: Options) -> None:
+def _chdir(each: Asked, draft: Draft) -> None:
     draft.say(
         "assumed",
         each.places,
@@ -276,11 +267,11 @@ def _chdir(each: Asked, draft: Draft, options: Options) -> None:
     )
 
 
-def _gpu_bind(each: Asked, draft: Draft, options: Options) -> None:
+def _gpu_bind(each: Asked, draft: Draft) -> None:
     gpu_binding.say(each, draft, free=each.text == "none")
 
 
-def _distribution(each: Asked, draft: Draft, options: Options) -> None:
+def _distribution(each: Asked, draft: Draft) -> None:
     first = (each.text or "").replace(",", ":").partition(":")[0].lower()
     if first in ("", "*", "block", "pack", "nopack"):
         why = "ranks go over nodes in blocks, and over cores by the node type"
@@ -295,11 +286,11 @@ def _distribution(each: Asked, draft: Draft, options: Options) -> None:
         )
 
 
-def _requeue(each: Asked, draft: Draft, options: Options) -> None:
+def _requeue(each: Asked, draft: Draft) -> None:
     draft.put(("requeue",), True, each.places, each.written, why="Slurm may start the job again")
 
 
-def _signal(each: Asked, draft: Draft, options: Options) -> None:
+def _signal(each: Asked, draft: Draft) -> None:
     """Without a time Slurm takes 60 seconds (get_signal_opts in its src/common/proc_args.c)."""
     found = _TO_RANKS.fullmatch((each.text or "").upper())
     of_script = _TO_SCRIPT.fullmatch((each.text or "").upper())
@@ -312,13 +303,13 @@ def _signal(each: Asked, draft: Draft, options: Options) -> None:
         draft.say("left", each.places, each.written, why=why, todo=todo)
         return
     if found is None:
-        raw(each, draft, options, "`signal` sends one to the ranks, and not to the script")
+        raw(each, draft, "`signal` sends one to the ranks, and not to the script")
         return
     value = {"name": found[1], "before": f"{found[2] or 60}s"}
     draft.put(("signal",), value, each.places, each.written, why="the ranks get it before the time limit")
 
 
-_SPECIAL: dict[str, Callable[[Asked, Draft, Options], None]] = {
+_SPECIAL: dict[str, Callable[[Asked, Draft], None]] = {
     "dependency": _dependency,
     "mail-type": _mail_type,
     "requeue": _requeue,

@@ -37,7 +37,7 @@ def put(reading: ShellReading, draft: Draft, options: Options, convert: Convert)
         return
     drafts = []
     for each in found.readings:
-        drafts.append(Draft())
+        drafts.append(Draft(draft.site))
         convert(each, drafts[-1], options)
     if _overlap(reading, found, drafts):
         convert(reading, draft, options)

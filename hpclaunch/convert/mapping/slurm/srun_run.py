@@ -72,11 +72,11 @@ def put(launch: Launch, draft: Draft, options: Options) -> None:
     beyond.defaults(reading, draft)
     per_node = run_sizes.put(reading, run, launch.found, launch.launcher, draft)
     run_sizes.put_gpus(reading, run, launch.found, draft)
-    _put_options(launch, draft, options)
+    _put_options(launch, draft)
     _put_image(launch, files.get("mounts", ()), draft)
     binding.of_srun((*_of_variables(reading), *run.asked), per_node, draft, options)
     tables, lines = files.get("binding", ()), run_command.lines_of(reading, run)
-    inner = binding.of_layers(run.inner, lines, per_node, tables, draft, options)
+    inner = binding.of_layers(run.inner, binding.Ranks(lines, per_node, tables), draft, options)
     if run.in_enroot is not None:
         enroot.say(run.in_enroot, inner, run.command, draft)
     inside = rank_script.put(run, files.get("rank script", ()), draft, reading.commands, tables)
@@ -111,12 +111,12 @@ def put(launch: Launch, draft: Draft, options: Options) -> None:
     steps.put(reading, steps.Run(run.command, run.ranks.per_node, repeated, image), launch.steps, draft)
 
 
-def _put_options(launch: Launch, draft: Draft, options: Options) -> None:
+def _put_options(launch: Launch, draft: Draft) -> None:
     reading, asked = launch.reading, launch.run.asked
     is_alone = outside_allocation(reading) is launch.run.command
     for each in asked:
         if not (is_alone and each.name in OF_ALLOCATION):
-            _option(each, launch.image, draft, options)
+            _option(each, launch.image, draft)
     gpu_binding.put(asked, of_batch(reading) if launch.by is None else (), draft)
 
 
@@ -139,7 +139,8 @@ def _put_image(launch: Launch, lists: Sequence[Source], draft: Draft) -> None:
 def _trials(launch: Launch, swept: Sequence[Loop], draft: Draft) -> trials.Trials:
     """How often the run is started, with what ranks have for what the script's own shell computes."""
     reading, run = launch.reading, launch.run
-    found = trials.find(reading, run.command, draft, run.words, swept, sweeps.variables(swept, run))
+    repeated = trials.Run(run.command, run.words, swept, sweeps.variables(swept, run))
+    found = trials.find(reading, repeated, draft)
     stand_ins = {
         **_doubtful(reading, image=launch.image),
         **rendezvous.first_node(run.words, launch.lines, draft),
@@ -178,12 +179,12 @@ def _put_starters(
     return handed_on.put(reading, handed, draft, receivers)
 
 
-def _option(each: Asked, image: bool, draft: Draft, options: Options) -> None:
+def _option(each: Asked, image: bool, draft: Draft) -> None:
     folder = each.text or ""
     if each.name == "chdir" and not image and folder.startswith("/"):
         draft.put(("workdir",), folder, each.places, each.written)
     else:
-        step_options.put(each, draft, options)
+        step_options.put(each, draft)
 
 
 def _of_variables(reading: ShellReading) -> Iterator[Asked]:

@@ -7,7 +7,6 @@ from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.slurm import batch_options, gpu_binding, perhaps
 from hpclaunch.convert.mapping.slurm.allocation import NO_LIMIT
 from hpclaunch.convert.mapping.slurm.asked import Asked
-from hpclaunch.convert.options import Options
 from hpclaunch.spec import scalars
 
 # Read elsewhere: sizes, MPI, binding, container.
@@ -52,7 +51,7 @@ _GIVE = "give the variable with --env and convert again, or write what it says i
 _DEPENDS = re.compile(r"\$\{\w+\+")  # ${NAME:+...}
 
 
-def put(each: Asked, draft: Draft, options: Options) -> None:
+def put(each: Asked, draft: Draft) -> None:
     """Put what the option of the run says into the draft, or a finding about it."""
     name = each.name
     if name in _READ_ELSEWHERE or name in gpu_binding.NAMES:
@@ -65,9 +64,9 @@ def put(each: Asked, draft: Draft, options: Options) -> None:
         draft.say("left", each.places, each.written, why="a job file has no key for it", todo=_LEFT[name])
     elif name in ("label", "unbuffered"):
         why = "how lines of output are marked and kept back"
-        batch_options.raw(each, draft, options, why, "srun")
+        batch_options.raw(each, draft, why, "srun")
     elif name in batch_options.KNOWN:
-        batch_options.put(each, draft, options)
+        batch_options.put(each, draft)
     elif not name and "--container-mounts" in each.written:
         question = f"SRC:DST for {each.written}: whether it is mounted is not told"
         todo = "write it in the job file, or take the line out of it where it is not to be mounted"
@@ -84,7 +83,7 @@ def put(each: Asked, draft: Draft, options: Options) -> None:
         draft.say("unread", each.places, each.written, why="no option of srun or Pyxis that is known")
     else:
         why = "an option of srun that a job file has no key for"
-        batch_options.raw(each, draft, options, why, "srun")
+        batch_options.raw(each, draft, why, "srun")
 
 
 def _limit(each: Asked, draft: Draft) -> None:
