@@ -106,8 +106,11 @@ def _nodes(reading: ShellReading, given: Mapping[str, Asked], found: Allocation,
         hosts = None if lines else _of_hosts(reading)
         total = given.get("ntasks") or given.get("gpus")
         if lines or total is not None:
-            lines = lines or (total.places if total is not None else ())
-            question = "how many nodes: no line tells, and the operator gave it to sbatch (-N)"
+            told = "no line tells, and the operator gave it to sbatch (-N)"
+            if not lines and total is not None:
+                lines = total.places
+                told = f"{total.written} leaves it to Slurm, unless the operator gave sbatch -N"
+            question = f"how many nodes: {told}"
             named = next((name for name in NODES if name in reading.wanted), "-N of sbatch")
             draft.ask(("nodes",), question, lines, named)
         elif hosts:

@@ -92,6 +92,9 @@ def put(each: Asked, draft: Draft) -> None:
         draft.say("question", each.places, each.written, why=why, todo=todo)
     elif name in HINTS and text:
         draft.of_user(HINTS[name], text, each.places, each.written)
+    elif name in HINTS and text is None:
+        todo = f"write sites.NAME.{HINTS[name]}"
+        draft.say("question", each.places, each.written, why="its value is not told", todo=todo)
     elif name in _SPECIAL:
         _SPECIAL[name](each, draft)
     elif name in _REPLACED:

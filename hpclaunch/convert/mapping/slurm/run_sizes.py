@@ -49,6 +49,8 @@ def put(
             _put_nodes(own.places if own else ranks.places, ranks.nodes, what, found, draft)
     elif own is not None and ranks.nodes is None:
         _ask_nodes(reading, run, own, draft)
+    elif ranks.nodes is None and found.nodes is None:
+        _ask_nodes_of_tasks(run, draft)
     what = " ".join(each.written for each in run.asked if each.name.startswith("ntasks")) or starter
     per_node, places, why, doubt = ranks.per_node, ranks.places, "", ranks.doubt
     if launcher is not None:
@@ -149,6 +151,18 @@ def _ask_nodes(reading: ShellReading, run: Step, own: Asked, draft: Draft) -> No
     draft.ask(("nodes",), question, (*own.places, loop.place), own.written, todo=todo)
 
 
+def _ask_nodes_of_tasks(run: Step, draft: Draft) -> None:
+    """The nodes of a run that says how many ranks it has in all, and no more."""
+    tasks = run.option("ntasks")
+    if tasks is None or ("nodes",) in draft.facts:
+        return
+    each = run.ranks.per_node
+    on_each = f", with {each} on each" if each else ""
+    question = f"how many nodes: as many as {tasks.written} needs{on_each}"
+    draft.unsay(("nodes",))
+    draft.ask(("nodes",), question, tasks.places, tasks.written)
+
+
 def _put_told(told: launchers.FanOut, draft: Draft) -> None:
     """The nodes that a launcher says, where nobody else does."""
     draft.unsay(("nodes",))
@@ -204,10 +218,12 @@ def put_gpus(reading: ShellReading, run: Step, found: Allocation, draft: Draft) 
     own = [each for each in run.asked if each.name in ("gres", "gpus", "gpus-per-node", "gpus-per-task")]
     fact = draft.facts.get(("gpus_per_node",))
     if fact is None or fact.is_open:
-        by_itself = 1 if outside_allocation(reading) is run.command and run.option("nodes") is None else None
+        is_one = outside_allocation(reading) is run.command and not (
+            run.option("nodes") or run.option("ntasks")
+        )
         sized = structs.replace(
             found,
-            nodes=run.ranks.nodes or found.nodes or by_itself,
+            nodes=run.ranks.nodes or found.nodes or (1 if is_one else None),
             per_node=run.ranks.per_node or found.per_node,
         )
         gpus = gpus_of(reading, last([*of_batch(reading), *own]), sized)

@@ -128,6 +128,13 @@ def ranks(reading: ShellReading, step: Sequence[Asked], found: Allocation, place
             doubt = f"{tasks} ranks on {nodes} nodes{limit}: how many are on each is not told"
             return Ranks(nodes, None, (*of_tasks, *lines), doubt)
         return Ranks(nodes, tasks // nodes, (*of_tasks, *lines))
+    if tasks and per_node:
+        # Slurm takes as many nodes as that needs; the second is the most that one of them gets (srun(1)).
+        nodes, both = -(-tasks // per_node), (*of_tasks, *of_per_node)
+        if tasks > per_node and tasks % per_node:
+            doubt = f"{tasks} ranks, at most {per_node} on each node: how many are on each is not told"
+            return Ranks(nodes, None, both, doubt)
+        return Ranks(nodes, min(tasks, per_node), both)
     if per_node:
         return Ranks(nodes, per_node, of_per_node)
     if tasks is not None:

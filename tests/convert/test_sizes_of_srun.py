@@ -1,0 +1,53 @@
+"""A srun that has no job yet asks for its own nodes: how many there are by its own options."""
+
+from typing import Any
+
+import pytest
+import script_cases
+from script_cases import ASK
+
+from hpclaunch.convert.conversion import convert
+from hpclaunch.convert.inputs import classified
+from hpclaunch.convert.options import Options
+
+_KEYS = ("nodes", "gpus_per_node", "ranks_per_node")
+
+
+def _job(words: str, head: str = "") -> tuple[dict[str, Any], list[Any]]:
+    text = f"#!/bin/bash\n{head}srun -p team --mpi=none {words} ./t\n"
+    found = convert(classified({"run.sh": text}), Options({}))
+    return script_cases.loaded(found.job), found.findings
+
+
+@pytest.mark.parametrize(
+    ("words", "nodes", "gpus", "ranks"),
+    [
+        ("--gres=gpu:8 --ntasks=16 --ntasks-per-node=8", "2", "8", "8"),
+        ("--gres=gpu:4 -n 4 --ntasks-per-node=8", "1", "4", "4"),
+        ("--gres=gpu:1 -n1 --ntasks-per-node=1", "1", "1", "1"),
+        ("--gpus=16 --ntasks=16 --ntasks-per-node=8", "2", "8", "8"),
+        ("--gres=gpu:8 --ntasks=20 --ntasks-per-node=8", "3", "8", ASK),
+        ("--gres=gpu:8 --ntasks=$1 --ntasks-per-node=8", ASK, "8", "8"),
+        ("--gpus=$1 --ntasks=$1 --ntasks-per-node=8", ASK, ASK, "8"),
+        ("--gres=gpu:8 --ntasks=16", ASK, "8", ASK),
+        ("-N 2 --gres=gpu:8 --ntasks=16", "2", "8", "8"),
+    ],
+)
+def test_nodes_are_as_many_as_its_ranks_need(words: str, nodes: str, gpus: str, ranks: str) -> None:
+    job, findings = _job(words)
+    assert tuple(job.get(key) for key in _KEYS) == (nodes, gpus, ranks)
+    assert not any(each.kind == "assumed" and each.key == "nodes" for each in findings)
+
+
+def test_what_slurm_chooses_itself_is_not_said_to_be_the_operators() -> None:
+    job, findings = _job("--gres=gpu:8", "#SBATCH -n 16\n")
+    assert job["nodes"] == ASK
+    (asked,) = (each for each in findings if each.key == "nodes")
+    assert "-n 16 leaves it to Slurm" in asked.why
+
+
+@pytest.mark.parametrize(("option", "hint"), [("-A $1", "account"), ("-q $Q", "qos"), ("-w $H", "nodelist")])
+def test_a_name_of_the_site_that_is_not_told_has_its_own_key(option: str, hint: str) -> None:
+    _, findings = _job(f"-N 2 --gres=gpu:8 {option}")
+    told = [each for each in findings if each.what.startswith(option[:2])]
+    assert [each.todo for each in told] == [f"write sites.NAME.{hint}"]
