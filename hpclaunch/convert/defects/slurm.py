@@ -45,12 +45,12 @@ def find(reading: ShellReading, parsed: list[Parsed], options: Options) -> Itera
                 "option, whatever the job's size is",
             )
         if assigned.name == "NCCL_IB_HCA":
-            yield from _by_prefix(known(assigned.value) or "", assigned.place, options)
+            yield from by_prefix(known(assigned.value) or "", assigned.place, options)
     for command in reading.commands:
         for word in command.words:
             text = known(word) or ""
             if text.startswith("NCCL_IB_HCA="):
-                yield from _by_prefix(text.partition("=")[2], command.place, options)
+                yield from by_prefix(text.partition("=")[2], command.place, options)
 
 
 def _own_folder(reading: ShellReading) -> Iterator[Finding]:
@@ -79,7 +79,8 @@ def _own_folder(reading: ShellReading) -> Iterator[Finding]:
             yield Finding("defect", (place,), written, why=why, todo=todo)
 
 
-def _by_prefix(value: str, place: Place, options: Options) -> Iterator[Finding]:
+def by_prefix(value: str, place: Place, options: Options) -> Iterator[Finding]:
+    """The first name of NCCL_IB_HCA that is the beginning of another HCA's, too."""
     if not value or value.startswith(("=", "^=")):
         return
     names = [part.partition(":")[0] for part in value.lstrip("^").split(",") if part]
@@ -104,5 +105,5 @@ def _others(name: str, names: list[str], options: Options) -> str:
         return f"{', '.join(found)} of a {machine.name}" if found else ""
     if re.search(r"\d\d$", name):
         return ""
-    example = f"{name}0" if name[-1:].isdigit() else f"{name}_0"
+    example = f"{name}_0" if re.fullmatch(r"mlx\d", name) else f"{name}0"
     return f"every HCA whose name begins so, such as {example}"

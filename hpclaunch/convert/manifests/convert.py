@@ -10,6 +10,7 @@ from hpclaunch.convert.manifests import (
     command,
     ending,
     environment,
+    faults,
     kinds,
     launchers,
     leftovers,
@@ -120,6 +121,7 @@ def _job(
     parts.compare(workload, own, beside, draft, options)
     parts.ask_which_container(workload, draft)
     placeholders.put(launch, {**first, **own}, templates, draft)
+    faults.put(workload, (first, own), draft, options)
 
 
 def _name(workload: Workload, draft: Draft) -> None:

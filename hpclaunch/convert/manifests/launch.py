@@ -75,12 +75,7 @@ class Launch(Struct, frozen=True):
 def read(container: Field, variables: Mapping[str, str | None]) -> Launch:
     """The command of a container. `variables` are its own by their names, None for those whose value the
     manifest does not tell."""
-    words = [
-        Word(_expanded(word.text(), variables), word.place)
-        for key in ("command", "args")
-        if (field := container.get(key)) is not None
-        for word in field.items(_ALL)
-    ]
+    words = _words(container, variables)
     if len(words) > _MOST_WORDS:
         return Launch(tuple(words), (), tuple(word.value for word in words))
     outer, inner = _launchers([word.value for word in words])
@@ -111,6 +106,21 @@ def read(container: Field, variables: Mapping[str, str | None]) -> Launch:
     inside = tuple(Word(word, line_in(place, line)) for word, line in zip(given, lines, strict=True))
     whole = merged([word.place for word in words[: len(before)]])
     return Launch(inside, outer, inner, parsed, unit, before, whole, place)
+
+
+def script_of(container: Field) -> tuple[str, Place] | None:
+    """The text of `sh -c TEXT` as it stands, and its lines; None where the container runs something else."""
+    script = _script(_words(container, {}))
+    return script[1:] if script is not None else None
+
+
+def _words(container: Field, variables: Mapping[str, str | None]) -> list[Word]:
+    return [
+        Word(_expanded(word.text(), variables), word.place)
+        for key in ("command", "args")
+        if (field := container.get(key)) is not None
+        for word in field.items(_ALL)
+    ]
 
 
 def _hidden(parsed: ShellText, variables: Mapping[str, str | None]) -> Layer | None:
