@@ -101,9 +101,14 @@ class Draft:
         self.put((key, self.count(key)), value, places, what, why)
 
     def unsay(self, *keys: Key) -> None:
-        """Take back all that was said of these keys, of which other things are said now."""
+        """Take back all that was said of these keys, of which other things are said now. What a command has
+        to export is so whatever the command is."""
         told = set(map(dotted, keys))
-        self.findings[:] = [each for each in self.findings if each.key not in told]
+        self.findings[:] = [
+            each
+            for each in self.findings
+            if each.key not in told or (each.became.startswith("command: export ") and each.kind == "carried")
+        ]
 
     def drop(self, key: str, places: Sequence[Place]) -> None:
         """Take out the entries of a list that these lines tell, and their findings. Those that stay are

@@ -1,15 +1,49 @@
-"""What whoever copies a script is to fill in: --container-image <path to docker image>. A shell takes that
-for two redirections, and runs the command without its image."""
+"""What whoever copies a script is to fill in, --container-image <path to docker image>, and what a program
+puts into a template, {{ image }}. A shell takes the first for two redirections, and runs the command without
+its image."""
 
 import re
 from collections.abc import Iterator, Sequence
+
+from msgspec import Struct
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.reading import Source
 from hpclaunch.values.conversion import Place
 
-# Behind an option, with nothing between the words and their brackets, which no redirection is written like.
-_VALUE = re.compile(r"""(?<!\S)(--[a-z][\w-]*[ =])<([A-Za-z][^<>|&;"'`$(){}\n]{0,60}?)(?<! )>(?=\s|\\|$)""")
+
+class _Form(Struct, frozen=True):
+    """How something to fill in is written: the text `before` it stays. `mark` is in each line that has it."""
+
+    mark: str
+    pattern: re.Pattern[str]
+    why: str
+    todo: str
+
+
+_WORDS = r"""<(?P<text>[A-Za-z][^<>|&;"'`$(){}\n]{0,60}?)(?<! )>"""
+_BY_PEOPLE = ("whoever copies the script fills it in, and a shell takes it for redirections", "fill it in")
+_FORMS = (
+    # Behind an option or as a variable's value, with nothing between the words and their brackets, which no
+    # redirection is written like.
+    _Form("<", re.compile(rf"(?<!\S)(?P<before>--[a-z][\w-]*[ =]){_WORDS}(?=\s|\\|$)"), *_BY_PEOPLE),
+    _Form("<", re.compile(rf"^(?P<before>\s*(?:export\s+)?\w+=){_WORDS}(?=\s*(?:#|$))"), *_BY_PEOPLE),
+    # Jinja's: https://jinja.palletsprojects.com/en/stable/templates/#variables
+    _Form(
+        "{{",
+        re.compile(r"(?P<before>(?<!\$))\{\{-?\s*(?P<text>[A-Za-z_][\w.]*)\s*(?:\|[^{}\n]*)?-?\}\}"),
+        "it is a template, and what makes the script of it fills it in",
+        "convert the script that is made of it",
+    ),
+)
+
+
+def names(draft: Draft) -> frozenset[str]:
+    """The variables that stand for what is to be filled in: no shell has them."""
+    whys = {form.why for form in _FORMS}
+    return frozenset(
+        each.became[2:-1] for each in draft.findings if each.kind == "repaired" and each.why in whys
+    )
 
 
 def put_in(sources: Sequence[Source], draft: Draft) -> list[Source]:
@@ -19,19 +53,24 @@ def put_in(sources: Sequence[Source], draft: Draft) -> list[Source]:
 
 def _lines(source: Source, draft: Draft) -> Iterator[str]:
     for number, line in enumerate(source.text.split("\n"), 1):
-        if "<" in line and "--" in line and not line.lstrip().startswith("#"):
-            for found in _VALUE.finditer(line):
-                name = _name(found[2])
-                draft.say(
-                    "repaired",
-                    [Place(source.name, number)],
-                    f"<{found[2]}>",
-                    became=f"${{{name}}}",
-                    why="whoever copies the script fills it in, and a shell takes it for redirections",
-                    todo=f"fill it in, or convert again with --env {name}=VALUE",
-                )
-            line = _VALUE.sub(lambda found: f"{found[1]}${{{_name(found[2])}}}", line)
+        if not line.lstrip().startswith("#"):
+            for form in _FORMS:
+                if form.mark in line:
+                    line = _filled(line, form, Place(source.name, number), draft)
         yield line
+
+
+def _filled(line: str, form: _Form, place: Place, draft: Draft) -> str:
+    def variable(found: re.Match[str]) -> str:
+        if line.count("'", 0, found.start()) % 2:
+            return found[0]  # the text of another program: awk '{{ next }}'
+        name = _name(found["text"])
+        written = found[0].removeprefix(found["before"])
+        todo = f"{form.todo}, or convert again with --env {name}=VALUE"
+        draft.say("repaired", [place], written, became=f"${{{name}}}", why=form.why, todo=todo)
+        return f"{found['before']}${{{name}}}"
+
+    return form.pattern.sub(variable, line)
 
 
 def _name(text: str) -> str:

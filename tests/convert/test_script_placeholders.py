@@ -38,3 +38,35 @@ def test_a_name_that_is_to_be_filled_in_is_no_name(value: str) -> None:
     assert "account: team" in found.job
     assert "partition" not in found.job
     assert [each.places[0].line for each in found.findings if "sites.NAME.partition" in each.todo] == [2]
+
+
+_TEMPLATE = """#!/bin/bash
+#SBATCH -N 2 --ntasks-per-node=8 --gpus-per-node=8 -t 5
+export MODE={{ mode }}
+DATA=<data folder>  # yours
+ARGS=(
+  --lr 1
+  {{ PARAMETERS | indent(2) }}
+)
+awk '{{ next }}' hosts > names
+srun --mpi=none --container-image=a/b:1 --container-mounts=$DATA:/data ./t "${ARGS[@]}"
+"""
+
+
+def test_what_a_template_leaves_open_is_asked_for_and_taken_from_no_shell() -> None:
+    found = convert(classified({"run.sub": _TEMPLATE}), Options({}))
+    asked = {each.key: each.why for each in found.findings if each.kind == "question" and each.key}
+    assert asked.keys() == {"env.MODE", "mounts.0", "command"}
+    assert "${PARAMETERS}" in asked["command"]
+    assert "inherit" not in found.job
+    repaired = {each.places[0].line: each.became for each in found.findings if each.kind == "repaired"}
+    assert repaired == {3: "${mode}", 4: "${data_folder}", 7: "${PARAMETERS}"}
+    assert "nodes: 2" in found.job
+
+
+def test_what_was_filled_in_is_in_the_job() -> None:
+    given = {"mode": "fast", "data_folder": "/d", "PARAMETERS": "--wd 2"}
+    found = convert(classified({"run.sub": _TEMPLATE}), Options(given))
+    assert "- /d:/data" in found.job
+    assert "MODE: fast" in found.job
+    assert '--lr, "1", --wd, "2"' in found.job

@@ -1,4 +1,4 @@
-"""What docker hands on by -e: what becomes of it, by whose it is and where its value is known."""
+"""What docker hands on by -e, and srun: what becomes of it, by whose it is and where its value is known."""
 
 import pytest
 import script_cases
@@ -47,3 +47,38 @@ def test_what_docker_hands_on_is_told_by_whose_it_is(
     assert job.get("env", {}) == env
     assert (name in job.get("secrets", [])) == (name == "TEAM_API_KEY")
     assert ("rendezvous" in job) == (name in ("RANK", "WORLD_SIZE"))
+
+
+def _of_srun(lines: str, words: str = "./t") -> conversion.Conversion:
+    text = "#!/bin/bash\n#SBATCH -N2 --ntasks-per-node=8 --gpus-per-node=8 -t 5\n" + lines
+    run = f"srun --mpi=pmix --container-image=a/b:1 {words}\n"
+    return conversion.convert(classified({"run.sub": text + run}), Options({}))
+
+
+def test_a_name_that_begins_as_slurms_and_is_none_of_them_is_the_scripts_own() -> None:
+    found = _of_srun("export SLURM_ONE_START_PER_NODE=1 SLURM_KILL_BAD_EXIT=1\n")
+    assert 'SLURM_ONE_START_PER_NODE: "1"' in found.job
+    assert "SLURM_KILL_BAD_EXIT" not in found.job
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        "$SLURMD_NODENAME",
+        "$HOSTNAME",
+        "$(hostname)",
+        "$(scontrol show hostnames $SLURM_JOB_NODELIST | head -n 1)",
+    ],
+)
+def test_the_scripts_own_node_is_the_first_one_in_each_rank(first: str) -> None:
+    found = _of_srun(f"export SLURM_MAIN_NODE={first}\n", f'./t --main="{first}:29"')
+    assert 'export SLURM_MAIN_NODE="$MASTER_ADDR"; exec ./t --main="$MASTER_ADDR":29' in found.job
+    assert "rendezvous: torch" in found.job
+    assert "inherit" not in found.job
+
+
+def test_what_a_command_exports_is_told_also_where_the_command_is_asked_for() -> None:
+    beside = "srun --container-image=a/b:1 -N1 -w $MAIN serve &\n"
+    found = _of_srun("export MAIN=$(hostname)\nexport END=$MAIN:2379\n" + beside)
+    left = {each.what: each.todo for each in found.findings if each.kind == "left"}
+    assert "export END=$(hostname):2379" in left["END"]

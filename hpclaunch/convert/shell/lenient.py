@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from hpclaunch.convert.programs.slurm_variables import is_slurms
 from hpclaunch.convert.programs.srun import KEYS
 from hpclaunch.convert.shell import shopt
 from hpclaunch.readback.shell import parameters, pieces
@@ -29,7 +30,7 @@ _OTHERS = frozenset(
 # What srun reads and nobody but the operator sets in a job: srun's own --mpi is known to its ranks alone.
 # https://github.com/SchedMD/slurm: env_vars of src/srun/opt.c, setenv of src/interfaces/mpi.c
 _READ_BY_SRUN = frozenset(("SLURM_KILL_BAD_EXIT", "SLURM_LABELIO", "SLURM_MPI_TYPE", "SLURM_UNBUFFEREDIO"))
-_OF_SCHEDULERS = ("SLURM_", "SLURMD_", "PBS_", "LSB_", "SGE_", "OMPI_COMM_WORLD_", "PMI_", "PMIX_", "PMI2_")
+_OF_SCHEDULERS = ("PBS_", "LSB_", "SGE_", "OMPI_COMM_WORLD_", "PMI_", "PMIX_", "PMI2_")
 # Slurm sets these in some jobs alone: in those of an array, and in those that were started again.
 _NOT_ALWAYS = ("SLURM_ARRAY_", "SLURM_RESTART_COUNT")
 _DEFAULTS = (":-", "-", ":=", "=")
@@ -41,7 +42,8 @@ _FILLED = given(("x",), "x")
 def is_others(name: str) -> bool:
     """Whether a script finds the variable set, and not empty, by others than the operator. SLURM_NTASKS and
     its like are among them: a script is walked as it behaves in a job."""
-    return name in _OTHERS or (name.startswith(_OF_SCHEDULERS) and name not in _READ_BY_SRUN)
+    of_slurm = is_slurms(name) and name not in _READ_BY_SRUN
+    return name in _OTHERS or of_slurm or name.startswith(_OF_SCHEDULERS)
 
 
 class LenientExpander(Expander):

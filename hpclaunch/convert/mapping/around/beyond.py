@@ -9,6 +9,7 @@ from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.slurm.sruns import Step
 from hpclaunch.convert.mapping.words.hosts import loops_of_trials
 from hpclaunch.convert.programs.names import interpreter
+from hpclaunch.convert.programs.slurm_variables import is_slurms
 from hpclaunch.convert.reading import ShellReading
 from hpclaunch.convert.secret_texts import is_secret
 from hpclaunch.readback.shell.values import Unknown, Value, known, shown
@@ -164,7 +165,7 @@ def defaults(reading: ShellReading, draft: Draft) -> None:
         )
     told = {each.what for each in draft.findings if each.kind == "assumed"}
     for each in {each.name: each for each in reversed(reading.assumed)}.values():
-        if each.name in told or each.name.startswith("SLURM_"):
+        if each.name in told or is_slurms(each.name):
             continue
         is_argument = each.name.isdecimal() and each.name != "0"
         if not (is_argument or each.name.isidentifier()):

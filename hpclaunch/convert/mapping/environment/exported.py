@@ -9,6 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from msgspec import Struct
 
+from hpclaunch.convert import placeholders
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.around.rounds import names_in
 from hpclaunch.convert.mapping.environment.owners import Owner, owner
@@ -243,11 +244,17 @@ def _unknown(
 ) -> list[tuple[str, Value]]:
     """A value that the script does not tell: from the submitter's shell, or made beside the rank."""
     name, value, stand_ins = each.name, each.value, ranks.stand_ins
-    addressed = rendezvous.with_first_node(value)
+    own = isinstance(value[0], Unknown) and value[0].name == name  # HOSTNAME, exported as it is
+    addressed = value if own else rendezvous.with_first_node(value)
     if addressed != value and not line([addressed], stand_ins).doubt:
         draft.put(("rendezvous",), "torch", each.places, name, why=rendezvous.SETS_ALL)
         value = addressed
     part = value[0] if len(value) == 1 else ""
+    to_fill = sorted(placeholders.names(draft) & set(names_in(value)))
+    if to_fill:
+        question = f"{name}={_short(each)}: {', '.join(to_fill)} is to be filled in"
+        draft.ask(("env", name), question, each.places, name)
+        return []
     doubtful = [made for made in in_doubt(reading, [value]) if not stand_ins.get(made)]
     if doubtful:
         question = alternatives(reading, doubtful[0])

@@ -14,6 +14,7 @@ from hpclaunch.convert.mapping.words.lines import lines_of
 from hpclaunch.convert.mapping.words.texts import line
 from hpclaunch.convert.programs.flags import cut, not_told
 from hpclaunch.convert.programs.layers import Option
+from hpclaunch.convert.programs.slurm_variables import is_slurms
 from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.convert.secret_texts import is_secret
 from hpclaunch.readback.shell.values import Unknown, Value, join, known, shown
@@ -154,7 +155,7 @@ def _of_the_job(value: Value) -> bool:
     names = (
         re.findall(r"[A-Za-z_]\w*", part.name) if isinstance(part, Unknown) and part.kind == "number" else []
     )
-    return bool(names) and all(name.startswith("SLURM_") for name in names) and not line([value]).doubt
+    return bool(names) and all(map(is_slurms, names)) and not line([value]).doubt
 
 
 def say_not_handed(
@@ -166,7 +167,7 @@ def say_not_handed(
     rows = [
         (each.name, each.place)
         for name, _ in command.environment
-        if name not in names and name not in used and not name.startswith("SLURM_")
+        if name not in names and name not in used and not is_slurms(name)
         if (each := reading.last(name)) is not None and each.exported and each.place.line
     ]
     if rows:

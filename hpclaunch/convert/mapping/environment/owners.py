@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from hpclaunch.convert.mapping.ranks import mpi, rendezvous
 from hpclaunch.convert.mapping.slurm.asked import NODES, TIME
+from hpclaunch.convert.programs.slurm_variables import is_slurms
 from hpclaunch.spec.scalars import SHELL_OWNED
 
 Owner = Literal[
@@ -69,9 +70,9 @@ _OF_APPTAINER = frozenset(
 def _rows() -> Iterator[_Row]:
     # sbatch(1), "Input environment variables": sbatch alone reads them.
     yield _row("sbatch", "SBATCH_*")
-    # srun(1) reads SLURM_* as options and sets it in ranks; SPANK_* are of its plugins (spank(7)); the
-    # rest is set in ranks by its plugins for PMI-2 and PMIx (pmix_server.h, PMI(1)).
-    yield _row("srun", "SLURM_* SRUN_* SPANK_* PMIX_RANK PMIX_NAMESPACE PMIX_SERVER_*")
+    # SRUN_* and SPANK_* are of srun and its plugins (srun(1), spank(7)), as Slurm's own are; the rest is set
+    # in ranks by its plugins for PMI-2 and PMIx (pmix_server.h, PMI(1)).
+    yield _row("srun", "SRUN_* SPANK_* PMIX_RANK PMIX_NAMESPACE PMIX_SERVER_*")
     yield _row("srun", "PMI_RANK PMI_SIZE PMI_FD PMI_ID PMI_JOBID PMI_SPAWNED")
     yield _row("srun", "PMIX_SECURITY_MODE PMIX_PTL_MODULE PMIX_GDS_MODULE PMIX_HOSTNAME PMIX_VERSION")
     # Pyxis's options by another way, since its release 0.21 (PYXIS_CONTAINER_IMAGE, ...; args.c).
@@ -122,6 +123,8 @@ def owner(name: str) -> Owner:
     for prefix in ("OMPI_MCA_", "PRTE_MCA_"):
         if name.startswith(prefix) and mpi.is_of_the_launch(name.removeprefix(prefix)):
             return "daemons"
+    if is_slurms(name):
+        return "srun"  # which reads it as an option, or sets it in ranks
     for row in _ROWS:
         if name in row.names or name.startswith(row.prefixes):
             return row.owner

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from typing import TypeGuard
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.readback.shell.values import Part, Unknown, Value, join, known, shown
@@ -24,6 +25,10 @@ _FIRST_NODE = re.compile(
     r"\$\( *(scontrol show hostnames? [^|]*\| *head +(-n *|-)1 *"
     r"|hostname( -[sfiI]| --(short|fqdn|ip-address))?( *\| *awk '\{ *print \$1 *\}')? *)\)$"
 )
+
+
+# The script's own node, which is the job's first (sbatch(1), bash(1)): a rank has its own there.
+_OF_FIRST_NODE = ("SLURMD_NODENAME", "HOSTNAME")
 
 
 # They differ from node to node, also where a script has a line for each.
@@ -75,27 +80,25 @@ def with_own_addresses(value: Value) -> Value | None:
 
 
 def first_node(words: Sequence[Value], places: Sequence[Place], draft: Draft) -> dict[str, str]:
-    """Commands in the words that find out the job's first node, where the script itself runs: MASTER_ADDR by
-    their texts, which hpclaunch sets to that."""
-    found = {
-        part.name: "MASTER_ADDR"
-        for word in words
-        for part in word
-        if isinstance(part, Unknown) and part.kind == "output" and _FIRST_NODE.match(part.name)
-    }
+    """What in the words tells the job's first node, where the script itself runs: MASTER_ADDR by the texts of
+    such commands and variables, which hpclaunch sets to that."""
+    found = {part.name: "MASTER_ADDR" for word in words for part in word if _is_first_node(part)}
     if found:
         draft.put(("rendezvous",), "torch", places, next(iter(found)), why=SETS_ALL)
     return found
 
 
 def with_first_node(value: Value) -> Value:
-    """The value with MASTER_ADDR, as hpclaunch sets it, for commands that find out the job's first node."""
-    return tuple(
-        Unknown("variable", "MASTER_ADDR")
-        if isinstance(part, Unknown) and part.kind == "output" and _FIRST_NODE.match(part.name)
-        else part
-        for part in value
-    )
+    """The value with MASTER_ADDR, as hpclaunch sets it, for what tells the job's first node."""
+    return tuple(Unknown("variable", "MASTER_ADDR") if _is_first_node(part) else part for part in value)
+
+
+def _is_first_node(part: Part) -> TypeGuard[Unknown]:
+    if not isinstance(part, Unknown):
+        return False
+    if part.kind == "output":
+        return _FIRST_NODE.match(part.name) is not None
+    return part.kind == "variable" and part.name in _OF_FIRST_NODE
 
 
 def local_rank() -> Value:

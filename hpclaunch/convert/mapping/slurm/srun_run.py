@@ -5,13 +5,14 @@ from functools import cached_property
 
 from msgspec import Struct, structs
 
+from hpclaunch.convert import placeholders
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.around import beyond, steps, surroundings, sweeps, trials
 from hpclaunch.convert.mapping.bind import binding, of_mpirun, rank_script
 from hpclaunch.convert.mapping.container import enroot, images, mounts
 from hpclaunch.convert.mapping.container import options as container_options
 from hpclaunch.convert.mapping.environment import exported, handed_on
-from hpclaunch.convert.mapping.ranks import launchers, mpi, numbers, parameter_files, rendezvous
+from hpclaunch.convert.mapping.ranks import launchers, mpi, numbers, parameter_files, rendezvous, threads
 from hpclaunch.convert.mapping.slurm import (
     alone,
     gpu_binding,
@@ -107,6 +108,7 @@ def put(launch: Launch, draft: Draft, options: Options) -> None:
     trials.ask_rounds(reading, run.command, draft, repeated.seed, swept)
     perhaps.ask(reading, run, draft)
     pyxis_variables.say(run.asked, draft)
+    threads.put(launch.launcher, (run.command.place,), draft)
     beyond.put(reading, run, draft, reads=given is not None)
     steps.put(reading, steps.Run(run.command, run.ranks.per_node, repeated, image), launch.steps, draft)
 
@@ -143,6 +145,7 @@ def _trials(launch: Launch, swept: Sequence[Loop], draft: Draft) -> trials.Trial
     found = trials.find(reading, repeated, draft)
     stand_ins = {
         **_doubtful(reading, image=launch.image),
+        **dict.fromkeys(placeholders.names(draft), ""),
         **rendezvous.first_node(run.words, launch.lines, draft),
         **({} if launch.image else _OWN_FOLDER),
         **found.stand_ins,

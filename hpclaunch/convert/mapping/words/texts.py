@@ -7,6 +7,7 @@ from types import MappingProxyType
 
 from msgspec import Struct
 
+from hpclaunch.convert.programs.slurm_variables import is_slurms
 from hpclaunch.convert.shell.names import FOLDER_OF
 from hpclaunch.readback.shell.values import IfSet, Part, Unknown, Value, join, known, shown
 
@@ -26,7 +27,7 @@ _BY_PROGRAMS = re.compile(
     r"\$\((?:(?:\S*/)?(?:conda|mamba|micromamba|pyenv|spack) [\w ./-]+"
     r"|dirname (?:\$\(dirname )?\"?\$\((?:which|command -v|type -[pP]) [\w.-]+\)\"?\)?)\)"
 )
-_OF_RANKS = ("SLURM_", "OMPI_COMM_WORLD_", "MV2_COMM_WORLD_", "PMI_", "MPI_LOCAL")
+_OF_RANKS = ("OMPI_COMM_WORLD_", "MV2_COMM_WORLD_", "PMI_", "MPI_LOCAL")
 # Of a rank, where no variable of the script stands for it.
 _OF_RANK = re.compile(r"\$\{\w+:-\$(?:SLURM_\w+|\(\(SLURM_\w+ / SLURM_\w+\)\))\}")
 _BEFORE_PATHS = " \t\n\"'=:,(;&|"
@@ -195,7 +196,7 @@ class _Writer:
     def _is_of_rank(self, name: str) -> bool:
         """Whether the rank has it, under its own name or another."""
         self.used |= {name} & self._stand_ins.keys()
-        return name.startswith("SLURM_") or bool(self._stand_ins.get(name))
+        return is_slurms(name) or bool(self._stand_ins.get(name))
 
     def _stand_in(self, part: Unknown) -> str:
         name = self._stand_ins[part.name]
@@ -206,4 +207,4 @@ class _Writer:
 
 def submitters(names: Collection[str]) -> list[str]:
     """Those that only the submitter's shell has: what Slurm and mpirun set is with each rank."""
-    return [name for name in names if not name.startswith(_OF_RANKS)]
+    return [name for name in names if not (name.startswith(_OF_RANKS) or is_slurms(name))]
