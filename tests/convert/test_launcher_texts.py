@@ -184,7 +184,7 @@ def test_what_a_refused_launcher_mounts_and_sets_is_told_though_nobody_is_asked(
     assert told["secrets.0"] == "secrets.0: HF_TOKEN"
     assert "Hunter2" not in repr(found)
     assert [each.why for each in found.findings if "SCRATCH" in each.what] == [
-        "SRC:DST for ${SCRATCH}:/scr: SCRATCH is not told"
+        "SRC:DST for ${SCRATCH}:/scr, and SCRATCH is not told"
     ]
     assert not [each for each in found.findings if each.kind == "question"]
 

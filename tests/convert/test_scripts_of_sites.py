@@ -97,3 +97,44 @@ def test_a_variable_that_the_command_exports_is_not_asked_for_beside() -> None:
     assert job["command"] == 'export LD_LIBRARY_PATH=/opt/x:"$LD_LIBRARY_PATH"; exec ./t'
     assert "env" not in job
     assert found.is_complete
+
+
+def _of(*lines: str) -> Conversion:
+    text = "\n".join(("#!/bin/bash", "#SBATCH --gpus-per-node=8 -t 5", *lines, ""))
+    return convert(classified({"run.sh": text}), Options({}))
+
+
+@pytest.mark.parametrize(
+    ("before", "sizes", "ranks"),
+    [
+        ("", "-N $SLURM_JOB_NUM_NODES -n $((SLURM_JOB_NUM_NODES * 4))", "4"),
+        ("", "-n $((SLURM_NNODES * 4))", "4"),
+        ("", "-N $NODES -n $((4 * NODES))", "4"),
+        ("N=$SLURM_NNODES; ALL=$((N * 4))", "-N $N -n $ALL", "4"),
+        ("", "-n $((SLURM_NNODES * 4 + 1))", ASK),
+        ("", "-N $NODES -n $((4 * OTHERS))", ASK),
+    ],
+)
+def test_ranks_of_so_many_nodes_as_there_are_are_told_on_each_of_them(before, sizes, ranks):
+    found = _of(before, f"srun --mpi=none --container-image=a/b:1 {sizes} ./t")
+    job = _job(found)
+    assert (job["nodes"], job["ranks_per_node"]) == (ASK, ranks)
+
+
+def test_a_file_of_the_container_engine_is_told_where_the_image_is_asked_of_an_option():
+    found = _of("srun -N2 --mpi=none --environment=/e/x.toml --container-image=$IMAGE ./t")
+    asked = [each.what for each in found.findings if (each.kind, each.key) == ("question", "image")]
+    assert asked == ["IMAGE"]
+    assert "--environment=/e/x.toml" in [each.what for each in found.findings if each.kind == "left"]
+
+
+def test_a_mount_that_ends_in_key_hides_no_variable():
+    found = _of("srun -N2 --mpi=none --container-image=a/b:1 --container-mounts=$FOLDER/.api-key ./t")
+    assert "FOLDER is not told" in found.job
+
+
+def test_no_gpus_for_a_task_are_not_all_of_them():
+    found = _of("srun -N2 --mpi=none --container-image=a/b:1 --gpus-per-task=0 ./t")
+    whys = [each.why for each in found.findings if each.what == "--gpus-per-task=0"]
+    assert whys
+    assert not any("visible" in why for why in whys)

@@ -4,6 +4,8 @@ import re
 from collections.abc import Mapping, Sequence
 from posixpath import normpath
 
+from msgspec import structs
+
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.slurm.asked import Asked
 from hpclaunch.convert.mapping.slurm.sruns import Step
@@ -63,9 +65,18 @@ def put_image(
         either = either_of(reading, value)
         question = f"the image: {either}" if either else f"the image, which {names} gives"
         question += "" if either else ": a reference or a .sqsh file"
+        _leave_file(draft)
         draft.ask(("image",), question, _asking(reading, asked, value), names)
         return
     draft.put(("image",), reference(text), asked.places, asked.written, why=_changed(text))
+
+
+def _leave_file(draft: Draft) -> None:
+    """A file that was to tell the image says more than that, and the question is another one now."""
+    for number, each in enumerate(draft.findings):
+        if (each.kind, each.key) == ("question", "image"):
+            why = f"{each.why}; --container-image tells the image"
+            draft.findings[number] = structs.replace(each, kind="left", why=why, key="")
 
 
 def _original(value: Value, commands: Sequence[Command], draft: Draft) -> Value:

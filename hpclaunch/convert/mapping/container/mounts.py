@@ -64,7 +64,7 @@ def put(
                 why = f"{loop.variable} is another one in each round of the loop over {loop.over}, and all "
                 why += "trials have the same mounts: the folder above it may be one"
             why = either_of(reading, entry.value) or why
-            question = f"SRC:DST for {shown(entry.value)}: {why}"
+            question = f"SRC:DST for {shown(entry.value)}, and {why}"
             draft.ask(("mounts", draft.count("mounts")), question, places, names or what)
     return [source for _, _, source in by_target.values() if source]
 

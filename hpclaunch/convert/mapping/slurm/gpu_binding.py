@@ -31,6 +31,9 @@ def put(own: Sequence[Asked], batch: Sequence[Asked], draft: Draft) -> None:
 
 def say(each: Asked, draft: Draft, *, free: bool) -> None:
     """The finding about one option; `free`: each rank saw all of them in the original too."""
+    if each.name in _COUNTS and each.text == "0":
+        draft.say("replaced", each.places, each.written, why="a job without GPUs says so in gpus_per_node")
+        return
     draft.say("replaced", each.places, each.written, why=_WHY, todo="" if free else _todo(each))
 
 

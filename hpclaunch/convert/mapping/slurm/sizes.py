@@ -141,6 +141,9 @@ def ranks(reading: ShellReading, step: Sequence[Asked], found: Allocation, place
         if tasks == 1:
             return Ranks(1, 1, of_tasks)
         return Ranks(None, None, of_tasks, f"{tasks} ranks, and on how many nodes is not told")
+    each = _on_each_node(reading, given, found) if nodes is None else None
+    if each:
+        return Ranks(None, each, of_tasks)
     if of_tasks or of_per_node:
         return Ranks(nodes, None, of_tasks or of_per_node, "how many ranks there are is not told")
     if found.tasks_per_gpu and found.gpus:
@@ -176,6 +179,21 @@ def _tasks(
     if source in _NODES_OF_SLURM:
         return found.nodes, own.places, True
     return number(own.value, reading, found.numbers), own.places, False
+
+
+def _on_each_node(reading: ShellReading, given: Mapping[str, Asked], found: Allocation) -> int | None:
+    """The ranks on a node of -N $NNODES -n $((NNODES * 8)), however many nodes those are."""
+    own, tasks = given.get("nodes"), given.get("ntasks")
+    if tasks is None:
+        return None
+    names = {_name_of(part) for part in (own.value or () if own else ())} or set(_NODES_OF_SLURM)
+    if names & set(_NODES_OF_SLURM):
+        names = set(_NODES_OF_SLURM)
+    counts = {
+        number(tasks.value, reading, {**found.numbers, **dict.fromkeys(names, nodes)}) for nodes in (1, 2, 3)
+    }
+    each = min((count for count in counts if count), default=0)
+    return each if counts == {each, 2 * each, 3 * each} else None
 
 
 def _name_of(part: Part) -> str:
