@@ -115,6 +115,22 @@ class Walk:
         lines = range(place.line, max(place.last, place.line) + 1)
         return [each for line in lines for each in self._commands.get((place.file, line), ())]
 
+    def writes_with_others(self, place: Place, program: str) -> bool:
+        """Whether the commands of that program on these lines write a file that a group of commands writes
+        into, none of which starts anything: else it is a log."""
+        own = [each for each in self.commands(place) if each.program == program and each.writes]
+        return any(id(each.writes[-1]) in self._groups for each in own)
+
+    @cached_property
+    def _groups(self) -> set[int]:
+        """The outputs that are files, by their ids, which the commands of a group share."""
+        found: dict[int, bool] = {}
+        for each in self._reading.commands:
+            for output in each.writes:
+                is_file = not output.tee and output.descriptor in ("", "1") and not _is_device(output.path)
+                found[id(output)] = found.get(id(output), is_file) and each.program in PLUMBING
+        return {number for number, is_file in found.items() if is_file}
+
     def passes_by(self, statement: Statement) -> bool:
         """Whether the walk went by it, since a condition does not hold. Of the body of a function it is not
         known who else calls it."""
@@ -177,7 +193,7 @@ def what_became(statement: Statement, walk: Walk) -> Told:
     if told is not None:
         return told(statement, part, walk)
     if program in PLUMBING:
-        return _by_output(part)
+        return _FILE if walk.writes_with_others(statement.place, program) else _by_output(part)
     return _NOT_REACHED if program and walk.passes_by(statement) else _LEFT
 
 
@@ -247,7 +263,11 @@ def _is_file(redirection: Redirection) -> bool:
     if redirection.operator not in _TO_FILE or redirection.descriptor not in ("", "1"):
         return False
     first = target.pieces[0] if target.pieces else None
-    return not isinstance(first, Process) and not (known(_value(target)) or "").startswith("/dev/")
+    return not isinstance(first, Process) and not _is_device(_value(target))
+
+
+def _is_device(path: Value) -> bool:
+    return (known(path) or "").startswith("/dev/")
 
 
 def _source(statement: Statement, part: Simple, walk: Walk) -> Told:

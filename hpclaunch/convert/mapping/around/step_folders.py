@@ -9,6 +9,8 @@ from hpclaunch.convert.mapping.words.texts import is_here, path
 from hpclaunch.convert.reading import Command
 from hpclaunch.readback.shell.values import Value, known, shown
 
+_PRINT = ("echo", "printf")
+
 
 def start(draft: Draft, *, image: bool) -> str | None:
     """Where steps of the host start, from the job file's folder; None where that is asked."""
@@ -40,6 +42,8 @@ def _is_relative(command: Command, words: Sequence[Value]) -> bool:
     """Whether it may find something from the folder that it is in."""
     program, *rest = words or [()]
     name = known(program) or ""
+    if name in _PRINT:
+        rest = []  # they are a text
     targets = [output.path for output in command.writes]
     return (
         command.stdin is not None

@@ -2,7 +2,6 @@
 
 import shlex
 from collections.abc import Collection, Sequence
-from posixpath import normpath
 from typing import Any
 
 from msgspec import Struct
@@ -13,6 +12,7 @@ from hpclaunch.convert.mapping.around.beyond import script_of
 from hpclaunch.convert.mapping.around.likeness import say_own, unlike
 from hpclaunch.convert.mapping.around.logs import is_tee
 from hpclaunch.convert.mapping.around.missing import Missing
+from hpclaunch.convert.mapping.around.text_files import Texts
 from hpclaunch.convert.mapping.around.trials import Trials
 from hpclaunch.convert.mapping.container import images
 from hpclaunch.convert.mapping.environment.exported import inherit
@@ -58,10 +58,13 @@ def put(reading: ShellReading, run: Run, all_steps: Sequence[Step], draft: Draft
     order = _order(reading)
     staged = stage_in.put(reading, all_steps, run.command, containers, draft)
     at_the_end, of_files = _at_the_end(reading), _made_of_files(reading)
-    named = {normpath(shown(word)) for word in run.command.words}
+    texts = Texts(reading, run.command)
     after, missing, pending = False, Missing(reading, of_run), None
     for command in sorted(reading.commands, key=lambda each: bool(each.signals)):
         missing.add(pending)
+        pending = None
+        if texts.is_told(command):
+            continue
         pending = command
         if command is run.command:
             after, pending = True, None
@@ -71,7 +74,12 @@ def put(reading: ShellReading, run: Run, all_steps: Sequence[Step], draft: Draft
         words = step.words if step is not None else command.words
         if images_of_steps.is_said(command, step, words, of_run, draft):
             continue
-        if step is None and (_is_log(command, of_files, draft) or not _is_step_of_host(command, named)):
+        text = None if step is not None else texts.of(command)
+        if (
+            step is None
+            and text is None
+            and (_is_log(command, of_files, draft) or not _is_step_of_host(command))
+        ):
             continue
         if not words:
             images_of_steps.say_no_command(command, draft)
@@ -89,7 +97,7 @@ def put(reading: ShellReading, run: Run, all_steps: Sequence[Step], draft: Draft
             draft.say("left", (command.place,), command.brief(), why=why, todo=todo)
             continue
         number = draft.count(key)
-        _put(reading, command, step, run, key, draft)
+        _put(reading, text or command, step, run, key, draft)
         if draft.count(key) > number:
             missing.take(command)
             pending = None
@@ -280,12 +288,8 @@ def _is_log(command: Command, of_files: Collection[tuple[str, int]], draft: Draf
     return True
 
 
-def _is_step_of_host(command: Command, named: Collection[str]) -> bool:
-    """Whether a command of the batch host is a step: files, scripts of its own, and a text for a file that is
-    `named` in the run, as a script of its ranks is."""
+def _is_step_of_host(command: Command) -> bool:
+    """Whether a command of the batch host is a step: files, and scripts of its own."""
     is_first = command.pipeline[0] == 0 or command.pipeline[1] == 1
-    if command.program in _ON_HOST or command.program.endswith(_SCRIPTS):
-        return is_first and not command.within
-    if command.program != "cat" or len(command.words) > 1 or known(command.stdin or ()) is None:
-        return False
-    return any(not each.append and normpath(shown(each.path)) in named for each in command.writes)
+    is_files = command.program in _ON_HOST or command.program.endswith(_SCRIPTS)
+    return is_files and is_first and not command.within
