@@ -54,7 +54,7 @@ def test_what_accelerate_tells_by_variables_is_in_env(words: str, env: dict[str,
     assert job["command"] == ["python", "-u", "t.py", "--x", "1"]
     found = job.get("env", {})
     assert env.items() <= found.items()
-    assert env or not found
+    assert env or found == {"OMP_NUM_THREADS": "1"}
 
 
 def test_what_a_file_of_accelerates_may_say_is_not_guessed() -> None:
@@ -190,3 +190,20 @@ def test_that_no_line_says_how_many_ranks_is_told(
     text = f"#!/bin/bash\n#SBATCH -t 60\n{head}\n{command}\n"
     found = convert(classified({"run.sub": text}), Options({}, sets=sets))
     assert any(each.what == "no line says how many ranks" for each in found.findings) == is_asked
+
+
+@pytest.mark.parametrize(
+    ("lines", "threads"),
+    [
+        ("srun torchrun --nproc_per_node=8 t.py", "1"),
+        ("srun python -m torch.distributed.launch --nproc_per_node=8 t.py", "1"),
+        ("export OMP_NUM_THREADS=6\nsrun torchrun --nproc_per_node=8 t.py", "6"),
+        ("OMP_NUM_THREADS=6\nsrun torchrun --nproc_per_node=8 t.py", "1"),  # not exported
+        ("srun torchrun --nproc_per_node=1 t.py", None),
+        ("srun accelerate launch --num_processes 2 --num_machines 2 t.py", "1"),
+        ("srun deepspeed --num_gpus 8 t.py", None),
+        ("export OMP_NUM_THREADS=$SLURM_CPUS_ON_NODE\nsrun torchrun --nproc_per_node=8 t.py", None),
+    ],
+)
+def test_the_threads_that_a_launcher_gives_each_process_are_in_env(lines: str, threads: str | None) -> None:
+    assert _job(lines).get("env", {}).get("OMP_NUM_THREADS") == threads

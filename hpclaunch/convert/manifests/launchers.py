@@ -10,7 +10,7 @@ from hpclaunch.convert.manifests.size import lines_of
 from hpclaunch.convert.manifests.workload import Workload
 from hpclaunch.convert.mapping.around.trials import Trials
 from hpclaunch.convert.mapping.environment.owners import owner
-from hpclaunch.convert.mapping.ranks import mpi
+from hpclaunch.convert.mapping.ranks import mpi, threads
 from hpclaunch.convert.mapping.ranks.launchers import REPLACED
 from hpclaunch.convert.programs.bind import BINDERS
 from hpclaunch.convert.programs.layers import MPI, PER_GPU, Layer, Option
@@ -63,6 +63,7 @@ def put(
         why = "the operator told each pod MASTER_ADDR, WORLD_SIZE and RANK"
         draft.put(("rendezvous",), "torch", [workload.kind_place], "PyTorchJob", why=why)
     _between(launch, draft)
+    threads.put(torch, launch.places[:1], draft)
     return exports
 
 
@@ -299,6 +300,9 @@ def _carried(option: Option, launch: Launch, known_here: Mapping[str, Variable |
             variable = known_here[each]
             key = "secrets" if variable is not None and variable.source == "secret" else f"env.{each}"
             draft.say("carried", places, f"-x {each}", became=key, key=key)
+        elif launch.shell is not None and each in launch.shell.untold and owner(each) != "image":
+            question = f"the value of {each}: the launcher's shell makes it, of what is known only there"
+            draft.ask(("env", each), question, places, f"-x {each}")
         elif owner(each) == "image" or each == "HOME":
             draft.say("replaced", places, f"-x {each}", why="each rank has its image's own")
         else:

@@ -12,7 +12,7 @@ from hpclaunch.convert.mapping.docker import arguments, container, env_files, ra
 from hpclaunch.convert.mapping.docker.steps import Started
 from hpclaunch.convert.mapping.environment import exported, handed_on
 from hpclaunch.convert.mapping.ranks import numbers as numbers_of_mpirun
-from hpclaunch.convert.mapping.ranks import rendezvous
+from hpclaunch.convert.mapping.ranks import rendezvous, threads
 from hpclaunch.convert.mapping.slurm.settled import by_role
 from hpclaunch.convert.mapping.slurm.sizes import Allocation
 from hpclaunch.convert.mapping.words import hosts
@@ -58,6 +58,7 @@ def put(launch: Launch, found: Allocation, draft: Draft, options: Options) -> No
         stand_ins = {**repeated.stand_ins, **hosts.stand_ins(main.command)}
         words = _words(launch, draft, options, once=once)
         _put_command(launch, words, stand_ins, exports, draft)
+    threads.put(main.launcher if main.mpirun is None else None, (main.command.place,), draft)
     trials.ask_rounds(reading, main.command, draft, repeated.seed)
 
 

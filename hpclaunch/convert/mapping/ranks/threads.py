@@ -1,0 +1,37 @@
+"""The threads of each process, where the launcher that is gone set them."""
+
+from collections.abc import Sequence
+
+from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.programs.layers import Layer
+from hpclaunch.values.conversion import Place
+
+# config_from_args of torch/distributed/run.py, main of torch/distributed/launch.py before it, and accelerate,
+# which sets as many as it is told, or one (_validate_launch_command of its commands/launch.py).
+_ONE_THREAD = frozenset(("torchrun", "torch.distributed.launch", "accelerate"))
+_NAME = "OMP_NUM_THREADS"
+
+
+def put(layer: Layer | None, places: Sequence[Place], draft: Draft) -> None:
+    """What the launcher sets where nothing else does, to be put when the whole environment is in the draft.
+    torchrun does it where it starts several processes on a node."""
+    if layer is None or layer.program not in _ONE_THREAD or _is_told(draft):
+        return
+    on_node = draft.number("ranks_per_node") or draft.number("gpus_per_node")
+    if on_node == 1 and layer.program != "accelerate":
+        return
+    why = (
+        f"{layer.program} sets it in each process where nothing else does; where the operator or the image "
+        "does, write that here"
+    )
+    draft.put(("env", _NAME), "1", places, layer.program, why=why, kind="assumed")
+
+
+def _is_told(draft: Draft) -> bool:
+    command = draft.facts.get(("command",))
+    return (
+        ("env", _NAME) in draft.facts
+        or draft.lists("inherit", _NAME)
+        or draft.lists("secrets", _NAME)
+        or (command is not None and f"{_NAME}=" in str(command.value))
+    )
