@@ -7,7 +7,7 @@ from typing import Any
 from msgspec import Struct
 
 from hpclaunch.convert.draft import Draft
-from hpclaunch.convert.mapping.around import images_of_steps, rounds, stage_in, step_folders
+from hpclaunch.convert.mapping.around import images_of_steps, rounds, stage_in, step_folders, step_shells
 from hpclaunch.convert.mapping.around.beyond import script_of
 from hpclaunch.convert.mapping.around.likeness import say_own, unlike
 from hpclaunch.convert.mapping.around.logs import is_tee
@@ -42,12 +42,13 @@ _ENDS = frozenset(("EXIT", "0"))  # trap's names of the script's end
 
 class Run(Struct, frozen=True):
     """What stands in the midst of it all: the run's command, how many ranks it has on a node, its trials, and
-    whether it is in an image."""
+    whether it is in an image. `later` are variables that its command sets itself."""
 
     command: Command
     per_node: int | None
     trials: Trials
     image: bool
+    later: Sequence[str] = ()
 
 
 def put(reading: ShellReading, run: Run, all_steps: Sequence[Step], draft: Draft) -> None:
@@ -188,12 +189,15 @@ def _put(
         why = f"which options srun gets there ({options}) is not told"
         draft.say("left", (command.place,), what, why=why, todo=f"add it to {key} where the job needs it")
         return
-    written = _line(command, step, run.trials)
-    places = reading.origin(command)
     inside = step is not None and step.in_container
-    begin = step_folders.start(draft, image=run.image)
     words = step.started if step is not None else command.words
-    first, nowhere = ("", "") if inside else step_folders.goes(command, words, begin)
+    shell = step_shells.Shell()
+    first, nowhere = "", ""
+    if not inside:
+        first, nowhere = step_folders.goes(command, words, step_folders.start(draft, image=run.image))
+        shell = step_shells.of(reading, command, words, run.later, run.trials.stand_ins)
+    written = _line(command, step, run.trials, shell)
+    places = reading.origin(command)
     if nowhere:
         why = f"it runs in a folder that no step is told of ({nowhere})"
         draft.say("left", (command.place,), what, why=why, todo=f"add it to {key} with whole paths")
@@ -223,18 +227,21 @@ def _put(
         optional, why = True, CACHES
     if optional:
         entry["optional"] = True
-    inherit(submitters(written.names), (command.place,), draft, what)
+    names = [name for name in submitters(written.names) if name not in shell.names]
+    inherit(names, (command.place,), draft, what)
+    if key == "after" and not inside:
+        step_shells.say_behind(reading, run.command, command, bool(first), draft)
     if key == "after" and rounds.gives_up(reading, run.command):
         why = "the script came here only where its run did well; `after` is done in any case"
     draft.add(key, entry, places, what, why)
 
 
-def _line(command: Command, step: Step | None, trials: Trials) -> Line:
+def _line(command: Command, step: Step | None, trials: Trials, shell: step_shells.Shell) -> Line:
     words = step.started if step is not None else command.words
     if not (step is not None and step.in_container):
         words = tuple(map(from_here, words))
     if script := script_of(command.stdin, words):
-        return line(script, trials.stand_ins)
+        return line(script, trials.stand_ins, shell.exports, before=shell.before)
     inside = step is not None and step.in_container
     given = inputs.given(command, words, inside=inside)
     if given.doubt:
@@ -250,7 +257,7 @@ def _line(command: Command, step: Step | None, trials: Trials) -> Line:
             where = " on the host" if of_host else ""
             return Line("", doubt=f"where its output goes{where} ({shown(output.path)})")
         ending += f" {'>>' if output.append else '>'} {to}"
-    return line(words, trials.stand_ins, ending=ending, piped=given.before)
+    return line(words, trials.stand_ins, shell.exports, ending, shell.before, given.before)
 
 
 def _in_text(value: Value, trials: Trials) -> str:

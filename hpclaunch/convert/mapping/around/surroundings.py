@@ -22,7 +22,7 @@ _CONDA_HOOK = re.compile(r"^eval\s+\"?\$\((?:\S*/)?(conda|mamba|micromamba|pyenv
 # Not a configuration that was forgotten, but software of the machine or an environment of the user's.
 _ENVIRONMENT = re.compile(r"^(?!.*\bconfig_)(/|~|\$\{?HOME)|(?:^|/)activate$|conda\.sh$")
 _HOME = re.compile(r"^~|\$\{?HOME\}?")
-_FOLDERS = frozenset(("cd", "pushd", "popd"))
+FOLDERS = frozenset(("cd", "pushd", "popd"))
 _OF_SUBMISSION = re.compile(r"\$\{?SLURM_SUBMIT_DIR\b")
 
 
@@ -32,36 +32,8 @@ def put(
     """The commands that a rank runs first, in their order, with their lines. Those of a job in an image are
     left, and that is said, but where the script was itself in it (`inside`). `cd` becomes the working
     folder."""
-    found: list[Prepared] = []
-    programs = _PREPARES | _FOLDERS if inside else _PREPARES
-    for command in reading.commands:
-        if command.program in programs and not command.within and not command.conditions:
-            found.append((command.place, command.words))
-    for sourced in reading.sourced:
-        if not sourced.file and _ENVIRONMENT.search(shown(sourced.name)):
-            here = path(sourced.name)
-            if here is not None and not inside:
-                here = _from_ranks(reading, run, sourced.place, here, None if image else draft)
-            name: Value = sourced.name if here is None else (here,)
-            found.append((sourced.place, (("source",), name, *sourced.arguments)))
-    found += _hooks(reading)
-    lines = {place for place, _ in found}
-    in_line: dict[Place, list[str]] = {}
-    for statement in reading.statements:
-        if statement.place in lines:
-            in_line.setdefault(statement.place, []).append(statement.written)
-
-    def order(each: Prepared) -> tuple[tuple[bool, int, int], int]:
-        """Two of one line stay in the order in which they run: `source venv; module load`."""
-        place, words = each
-        return position(reading, run, place), _column(in_line.get(place, ()), words)
-
-    before = [
-        each
-        for each in sorted(found, key=order)
-        if _is_before(each[0], run.place) and not reading.is_apart(each[0], run.place)
-    ]
-    for where, words in before:
+    found = before(reading, run, None if image else draft, inside=inside)
+    for where, words in found:
         what = " ".join(map(shown, words))
         if image and not inside:
             why = "it prepares the host's shell; what it exports and the image does not set, ranks had too"
@@ -79,7 +51,43 @@ def put(
             )
     if not image:
         _folder(reading, run, draft)
-    return [] if image and not inside else before
+    return [] if image and not inside else found
+
+
+def before(
+    reading: ShellReading, run: Command, draft: Draft | None = None, *, inside: bool = False
+) -> list[Prepared]:
+    """What the script's shell did before a command that it starts, in that order. Where the path of a file is
+    not told the draft says so."""
+    found: list[Prepared] = []
+    programs = _PREPARES | FOLDERS if inside else _PREPARES
+    for command in reading.commands:
+        if command.program in programs and not command.within and not command.conditions:
+            found.append((command.place, command.words))
+    for sourced in reading.sourced:
+        if not sourced.file and _ENVIRONMENT.search(shown(sourced.name)):
+            here = path(sourced.name)
+            if here is not None and not inside:
+                here = _from_ranks(reading, run, sourced.place, here, draft)
+            name: Value = sourced.name if here is None else (here,)
+            found.append((sourced.place, (("source",), name, *sourced.arguments)))
+    found += _hooks(reading)
+    lines = {place for place, _ in found}
+    in_line: dict[Place, list[str]] = {}
+    for statement in reading.statements:
+        if statement.place in lines:
+            in_line.setdefault(statement.place, []).append(statement.written)
+
+    def order(each: Prepared) -> tuple[tuple[bool, int, int], int]:
+        """Two of one line stay in the order in which they run: `source venv; module load`."""
+        place, words = each
+        return position(reading, run, place), _column(in_line.get(place, ()), words)
+
+    return [
+        each
+        for each in sorted(found, key=order)
+        if _is_before(each[0], run.place) and not reading.is_apart(each[0], run.place)
+    ]
 
 
 def _from_ranks(reading: ShellReading, run: Command, place: Place, name: str, draft: Draft | None) -> str:
@@ -136,7 +144,7 @@ def _hooks(reading: ShellReading) -> list[Prepared]:
 _NO_WAY_BACK = (
     "each round of the loop begins where the one before it ended, and all trials of a job begin in one"
 )
-_OWN_FOLDERS = "each round of the loop has its own, and all trials of a job have one"
+_OWNFOLDERS = "each round of the loop has its own, and all trials of a job have one"
 
 
 def _folder(reading: ShellReading, run: Command, draft: Draft) -> None:
@@ -187,7 +195,7 @@ def _changes(reading: ShellReading, run: Command, until: Place | None = None) ->
         if until is not None and command.place.file == until.file and command.place.line >= until.line:
             break
         apart = command.within or command.signals or command.background or command.pipeline[1] > 1
-        if command.program in _FOLDERS and not apart and not _is_elsewhere(reading, command, run):
+        if command.program in FOLDERS and not apart and not _is_elsewhere(reading, command, run):
             if command.program == "cd" and _is_whole(_target(command)) and not command.conditions:
                 found.clear()
             found.append(command)
@@ -204,7 +212,7 @@ def _of_rounds(reading: ShellReading, run: Command, changes: Sequence[Command]) 
     inside = [each for each in changes if loop in each.loops]
     at = next((n for n, c in enumerate(reading.commands) if (c.place, c.words) == (run.place, run.words)), 0)
     behind = reading.commands[at + 1 :]
-    after = [each for each in behind if each.program in _FOLDERS and loop in each.loops]
+    after = [each for each in behind if each.program in FOLDERS and loop in each.loops]
     ends = _reached(reading, [*inside, *after], ".")
     apart = all(reading.is_in_subshell(each.place, loop.place.line) for each in inside)
     first = _target(inside[0])
@@ -218,12 +226,12 @@ def _of_rounds(reading: ShellReading, run: Command, changes: Sequence[Command]) 
     each_first = (first.replace(f"${{{loop.variable}}}", value or "$") for value in values)
     folders = [_resolved(reading, each) for each in each_first]
     if len(inside) > 1 or loop.count != len(folders) or None in folders or len(run.loops) > 1:
-        return (_OWN_FOLDERS, "write a job for each folder")
+        return (_OWNFOLDERS, "write a job for each folder")
     sweep = flow({"grid": {"workdir": [_written(each or "") for each in folders]}})
     todo = (
         f"where none needs another give --set workdir=null --set trials=null --set {quote(f'sweep={sweep}')}"
     )
-    return (_OWN_FOLDERS, f"{todo}, which makes a job for each")
+    return (_OWNFOLDERS, f"{todo}, which makes a job for each")
 
 
 def _is_elsewhere(reading: ShellReading, command: Command, run: Command) -> bool:

@@ -110,7 +110,9 @@ def put(launch: Launch, draft: Draft, options: Options) -> None:
     pyxis_variables.say(run.asked, draft)
     threads.put(launch.launcher, (run.command.place,), draft)
     beyond.put(reading, run, draft, reads=given is not None)
-    steps.put(reading, steps.Run(run.command, run.ranks.per_node, repeated, image), launch.steps, draft)
+    names = tuple(dict.fromkeys(name for name, _ in later))
+    around_it = steps.Run(run.command, run.ranks.per_node, repeated, image, names)
+    steps.put(reading, around_it, launch.steps, draft)
 
 
 def _put_options(launch: Launch, draft: Draft) -> None:

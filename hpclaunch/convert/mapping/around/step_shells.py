@@ -1,0 +1,66 @@
+"""What the shell of a step does first: srun and the scripts of a launcher had modules, environments and
+exported variables of the script's own shell, and a step starts without them."""
+
+from collections.abc import Mapping, Sequence
+
+from msgspec import Struct
+
+from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.mapping.around import surroundings
+from hpclaunch.convert.mapping.environment.in_order import Export, in_order, position
+from hpclaunch.convert.mapping.words.texts import is_here, line
+from hpclaunch.convert.programs.beside import that
+from hpclaunch.convert.reading import Command, ShellReading
+from hpclaunch.readback.shell.values import Value, known, program_of, shown
+
+# They are the same programs in each environment.
+_ANYWHERE = that("says", "looks", "devices", "caches", "copies", "files", "archives")
+
+
+class Shell(Struct, frozen=True):
+    """The commands that it runs `before`, and the variables that it exports behind them."""
+
+    before: Sequence[Sequence[Value]] = ()
+    exports: Sequence[Export] = ()
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The variables that it sets."""
+        return frozenset(name for name, _ in self.exports)
+
+
+def of(
+    reading: ShellReading,
+    command: Command,
+    words: Sequence[Value],
+    later: Sequence[str],
+    stand_ins: Mapping[str, str],
+) -> Shell:
+    """The shell of a step on the host, whose command is `words`. `later` are the variables that the command
+    of the run sets itself, since their values are known only beside the rank."""
+    if program_of(words) in _ANYWHERE:
+        return Shell()
+    own = dict(command.environment)
+    exports = [(name, own[name]) for name in later if name in own and _is_told(own[name], stand_ins)]
+    return Shell(*in_order(reading, command, surroundings.before(reading, command), exports))
+
+
+def say_behind(reading: ShellReading, run: Command, command: Command, goes: bool, draft: Draft) -> None:
+    """Say what a step of `after` does first of that which stands between it and the run: `goes` to another
+    folder, loads a module."""
+    start, end = (position(reading, run, each.place) for each in (run, command))
+    found = surroundings.before(reading, command)
+    if goes:
+        found += [(each.place, each.words) for each in reading.of(*surroundings.FOLDERS)]
+    told = {place for each in draft.findings for place in each.places}
+    for place, words in found:
+        if start < position(reading, run, place) < end and place not in told:
+            what = " ".join(map(shown, words))
+            why = "a step begins with nothing of the script's shell, and does it itself"
+            draft.say("carried", (place,), what, became=f"after: {what}; ...", why=why, key="after")
+
+
+def _is_told(value: Value, stand_ins: Mapping[str, str]) -> bool:
+    if known(value) is not None or any(map(is_here, value)):
+        return False
+    return not line([value], stand_ins).doubt
