@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from hpclaunch.convert.answers import plain
 from hpclaunch.convert.draft import shown
+from hpclaunch.convert.mapping.ranks.rendezvous import COMPUTED
 from hpclaunch.convert.programs.layers import PER_GPU, layers
 from hpclaunch.readback.place import NOTHING
 from hpclaunch.readback.shell.values import Value
@@ -47,7 +48,9 @@ _BESIDE = {"cpus": "local", "memory": "local", "hcas": "nearest"}
 _OWN_SCRIPTS = "its own"
 # Options of what starts a process for each GPU that say how many there are.
 _COUNTS = ("nproc-per-node", "nproc_per_node", "num_gpus", "num_processes")
-_SUBMITTERS = "the submitter's"
+# Of variables: what the script is started with, and what its commands make.
+_OUTSIDE = ("the submitter's", "made by the script")
+_BY_RENDEZVOUS = "`rendezvous` sets it in each rank"
 # The keys of the job file, by what of a launch they decide.
 _KEYS = {
     "nodes": "nodes",
@@ -164,7 +167,9 @@ def _environment(each: Difference, known: Known) -> str:
         return ""
     if each.a == NOTHING:
         return _OF_SITE
-    return known.reason(name) or (_WHERE_IT_RUNS if (each.a, each.b) == (_SUBMITTERS, NOTHING) else "")
+    if each.b == NOTHING and name in COMPUTED and known.value("rendezvous"):
+        return _BY_RENDEZVOUS
+    return known.reason(name) or (_WHERE_IT_RUNS if each.a in _OUTSIDE and each.b == NOTHING else "")
 
 
 def _mount(each: Difference, known: Known) -> str:

@@ -22,7 +22,7 @@ from hpclaunch.readback.compare import compare
 from hpclaunch.readback.kubernetes.reader import read as read_manifest
 from hpclaunch.readback.place import NOTHING, Place, Side
 from hpclaunch.readback.script import read as read_script
-from hpclaunch.readback.shell.values import Value, known, shown
+from hpclaunch.readback.shell.values import Unknown, Value, known, shown
 from hpclaunch.readback.slurm import forms
 from hpclaunch.readback.slurm.container import container
 from hpclaunch.readback.slurm.layout import layout
@@ -135,6 +135,12 @@ def _original(reading: ShellReading, options: Options) -> _Read | None:
     return _Read(launch, Original(words, binding, _open_targets(asked)))
 
 
+def _is_submitters(value: Value) -> bool:
+    """Whether all that is not told of it is in the submitter's shell."""
+    parts = [part for part in value if not isinstance(part, str)]
+    return all(isinstance(part, Unknown) and part.kind == "variable" for part in parts)
+
+
 def _with_image(step: dict[str, str], commands: Sequence[Command]) -> None:
     """A container that an earlier step made and named has that step's image."""
     for command in commands:
@@ -176,7 +182,7 @@ def _environment(reading: ShellReading, run: Step, but: Collection[str]) -> tupl
     return tuple(
         SeenVariable(name, text)
         if (text := known(value)) is not None
-        else SeenVariable(name, "", "submitter")
+        else SeenVariable(name, "", "submitter" if _is_submitters(value) else "script")
         for name, value in handed.items()
         if not name.startswith(("SLURM_", "SBATCH_")) and name not in but
     )

@@ -16,6 +16,7 @@ _FROM_OUTSIDE = {
     "secret": "a secret's",
     "pod": "the pod's",
     "scheduler": "the scheduler's",
+    "script": "made by the script",
 }
 
 

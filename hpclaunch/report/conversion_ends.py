@@ -38,6 +38,9 @@ def _pasted(keys: _Keys, indent: str) -> Iterator[str]:
             yield f"{indent}  {in_flow(each)}: {flow(what)}"
 
 
+_ALONE = "The run alone is compared: of trials, steps and staged data the lines above tell what became."
+
+
 def difference_lines(conversion: Conversion) -> list[str]:
     """The round trip for a terminal."""
     if conversion.not_compared:
@@ -45,6 +48,7 @@ def difference_lines(conversion: Conversion) -> list[str]:
     if conversion.differences is None:
         return []
     lines = ["", "Round trip: the original beside what `hpclaunch render` makes of the job file"]
+    lines += wrapped(_ALONE, "  ")
     if not conversion.differences:
         return [*lines, "  the same launch"]
     rows = [
@@ -67,6 +71,8 @@ def difference_cells(conversion: Conversion) -> list[str]:
     return [
         "",
         "## Round trip",
+        "",
+        cell(_ALONE),
         "",
         "| what | original | job file | why |",
         "| --- | --- | --- | --- |",

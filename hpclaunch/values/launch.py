@@ -46,12 +46,13 @@ class SeenTable(Struct, frozen=True):
 
 class SeenVariable(Struct, frozen=True):
     """A variable of a rank. `source` is "text" for a value that stands in the text, else where it comes from
-    when the job starts: the submitter's shell, a secret, a field of the pod, the scheduler. The value is then
-    where it lies, where the text says that: SECRET/KEY, the path of the field, the scheduler's variable."""
+    when the job starts: the submitter's shell, a secret, a field of the pod, the scheduler, or commands of the
+    script. The value is then where it lies, where the text says that: SECRET/KEY, the path of the field, the
+    scheduler's variable."""
 
     name: str
     value: str = ""
-    source: Literal["text", "submitter", "secret", "pod", "scheduler"] = "text"
+    source: Literal["text", "submitter", "secret", "pod", "scheduler", "script"] = "text"
 
 
 class SeenGroup(Struct, frozen=True):

@@ -107,6 +107,7 @@ name: t
 command: [./t]
 gpus_per_node: 8
 workdir: /work
+rendezvous: torch
 env: {LR: "0.1"}
 inherit: [HOSTS]
 mounts: ["./x:/x", "/d:/data"]
@@ -132,7 +133,11 @@ NUMACTL = (("numactl",), ("--membind=0",), ("./t",))
         ("environment WALLTIME", "5", "-", "the job's own keys"),
         ("environment LR", "0.2", "0.1", ""),
         ("environment OTHER", "the submitter's", "-", "in the original it depends"),
+        ("environment OTHER", "made by the script", "-", "in the original it depends"),
         ("environment OTHER", "the submitter's", "5", ""),
+        ("environment MASTER_ADDR", "made by the script", "-", "`rendezvous` sets it"),
+        ("environment MASTER_ADDR", "made by the script", "n1", ""),
+        ("environment MASTER_NODE", "made by the script", "-", "in the original it depends"),
         ("environment OTHER", "5", "6", ""),
         ("mount /x", "-", "path /here/x", "in the original it depends"),
         ("mount /data", "-", "path /d", ""),
@@ -370,3 +375,20 @@ def test_what_is_not_compared_is_said_with_the_reason(name: str, text: str, site
 def test_a_launcher_that_is_refused_has_nothing_to_compare() -> None:
     found = conversion.convert(inputs.classified({"run.sub": "#!/bin/bash\necho a\n"}), options({}))
     assert (found.job, found.differences, found.not_compared) == ("", None, "")
+
+
+@pytest.mark.parametrize(
+    ("line", "source"),
+    [
+        ("export NAME=$OTHER", "the submitter's"),
+        ("export NAME=$(scontrol show hostnames | head -n 1)", "made by the script"),
+        ("export NAME=$OTHER/$(hostname)", "made by the script"),
+    ],
+)
+def test_what_commands_of_the_script_make_is_not_the_submitter_s(line: str, source: str) -> None:
+    given = inputs.classified({"run.sub": SCRIPT.replace("srun", f"{line}\nsrun", 1)})
+    reading = sources.read(given, {}, Draft())
+    found = differences(
+        reading, conversion.convert(inputs.classified({"run.sub": SCRIPT}), options({})).job, (), options({})
+    )
+    assert [each.a for each in found or () if each.what == "environment NAME"] == [source]
