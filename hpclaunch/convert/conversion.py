@@ -16,6 +16,7 @@ from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.inputs import Input, Role
 from hpclaunch.convert.mapping import other_schedulers
 from hpclaunch.convert.mapping.environment import sourced
+from hpclaunch.convert.mapping.ranks import rendezvous
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.programs.beside import PLUMBING
 from hpclaunch.convert.programs.names import interpreter
@@ -168,6 +169,7 @@ def _launcher(inputs: Sequence[Input], options: Options, draft: Draft) -> Conver
         _module(name).convert(reading, draft, options)
         other_schedulers.put_commands(reading, draft)
         sourced.ask(reading, draft)
+        rendezvous.of_ranks_alone(draft)
     else:
         said = "nothing in it starts ranks: no srun, mpirun, docker, or other launcher"
         unread = next((each for each in reading.unclear if each.unread), None)

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import lru_cache
 from shlex import quote
 from typing import Any
@@ -111,21 +111,30 @@ class Draft:
         ]
 
     def drop(self, key: str, places: Sequence[Place]) -> None:
-        """Take out the entries of a list that these lines tell, and their findings. Those that stay are
-        counted from 0 again, in their findings too."""
+        """Take out the entries of a list that these lines tell, and their findings."""
+        lines = set(places)
+        self._drop(key, lambda fact: not lines.isdisjoint(fact.places))
+
+    def drop_values(self, key: str, values: Collection[str]) -> list[Fact]:
+        """Take out these entries of a list of texts, and their findings. Returns those that it had."""
+        return self._drop(key, lambda fact: fact.value in values)
+
+    def _drop(self, key: str, goes: Callable[[Fact], bool]) -> list[Fact]:
+        """Take out entries of a list. Those that stay are counted from 0 again, in their findings too."""
         rows = [fact for each, fact in self.facts.items() if each[0] == key and len(each) == 2]
         now: dict[str, str] = {}  # "" for those that are gone
         self._counts[key] = 0
         for fact in rows:
             del self.facts[fact.key]
         for fact in rows:
-            stays = not set(fact.places) & set(places)
+            stays = not goes(fact)
             own = (key, self.count(key))
             now[dotted(fact.key)] = dotted(own) if stays else ""
             if stays:
                 self._set(replace(fact, key=own))
         kept = [each for each in self.findings if now.get(each.key, each.key) or not each.key]
         self.findings[:] = [_renamed(each, now.get(each.key, each.key)) for each in kept]
+        return [fact for fact in rows if not now[dotted(fact.key)]]
 
     def number(self, key: str) -> int | None:
         """What is known of a key that is a number, such as `nodes`."""

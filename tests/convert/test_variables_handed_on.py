@@ -82,3 +82,30 @@ def test_what_a_command_exports_is_told_also_where_the_command_is_asked_for() ->
     found = _of_srun("export MAIN=$(hostname)\nexport END=$MAIN:2379\n" + beside)
     left = {each.what: each.todo for each in found.findings if each.kind == "left"}
     assert "export END=$(hostname):2379" in left["END"]
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "export MASTER_ADDR=$(hostname)\nsrun --mpi=none --export=ALL,MASTER_ADDR,RANK,MORE python t.py",
+        "mkdir -p /x/$MASTER_ADDR/$MORE\nsrun --mpi=none python t.py --first $MASTER_ADDR $MORE",
+        "mkdir -p /x/$MASTER_ADDR/$MORE\nsrun --mpi=none bash -c 'python t.py $MASTER_ADDR $MORE'",
+    ],
+)
+def test_what_rendezvous_sets_in_each_rank_is_not_inherited(lines: str) -> None:
+    head = "#!/bin/bash\n#SBATCH -N 2 --ntasks-per-node=4 --gpus-per-node=4 -t 5\n"
+    found = conversion.convert(classified({"run.sub": f"{head}{lines}\n"}), Options({}))
+    job = script_cases.loaded(found.job)
+    assert (job["rendezvous"], job["inherit"]) == ("torch", ["MORE"])
+    assert [each.became for each in found.findings if each.key == "inherit.0"] == ["inherit.0: MORE"]
+
+
+def test_an_address_that_the_ranks_own_shell_names_is_that_of_rendezvous() -> None:
+    head = "#!/bin/bash\n#SBATCH -N 2 --ntasks-per-node=4 --gpus-per-node=4 -t 5\n"
+    text = f"{head}srun --mpi=none bash -c '{{}}RANK=$SLURM_PROCID python t.py $MASTER_ADDR'\n"
+    job = script_cases.loaded(conversion.convert(classified({"run.sub": text.format("")}), Options({})).job)
+    assert job["rendezvous"] == "torch"
+    own = script_cases.loaded(
+        conversion.convert(classified({"run.sub": text.format("MASTER_ADDR=n1; ")}), Options({})).job
+    )
+    assert "rendezvous" not in own

@@ -101,6 +101,14 @@ def _is_first_node(part: Part) -> TypeGuard[Unknown]:
     return part.kind == "variable" and part.name in _OF_FIRST_NODE
 
 
+def of_ranks_alone(draft: Draft) -> None:
+    """Take what hpclaunch sets in each rank from what ranks inherit."""
+    fact = draft.facts.get(("rendezvous",))
+    if fact is not None and fact.value == "torch":
+        for each in draft.drop_values("inherit", COMPUTED):
+            draft.say("replaced", each.places, str(each.value), why=SETS_ALL)
+
+
 def local_rank() -> Value:
     """The argument by which torch.distributed.launch tells a process its local rank."""
     return ("--local_rank=", Unknown("variable", "LOCAL_RANK"))

@@ -89,7 +89,7 @@ def _rendezvous(names: Sequence[str], lines: Sequence[Place], draft: Draft) -> N
     missing = [each for each in rendezvous.COMPUTED if each in names and ("env", each) not in draft.facts]
     if missing and ("rendezvous",) not in draft.facts:
         named = ", ".join(missing)
-        why = f"no line says what {named} is; {rendezvous.SETS_ALL}"
+        why = f"no line says what {named} {'are' if len(missing) > 1 else 'is'}; {rendezvous.SETS_ALL}"
         draft.put(("rendezvous",), "torch", lines, f"{named} in the command", why=why, kind="assumed")
 
 
@@ -149,9 +149,11 @@ def _of_the_text(
         draft.ask(("command",), question, (run.command.place,), run.text, todo=todo)
     if not export_of(reading, run).everything:
         return
+    wanted = wanted_inside(run.command, words)
+    _rendezvous([name for name in wanted if reading.last(name) is None], (run.command.place,), draft)
     names = [
         name
-        for name in wanted_inside(run.command, words)
+        for name in wanted
         if name not in rendezvous.COMPUTED
         and owner(name) not in ("gpus", "shell", "srun")
         and not name.startswith("HPCLAUNCH_")
