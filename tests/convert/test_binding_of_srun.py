@@ -156,3 +156,21 @@ def test_an_option_that_srun_takes_of_a_variable_is_read_as_that_option(
     assert [each.kind for each in its] == [kind]
     assert "job's keys say it" not in its[0].why
     assert "env" not in _job(found)
+
+
+@pytest.mark.parametrize(
+    ("run", "said"),
+    [
+        ("srun --mpi=pmix ./t", 1),
+        ("srun --mpi=pmix --container-image=a/b:c ./t", 1),
+        ("srun --mpi=pmix --cpu-bind=none ./t", 0),
+        ("srun --mpi=pmix --mem-bind=local ./t", 0),
+        ("mpirun -np 8 ./t", 0),  # of which that is said already
+        ("torchrun --nproc_per_node=4 --nnodes=2 t.py", 0),
+    ],
+)
+def test_that_ranks_are_bound_of_which_no_line_says_it_is_told(run: str, said: int) -> None:
+    findings = _converted(run).findings
+    assert [each.what for each in findings].count("srun without --cpu-bind") == said
+    assert all("srun" not in each.what for each in findings if not run.startswith("srun"))
+    assert any(each.became.startswith("bind") for each in findings)

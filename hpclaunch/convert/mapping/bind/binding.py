@@ -10,8 +10,8 @@ from msgspec import Struct
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.slurm.asked import Asked
 from hpclaunch.convert.options import Options
-from hpclaunch.convert.programs.layers import Layer, Option
-from hpclaunch.convert.reading import Source
+from hpclaunch.convert.programs.layers import Layer, Option, layers
+from hpclaunch.convert.reading import Command, Source
 from hpclaunch.convert.shell import walk
 from hpclaunch.readback.shell.errors import ScriptError
 from hpclaunch.readback.shell.values import known
@@ -46,6 +46,15 @@ def of_srun(asked: Sequence[Asked], per_node: int | None, draft: Draft, options:
         # Beside its GPU it could be far from the cores that are given.
         why = "" if fact.value == "none" else "srun leaves it alone"
         draft.put(("bind", "memory"), "none", fact.places, given["cpu-bind"].written, why=why)
+
+
+def say_default(command: Command, draft: Draft) -> None:
+    """That the job binds ranks where srun was told nothing of it, and so did what the site had it do."""
+    by_srun = any(layer.program == "srun" for layer in layers(command.words))
+    told = any(key[0] == "bind" for key in draft.facts)
+    if by_srun and not told and not any(each.became.startswith("bind: ") for each in draft.findings):
+        what, became = "srun without --cpu-bind", "bind: cpus: local"
+        draft.say("replaced", (command.place,), what, became=became, why=f"{_LOCAL}, and not what srun does")
 
 
 class Ranks(Struct, frozen=True):

@@ -4,7 +4,7 @@ import re
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.slurm.sruns import Step
-from hpclaunch.convert.programs.layers import Layer
+from hpclaunch.convert.programs.layers import Layer, layers
 from hpclaunch.convert.reading import ShellReading
 from hpclaunch.readback.shell.values import known
 
@@ -39,7 +39,9 @@ def _no_mpi(run: Step, launcher: Layer | None, draft: Draft) -> None:
     if torch_alone or single:
         why = "one rank needs no MPI" if single else "the ranks find each other by MASTER_ADDR and RANK"
         became = "mpi: none, which is the default"
-        draft.say("assumed", lines, "srun without --mpi", became=became, why=why, key="mpi")
+        by_srun = any(layer.program == "srun" for layer in layers(run.command.words))
+        what = "srun without --mpi" if by_srun else "a run without MPI"
+        draft.say("assumed", lines, what, became=became, why=why, key="mpi")
         return
     question = f"pmix, pmi2 or none: {_NO_WHERE}; none for ranks that do not use MPI"
     draft.ask(("mpi",), question, lines, "srun without --mpi")

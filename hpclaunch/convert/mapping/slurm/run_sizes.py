@@ -36,8 +36,7 @@ def put(
     elif told is not None and told.per_node and ranks.nodes and told.per_node != ranks.nodes:
         question = f"how many nodes: {told.what} says another number than where it is started, {ranks.nodes}"
         draft.say("question", (*told.places, *ranks.places), told.what, why=question, todo="correct `nodes`")
-    programs = (layer.program for layer in layers(run.command.words))
-    starter = next((program for program in programs if program in MPI), "srun")
+    starter = _starter(run)
     if ranks.nodes is not None and ranks.nodes != found.nodes:
         by = own or run.option("ntasks") or next(iter(run.asked), None)
         what = by.written if by is not None else starter
@@ -82,6 +81,13 @@ def put(
     _say_inner(reading, run, found, draft)
     _unused(reading, draft)
     return per_node
+
+
+def _starter(run: Step) -> str:
+    """What starts the ranks, for people: the script itself where neither srun nor mpirun does."""
+    programs = [layer.program for layer in layers(run.command.words) if layer.program in (*MPI, "srun")]
+    mpi = [each for each in programs if each in MPI]
+    return next(iter((*mpi, *programs)), "one run of the script")
 
 
 def _on_each(run: Step) -> bool:

@@ -108,6 +108,7 @@ def put(launch: Launch, draft: Draft, options: Options) -> None:
     trials.ask_rounds(reading, run.command, draft, repeated.seed, swept)
     perhaps.ask(reading, run, draft)
     pyxis_variables.say(run.asked, draft)
+    binding.say_default(run.command, draft)
     threads.put(launch.launcher, (run.command.place,), draft)
     beyond.put(reading, run, draft, reads=given is not None)
     names = tuple(dict.fromkeys(name for name, _ in later))
