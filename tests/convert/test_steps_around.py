@@ -46,7 +46,7 @@ def test_a_trap_of_the_scripts_end_runs_behind_all_that_follows_the_run(text):
 
 def test_a_trap_has_the_jobs_own_variables_where_it_is_run():
     job, _ = _of('trap "rm -rf /scratch/$SLURM_JOB_ID" EXIT', f"{_S} ./train")
-    assert _runs(job, "after") == ["exec rm -rf /scratch/$SLURM_JOB_ID"]
+    assert _runs(job, "after") == ["rm -rf /scratch/$SLURM_JOB_ID"]
 
 
 @pytest.mark.parametrize(
@@ -353,3 +353,17 @@ def test_what_stands_before_the_command_of_a_step_is_kept(command):
         job, _ = _of(*lines)
         assert _text(job["command"]) == "./train"
         assert _runs(job, key) == [command]
+
+
+@pytest.mark.parametrize(
+    ("line", "run"),
+    [
+        ('mkdir -p "$OUT"/logs', 'mkdir -p "$OUT"/logs'),
+        ("srun --ntasks-per-node=1 ./clean.sh $OUT", "./clean.sh $OUT"),
+        ("cd /opt; srun --ntasks-per-node=1 ./clean.sh a", "cd /opt || exit; ./clean.sh a"),
+        ("srun --ntasks-per-node=1 echo -e $OUT", "exec echo -e $OUT"),  # dash's own echo has no -e
+    ],
+)
+def test_a_step_needs_no_exec_but_for_what_the_shell_does_otherwise(line, run):
+    job, _ = _of(f"( {line} )", "srun ./t")
+    assert _runs(job, "setup") == [run]

@@ -212,9 +212,7 @@ def _put(
         why = "a step runs once, once on each node, or as the ranks do"
         draft.say("left", (command.place,), what, why=why, todo="write it as a step of one of these kinds")
         return
-    plain = written.plain
-    if first:
-        plain = first + (plain if isinstance(plain, str) else f"exec {shlex.join(plain)}")
+    plain = written.of_step(first)
     entry: dict[str, Any] = {"run": plain}
     if run.image and not inside:
         entry["where"] = "host"

@@ -219,7 +219,7 @@ def _container_step(step: Started, piece: Started, before: bool, here: _Beside) 
         return
     if piped := standard_input.put(piece, here.draft):
         written = line([("env",), *own, *words] if own else words, piped=piped)
-    value: dict[str, object] = {"run": written.plain, "per": "node" if step.is_per_node else "job"}
+    value: dict[str, object] = {"run": written.of_step(), "per": "node" if step.is_per_node else "job"}
     if step.command.unnoticed and piece.role == "compliance":
         value["optional"] = True
     if _known_step(value, here.draft):

@@ -7,6 +7,7 @@ from types import MappingProxyType
 
 from msgspec import Struct
 
+from hpclaunch.convert.programs.beside import that
 from hpclaunch.convert.programs.slurm_variables import is_slurms
 from hpclaunch.convert.shell.names import FOLDER_OF
 from hpclaunch.readback.shell.values import IfSet, Part, Unknown, Value, join, known, shown
@@ -32,6 +33,7 @@ _OF_RANKS = ("OMPI_COMM_WORLD_", "MV2_COMM_WORLD_", "PMI_", "MPI_LOCAL")
 _OF_RANK = re.compile(r"\$\{\w+:-\$(?:SLURM_\w+|\(\(SLURM_\w+ / SLURM_\w+\)\))\}")
 _BEFORE_PATHS = " \t\n\"'=:,(;&|"
 _BEHIND_FOLDERS = "/ \t\n\"':,);&|"
+_BY_SH = that("says", "shell", "enters") | {"kill", "ulimit", "pwd"}
 NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
@@ -100,6 +102,15 @@ class Line(Struct, frozen=True):
     def plain(self) -> str | list[str]:
         """As YAML has it."""
         return self.value if isinstance(self.value, str) else list(self.value)
+
+    def of_step(self, first: str = "") -> str | list[str]:
+        """As a step has it, which does something `first`. No `exec` is there for signals, which nobody sends
+        to a step; it stays before what /bin/sh would do itself, otherwise than the program: echo -e."""
+        if not isinstance(self.value, str) and not first:
+            return list(self.value)
+        text = self.value if isinstance(self.value, str) else f"exec {shlex.join(self.value)}"
+        bare = text.removeprefix("exec ")
+        return first + (text if bare.split(" ", 1)[0] in _BY_SH else bare)
 
 
 def line(
