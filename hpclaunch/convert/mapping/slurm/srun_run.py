@@ -1,5 +1,6 @@
 """The srun that is the job's own command -> sizes, MPI, container, binding, environment and command."""
 
+import re
 from collections.abc import Collection, Iterator, Sequence
 from functools import cached_property
 
@@ -29,15 +30,16 @@ from hpclaunch.convert.mapping.slurm.sizes import Allocation
 from hpclaunch.convert.mapping.slurm.sruns import Step
 from hpclaunch.convert.mapping.words import inputs
 from hpclaunch.convert.mapping.words.made import in_doubt
-from hpclaunch.convert.mapping.words.texts import is_here
+from hpclaunch.convert.mapping.words.texts import NAMES_OF_HERE, is_here
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.programs.layers import Layer
 from hpclaunch.convert.reading import Loop, ShellReading, Source
-from hpclaunch.readback.shell.values import Unknown, Value, shown
+from hpclaunch.readback.shell.values import Unknown, Value, known, shown
 from hpclaunch.values.conversion import Place
 
-# srun starts ranks in the folder where it is called itself.
-_OWN_FOLDER = {"$(pwd)": "PWD", "PWD": "PWD"}
+# The folder of submission; SLURM_SUBMIT_DIR of a job that hpclaunch submits is another, by its way to Slurm.
+_OWN_FOLDER = ("$(pwd)", *NAMES_OF_HERE)
+_PLAIN = re.compile(r"[\w./-]+")
 
 
 class Launch(Struct, frozen=True, dict=True):
@@ -150,7 +152,7 @@ def _trials(launch: Launch, swept: Sequence[Loop], draft: Draft) -> trials.Trial
         **_doubtful(reading, image=launch.image),
         **dict.fromkeys(placeholders.names(draft), ""),
         **rendezvous.first_node(run.words, launch.lines, draft),
-        **({} if launch.image else _OWN_FOLDER),
+        **({} if launch.image else _own_folder(run.command.folder)),
         **found.stand_ins,
     }
     return structs.replace(found, stand_ins=stand_ins)
@@ -207,6 +209,16 @@ def _image_of_batch(reading: ShellReading, draft: Draft) -> None:
         if each.name == "container-image":
             question = f"the image: the script was in {shown(each.value or ())}, and no line says so of srun"
             draft.ask(("image",), question, each.places, each.written)
+
+
+def _own_folder(gone_to: Value) -> dict[str, str]:
+    """What ranks have for the folder of submission: srun starts them in the one where it is called, to which
+    the script may have gone. In one below that of submission they find it by their own."""
+    below = known(gone_to[1:]) if gone_to and is_here(gone_to[0]) else None
+    if not gone_to:
+        return dict.fromkeys(_OWN_FOLDER, "PWD")
+    is_told = below is not None and _PLAIN.fullmatch(below) and ".." not in below
+    return dict.fromkeys(_OWN_FOLDER, f"{{PWD%{below}}}" if is_told else "")
 
 
 def _doubtful(reading: ShellReading, *, image: bool) -> dict[str, str]:

@@ -1,0 +1,73 @@
+"""The folder of submission in what ranks execute, from the folder in which they start: what bash finds there,
+run for real."""
+
+import os
+import stat
+import subprocess
+from pathlib import Path
+
+import pytest
+import script_cases
+from script_cases import ASK
+
+from hpclaunch.convert.conversion import convert
+from hpclaunch.convert.inputs import classified
+from hpclaunch.convert.options import Options
+
+_HEAD = "#!/bin/bash\n#SBATCH -N 2 --ntasks-per-node=8 --gpus-per-node=8 -t 60\n"
+_NAMES = ("$PWD", "$(pwd)", "$SLURM_SUBMIT_DIR")
+
+
+@pytest.mark.parametrize("name", _NAMES)
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "show $D/x",
+        "cd run\nshow $D/x",
+        "cd run\ncd deep.er\nshow $D $PWD/x",
+        "cd run/deep.er; cd ..\nshow $D",
+        "cd run\ncd ..\nshow $D",
+        "cd run; export E=$PWD/src\nshow $D",
+    ],
+)
+def test_ranks_find_what_the_script_named(name: str, lines: str, tmp_path: Path) -> None:
+    Path(tmp_path, "run/deep.er").mkdir(parents=True)
+    Path(tmp_path, "show").write_text('#!/bin/sh\necho "$@" "$E"\n')
+    Path(tmp_path, "show").chmod(stat.S_IRWXU)
+    before, _, words = lines.rpartition("show ")
+    set_before = f"D={name}/d\nexport E={name}/e:$F\n{before}"
+    path = f"{tmp_path}:{os.environ['PATH']}"
+    environment = {"PATH": path, "SLURM_SUBMIT_DIR": str(tmp_path), "PWD": str(tmp_path), "F": "f"}
+    wanted = subprocess.run(
+        ["bash", "-c", f"{set_before}show {words}"],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    script = f"{_HEAD}{set_before}srun --mpi=none show {words}\n"
+    job = script_cases.loaded(convert(classified({"run.sub": script}), Options({})).job)
+    start = Path(tmp_path, job.get("workdir", "."))
+    of_rank = {**environment, "SLURM_SUBMIT_DIR": "/", "PWD": str(start)}
+    shown = subprocess.run(
+        ["sh", "-c", job["command"]],
+        cwd=start,
+        env=of_rank,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    assert shown.stdout == wanted.stdout
+
+
+@pytest.mark.parametrize("name", _NAMES)
+def test_from_a_folder_of_which_only_the_path_is_told_it_is_asked_for(name: str) -> None:
+    script = f"{_HEAD}D={name}\ncd /scratch\nsrun --mpi=none $D/app\n"
+    found = convert(classified({"run.sub": script}), Options({}))
+    assert script_cases.loaded(found.job)["command"] == ASK
+    assert any("--env PWD=/FOLDER" in each.todo for each in found.findings)
+    found = convert(classified({"run.sub": script}), Options({"PWD": "/home/me"}))
+    assert script_cases.loaded(found.job)["command"] == ["/home/me/app"]
