@@ -214,6 +214,9 @@ def _expanded(text: str) -> list[int]:
 PIPELINES = (
     ("srun a | tee x\nexit ${PIPESTATUS[0]}\n", []),
     ("srun a | tee x; rc=${PIPESTATUS[0]}; exit $rc\n", []),
+    ("srun a | tee x\nrvs=$((rvs | ${PIPESTATUS[0]}))\nexit $rvs\n", []),
+    ("srun a |& tee x\n(( rvs |= PIPESTATUS[0] & 255 ))\nexit $rvs\n", []),
+    ("srun a | tee x\nrvs=$((rvs | 0)); echo ${PIPESTATUS[0]}\n", [1]),
     ("srun a | tee x || exit ${PIPESTATUS[0]}\n", [1]),
     ("srun a | tee x && exit ${PIPESTATUS[0]}\n", []),
     ("for i in 1; do\n  srun a | tee x  # log\ndone\n# its own\n[ ${PIPESTATUS[0]} = 0 ] || exit 1\n", []),

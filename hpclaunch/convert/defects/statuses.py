@@ -22,11 +22,12 @@ _STARTERS = frozenset((*MPI, *PER_GPU, "srun", "ssh"))
 _RUNS = frozenset(("docker run", "docker exec", "docker start", "singularity exec", "singularity run"))
 _CLEANING = frozenset(("rm", "kill", "stop"))
 # PIPESTATUS is that of the last pipeline: behind it stand ends of statements, comments, and what reads it.
-_READS_PARTS = re.compile(
+_ENDS_BETWEEN = re.compile(
     # Each piece reaches its end: a line of many # is one comment, and is not tried as several.
-    rb"(?:[\s;)}]|&&|(?:done|fi|esac)\b[^\n;|&]*(?=[\n;|&]|\Z)|#[^\n]*(?=\n|\Z))*"
-    rb"(?![\s#])[^\n;|&]*PIPESTATUS"
+    rb"(?:[\s;)}]|&&|(?:done|fi|esac)\b[^\n;|&]*(?=[\n;|&]|\Z)|#[^\n]*(?=\n|\Z))*+"
 )
+_SUM = re.compile(rb"\(\([^\n;]*?\)\)")
+_OF_SUM = bytes.maketrans(b"|&", b"++")
 _NEAR = 2000
 
 
@@ -158,8 +159,7 @@ def _of_pipeline(parsed: Parsed, node: tree.BinaryCmd, pipefail: bool) -> Iterat
     last = node.y.cmd if node.y else None
     if node.op not in ("|", "|&") or pipefail or not isinstance(last, tree.CallExpr) or not last.args:
         return
-    behind = parsed.bytes_[node.end.offset : node.end.offset + _NEAR]
-    if _READS_PARTS.match(behind):
+    if _reads_parts(parsed.bytes_[node.end.offset : node.end.offset + _NEAR]):
         return  # the script looks at the status of each part itself
     if search.program(last) == "tee" and node.x and any(map(_is_start, search.calls(node.x))):
         yield _defect(
@@ -168,6 +168,15 @@ def _of_pipeline(parsed: Parsed, node: tree.BinaryCmd, pipefail: bool) -> Iterat
             f"`... {node.op} {_short(parsed.text(last))}`",
             "without `set -o pipefail` the status is that of tee: a run that failed counts as a success",
         )
+
+
+def _reads_parts(behind: bytes) -> bool:
+    """Whether the first command of what stands behind a pipeline names PIPESTATUS, also in a sum with | or &
+    in it."""
+    first = _ENDS_BETWEEN.match(behind)
+    line = behind[first.end() if first else 0 :].partition(b"\n")[0]
+    line = _SUM.sub(lambda found: found[0].translate(_OF_SUM), line)
+    return b"PIPESTATUS" in re.split(rb"[;|&]", line, maxsplit=1)[0]
 
 
 def _hidden(parsed: Parsed, node: tree.BinaryCmd) -> Iterator[Finding]:

@@ -12,6 +12,7 @@ from hpclaunch.readback.shell.values import Part, Unknown, Value, join, shown
 
 _FROM_HERE = "relative paths start from the job file's folder"
 _OF_RECORD = "hpclaunch keeps the output of each job in its record: `hpclaunch logs`"
+IN_LOGS = "the output of trials and steps is in their logs and in the job's own: `hpclaunch logs`"
 _OF_TRIALS = "each trial has a log NAME-JOBID-trial-N.log, so no two jobs write to one file"
 _IS_READ = "what stands behind the run has to do with this file, and a trial has a log of its own name"
 

@@ -10,7 +10,7 @@ from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.around import images_of_steps, rounds, stage_in, step_folders, step_shells
 from hpclaunch.convert.mapping.around.beyond import script_of
 from hpclaunch.convert.mapping.around.likeness import say_own, unlike
-from hpclaunch.convert.mapping.around.logs import is_tee
+from hpclaunch.convert.mapping.around.logs import IN_LOGS, is_tee
 from hpclaunch.convert.mapping.around.missing import Missing
 from hpclaunch.convert.mapping.around.text_files import Texts
 from hpclaunch.convert.mapping.around.trials import Trials
@@ -288,8 +288,7 @@ def _is_log(command: Command, of_files: Collection[tuple[str, int]], draft: Draf
         why, todo = "it writes a file, and the job does not", "if the job needs it, add the pipeline to after"
         draft.say("left", (command.place,), command.brief(), why=why, todo=todo)
         return True
-    why = "the output of trials and steps is in their logs and in the job's own: `hpclaunch logs`"
-    draft.say("replaced", (command.place,), command.brief(), why=why)
+    draft.say("replaced", (command.place,), command.brief(), why=IN_LOGS)
     return True
 
 

@@ -7,7 +7,7 @@ from typing import TypeGuard
 from msgspec import Struct
 
 from hpclaunch.convert.draft import Draft
-from hpclaunch.convert.mapping.around import logs, rounds
+from hpclaunch.convert.mapping.around import logs, retries, rounds
 from hpclaunch.convert.mapping.slurm.asked import origin_of
 from hpclaunch.convert.mapping.words.hosts import loops_of_trials
 from hpclaunch.convert.reading import Assigned, Command, Loop, ShellReading
@@ -44,7 +44,9 @@ class Run(Struct, frozen=True):
 def find(reading: ShellReading, run: Run, draft: Draft) -> Trials:
     """Put the trials of the run into the draft. Loops that go over anything else are said to be left."""
     command, words, swept = run.command, run.words, run.swept
-    loops = [each for each in loops_of_trials(command) if each not in swept]
+    again = retries.of(reading, command, swept)
+    retries.say(again, command, draft)
+    loops = [each for each in loops_of_trials(command) if each not in swept and each not in again]
     loop = loops[-1] if loops else None
     for other in loops[:-1]:
         todo = "submit the job once for each value, with --set"
@@ -80,7 +82,7 @@ def find(reading: ShellReading, run: Run, draft: Draft) -> Trials:
     logs.put(reading, command, loop, draft, own_file=bool(swept))
     if loop is not None and not rounds.ends_at_failure(reading, command, loop):
         why = "the loop goes on after a trial that fails"
-        what = "a status that nobody reads" if command.unnoticed else "a loop without set -e"
+        what = "a status that ends no loop" if command.unnoticed else "a loop without set -e"
         draft.put(("trials", "keep_going"), True, (command.place,), what, why=why)
     return Trials(loop, seed, stand_ins)
 
@@ -90,7 +92,8 @@ def ask_rounds(
 ) -> None:
     """Questions about what a round of the loop has, or does, that no trial can; to be asked when all else is
     in the draft. `seed` is the variable that trials set, "" for none."""
-    loops = [each for each in loops_of_trials(command) if each not in swept]
+    again = retries.of(reading, command, swept)
+    loops = [each for each in loops_of_trials(command) if each not in swept and each not in again]
     handed = {name for name, _ in command.environment}
     for each in rounds.changed(reading, command, loops):
         if each.name == seed:

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.around.images_of_steps import NO_LOGIN
+from hpclaunch.convert.mapping.around.logs import IN_LOGS, is_tee
 from hpclaunch.convert.mapping.around.steps import AFTER_EACH, AFTER_EACH_TODO, CACHES
 from hpclaunch.convert.mapping.docker import own_options, standard_input
 from hpclaunch.convert.mapping.docker.steps import Role, Started, copies_of
@@ -25,7 +26,7 @@ _BY_INPUT = re.compile(r"\bsudo( -S| --stdin)+\b")
 _LAUNCH = "srun starts the ranks in containers on all nodes itself"
 _KEY_LEFT = (
     "a key of an earlier run may still open the account: look in ~/.ssh/authorized_keys for lines with "
-    "`command=` or a comment such as the job's name, take them out, and delete ~/.ssh/sbatch"
+    "`command=` or a comment such as the job's name, take them out, and delete the files of the keys"
 )
 _REPLACED: dict[Role, tuple[str, str]] = {
     "pull": (
@@ -96,6 +97,10 @@ def put(
 
 def _put(step: Started, before: bool, here: _Beside) -> None:
     done: set[Role] = set()
+    logs = [each.path for each in here.main.command.writes if each.tee] if here.main is not None else []
+    if is_tee(step.command) and any(word in logs for word in step.words[1:]):
+        here.draft.say("replaced", (step.command.place,), _short(step), why=IN_LOGS)
+        return
     if step.inside and step.roles <= {"run", "look", "compliance"}:
         (_compliance if "run" not in step.roles else _run)(step, step, before, here)
         return
