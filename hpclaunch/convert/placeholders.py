@@ -23,6 +23,10 @@ class _Form(Struct, frozen=True):
 
 _WORDS = r"""<(?P<text>[A-Za-z][^<>|&;"'`$(){}\n]{0,60}?)(?<! )>"""
 _BY_PEOPLE = ("whoever copies the script fills it in, and a shell takes it for redirections", "fill it in")
+_BY_PROGRAMS = (
+    "it is a template, and what makes the script of it fills it in",
+    "convert the script that is made of it",
+)
 _FORMS = (
     # Behind an option or as a variable's value, with nothing between the words and their brackets, which no
     # redirection is written like.
@@ -32,9 +36,10 @@ _FORMS = (
     _Form(
         "{{",
         re.compile(r"(?P<before>(?<!\$))\{\{-?\s*(?P<text>[A-Za-z_][\w.]*)\s*(?:\|[^{}\n]*)?-?\}\}"),
-        "it is a template, and what makes the script of it fills it in",
-        "convert the script that is made of it",
+        *_BY_PROGRAMS,
     ),
+    # No test of bash's, which has a blank behind [[.
+    _Form("[[", re.compile(r"(?P<before>)\[\[(?P<text>[A-Z][A-Z0-9_]*)\]\]"), *_BY_PROGRAMS),
 )
 
 
@@ -65,6 +70,8 @@ def _filled(line: str, form: _Form, place: Place, draft: Draft) -> str:
         if line.count("'", 0, found.start()) % 2:
             return found[0]  # the text of another program: awk '{{ next }}'
         name = _name(found["text"])
+        if re.search(rf"(?<!\w){name}=[^=]*$", line[: found.start()]):
+            name += "_VALUE"  # IMAGE={{ IMAGE }}: the script's variable is another one
         written = found[0].removeprefix(found["before"])
         todo = f"{form.todo}, or convert again with --env {name}=VALUE"
         draft.say("repaired", [place], written, became=f"${{{name}}}", why=form.why, todo=todo)

@@ -70,3 +70,16 @@ def test_what_was_filled_in_is_in_the_job() -> None:
     assert "- /d:/data" in found.job
     assert "MODE: fast" in found.job
     assert '--lr, "1", --wd, "2"' in found.job
+
+
+def test_a_variable_of_the_name_that_is_to_be_filled_in_is_the_scripts_own() -> None:
+    text = (
+        "#!/bin/bash\n#SBATCH -N 2 --ntasks-per-node=8 --gres=gpu:[[GPUS]] -t 5\nIMAGE=[[IMAGE]]\n"
+        "if [[ $X == 1 ]]; then echo [[:digit:]]; fi\nsrun --mpi=none --container-image=$IMAGE ./t\n"
+    )
+    found = convert(classified({"run.sub": text}), Options({}))
+    asked = {each.key for each in found.findings if each.kind == "question" and each.key}
+    assert asked == {"image", "gpus_per_node"}
+    found = convert(classified({"run.sub": text}), Options({"IMAGE_VALUE": "a/b:1"}))
+    assert "image: a/b:1" in found.job
+    assert "env:" not in found.job

@@ -269,3 +269,32 @@ def test_no_finding_is_about_a_step_that_became_a_question() -> None:
     assert job["command"] == script_cases.ASK
     assert "after" not in job
     assert not any("after." in each.key + each.todo for each in found.findings)
+
+
+_CHOSEN = """\
+srun -n 2 sudo -n nvidia-smi -lgc 1400
+case $KIND in
+  a) RUN="srun --mpi=pmi2 --container-image=a/b:1 ./t" ;;
+  b) RUN="mpirun -np 16 ./t" ;;
+  *) exit 1 ;;
+esac
+$RUN
+"""
+
+
+@pytest.mark.parametrize(
+    "lines", [_CHOSEN, _CHOSEN.partition("\n")[2], f"{_CHOSEN}srun --mpi=none ./other\n"]
+)
+def test_a_variable_that_is_one_launch_or_another_is_asked_for_as_the_run(lines: str) -> None:
+    job, found = _of(_HEAD + lines)
+    assert job["command"] == script_cases.ASK
+    why = next(each.why for each in found.findings if each.key == "command")
+    assert "mpirun -np 16 ./t" in why
+    assert "--env KIND=VALUE" in why
+
+
+def test_what_sudo_does_to_the_devices_is_no_run() -> None:
+    job, _ = _of(f"{_HEAD}srun sudo -n nvidia-smi -lgc 1400\nsrun --mpi=none ./t\n")
+    assert job["command"] == ["./t"]
+    job, _ = _of(f"{_HEAD}srun sudo nvidia-smi -lgc 1400\n")
+    assert job["command"] == script_cases.ASK

@@ -2,7 +2,7 @@
 node; and mpirun or torchrun alone."""
 
 from hpclaunch.convert.draft import Draft
-from hpclaunch.convert.mapping.around import arrays, at_once, other_runs, preparations
+from hpclaunch.convert.mapping.around import arrays, at_once, beyond, other_runs, preparations
 from hpclaunch.convert.mapping.ranks import launchers
 from hpclaunch.convert.mapping.slurm import allocation, alone, by_mpirun, several, sizes, srun_run, sruns
 from hpclaunch.convert.mapping.slurm.sizes import Allocation
@@ -114,7 +114,8 @@ def _nothing(reading: ShellReading, found: Allocation, draft: Draft) -> None:
                 draft.ask(("nodes",), question, (command.place,), command.written or name, todo=todo)
             return
     place = recognise(reading) or Place(reading.script)
-    draft.ask(("command",), "what each rank executes: nothing starts any", (place,), "the run")
+    why, places = beyond.started_by_variable(reading) or ("nothing starts any", (place,))
+    draft.ask(("command",), f"what each rank executes: {why}", places, "the run")
     _ranks_of_batch(reading, found, place, draft)
 
 

@@ -8,11 +8,13 @@ from itertools import takewhile
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.slurm.sruns import Step
 from hpclaunch.convert.mapping.words.hosts import loops_of_trials
+from hpclaunch.convert.mapping.words.made import alternatives, in_doubt
+from hpclaunch.convert.programs.layers import MPI, PER_GPU
 from hpclaunch.convert.programs.names import interpreter
 from hpclaunch.convert.programs.slurm_variables import is_slurms
 from hpclaunch.convert.reading import ShellReading
 from hpclaunch.convert.secret_texts import is_secret
-from hpclaunch.readback.shell.values import Unknown, Value, known, shown
+from hpclaunch.readback.shell.values import Unknown, Value, known, program_of, shown
 from hpclaunch.values.conversion import Place
 
 _OF_EACH = frozenset(("SLURM_PROCID", "SLURM_LOCALID", "SLURM_NODEID"))
@@ -23,6 +25,7 @@ _OF_ARGUMENTS = re.compile(r"\$\{?[1-9@*#]")
 _SHELL = re.compile(r"(\S*/)?(ba|da|z)?sh")
 _LIKE_BASH = frozenset(("zsh", "ksh", "mksh"))
 _OF_ZSH = "arrays and variables without quotes may mean other words there: zsh splits none, and counts from 1"
+_STARTERS = frozenset(("srun", "docker", "singularity", "apptainer", *MPI, *PER_GPU))
 _ONE_SIZE = "write a group for each program, with nodes of its own, or submit the parts as jobs of their own"
 
 
@@ -34,6 +37,7 @@ def put(reading: ShellReading, run: Step, draft: Draft, *, reads: bool) -> None:
     _side_by_side(run, draft)
     _of_each_rank(reading, run, draft)
     _one_of_several(reading, run, draft)
+    _by_variable(reading, run, draft)
     _ends_before(reading, run, draft)
     _tasks_by_variable(reading, run, draft)
     for layer in run.before:
@@ -75,6 +79,27 @@ def _one_of_several(reading: ShellReading, run: Step, draft: Draft) -> None:
         draft.say(
             "question", (run.command.place,), f"a condition of the run: {test}", why=question, todo=todo
         )
+
+
+def started_by_variable(reading: ShellReading) -> tuple[str, tuple[Place, ...]] | None:
+    """What starts ranks by a variable of which the script makes one launch or another ($CMD): what it may be,
+    and its lines."""
+    for command in reading.commands:
+        names = in_doubt(reading, command.words[:1])
+        given = reading.given(names[0]) if names else ()
+        if any(
+            program_of([(word,)]) in _STARTERS for each in given for word in shown(each.value).split()[:1]
+        ):
+            return alternatives(reading, names[0]), (command.place, *(each.place for each in given))
+    return None
+
+
+def _by_variable(reading: ShellReading, run: Step, draft: Draft) -> None:
+    found = started_by_variable(reading)
+    if found is not None and run.command.place not in found[1]:
+        draft.unsay(("command",))
+        question = f"what each rank executes: {found[0]}"
+        draft.ask(("command",), question, (*found[1], run.command.place), run.text)
 
 
 def _test(condition: str) -> str:

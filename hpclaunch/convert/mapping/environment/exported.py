@@ -82,9 +82,10 @@ def put(reading: ShellReading, command: Command, ranks: Ranks, draft: Draft) -> 
     """Put into the draft what is exported to the command. Returns the variables whose values are known only
     beside the rank: the command's text must set them."""
     later: list[tuple[str, Value]] = []
+    to_fill = placeholders.names(draft)
     for each in _handed(reading, command, ranks.export, draft):
         name, value, places = each.name, each.value, each.places
-        if name in ranks.options:
+        if name in ranks.options or name in to_fill:
             continue
         if name in ranks.slurm and known(value) == str(ranks.slurm[name]):
             continue

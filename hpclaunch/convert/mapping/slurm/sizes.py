@@ -1,5 +1,6 @@
 """How many nodes, ranks and GPUs: of the job as a whole, and of a step."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import Struct, structs
@@ -17,6 +18,9 @@ GPU_VARIABLES = {
     "gpus-per-node": "SLURM_GPUS_PER_NODE",
     "gpus-per-task": "SLURM_GPUS_PER_TASK",
 }
+
+
+_KIND = re.compile(r"[\w.+-]*")
 
 
 class Allocation(Struct, frozen=True):
@@ -263,6 +267,8 @@ def _gpus(each: Asked) -> tuple[int | None, str]:
 
 def _of_gres(each: Asked, found: Allocation) -> tuple[int | None, str]:
     count, kind, others = forms.gpus_of_gres(each.text or "")
+    if not _KIND.fullmatch(kind):
+        return None, ""  # gpu:<how many>
     return (None if not each.text or (others and not count) else count), kind
 
 

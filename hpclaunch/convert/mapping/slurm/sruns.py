@@ -15,6 +15,7 @@ from hpclaunch.convert.mapping.words import hosts
 from hpclaunch.convert.programs import srun
 from hpclaunch.convert.programs.beside import PREPARES
 from hpclaunch.convert.programs.layers import Layer, layers
+from hpclaunch.convert.programs.plain import IN_FRONT
 from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.readback.shell.values import Value, base_name, program_of, shown
 
@@ -180,7 +181,8 @@ def _weight(step: Step, *, by_loops: bool = True) -> int:
         return -1
     prepares_or_tests = program in _BESIDE or _COPIES.fullmatch(program) or _TESTS.match(program)
     is_beside = prepares_or_tests and not _ENROOT_EXEC.match(text)
-    return -1 if is_beside and len(step.inner) == 1 else _likeness(step, by_loops=by_loops)
+    alone = all(layer.program in (*IN_FRONT, "sudo") for layer in step.inner[:-1])
+    return -1 if is_beside and alone else _likeness(step, by_loops=by_loops)
 
 
 def _has_own_values(step: Step) -> bool:
