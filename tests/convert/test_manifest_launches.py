@@ -57,6 +57,11 @@ def test_a_second_mpirun_is_no_step_of_the_launchers_pod(first, second):
         ("set -a; A=1; mpirun -np 8 -x A ./a", {"A": "1"}, set()),
         ("A=1; ssh $A w true; mpirun -np 8 ./a", {}, set()),
         ("A=1; mpirun -np 8 ./a $A", {}, set()),
+        ("declare -xr A=1; mpirun -np 8 -x A ./a", {"A": "1"}, set()),
+        ("typeset -x A=1; mpirun -np 8 ./a", {"A": "1"}, {"A"}),
+        ("readonly A=1; mpirun -np 8 ./a $A", {}, set()),
+        ("A=1; export B=$A/x; mpirun -np 8 -x B ./a $A", {"B": "1/x"}, set()),
+        ("A=1; export B=$((A * 8)); mpirun -np 8 -x B ./a $A", {"B": "8"}, set()),
         ("A=1; horovodrun -np 8 ./a", {}, set()),
         ("export A=1; horovodrun -np 8 ./a", {"A": "1"}, set()),
         ("export OMPI_MCA_pml=ucx; mpirun -np 8 ./a", {"OMPI_MCA_pml": "ucx"}, set()),
@@ -72,6 +77,47 @@ def test_ranks_have_what_the_launchers_shell_exports(
     assert said == {f"{name} did not reach the ranks" for name in unseen}
     if "$A" in text.partition("./a")[2]:
         assert draft.facts["command",].value == ["./a", "1"]
+
+
+@pytest.mark.parametrize(
+    "more",
+    ["[ -z $X ] && A=4", "if [ -z $X ]; then A=4; fi", "A=$(nproc)", "A+=6", "for A in 4 8; do :; done"],
+)
+def test_a_variable_that_may_be_another_by_then_is_not_told(more: str) -> None:
+    draft = converted(_MPIJOB.replace("ARGS", f"A=16; {more}; mpirun -np 8 -x B=$A -x A ./a"))
+    assert draft.facts["env", "B"].is_open
+    assert draft.facts["env", "A"].is_open
+
+
+def test_what_the_launchers_shell_puts_before_what_its_image_has_each_rank_puts_there() -> None:
+    line = "export LD_LIBRARY_PATH=/x:$LD_LIBRARY_PATH"
+    draft = converted(_MPIJOB.replace("ARGS", f"{line}; mpirun -np 8 -x LD_LIBRARY_PATH ./a"))
+    assert draft.facts["command",].value == 'export LD_LIBRARY_PATH=/x:"$LD_LIBRARY_PATH"; exec ./a'
+    assert not [each for each in draft.findings if each.what == line]
+
+
+def test_an_mpirun_that_prepares_each_node_is_a_step_of_the_one_behind_it() -> None:
+    text = "R=/m; mpirun -npernode 1 --prefix $P $R/setup.sh; mpirun -np 8 -x R=$R ./a"
+    draft = converted(_MPIJOB.replace("ARGS", text))
+    assert draft.facts["command",].value == ["./a"]
+    assert draft.facts["setup", 0].value == {"run": ["/m/setup.sh"]}
+    assert draft.number("ranks_per_node") == 4
+    assert not [each for each in draft.findings if each.kind == "question"]
+
+
+@pytest.mark.parametrize(
+    ("text", "asked"),
+    [
+        ("mpirun -np 8 ./prepare.sh; ./train.sh", True),
+        ("mpirun -np 8 ./prepare.sh; echo done", False),
+        ("mpirun -np 8 ./train.sh; ./evaluate.sh", False),
+    ],
+)
+def test_which_is_the_run_is_asked_where_mpirun_starts_what_prepares_alone(text: str, asked: bool) -> None:
+    draft = converted(_MPIJOB.replace("ARGS", text))
+    assert draft.facts["command",].is_open == asked
+    if asked:
+        assert "./train.sh" in (draft.facts["command",].question or "")
 
 
 @pytest.mark.parametrize("kind", ["Pod", "PyTorchJob"])

@@ -1,15 +1,16 @@
 """The job's command, and what stands around it in a shell's text."""
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from hpclaunch.convert.draft import Draft, shown
 from hpclaunch.convert.manifests import launchers, loops, shelltext, size
-from hpclaunch.convert.manifests.launch import Launch, line_in
+from hpclaunch.convert.manifests.launch import Launch, line_in, words_of
 from hpclaunch.convert.manifests.loops import Looped
 from hpclaunch.convert.manifests.shelltext import ShellText, Unit
 from hpclaunch.convert.manifests.workload import Workload
 from hpclaunch.convert.mapping.around import other_runs
+from hpclaunch.convert.mapping.around.preparations import Candidate, ask, prepares
 from hpclaunch.convert.mapping.words.texts import NOTHING, line
 from hpclaunch.convert.programs.beside import that
 from hpclaunch.convert.programs.layers import MPI, layers
@@ -39,7 +40,7 @@ def put(
         why = "args without a command go to the image's own entrypoint"
         draft.put(("container", "entrypoint"), True, [args.at], "args without command", why=why)
     if launch.shell is not None:
-        _around(workload, launch, launch.shell, draft)
+        _around(workload, launch, launch.shell, {name for name, _ in exports}, draft)
     if workload.is_apart and not launch.outer:
         _hidden(launch, draft)
         return
@@ -57,6 +58,7 @@ def put(
         draft.put(("command",), command, lines, what, why=_why(launch))
     if launch.shell is not None:
         _variables(workload, launch, launch.shell, draft)
+        _ask_for_run(launch, launch.shell, draft)
     _made_by_each(launch, draft)
     if launch.gets_local_rank:
         why = "a program that reads LOCAL_RANK from its environment needs it no more"
@@ -203,8 +205,10 @@ def _as_written(launch: Launch, unit: Unit) -> str:
     return " ".join(filter(None, (before, tail.strip().removesuffix(";").strip())))
 
 
-def _around(workload: Workload, launch: Launch, shell: ShellText, draft: Draft) -> None:
-    """What a shell's text does before and after the launcher."""
+def _around(
+    workload: Workload, launch: Launch, shell: ShellText, carried: Collection[str], draft: Draft
+) -> None:
+    """What a shell's text does before and after the launcher. The command itself sets what is `carried`."""
     assert launch.shell_place is not None
     place = launch.shell_place
     if launch.looped is not None:
@@ -216,15 +220,55 @@ def _around(workload: Workload, launch: Launch, shell: ShellText, draft: Draft) 
         draft.say(
             "replaced", [line_in(place, launch.unit.line)], f"| {shown(launch.unit.piped, 60)}", why=why
         )
+    steps: list[Unit] = []
     for number, unit in enumerate(shell.units):
-        if number != shell.launch:
+        at = line_in(place, unit.line)
+        before = number < shell.launch
+        if before and unit.exports and not unit.words and all(name in carried for name, _ in unit.exports):
+            continue
+        if before and _sets_up_nodes(workload, launch, shell, unit, at, draft):
+            steps.append(unit)
+        elif number != shell.launch:
             there = shell.folders[number] if folder_gone_to(workload, launch) else ""
-            _step(workload, unit, number < shell.launch, line_in(place, unit.line), draft, there)
+            _step(workload, unit, before, at, draft, there)
     run = _start(workload, launch, launch.unit, place)
     if run is not None:
-        others = [_start(workload, launch, each, place) for each in shell.units if each is not launch.unit]
+        beside = [each for each in shell.units if each not in (launch.unit, *steps)]
+        others = [_start(workload, launch, each, place) for each in beside]
         todo = "where another is the job's run leave this one out, and convert again"
         other_runs.ask_which(run, [each for each in others if each is not None], draft, todo)
+
+
+def _sets_up_nodes(
+    workload: Workload, launch: Launch, shell: ShellText, unit: Unit, at: Place, draft: Draft
+) -> bool:
+    """An mpirun in front of the run that starts one process on each node, of a program that prepares by its
+    name: a step of the job."""
+    start = _start(workload, launch, unit, at)
+    if start is None or start.per_node != 1 or start.nodes != workload.nodes.value:
+        return False
+    program = layers(words_of(unit, shell, {}))[-1].words
+    run = [text for word in program if (text := known(word)) is not None]
+    if len(run) < len(program) or not prepares(program):
+        return False
+    why = "mpirun started it once on each node, before the ranks: now a step of the job does"
+    draft.add("setup", {"run": run}, [at], unit.text.strip(), why=why)
+    return True
+
+
+def _ask_for_run(launch: Launch, shell: ShellText, draft: Draft) -> None:
+    """The question which command is the run, where mpirun starts what by its name prepares something, and the
+    launcher's shell goes on with programs of its own."""
+    place = launch.shell_place
+    if shell.launch is None or place is None or not launch.outer:
+        return
+    later = (unit for unit in shell.units[shell.launch + 1 :] if unit.words)
+    others = [
+        Candidate(layers(unit.words), line_in(place, unit.line))
+        for unit in later
+        if (known(unit.words[0]) or "").rpartition("/")[2] not in _LOOK | that("ends", "files", "copies")
+    ]
+    ask(Candidate(layers(launch.inner), launch.places[0]), others, draft)
 
 
 def _around_the_loop(

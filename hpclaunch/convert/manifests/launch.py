@@ -99,13 +99,18 @@ def read(container: Field, variables: Mapping[str, str | None]) -> Launch:
         hidden = _hidden(parsed, variables)
         inner = tuple(word.value for word in words)
         return Launch(tuple(words), (), inner, parsed, None, before, (), place, hidden)
-    told = {**variables, **{name: value for name, value, _ in parsed.exported}}
-    given = [_substituted(word, told) for word in shelltext.bare(unit.words)]
+    given = words_of(unit, parsed, variables)
     outer, inner = _launchers(given)
     lines = unit.lines[len(unit.lines) - len(given) :]
     inside = tuple(Word(word, line_in(place, line)) for word, line in zip(given, lines, strict=True))
     whole = merged([word.place for word in words[: len(before)]])
     return Launch(inside, outer, inner, parsed, unit, before, whole, place)
+
+
+def words_of(unit: Unit, parsed: ShellText, variables: Mapping[str, str | None]) -> list[Value]:
+    """The words of a command of a text, with what the container and the text itself tell of their values."""
+    told = {**variables, **{name: value for name, value, _ in parsed.exported}}
+    return [_substituted(word, told) for word in shelltext.bare(unit.words)]
 
 
 def script_of(container: Field) -> tuple[str, Place] | None:

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.manifests import environment
 from hpclaunch.convert.manifests.environment import Variable
-from hpclaunch.convert.manifests.launch import Launch
+from hpclaunch.convert.manifests.launch import Launch, line_in
 from hpclaunch.convert.manifests.size import lines_of
 from hpclaunch.convert.manifests.workload import Workload
 from hpclaunch.convert.mapping.around.trials import Trials
@@ -200,14 +200,16 @@ def _mpi(
             why = f"each rank has the number of the trial in {TRIAL}"
             draft.say("carried", lines_of(launch, option.written), option.written, became=became, why=why)
             continue
-        made = None if workload.starter.container.get("envFrom") else _of_the_image(option, known_here)
+        assigned, its = _assigned(option, launch)
+        made = None if workload.starter.container.get("envFrom") else _of_the_image(assigned, known_here)
         if made is None:
             _carried(option, launch, known_here, draft)
         else:
             exports.append(made)
             why = "the launcher's shell put in what its image has, and each rank puts in what its own has"
             became = f"command: export {made[0]}={shown(made[1])}"
-            draft.say("carried", lines_of(launch, option.written), option.written, became=became, why=why)
+            places = (*lines_of(launch, option.written), *its)
+            draft.say("carried", places, option.written, became=became, why=why)
     if layer.program == "mpirun" and workload.mpi in ("intel", "mpich"):
         _kind(workload, (place,), draft)
     elif layer.program == "horovodrun" and layer.option("gloo") is not None:
@@ -238,6 +240,18 @@ def _of_the_trial(option: Option, trials: Trials) -> tuple[str, Value] | None:
     if name == trials.seed or (names and all(map(trials.stand_ins.get, names))):
         return name, value
     return None
+
+
+def _assigned(option: Option, launch: Launch) -> tuple[Option, tuple[Place, ...]]:
+    """-x NAME of a variable that the launcher's shell has set itself as -x NAME=VALUE, and the line of that;
+    any other option as it is."""
+    name, shell, place = known(option.value or ()), launch.shell, launch.shell_place
+    if shell is None or place is None:
+        return option, ()
+    for own, value, line in shell.untold:
+        if own == name and value:
+            return Option("x", join([f"{name}=", *value]), option.written), (line_in(place, line),)
+    return option, ()
 
 
 def _of_the_image(option: Option, known_here: Mapping[str, Variable | None]) -> tuple[str, Value] | None:
@@ -300,7 +314,7 @@ def _carried(option: Option, launch: Launch, known_here: Mapping[str, Variable |
             variable = known_here[each]
             key = "secrets" if variable is not None and variable.source == "secret" else f"env.{each}"
             draft.say("carried", places, f"-x {each}", became=key, key=key)
-        elif launch.shell is not None and each in launch.shell.untold and owner(each) != "image":
+        elif launch.shell is not None and any(each == name for name, _, _ in launch.shell.untold):
             question = f"the value of {each}: the launcher's shell makes it, of what is known only there"
             draft.ask(("env", each), question, places, f"-x {each}")
         elif owner(each) == "image" or each == "HOME":

@@ -1,11 +1,13 @@
 """The text of `sh -c` -> what it sets up, the command that launches something, and what is around that."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from hpclaunch.convert.mapping.around.preparations import prepares
 from hpclaunch.convert.programs.layers import MPI, PER_GPU, layers
-from hpclaunch.readback.shell import inside, outside, shfmt, tree
+from hpclaunch.readback.shell import arithmetic, inside, outside, shfmt, tree
 from hpclaunch.readback.shell.errors import ScriptError
 from hpclaunch.readback.shell.values import Part, Unknown, Value, join, known
 from hpclaunch.values.errors import HpclaunchError
@@ -15,13 +17,19 @@ LAUNCHERS = frozenset((*MPI, *PER_GPU))
 # What a person writes behind `sh -c` is short, and the parser's time grows with the square of what nests.
 _LONGEST, _MOST_NESTED = 32_000, 500
 _ALL_EXPORTED = {("set", "-a"), ("set", "-o", "allexport")}
+# Clauses that give variables a value, and the letters of their options that change nothing of it: of these -x
+# exports, as `export` does (bash(1), "declare").
+_SETS = frozenset(("export", "declare", "typeset", "readonly"))
+_PLAIN = frozenset("-xrg")
+_QUESTIONS = frozenset(("test", "grep", "command", "which", "type"))
 
 
 class Unit(Struct, frozen=True):
     """A statement: its text, and its words where it is one simple command ((): another kind). `piped` is what
-    its output goes through, `exports` variables that it sets; `by_export`: by the command export, of which
-    `marks` are the names without a value; `simple`: there is nothing beside its words. `rest` is where each
-    word begins in the source, `lines` on which line, from 0 as `line`."""
+    its output goes through, `exports` variables that it sets; `by_export`: by the command export or its like,
+    of which `marks` are the names without a value; `sets` are the names that it sets in another way, or to
+    what depends on more; `simple`: there is nothing beside its words. `rest` is where each word begins in the
+    source, `lines` on which line, from 0 as `line`."""
 
     text: str
     start: int
@@ -35,6 +43,7 @@ class Unit(Struct, frozen=True):
     lines: tuple[int, ...] = ()
     by_export: bool = False
     marks: tuple[str, ...] = ()
+    sets: frozenset[str] = frozenset()
 
 
 class ShellText(Struct, frozen=True):
@@ -42,7 +51,8 @@ class ShellText(Struct, frozen=True):
     that, and `text` the same as it stands. `launch` is the index of the first unit that is a launcher. `own`
     are the names that no export names: only the text itself has them. `nested` are the words of launchers
     that stand in loops, conditions and the like, where none is among the units. `folders` has the folder that
-    each unit runs in, "" for the container's own."""
+    each unit runs in, "" for the container's own. `untold` are the names that it sets before the launcher to
+    what is known only where it runs, with that value and its line where one statement alone tells it."""
 
     folder: str
     exported: tuple[tuple[str, str, int], ...]
@@ -53,6 +63,7 @@ class ShellText(Struct, frozen=True):
     own: frozenset[str] = frozenset()
     nested: tuple[tuple[Value, ...], ...] = ()
     folders: tuple[str, ...] = ()
+    untold: tuple[tuple[str, Value, int], ...] = ()
 
 
 def read(text: str) -> ShellText | None:
@@ -64,20 +75,34 @@ def read(text: str) -> ShellText | None:
     except (ScriptError, HpclaunchError):
         return None
     units = [unit for statement in file.stmts for unit in _units(statement, source)]
-    launch = next((number for number, unit in enumerate(units) if _is_launch(unit)), None)
-    folder, folder_line, exported = "", 0, []
+    launch = _launch_of(units)
+    folder, folder_line = "", 0
+    exported: list[tuple[str, str, int]] = []
     handed_on = {name for unit in units if unit.by_export for name, _ in unit.exports}
     handed_on |= {name for unit in units for name in unit.marks}
     if any(tuple(map(known, unit.words)) in _ALL_EXPORTED for unit in units):
         handed_on |= {name for unit in units for name, _ in unit.exports}
     left: list[Unit] = []
     folders: list[str] = []
+    values: dict[str, str] = {}
+    untold: dict[str, tuple[Value, int]] = {}
     for number, unit in enumerate(units):
         # Before a launcher each of these counts for it; else those that the text begins with.
         sets_up = number < launch if launch is not None else not left
         target = _folder(unit) if sets_up else ""
+        if sets_up and unit.exports and not unit.words:
+            unit = replace(unit, exports=tuple((name, _told(value, values)) for name, value in unit.exports))
+        if sets_up:
+            its = {name for name, _ in unit.exports} if not unit.words else set()
+            again = unit.sets | ({*its} if not _are_known(unit) else set())
+            exported = [each for each in exported if each[0] not in again]
+            untold = {name: each for name, each in untold.items() if name not in its - again}
+            untold |= dict.fromkeys(again, ((), unit.line))
+            untold |= {name: (value, unit.line) for name, value in unit.exports if name in its & again}
+            values = {name: text for name, text in values.items() if name not in again}
         if sets_up and unit.exports and not unit.words and _are_known(unit):
             exported += [(name, known(value) or "", unit.line) for name, value in unit.exports]
+            values.update((name, known(value) or "") for name, value in unit.exports)
         elif sets_up and unit.marks and not unit.exports:
             continue
         elif target:
@@ -90,10 +115,35 @@ def read(text: str) -> ShellText | None:
     bare = text if len(left) == len(units) else ""
     if left and not bare:
         bare = _text(source, left[0].start, len(source)).strip()
-    at = next((number for number, unit in enumerate(left) if _is_launch(unit)), None)
+    at = _launch_of(left)
     own = frozenset(name for name, _, _ in exported) - handed_on
     nested = () if at is not None else tuple(_nested(file.stmts))
-    return ShellText(folder, tuple(exported), tuple(left), bare, at, folder_line, own, nested, tuple(folders))
+    return ShellText(
+        folder,
+        tuple(exported),
+        tuple(left),
+        bare,
+        at,
+        folder_line,
+        own,
+        nested,
+        tuple(folders),
+        tuple((name, *each) for name, each in untold.items()),
+    )
+
+
+def _told(value: Value, values: Mapping[str, str]) -> Value:
+    """A value that is assigned, with those of the text's own variables that are told by then."""
+    return join([_part_told(part, values) for part in value])
+
+
+def _part_told(part: Part, values: Mapping[str, str]) -> Part:
+    if isinstance(part, Unknown) and part.kind == "variable":
+        return values.get(part.name, part)
+    if isinstance(part, Unknown) and part.kind == "number":
+        number = arithmetic.evaluate(part.name[3:-2], values.get)
+        return part if number is None else str(number)
+    return part
 
 
 def _folder(unit: Unit) -> str:
@@ -110,6 +160,13 @@ def _are_known(unit: Unit) -> bool:
 
 def _is_launch(unit: Unit) -> bool:
     return bool(unit.words) and any(layer.program in LAUNCHERS for layer in layers(bare(unit.words)))
+
+
+def _launch_of(units: Sequence[Unit]) -> int | None:
+    """The first that is a launcher, but for those that by its name only prepare what another one runs."""
+    found = [number for number, unit in enumerate(units) if _is_launch(unit)]
+    runs = [number for number in found if not prepares(layers(bare(units[number].words))[-1].words)]
+    return next(iter(runs or found), None)
 
 
 def bare(words: Sequence[Value]) -> tuple[Value, ...]:
@@ -144,8 +201,10 @@ def _units(statement: tree.Stmt, source: bytes) -> Iterator[Unit]:
     plain = not (statement.negated or statement.background)
     if isinstance(command, tree.BinaryCmd) and plain and command.x and command.y and not statement.redirs:
         if command.op == "&&":
-            yield from _units(command.x, source)
-            yield from _units(command.y, source)
+            before = list(_units(command.x, source))
+            yield from before
+            later = _units(command.y, source)
+            yield from map(_perhaps, later) if any(map(_asks, before)) else later
             return
         if command.op in ("|", "|&") and isinstance(command.x.cmd, tree.CallExpr):
             inner = next(_units(command.x, source))
@@ -170,15 +229,19 @@ def _units(statement: tree.Stmt, source: bytes) -> Iterator[Unit]:
     by_export = False
     if plain and isinstance(command, tree.CallExpr):
         words = tuple(map(_value, command.args))
-        exports = tuple(_assigned(command.assigns))
+        exports = tuple(_assigned(command.assigns, source))
         rest = tuple(word.pos.offset for word in command.args)
         lines = tuple(word.pos.line - 1 for word in command.args)
-    elif plain and isinstance(command, tree.DeclClause) and command.variant.value == "export":
-        exports = tuple(_assigned(command.args))
+    elif plain and isinstance(command, tree.DeclClause) and command.variant.value in _SETS:
+        exports = tuple(_assigned(command.args, source))
         marks = tuple(each.name.value for each in command.args if each.name is not None and each.naked)
-        by_export = len(exports) + len(marks) == len(command.args)
-        if not by_export:
-            exports = marks = ()
+        others = [each.value for each in command.args if each.name is None and each.naked]
+        options = [known(_value(word)) or "" for word in others if word is not None]
+        of_all = len(exports) + len(marks) + len(options) == len(command.args)
+        plain_options = all(each.startswith("-") and _PLAIN.issuperset(each) for each in options)
+        by_export = command.variant.value == "export" or any("x" in each for each in options)
+        if not (of_all and plain_options) or (marks and not by_export):
+            exports, marks, by_export = (), (), False
     simple = bool(words) and not statement.redirs and not exports
     yield Unit(
         _text(source, start, end),
@@ -192,17 +255,51 @@ def _units(statement: tree.Stmt, source: bytes) -> Iterator[Unit]:
         lines=lines,
         by_export=by_export,
         marks=marks,
+        sets=frozenset() if words else frozenset(_names_set(command)) - {name for name, _ in exports},
     )
 
 
-def _assigned(assigns: Sequence[tree.Assign]) -> Iterator[tuple[str, Value]]:
+def _names_set(command: tree.Node | None) -> Iterator[str]:
+    """The names to which a statement gives a value, however deep."""
+    waiting: list[object] = [command]
+    while waiting:
+        node = waiting.pop()
+        is_set = isinstance(node, tree.Assign) and not node.naked
+        if (is_set or isinstance(node, tree.WordIter)) and (name := getattr(node, "name", None)) is not None:
+            yield name.value
+        if isinstance(node, Struct):
+            waiting += [getattr(node, name) for name in node.__struct_fields__]
+        elif isinstance(node, list | tuple):
+            waiting += node
+
+
+def _asks(unit: Unit) -> bool:
+    """Whether a command only says whether what is behind its && is done."""
+    return unit.text.startswith("[") or (bool(unit.words) and known(unit.words[0]) in _QUESTIONS)
+
+
+def _perhaps(unit: Unit) -> Unit:
+    """A statement that may not be done: what it sets nobody can tell."""
+    if unit.words:
+        return unit
+    return replace(unit, exports=(), marks=(), sets=unit.sets | {name for name, _ in unit.exports})
+
+
+def _assigned(assigns: Sequence[tree.Assign], source: bytes) -> Iterator[tuple[str, Value]]:
     for each in assigns:
         if each.name is not None and not (each.append or each.naked or each.index or each.array):
-            yield each.name.value, _value(each.value) if each.value is not None else ()
+            yield each.name.value, _value(each.value, source) if each.value is not None else ()
 
 
-def _value(word: tree.Word) -> Value:
-    return join([part for each in word.parts for part in _parts(each, quoted=False)])
+def _value(word: tree.Word, source: bytes = b"") -> Value:
+    """What is known of a word; with the source also the texts of its arithmetic."""
+    found = [part for each in word.parts for part in _parts(each, quoted=False)]
+    if source and len(word.parts) == 1 and isinstance(word.parts[0], tree.ArithmExp):
+        number = word.parts[0]
+        text = _text(source, number.pos.offset, number.end.offset)
+        if text.startswith("$((") and text.endswith("))"):
+            return (Unknown("number", text),)
+    return join(found)
 
 
 def _parts(part: tree.Node, quoted: bool) -> Iterator[Part]:

@@ -17,8 +17,9 @@ from hpclaunch.values.conversion import Place
 # Words in the name of a program, as people call what they do with their data before and after a run.
 _BEFORE = """
 download downloader fetch wget curl preprocess preprocessing preprocessor process prepare prep prepro
-preparation tokenize tokenise tokenization tokenizer convert converter conversion extract unpack shard split
-merge index indexer vocab vocabulary dataset datasets data clean dedup deduplicate filter
+preparation setup install installer tokenize tokenise tokenization tokenizer convert converter conversion
+extract unpack shard split merge index indexer vocab vocabulary dataset datasets data clean dedup deduplicate
+filter
 """
 _RUNS = "train training trainer pretrain finetune tune run main launch bench benchmark infer simulate solve"
 _PREPARING = frozenset(_BEFORE.split())
@@ -66,7 +67,7 @@ def ask(run: Candidate, others: Iterable[Candidate], draft: Draft) -> None:
     others may be it as well."""
     if not _prepares(run):
         return
-    rivals = {each.text: each for each in others if each.place != run.place and each.words}
+    rivals = {each.text: each for each in others if each.words}
     rivals.pop(run.text, None)
     if not rivals:
         return
@@ -83,12 +84,21 @@ def ask(run: Candidate, others: Iterable[Candidate], draft: Draft) -> None:
 def _prepares(candidate: Candidate) -> bool:
     if any(layer.program in (*MPI, *PER_GPU) for layer in candidate.layers):
         return False
-    names = _names(candidate)
+    return prepares(candidate.words)
+
+
+def prepares(words: Sequence[Value]) -> bool:
+    """Whether a program prepares something, by its name."""
+    names = _names_of(words)
     return bool(names & _PREPARING) and not names & _RUNNING
 
 
 def _names(candidate: Candidate) -> set[str]:
-    return set(re.findall(r"[a-z]+", _name(candidate.words).lower()))
+    return _names_of(candidate.words)
+
+
+def _names_of(words: Sequence[Value]) -> set[str]:
+    return set(re.findall(r"[a-z]+", _name(words).lower()))
 
 
 def _name(words: Sequence[Value]) -> str:
