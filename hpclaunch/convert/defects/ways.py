@@ -205,26 +205,33 @@ class Script:
                 )
         return self._few(found)
 
-    def _loop(self, body: Iterable[tree.Stmt], way: Way, excused: bool) -> list[Way]:
-        """One round: that there is none is no run that failed."""
-        found = []
+    def _loop(
+        self, body: Iterable[tree.Stmt], way: Way, excused: bool, *, endless: bool = False
+    ) -> list[Way]:
+        """A round, and the one that follows a run that fails in it: that there is none is no run that failed.
+        `endless`: only what leaves it ends it."""
+        body = list(body)
         self._loops += 1
         after = self._list(body, way, excused)
+        for each in tuple(after):
+            if each.failed and each.leaves in ("", "continue"):
+                if endless and not way.failed:
+                    raise TooMany  # it is tried again and again
+                after += self._list(body, _behind(each), excused)
         self._loops -= 1
-        for each in after:
-            inside = each.leaves in ("break", "continue")
-            found.append(structs.replace(each, leaves="", status=0) if inside else each)
+        found = [_behind(each) if each.leaves in ("break", "continue") else each for each in after]
         return self._few(found)
 
     def _while(self, command: tree.WhileClause, way: Way, excused: bool) -> list[Way]:
         found = []
+        endless = [self._parsed.text(each).strip("; \n") for each in command.cond] in (["true"], [":"])
         for each in self._list(command.cond, way, excused=True):
             if each.failed and not way.failed:
                 raise TooMany  # it is tried again and again
             if each.leaves:
                 found.append(each)
                 continue
-            found += self._loop(command.do, each, excused)
+            found += self._loop(command.do, each, excused, endless=endless)
             found.append(structs.replace(each, status=0, last=command))
         return self._few(found)
 
@@ -321,6 +328,11 @@ class Script:
             if name in text:
                 way = way.told(name, None)
         return way
+
+
+def _behind(way: Way) -> Way:
+    """The way behind `break` or `continue`, or where none of them is."""
+    return structs.replace(way, leaves="", status=0) if way.leaves else way
 
 
 def _is_said(command: tree.BinaryCmd) -> bool:

@@ -13,7 +13,7 @@ from hpclaunch.readback.shell.values import Unknown, Value, known, shown
 
 _ENOUGH = 12  # rounds of a loop without a known end: a sum that rises by one in these does so in all
 _LEAVES = frozenset(("break", "continue", "return", "exit"))
-_FAILED = re.compile(
+FAILED = re.compile(
     r"\$\{?(?:\?|\w*(?:rc|ret|stat|err|exit|code)\w*)\}?\"?\s*(?:-ne|-gt|!=|>)\s*0|!\s*\$\?|\(\(\s*\$\?\s*\)\)",
     re.IGNORECASE,
 )
@@ -65,7 +65,7 @@ def changed(reading: ShellReading, command: Command, loops: Sequence[Loop]) -> l
         return []
     given = {**dict(command.environment), **dict(command.prefix)}
     text = " ".join(map(shown, command.words))
-    uses = _all_uses(reading, command)
+    uses = uses_of(reading, command)
     inside = {each.name: each for each in reading.assigned if any(loop in loops for loop in each.loops)}
     grows = {each.name for each in reading.assigned if _is_in(each.loops, loops) and each.name in each.uses}
     found = []
@@ -107,8 +107,8 @@ def leaving(reading: ShellReading, command: Command, loops: Sequence[Loop]) -> l
     """What ends a round or the loop for another reason than a run that failed."""
     return [
         each
-        for each in _leaving(reading, loops)
-        if not _on_failure(each, command)
+        for each in all_leaving(reading, loops)
+        if not is_on_failure(each, command)
         and not (
             each.program == "exit" and reading.ends_apart(each.place, command.place, each.loops[-1].place)
         )
@@ -118,7 +118,9 @@ def leaving(reading: ShellReading, command: Command, loops: Sequence[Loop]) -> l
 def ends_at_failure(reading: ShellReading, command: Command, loop: Loop) -> bool:
     """Whether the loop ends with a run that fails: the shell gives up by itself (set -e, a trap), or a line
     looks at the status."""
-    if any(_on_failure(each, command) and each.program != "continue" for each in _leaving(reading, [loop])):
+    if any(
+        is_on_failure(each, command) and each.program != "continue" for each in all_leaving(reading, [loop])
+    ):
         return True
     return gives_up(reading, command)
 
@@ -150,8 +152,8 @@ def _set(words: Sequence[str], gives_up: bool) -> bool:
     return gives_up
 
 
-def _leaving(reading: ShellReading, loops: Sequence[Loop]) -> list[Command]:
-    """Of a loop within these that is not around the run, only what ends more than that one."""
+def all_leaving(reading: ShellReading, loops: Sequence[Loop]) -> list[Command]:
+    """What ends a round or a loop, of one within these that is not around the run only what ends more."""
     return [
         each
         for each in reading.of(*_LEAVES)
@@ -162,21 +164,22 @@ def _leaving(reading: ShellReading, loops: Sequence[Loop]) -> list[Command]:
     ]
 
 
-def _on_failure(leaving: Command, command: Command) -> bool:
+def is_on_failure(leaving: Command, command: Command) -> bool:
+    """Whether it is done where the command has failed."""
     if not leaving.conditions:
         return False
     condition = leaving.conditions[-1]
     written = " ".join(command.written.split())
     condition = " ".join(condition.split())
     refused = f"not ({written}" in condition or f"if ! {written}" in condition
-    return bool(written and refused) or bool(_FAILED.search(condition) and "not (" not in condition)
+    return bool(written and refused) or bool(FAILED.search(condition) and "not (" not in condition)
 
 
 def _is_in(found: Sequence[Loop], loops: Sequence[Loop]) -> bool:
     return any(each in loops for each in found)
 
 
-def _all_uses(reading: ShellReading, command: Command) -> set[str]:
+def uses_of(reading: ShellReading, command: Command) -> set[str]:
     """The variables that the command's words have, also by way of others."""
     found: set[str] = set()
     waiting = list(command.uses)
