@@ -298,3 +298,19 @@ def test_what_sudo_does_to_the_devices_is_no_run() -> None:
     assert job["command"] == ["./t"]
     job, _ = _of(f"{_HEAD}srun sudo nvidia-smi -lgc 1400\n")
     assert job["command"] == script_cases.ASK
+
+
+@pytest.mark.parametrize("head", [_HEAD, _ONE])
+def test_what_is_started_only_if_a_test_went_well_may_be_the_run(head: str) -> None:
+    lines = (
+        "srun --mpi=pmix --container-image=a/b:1 bash -c './all_reduce' > out\n"
+        "OK=$(grep -q GB out && echo 1)\n"
+        'if [ "$OK" = 1 ]; then srun --mpi=pmix --container-image=a/b:1 python go.py; fi\n'
+    )
+    job, found = _of(head + lines)
+    assert job["command"] == script_cases.ASK
+    why = next(each.why for each in found.findings if each.key == "command")
+    assert "all_reduce" in why
+    assert "go.py" in why
+    job, _ = _of(head + lines.replace("python go.py", "mkdir -p /out"))
+    assert job["command"] == ["bash", "-c", "./all_reduce"]

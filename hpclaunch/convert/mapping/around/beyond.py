@@ -8,7 +8,7 @@ from itertools import takewhile
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.slurm.sruns import Step
 from hpclaunch.convert.mapping.words.hosts import loops_of_trials
-from hpclaunch.convert.mapping.words.made import alternatives, in_doubt
+from hpclaunch.convert.mapping.words.made import decided, in_doubt
 from hpclaunch.convert.programs.layers import MPI, PER_GPU
 from hpclaunch.convert.programs.names import interpreter
 from hpclaunch.convert.programs.slurm_variables import is_slurms
@@ -90,7 +90,9 @@ def started_by_variable(reading: ShellReading) -> tuple[str, tuple[Place, ...]] 
         if any(
             program_of([(word,)]) in _STARTERS for each in given for word in shown(each.value).split()[:1]
         ):
-            return alternatives(reading, names[0]), (command.place, *(each.place for each in given))
+            texts = " or ".join(dict.fromkeys(repr(shown(each.value)) for each in given))
+            may_be = f"{names[0]} is {texts}, and which of them {decided(reading, names[0])}"
+            return may_be, (command.place, *(each.place for each in given))
     return None
 
 

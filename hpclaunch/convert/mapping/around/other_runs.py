@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from hpclaunch.convert.draft import Draft
-from hpclaunch.convert.mapping.slurm.sruns import Step, alike, fallbacks, is_preparation
+from hpclaunch.convert.mapping.slurm.sruns import Step, alike, fallbacks, is_preparation, likelier
 from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.readback.shell.values import shown
 from hpclaunch.values.amount import counted
@@ -50,7 +50,7 @@ def put(reading: ShellReading, run: Step, others: Sequence[Step], draft: Draft) 
         for place in fact.places
     }
     instead = fallbacks([step.command for step in (run, *others)])
-    found = [
+    every = [
         step
         for step in others
         if step.command is not run.command
@@ -59,8 +59,8 @@ def put(reading: ShellReading, run: Step, others: Sequence[Step], draft: Draft) 
         and not (step.command.within or step.command.signals or is_preparation(step))
         and id(step.command) not in instead
         and step.command.place not in taken
-        and not _is_one(step)
     ]
+    found = [step for step in every if not _is_one(step)]
     for step in found:
         if step.command.place not in told:
             why = "it starts ranks of its own, and a job starts them once"
@@ -70,6 +70,21 @@ def put(reading: ShellReading, run: Step, others: Sequence[Step], draft: Draft) 
     ask_which(_start(run), [_start(step) for step in found], draft, todo)
     steps = [step for step in others if step.command.place in taken and step.command is not run.command]
     _ask_alike(run, [*steps, *found], draft, todo)
+    _ask_on_condition(run, every if _is_one(run) else found, draft)
+
+
+def _ask_on_condition(run: Step, others: Sequence[Step], draft: Draft) -> None:
+    """The question which is the job's run, where something decides whether the likelier one is started: a
+    test went well before it."""
+    for step in likelier(others, run):
+        condition = step.command.conditions[-1].partition(": ")[2]
+        question = (
+            f"what each rank executes: {run.text[:60]}, or {step.text[:60]}, which is started {condition}"
+        )
+        draft.unsay(("command",))
+        todo = "write the one that the job is for; the other may be a job that it depends on"
+        draft.ask(("command",), question, (run.command.place, step.command.place), run.text, todo=todo)
+        return
 
 
 def _ask_alike(run: Step, others: Sequence[Step], draft: Draft, todo: str) -> None:

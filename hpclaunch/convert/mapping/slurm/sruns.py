@@ -21,6 +21,7 @@ from hpclaunch.readback.shell.values import Value, base_name, program_of, shown
 
 # What is never the job: besides programs that prepare, what only makes their containers and environments.
 _BESIDE = PREPARES | {"enroot", "numactl", "conda", "pip"}
+_OF_NO_CONDITION = 3
 _COPIES = re.compile(r"copy[-_]\w+\.sh")
 _ENROOT_EXEC = re.compile(r"(?:\S*/)?enroot\s+exec\b")  # a command in a container made before
 _TESTS = re.compile(r"^\w+_perf(_mpi)?$")
@@ -164,6 +165,15 @@ def prepares(step: Step) -> bool:
     return bool(_PREPARES.search(step.text))
 
 
+def likelier(steps: Sequence[Step], run: Step) -> list[Step]:
+    """Those that are started on a condition, and but for that look more like the job's own command than the
+    one that was taken."""
+    if run.command.conditions:
+        return []
+    weight = _weight(run) - _OF_NO_CONDITION
+    return [step for step in steps if step.command.conditions and _weight(step) > max(weight, 0)]
+
+
 def alike(steps: Sequence[Step], run: Step) -> list[Step]:
     """Those that may be the job's own command as well as the one that was taken, by all that tells them. A
     loop alone does not: checks and tests are repeated too."""
@@ -200,7 +210,7 @@ def _likeness(step: Step, *, by_loops: bool = True) -> int:
     weight += 3 * (repeated and not _has_own_values(step))
     weight += 2 * step.in_container
     weight += 2 * bool(_TRAINS.search(step.text))
-    weight += 3 * all(map(_OF_LAUNCHES.search, step.command.conditions))
+    weight += _OF_NO_CONDITION * all(map(_OF_LAUNCHES.search, step.command.conditions))
     weight += 2 * any(layer.program for layer in step.inner)
     weight += 1 * (step.ranks.nodes is None or step.ranks.nodes > 1)
     return max(0, weight - 6 * bool(_BRINGS.match(step.text)))
