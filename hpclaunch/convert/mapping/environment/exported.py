@@ -85,7 +85,7 @@ def put(reading: ShellReading, command: Command, ranks: Ranks, draft: Draft) -> 
     to_fill = placeholders.names(draft)
     for each in _handed(reading, command, ranks.export, draft):
         name, value, places = each.name, each.value, each.places
-        if name in ranks.options or name in to_fill:
+        if name in ranks.options or (name in to_fill and each.places[0].file.startswith("--env ")):
             continue
         if name in ranks.slurm and known(value) == str(ranks.slurm[name]):
             continue
