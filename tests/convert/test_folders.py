@@ -78,7 +78,9 @@ def test_a_path_of_which_nothing_is_known_is_asked_for(words: str) -> None:
     assert _mounted("", words) == [script_cases.ASK]
 
 
-@pytest.mark.parametrize("lines", ["[ -d a ] && cd a", "cd ~/a\ncd b", "cd", "cd $(./where)", "cd a\npopd\n"])
+@pytest.mark.parametrize(
+    "lines", ["[ -d a ] && cd a", "pushd ~/a\ncd b", "cd", "cd $(./where)", "cd a\npopd\n"]
+)
 def test_a_folder_that_nothing_tells_is_asked_for(lines: str) -> None:
     assert _workdir(lines) == script_cases.ASK
 

@@ -18,15 +18,12 @@ _ANYWHERE = that("says", "looks", "devices", "caches", "copies", "files", "archi
 
 
 class Shell(Struct, frozen=True):
-    """The commands that it runs `before`, and the variables that it exports behind them."""
+    """The commands that it runs `before`, the variables that it exports behind them, and the `names` of all
+    that it sets."""
 
     before: Sequence[Sequence[Value]] = ()
     exports: Sequence[Export] = ()
-
-    @property
-    def names(self) -> frozenset[str]:
-        """The variables that it sets."""
-        return frozenset(name for name, _ in self.exports)
+    names: frozenset[str] = frozenset()
 
 
 def of(
@@ -35,14 +32,18 @@ def of(
     words: Sequence[Value],
     later: Sequence[str],
     stand_ins: Mapping[str, str],
+    *,
+    goes: bool,
 ) -> Shell:
     """The shell of a step on the host, whose command is `words`. `later` are the variables that the command
-    of the run sets itself, since their values are known only beside the rank."""
+    of the run sets itself, since their values are known only beside the rank. `goes`: it does not start where
+    the ranks do."""
     if program_of(words) in _ANYWHERE:
         return Shell()
     own = dict(command.environment)
-    exports = [(name, own[name]) for name in later if name in own and _is_told(own[name], stand_ins)]
-    return Shell(*in_order(reading, command, surroundings.before(reading, command), exports))
+    exports = [(name, own[name]) for name in later if name in own and _is_told(own[name], stand_ins, goes)]
+    ordered = in_order(reading, command, surroundings.before(reading, command), exports)
+    return Shell(*ordered, frozenset(name for name, _ in exports))
 
 
 def say_behind(reading: ShellReading, run: Command, command: Command, goes: bool, draft: Draft) -> None:
@@ -60,7 +61,7 @@ def say_behind(reading: ShellReading, run: Command, command: Command, goes: bool
             draft.say("carried", (place,), what, became=f"after: {what}; ...", why=why, key="after")
 
 
-def _is_told(value: Value, stand_ins: Mapping[str, str]) -> bool:
-    if known(value) is not None or any(map(is_here, value)):
+def _is_told(value: Value, stand_ins: Mapping[str, str], goes: bool) -> bool:
+    if known(value) is not None or (goes and any(map(is_here, value))):
         return False
     return not line([value], stand_ins).doubt

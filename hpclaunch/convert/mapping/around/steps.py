@@ -195,7 +195,8 @@ def _put(
     first, nowhere = "", ""
     if not inside:
         first, nowhere = step_folders.goes(command, words, step_folders.start(draft, image=run.image))
-        shell = step_shells.of(reading, command, words, run.later, run.trials.stand_ins)
+        stand_ins = run.trials.stand_ins
+        shell = step_shells.of(reading, command, words, run.later, stand_ins, goes=bool(first))
     written = _line(command, step, run.trials, shell)
     places = reading.origin(command)
     if nowhere:

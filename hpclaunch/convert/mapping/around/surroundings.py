@@ -8,6 +8,7 @@ from posixpath import join, normpath
 from shlex import quote
 
 from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.mapping.around import entered_folders
 from hpclaunch.convert.mapping.around.beyond import is_test
 from hpclaunch.convert.mapping.environment.in_order import Prepared, position
 from hpclaunch.convert.mapping.slurm.asked import of_batch
@@ -22,6 +23,7 @@ _CONDA_HOOK = re.compile(r"^eval\s+\"?\$\((?:\S*/)?(conda|mamba|micromamba|pyenv
 # Not a configuration that was forgotten, but software of the machine or an environment of the user's.
 _ENVIRONMENT = re.compile(r"^(?!.*\bconfig_)(/|~|\$\{?HOME)|(?:^|/)activate$|conda\.sh$")
 _HOME = re.compile(r"^~|\$\{?HOME\}?")
+_FIRST = Place("")  # before all lines
 FOLDERS = frozenset(("cd", "pushd", "popd"))
 _OF_SUBMISSION = re.compile(r"\$\{?SLURM_SUBMIT_DIR\b")
 
@@ -49,9 +51,10 @@ def put(
             draft.say(
                 "carried", (where,), what, became=f"command: bash -lc '{what}; ...'", why=why, key="command"
             )
-    if not image:
-        _folder(reading, run, draft)
-    return [] if image and not inside else found
+    if image:
+        return found if inside else []
+    # Files that are sourced are named as from there, whatever line went there.
+    return [*((_FIRST, words) for words in _folder(reading, run, draft)), *found]
 
 
 def before(
@@ -147,31 +150,38 @@ _NO_WAY_BACK = (
 _OWNFOLDERS = "each round of the loop has its own, and all trials of a job have one"
 
 
-def _folder(reading: ShellReading, run: Command, draft: Draft) -> None:
-    """The folder in which the script is when it comes to the run."""
+def _folder(reading: ShellReading, run: Command, draft: Draft) -> Sequence[tuple[Value, ...]]:
+    """The folder in which the script is when it comes to the run. Returns what the command does to be there
+    where ranks cannot start in it."""
     start = next((each for each in reversed(of_batch(reading)) if each.name == "chdir"), None)
     base = start.text if start is not None and (start.text or "").startswith("/") else None
     if ("workdir",) in draft.facts:
-        return
+        return ()
     changes = list(_changes(reading, run))
     if not changes:
         if start is not None and base:
             draft.put(("workdir",), base, start.places, start.written)
-        return
+        return ()
     place = changes[-1].place
     what = " ".join(map(shown, changes[-1].words))
     if any(is_test(on) for each in changes for on in each.conditions) or (
         place == run.place and reading.is_in_subshell(place)  # the line does not tell whose folder it is
     ):
         draft.ask(("workdir",), _asked_folder(what), (place,), what)
-        return
+        return ()
     again = _of_rounds(reading, run, changes)
     if again:
         (why, todo), lines = again, [each.place for each in changes]
         draft.ask(("workdir",), f"{_asked_folder(what)}: {why}", lines, what, todo=todo)
-        return
+        return ()
     folder = _reached(reading, changes, base or ".")
     places = tuple(dict.fromkeys(each.place for each in changes)) if len(changes) > 1 else (place,)
+    entered = _entered(reading, run, changes, folder)
+    if entered:
+        why = entered_folders.ONLY_THERE if folder is None else entered_folders.MADE
+        became = "".join(f"{' '.join(map(shown, words))}; " for words in entered)
+        draft.say("carried", places, what, became=f"command: {became}...", why=why, key="command")
+        return entered
     if folder is None:
         draft.ask(("workdir",), _asked_folder(what), places, what)
     elif folder == ".":
@@ -179,6 +189,21 @@ def _folder(reading: ShellReading, run: Command, draft: Draft) -> None:
         draft.say("replaced", places, what, why=why)
     else:
         draft.put(("workdir",), _written(folder), places, what)
+    return ()
+
+
+def _entered(
+    reading: ShellReading, run: Command, changes: Sequence[Command], folder: str | None
+) -> Sequence[tuple[Value, ...]]:
+    """What the command does to be in a folder that the job file cannot name, or that is not there yet."""
+    if folder is not None:
+        is_made = not folder.startswith("/") and entered_folders.makes(reading, run, folder)
+        return [(("cd",), (folder,))] if is_made else ()
+    first = changes[0].place
+    named = (each for each in reading.sourced if not each.file and _is_before(each.place, first))
+    if any(not _is_whole(shown(each.name)) and not _HOME.match(shown(each.name)) for each in named):
+        return ()
+    return entered_folders.by_names(changes) or ()
 
 
 def _written(folder: str) -> str:

@@ -1,0 +1,99 @@
+"""A folder that the script makes itself, or that only a name of the user's tells: the job's steps and its
+command, run for real from the job file's folder, leave what the script left."""
+
+import os
+import shlex
+import stat
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import script_cases
+from script_cases import ASK
+
+from hpclaunch.convert.conversion import convert
+from hpclaunch.convert.inputs import classified
+from hpclaunch.convert.options import Options
+
+_HEAD = "#!/bin/bash\n#SBATCH -N 2 --ntasks-per-node=8 --gpus-per-node=8 -t 60\n"
+
+
+def _job(lines: str) -> dict[str, Any]:
+    found = convert(classified({"run.sub": f"{_HEAD}{lines}\n"}), Options({}))
+    return script_cases.loaded(found.job)
+
+
+def _shell(text: object, folder: Path, environment: dict[str, str]) -> None:
+    words = ["sh", "-c", text] if isinstance(text, str) else text
+    subprocess.run(words, cwd=folder, env=environment, check=True, timeout=60, stdout=subprocess.DEVNULL)
+
+
+def _left(top: Path) -> dict[str, str]:
+    return {str(each.relative_to(top)): each.read_text() for each in top.rglob("*") if each.is_file()}
+
+
+def _machine(top: Path) -> dict[str, str]:
+    """A folder with an input, a home beside it, and a srun that takes options in front of its command."""
+    Path(top, "bin").mkdir(parents=True)
+    Path(top, "bin/srun").write_text('#!/bin/bash\nwhile [[ $1 == -* ]]; do shift; done\nexec "$@"\n')
+    Path(top, "bin/app").write_text('#!/bin/bash\nread -r had < "$1"\necho "$had by app" > "$2"\n')
+    for name in ("srun", "app"):
+        Path(top, "bin", name).chmod(stat.S_IRWXU)
+    for folder in ("job", "home/work"):
+        Path(top, folder).mkdir(parents=True)
+        Path(top, folder, "input").write_text(f"{folder}\n")
+    return {"PATH": f"{top}/bin:{os.environ['PATH']}", "HOME": f"{top}/home", "USER": "work"}
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "mkdir -p run\ncd run\ncp ../input here\nsrun --mpi=none app here out",
+        "mkdir -p a/b\ncd a/b\nsrun --mpi=none app ../../input out",
+        "mkdir a\ncd a\nmkdir b\ncd b\nsrun --mpi=none app ../../input out\ncd ..\ncp b/out c",
+        "mkdir old\ncp -r old new\ncd new\nsrun --mpi=none app ../input out",
+        "mkdir run\nexport IN=$PWD/input\ncd run\nsrun --mpi=none app $IN $PWD/out",
+        "cd $HOME/work\nsrun --mpi=none app input out",
+        "cd ~/work\nsrun --mpi=none app input out",
+        "cd ~\ncd $USER\nsrun --mpi=none app input out",
+    ],
+)
+def test_steps_and_ranks_do_there_what_the_script_did(lines: str, tmp_path: Path) -> None:
+    wanted, got = Path(tmp_path, "wanted"), Path(tmp_path, "got")
+    environment = _machine(wanted)
+    _shell(["bash", "-ec", lines], Path(wanted, "job"), environment)
+    environment = _machine(got)
+    job = _job(lines)
+    assert "workdir" not in job
+    for step in job.get("setup", ()):
+        _shell(step["run"], Path(got, "job"), environment)
+    command = job["command"]
+    if command[:2] == ["bash", "-lc"]:  # a login shell here may set another PATH
+        command = ["bash", "-c", command[2]]
+    _shell(command, Path(got, "job"), environment)
+    for step in job.get("after", ()):
+        _shell(step["run"], Path(got, "job"), environment)
+    assert _left(got) == _left(wanted)
+
+
+@pytest.mark.parametrize(
+    ("lines", "workdir"),
+    [
+        ("mkdir out\ncd run", "./run"),
+        ("mkdir /scratch/run\ncd /scratch/run", "/scratch/run"),
+        ("cd run\nmkdir out", "./run"),
+        ("cd $WORK/run", ASK),
+        ("cd $TMPDIR", ASK),
+        ("source venv/bin/activate\ncd ~/run", ASK),
+        ("cd ~/$(./name)", ASK),
+    ],
+)
+def test_of_another_the_ranks_start_there_or_it_is_asked_for(lines: str, workdir: str) -> None:
+    assert _job(f"{lines}\nsrun --mpi=none ./t")["workdir"] == workdir
+
+
+def test_of_two_sourced_files_each_is_found_from_there() -> None:
+    job = _job("mkdir run\nsource v/bin/activate\ncd run\nsource ../w/bin/activate\nsrun --mpi=none ./t")
+    text = "cd run; source ../v/bin/activate; source ../w/bin/activate; exec ./t"
+    assert shlex.join(job["command"]) == shlex.join(["bash", "-lc", text])
