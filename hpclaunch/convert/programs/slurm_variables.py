@@ -39,7 +39,7 @@ _OTHERS = """
     TREE_WIDTH TRES_BIND TRES_PER_TASK UID UMASK UNBUFFEREDIO USE_MIN_NODES WAIT WAIT4SWITCH WCKEY
     WORKING_CLUSTER WORKING_DIR
 """
-_NAMES = frozenset(
+NAMES = frozenset(
     f"{prefix}{name}"
     for prefix, names in (("SLURM_JOB_", _OF_JOB), ("SLURM_STEP_", _OF_STEP), ("SLURM_", _OTHERS))
     for name in names.split()
@@ -50,4 +50,4 @@ _OF_GROUP = re.compile(r"_(?:HET|PACK)_GROUP_\d+$")
 
 def is_slurms(name: str) -> bool:
     """Whether Slurm has a variable of that name."""
-    return name.startswith(_PREFIXES) or _OF_GROUP.sub("", name) in _NAMES
+    return name.startswith(_PREFIXES) or _OF_GROUP.sub("", name) in NAMES

@@ -3,11 +3,12 @@ runs. Nothing runs here: `Walker` notes the commands, and the values that variab
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from msgspec import structs
+from msgspec import Struct, structs
 
 from hpclaunch.convert.programs.names import SHELLS
-from hpclaunch.convert.reading import Assigned, Command, ShellReading, Source
-from hpclaunch.convert.shell import folder
+from hpclaunch.convert.programs.slurm_variables import NAMES
+from hpclaunch.convert.reading import Assigned, Command, ShellReading, Source, Started
+from hpclaunch.convert.shell import folder, itself
 from hpclaunch.convert.shell.choose import chosen
 from hpclaunch.convert.shell.directives import directives
 from hpclaunch.convert.shell.names import python, with_names
@@ -40,16 +41,48 @@ def read(
     `most`, but for those of the shell, the walk is over: what was found is no launcher and has no statements.
 
     A source that another one sources is walked there, and not before. Raises InputError with file and line
-    for a text that no shell would take.
+    for a text that no shell would take. A script that submits itself is walked as it behaves in its job.
     """
+    given = _Given(environment, parts, arguments, most)
+    found = _read(sources, script, given)
+    if not itself.may_submit(found):
+        return found
+    outside_job = _read(sources, script, given, in_job=False)
+    own = itself.submissions(outside_job, found)
+    if not own:
+        return found
+    return _read(sources, script, given, submitted=own)
+
+
+class _Given(Struct, frozen=True):
+    """What the operator gave: see `read`."""
+
+    environment: Mapping[str, str]
+    parts: Parts
+    arguments: Sequence[str] | None
+    most: int | None
+
+
+def _read(
+    sources: Sequence[Source],
+    script: str | None,
+    given: _Given,
+    *,
+    in_job: bool = True,
+    submitted: Sequence[tuple[Command, Started]] = (),
+) -> ShellReading:
+    """`in_job`: as a job of Slurm has its variables; `submitted`: by these commands of its own."""
+    environment, arguments = given.environment, given.arguments
     main = chosen(sources) if script is None else script
     walker = Walker(sources)
-    walker.most = most
+    walker.most = given.most
     for source in sources:
         _parse(walker, source.name)
+    for name in () if in_job else NAMES:
+        walker.state.set(name, Variable(None))
     _give(walker, environment)
     folder.submitted(walker, environment)
-    for name, part in parts:
+    for name, part in given.parts:
         walker.state.set(name, Variable((part,)))
     several = sources if len(sources) > 1 else ()
     sourced = {name for source in several for name in walker.files.sourced_by(source.name)}
@@ -59,9 +92,10 @@ def read(
     walker.state.be_another()
     walker.options.clear()
     walker.asked.clear()
-    begun = starts(walker, main) if main else ()
+    begun = tuple(each for _, each in submitted) or (starts(walker, main) if main else ())
     begin(walker, begun)
-    if arguments is not None:
+    walker.commands += [each for each, _ in submitted]
+    if arguments is not None and (not submitted or walker.state.arguments is None):
         walker.state.arguments = tuple((inside(each),) if each else () for each in arguments)
     walker.script = main
     if main and all(complete):

@@ -163,6 +163,7 @@ def of_command(reading: ShellReading, command: Command) -> tuple[Asked, ...]:
     """The options of a srun or sbatch command, each with the lines that give its value."""
     layer, _ = srun.read(command.words)
     scripts = {source.name.rpartition("/")[2] for source in reading.sources}
+    scripts.add("${0}")
     given = [each for each in layer.options if each.name or each.written.rpartition("/")[2] not in scripts]
     return of_options(reading, command, given)
 

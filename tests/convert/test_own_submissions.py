@@ -1,0 +1,70 @@
+"""A script that submits itself: its own sbatch line tells what its job has."""
+
+from typing import Any
+
+import pytest
+from script_cases import ASK, loaded
+
+from hpclaunch.convert.conversion import convert
+from hpclaunch.convert.inputs import classified
+from hpclaunch.convert.options import Options
+from hpclaunch.values.conversion import Conversion
+
+_HEAD = "#!/bin/bash\n#SBATCH --gpus-per-node=8 --ntasks-per-node=8\n"
+_RUN = "srun --mpi=pmix ./x"
+_GUARD = 'if [ -z "$SLURM_JOB_ID" ]; then\n  {}\n  exit\nfi'
+
+
+def _converted(*lines: str, arguments: tuple[str, ...] | None = None) -> Conversion:
+    text = _HEAD + "\n".join(lines) + "\n"
+    return convert(classified({"run.sh": text}), Options({}, arguments=arguments))
+
+
+def _job(*lines: str, arguments: tuple[str, ...] | None = None) -> dict[str, Any]:
+    job: dict[str, Any] = loaded(_converted(*lines, arguments=arguments).job)
+    return job
+
+
+@pytest.mark.parametrize(
+    "submits",
+    [
+        _GUARD.format('sbatch -N 4 -t 60 "$0" "$@"'),
+        _GUARD.format("sbatch -N 4 -t 60 ./run.sh"),
+        _GUARD.format('sbatch -N 4 \\\n    -t 60 "$(readlink -f "$0")"'),
+        _GUARD.format("N=4; sbatch -N $N -t 60 ${BASH_SOURCE[0]}"),
+        '[[ -v SLURM_JOB_ID ]] || exec sbatch -N 4 -t 60 "$0" "$@"',
+        '[ "$SLURM_JOBID" ] || { sbatch -N 4 -t 60 $0; exit 0; }',
+    ],
+)
+def test_the_line_that_submits_the_script_tells_its_job(submits: str) -> None:
+    found = _converted(submits, _RUN)
+    job = loaded(found.job)
+    assert (job["nodes"], job["time"], job["command"]) == ("4", "01:00:00", ["./x"])
+    assert all("submits another job" not in each.why for each in found.findings)
+    assert all("sbatch" not in each.what for each in found.findings if each.kind in ("left", "unread"))
+
+
+def test_the_job_has_what_its_submission_gives_it() -> None:
+    lines = ('[ -n "$SLURM_JOB_ID" ] || { export A=1; B=2 sbatch -N 4 "$0" fast; exit; }', f"{_RUN} $1")
+    for arguments in (None, ("slow",)):
+        job = _job(*lines, arguments=arguments)
+        assert job["env"] == {"A": "1", "B": "2"}
+        assert job["command"] == ["./x", "fast"]
+
+
+def test_what_the_operator_gave_goes_through_the_submission() -> None:
+    lines = ('[ -n "$SLURM_JOB_ID" ] || exec sbatch -N 4 "$0" "$@"', f"{_RUN} $1")
+    assert _job(*lines, arguments=("slow",))["command"] == ["./x", "slow"]
+    assert _job(*lines)["command"] == ASK
+
+
+@pytest.mark.parametrize(
+    "again",
+    [
+        "sbatch --dependency=afterany:$SLURM_JOB_ID -N 8 $0",
+        "[ -f done ] || sbatch -N 8 $0",
+        "if [ -z $SLURM_JOB_ID ]; then sbatch -N 8 other.sh; fi",
+    ],
+)
+def test_another_job_that_a_job_submits_tells_nothing_of_it(again: str) -> None:
+    assert "nodes" not in _job(_RUN, again)
