@@ -24,7 +24,9 @@ from hpclaunch.convert.programs.names import (
     any_of,
 )
 from hpclaunch.convert.reading import ShellReading, Statement
+from hpclaunch.convert.shell.names import uses_of
 from hpclaunch.convert.untold import Line, Told, Walk, line_of, program_of_statement, what_became
+from hpclaunch.readback.shell.statements import Simple
 from hpclaunch.values.conversion import Finding, Place
 
 _UNREAD_TODO = "see whether the launch needs them: if so, convert it without what stands around them"
@@ -154,6 +156,9 @@ def _uses_of_told(reading: ShellReading, lines: _Lines) -> set[str]:
         uses.setdefault(each.name, set()).update(each.uses)
     waiting = [name for command in reading.commands if lines.name(command.place) for name in command.uses]
     waiting += [name for each in reading.assigned if lines.name(each.place) for name in each.uses]
+    # bash -c "$COMMAND" is none of them, but what it starts.
+    own = (each for each in reading.statements if lines.name(each.place))
+    waiting += [name for each in own if isinstance(each.part, Simple) for name in uses_of(each.part)]
     found: set[str] = set()
     while waiting:
         name = waiting.pop()

@@ -4,7 +4,16 @@ node; and mpirun or torchrun alone."""
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.around import arrays, at_once, beyond, other_runs, preparations
 from hpclaunch.convert.mapping.ranks import launchers
-from hpclaunch.convert.mapping.slurm import allocation, alone, by_mpirun, several, sizes, srun_run, sruns
+from hpclaunch.convert.mapping.slurm import (
+    allocation,
+    alone,
+    by_mpirun,
+    kept_output,
+    several,
+    sizes,
+    srun_run,
+    sruns,
+)
 from hpclaunch.convert.mapping.slurm.sizes import Allocation
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.programs import srun
@@ -42,6 +51,13 @@ def _convert(reading: ShellReading, draft: Draft, options: Options) -> None:
     found = allocation.put(reading, draft)
     steps = sruns.steps(reading, found)
     run, by = _run(reading, steps, found)
+    if run is None:
+        opened = kept_output.opened(reading)
+        its_steps = sruns.steps(opened, found)
+        run, by = _run(opened, its_steps, found)
+        if run is not None:
+            reading, steps = opened, its_steps
+            kept_output.say(run.command, draft)
     run = run or alone.only(reading, found, draft)
     if run is None:
         _nothing(reading, found, draft)

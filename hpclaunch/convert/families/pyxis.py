@@ -4,7 +4,15 @@ from collections.abc import Sequence
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.around import arrays, at_once, other_runs, preparations
-from hpclaunch.convert.mapping.slurm import allocation, alone, by_mpirun, several, srun_run, sruns
+from hpclaunch.convert.mapping.slurm import (
+    allocation,
+    alone,
+    by_mpirun,
+    kept_output,
+    several,
+    srun_run,
+    sruns,
+)
 from hpclaunch.convert.mapping.slurm.sizes import sizes
 from hpclaunch.convert.mapping.slurm.submitted import unwrapped
 from hpclaunch.convert.options import Options
@@ -51,6 +59,13 @@ def _convert(reading: ShellReading, draft: Draft, options: Options) -> None:
         of_mpirun = by_mpirun.run_of(reading, found, of_script)
         run, by = of_mpirun or (alone.step(reading, found), None)
     run = run or sruns.test_of(steps)
+    if run is None:
+        opened = kept_output.opened(reading)
+        its_steps = sruns.steps(opened, found)
+        run = sruns.run_of(its_steps) or sruns.test_of(its_steps)
+        if run is not None:
+            reading, steps = opened, its_steps
+            kept_output.say(run.command, draft)
     if run is None:
         place = recognise(reading) or Place(reading.script)
         question = "what each rank executes: no srun starts anything but preparations"

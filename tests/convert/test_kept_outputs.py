@@ -1,0 +1,52 @@
+"""A run whose output the script keeps as a value is the run, where nothing else starts any."""
+
+import pytest
+from script_cases import loaded
+
+from hpclaunch.convert.conversion import convert
+from hpclaunch.convert.inputs import classified
+from hpclaunch.convert.options import Options
+from hpclaunch.values.conversion import Conversion
+
+_HEAD = "#!/bin/bash\n#SBATCH -N 2 --ntasks-per-node=4 --gpus-per-node=4 -t 5\n"
+
+
+def _converted(lines: str) -> Conversion:
+    return convert(classified({"run.sub": f"{_HEAD}{lines}\n"}), Options({}))
+
+
+@pytest.mark.parametrize(
+    ("lines", "mpi"),
+    [
+        ("OUT=$(srun --mpi=none ./t -x)\necho $OUT", "none"),
+        ("OUT=$(mpirun -np 8 ./t -x)\necho $OUT", "pmix"),
+        ("f() { out=$($1); echo $out; }\nf 'srun --mpi=none ./t -x'", "none"),
+        ("T=$( { time srun --mpi=none ./t -x; } 2>&1 )\necho $T", "none"),
+        ("echo took $(srun --mpi=none ./t -x)", "none"),
+        ("N=$(srun -n1 hostname)\nOUT=`srun --mpi=none ./t -x`", "none"),
+        ("OUT=$(srun --mpi=pmix --container-image=a/b:c ./t -x)", "pmix"),
+    ],
+)
+def test_a_run_whose_output_is_kept_is_the_run(lines: str, mpi: str) -> None:
+    found = _converted(lines)
+    job = loaded(found.job)
+    assert (job["command"], job["mpi"]) == (["./t", "-x"], mpi)
+    (left,) = (each for each in found.findings if each.what.startswith("the output of "))
+    assert "./t -x" in left.what
+    assert "hpclaunch logs" in left.why
+
+
+@pytest.mark.parametrize(
+    "lines", ["srun --mpi=none ./t $(srun ./pick)", "P=$(srun ./pick)\nsrun --mpi=none ./t"]
+)
+def test_what_only_gives_a_word_is_not_the_run(lines: str) -> None:
+    command = loaded(_converted(lines).job)["command"]
+    assert "./t" in command
+    assert "./pick" not in command
+
+
+def test_a_text_for_another_shell_uses_its_variables() -> None:
+    found = _converted("C='srun --mpi=none ./t'\nU=1\nbash -c \"$C\"")
+    said = {each.what.partition("C=")[0] + "C": each.kind for each in found.findings if "C=" in each.what}
+    assert set(said.values()) == {"carried"}
+    assert [each.kind for each in found.findings if "U=1" in each.what] == ["without effect"]
