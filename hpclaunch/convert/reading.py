@@ -312,6 +312,10 @@ class ShellReading(Struct, frozen=True, dict=True):
                 found[each.place] = None
         return tuple(found)
 
+    def used_by(self, command: Command) -> Collection[str]:
+        """The variables that the command names, also by way of others."""
+        return self._used(command.uses, command.place)
+
     def _used(self, names: Sequence[str], place: Place) -> dict[str, Assigned]:
         found: dict[str, Assigned] = {}
         waiting = list(names)

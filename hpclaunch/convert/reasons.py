@@ -98,7 +98,7 @@ class Known(Struct, frozen=True, dict=True):
     def _reasons(self) -> dict[str, str]:
         found: dict[str, str] = {}
         for each in self.findings:
-            if each.kind in ("replaced", "left", "without effect") and each.why:
+            if each.kind in ("replaced", "left", "without effect", "assumed") and each.why:
                 found.setdefault(each.what.partition("=")[0], each.why)
         return found
 

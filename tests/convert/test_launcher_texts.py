@@ -216,3 +216,39 @@ def test_a_command_that_is_asked_for_is_not_to_be_written_in_front_of_itself() -
     found = convert(classified({"run.sh": f"{_ASKS}mpirun -np 1 ./a : -np 4 ./b\n"}), Options({}))
     assert script_cases.loaded(found.job)["command"] == script_cases.ASK
     assert not [each for each in found.findings if "in front of the command" in each.todo]
+
+
+_OF_LINE = 'export LAUNCHER="python -u t.py"\nexport ARGS=" --lr 0.1 \\\n  --tp $TP"\n'
+
+
+@pytest.mark.parametrize(
+    "run",
+    ["srun $LAUNCHER $ARGS", 'srun bash -c "$LAUNCHER --rank 1 $ARGS"', 'CMD="$LAUNCHER $ARGS"\nsrun $CMD'],
+)
+def test_what_the_line_of_the_run_is_made_of_is_not_exported_to_it(run: str) -> None:
+    script = _SCRIPT.format(before=_OF_LINE, text="")
+    found = convert(classified({"run.sub": script.rpartition("srun")[0] + run}), Options({}))
+    job = script_cases.loaded(found.job)
+    assert "env" not in job
+    assert job["command"].startswith(("exec python -u t.py", "exec bash -c 'python -u t.py"))
+    assumed = {each.what: each.places[0].line for each in found.findings if "makes the line" in each.why}
+    assert assumed == {"LAUNCHER": 4, "ARGS": 5}
+
+
+@pytest.mark.parametrize(
+    ("before", "run"),
+    [
+        ('export ARGS="--lr 0.1"', "srun ./run.sh $ARGS"),  # which may read it
+        ('export ARGS="--lr 0.1"', "srun bash run.sh $ARGS"),
+        ('export ARGS="--lr 0.1"', 'srun bash -c "python t.py $ARGS; ./end.sh"'),
+        ('export ARGS="--lr 0.1"', 'srun bash -c "echo \\$ARGS; python t.py $ARGS"'),
+        ('export ARGS="--lr 0.1"', "srun bash -c 'echo $ARGS'\nsrun --mpi=pmix python t.py $ARGS"),
+        ('export ARGS="--lr 0.1"', "srun python t.py --lr 0.1"),  # by chance
+        ("export ARGS=bert", "srun python t.py $ARGS"),  # a variable that a program may well read
+        ('export ARGS="--lr 0.1"', "srun ./$RUNNER $ARGS"),
+    ],
+)
+def test_what_ranks_may_read_is_exported_to_them(before: str, run: str) -> None:
+    script = _SCRIPT.format(before=before, text="").rpartition("srun")[0] + run
+    job = script_cases.loaded(convert(classified({"run.sub": script}), Options({})).job)
+    assert "ARGS" in job["env"]

@@ -12,6 +12,7 @@ from msgspec import Struct
 from hpclaunch.convert import placeholders
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.around.rounds import names_in
+from hpclaunch.convert.mapping.environment import of_the_line
 from hpclaunch.convert.mapping.environment.owners import Owner, owner
 from hpclaunch.convert.mapping.ranks import rendezvous
 from hpclaunch.convert.mapping.slurm.asked import READ_BY_SBATCH, origin_of
@@ -83,7 +84,9 @@ def put(reading: ShellReading, command: Command, ranks: Ranks, draft: Draft) -> 
     beside the rank: the command's text must set them."""
     later: list[tuple[str, Value]] = []
     to_fill = placeholders.names(draft)
-    for each in _handed(reading, command, ranks.export, draft):
+    handed = _handed(reading, command, ranks.export, draft)
+    of_line = of_the_line.names(reading, command, [(each.name, each.value) for each in handed])
+    for each in handed:
         name, value, places = each.name, each.value, each.places
         if name in ranks.options or (name in to_fill and each.places[0].file.startswith("--env ")):
             continue
@@ -98,6 +101,10 @@ def put(reading: ShellReading, command: Command, ranks: Ranks, draft: Draft) -> 
         elif is_secret(name):
             why = "a secret is taken from the submitter when the job is sent, and stands in no file"
             draft.put(("secrets", draft.count("secrets")), name, places, name, why=why)
+        elif name in of_line and name not in ranks.read_inside:
+            why = "the script makes the line of its run of it, and no program is known to read it"
+            todo = f"where one does write env.{name}"
+            draft.say("assumed", places, name, became="words of the command", why=why, todo=todo)
         elif known(value) is not None:
             _known(each, known(value) or "", draft)
         else:
