@@ -169,6 +169,7 @@ def test_a_folder_of_each_round_is_no_folder_of_all(
         ("cd src\nsource env/bin/activate\ncd ..", "src/env/bin/activate"),
         ("cd /data\nsource env/bin/activate\ncd /data/x", "/data/env/bin/activate"),
         ("source /opt/env/bin/activate\ncd src", "/opt/env/bin/activate"),
+        ("source activate\ncd src", "activate"),  # conda's, by PATH
         ("source $PWD/env/bin/activate\ncd src", "../env/bin/activate"),
     ],
 )

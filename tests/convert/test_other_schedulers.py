@@ -17,7 +17,7 @@ from hpclaunch.convert.options import Options
         ("bsub -W 10 ./t.sh", "LSF"),
         ("qsub -l select=2 t.pbs", "PBS"),
         ("qrsh -l gpu=4 ./t.sh", "Grid Engine"),
-        ("aprun -n 16 ./t", "PBS"),
+        ("aprun -n 16 ./t", "ALPS"),
         ("condor_submit t.sub", "HTCondor"),
         ("oarsub -l nodes=2 ./t.sh", "OAR"),
         ("gantry run --gpus 8 -- python t.py", "Beaker (gantry)"),
@@ -46,3 +46,47 @@ def test_a_command_of_another_scheduler_beside_the_run_is_said_by_its_name() -> 
     left = {place.line: each for each in found.findings if each.kind == "left" for place in each.places}
     assert "PBS or Grid Engine" in left[4].why
     assert "Beaker" not in left[5].why  # it starts nothing
+
+
+@pytest.mark.parametrize("head", ["#$ -l rt_F=32", "#$-l rt_F=32", "#$-l f_node=32", "#$ -l node_f=32"])
+@pytest.mark.parametrize("run", ["mpirun -np 64 -N 2 ./t", "source ../run.sh"])
+def test_a_line_of_grid_engine_may_have_no_blank(head: str, run: str) -> None:
+    found = convert(classified({"run.sh": f"#!/bin/sh\n{head}\n{run}\n"}), Options({}))
+    assert "Grid Engine" in found.refused
+    assert any(each.became == "nodes: 32" for each in found.findings)
+
+
+@pytest.mark.parametrize(
+    ("system", "head", "folder"),
+    [
+        ("PBS", "#PBS -l select=1:ngpus=2", "$PBS_O_WORKDIR"),
+        ("LSF", "#BSUB -nnodes 1", "$LS_SUBCWD"),
+        ("Grid Engine", "#$ -l gpu=2", "${SGE_O_WORKDIR}"),
+    ],
+)
+def test_the_program_of_a_script_for_another_scheduler_is_told(system: str, head: str, folder: str) -> None:
+    text = f"#!/bin/bash\n{head}\ncd {folder}\nmodule load cuda\nexport A=1\npython train.py --lr 1\n"
+    found = convert(classified({"run.sh": text}), Options({}))
+    assert system in found.refused
+    became = {each.key: each.became for each in found.findings if each.kind == "carried" and each.key}
+    assert became["command"].endswith("exec python train.py --lr 1'")
+    assert became["env.A"] == "env.A: 1"
+    assert became["ranks_per_node"] == "ranks_per_node: 1"
+    assert not any(each.key == "workdir" for each in found.findings)
+    assert "not part of what is launched" not in " ".join(each.why for each in found.findings)
+
+
+def test_torchrun_in_a_script_for_pbs_tells_its_ranks() -> None:
+    text = "#PBS -l select=2:ngpus=4\ncd /work/x\ntorchrun --nproc_per_node=4 train.py\n"
+    found = convert(classified({"run.sh": text}), Options({}))
+    became = {each.became for each in found.findings if each.kind == "carried"}
+    assert {"ranks_per_node: 4", "rendezvous: torch", "nodes: 2", "workdir: /work/x"} <= became
+    assert any(each.startswith("command: ") and each.endswith("train.py") for each in became)
+
+
+def test_what_the_program_is_given_and_no_line_tells_is_said() -> None:
+    text = "#!/bin/bash\n#PBS -l nodes=1:ppn=4\nfor i in $(ls); do S=$i; done\n./t $S\n"
+    found = convert(classified({"run.sh": text}), Options({}))
+    (its,) = [each for each in found.findings if "what each rank executes" in each.why]
+    assert (its.kind, its.places[0].line) == ("left", 4)
+    assert not any(each.key.startswith("inherit") for each in found.findings)

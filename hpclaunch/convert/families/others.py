@@ -7,7 +7,7 @@ from msgspec import Struct, structs
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.families import docker_ssh, other_containers
-from hpclaunch.convert.mapping import other_schedulers
+from hpclaunch.convert.mapping import other_schedulers, own_program
 from hpclaunch.convert.mapping.container.images import reference
 from hpclaunch.convert.mapping.docker import config_env, container, launch
 from hpclaunch.convert.mapping.docker.mounts import volume
@@ -60,6 +60,7 @@ class _Kind(Struct, frozen=True):
     name: str
     place: Place
     reason: str
+    is_scheduler: bool = False
 
 
 def recognise(reading: ShellReading) -> Place | None:
@@ -85,6 +86,9 @@ def convert(reading: ShellReading, draft: Draft, options: Options) -> None:
     # Nobody answers questions about a job that is not written; the construct itself is not lost.
     told = [_no_question(each) for each in draft.findings if each.kind != "question" or _is_of_a_line(each)]
     draft.findings[:] = told
+    if not of_slurm and kind.is_scheduler and ("command",) not in draft.facts:
+        own_program.put(reading, draft)
+        draft.findings[:] = [_no_question(each) for each in draft.findings]
     draft.refuse(kind.reason, [kind.place], kind.name, todo=_TODO)
 
 
@@ -141,7 +145,7 @@ def _scheduler(reading: ShellReading) -> _Kind | None:
     reason = (
         f"a script for {name}: hpclaunch sends jobs to Slurm and Kubernetes, and reads launchers of those"
     )
-    return _Kind(f"a script for {name}", place, reason)
+    return _Kind(f"a script for {name}", place, reason, is_scheduler=True)
 
 
 def _asks_slurm(reading: ShellReading) -> bool:

@@ -1,8 +1,9 @@
 """What scripts for PBS, LSF, Grid Engine and others ask for, as far as a job file could say it.
 
-Options by qsub(1B) of OpenPBS 23 and Torque, bsub(1) of LSF 10.1, qsub(1) of Grid Engine 8; rt_F is ABCI's
-name of a whole node. PJM is the job manager of Fujitsu's Technical Computing Suite (pjsub(1) of its Job
-Operation Software 3), Cobalt was Argonne's (qsub(1) of Cobalt 1.0), and Moab's msub takes what qsub takes.
+Options by qsub(1B) of OpenPBS 23 and Torque, bsub(1) of LSF 10.1, qsub(1) of Grid Engine 8; rt_F and rt_AF
+are ABCI's names of a whole node, f_node and node_f those of TSUBAME 3 and 4. PJM is the job manager of
+Fujitsu's Technical Computing Suite (pjsub(1) of its Job Operation Software 3), Cobalt was Argonne's (qsub(1)
+of Cobalt 1.0), and Moab's msub takes what qsub takes.
 """
 
 import re
@@ -152,7 +153,7 @@ def _sge_resources(value: str, places: Places, what: str, draft: Draft) -> bool:
         name, _, text = part.partition("=")
         if name in ("h_rt", "s_rt"):
             found |= _seconds(text, places, part, draft)
-        elif name in ("rt_F", "rt_HF", "node"):
+        elif name in ("rt_F", "rt_AF", "rt_HF", "f_node", "node_f", "node"):
             found |= _number("nodes", text, places, part, draft)
         elif name in ("gpu", "ngpus"):
             found |= _number("gpus_per_node", text, places, part, draft)

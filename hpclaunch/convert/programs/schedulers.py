@@ -5,7 +5,7 @@ from hpclaunch.readback.shell.values import Value, known, program_of
 
 _OF_COMMANDS = {
     **dict.fromkeys(("jsrun", "lrun", "blaunch", "bsub"), "LSF"),
-    "aprun": "PBS",
+    "aprun": "ALPS (under PBS, Moab or Cobalt)",
     "qrsh": "Grid Engine",
     "qsub": "PBS or Grid Engine",
     "condor_submit": "HTCondor",

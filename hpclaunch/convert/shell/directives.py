@@ -8,7 +8,8 @@ from hpclaunch.readback.shell.errors import ScriptError
 from hpclaunch.readback.slurm import directives as slurm
 from hpclaunch.values.conversion import Place
 
-_OTHERS = re.compile(r"#(PBS|BSUB|PJM|COBALT|MSUB|OAR|\$)[ \t]+(-.*)")
+# Grid Engine takes its prefix off and reads the rest, with a blank in front of it or none (qsub(1), -C).
+_OTHERS = re.compile(r"#(?:(PBS|BSUB|PJM|COBALT|MSUB|OAR)[ \t]+|(\$)[ \t]*)(-.*)")
 _SLURM = re.compile(r"#SBATCH(?=[ \t-])(.*)")
 
 
@@ -27,7 +28,7 @@ def directives(source: Source) -> tuple[Directive, ...]:
     for number, line in enumerate(text.split("\n"), 1):
         other = _OTHERS.match(line)
         if other:
-            found.append(Directive(Place(source.name, number), _words(other[2]), other[1]))
+            found.append(Directive(Place(source.name, number), _words(other[3]), other[1] or other[2]))
         elif line.strip()[:1] not in ("", "#"):
             break
     return tuple(sorted(found, key=lambda each: each.place))

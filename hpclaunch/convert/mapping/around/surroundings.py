@@ -25,7 +25,16 @@ _ENVIRONMENT = re.compile(r"^(?!.*\bconfig_)(/|~|\$\{?HOME)|(?:^|/)activate$|con
 _HOME = re.compile(r"^~|\$\{?HOME\}?")
 _FIRST = Place("")  # before all lines
 FOLDERS = frozenset(("cd", "pushd", "popd"))
-_OF_SUBMISSION = re.compile(r"\$\{?SLURM_SUBMIT_DIR\b")
+# The folder of submission under Slurm, PBS, LSF, Grid Engine, PJM and OAR.
+_SUBMITTED_FROM = (
+    "SLURM_SUBMIT_DIR",
+    "PBS_O_WORKDIR",
+    "LS_SUBCWD",
+    "SGE_O_WORKDIR",
+    "PJM_O_WORKDIR",
+    "OAR_WORKDIR",
+)
+_OF_SUBMISSION = re.compile(rf"\$\{{?(?:{'|'.join(_SUBMITTED_FROM)})\b")
 
 
 def put(
@@ -97,8 +106,8 @@ def _from_ranks(reading: ShellReading, run: Command, place: Place, name: str, dr
     """The path of a file as the ranks find it, who start where the script is when it comes to the run. Where
     that is not told the draft says so."""
     at, start = (_reached(reading, list(_changes(reading, run, until)), ".") for until in (place, None))
-    if at is None or start is None or at == start or name.startswith("/"):
-        return name
+    if at is None or start is None or at == start or name.startswith("/") or name == "activate":
+        return name  # `source activate` finds conda's, which PATH leads to (bash(1), "source")
     whole = normpath(join(at, name))
     if whole.startswith("/"):
         return whole
@@ -307,7 +316,7 @@ def _resolved(reading: ShellReading, text: str) -> str | None:
 
     def filled_in(found: re.Match[str]) -> str:
         name = found[1] or found[2]
-        if name in ("SLURM_SUBMIT_DIR", "PWD"):
+        if name in ("PWD", *_SUBMITTED_FROM):
             return "."
         each = reading.last(name)
         value = known(each.value) if each is not None else None

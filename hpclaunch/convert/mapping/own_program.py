@@ -1,0 +1,41 @@
+"""The program that a script for another scheduler than Slurm starts itself, with no launcher of ranks."""
+
+from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.mapping.around import surroundings
+from hpclaunch.convert.mapping.environment.exported import Ranks
+from hpclaunch.convert.mapping.environment.exported import put as put_exported
+from hpclaunch.convert.mapping.ranks import launchers
+from hpclaunch.convert.mapping.slurm import alone, run_command
+from hpclaunch.convert.mapping.slurm.sizes import Allocation
+from hpclaunch.convert.mapping.words.inputs import Given
+from hpclaunch.convert.mapping.words.made import in_doubt
+from hpclaunch.convert.programs.torch import starts_per_node
+from hpclaunch.convert.reading import ShellReading
+from hpclaunch.readback.shell.values import known
+
+
+def put(reading: ShellReading, draft: Draft) -> None:
+    """The command, its folder and variables, and how many ranks a launcher such as torchrun makes of it, as
+    far as it is told. A script for any scheduler runs on the first node, as sbatch's does."""
+    run = alone.step(reading, Allocation())
+    if run is None:
+        return
+    place = run.command.place
+    launcher = next((each for each in run.inner if launchers.is_launcher(each)), None)
+    if launcher is None:
+        draft.put(("ranks_per_node",), 1, (place,), "one process, as no launcher starts more")
+    else:
+        launchers.put_launcher(reading, run.command, launcher, draft)
+        option = starts_per_node(launcher)
+        text = known(option.value or ()) if option is not None else None
+        if option is not None and text and text.isdecimal() and int(text):
+            draft.put(("ranks_per_node",), int(text), (place,), option.written)
+    made = in_doubt(reading, [word for command in reading.commands for word in command.words])
+    stand_ins = dict.fromkeys(made, "")
+    export = run_command.export_of(reading, run)
+    ranks = Ranks(export, (), {}, (), "", (), stand_ins, draft.number("gpus_per_node"), container=False)
+    later = put_exported(reading, run.command, ranks, draft)
+    before = surroundings.put(reading, run.command, draft, image=False)
+    words = run_command.words_of(reading, run, run.inner, launcher, draft)
+    around = run_command.Around(later, before, Given(), stand_ins)
+    run_command.put(reading, run, words, around, draft, image=False)
