@@ -27,6 +27,8 @@ LOOPS = (
     f"for lr in 0.1 0.2; do\n  export LR=$lr\n  {RUN}\ndone",
     f"for lr in 0.1 0.2; do LR=x$lr B=1 {RUN}; done",
     f"for b in $(seq 64 64 192); do {RUN} --batch $((b * 2)); done",
+    f"B0=100\nfor i in $(seq 0 4); do\n  S=$((B0+i))\n  {RUN} --seed $S\ndone",
+    f"A=2 C=3\nfor b in 4 8; do {RUN} --batch $(( ${{A}}*b + $C )); done",
     f"for ((b = 8; b < 24; b += 8)); do {RUN} --batch $b; done",
     f"for LR in 0.1 0.2; do {RUN} --lr $LR; done",
     f"export LR=1\nfor LR in 0.1 0.2; do {RUN} --lr $LR; done",

@@ -100,6 +100,13 @@ def test_what_rendezvous_sets_in_each_rank_is_not_inherited(lines: str) -> None:
     assert [each.became for each in found.findings if each.key == "inherit.0"] == ["inherit.0: MORE"]
 
 
+@pytest.mark.parametrize(("line", "kind"), [("", "without effect"), ("\necho $CONT", "replaced")])
+def test_a_variable_of_the_launcher_that_no_line_names_has_no_effect(line: str, kind: str) -> None:
+    text = f"#!/bin/bash\n#SBATCH -N 2 --ntasks-per-node=4 -t 5{line}\nsrun --mpi=none ./t\n"
+    found = conversion.convert(classified({"run.sub": text}), Options({"CONT": "a/b:1"}))
+    assert [each.kind for each in found.findings if each.what == "CONT=a/b:1"] == [kind]
+
+
 def test_an_address_that_the_ranks_own_shell_names_is_that_of_rendezvous() -> None:
     head = "#!/bin/bash\n#SBATCH -N 2 --ntasks-per-node=4 --gpus-per-node=4 -t 5\n"
     text = f"{head}srun --mpi=none bash -c '{{}}RANK=$SLURM_PROCID python t.py $MASTER_ADDR'\n"

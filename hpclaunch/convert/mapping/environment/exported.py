@@ -96,6 +96,9 @@ def put(reading: ShellReading, command: Command, ranks: Ranks, draft: Draft) -> 
             draft.say("replaced", places, name, why="`trials` sets it, another one for each trial")
         elif name in ranks.swept:
             draft.say("replaced", places, name, why="`sweep` sets it, for each point")
+        elif _is_unused(reading, each):
+            why = "no line of the files names it"
+            draft.say("without effect", places, f"{name}={_short(each)}", why=why)
         elif _of_the_launch(each, draft, ranks):
             continue
         elif is_secret(name):
@@ -212,6 +215,13 @@ def _of_the_launch(each: Handed, draft: Draft, ranks: Ranks) -> bool:
     if why:
         draft.say("replaced", each.places, f"{name}={_short(each)}", why=why)
     return bool(why)
+
+
+def _is_unused(reading: ShellReading, each: Handed) -> bool:
+    """Whether a variable of a launcher's configuration was given by --env alone, for no line."""
+    by_option = each.places[0].file.startswith("--env ") and owner(each.name) == "configuration"
+    named = re.compile(rf"\b{re.escape(each.name)}\b")
+    return by_option and not any(named.search(source.text) for source in reading.sources)
 
 
 def _all_of(text: str | None, gpus: int | None) -> bool:

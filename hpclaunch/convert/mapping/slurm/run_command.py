@@ -18,7 +18,7 @@ from hpclaunch.convert.mapping.slurm.asked import of_batch, origin_of
 from hpclaunch.convert.mapping.slurm.sruns import Step
 from hpclaunch.convert.mapping.words import inputs, parameters
 from hpclaunch.convert.mapping.words.lines import names_from
-from hpclaunch.convert.mapping.words.made import alternatives, in_doubt
+from hpclaunch.convert.mapping.words.made import alternatives, in_doubt, with_numbers
 from hpclaunch.convert.mapping.words.texts import Line, by_name, line, submitters
 from hpclaunch.convert.programs import torch
 from hpclaunch.convert.programs.layers import Layer
@@ -121,7 +121,7 @@ def words_of(
     for layer in inner[:-1]:
         if not launchers.is_launcher(layer):
             front += _written(run, layer)
-    every = [*front, *words]
+    every = [with_numbers(reading, run.command, word) for word in (*front, *words)]
     return _without_arguments(reading, [*map(by_name, every[:1]), *every[1:]], (run.command.place,), draft)
 
 

@@ -3,11 +3,14 @@
 import re
 from collections.abc import Iterable, Sequence
 
-from hpclaunch.convert.reading import ShellReading
+from hpclaunch.convert.mapping.words.texts import NAMES_OF_HERE
+from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.convert.shell.names import used
 from hpclaunch.readback.shell.values import Unknown, Value, known
 
 _OF_ARRAYS = re.compile(r"SLURM_ARRAY_\w+")
+_IN_SUM = re.compile(r"(?:\$\{([A-Za-z_]\w*)\}|\$?(?<![\w#{])([A-Za-z_]\w*)(?![\w\[}]))")
+_NUMBER = re.compile(r"0|[1-9]\d{0,17}")
 _MOST = 4
 _LONGEST = 80  # characters of a condition
 
@@ -20,7 +23,7 @@ def in_doubt(reading: ShellReading, values: Iterable[Value]) -> list[str]:
         for part in value:
             if not isinstance(part, Unknown):
                 continue
-            if (part.kind == "either" and reading.last(part.name) is not None) or (
+            if (part.kind == "either" and part.name not in NAMES_OF_HERE) or (
                 part.kind == "variable" and not reading.of_points and _OF_ARRAYS.fullmatch(part.name)
             ):
                 found[part.name] = None
@@ -36,7 +39,7 @@ def alternatives(reading: ShellReading, name: str) -> str:
     """What the variable may be, for a question."""
     if _OF_ARRAYS.fullmatch(name):
         return f"{name} is of an array of jobs, and nothing gives one: --env SBATCH_ARRAY_INX=1-8 does"
-    texts = [_texts(each.array or (each.value,)) for each in reading.given(name)]
+    texts = [_texts((each.value,) if each.array is None else each.array) for each in reading.given(name)]
     several = list(dict.fromkeys(text for group in texts for text in group))
     listed = " or ".join(several[:_MOST]) + (" or another" if len(several) > _MOST else "")
     if not several:
@@ -45,6 +48,25 @@ def alternatives(reading: ShellReading, name: str) -> str:
         counts = any(name in each.uses for each in reading.given(name))
         listed = f"{listed} or {'another' if counts else 'not set'}"
     return f"{name} is {listed}, and which of them {decided(reading, name)}"
+
+
+def with_numbers(reading: ShellReading, run: Command, value: Value) -> Value:
+    """A word of the run with the numbers for the variables of its sums that have one: of $((BASE+i)) only i
+    is another in each round of a loop."""
+    rounds = {loop.variable for loop in run.loops}
+
+    def filled_in(found: re.Match[str]) -> str:
+        name = found[1] or found[2]
+        each = None if name in rounds else reading.at(name, run.place)
+        text = known(each.value) if each is not None and not set(each.loops) & set(run.loops) else None
+        return text if text and _NUMBER.fullmatch(text) else found[0]
+
+    return tuple(
+        Unknown("number", _IN_SUM.sub(filled_in, part.name), part.splits)
+        if isinstance(part, Unknown) and part.kind == "number" and part.name.startswith("$((")
+        else part
+        for part in value
+    )
 
 
 def decided(reading: ShellReading, name: str) -> str:
