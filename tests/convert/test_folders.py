@@ -79,7 +79,15 @@ def test_a_path_of_which_nothing_is_known_is_asked_for(words: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "lines", ["[ -d a ] && cd a", "pushd ~/a\ncd b", "cd", "cd $(./where)", "cd a\npopd\n"]
+    "lines",
+    [
+        "[ -d a ] && cd a",
+        "pushd ~/a\ncd b",
+        "cd",
+        "cd $(./where)",
+        "cd $(dirname $(dirname $0))",
+        "cd a\npopd\n",
+    ],
 )
 def test_a_folder_that_nothing_tells_is_asked_for(lines: str) -> None:
     assert _workdir(lines) == script_cases.ASK

@@ -7,7 +7,14 @@ from typing import Any
 from msgspec import Struct
 
 from hpclaunch.convert.draft import Draft
-from hpclaunch.convert.mapping.around import images_of_steps, rounds, stage_in, step_folders, step_shells
+from hpclaunch.convert.mapping.around import (
+    images_of_steps,
+    missing_folders,
+    rounds,
+    stage_in,
+    step_folders,
+    step_shells,
+)
 from hpclaunch.convert.mapping.around.beyond import script_of
 from hpclaunch.convert.mapping.around.likeness import say_own, unlike
 from hpclaunch.convert.mapping.around.logs import IN_LOGS, is_tee
@@ -168,7 +175,7 @@ def _no_step(command: Command, trials: Trials, *, after: bool, at_the_end: bool)
             "its output becomes a value of the script, and a job file has no such values",
             "write the variable in env, or let the command find it out itself",
         )
-    conditions = [each for each in command.conditions if not each.endswith("a loop")]
+    conditions = [each for each in missing_folders.conditions(command) if not each.endswith("a loop")]
     if conditions:
         return (
             f"whether it runs depends on something that is not told ({conditions[0]})",
@@ -236,7 +243,7 @@ def _put(
 
 
 def _line(command: Command, step: Step | None, trials: Trials, shell: step_shells.Shell) -> Line:
-    words = step.started if step is not None else command.words
+    words = step.started if step is not None else missing_folders.words(command)
     if not (step is not None and step.in_container):
         words = tuple(map(from_here, words))
     if script := script_of(command.stdin, words):

@@ -34,6 +34,7 @@ _SUBMITTED_FROM = (
     "PJM_O_WORKDIR",
     "OAR_WORKDIR",
 )
+_OF_SCRIPT = re.compile(r"^\"?\$\(dirname (?:-- )?\"?\$\{?(?:0|BASH_SOURCE(?:\[0\])?)\}?\"?\)\"?")
 _OF_SUBMISSION = re.compile(rf"\$\{{?(?:{'|'.join(_SUBMITTED_FROM)})\b")
 
 
@@ -322,6 +323,6 @@ def _resolved(reading: ShellReading, text: str) -> str | None:
         value = known(each.value) if each is not None else None
         return value if value is not None else "\0"
 
-    text = re.sub(r"^\"?\$\(dirname [^)]*\)\"?", ".", text)
+    text = _OF_SCRIPT.sub(".", text)
     filled = re.sub(r"\$\{(\w+)\}|\$(\w+)", filled_in, text)
     return None if "\0" in filled or "$" in filled or _HOME.search(filled) else filled
