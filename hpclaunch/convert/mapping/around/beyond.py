@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from itertools import takewhile
 
 from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.mapping.slurm import size_variables
 from hpclaunch.convert.mapping.slurm.sruns import Step
 from hpclaunch.convert.mapping.words.hosts import loops_of_trials
 from hpclaunch.convert.mapping.words.made import decided, in_doubt
@@ -39,7 +40,7 @@ def put(reading: ShellReading, run: Step, draft: Draft, *, reads: bool) -> None:
     _one_of_several(reading, run, draft)
     _by_variable(reading, run, draft)
     _ends_before(reading, run, draft)
-    _tasks_by_variable(reading, run, draft)
+    size_variables.ask(reading, run, draft)
     for layer in run.before:
         if layer.program == "timeout":
             limit = " ".join(map(shown, layer.words))
@@ -134,23 +135,6 @@ def _ends_before(reading: ShellReading, run: Step, draft: Draft) -> None:
             why = f"the script ended here on a condition ({on}), and the job runs all the same"
             todo = "let the command look at that itself, or do not submit the job"
             draft.say("left", (command.place,), "exit before the run", why=why, todo=todo)
-
-
-def _tasks_by_variable(reading: ShellReading, run: Step, draft: Draft) -> None:
-    """SLURM_NTASKS of the script is -n of a srun that has none (srun(1), "INPUT ENVIRONMENT VARIABLES")."""
-    given = {**dict(run.command.environment), **dict(run.command.prefix)}
-    each = reading.last("SLURM_NTASKS")
-    if "SLURM_NTASKS" not in given or each is None or run.command.program != "srun":
-        return
-    if run.option("ntasks") is not None or each.place.file.startswith("--env "):
-        return
-    text = known(given["SLURM_NTASKS"])
-    if draft.is_size(text):
-        return
-    draft.unsay(("ranks_per_node",))
-    shows = f"SLURM_NTASKS={text or '...'}"
-    question = f"how many ranks on each node: srun takes {shows} for their number in all"
-    draft.ask(("ranks_per_node",), question, (each.place, run.command.place), shows)
 
 
 def _of_each_rank(reading: ShellReading, run: Step, draft: Draft) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from hpclaunch.convert.mapping.slurm.asked import Asked, origin_of
 from hpclaunch.convert.reading import Command, ShellReading
+from hpclaunch.readback.shell.values import known
 
 # Those that are read nowhere else; SLURM_NTASKS and the like are sizes.
 _OPTIONS = {
@@ -23,6 +24,10 @@ _OPTIONS = {
     "SLURM_UNBUFFEREDIO": "unbuffered",
     "SLURM_WAIT": "wait",
 }
+# Options without a value: what the variable says turns them on or off (slurm_process_option of Slurm's
+# src/common/slurm_opt.c).
+_FLAGS = frozenset(("label", "overcommit", "overlap", "unbuffered"))
+_OFF = frozenset(("0", "no"))
 
 
 def asked(reading: ShellReading, command: Command, given: Sequence[Asked]) -> Iterator[Asked]:
@@ -40,5 +45,8 @@ def asked(reading: ShellReading, command: Command, given: Sequence[Asked]) -> It
             continue
         if each is not None and each.place.file.startswith("--env "):
             continue
+        if name in _FLAGS and (known(value) or "").lower() in _OFF:
+            continue
         lines = (command.place,) if in_front else origin_of(reading, variable, command.place)
-        yield Asked(name, value, variable, lines or (command.place,), "variable")
+        its = None if name in _FLAGS and known(value) is not None else value
+        yield Asked(name, its, variable, lines or (command.place,), "variable")

@@ -1,0 +1,57 @@
+"""The sizes that srun takes of variables, and those of options that say nothing by themselves."""
+
+from typing import Any
+
+import pytest
+from script_cases import ASK, loaded
+
+from hpclaunch.convert.conversion import convert
+from hpclaunch.convert.inputs import classified
+from hpclaunch.convert.options import Options
+from hpclaunch.values.conversion import Conversion
+
+_RUN = "srun --mpi=pmix ./x"
+
+
+def _converted(*lines: str) -> Conversion:
+    text = "\n".join(("#!/bin/bash", "#SBATCH --gpus-per-node=8 -t 10", *lines))
+    return convert(classified({"run.sub": f"{text}\n"}), Options({}, site="here"))
+
+
+def _job(*lines: str) -> dict[str, Any]:
+    job: dict[str, Any] = loaded(_converted(*lines).job)
+    return job
+
+
+@pytest.mark.parametrize(
+    ("lines", "nodes", "ranks"),
+    [
+        (("#SBATCH -N 2", "export SLURM_NTASKS_PER_NODE=4", _RUN), "2", ASK),
+        (("#SBATCH -N 2", "export SLURM_NTASKS_PER_NODE=1", _RUN), "2", "1"),
+        (("#SBATCH -N 2 -n 16", "export SLURM_NTASKS_PER_NODE=4", _RUN), "2", "8"),  # SLURM_NTASKS wins
+        (("#SBATCH -N 2 --ntasks-per-node=8", "export SLURM_JOB_NUM_NODES=1", _RUN), ASK, "8"),
+        (("#SBATCH -N 2 --ntasks-per-node=8", "export SLURM_JOB_NUM_NODES=2", _RUN), "2", "8"),
+        (("#SBATCH -N 2 --ntasks-per-node=8", "SLURM_JOB_NUM_NODES=1 " + _RUN), ASK, "8"),
+        (("#SBATCH -N 2 --ntasks-per-node=8", "export SLURM_NTASKS=4", _RUN), "2", ASK),
+    ],
+)
+def test_a_size_that_srun_takes_of_a_variable_is_asked(
+    lines: tuple[str, ...], nodes: str, ranks: str
+) -> None:
+    job = _job(*lines)
+    assert (job["nodes"], job["ranks_per_node"]) == (nodes, ranks)
+
+
+@pytest.mark.parametrize(
+    ("variable", "raw"),
+    [
+        ("SLURM_UNBUFFEREDIO=1", ["--unbuffered"]),
+        ("SLURM_LABELIO=yes", ["--label"]),
+        ("SLURM_LABELIO=0", None),
+        ("SLURM_UNBUFFEREDIO=no", None),
+        ("SLURM_UNBUFFEREDIO=", ["--unbuffered"]),
+    ],
+)
+def test_a_variable_that_turns_an_option_on_gives_it_no_value(variable: str, raw: list[str] | None) -> None:
+    job = _job("#SBATCH -N 2 --ntasks-per-node=8", f"export {variable}", _RUN)
+    assert job.get("sites", {}).get("here", {}).get("srun") == raw
