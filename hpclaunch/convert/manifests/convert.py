@@ -29,6 +29,7 @@ from hpclaunch.convert.manifests import (
 from hpclaunch.convert.manifests.launch import Launch, line_in, read
 from hpclaunch.convert.manifests.repair import Object
 from hpclaunch.convert.manifests.workload import Pod, Workload
+from hpclaunch.convert.mapping.container.images import is_possible
 from hpclaunch.convert.mapping.ranks import numbers
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.programs.layers import MPI
@@ -150,6 +151,9 @@ def _image(workload: Workload, draft: Draft) -> None:
     text = field.text()
     if any(cut in text for cut in _CUT) or _TO_FILL_IN.search(text.strip()) or not text.strip():
         draft.ask(("image",), f"the image: {text!r} is not all of its name", [field.at], "image")
+    elif not is_possible(text.strip()):
+        question = f"the image: no image has a name with capitals, and {text!r} stands for one"
+        draft.ask(("image",), question, [field.at], "image")
     else:
         draft.put(("image",), text.strip(), [field.at], "image")
     if workload.is_apart:

@@ -177,6 +177,8 @@ def _amounts(pod: Pod, is_first: bool, draft: Draft) -> None:
         why = "accelerators that are no GPUs: hpclaunch counts GPUs alone (kubernetes.gpu_resource)"
         todo = "the ranks need them: this job cannot be sent as it is"
         draft.say("left", [field.at], f"{name}: {field.peek()}", why=why, todo=todo)
+    for name in [name for name, field in devices.items() if field.number() == 0]:
+        draft.say("without effect", [devices.pop(name).at], f"{name}: 0", why="the pod has none of it")
     if devices:
         _rdma(devices, draft)
 

@@ -95,6 +95,11 @@ def _limits(container: Field, draft: Draft) -> tuple[Count, str]:
         draft.say("defect", [field.at], field.name, why=why)
         return _device(name, field, draft)
     place = resources.place if resources is not None else container.at
+    claims = resources.get("claims") if resources is not None else None
+    if claims is not None and claims.items():
+        # What a claim brings stands in its template, with the class of its devices:
+        # kubernetes.io/docs/concepts/scheduling-eviction/dynamic-resource-allocation
+        return Count(None, (claims.at,), "a resource claim may bring some, and no limit asks for any"), ""
     return Count(0, (place,), "resources without a GPU"), ""
 
 

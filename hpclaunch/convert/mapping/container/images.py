@@ -101,6 +101,16 @@ def reference(text: str) -> str:
     return bare
 
 
+def is_possible(text: str) -> bool:
+    """Whether a registry takes the name of an image: behind its own name all letters are small (reference.go
+    of github.com/distribution/reference), and IMAGE_URL stands for something else."""
+    name = re.sub(r"@[^@]*$|:[^:/]*$", "", reference(text))
+    first, slash, path = name.partition("/")
+    is_registry = bool(slash) and (bool(re.search(r"[.:]|^localhost$", first)) or first != first.lower())
+    path = path if is_registry else name
+    return is_file(text) or "://" in path or path == path.lower()
+
+
 def _container(value: Value | None) -> str:
     """The name of a container without its flags (:create, :exec)."""
     text = shown(value or ())

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 
 from hpclaunch.convert.draft import Draft
-from hpclaunch.convert.mapping.container.images import reference
+from hpclaunch.convert.mapping.container.images import is_possible, reference
 from hpclaunch.convert.mapping.docker import arguments, sizes
 from hpclaunch.convert.mapping.docker.steps import Started
 from hpclaunch.convert.mapping.words.texts import path
 from hpclaunch.convert.programs.docker import entrypoint
-from hpclaunch.convert.programs.flags import not_told
+from hpclaunch.convert.programs.flags import leading, not_told
 from hpclaunch.convert.reading import ShellReading
 from hpclaunch.readback.shell.values import known, shown
 
@@ -52,7 +52,10 @@ def put_container(reading: ShellReading, home: Started, main: Started | None, dr
     context = arguments.Context(reading, home.command, layer)
     arguments.put(context, draft, is_main=True)
     _put_entrypoint(context, draft, is_main=home is main)
-    if home is main and layer.option("entrypoint") is None:
+    if home is main and layer.option("entrypoint") is None and _are_options(main):
+        why = "the words behind the image are options: its entrypoint takes them"
+        draft.put(("container", "entrypoint"), True, (home.command.place,), "docker run", why=why)
+    elif home is main and layer.option("entrypoint") is None:
         draft.say(
             "assumed",
             (home.command.place,),
@@ -67,6 +70,10 @@ def put_container(reading: ShellReading, home: Started, main: Started | None, dr
     value = layer.words[0]
     text = path(value)
     places = reading.origin(home.command, known(value) or shown(value))
+    if text is not None and not is_possible(text):
+        question = f"the image: no image has a name with capitals, and {text} stands for one"
+        draft.ask(("image",), question, places, text)
+        return
     if text is None:
         names = ", ".join(not_told(value))
         wanted = [place for name in not_told(value) for place in reading.wanted.get(name, ())[:3]]
@@ -83,6 +90,11 @@ def put_container(reading: ShellReading, home: Started, main: Started | None, dr
     draft.put(("image",), reference(text), places, text, why=why, kind="assumed" if is_default else "carried")
     if "/" not in text:
         draft.say("left", places, f"the image {text}", why="no registry is in its name", todo=_LOCAL_IMAGE)
+
+
+def _are_options(main: Started) -> bool:
+    """Whether what the container is given begins with an option, and so with no program."""
+    return bool(main.words) and leading(main.words[0]).startswith("-")
 
 
 def _put_entrypoint(context: arguments.Context, draft: Draft, *, is_main: bool) -> None:

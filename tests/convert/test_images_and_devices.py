@@ -1,0 +1,75 @@
+"""What a container has: its image and entrypoint, and the devices that are asked for it."""
+
+from typing import Any
+
+import pytest
+import yaml
+from manifest_cases import converted
+
+from hpclaunch.convert.conversion import convert
+from hpclaunch.convert.inputs import classified
+from hpclaunch.convert.options import Options
+from hpclaunch.values.conversion import Conversion
+
+
+def _pod(resources: dict[str, Any], image: str = "reg/x:1") -> str:
+    container = {"name": "c", "image": image, "command": ["./a"], "resources": resources}
+    given = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "a"},
+        "spec": {"containers": [container]},
+    }
+    return yaml.safe_dump(given)
+
+
+def _docker(words: str) -> Conversion:
+    text = f"#!/bin/bash\n#SBATCH -N 1 --gres=gpu:1\ndocker run --rm --gpus all {words}\n"
+    return convert(classified({"run.sh": text}), Options({}))
+
+
+@pytest.mark.parametrize(
+    ("resources", "gpus"),
+    [
+        ({"claims": [{"name": "gpu"}]}, None),
+        ({"claims": [{"name": "nic"}], "limits": {"nvidia.com/gpu": 2}}, 2),
+        ({"limits": {"cpu": 2}}, 0),
+        ({"claims": []}, 0),
+    ],
+)
+def test_gpus_that_a_resource_claim_may_bring_are_asked_for(resources: dict[str, Any], gpus: int) -> None:
+    fact = converted(_pod(resources)).facts["gpus_per_node",]
+    assert fact.is_open == (gpus is None)
+    assert gpus is None or fact.value == gpus
+
+
+@pytest.mark.parametrize(("number", "hinted"), [(0, False), (1, True), (4, True)])
+def test_a_device_of_which_there_is_none_is_no_adapter(number: int, hinted: bool) -> None:
+    draft = converted(_pod({"limits": {"vpc.amazonaws.com/efa": number}}))
+    assert any(key == "kubernetes.rdma" for key in draft.hints) == hinted
+    said = [each.kind for each in draft.findings if each.what == f"vpc.amazonaws.com/efa: {number}"]
+    assert said == {0: ["without effect"], 1: [], 4: ["left"]}[number]
+
+
+@pytest.mark.parametrize(
+    ("image", "possible"),
+    [
+        ("IMAGE_URL", False),
+        ("reg.io/me/MyImage:1", False),
+        ("MYREG/me/x:1", True),
+        ("reg.io:5000/x:V1-Py3", True),
+        ("localhost/x@sha256:AB", True),
+    ],
+)
+def test_what_no_registry_takes_for_the_name_of_an_image_stands_for_one(image: str, possible: bool) -> None:
+    assert converted(_pod({}, image)).facts["image",].is_open != possible
+    assert ("image: <ask" not in _docker(f"{image} ./a").job.replace('"', "")) == possible
+
+
+@pytest.mark.parametrize(
+    ("words", "by_entrypoint"),
+    [("reg/x:1 --model-id m", True), ("reg/x:1 ./a --b", False), ("--entrypoint e reg/x:1 --c", False)],
+)
+def test_options_alone_behind_an_image_are_for_its_entrypoint(words: str, by_entrypoint: bool) -> None:
+    job = yaml.safe_load(_docker(words).job)
+    assert job.get("container", {}).get("entrypoint", False) == by_entrypoint
