@@ -1,6 +1,6 @@
 """The texts of the sources, each walked where the script goes through it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from hpclaunch.convert.reading import Source, Statement
 from hpclaunch.convert.shell.listing import row_of, statements_of
@@ -11,6 +11,7 @@ from hpclaunch.readback.shell.flow import Flow
 from hpclaunch.readback.shell.reads import Input
 from hpclaunch.readback.shell.state import State
 from hpclaunch.readback.shell.statements import Group
+from hpclaunch.readback.shell.statements import Statement as Part
 
 _OFTEN = 20  # after so many statements the commands are counted
 
@@ -49,7 +50,7 @@ class Texts(Recorder):
         self._open.append(name)
         self.seen.add(name)
         try:
-            return self.lines(self.parse(name))
+            return self.lines(self.parse(name).body)
         finally:
             self._open.pop()
 
@@ -59,20 +60,17 @@ class Texts(Recorder):
         self._open.append(name)
         self.seen.add(name)
         try:
-            given_up = 0
-            for index, statement in enumerate(self.parse(name).body[number:], number):
-                self.reached, self.read_up_to = index, statement.last
-                if statement.line <= given_up:
-                    continue
-                flow = self.run(statement)
-                if flow is Flow.LINE:
-                    given_up = max(statement.line, statement.last)
-                elif flow is not Flow.NEXT:
-                    return
-                if index % _OFTEN == 0 and self.has_enough():
-                    return
+            self.lines(self._from(name, number))
         finally:
             self._open.pop()
+
+    def _from(self, name: str, number: int) -> Iterator[Part]:
+        """The statements of a source from the one of this number on, as long as it goes on."""
+        for index, statement in enumerate(self.parse(name).body[number:], number):
+            self.reached, self.read_up_to = index, statement.last
+            yield statement
+            if index % _OFTEN == 0 and self.has_enough():
+                return
 
     def start_afresh(self, state: State) -> None:
         """Be in this state, outside of all commands, wherever a walk was given up."""

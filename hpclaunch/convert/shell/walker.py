@@ -289,7 +289,7 @@ class Walker(Texts):
         if first:
             self.line = self.files.first(self.files.name(line)) + first - 1
         try:
-            return self.lines(self.parsed(text))
+            return self.lines(self.parsed(text).body)
         except ScriptError as error:
             self.line = line
             self.note(f"{what} of what is no command: {error.message}")

@@ -50,7 +50,7 @@ def evaluate(text: str, watched: Collection[str], most: int = MOST) -> Reading:
     """
     shell = Shell(watched, most)
     try:
-        shell.lines(parse(inside(text)))
+        shell.lines(parse(inside(text)).body)
     except RecursionError:
         raise ScriptError("commands within commands, too deep", shell.line) from None
     return Reading(tuple(shell.calls), tuple(shell.notes))
@@ -195,7 +195,7 @@ class Shell(Ways):
         place = (text, self.line)
         if place not in self._evaluated:
             self._evaluated[place] = self.parsed(text)
-        return self.lines(self._evaluated[place])
+        return self.lines(self._evaluated[place].body)
 
     def parsed(self, text: str) -> Group:
         """The statements of a text that the script has in a variable. Raises ScriptError."""

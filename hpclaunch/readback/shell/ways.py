@@ -1,7 +1,7 @@
 """The ways that a walk goes through statements: one after the other, or each of several of which nobody knows
 which one is gone."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from hpclaunch.readback.shell.budget import Budget
 from hpclaunch.readback.shell.calls import Note
@@ -9,7 +9,7 @@ from hpclaunch.readback.shell.errors import ReadOnly, ScriptError, Unreadable
 from hpclaunch.readback.shell.flow import Flow
 from hpclaunch.readback.shell.reads import Input
 from hpclaunch.readback.shell.state import State
-from hpclaunch.readback.shell.statements import Arithmetic, For, Group, Statement
+from hpclaunch.readback.shell.statements import Arithmetic, For, Statement
 from hpclaunch.readback.shell.values import Part, Unknown
 
 _DEEPEST = 90
@@ -73,10 +73,10 @@ class Ways:
         self.failed(statement)
         return Flow.LINE
 
-    def lines(self, body: Group) -> Flow:
+    def lines(self, body: Iterable[Statement]) -> Flow:
         """Walk the statements of a text: where a line is given up, the next one goes on."""
         given_up = 0
-        for part in body.body:
+        for part in body:
             if part.line <= given_up:
                 continue
             flow = self.run(part)
