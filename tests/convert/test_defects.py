@@ -53,6 +53,26 @@ STATUSES = {
         1,
         'unset SLURM_JOB_ID; ! [[ -z "SLURM_JOB_ID" ]]',
     ),
+    "a number without its $": (
+        'if [ "N" -gt 1 ]; then N=2; fi\nsrun a\n',
+        1,
+        'N=2; ! [ "N" -gt 1 ] 2>/dev/null',
+    ),
+    "a name without its $ beside a word": (
+        'if [[ "SLURM_NNODES" == "1" ]]; then srun a; fi\n',
+        1,
+        'SLURM_NNODES=1; ! [[ "SLURM_NNODES" == "1" ]]',
+    ),
+    "a name without its $, not that": (
+        "if test DEBUG != 0; then srun a; fi\n",
+        1,
+        "DEBUG=0; test DEBUG != 0",
+    ),
+    "a container for a file": (
+        "[[ -f $box ]] && exit\nsrun docker run --rm --name $box x\n",
+        1,
+        "box=mpi_1; ! [[ -f $box ]]",
+    ),
     "a name without its $, in [ ]": ("[ -n DATADIR ] && srun a\n", 1, "unset DATADIR; [ -n DATADIR ]"),
     "a text for a command": (
         '[[ -f x ]] || { "::no container" && exit 1; }\nsrun a\n',
@@ -81,6 +101,7 @@ OTHERS = {
     "ntasks": ("export SLURM_NTASKS=8\nsrun ./a\n", 1),
     "prefix": ("export NCCL_IB_HCA=mlx5_0,mlx5_1\nsrun ./a\n", 1),
     "prefix of all": ("srun env NCCL_IB_HCA=mlx5 ./a\n", 1),
+    "sudo by a pipe": ("echo x | sudo -S reboot\nsrun a\n", 1),
     "sudo": ("sudo -S sysctl vm.drop_caches=3 < password.txt\nsrun a\n", 1),
     "login": ("docker login -u me -p Hunter2secret nvcr.io\nsrun a\n", 1),
     "login in a step": ("srun -N2 docker login -u me -p Hunter2secret nvcr.io\nsrun a\n", 1),
@@ -102,6 +123,7 @@ set -euo pipefail
 : "${CONT:?CONT not set}"
 export NCCL_IB_HCA==mlx5_0:1,mlx5_1:1
 [[ -z "${SLURM_JOB_ID:-}" ]] && exit 1
+[[ "SLURM_NNODES" -gt 1 && SLURM_NNODES -lt 9 ]] || [ "$MODE" = DEBUG ] || [ MODE = "$MODE" ]
 if [ "$DGXSYSTEM" = DGXA100 ]; then echo "on DGXA100"; fi
 trap 'rm -f "$HOME/x"' EXIT
 for i in 1 2; do
@@ -156,6 +178,7 @@ def test_a_script_within_a_script_has_its_lines() -> None:
         "srun tee entry.sh <<-EOF\n"
         "\t#!/bin/bash\n"
         '\t[[ -f $CONTNAME ]] && "::worker container not found" && exit 1\n'
+        "\tdocker exec $CONTNAME $SSH_ORIGINAL_COMMAND\n"
         "\tEOF\n"
         "srun sh entry.sh\n"
     )
@@ -291,3 +314,9 @@ def test_the_folder_of_a_sourced_file_is_its_own() -> None:
     )
     found = defects.find(read(sources, {}), Options({}), Draft())
     assert not [each for each in found if "a copy of the script" in each.why]
+
+
+@pytest.mark.parametrize("words", ["sudo -S reboot < password.txt", "echo x | sudo -S reboot"])
+def test_a_password_that_is_read_is_on_no_command_line(words: str) -> None:
+    (found,) = _found(f"{words}\nsrun a\n")
+    assert "ps" not in found.why.split()

@@ -26,6 +26,7 @@ _SHORT = {"sshpass": "-p", "curl": "-u", "wget": "--password"}
 _ATTACHED = frozenset(("mysql", "mysqldump", "mysqladmin", "mariadb"))  # -pPASSWORD; -p alone asks
 _LOGS_IN = frozenset(("docker", "nvidia-docker", "podman"))
 _TAKE_PASSWORDS = _LOGS_IN | _ATTACHED | _SHORT.keys() | {"sudo"}
+_BY_INPUT = "sudo gets its password from a file or a pipe, and whoever may read that has it"
 _WORD = re.compile(r"[a-z_]{1,6}")  # a kind of token, or a field's name
 
 
@@ -100,7 +101,7 @@ def _commands(words: list[str]) -> Iterator[list[str]]:
 def _password(name: str, words: list[str]) -> tuple[str, str]:
     """What shows that a password is in a command, and how it is; "" where none is."""
     if name == "sudo" and any(re.fullmatch(r"-[a-zA-Z]*S", word) or word == "--stdin" for word in words):
-        return "`sudo -S`", "sudo gets its password from a file or a pipe"
+        return "`sudo -S`", _BY_INPUT
     login = name in _LOGS_IN and "login" in words[:1]
     for index, word in enumerate(words):
         option = _PASSWORD_OPTION.fullmatch(word)
@@ -122,11 +123,12 @@ def _password(name: str, words: list[str]) -> tuple[str, str]:
 
 
 def _secret(place: Place, what: str, how: str) -> Finding:
+    why = f"{how}: every user of the node can see it with ps, and the text keeps it"
     return Finding(
         "defect",
         (place,),
         what,
-        why=f"{how}: every user of the node can see it with ps, and the text keeps it",
+        why=how if how == _BY_INPUT else why,
         todo="change the password; credentials belong into Enroot's or Docker's own file, other "
         "secrets under the key `secrets`",
     )

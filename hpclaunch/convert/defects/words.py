@@ -3,9 +3,8 @@ where a command should be."""
 
 import re
 from collections.abc import Iterator
-from itertools import pairwise
 
-from hpclaunch.convert.defects import search
+from hpclaunch.convert.defects import missing_dollars, search
 from hpclaunch.convert.defects.search import Parsed
 from hpclaunch.convert.draft import shown
 from hpclaunch.convert.options import Options
@@ -14,50 +13,23 @@ from hpclaunch.convert.reading import ShellReading, Source
 from hpclaunch.readback.shell import outside, tree
 from hpclaunch.values.conversion import Finding
 
-_VARIABLE = re.compile(r"[A-Z][A-Z0-9]*(_[A-Z0-9]+)+|[A-Z]{4,}")
 _IN_SINGLE_QUOTES = re.compile(r"\$\{?[A-Za-z_]\w*")
 _LATER = frozenset(
     ("trap", "eval", "bash", "sh", "awk", "gawk", "sed", "envsubst", "perl", "jq", "ssh", "find", "xargs")
 )
-_FILE_TESTS = ("-e", "-f", "-d", "-r", "-s", "-x")
 
 
 def find(reading: ShellReading, parsed: list[Parsed], options: Options) -> Iterator[Finding]:
     """Missing `$`s, single quotes, texts that are run, options that mean something else."""
-    for each in (*parsed, *_written_scripts(parsed)):
-        for node in each.nodes:
-            if isinstance(node, tree.UnaryTest) and isinstance(node.x, tree.Word):
-                yield from _of_test(each, node.op, node.x)
+    texts = [*parsed, *_written_scripts(parsed)]
+    yield from missing_dollars.find(reading, texts)
+    for each in texts:
         for call in each.calls:
-            words = list(call.args)
-            if search.program(call) in ("[", "test"):
-                for operator, operand in pairwise(words[1:]):
-                    yield from _of_test(each, search.literal(operator) or "", operand)
             yield from _text_as_command(each, call)
             yield from _of_keygen(each, call)
             yield from _split_anew(each, call)
             if search.program(call) not in _LATER:
                 yield from _not_expanded(each, call)
-
-
-def _of_test(parsed: Parsed, operator: str, operand: tree.Word) -> Iterator[Finding]:
-    text = search.literal(operand)
-    if operator in ("-z", "-n") and text and _VARIABLE.fullmatch(text):
-        answer = "never" if operator == "-z" else "always"
-        yield Finding(
-            "defect",
-            (parsed.place(operand),),
-            f'`{operator} "{text}"`',
-            why=f"a $ is missing: this tests the word {text} and not the variable, so it is {answer} true",
-        )
-    written = parsed.text(operand)
-    if operator in _FILE_TESTS and re.fullmatch(r'"?\$\{?\w*CONT\w*NAME\}?"?', written):
-        yield Finding(
-            "defect",
-            (parsed.place(operand),),
-            f"`{operator} {written}`",
-            why="this asks for a file with the name of a container, and there never is one: it tests nothing",
-        )
 
 
 def _text_as_command(parsed: Parsed, call: tree.CallExpr) -> Iterator[Finding]:
