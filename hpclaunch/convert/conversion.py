@@ -49,6 +49,7 @@ _NO_STEP = "neither srun nor a command of its own in the container of sbatch is 
 _NO_SITE = "what a job becomes depends on the site: give one that is known with --site"
 # What files that no family reads are, and what to do.
 _UNUSED: Mapping[Role, tuple[str, str]] = {
+    "program": ("a program in Python", "it stays as it is: the job's command starts it"),
     "rank script": ("a script that runs beside the ranks", "it stays as it is: the job's command starts it"),
     "binding": ("lists of cores and memory for ranks", "nothing in the launcher refers to it"),
     "hostfile": ("a list of hosts", "the scheduler knows the hosts of a job"),

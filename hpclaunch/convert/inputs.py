@@ -18,6 +18,7 @@ from hpclaunch.values.errors import InputError, Problem
 
 Role = Literal[
     "shell",  # a launcher, or configuration that it or the operator sources
+    "program",  # in Python, which the ranks execute
     "rank script",  # runs inside the container, beside each rank
     "binding",  # bind_cpu_cores and bind_mem arrays
     "hostfile",
@@ -130,6 +131,8 @@ def _role(name: str, text: str, texts: dict[str, str]) -> Role:
     if not text.startswith("#!") and _OWN_FILE.search(text) and _NAMED.search(text):
         what = "job file" if _JOB.search(text) else "site or node type file"
         raise InputError(f"{name} is a {what} of hpclaunch already: there is nothing to convert")
+    if _is_program(name, text):
+        return "program"
     if _is_manifest(name, text):
         return "manifest"
     if _is_env_file(name, text, texts):
@@ -194,6 +197,10 @@ def _is_mca(name: str, text: str) -> bool:
 def _is_binding(name: str, text: str) -> bool:
     has_lists = "bind_" in text and bool(_BIND_ARRAY.search(text))
     return has_lists and not _LAUNCHES.search(text) and not _RANK_WORK.search(text)
+
+
+def _is_program(name: str, text: str) -> bool:
+    return name.endswith(".py") or re.match(r"#!.*\bpython", text) is not None
 
 
 def _is_manifest(name: str, text: str) -> bool:

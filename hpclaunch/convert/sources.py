@@ -17,7 +17,7 @@ from hpclaunch.values.conversion import Place
 from hpclaunch.values.errors import InputError, Problem
 
 # What families read beside the shell's own texts.
-_BESIDE = frozenset(("binding", "mounts", "hostfile", "mca", "env file"))
+_BESIDE = frozenset(("binding", "mounts", "hostfile", "mca", "env file", "program"))
 _MEND = "mend it, and convert again"
 _LOOK = "look at this line yourself"
 
@@ -29,8 +29,8 @@ def read(
     arguments: Sequence[str] | None = None,
 ) -> ShellReading:
     """The walk through the shell inputs; what was changed or left out for it goes to `draft`. Scripts that
-    run beside ranks are among its sources; lists of cores, mounts and hosts, and Open MPI's parameters, are
-    `beside`.
+    run beside ranks are among its sources; their programs, lists of cores, mounts and hosts, and Open MPI's
+    parameters, are `beside`.
 
     Raises InputError, with file and line, where the launcher cannot be read at all.
     """

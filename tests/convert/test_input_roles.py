@@ -23,7 +23,8 @@ HERE = f"kubectl apply -f - <<EOF\n{POD}EOF\n"
         ("hosts", "n1 slots=8\nn2 slots=8\n", "hostfile"),
         ("mounts.txt", "/a:/b\n/c:/d:ro\n", "mounts"),
         ("notes", "Dear all,\n", "unclear"),
-        ("train.py", "#!/usr/bin/env python\nx = 1\n", "unclear"),
+        ("train.py", "#!/usr/bin/env python\nx = 1\n", "program"),
+        ("train.py", "for i in x:\n    y=1\n", "program"),
     ],
 )
 def test_a_file_is_taken_for_what_it_is(name: str, text: str, role: str) -> None:

@@ -77,6 +77,21 @@ def exports(
     return found
 
 
+def is_of_mpirun(name: str) -> bool:
+    """Whether mpirun sets a variable of that name in each rank, and srun does not."""
+    return _NAMED.fullmatch(name) is not None
+
+
+def of_slurm(name: str) -> str:
+    """What srun sets for it, "" for nothing."""
+    return _OF_SLURM.get(name, "").removeprefix("$")
+
+
+def started(words: Sequence[Value], scripts: Sequence[Source]) -> Iterator[Source]:
+    """Those of the files that the words start, or that one of these names."""
+    return _started(" ".join(map(shown, words)), scripts)
+
+
 def scripts_of(reading: ShellReading) -> list[Source]:
     """What ranks may execute of the files that were given, and of those that the script writes."""
     given = [each for each in (*reading.sources, *reading.beside) if each.name != reading.script]

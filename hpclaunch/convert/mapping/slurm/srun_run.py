@@ -13,7 +13,15 @@ from hpclaunch.convert.mapping.bind import binding, of_mpirun, rank_script
 from hpclaunch.convert.mapping.container import enroot, images, mounts
 from hpclaunch.convert.mapping.container import options as container_options
 from hpclaunch.convert.mapping.environment import exported, handed_on
-from hpclaunch.convert.mapping.ranks import launchers, mpi, numbers, parameter_files, rendezvous, threads
+from hpclaunch.convert.mapping.ranks import (
+    launchers,
+    mpi,
+    numbers,
+    parameter_files,
+    read_by_programs,
+    rendezvous,
+    threads,
+)
 from hpclaunch.convert.mapping.slurm import (
     alone,
     gpu_binding,
@@ -106,6 +114,8 @@ def put(launch: Launch, draft: Draft, options: Options) -> None:
     given = run_command.input_of(run, launch.launcher or launch.by, image=image)
     around = run_command.Around(later, before, given or inputs.Given(), repeated.stand_ins)
     run_command.put(reading, run, words, around, draft, image=image)
+    names = {*dict(later), *dict(run.command.environment), *dict(run.command.prefix)}
+    read_by_programs.put(reading, words, names, draft, by_srun=launch.by is None)
     sweeps.put(swept, run, draft)
     trials.ask_rounds(reading, run.command, draft, repeated.seed, swept)
     perhaps.ask(reading, run, draft)
