@@ -25,7 +25,7 @@ from hpclaunch.convert.programs.names import (
 )
 from hpclaunch.convert.reading import ShellReading, Statement
 from hpclaunch.convert.shell.names import uses_of
-from hpclaunch.convert.untold import Line, Told, Walk, line_of, program_of_statement, what_became
+from hpclaunch.convert.untold import Line, Told, Walk, is_made, line_of, program_of_statement, what_became
 from hpclaunch.readback.shell.statements import Simple
 from hpclaunch.values.conversion import Finding, Place
 
@@ -34,6 +34,7 @@ _LOOK = "look at this line yourself"
 _MOST_SHOWN = 3
 _MOST = 500  # groups of neighbours
 _WORD = re.compile(r"\w+")
+_NAMED = re.compile(r"\$\{?[#!]?([A-Za-z_]\w*)")
 _WIDE = 90
 _IN_ENV = re.compile(r"\benv\.([A-Za-z_]\w*)")
 _STARTERS = re.compile(rf"\b{any_of(STEPS, BY_MPI, BY_TORCH, CONTAINERS, IMPORTERS, REMOTE)}\b")
@@ -43,7 +44,13 @@ def account(reading: ShellReading, findings: Sequence[Finding]) -> list[Finding]
     """The findings for all statements that `findings` do not name."""
     lines = _Lines(_places(findings))
     by_others = _Lines(_places(each for each in findings if each.kind != "defect"))
-    walk = Walk(reading, _uses_of_told(reading, lines) | _of_ranks(findings), _left_to_ranks(findings))
+    used = _uses_of_told(reading, lines) | _of_ranks(findings)
+    walk = Walk(reading, used, _left_to_ranks(findings))
+    texts = [each.text for each in reading.unclear]
+    texts += [each.what for each in findings if each.kind == "unread"]
+    evaluated = (each for each in reading.statements if each.written.startswith("eval "))
+    texts += [each.written for each in evaluated if is_made(each, walk) and not lines.name(each.place)]
+    walk.perhaps = _uses_of_unclear(reading, texts)
     unclear = {
         line_of(each.place): Told("unread", "", each.text, _LOOK)
         for each in reading.unclear
@@ -151,14 +158,29 @@ class _Lines:
 
 def _uses_of_told(reading: ShellReading, lines: _Lines) -> set[str]:
     """The variables whose values are in commands that findings name, also by way of others."""
-    uses: dict[str, set[str]] = {}
-    for each in reading.assigned:
-        uses.setdefault(each.name, set()).update(each.uses)
     waiting = [name for command in reading.commands if lines.name(command.place) for name in command.uses]
     waiting += [name for each in reading.assigned if lines.name(each.place) for name in each.uses]
     # bash -c "$COMMAND" is none of them, but what it starts.
     own = (each for each in reading.statements if lines.name(each.place))
     waiting += [name for each in own if isinstance(each.part, Simple) for name in uses_of(each.part)]
+    return _by_way_of_others(reading, waiting)
+
+
+def _uses_of_unclear(reading: ShellReading, texts: Sequence[str]) -> set[str]:
+    """The variables of lines that are not understood; where such a line may start ranks also what it hands on
+    to them."""
+    waiting = [found[1] for text in texts for found in _NAMED.finditer(text)]
+    if any(_STARTERS.search(text) or text.startswith("eval ") for text in texts):
+        waiting += [each.name for each in reading.assigned if each.exported]
+    return _by_way_of_others(reading, waiting)
+
+
+def _by_way_of_others(reading: ShellReading, names: Iterable[str]) -> set[str]:
+    """The variables, and those whose values are in theirs."""
+    uses: dict[str, set[str]] = {}
+    for each in reading.assigned:
+        uses.setdefault(each.name, set()).update(each.uses)
+    waiting = list(names)
     found: set[str] = set()
     while waiting:
         name = waiting.pop()

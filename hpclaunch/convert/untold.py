@@ -28,6 +28,12 @@ class Told(Struct, frozen=True):
 
 _USED = Told("carried", "variables: ", "the commands that use them have their values")
 _UNUSED = Told("without effect", "", "nothing that is launched uses it")
+_PERHAPS = Told(
+    "unread",
+    "",
+    "only a line that is not understood may use it",
+    "see whether what that line starts needs it",
+)
 _PLUMBING = Told("without effect", "shell plumbing: ", "it has no effect on what is launched")
 _CALL = Told("carried", "a call: ", "what the function does is told where its commands stand")
 _LEFT = Told(
@@ -94,10 +100,12 @@ Line = tuple[str, int]
 
 class Walk:
     """What the walk through the input knows of its statements. `used` are the variables whose values are in
-    what is told, and `left` those that ranks do not get."""
+    what is told, `left` those that ranks do not get, and `perhaps` those that lines may use that are not
+    understood."""
 
     def __init__(self, reading: ShellReading, used: Set[str], left: Set[str] = frozenset()):
         self.used, self.left = used, left
+        self.perhaps: Set[str] = frozenset()
         parts = (each.part for each in reading.statements)
         self.functions = frozenset(part.name for part in parts if isinstance(part, Function))
         self._reading = reading
@@ -197,6 +205,11 @@ def what_became(statement: Statement, walk: Walk) -> Told:
     return _NOT_REACHED if program and walk.passes_by(statement) else _LEFT
 
 
+def is_made(statement: Statement, walk: Walk) -> bool:
+    """Whether it runs what is known only where it runs."""
+    return what_became(statement, walk) == _MADE
+
+
 def program_of_statement(statement: Statement) -> str:
     """The program of a command as it is written, "" for another statement and for one that is not told."""
     part = statement.part
@@ -250,7 +263,10 @@ def _is_made(word: Word) -> bool:
 
 
 def _given(names: Iterable[str], walk: Walk) -> Told:
-    return _UNUSED if walk.used.isdisjoint(names) else _USED
+    its = set(names)
+    if not walk.used.isdisjoint(its):
+        return _USED
+    return _UNUSED if walk.perhaps.isdisjoint(its) else _PERHAPS
 
 
 def _by_output(part: Simple) -> Told:

@@ -145,3 +145,31 @@ def test_a_walk_is_over_where_no_launcher_has_so_many_commands(
     assert over.commands == whole.commands[: len(over.commands)]
     assert 100 < over.count({"echo", "true"}) < whole.count({"echo", "true"}) == 200
     assert walk.read(sources, {}, most=200) == whole
+
+
+_SET = "X=a\nexport Y=b\nZ=$X-c\nW=d\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "perhaps"),
+    [
+        ("srun --cpu-bind=$Z <app> <more", {3, 4, 5}),  # an X in Z, and Y, which is exported
+        ("cat $Z <app> <more", {3, 5}),
+        ("eval $(./made) $W", {4, 6}),
+        ('eval "$(conda shell.bash hook)"\nsrun ./t', set()),
+        ("echo $Z", set()),
+    ],
+)
+def test_what_only_a_line_that_is_not_understood_uses_is_not_said_to_be_without_effect(
+    line: str, perhaps: set[int]
+) -> None:
+    text = f"#!/bin/bash\n#SBATCH -N 2 --gpus-per-node=8 -t 60\n{_SET}{line}\n"
+    found = convert(classified({"run.sub": text}), Options({}))
+    said = {
+        number
+        for each in found.findings
+        if each.why == "only a line that is not understood may use it"
+        for place in each.places
+        for number in range(place.line, max(place.last, place.line) + 1)
+    }
+    assert said == perhaps
