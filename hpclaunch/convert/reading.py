@@ -144,6 +144,14 @@ class Sourced(Struct, frozen=True):
     arguments: tuple[Value, ...] = ()
 
 
+class Setter(Struct, frozen=True):
+    """`command` (eval or export) of what another one writes, as $(cat env.sh): it may set any variable."""
+
+    place: Place
+    command: str
+    text: str
+
+
 class Started(Struct, frozen=True):
     """A command of another input that starts the script, with the words behind the script's name and the
     variables in front of it."""
@@ -209,6 +217,7 @@ class ShellReading(Struct, frozen=True, dict=True):
     asks: tuple[Place, ...] = ()
     started: tuple[Started, ...] = ()
     of_points: bool = False
+    setters: tuple[Setter, ...] = ()
 
     def of(self, *programs: str) -> list[Command]:
         """The commands of these programs, in their order."""

@@ -112,8 +112,10 @@ def words_of(text: Value, separators: str | None) -> Array:
     """The words of the first line of a text, as `read -a` takes them with this IFS. One that is known in part
     is as much words as $(...) is."""
     line = known(text)
+    if line is None and known(text[1:]) in ("", "\n"):
+        return lines_of(text[:1])  # all that one command writes
     if line is None:
-        return lines_of(text)
+        return Array({}, whole=False)
     if separators is None:
         return Array({}, whole=False)
     line = line.partition("\n")[0]

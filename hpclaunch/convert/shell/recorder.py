@@ -14,6 +14,7 @@ from hpclaunch.convert.reading import (
     Command,
     Loop,
     Output,
+    Setter,
     Source,
     Sourced,
     Unclear,
@@ -27,7 +28,7 @@ from hpclaunch.readback.shell.evaluate import Shell
 from hpclaunch.readback.shell.flow import Flow
 from hpclaunch.readback.shell.state import Array, State
 from hpclaunch.readback.shell.statements import Arithmetic, Assignment, Function, Simple, Statement, Test
-from hpclaunch.readback.shell.values import IfSet, Names, Unknown, Value, known, program_of
+from hpclaunch.readback.shell.values import IfSet, Names, Unknown, Value, known, program_of, shown
 from hpclaunch.values.conversion import Place
 
 # Some six microseconds each: with two seconds at most for the syntax of a megabyte, and one for what is made
@@ -92,6 +93,7 @@ class Recorder(Shell):
         self.wanted: dict[str, dict[Place, None]] = {}
         self.required: set[str] = set()
         self.sourced: list[Sourced] = []
+        self.setters: list[Setter] = []
         self.unclear: list[Unclear] = []
         self.subshells: list[Place] = []
         self.asked: dict[Place, None] = {}  # where the script's own arguments are asked for
@@ -301,6 +303,10 @@ class Recorder(Shell):
         index = self._last.get(name, len(self.assigned))
         if index < len(self.assigned) and self.assigned[index].name == name:
             self.assigned[index] = structs.replace(self.assigned[index], exported=exports)
+
+    def sets_unknown(self, command: str, value: Value) -> None:
+        if any(isinstance(part, Unknown) and part.kind in ("output", "input") for part in value[:1]):
+            self.setters.append(Setter(self.place, command, shown(python(value))))
 
     def unset(self, name: str) -> None:
         self.state.mark(name, exported=False)

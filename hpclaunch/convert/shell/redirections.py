@@ -11,7 +11,7 @@ from hpclaunch.readback.shell.flow import Flow
 from hpclaunch.readback.shell.pieces import Command, Process
 from hpclaunch.readback.shell.reads import Input
 from hpclaunch.readback.shell.statements import Redirection
-from hpclaunch.readback.shell.values import Unknown, Value, known
+from hpclaunch.readback.shell.values import Unknown, known
 
 if TYPE_CHECKING:
     from hpclaunch.convert.shell.walker import Walker
@@ -61,10 +61,7 @@ def _process(redirection: Redirection) -> Process | None:
 
 
 def with_processes(
-    shell: "Walker",
-    output_of: Callable[[Command], Value],
-    found: Sequence[Redirection],
-    way: Callable[[], Flow],
+    shell: "Walker", found: Sequence[Redirection], way: Callable[[], Flow]
 ) -> Callable[[], Flow]:
     """A way with the output of <( ) as input, where that is redirected."""
     given = inputs(found)
@@ -73,7 +70,7 @@ def with_processes(
 
     def gone() -> Flow:
         before = shell.input
-        text = output_of(Command(shell.parsed(given[-1]), True))
+        text = shell.written_by(Command(shell.parsed(given[-1]), True))
         told = known(text) is not None
         shell.input = Input("a process", text, None if told else (Unknown("output", given[-1]),))
         try:

@@ -118,6 +118,7 @@ def _read(
         arguments=None if arguments is None else tuple(arguments),
         asks=tuple(walker.asked),
         started=begun,
+        setters=tuple(walker.setters),
     )
 
 

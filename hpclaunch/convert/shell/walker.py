@@ -186,7 +186,7 @@ class Walker(Texts):
 
     def computed(self, expression: Word) -> int | None:
         number = super().computed(expression)
-        if number is not None and self.expander.follows:
+        if self.expander.follows:
             for name in sorted(arithmetic.changed(expression.written)):
                 self.note_assigned(name, (name,), False)
         return number
@@ -270,8 +270,10 @@ class Walker(Texts):
             self.line = line
 
     def _eval(self, words: list[Value]) -> Flow:
+        text = spaced(words)
+        self.sets_unknown("eval", text)
         with self._handing_on():
-            return self._text(spaced(words), "eval")
+            return self._text(text, "eval")
 
     def _text(self, value: Value, what: str, first: int = 0) -> Flow:
         """Walk a text that the script makes for `what`; `first` is its line where it stands in the script as
@@ -334,12 +336,12 @@ class Walker(Texts):
         elif self.errors is not None:
             self.errors.append(Unknown("output", ""))
 
-    def _output_of(self, command: Substitution) -> Value:
+    def written_by(self, command: Substitution) -> Value:
         if command.file:
             return (Unknown("input", command.file),)
         self.spend(2)
         with self.within(within="output", pipeline=(0, 1), writes=(), background=False):
-            found = super()._output_of(command)
+            found = super().written_by(command)
         if any(isinstance(part, Unknown) and part == Unknown("output", "") for part in found):
             return (Unknown("output", self.files.called(*name_of_output(command.body))),)
         return found
@@ -370,4 +372,4 @@ class Walker(Texts):
             self.input = given
             return flow
         with self.within(writes=(*self.context.writes, *self._writes_of(found))):
-            return super()._with_input(found, redirections.with_processes(self, self._output_of, found, way))
+            return super()._with_input(found, redirections.with_processes(self, found, way))

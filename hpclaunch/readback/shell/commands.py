@@ -222,6 +222,7 @@ def _echo(shell: "Shell", words: Sequence[Value]) -> None:
 
 
 def _compgen(shell: "Shell", words: Sequence[Value]) -> None:
+    shell.status = None
     if shell.output is not None:
         names = [known(word) for word in words[1:]] == ["-e"]
         shell.output.append(Names() if names else Unknown("output", "compgen"))
@@ -266,8 +267,10 @@ def _trap(shell: "Shell", words: Sequence[Value]) -> None:
 Builtin = Callable[["Shell", Sequence[Value]], None]
 
 BUILTINS: dict[str, Builtin] = {
-    **dict.fromkeys((":", "true", "wait", "shopt", "hash", "umask", "ulimit", "times", "logout"), _nothing),
-    **dict.fromkeys(("cd", "pushd", "popd", "type", "jobs", "kill", "disown", "let"), _unknown_status),
+    **dict.fromkeys((":", "true", "wait", "shopt", "umask", "ulimit", "times", "logout"), _nothing),
+    **dict.fromkeys(
+        ("cd", "pushd", "popd", "hash", "type", "jobs", "kill", "disown", "let"), _unknown_status
+    ),
     **dict.fromkeys((".", "source", "alias", "unalias", "enable", "getopts", "coproc", "exec"), _noted),
     **dict.fromkeys(("declare", "typeset", "local", "export", "readonly"), _declare),
     **dict.fromkeys(("test", "["), _test),

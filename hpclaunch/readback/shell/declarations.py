@@ -100,6 +100,7 @@ def _declare_value(shell: "Shell", value: Value, local: bool, exports: bool | No
         declare_one(shell, name, False, exports)
     elif exports:
         shell.state.unnamed = (*shell.state.unnamed, value)
+        shell.sets_unknown("export", value)
     else:
         shell.note(f"a variable with a name that the script does not tell: {shown(value)}")
 

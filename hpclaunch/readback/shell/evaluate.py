@@ -284,12 +284,23 @@ class Shell(Ways):
     def unset(self, name: str) -> None:
         """Called where a variable is taken away."""
 
+    def sets_unknown(self, command: str, value: Value) -> None:
+        """Called where names or statements that the script does not tell are what export or eval is given."""
+
     def put(self, name: str, value: Value | Array) -> None:
         """Give a variable what a command of the shell makes."""
         self.state.assign(name, value)
 
     def _output_of(self, command: Command) -> Value:
-        """What the command of a $(...) writes."""
+        """What the command of a $(...) becomes: the shell takes the ends of its last lines away."""
+        written = self.written_by(command)
+        if written and isinstance(written[-1], str):
+            last = written[-1].rstrip("\n")
+            written = (*written[:-1], last) if last else written[:-1]
+        return written
+
+    def written_by(self, command: Command) -> Value:
+        """What a command writes."""
         line, before, output, status = self.line, self.state, self.output, self.status
         if command.file:
             return (Unknown("input", command.file),)
@@ -297,13 +308,9 @@ class Shell(Ways):
         self.output = []
         try:
             self.run(command.body)
-            written = join(self.output)
+            return join(self.output)
         finally:
             self.line, self.state, self.output, self.status = line, before, output, status
-        if written and isinstance(written[-1], str):
-            last = written[-1].rstrip("\n")
-            written = (*written[:-1], last) if last else written[:-1]
-        return written
 
     def _with_input(self, redirections: Sequence[Redirection], way: Callable[[], Flow]) -> Flow:
         """Go a way with these redirections."""

@@ -84,6 +84,8 @@ class Expander(Lookup):
         else:
             text = known(self._joined(expression.pieces))
         if text is None:
+            for name in arithmetic.changed(expression.written):
+                self.state.forget(name)
             return None
         if _DECIMAL.fullmatch(text):
             return int(text)

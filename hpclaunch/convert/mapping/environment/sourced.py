@@ -1,63 +1,97 @@
-"""Variables that no line sets, behind a `source` of a file that was not given: asked for."""
+"""Variables that no line sets, behind a `source` of a file that was not given, or eval and export of what a
+command writes: asked for."""
 
 import re
 
-from msgspec import structs
+from msgspec import Struct, structs
 
 from hpclaunch.convert.draft import Draft, Fact, dotted
 from hpclaunch.convert.mapping.environment.owners import owner
-from hpclaunch.convert.reading import ShellReading, Sourced
+from hpclaunch.convert.reading import ShellReading
 from hpclaunch.readback.shell.values import shown
-from hpclaunch.values.conversion import Place
+from hpclaunch.values.conversion import Kind, Place
 
 # What a login has of these the submitter's shell has too; the others set variables of their own alone.
 _OF_LOGIN = re.compile(
     r"(?:^|/)(?:\.bashrc|\.bash_profile|\.bash_login|\.profile|\.bash_aliases|activate|conda\.sh|mamba\.sh"
     r"|setup-env\.sh|modules\.sh|init/(?:ba)?sh)$|^/etc/(?:profile(?:\.d/[\w.-]+)?|bash\.?bashrc|bashrc)$"
 )
+# What these write sets up their own shell functions and variables.
+_HOOK = re.compile(
+    r"\$\((?:\S*/)?(?:conda|mamba|micromamba|ssh-agent|pyenv|direnv|starship|dircolors|modulecmd|lmod)\b"
+)
+
+
+class _Setter(Struct, frozen=True):
+    """What may set variables that no line names. `what` it is, as a subject; `file`: it would tell them."""
+
+    place: Place
+    what: str
+    file: str = ""
 
 
 def ask(reading: ShellReading, draft: Draft) -> None:
-    """What would be taken from the submitter's shell may be set by such a file: ask for it instead."""
+    """What would be taken from the submitter's shell may be set by such a file, or by what a command writes:
+    ask for it instead."""
+    written = [each for each in reading.setters if not _HOOK.match(each.text)]
+    for by in written:
+        kind: Kind = "unread" if by.command == "eval" else "left"
+        why = f"what {by.text} writes is not told, and what it exports reached the ranks too"
+        todo = "write what they need of it in env"
+        draft.say(kind, (by.place,), f"{by.command} {by.text}", why=why, todo=todo)
     missing = [
-        each
-        for each in reading.sourced
-        if not each.file and each.place not in _by_ranks(draft) and not _OF_LOGIN.search(shown(each.name))
+        *_not_given(reading, draft),
+        *(_Setter(each.place, f"what {each.text} writes") for each in written),
     ]
+    if missing:
+        _doubt_defaults(reading, missing[0], draft)
+        _ask_for(reading, missing, draft)
+
+
+def _ask_for(reading: ShellReading, missing: list[_Setter], draft: Draft) -> None:
+    """Ask for each inherited variable that one of these may set."""
     rows = [fact for key, fact in draft.facts.items() if key[0] == "inherit" and len(key) == 2]
-    if not missing:
-        return
-    _doubt_defaults(reading, missing, draft)
-    by = {fact.key: _setter(reading, fact, missing) for fact in rows}
-    if not any(by.values()):
+    setters = {fact.key: _setter(reading, fact, missing) for fact in rows}
+    if not any(setters.values()):
         return
     said = {each.key: each for each in draft.findings}
     draft.drop("inherit", [place for fact in rows for place in fact.places])
     for fact in rows:
-        finding, each = said[dotted(fact.key)], by[fact.key]
-        if each is None:
+        finding, by = said[dotted(fact.key)], setters[fact.key]
+        if by is None:
             key = ("inherit", draft.count("inherit"))
             draft.put(key, fact.value, fact.places, finding.what, why=finding.why)
             continue
-        name, file = fact.value, shown(each.name)
-        question = f"the value of {name}: {file}, which was not given, may set it"
+        name = fact.value
+        again = f"convert again with {by.file}, or " if by.file else ""
         todo = (
-            f"convert again with {file}, or give --set env.{name}=VALUE; where the submitter's shell has it "
-            f"take it out there and write inherit: [{name}]"
+            f"{again}give --set env.{name}=VALUE; where the submitter's shell has it take it out there and "
+            f"write inherit: [{name}]"
         )
-        draft.ask(("env", name), question, (each.place, *fact.places), finding.what, todo=todo)
-    for place, file in {each.place: shown(each.name) for each in by.values() if each is not None}.items():
-        why = "it was not given, and what else it exports reached the ranks too"
-        draft.say("left", (place,), f"source {file}", why=why, todo="give it beside the others")
+        question = f"the value of {name}: {by.what} may set it"
+        draft.ask(("env", name), question, (by.place, *fact.places), finding.what, todo=todo)
+    for place, file in {each.place: each.file for each in setters.values() if each is not None}.items():
+        if file:
+            why = "it was not given, and what else it exports reached the ranks too"
+            draft.say("left", (place,), f"source {file}", why=why, todo="give it beside the others")
 
 
-def _doubt_defaults(reading: ShellReading, missing: list[Sourced], draft: Draft) -> None:
-    """${NAME:-default} behind such a file: the default counts, and it is said that the file may set it."""
-    first = missing[0]
+def _not_given(reading: ShellReading, draft: Draft) -> list[_Setter]:
+    """The files that the script sources, and that are not among the inputs."""
+    by_ranks = _by_ranks(draft)
+    return [
+        _Setter(each.place, f"{file}, which was not given,", file)
+        for each in reading.sourced
+        if not each.file and each.place not in by_ranks and not _OF_LOGIN.search(file := shown(each.name))
+    ]
+
+
+def _doubt_defaults(reading: ShellReading, first: _Setter, draft: Draft) -> None:
+    """${NAME:-default} behind such a line: the default counts, and it is said that the line may set it."""
     lines = {each.name: each.place for each in reading.assumed if _is_before(first.place, each.place)}
     for number, each in enumerate(draft.findings):
         if each.kind == "assumed" and each.what in lines and lines[each.what] in each.places:
-            why = f"{each.why}; {shown(first.name)}, which was not given, may set it"
+            why = f"{each.why}; {first.what} may set it"
             draft.findings[number] = structs.replace(each, why=why)
 
 
@@ -67,7 +101,7 @@ def _by_ranks(draft: Draft) -> set[Place]:
     return {place for each in carried if each.what.startswith("source ") for place in each.places}
 
 
-def _setter(reading: ShellReading, fact: Fact, missing: list[Sourced]) -> Sourced | None:
+def _setter(reading: ShellReading, fact: Fact, missing: list[_Setter]) -> _Setter | None:
     """The last of the files that may set the variable before a line asks for it."""
     if owner(fact.value) == "login":
         return None

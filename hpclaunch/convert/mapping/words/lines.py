@@ -44,9 +44,11 @@ def names_behind(option: str, command: Command) -> list[str] | None:
 
 
 def names_from(word: str, command: Command) -> list[str] | None:
-    """The variables from a word on; None where the command as it is written does not have it once."""
+    """The variables from a word on, and the functions that it is given; None where the command as it is written
+    does not have it once."""
     parts = re.split(rf"(?<!\S){re.escape(word)}(?!\S)", command.written, maxsplit=2) if word else ()
-    return _NAMES.findall(parts[1]) if len(parts) == 2 else None
+    functions = [name for name in command.uses if name.endswith("()")]
+    return [*_NAMES.findall(parts[1]), *functions] if len(parts) == 2 else None
 
 
 class _Of:

@@ -78,7 +78,7 @@ def _parameter(reading: ShellReading, run: Command, part: Unknown, names: "_Name
         if part.name not in in_doubt(reading, [(part,)]) or any(each.array or each.loops for each in given):
             return None
         name, question = part.name, alternatives(reading, part.name)
-        places = tuple(dict.fromkeys(each.place for each in given))
+        places = tuple(dict.fromkeys(each.place for each in given)) or (run.place,)
     else:
         made = names.of(part)
         name = made.name if made is not None else names.new(part)
