@@ -91,7 +91,12 @@ _FORMS = tuple(
             r"(?P<value>[\w!@#%^*+-]{8,})(?![^\s\"';|&()`<>${}:]|:\S)",
         ),
         ("KEY", rf"\bwandb[ \t]+login(?:[ \t]+--?[\w-]+(?:=\S+)?)*[ \t]+(?![-#]){_VALUE}"),
-        ("TOKEN", r"(?i:\bauthorization:)[ \t]*(?:\w+[ \t]+)?(?P<value>[^\s\"'$]+)"),
+        # The metadata of a machine at Oracle asks all for the same words, which its manual has.
+        (
+            "TOKEN",
+            r"(?i:\bauthorization:)[ \t]*(?!Bearer[ \t]+Oracle(?:[\"'\s]|$))(?:\w+[ \t]+)?"
+            r"(?P<value>[^\s\"'$]+)",
+        ),
         (
             "TOKEN",
             r"\b(?P<value>gh[pousr]_\w{12,}|github_pat_\w{12,}|glpat-[\w-]{8,}|hf_[A-Za-z0-9]{8,}"
@@ -147,6 +152,7 @@ _FROM = re.compile(
 )
 _PIECE = re.compile(r"[a-z_]{1,6}")
 _NUMBER = re.compile(r"[0-9.]{1,7}[a-zA-Z]?(?:,[0-9.]{1,7}[a-zA-Z]?)?")
+_PASS, _ROUND = re.compile(r"^PASS$"), re.compile(r"[0-9]{1,2}")  # which pass it is, pass=1
 
 
 @lru_cache(maxsize=1 << 16)  # names of a long text: each is asked about again and again
@@ -266,6 +272,7 @@ def _value(
     if is_option and name.endswith("TOKEN"):
         words = _FROM if _OF_ACCESS.search(name) else _PIECE
         is_other = is_other or bool(words.fullmatch(value))
+    is_other = is_other or bool(_PASS.search(name) and _ROUND.fullmatch(value))
     is_other = is_other or bool(_OF_DATA.search(name) and _IDENTIFIER.fullmatch(value))
     if name == "KEY" or name.endswith("AUTH"):
         other_words = _SCHEME.fullmatch(value) or _FIELD.fullmatch(value)

@@ -197,6 +197,8 @@ def test_what_is_made_of_a_manifest_has_no_secret(place: str, text: str, tmp_pat
         "PWD=/a OLDPWD=work12345 --pwd /workspace read a b <<< 'one12345 two'",
         "wandb login --relogin && wandb login # first12345",
         "./serve -p 8080 -k 100 -p gpu-a100x8 -p /data/Set12 --login true --key name MONKEY=Business12",
+        "pass=1; export PASS=12 --pass 3",
+        'curl -H "Authorization: Bearer Oracle" http://169.254.169.254/opc/v2/instance/',
         "NCCL_NET=IBext_v8 BYPASS=yes2345678 SECRET_NAME=db12345 SECRET_FILE=x12345 TURKEY=a1234567",
         "--token=auto --token none --hf-token env --token 5 --image-token img --sep_token=sep",
         "--token-type bpe --tokens abc --tokenizer abc --token-count abc --num_token abc --password-stdin",
@@ -209,6 +211,23 @@ def test_what_is_made_of_a_manifest_has_no_secret(place: str, text: str, tmp_pat
 def test_what_is_no_secret_stays(text: str) -> None:
     assert hide(text) == text
     assert values(text) == {}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "PASSWORD=1",
+        "DB_PASS=12",
+        "PASS=1234",
+        "--password 7",
+        "redis-cli --pass 12",
+        "Authorization: Bearer Oracle7",
+        "Authorization: Bearer oracle",
+        "Authorization: Oracle",
+    ],
+)
+def test_what_may_be_a_secret_is_one(text: str) -> None:
+    assert values(text)
 
 
 def test_a_key_of_data_that_looks_like_no_name_is_a_secret() -> None:
