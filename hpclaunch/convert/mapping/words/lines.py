@@ -44,8 +44,8 @@ def names_behind(option: str, command: Command) -> list[str] | None:
 
 
 def names_from(word: str, command: Command) -> list[str] | None:
-    """The variables from a word on, and the functions that it is given; None where the command as it is written
-    does not have it once."""
+    """The variables from a word on, and the functions that it is given; None where the command as it is
+    written does not have it once."""
     parts = re.split(rf"(?<!\S){re.escape(word)}(?!\S)", command.written, maxsplit=2) if word else ()
     functions = [name for name in command.uses if name.endswith("()")]
     return [*_NAMES.findall(parts[1]), *functions] if len(parts) == 2 else None
