@@ -11,6 +11,7 @@ from hpclaunch.convert.programs.beside import that
 from hpclaunch.convert.programs.slurm_variables import is_slurms
 from hpclaunch.convert.shell.names import FOLDER_OF
 from hpclaunch.readback.shell.values import IfSet, Part, Unknown, Value, join, known, shown
+from hpclaunch.spec.scalars import SHELL_OWNED
 
 # The folder in which sbatch was typed: that of the job file, which replaces the script.
 NAMES_OF_HERE = ("PWD", "SLURM_SUBMIT_DIR")
@@ -34,6 +35,11 @@ _OF_RANK = re.compile(r"\$\{\w+:-\$(?:SLURM_\w+|\(\(SLURM_\w+ / SLURM_\w+\)\))\}
 _BEFORE_PATHS = " \t\n\"'=:,(;&|"
 _BEHIND_FOLDERS = "/ \t\n\"':,);&|"
 _BY_SH = that("says", "shell", "enters") | {"kill", "ulimit", "pwd"}
+# Bash's own, which are others in each shell, and which /bin/sh need not have; not that of the folder.
+_BASHS = SHELL_OWNED - {"PWD"}
+_USERS = frozenset(("UID", "EUID"))
+# Slurm gives it to each rank that has GPUs (its gres/gpu plugin).
+_OF_GPUS = "CUDA_VISIBLE_DEVICES"
 NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
@@ -192,7 +198,9 @@ class _Writer:
             if part.kind == "home" and part.name == "~":
                 self.names.append("HOME")
                 return '"$HOME"'
-            if part.kind in ("variable", "either") and _NAME.fullmatch(part.name) and part.name != "RANDOM":
+            if part.name in _USERS and part.kind == "variable":
+                return '"$(id -u)"'
+            if part.kind in ("variable", "either") and _NAME.fullmatch(part.name) and part.name not in _BASHS:
                 self.names.append(part.name)
                 return f"${part.name}" if part.splits else f'"${part.name}"'
             if part.kind == "number" and _OF_RANK.fullmatch(part.name):
@@ -218,4 +226,5 @@ class _Writer:
 
 def submitters(names: Collection[str]) -> list[str]:
     """Those that only the submitter's shell has: what Slurm and mpirun set is with each rank."""
-    return [name for name in names if not (name.startswith(_OF_RANKS) or is_slurms(name))]
+    own = (*_OF_RANKS, _OF_GPUS)
+    return [name for name in names if not (name.startswith(own) or is_slurms(name))]
