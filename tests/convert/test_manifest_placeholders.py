@@ -9,6 +9,7 @@ from hpclaunch.cli.main import hpclaunch
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.manifests.convert import convert
 from hpclaunch.convert.options import Options
+from hpclaunch.values.errors import InputError
 
 FILE = "train.yaml"
 TEMPLATE = """\
@@ -154,3 +155,82 @@ def test_a_shell_puts_in_its_variables_and_no_other_program_does(command: str, w
     )
     said = [each for each in converted(text).findings if "puts in $(NAME), and not $NAME" in each.why]
     assert bool(said) == wrong
+
+
+_OF_GO = """\
+apiVersion: kubeflow.org/v2beta1
+kind: MPIJob
+metadata:
+  name: nccl
+spec:
+  slotsPerWorker: {{.Slots}}
+  # {{.Commented}}
+  mpiReplicaSpecs:
+    Launcher:
+      template:
+        spec:
+          containers:
+          - {name: l, image: "a/b:1", command: [mpirun, -x, "SIZE={{ .Size }}", -x, B=1, ./a, "{{ .Values.last | quote }}"]}
+    Worker:
+      replicas: {{ workers }}
+      template:
+        spec:
+          containers:
+          - {name: w, image: "{{ .Values.image.name }}:{{ .Values.image.tag }}"}
+"""
+_POD = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: a}
+spec: {containers: [{name: c, image: "a/b:1", command: [docker, ps, --format, "{{.Names}}"]}]}
+"""
+_IN_GO = {"Slots": "4", "workers": "2", "image_name": "a/b", "image_tag": "1", "Size": "9", "last": "z"}
+
+
+def test_a_template_that_puts_values_in_alone_is_read_with_a_question_for_each() -> None:
+    draft = converted(_OF_GO)
+    facts = draft.facts
+    assert [key[0] for key, fact in facts.items() if not fact.is_open] == [
+        "name",
+        "gpus_per_node",
+        "env",
+        "mpi",
+    ]
+    assert facts["env", "SIZE"].is_open
+    asked = {
+        name for each in draft.findings if each.kind == "question" for name in _IN_GO if name in each.todo
+    }
+    assert asked == _IN_GO.keys()
+    said = {each.what: each.places[0].line for each in draft.findings if each.kind == "repaired"}
+    assert said["{{.Slots}}"] == 6
+    assert not any("Commented" in what for what in said)
+
+
+def test_the_values_of_a_template_are_given_with_env() -> None:
+    draft = converted(_OF_GO, **_IN_GO)
+    told = {".".join(map(str, key)): fact.value for key, fact in draft.facts.items()}
+    assert (told["nodes"], told["ranks_per_node"], told["image"]) == (2, 4, "a/b:1")
+    assert (told["env.SIZE"], told["command"]) == ("9", ["./a", "z"])
+
+
+@pytest.mark.parametrize(
+    "act", ["{{- if .X }}", "{{ range .Y }}", '{{ include "a" . }}', "{% if x %}", "{{ $a := .B }}"]
+)
+def test_a_template_that_does_more_is_refused(act: str) -> None:
+    with pytest.raises(InputError, match="template") as caught:
+        converted(f"{_OF_GO}{act}\n")
+    assert caught.value.problems
+
+
+def test_braces_of_a_program_are_no_template() -> None:
+    draft = converted(_POD)
+    assert draft.facts["command",].value == ["docker", "ps", "--format", "{{.Names}}"]
+    assert not [each for each in draft.findings if each.kind == "repaired"]
+
+
+def test_a_value_that_mpirun_hands_on_is_filled_in_too() -> None:
+    text = _OF_GO.replace("{{.Slots}}", "4").replace("{{ workers }}", "$N").replace("{{ .Size }}", "$SIZE")
+    text = text.replace("{{ .Values.last | quote }}", "z")
+    draft = converted(text.replace("{{ .Values.image.name }}:{{ .Values.image.tag }}", "a/b:1"))
+    assert draft.facts["env", "SIZE"].is_open
+    assert draft.facts["env", "B"].value == "1"

@@ -26,7 +26,9 @@ from hpclaunch.convert.manifests import (
     storage,
     told,
 )
+from hpclaunch.convert.manifests import templates as template_values
 from hpclaunch.convert.manifests.launch import Launch, line_in, read
+from hpclaunch.convert.manifests.placeholders import Template
 from hpclaunch.convert.manifests.repair import Object
 from hpclaunch.convert.manifests.workload import Pod, Workload
 from hpclaunch.convert.mapping.container.images import is_possible
@@ -56,8 +58,15 @@ def convert(name: str, text: str, draft: Draft, options: Options) -> None:
 def convert_files(files: Sequence[tuple[str, str]], draft: Draft, options: Options) -> str:
     """The same of several files, names with texts: a job may have its claims in a file of their own. Returns
     the kind and version of the object that counts."""
-    given = {name: placeholders.filled(name, text, options.environment, draft) for name, text in files}
-    templates = {name: given[name] for name, text in files if placeholders.is_for_envsubst(text)}
+    made = {name: template_values.values_put_in(name, text, draft) for name, text in files}
+    given = {
+        name: placeholders.filled(name, text, options.environment, draft) for name, (text, _) in made.items()
+    }
+    templates = {
+        name: Template(given[name], template_values.BY if names else "envsubst", names)
+        for name, (text, names) in made.items()
+        if names or placeholders.is_for_envsubst(text)
+    }
     found = [each for name, text in given.items() for each in repair.objects(name, text, draft)]
     jobs = [each for each in found if kinds.is_workload(each)]
     others = [each for each in found if not kinds.is_workload(each)]
@@ -93,7 +102,11 @@ def convert_files(files: Sequence[tuple[str, str]], draft: Draft, options: Optio
 
 
 def _job(
-    workload: Workload, others: Sequence[Object], templates: Mapping[str, str], draft: Draft, options: Options
+    workload: Workload,
+    others: Sequence[Object],
+    templates: Mapping[str, Template],
+    draft: Draft,
+    options: Options,
 ) -> None:
     _name(workload, draft)
     _image(workload, draft)

@@ -141,7 +141,7 @@ def _mpijob(given: Object, draft: Draft) -> Workload | None:
         starter=starter,
         ranks=ranks,
         nodes=nodes,
-        slots=Count(slots.number(), (slots.at,), "slotsPerWorker") if slots is not None else None,
+        slots=_slots(slots) if slots is not None else None,
         by_ssh=version == "v2beta1",
         mpi=_mpi(spec),
     )
@@ -202,7 +202,7 @@ def _first_mpijob(given: Object, spec: Field, draft: Draft) -> Workload | None:
         on_master.take()
         why = "where the launcher runs is the site's (kubernetes.launcher)"
         draft.say("replaced", [on_master.at], "launcherOnMaster", why=why)
-    slot_count = Count(slots.number(), (slots.at,), "slotsPerWorker") if slots is not None else of_pod
+    slot_count = _slots(slots) if slots is not None else of_pod
     # The template's command is the launcher's: workers only sleep.
     return Workload(
         root=given.root,
@@ -299,6 +299,14 @@ def _pytorch(given: Object, draft: Draft) -> Workload | None:
         others=tuple(pods[1:]),
         sizes=tuple(counts),
         told=OF_TORCH,
+    )
+
+
+def _slots(field: Field) -> Count:
+    """The ranks of a worker: of what is no number the text is said."""
+    number = field.number()
+    return Count(
+        number, (field.at,), f"slotsPerWorker: {field.peek()}" if number is None else "slotsPerWorker"
     )
 
 

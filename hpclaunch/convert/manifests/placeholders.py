@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from os.path import basename
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from hpclaunch.convert.draft import Draft, Key, shown
@@ -25,9 +26,27 @@ _KEYS = (
     "|cpu|memory|path|server|[\\w.-]+/[\\w.-]+"
 )
 _TELLS = re.compile(rf"^[ \t-]*[\"']?(?:{_KEYS})[\"']?:[ \t]+[^#\n]*?\$\{{?[A-Za-z_]", re.MULTILINE)
+_MAY_HAVE_PLACES = {
+    "env": "the value of a variable",
+    "command": "what each rank executes",
+    "mounts": "what is mounted",
+    "workdir": "the folder in which the ranks start",
+    "setup": "what a step does before the ranks start",
+    "after": "what a step does when the ranks have ended",
+    "stage_in": "what is copied to the nodes",
+}
 _MOST_LINES = 5
 _MOST_OPTIONS = 6  # between a shell and its text
 _TAKES_TEXT = re.compile(r"-[a-z]*c")
+
+
+class Template(Struct, frozen=True):
+    """The text of a file that is filled in, and `by` what. `names` are all of its places, where it tells them
+    from variables of a shell."""
+
+    text: str
+    by: str
+    names: frozenset[str] = frozenset()
 
 
 def filled(file: str, text: str, environment: Mapping[str, str], draft: Draft) -> str:
@@ -39,7 +58,7 @@ def filled(file: str, text: str, environment: Mapping[str, str], draft: Draft) -
     given = {name: value for name, value in environment.items() if name in lines and "\n" not in value}
     for name in given:
         places = [Place(f"--env {name}"), *(Place(file, each) for each in lines[name][:_MOST_LINES])]
-        why = "envsubst puts its value into these lines"
+        why = "its value is put into these lines"
         if is_secret(name):
             why = "a secret: its value is put into no line here, and the job has the name alone"
         draft.say("carried", places, name, why=why)
@@ -72,37 +91,47 @@ def _names(text: str) -> Iterator[str]:
 
 
 def put(
-    launch: Launch, variables: Mapping[str, Variable], templates: Mapping[str, str], draft: Draft
+    launch: Launch, variables: Mapping[str, Variable], templates: Mapping[str, Template], draft: Draft
 ) -> None:
     """Asks for what places stand in facts of the job, and says those that none of its questions names. Where
     a file is none for envsubst the program gets $NAME as it stands: a defect. `variables` are those of the
-    pods, `templates` the texts for envsubst by their files."""
+    pods, `templates` the texts that are filled in by their files."""
     for key, fact in list(draft.facts.items()):
         text = _literal(key, fact.value, launch, variables)
         names = names_in(text)
+        template = templates.get(fact.places[0].file)
+        if not names and template is not None and key[0] in _MAY_HAVE_PLACES:
+            text = _in_one(fact.value)
+            names = tuple(name for name in names_in(text) if name in template.names)
         if not names:
             continue
-        if fact.places[0].file in templates:
-            question = f"{_asked(key)}: envsubst puts in {', '.join(names)}"
+        if template is not None:
+            question = f"{_asked(key)}: {template.by} puts in {', '.join(names)}"
             draft.unsay(key)
             draft.ask(key, question, fact.places, shown(text, 60))
         elif key[0] in ("env", "command"):
             why = "Kubernetes puts in $(NAME), and not $NAME: the program gets the text as it stands"
             what = f"{'the command' if key[0] == 'command' else key[1]}: {shown(text, 60)}"
             draft.say("defect", fact.places, what, why=why, todo="write what is meant into the job file")
-    for file, text in templates.items():
-        _say_left(file, text, variables, draft)
+    for file, each in templates.items():
+        _say_left(file, each, variables, draft)
 
 
 def _literal(key: Key, value: object, launch: Launch, variables: Mapping[str, Variable]) -> str:
     """The text of a fact that no shell of a pod reads, "" for any other."""
     if key[0] == "env" and key[1] in variables and value == variables[str(key[1])].text:
         return str(value)
+    if key[0] == "env" and launch.shell is None:
+        return str(value)  # of mpirun's -x
     if key[0] == "mounts":
         return str(value)
     if key == ("command",) and launch.shell is None and isinstance(value, list):
         return " ".join(_no_texts(list(map(str, value))))  # a text names what ranks have
     return ""
+
+
+def _in_one(value: object) -> str:
+    return " ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def _no_texts(words: Sequence[str]) -> Iterator[str]:
@@ -116,27 +145,27 @@ def _no_texts(words: Sequence[str]) -> Iterator[str]:
 def _asked(key: Key) -> str:
     if key[0] == "env":
         return f"the value of {key[1]}"
-    return "what each rank executes" if key[0] == "command" else "what is mounted"
+    return _MAY_HAVE_PLACES[str(key[0])]
 
 
-def _say_left(file: str, text: str, variables: Mapping[str, Variable], draft: Draft) -> None:
+def _say_left(file: str, template: Template, variables: Mapping[str, Variable], draft: Draft) -> None:
     """How --env answers the questions, and places that no question is about."""
     asked: set[str] = set()
     for number, each in enumerate(draft.findings):
-        listed = each.why.partition("envsubst puts in ")[2].split(", ")
+        listed = each.why.partition(f"{template.by} puts in ")[2].split(", ")
         names = dict.fromkeys([*names_in(f"{each.what} {each.why}"), *filter(str.isidentifier, listed)])
         if each.kind == "question" and names:
             asked.update(names)
             options = " ".join(f"--env {name}=VALUE" for name in names)
             draft.findings[number] = replace(each, todo=f"{each.todo}, or convert again with {options}")
     left: dict[str, list[int]] = {}
-    for number, line in _lines(text):
+    for number, line in _lines(template.text):
         for name in names_in(line):
             left.setdefault(name, []).append(number)
     for name, lines in left.items():
-        own = name in variables or re.search(rf"\b{name}=", text)
+        own = name in variables or re.search(rf"\b{name}=", template.text)
         if name in asked or own or is_secret(name):
             continue
-        why = "a place that envsubst fills, and nobody gave its value"
+        why = f"a place that {template.by} fills, and nobody gave its value"
         todo = f"convert again with --env {name}=VALUE"
         draft.say("left", [Place(file, line) for line in lines[:_MOST_LINES]], f"${name}", why=why, todo=todo)

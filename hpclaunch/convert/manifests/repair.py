@@ -21,7 +21,7 @@ _MOST_REPAIRED = 10_000  # lines
 _WORD = re.compile(r"""^[\s-]*["']?(apiVersion|kind)["']?\s*:\s*["']?([\w./-]*)["']?""")
 _WHERE = re.compile(r"^(.*):(\d+):(\d+)$", re.DOTALL)
 # Of Helm, and of others where a value begins with it: {{ }} in a command may be the program's own.
-_TEMPLATE = re.compile(
+TEMPLATE = re.compile(
     r"\{\{-?\s{0,9}(?:\$?\.(?:Values|Release|Chart)\b|if |range |include |with |define |end\b|toYaml)"
     r"|(?<=[:-] )\{\{-?\s{0,9}[.$\w]"
 )
@@ -82,11 +82,14 @@ def objects(file: str, text: str, draft: Draft) -> list[Object]:
 
 
 def _refuse_template(file: str, text: str) -> None:
-    found = _TEMPLATE.search(text)
+    found = TEMPLATE.search(text)
     if found:
         before = text[: found.start()]
         column = found.start() - (before.rfind("\n") + 1) + 1
-        message = "a template ({{ ... }}) and no manifest yet: convert what `helm template` makes of it"
+        message = (
+            "a template ({{ ... }}) and no manifest yet: convert what is made of it (of a chart `helm template` "
+            "makes it)"
+        )
         raise InputError([Problem(message, where=f"{file}:{before.count(chr(10)) + 1}:{column}")])
 
 
