@@ -170,7 +170,9 @@ spec:
       template:
         spec:
           containers:
-          - {name: l, image: "a/b:1", command: [mpirun, -x, "SIZE={{ .Size }}", -x, B=1, ./a, "{{ .Values.last | quote }}"]}
+          - name: l
+            image: a/b:1
+            command: [mpirun, -x, "SIZE={{ .Size }}", -x, B=1, ./a, "{{ .Values.last | quote }}"]
     Worker:
       replicas: {{ workers }}
       template:
