@@ -138,3 +138,52 @@ def test_no_gpus_for_a_task_are_not_all_of_them():
     whys = [each.why for each in found.findings if each.what == "--gpus-per-task=0"]
     assert whys
     assert not any("visible" in why for why in whys)
+
+
+_IN_A_CONTAINER = (
+    "#SBATCH --container-image=reg.example.org/team/tool:1 --container-mounts=/sc:/sc",
+    "#SBATCH --container-writable",
+    "mkdir -p /sc/out",
+    "cd /sc/tool",
+    "which poetry",
+)
+
+
+def test_all_of_a_script_that_sbatch_puts_into_a_container_is_there():
+    found = _of(*_IN_A_CONTAINER, "python get.py > got", "python fit.py --in got")
+    job = _job(found)
+    assert job["image"] == "reg.example.org/team/tool:1"
+    assert job["setup"][0] == {"run": ["mkdir", "-p", "/sc/out"], "per": "job"}
+    assert all("where" not in each for each in job["setup"])
+    assert "get.py" in str(job["setup"])
+
+
+def test_the_one_command_of_such_a_script_is_its_run():
+    job = _job(_of(*_IN_A_CONTAINER, "poetry run fit"))
+    assert "poetry run fit" in str(job["command"])
+    assert (job["mounts"], job["container"]) == (["/sc:/sc"], {"writable": "true"})
+
+
+def test_such_a_script_with_several_commands_keeps_its_container_and_is_asked_for_its_run():
+    found = _of(*_IN_A_CONTAINER, "gmx convert -o b", "gmx run -i b")
+    job = _job(found)
+    assert (job["command"], job["image"]) == (ASK, "reg.example.org/team/tool:1")
+    assert job["mounts"] == ["/sc:/sc"]
+    why = next(each.why for each in found.findings if each.key == "command")
+    assert "gmx convert -o b; gmx run -i b" in why
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        'TOKEN="${TOKEN:-}"\nif [ -z "$TOKEN" ]; then echo none; exit 1; fi',
+        'TOKEN="${TOKEN:-${OTHER:-}}"\n[ -n "$TOKEN" ] || exit 1',
+        "NAME=${TOKEN:-}\n[[ -z $NAME ]] && { echo none; exit 2; }",
+    ],
+)
+def test_who_ends_where_nobody_gave_a_variable_was_given_it(before):
+    found = _of("MODE=${MODE:-}", before, 'srun -N2 --mpi=none ./t ${NAME:-$TOKEN} "$MODE"')
+    job = _job(found)
+    assert job["secrets"] == ["TOKEN"]
+    assert "./t" in job["command"]
+    assert [each.what for each in found.findings if each.kind == "assumed"].count("MODE") == 1

@@ -21,6 +21,8 @@ from hpclaunch.convert.reading import ShellReading
 from hpclaunch.readback.shell.values import Value
 from hpclaunch.values.conversion import Place
 
+_SHOWN = 4
+
 
 def recognise(reading: ShellReading) -> Place | None:
     """The first srun, sbatch or salloc with an option of Pyxis, or such a line of #SBATCH."""
@@ -66,10 +68,9 @@ def _convert(reading: ShellReading, draft: Draft, options: Options) -> None:
         if run is not None:
             reading, steps = opened, its_steps
             kept_output.say(run.command, draft)
+    run = run or (alone.only(reading, found, draft) if of_script else None)
     if run is None:
-        place = recognise(reading) or Place(reading.script)
-        question = "what each rank executes: no srun starts anything but preparations"
-        draft.ask(("command",), question, (place,), "the run")
+        _nothing(reading, draft)
         return
     srun_run.put(srun_run.Launch(reading, run, steps, found, by), draft, options)
     at_once.ask(reading, run, steps, draft)
@@ -78,3 +79,20 @@ def _convert(reading: ShellReading, draft: Draft, options: Options) -> None:
         other_runs.ask_for_one(run, alone.others(reading, run.command), draft)
     other_runs.put(reading, run, steps, draft)
     preparations.ask_of_script(reading, run, steps, draft)
+
+
+def _nothing(reading: ShellReading, draft: Draft) -> None:
+    """What a script is asked for that has no run: one of its commands in the container of sbatch, or else any
+    command."""
+    place = recognise(reading) or Place(reading.script)
+    unknown = alone.unknown_of(reading) if alone.of_container(reading) else []
+    if not unknown:
+        question = "what each rank executes: no srun starts anything but preparations"
+        draft.ask(("command",), question, (place,), "the run")
+        return
+    listed = "; ".join(each.brief() for each in unknown[:_SHOWN])
+    question = f"what each rank executes: which of these is the run ({listed})"
+    todo = "write it there; what the others do goes into setup, or into a script that does all of it"
+    places = tuple(dict.fromkeys(each.place for each in unknown))
+    draft.ask(("command",), question, places, f"{len(unknown)} commands", todo=todo)
+    srun_run.put_container(reading, alone.of_script(reading, unknown[-1]), draft)

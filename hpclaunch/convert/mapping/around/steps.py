@@ -23,6 +23,7 @@ from hpclaunch.convert.mapping.around.text_files import Texts
 from hpclaunch.convert.mapping.around.trials import Trials
 from hpclaunch.convert.mapping.container import images
 from hpclaunch.convert.mapping.environment.exported import inherit
+from hpclaunch.convert.mapping.slurm import alone
 from hpclaunch.convert.mapping.slurm.sruns import Step
 from hpclaunch.convert.mapping.words import inputs
 from hpclaunch.convert.mapping.words.hosts import loops_of_trials
@@ -222,7 +223,7 @@ def _put(
         return
     plain = written.of_step(first)
     entry: dict[str, Any] = {"run": plain}
-    if run.image and not inside:
+    if run.image and not (inside or (step is None and alone.is_in_container(reading))):
         entry["where"] = "host"
     if per != "node":
         entry["per"] = per

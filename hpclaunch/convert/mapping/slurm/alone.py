@@ -54,14 +54,24 @@ def only(reading: ShellReading, found: Allocation, draft: Draft) -> Step | None:
     several nodes it may be a launcher."""
     if found.nodes not in (None, 1) or not any(each.system == "SBATCH" for each in reading.directives):
         return None
-    unknown = [each for each in reading.commands if _may_be_anything(each)]
+    unknown = unknown_of(reading)
     if len(unknown) != 1:
         return None
-    command, inner = unknown[0], layers(unknown[0].words)
+    command = unknown[0]
     why = "nothing starts ranks, and no other command of the script may be the run"
     todo = "where it is none write `command` in the job file"
     draft.say("assumed", (command.place,), command.written, became="command", why=why, todo=todo)
-    return Step(command, of_container(reading), Ranks(1, 1, (command.place,)), inner)
+    return of_script(reading, command)
+
+
+def unknown_of(reading: ShellReading) -> list[Command]:
+    """The commands of a script of which nothing is known, and each of which may be the run."""
+    return [each for each in reading.commands if _may_be_anything(each)]
+
+
+def of_script(reading: ShellReading, command: Command) -> Step:
+    """A command of a script that sbatch puts into a container."""
+    return Step(command, of_container(reading), Ranks(1, 1, (command.place,)), layers(command.words))
 
 
 def _may_be_anything(command: Command) -> bool:
@@ -132,6 +142,11 @@ def of_container(reading: ShellReading) -> tuple[Asked, ...]:
     """The options of Pyxis that sbatch was given."""
     names = ("container-", "no-container-")
     return tuple(each for each in of_batch(reading) if each.name.startswith(names))
+
+
+def is_in_container(reading: ShellReading) -> bool:
+    """Whether sbatch puts the script itself into a container, and with it all that no srun starts."""
+    return any(each.name in ("container-image", "container-name") for each in of_container(reading))
 
 
 def cut_short(reading: ShellReading, asked: Asked) -> bool:

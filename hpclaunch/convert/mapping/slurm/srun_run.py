@@ -144,6 +144,16 @@ def _put_image(launch: Launch, lists: Sequence[Source], draft: Draft) -> None:
         _image_of_batch(reading, draft)
         return
     images.put_image(reading, run, launch.steps, reading.commands, draft)
+    _put_options_of(reading, run, lists, draft)
+
+
+def put_container(reading: ShellReading, step: Step, draft: Draft) -> None:
+    """The image, the mounts and the container of a step that is not known for the run."""
+    images.put_image(reading, step, (step,), reading.commands, draft)
+    _put_options_of(reading, step, (), draft)
+
+
+def _put_options_of(reading: ShellReading, run: Step, lists: Sequence[Source], draft: Draft) -> None:
     of_run = run.option("container-image")
     if of_run is not None and alone.cut_short(reading, of_run):
         question = f"the image: sbatch takes # for a comment, and so it was given {of_run.written} alone"
