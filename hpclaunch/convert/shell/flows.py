@@ -1,11 +1,11 @@
 """Compound commands as a launcher means them: what a command depends on."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from hpclaunch.convert.programs.layers import STARTERS
 from hpclaunch.convert.reading import Output
@@ -77,10 +77,11 @@ def _if(shell: "Walker", statement: If) -> Flow:
         fails = shell.on(f"not ({said})", after)
     if shell.status is None:
         return shell.tried([holds, fails] if fails else [holds], or_none=not fails)
+    emptied = _emptied(shell, said)
     if shell.status:
-        return _assumed(shell, start, holds, way, _way(shell, statement))
+        return _assumed(shell, start, holds, way, _way(shell, statement), emptied)
     if fails is not None:
-        return _assumed(shell, start, fails, after, _way(shell, statement))
+        return _assumed(shell, start, fails, after, _way(shell, statement), emptied)
     shell.status = True
     return Flow.NEXT
 
@@ -126,10 +127,14 @@ def _assumed(
     conditional: Callable[[], Flow],
     way: Callable[[], Flow],
     again: Callable[[], Flow],
+    emptied: Mapping[str, str],
 ) -> Flow:
-    """Go a way that is gone where what was assumed since the `start` is so. Where the script gives up there
-    it is not so: somebody gives these variables, and the condition is looked at `again`."""
+    """Go a way that is gone where what was assumed since the `start` is so, or before it of those that are
+    `emptied`. Where the script gives up there it is not so: somebody gives these variables, and the condition
+    is looked at `again`."""
     names = list(dict.fromkeys(each.name for each in shell.assumed[start.assumed :]))
+    emptied = {} if names else emptied
+    names = names or list(dict.fromkeys(emptied.values()))
     if not names or any(name in shell.required for name in names):
         return way()
     before = shell.state
@@ -144,7 +149,28 @@ def _assumed(
     conditional()
     shell.state = before
     shell.require(names, start.assumed)
+    if emptied:
+        shell.assumed[:] = [each for each in shell.assumed if each.name not in names]
+    for name, of in emptied.items():
+        if (variable := shell.state.get(name)) is not None:
+            shell.state.set(name, structs.replace(variable, value=(Unknown("variable", of),)))
     return again()
+
+
+def _emptied(shell: "Walker", said: str) -> dict[str, str]:
+    """The variables of a condition that are empty because nobody gave them, or those that they were made of
+    (TOKEN="${HF_TOKEN:-}" before it), and which these are."""
+    assumed = {each.name for each in shell.assumed if not each.default and each.name.isidentifier()}
+    found: dict[str, str] = {}
+    for name in dict.fromkeys(each[1] for each in _VARIABLE.finditer(said)) if assumed else ():
+        variable = shell.state.get(name)
+        if variable is None or variable.value != ():
+            continue
+        uses = next((each.uses for each in reversed(shell.assigned) if each.name == name), ())
+        of = next((use for use in (name, *uses) if use in assumed), None)
+        if of is not None:
+            found[name] = of
+    return found
 
 
 def _and_or(shell: "Walker", statement: AndOr) -> Flow:
@@ -162,7 +188,8 @@ def _and_or(shell: "Walker", statement: AndOr) -> Flow:
         if shell.status is None:
             flow = shell.tried([conditional], or_none=True)
         elif shell.status == (operator == "&&"):
-            flow = _assumed(shell, start, conditional, way, _way(shell, statement))
+            emptied = _emptied(shell, said)
+            flow = _assumed(shell, start, conditional, way, _way(shell, statement), emptied)
     return flow
 
 
