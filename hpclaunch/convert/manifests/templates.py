@@ -1,8 +1,8 @@
 """Manifests that a program makes of a template: {{ .Values.image }} of Helm, {{.Image}} of Go's
 text/template, {{ image }} of Jinja.
 
-A place for a value becomes ${image}, as envsubst has it. What a template does on a condition or in a loop only
-that program knows, and it is refused.
+A place for a value becomes ${image}, as envsubst has it. What a template does on a condition or in a loop
+only that program knows, and it is refused.
 """
 
 import re
