@@ -87,8 +87,8 @@ def _refuse_template(file: str, text: str) -> None:
         before = text[: found.start()]
         column = found.start() - (before.rfind("\n") + 1) + 1
         message = (
-            "a template ({{ ... }}) and no manifest yet: convert what is made of it (`helm template` makes it "
-            "of a chart)"
+            "a template ({{ ... }}) and no manifest yet: convert what is made of it (`helm template` makes "
+            "it of a chart)"
         )
         raise InputError([Problem(message, where=f"{file}:{before.count(chr(10)) + 1}:{column}")])
 
