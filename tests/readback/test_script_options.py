@@ -87,6 +87,15 @@ def test_directives_have_quotes_and_comments_of_their_own() -> None:
     assert arguments(" #SBATCH -N1", "# SBATCH -N2", "#SBATCH -N3") == [("-N3",)]
 
 
+def test_a_backslash_keeps_no_blank_in_an_argument() -> None:
+    assert arguments(r"#SBATCH --mounts=/a:/b\ \ ", r"#SBATCH --x=a\ b", r"#SBATCH '--x=a\ b' \-N1") == [
+        ("--mounts=/a:/b",),
+        ("--x=a", "b"),
+        ("--x=a b", "-N1"),
+    ]
+    assert arguments("#SBATCH --x=a\\") == [("--x=a",)]
+
+
 @pytest.mark.parametrize(
     ("image", "expected"),
     [

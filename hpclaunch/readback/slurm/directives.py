@@ -84,11 +84,12 @@ def _argument(line: str, index: int, number: int) -> tuple[str, int]:
         char = line[index]
         if not quote and char in _BLANKS:
             break
-        if char == "\\":
-            text.append(line[index + 1 : index + 2])
-            index += 2
-            continue
         index += 1
+        if char == "\\":
+            if quote or line[index : index + 1] not in _BLANKS:  # no backslash keeps a blank in a word
+                text.append(line[index : index + 1])
+                index += 1
+            continue
         if quote:
             if char == quote:
                 quote = ""
