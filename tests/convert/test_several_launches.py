@@ -314,3 +314,24 @@ def test_what_is_started_only_if_a_test_went_well_may_be_the_run(head: str) -> N
     assert "go.py" in why
     job, _ = _of(head + lines.replace("python go.py", "mkdir -p /out"))
     assert job["command"] == ["bash", "-c", "./all_reduce"]
+
+
+@pytest.mark.parametrize("condition", ["echo $1 | grep -q ddp", "grep -q ddp conf", '[ "$KIND" = 1 ]'])
+def test_the_same_file_started_in_both_ways_of_an_if_is_asked_for(condition: str) -> None:
+    both = f"if {condition}; then torchrun --nproc_per_node=8 fit.py; else python fit.py; fi\n"
+    job, found = _of(_ONE + both)
+    assert job["command"] == script_cases.ASK
+    why = next(each.why for each in found.findings if each.key == "command")
+    assert condition in why
+    job, _ = _of(_ONE + both.replace("python fit.py", "python note.py"))
+    assert job["command"] != script_cases.ASK
+
+
+def test_what_the_scripts_shell_puts_into_a_text_is_not_asked_of_the_ranks_own() -> None:
+    _, found = _of(f'{_HEAD}srun --mpi=none --container-image=a/b:1 sh -c "./t $MORE" \n')
+    assert "- MORE" in found.job
+    assert not [each.what for each in found.findings if "own shell" in each.what]
+    _, found = _of(f"{_HEAD}srun --mpi=none --container-image=a/b:1 sh -c './t $MORE'\n")
+    assert [each.what for each in found.findings if "own shell" in each.what] == [
+        "$MORE in the ranks' own shell"
+    ]

@@ -13,7 +13,7 @@ from hpclaunch.convert.mapping.words.made import decided, in_doubt
 from hpclaunch.convert.programs.layers import MPI, PER_GPU
 from hpclaunch.convert.programs.names import interpreter
 from hpclaunch.convert.programs.slurm_variables import is_slurms
-from hpclaunch.convert.reading import ShellReading
+from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.convert.secret_texts import is_secret
 from hpclaunch.readback.shell.values import Unknown, Value, known, program_of, shown
 from hpclaunch.values.conversion import Place
@@ -22,6 +22,8 @@ _OF_EACH = frozenset(("SLURM_PROCID", "SLURM_LOCALID", "SLURM_NODEID"))
 _PARTS = ("hetjob", "packjob")
 _PLACE = re.compile(r"^.*?:\d+(?:-\d+)?: ")
 _TEST = re.compile(r"\[|test\b|\(\(")
+_OF_IF = re.compile(r"^(?:if |not \()")
+_FILE = re.compile(r"[\w./-]*[\w-]/?[\w.-]+\.(?:py|sh|exe|x)|[\w.-]*/[\w./-]+")
 _OF_ARGUMENTS = re.compile(r"\$\{?[1-9@*#]")
 _SHELL = re.compile(r"(\S*/)?(ba|da|z)?sh")
 _LIKE_BASH = frozenset(("zsh", "ksh", "mksh"))
@@ -70,6 +72,13 @@ def _one_of_several(reading: ShellReading, run: Step, draft: Draft) -> None:
                 draft.unsay(("command",))
                 draft.ask(("command",), question, places, run.text)
                 return
+    other = _other_way(reading, run)
+    if other is not None:
+        command, condition = other
+        question = f"what each rank executes: {condition} decides it, which is not told"
+        draft.unsay(("command",))
+        draft.ask(("command",), question, (run.command.place, command.place), run.text)
+        return
     for test, condition in tests.items():
         if _is_failure(condition, condition):
             continue
@@ -80,6 +89,27 @@ def _one_of_several(reading: ShellReading, run: Step, draft: Draft) -> None:
         draft.say(
             "question", (run.command.place,), f"a condition of the run: {test}", why=question, todo=todo
         )
+
+
+def _other_way(reading: ShellReading, run: Step) -> tuple[Command, str] | None:
+    """What starts the same file in the other way of an `if` around the run, with another program, and the
+    condition."""
+    opposite = {_opposite(each) for each in run.command.conditions} - {""}
+    files = {text for word in run.words if (text := known(word)) and _FILE.fullmatch(text)}
+    for command in reading.commands if opposite and files else ():
+        found = next((each for each in command.conditions if each in opposite), None)
+        if found is not None and files & {known(word) for word in command.words}:
+            return command, _OF_IF.sub("", _PLACE.sub("", found)).removesuffix(")")
+    return None
+
+
+def _opposite(condition: str) -> str:
+    """`FILE:LINE: if X` of `FILE:LINE: not (X)`, and the other way round."""
+    found = _PLACE.match(condition)
+    rest = condition[found.end() :] if found else ""
+    if rest.startswith("if "):
+        return f"{condition[: -len(rest)]}not ({rest[3:]})"
+    return f"{condition[: -len(rest)]}if {rest[5:-1]}" if rest.startswith("not (") else ""
 
 
 def started_by_variable(reading: ShellReading) -> tuple[str, tuple[Place, ...]] | None:

@@ -149,7 +149,7 @@ def _of_the_text(
         draft.ask(("command",), question, (run.command.place,), run.text, todo=todo)
     if not export_of(reading, run).everything:
         return
-    wanted = wanted_inside(run.command, words)
+    wanted = [name for name in wanted_inside(run.command, words) if not _is_put_in(name, words)]
     _rendezvous([name for name in wanted if reading.last(name) is None], (run.command.place,), draft)
     names = [
         name
@@ -167,6 +167,15 @@ def _of_the_text(
         why = "the image may have it, or the shell of who submitted, which the ranks no longer get"
         todo = f"where the submitter's shell had it add it to `inherit`: [{name}]"
         draft.say("question", lines, f"${name} in the ranks' own shell", why=why, todo=todo)
+
+
+def _is_put_in(name: str, words: Sequence[Value]) -> bool:
+    """Whether the script's own shell puts the variable into a text, and that of a rank is not asked for it:
+    sh -c "$CMD"."""
+    parts = [part for word in words for part in word]
+    named = re.compile(rf"\$\{{?{name}\b")
+    in_text = any(isinstance(part, str) and named.search(part) for part in parts)
+    return not in_text and any(isinstance(part, Unknown) and part.name == name for part in parts)
 
 
 def _without_arguments(
