@@ -273,3 +273,23 @@ def test_what_bash_and_shfmt_refuse_is_refused(text: str, data: st.DataObject) -
         and not bash_takes(text)
     ):
         assert isinstance(ours(text), ScriptError)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "if (a) then b; fi",
+        "if [[ a ]] then b; else (c) fi",
+        "while (( 1 )) do b; done",
+        "{ (a) }",
+        "case x in a) if b; then c; fi esac",
+        "for i in 1; do { a; } done",
+        "(a) b",
+        "if [ a ] then b; fi",
+        "if (a) > f then b; fi",
+    ],
+)
+def test_a_word_that_ends_a_list_needs_nothing_before_it_behind_a_compound_command(text: str) -> None:
+    assert isinstance(ours(text), ScriptError) != bash_takes(text)
+    if bash_takes(text):
+        assert ours(text) == theirs(text)

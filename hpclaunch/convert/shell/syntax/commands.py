@@ -37,6 +37,7 @@ _ENDS = frozenset(" \t\n;&|<>()")
 # What ends a list, by its first character.
 _CLOSERS = re.compile(r"(then|elif|else|fi|do|done|esac|in|\}|\]\])(?=[ \t\n;&|<>()]|$(?![\s\S]))")
 _CLOSING = frozenset("tefdi}]")
+_MOST_BLANKS = 200  # between a compound command and the word behind it
 _BANG = re.compile(r"(!|time(?:[ \t]+-p)?)(?=[ \t\n;&|()]|$(?![\s\S]))")
 NO_MORE = frozenset[str]()
 _PARENTHESIS = frozenset((")",))
@@ -106,9 +107,19 @@ class Commands(Assignments):
             elif char == "&":
                 self.at += 1
                 statement = Subshell(line, statement, last=statement.last, background=True)
+            elif char in _CLOSING and self._is_closed(until):
+                found.append(statement)
+                return
             elif char not in ("", "\n", ";", ")", "#") or (char in ");" and char and char not in until):
                 self.fail(f"`{char}` is not expected here")
             found.append(statement)
+
+    def _is_closed(self, until: frozenset[str]) -> bool:
+        """Whether a word that ends the list stands here: behind a compound command it needs no `;`, as in
+        if (a) then and while [[ a ]] do."""
+        closer = _CLOSERS.match(self.text, self.at)
+        ends = self.text[max(self.at - _MOST_BLANKS, 0) : self.at].rstrip(" \t")
+        return bool(closer and closer[1] in until and ends.endswith((")", "}", "]]", "fi", "done", "esac")))
 
     def body(self, until: frozenset[str]) -> Group:
         """A list of commands that must not be empty."""
