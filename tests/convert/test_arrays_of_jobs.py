@@ -115,7 +115,8 @@ def _asked(job: str) -> str:
 
 
 def test_points_of_other_sizes_are_jobs_without_a_limit() -> None:
-    found = converted("1-2%1", "srun --mpi=none -N $SLURM_ARRAY_TASK_ID python train.py")
+    sizes = "-N $SLURM_ARRAY_TASK_ID -n $((SLURM_ARRAY_TASK_ID * 4))"
+    found = converted("1-2%1", f"srun --mpi=none {sizes} python train.py")
     job = parse_job(found.job, "job.yaml", "/").value
     assert job.sweep is not None
     assert [entry["nodes"] for entry in job.sweep.list] == ["1", "2"]

@@ -147,7 +147,7 @@ def test_what_composer_sets() -> None:
         ("srun deepspeed --num_gpus 8 t.py", "8", True),
         ("srun deepspeed --hostfile hf --num_gpus 8 t.py", "8", False),
         ("export PET_NNODES=2\nsrun torchrun --nproc_per_node=8 t.py", "8", False),
-        ("srun -N1 torchrun --nproc_per_node=8 t.py", "8", False),
+        ("srun -N1 -n1 torchrun --nproc_per_node=8 t.py", "8", False),
     ],
 )
 def test_nodes_that_had_worlds_of_their_own_are_said(line: str, ranks: str, are_apart: bool) -> None:

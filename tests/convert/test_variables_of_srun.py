@@ -55,3 +55,28 @@ def test_a_size_that_srun_takes_of_a_variable_is_asked(
 def test_a_variable_that_turns_an_option_on_gives_it_no_value(variable: str, raw: list[str] | None) -> None:
     job = _job("#SBATCH -N 2 --ntasks-per-node=8", f"export {variable}", _RUN)
     assert job.get("sites", {}).get("here", {}).get("srun") == raw
+
+
+@pytest.mark.parametrize(
+    ("batch", "options", "is_wrong"),
+    [
+        ("-N 2 --ntasks-per-node=8", "--ntasks-per-node=1", True),
+        ("-N 2 --ntasks-per-node=8", "-N 2 --ntasks-per-node=1", True),
+        ("-N 2 -n 16", "--ntasks-per-node=1", True),
+        ("-N 2 --ntasks-per-node=8", "-N 1", True),
+        ("-N 2 --ntasks-per-node=8", "--ntasks-per-node=8", False),
+        ("-N 2 --ntasks-per-node=8", "-N 2", False),
+        ("-N 2 --ntasks-per-node=8", "-n 2 --ntasks-per-node=1", False),
+        ("-N 2 --ntasks-per-node=8", "-N 1 -n 8", False),
+        ("-N 2", "--ntasks-per-node=8", False),  # one task each, which sbatch does not set
+    ],
+)
+@pytest.mark.parametrize("is_run", [True, False])
+def test_tasks_of_sbatch_that_an_option_does_not_take_back_are_told(
+    batch: str, options: str, is_wrong: bool, is_run: bool
+) -> None:
+    line = f"srun --mpi=pmix {options} " + ("./x" if is_run else "touch f")
+    found = _converted(f"#SBATCH {batch}", line, *(() if is_run else (f"{_RUN} 5",)))
+    assert any(each.kind == "defect" and "-n" in each.what for each in found.findings) == is_wrong
+    if is_run:
+        assert (loaded(found.job)["ranks_per_node"] == ASK) == is_wrong

@@ -1,7 +1,10 @@
 """Variables of the script that srun takes for its sizes, where its own options do not say them."""
 
+from collections.abc import Sequence
+
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.slurm.asked import of_batch
+from hpclaunch.convert.mapping.slurm.sizes import Allocation
 from hpclaunch.convert.mapping.slurm.sruns import Step
 from hpclaunch.convert.reading import ShellReading
 from hpclaunch.readback.shell.values import known
@@ -12,6 +15,7 @@ _SIZES = {
     "SLURM_NTASKS_PER_NODE": ("ntasks-per-node", "ranks_per_node", "how many ranks on each node"),
     "SLURM_JOB_NUM_NODES": ("nodes", "nodes", "how many nodes the run has"),
 }
+_GIVE_N = "write -n beside it where fewer are meant (--ntasks=$SLURM_JOB_NUM_NODES for one on each node)"
 
 
 def ask(reading: ShellReading, run: Step, draft: Draft) -> None:
@@ -34,3 +38,29 @@ def ask(reading: ShellReading, run: Step, draft: Draft) -> None:
         draft.unsay((key,))
         shows = f"{name}={text or '...'}"
         draft.ask((key,), f"{question}: srun takes {shows} for it", (each.place, run.command.place), shows)
+
+
+def ask_of_batch(
+    reading: ShellReading, run: Step, steps: Sequence[Step], found: Allocation, draft: Draft
+) -> None:
+    """sbatch's tasks are in SLURM_NTASKS, which is -n of each srun that has none; --ntasks-per-node and -N of
+    that srun do not take it back (_opt_verify of Slurm's src/srun/libsrun/opt.c)."""
+    tasks = found.tasks or (found.nodes or 0) * (found.per_node or 0)
+    if not tasks or "unset SLURM_NTASKS" in reading.written or "-u SLURM_NTASKS" in reading.written:
+        return
+    lines = (*found.places.get("tasks", ()), *found.places.get("per_node", ()))
+    for step in steps:
+        own = [each for each in step.asked if each.name in ("ntasks-per-node", "nodes")]
+        if step.command.program != "srun" or step.option("ntasks") is not None or not own:
+            continue
+        meant = step.ranks
+        if meant.per_node is None or meant.nodes is None or meant.nodes * meant.per_node == tasks:
+            continue
+        written = " ".join(each.written for each in own)
+        why = f"srun takes the {tasks} tasks of sbatch for its -n: it starts {tasks} on {meant.nodes} nodes"
+        places = (step.command.place, *lines)
+        draft.say("defect", places, f"srun {written} without -n", why=why, todo=_GIVE_N)
+        if step.command is run.command:
+            draft.unsay(("ranks_per_node",))
+            question = f"how many ranks on each node: {written} is {meant.per_node}, and {why}"
+            draft.ask(("ranks_per_node",), question, places, f"srun {written} without -n")

@@ -30,6 +30,7 @@ from hpclaunch.convert.mapping.slurm import (
     run_command,
     run_mpi,
     run_sizes,
+    size_variables,
     step_options,
 )
 from hpclaunch.convert.mapping.slurm.asked import OF_ALLOCATION, Asked, of_batch, outside_allocation
@@ -122,6 +123,7 @@ def put(launch: Launch, draft: Draft, options: Options) -> None:
     pyxis_variables.say(run.asked, draft)
     binding.say_default(run.command, draft)
     threads.put(launch.launcher, (run.command.place,), draft)
+    size_variables.ask_of_batch(reading, run, launch.steps, launch.found, draft)
     beyond.put(reading, run, draft, reads=given is not None)
     names = tuple(dict.fromkeys(name for name, _ in later))
     around_it = steps.Run(run.command, run.ranks.per_node, repeated, image, names)
