@@ -185,6 +185,24 @@ def test_a_script_within_a_script_has_its_lines() -> None:
     assert _lines(_found(text)) == [3, 3]
 
 
+@pytest.mark.parametrize(
+    ("line", "also"),
+    [
+        ("export NCCL_IB_HCA=mlx5_0,mlx5_10", ""),  # none has a name that begins with another's
+        (
+            "srun bash -c 'NCCL_IB_HCA=mlx5_1 ./a --x'",
+            "mlx5_1 is every HCA whose name begins so, such as mlx5_10",
+        ),
+        ("srun env NCCL_IB_HCA=mlx5 ./a", "mlx5 is every HCA whose name begins so, such as mlx5_0"),
+        ("export NCCL_IB_HCA=^mlx5_1", "mlx5_1 is every HCA whose name begins so, such as mlx5_10"),
+        ("srun bash -c 'NCCL_IB_HCA= ./a'", ""),
+    ],
+)
+def test_an_example_of_a_prefix_is_a_name_that_hcas_have(line: str, also: str) -> None:
+    found = [each.why for each in _found(f"{line}\nsrun a\n") if each.what.startswith("NCCL_IB_HCA")]
+    assert [each.partition("prefix: ")[2].removesuffix(" too") for each in found] == [also] * bool(also)
+
+
 def test_prefixes_are_those_of_the_node_type() -> None:
     text = "export NCCL_IB_HCA=mlx5_1,mlx5_2\nsrun a\n"
     machine = _machine("dgx-a100")

@@ -50,7 +50,8 @@ def find(reading: ShellReading, parsed: list[Parsed], options: Options) -> Itera
         for word in command.words:
             text = known(word) or ""
             if text.startswith("NCCL_IB_HCA="):
-                yield from by_prefix(text.partition("=")[2], command.place, options)
+                value = text.partition("=")[2].split(maxsplit=1)  # it may be a text for a shell
+                yield from by_prefix(value[0] if value else "", command.place, options)
 
 
 def _own_folder(reading: ShellReading) -> Iterator[Finding]:
@@ -103,7 +104,7 @@ def _others(name: str, names: list[str], options: Options) -> str:
         there = {each for variant in machine.variants.values() for each in variant.names.values()}
         found = sorted(each for each in there if each.startswith(name) and each not in names)
         return f"{', '.join(found)} of a {machine.name}" if found else ""
-    if re.search(r"\d\d$", name):
-        return ""
+    if re.search(r"\d\d$|_0$", name):
+        return ""  # no machine has a hundred, and none is called mlx5_00
     example = f"{name}_0" if re.fullmatch(r"mlx\d", name) else f"{name}0"
     return f"every HCA whose name begins so, such as {example}"
