@@ -9,6 +9,7 @@ from hpclaunch.convert.draft import Draft, Fact
 from hpclaunch.convert.reading import Assigned
 from hpclaunch.convert.secret_texts import HIDDEN, hide, is_secret, values
 from hpclaunch.readback.shell.values import known
+from hpclaunch.spec.job import Job
 from hpclaunch.values.conversion import Finding
 
 # A shorter value may be a part of anything; beside its name it is hidden all the same.
@@ -107,8 +108,14 @@ def _values(texts: Iterable[str], assigned: Sequence[Assigned]) -> dict[str, str
     for each in assigned:
         if is_secret(each.name):
             found.setdefault(known(each.value) or "", each.name)
-    names = {value: name for value, name in found.items() if len(value) >= _TELLS}
+    names = {value: name for value, name in found.items() if len(value) >= _TELLS and not _is_a_key(value)}
     return dict(sorted(names.items(), key=lambda row: -len(row[0])))
+
+
+def _is_a_key(value: str) -> bool:
+    """Whether it is a word of each job file: hidden everywhere it would take what the report says of keys.
+    Beside its name, or the option that gives it, it is hidden all the same."""
+    return any(value in key for key in Job.__struct_fields__)
 
 
 def _text(value: Any) -> str:

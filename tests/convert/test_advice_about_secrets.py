@@ -1,0 +1,18 @@
+"""What the report says beside what it hides."""
+
+from hpclaunch.convert.conversion import convert
+from hpclaunch.convert.inputs import classified
+from hpclaunch.convert.options import Options
+
+_HEAD = "#!/bin/bash\n#SBATCH -N 2 --ntasks-per-node=8 --gpus-per-node=8 -t 10\n"
+
+
+def test_a_password_that_is_a_word_of_job_files_takes_none_of_the_advice() -> None:
+    key = "0123456789abcdef0123456789abcdef"
+    lines = f"mysql -uroot -psecret db\nexport WANDB_API_KEY={key}\nsrun --mpi=pmix ./x\n"
+    found = convert(classified({"run.sub": _HEAD + lines}), Options({}))
+    rows = [(each.key, each.became) for each in found.findings if each.became]
+    assert ("secrets.0", "secrets.0: WANDB_API_KEY") in rows
+    assert any("secrets: [WANDB_API_KEY]" in each.todo for each in found.findings)
+    assert all("-psecret" not in " ".join((each.what, each.why)) for each in found.findings)
+    assert key not in found.job + repr(found.findings)
