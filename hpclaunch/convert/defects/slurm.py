@@ -50,8 +50,8 @@ def find(reading: ShellReading, parsed: list[Parsed], options: Options) -> Itera
         for word in command.words:
             text = known(word) or ""
             if text.startswith("NCCL_IB_HCA="):
-                value = text.partition("=")[2].split(maxsplit=1)  # it may be a text for a shell
-                yield from by_prefix(value[0] if value else "", command.place, options)
+                value = re.split(r"\s", text.partition("=")[2], maxsplit=1)[0]  # it may be a text for a shell
+                yield from by_prefix(value, command.place, options)
 
 
 def _own_folder(reading: ShellReading) -> Iterator[Finding]:
