@@ -85,6 +85,38 @@ def test_of_a_refused_launcher_each_option_of_slurm_is_told_once() -> None:
     assert not [each for each in found.findings if each.why == "an option of Slurm"]
 
 
+_SHIFTER = "#SBATCH --image=docker:a/b:1\n#SBATCH --volume=/d:/data;/x:/y\n#SBATCH --module=gpu\n"
+
+
+@pytest.mark.parametrize(
+    ("lines", "became"),
+    [
+        (f"{_SHIFTER}srun shifter ./t", ["image: a/b:1", "mounts.0: /d:/data", "mounts.1: /x:/y"]),
+        ("cd /w\nsrun apptainer exec -B data:/data,/x:/y a.sif ./t",
+         ["mounts.0: /w/data:/data", "mounts.1: /x:/y"]),
+        ("srun apptainer exec --workdir /s -B data:/d:ro,../x:/x a.sif ./t",
+         ["mounts.0: ./data:/d:ro", "mounts.1: ../x:/x"]),
+    ],
+)  # fmt: skip
+def test_of_a_refused_container_the_image_and_the_mounts_are_told(lines: str, became: list[str]) -> None:
+    found = _converted(lines)
+    assert found.refused
+    told = [each.became for each in found.findings if each.key.startswith(("image", "mounts", "workdir"))]
+    assert told == became
+    assert not [each for each in found.findings if each.kind == "unread"]
+
+
+def test_an_option_of_shifters_is_known_where_nothing_is_started_by_it() -> None:
+    found = _converted(f"{_SHIFTER}srun --mpi=none ./t")
+    assert "image" not in _job(found)
+    its = [each for each in found.findings if "Shifter" in each.why]
+    assert [(each.kind, each.what.partition("=")[0]) for each in its] == [
+        ("left", "--image"),
+        ("left", "--volume"),
+        ("left", "--module"),
+    ]
+
+
 def test_what_sbatch_sets_itself_is_no_variable_of_the_script() -> None:
     found = _converted("srun --mpi=none ./t -n $SLURM_CPUS_PER_TASK")
     assert _job(found)["command"] == ["./t", "-n", "8"]

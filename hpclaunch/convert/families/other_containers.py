@@ -1,8 +1,6 @@
 """Steps of Slurm in containers of Singularity, Shifter or Sarus: told as those of Pyxis are, though no job is
 written, since a job's containers are Pyxis's."""
 
-import re
-
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.families import plain_slurm
 from hpclaunch.convert.mapping.container import other_runtimes
@@ -11,8 +9,6 @@ from hpclaunch.convert.programs.layers import layers
 from hpclaunch.convert.reading import ShellReading
 
 _FILES = (".sif", ".simg", ".img")
-# Options that Shifter adds to sbatch (wlm_integration/slurm of its sources).
-_OF_SBATCH = re.compile(r"--(image|imagevolume|volume|module|ccm)\b")
 _MAKE_ONE = "name the image that it was made of, or make a .sqsh file (enroot import docker://...)"
 
 
@@ -30,14 +26,8 @@ def put(reading: ShellReading, draft: Draft, options: Options) -> None:
     plain_slurm.convert(reading, draft, options)
     _image(draft)
     draft.findings[:] = [
-        each for each in draft.findings if each.kind != "unread" or not _OF_SBATCH.match(each.what)
+        each for each in draft.findings if each.kind != "left" or not other_runtimes.is_told(each.what)
     ]
-    for directive in reading.directives:
-        for word in directive.words if directive.system == "SBATCH" else ():
-            if _OF_SBATCH.match(word) and not word.startswith("--image"):
-                why = "an option that Shifter adds to sbatch"
-                todo = "see whether the ranks count on it"
-                draft.say("left", (directive.place,), " ".join(directive.words), why=why, todo=todo)
 
 
 def _image(draft: Draft) -> None:

@@ -4,6 +4,7 @@ The options are those of Shifter's src/shifter.c and of Sarus 1.7 (src/cli/Comma
 in src/cli/CLI.cpp). Shifter takes the image by --image, of its own or of sbatch; Sarus as its first word.
 """
 
+import re
 from collections.abc import Sequence
 
 from hpclaunch.convert.programs.flags import table, take
@@ -16,6 +17,8 @@ _SHIFTER = table(
         (0, "verbose=v help=h clearenv=E entry entrypoint workdir=w"),
     )
 )
+# What it adds to sbatch and srun (wlm_integration/slurm of its sources), for the commands that it starts.
+OF_SBATCH = re.compile(r"--(?:image|imagevolume|volume|module|ccm)(?=[= ]|$)")
 _SARUS_GLOBAL = table(((0, "debug verbose version help"),))
 _SARUS = table(
     (

@@ -7,7 +7,7 @@ All hand on the environment that they have, and start in the folder where they a
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.slurm.asked import Asked, origin_of
@@ -80,9 +80,11 @@ def _asked(reading: ShellReading, command: Command, layer: Layer) -> Iterator[As
     yield _image(reading, command, layer)
     for name in ("bind", "volume", "mount"):
         for option in layer.all(name):
-            value = _mounts(layer, option)
+            value = _mounts(command, layer, option)
             places = _lines(reading, command, option)
             yield Asked("container-mounts", value, option.written, places, "enroot")
+    for text, word, place in _of_sbatch(reading, ("--volume",)) if layer.program == "shifter" else ():
+        yield Asked("container-mounts", (text.replace(";", ","),), word, (place,), "directive")
     for name, value in command.environment:
         if _BINDS.fullmatch(name) and layer.program.startswith("singularity"):
             lines = origin_of(reading, name) or (command.place,)
@@ -106,6 +108,17 @@ def _lines(reading: ShellReading, command: Command, option: Option) -> tuple[Pla
     return (reading.origin(command, text) if text else ()) or (command.place,)
 
 
+def _from(folder: str, mount: Value) -> Value:
+    """SRC:DST with the folder in front of a relative source."""
+    first = mount[0] if mount else ""
+    is_relative = isinstance(first, str) and re.match(r"(?!\.\.?/)\w[^:]*:", first)
+    return (f"{folder}/", *mount) if is_relative else mount
+
+
+def _joined(mounts: Sequence[Value]) -> Value:
+    return join([part for index, each in enumerate(mounts) for part in ((",", *each) if index else each)])
+
+
 def _image(reading: ShellReading, command: Command, layer: Layer) -> Asked:
     option = layer.option("image")
     if layer.words:
@@ -115,14 +128,25 @@ def _image(reading: ShellReading, command: Command, layer: Layer) -> Asked:
     if option is not None and option.value:
         lines = _lines(reading, command, option)
         return Asked("container-image", _bare(option.value), option.written, lines, "enroot")
+    for text, word, place in _of_sbatch(reading, ("--image", "-i")):
+        return Asked("container-image", _bare((text,)), word, (place,), "directive")
+    nobody: Value = (Unknown("variable", "--image of sbatch"),)
+    return Asked("container-image", nobody, layer.program, (command.place,), "enroot")
+
+
+def _of_sbatch(reading: ShellReading, names: Collection[str]) -> Iterator[tuple[str, str, Place]]:
+    """The values of an option that Shifter adds to sbatch, each as it is written and with its line."""
     for directive in reading.directives:
         for index, word in enumerate(directive.words):
             name, equals, text = word.partition("=")
-            if directive.system == "SBATCH" and name in ("--image", "-i"):
+            if directive.system == "SBATCH" and name in names:
                 text = text if equals else " ".join(directive.words[index + 1 : index + 2])
-                return Asked("container-image", _bare((text,)), word, (directive.place,), "directive")
-    nobody: Value = (Unknown("variable", "--image of sbatch"),)
-    return Asked("container-image", nobody, layer.program, (command.place,), "enroot")
+                yield text, word, directive.place
+
+
+def is_told(written: str) -> bool:
+    """Whether what `shifter` starts has this option of sbatch as one of its own."""
+    return re.match(r"--(?:image|volume)(?=[= ]|$)", written) is not None
 
 
 def _bare(image: Value) -> Value:
@@ -132,9 +156,13 @@ def _bare(image: Value) -> Value:
     return join([short, *image[1:]]) if first else image
 
 
-def _mounts(layer: Layer, option: Option) -> Value:
-    """As Pyxis has them: SRC:DST:FLAGS, with commas between."""
+def _mounts(command: Command, layer: Layer, option: Option) -> Value:
+    """As Pyxis has them: SRC:DST:FLAGS, with commas between. A source that Singularity is given may be a path
+    from the folder that the script is in, which Pyxis takes for one only behind ./"""
     value = option.value or ()
+    if option.name == "bind":
+        here = known(command.folder) or "."
+        return _joined([_from(here, each) for each in split(value, ",")])
     if option.name == "volume":  # of Shifter: with ; between
         return join([part.replace(";", ",") if isinstance(part, str) else part for part in value])
     if option.name != "mount":

@@ -8,6 +8,7 @@ from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.slurm import gpu_binding
 from hpclaunch.convert.mapping.slurm.asked import Asked
 from hpclaunch.convert.mapping.slurm.export import without_secrets
+from hpclaunch.convert.programs.shifter import OF_SBATCH
 from hpclaunch.spec.longrun import SignalName
 
 # About the person and the place: the keys of `sites` by sbatch's options.
@@ -105,6 +106,9 @@ def put(each: Asked, draft: Draft) -> None:
         draft.say("left", each.places, each.written, why="a job file cannot say it", todo=_LEFT[name])
     elif not name and names_environment(each):
         ask_environment(each, draft)
+    elif not name and OF_SBATCH.match(each.written):
+        why = "an option that Shifter adds to sbatch, for what `shifter` starts"
+        draft.say("left", each.places, each.written, why=why, todo="see whether the ranks count on it")
     elif not name:
         draft.say(
             "unread", each.places, each.written, why="no option of sbatch or Pyxis that is known", todo=""
