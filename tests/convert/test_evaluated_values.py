@@ -175,3 +175,32 @@ def test_a_question_names_what_writes_a_value_with_its_lines(output: str, named:
     found = convert(classified({"some/run.sub": text}), Options({}))
     (question,) = [each for each in found.findings if each.key == "image"]
     assert question.why == f"the image, which {named} gives: a reference or a .sqsh file"
+
+
+@pytest.mark.parametrize(
+    "count",
+    [
+        "scontrol show hostnames $SLURM_JOB_NODELIST | wc -l",
+        'scontrol show hostname "${SLURM_NODELIST}" | wc --lines',
+        "scontrol show hostnames|wc -l",
+    ],
+)
+def test_the_hosts_of_the_job_are_as_many_as_its_nodes(count: str) -> None:
+    lines = f"N=$({count})\nexport W=$((N * 2))\nif [ $N -gt 1 ]; then M=many; fi\n"
+    text = f"#!/bin/bash\n#SBATCH -N 4 --gpus-per-node=8 -t 60\n{lines}srun --mpi=none ./t $M `{count}`\n"
+    job = convert(classified({"run.sub": text}), Options({})).job
+    assert 'command: ["./t", many, "4"]' in job
+    assert 'W: "8"' in job
+
+
+@pytest.mark.parametrize(
+    "count",
+    [
+        "scontrol show hostnames $OTHER | wc -l",
+        "scontrol show hostnames $SLURM_JOB_NODELIST | wc -c",
+        "scontrol show hostnames $SLURM_JOB_NODELIST | head -1 | wc -l",
+    ],
+)
+def test_how_many_other_lines_there_are_is_not_told(count: str) -> None:
+    text = f"#SBATCH -N 4 --gpus-per-node=8 -t 60\nexport N=$({count})\nsrun --mpi=none ./t $N\n"
+    assert '"4"' not in convert(classified({"run.sub": text}), Options({})).job

@@ -24,6 +24,7 @@ from hpclaunch.convert.shell import (
     redirections,
     rematch,
     shopt,
+    slurm_outputs,
     written_files,
 )
 from hpclaunch.convert.shell.lenient import LenientExpander
@@ -343,7 +344,9 @@ class Walker(Texts):
         with self.within(within="output", pipeline=(0, 1), writes=(), background=False):
             found = super().written_by(command)
         if any(isinstance(part, Unknown) and part == Unknown("output", "") for part in found):
-            return (Unknown("output", self.files.called(*name_of_output(command.body))),)
+            name = name_of_output(command.body)
+            told = slurm_outputs.told(self.state, name[0])
+            return told or (Unknown("output", self.files.called(*name)),)
         return found
 
     def _writes_of(self, found: Sequence[Redirection]) -> tuple[Output, ...]:

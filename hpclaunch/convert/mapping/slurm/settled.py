@@ -12,7 +12,7 @@ from hpclaunch.convert.inputs import classified
 from hpclaunch.convert.mapping.slurm.sizes import GPU_VARIABLES, Allocation, sizes
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.reading import ShellReading, Source
-from hpclaunch.convert.shell import walk
+from hpclaunch.convert.shell import slurm_outputs, walk
 from hpclaunch.readback.shell.errors import ScriptError
 from hpclaunch.values.conversion import Place
 from hpclaunch.values.errors import InputError
@@ -58,6 +58,7 @@ def settled(reading: ShellReading, options: Options, parts: walk.Parts = ()) -> 
     given = by_role(reading).get("shell", [])
     # A long script costs a second for each walk: what it never names changes nothing.
     named = {name for name in _LINES for source in given if name in source.text}
+    named |= {slurm_outputs.NODES for source in given if slurm_outputs.asks_for_nodes(source.text)}
     numbers = {name: value for name, value in _numbers(found).items() if name in named}
     shells = with_own_names(given)
     if not (numbers or parts) and shells == list(reading.sources):
