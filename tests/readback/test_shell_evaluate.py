@@ -1,7 +1,10 @@
 """What a script would do where its text does not tell everything: no way is taken for certain that is not."""
 
+import subprocess
+
 import pytest
 
+from hpclaunch.readback.shell import arithmetic
 from hpclaunch.readback.shell.errors import ScriptError
 from hpclaunch.readback.shell.evaluate import evaluate
 from hpclaunch.readback.shell.values import IfSet, Names, Unknown, Value
@@ -142,3 +145,17 @@ def test_arguments_are_cut_where_their_number_is_known(given: str, told: bool) -
     cut = evaluate(f'read -r -a list\nf() {{ show "${{@:3}}"; }}\nf {given}\n', ())
     (call,) = (call for call in cut.calls if call.words[0] == ("show",))
     assert (call.words[1:] == (("c",),)) is told
+
+
+@pytest.mark.parametrize(
+    "number",
+    [
+        *("0x", "0X1F", "0xFFFFFFFFFFFFFFFFF", "010", "00", "99999999999999999999", "2#101", "10#08", "36#Z"),
+        *("37#a", "64#a", "64#Z", "64#@", "64#_"),
+        *("08", "0p", "1a", "1_0", "0xg", "2#2", "37#Z", "36#@", "10#0p", "0#1", "09#1", "65#1", "64#", "1##2"),
+    ],
+)
+def test_a_number_is_what_bash_takes_it_for(number: str) -> None:
+    told = subprocess.run(["bash", "-c", f"echo $(({number}))"], capture_output=True, text=True, timeout=60)
+    assert arithmetic.evaluate(number, str) == (int(told.stdout) if told.stdout else None)
+    assert arithmetic.is_wrong(number, str) == bool(told.stderr)

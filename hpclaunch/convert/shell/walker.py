@@ -67,6 +67,7 @@ _TOLD = (frozenset(BUILTINS) - _SILENT) | {"exit", "return", "break", "continue"
 _FOLLOWED = {**arguments.TAKE, "alias": aliases.note, "unalias": aliases.note}
 _NOTED = {"set": shopt.set_by, "shopt": shopt.note, **dict.fromkeys(("cd", "pushd", "popd"), folder.change)}
 _LONGEST = 100_000
+_MOST_ANEW = 5  # bodies of one function that run within each other, each of which defines the next
 _SETS_UNKNOWN = re.compile(r"(?:^|[\s;])\w*\$\{\w+\}\w*\+?=")
 _EXPORT_ALL = frozenset(("a", "allexport"))  # `set -a`: what is assigned is exported
 
@@ -84,7 +85,7 @@ class Walker(Texts):
         self.endless: dict[int, Part] = {}  # see `walk_loops`, by the identity of the statement
         self.deciding_branches: dict[int, tuple[Part, int, int]] = {}
         self._expander: LenientExpander | None = None
-        self._calling: list[str] = []
+        self._calling: list[tuple[str, Part]] = []
         self.aliases: dict[str, aliases.Alias] = {}
         self.expanding = aliases.Names()
         self.children = 0  # shells within each other that are walked
@@ -255,11 +256,12 @@ class Walker(Texts):
             self.apart(self.parsed(text))
 
     def _function(self, name: str, body: Part, arguments: list[Value]) -> Flow:
-        if name in self._calling:
+        its = [each for called, each in self._calling if called == name]
+        if len(its) > _MOST_ANEW or any(each is body for each in its):
             self.note(f"{name} calls itself: this is not followed")
             self.status = None
             return Flow.NEXT
-        self._calling.append(name)
+        self._calling.append((name, body))
         self.spend(5)
         line = self.line
         try:

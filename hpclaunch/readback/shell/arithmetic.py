@@ -10,7 +10,7 @@ ValueOf = Callable[[str], str | None]
 Put = Callable[[str, int], None]
 
 _TOKEN = re.compile(
-    r"\s*(?:(?P<number>0[xX][0-9a-fA-F]+|[0-9]+(?:#[0-9a-zA-Z]+)?)"
+    r"\s*(?:(?P<number>[0-9][0-9a-zA-Z@_#]*)"
     r"|(?P<name>[A-Za-z_]\w*(?:\[[^\[\]]*\])?)"
     r"|(?P<operator>\*\*|<<=|>>=|<<|>>|<=|>=|==|!=|&&|\|\||\+\+|--|[-+*/%&|^]=|[-+*/%<>&|^!~?:()=,]))"
 )
@@ -32,7 +32,7 @@ _CHANGES = re.compile(
     r"([A-Za-z_]\w*)(?:\[[^\]]*\])?\s*(?:\+\+|--|(?:[-+*/%&|^]|<<|>>)?=(?!=))|(?:\+\+|--)\s*([A-Za-z_]\w*)"
 )
 _LONGEST = 400
-_DIGITS = string.digits + string.ascii_lowercase
+_DIGITS = string.digits + string.ascii_lowercase + string.ascii_uppercase + "@_"
 
 
 def evaluate(source: str, value_of: ValueOf, put: Put | None = None) -> int | None:
@@ -46,12 +46,13 @@ def evaluate(source: str, value_of: ValueOf, put: Put | None = None) -> int | No
         return None
 
 
-def lacks_operand(source: str, value_of: ValueOf) -> bool:
-    """Whether bash complains that there is no number where one has to be: (( $x > 0 )) with an empty x."""
+def is_wrong(source: str, value_of: ValueOf) -> bool:
+    """Whether bash complains that there is no number where one has to be: (( $x > 0 )) with an empty x, or
+    what is none: (( 08 ))."""
     try:
         if len(source) <= _LONGEST and not changed(source):
             _Reader(source, value_of).whole()
-    except _NoOperand:
+    except _NoNumber:
         return True
     except (ValueError, ZeroDivisionError, RecursionError):
         return False
@@ -65,8 +66,8 @@ def changed(source: str) -> set[str]:
     return {found[1] or found[2] for found in _CHANGES.finditer(source)}
 
 
-class _NoOperand(ValueError):
-    """An operator stands where a number has to be, or nothing."""
+class _NoNumber(ValueError):
+    """An operator stands where a number has to be, or nothing, or what is no number."""
 
 
 class _Reader:
@@ -175,7 +176,7 @@ class _Reader:
         if kind == "number":
             return _number(text)
         if kind != "name":
-            raise _NoOperand(text)
+            raise _NoNumber(text)
         step = self._take("++", "--")
         if step:
             after = self._stepped(text, step)
@@ -226,12 +227,27 @@ def _tokens(source: str) -> list[tuple[str, str]]:
 
 
 def _number(text: str) -> int:
+    """Decimal, octal (010), hexadecimal (0x1f, and 0x for 0), or of a base up to 64 (2#101)."""
     base, sign, digits = text.partition("#")
     if sign:
-        if not 2 <= int(base) <= len(_DIGITS):
-            raise ValueError(text)
-        return _wrapped(int(digits, int(base)))
-    return _wrapped(int(text, 16 if text[1:2] in ("x", "X") else 8 if text[0] == "0" else 10))
+        if base[0] == "0" or not base.isdecimal() or not 2 <= int(base) <= len(_DIGITS):
+            raise _NoNumber(text)
+        return _wrapped(_of_base(digits, int(base)))
+    if text[:2] in ("0x", "0X"):
+        return _wrapped(_of_base(text[2:] or "0", 16))
+    return _wrapped(_of_base(text, 8 if text[0] == "0" else 10))
+
+
+def _of_base(digits: str, base: int) -> int:
+    number = 0
+    for each in digits if base > 36 else digits.lower():
+        digit = _DIGITS.find(each)
+        if not 0 <= digit < base:
+            raise _NoNumber(digits)
+        number = number * base + digit
+    if not digits:
+        raise _NoNumber(digits)
+    return number
 
 
 def _apply(operator: str, left: int, right: int) -> int:

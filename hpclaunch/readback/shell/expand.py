@@ -108,13 +108,13 @@ class Expander(Lookup):
         assign(self.state, self, Assignment(name, element, False, value, None, ""))
 
     def is_wrong(self, expression: Word) -> bool:
-        """Whether bash complains of the expression: a value in it is empty where a number has to be."""
+        """Whether bash complains of the expression, since there is no number where one has to be."""
         plain = all(
             isinstance(each, pieces.Literal) or (isinstance(each, Parameter) and each.operator not in _TESTS)
             for each in expression.pieces
         )
         text = known(self._joined(expression.pieces)) if plain else None  # a command is looked at once
-        return text is not None and arithmetic.lacks_operand(text, self._number_of)
+        return text is not None and arithmetic.is_wrong(text, self._number_of)
 
     def _with_home(self, found: Sequence[Piece]) -> Sequence[Piece]:
         """A ~ at the start becomes the home folder."""
