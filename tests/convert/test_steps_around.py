@@ -367,3 +367,12 @@ def test_what_stands_before_the_command_of_a_step_is_kept(command):
 def test_a_step_needs_no_exec_but_for_what_the_shell_does_otherwise(line, run):
     job, _ = _of(f"( {line} )", "srun ./t")
     assert _runs(job, "setup") == [run]
+
+
+@pytest.mark.parametrize(("ends", "said"), [("", 1), (" || true", 0)])
+def test_that_caches_which_stay_end_no_job_is_told_where_they_ended_the_script(ends, said):
+    drop = 'srun -N2 --ntasks-per-node=1 -n2 bash -c "sync && sudo /sbin/sysctl vm.drop_caches=3"'
+    job, found = _of("set -e", f"{drop}{ends}", f"{_S} ./train")
+    assert job["setup"][0]["optional"] == "true"
+    told = [each for each in found.findings if each.kind == "replaced" and "setup.0: optional" in each.became]
+    assert len(told) == said

@@ -31,6 +31,7 @@ from hpclaunch.convert.mapping.words.texts import Line, from_here, line, path, s
 from hpclaunch.convert.programs.beside import that
 from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.readback.shell.values import Value, known, shown
+from hpclaunch.values.conversion import Place
 
 # What a script does on the batch host that is a step of a job too: files and scripts of its own.
 _ON_HOST = that("caches", "copies", "files", "archives", "scripts")
@@ -241,6 +242,13 @@ def _put(
     if key == "after" and rounds.gives_up(reading, run.command):
         why = "the script came here only where its run did well; `after` is done in any case"
     draft.add(key, entry, places, what, why)
+    if why == CACHES and not command.unnoticed:
+        say_optional(f"{key}.{draft.count(key) - 1}", (command.place,), draft)
+
+
+def say_optional(key: str, places: Sequence[Place], draft: Draft) -> None:
+    """That the job goes on without a step that drops the file caches, whatever the script did."""
+    draft.say("replaced", places, "dropping the file caches", became=f"{key}: optional", why=CACHES)
 
 
 def _line(command: Command, step: Step | None, trials: Trials, shell: step_shells.Shell) -> Line:

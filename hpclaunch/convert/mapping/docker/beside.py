@@ -11,7 +11,7 @@ from msgspec import Struct
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.around.images_of_steps import NO_LOGIN
 from hpclaunch.convert.mapping.around.logs import IN_LOGS, is_tee
-from hpclaunch.convert.mapping.around.steps import AFTER_EACH, AFTER_EACH_TODO, CACHES
+from hpclaunch.convert.mapping.around.steps import AFTER_EACH, AFTER_EACH_TODO, CACHES, say_optional
 from hpclaunch.convert.mapping.docker import own_options, standard_input
 from hpclaunch.convert.mapping.docker.steps import Role, Started, copies_of
 from hpclaunch.convert.mapping.ranks import parameter_files
@@ -169,6 +169,8 @@ def _caches(step: Started, piece: Started, before: bool, here: _Beside) -> None:
         return
     key = "before_each" if here.has_trials and loops_of_trials(step.command) else "setup"
     here.draft.add(key, value, places, "the file caches of each node", why=CACHES)
+    if not step.command.unnoticed:
+        say_optional(f"{key}.{here.draft.count(key) - 1}", places, here.draft)
 
 
 def _compliance(step: Started, piece: Started, before: bool, here: _Beside) -> None:
