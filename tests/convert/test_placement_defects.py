@@ -25,6 +25,11 @@ def _cases(lists: list[str], variable: str) -> str:
     return f"#!/bin/bash\ncase ${variable} in\n{''.join(lines)}esac\n"
 
 
+def _case_in_text(lists: list[str]) -> str:
+    rows = " ".join(f"{rank}) C={each};;" for rank, each in enumerate(lists))
+    return f"case $SLURM_LOCALID in {rows} esac; exec taskset -c $C ./t"
+
+
 def _converted(run: str, files: dict[str, str], machine: str = "dgx-a100") -> Conversion:
     given = {"run.sub": _HEAD + run} | files
     return convert(classified(given), Options({}, catalogue.load(machine).value))
@@ -43,6 +48,31 @@ FORMS: dict[str, tuple[str, dict[str, str], tuple[str, ...]]] = {
     "a variable": (f'B="{_BIND}"\n{_SRUN} $B ./t\n', {}, _EXCLUSIVE),
     "a function's words": (f'go() {{ {_SRUN} "$@"; }}\ngo {_BIND} ./t\n', {}, _EXCLUSIVE),
     "a text for a shell": (f"{_SRUN} bash -c '{_BIND} ./t'\n", {}, _EXCLUSIVE),
+    "a case in a text for a shell": (
+        f"{_SRUN} bash -c '{_case_in_text(_SWAPPED)}'\n",
+        {},
+        (_AWAY,),
+    ),
+    "a case in a text for a shell that is right": (
+        f"{_SRUN} bash -c '{_case_in_text(_LOCAL)}'\n",
+        {},
+        (),
+    ),
+    "a sum in a text for a shell": (
+        f"{_SRUN} sh -c 'numactl --physcpubind=$((SLURM_LOCALID * 16)) ./t'\n",
+        {},
+        ("local ranks 0-7 of a dgx-a100 run away",),
+    ),
+    "a script that the launcher writes": (
+        f"cat > bind_it.sh <<'E'\n{_cases(_SWAPPED, 'SLURM_LOCALID')}E\n{_SRUN} ./bind_it.sh ./t\n",
+        {},
+        (_AWAY,),
+    ),
+    "a script that it writes for nobody": (
+        f"cat > bind_it.sh <<'E'\n{_cases(_SWAPPED, 'SLURM_LOCALID')}E\n{_SRUN} ./t\n",
+        {},
+        (),
+    ),
     "a script of the ranks": (
         f"{_SRUN} ./r.sh\n",
         {"r.sh": f"#!/bin/bash\n{_BIND} python t.py\n"},

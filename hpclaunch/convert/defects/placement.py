@@ -19,7 +19,7 @@ from hpclaunch.convert.mapping.bind import binding, evaluated
 from hpclaunch.convert.mapping.bind.evaluated import Binder
 from hpclaunch.convert.mapping.slurm.settled import by_role
 from hpclaunch.convert.options import Options
-from hpclaunch.convert.programs.layers import Layer, Option
+from hpclaunch.convert.programs.layers import Layer, Option, layers
 from hpclaunch.convert.reading import Command, ShellReading, Source
 from hpclaunch.readback.shell.values import known
 from hpclaunch.readback.slurm import forms
@@ -35,6 +35,7 @@ _CLUSTERS = {
     "azure": tuple(f"mlx5_ib{number}" for number in range(8)),
 }
 _MOST_RANKS = 64
+_MOST_TEXTS = 50  # for shells, that are read as each rank; of more, what they are for any
 
 
 class Binding(Struct, frozen=True):
@@ -53,24 +54,40 @@ def find(reading: ShellReading, options: Options, job: Draft) -> Iterator[Findin
         return
     files = (*reading.sources, *reading.beside)
     nodes, per_node = job.number("nodes"), job.number("ranks_per_node")
+    ranks = list(map(str, range(min(per_node or len(machine.gpus) or 1, _MOST_RANKS))))
+    texts = 0
     for command in reading.starting:
-        for each in evaluated.in_command(command):
-            yield from _of_binder(machine, each, files)
-    for source in by_role(reading).get("rank script", ()):
-        environment = evaluated.environment_of(_starter(reading, source), nodes, per_node)
+        if texts < _MOST_TEXTS and evaluated.is_of_shell(layers(command.words)[-1]):
+            texts += 1
+            rows = [list(evaluated.in_command(command, rank)) for rank in ranks]
+            yield from _of_ranks(machine, rows, per_node is not None, files)
+        else:
+            for each in evaluated.in_command(command):
+                yield from _of_binder(machine, each, files)
+    given = [(each, _starter(reading, each.name)) for each in by_role(reading).get("rank script", ())]
+    for source, starter in (*given, *_written(reading)):
+        environment = evaluated.environment_of(starter or Command(Place(source.name), ()), nodes, per_node)
         if len(source.text) <= LARGEST and evaluated.may_bind(source, environment):
-            ranks = min(per_node or len(machine.gpus) or 1, _MOST_RANKS)
-            rows = [evaluated.in_script(source, environment, str(rank)) for rank in range(ranks)]
+            rows = [evaluated.in_script(source, environment, rank) for rank in ranks]
             yield from _of_ranks(machine, rows, per_node is not None, files)
 
 
-def _starter(reading: ShellReading, source: Source) -> Command:
-    """The last command with the script's name among its words, else one that gives its ranks nothing."""
-    name = basename(source.name)
-    for each in reversed(reading.starting):
-        if any(basename(known(word) or "") == name for word in each.words):
-            return each
-    return Command(Place(source.name), ())
+def _starter(reading: ShellReading, path: str) -> Command | None:
+    """The last command with the script's name among its words."""
+    name = basename(path)
+    starting = reversed(reading.starting)
+    return next(
+        (each for each in starting if any(basename(known(word) or "") == name for word in each.words)), None
+    )
+
+
+def _written(reading: ShellReading) -> Iterator[tuple[Source, Command]]:
+    """Scripts that the launcher writes (cat > bind.sh <<EOF), on its own lines, and what starts them."""
+    for each in reading.of("cat", "tee"):
+        text, path = known(each.stdin or ()), known(each.writes[0].path) if each.writes else None
+        starter = _starter(reading, path) if text and path else None
+        if text and starter is not None:
+            yield Source(each.place.file, "\n" * each.place.line + text), starter
 
 
 def _of_binder(machine: NodeType, each: Binder, files: Sequence[Source]) -> Iterator[Finding]:

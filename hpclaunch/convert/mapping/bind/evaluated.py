@@ -42,12 +42,17 @@ def in_command(command: Command, local: str | None = None) -> Iterator[Binder]:
     number on its node, None where it is not asked for."""
     *before, last = layers(command.words)
     yield from (_binder(layer, command) for layer in before if layer.program in BINDERS)
-    # A text costs a walk of its own, and most have none of them.
-    if program_of(last.words) in SHELLS and any(map(_names_one, last.words)):
+    if is_of_shell(last):
         given = () if local is None else tuple((name, (local,)) for name in LOCAL_RANK)
         inside = structs.replace(command, environment=(*command.environment, *given))
         for each in walk.inner(inside, last.words):
             yield from (_binder(layer, each) for layer in layers(each.words)[:-1] if layer.program in BINDERS)
+
+
+def is_of_shell(inner: Layer) -> bool:
+    """Whether the words are those of a shell with a text that may bind: a text costs a walk of its own, and
+    most have none."""
+    return program_of(inner.words) in SHELLS and any(map(_names_one, inner.words))
 
 
 def in_script(source: Source, environment: Mapping[str, str], local: str) -> list[Binder]:
