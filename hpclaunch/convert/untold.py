@@ -186,6 +186,8 @@ def line_of(place: Place) -> Line:
 def what_became(statement: Statement, walk: Walk) -> Told:
     """What is said of it."""
     part = statement.part
+    if _gives(part) and not walk.gives(statement.place) and walk.passes_by(statement):
+        return _NOT_REACHED
     if isinstance(part, Declaration):
         return _declared(part, walk)
     if not isinstance(part, Simple):
@@ -208,6 +210,13 @@ def what_became(statement: Statement, walk: Walk) -> Told:
 def is_made(statement: Statement, walk: Walk) -> bool:
     """Whether it runs what is known only where it runs."""
     return what_became(statement, walk) == _MADE
+
+
+def _gives(part: object) -> bool:
+    """Whether it is there to give variables a value."""
+    if isinstance(part, Declaration):
+        return any(isinstance(each, Assignment) for each in part.arguments)
+    return isinstance(part, Simple) and bool(part.assignments) and not part.words
 
 
 def program_of_statement(statement: Statement) -> str:
