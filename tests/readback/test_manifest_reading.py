@@ -77,6 +77,17 @@ def test_each_way_to_start_ranks_is_the_same_launch(
     assert all(each.why for each in differences if each.kind == "place")
 
 
+@pytest.mark.parametrize(
+    "site", [cluster(mpi="intel"), cluster(mpi="mpich"), CLUSTER], ids=["intel", "mpich", ""]
+)
+def test_settings_of_an_mpi_reach_the_ranks(tmp_path: Path, site: dict[str, Any]) -> None:
+    mine = {"I_MPI_DEBUG": "5", "I_MPI_FABRICS": "shm:ofi", "OMPI_MCA_x": "y", "FI_PROVIDER": "efa"}
+    launch = read(render(tmp_path, {**JOB, "env": mine}, site)[0])
+    seen = {each.name: each.value for each in launch.environment}
+    assert {name: seen.get(name) for name in mine} == mine
+    assert not [name for name in seen if name.startswith(("I_MPI_HYDRA_", "HYDRA_", "KUBERNETES_"))]
+
+
 @pytest.mark.parametrize("ranks", [1, 4])
 def test_one_pod(tmp_path: Path, ranks: int) -> None:
     job = {**JOB, "nodes": 1, "ranks_per_node": ranks, "time": "1h"}

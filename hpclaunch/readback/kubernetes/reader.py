@@ -18,10 +18,11 @@ _MCA = "OMPI_MCA_"
 _STAYS = frozenset(
     (
         *("HOME", "HOSTNAME", "PWD", "OLDPWD", "SHLVL", "_", "TERM", "K_MPI_JOB_ROLE"),
-        *("NVIDIA_VISIBLE_DEVICES", "NVIDIA_DRIVER_CAPABILITIES"),
+        *("NVIDIA_VISIBLE_DEVICES", "NVIDIA_DRIVER_CAPABILITIES", "I_MPI_PERHOST"),
     )
 )
-_STAYS_PREFIXES = ("KUBERNETES_", "OMPI_", "PMIX_", "PRTE_", "PMI_", "HYDRA_", "I_MPI_")
+_STAYS_PREFIXES = ("KUBERNETES_", "PRTE_", "PMI_", "HYDRA_", "I_MPI_HYDRA_")
+_BY_OPEN_MPI = ("OMPI_", "PMIX_")  # which it passes on itself, and Hydra does not
 
 
 def read(text: str, file: str = "manifest", gpu_resources: Collection[str] = ()) -> Launch:
@@ -175,7 +176,7 @@ def _environment(
     started = begun.started
     for name, each in known.items():
         carried = (
-            not (name in _STAYS or name.startswith(_STAYS_PREFIXES))
+            not _stays(name, started)
             if begun.carries
             else started is None or started.all_carried or name in started.carried
         )
@@ -188,6 +189,13 @@ def _environment(
     for each in rank.words.environment if rank.words else ():
         found[each.name] = each
     return tuple(found.values())
+
+
+def _stays(name: str, started: Started | None) -> bool:
+    """Whether hpclaunch's launcher leaves the variable to its own pod, or to mpirun."""
+    by_mpirun = started is None or started.kind == OPEN_MPI
+    prefixes = (*_STAYS_PREFIXES, *(_BY_OPEN_MPI if by_mpirun else ()))
+    return name in _STAYS or name.startswith(prefixes)
 
 
 def _before(
