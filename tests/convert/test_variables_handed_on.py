@@ -116,3 +116,17 @@ def test_an_address_that_the_ranks_own_shell_names_is_that_of_rendezvous() -> No
         conversion.convert(classified({"run.sub": text.format("MASTER_ADDR=n1; ")}), Options({})).job
     )
     assert "rendezvous" not in own
+
+
+def test_what_is_made_of_a_variable_that_is_not_told_is_left_and_no_question_about_its_text() -> None:
+    lines = (
+        "N=($(scontrol show hostnames))\n"
+        'if [ -n "$X" ]; then K=A; else K=$X; fi\n'
+        "export FIRST=${N[@]:0:1} L=${K,,}\n"
+    )
+    found = _of_srun(lines + "./serve &\nexport P=$!\n")
+    left = {each.what.partition("=")[0] for each in found.findings if each.kind == "left"}
+    assert {"FIRST", "P"} <= left
+    assert not [
+        each.key for each in found.findings if each.kind == "question" and each.key in ("env.P", "env.FIRST")
+    ]

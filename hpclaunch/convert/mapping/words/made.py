@@ -23,7 +23,9 @@ def in_doubt(reading: ShellReading, values: Iterable[Value]) -> list[str]:
         for part in value:
             if not isinstance(part, Unknown):
                 continue
-            if (part.kind == "either" and part.name not in NAMES_OF_HERE) or (
+            # Of ${NAMES[@]:0:1}, ${NAME,,} or $! in several ways no variable is told.
+            is_variable = part.name.isidentifier() and part.name not in NAMES_OF_HERE
+            if (part.kind == "either" and is_variable) or (
                 part.kind == "variable" and not reading.of_points and _OF_ARRAYS.fullmatch(part.name)
             ):
                 found[part.name] = None
