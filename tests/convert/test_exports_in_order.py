@@ -46,3 +46,22 @@ def test_an_export_that_adds_to_a_variable_is_not_to_be_set_in_env() -> None:
     (left,) = (each for each in found.findings if each.kind == "left")
     assert (left.what, [place.line for place in left.places]) == ("export LD_LIBRARY_PATH", [3])
     assert "env" not in left.todo
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "module load gcc; source /env/bin/activate; srun --mpi=pmix ./t; module purge",
+        "module load gcc && . /env/bin/activate && srun --mpi=pmix ./t",
+        "module load gcc; \\\n  source /env/bin/activate; srun --mpi=pmix \\\n  ./t",
+    ],
+)
+def test_what_stands_in_front_of_the_run_in_its_line_is_done_before_it(line: str) -> None:
+    command = loaded(converted(line).job)["command"]
+    assert command == ["bash", "-lc", "module load gcc; source /env/bin/activate; exec ./t"]
+
+
+def test_a_limit_in_the_line_of_the_run_is_no_step() -> None:
+    found = converted("ulimit -s unlimited; srun --mpi=pmix --container-image=a/b:1 ./t")
+    (left,) = (each for each in found.findings if each.what == "ulimit -s unlimited")
+    assert "handed this limit on" in left.why

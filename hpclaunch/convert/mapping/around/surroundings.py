@@ -35,6 +35,8 @@ _SUBMITTED_FROM = (
     "OAR_WORKDIR",
 )
 _OF_SCRIPT = re.compile(r"^\"?\$\(dirname (?:-- )?\"?\$\{?(?:0|BASH_SOURCE(?:\[0\])?)\}?\"?\)\"?")
+_MOST_OF_LINE = 20  # lines with a backslash at their end
+_LONGEST = 5000  # characters in front of the run in its line
 _OF_SUBMISSION = re.compile(rf"\$\{{?(?:{'|'.join(_SUBMITTED_FROM)})\b")
 
 
@@ -96,11 +98,25 @@ def before(
         place, words = each
         return position(reading, run, place), _column(in_line.get(place, ()), words)
 
+    front = _in_front(reading, run)
+
+    def is_in_front(place: Place, words: tuple[Value, ...]) -> bool:
+        same_line = (place.file, place.line) == (run.place.file, run.place.line)
+        return same_line and posixpath.basename(shown(words[-1])) in front
+
     return [
         each
         for each in sorted(found, key=order)
-        if _is_before(each[0], run.place) and not reading.is_apart(each[0], run.place)
+        if (_is_before(each[0], run.place) or is_in_front(*each)) and not reading.is_apart(each[0], run.place)
     ]
+
+
+def _in_front(reading: ShellReading, run: Command) -> str:
+    """What stands in front of the run in the line where it begins: module load x && srun ..."""
+    text = next((each.text for each in reading.sources if each.name == run.place.file), "")
+    lines = text.split("\n")[max(run.place.line - 1, 0) : run.place.line + _MOST_OF_LINE]
+    front, found, _ = "\n".join(lines).partition(run.written.partition("\n")[0] or "\0")
+    return front[-_LONGEST:] if found else ""
 
 
 def _from_ranks(reading: ShellReading, run: Command, place: Place, name: str, draft: Draft | None) -> str:
