@@ -73,3 +73,28 @@ def test_what_no_registry_takes_for_the_name_of_an_image_stands_for_one(image: s
 def test_options_alone_behind_an_image_are_for_its_entrypoint(words: str, by_entrypoint: bool) -> None:
     job = yaml.safe_load(_docker(words).job)
     assert job.get("container", {}).get("entrypoint", False) == by_entrypoint
+
+
+@pytest.mark.parametrize(
+    ("went", "mount", "told"),
+    [
+        ("", "./a:/b", "./a:/b"),
+        ("cd src\n", "./a:/b", "./src/a:/b"),
+        ("cd src\n", "../a:/b", "./a:/b"),
+        ("cd /data/x\n", ".:/b", "/data/x:/b"),
+        ("cd /data/x\n", "/a:/b", "/a:/b"),
+        ("cd ~/x || exit\n", ".:/b", None),
+        ("cd $X\n", "./a:/b", None),
+    ],
+)
+@pytest.mark.parametrize("form", ["-v SRC:DST", "--mount type=bind,source=SRC,target=DST"])
+def test_a_folder_is_found_from_where_the_script_has_gone(
+    form: str, went: str, mount: str, told: str | None
+) -> None:
+    source, target = mount.split(":")
+    option = form.replace("SRC", source).replace("DST", target)
+    run = f"docker run --rm --gpus all {option} a/b:1 ./t"
+    text = f"#!/bin/bash\n#SBATCH -N 1 --gres=gpu:1\n{went}{run}\n"
+    found = convert(classified({"run.sh": text}), Options({}))
+    (its,) = yaml.safe_load(found.job)["mounts"]
+    assert its == told if told else its.startswith("<ask:")

@@ -316,7 +316,7 @@ def _by_variables(reading: ShellReading, command: Command, draft: Draft) -> None
             handed = handed_on.Handed(found[1], value, name.removesuffix(found[1]), places, {})
             handed_on.put(reading, [handed], draft, handed_on.Receivers())
         else:
-            _mounts_of(value, name, places, draft)
+            _mounts_of(value, name, places, draft, command.folder)
 
 
 def lines_of_image(reading: ShellReading, command: Command, layer: Layer) -> tuple[Place, ...]:
@@ -326,13 +326,13 @@ def lines_of_image(reading: ShellReading, command: Command, layer: Layer) -> tup
 
 def _mounts(reading: ShellReading, command: Command, layer: Layer, draft: Draft) -> None:
     for option in layer.all("bind"):
-        _mounts_of(option.value or (), "-B", lines_of(reading, command, option), draft)
+        _mounts_of(option.value or (), "-B", lines_of(reading, command, option), draft, command.folder)
 
 
-def _mounts_of(folders: Value, by: str, places: tuple[Place, ...], draft: Draft) -> None:
+def _mounts_of(folders: Value, by: str, places: tuple[Place, ...], draft: Draft, folder: Value) -> None:
     for value in split(folders, ","):
         both = value if len(split(value, ":")) > 1 else join([*value, ":", *value])
-        volume(both, f"{by} {shown(value)}", places, draft)
+        volume(both, f"{by} {shown(value)}", places, draft, folder)
 
 
 def _workdir(reading: ShellReading, command: Command, layer: Layer, draft: Draft) -> None:

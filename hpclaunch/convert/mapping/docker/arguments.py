@@ -238,11 +238,11 @@ def _file(option: Option, places: Sequence[Place], context: Context, draft: Draf
 
 
 def _mount(option: Option, places: Sequence[Place], context: Context, draft: Draft, is_main: bool) -> None:
-    mount(option.value or (), option.written, places, draft)
+    mount(option.value or (), option.written, places, draft, context.command.folder)
 
 
 def _volume(option: Option, places: Sequence[Place], context: Context, draft: Draft, is_main: bool) -> None:
-    volume(option.value or (), option.written, places, draft)
+    volume(option.value or (), option.written, places, draft, context.command.folder)
 
 
 _SPECIAL: dict[str, Rule] = {

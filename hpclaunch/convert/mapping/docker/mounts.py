@@ -5,13 +5,14 @@ The forms are those of docker-run(1): -v [SRC:]DST[:OPTIONS], --mount type=bind,
 
 import re
 from collections.abc import Sequence
+from posixpath import normpath
 
 from msgspec import Struct
 
 from hpclaunch.convert.draft import Draft
-from hpclaunch.convert.mapping.words.texts import path, split
+from hpclaunch.convert.mapping.words.texts import is_here, path, split
 from hpclaunch.convert.programs.flags import cut, leading, not_told
-from hpclaunch.readback.shell.values import Value, known, shown
+from hpclaunch.readback.shell.values import Unknown, Value, join, known, shown
 from hpclaunch.values.conversion import Place
 
 # Options that change nothing for a step: SELinux labels, caching on a Mac, and how mounts below spread.
@@ -31,16 +32,30 @@ _NAME_FOLDER = "copy what it holds to a folder that all nodes see, and write SRC
 
 
 class Mount(Struct, frozen=True):
-    """A mount as the line of docker `written` at these places has it."""
+    """A mount as the line of docker `written` at these places has it. `folder` is where the script has gone
+    to by then."""
 
     source: Value
     target: Value
     read_only: bool
     written: str
     places: Sequence[Place]
+    folder: Value = ()
+
+    @property
+    def path(self) -> Value:
+        """The host's folder, from that of submission."""
+        text = leading(self.source)
+        if not self.folder or not (text in (".", "..") or text.startswith(("./", "../"))):
+            return self.source
+        gone = ["." if isinstance(part, Unknown) and is_here(part) else part for part in self.folder]
+        whole = join([*gone, "/", *self.source])
+        told = known(whole)
+        there = normpath(told) if told is not None else ""
+        return (there if there.startswith(("/", ".")) else f"./{there}",) if there else whole
 
 
-def volume(value: Value, written: str, places: Sequence[Place], draft: Draft) -> None:
+def volume(value: Value, written: str, places: Sequence[Place], draft: Draft, folder: Value = ()) -> None:
     """The value of -v."""
     source, target, options = _parts(value)
     if target is None:
@@ -56,7 +71,7 @@ def volume(value: Value, written: str, places: Sequence[Place], draft: Draft) ->
         draft.say("left", places, f"{written}: {','.join(others)}", why="no mount of a job has such options")
     if options and known(options) is None:
         draft.say("left", places, written, why="whether it is read-only is not told", todo="add :ro if it is")
-    _put(Mount(source, target, read_only, written, places), draft)
+    _put(Mount(source, target, read_only, written, places, folder), draft)
 
 
 def _of_the_launch(source: Value, written: str, places: Sequence[Place], draft: Draft) -> bool:
@@ -79,7 +94,7 @@ def _parts(value: Value) -> tuple[Value, Value | None, Value]:
     return parts[0], parts[1], parts[2] if len(parts) > 2 else ()
 
 
-def mount(value: Value, written: str, places: Sequence[Place], draft: Draft) -> None:
+def mount(value: Value, written: str, places: Sequence[Place], draft: Draft, folder: Value = ()) -> None:
     """The value of --mount."""
     given: dict[str, Value] = {}
     for part in split(value, ","):
@@ -95,12 +110,13 @@ def mount(value: Value, written: str, places: Sequence[Place], draft: Draft) -> 
     read_only = known(given.get("readonly", ("false",))) in ("true", "1")
     if _of_the_launch(given.get("source", ()), written, places, draft):
         return
-    _put(Mount(given.get("source", ()), given.get("target", ()), read_only, written, places), draft)
+    source, target = given.get("source", ()), given.get("target", ())
+    _put(Mount(source, target, read_only, written, places, folder), draft)
 
 
 def _put(its: Mount, draft: Draft) -> None:
     at = known(its.target)
-    folder = path(its.source)
+    folder = path(its.path)
     index = draft.count("mounts")
     if at is None or not at.startswith("/"):
         question = (
@@ -108,9 +124,7 @@ def _put(its: Mount, draft: Draft) -> None:
         )
         draft.ask(("mounts", index), question, its.places, its.written)
     elif folder is None:
-        question = (
-            f"the host's folder for {at} in the container (SRC:{at}): {_missing(its.source)} is not told"
-        )
+        question = f"the host's folder for {at} in the container (SRC:{at}): {_missing(its.path)} is not told"
         draft.ask(("mounts", index), question, its.places, its.written)
     elif not folder.startswith(("/", ".")):
         question = f"the host's folder for {at} in the container: {folder} is {_NAMED}"
