@@ -219,3 +219,31 @@ def test_who_ends_where_nobody_gave_a_variable_was_given_it(before):
     assert job["secrets"] == ["TOKEN"]
     assert "./t" in job["command"]
     assert [each.what for each in found.findings if each.kind == "assumed"].count("MODE") == 1
+
+
+def test_what_goes_before_the_images_variables_is_told_where_it_is_not_known():
+    found = _of(
+        "NAMES=$(sed s/x/y/ names)", "srun -N2 --mpi=none --container-image=a/b:1 --container-env=$NAMES ./t"
+    )
+    told = [each.kind for each in found.findings if "--container-env" in each.what]
+    assert told == ["question"]
+
+
+def test_the_order_of_nodes_that_a_file_has_is_left_and_not_said_to_be_in_the_job():
+    found = _of("export SLURM_HOSTFILE=/var/tmp/sorted", "srun -N2 --mpi=none ./t")
+    assert [each.kind for each in found.findings if "SLURM_HOSTFILE" in each.what] == ["left"]
+
+
+def test_one_gpu_of_a_job_is_on_one_node():
+    job = _job(
+        convert(
+            classified({"r.sh": "#!/bin/bash\n#SBATCH --gpus=1 -t 5\nsrun --mpi=none ./t\n"}), Options({})
+        )
+    )
+    assert job["gpus_per_node"] == "1"
+    job = _job(
+        convert(
+            classified({"r.sh": "#!/bin/bash\n#SBATCH --gpus=2 -t 5\nsrun --mpi=none ./t\n"}), Options({})
+        )
+    )
+    assert job["gpus_per_node"] == ASK

@@ -41,6 +41,10 @@ def _workdir(each: Asked, draft: Draft) -> None:
 
 
 def _env(each: Asked, draft: Draft) -> None:
+    if each.text is None:
+        why = "which variables go before those of the image is not told"
+        todo = "write their names under container.env in the job file"
+        draft.say("question", each.places, each.written, why=why, todo=todo)
     there = sum(key[:2] == ("container", "env") for key in draft.facts)
     for count, entry in enumerate(filter(None, (each.text or "").split(",")), start=there):
         draft.put(("container", "env", count), entry, each.places, each.written)

@@ -50,6 +50,12 @@ _LEFT: dict[Owner, tuple[str, str]] = {
     ),
     "enroot": ("Pyxis does not hand it on to Enroot", "ask the site to set it in enroot.conf"),
 }
+# What srun takes for an option that a job file has no key for.
+_ORDER = (
+    "it puts ranks on the nodes in the order of a file (srun(1), SLURM_HOSTFILE), and a job file has no key "
+    "for that",
+    "where the order matters see whether `locality: unit` does as well",
+)
 _PATH_OF_IMAGE = "Pyxis never hands it on: the image has its own"
 
 
@@ -193,8 +199,8 @@ def _of_the_launch(each: Handed, draft: Draft, ranks: Ranks) -> bool:
     name, text, whose = each.name, known(each.value), owner(each.name)
     if name in READ_BY_SBATCH or (whose == "srun" and each.places[0].file.startswith("--env ")):
         return True  # an option, which has its finding; or a number that Slurm gives
-    if whose in _LEFT:
-        why, todo = _LEFT[whose]
+    if whose in _LEFT or name == "SLURM_HOSTFILE":
+        why, todo = _LEFT.get(whose, _ORDER)
         what = name if whose == "enroot" else f"{name}={_short(each)}"
         draft.say("left", each.places, what, why=why, todo=todo)
         return True

@@ -274,9 +274,10 @@ def _of_gres(each: Asked, found: Allocation) -> tuple[int | None, str]:
 
 def _of_all_nodes(each: Asked, found: Allocation) -> tuple[int | None, str]:
     count, kind = _gpus(each)
-    if count is None or not found.nodes or count % found.nodes:
+    nodes = found.nodes or (1 if count == 1 else None)  # one GPU is on one node
+    if count is None or not nodes or count % nodes:
         return None, kind
-    return count // found.nodes, kind
+    return count // nodes, kind
 
 
 def _of_a_task(each: Asked, found: Allocation) -> tuple[int | None, str]:
