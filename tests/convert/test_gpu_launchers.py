@@ -207,3 +207,19 @@ def test_that_no_line_says_how_many_ranks_is_told(
 )
 def test_the_threads_that_a_launcher_gives_each_process_are_in_env(lines: str, threads: str | None) -> None:
     assert _job(lines).get("env", {}).get("OMP_NUM_THREADS") == threads
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("srun torchrun --nnodes 2 --nproc_per_node=8 --node_rank $SLURM_NODEID t.py", 1),
+        ("srun accelerate launch --num_machines 2 --num_processes 16 --machine_rank $SLURM_PROCID t.py", 1),
+        ("srun --mpi=none ./t --rank $SLURM_PROCID", 1),
+        ("srun bash -c 'torchrun --nnodes 2 --nproc_per_node=8 --node_rank $SLURM_NODEID t.py'", 0),
+        ("srun torchrun --nnodes 2 --nproc_per_node=8 --rdzv_id $SLURM_JOB_ID t.py", 0),
+    ],
+)
+def test_a_number_of_each_rank_that_the_scripts_shell_puts_in_is_told(line: str, told: int) -> None:
+    text = f"#!/bin/bash\n#SBATCH -t 60 -N 2 --gpus-per-node=8 --ntasks-per-node=1\n{line}\n"
+    found = convert(classified({"run.sub": text}), Options({})).findings
+    assert sum(each.kind == "defect" and "in the words of srun" in each.what for each in found) == told

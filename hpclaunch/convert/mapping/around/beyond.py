@@ -170,15 +170,19 @@ def _ends_before(reading: ShellReading, run: Step, draft: Draft) -> None:
 def _of_each_rank(reading: ShellReading, run: Step, draft: Draft) -> None:
     """What differs from rank to rank, where the script's own shell puts it in (sbatch(1): the script is the
     job's first task)."""
-    names = {part.name for word in run.words for part in word if isinstance(part, Unknown)}
-    for name in sorted(names & _OF_EACH):
-        draft.say(
-            "defect",
-            (run.command.place,),
+    outer = run.command.words if run.command.program == "srun" else run.words
+    names, every = (
+        {part.name for word in words for part in word if isinstance(part, Unknown)} & _OF_EACH
+        for words in (run.words, outer)
+    )
+    for name in sorted(every):
+        # What stands in front of the program is for a launcher that the job has no more.
+        became = "command: each rank has its own" if name in names else "the job tells each rank its number"
+        what, why = (
             f"${name} in the words of srun",
-            became="command: each rank has its own",
-            why=f"the script's shell puts in its own {name}, so all ranks get 0",
+            f"the script's shell puts in its own {name}, so all get 0",
         )
+        draft.say("defect", (run.command.place,), what, became=became, why=why)
     for variable, value in run.command.environment:
         for name in sorted({part.name for part in value if isinstance(part, Unknown)} & _OF_EACH):
             each = reading.last(variable)
