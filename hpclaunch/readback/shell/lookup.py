@@ -1,5 +1,6 @@
 """What the variables and the arguments of a shell hold."""
 
+import re
 from abc import ABC, abstractmethod
 
 from msgspec import structs
@@ -13,7 +14,18 @@ from hpclaunch.readback.shell.told import may_be_many, surely_set
 from hpclaunch.readback.shell.values import Unknown, Value, known
 
 OF_ALL = frozenset("@*")
+_LINES = re.compile(r"\$\(\s*scontrol show hostnames?\b[^|)]*\)")
 _NO_NAME = frozenset("@*#0123456789")  # what no variable's name begins with
+
+
+def _first_line(value: Value) -> Value:
+    """The first element of hosts=( $(scontrol show hostnames) ), where nothing else tells it: that writes a
+    line for each."""
+    part = value[0] if len(value) == 1 else ""
+    several = isinstance(part, Unknown) and part.kind == "output" and part.splits
+    if not isinstance(part, Unknown) or not several or not _LINES.fullmatch(part.name):
+        return value
+    return (Unknown("output", f"{part.name.removesuffix(')').rstrip()} | head -n 1)"),)
 
 
 class Lookup(ABC):
@@ -90,7 +102,8 @@ class Lookup(ABC):
         if key is None or not array.whole:
             return [unknown]
         if key in array.items:
-            return [array.items[key]]
+            value = array.items[key]
+            return [_first_line(value) if key == 0 else value]
         self.budget.spend(len(array.items) // 4)
         return [unknown] if any(may_be_many(value) for value in array.items.values()) else []
 

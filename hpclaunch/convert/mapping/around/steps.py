@@ -23,6 +23,7 @@ from hpclaunch.convert.mapping.around.text_files import Texts
 from hpclaunch.convert.mapping.around.trials import Trials
 from hpclaunch.convert.mapping.container import images
 from hpclaunch.convert.mapping.environment.exported import inherit
+from hpclaunch.convert.mapping.ranks import rendezvous
 from hpclaunch.convert.mapping.slurm import alone
 from hpclaunch.convert.mapping.slurm.sruns import Step
 from hpclaunch.convert.mapping.words import inputs
@@ -83,6 +84,8 @@ def put(reading: ShellReading, run: Run, all_steps: Sequence[Step], draft: Draft
         step = by_command.get(id(command))
         words = step.words if step is not None else command.words
         if images_of_steps.is_said(command, step, words, of_run, draft):
+            continue
+        if step is not None and rendezvous.is_said(command, words, draft):
             continue
         text = None if step is not None else texts.of(command)
         if (

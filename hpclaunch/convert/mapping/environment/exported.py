@@ -269,7 +269,7 @@ def _unknown(
     """A value that the script does not tell: from the submitter's shell, or made beside the rank."""
     name, value, stand_ins = each.name, each.value, ranks.stand_ins
     own = isinstance(value[0], Unknown) and value[0].name == name  # HOSTNAME, exported as it is
-    addressed = value if own else rendezvous.with_first_node(value)
+    addressed = value if own else rendezvous.with_first_node(reading, value)
     if addressed != value and not line([addressed], stand_ins).doubt:
         draft.put(("rendezvous",), "torch", each.places, name, why=rendezvous.SETS_ALL)
         value = addressed

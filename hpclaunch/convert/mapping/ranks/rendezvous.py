@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import TypeGuard
 
 from hpclaunch.convert.draft import Draft
-from hpclaunch.readback.shell.values import Part, Unknown, Value, join, known, shown
+from hpclaunch.convert.reading import Command, ShellReading
+from hpclaunch.readback.shell.values import Part, Unknown, Value, join, known, program_of, shown
 from hpclaunch.values.conversion import Place
 
 # What hpclaunch sets in each rank, by the names of a launcher's options. With one rank on each node the
@@ -25,6 +25,15 @@ _FIRST_NODE = re.compile(
     r"\$\( *(scontrol show hostnames? [^|]*\| *head +(-n *|-)1 *"
     r"|hostname( -[sfiI]| --(short|fqdn|ip-address))?( *\| *awk '\{ *print \$1 *\}')? *)\)$"
 )
+
+
+# The address of a node, asked of the node itself.
+_OF_NODE = re.compile(
+    r"\$\( *srun [^|;&]*?(?:-w|--nodelist)(?:=| *)\"?\$\{?(?P<name>\w+)(?P<first>\[0\])?\}?\"?[^|;&]*? "
+    r"hostname( -[sfiI]| --(short|fqdn|ip-address))?"
+    r"( *\| *(awk '\{ *print \$1 *\}'|cut -d ?' ' -f ?1|head (-n *|-)1))? *\)"
+)
+_HOSTS = re.compile(r"\$\( *scontrol show hostnames?\b[^|]*\)")
 
 
 # The script's own node, which is the job's first (sbatch(1), bash(1)): a rank has its own there.
@@ -79,26 +88,56 @@ def with_own_addresses(value: Value) -> Value | None:
     return join(found) if options else None
 
 
-def first_node(words: Sequence[Value], places: Sequence[Place], draft: Draft) -> dict[str, str]:
+def first_node(
+    reading: ShellReading, words: Sequence[Value], places: Sequence[Place], draft: Draft
+) -> dict[str, str]:
     """What in the words tells the job's first node, where the script itself runs: MASTER_ADDR by the texts of
     such commands and variables, which hpclaunch sets to that."""
-    found = {part.name: "MASTER_ADDR" for word in words for part in word if _is_first_node(part)}
+    found = {
+        part.name: "MASTER_ADDR"
+        for word in words
+        for part in word
+        if isinstance(part, Unknown) and _is_first_node(reading, part)
+    }
     if found:
         draft.put(("rendezvous",), "torch", places, next(iter(found)), why=SETS_ALL)
     return found
 
 
-def with_first_node(value: Value) -> Value:
+def with_first_node(reading: ShellReading, value: Value) -> Value:
     """The value with MASTER_ADDR, as hpclaunch sets it, for what tells the job's first node."""
-    return tuple(Unknown("variable", "MASTER_ADDR") if _is_first_node(part) else part for part in value)
+    return tuple(
+        Unknown("variable", "MASTER_ADDR") if _is_first_node(reading, part) else part for part in value
+    )
 
 
-def _is_first_node(part: Part) -> TypeGuard[Unknown]:
+def _is_first_node(reading: ShellReading, part: Part) -> bool:
     if not isinstance(part, Unknown):
         return False
     if part.kind == "output":
-        return _FIRST_NODE.match(part.name) is not None
+        return _FIRST_NODE.match(part.name) is not None or _is_asked_of_it(reading, part.name)
     return part.kind == "variable" and part.name in _OF_FIRST_NODE
+
+
+def _is_asked_of_it(reading: ShellReading, written: str) -> bool:
+    """Whether it is what the first node itself says of its name or address."""
+    asked = _OF_NODE.fullmatch(written)
+    host = reading.last(asked["name"]) if asked else None
+    if asked is None or host is None or len(host.value) != 1:
+        return False
+    part = host.value[0]
+    if asked["first"]:
+        return isinstance(part, Unknown) and _HOSTS.fullmatch(part.name) is not None
+    return _is_first_node(reading, part)
+
+
+def is_said(command: Command, words: Sequence[Value], draft: Draft) -> bool:
+    """Whether a command asks a node for its name or address, which ranks have of hpclaunch; that is said."""
+    asks = command.within == "output" and program_of(words) == "hostname"
+    if asks and ("rendezvous",) in draft.facts:
+        draft.say("replaced", (command.place,), command.brief(), why=SETS_ALL)
+        return True
+    return False
 
 
 def of_ranks_alone(draft: Draft) -> None:

@@ -57,7 +57,8 @@ def put(
         }
         return line(words, names, later, reads.after, before, reads.before)
 
-    written, asked = written_with(words), ()
+    asked: Sequence[parameters.Parameter] = ()
+    written = written_with(words)
     if written.doubt and (found := parameters.named(reading, run.command, words, stand_ins)):
         of_parameters = written_with(*found)
         if not of_parameters.doubt:

@@ -115,8 +115,8 @@ def put(launch: Launch, draft: Draft, options: Options) -> None:
     given = run_command.input_of(run, launch.launcher or launch.by, image=image)
     around = run_command.Around(later, before, given or inputs.Given(), repeated.stand_ins)
     run_command.put(reading, run, words, around, draft, image=image)
-    names = {*dict(later), *dict(run.command.environment), *dict(run.command.prefix)}
-    read_by_programs.put(reading, words, names, draft, by_srun=launch.by is None)
+    handed = {*dict(later), *dict(run.command.environment), *dict(run.command.prefix)}
+    read_by_programs.put(reading, words, handed, draft, by_srun=launch.by is None)
     sweeps.put(swept, run, draft)
     trials.ask_rounds(reading, run.command, draft, repeated.seed, swept)
     perhaps.ask(reading, run, draft)
@@ -173,7 +173,7 @@ def _trials(launch: Launch, swept: Sequence[Loop], draft: Draft) -> trials.Trial
     stand_ins = {
         **_doubtful(reading, image=launch.image),
         **dict.fromkeys(placeholders.names(draft), ""),
-        **rendezvous.first_node(run.words, launch.lines, draft),
+        **rendezvous.first_node(reading, run.words, launch.lines, draft),
         **({} if launch.image else _own_folder(run.command.folder)),
         **found.stand_ins,
     }

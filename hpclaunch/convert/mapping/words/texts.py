@@ -164,8 +164,9 @@ def by_name(word: Value) -> Value:
 
 def _of_programs(part: Part) -> str:
     """$(conda info --base) as a text has it, "" for what is of the script's own shell."""
-    by_program = isinstance(part, Unknown) and part.kind == "output" and _BY_PROGRAMS.fullmatch(part.name)
-    return f'"{part.name}"' if by_program else ""
+    if not isinstance(part, Unknown) or part.kind != "output":
+        return ""
+    return f'"{part.name}"' if _BY_PROGRAMS.fullmatch(part.name) else ""
 
 
 class _Writer:
@@ -209,7 +210,7 @@ class _Writer:
             if sum_of and all(map(self._is_of_rank, _NAME.findall(sum_of[1]))):
                 named = _NAME.sub(lambda name: self._stand_ins.get(name[0]) or name[0], part.name)
                 return f'"{named}"'
-        self.doubt = self.doubt or shown((part,))
+        self.doubt = self.doubt or shown((part,)) or "what the script reads"
         return "''"
 
     def _is_of_rank(self, name: str) -> bool:
