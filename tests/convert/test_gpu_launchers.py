@@ -217,6 +217,7 @@ def test_the_threads_that_a_launcher_gives_each_process_are_in_env(lines: str, t
         ("srun --mpi=none ./t --rank $SLURM_PROCID", 1),
         ("srun bash -c 'torchrun --nnodes 2 --nproc_per_node=8 --node_rank $SLURM_NODEID t.py'", 0),
         ("srun torchrun --nnodes 2 --nproc_per_node=8 --rdzv_id $SLURM_JOB_ID t.py", 0),
+        ("torchrun --nnodes 2 --nproc_per_node=8 --node_rank $SLURM_NODEID t.py", 0),  # srun may start it
     ],
 )
 def test_a_number_of_each_rank_that_the_scripts_shell_puts_in_is_told(line: str, told: int) -> None:
