@@ -28,6 +28,11 @@ from hpclaunch.convert.shell.walk import wanted_inside
 from hpclaunch.readback.shell.values import Unknown, Value, base_name, shown
 from hpclaunch.values.conversion import Place
 
+_SHELL = (
+    "ranks get what the job file names, and not all that was exported where sbatch was typed, such as the "
+    "PATH of an environment that was active there"
+)
+_ACTIVATE = "where they need such an environment activate it in the command, or write its PATH in env"
 _FUNCTION = re.compile(r"([\w.:-]+)\(\)$")
 
 
@@ -83,6 +88,8 @@ def put(
                 of_export = origin_of(reading, name, run.command.place) or lines
                 exported.inherit((name,), of_export, draft, f"export {name}", added)
         _of_the_text(reading, run, words, draft, image=image)
+    if not (image or before) and export_of(reading, run).everything:
+        draft.say("replaced", lines, "the submitter's shell", why=_SHELL, todo=_ACTIVATE)
 
 
 def _rendezvous(names: Sequence[str], lines: Sequence[Place], draft: Draft) -> None:

@@ -1,0 +1,29 @@
+"""What of the submitter's shell is not in a job is said where the ranks may miss it."""
+
+import pytest
+
+from hpclaunch.convert.conversion import convert
+from hpclaunch.convert.inputs import classified
+from hpclaunch.convert.options import Options
+
+_HEAD = "#!/bin/bash\n#SBATCH -N 2 -t 10 --ntasks-per-node=8 --gpus-per-node=8\n"
+
+
+@pytest.mark.parametrize(
+    ("script", "is_said"),
+    [
+        ("srun --mpi=none python train.py\n", True),
+        ("export LR=1\nsrun --mpi=none ./train\n", True),
+        ("srun --mpi=none --export=ALL,A=1 ./train\n", True),
+        ("srun --mpi=none --export=NONE ./train\n", False),
+        ("srun --mpi=none --export=A,B ./train\n", False),
+        ("module load openmpi\nsrun --mpi=none ./train\n", False),
+        ("source venv/bin/activate\nsrun --mpi=none python train.py\n", False),
+        ("srun --mpi=none --container-image=a/b:1 python train.py\n", False),
+    ],
+)
+def test_an_environment_that_was_active_where_sbatch_was_typed_is_said_to_be_gone(
+    script: str, is_said: bool
+) -> None:
+    found = convert(classified({"run.sub": _HEAD + script}), Options({})).findings
+    assert any(each.what == "the submitter's shell" for each in found) == is_said
