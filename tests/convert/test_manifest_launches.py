@@ -270,3 +270,28 @@ def test_a_limit_and_cores_that_no_line_tells_are_said(more: str, command: str, 
     assert found.is_complete
     assert found.family == "a manifest of Kubernetes (Job of batch/v1)"
     assert [each.what for each in found.findings if each.what.startswith("no line")] == assumed
+
+
+@pytest.mark.parametrize(
+    ("head", "is_read"),
+    [("bash << 'EOF'", True), ("exec /bin/bash -e <<EOF", True), ('sh <<"EOF"', True), ("cat << EOF", False)],
+)
+def test_the_text_that_a_shell_reads_is_the_launchers_own(head: str, is_read: bool) -> None:
+    block = f"""args:
+            - |
+              {head}
+              mpirun -np 8 \\
+                -x A=1 ./a \\
+                && sleep 5
+              EOF
+"""
+    text = _MPIJOB.replace(
+        "containers: [{image: reg/x:1, name: l, command: [/bin/bash, -c], args: ['ARGS']}]", "X"
+    )
+    before = "containers:\n          - image: reg/x:1\n            name: l\n            command: [sh, -c]\n"
+    draft = converted(text.replace("X", f"{before}            {block}", 1))
+    fact = draft.facts["command",]
+    assert fact.is_open != is_read
+    if is_read:
+        assert fact.value == ["./a"]
+        assert draft.facts["env", "A"].places[0].line == 18

@@ -1,5 +1,6 @@
 """The text of `sh -c` -> what it sets up, the command that launches something, and what is around that."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
@@ -21,6 +22,11 @@ _ALL_EXPORTED = {("set", "-a"), ("set", "-o", "allexport")}
 # exports, as `export` does (bash(1), "declare").
 _SETS = frozenset(("export", "declare", "typeset", "readonly"))
 _PLAIN = frozenset("-xrg")
+_TO_A_SHELL = re.compile(
+    r"(?P<head>\s*(?:exec )?(?:/\S*/)?(?:ba)?sh(?: -[a-z]+)* *<< *)"
+    r"(?P<quote>['\"]?)(?P<end>\w+)(?P=quote) *\n(?P<text>.*\n)(?P=end)\s*",
+    re.DOTALL,
+)
 _QUESTIONS = frozenset(("test", "grep", "command", "which", "type"))
 
 
@@ -70,6 +76,10 @@ def read(text: str) -> ShellText | None:
     """The parts of a text; None for one that is no shell, or too much of one."""
     if len(text) > _LONGEST or sum(map(text.count, "&|({`")) > _MOST_NESTED:
         return None
+    inner = _given_to_a_shell(text)
+    found = read(inner) if inner else None
+    if found is not None and found.launch is not None:
+        return found
     try:
         file, source = shfmt.parsed(inside(text), 1)
     except (ScriptError, HpclaunchError):
@@ -130,6 +140,18 @@ def read(text: str) -> ShellText | None:
         tuple(folders),
         tuple((name, *each) for name, each in untold.items()),
     )
+
+
+def _given_to_a_shell(text: str) -> str:
+    """The text that another shell reads, where nothing else is done, with its lines where they stand; "" for
+    any other text."""
+    whole = _TO_A_SHELL.fullmatch(text)
+    if whole is None:
+        return ""
+    plain = whole["text"].replace("\\\n", "")
+    if not whole["quote"] and any(char in plain for char in "$`\\"):
+        return ""  # the first shell puts something in
+    return "\n" * (whole["head"].count("\n") + 1) + whole["text"]
 
 
 def _told(value: Value, values: Mapping[str, str]) -> Value:
