@@ -97,6 +97,10 @@ STATUSES = {
 }
 OTHERS = {
     "keygen": ('ssh-keygen -t rsa -n "" -f key\nsrun a\n', 1),
+    "a line for sbatch too late": (
+        "#!/bin/bash\n#SBATCH -N 2\ncat > x <<E\n#SBATCH -N 4\nE\n#SBATCH -t 10\n##SBATCH -p x\nsrun a\n",
+        6,
+    ),
     "one rank": ("srun --kill-on-bad-exit=0 -N2 ./a\n", 1),
     "ntasks": ("export SLURM_NTASKS=8\nsrun ./a\n", 1),
     "prefix": ("export NCCL_IB_HCA=mlx5_0,mlx5_1\nsrun ./a\n", 1),

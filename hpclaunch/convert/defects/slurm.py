@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Iterator
-from itertools import chain
+from itertools import chain, dropwhile
 
 from hpclaunch.convert.defects.search import Parsed
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.reading import ShellReading
+from hpclaunch.readback.shell import tree
 from hpclaunch.readback.shell.values import Unknown, known
 from hpclaunch.values.conversion import Finding, Place
 
@@ -27,6 +28,7 @@ _OPTIONS = {
     "SLURM_EXCLUSIVE": "--exclusive",
 }
 
+_DIRECTIVE = re.compile(r"#SBATCH[ \t]+-")
 # The path of the script itself, as its folder or followed to it.
 _OWN_FOLDER = re.compile(r"\b(?:dirname|realpath|readlink)\b[^;|&)]*\$(?:0\b|\{0\b|\{?BASH_SOURCE\b)")
 
@@ -34,6 +36,7 @@ _OWN_FOLDER = re.compile(r"\b(?:dirname|realpath|readlink)\b[^;|&)]*\$(?:0\b|\{0
 def find(reading: ShellReading, parsed: list[Parsed], options: Options) -> Iterator[Finding]:
     """Assignments to Slurm's variables, HCAs by prefix, and the folder of a script that sbatch takes."""
     yield from _own_folder(reading)
+    yield from _too_late(reading, parsed)
     for assigned in reading.assigned:
         option = _OPTIONS.get(assigned.name)
         if option:
@@ -78,6 +81,25 @@ def _own_folder(reading: ShellReading) -> Iterator[Finding]:
                 "$SLURM_JOB_ID` tells the script's path as Command="
             )
             yield Finding("defect", (place,), written, why=why, todo=todo)
+
+
+def _too_late(reading: ShellReading, parsed: list[Parsed]) -> Iterator[Finding]:
+    """#SBATCH lines behind a command of the script, but for those of a text that it hands on."""
+    text = next((each for each in parsed if each.source.name == reading.script), None)
+    if text is None or not any(each.system == "SBATCH" for each in reading.directives):
+        return
+    documents = [
+        range(node.hdoc.pos.line, node.hdoc.end.line + 1)
+        for node in text.nodes
+        if isinstance(node, tree.Redirect) and node.hdoc is not None
+    ]
+    numbered = enumerate(text.source.text.split("\n"), 1)
+    behind = dropwhile(lambda row: row[1].strip()[:1] in ("", "#"), numbered)
+    for number, line in behind:
+        if _DIRECTIVE.match(line) and not any(number in each for each in documents):
+            why = "sbatch reads such lines before the first command alone: this one says nothing"
+            todo = "where it is meant write it in the job file"
+            yield Finding("defect", (Place(reading.script, number),), line.strip(), why=why, todo=todo)
 
 
 def by_prefix(value: str, place: Place, options: Options) -> Iterator[Finding]:
