@@ -23,6 +23,8 @@ class _Form(Struct, frozen=True):
 
 _WORDS = r"""<(?P<text>[A-Za-z][^<>|&;"'`$(){}\n]{0,60}?)(?<! )>"""
 _BY_PEOPLE = ("whoever copies the script fills it in, and a shell takes it for redirections", "fill it in")
+# sbatch takes what stands there for the name of a script, and reads no option behind it.
+_OF_DIRECTIVE = re.compile(r"(#SBATCH\s+)(<[A-Za-z][^<>]*>)\s+(?=-)")
 _BY_PROGRAMS = (
     "it is a template, and what makes the script of it fills it in",
     "convert the script that is made of it",
@@ -58,6 +60,11 @@ def put_in(sources: Sequence[Source], draft: Draft) -> list[Source]:
 
 def _lines(source: Source, draft: Draft) -> Iterator[str]:
     for number, line in enumerate(source.text.split("\n"), 1):
+        if found := _OF_DIRECTIVE.match(line):
+            why, todo = _BY_PEOPLE[0], f"{_BY_PEOPLE[1]}, or write what it says in the job file"
+            place = Place(source.name, number)
+            draft.say("repaired", [place], found[2], became="nothing", why=why, todo=todo)
+            line = found[1] + line[found.end() :]
         if not line.lstrip().startswith("#"):
             for form in _FORMS:
                 if form.mark in line:

@@ -49,7 +49,8 @@ _FILE = re.compile(r"[\w./-]+\.(?:pem|key|crt|cer|pub|asc|gpg|json|ya?ml|txt|py)
 # The last one may begin with a quote that nothing closes: such a text is mended, and told.
 _VALUE = r"(?P<value>\"[^\"\n]*\"|'[^'\n]*'|[\"']?[^\s\"';|&<>()]+)"
 _NAME = r"(?P<name>[A-Za-z_][\w-]{0,60})"
-_NAMED = re.compile(rf"(?<![\w$-]){_NAME}[\"']?(?:=|:[ \t]*)")
+# Behind ${NAME:? stands what is said where nobody gave it, and an option is no value of a word before it.
+_NAMED = re.compile(rf"(?<![\w$-]){_NAME}[\"']?(?:=|:(?!\?)[ \t]*(?!-\w\s))")
 _OPTION = re.compile(rf"(?<![\w-])--?{_NAME}(?:=|[ \t]+)(?!-)")
 _BEHIND = re.compile(_VALUE)
 _ELEMENTS = re.compile(r"\(([^()]{0,4000})")

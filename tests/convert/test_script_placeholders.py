@@ -83,3 +83,11 @@ def test_a_variable_of_the_name_that_is_to_be_filled_in_is_the_scripts_own() -> 
     found = convert(classified({"run.sub": text}), Options({"IMAGE_VALUE": "a/b:1"}))
     assert "image: a/b:1" in found.job
     assert "env:" not in found.job
+
+
+def test_options_behind_those_that_are_to_be_filled_in_are_read() -> None:
+    text = "#!/bin/bash\n#SBATCH <YOUR OPTIONS> --nodes=2 --ntasks-per-node=8\nsrun --mpi=none ./t\n"
+    found = convert(classified({"run.sub": text}), Options({}))
+    assert "nodes: 2 " in found.job
+    assert "ranks_per_node: 8 " in found.job
+    assert [each.what for each in found.findings if each.kind == "repaired"] == ["<YOUR OPTIONS>"]

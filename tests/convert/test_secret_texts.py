@@ -319,3 +319,10 @@ def test_an_error_about_what_the_operator_gives_has_no_value(given_: str, tmp_pa
     assert isinstance(result.exception, InputError)
     assert "--env" in str(result.exception)
     assert S not in str(result.exception)
+
+
+@pytest.mark.parametrize(
+    "text", [': "${HF_TOKEN:?Required variable for the hub}"', "# no need to pass:  -x NAME=$VALUE"]
+)
+def test_what_is_said_of_a_secret_and_an_option_are_none(text: str) -> None:
+    assert not values(text)

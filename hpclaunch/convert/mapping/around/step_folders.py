@@ -7,9 +7,12 @@ from posixpath import isabs, normpath, relpath
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.words.texts import is_here, path
 from hpclaunch.convert.reading import Command
-from hpclaunch.readback.shell.values import Value, known, shown
+from hpclaunch.readback.shell.values import Unknown, Value, known, shown
 
 _PRINT = ("echo", "printf")
+_OF_NAMES = frozenset(
+    ("SLURM_JOB_ID", "SLURM_JOBID", "SLURM_JOB_NAME", "SLURM_ARRAY_JOB_ID", "SLURM_ARRAY_TASK_ID")
+)
 
 
 def start(draft: Draft, *, image: bool) -> str | None:
@@ -53,6 +56,9 @@ def _is_relative(command: Command, words: Sequence[Value]) -> bool:
 
 
 def _is_path_from_here(word: Value) -> bool:
-    """A word of which the beginning is not known is taken for a whole path, or none."""
+    """A word of which the beginning is not known is taken for a whole path, or none; the job's number is the
+    beginning of a name."""
     first = word[0] if word else ""
+    if isinstance(first, Unknown):
+        return first.kind == "variable" and first.name in _OF_NAMES
     return isinstance(first, str) and not first.startswith(("/", "-", "~")) and bool(first)
