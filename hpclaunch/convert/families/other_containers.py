@@ -3,13 +3,11 @@ written, since a job's containers are Pyxis's."""
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.families import plain_slurm
+from hpclaunch.convert.families.singularity import FILES, MAKE_ONE, NOT_RUN
 from hpclaunch.convert.mapping.container import other_runtimes
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.programs.layers import layers
 from hpclaunch.convert.reading import ShellReading
-
-_FILES = (".sif", ".simg", ".img")
-_MAKE_ONE = "name the image that it was made of, or make a .sqsh file (enroot import docker://...)"
 
 
 def are_steps(reading: ShellReading) -> bool:
@@ -34,8 +32,7 @@ def _image(draft: Draft) -> None:
     """A file of Singularity's is no image of a job."""
     fact = draft.facts.get(("image",))
     text = str(fact.value) if fact is not None and not fact.is_open else ""
-    if fact is not None and (text.endswith(_FILES) or text.startswith("/")):
+    if fact is not None and (text.endswith(FILES) or text.startswith("/")):
         draft.unsay(("image",))
         del draft.facts["image",]
-        why = "neither Pyxis nor Kubernetes runs it"
-        draft.say("left", fact.places, f"the image {text}", why=why, todo=_MAKE_ONE)
+        draft.say("left", fact.places, f"the image {text}", why=NOT_RUN, todo=MAKE_ONE)

@@ -1,0 +1,165 @@
+"""Launchers that become no job: by which line each is known, and why it is refused as a whole."""
+
+import re
+
+from msgspec import Struct
+
+from hpclaunch.convert.families.singularity import PROGRAMS as SINGULARITY
+from hpclaunch.convert.mapping import other_schedulers
+from hpclaunch.convert.mapping.docker.sizes import is_of_slurm
+from hpclaunch.convert.programs.layers import MPI, PER_GPU, layers
+from hpclaunch.convert.programs.names import BY_MPI, BY_TORCH, CONTAINERS, REMOTE, STEPS, any_of
+from hpclaunch.convert.programs.schedulers import scheduler_of
+from hpclaunch.convert.reading import ShellReading
+from hpclaunch.readback.shell.values import base_name, known, shown
+from hpclaunch.values.conversion import Place
+
+_START_TEXTS = frozenset(
+    ("ansible", "tmux", "screen", "parallel", "xargs", "dsh", "mussh", "salt", "fab", "sem")
+)
+_STARTERS = re.compile(rf"\b{any_of(CONTAINERS, REMOTE, STEPS, BY_MPI, BY_TORCH)}\b")
+_STARTS_IN_PYTHON = re.compile(r"(?s)(subprocess|os\.system|Popen).*\b(docker|ssh|srun|mpirun|singularity)\b")
+_DOCKER_ONLY = (
+    "it runs one container on the machine where it is typed, and asks no scheduler for nodes: how many, and "
+    "for how long, no line tells"
+)
+_OF_VARIABLES = {
+    "PBS_": "PBS",
+    "LSB_": "LSF",
+    "SGE_": "Grid Engine",
+    "PE_HOSTFILE": "Grid Engine",
+    "COBALT_": "Cobalt",
+    "PJM_": "PJM",
+    "OAR_": "OAR",
+}
+_OF_SLURM = re.compile(r"^[^#\n]*\$\{?SLURM_(?:J|N|T)", re.MULTILINE)
+_VARIABLE = re.compile(rf"\$\{{?({'|'.join(_OF_VARIABLES)})")
+_OTHER_RUNTIMES = {"shifter": "Shifter", "ch-run": "Charliecloud", "sarus": "Sarus", "udocker": "udocker"}
+
+
+class Refusal(Struct, frozen=True):
+    """What a launcher is, by which line, and why it is not converted."""
+
+    name: str
+    place: Place
+    reason: str
+    is_scheduler: bool = False
+
+
+def of(reading: ShellReading) -> Refusal | None:
+    """That of the first of these kinds which the script is, None where it is none."""
+    for find in (_scheduler, _singularity, _other_runtime, _docker_only, _python, _handed_over):
+        found = find(reading)
+        if found is not None:
+            return found
+    return None
+
+
+def _scheduler(reading: ShellReading) -> Refusal | None:
+    seen: dict[str, Place] = {}
+    systems = {each: other_schedulers.system(each) for each in reading.directives}
+    of_slurm = not all(systems.values())
+    if of_slurm and _starts_ranks(reading):
+        return None
+    for directive, system in systems.items():
+        if not of_slurm:
+            seen.setdefault(system, directive.place)
+    for command in reading.commands:
+        its = scheduler_of(command.words)
+        if its and not seen:
+            if of_slurm:
+                reason = (
+                    f"what it starts is given to {its}, by `{command.program}`: hpclaunch sends jobs to "
+                    "Slurm and Kubernetes, and reads launchers of those"
+                )
+                return Refusal(f"commands of {its} in a script for Slurm", command.place, reason)
+            seen.setdefault(its, command.place)
+    if not seen and not of_slurm and not is_of_slurm(reading) and not _asks_slurm(reading):
+        for name, places in reading.wanted.items():
+            system = next((its for prefix, its in _OF_VARIABLES.items() if name.startswith(prefix)), "")
+            if system and places:
+                seen.setdefault(system, places[0])
+        for command in reading.commands:
+            found = _VARIABLE.search(command.written)
+            if found:
+                seen.setdefault(_OF_VARIABLES[found[1]], command.place)
+    if not seen:
+        return None
+    name, place = next(iter(seen.items()))
+    reason = (
+        f"a script for {name}: hpclaunch sends jobs to Slurm and Kubernetes, and reads launchers of those"
+    )
+    return Refusal(f"a script for {name}", place, reason, is_scheduler=True)
+
+
+def _asks_slurm(reading: ShellReading) -> bool:
+    """Whether a script that knows another scheduler knows Slurm too: which of them runs it nobody tells."""
+    return any(_OF_SLURM.search(source.text) for source in reading.sources)
+
+
+def _starts_ranks(reading: ShellReading) -> bool:
+    """Whether something is started that hpclaunch reads, or that is a program of the script's own."""
+    own = (shown(command.words[0]) for command in reading.commands if command.words)
+    if any("/" in word or word.startswith("python") for word in own):
+        return True
+    return any(
+        layer.program in (*MPI, *PER_GPU, "srun", "sbatch", "salloc", "docker run", "docker exec")
+        for command in reading.commands
+        for layer in layers(command.words)
+    )
+
+
+def _singularity(reading: ShellReading) -> Refusal | None:
+    for command in reading.commands:
+        if any(layer.program in SINGULARITY for layer in layers(command.words)):
+            reason = (
+                "containers of Singularity or Apptainer: hpclaunch's are of Pyxis and Kubernetes, and "
+                "neither runs a .sif image"
+            )
+            return Refusal("singularity", command.place, reason)
+    return None
+
+
+def _other_runtime(reading: ShellReading) -> Refusal | None:
+    for command in reading.commands:
+        for word in command.words[:12]:
+            name = _OTHER_RUNTIMES.get(base_name(word))
+            if name is not None:
+                reason = f"containers of {name}: hpclaunch's are of Pyxis and Kubernetes"
+                return Refusal(name, command.place, reason)
+    return None
+
+
+def _docker_only(reading: ShellReading) -> Refusal | None:
+    for command in reading.commands:
+        if any(layer.program in ("docker run", "docker exec") for layer in layers(command.words)):
+            return Refusal("docker without a scheduler", command.place, _DOCKER_ONLY)
+        words = [known(word) or "" for word in command.words[:3]]
+        if words[:2] in (["docker", "service"], ["docker", "stack"]):
+            reason = "services of Docker's swarm: hpclaunch sends jobs to Slurm and Kubernetes"
+            return Refusal("docker swarm", command.place, reason)
+        if command.program == "docker-compose" or any(
+            layer.program == "docker compose" for layer in layers(command.words)
+        ):
+            return Refusal("docker compose", command.place, _DOCKER_ONLY)
+    return None
+
+
+def _python(reading: ShellReading) -> Refusal | None:
+    """A here-document for Python that starts something itself."""
+    for command in reading.commands:
+        text = shown(command.stdin or ())
+        if command.program.startswith("python") and _STARTS_IN_PYTHON.search(text):
+            reason = "a Python text starts the commands here: hpclaunch reads scripts for shells alone"
+            return Refusal("a launcher in Python", command.place, reason)
+    return None
+
+
+def _handed_over(reading: ShellReading) -> Refusal | None:
+    """Commands in the texts of programs that are not read."""
+    for command in reading.commands:
+        text = " ".join(map(shown, command.words[1:]))
+        if command.program in _START_TEXTS and _STARTERS.search(text):
+            reason = f"what starts the ranks is in texts for {command.program}, and those are not read"
+            return Refusal(f"commands for {command.program}", command.place, reason)
+    return None

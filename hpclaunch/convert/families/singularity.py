@@ -1,0 +1,98 @@
+"""What `singularity exec` says of a container, where no step of Slurm starts it: image, mounts, folder and
+variables, as far as a job file would have them."""
+
+import re
+from collections.abc import Callable
+
+from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.mapping.container.images import reference
+from hpclaunch.convert.mapping.docker.mounts import volume
+from hpclaunch.convert.mapping.environment import handed_on
+from hpclaunch.convert.mapping.words.lines import lines_of
+from hpclaunch.convert.mapping.words.texts import path, split
+from hpclaunch.convert.programs.layers import Layer
+from hpclaunch.convert.reading import Command, ShellReading
+from hpclaunch.readback.shell.values import Value, join, known, shown
+from hpclaunch.values.conversion import Place
+
+PROGRAMS = ("singularity exec", "singularity run")
+FILES = (".sif", ".simg", ".img")  # of images
+NOT_RUN = "neither Pyxis nor Kubernetes runs it"
+MAKE_ONE = "name the image that it was made of, or make a .sqsh file (enroot import docker://...)"
+_OF_SINGULARITY = re.compile(r"(?:SINGULARITY|APPTAINER)(?:_BIND(?:PATH)?|ENV_(\w+))")
+
+
+def put(reading: ShellReading, command: Command, layer: Layer, draft: Draft) -> None:
+    """All that the command and its variables ask for."""
+    _container(reading, command, layer, draft)
+    _by_variables(reading, command, draft)
+
+
+def _container(reading: ShellReading, command: Command, layer: Layer, draft: Draft) -> None:
+    for option in layer.options:
+        places = lines_of(reading, command, option)
+        rule = _OPTIONS.get(option.name)
+        if rule is not None and option.value is not None:
+            rule(reading, command, layer, draft)
+        elif option.name not in _OPTIONS:
+            draft.say("left", places, option.written, why="an option of Singularity's")
+    text = path(layer.words[0]) if layer.words else None
+    if text is None:
+        return
+    places = reading.origin(command, known(layer.words[0]) or shown(layer.words[0]))
+    if text.endswith(FILES) or text.startswith("/"):
+        draft.say("left", places, f"the image {text}", why=NOT_RUN, todo=MAKE_ONE)
+    else:
+        draft.put(("image",), reference(text), places, text)
+
+
+def _by_variables(reading: ShellReading, command: Command, draft: Draft) -> None:
+    """What its own variables ask for (apptainer(1), "Environment variables"): SINGULARITY_BIND and
+    APPTAINER_BINDPATH are --bind, SINGULARITYENV_NAME is --env NAME."""
+    for name, value in command.environment:
+        found = _OF_SINGULARITY.fullmatch(name)
+        if found is None:
+            continue
+        each = reading.last(name)
+        places = (each.place,) if each is not None else (command.place,)
+        if found[1]:
+            handed = handed_on.Handed(found[1], value, name.removesuffix(found[1]), places, {})
+            handed_on.put(reading, [handed], draft, handed_on.Receivers())
+        else:
+            _mounts_of(value, name, places, draft, command.folder)
+
+
+def _mounts(reading: ShellReading, command: Command, layer: Layer, draft: Draft) -> None:
+    for option in layer.all("bind"):
+        _mounts_of(option.value or (), "-B", lines_of(reading, command, option), draft, command.folder)
+
+
+def _mounts_of(folders: Value, by: str, places: tuple[Place, ...], draft: Draft, folder: Value) -> None:
+    for value in split(folders, ","):
+        both = value if len(split(value, ":")) > 1 else join([*value, ":", *value])
+        volume(both, f"{by} {shown(value)}", places, draft, folder)
+
+
+def _workdir(reading: ShellReading, command: Command, layer: Layer, draft: Draft) -> None:
+    option = layer.option("pwd")
+    text = known(option.value or ()) if option is not None else None
+    if option is not None and text:
+        draft.put(("workdir",), text, lines_of(reading, command, option), option.written)
+
+
+def _environment(reading: ShellReading, command: Command, layer: Layer, draft: Draft) -> None:
+    given = handed_on.given(reading, command, layer.all("env"), "singularity --env")
+    handed_on.put(reading, given, draft, handed_on.Receivers())
+
+
+def _nothing(reading: ShellReading, command: Command, layer: Layer, draft: Draft) -> None:
+    """Told by the reason of the refusal."""
+
+
+_Rule = Callable[[ShellReading, Command, Layer, Draft], None]
+_OPTIONS: dict[str, _Rule] = {
+    "bind": _mounts,
+    "pwd": _workdir,
+    "env": _environment,
+    **dict.fromkeys(("nv", "nvccli", "cleanenv", "contain", "containall", "writable-tmpfs"), _nothing),
+}
