@@ -89,6 +89,19 @@ def test_a_variable_that_may_be_another_by_then_is_not_told(more: str) -> None:
     assert draft.facts["env", "A"].is_open
 
 
+@pytest.mark.parametrize("option", ["-x MASTER_ADDR", "-x MASTER_ADDR=$MASTER_ADDR"])
+def test_an_address_that_the_launcher_looks_up_is_that_of_rendezvous(option: str) -> None:
+    draft = converted(
+        _MPIJOB.replace("ARGS", f"export MASTER_ADDR=$(hostname -i); mpirun -np 8 {option} ./a")
+    )
+    assert draft.facts["rendezvous",].value == "torch"
+    assert ("env", "MASTER_ADDR") not in draft.facts
+    assert not [each for each in draft.findings if each.kind == "question"]
+    given = converted(_MPIJOB.replace("ARGS", f"export MASTER_ADDR=10.0.0.1; {run}"))
+    assert ("rendezvous",) not in given.facts
+    assert given.facts["env", "MASTER_ADDR"].value == "10.0.0.1"
+
+
 def test_what_the_launchers_shell_puts_before_what_its_image_has_each_rank_puts_there() -> None:
     line = "export LD_LIBRARY_PATH=/x:$LD_LIBRARY_PATH"
     draft = converted(_MPIJOB.replace("ARGS", f"{line}; mpirun -np 8 -x LD_LIBRARY_PATH ./a"))

@@ -10,7 +10,7 @@ from hpclaunch.convert.manifests.size import lines_of
 from hpclaunch.convert.manifests.workload import Workload
 from hpclaunch.convert.mapping.around.trials import Trials
 from hpclaunch.convert.mapping.environment.owners import owner
-from hpclaunch.convert.mapping.ranks import mpi, threads
+from hpclaunch.convert.mapping.ranks import mpi, rendezvous, threads
 from hpclaunch.convert.mapping.ranks.launchers import REPLACED
 from hpclaunch.convert.programs.bind import BINDERS
 from hpclaunch.convert.programs.layers import MPI, PER_GPU, Layer, Option
@@ -296,7 +296,8 @@ def _carried(option: Option, launch: Launch, known_here: Mapping[str, Variable |
         environment.put_secret(name, of, places, draft)
         return
     text = known(option.value or ())
-    if text is None and name == of and name in known_here:
+    of_shell = {untold for untold, _, _ in launch.shell.untold} if launch.shell is not None else set()
+    if text is None and name == of and (name in known_here or name in of_shell):
         text = name
     if text is None:
         name, equals, _ = shown(option.value or ()).partition("=")
@@ -314,7 +315,9 @@ def _carried(option: Option, launch: Launch, known_here: Mapping[str, Variable |
             variable = known_here[each]
             key = "secrets" if variable is not None and variable.source == "secret" else f"env.{each}"
             draft.say("carried", places, f"-x {each}", became=key, key=key)
-        elif launch.shell is not None and any(each == name for name, _, _ in launch.shell.untold):
+        elif each in of_shell and each in rendezvous.COMPUTED:
+            draft.put(("rendezvous",), "torch", places, f"-x {each}", why=rendezvous.SETS_ALL)
+        elif each in of_shell:
             question = f"the value of {each}: the launcher's shell makes it, of what is known only there"
             draft.ask(("env", each), question, places, f"-x {each}")
         elif owner(each) == "image" or each == "HOME":
