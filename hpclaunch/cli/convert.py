@@ -47,7 +47,7 @@ _REPORT = "Write the report there: .md is Markdown, .json JSON, all else text."
 @click.option("--node-type", metavar="TYPE", help=_NODE_TYPE)
 @click.option("--site", "site_name", metavar="SITE", help=_SITE)
 @click.option("-o", "--output", metavar="JOB", help=_OUTPUT)
-@click.option("--force", is_flag=True, help="Write over a job file that is there.")
+@click.option("--force", is_flag=True, help="Write over a job file or report that is there.")
 @click.option("--report", metavar="PATH", help=_REPORT)
 @json_option
 def convert(
@@ -92,13 +92,14 @@ def _check_outputs(files: Sequence[str], output: str | None, force: bool, report
             raise InputError(f"{path} is one of the files that are read: name another file")
     if output is not None and report is not None and os.path.realpath(output) == os.path.realpath(report):
         raise InputError(f"{output} cannot be the job file and the report: name another file")
-    if not force:
-        refuse_existing(output, "give --force")
+    for path in (output, report) if not force else ():
+        refuse_existing(path, "give --force")
 
 
 def _are_same(one: str, other: str) -> bool:
     try:
-        return one != "-" and os.path.isfile(one) and os.path.samefile(one, other)
+        here = os.path.realpath(one)  # x/.. is here also without an x
+        return one != "-" and os.path.isfile(here) and os.path.samefile(here, other)
     except (OSError, ValueError):
         return False
 

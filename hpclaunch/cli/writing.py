@@ -23,7 +23,7 @@ def put(text: str, output: str | None, mode: int = 0o644) -> None:
 def refuse_existing(output: str | None, way: str = "remove it first") -> None:
     """For what a person goes on to edit: a file that is there is not written over; `way` is what to do if it
     shall be. Raises InputError."""
-    if output is not None and os.path.isfile(output):
+    if output is not None and os.path.isfile(os.path.realpath(output)):  # x/.. is here also without an x
         raise InputError(f"{output} is there already: {way}, or name another file")
 
 

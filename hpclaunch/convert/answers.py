@@ -35,8 +35,11 @@ def put(draft: Draft, sets: Sequence[str]) -> None:
         name, _, written = text.partition("=")
         if hide(text) != text or (name.startswith("env.") and is_secret(name.removeprefix("env."))):
             raise InputError([Problem(_A_SECRET, "job", (), f"{OPTION}{hide(name)}")])
-        key = _key(draft, name)
-        _put_one(draft, key, node_of(name, written, "job"))
+        key, value = _key(draft, name), node_of(name, written, "job")
+        said = _words(plain(value))
+        if hide(said) != said:  # the words of a list, as a shell has them: [--token, X]
+            raise InputError([Problem(_A_SECRET, "job", (), f"{OPTION}{hide(name)}")])
+        _put_one(draft, key, value)
     facts = [fact for fact in draft.facts.values() if not fact.is_open]
     problems = refused(facts, groups_of(draft.facts))
     if problems:
@@ -61,6 +64,13 @@ def _see_forms(draft: Draft, sets: Sequence[str]) -> None:
         problems = [each for each in error.problems if each.where.startswith(OPTION.strip())]
         if problems:
             raise InputError(problems) from None
+
+
+def _words(value: Any) -> str:
+    """All texts of a value, in one line."""
+    if isinstance(value, dict):
+        return " ".join(f"{key}={_words(each)}" for key, each in value.items())
+    return " ".join(map(_words, value)) if isinstance(value, list) else str(value)
 
 
 def _is_given(fact: Fact) -> bool:

@@ -39,6 +39,7 @@ _STDIN = "-"
 _STARTS = re.compile(r"\A#!|^#SBATCH\s", re.MULTILINE)
 _POINTS = re.compile(r"(?:^|/|\.)points$")  # as a job and its record name the file
 _SHOWN_STDIN = "standard input"
+_OF_SHELLS = ("shell", "rank script", "own script")
 
 
 class Input(Struct, frozen=True):
@@ -78,7 +79,7 @@ def read_inputs(names: Sequence[str]) -> tuple[Input, ...]:
         problems += InputError(f"there is nothing in {', '.join(texts)}").problems
     if problems:
         raise InputError(problems)
-    found = classified({name: text.replace("\r\n", "\n") for name, text in texts.items()})
+    found = classified({name: _with_lines(text) for name, text in texts.items()})
     return tuple(_mended(each, texts[each.name], again) for each in found)
 
 
@@ -105,12 +106,18 @@ def _standard_input() -> str:
     return decode(data, _SHOWN_STDIN, _KIND)
 
 
+def _with_lines(text: str) -> str:
+    """The text with the ends of lines that a shell has, whatever editor wrote it."""
+    text = text.replace("\r\n", "\n")
+    return text if "\n" in text else text.replace("\r", "\n")
+
+
 def _mended(found: Input, original: str, again: Sequence[str]) -> Input:
     said = []
-    if "\r\n" in original:
-        said.append(
-            "its lines end as on Windows (CR LF), and bash would take the CR for a part of their last words"
-        )
+    if found.text != original:
+        ends = "as on Windows (CR LF)" if "\r\n" in original else "in CR alone, as on an old Mac"
+        of_bash = ", and bash would take the CR for a part of their words" if found.role in _OF_SHELLS else ""
+        said.append(f"its lines end {ends}{of_bash}")
     if found.name in again:
         said.append("it is given twice, and was read once")
     return Input(found.name, found.text, found.role, tuple(said))

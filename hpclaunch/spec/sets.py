@@ -10,6 +10,7 @@ from hpclaunch.spec.merge import Merging, Pair
 from hpclaunch.spec.tree import MappingNode, Node, ScalarNode, SequenceNode, compose, is_null
 from hpclaunch.values.errors import InputError, Problem
 
+_DEEPEST = 20
 LITERAL = "env"  # env.X takes the rest of the argument as it is; every other key takes YAML
 
 
@@ -22,6 +23,9 @@ def apply(root: Node, sets: Sequence[str], kind: str) -> Node:
         parts = key.split(".")
         if not equals or not all(parts):
             raise InputError([Problem(f"{scalars.shown(text)} is not KEY=VALUE", kind, (), "--set")])
+        if len(parts) > _DEEPEST:
+            said = f"{scalars.shown(key)} is a key of {len(parts):,} parts, and none has more than {_DEEPEST}"
+            raise InputError([Problem(said, kind, (), "--set")])
         try:
             scalars.carried(text)
             root = _put(root, parts, node_of(key, value, kind), merging)

@@ -67,12 +67,27 @@ def test_with_a_file_the_report_is_the_output(folder: Path) -> None:
 
 def test_an_input_is_never_written_over(folder: Path) -> None:
     (folder / "link").symlink_to("run.sub")
-    for words in (("-o", "run.sub", "--force"), ("-o", "link", "--force"), ("--report", "run.sub")):
+    for words in (
+        ("-o", "run.sub", "--force"),
+        ("-o", "link", "--force"),
+        ("-o", "no_folder/../run.sub", "--force"),
+        ("--report", "run.sub"),
+        ("--report", "no_folder/../run.sub"),
+    ):
         assert "is one of the files that are read" in complaint(convert(folder, "run.sub", *words))
     assert "cannot be the job file and the report" in complaint(
         convert(folder, "run.sub", "-o", "x", "--report", "./x")
     )
     assert (folder / "run.sub").read_text() == SCRIPT
+
+
+def test_nothing_else_is_written_over_without_force(folder: Path) -> None:
+    (folder / "kept").write_text("kept")
+    for words in (("-o", "kept"), ("--report", "kept"), ("-o", "no_folder/../kept")):
+        assert "is there already: give --force" in complaint(convert(folder, "run.sub", *words))
+    assert (folder / "kept").read_text() == "kept"
+    assert convert(folder, "run.sub", "--report", "kept", "--force").returncode == 0
+    assert (folder / "kept").read_text() != "kept"
 
 
 def test_an_open_question_stands_in_a_job_file_that_check_refuses(folder: Path) -> None:
@@ -165,12 +180,13 @@ def test_standard_input_and_a_file_given_twice(folder: Path) -> None:
     assert parse_job(done.stdout.decode(), "job.yaml", "/").value.nodes == 2
 
 
-def test_line_ends_of_windows_and_a_byte_order_mark(folder: Path) -> None:
-    (folder / "run.sub").write_bytes(b"\xef\xbb\xbf" + SCRIPT.replace("\n", "\r\n").encode())
+@pytest.mark.parametrize(("ends", "said"), [("\r\n", b"CR LF"), ("\r", b"CR alone")])
+def test_line_ends_of_other_systems_and_a_byte_order_mark(folder: Path, ends: str, said: bytes) -> None:
+    (folder / "run.sub").write_bytes(b"\xef\xbb\xbf" + SCRIPT.replace("\n", ends).encode())
     done = convert(folder, "run.sub")
     job = parse_job(done.stdout.decode(), "job.yaml", "/").value
     assert (job.name, job.nodes) == ("train", 2)
-    assert b"CR LF" in done.stderr
+    assert said in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -184,7 +200,7 @@ def test_line_ends_of_windows_and_a_byte_order_mark(folder: Path) -> None:
         ("large", b"#" * (1 << 22), "too large"),
         ("job.yaml", b"version: 1\nname: a\ncommand: [x]\n", "a job file of hpclaunch already"),
         ("hosts", b"n1 slots=8\nn2 slots=8\n", "a list of hosts"),
-        ("a.py", b"#!/usr/bin/env python\nprint()\n", "unknown kind"),
+        ("a.py", b"#!/usr/bin/env python\nprint()\n", "a program in Python"),
     ],
 )
 def test_files_that_are_no_input(folder: Path, name: str, data: bytes | None, said: str) -> None:
@@ -201,10 +217,15 @@ def test_files_that_are_no_input(folder: Path, name: str, data: bytes | None, sa
         (("--node-type", "dgx-1000"), "no node type is named"),
         (("--site", "a b"), "is not a name"),
         (("--site", "./none.yaml"), "no such site file"),
+        (("--set", f"{'a.' * 5000}x=1"), "a key of 5,001 parts"),
+        (("--set", "command=[./x, --token, Zq7pLm2vXw9t]"), "a secret stands in no job file"),
+        (("--set", "env={HF_TOKEN: Zq7pLm2vXw9t}"), "a secret stands in no job file"),
     ],
 )
 def test_options_that_are_wrong(folder: Path, words: tuple[str, str], said: str) -> None:
-    assert said in complaint(convert(folder, "run.sub", *words))
+    told = complaint(convert(folder, "run.sub", *words))
+    assert said in told
+    assert "Zq7pLm2vXw9t" not in told
 
 
 def test_a_directory_is_no_launcher(folder: Path) -> None:
