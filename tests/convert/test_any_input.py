@@ -4,14 +4,13 @@ holds what was found."""
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
+from watch import Watch
 
 from hpclaunch.convert.conversion import convert
 from hpclaunch.convert.inputs import classified
@@ -57,54 +56,18 @@ def mutated(draw: st.DrawFn) -> str:
     return found
 
 
-FORBIDDEN = ("socket.", "os.system", "os.exec", "os.fork", "os.posix_spawn", "pty.", "os.remove", "os.rename")
-
-
-class Watch:
-    """What the interpreter tells of the process while it is on: programs, connections, files that are
-    written."""
-
-    def __init__(self) -> None:
-        self.on = False
-        self.seen: list[str] = []
-
-    def __call__(self, event: str, arguments: tuple[Any, ...]) -> None:
-        if not self.on or "__pycache__" in str(arguments[:1]):  # what Python keeps of a module read late
-            return
-        if event == "subprocess.Popen":
-            if os.path.basename(str(arguments[1][0])) != "shfmt":
-                self.seen.append(f"{event} {arguments[1]}")
-        elif event.startswith(FORBIDDEN) or (event == "open" and self._writes(arguments)):
-            self.seen.append(f"{event} {arguments}")
-
-    @staticmethod
-    def _writes(arguments: tuple[Any, ...]) -> bool:
-        """A number is a pipe to shfmt, which is there already."""
-        file, mode = arguments[:2]
-        return not isinstance(file, int) and isinstance(mode, str) and bool(set(mode) & set("wax+"))
-
-
-WATCH = Watch()
-
-
-@pytest.fixture(scope="module", autouse=True)
-def watched() -> Iterator[None]:
-    sys.addaudithook(WATCH)
-    yield
-    WATCH.on = False
+WATCH = Watch(("shfmt",))
 
 
 def outcome(texts: dict[str, str], options: Options) -> Conversion | str:
     """The conversion, or the message; nothing else may happen."""
-    WATCH.seen.clear()
-    WATCH.on = True
-    try:
-        return convert(classified(texts), options)
-    except InputError as error:
-        return "\n".join(map(str, error.problems))
-    finally:
-        WATCH.on = False
-        assert WATCH.seen == []
+    with WATCH as seen:
+        try:
+            found: Conversion | str = convert(classified(texts), options)
+        except InputError as error:
+            found = "\n".join(map(str, error.problems))
+    assert seen == []
+    return found
 
 
 def check(found: Conversion | str, names: list[str]) -> None:

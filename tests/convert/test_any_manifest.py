@@ -8,6 +8,7 @@ import pytest
 import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from watch import Watch
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.manifests.convert import convert
@@ -48,14 +49,19 @@ LINES = (
 )
 
 
+WATCH = Watch(("shfmt",))
+
+
 def check(text: str) -> None:
-    is_manifest(text)
     draft = Draft()
     problems = ()
-    try:
-        convert("m.yaml", text, draft, Options({}, site="here"))
-    except InputError as error:
-        problems = error.problems
+    with WATCH as seen:
+        is_manifest(text)
+        try:
+            convert("m.yaml", text, draft, Options({}, site="here"))
+        except InputError as error:
+            problems = error.problems
+    assert seen == []
     assert all(PLACE.fullmatch(each.where) for each in problems), problems
     assert all(each.message and "\n" not in each.message for each in problems), problems
     last = text.count("\n") + 1
