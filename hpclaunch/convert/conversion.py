@@ -17,6 +17,7 @@ from hpclaunch.convert.inputs import Input, Role
 from hpclaunch.convert.mapping import other_schedulers
 from hpclaunch.convert.mapping.environment import sourced
 from hpclaunch.convert.mapping.ranks import rendezvous
+from hpclaunch.convert.mapping.slurm import allocation
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.programs.beside import PLUMBING
 from hpclaunch.convert.programs.names import interpreter
@@ -169,6 +170,7 @@ def _launcher(inputs: Sequence[Input], options: Options, draft: Draft) -> Conver
     if known_by:
         _module(name).convert(reading, draft, options)
         other_schedulers.put_commands(reading, draft)
+        allocation.say_unused(reading, draft)
         sourced.ask(reading, draft)
         rendezvous.of_ranks_alone(draft)
     else:

@@ -80,3 +80,16 @@ def test_tasks_of_sbatch_that_an_option_does_not_take_back_are_told(
     assert any(each.kind == "defect" and "-n" in each.what for each in found.findings) == is_wrong
     if is_run:
         assert (loaded(found.job)["ranks_per_node"] == ASK) == is_wrong
+
+
+@pytest.mark.parametrize(
+    ("line", "run"),
+    [
+        ("#SBATCH --ntasks-per-node=8", f"SLURM_NTASKS=4 {_RUN}"),
+        ("#SBATCH --ntasks-per-node=8", "srun docker run --rm reg.example/a:1 ./x"),
+        ("#SBATCH -G 16", f"{_RUN}"),
+    ],
+)
+def test_no_line_for_sbatch_vanishes(line: str, run: str) -> None:
+    found = _converted("#SBATCH -N 2", line, run)
+    assert any(each.line == 4 for finding in found.findings for each in finding.places)

@@ -241,3 +241,17 @@ def _other_resources(given: Mapping[str, Asked], draft: Draft) -> None:
             why="a resource of Slurm's that is no GPU",
             todo="ask the site whether the job needs it: --gres is hpclaunch's own, and is not passed on",
         )
+
+
+def say_unused(reading: ShellReading, draft: Draft) -> None:
+    """Say of each #SBATCH line that no finding names that nothing of the job follows from it."""
+    named = {place for each in draft.findings for place in each.places}
+    for each in of_batch(reading):
+        if each.how != "directive" or named.intersection(each.places):
+            continue
+        if each.name.startswith("ntasks"):
+            why = "how many ranks a node has is told, or asked, by what starts them"
+            draft.say("replaced", each.places, each.written, why=why)
+        else:
+            why, todo = "nothing of the job follows from it", "see that the job asks for what this line did"
+            draft.say("left", each.places, each.written, why=why, todo=todo)
