@@ -8,20 +8,24 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.programs.names import BY_MPI, BY_TORCH, STEPS, any_of
 from hpclaunch.convert.reading import Source
 from hpclaunch.values.conversion import Place
 
 
 class _Form(Struct, frozen=True):
-    """How something to fill in is written: the text `before` it stays. `mark` is in each line that has it."""
+    """How something to fill in is written: the text `before` it stays. `mark` is in each line that has it.
+    `of_launch`: only in a command that starts ranks, as elsewhere it may be the text of another language."""
 
     mark: str
     pattern: re.Pattern[str]
     why: str
     todo: str
+    of_launch: bool = False
 
 
 _WORDS = r"""<(?P<text>[A-Za-z][^<>|&;"'`$(){}\n]{0,60}?)(?<! )>"""
+_LAUNCH = re.compile(rf"\s*(?:\w+=\S*\s+)*(?:(?:time|exec)\s+)?{any_of(STEPS, BY_MPI, BY_TORCH)}\s")
 _BY_PEOPLE = ("whoever copies the script fills it in, and a shell takes it for redirections", "fill it in")
 # sbatch takes what stands there for the name of a script, and reads no option behind it.
 _OF_DIRECTIVE = re.compile(r"(#SBATCH\s+)(<[A-Za-z][^<>]*>)\s+(?=-)")
@@ -34,6 +38,11 @@ _FORMS = (
     # redirection is written like.
     _Form("<", re.compile(rf"(?<!\S)(?P<before>--[a-z][\w-]*[ =]){_WORDS}(?=\s|\\|$)"), *_BY_PEOPLE),
     _Form("<", re.compile(rf"^(?P<before>\s*(?:export\s+)?\w+=){_WORDS}(?=\s*(?:#|$))"), *_BY_PEOPLE),
+    # A folder of a path.
+    _Form("<", re.compile(rf"(?P<before>(?<=[\w}}.~=])/){_WORDS}"), *_BY_PEOPLE),
+    # One behind the other, or the last of its line: no redirection has < or nothing behind it.
+    _Form("<", re.compile(rf"(?P<before>(?<=\s)){_WORDS}(?=\s+<[A-Za-z])"), *_BY_PEOPLE, of_launch=True),
+    _Form("<", re.compile(rf"(?P<before>(?<=\s)){_WORDS}(?=\s*(?:#.*)?$)"), *_BY_PEOPLE, of_launch=True),
     # Jinja's: https://jinja.palletsprojects.com/en/stable/templates/#variables
     _Form(
         "{{",
@@ -59,7 +68,10 @@ def put_in(sources: Sequence[Source], draft: Draft) -> list[Source]:
 
 
 def _lines(source: Source, draft: Draft) -> Iterator[str]:
+    goes_on = launches = False
     for number, line in enumerate(source.text.split("\n"), 1):
+        launches = launches if goes_on else _LAUNCH.match(line) is not None
+        goes_on = line.endswith("\\")
         if found := _OF_DIRECTIVE.match(line):
             why, todo = _BY_PEOPLE[0], f"{_BY_PEOPLE[1]}, or write what it says in the job file"
             place = Place(source.name, number)
@@ -67,7 +79,7 @@ def _lines(source: Source, draft: Draft) -> Iterator[str]:
             line = found[1] + line[found.end() :]
         if not line.lstrip().startswith("#"):
             for form in _FORMS:
-                if form.mark in line:
+                if form.mark in line and (launches or not form.of_launch):
                     line = _filled(line, form, Place(source.name, number), draft)
         yield line
 

@@ -91,3 +91,28 @@ def test_options_behind_those_that_are_to_be_filled_in_are_read() -> None:
     assert "nodes: 2 " in found.job
     assert "ranks_per_node: 8 " in found.job
     assert [each.what for each in found.findings if each.kind == "repaired"] == ["<YOUR OPTIONS>"]
+
+
+@pytest.mark.parametrize(
+    ("lines", "names"),
+    [
+        ("D=/proj/<my folder>/work\nsrun --mpi=none ./t $D", ["my_folder"]),
+        ("cd /proj/<user>/work\nsrun --mpi=none ./t", ["user"]),
+        ("srun --mpi=none ./select <executable> <more options>", ["executable", "more_options"]),
+        ("srun --mpi=none ./t \\\n  --lr 1 \\\n  <options>  # yours", ["options"]),
+        ("OMP_NUM_THREADS=2 srun --mpi=none ./t <case>", ["case"]),
+        ("time mpirun -np 16 ./t <case>", ["case"]),
+        ("srun --mpi=none ./t <in >out", []),
+        ("srun --mpi=none ./t /in/<a>b", ["a"]),
+        ("cat <in> out\nsrun --mpi=none ./t", []),
+        ("cat > t.html << E\n<b>\n<i> <b> <p>\nE\nsrun --mpi=none ./t", []),
+        ("echo '<b>'\nsrun --mpi=none ./t '<b>'", []),
+    ],
+)
+def test_a_piece_of_a_path_and_an_argument_are_to_be_filled_in(lines: str, names: list[str]) -> None:
+    text = f"#!/bin/bash\n#SBATCH -N 2 --ntasks-per-node=8 --gpus-per-node=8 -t 5\n{lines}\n"
+    found = convert(classified({"run.sub": text}), Options({}))
+    repaired = [each.became for each in found.findings if each.kind == "repaired"]
+    assert sorted(repaired) == [f"${{{name}}}" for name in sorted(names)]
+    asked = [each.why for each in found.findings if each.key in ("command", "workdir")]
+    assert all(any(f"{{{name}}}" in why for why in asked) for name in names)
