@@ -130,3 +130,16 @@ def test_what_is_made_of_a_variable_that_is_not_told_is_left_and_no_question_abo
     assert not [
         each.key for each in found.findings if each.kind == "question" and each.key in ("env.P", "env.FIRST")
     ]
+
+
+@pytest.mark.parametrize(("name", "asked"), [("SLURM_MAIN_NODE", True), ("MASTER_ADDR", False)])
+def test_that_a_variable_names_the_first_node_does_not_tell_that_ranks_use_no_mpi(
+    name: str, asked: bool
+) -> None:
+    text = (
+        f"#!/bin/bash\n#SBATCH -N2 --ntasks-per-node=8 --gpus-per-node=8 -t 5\nexport {name}=$(hostname)\n"
+        "srun --container-image=a/b:1 ./t\n"
+    )
+    found = conversion.convert(classified({"run.sub": text}), Options({}))
+    assert ("mpi" in script_cases.loaded(found.job)) == asked
+    assert "rendezvous: torch" in found.job

@@ -271,7 +271,7 @@ def _unknown(
     own = isinstance(value[0], Unknown) and value[0].name == name  # HOSTNAME, exported as it is
     addressed = value if own else rendezvous.with_first_node(reading, value)
     if addressed != value and not line([addressed], stand_ins).doubt:
-        draft.put(("rendezvous",), "torch", each.places, name, why=rendezvous.SETS_ALL)
+        draft.put(("rendezvous",), "torch", each.places, name, why=rendezvous.STANDS_IN)
         value = addressed
     part = value[0] if len(value) == 1 else ""
     to_fill = sorted(placeholders.names(draft) & set(names_in(value)))

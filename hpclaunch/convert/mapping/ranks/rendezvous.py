@@ -63,6 +63,16 @@ ADDRESSES = ("MASTER_IP", "MASTER_HOST", "MASTER_NODE", "MASTER", "HEAD_NODE", "
 SETS_ALL = "hpclaunch sets MASTER_ADDR, MASTER_PORT, RANK, LOCAL_RANK, WORLD_SIZE in each rank"
 
 
+# A variable of the script has the name of that node, whatever for.
+STANDS_IN = "the job's first node, as each rank has it then in MASTER_ADDR"
+
+
+def is_used(draft: Draft) -> bool:
+    """Whether something tells that the ranks find each other so, and not only the first node."""
+    became = "rendezvous: torch"
+    return any(each.became == became and each.why != STANDS_IN for each in draft.findings)
+
+
 def with_own_addresses(value: Value) -> Value | None:
     """A value such as " --nnodes=$N --node_rank=$h --master_addr=$IP" with what hpclaunch sets in each rank,
     where there is one on each node. None where it has no such option, or something else that is unknown."""

@@ -3,6 +3,7 @@
 import re
 
 from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.mapping.ranks import rendezvous
 from hpclaunch.convert.mapping.slurm.sruns import Step
 from hpclaunch.convert.programs.layers import Layer, layers
 from hpclaunch.convert.reading import ShellReading
@@ -34,7 +35,7 @@ def put(reading: ShellReading, run: Step, launcher: Layer | None, draft: Draft) 
 
 def _no_mpi(run: Step, launcher: Layer | None, draft: Draft) -> None:
     lines = (run.command.place,)
-    torch_alone = launcher is not None or ("rendezvous",) in draft.facts
+    torch_alone = launcher is not None or rendezvous.is_used(draft)
     single = run.ranks.nodes == 1 and run.ranks.per_node == 1
     if torch_alone or single:
         why = "one rank needs no MPI" if single else "the ranks find each other by MASTER_ADDR and RANK"
