@@ -132,7 +132,7 @@ def test_a_variable_that_the_command_exports_is_not_asked_for_beside() -> None:
 
 
 def _of(*lines: str) -> Conversion:
-    text = "\n".join(("#!/bin/bash", "#SBATCH --gpus-per-node=8 -t 5", *lines, ""))
+    text = "\n".join(("#!/bin/bash", "#SBATCH -t 5", "#SBATCH --gpus-per-node=8", *lines, ""))
     return convert(classified({"run.sh": text}), Options({}))
 
 
@@ -247,3 +247,12 @@ def test_one_gpu_of_a_job_is_on_one_node():
         )
     )
     assert job["gpus_per_node"] == ASK
+
+
+def test_gpus_that_are_asked_for_twice_are_told_once_and_the_other_line_is_no_loss():
+    found = _of("#SBATCH --gres=gpu:8", "srun -N2 --mpi=none ./t")
+    assert _job(found)["gpus_per_node"] == "8"
+    kinds = {
+        each.what: each.kind for each in found.findings if "gpu:8" in each.what or "per-node=8" in each.what
+    }
+    assert kinds == {"--gres=gpu:8": "carried", "--gpus-per-node=8": "replaced"}

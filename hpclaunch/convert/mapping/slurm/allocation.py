@@ -7,7 +7,7 @@ from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.ranks import mpi
 from hpclaunch.convert.mapping.slurm import batch_options
 from hpclaunch.convert.mapping.slurm.asked import NODES, Asked, number, of_batch
-from hpclaunch.convert.mapping.slurm.sizes import Allocation, Gpus, gpus_of, last, sizes
+from hpclaunch.convert.mapping.slurm.sizes import OF_GPUS, Allocation, Gpus, gpus_of, last, sizes
 from hpclaunch.convert.mapping.words.host_lists import lists
 from hpclaunch.convert.mapping.words.made import either_of
 from hpclaunch.convert.programs.layers import MPI, STARTERS, layers
@@ -252,6 +252,8 @@ def say_unused(reading: ShellReading, draft: Draft) -> None:
         if each.name.startswith("ntasks"):
             why = "how many ranks a node has is told, or asked, by what starts them"
             draft.say("replaced", each.places, each.written, why=why)
+        elif each.name in OF_GPUS and draft.number("gpus_per_node") is not None:
+            draft.say("replaced", each.places, each.written, why="another line tells the GPUs of a node")
         else:
             why, todo = "nothing of the job follows from it", "see that the job asks for what this line did"
             draft.say("left", each.places, each.written, why=why, todo=todo)

@@ -300,5 +300,6 @@ _WAYS: dict[str, Callable[[Asked, Allocation], tuple[int | None, str]]] = {
     "gpus": _of_all_nodes,
     "gpus-per-socket": _of_a_socket,
 }
+OF_GPUS = _WAYS.keys()
 # The lines of these sizes are needed too.
 _BESIDE = {"gpus-per-task": ("per_node", "tasks"), "gpus": ("nodes",), "gpus-per-socket": ("sockets",)}
