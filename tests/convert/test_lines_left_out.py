@@ -153,8 +153,8 @@ _SET = "X=a\nexport Y=b\nZ=$X-c\nW=d\n"
 @pytest.mark.parametrize(
     ("line", "perhaps"),
     [
-        ("srun --cpu-bind=$Z <app> <more", {3, 4, 5}),  # an X in Z, and Y, which is exported
-        ("cat $Z <app> <more", {3, 5}),
+        ("srun --cpu-bind=$Z ./app < > more", {3, 4, 5}),  # an X in Z, and Y, which is exported
+        ("cat $Z < > more", {3, 5}),
         ("eval $(./made) $W", {4}),  # which names the value of W
         ('eval "$(conda shell.bash hook)"\nsrun ./t', set()),
         ("echo $Z", set()),
