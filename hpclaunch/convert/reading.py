@@ -145,11 +145,13 @@ class Sourced(Struct, frozen=True):
 
 
 class Setter(Struct, frozen=True):
-    """`command` (eval or export) of what another one writes, as $(cat env.sh): it may set any variable."""
+    """`command` (eval or export) of what another one writes, as $(cat env.sh): it may set any variable. A
+    line that was left out ("") may set those of its `names` alone."""
 
     place: Place
     command: str
     text: str
+    names: tuple[str, ...] = ()
 
 
 class Started(Struct, frozen=True):

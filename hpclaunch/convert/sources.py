@@ -1,5 +1,6 @@
 """Shell inputs, mended where no shell would take them, and walked."""
 
+import re
 from collections.abc import Mapping, Sequence
 
 from msgspec import structs
@@ -7,7 +8,7 @@ from msgspec import structs
 from hpclaunch.convert import placeholders
 from hpclaunch.convert.draft import Draft, shown
 from hpclaunch.convert.inputs import Input
-from hpclaunch.convert.reading import MOST_COMMANDS, ShellReading, Source
+from hpclaunch.convert.reading import MOST_COMMANDS, Setter, ShellReading, Source
 from hpclaunch.convert.shell import walk
 from hpclaunch.convert.shell.choose import chosen
 from hpclaunch.convert.shell.recover import Repair, recovered
@@ -18,6 +19,7 @@ from hpclaunch.values.errors import InputError, Problem
 
 # What families read beside the shell's own texts.
 _BESIDE = frozenset(("binding", "mounts", "hostfile", "mca", "env file", "program"))
+_SETS = re.compile(r"(?<![\w$])([A-Za-z_]\w*)(?:\[[^]\n]*\])?\+?=", re.ASCII)
 _MEND = "mend it, and convert again"
 _LOOK = "look at this line yourself"
 
@@ -42,19 +44,22 @@ def read(
     try:
         reading = walk.read(sources, environment, arguments=arguments, most=MOST_COMMANDS)
     except (ScriptError, InputError):
-        mended = _mended(sources, draft)
+        mended, left_out = _mended(sources, draft)
         try:
             reading = walk.read(mended, environment, arguments=arguments)
         except ScriptError as error:
             raise InputError(error.message) from None
+        reading = structs.replace(reading, setters=(*reading.setters, *left_out))
     tables = tuple(Source(each.name, each.text) for each in inputs if each.role in _BESIDE)
     return structs.replace(reading, sources=(*reading.sources, *of_ranks), beside=tables)
 
 
-def _mended(sources: Sequence[Source], draft: Draft) -> list[Source]:
-    """The sources that a shell takes, after as few changes as that needs."""
+def _mended(sources: Sequence[Source], draft: Draft) -> tuple[list[Source], list[Setter]]:
+    """The sources that a shell takes, after as few changes as that needs, and what may be set by the lines
+    that were left out for it."""
     launcher = chosen(sources)
     found = []
+    setters = []
     problems = []
     for source in sources:
         try:
@@ -67,10 +72,12 @@ def _mended(sources: Sequence[Source], draft: Draft) -> list[Source]:
             continue
         for each in repairs:
             _say(each, source.name, draft)
+            if each.kind == "left out" and (names := _SETS.findall(outside(each.was))):
+                setters.append(Setter(Place(source.name, each.line), "", outside(each.was), tuple(names)))
         found.append(Source(source.name, outside(text)))
     if not found or any(name == launcher for name, _ in problems):
         raise InputError([problem for _, problem in problems])
-    return found
+    return found, setters
 
 
 def _say(repair: Repair, name: str, draft: Draft) -> None:

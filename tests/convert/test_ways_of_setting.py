@@ -34,6 +34,10 @@ _WAYS = {
     "eval of a text with an output": 'eval "X=$(id -u)"',
     "declare": "declare X=$(id -u)",
     "printf": "printf -v X %s $(id -u)",
+    "the status of a pipe's part": "false | true; X=${PIPESTATUS[0]}",
+    "a loop that is left for the next round": "for i in 1 2; do for X in a b; do continue 2; done; done",
+    "a loop that is left with another": "for i in 1 2; do for X in a b; do break 2; done; done",
+    "a line that is left out": "V=abc; X=${V^}${V~}",
     "a line that goes on": "X2=a; A=1\nX=$X\\\n2",
 }
 

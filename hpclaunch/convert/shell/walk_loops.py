@@ -203,4 +203,7 @@ def _once(shell: "Walker", statement: For | Loop, variable: str, rounds: loops.R
     given = shell.input
     flow = shell.tried([once], or_none=not rounds.count)
     shell.status, shell.input = True if never else None, given
+    left = shell.state.get(variable) if variable else None
+    if left is not None and left.value == (Unknown("variable", variable),):
+        shell.state.forget(variable)  # that of the last round, and no more that of each
     return flow if flow in LEAVES and rounds.count else Flow.NEXT

@@ -7,7 +7,7 @@ from msgspec import Struct, structs
 
 from hpclaunch.convert.draft import Draft, Fact, dotted
 from hpclaunch.convert.mapping.environment.owners import owner
-from hpclaunch.convert.reading import ShellReading
+from hpclaunch.convert.reading import Setter, ShellReading
 from hpclaunch.readback.shell.values import shown
 from hpclaunch.values.conversion import Kind, Place
 
@@ -23,29 +23,35 @@ _HOOK = re.compile(
 
 
 class _Setter(Struct, frozen=True):
-    """What may set variables that no line names. `what` it is, as a subject; `file`: it would tell them."""
+    """What may set variables that no line names. `what` it is, as a subject; `file`: it would tell them;
+    `names`: these alone."""
 
     place: Place
     what: str
     file: str = ""
+    names: tuple[str, ...] = ()
 
 
 def ask(reading: ShellReading, draft: Draft) -> None:
     """What would be taken from the submitter's shell may be set by such a file, or by what a command writes:
     ask for it instead."""
     written = [each for each in reading.setters if not _HOOK.match(each.text)]
-    for by in written:
+    for by in (each for each in written if each.command):
         kind: Kind = "unread" if by.command == "eval" else "left"
         why = f"what {by.text} writes is not told, and what it exports reached the ranks too"
         todo = "write what they need of it in env"
         draft.say(kind, (by.place,), f"{by.command} {by.text}", why=why, todo=todo)
     missing = [
         *_not_given(reading, draft),
-        *(_Setter(each.place, f"what {each.text} writes") for each in written),
+        *(_Setter(each.place, _what(each), names=each.names) for each in written),
     ]
     if missing:
         _doubt_defaults(reading, missing[0], draft)
         _ask_for(reading, missing, draft)
+
+
+def _what(each: Setter) -> str:
+    return f"what {each.text} writes" if each.command else "a line that was left out, as no shell takes it,"
 
 
 def _ask_for(reading: ShellReading, missing: list[_Setter], draft: Draft) -> None:
@@ -102,13 +108,12 @@ def _by_ranks(draft: Draft) -> set[Place]:
 
 
 def _setter(reading: ShellReading, fact: Fact, missing: list[_Setter]) -> _Setter | None:
-    """The last of the files that may set the variable before a line asks for it."""
+    """The last of those that may set the variable before a line asks for it."""
     if owner(fact.value) == "login":
         return None
     uses = reading.wanted.get(fact.value, fact.places)
-    return next(
-        (each for each in reversed(missing) if any(_is_before(each.place, use) for use in uses)), None
-    )
+    able = [each for each in missing if not each.names or fact.value in each.names]
+    return next((each for each in reversed(able) if any(_is_before(each.place, use) for use in uses)), None)
 
 
 def _is_before(place: Place, use: Place) -> bool:
