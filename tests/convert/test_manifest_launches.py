@@ -91,9 +91,8 @@ def test_a_variable_that_may_be_another_by_then_is_not_told(more: str) -> None:
 
 @pytest.mark.parametrize("option", ["-x MASTER_ADDR", "-x MASTER_ADDR=$MASTER_ADDR"])
 def test_an_address_that_the_launcher_looks_up_is_that_of_rendezvous(option: str) -> None:
-    draft = converted(
-        _MPIJOB.replace("ARGS", f"export MASTER_ADDR=$(hostname -i); mpirun -np 8 {option} ./a")
-    )
+    run = f"mpirun -np 8 {option} ./a"
+    draft = converted(_MPIJOB.replace("ARGS", f"export MASTER_ADDR=$(hostname -i); {run}"))
     assert draft.facts["rendezvous",].value == "torch"
     assert ("env", "MASTER_ADDR") not in draft.facts
     assert not [each for each in draft.findings if each.kind == "question"]
