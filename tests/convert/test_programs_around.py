@@ -186,7 +186,7 @@ def test_ranks_that_a_mpirun_behind_srun_starts_are_said_to_be_no_ranks_of_the_j
 def test_ranks_that_a_text_for_a_shell_starts_by_torchrun_are_said_to_be_no_ranks_of_the_job(
     text: str, starts: bool
 ) -> None:
-    run = f'srun --mpi=none --ntasks-per-node=1 --container-image=a/b:1 bash -c "{text}"'
+    run = f'srun --mpi=none -n 2 --ntasks-per-node=1 --container-image=a/b:1 bash -c "{text}"'
     found = convert(classified({"run.sub": f"{_HEAD}{run}\n"}), Options({}))
     asked = [each.why for each in found.findings if each.kind == "question"]
     assert script_cases.loaded(found.job)["ranks_per_node"] == "1"
