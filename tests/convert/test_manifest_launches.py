@@ -96,6 +96,8 @@ def test_an_address_that_the_launcher_looks_up_is_that_of_rendezvous(option: str
     assert draft.facts["rendezvous",].value == "torch"
     assert ("env", "MASTER_ADDR") not in draft.facts
     assert not [each for each in draft.findings if each.kind == "question"]
+    said = {each.what: each.kind for each in draft.findings}
+    assert said["export MASTER_ADDR=$(hostname -i)"] == "replaced"
     given = converted(_MPIJOB.replace("ARGS", f"export MASTER_ADDR=10.0.0.1; {run}"))
     assert ("rendezvous",) not in given.facts
     assert given.facts["env", "MASTER_ADDR"].value == "10.0.0.1"

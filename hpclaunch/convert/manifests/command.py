@@ -11,6 +11,7 @@ from hpclaunch.convert.manifests.shelltext import ShellText, Unit
 from hpclaunch.convert.manifests.workload import Workload
 from hpclaunch.convert.mapping.around import other_runs
 from hpclaunch.convert.mapping.around.preparations import Candidate, ask, prepares
+from hpclaunch.convert.mapping.ranks import rendezvous
 from hpclaunch.convert.mapping.words.texts import NOTHING, line
 from hpclaunch.convert.programs.beside import that
 from hpclaunch.convert.programs.layers import MPI, layers
@@ -307,6 +308,12 @@ def _start(workload: Workload, launch: Launch, unit: Unit, place: Place) -> othe
     return other_runs.Start(unit.text.strip(), line_in(place, unit.line), nodes, per_node, total)
 
 
+def _are_of_rendezvous(unit: Unit) -> bool:
+    """Whether it does nothing but export what hpclaunch sets in each rank."""
+    names = {name for name, _ in unit.exports}
+    return bool(names) and not unit.words and names.issubset(rendezvous.COMPUTED)
+
+
 def _step(workload: Workload, unit: Unit, before: bool, place: Place, draft: Draft, folder: str = "") -> None:
     program = (known(unit.words[0]) or "").rpartition("/")[2] if unit.words else ""
     text = unit.text.strip().removesuffix(";").strip()
@@ -314,6 +321,8 @@ def _step(workload: Workload, unit: Unit, before: bool, place: Place, draft: Dra
     if program == "sleep" and before and workload.is_apart:
         why = "ranks are started when all nodes are there"
         draft.say("replaced", [place], text, why=why)
+    elif workload.is_apart and ("rendezvous",) in draft.facts and _are_of_rendezvous(unit):
+        draft.say("replaced", [place], text, why=rendezvous.SETS_ALL)
     elif unit.exports and not unit.words:
         why = "its value is made in the pod, and a step of its own exports nothing to the ranks"
         todo = "write it under env, or let the command begin with it"
