@@ -5,7 +5,8 @@ from collections.abc import Iterator, Sequence
 from hpclaunch.convert.reading import Source, Statement
 from hpclaunch.convert.shell.listing import row_of, statements_of
 from hpclaunch.convert.shell.parsed import parsed
-from hpclaunch.convert.shell.recorder import Context, Recorder
+from hpclaunch.convert.shell.recorder import Recorder
+from hpclaunch.convert.shell.values import Context
 from hpclaunch.readback.shell import outside
 from hpclaunch.readback.shell.flow import Flow
 from hpclaunch.readback.shell.reads import Input
