@@ -29,6 +29,7 @@ sys.path[:0] = [str(TESTS / "golden"), str(TESTS / "readback")]
 from golden_cases import BATCH, DIRECTORY, Case  # noqa: E402
 from rendered import CLUSTER, JOB, SLURM, write  # noqa: E402
 from test_same_launch import JOBS, WORDS  # noqa: E402
+from whole_jobs import SITES, WHOLE_JOBS  # noqa: E402
 
 FOLDER = "/somewhere/else"
 
@@ -98,9 +99,11 @@ def test_without_its_site_it_is_the_same_launch(case: Case) -> None:
     assert [each for each in differences if each.kind != "place"] == []
 
 
+NAMED = {key: JOB[key] for key in ("name", "image")}
+
+
 def comes_back(folder: Path, job: dict[str, Any], where: dict[str, Any]) -> None:
     """The job's text for the site becomes a job with the same text."""
-    job = {"name": JOB["name"], "image": JOB["image"], **job}
     file = write(folder, where["name"], where)
     planned = plan_job(str(write(folder, "job", job)), str(file), ())
     text = script.render(planned.plan)
@@ -234,7 +237,7 @@ def test_any_job_comes_back_with_what_it_does_beside_its_ranks(
     tmp_path_factory: pytest.TempPathFactory, where: dict[str, Any], job: dict[str, Any], data: st.DataObject
 ) -> None:
     more = data.draw(BESIDE[where["scheduler"]])
-    comes_back(tmp_path_factory.getbasetemp(), {**job, **more}, where)
+    comes_back(tmp_path_factory.getbasetemp(), {**NAMED, **job, **more}, where)
 
 
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -250,16 +253,16 @@ def test_any_long_job_comes_back(
         more = {key: value for key, value in more.items() if key != "profile"}
     secrets = [*job.get("secrets", ()), "HOOK", "HOOK_TOKEN"]
     job = {**job, "nodes": min(job["nodes"], 2), "time": "2h", "secrets": secrets}  # the site has four
-    comes_back(tmp_path_factory.getbasetemp(), {**job, **more}, SLURM)
+    comes_back(tmp_path_factory.getbasetemp(), {**NAMED, **job, **more}, SLURM)
 
 
-@pytest.mark.parametrize("where", [SLURM, CLUSTER], ids=lambda site: site["scheduler"])
+@pytest.mark.parametrize("scheduler", SITES)
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(job=JOBS)
+@given(data=st.data())
 def test_any_job_comes_back(
-    tmp_path_factory: pytest.TempPathFactory, where: dict[str, Any], job: dict[str, Any]
+    tmp_path_factory: pytest.TempPathFactory, scheduler: str, data: st.DataObject
 ) -> None:
-    comes_back(tmp_path_factory.getbasetemp(), job, where)
+    comes_back(tmp_path_factory.getbasetemp(), data.draw(WHOLE_JOBS[scheduler]), SITES[scheduler])
 
 
 @pytest.mark.parametrize("where", [SLURM, CLUSTER], ids=lambda site: site["scheduler"])
@@ -280,7 +283,7 @@ def test_a_job_comes_back_with_what_few_jobs_say(
     tmp_path: Path, where: dict[str, Any], more: dict[str, Any]
 ) -> None:
     job = {"nodes": 2, "gpus_per_node": 8, "ranks_per_node": 8, "command": ["./t"], "time": "2h"}
-    comes_back(tmp_path, {**job, **more}, where)
+    comes_back(tmp_path, {**NAMED, **job, **more}, where)
 
 
 @pytest.mark.parametrize("nodes", [1, 2])
