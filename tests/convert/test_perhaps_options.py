@@ -26,21 +26,22 @@ def _asked(before: str, option: str, **env: str) -> set[str]:
 
 
 @pytest.mark.parametrize(
-    ("option", "key"),
+    ("option", "key", "where_it_is_given"),
     [
-        ("${V:+--nodes=1}", "nodes"),
-        ("${V:+-N1}", "nodes"),
-        ("${V:+--ntasks-per-node=4}", "ranks_per_node"),
-        ("${V+--gpus-per-node=4}", "gpus_per_node"),
-        ("${V:+--mpi=pmix}", "mpi"),
-        ("${V:+--container-image=a/b:c}", "image"),
-        ("${V:+--container-workdir /w}", "workdir"),
+        # srun takes the 16 tasks of sbatch beside these, and how many are on a node is asked.
+        ("${V:+--nodes=1}", "nodes", {"ranks_per_node"}),
+        ("${V:+-N1}", "nodes", {"ranks_per_node"}),
+        ("${V:+--ntasks-per-node=4}", "ranks_per_node", {"ranks_per_node"}),
+        ("${V+--gpus-per-node=4}", "gpus_per_node", set()),
+        ("${V:+--mpi=pmix}", "mpi", set()),
+        ("${V:+--container-image=a/b:c}", "image", set()),
+        ("${V:+--container-workdir /w}", "workdir", set()),
     ],
 )
-def test_a_size_on_a_condition_is_asked_for(option: str, key: str) -> None:
+def test_a_size_on_a_condition_is_asked_for(option: str, key: str, where_it_is_given: set[str]) -> None:
     assert _asked(_MAYBE, option) == {key}
     assert _asked("echo $V", option) == {key}  # nothing tells that the operator gave it
-    assert _asked("export V=1", option) == set()
+    assert _asked("export V=1", option) == where_it_is_given
     assert _asked(": ${V:?}", option) == set()
     assert _asked("V=", option) == set()
     assert _asked("", option) == set()
@@ -70,6 +71,9 @@ def test_options_of_which_nothing_is_told_are_a_question() -> None:
         ('"$HOME/bin/app" in', 'exec "$HOME"/bin/app in'),
         ("$EXE", "exec $EXE"),
         ("$EXE -i in", "exec $EXE -i in"),
+        ("$EXE --lr 0.1", "exec $EXE --lr 0.1"),
+        ("$EXE --lr 0.1 in", "exec $EXE --lr 0.1 in"),
+        ("$SRUN_ARGS --quiet app --lr 0.1", ["app", "--lr", "0.1"]),
         ("$SRUN_ARGS app in", ["app", "in"]),
         ("$MORE python t.py", ["python", "t.py"]),
     ],

@@ -85,6 +85,7 @@ def options(command: str, words: Sequence[Value]) -> tuple[list[Given], list[Val
     takes = _TAKEN_BY[command]
     found: list[Given] = []
     unknown: list[tuple[int, int]] = []  # where such words are, in `found` and in `words`
+    program: tuple[int, int] | None = None
     index = 0
     while index < len(words):
         word = words[index]
@@ -104,10 +105,15 @@ def options(command: str, words: Sequence[Value]) -> tuple[list[Given], list[Val
         given, used = (
             _long(takes, word, following) if start.startswith("--") else _short(takes, word, following)
         )
+        if unknown and given[-1] == Given("", None, shown(word)):
+            program = unknown[-1]  # what follows it is no option of the command's own
+            break
         found += given
         index += used
-    if index >= len(words) and len(unknown) == 1 and isinstance(words[unknown[0][1]][0], Unknown):
-        before, index = unknown[0]
+    if index >= len(words) and len(unknown) == 1:
+        program = unknown[0]  # no other can be it
+    if program is not None and isinstance(words[program[1]][0], Unknown):
+        before, index = program
         found = found[:before]
     return found, list(words[index:])
 
