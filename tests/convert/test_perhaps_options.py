@@ -42,7 +42,7 @@ def test_a_size_on_a_condition_is_asked_for(option: str, key: str, where_it_is_g
     assert _asked(_MAYBE, option) == {key}
     assert _asked("echo $V", option) == {key}  # nothing tells that the operator gave it
     assert _asked("export V=1", option) == where_it_is_given
-    assert _asked(": ${V:?}", option) == set()
+    assert _asked(": ${V:?}", option) == where_it_is_given
     assert _asked("V=", option) == set()
     assert _asked("", option) == set()
 
