@@ -1,6 +1,7 @@
 """What of the submitter's shell is not in a job is said where the ranks may miss it."""
 
 import pytest
+from script_cases import loaded
 
 from hpclaunch.convert.conversion import convert
 from hpclaunch.convert.inputs import classified
@@ -27,3 +28,24 @@ def test_an_environment_that_was_active_where_sbatch_was_typed_is_said_to_be_gon
 ) -> None:
     found = convert(classified({"run.sub": _HEAD + script}), Options({})).findings
     assert any(each.what == "the submitter's shell" for each in found) == is_said
+
+
+@pytest.mark.parametrize(
+    ("files", "time", "is_defect"),
+    [
+        ({"run.sub": "export SBATCH_TIMELIMIT=50\nsrun --mpi=none ./t\n"}, "00:10:00", True),
+        (
+            {"config.sh": "export SBATCH_TIMELIMIT=50\n", "run.sub": "srun --mpi=none ./t\n"},
+            "00:50:00",
+            False,
+        ),
+    ],
+)
+def test_what_sbatch_reads_counts_where_it_is_set_before_the_script_begins(
+    files: dict[str, str], time: str, is_defect: bool
+) -> None:
+    found = convert(classified(files | {"run.sub": _HEAD + files["run.sub"]}), Options({}))
+    assert loaded(found.job)["time"] == time
+    assert (
+        any(each.kind == "defect" and "SBATCH_TIMELIMIT" in each.what for each in found.findings) == is_defect
+    )

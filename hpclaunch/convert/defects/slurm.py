@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from itertools import chain, dropwhile
 
 from hpclaunch.convert.defects.search import Parsed
+from hpclaunch.convert.mapping.slurm.asked import OF_SBATCH, submitting
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.reading import ShellReading
 from hpclaunch.readback.shell import tree
@@ -37,6 +38,7 @@ def find(reading: ShellReading, parsed: list[Parsed], options: Options) -> Itera
     """Assignments to Slurm's variables, HCAs by prefix, and the folder of a script that sbatch takes."""
     yield from _own_folder(reading)
     yield from _too_late(reading, parsed)
+    submits = bool(submitting(reading))
     for assigned in reading.assigned:
         option = _OPTIONS.get(assigned.name)
         if option:
@@ -47,6 +49,9 @@ def find(reading: ShellReading, parsed: list[Parsed], options: Options) -> Itera
                 why=f"it is Slurm's own variable: every srun without {option} takes it for that "
                 "option, whatever the job's size is",
             )
+        if assigned.name in OF_SBATCH and assigned.place.file == reading.script and not submits:
+            why = "sbatch has read its variables when the script begins: here it changes nothing of the job"
+            yield Finding("defect", (assigned.place,), f"{assigned.name} is assigned", why=why)
         if assigned.name == "NCCL_IB_HCA":
             yield from by_prefix(known(assigned.value) or "", assigned.place, options)
     for command in reading.commands:

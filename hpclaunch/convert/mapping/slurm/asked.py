@@ -54,7 +54,8 @@ _VARIABLES = {
     "SBATCH_THREADS_PER_CORE": "threads-per-core",
     "SBATCH_TIMELIMIT": "time",
 }
-READ_BY_SBATCH = frozenset({*_VARIABLES, _MORE})
+OF_SBATCH = frozenset(_VARIABLES)
+READ_BY_SBATCH = OF_SBATCH | {_MORE}
 # What srun asks for where there is no job yet, and only then.
 OF_ALLOCATION = frozenset(
     (
@@ -99,12 +100,12 @@ def of_batch(reading: ShellReading) -> tuple[Asked, ...]:
             found += [
                 Asked(each.name, each.value, each.written, places, "directive") for each in directive.options
             ]
+    submits = submitting(reading)
     for variable, name in _VARIABLES.items():
         each = reading.last(variable)
-        if each is not None:
+        if each is not None and (submits or each.place.file != reading.script):
             found.append(Asked(name, each.value, f"{variable}={_text(each)}", (each.place,), "variable"))
     found += _operators(reading)
-    submits = submitting(reading)
     if submits:
         return (*found, *of_command(reading, submits[-1]))
     for name, variables in _CONVENTION.items():
