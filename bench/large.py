@@ -180,6 +180,7 @@ _PLAIN: dict[str, Callable[[int], str]] = {
     "lines of nested substitutions": _lines("A=$(a $(b $(c %06d)))\n"),
     "deep arithmetic": _deep_of("$((", "1", "))"),
     "substitutions": _lines("A=$(date +%%s%06d)\n"),
+    "names of one read": lambda size: "read " * (size // 5) + "<<< x\n",
     "backticks": _lines("A=`date +%%s%06d`\n"),
     "arithmetic": _lines("A=$((A + %06d))\n"),
     "sources": _lines("source folder/config_%06d.sh\n"),

@@ -121,8 +121,10 @@ def _changes(
     for number in suspects:
         line = lines[number - 1]
         for quote in _QUOTES.finditer(line):
+            if attempts.are_over:
+                break
             now = f"{line[: quote.start()]}\\{line[quote.start() :]}"
-            if not attempts.are_over and attempts.complaint(now) is None:
+            if attempts.complaint(now) is None:
                 yield number, now, "quote"
     for number in suspects:
         if lines[number - 1].strip() not in ("", ":"):

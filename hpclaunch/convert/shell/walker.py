@@ -86,6 +86,7 @@ class Walker(Texts):
         self.deciding_branches: dict[int, tuple[Part, int, int]] = {}
         self._expander: LenientExpander | None = None
         self._calling: list[tuple[str, Part]] = []
+        self._used: tuple[Simple | None, tuple[str, ...]] = (None, ())
         self.aliases: dict[str, aliases.Alias] = {}
         self.expanding = aliases.Names()
         self.children = 0  # shells within each other that are walked
@@ -129,8 +130,11 @@ class Walker(Texts):
         if isinstance(value, Array) and not value.items and self.input.text is not None:
             text = self.input.text
             value = words_of(text, separators(self.state)) if self._reads_words() else lines_of(text)
+        self.spend(3)
         super().put(name, value)
-        self.note_assigned(name, uses_of(self._current) if self._current else (), False)
+        if self._used[0] is not self._current:  # one that sets thousands is looked at once
+            self._used = self._current, uses_of(self._current) if self._current else ()
+        self.note_assigned(name, self._used[1], False)
 
     def _reads_words(self) -> bool:
         """Whether the command is `read -a`, which takes the words of a line; mapfile takes lines."""
