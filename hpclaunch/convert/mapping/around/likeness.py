@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.around.rounds import names_in
 from hpclaunch.convert.mapping.container.images import image_of
+from hpclaunch.convert.mapping.slurm import step_options
 from hpclaunch.convert.mapping.slurm.asked import Asked
 from hpclaunch.convert.mapping.slurm.sruns import Step
 from hpclaunch.convert.programs.layers import layers
@@ -17,14 +18,12 @@ from hpclaunch.readback.shell.values import known, program_of, shown
 
 # Options whose value is the run's in a job; where a step has none it takes what there is.
 _OF_PLACE = ("nodelist", "exclude", "relative", "chdir")
-# Those that `unlike` compares, that the layout follows from, or that a step has in all jobs.
+# Those that `unlike` compares, that the layout follows from, or that mark the output.
 _NAMES = """
 nodes ntasks ntasks-per-node ntasks-per-gpu gres gpus gpus-per-node gpus-per-task mpi export
-container-image container-mounts container-name container-workdir kill-on-bad-exit wait overlap exact
-exclusive whole immediate job-name quiet verbose label unbuffered jobid account partition qos reservation
-comment external-launcher
+container-image container-mounts container-name container-workdir label unbuffered
 """
-_TOLD = frozenset(_NAMES.split())
+_TOLD = step_options.OF_EVERY_JOB | frozenset(_NAMES.split())
 # Programs without MPI: a launcher that gives --mpi to each srun alike changes nothing for them.
 _PLAIN_NAMES = """
 : [ true test echo printf hostname date sync sysctl sleep mkdir rm cp mv ln ls cat grep head tail sed awk tee

@@ -38,6 +38,8 @@ _REPLACED = {
     "reservation": "the job has one",
     "comment": "hpclaunch marks each submission with its own comment, so that none is lost or sent twice",
 }
+# What a step of srun may have of them is as it is in each job.
+OF_EVERY_JOB = frozenset(_REPLACED)
 _LEFT = {
     "multi-prog": "write a group for each program, or let one command choose by its rank",
     "pty": "a job has no terminal",
