@@ -64,6 +64,13 @@ _READERS = {
     "setsid": "plain",
     "ionice": "plain",
     "unbuffer": "plain",
+    "conda": "environments",
+    "mamba": "environments",
+    "micromamba": "environments",
+    "uv": "environments",
+    "pixi": "environments",
+    "poetry": "environments",
+    "pipenv": "environments",
 }
 # Layers that start ranks: by MPI, or a process for each GPU of their node.
 MPI = ("mpirun", "mpiexec.hydra", "horovodrun", "charmrun", "ibrun", "mpirun_rsh", "mpiexec.slurm")

@@ -1,0 +1,45 @@
+"""Programs that start another one in an environment of Python's: conda run, uv run, poetry run.
+
+Options are those of `conda run` (conda 24.9; mamba's and micromamba's are alike), `uv run` (0.5), `pixi run`
+(0.39), and of `poetry run` and `pipenv run`, which have none of their own.
+"""
+
+from collections.abc import Sequence
+
+from hpclaunch.convert.programs.flags import Table, table, take
+from hpclaunch.convert.programs.layers import Layer
+from hpclaunch.readback.shell.values import Value, known, program_of
+
+_CONDA = table(
+    (
+        (1, "name=n prefix=p cwd attach=a root-prefix=r env=e"),
+        (0, "verbose=v dev debug-wrapper-scripts no-capture-output=s,live-stream clean-env detach=d"),
+    )
+)
+_TABLES: dict[str, Table] = {
+    "conda": _CONDA,
+    "mamba": _CONDA,
+    "micromamba": _CONDA,
+    "uv": table(
+        (
+            (1, "python=p with with-editable with-requirements project directory extra group env-file"),
+            (1, "package index-url=i extra-index-url cache-dir"),
+            (0, "no-sync frozen locked active isolated no-project all-extras no-dev offline"),
+            (0, "module=m script=s no-cache=n quiet=q verbose=v"),
+        )
+    ),
+    "pixi": table(((1, "environment=e manifest-path"), (0, "frozen locked clean-env quiet=q verbose=v"))),
+    "poetry": table(()),
+    "pipenv": table(()),
+}
+
+
+def read(words: Sequence[Value]) -> tuple[Layer, list[Value]]:
+    """The program with `run` and its options, and what it starts; of any other command of it nothing."""
+    program = program_of(words)
+    if len(words) < 3 or known(words[1]) != "run":
+        return Layer(""), []
+    options, rest = take(list(words[2:]), _TABLES[program])
+    if any(each.name in ("module", "script") for each in options):
+        return Layer(""), []  # the word behind it is no program
+    return Layer(program, tuple(options), (words[1],)), rest

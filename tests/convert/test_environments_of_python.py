@@ -1,0 +1,38 @@
+"""What conda run, uv run and their like start is the job's command, in the same environment."""
+
+import pytest
+from script_cases import loaded
+
+from hpclaunch.convert.conversion import convert
+from hpclaunch.convert.inputs import classified
+from hpclaunch.convert.options import Options
+
+_HEAD = "#!/bin/bash\n#SBATCH -N 2 -t 10 --ntasks-per-node=1 --gpus-per-node=8\n"
+
+
+@pytest.mark.parametrize(
+    ("run", "command", "ranks"),
+    [
+        ("srun --mpi=none conda run -n e python t.py", "conda run -n e python t.py", "1"),
+        ("srun --mpi=none micromamba run -p /e python -m t", "micromamba run -p /e python -m t", "1"),
+        ("srun --mpi=none uv run torchrun --nproc-per-node 8 t.py", "uv run python -u t.py", "8"),
+        (
+            "srun --mpi=none conda run --no-capture-output -n e torchrun --nproc-per-node=4 t.py --lr 1",
+            "conda run --no-capture-output -n e python -u t.py --lr 1",
+            "4",
+        ),
+        ("srun --mpi=none uv run --extra gpu t.py", "uv run --extra gpu t.py", "1"),
+        ("srun --mpi=none uv run -m t", "uv run -m t", "1"),
+        ("srun --mpi=none poetry run python t.py", "poetry run python t.py", "1"),
+    ],
+)
+def test_the_program_in_an_environment_is_the_command_with_what_makes_that(
+    run: str, command: str, ranks: str
+) -> None:
+    job = loaded(convert(classified({"run.sub": f"{_HEAD}{run}\n"}), Options({})).job)
+    assert (job["command"], job["ranks_per_node"]) == (command.split(), ranks)
+
+
+def test_what_only_changes_an_environment_is_no_run() -> None:
+    script = f"{_HEAD}srun -N 2 -n 2 conda install -y x\nsrun --mpi=none ./t\n"
+    assert loaded(convert(classified({"run.sub": script}), Options({})).job)["command"] == ["./t"]
