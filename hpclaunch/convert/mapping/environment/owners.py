@@ -102,7 +102,7 @@ def _rows() -> Iterator[_Row]:
     # apptainer(1), "Environment variables".
     yield _Row("runtime", _OF_APPTAINER, ("SINGULARITYENV_", "APPTAINERENV_"))
     # bash(1), "Shell variables" and BASH_ENV; ENV is sh's.
-    yield _row("shell", "BASH_ENV ENV BASH_FUNC_*")
+    yield _row("shell", "BASH_ENV ENV PIPESTATUS BASH_FUNC_*")
     yield _Row("shell", SHELL_OWNED)
     # A login's: login(1), sshd(8).
     yield _row("login", "HOME USER PWD SHELL TERM HOSTNAME LOGNAME")

@@ -36,7 +36,7 @@ _BEFORE_PATHS = " \t\n\"'=:,(;&|"
 _BEHIND_FOLDERS = "/ \t\n\"':,);&|"
 _BY_SH = that("says", "shell", "enters") | {"kill", "ulimit", "pwd"}
 # Bash's own, which are others in each shell, and which /bin/sh need not have; not that of the folder.
-_BASHS = SHELL_OWNED - {"PWD"}
+_BASHS = (SHELL_OWNED - {"PWD"}) | {"PIPESTATUS"}
 _USERS = frozenset(("UID", "EUID"))
 # Slurm gives it to each rank that has GPUs (its gres/gpu plugin).
 _OF_GPUS = "CUDA_VISIBLE_DEVICES"
