@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec import structs
 
 from hpclaunch.cli.places import place, volumes
 from hpclaunch.cli.planning import Planned, documents_of, plan_job, values_of
@@ -284,6 +285,28 @@ def test_a_job_comes_back_with_what_few_jobs_say(
 ) -> None:
     job = {"nodes": 2, "gpus_per_node": 8, "ranks_per_node": 8, "command": ["./t"], "time": "2h"}
     comes_back(tmp_path, {**NAMED, **job, **more}, where)
+
+
+@pytest.mark.parametrize(
+    ("nodes", "hints"),
+    [
+        (1, {"namespace": "other", "queue": "of-team", "priority_class": "high", "user": 1000}),
+        (4, {"share_nodes": True}),
+        (8, {"share_nodes": True, "queue": "of-team"}),  # more than the site has nodes
+        (2, {"nodelist": "dgx[001-003]", "exclude": "dgx002"}),
+    ],
+)
+def test_what_a_job_asks_of_a_cluster_comes_back_without_what_is_the_sites(
+    tmp_path: Path, nodes: int, hints: dict[str, Any]
+) -> None:
+    sizes = {"nodes": nodes, "gpus_per_node": 2, "ranks_per_node": 2, "command": ["./t"], "time": "2h"}
+    job = {**NAMED, **sizes, "sites": {CLUSTER["name"]: hints}}
+    comes_back(tmp_path, job, CLUSTER)
+    file = tmp_path / f"{CLUSTER['name']}.yaml"
+    text = script.render(plan_job(str(tmp_path / "job.yaml"), str(file), ()).plan)
+    found = again(converted(text, read_site(str(file))).job, read_site(str(file))).job.value
+    told = structs.asdict(found.sites[CLUSTER["name"]])
+    assert {key: value for key, value in told.items() if value} == hints
 
 
 @pytest.mark.parametrize("nodes", [1, 2])

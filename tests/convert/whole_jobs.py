@@ -68,6 +68,18 @@ _HINTS = st.fixed_dictionaries(
         ),
     },
 )
+_ON_CLUSTER = st.fixed_dictionaries(
+    {},
+    optional={
+        "namespace": st.sampled_from(["team", "other"]),
+        "queue": st.sampled_from(["of-team", "4"]),
+        "priority_class": st.just("high"),
+        "user": st.sampled_from([0, 1000]),
+        "share_nodes": st.booleans(),
+        "nodelist": st.sampled_from(["dgx[001-004]", "a4,b,dgx1,dgx02"]),
+        "exclude": st.sampled_from(["dgx9", "dgx[10-11]"]),
+    },
+)
 _MORE = {
     "slurm": st.fixed_dictionaries(
         {"name": _NAMES, "time": _TIMES},
@@ -87,14 +99,21 @@ _MORE = {
             "image": _REGISTRY,
             "command": _TEXTS,
             "gpu_type": st.just("a100"),
+            "sites": _ON_CLUSTER.map(lambda hints: {CLUSTER["name"]: hints}),
         },
     ),
 }
 
 
 def _put_together(job: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
-    """What cannot be asked for together is not: without an image there is no container."""
+    """What cannot be asked for together is not: without an image there is no container, and no job says as
+    whom the pods with sshd run, of which there are several, or a container in which it is root."""
     whole = {"image": JOB["image"], **job, **more}
+    if whole.get("nodes", 1) > 1 or whole.get("container", {}).get("remap_root"):
+        sites = whole.get("sites", {})
+        whole["sites"] = {
+            site: {key: each for key, each in hints.items() if key != "user"} for site, hints in sites.items()
+        }
     if whole["image"] is None:
         whole = {key: each for key, each in whole.items() if key not in ("image", "container", "mounts")}
     if whole["gpus_per_node"] == 0:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from hpclaunch.convert.draft import Draft, Key, dotted
-from hpclaunch.convert.families import own_groups
+from hpclaunch.convert.families import own_groups, own_pods
 from hpclaunch.convert.families.own_text import SIGNAL, Rendered, command, environment, is_chain, read
 from hpclaunch.convert.inputs import Input
 from hpclaunch.convert.options import Options
@@ -22,7 +22,6 @@ from hpclaunch.values.launch import Launch, SeenMount, SeenTable
 
 FAMILY = "a text that hpclaunch rendered"
 WHOLE = "the whole text"
-_OF_SSHD = "capability SYS_CHROOT"  # no other pod of hpclaunch's has it
 _LINE = re.compile(r"line (\d+): ")
 _JUDGED = re.compile(r'hpclaunch-(?:preflight|links) "\$hl_claim" \d+ (\d+) ')
 
@@ -168,15 +167,10 @@ def imported_to(found: Rendered) -> str:
     return os.path.dirname(image) if image.startswith("/") and not found.launch.image.startswith("/") else ""
 
 
-def _has_sshd(launch: Launch) -> bool:
-    """Whether the pods start sshd, which makes them root in any job."""
-    return _OF_SSHD in launch.rights
-
-
 def _switches(launch: Launch) -> Iterator[tuple[Key, object, str]]:
     if "read-only root filesystem" in launch.rights:
         yield ("container", "writable"), False, "a root filesystem that is not written"
-    if "user 0" in launch.rights and not _has_sshd(launch):
+    if "user 0" in launch.rights and not own_pods.has_root_sshd(launch):
         yield ("container", "remap_root"), True, "root in the container"
     if "privileged" in launch.rights:
         yield ("container", "privileged"), True, "every right on the node"
@@ -226,6 +220,9 @@ def seats(tables: Sequence[SeenTable]) -> Iterator[tuple[str, list[str] | str]]:
 
 def hints(found: Rendered) -> Iterator[tuple[str, object]]:
     """What the text asks of the place: keys of `sites.NAME`."""
+    if found.launch.scheduler == "kubernetes":
+        yield from own_pods.hints(found.launch)
+        return
     yield from own_groups.shared_hints(found).items()
     if found.raw_sbatch:
         yield "sbatch", list(found.raw_sbatch)
@@ -250,7 +247,7 @@ def convert(name: str, text: str, draft: Draft, options: Options, points: Sequen
             why="what the job runs on the host, such as its steps and `notify`, is run in its folder",
             todo="put the job file there, if they need files of it",
         )
-    if "user 0" in found.launch.rights and _has_sshd(found.launch):
+    if "user 0" in found.launch.rights and own_pods.has_root_sshd(found.launch):
         why = "sshd needs it: whether the job itself asks for root is not in the text"
         todo = "write container.remap_root: true if it does, which counts on other sites"
         draft.say("assumed", [Place(name)], "pods run as user 0", why=why, todo=todo)
@@ -294,7 +291,8 @@ def convert(name: str, text: str, draft: Draft, options: Options, points: Sequen
         )
     site = options.site or found.site
     for hint, value in hints(found) if site else ():
-        draft.put(("sites", site, hint), value, found.place(hint), f"--{hint}")
+        if not own_pods.is_of_site(hint, found.launch):
+            draft.put(("sites", site, hint), value, found.place(hint), f"--{hint}" if found.sbatch else hint)
     of_groups = (*own_groups.hints(found, site), *own_groups.unlike_types(found, site)) if site else ()
     for key, value in of_groups:
         draft.put(key, value, found.place_of(key), dotted(key))

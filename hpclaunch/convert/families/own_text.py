@@ -51,6 +51,12 @@ _SHOWS = {
     "env": r"^hl_environment=",
     "inherit": r"^hl_inherited=|\$\{",
     "secrets": r"as \$2|secretKeyRef",
+    "queue": r"kueue\.x-k8s\.io/queue-name:",
+    "priority_class": r"priorityClassName:",
+    "user": r"runAsUser:",
+    "nodelist": r"--nodelist=|^ *operator: In$",
+    "exclude": r"--exclude=|^ *operator: NotIn$",
+    "share_nodes": r"replicas:",
 }
 # What the tool writes for keys of the job, or for every job: any other option was the job's own, raw.
 _OF_SBATCH = """
