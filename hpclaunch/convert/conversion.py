@@ -133,7 +133,7 @@ def _manifest(inputs: Sequence[Input], options: Options, draft: Draft) -> Conver
 
     given = [(each.name, each.text) for each in inputs if each.role == "manifest"]
     kind = manifests.convert_files(given, draft, options)
-    secrets = Secrets([each.text for each in inputs])
+    secrets = Secrets([each.text for each in inputs], more=draft.secrets)
     ask_instead(draft, secrets)
     job = write(draft, [name for name, _ in given], options.sets)
     found = _told([*draft.findings, *_unused(inputs, options, draft.findings)], secrets)

@@ -57,6 +57,7 @@ class Draft:
         self.of_hints: dict[Finding, str] = {}  # findings that say a hint, and its key
         self.of_script: dict[Finding, int] = {}  # those that say the script's nodes, where its run has others
         self.refused = ""
+        self.secrets: dict[str, str] = {}  # values of secrets that no text has beside their names, with these
         self._counts: Counter[str] = Counter()
         self._entries: dict[tuple[str | int, str], Key] = {}  # where a list has a text
         self._told: set[str] = set()  # keys that `say` was given: of any other there is nothing to look for

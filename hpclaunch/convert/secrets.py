@@ -1,13 +1,14 @@
 """Values of secrets, kept out of the job file and the report: both are sent around."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec import structs
 
 from hpclaunch.convert.draft import Draft, Fact
 from hpclaunch.convert.reading import Assigned
-from hpclaunch.convert.secret_texts import HIDDEN, hide, is_secret, values
+from hpclaunch.convert.secret_names import is_secret
+from hpclaunch.convert.secret_texts import HIDDEN, hide, values
 from hpclaunch.readback.shell.values import known
 from hpclaunch.spec.job import Job
 from hpclaunch.values.conversion import Finding
@@ -22,8 +23,11 @@ class Secrets:
     """The secrets of texts as they were given, before any of it was mended, and of variables, by their
     values."""
 
-    def __init__(self, texts: Iterable[str], assigned: Sequence[Assigned] = ()):
-        self._names = _values(texts, assigned)
+    def __init__(
+        self, texts: Iterable[str], assigned: Sequence[Assigned] = (), more: Mapping[str, str] | None = None
+    ):
+        """`more`: further values, each with its name."""
+        self._names = _values(texts, assigned, more or {})
         self._variables = sum(is_secret(name) for name in {each.name for each in assigned})
         # By how they begin: a text is gone through once, however many there are.
         self._by_beginning: dict[str, list[str]] = {}
@@ -100,7 +104,7 @@ def _ask(fact: Fact, text: str, clean: str, secrets: Secrets, draft: Draft) -> N
     draft.ask(fact.key, question, fact.places, name)
 
 
-def _values(texts: Iterable[str], assigned: Sequence[Assigned]) -> dict[str, str]:
+def _values(texts: Iterable[str], assigned: Sequence[Assigned], more: Mapping[str, str]) -> dict[str, str]:
     """The names of secrets by their values, the longest first."""
     found: dict[str, str] = {}
     for text in texts:
@@ -108,6 +112,9 @@ def _values(texts: Iterable[str], assigned: Sequence[Assigned]) -> dict[str, str
     for each in assigned:
         if is_secret(each.name):
             found.setdefault(known(each.value) or "", each.name)
+    for value, name in more.items():
+        if values(f"{name}='{value}'"):  # of a path and of a number it has none
+            found.setdefault(value, name)
     names = {value: name for value, name in found.items() if len(value) >= _TELLS and not _is_a_key(value)}
     return dict(sorted(names.items(), key=lambda row: -len(row[0])))
 

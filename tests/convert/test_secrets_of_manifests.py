@@ -40,6 +40,24 @@ FORMS = (
 )
 
 
+ANCHORED = (
+    f"    - name: API_KEY\n      value: &a {S}\n    - name: B\n      value: *a",
+    f"    - name: API_KEY\n      value: !!str {S}\n    - name: B\n      value: {S}",
+    f"    - name: B\n      value: &a {S}\n    - name: API_KEY\n      value: *a",
+    f"    - {{name: B, value: &a {S}}}\n    - {{name: API_KEY, value: *a}}",
+    f"    - name: API_KEY\n      value: |-\n        {S}\n    - name: B\n      value: {S}",
+)
+
+
+@pytest.mark.parametrize("form", ANCHORED)
+def test_a_value_that_has_its_name_elsewhere_is_in_no_output(form: str, tmp_path: Path) -> None:
+    text = POD % form
+    variables = yaml.safe_load(text)["spec"]["containers"][0]["env"]
+    assert [each["value"] for each in variables if each["name"] in ("API_KEY", "B")] == [S, S]
+    for name, said in outputs(text, tmp_path, "pod.yaml").items():
+        assert S not in said, name
+
+
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("damage", ["", '\t- name: B\n      value: "2"\n'], ids=["well", "broken"])
 def test_a_value_that_has_its_name_beside_it_is_in_no_output(form: str, damage: str, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.manifests.fields import Field
 from hpclaunch.convert.mapping.environment.owners import owner
 from hpclaunch.convert.mapping.ranks import mpi
-from hpclaunch.convert.secret_texts import is_secret
+from hpclaunch.convert.secret_names import is_secret
 from hpclaunch.readback.kubelet import expand
 from hpclaunch.spec import scalars
 from hpclaunch.values.conversion import Place
@@ -80,6 +80,8 @@ def _entry(entry: Field, config: Config, found: dict[str, Variable], draft: Draf
         found[name] = Variable(name, None, entry.place, "other")
         return
     found[name] = Variable(name, expand(text, texts), entry.place)
+    if is_secret(name):  # an anchor of another variable may be its value
+        draft.secrets[found[name].text or ""] = name
 
 
 def is_endless(text: str, texts: Mapping[str, str]) -> bool:

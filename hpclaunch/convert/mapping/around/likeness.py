@@ -12,7 +12,7 @@ from hpclaunch.convert.mapping.slurm.asked import Asked
 from hpclaunch.convert.mapping.slurm.sruns import Step
 from hpclaunch.convert.programs.layers import layers
 from hpclaunch.convert.programs.names import SHELLS
-from hpclaunch.convert.secret_texts import is_secret
+from hpclaunch.convert.secret_names import is_secret
 from hpclaunch.convert.shell.walk import inner as inside_of
 from hpclaunch.readback.shell.values import known, program_of, shown
 

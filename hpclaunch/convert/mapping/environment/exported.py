@@ -23,7 +23,7 @@ from hpclaunch.convert.mapping.words.texts import is_here, line
 from hpclaunch.convert.programs.layers import layers
 from hpclaunch.convert.programs.plain import by_env
 from hpclaunch.convert.reading import Command, ShellReading
-from hpclaunch.convert.secret_texts import is_secret
+from hpclaunch.convert.secret_names import is_secret
 from hpclaunch.readback.shell.values import Unknown, Value, known, shown
 from hpclaunch.values.conversion import Place
 from hpclaunch.values.names import acts_on_commands

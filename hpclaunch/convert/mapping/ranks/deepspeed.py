@@ -8,7 +8,7 @@ from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.words.lines import lines_of
 from hpclaunch.convert.programs.layers import Layer, Option
 from hpclaunch.convert.reading import Command, ShellReading
-from hpclaunch.convert.secret_texts import is_secret
+from hpclaunch.convert.secret_names import is_secret
 from hpclaunch.readback.shell.values import known, shown
 from hpclaunch.values import cpulist
 from hpclaunch.values.conversion import Place

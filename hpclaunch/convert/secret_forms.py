@@ -1,0 +1,179 @@
+"""Forms in which a secret stands in a line: what a program takes for one, and what only tokens look like.
+
+The forms of tokens are those that GitHub, GitLab, Hugging Face, OpenAI, Anthropic, AWS, Google, Slack,
+NVIDIA's NGC, PyPI, npm, Replicate, Atlassian, DigitalOcean, SendGrid, HashiCorp's Vault, Weights & Biases and
+Docker's hub document for scanners of texts; options are those of curl(1), sshpass(1), docker-login(1),
+mysql(1), sudo(8), kinit(1), ssh-keygen(1), openssl-enc(1), openssl-passphrase-options(1), redis-cli,
+`aws configure set`, `wandb login`, zip(1), unzip(1), 7z(1), ipmitool(1), ldapsearch(1), lftp(1),
+smbclient(1), chpasswd(8), passwd(1), gpg(1), cryptsetup(8) and `vault login`; the words of
+~/.netrc are those of curl(1).
+"""
+
+import re
+from collections.abc import Iterator
+
+# The last one may begin with a quote that nothing closes: such a text is mended, and told. A quote within
+# quotes has a backslash.
+VALUE = r"(?:\\(?=[\"']))?(?P<value>\"[^\"\n]*\"|'[^'\n]*'|[\"']?[^\s\"';|&<>()]+)"
+_QUOTED = r"\\?(?P<value>\"[^\"\n]*\"|'[^'\n]*')"
+_LINE = r"[^\n|;&]{0,400}?"
+_NEAR = r"[^\n|;&]{0,80}?"
+_PORTS = r"[\d.:-]*\d:\d[\d-]*(?:/\w+)?(?:\s|$)"  # docker run -p 8080:80
+# What takes a secret from its standard input.
+_INPUT = (
+    rf"(?:\bsudo\b{_LINE}[ \t]-\w{{0,8}}S\b|\bsudo\b{_LINE}--stdin\b|--password-stdin\b|\bkinit\b"
+    r"|--passphrase-fd\b|-pass(?:in|out)?[ \t]+stdin\b|\bpasswd[ \t]+--stdin\b|\bvncpasswd\b|\bcryptsetup\b"
+    r"|\b(?:wandb|huggingface-cli|vault)[ \t]+login\b)"
+)
+_BEFORE = r"(?:-[enE]+[ \t]+|[\"']%s(?:\\n)?[\"'][ \t]+)?"
+_FORMS = tuple(
+    (name, re.compile(text))
+    for name, text in (
+        ("PASSWORD", r"\b\w[\w+.-]{0,20}://[^\s/:@\"'$]{0,80}:(?P<value>[^\s/@\"'$]+)@"),
+        ("TOKEN", r"\b\w[\w+.-]{0,20}://(?P<value>[^\s/:@\"'${}]{16,200})@"),
+        ("PASSWORD", r"\b[\w.+-]{1,40}:(?P<value>[^\s/@\"'$:#]+)@[\w.-]+#"),  # Enroot's USER@REGISTRY#IMAGE
+        ("PASSWORD", rf"\bsshpass[ \t]+-p[ \t]*{VALUE}"),
+        ("PASSWORD", rf"[ \t]--user(?:name)?[ =](?!-)\S+{_LINE}[ \t]-p[ \t]+(?!-|{_PORTS}){VALUE}"),
+        ("PASSWORD", rf"\blogin\b{_LINE}[ \t]-p[ \t]*{VALUE}"),
+        (
+            "PASSWORD",
+            rf"\bcurl\b{_LINE}[ \t](?:(?:-[a-zA-Z]{{0,5}}[uUE][ \t]*|--(?:(?:proxy-)?(?:user|cert))[ =])"
+            rf"[\"']?[^\s:\"'$]{{1,80}}:|-b[ \t]*[\"']?[\w-]{{1,40}}=){VALUE}",
+        ),
+        ("PASSWORD", rf"\b(?:mysql|mysqldump|mariadb)\b{_LINE}[ \t]-p(?!\w*[ \t]*=){VALUE}"),
+        ("PASSWORD", rf"\b(?:echo|printf)[ \t]+{_BEFORE}{VALUE}[ \t]*\|[^\n|]{{0,200}}?{_INPUT}"),
+        ("PASSWORD", rf"{_INPUT}{_LINE}<<<[ \t]*{VALUE}"),
+        ("PASSWORD", rf"\bopenssl\b{_LINE}[ \t]-(?:[kK][ \t]+|pass(?:in|out)?[ \t]+[\"']?pass:){VALUE}"),
+        (
+            "PASSWORD",
+            r"(?:\b|\\[nt])login(?:[ \t]+|\\t)[^\s\\]{1,80}(?:[ \t]+|\\n|\\t){1,4}password[ \t]+"
+            r"(?P<value>[^\s\"'\\]+)",
+        ),
+        # A line of ~/.netrc. A sign behind the word that broke the line is a part of the password, or none.
+        ("PASSWORD", r"^[ \t]*password[ \t]+[\"']?(?P<value>[^\s\"'=:]+)(?:[\"'=:]\S*)?(?:[ \t]+[^\w\s]*)*$"),
+        ("PASSWORD", r"^[ \t]*password[ \t]+[\"']?(?P<value>[^\s\"'=:`|;&(){}<]+)\S*(?:[ \t]+[^\w\s]*)*$"),
+        ("PASSWORD", rf"\bredis-cli\b{_LINE}[ \t](?:-a[ \t]*|--pass[ =]){VALUE}"),
+        ("PASSWORD", rf"\bssh-keygen\b{_LINE}[ \t]-[NP][ \t]*{VALUE}"),
+        ("SECRET", rf"\bconfigure[ \t]+set[ \t]+\S*(?:key|token|secret|password)\S*[ \t]+(?!-){VALUE}"),
+        ("SECRET", r"[?&](?:sig|[\w-]*[sS]ignature)=(?P<value>[^\s&\"']+)"),
+        ("PASSWORD", rf"[;\"'][ \t]*(?i:pwd)={VALUE}"),
+        ("PASSWORD", rf"(?<![\w-])--[\w-]*(?:pwd|passw?d?|password|secret|token):{VALUE}"),
+        ("PASSWORD", r"(?<![\w-])--?(?:login|credentials?)[ =][^\s:\"'$]+:(?P<value>[^\s:/\"'$]+)"),
+        # What the program is, and what its -p is, is not known: a number, a name or a path is none.
+        (
+            "PASSWORD",
+            r"(?<![\w-])-[pk][ \t]+(?=\S*[a-z])(?=\S*[A-Z])(?=\S*[0-9])"
+            r"(?P<value>[\w!@#%^*+-]{8,})(?![^\s\"';|&()`<>${}:]|:\S)",
+        ),
+        (
+            "KEY",
+            rf"\bwandb[ \t]+login(?:[ \t]+--host[ \t]+\S+|[ \t]+--?[\w-]+(?:=\S+)?){{0,8}}[ \t]+"
+            rf"(?![-#]){VALUE}",
+        ),
+        ("PASSWORD", rf"\b(?:unzip|zip|ipmitool)\b{_NEAR}[ \t]-P[ \t]*{VALUE}"),
+        ("PASSWORD", rf"\b7z[a-z]?[ \t]{_NEAR}[ \t]-p{VALUE}"),
+        ("PASSWORD", rf"\bldap(?:search|add|modify|delete|whoami)\b{_NEAR}[ \t]-w[ \t]*{VALUE}"),
+        ("PASSWORD", rf"\b(?:lftp\b{_NEAR}[ \t]|open[ \t]+)-u[ \t]+[\"']?[\w.@-]{{1,60}},{VALUE}"),
+        ("PASSWORD", rf"\bsmbclient\b{_NEAR}[ \t]-U[ \t]*[\"']?[\w.@-]{{1,60}}%{VALUE}"),
+        ("PASSWORD", rf"\bhttps?[ \t]+{_NEAR}(?:-a|--auth)[ =][\"']?[\w.@-]{{1,60}}:{VALUE}"),
+        ("PASSWORD", rf"\bsshpass[ \t]+-f[ \t]*<\([ \t]*(?:echo|printf)[ \t]+{_BEFORE}{VALUE}"),
+        (
+            "PASSWORD",
+            rf"\b(?:echo|printf)[ \t]+{_BEFORE}[\"']?[\w.-]{{1,60}}:(?P<value>[^\s\"'|:$]+)[\"']?[ \t]*\|"
+            r"[ \t]*(?:sudo[ \t]+)?chpasswd\b",
+        ),
+        ("TOKEN", rf"\bvault[ \t]+login[ \t]+(?!-|\w+=|<){VALUE}"),
+        # Calls of a program's text: login('V'), login("me", "V"), login(host=H, key='V').
+        ("TOKEN", rf"\blogin\([ \t]*(?:(?:key|token|password)[ \t]*=[ \t]*)?{_QUOTED}"),
+        ("PASSWORD", rf"\blogin\([^,()\n]{{1,200}},[ \t]*{_QUOTED}"),
+        ("KEY", rf"\blogin\([^()\n]{{0,200}}?\bkey[ \t]*=[ \t]*{_QUOTED}"),
+        ("KEY", rf"\"username\\?\"[^\n{{}}]{{0,200}}?\"key\\?\"[ \t]*:[ \t]*{VALUE}"),
+        (
+            "PASSWORD",
+            r"(?i:password|passwd|token|secret|key)[=:][ \t]*\.\*(?P<sep>[/|#,@])[^\n/|#,@]{0,80}[=:][ \t]*"
+            r"(?P<value>[^\s\"'/|#,@$]+)",
+        ),
+        # What it is for is not known: a name is none, nor is a number.
+        (
+            "TOKEN",
+            r"(?i:\b(?:pw|password|passwd|passphrase|token)(?:[ \t]+(?:is[ \t]+)?|[-:])|login[ \t]+)"
+            r"(?=\S{0,60}[a-z])(?=\S{0,60}[A-Z])(?=\S{0,60}[0-9])(?P<value>[\w!@#%^*+=-]{8,})(?![^\s\"';|&)])",
+        ),
+        ("KEY", r"[?&](?:api[_-]?)?key=(?P<value>[^\s&\"'$]{12,})"),
+        ("WEBHOOK", r"\bhooks\.slack\.com/services/(?P<value>[^\s\"'$]+)"),
+        ("WEBHOOK", r"/api/webhooks/(?P<value>[^\s\"'$]+)"),
+        ("TOKEN", r"\bapi\.telegram\.org/bot(?P<value>[0-9]{6,12}:[\w-]{8,})"),
+        ("TOKEN", r"\bconda\.anaconda\.org/t/(?P<value>[^\s/\"'$]+)"),
+        # The metadata of a machine at Oracle asks all for the same words, which its manual has.
+        (
+            "TOKEN",
+            r"(?i:\bauthorization:)[ \t]*(?!Bearer[ \t]+Oracle(?:[\"'\s]|$))(?:\w+\\?[ \t]+)?"
+            r"(?P<value>[^\s\"'$]+)",
+        ),
+        (
+            "TOKEN",
+            r"(?:\b|(?<=\\[nt]))(?P<value>gh[pousr]_\w{12,}|github_pat_\w{12,}|gl(?:pat|rt|ptt|dt|cbt|soat|ft)-[\w-]{8,}|hf_[A-Za-z0-9]{8,}"
+            r"|sk-(?:\w+-)?[A-Za-z0-9]{12,}|A[KS]IA[0-9A-Z]{12,}|(?:xox[abprs]|xapp)-[\w-]{8,}|nvapi-[\w-]{12,}"
+            r"|sk-ant-[\w-]{12,}|hv[sbr]\.[\w-]{12,}|AIza[\w-]{20,}|ya29\.[\w-]{12,}|npm_\w{20,}|r8_\w{20,}"
+            r"|ATATT\w{8,}|dop_v1_\w{12,}|SG\.[\w-]{12,80}\.[\w-]{12,}|wandb_v1_\w{8,}"
+            r"|pypi-\w{12,}|dckr_pat_[\w-]{8,}|(?<![\w-])eyJ[\w-]{12,}\.[\w-]+\.[\w-]+)",
+        ),
+    )
+)
+# What a line has, in small letters, where anything of these may be in it.
+HINTS = (
+    *("://", "@", "sshpass", "login", "curl", "mysql", "mariadb", "sudo", "password", "authorization"),
+    *("openssl", "wandb", "<<<", "--user", "kinit", "redis-cli", "ssh-keygen", "configure"),
+    *("sig=", "signature=", "pwd", "-pass", "secret:", "token:", "-login", "-credential", "-p ", "-k "),
+    *("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "hf_", "sk-", "akia", "xox", "nvapi-"),
+    *("pypi-", "dckr_pat_", "eyj"),
+    *(
+        "glpat-",
+        "glrt-",
+        "glptt-",
+        "gldt-",
+        "glcbt-",
+        "glsoat-",
+        "glft-",
+        "asia",
+        "xapp-",
+        "hvs.",
+        "hvb.",
+        "hvr.",
+    ),
+    *(
+        "aiza",
+        "ya29.",
+        "npm_",
+        "r8_",
+        "atatt",
+        "dop_v1_",
+        "sg.",
+        "zip",
+        "ipmitool",
+        "7z",
+        "ldap",
+        "-u ",
+        "smbclient",
+    ),
+    *(
+        "http ",
+        "https ",
+        "passwd",
+        "passphrase",
+        "cryptsetup",
+        "vault",
+        "username",
+        "key=",
+        "key:",
+        "hooks.slack",
+    ),
+    *("webhooks/", "pw ", "pw-", "pw:", "token", "telegram", "anaconda.org"),
+)
+
+
+def found_in(line: str) -> Iterator[tuple[str, re.Match[str]]]:
+    """What has the form of a secret, with a name for it."""
+    for name, pattern in _FORMS:
+        for found in pattern.finditer(line):
+            yield name, found

@@ -1,0 +1,125 @@
+"""Secrets by what a program takes for one and by what only tokens look like, and what is none."""
+
+from pathlib import Path
+
+import pytest
+from test_secret_texts import S, outputs
+
+from hpclaunch.convert.secret_names import is_secret
+from hpclaunch.convert.secret_texts import hide, values
+
+LAUNCHER = """#!/bin/bash
+#SBATCH -N 2
+#SBATCH -t 30
+#SBATCH --gres=gpu:4
+{before}
+srun --ntasks-per-node=4 --container-image=reg.example/x:1 --container-mounts=/d:/d ./train {arguments}
+"""
+NAMES = (
+    *("PASSWORD1", "HF_TOKEN_2", "API_KEY_1", "MYPASS", "PASSCODE", "PSWD", "JWT", "BEARER", "COOKIE"),
+    *("SESSION_ID", "PASSWORT", "MOT_DE_PASSE", "SLURM_JWT"),
+)
+STEPS = (
+    f"unzip -P {S} x.zip",
+    f"zip -e -P {S} x.zip y",
+    f"python -c \"from hub import login; login('{S}')\"",
+    f"python -c \"import wandb; wandb.login(key='{S}')\"",
+    f"python - <<EOF\nimport os\nos.environ['HF_TOKEN'] = '{S}'\nEOF",
+    f'python - <<EOF\nos.environ["WANDB_API_KEY"]="{S}"\nEOF',
+    f"./up --password \\\n  {S}",
+    f"printf 'machine x\\nlogin user\\npassword {S}\\n' > ~/.netrc",
+    f"curl -sSu me:{S} https://x.example",
+    f"curl -U me:{S} -x p:1 x.example",
+    f"curl --oauth2-bearer {S} x.example",
+    f"curl --cert c.pem:{S} x.example",
+    f"curl -b 'session={S}' x.example",
+    f"curl --header=Authorization:Bearer\\ {S} x.example",
+    f"curl 'https://x.example/y?a=1&key={S}'",
+    f"wandb login <<< {S}",
+    f"echo {S} | wandb login",
+    f"wandb login --host https://w.example {S}",
+    f"sshpass -f <(echo {S}) ssh n1 true",
+    f"declare -A C=([password]={S} [u]=me)",
+    f"declare -A C; C[token]={S}",
+    f"TOKENS=({S} b)",
+    f"KEYS[0]={S}",
+    f"mapfile -t TOKENS <<< {S}",
+    f"login() {{ docker login -u me -p $1 r.example; }}\nlogin {S}",
+    f'if [ "$HF_TOKEN" = "{S}" ]; then echo ok; fi',
+    f"if [[ $PASSWORD == {S} ]]; then echo ok; fi",
+    f'echo "{{\\"password\\": \\"{S}\\"}}" > c.json',
+    f'echo \'{{"username":"me","key":"{S}"}}\' > kaggle.json',
+    f"echo root:{S} | chpasswd",
+    f"echo {S} | passwd --stdin me",
+    f"setenv HF_TOKEN {S}",
+    f"password = {S}",
+    f"echo 'password : {S}' > c.yaml",
+    f'./x HF_TOKEN=\\"{S}\\"',
+    f"sed -i 's/password=.*/password={S}/' c.ini",
+    f"gpg --passphrase-fd 0 -d x <<< {S}",
+    f"openssl enc -aes256 -pass stdin <<< {S}",
+    f"ipmitool -U ADMIN -P {S} -H h power status",
+    f"ldapsearch -w {S} -D x",
+    f"vault login {S}",
+    f"lftp -u me,{S} ftp.example",
+    f"smbclient //h/s -U 'me%{S}' -c ls",
+    f"7z x -p{S} x.7z",
+    f"curl -X POST https://hooks.slack.com/services/T00000000/B00000000/{S}",
+    *(
+        f"export X={token}{S}abcdefghabcdefgh"
+        for token in ("glrt-", "hvs.", "AIzaSy", "ya29.", "npm_", "r8_", "sk-ant-api03-", "xapp-1-A012-")
+    ),
+    *(f"export X={token}{S}abcdefghabcdefgh" for token in ("ATATT3xF", "dop_v1_", "wandb_v1_")),
+    f"export X=SG.{S}abcdefghij.{S}abcdefghij",
+)
+ARGUMENTS = (
+    f"--wandb.key={S}",
+    f"--model.hf_token {S}",
+    f"--bearer {S}",
+    f"--authorization {S}",
+    f"--IdentityProvider.token '{S}'",
+)
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        *({"before": f"export {name}={S}"} for name in NAMES),
+        *({"before": step} for step in STEPS),
+        *({"arguments": text} for text in ARGUMENTS),
+    ],
+    ids=str,
+)
+def test_no_output_has_the_secret(parts: dict[str, str], tmp_path: Path) -> None:
+    for name, text in outputs(LAUNCHER.format(**{"before": "", "arguments": "", **parts}), tmp_path).items():
+        assert S not in text, name
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "PASS_ID=Job2024x TOKENIZER=Llama3Fast KEYFRAMES=Every25th AUTHOR=Someone17 BYPASS=Yes2345678",
+        "max_tokens=4096 tokens_per_batch=65536 num_tokens=40000000 --tokenizer Llama3Fast passes=12",
+        "PASSTHROUGH=Gpu0Gpu1 cookiecutter Template2024 PASS1=first PAT_2=Abc12345 PINNING=Cores0to7",
+        "key=value12345,other=Value12345 TOKENS=(first12345) LICENSE=ansys:4 PIN=compact SESSION_ID=20240131",
+        "SLURM_JWT=daemon --authorization enabled --bearer token --cookie jar.txt --jwt hs256",
+        "#$ -P Project2024A\nzip -r Results2024.zip out",
+        "tokens = tokenizer(text); token = next(tokens); hf_token = args.token; api_key = get_key1()",
+        'if [ "$HF_TOKEN" = "" ]; then login; fi; test "$TOKEN" = "$OTHER"',
+        "--data.image_key jpg2 --train.label_key=caption --model.pad_token=Abc12345",
+        'ssh.login(host, user) login "$USER" login node12',
+        '"Authorization": "Bearer " + token',
+        "pip install hf-transfer==0.1.8 npm_config_loglevel=silent sg.example.com SG.x",
+    ],
+)
+def test_what_looks_like_one_is_none(text: str) -> None:
+    assert values(text) == {}
+    assert hide(text) == text
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["PASSENGER", "TOKENIZER", "KEYFRAMES", "AUTHOR", "COOKIECUTTER", "BYPASS", "COMPASS", "PASS1", "OTPS"],
+)
+def test_a_name_that_begins_or_ends_like_one_is_none(name: str) -> None:
+    assert not is_secret(name)
