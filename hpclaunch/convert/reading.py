@@ -65,7 +65,7 @@ class Command(Struct, frozen=True, dict=True):
     """A command that would be run.
 
     `written` is its text; `prefix` the assignments in front of it; `environment` what is exported to it
-    beside these, told of programs that start others alone; `stdin` the text of a here-document, a here-string
+    beside these, told of what may be the run or start it; `stdin` the text of a here-document, a here-string
     or a pipe, `reads` else the file that is its input, or an Unknown for what another command puts out;
     `pipeline` its place in a pipeline and how many commands that has; `conditions` those on which it depends
     that it is run, as text with their lines;

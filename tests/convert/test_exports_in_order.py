@@ -65,3 +65,25 @@ def test_a_limit_in_the_line_of_the_run_is_no_step() -> None:
     found = converted("ulimit -s unlimited; srun --mpi=pmix --container-image=a/b:1 ./t")
     (left,) = (each for each in found.findings if each.what == "ulimit -s unlimited")
     assert "handed this limit on" in left.why
+
+
+@pytest.mark.parametrize("run", ["./run.sh input", "bash run.sh", "/opt/app input"])
+def test_a_command_that_no_launcher_starts_gets_the_exports_of_its_script(run: str) -> None:
+    lines = f"#SBATCH -N 1\nexport MODE=fast\nexport LIBS=/opt/lib:$LIBS\n{run}"
+    found = converted(lines)
+    job = loaded(found.job)
+    assert job["env"] == {"MODE": "fast"}
+    assert job["command"] == f'export LIBS=/opt/lib:"$LIBS"; exec {run}'
+
+
+@pytest.mark.parametrize(
+    ("run", "what", "why"),
+    [
+        ("torchrun --nproc_per_node=4 t.py", "a run without MPI", "find each other by MASTER_ADDR"),
+        ("srun --immediate=60 ./t", "--immediate=60", "waits in the queue"),
+        ("srun --reservation=mine ./t", "--reservation=mine", "takes no reservation of its own"),
+    ],
+)
+def test_what_is_said_of_a_run_is_true_of_it(run: str, what: str, why: str) -> None:
+    found = converted(f"#SBATCH -N 1\n{run}")
+    assert [why in each.why for each in found.findings if each.what == what] == [True]

@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec import structs
 
-from hpclaunch.convert.programs.beside import PLUMBING
+from hpclaunch.convert.programs.beside import PLUMBING, PREPARES
 from hpclaunch.convert.programs.layers import STARTERS
 from hpclaunch.convert.reading import (
     Assigned,
@@ -37,6 +37,8 @@ _MOST_CONDITIONS = 60
 _ENDS_AT_FAILURE = frozenset(("e", "errexit"))
 _MAY_FAIL = (Simple, Arithmetic, Test)
 _OF_A_LINE = 8  # variables that are assumed
+# What is done beside a run, and is never one: what is exported to it is not asked for.
+_NEVER_THE_RUN = PLUMBING | PREPARES
 
 
 class _Within(AbstractContextManager[None]):
@@ -188,14 +190,14 @@ class Recorder(Values):
         prefix = self._prefix(statement.assignments) if statement and statement.assignments else ()
         context = self.context
         program = (known(words[0]) or "").rpartition("/")[2] if words else ""
-        starts = program in STARTERS or not program
+        may_run = program in STARTERS or program not in _NEVER_THE_RUN
         self.commands.append(
             Command(
                 self.files.place(self.line, last),
                 tuple([with_program(python(word)) for word in words]),
                 outside(as_given(written, self.unnamed)),
                 prefix,
-                self.environment() if starts else (),
+                self.environment() if may_run else (),
                 None if self.input.text is None else python(self.input.text),
                 None if self.input.source is None else python(self.input.source),
                 context.writes,

@@ -38,7 +38,8 @@ def _no_mpi(run: Step, launcher: Layer | None, draft: Draft) -> None:
     torch_alone = launcher is not None or rendezvous.is_used(draft)
     single = run.ranks.nodes == 1 and run.ranks.per_node == 1
     if torch_alone or single:
-        why = "one rank needs no MPI" if single else "the ranks find each other by MASTER_ADDR and RANK"
+        started = single and launcher is None  # torchrun is one command, and its processes are the ranks
+        why = "one rank needs no MPI" if started else "the ranks find each other by MASTER_ADDR and RANK"
         became = "mpi: none, which is the default"
         by_srun = any(layer.program == "srun" for layer in layers(run.command.words))
         what = "srun without --mpi" if by_srun else "a run without MPI"

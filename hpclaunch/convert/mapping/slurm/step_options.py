@@ -26,7 +26,7 @@ _REPLACED = {
     "exact": _ONE_AT_A_TIME,
     "exclusive": _ONE_AT_A_TIME,
     "whole": _ONE_AT_A_TIME,
-    "immediate": _ONE_AT_A_TIME,
+    "immediate": "a job waits in the queue until its nodes are free",
     "job-name": "the job has one name",
     "quiet": "`hpclaunch logs` shows the output",
     "verbose": "`hpclaunch explain` and `hpclaunch verify` show where ranks are",
@@ -35,7 +35,7 @@ _REPLACED = {
     "account": "the job has one",
     "partition": "the job has one",
     "qos": "the job has one",
-    "reservation": "the job has one",
+    "reservation": "a step runs in what its job has, and takes no reservation of its own",
     "comment": "hpclaunch marks each submission with its own comment, so that none is lost or sent twice",
 }
 # What a step of srun may have of them is as it is in each job.
