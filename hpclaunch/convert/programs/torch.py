@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from hpclaunch.convert.programs import accelerate
 from hpclaunch.convert.programs.flags import Table, stands_for_options, table, take
 from hpclaunch.convert.programs.layers import Layer, Option
-from hpclaunch.readback.shell.values import Value, known, program_of
+from hpclaunch.readback.shell.values import Unknown, Value, known, program_of
 
 _RUN = table(
     (
@@ -62,13 +62,13 @@ def read(words: Sequence[Value]) -> tuple[Layer, list[Value]]:
     Python starts something else."""
     first = program_of(words)
     if first == "torchrun":
-        return _launcher("torchrun", _RUN, ("python",), words[1:])
+        return _launcher("torchrun", _RUN, _python(words[0]), words[1:])
     if first == "deepspeed":
-        return _launcher("deepspeed", _DEEPSPEED, ("python",), words[1:])
+        return _launcher("deepspeed", _DEEPSPEED, _python(words[0]), words[1:])
     if first == "composer":
         return _composer(words)
     if first == "accelerate" and len(words) > 1 and known(words[1]) == "launch":
-        return _launcher("accelerate", accelerate.OPTIONS, ("python",), words[2:])
+        return _launcher("accelerate", accelerate.OPTIONS, _python(words[0]), words[2:])
     _, rest = take(words[1:], _PYTHON, own=lambda value, after: False)
     before = list(words[1 : len(words) - len(rest)])
     name = ""
@@ -85,8 +85,19 @@ def read(words: Sequence[Value]) -> tuple[Layer, list[Value]]:
     return Layer(""), list(words)
 
 
+def _python(launcher: Value) -> Value:
+    """The interpreter of an environment's own launcher, which lies beside it: venv/bin/torchrun. Of one that
+    is looked for on the PATH (which torchrun) it is found there too."""
+    *folder, last = launcher
+    if not isinstance(last, str) or "/" not in last:
+        return ("python",)
+    if any(isinstance(part, Unknown) and part.kind == "output" for part in folder):
+        return ("python",)
+    return (*folder, f"{last.rpartition('/')[0]}/python")
+
+
 def _composer(words: Sequence[Value]) -> tuple[Layer, list[Value]]:
-    layer, rest = _launcher("composer", _COMPOSER, ("python",), words[1:])
+    layer, rest = _launcher("composer", _COMPOSER, _python(words[0]), words[1:])
     start = known(rest[2]) if len(rest) > 2 and not layer.option("no_python") else None
     if not rest or (not layer.option("module") and start in _OF_PHP):
         return Layer(""), list(words)
