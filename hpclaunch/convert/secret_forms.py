@@ -26,24 +26,28 @@ _INPUT = (
     r"|\b(?:wandb|huggingface-cli|vault)[ \t]+login\b)"
 )
 _BEFORE = r"(?:-[enE]+[ \t]+|[\"']%s(?:\\n)?[\"'][ \t]+)?"
+# The name, the pattern, and texts that a line has to have: a window in which the pattern looks for one of
+# them at each place would cost much on a line of a megabyte.
 _FORMS = tuple(
-    (name, re.compile(text))
-    for name, text in (
+    (name, re.compile(text), tuple(needs))
+    for name, text, *needs in (
         ("PASSWORD", r"\b\w[\w+.-]{0,20}://[^\s/:@\"'$]{0,80}:(?P<value>[^\s/@\"'$]+)@"),
         ("TOKEN", r"\b\w[\w+.-]{0,20}://(?P<value>[^\s/:@\"'${}]{16,200})@"),
         ("PASSWORD", r"\b[\w.+-]{1,40}:(?P<value>[^\s/@\"'$:#]+)@[\w.-]+#"),  # Enroot's USER@REGISTRY#IMAGE
         ("PASSWORD", rf"\bsshpass[ \t]+-p[ \t]*{VALUE}"),
-        ("PASSWORD", rf"[ \t]--user(?:name)?[ =](?!-)\S+{_LINE}[ \t]-p[ \t]+(?!-|{_PORTS}){VALUE}"),
-        ("PASSWORD", rf"\blogin\b{_LINE}[ \t]-p[ \t]*{VALUE}"),
+        ("PASSWORD", rf"[ \t]--user(?:name)?[ =](?!-)\S+{_LINE}[ \t]-p[ \t]+(?!-|{_PORTS}){VALUE}", "-p"),
+        ("PASSWORD", rf"\blogin\b{_LINE}[ \t]-p[ \t]*{VALUE}", "-p"),
         (
             "PASSWORD",
-            rf"\bcurl\b{_LINE}[ \t](?:(?:-[a-zA-Z]{{0,5}}[uUE][ \t]*|--(?:(?:proxy-)?(?:user|cert))[ =])"
-            rf"[\"']?[^\s:\"'$]{{1,80}}:|-b[ \t]*[\"']?[\w-]{{1,40}}=){VALUE}",
+            rf"\bcurl\b{_LINE}[ \t](?:-[a-zA-Z]{{0,5}}[uUE][ \t]*|--(?:(?:proxy-)?(?:user|cert))[ =])"
+            rf"[\"']?[^\s:\"'$]{{1,80}}:{VALUE}",
+            ":",
         ),
-        ("PASSWORD", rf"\b(?:mysql|mysqldump|mariadb)\b{_LINE}[ \t]-p(?!\w*[ \t]*=){VALUE}"),
-        ("PASSWORD", rf"\b(?:echo|printf)[ \t]+{_BEFORE}{VALUE}[ \t]*\|[^\n|]{{0,200}}?{_INPUT}"),
-        ("PASSWORD", rf"{_INPUT}{_LINE}<<<[ \t]*{VALUE}"),
-        ("PASSWORD", rf"\bopenssl\b{_LINE}[ \t]-(?:[kK][ \t]+|pass(?:in|out)?[ \t]+[\"']?pass:){VALUE}"),
+        ("PASSWORD", rf"\bcurl\b{_LINE}[ \t]-b[ \t]*[\"']?[\w-]{{1,40}}={VALUE}", "-b", "="),
+        ("PASSWORD", rf"\b(?:mysql|mysqldump|mariadb)\b{_LINE}[ \t]-p(?!\w*[ \t]*=){VALUE}", "-p"),
+        ("PASSWORD", rf"\b(?:echo|printf)[ \t]+{_BEFORE}{VALUE}[ \t]*\|[^\n|]{{0,200}}?{_INPUT}", "|"),
+        ("PASSWORD", rf"{_INPUT}{_LINE}<<<[ \t]*{VALUE}", "<<<"),
+        ("PASSWORD", rf"\bopenssl\b{_LINE}[ \t]-(?:[kK][ \t]+|pass(?:in|out)?[ \t]+[\"']?pass:){VALUE}", "-"),
         (
             "PASSWORD",
             r"(?:\b|\\[nt])login(?:[ \t]+|\\t)[^\s\\]{1,80}(?:[ \t]+|\\n|\\t){1,4}password[ \t]+"
@@ -70,12 +74,12 @@ _FORMS = tuple(
             rf"\bwandb[ \t]+login(?:[ \t]+--host[ \t]+\S+|[ \t]+--?[\w-]+(?:=\S+)?){{0,8}}[ \t]+"
             rf"(?![-#]){VALUE}",
         ),
-        ("PASSWORD", rf"\b(?:unzip|zip|ipmitool)\b{_NEAR}[ \t]-P[ \t]*{VALUE}"),
-        ("PASSWORD", rf"\b7z[a-z]?[ \t]{_NEAR}[ \t]-p{VALUE}"),
-        ("PASSWORD", rf"\bldap(?:search|add|modify|delete|whoami)\b{_NEAR}[ \t]-w[ \t]*{VALUE}"),
-        ("PASSWORD", rf"\b(?:lftp\b{_NEAR}[ \t]|open[ \t]+)-u[ \t]+[\"']?[\w.@-]{{1,60}},{VALUE}"),
-        ("PASSWORD", rf"\bsmbclient\b{_NEAR}[ \t]-U[ \t]*[\"']?[\w.@-]{{1,60}}%{VALUE}"),
-        ("PASSWORD", rf"\bhttps?[ \t]+{_NEAR}(?:-a|--auth)[ =][\"']?[\w.@-]{{1,60}}:{VALUE}"),
+        ("PASSWORD", rf"\b(?:unzip|zip|ipmitool)\b{_NEAR}[ \t]-P[ \t]*{VALUE}", "-P"),
+        ("PASSWORD", rf"\b7z[a-z]?[ \t]{_NEAR}[ \t]-p{VALUE}", "-p"),
+        ("PASSWORD", rf"\bldap(?:search|add|modify|delete|whoami)\b{_NEAR}[ \t]-w[ \t]*{VALUE}", "-w"),
+        ("PASSWORD", rf"\b(?:lftp\b{_NEAR}[ \t]|open[ \t]+)-u[ \t]+[\"']?[\w.@-]{{1,60}},{VALUE}", "-u", ","),
+        ("PASSWORD", rf"\bsmbclient\b{_NEAR}[ \t]-U[ \t]*[\"']?[\w.@-]{{1,60}}%{VALUE}", "-U", "%"),
+        ("PASSWORD", rf"\bhttps?[ \t]+{_NEAR}(?:-a|--auth)[ =][\"']?[\w.@-]{{1,60}}:{VALUE}", ":"),
         ("PASSWORD", rf"\bsshpass[ \t]+-f[ \t]*<\([ \t]*(?:echo|printf)[ \t]+{_BEFORE}{VALUE}"),
         (
             "PASSWORD",
@@ -84,9 +88,9 @@ _FORMS = tuple(
         ),
         ("TOKEN", rf"\bvault[ \t]+login[ \t]+(?!-|\w+=|<){VALUE}"),
         # Calls of a program's text: login('V'), login("me", "V"), login(host=H, key='V').
-        ("TOKEN", rf"\blogin\([ \t]*(?:(?:key|token|password)[ \t]*=[ \t]*)?{_QUOTED}"),
-        ("PASSWORD", rf"\blogin\([^,()\n]{{1,200}},[ \t]*{_QUOTED}"),
-        ("KEY", rf"\blogin\([^()\n]{{0,200}}?\bkey[ \t]*=[ \t]*{_QUOTED}"),
+        ("TOKEN", rf"\blogin\([ \t]*(?:(?:key|token|password)[ \t]*=[ \t]*)?{_QUOTED}", "login("),
+        ("PASSWORD", rf"\blogin\([^,()\n]{{1,200}},[ \t]*{_QUOTED}", "login(", ","),
+        ("KEY", rf"\blogin\([^()\n]{{0,200}}?\bkey[ \t]*=[ \t]*{_QUOTED}", "login(", "key"),
         ("KEY", rf"\"username\\?\"[^\n{{}}]{{0,200}}?\"key\\?\"[ \t]*:[ \t]*{VALUE}"),
         (
             "PASSWORD",
@@ -174,6 +178,7 @@ HINTS = (
 
 def found_in(line: str) -> Iterator[tuple[str, re.Match[str]]]:
     """What has the form of a secret, with a name for it."""
-    for name, pattern in _FORMS:
-        for found in pattern.finditer(line):
-            yield name, found
+    for name, pattern, needs in _FORMS:
+        if all(each in line for each in needs):
+            for found in pattern.finditer(line):
+                yield name, found
