@@ -46,9 +46,9 @@ class SeenTable(Struct, frozen=True):
 
 class SeenVariable(Struct, frozen=True):
     """A variable of a rank. `source` is "text" for a value that stands in the text, else where it comes from
-    when the job starts: the submitter's shell, a secret, a field of the pod, the scheduler, or commands of the
-    script. The value is then where it lies, where the text says that: SECRET/KEY, the path of the field, the
-    scheduler's variable."""
+    when the job starts: the submitter's shell, a secret, a field of the pod, the scheduler, or commands of
+    the script. The value is then where it lies, where the text says that: SECRET/KEY, the path of the field,
+    the scheduler's variable."""
 
     name: str
     value: str = ""

@@ -1,5 +1,5 @@
-"""Functions that are defined anew, also by themselves while they run: bash, run for real, and the walk find the
-same commands."""
+"""Functions that are defined anew, also by themselves while they run: bash, run for real, and the walk find
+the same commands."""
 
 import pytest
 from test_walk_bash import run, walk
@@ -29,7 +29,7 @@ def test_a_function_that_defines_itself_anew_is_the_new_one_from_there_on(script
     [
         "f() { srun a; f; }; f",
         "f() { f() { f; }; f; srun a; }; f",
-        "T='f() { eval \"$T\"; f; }; srun a'; eval \"$T\"; f",
+        'T=\'f() { eval "$T"; f; }; srun a\'; eval "$T"; f',
     ],
 )
 def test_a_function_that_goes_on_calling_itself_is_said(script: str) -> None:
