@@ -1,6 +1,7 @@
 """Scripts that prepare data: where none of several commands is clearly the run, which it is is asked."""
 
 import pytest
+import script_cases
 
 from hpclaunch.convert.conversion import convert
 from hpclaunch.convert.inputs import classified
@@ -61,3 +62,10 @@ def test_an_mpirun_that_drops_caches_is_never_the_run(program: str) -> None:
     assert "command" in [each.key for each in found.findings if each.kind == "question"]
     beside = converted(before + "mpirun -np 4 python train.py\n")
     assert "command: [python, train.py]" in beside.job
+
+
+def test_a_script_that_starts_preparations_alone_has_their_container() -> None:
+    head = "#!/bin/bash\n#SBATCH -N 2 -t 10 --gpus-per-node=8\n"
+    run = "srun --container-image=a/b:1 --container-mounts=/d:/e mkdir -p /e/x\n"
+    job = script_cases.loaded(convert(classified({"run.sub": head + run}), Options({})).job)
+    assert (job["command"], job["image"], job["mounts"]) == (script_cases.ASK, "a/b:1", ["/d:/e"])

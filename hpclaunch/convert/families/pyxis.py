@@ -70,7 +70,7 @@ def _convert(reading: ShellReading, draft: Draft, options: Options) -> None:
             kept_output.say(run.command, draft)
     run = run or (alone.only(reading, found, draft) if of_script else None)
     if run is None:
-        _nothing(reading, draft)
+        _nothing(reading, steps, draft)
         return
     srun_run.put(srun_run.Launch(reading, run, steps, found, by), draft, options)
     at_once.ask(reading, run, steps, draft)
@@ -81,14 +81,17 @@ def _convert(reading: ShellReading, draft: Draft, options: Options) -> None:
     preparations.ask_of_script(reading, run, steps, draft)
 
 
-def _nothing(reading: ShellReading, draft: Draft) -> None:
+def _nothing(reading: ShellReading, steps: Sequence[sruns.Step], draft: Draft) -> None:
     """What a script is asked for that has no run: one of its commands in the container of sbatch, or else any
-    command."""
+    command, in the container of its last step that has one."""
     place = recognise(reading) or Place(reading.script)
     unknown = alone.unknown_of(reading) if alone.of_container(reading) else []
     if not unknown:
         question = "what each rank executes: no srun starts anything but preparations"
         draft.ask(("command",), question, (place,), "the run")
+        inside = [step for step in steps if step.option("container-image")]
+        if inside:
+            srun_run.put_container(reading, inside[-1], draft)
         return
     listed = "; ".join(each.brief() for each in unknown[:_SHOWN])
     question = f"what each rank executes: which of these is the run ({listed})"
