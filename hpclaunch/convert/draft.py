@@ -57,6 +57,7 @@ class Draft:
         self.of_hints: dict[Finding, str] = {}  # findings that say a hint, and its key
         self.of_script: dict[Finding, int] = {}  # those that say the script's nodes, where its run has others
         self.refused = ""
+        self.to_fill_in: set[str] = set()  # variables for what others fill in: no shell has them
         self.secrets: dict[str, str] = {}  # values of secrets that no text has beside their names, with these
         self._counts: Counter[str] = Counter()
         self._entries: dict[tuple[str | int, str], Key] = {}  # where a list has a text

@@ -53,13 +53,7 @@ _FORMS = (
     _Form("[[", re.compile(r"(?P<before>)\[\[(?P<text>[A-Z][A-Z0-9_]*)\]\]"), *_BY_PROGRAMS),
 )
 
-
-def names(draft: Draft) -> frozenset[str]:
-    """The variables that stand for what is to be filled in: no shell has them."""
-    whys = {form.why for form in _FORMS}
-    return frozenset(
-        each.became[2:-1] for each in draft.findings if each.kind == "repaired" and each.why in whys
-    )
+_NEAR = 200  # characters
 
 
 def put_in(sources: Sequence[Source], draft: Draft) -> list[Source]:
@@ -85,15 +79,20 @@ def _lines(source: Source, draft: Draft) -> Iterator[str]:
 
 
 def _filled(line: str, form: _Form, place: Place, draft: Draft) -> str:
+    quotes = at = 0
+
     def variable(found: re.Match[str]) -> str:
-        if line.count("'", 0, found.start()) % 2:
+        nonlocal quotes, at
+        quotes, at = quotes + line.count("'", at, found.start()), found.start()
+        if quotes % 2:
             return found[0]  # the text of another program: awk '{{ next }}'
         name = _name(found["text"])
-        if re.search(rf"(?<!\w){name}=[^=]*$", line[: found.start()]):
+        if re.search(rf"(?<!\w){name}=[^=]*$", line[max(at - _NEAR, 0) : at]):
             name += "_VALUE"  # IMAGE={{ IMAGE }}: the script's variable is another one
         written = found[0].removeprefix(found["before"])
         todo = f"{form.todo}, or convert again with --env {name}=VALUE"
         draft.say("repaired", [place], written, became=f"${{{name}}}", why=form.why, todo=todo)
+        draft.to_fill_in.add(name)
         return f"{found['before']}${{{name}}}"
 
     return form.pattern.sub(variable, line)

@@ -9,7 +9,6 @@ from collections.abc import Collection, Mapping, Sequence
 
 from msgspec import Struct
 
-from hpclaunch.convert import placeholders
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.around.rounds import names_in
 from hpclaunch.convert.mapping.environment import of_the_line
@@ -89,7 +88,7 @@ def put(reading: ShellReading, command: Command, ranks: Ranks, draft: Draft) -> 
     """Put into the draft what is exported to the command. Returns the variables whose values are known only
     beside the rank: the command's text must set them."""
     later: list[tuple[str, Value]] = []
-    to_fill = placeholders.names(draft)
+    to_fill = draft.to_fill_in
     handed = _handed(reading, command, ranks.export, draft)
     of_line = of_the_line.names(reading, command, [(each.name, each.value) for each in handed])
     for each in handed:
@@ -274,7 +273,7 @@ def _unknown(
         draft.put(("rendezvous",), "torch", each.places, name, why=rendezvous.STANDS_IN)
         value = addressed
     part = value[0] if len(value) == 1 else ""
-    to_fill = sorted(placeholders.names(draft) & set(names_in(value)))
+    to_fill = sorted(draft.to_fill_in & set(names_in(value)))
     if to_fill:
         question = f"{name}={_short(each)}: {', '.join(to_fill)} is to be filled in"
         draft.ask(("env", name), question, each.places, name)

@@ -6,7 +6,6 @@ from functools import cached_property
 
 from msgspec import Struct, structs
 
-from hpclaunch.convert import placeholders
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.around import beyond, steps, surroundings, sweeps, trials
 from hpclaunch.convert.mapping.bind import binding, of_mpirun, rank_script
@@ -172,7 +171,7 @@ def _trials(launch: Launch, swept: Sequence[Loop], draft: Draft) -> trials.Trial
     found = trials.find(reading, repeated, draft)
     stand_ins = {
         **_doubtful(reading, image=launch.image),
-        **dict.fromkeys(placeholders.names(draft), ""),
+        **dict.fromkeys(draft.to_fill_in, ""),
         **rendezvous.first_node(reading, run.words, launch.lines, draft),
         **({} if launch.image else _own_folder(run.command.folder)),
         **found.stand_ins,
