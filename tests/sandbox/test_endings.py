@@ -111,9 +111,10 @@ def test_cancel_sends_sigterm_to_every_rank_and_ends_the_job(slurm_a100: Slurm, 
 
 
 def test_a_signal_to_the_job_reaches_the_ranks(slurm_a100: Slurm, tmp_path: Path) -> None:
+    # The first rank that ends takes the others with it: both are to have their signal before.
     command = (
-        f"trap 'touch {tmp_path}/got.$SLURM_PROCID; exit 5' USR1; touch {tmp_path}/up.$SLURM_PROCID; "
-        "while :; do sleep 0.1; done"
+        f"trap 'touch {tmp_path}/got.$SLURM_PROCID; sleep 2; exit 5' USR1; "
+        f"touch {tmp_path}/up.$SLURM_PROCID; while :; do sleep 0.1; done"
     )
     with running(slurm_a100, tmp_path, command, ranks=2) as job:
         slurm_a100.run("scancel", "--signal=USR1", job.split("/")[1])
