@@ -31,7 +31,7 @@ def _left(found, what):
         (f"{_RUN} > train.log", "grep loss train.log", "train.log"),
         (f"{_RUN} > train.log", "./parse.sh < train.log", "train.log"),
         ("mpirun -np 16 python train.py > out.txt", "cp *.txt /archive/", "out.txt"),
-        (f"cd /work; {_RUN} > train.log", "cp /work/train.log /archive/", "/work/train.log"),
+        (f"cd /scratch; {_RUN} > train.log", "cp /scratch/train.log /archive/", "/scratch/train.log"),
     ],
 )
 def test_a_run_whose_file_is_needed_later_writes_it(run, after, log):
@@ -79,8 +79,8 @@ def test_a_step_that_writes_what_another_needs_is_there_for_it():
 
 
 def test_the_log_of_a_trial_is_in_the_folder_that_the_script_was_in():
-    job, _ = _of("cd /work", _LOOP.format("1 2 3", "log_$i.txt"), "cp log_2.txt /archive/")
-    assert job["trials"]["log"] == "/work/log_{trial}.txt"
+    job, _ = _of("cd /scratch", _LOOP.format("1 2 3", "log_$i.txt"), "cp log_2.txt /archive/")
+    assert job["trials"]["log"] == "/scratch/log_{trial}.txt"
     assert [each["run"] for each in job["after"]] == [["cp", "log_2.txt", "/archive/"]]
 
 

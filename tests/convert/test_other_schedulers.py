@@ -77,10 +77,10 @@ def test_the_program_of_a_script_for_another_scheduler_is_told(system: str, head
 
 
 def test_torchrun_in_a_script_for_pbs_tells_its_ranks() -> None:
-    text = "#PBS -l select=2:ngpus=4\ncd /work/x\ntorchrun --nproc_per_node=4 train.py\n"
+    text = "#PBS -l select=2:ngpus=4\ncd /scratch/x\ntorchrun --nproc_per_node=4 train.py\n"
     found = convert(classified({"run.sh": text}), Options({}))
     became = {each.became for each in found.findings if each.kind == "carried"}
-    assert {"ranks_per_node: 4", "rendezvous: torch", "nodes: 2", "workdir: /work/x"} <= became
+    assert {"ranks_per_node: 4", "rendezvous: torch", "nodes: 2", "workdir: /scratch/x"} <= became
     assert any(each.startswith("command: ") and each.endswith("train.py") for each in became)
 
 
