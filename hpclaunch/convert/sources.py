@@ -1,6 +1,5 @@
 """Shell inputs, mended where no shell would take them, and walked."""
 
-import re
 from collections.abc import Mapping, Sequence
 
 from msgspec import structs
@@ -12,6 +11,7 @@ from hpclaunch.convert.reading import MOST_COMMANDS, Setter, ShellReading, Sourc
 from hpclaunch.convert.shell import walk
 from hpclaunch.convert.shell.choose import chosen
 from hpclaunch.convert.shell.recover import Repair, recovered
+from hpclaunch.convert.shell.skipped import WITH_VALUE
 from hpclaunch.readback.shell import inside, outside
 from hpclaunch.readback.shell.errors import ScriptError
 from hpclaunch.values.conversion import Place
@@ -19,7 +19,6 @@ from hpclaunch.values.errors import InputError, Problem
 
 # What families read beside the shell's own texts.
 _BESIDE = frozenset(("binding", "mounts", "hostfile", "mca", "env file", "program"))
-_SETS = re.compile(r"(?<![\w$])([A-Za-z_]\w*)(?:\[[^]\n]*\])?\+?=", re.ASCII)
 _MEND = "mend it, and convert again"
 _LOOK = "look at this line yourself"
 
@@ -72,7 +71,7 @@ def _mended(sources: Sequence[Source], draft: Draft) -> tuple[list[Source], list
             continue
         for each in repairs:
             _say(each, source.name, draft)
-            if each.kind == "left out" and (names := _SETS.findall(outside(each.was))):
+            if each.kind == "left out" and (names := WITH_VALUE.findall(outside(each.was))):
                 setters.append(Setter(Place(source.name, each.line), "", outside(each.was), tuple(names)))
         found.append(Source(source.name, outside(text)))
     if not found or any(name == launcher for name, _ in problems):

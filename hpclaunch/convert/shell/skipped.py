@@ -43,7 +43,7 @@ _STARTS = re.compile(rf"\b{any_of(SUBMITTERS, OTHER_SUBMITTERS, STEPS, BY_MPI, B
 _NO_ARGUMENTS = re.compile(r"\(\s*\)")
 _NAMES = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _WITH_DEFAULT = re.compile(r"\$\{([A-Za-z_]\w*):?=", re.ASCII)
-_WITH_VALUE = re.compile(r"(?<![\w$])([A-Za-z_]\w*)(?:\[[^]\n]*\])?\+?=", re.ASCII)
+WITH_VALUE = re.compile(r"(?<![\w$])([A-Za-z_]\w*)(?:\[[^]\n]*\])?\+?=", re.ASCII)
 _LONG = 5000
 # They set the variables that are among their words.
 _SETTERS = frozenset(("read", "mapfile", "readarray", "printf", "getopts", "unset", "let"))
@@ -125,7 +125,7 @@ def _may_be_set(statements: Iterable[Statement], functions: Mapping[str, Stateme
             if name in _SETTERS:
                 found.update(_NAMES.findall(each.written))
             elif name == "eval":
-                found.update(_WITH_VALUE.findall(each.written))
+                found.update(WITH_VALUE.findall(each.written))
         elif isinstance(each, Declaration):
             found.update(part.name for part in each.arguments if isinstance(part, Assignment))
             if "$" in each.written:

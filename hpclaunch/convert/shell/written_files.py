@@ -121,12 +121,13 @@ def _put_out(shell: "Walker", command: Command, output: Output) -> Value | None:
             return join(list(shell.output))
         finally:
             shell.output = before
-    copies = command.program == "tee" or (command.program == "cat" and _is_of_input(command.words))
+    copies = command.program == "tee" or is_cat_of_input(command)
     return as_inside(command.stdin) if copies and command.stdin is not None else None
 
 
-def _is_of_input(words: Sequence[Value]) -> bool:
-    return [known(word) for word in words[1:]] in ([], ["-"])
+def is_cat_of_input(command: Command) -> bool:
+    """Whether it is `cat` that puts out what it reads from its standard input."""
+    return command.program == "cat" and [known(word) for word in command.words[1:]] in ([], ["-"])
 
 
 def _first(command: Command, text: Value) -> int:

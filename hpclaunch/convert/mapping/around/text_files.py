@@ -9,9 +9,10 @@ from hpclaunch.convert.mapping.around.files import Files
 from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.convert.shell.names import python
 from hpclaunch.convert.shell.started import as_inside
+from hpclaunch.convert.shell.written_files import is_cat_of_input
 from hpclaunch.readback.shell.commands import BUILTINS
 from hpclaunch.readback.shell.evaluate import Shell
-from hpclaunch.readback.shell.values import Value, join, known, shown
+from hpclaunch.readback.shell.values import Value, join, shown
 
 _PRINT = ("echo", "printf")
 _MOST = 300  # commands of a group
@@ -88,12 +89,8 @@ def _text(group: Sequence[Command]) -> Value | None:
             shell.output = []
             BUILTINS[each.program](shell, [as_inside(word) for word in each.words])
             pieces.append(python(join(list(shell.output))))
-        elif each.program == "cat" and each.stdin is not None and _is_of_input(each.words):
+        elif each.stdin is not None and is_cat_of_input(each):
             pieces.append(each.stdin)
         else:
             return None
     return join([part for text in pieces for part in text])
-
-
-def _is_of_input(words: Sequence[Value]) -> bool:
-    return [known(word) for word in words[1:]] in ([], ["-"])
