@@ -65,8 +65,9 @@ class Person:
 
     def end(self) -> int:
         """The exit status, when the command has ended; -n for signal n."""
-        while self._take():
-            pass
+        end = time.monotonic() + LIMIT_S
+        while not select.select([self._terminal], [], [], 0.5)[0] or self._take():
+            assert time.monotonic() < end, self.seen
         return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
 
     def _take(self) -> bytes:
