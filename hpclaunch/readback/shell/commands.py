@@ -12,6 +12,7 @@ from hpclaunch.readback.shell.declarations import declare
 from hpclaunch.readback.shell.parameters import is_name
 from hpclaunch.readback.shell.pieces import Word, given
 from hpclaunch.readback.shell.state import Array, Outside, Variable
+from hpclaunch.readback.shell.told import may_be_many
 from hpclaunch.readback.shell.values import Names, Part, Unknown, Value, join, known, shown
 
 if TYPE_CHECKING:
@@ -118,13 +119,23 @@ def _set(shell: "Shell", words: Sequence[Value]) -> None:
     texts = [known(word) for word in words[1:]]
     for index, text in enumerate(texts):
         if text in ("--", "-"):
-            shell.state.arguments = tuple(words[index + 2 :])
+            shell.state.arguments = _split(words[index + 2 :])
             return
         if text is None or text[:1] not in ("-", "+"):
             if index and re.fullmatch("[-+][a-zA-Z]*o[a-zA-Z]*", texts[index - 1] or ""):
                 continue  # the name of an option: set -o pipefail, set -euxo pipefail
-            shell.state.arguments = tuple(words[index + 1 :])
+            shell.state.arguments = _split(words[index + 1 :])
             return
+
+
+def _split(words: Sequence[Value]) -> tuple[Value, ...]:
+    """Arguments of `set`, which is there to split words: of one that may be many the first is not known
+    either."""
+    many = next((index for index, word in enumerate(words) if may_be_many(word)), None)
+    if many is None:
+        return tuple(words)
+    rest = " ".join(map(shown, words[many:]))
+    return (*words[:many], (Unknown("output", rest, splits=True),))
 
 
 def _shift(shell: "Shell", words: Sequence[Value]) -> None:

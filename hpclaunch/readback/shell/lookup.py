@@ -2,6 +2,7 @@
 
 import re
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 
 from msgspec import structs
 
@@ -11,7 +12,7 @@ from hpclaunch.readback.shell.fields import BLANKS
 from hpclaunch.readback.shell.pieces import Parameter, Word
 from hpclaunch.readback.shell.state import Array, State
 from hpclaunch.readback.shell.told import may_be_many, surely_set
-from hpclaunch.readback.shell.values import Unknown, Value, known
+from hpclaunch.readback.shell.values import Unknown, Value, known, shown
 
 OF_ALL = frozenset("@*")
 _LINES = re.compile(r"\$\(\s*scontrol show hostnames?\b[^|)]*\)")
@@ -26,6 +27,11 @@ def _first_line(value: Value) -> Value:
     if not isinstance(part, Unknown) or not several or not _LINES.fullmatch(part.name):
         return value
     return (Unknown("output", f"{part.name.removesuffix(')').rstrip()} | head -n 1)"),)
+
+
+def _beyond(words: Sequence[Value], number: int) -> Value:
+    """The argument of this number, from 1, where words may be many."""
+    return (Unknown("output", f"{' '.join(map(shown, words))} (word {number})"),)
 
 
 class Lookup(ABC):
@@ -69,13 +75,17 @@ class Lookup(ABC):
         if arguments is None or name == "0":
             return [(Unknown("argument", name),)]
         if name == "#":
+            if any(map(may_be_many, arguments)):
+                return [(Unknown("number", f"{' '.join(map(shown, arguments))} (how many words)"),)]
             return [(str(len(arguments)),)]
         if name in OF_ALL:
             return list(arguments)
         index = int(name)
         if index == 0:
             return [(Unknown("argument", name),)]
-        return [arguments[index - 1]] if index <= len(arguments) else []
+        if index <= len(arguments):
+            return [arguments[index - 1]]
+        return [_beyond(arguments, index)] if any(map(may_be_many, arguments)) else []
 
     def before(self, name: str) -> Value:
         """What a variable without a value has before NAME+=value."""
