@@ -43,6 +43,13 @@ def converted(lines: str, *arguments: str) -> Conversion:
         ),
         ("#SBATCH -N 2 --ntasks-per-node=8\nprun ./t", "2", "8"),
         ("#SBATCH -N 2 --ntasks-per-node=8\nmpiexec.slurm -n 16 ./t", "2", "8"),
+        ("#SBATCH -N 4\nmpirun -np 8 --map-by ppr:4:node ./t", "2", "4"),
+        ("#SBATCH -N 4\nmpirun -np 16 -npernode 4 ./t", "4", "4"),
+        ("#SBATCH -N 4\nmpiexec.hydra -n 2 -ppn 4 ./t", ONE, "2"),
+        ("#SBATCH -N 4\nmpirun -np 6 --map-by ppr:4:node ./t", "2", ASK),
+        ("#SBATCH -N 4\nmpirun -np 32 --map-by ppr:4:node ./t", "4", ASK),
+        ("#SBATCH -N 4\nmpirun -np $TOTAL --map-by ppr:4:node ./t", "4", ASK),
+        ("#SBATCH -N 2\nfor n in 1 2 4 8; do mpirun -np $n --map-by ppr:4:node ./t; done", "2", ASK),
     ],
 )
 def test_the_ranks_of_an_mpirun(lines: str, nodes: str, per_node: str) -> None:

@@ -108,7 +108,7 @@ def _of_mpirun(
     elif size.per_node is None:
         sized = Ranks(nodes, None, size.places, f"{size.what} on {nodes or 'an unknown number of'} nodes")
     else:
-        sized = Ranks(nodes, size.per_node, size.places)
+        sized = _of_all(reading, layer, Ranks(nodes, size.per_node, size.places), found)
     of_enroot, inner, of_container = enroot.of(reading, command, found_layers[index + 1 :])
     return Step(command, (*asked, *of_container), sized, inner, found_layers[:index], of_enroot), layer
 
@@ -118,6 +118,30 @@ def _for_all(reading: ShellReading, layer: Layer, per_node: int, found: Allocati
     option = layer.option("np")
     total = number(option.value, reading, found.numbers) if option is not None else None
     return total // per_node if total and total % per_node == 0 else None
+
+
+def _of_all(reading: ShellReading, layer: Layer, size: Ranks, found: Allocation) -> Ranks:
+    """Where -np counts all ranks and another option those on a node: -np 8 with 4 on each takes two nodes, of
+    however many there are (mpirun(1) of Open MPI, "--map-by": ppr)."""
+    option = layer.option("np")
+    per_node = size.per_node
+    if option is None or not per_node or not size.nodes:
+        return size
+    total = number(option.value, reading, found.numbers)
+    whole = size.nodes * per_node
+    if total == whole:
+        return size
+    if not total:
+        return Ranks(size.nodes, None, size.places, f"{option.written}, at most {per_node} on each node")
+    if total > whole:
+        doubt = f"{option.written}, which are more than {per_node} on each of {size.nodes} nodes"
+        return Ranks(size.nodes, None, size.places, doubt)
+    if total <= per_node:
+        return Ranks(1, total, size.places)
+    if total % per_node:
+        doubt = f"{option.written}, at most {per_node} on each node: the last node has fewer ranks"
+        return Ranks(-(-total // per_node), None, size.places, doubt)
+    return Ranks(total // per_node, per_node, size.places)
 
 
 def _is_of_one_machine(reading: ShellReading, layer: Layer, told: mpi.Told | None) -> bool:
