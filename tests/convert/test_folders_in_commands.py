@@ -28,6 +28,9 @@ _NAMES = ("$PWD", "$(pwd)", "$SLURM_SUBMIT_DIR")
         "cd run/deep.er; cd ..\nshow $D",
         "cd run\ncd ..\nshow $D",
         "cd run; export E=$PWD/src\nshow $D",
+        "cd $SLURM_SUBMIT_DIR\nshow $D/x $PWD/y",
+        "cd run; cd ${SLURM_SUBMIT_DIR:-.} || exit 1\nshow $D $PWD/y",
+        'cd "$SLURM_SUBMIT_DIR"/run\nshow $D/x $PWD',
     ],
 )
 def test_ranks_find_what_the_script_named(name: str, lines: str, tmp_path: Path) -> None:
@@ -71,3 +74,15 @@ def test_from_a_folder_of_which_only_the_path_is_told_it_is_asked_for(name: str)
     assert any("--env PWD=/FOLDER" in each.todo for each in found.findings)
     found = convert(classified({"run.sub": script}), Options({"PWD": "/home/me"}))
     assert script_cases.loaded(found.job)["command"] == ["/home/me/app"]
+
+
+@pytest.mark.parametrize(
+    "lines", ["umask 027", "umask 077; umask -S; umask 027", "umask u=rwx,g=rx,o=; cd $SLURM_SUBMIT_DIR"]
+)
+def test_ranks_make_files_as_the_script_had_it(lines: str, tmp_path: Path) -> None:
+    Path(tmp_path, "app").write_text("#!/bin/sh\n: > made\n")
+    Path(tmp_path, "app").chmod(stat.S_IRWXU)
+    script = f"{_HEAD}{lines}\nsrun --mpi=none ./app\n"
+    job = script_cases.loaded(convert(classified({"run.sub": script}), Options({})).job)
+    subprocess.run(job["command"], cwd=tmp_path, umask=0, check=True, timeout=60)
+    assert stat.S_IMODE(Path(tmp_path, "made").stat().st_mode) == 0o640

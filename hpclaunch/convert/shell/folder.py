@@ -52,6 +52,8 @@ def change(shell: "Walker", words: list[Value]) -> None:
 def _from(here: Value, folder: Value) -> Value:
     """The folder that a word leads to. One of which the beginning is not known is taken for a whole path."""
     first = folder[0] if folder else ""
+    if isinstance(first, Unknown) and first.kind == "variable" and first.name == _OF_SUBMISSION:
+        folder = (*_SUBMITTED, *folder[1:])
     if not isinstance(first, str) or first.startswith("/"):
         text = known(folder)
         return folder if text is None else (normpath(text),)

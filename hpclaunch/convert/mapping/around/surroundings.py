@@ -18,7 +18,18 @@ from hpclaunch.readback.shell.values import Unknown, Value, known, shown
 from hpclaunch.values.conversion import Place
 from hpclaunch.values.yamltext import flow
 
-_PREPARES = frozenset({"module", "ml", "conda", "mamba", "micromamba", "spack", "ulimit", "pyenv"})
+_PREPARES = frozenset({"module", "ml", "conda", "mamba", "micromamba", "spack", "ulimit", "umask", "pyenv"})
+# Of the process and not of its files, so that a container has it too: why it is left, and what to do.
+_OF_PROCESS = {
+    "ulimit": (
+        "srun handed this limit on; ranks have those of the node now (--propagate=NONE)",
+        "where the program needs it, begin the command with it",
+    ),
+    "umask": (
+        "srun handed it on: it is in the modes of the files that ranks make",
+        "where others need those files, let the command begin with it",
+    ),
+}
 _CONDA_HOOK = re.compile(r"^eval\s+\"?\$\((?:\S*/)?(conda|mamba|micromamba|pyenv)\s+[^)]*\)\"?$")
 # Not a configuration that was forgotten, but software of the machine or an environment of the user's.
 _ENVIRONMENT = re.compile(r"^(?!.*\bconfig_)(/|~|\$\{?HOME)|(?:^|/)activate$|conda\.sh$")
@@ -52,9 +63,7 @@ def put(
         if image and not inside:
             why = "it prepares the host's shell; what it exports and the image does not set, ranks had too"
             todo = "write what the ranks need of it in env"
-            if words[0] == ("ulimit",):
-                why = "srun handed this limit on; ranks have those of the node now (--propagate=NONE)"
-                todo = "where the program needs it, begin the command with it"
+            why, todo = _OF_PROCESS.get(known(words[0]) or "", (why, todo))
             draft.say("left", (where,), what, why=why, todo=todo)
         else:
             why = "a rank's environment is its own, so each rank does it in a login shell"
@@ -77,7 +86,7 @@ def before(
     found: list[Prepared] = []
     programs = _PREPARES | FOLDERS if inside else _PREPARES
     for command in reading.commands:
-        if command.program in programs and not command.within and not command.conditions:
+        if command.program in programs and not (command.within or command.conditions or _shows(command)):
             found.append((command.place, command.words))
     for sourced in reading.sourced:
         if not sourced.file and _ENVIRONMENT.search(shown(sourced.name)):
@@ -109,6 +118,12 @@ def before(
         for each in sorted(found, key=order)
         if (_is_before(each[0], run.place) or is_in_front(*each)) and not reading.is_apart(each[0], run.place)
     ]
+
+
+def _shows(command: Command) -> bool:
+    """Whether it only shows what it could set."""
+    rest = [known(word) or "?" for word in command.words[1:]]
+    return command.program == "umask" and all(word.startswith("-") for word in rest)
 
 
 def _in_front(reading: ShellReading, run: Command) -> str:
