@@ -200,8 +200,9 @@ class ShellReading(Struct, frozen=True, dict=True):
     others are configuration (or were sourced by it). `wanted` are variables that are used and that nobody
     gave. `beside` are inputs that are no launcher: lists of mounts and of cores. `arguments` are those that
     the operator gave the script, None where nobody said it, `started` what else starts it, and `asks` the
-    lines that ask for them. `of_points`: what it starts are points of a sweep, whose ranks have what Slurm
-    tells the tasks of an array."""
+    lines that ask for them. `followed` are the lines that start a script of which the text was walked.
+    `of_points`: what it starts are points of a sweep, whose ranks have what Slurm tells the tasks of an
+    array."""
 
     sources: tuple[Source, ...]
     script: str
@@ -218,6 +219,7 @@ class ShellReading(Struct, frozen=True, dict=True):
     arguments: tuple[str, ...] | None = None
     asks: tuple[Place, ...] = ()
     started: tuple[Started, ...] = ()
+    followed: tuple[Place, ...] = ()
     of_points: bool = False
     setters: tuple[Setter, ...] = ()
 

@@ -36,6 +36,7 @@ _PERHAPS = Told(
 )
 _PLUMBING = Told("without effect", "shell plumbing: ", "it has no effect on what is launched")
 _CALL = Told("carried", "a call: ", "what the function does is told where its commands stand")
+_FOLLOWED = Told("carried", "", "what that script does is told where its commands stand")
 _LEFT = Told(
     "left",
     "",
@@ -113,6 +114,14 @@ class Walk:
     def gives(self, place: Place) -> bool:
         """Whether it gave a variable a value there."""
         return line_of(place) in self._given
+
+    def follows(self, place: Place) -> bool:
+        """Whether what is started there is a script that it went through."""
+        return line_of(place) in self._followed
+
+    @cached_property
+    def _followed(self) -> set[Line]:
+        return set(map(line_of, self._reading.followed))
 
     def sourced(self, place: Place) -> Sourced | None:
         """What is sourced there."""
@@ -197,6 +206,10 @@ def what_became(statement: Statement, walk: Walk) -> Told:
             _given((each.name for each in part.assignments), walk) if part.assignments else _by_output(part)
         )
     program = _program(statement, part.words, walk)
+    if walk.follows(statement.place) and all(
+        each.program != program for each in walk.commands(statement.place)
+    ):
+        return _FOLLOWED
     if program in walk.functions:
         return _CALL
     told = _BY_PROGRAM.get(program)

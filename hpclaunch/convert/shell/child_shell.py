@@ -1,4 +1,5 @@
-"""A text that the script gives to another shell (bash -c TEXT, bash <<EOF), where that starts ranks."""
+"""What the script gives to another shell (bash -c TEXT, bash <<EOF, bash FILE, ./FILE), where that starts
+ranks."""
 
 import re
 from collections.abc import Collection, Mapping, Sequence
@@ -7,7 +8,9 @@ from typing import TYPE_CHECKING
 from hpclaunch.convert.programs.layers import layers
 from hpclaunch.convert.programs.names import BY_MPI, BY_TORCH, SHELLS, STEPS, any_of
 from hpclaunch.convert.programs.plain import by_env
+from hpclaunch.convert.shell import started_files
 from hpclaunch.convert.shell.names import with_names
+from hpclaunch.convert.shell.started_files import Script
 from hpclaunch.readback.shell.errors import ScriptError
 from hpclaunch.readback.shell.state import Variable
 from hpclaunch.readback.shell.statements import Function, Group
@@ -34,36 +37,39 @@ def walked(shell: "Walker", words: Sequence[Value]) -> bool:
     """Walk the text of a shell that starts ranks, as `eval` does, in a shell of its own: it has what is
     exported, and nothing of what it is given comes back. False for any other command."""
     first = known(words[0]) if words else None
-    if first and first.rpartition("/")[2] not in _PERHAPS:
+    if first and "/" not in first and first not in _PERHAPS:
         return False
     its = layers(words)
     if all(each.program in _AROUND for each in its[:-1]):
         words = its[-1].words
-    if not words or (known(words[0]) or "").rpartition("/")[2] not in SHELLS:
-        return False
-    found = _text(words, shell.input.text)
+    found = _script(shell, words)
     if found is None:
         return False
-    value, arguments = found
-    text, unknown = with_names(value)
+    text, unknown = with_names(found.text)
     if len(text) > _LONGEST or shell.children >= _DEEPEST:
         return False
     if not _STARTS.search(text) and not (
         base_name(words[0]) == _BASH and _STARTS.search(_written(_functions_for(shell, text)))
     ):
         return False
-    line = shell.line
-    try:
-        body = shell.parsed(text)
-    except ScriptError:
-        shell.line = line
-        return False
-    try:
+    place = shell.place
+    with found.lines(shell):
+        try:
+            body = shell.parse(found.name) if found.name else shell.parsed(text)
+        except ScriptError:
+            return False
+        if found.name or found.first:
+            shell.followed[place] = found.name
         given, removed = by_env(its, shell.environment())
-        _walk(shell, body, unknown, tuple(arguments), given, removed)
-    finally:
-        shell.line = line
+        _walk(shell, body, unknown, found.arguments, given, removed)
     return True
+
+
+def _script(shell: "Walker", words: Sequence[Value]) -> Script | None:
+    """What a shell is given with these words."""
+    is_shell = bool(words) and base_name(words[0]) in SHELLS
+    found = _text(words, shell.input.text) if is_shell else None
+    return Script(found[0], tuple(found[1])) if found else started_files.of(shell, words)
 
 
 def _walk(

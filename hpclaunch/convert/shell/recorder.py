@@ -65,6 +65,7 @@ class Recorder(Values):
         self.sourced: list[Sourced] = []
         self.unclear: list[Unclear] = []
         self.subshells: list[Place] = []
+        self.followed: dict[Place, str] = {}  # where a script is started that is walked, "" for no source
         self.asked: dict[Place, None] = {}  # where the script's own arguments are asked for
         self._budget = Budget(_MOST)
         self._renewed = 0
@@ -84,6 +85,11 @@ class Recorder(Values):
         """The first word of the command that is read, as it is written."""
         words = self._current.words if self._current is not None else ()
         return words[0].written if words else ""
+
+    @property
+    def current(self) -> Simple | None:
+        """The command that is read."""
+        return self._current
 
     def note(self, text: str) -> None:
         self.unclear.append(Unclear(self.place, outside(text)))

@@ -31,7 +31,7 @@ def starts(walker: "Walker", script: str) -> tuple[Started, ...]:
         if any(each.program not in _AROUND for each in its[:-1]) or not words:
             continue
         if base_name(words[0]) in SHELLS:
-            words = _behind_options(words[1:])
+            words = behind_options(words[1:])
         if words and known(words[0]) and walker.files.found(words[0], (command.place.file,)) == script:
             prefix = (*command.prefix, *by_env(its, command.environment)[0].items())
             in_loop = bool(command.loops)
@@ -80,7 +80,7 @@ def _is_from_outside(word: Value) -> bool:
     return may_be_many(word) or any(isinstance(part, Unknown) and part.kind != "variable" for part in word)
 
 
-def _behind_options(words: Sequence[Value]) -> list[Value]:
+def behind_options(words: Sequence[Value]) -> list[Value]:
     """The script that a shell is given and what stands behind it; nothing where it is given a text."""
     rest = list(words)
     while rest and (option := known(rest[0]) or "").startswith(("-", "+")):

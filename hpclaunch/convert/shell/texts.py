@@ -1,6 +1,7 @@
 """The texts of the sources, each walked where the script goes through it."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from hpclaunch.convert.reading import Source, Statement
 from hpclaunch.convert.shell.listing import row_of, statements_of
@@ -46,24 +47,31 @@ class Texts(Recorder):
             ]
         return found
 
-    def walk(self, name: str) -> Flow:
-        """Walk a source, as `source` does."""
+    @property
+    def around(self) -> Sequence[str]:
+        """The sources that the walk is in, each of which began the next."""
+        return self._open
+
+    @contextmanager
+    def opened(self, name: str) -> Iterator[None]:
+        """Be in a source, while it lasts."""
         self._open.append(name)
         self.seen.add(name)
         try:
-            return self.lines(self.parse(name).body)
+            yield
         finally:
             self._open.pop()
+
+    def walk(self, name: str) -> Flow:
+        """Walk a source, as `source` does."""
+        with self.opened(name):
+            return self.lines(self.parse(name).body)
 
     def walk_from(self, name: str, number: int) -> None:
         """Walk the statements of a source from the one of this number on, with nothing around them."""
         self.context, self._depth = Context(), 0
-        self._open.append(name)
-        self.seen.add(name)
-        try:
+        with self.opened(name):
             self.lines(self._from(name, number))
-        finally:
-            self._open.pop()
 
     def _from(self, name: str, number: int) -> Iterator[Part]:
         """The statements of a source from the one of this number on, as long as it goes on."""

@@ -1,7 +1,7 @@
 """The inputs as the operator would use them: the configurations are sourced in their order, then the script
 runs. Nothing runs here: `Walker` notes the commands, and the values that variables are given."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from msgspec import Struct, structs
 
@@ -70,8 +70,10 @@ def _read(
     *,
     in_job: bool = True,
     submitted: Sequence[tuple[Command, Started]] = (),
+    run: Collection[str] = (),
 ) -> ShellReading:
-    """`in_job`: as a job of Slurm has its variables; `submitted`: by these commands of its own."""
+    """`in_job`: as a job of Slurm has its variables; `submitted`: by these commands of its own. `run` are
+    sources that the script runs, and that are no configurations."""
     environment, arguments = given.environment, given.arguments
     main = chosen(sources) if script is None else script
     walker = Walker(sources)
@@ -85,7 +87,7 @@ def _read(
     for name, part in given.parts:
         walker.state.set(name, Variable((part,)))
     several = sources if len(sources) > 1 else ()
-    sourced = {name for source in several for name in walker.files.sourced_by(source.name)}
+    sourced = {name for source in several for name in walker.files.sourced_by(source.name)}.union(run)
     configurations = [source.name for source in sources if source.name != main and source.name not in sourced]
     complete = [_walked(walker, name) for name in configurations]
     _give(walker, {name: text for name, text in environment.items() if _changed(walker, name, text)})
@@ -100,6 +102,9 @@ def _read(
     walker.script = main
     if main and all(complete):
         _walked(walker, main)
+    followed = {*walker.followed.values()} - {""}
+    if not followed.isdisjoint(configurations):
+        return _read(sources, script, given, in_job=in_job, submitted=submitted, run=followed.union(run))
     left = [source.name for source in sources if source.name != main and source.name in sourced - walker.seen]
     for name in left:
         _walked(walker, name)
@@ -118,6 +123,7 @@ def _read(
         arguments=None if arguments is None else tuple(arguments),
         asks=tuple(walker.asked),
         started=begun,
+        followed=tuple(walker.followed),
         setters=tuple(walker.setters),
     )
 

@@ -1,0 +1,69 @@
+"""A script that another one starts by itself, given beside it or written by it: the job is the one that its
+commands would be in their place."""
+
+import pytest
+from script_cases import loaded
+
+from hpclaunch.convert.conversion import convert
+from hpclaunch.convert.inputs import classified
+from hpclaunch.convert.options import Options
+from hpclaunch.values.conversion import Conversion
+
+_HEAD = "#!/bin/bash\n#SBATCH -N 2 -t 10 --gpus-per-node=8\nexport LR=0.5\n"
+_RUN = "srun --ntasks-per-node=8 --mpi=pmix --container-image=a/b:1 ./train --lr $LR\n"
+_ENDING = "sync\n"
+_WRITES = {
+    "a here-document": f"cat > go.sh <<'E'\n#!/bin/bash\n{_RUN}E\n",
+    "one that is filled in": f"cat > go.sh <<E\n#!/bin/bash\n{_RUN}E\n",
+    "echo": f"echo '#!/bin/bash' > go.sh\necho '{_RUN.strip()}' >> go.sh\n",
+    "printf": f"printf '%s\\n' '{_RUN.strip()}' > go.sh\n",
+}
+_STARTS = ("bash go.sh", "bash -x ./go.sh 1 2", "chmod +x go.sh; ./go.sh", "timeout 60 sh go.sh || exit 1")
+
+
+def _converted(texts: dict[str, str]) -> Conversion:
+    return convert(classified(texts), Options({"PWD": "/data"}))
+
+
+def _inline(run: str = _RUN) -> dict[str, object]:
+    job: dict[str, object] = loaded(_converted({"run.sub": f"{_HEAD}{run}{_ENDING}"}).job)
+    return job
+
+
+@pytest.mark.parametrize("starts", _STARTS)
+@pytest.mark.parametrize("writes", _WRITES)
+def test_a_script_that_the_launcher_writes_and_starts_is_read(writes: str, starts: str) -> None:
+    found = _converted({"run.sub": f"{_HEAD}{_WRITES[writes]}{starts}\n{_ENDING}"})
+    job = loaded(found.job)
+    assert job == _inline()
+
+
+def test_a_name_that_is_not_known_is_the_same_file_each_time() -> None:
+    lines = f"GO=$(mktemp)\ncat > $GO <<'E'\n{_RUN}E\nbash $GO\nrm $GO\n{_ENDING}"
+    assert loaded(_converted({"run.sub": _HEAD + lines}).job)["command"] == _inline()["command"]
+
+
+@pytest.mark.parametrize("order", [("run.sub", "go.sh"), ("go.sh", "run.sub")])
+@pytest.mark.parametrize("starts", _STARTS)
+def test_a_script_that_is_given_is_read_where_it_is_started(starts: str, order: tuple[str, ...]) -> None:
+    texts = {"run.sub": f"{_HEAD}{starts}\n{_ENDING}", "go.sh": f"#!/bin/bash\nLR=0.5\n{_RUN}exit 0\n"}
+    found = _converted({name: texts[name] for name in order})
+    job = loaded(found.job)
+    assert {key: job[key] for key in job if key != "setup" or "chmod" not in starts} == _inline()
+    said = [each for each in found.findings if str(each.places[0]) == "run.sub:4"]
+    assert [each.kind for each in said if "go.sh" in each.what] == ["carried"]
+
+
+def test_the_words_behind_its_name_and_what_is_exported_are_its_own() -> None:
+    run = _RUN.replace("$LR", "$1 --seed $SEED --home $HERE")
+    lines = "HERE=/x\nSEED=3 ./go.sh 0.1\n"
+    found = _converted({"run.sub": f"{_HEAD}{lines}", "go.sh": f"#!/bin/bash\n{run}"})
+    command = loaded(found.job)["command"]
+    assert "0.1" in str(command)
+    assert "/x" not in str(command)
+    assert loaded(found.job)["env"]["SEED"] == "3"
+
+
+def test_a_file_that_another_program_changes_is_not_read() -> None:
+    changed = f"cat > go.sh <<'E'\n{_RUN}E\nsed -i s/8/4/ go.sh\nbash go.sh\n"
+    assert "image" not in loaded(_converted({"run.sub": f"{_HEAD}{changed}"}).job)
