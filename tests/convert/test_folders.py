@@ -220,3 +220,36 @@ def test_a_folder_named_by_the_jobs_number_is_in_the_folder_to_which_the_script_
     found = convert(classified({"run.sub": f"#!/bin/bash\n#SBATCH -N 2 -t 5\n{lines}"}), Options({}))
     assert "cd /scratch || exit; mkdir $SLURM_JOB_ID" in found.job
     assert "cd /scratch || exit; mkdir $ROOT" not in found.job
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "cd a\nprepare",
+        "cd $ROOT/a\nprepare; cd $SLURM_SUBMIT_DIR",
+        "cd ~/a\nprepare\ncd b",
+        'cd "$ROOT"/"$KIND"; prepare deep; cd $SLURM_SUBMIT_DIR',
+        "prepare\ncd a",
+    ],
+)
+def test_a_step_that_names_no_file_is_where_the_script_was(lines: str, tmp_path: Path) -> None:
+    for folder in ("a/b", "c d"):
+        Path(tmp_path, folder).mkdir(parents=True)
+    Path(tmp_path, "prepare").write_text(f"#!/bin/sh\npwd >> {tmp_path}/shown\n")
+    Path(tmp_path, "srun").write_text('#!/bin/sh\nwhile [ "${1#-}" != "$1" ]; do shift; done\nexec "$@"\n')
+    for name in ("prepare", "srun"):
+        Path(tmp_path, name).chmod(stat.S_IRWXU)
+    path = f"{tmp_path}:{os.environ['PATH']}"
+    own = {"HOME": str(tmp_path), "ROOT": str(tmp_path), "KIND": "c d"}
+    environment = {"PATH": path, "SLURM_SUBMIT_DIR": str(tmp_path), **own}
+    text = lines.replace("prepare", "srun -n1 prepare")
+    subprocess.run(["bash", "-c", text], cwd=tmp_path, env=environment, check=True, timeout=60)
+    found = convert(classified({"run.sub": f"{_HEAD}{text}\nsrun --mpi=none ./app\n"}), Options({}))
+    job = script_cases.loaded(found.job)
+    (step,) = job["setup"]
+    run = ["sh", "-c", step["run"]] if isinstance(step["run"], str) else step["run"]
+    inherited = {name: own[name] for name in job.get("inherit", ())}
+    start = os.path.expandvars(str(Path(tmp_path, job.get("workdir", "."))))
+    subprocess.run(run, cwd=start, env={"PATH": path, **inherited}, check=True, timeout=60)
+    wanted, there = Path(tmp_path, "shown").read_text().splitlines()
+    assert there == wanted

@@ -332,9 +332,9 @@ def test_a_step_runs_where_the_script_has_gone_to(line, run, tmp_path):
 
 
 def test_a_step_in_a_folder_that_is_not_told_is_left():
-    job, found = _of("cd $W; mkdir -p logs; ./prepare.sh; mkdir -p /data/logs", f"{_S} ./train")
+    job, found = _of("cd $(newest); mkdir -p logs; ./prepare.sh; mkdir -p /data/logs", f"{_S} ./train")
     assert _runs(job, "setup") == ["mkdir -p /data/logs"]
-    assert _left(found, 1).count("it runs in a folder that no step is told of (${W})") == 2
+    assert _left(found, 1).count("it runs in a folder that no step is told of ($(newest))") == 2
 
 
 @pytest.mark.parametrize(

@@ -1,15 +1,24 @@
 """The folder that a step of the host is in: the script may have gone to another one before it."""
 
+import posixpath
 import shlex
 from collections.abc import Sequence
 from posixpath import isabs, normpath, relpath
 
+from msgspec import Struct
+
 from hpclaunch.convert.draft import Draft
-from hpclaunch.convert.mapping.words.texts import is_here, path
+from hpclaunch.convert.mapping.words.texts import is_here, line, path
+from hpclaunch.convert.programs.beside import that
 from hpclaunch.convert.reading import Command
 from hpclaunch.readback.shell.values import Unknown, Value, known, shown
 
 _PRINT = ("echo", "printf")
+# What they read and change stands in their words. Any other may read or write in the folder that it is in.
+_BY_WORDS = that(
+    "says", "shell", "looks", "words", "texts", "devices", "settings", "caches", "copies", "files"
+)
+_HOMES = ((Unknown("variable", "HOME"),), (Unknown("home", "~"),))
 _OF_NAMES = frozenset(
     ("SLURM_JOB_ID", "SLURM_JOBID", "SLURM_JOB_NAME", "SLURM_ARRAY_JOB_ID", "SLURM_ARRAY_TASK_ID")
 )
@@ -23,9 +32,18 @@ def start(draft: Draft, *, image: bool) -> str | None:
     return None if fact.is_open else normpath(fact.value)
 
 
-def goes(command: Command, words: Sequence[Value], begin: str | None) -> tuple[str, str]:
-    """What the step does first, a text for /bin/sh, to be in the folder of its command: "" where it starts
-    there, or where none of its words is a path from it; and else the folder that no step can find."""
+class Way(Struct, frozen=True):
+    """What a step does `first`, a text for /bin/sh, to be in the folder of its command: "" where it starts
+    there, or where none of its words is a path from it. `names` are variables that the text takes from the
+    job, and `nowhere` is a folder that no step can find, "" for none."""
+
+    first: str = ""
+    names: tuple[str, ...] = ()
+    nowhere: str = ""
+
+
+def goes(command: Command, words: Sequence[Value], begin: str | None) -> Way:
+    """How a step comes to the folder of its command from where it begins."""
     there: str | None = "."
     if command.folder:
         there = None if (folder := path(command.folder)) is None else normpath(folder)
@@ -33,12 +51,26 @@ def goes(command: Command, words: Sequence[Value], begin: str | None) -> tuple[s
     if any(is_here(part) for word in words for part in word):  # which is written as `.`
         there = "." if there == "." or not relative else None
     elif not relative:
-        return "", ""
+        return Way()
+    elif there is None and (way := _by_variables(command.folder, begin)) is not None:
+        return way
     if there is not None and there == begin:
-        return "", ""
+        return Way()
     if there is None or begin is None or (isabs(begin) and not isabs(there)):
-        return "", shown(command.folder) if command.folder else "the folder of submission"
-    return f"cd {shlex.quote(there if isabs(there) else relpath(there, begin))} || exit; ", ""
+        return Way(nowhere=shown(command.folder) if command.folder else "the folder of submission")
+    return Way(f"cd {shlex.quote(there if isabs(there) else relpath(there, begin))} || exit; ")
+
+
+def _by_variables(folder: Value, begin: str | None) -> Way | None:
+    """To a path with variables of the submitter's shell in it, /data/$USER; None for one that may not lead
+    there from where the step begins."""
+    begins = known(folder[:1]) or ""
+    if not (begins.startswith("/") or folder[:1] in _HOMES or (begin == "." and not is_here(folder[0]))):
+        return None
+    written = line([("cd",), folder])
+    if written.doubt or not isinstance(written.value, str):
+        return None
+    return Way(f"{written.value.removeprefix('exec ')} || exit; ", written.names)
 
 
 def _is_relative(command: Command, words: Sequence[Value]) -> bool:
@@ -50,6 +82,7 @@ def _is_relative(command: Command, words: Sequence[Value]) -> bool:
     targets = [output.path for output in command.writes]
     return (
         command.stdin is not None
+        or posixpath.basename(name) not in _BY_WORDS
         or ("/" in name and not isabs(name))
         or any(map(_is_path_from_here, [*rest, *targets]))
     )

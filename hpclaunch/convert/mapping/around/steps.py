@@ -204,15 +204,15 @@ def _put(
     inside = step is not None and step.in_container
     words = step.started if step is not None else command.words
     shell = step_shells.Shell()
-    first, nowhere = "", ""
+    way = step_folders.Way()
     if not inside:
-        first, nowhere = step_folders.goes(command, words, step_folders.start(draft, image=run.image))
+        way = step_folders.goes(command, words, step_folders.start(draft, image=run.image))
         stand_ins = run.trials.stand_ins
-        shell = step_shells.of(reading, command, words, run.later, stand_ins, goes=bool(first))
+        shell = step_shells.of(reading, command, words, run.later, stand_ins, goes=bool(way.first))
     written = _line(command, step, run.trials, shell)
     places = reading.origin(command)
-    if nowhere:
-        why = f"it runs in a folder that no step is told of ({nowhere})"
+    if way.nowhere:
+        why = f"it runs in a folder that no step is told of ({way.nowhere})"
         draft.say("left", (command.place,), what, why=why, todo=f"add it to {key} with whole paths")
         return
     if written.doubt:
@@ -225,7 +225,7 @@ def _put(
         why = "a step runs once, once on each node, or as the ranks do"
         draft.say("left", (command.place,), what, why=why, todo="write it as a step of one of these kinds")
         return
-    plain = written.of_step(first)
+    plain = written.of_step(way.first)
     entry: dict[str, Any] = {"run": plain}
     if run.image and not (inside or (step is None and alone.is_in_container(reading))):
         entry["where"] = "host"
@@ -238,10 +238,10 @@ def _put(
         optional, why = True, CACHES
     if optional:
         entry["optional"] = True
-    names = [name for name in submitters(written.names) if name not in shell.names]
+    names = [name for name in submitters((*way.names, *written.names)) if name not in shell.names]
     inherit(names, (command.place,), draft, what)
     if key == "after" and not inside:
-        step_shells.say_behind(reading, run.command, command, bool(first), draft)
+        step_shells.say_behind(reading, run.command, command, bool(way.first), draft)
     if key == "after" and rounds.gives_up(reading, run.command):
         why = "the script came here only where its run did well; `after` is done in any case"
     draft.add(key, entry, places, what, why)
