@@ -2,7 +2,7 @@
 commands would be in their place."""
 
 import pytest
-from script_cases import loaded
+from script_cases import ASK, loaded
 
 from hpclaunch.convert.conversion import convert
 from hpclaunch.convert.inputs import classified
@@ -67,3 +67,41 @@ def test_the_words_behind_its_name_and_what_is_exported_are_its_own() -> None:
 def test_a_file_that_another_program_changes_is_not_read() -> None:
     changed = f"cat > go.sh <<'E'\n{_RUN}E\nsed -i s/8/4/ go.sh\nbash go.sh\n"
     assert "image" not in loaded(_converted({"run.sub": f"{_HEAD}{changed}"}).job)
+
+
+_TWO = "#!/bin/bash\n#SBATCH -N 2 -t 10 --gpus-per-node=8\n"
+_ONE = "#!/bin/bash\n#SBATCH -N 1 -t 10 --gpus-per-node=8\n"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "bash go.sh",
+        "./go.sh 4",
+        "timeout 60 sh -e $HOME/go.sh",
+        "python -c \"import os; os.system('srun -n16 ./x')\"",
+        "python launch.py mpirun -np 16 ./x",
+    ],
+)
+def test_ranks_that_a_command_may_start_itself_are_asked_for(line: str) -> None:
+    found = _converted({"run.sub": f"{_TWO}{line}\n"})
+    job = loaded(found.job)
+    assert (job["nodes"], job["ranks_per_node"], job["command"], job["mpi"]) == ("2", ASK, ASK, ASK)
+    assert all(
+        "on the first node alone" not in each.why and "idle" not in each.why for each in found.findings
+    )
+    assert all("srun without" not in each.what and "slurm.conf" not in each.why for each in found.findings)
+
+
+@pytest.mark.parametrize("line", ["python train.py", "./x srun.log", "python t.py --by=mpirun_rsh.txt"])
+def test_a_program_on_the_first_node_is_one_rank(line: str) -> None:
+    job = loaded(_converted({"run.sub": f"{_TWO}{line}\n"}).job)
+    assert (job["nodes"], job["ranks_per_node"]) == ("1", "1")
+
+
+def test_a_script_that_is_not_given_is_named_where_it_has_one_node() -> None:
+    found = _converted({"run.sub": f"{_ONE}bash go.sh\n"})
+    assert loaded(found.job)["ranks_per_node"] == "1"
+    assert any(each.kind == "question" and "starts ranks itself" in each.what for each in found.findings)
+    given = _converted({"run.sub": f"{_ONE}bash go.sh\n", "go.sh": "#!/bin/bash\npython train.py\n"})
+    assert all("starts ranks itself" not in each.what for each in given.findings)

@@ -75,7 +75,7 @@ def _convert(reading: ShellReading, draft: Draft, options: Options) -> None:
     srun_run.put(srun_run.Launch(reading, run, steps, found, by), draft, options)
     at_once.ask(reading, run, steps, draft)
     if alone.is_one(run, by):
-        alone.ask_text(reading, run, draft)
+        alone.ask_text(reading, run, found, draft)
         other_runs.ask_for_one(run, alone.others(reading, run.command), draft)
     other_runs.put(reading, run, steps, draft)
     preparations.ask_of_script(reading, run, steps, draft)

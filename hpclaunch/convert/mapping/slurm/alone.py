@@ -11,15 +11,17 @@ from hpclaunch.convert.mapping.slurm.sizes import Allocation, Ranks
 from hpclaunch.convert.mapping.slurm.sruns import Step, fallbacks
 from hpclaunch.convert.programs.beside import PREPARES, that
 from hpclaunch.convert.programs.layers import MPI, PER_GPU, Layer, layers
-from hpclaunch.convert.programs.names import CONTAINERS, REMOTE, SHELLS
+from hpclaunch.convert.programs.names import BY_MPI, CONTAINERS, REMOTE, SHELLS, STEPS, any_of
 from hpclaunch.convert.programs.plain import IN_FRONT
 from hpclaunch.convert.reading import Command, ShellReading
+from hpclaunch.convert.shell.started import behind_options
 from hpclaunch.readback.shell.commands import BUILTINS
-from hpclaunch.readback.shell.values import Value, known, program_of, shown
+from hpclaunch.readback.shell.values import Value, base_name, known, program_of, shown
 
 _RUNS = re.compile(
     r"^(python[\d.]*|torchrun|deepspeed|accelerate|charmrun|bash|sh|[\w./-]+\.(sh|py|x|exe)|\./\S+|/\S+)$"
 )
+_STARTS = re.compile(rf"(?:^|[\s;&|(/`\"'])({any_of(STEPS, BY_MPI)})(?=[\s;\"']|$)")
 _UNKNOWN_START = re.compile(r"(?:^|[;&|({\n])\s*\0")
 _HELPS = PREPARES | that("shell", "enters", "words", "texts", "edits", "fetches", "ends")
 _OF_SHELL = frozenset(("exit", "return", "break", "continue", "eval", "exec"))
@@ -45,6 +47,8 @@ def step(reading: ShellReading, found: Allocation) -> Step | None:
     command = (_launched(found_here) or found_here)[-1]
     inner = layers(command.words)
     size = Ranks(_nodes(inner, found), 1, (command.place,))
+    if may_start(reading, command, found):
+        size = Ranks(found.nodes, None, (command.place,), _told([command]))
     of_enroot, inner, by_enroot = enroot.of(reading, command, inner)
     return Step(command, (*of_container(reading), *by_enroot), size, inner, (), of_enroot)
 
@@ -101,15 +105,63 @@ def is_one(run: Step, by: Layer | None) -> bool:
     return by is None and all(layer.program != "srun" for layer in layers(run.command.words))
 
 
-def ask_text(reading: ShellReading, run: Step, draft: Draft) -> None:
-    """The question what a shell is given as its text, of which nothing is told: it may start ranks itself."""
+def may_start(reading: ShellReading, command: Command, found: Allocation) -> bool:
+    """Whether a command of the script's own may start ranks itself, as far as that is read of it: by a text,
+    by words that name a starter, or by a script that is not given, where sbatch asks for more than one."""
+    if _is_unknown_text(command) or _names_starter(command):
+        return True
+    several = any((number or 1) > 1 for number in (found.nodes, found.tasks, found.per_node))
+    return several and bool(script_not_given(reading, command))
+
+
+def ask_text(reading: ShellReading, run: Step, found: Allocation, draft: Draft) -> None:
+    """The question what is started by a text or a script of which nothing is told."""
     texts = [each for each in reading.commands if _may_be_run(each) and _is_unknown_text(each)]
-    places = tuple(dict.fromkeys(each.place for each in texts))
-    told = " and ".join(dict.fromkeys(" ".join(map(shown, each.words)) for each in texts))
-    for key, asks in (("command", "what each rank executes"), ("nodes", "how many nodes")) if texts else ():
-        draft.unsay((key,))
-        question = f"{asks}: what {told} starts is not told, and it may start ranks itself"
-        draft.ask((key,), question, (*places, run.command.place), told)
+    own = [run.command] if may_start(reading, run.command, found) else []
+    places = tuple(dict.fromkeys(each.place for each in (*texts, *own)))
+    script = script_not_given(reading, run.command)
+    todo = f"convert again with {script}" if script else ""
+    asks = [("command", "what each rank executes", texts or own), ("nodes", "how many nodes", texts)]
+    for key, asked, by in asks:
+        if by:
+            draft.unsay((key,))
+            question = f"{asked}: {_told(by)}"
+            draft.ask((key,), question, (*places, run.command.place), _shown(by), todo)
+    if script and not (texts or own):
+        what = f"whether {script} starts ranks itself"
+        draft.say("question", (run.command.place,), what, why="the file is not given", todo=todo)
+
+
+def _told(commands: Sequence[Command]) -> str:
+    return f"what {_shown(commands)} starts is not told, and it may start ranks itself"
+
+
+def _shown(commands: Sequence[Command]) -> str:
+    return " and ".join(dict.fromkeys(" ".join(map(shown, each.words)) for each in commands))
+
+
+def _names_starter(command: Command) -> bool:
+    """Whether srun or mpirun stands among what a program is given that is not known to start it."""
+    its = layers(command.words)
+    if any(layer.program in (*MPI, "srun") for layer in its):
+        return False
+    return any(
+        _STARTS.search("".join(each for each in word if isinstance(each, str))) for word in its[-1].words
+    )
+
+
+def script_not_given(reading: ShellReading, command: Command) -> str:
+    """The name of the script that a command executes, "" where it is given, and for a program."""
+    words = list(layers(command.words)[-1].words)
+    if words and base_name(words[0]) in SHELLS:
+        words = behind_options(words[1:])
+    elif not words or not shown(words[0]).endswith((".sh", ".bash")):
+        return ""
+    if not words:
+        return ""
+    name = shown(words[0])
+    given = (each.name.rpartition("/")[2] for each in (*reading.sources, *reading.beside))
+    return "" if name.rpartition("/")[2] in given else name
 
 
 def _is_unknown_text(command: Command) -> bool:

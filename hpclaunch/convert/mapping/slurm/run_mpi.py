@@ -10,6 +10,7 @@ from hpclaunch.convert.reading import ShellReading
 from hpclaunch.readback.shell.values import known
 
 _NO_WHERE = "no line says it, and so it was the site's own default (MpiDefault in its slurm.conf)"
+_WITHOUT = "srun without --mpi"
 _KINDS = {"none": "none", "pmix": "pmix", "pmi2": "pmi2"}
 
 
@@ -35,15 +36,16 @@ def put(reading: ShellReading, run: Step, launcher: Layer | None, draft: Draft) 
 
 def _no_mpi(run: Step, launcher: Layer | None, draft: Draft) -> None:
     lines = (run.command.place,)
+    by_srun = any(layer.program == "srun" for layer in layers(run.command.words))
     torch_alone = launcher is not None or rendezvous.is_used(draft)
     single = run.ranks.nodes == 1 and run.ranks.per_node == 1
     if torch_alone or single:
         started = single and launcher is None  # torchrun is one command, and its processes are the ranks
         why = "one rank needs no MPI" if started else "the ranks find each other by MASTER_ADDR and RANK"
         became = "mpi: none, which is the default"
-        by_srun = any(layer.program == "srun" for layer in layers(run.command.words))
-        what = "srun without --mpi" if by_srun else "a run without MPI"
+        what = _WITHOUT if by_srun else "a run without MPI"
         draft.say("assumed", lines, what, became=became, why=why, key="mpi")
         return
-    question = f"pmix, pmi2 or none: {_NO_WHERE}; none for ranks that do not use MPI"
-    draft.ask(("mpi",), question, lines, "srun without --mpi")
+    why = _NO_WHERE if by_srun else run.ranks.doubt or "no line says it"
+    question = f"pmix, pmi2 or none: {why}; none for ranks that do not use MPI"
+    draft.ask(("mpi",), question, lines, _WITHOUT if by_srun else "the run")
