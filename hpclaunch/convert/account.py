@@ -13,6 +13,7 @@ from functools import lru_cache
 from itertools import groupby
 
 from hpclaunch.convert.draft import sayable, shown
+from hpclaunch.convert.mapping.environment.sourced import not_given
 from hpclaunch.convert.programs.beside import PLUMBING
 from hpclaunch.convert.programs.names import (
     BY_MPI,
@@ -51,6 +52,8 @@ def account(reading: ShellReading, findings: Sequence[Finding]) -> list[Finding]
     evaluated = (each for each in reading.statements if each.written.startswith("eval "))
     texts += [each.written for each in evaluated if is_made(each, walk) and not lines.name(each.place)]
     walk.perhaps = _uses_of_unclear(reading, texts)
+    if not_given(reading) and not any(each.key == "command" and each.became for each in findings):
+        walk.perhaps = {each.name for each in reading.assigned}  # the run is where nobody reads it
     unclear = {
         line_of(each.place): Told("unread", "", each.text, _LOOK)
         for each in reading.unclear

@@ -7,8 +7,9 @@ from functools import cached_property
 from msgspec import Struct
 
 from hpclaunch.convert.draft import sayable, shown
-from hpclaunch.convert.programs.beside import PLUMBING
-from hpclaunch.convert.programs.layers import layers
+from hpclaunch.convert.programs.beside import PLUMBING, PREPARES, that
+from hpclaunch.convert.programs.layers import STARTERS, layers
+from hpclaunch.convert.programs.names import MAY_START
 from hpclaunch.convert.programs.plain import IN_FRONT
 from hpclaunch.convert.reading import Command, ShellReading, Sourced, Statement
 from hpclaunch.readback.shell.pieces import Literal, Process, Word
@@ -85,6 +86,12 @@ _HANDED = Told("left", "", "it hands the variable on to the ranks: see what is s
 _NOT_REACHED = Told(
     "without effect", "", "the script does not come to it with the values that its variables have"
 )
+_MAY_START = Told(
+    "unread",
+    "",
+    "it may start ranks, and is no way of starting them that is known",
+    "where it is the run write the command without what stands before it, and convert again",
+)
 _HOSTS = Told("replaced", "", "the scheduler knows the hosts of a job")
 _FILE = Told(
     "left",
@@ -95,6 +102,7 @@ _FILE = Told(
 _TO_FILE = frozenset((">", ">>", ">|", "&>", "&>>"))
 _REQUEUES = frozenset(("requeue", "requeuehold"))
 _OF_TRAPS = PLUMBING | {"kill"}
+_HELPS = PREPARES | that("enters", "words", "texts", "edits", "fetches", "builds", "ends")
 _SHELLS_OWN = frozenset(("command", "builtin"))  # they start the command that is behind them
 Line = tuple[str, int]
 
@@ -217,7 +225,10 @@ def what_became(statement: Statement, walk: Walk) -> Told:
         return told(statement, part, walk)
     if program in PLUMBING:
         return _FILE if walk.writes_with_others(statement.place, program) else _by_output(part)
-    return _NOT_REACHED if program and walk.passes_by(statement) else _LEFT
+    if program and walk.passes_by(statement):
+        return _NOT_REACHED
+    is_known = program in _HELPS or program in STARTERS
+    return _MAY_START if not is_known and MAY_START.search(statement.written) else _LEFT
 
 
 def is_made(statement: Statement, walk: Walk) -> bool:

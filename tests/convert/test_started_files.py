@@ -105,3 +105,30 @@ def test_a_script_that_is_not_given_is_named_where_it_has_one_node() -> None:
     assert any(each.kind == "question" and "starts ranks itself" in each.what for each in found.findings)
     given = _converted({"run.sub": f"{_ONE}bash go.sh\n", "go.sh": "#!/bin/bash\npython train.py\n"})
     assert all("starts ranks itself" not in each.what for each in given.findings)
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["strace -f -o out srun -n 16 ./x", "su -c 'mpirun -np 16 ./x'", "find . -name go -exec srun ./x \\;"],
+)
+def test_a_way_of_starting_ranks_that_is_not_known_is_named(line: str) -> None:
+    found = _converted({"run.sub": f"{_TWO}{line}\n"})
+    assert loaded(found.job)["command"] == ASK
+    assert any(line in each.why and "may start them" in each.why for each in found.findings)
+    beside = _converted({"run.sub": f"{_TWO}{line}\nsrun --mpi=pmix --ntasks-per-node=8 ./y\n"})
+    assert [each.kind for each in beside.findings if each.what == line] == ["unread"]
+
+
+@pytest.mark.parametrize("line", ["pip install mpirun deepspeed x", "pkill mpirun x", "module load srun x"])
+def test_the_name_of_a_starter_alone_starts_nothing(line: str) -> None:
+    found = _converted({"run.sub": f"{_TWO}{line}\n{_RUN}"})
+    assert all("may start ranks" not in each.why for each in found.findings)
+
+
+def test_what_a_file_that_is_not_given_may_start_is_named() -> None:
+    found = _converted({"run.sub": f"{_TWO}CMD='srun -n 4'\nsource ~/.bashrc\nsource ./tests.sh\n"})
+    (command,) = (each for each in found.findings if each.key == "command")
+    assert ("tests.sh" in command.todo, ".bashrc" in command.todo) == (True, False)
+    assert [each.kind for each in found.findings if each.what.startswith("CMD=")] == ["unread"]
+    given = _converted({"run.sub": f"{_TWO}CMD='srun -n 4'\nsource ./tests.sh\n", "tests.sh": "$CMD ./x\n"})
+    assert loaded(given.job)["command"] == ["./x"]

@@ -3,6 +3,7 @@ node; and mpirun or torchrun alone."""
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.around import arrays, at_once, beyond, other_runs, preparations
+from hpclaunch.convert.mapping.environment import sourced
 from hpclaunch.convert.mapping.ranks import launchers
 from hpclaunch.convert.mapping.slurm import (
     allocation,
@@ -130,17 +131,31 @@ def _nothing(reading: ShellReading, found: Allocation, draft: Draft) -> None:
                 draft.ask(("nodes",), question, (command.place,), command.written or name, todo=todo)
             return
     place = recognise(reading) or Place(reading.script)
-    why, places = beyond.started_by_variable(reading) or ("nothing starts any", (place,))
-    draft.ask(("command",), f"what each rank executes: {why}", places, "the run")
-    _ranks_of_batch(reading, found, place, draft)
+    by_variable = beyond.started_by_variable(reading)
+    unread = alone.naming_starter(reading)
+    files = sourced.not_given(reading)
+    why, places, todo = "nothing starts any", (place,), ""
+    if by_variable is not None:
+        why, places = by_variable
+    elif unread is not None:
+        why, places = f"{unread.written} may start them, and it is not read what it starts", (unread.place,)
+    elif files:
+        names = " and ".join(dict.fromkeys(file for _, file in files))
+        why, todo = f"nothing starts any but what {names} may start", f"convert again with {names}"
+        places = tuple(each for each, _ in files)
+    draft.ask(("command",), f"what each rank executes: {why}", places, "the run", todo=todo)
+    _ranks_of_batch(reading, found, (place, why), draft)
 
 
-def _ranks_of_batch(reading: ShellReading, found: Allocation, place: Place, draft: Draft) -> None:
-    """The ranks that the script asks Slurm for, where what starts them is not known: a job file that says
-    nothing of them has one for each GPU."""
+def _ranks_of_batch(
+    reading: ShellReading, found: Allocation, unknown: tuple[Place, str], draft: Draft
+) -> None:
+    """The ranks that the script asks Slurm for, where what starts them is not known, and why: a job file that
+    says nothing of them has one for each GPU."""
+    place, why = unknown
     ranks = sizes.ranks(reading, (), found, place)
     if ranks.per_node is not None and not {"tasks", "per_node", "tasks_per_gpu"}.isdisjoint(found.places):
         draft.put(("ranks_per_node",), ranks.per_node, ranks.places, "what is asked of sbatch")
     else:
-        doubt = ranks.doubt or "nothing starts any, and no line asks Slurm for so many tasks"
+        doubt = ranks.doubt or f"{why}, and no line asks Slurm for so many tasks"
         draft.ask(("ranks_per_node",), f"how many ranks on each node: {doubt}", ranks.places, "the run")

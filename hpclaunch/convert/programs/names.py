@@ -12,6 +12,10 @@ CONTAINERS = ("nvidia-docker", "docker", "podman", "singularity", "apptainer")
 IMPORTERS = ("enroot",)
 REMOTE = ("ssh", "pdsh")
 SHELLS = frozenset(("sh", "bash", "dash", "ash", "ksh", "zsh"))
+# Where one of those that start ranks stands in a text, with what it starts.
+MAY_START = re.compile(
+    rf"(?:^|[\s;&|(/`\"'])(?:{'|'.join((*STEPS, *BY_MPI, *BY_TORCH))})(?=\s+[^\s;&|)])", re.MULTILINE
+)
 # env's options and variables stand before what it starts.
 _FIRST_LINE = re.compile(r"#![ \t]*(?:\S*/env[ \t]+(?:(?:-\S+|\w+=\S*)[ \t]+)*)?(?:\S*/)?(\w[\w.+-]*)")
 

@@ -85,11 +85,14 @@ def _ask_for(reading: ShellReading, missing: list[_Setter], draft: Draft) -> Non
 def _not_given(reading: ShellReading, draft: Draft) -> list[_Setter]:
     """The files that the script sources, and that are not among the inputs."""
     by_ranks = _by_ranks(draft)
-    return [
-        _Setter(each.place, f"{file}, which was not given,", file)
-        for each in reading.sourced
-        if not each.file and each.place not in by_ranks and not _OF_LOGIN.search(file := shown(each.name))
-    ]
+    rows = [row for row in not_given(reading) if row[0] not in by_ranks]
+    return [_Setter(place, f"{file}, which was not given,", file) for place, file in rows]
+
+
+def not_given(reading: ShellReading) -> list[tuple[Place, str]]:
+    """Where the script sources what is not among the inputs, and no file of a login."""
+    rows = [(each.place, shown(each.name)) for each in reading.sourced if not each.file]
+    return [(place, file) for place, file in rows if not _OF_LOGIN.search(file)]
 
 
 def _doubt_defaults(reading: ShellReading, first: _Setter, draft: Draft) -> None:

@@ -145,9 +145,14 @@ def _names_starter(command: Command) -> bool:
     its = layers(command.words)
     if any(layer.program in (*MPI, "srun") for layer in its):
         return False
-    return any(
-        _STARTS.search("".join(each for each in word if isinstance(each, str))) for word in its[-1].words
-    )
+    texts = ("".join(each for each in word if isinstance(each, str)) for word in its[-1].words[1:])
+    return any(map(_STARTS.search, texts))
+
+
+def naming_starter(reading: ShellReading) -> Command | None:
+    """The last command that may start ranks in a way that is not read."""
+    commands = [each for each in reading.commands if each.program not in _HELPS and not each.within]
+    return next((each for each in reversed(commands) if _names_starter(each)), None)
 
 
 def script_not_given(reading: ShellReading, command: Command) -> str:
