@@ -224,9 +224,10 @@ def _of_the_launch(each: Handed, draft: Draft, ranks: Ranks) -> bool:
 
 def _is_unused(reading: ShellReading, each: Handed) -> bool:
     """Whether a variable of a launcher's configuration was given by --env alone, for no line."""
-    by_option = each.places[0].file.startswith("--env ") and owner(each.name) == "configuration"
+    if not each.places[0].file.startswith("--env ") or owner(each.name) != "configuration":
+        return False
     named = re.compile(rf"\b{re.escape(each.name)}\b")
-    return by_option and not any(named.search(source.text) for source in reading.sources)
+    return not any(named.search(source.text) for source in reading.sources)
 
 
 def _all_of(text: str | None, gpus: int | None) -> bool:

@@ -116,6 +116,8 @@ def _rows() -> Iterator[_Row]:
 
 
 _ROWS = tuple(_rows())
+_BY_NAME = {name: row.owner for row in reversed(_ROWS) for name in row.names}
+_PREFIXES = tuple(prefix for row in _ROWS for prefix in row.prefixes)  # most names begin with none
 
 
 def owner(name: str) -> Owner:
@@ -125,7 +127,6 @@ def owner(name: str) -> Owner:
             return "daemons"
     if is_slurms(name):
         return "srun"  # which reads it as an option, or sets it in ranks
-    for row in _ROWS:
-        if name in row.names or name.startswith(row.prefixes):
-            return row.owner
-    return ""
+    if not name.startswith(_PREFIXES):
+        return _BY_NAME.get(name, "")
+    return next((row.owner for row in _ROWS if name in row.names or name.startswith(row.prefixes)), "")
