@@ -24,6 +24,8 @@ _NOT_HERE = re.compile(r"\)[\"']?/|dirname.*dirname|\.\.")
 # What POSIX sh computes as bash does.
 _SUM = re.compile(r"\$\(\(([\w\s+*/%()${}-]*)\)\)")
 _NAME = re.compile(r"[A-Za-z_]\w*")
+_BARE = re.compile(r"\$[A-Za-z_]\w*")
+_GOES_ON = re.compile(r"\w", re.ASCII)
 # Of programs that tell where the environments of a user are, and names no variables.
 _BY_PROGRAMS = re.compile(
     r"\$\((?:(?:\S*/)?(?:conda|mamba|micromamba|pyenv|spack) [\w ./-]+"
@@ -183,9 +185,11 @@ class _Writer:
         found = _found(value)
         if found:
             return f'"$(command -v {found})"'
-        return "".join(
-            _of_programs(part) if there and _of_programs(part) else self._part(part) for part in value
-        )
+        texts = [(_of_programs(part) if there else "") or self._part(part) for part in value]
+        for index, behind in enumerate(texts[1:]):
+            if _BARE.fullmatch(texts[index]) and _GOES_ON.match(behind):
+                texts[index] = f"${{{texts[index][1:]}}}"
+        return "".join(texts)
 
     def _part(self, part: Part) -> str:
         if isinstance(part, str):
