@@ -183,6 +183,7 @@ def test_a_question_names_what_writes_a_value_with_its_lines(output: str, named:
         "scontrol show hostnames $SLURM_JOB_NODELIST | wc -l",
         'scontrol show hostname "${SLURM_NODELIST}" | wc --lines',
         "scontrol show hostnames|wc -l",
+        "scontrol show hostnames | wc -w",
     ],
 )
 def test_the_hosts_of_the_job_are_as_many_as_its_nodes(count: str) -> None:
@@ -191,6 +192,30 @@ def test_the_hosts_of_the_job_are_as_many_as_its_nodes(count: str) -> None:
     job = convert(classified({"run.sub": text}), Options({})).job
     assert 'command: ["./t", many, "4"]' in job
     assert 'W: "8"' in job
+
+
+@pytest.mark.parametrize(
+    ("array", "told"),
+    [
+        ("H=( $( scontrol show hostnames $SLURM_JOB_NODELIST ) )", "4"),
+        ('A=$(scontrol show hostnames "$SLURM_NODELIST")\nH=($A)', "4"),
+        ("mapfile -t H < <(scontrol show hostnames)", "4"),
+        ("H=($(scontrol show hostnames $OTHER))", None),
+        ('H=("$(scontrol show hostnames)")', None),
+        ("H=($(scontrol show hostnames))\nH+=(login)", None),
+        ("H=($(scontrol show hostnames | head -n 2))", None),
+    ],
+)
+def test_an_array_of_the_hosts_of_the_job_has_as_many_elements_as_it_has_nodes(
+    array: str, told: str | None
+) -> None:
+    text = f"#SBATCH -N 4 --gpus-per-node=8 -t 60\n{array}\nN=${{#H[@]}}\nsrun --mpi=none ./t $N\n"
+    found = convert(classified({"run.sub": text}), Options({}))
+    if told is not None:
+        assert 'command: ["./t", "4"]' in found.job
+    else:
+        asked = [each.key for each in found.findings if each.kind == "question"]
+        assert asked == ["env.N"]
 
 
 @pytest.mark.parametrize(

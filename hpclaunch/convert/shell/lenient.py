@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from hpclaunch.convert.programs.slurm_variables import is_slurms
 from hpclaunch.convert.programs.srun import KEYS
-from hpclaunch.convert.shell import shopt
+from hpclaunch.convert.shell import shopt, slurm_outputs
 from hpclaunch.readback.shell import parameters, pieces
 from hpclaunch.readback.shell.budget import Budget
 from hpclaunch.readback.shell.expand import Expander
@@ -93,6 +93,12 @@ class LenientExpander(Expander):
             return super().before(name)
         self._walker.assume(name, ())
         return ()
+
+    def _length(self, expansion: Parameter, values: list[Value] | None) -> Value:
+        found = super()._length(expansion, values)
+        part = found[0] if found else ""
+        told = slurm_outputs.told(self.state, part.name) if isinstance(part, Unknown) else None
+        return told or found
 
     def default(self, name: str, value: Value) -> None:
         super().default(name, value)

@@ -8,9 +8,9 @@ from hpclaunch.readback.shell.values import Value
 NODES = "SLURM_NNODES"
 _LIST = r'"?\$\{?SLURM_(?:JOB_)?NODELIST\}?"?'
 # The hosts of the job line by line, and how many lines those are; without a list it is the job's own.
-_COUNTED = rf"scontrol\s+show\s+hostnames?(?:\s+{_LIST})?\s*\|\s*wc\s+(?:-l|--lines)"
+_COUNTED = rf"scontrol\s+show\s+hostnames?(?:\s+{_LIST})?\s*\|\s*wc\s+(?:-[lw]|--lines|--words)"
 _COUNT = re.compile(rf"\$\({_COUNTED}\)")
-_NAMED = re.compile(_COUNTED)
+_NAMED = re.compile(rf"{_COUNTED}|\$\{{#\w+\[[@*]\]\}}")  # or the elements of an array of them
 
 
 def asks_for_nodes(text: str) -> bool:
@@ -20,7 +20,9 @@ def asks_for_nodes(text: str) -> bool:
 
 def told(state: State, output: str) -> Value | None:
     """What a $(...) of this text writes, None where no variable tells it."""
-    variable = state.get(NODES) if _COUNT.fullmatch(output) else None
+    if not _COUNT.fullmatch(output):
+        return None
+    variable = state.get(NODES)
     if variable is None or isinstance(variable.value, Array):
         return None
     return variable.value

@@ -15,18 +15,23 @@ from hpclaunch.readback.shell.told import may_be_many, surely_set
 from hpclaunch.readback.shell.values import Unknown, Value, known, shown
 
 OF_ALL = frozenset("@*")
-_LINES = re.compile(r"\$\(\s*scontrol show hostnames?\b[^|)]*\)")
+_LINES = re.compile(r"\$\(\s*(scontrol show hostnames?\b[^|)]*?)\s*\)")
 _NO_NAME = frozenset("@*#0123456789")  # what no variable's name begins with
 
 
-def _first_line(value: Value) -> Value:
-    """The first element of hosts=( $(scontrol show hostnames) ), where nothing else tells it: that writes a
-    line for each."""
+def _hosts(value: Value) -> str:
+    """The command of hosts=( $(scontrol show hostnames) ), which writes a line for each, "" for another
+    value."""
     part = value[0] if len(value) == 1 else ""
     several = isinstance(part, Unknown) and part.kind == "output" and part.splits
-    if not isinstance(part, Unknown) or not several or not _LINES.fullmatch(part.name):
-        return value
-    return (Unknown("output", f"{part.name.removesuffix(')').rstrip()} | head -n 1)"),)
+    found = _LINES.fullmatch(part.name) if isinstance(part, Unknown) and several else None
+    return found[1] if found else ""
+
+
+def _first_line(value: Value) -> Value:
+    """The first element of these, where nothing else tells it."""
+    hosts = _hosts(value)
+    return (Unknown("output", f"$({hosts} | head -n 1)"),) if hosts else value
 
 
 def _beyond(words: Sequence[Value], number: int) -> Value:
@@ -135,11 +140,15 @@ class Lookup(ABC):
         return number
 
     def _length(self, expansion: Parameter, values: list[Value] | None) -> Value:
-        unknown: Value = (Unknown("number", f"#{expansion.name}"),)
+        written = f"${{#{expansion.name}{f'[{expansion.all_of}]' if expansion.all_of else ''}}}"
+        unknown: Value = (Unknown("number", written),)
         if values is None:
             return unknown
         if expansion.of_all:
-            return (str(len(values)),) if all(known(value) is not None for value in values) else unknown
+            if all(known(value) is not None for value in values):
+                return (str(len(values)),)
+            hosts = _hosts(values[0]) if len(values) == 1 else ""
+            return (Unknown("output", f"$({hosts} | wc -l)"),) if hosts else unknown
         text = known(values[0]) if values else ""
         return unknown if text is None else (str(len(text)),)
 
