@@ -134,7 +134,8 @@ def _nothing(reading: ShellReading, found: Allocation, draft: Draft) -> None:
     by_variable = beyond.started_by_variable(reading)
     unread = alone.naming_starter(reading)
     files = sourced.not_given(reading)
-    why, places, todo = "nothing starts any", (place,), ""
+    why, todo = "nothing starts any", ""
+    places: tuple[Place, ...] = (place,)
     if by_variable is not None:
         why, places = by_variable
     elif unread is not None:
