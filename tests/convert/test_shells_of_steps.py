@@ -1,6 +1,9 @@
 """What srun started before the run and after it had the modules and the variables of the script's shell: so
 have the steps of the job."""
 
+import os
+import subprocess
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,7 +15,8 @@ from hpclaunch.convert.options import Options
 from hpclaunch.values.conversion import Conversion
 
 _HEAD = "#!/bin/bash\n#SBATCH -N 2 --ntasks-per-node=8 --gpus-per-node=8 -t 60\n"
-_RUN = "srun --mpi=pmix ./main"
+_SRUN = "srun --mpi=pmix"
+_RUN = f"{_SRUN} ./main"
 
 
 def _of(*lines: str) -> tuple[dict[str, Any], Conversion]:
@@ -58,3 +62,29 @@ def test_a_variable_that_the_command_sets_is_set_by_the_step_too() -> None:
     assert job["setup"][0]["run"] == 'export PATH="$HOME"/bin:"$PATH"; exec prepare'
     assert job["inherit"] == ["HOME"]
     assert sum("PATH" in each.what and each.kind == "left" for each in found.findings) == 1
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ("export MODE=a", "SRUN step", "export MODE='b c'", "SRUN run", "unset MODE", "SRUN post"),
+        ("MODE=a SRUN step", "KIND=x MODE=b SRUN run", "MODE=c SRUN post"),
+        ("SRUN all", "KIND=x SRUN all", "KIND='y z' MODE=b SRUN all"),
+        ("MODE=$WHO SRUN step", "MODE=b SRUN run", "SRUN post"),
+        ("MODE=a ./step.sh", "MODE=b SRUN run", "KIND=k bash ./post.sh"),
+    ],
+)
+def test_a_step_has_the_variables_that_its_command_had(lines: tuple[str, ...], tmp_path: Path) -> None:
+    show = '#!/bin/sh\necho "$(basename "$0") ${MODE-none} ${KIND-none}" >> "$SHOWN"\n'
+    for name in ("step", "run", "post", "all", "step.sh", "post.sh"):
+        Path(tmp_path, name).write_text(show)
+        Path(tmp_path, name).chmod(0o755)
+    own = {"PATH": os.environ["PATH"], "WHO": "me", "SHOWN": str(tmp_path / "wanted")}
+    texts = [line.replace("SRUN ", "./") for line in lines]
+    subprocess.run(["bash", "-c", "\n".join(texts)], cwd=tmp_path, env=own, check=True, timeout=60)
+    job, _ = _of(*(line.replace("SRUN ", f"{_SRUN} ./") for line in lines))
+    of_job = {**own, "SHOWN": str(tmp_path / "shown"), **job.get("env", {})}
+    for each in (*job.get("setup", ()), {"run": job["command"]}, *job.get("after", ())):
+        words = ["sh", "-c", each["run"]] if isinstance(each["run"], str) else each["run"]
+        subprocess.run(words, cwd=tmp_path, env=of_job, check=True, timeout=60)
+    assert Path(tmp_path, "shown").read_text() == Path(tmp_path, "wanted").read_text()

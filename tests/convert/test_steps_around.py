@@ -143,7 +143,8 @@ def test_trials_end_at_a_failure_where_the_script_does(then, keeps):
         (f"{_S} --container-mounts=/raw:/raw ./prep", "/raw:/raw"),
         (f"{_S} --container-workdir=/p ./prep", "/p"),
         (f"{_S} --export=ALL,MODE=prep ./prep", "--export"),
-        (f"MODE=prep {_S} ./prep", "MODE is prep"),
+        (f'MODE="$(pick)" {_S} ./prep', "MODE is $(pick)"),
+        (f"API_TOKEN=x {_S} ./prep", "API_TOKEN is another one"),
         (f"{_S} -N 1 -n 8 ./prep", "1 of the 2 nodes"),
         (f"{_S} -w node01 ./prep", "node01"),
         ("srun --mpi=pmi2 --container-image=a/b:c ./prep", "--mpi is pmi2"),
@@ -192,15 +193,6 @@ def test_which_of_two_commands_that_look_alike_is_the_run_is_asked(first, asked)
     assert _text(job["command"]) == "python eval.py"
     said = [each.why for each in found.findings if "is the job's run" in each.why]
     assert len(said) == asked
-
-
-def test_a_variable_that_changes_between_steps_leaves_those_with_another_value():
-    lines = ("export MODE=a", f"{_S} ./prep", "export MODE=b", f"{_S} ./train.py")
-    job, found = _of(*lines, "unset MODE", "export MODE=c", f"{_S} ./post")
-    assert job["env"]["MODE"] == "b"
-    assert not {"setup", "after"} & set(job)
-    assert "MODE is a for it and b" in _left(found, 2)
-    assert "MODE is c for it and b" in _left(found, 7)
 
 
 def test_a_case_that_is_not_told_does_not_choose_the_run():

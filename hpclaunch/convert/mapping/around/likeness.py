@@ -1,18 +1,16 @@
-"""Whether a step of srun has the settings of the job's run: a job's steps have its image, its mounts, its
-environment and its nodes, and none of their own."""
+"""Whether a step of srun has the settings of the job's run: a job's steps have its image, its mounts and
+its nodes, and none of their own."""
 
 import re
 from collections.abc import Mapping
 
 from hpclaunch.convert.draft import Draft
-from hpclaunch.convert.mapping.around.rounds import names_in
 from hpclaunch.convert.mapping.container.images import image_of
 from hpclaunch.convert.mapping.slurm import step_options
 from hpclaunch.convert.mapping.slurm.asked import Asked
 from hpclaunch.convert.mapping.slurm.sruns import Step
 from hpclaunch.convert.programs.layers import layers
 from hpclaunch.convert.programs.names import SHELLS
-from hpclaunch.convert.secret_names import is_secret
 from hpclaunch.convert.shell.walk import inner as inside_of
 from hpclaunch.readback.shell.values import known, program_of, shown
 
@@ -63,7 +61,7 @@ def unlike(step: Step, run: Step, containers: Mapping[str, Asked], draft: Draft,
             return f"its --{name} is {own}, and a job's steps have what its run has ({its or 'none'})"
     if _parts(step, "export") - {"ALL"} != _parts(run, "export") - {"ALL"}:
         return "its --export is another one than the run's, and a job has one environment"
-    return _environment(step, run)
+    return ""
 
 
 def say_own(step: Step, run: Step, key: str, draft: Draft) -> None:
@@ -110,19 +108,6 @@ def _is_without_mpi(step: Step) -> bool:
     if program in SHELLS:
         inside = [layers(each.words)[-1].words for each in inside_of(step.command, words)]
     return bool(inside) and all(program_of(each) in _PLAIN for each in inside)
-
-
-def _environment(step: Step, run: Step) -> str:
-    its = {**dict(run.command.environment), **dict(run.command.prefix)}
-    counters = {each.variable for each in run.command.loops}
-    for name, value in {**dict(step.command.environment), **dict(step.command.prefix)}.items():
-        if name in its and (its[name] == value or names_in(its[name]) & counters):
-            continue  # what each round has of its own is a seed, or asked about
-        if is_secret(name):
-            return f"{name} is another one for it than for the run, and a job has one environment"
-        other = f"{shown(its[name])} for the run" if name in its else "not set for the run"
-        return f"{name} is {shown(value)} for it and {other}, and a job has one environment"
-    return ""
 
 
 def _text(step: Step, name: str) -> str:

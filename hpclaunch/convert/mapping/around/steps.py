@@ -12,6 +12,7 @@ from hpclaunch.convert.mapping.around import (
     missing_folders,
     rounds,
     stage_in,
+    step_environment,
     step_folders,
     step_shells,
 )
@@ -220,12 +221,17 @@ def _put(
         todo = f"add it to {key} with its value"
         draft.say("left", (command.place,), what, why=why, todo=todo)
         return
+    own = step_environment.of(command, words, run.command, draft, after=key == "after")
+    if own.doubt:
+        todo = f"add it to {key} where it does with the job's, or submit it as a job of its own"
+        draft.say("left", (command.place,), what, why=own.doubt, todo=todo)
+        return
     per = _per(step, run.per_node)
     if not per:
         why = "a step runs once, once on each node, or as the ranks do"
         draft.say("left", (command.place,), what, why=why, todo="write it as a step of one of these kinds")
         return
-    plain = written.of_step(way.first)
+    plain = written.of_step(way.first + own.first)
     entry: dict[str, Any] = {"run": plain}
     if run.image and not (inside or (step is None and alone.is_in_container(reading))):
         entry["where"] = "host"
@@ -238,7 +244,7 @@ def _put(
         optional, why = True, CACHES
     if optional:
         entry["optional"] = True
-    names = [name for name in submitters((*way.names, *written.names)) if name not in shell.names]
+    names = [name for name in submitters((*way.names, *own.names, *written.names)) if name not in shell.names]
     inherit(names, (command.place,), draft, what)
     if key == "after" and not inside:
         step_shells.say_behind(reading, run.command, command, bool(way.first), draft)

@@ -1,0 +1,60 @@
+"""What a step has of the environment otherwise than the run: a job's steps have that of its run, and a text
+of the step sets or unsets the rest."""
+
+import shlex
+from collections.abc import Mapping, Sequence
+
+from msgspec import Struct
+
+from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.mapping.around.rounds import names_in
+from hpclaunch.convert.mapping.words.texts import line, submitters
+from hpclaunch.convert.programs.beside import that
+from hpclaunch.convert.reading import Command
+from hpclaunch.convert.secret_names import is_secret
+from hpclaunch.readback.shell.values import Value, program_of, shown
+
+# What a variable of theirs changes is no more than how they say something.
+_ALIKE = that("says", "looks", "devices", "caches", "copies", "files", "archives")
+
+
+class Own(Struct, frozen=True):
+    """`first` is a text for /bin/sh that comes before the step's command, `names` are variables that it takes
+    from the job, and `doubt` says what no text can give it, "" where there is no such thing."""
+
+    first: str = ""
+    names: tuple[str, ...] = ()
+    doubt: str = ""
+
+
+def of(step: Command, words: Sequence[Value], run: Command, draft: Draft, *, after: bool) -> Own:
+    """The environment of a step whose program is in `words`. `after`: it comes behind the run."""
+    if program_of(words) in _ALIKE:
+        return Own()
+    its = {**dict(run.environment), **dict(run.prefix)}
+    own = {**dict(step.environment), **dict(step.prefix)}
+    counters = {each.variable for each in run.loops}
+    texts: list[str] = []
+    names: list[str] = []
+    for name, value in own.items():
+        if name in its and (its[name] == value or names_in(its[name]) & counters):
+            continue  # what each round has of its own is a seed, or asked about
+        written = line([("true",), value])
+        if is_secret(name) or written.doubt:
+            return Own(doubt=_doubt(name, value, its))
+        of_value = written.plain if isinstance(written.plain, str) else shlex.join(written.plain)
+        texts.append(f"export {name}={of_value.removeprefix('exec ').removeprefix('true ')}; ")
+        names += submitters(written.names)
+    # What the run is given behind a step does it no harm in general. For the same program it is there to make
+    # a difference, and behind the run the script has taken it away.
+    counts = after or program_of(words) == program_of(run.words)
+    missing = [name for name in its if counts and name not in own and ("env", name) in draft.facts]
+    texts += [f"unset {' '.join(missing)}; "] if missing else []
+    return Own("".join(texts), tuple(names))
+
+
+def _doubt(name: str, value: Value, of_run: Mapping[str, Value]) -> str:
+    if is_secret(name):
+        return f"{name} is another one for it than for the run, and a job has one environment"
+    other = f"{shown(of_run[name])} for the run" if name in of_run else "not set for the run"
+    return f"{name} is {shown(value)} for it and {other}, and a job has one environment"
