@@ -10,6 +10,7 @@ from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.around.rounds import names_in
 from hpclaunch.convert.mapping.words.texts import line, submitters
 from hpclaunch.convert.programs.beside import that
+from hpclaunch.convert.programs.layers import layers
 from hpclaunch.convert.reading import Command
 from hpclaunch.convert.secret_names import is_secret
 from hpclaunch.readback.shell.values import Value, program_of, shown
@@ -45,10 +46,11 @@ def of(step: Command, words: Sequence[Value], run: Command, draft: Draft, *, aft
         of_value = written.plain if isinstance(written.plain, str) else shlex.join(written.plain)
         texts.append(f"export {name}={of_value.removeprefix('exec ').removeprefix('true ')}; ")
         names += submitters(written.names)
-    # What the run is given behind a step does it no harm in general. For the same program it is there to make
-    # a difference, and behind the run the script has taken it away.
-    counts = after or program_of(words) == program_of(run.words)
-    missing = [name for name in its if counts and name not in own and ("env", name) in draft.facts]
+    # What the script exports behind a step does it no harm in general. What it gives to the run alone is there
+    # to make a difference, as is all of it for the same program, and what it takes away behind the run.
+    is_alike = after or program_of(words) == program_of(layers(run.words)[-1].words)
+    given = its if is_alike else dict(run.prefix)
+    missing = [name for name in given if name not in own and ("env", name) in draft.facts]
     texts += [f"unset {' '.join(missing)}; "] if missing else []
     return Own("".join(texts), tuple(names))
 
