@@ -52,3 +52,49 @@ def test_another_node_and_several_are_asked_for(lines: str) -> None:
     job = loaded(_converted(lines).job)
     assert "rendezvous" not in job
     assert "ASK" in (job["command"], *job.get("env", {}).values())
+
+
+_HEAD_NODE = "A=$(scontrol show hostnames $SLURM_JOB_NODELIST | head -n 1)\n"
+_FREE = "$(python -c 'import socket; s=socket.socket(); s.bind((\"\", 0)); print(s.getsockname()[1])')"
+
+
+def _command(lines: str, run: str) -> tuple[str, list[str]]:
+    text = f"{_HEAD}{lines}\nsrun --mpi=none {run}\n"
+    found = convert(classified({"run.sub": text}), Options({}))
+    asked = [each.key for each in found.findings if each.kind == "question"]
+    return str(loaded(found.job)["command"]), asked
+
+
+@pytest.mark.parametrize(
+    ("port", "run", "command"),
+    [
+        ("P=$((10000 + SLURM_JOBID % 1000))", "./t --to $A:$P", './t --to "$MASTER_ADDR":"$MASTER_PORT"'),
+        ("P=$(get_port)", "./t --url=tcp://$A:$P", './t --url=tcp://"$MASTER_ADDR":"$MASTER_PORT"'),
+        ("P=$(shuf -i 20000-60000 -n 1)", "./t --master_port $P", './t --master_port "$MASTER_PORT"'),
+        (f"P={_FREE}", "./t --dist-init-port=$P", './t --dist-init-port="$MASTER_PORT"'),
+        (
+            "P=$((20000 + RANDOM % 9))",
+            'bash -c "./t --master_port $P"',
+            "bash -c './t --master_port '\"$MASTER_PORT\"",
+        ),
+    ],
+)
+def test_the_port_where_ranks_meet_is_that_of_rendezvous(port: str, run: str, command: str) -> None:
+    assert _command(_HEAD_NODE + port, run) == (f"exec {command}", [])
+
+
+def test_a_variable_for_the_port_where_ranks_meet_has_that_of_rendezvous() -> None:
+    lines = f"export DIST_PORT={_FREE}\nexport LOG_PORT={_FREE}"
+    assert _command(lines, "./t") == ('export DIST_PORT="$MASTER_PORT"; exec ./t', [])
+
+
+@pytest.mark.parametrize(
+    ("port", "run", "name"),
+    [
+        ("P=$(shuf -i 2000-6000 -n 1)", "./t --tensorboard_port $P", "P"),
+        ("P=$(shuf -i 2000-6000 -n 1)", "./t --to $OTHER:$P", "P"),
+        ("P=$(cat port.txt)", "./t --master_port $P", "P"),
+    ],
+)
+def test_another_port_is_asked_for(port: str, run: str, name: str) -> None:
+    assert _command(_HEAD_NODE + port, run)[1] == [f"env.{name}"]

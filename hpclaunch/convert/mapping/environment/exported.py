@@ -13,7 +13,7 @@ from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.around.rounds import names_in
 from hpclaunch.convert.mapping.environment import of_the_line
 from hpclaunch.convert.mapping.environment.owners import Owner, owner
-from hpclaunch.convert.mapping.ranks import rendezvous
+from hpclaunch.convert.mapping.ranks import ports, rendezvous
 from hpclaunch.convert.mapping.slurm.asked import READ_BY_SBATCH, origin_of
 from hpclaunch.convert.mapping.slurm.export import Export
 from hpclaunch.convert.mapping.words.hosts import loops_of_trials
@@ -270,7 +270,10 @@ def _unknown(
     name, value, stand_ins = each.name, each.value, ranks.stand_ins
     own = isinstance(value[0], Unknown) and value[0].name == name  # HOSTNAME, exported as it is
     addressed = value if own else rendezvous.with_first_node(reading, value)
-    if addressed != value and not line([addressed], stand_ins).doubt:
+    if ports.exported(name, value):
+        draft.put(("rendezvous",), "torch", each.places, name, why=rendezvous.SETS_ALL)
+        value = (Unknown("variable", ports.PORT),)
+    elif addressed != value and not line([addressed], stand_ins).doubt:
         draft.put(("rendezvous",), "torch", each.places, name, why=rendezvous.STANDS_IN)
         value = addressed
     part = value[0] if len(value) == 1 else ""

@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.mapping.ranks import ports
 from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.readback.shell.values import Part, Unknown, Value, join, known, program_of, shown
 from hpclaunch.values.conversion import Place
@@ -101,14 +102,16 @@ def with_own_addresses(value: Value) -> Value | None:
 def first_node(
     reading: ShellReading, words: Sequence[Value], places: Sequence[Place], draft: Draft
 ) -> dict[str, str]:
-    """What in the words tells the job's first node, where the script itself runs: MASTER_ADDR by the texts of
-    such commands and variables, which hpclaunch sets to that."""
+    """What in the words tells the job's first node, where the script itself runs, and the port of the ranks'
+    rendezvous there: MASTER_ADDR and MASTER_PORT by the texts of such commands and variables, which hpclaunch
+    sets to that."""
     found = {
         part.name: "MASTER_ADDR"
         for word in words
         for part in word
         if isinstance(part, Unknown) and _is_first_node(reading, part)
     }
+    found |= dict.fromkeys(ports.of_words(words, found), ports.PORT)
     if found:
         draft.put(("rendezvous",), "torch", places, next(iter(found)), why=SETS_ALL)
     return found
