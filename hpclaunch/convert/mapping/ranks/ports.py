@@ -1,4 +1,4 @@
-"""Ports that a script makes for its processes to meet at -> MASTER_PORT, as hpclaunch sets it in each rank."""
+"""Ports that a script makes for its processes to meet at -> MASTER_PORT, which hpclaunch sets in each rank."""
 
 import re
 from collections.abc import Collection, Sequence
