@@ -1,4 +1,4 @@
-"""Ports that a script makes for its processes to meet at -> MASTER_PORT, which hpclaunch sets in each rank."""
+"""Ports that a script makes for its processes to meet at -> MASTER_PORT, as each rank has it of hpclaunch."""
 
 import re
 from collections.abc import Collection, Sequence
