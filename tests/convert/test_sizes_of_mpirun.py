@@ -96,3 +96,32 @@ def test_what_mpirun_adds_to_a_variable_of_the_node_each_rank_adds(
     job = loaded(converted(lines).job)
     assert job["command"] == command
     assert job.get("env", {}) == ({} if "export" in str(command) else {"LD_LIBRARY_PATH": ASK})
+
+
+@pytest.mark.parametrize(
+    ("options", "nodes", "per_node"),
+    [
+        ("-np 16 -npernode 8", "2", "8"),
+        ("-np 8 -npernode 4", "2", "4"),
+        ("-np 8 -npernode 8", "1", "8"),
+        ("-np 4 -npernode 8", "1", "4"),
+        ("-np 12 -npernode 8", "2", ASK),
+        ("-np 24 --map-by ppr:8:node", "2", ASK),
+        ("-np $TOTAL -npernode 8", "2", "8"),
+        ("--hostfile hosts -np 16", "2", "8"),
+        ("--hostfile hosts -np 12", "2", ASK),
+        ("--hostfile hosts -np 8", "1", "8"),
+        ("--hostfile hosts -np 8 --map-by node", "2", "4"),
+    ],
+)
+def test_all_ranks_of_mpirun_in_containers_are_no_more_than_it_says(
+    options: str, nodes: str, per_node: str
+) -> None:
+    lines = (
+        "#!/bin/bash\n#SBATCH -N 2 -t 30 --gpus-per-node=8\n"
+        'for h in $(scontrol show hostnames); do\n  echo "$h slots=8" >> hosts\n'
+        "  ssh $h docker run -d --name c a/b:1 sleep infinity\ndone\n"
+    )
+    found = convert(classified({"run.sub": f"{lines}docker exec c mpirun {options} ./x\n"}), Options({}))
+    job = loaded(found.job)
+    assert (job["nodes"], job["ranks_per_node"]) == (nodes, per_node)

@@ -11,8 +11,9 @@ from hpclaunch.convert.mapping.docker.arguments import count_of_gpus, visible_gp
 from hpclaunch.convert.mapping.docker.steps import Started
 from hpclaunch.convert.mapping.ranks import mpi
 from hpclaunch.convert.mapping.slurm.asked import GPUS, number, origin_of
+from hpclaunch.convert.mapping.slurm.by_mpirun import of_all
 from hpclaunch.convert.mapping.slurm.settled import by_role, settled
-from hpclaunch.convert.mapping.slurm.sizes import Allocation
+from hpclaunch.convert.mapping.slurm.sizes import Allocation, Ranks
 from hpclaunch.convert.mapping.words.host_lists import lists
 from hpclaunch.convert.mapping.words.hosts import Counted
 from hpclaunch.convert.options import Options
@@ -25,6 +26,7 @@ from hpclaunch.values.conversion import Place
 from hpclaunch.values.errors import InputError
 
 _LARGEST = 1 << 18
+_BY_SLOT = ("", "slot")
 _TASKS = "SLURM_NTASKS_PER_NODE"
 _SLOTS = re.compile(r"\bslots\s*=\s*(\$?\{?\w+\}?)")
 
@@ -154,24 +156,41 @@ def put_ranks(
 ) -> None:
     """Ranks on a node, by mpirun's own options, or by the slots of its list of hosts."""
     size = mpi.ranks_of(reading, command, mpirun, found.nodes, slurm_numbers)
-    if size is not None and size.per_node is not None:
-        draft.put(("ranks_per_node",), size.per_node, size.places, size.what)
-        return
     slots = _slots(reading, found, slurm_numbers)
-    if slots is not None and slots[0] is not None:
-        draft.put(
-            ("ranks_per_node",), slots[0], slots[1], slots[2], why="mpirun fills the slots of each host"
-        )
+    told, what, why = None, "", ""
+    if size is not None and size.per_node is not None and not (slots and slots[0] and _fills(mpirun)):
+        told, what = Ranks(found.nodes, size.per_node, size.places), size.what
+    elif slots is not None and slots[0] is not None:
+        told, what = Ranks(found.nodes, slots[0], slots[1]), slots[2]
+        why = "mpirun fills the slots of each host"
+    if told is not None:
         total = mpirun.option("np")
         count = number(total.value, reading, slurm_numbers) if total is not None else None
-        if total is not None and count and count % slots[0] == 0 and found.nodes is None:
-            places = (*reading.origin(command, known(total.value or ()) or total.written), *slots[1])
-            draft.put(("nodes",), count // slots[0], places, f"{total.written} with {slots[2]}")
+        sized = of_all(reading, mpirun, told, slurm_numbers) if count else told
+        if why and count and told.per_node and count % told.per_node == 0 and found.nodes is None:
+            sized = structs.replace(told, nodes=count // told.per_node)
+        if sized.per_node is None:
+            question = f"how many ranks on each node: {sized.doubt}"
+            draft.ask(("ranks_per_node",), question, sized.places, what)
+            return
+        draft.put(("ranks_per_node",), sized.per_node, sized.places, what, why=why)
+        if total is not None and sized.nodes and sized.nodes != found.nodes:
+            places = (*reading.origin(command, known(total.value or ()) or total.written), *sized.places)
+            draft.put(("nodes",), sized.nodes, places, f"{total.written} with {what}")
         return
     places = slots[1] if slots is not None else size.places if size is not None else (command.place,)
     what = slots[2] if slots is not None else size.what if size is not None else mpirun.program
     question = f"how many ranks on each node: {what} does not tell it"
     draft.ask(("ranks_per_node",), question, places, what)
+
+
+def _fills(mpirun: Layer) -> bool:
+    """Whether it fills the slots of one host of its list after the other, and is told how many ranks
+    there are in all (mpirun(1) of Open MPI, "--map-by": slot is the default)."""
+    its = mpi.told_by(mpirun, lambda _: None)
+    return (
+        mpirun.option("hostfile") is not None and its is not None and its.is_total and its.policy in _BY_SLOT
+    )
 
 
 def _slots(

@@ -1,6 +1,6 @@
 """An mpirun in an allocation as the run: its own options count ranks, and Slurm's where it has none."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec import structs
 
@@ -108,7 +108,7 @@ def _of_mpirun(
     elif size.per_node is None:
         sized = Ranks(nodes, None, size.places, f"{size.what} on {nodes or 'an unknown number of'} nodes")
     else:
-        sized = _of_all(reading, layer, Ranks(nodes, size.per_node, size.places), found)
+        sized = of_all(reading, layer, Ranks(nodes, size.per_node, size.places), found.numbers)
     of_enroot, inner, of_container = enroot.of(reading, command, found_layers[index + 1 :])
     return Step(command, (*asked, *of_container), sized, inner, found_layers[:index], of_enroot), layer
 
@@ -120,14 +120,14 @@ def _for_all(reading: ShellReading, layer: Layer, per_node: int, found: Allocati
     return total // per_node if total and total % per_node == 0 else None
 
 
-def _of_all(reading: ShellReading, layer: Layer, size: Ranks, found: Allocation) -> Ranks:
+def of_all(reading: ShellReading, layer: Layer, size: Ranks, numbers: Mapping[str, int]) -> Ranks:
     """Where -np counts all ranks and another option those on a node: -np 8 with 4 on each takes two nodes, of
     however many there are (mpirun(1) of Open MPI, "--map-by": ppr)."""
     option = layer.option("np")
     per_node = size.per_node
     if option is None or not per_node or not size.nodes:
         return size
-    total = number(option.value, reading, found.numbers)
+    total = number(option.value, reading, numbers)
     whole = size.nodes * per_node
     if total == whole:
         return size
