@@ -69,3 +69,33 @@ def test_a_script_that_starts_preparations_alone_has_their_container() -> None:
     run = "srun --container-image=a/b:1 --container-mounts=/d:/e mkdir -p /e/x\n"
     job = script_cases.loaded(convert(classified({"run.sub": head + run}), Options({})).job)
     assert (job["command"], job["image"], job["mounts"]) == (script_cases.ASK, "a/b:1", ["/d:/e"])
+
+
+def test_two_programs_in_one_long_folder_are_two() -> None:
+    folder = "/project/0123456/group/tools/of/a/long/name/scripts"
+    (asked,) = [
+        each
+        for each in converted(f"python {folder}/train_it.py\npython {folder}/convert_it.py").findings
+        if each.key == "command" and each.kind == "question"
+    ]
+    assert "/train_it.py" in asked.why
+    assert "/convert_it.py" in asked.why
+
+
+@pytest.mark.parametrize(
+    ("text", "others"),
+    [
+        ("python train.py\npython evaluate.py", ["python train.py"]),
+        ("./first 1\n./second 2\n./third 3", ["./first 1", "./second 2"]),
+        ("bash -e solve.sh a\npython plot.py", ["bash -e solve.sh a"]),
+        ("python -m venv x\npython -c 'import torch'\npython train.py", []),
+        ("./run --version\npython download.py\n./run", []),
+        ("mkdir -p out\n./prepare.sh\npython train.py\nrm -rf tmp", []),
+    ],
+)
+def test_where_a_script_starts_several_programs_itself_it_is_said_which_one_is_taken(
+    text: str, others: list[str]
+) -> None:
+    said = [each.why for each in converted(text).findings if "may be the run" in each.what]
+    assert len(said) == bool(others)
+    assert all(other in said[0] for other in others)

@@ -24,7 +24,9 @@ filter
 _RUNS = "train training trainer pretrain finetune tune run main launch bench benchmark infer simulate solve"
 _PREPARING = frozenset(_BEFORE.split())
 _RUNNING = frozenset(_RUNS.split())
+_ASKS = frozenset(("-c", "-V", "--version", "--help", "-h", "pip", "venv"))
 _INTERPRETER = re.compile(r"^(python[\d.]*|perl|Rscript|julia|env|time|exec)$")
+_LONG_PATH = re.compile(r"(?<!\S)/\S{20,}(?=/)")
 _MOST_SHOWN = 4
 
 
@@ -40,8 +42,9 @@ class Candidate(Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """For people."""
+        """For people, with the end of a long path."""
         text = " ".join(" ".join(map(shown, self.words)).split())
+        text = _LONG_PATH.sub("...", text)
         return text if len(text) <= 60 else text[:57] + "..."
 
 
@@ -49,6 +52,7 @@ def ask_of_script(reading: ShellReading, run: Step, steps: Sequence[Step], draft
     """The question for a script that srun starts the run of, or that runs it itself."""
     taken = Candidate((*run.before, *run.inner), run.command.place)
     if not _prepares(taken):
+        _say_others(reading, taken, run, steps, draft)
         return
     instead = fallbacks([step.command for step in steps])
     others = [
@@ -62,16 +66,52 @@ def ask_of_script(reading: ShellReading, run: Step, steps: Sequence[Step], draft
     ask(taken, others, draft)
 
 
+def _say_others(
+    reading: ShellReading, taken: Candidate, run: Step, steps: Sequence[Step], draft: Draft
+) -> None:
+    """The question which command is the run of a script that starts several programs itself, one after the
+    other: the last one was taken."""
+    is_own = all(step.command is not run.command for step in steps)
+    is_several = any(layer.program in (*MPI, *PER_GPU) for layer in taken.layers)
+    if not is_own or is_several or ("command",) not in draft.facts:
+        return
+    own = alone.commands(reading)
+    instead = fallbacks(own)
+    others = {
+        (each := Candidate(layers(command.words), command.place)).words: each
+        for command in own
+        if command is not run.command and id(command) not in instead
+    }
+    rivals = [each for words, each in others.items() if words != taken.words and _may_rival(each)]
+    if rivals:
+        listed = "; ".join(each.text for each in rivals[:_MOST_SHOWN])
+        why = (
+            f"which is the job's run: {taken.text} was taken, the last one, and it may be another ({listed})"
+        )
+        todo = "where it is another write that as `command`, and what comes behind it as a step of `after`"
+        places = [run.command.place, *(each.place for each in rivals)]
+        draft.say("question", places, f"{len(rivals) + 1} commands may be the run", why=why, todo=todo)
+
+
+def _may_rival(candidate: Candidate) -> bool:
+    """Whether it executes a program of its own, and not what prepares or asks for something."""
+    words = candidate.words
+    if prepares(words) or any(shown(word) in _ASKS for word in words[1:]):
+        return False
+    name = _name(words)
+    is_file = bool(name) and name != program_of(words)
+    return is_file or bool(re.match(r"\.{0,2}/", shown(words[0])))
+
+
 def ask(run: Candidate, others: Iterable[Candidate], draft: Draft) -> None:
     """The question which command is the run, where that which was taken prepares data by its name, and
     others may be it as well."""
     if not _prepares(run):
         return
-    rivals = {each.text: each for each in others if each.words}
-    rivals.pop(run.text, None)
+    rivals = {each.words: each for each in others if each.words and each.words != run.words}
     if not rivals:
         return
-    listed = "; ".join([*list(rivals)[:_MOST_SHOWN], run.text])
+    listed = "; ".join(each.text for each in [*list(rivals.values())[:_MOST_SHOWN], run])
     question = f"what each rank executes: which of these is the run, or whether none is ({listed})"
     todo = "write it there, and take it out of setup; what the others do goes into setup, or a job of its own"
     places = [*(each.place for each in rivals.values()), run.place]

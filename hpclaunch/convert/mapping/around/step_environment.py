@@ -46,8 +46,8 @@ def of(step: Command, words: Sequence[Value], run: Command, draft: Draft, *, aft
         of_value = written.plain if isinstance(written.plain, str) else shlex.join(written.plain)
         texts.append(f"export {name}={of_value.removeprefix('exec ').removeprefix('true ')}; ")
         names += submitters(written.names)
-    # What the script exports behind a step does it no harm in general. What it gives to the run alone is there
-    # to make a difference, as is all of it for the same program, and what it takes away behind the run.
+    # What the script exports behind a step does it no harm in general. What it gives to the run alone is
+    # there to make a difference, as is all of it for the same program, and what it takes away behind the run.
     is_alike = after or program_of(words) == program_of(layers(run.words)[-1].words)
     given = its if is_alike else dict(run.prefix)
     missing = [name for name in given if name not in own and ("env", name) in draft.facts]
