@@ -4,12 +4,13 @@ import re
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.ranks import rendezvous
+from hpclaunch.convert.mapping.slurm import hints
 from hpclaunch.convert.mapping.slurm.sruns import Step
 from hpclaunch.convert.programs.layers import Layer, layers
 from hpclaunch.convert.reading import ShellReading
 from hpclaunch.readback.shell.values import known
 
-_NO_WHERE = "no line says it, and so it was the site's own default (MpiDefault in its slurm.conf)"
+_NO_WHERE = "no line says it, and so it was the site's own default (MpiDefault of `scontrol show config`)"
 _WITHOUT = "srun without --mpi"
 _KINDS = {"none": "none", "pmix": "pmix", "pmi2": "pmi2"}
 
@@ -24,7 +25,7 @@ def put(reading: ShellReading, run: Step, launcher: Layer | None, draft: Draft) 
     elif of_environment is not None:
         text, places, what = known(of_environment.value), (of_environment.place,), "SLURM_MPI_TYPE"
     else:
-        _no_mpi(run, launcher, draft)
+        _no_mpi(reading, run, launcher, draft)
         return
     kind = _KINDS.get(re.sub(r"^(pmix)_v\d+$", r"\1", text or ""))
     if kind is None:
@@ -34,7 +35,7 @@ def put(reading: ShellReading, run: Step, launcher: Layer | None, draft: Draft) 
     draft.put(("mpi",), kind, places, what, why=why)
 
 
-def _no_mpi(run: Step, launcher: Layer | None, draft: Draft) -> None:
+def _no_mpi(reading: ShellReading, run: Step, launcher: Layer | None, draft: Draft) -> None:
     lines = (run.command.place,)
     by_srun = any(layer.program == "srun" for layer in layers(run.command.words))
     torch_alone = launcher is not None or rendezvous.is_used(draft)
@@ -46,6 +47,12 @@ def _no_mpi(run: Step, launcher: Layer | None, draft: Draft) -> None:
         what = _WITHOUT if by_srun else "a run without MPI"
         draft.say("assumed", lines, what, became=became, why=why, key="mpi")
         return
+    library = hints.library(run)
+    if library:
+        why = f"the ranks' Intel MPI loads {library}: Slurm's own needs that, and one of PMIx would need pmix"
+        draft.put(("mpi",), "pmi2", lines, "I_MPI_PMI_LIBRARY", why=why, kind="assumed")
+        return
     why = _NO_WHERE if by_srun else run.ranks.doubt or "no line says it"
-    question = f"pmix, pmi2 or none: {why}; none for ranks that do not use MPI"
+    fits = hints.of_mpi(reading)
+    question = f"pmix, pmi2 or none: {why}; none for ranks that do not use MPI{fits}"
     draft.ask(("mpi",), question, lines, _WITHOUT if by_srun else "the run")

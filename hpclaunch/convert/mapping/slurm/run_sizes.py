@@ -5,7 +5,7 @@ from msgspec import structs
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.around.rounds import names_in
 from hpclaunch.convert.mapping.ranks import launchers
-from hpclaunch.convert.mapping.slurm import gpu_binding
+from hpclaunch.convert.mapping.slurm import gpu_binding, hints
 from hpclaunch.convert.mapping.slurm.asked import Asked, of_batch, outside_allocation
 from hpclaunch.convert.mapping.slurm.sizes import Allocation, gpus_of, last
 from hpclaunch.convert.mapping.slurm.sruns import Step
@@ -16,7 +16,7 @@ from hpclaunch.convert.shell.walk import inner as inside_of
 from hpclaunch.readback.shell.values import known
 from hpclaunch.values.conversion import Place
 
-_NO_GPUS = "no line asks Slurm for any (0 where the job uses none)"
+_NO_GPUS = "no line asks Slurm for any (0 where the job uses none), and sbatch may have been given --gres"
 
 
 def put(
@@ -245,7 +245,8 @@ def put_gpus(reading: ShellReading, run: Step, found: Allocation, draft: Draft) 
             )
         elif fact is None:
             told = f"{gpus.written} does not tell it" if gpus.written else _NO_GPUS
-            draft.ask(("gpus_per_node",), f"how many GPUs on each node: {told}", (run.command.place,), "GPUs")
+            question = f"how many GPUs on each node: {told}{hints.of_gpus(run, draft)}"
+            draft.ask(("gpus_per_node",), question, (run.command.place,), "GPUs")
     else:
         for each in own:
             if each.name in gpu_binding.NAMES:

@@ -1,0 +1,48 @@
+"""A question has beside it what the text says of its answer."""
+
+import pytest
+
+from hpclaunch.convert.conversion import convert
+from hpclaunch.convert.inputs import classified
+from hpclaunch.convert.options import Options
+
+
+@pytest.mark.parametrize(
+    ("lines", "key", "said"),
+    [
+        ("export CUDA_VISIBLE_DEVICES=0,1,2,3\nsrun --mpi=none ./t", "gpus_per_node",
+         "CUDA_VISIBLE_DEVICES=0,1,2,3 is of 4 on each node, at the least"),
+        ("srun --mpi=none --gpu-bind=map_gpu:0,3,5 ./t", "gpus_per_node", "is of 6 on each node"),
+        ("srun --mpi=none ./t", "gpus_per_node", "4 where each rank has one of its own"),
+        ("module load gcc openmpi/4.1\nsrun ./t", "mpi", "; openmpi/4.1 is loaded: pmix, or pmi2"),
+        ("ml impi/2021\nsrun ./t", "mpi", "; impi/2021 is loaded: pmi2 with"),
+    ],
+)  # fmt: skip
+def test_a_question_has_beside_it_what_the_text_says_of_its_answer(lines: str, key: str, said: str) -> None:
+    text = f"#!/bin/bash\n#SBATCH -N 2 --ntasks-per-node=4 -t 5\n{lines}\n"
+    found = convert(classified({"run.sub": text}), Options({}))
+    (question,) = [each for each in found.findings if each.kind == "question" and each.key == key]
+    assert said in question.why
+
+
+@pytest.mark.parametrize(
+    ("module", "library", "mpi"),
+    [
+        ("intel-compiler", "/usr/lib64/libpmi2.so", "pmi2"),
+        ("compiler", "/usr/lib64/libpmi2.so.0", "pmi2"),
+        ("compiler", "/opt/pmix/lib/libpmi2.so", None),
+        ("cray-mpich", "/usr/lib64/libpmi.so", None),
+    ],
+)
+def test_the_library_of_intel_mpi_tells_how_its_ranks_find_each_other(
+    module: str, library: str, mpi: str | None
+) -> None:
+    lines = f"module load {module}\nexport I_MPI_PMI_LIBRARY={library}\nsrun ./t"
+    text = f"#!/bin/bash\n#SBATCH -N 2 --ntasks-per-node=4 --gres=gpu:4 -t 5\n{lines}\n"
+    found = convert(classified({"run.sub": text}), Options({}))
+    said = [each for each in found.findings if each.key == "mpi"]
+    if mpi is None:
+        assert [each.kind for each in said] == ["question"]
+        assert "is loaded" not in said[0].why
+    else:
+        assert [(each.kind, each.became) for each in said] == [("assumed", f"mpi: {mpi}")]
