@@ -14,7 +14,7 @@ from hpclaunch.convert.programs.plain import IN_FRONT
 from hpclaunch.convert.reading import Command, ShellReading, Sourced, Statement
 from hpclaunch.readback.shell.pieces import Literal, Process, Word
 from hpclaunch.readback.shell.statements import Assignment, Declaration, Function, Redirection, Simple
-from hpclaunch.readback.shell.values import Unknown, Value, known, program_of
+from hpclaunch.readback.shell.values import Unknown, Value, known, known_parts, program_of
 from hpclaunch.values.conversion import Kind, Place
 
 
@@ -228,7 +228,9 @@ def what_became(statement: Statement, walk: Walk) -> Told:
     if program and walk.passes_by(statement):
         return _NOT_REACHED
     is_known = program in _HELPS or program in STARTERS
-    return _MAY_START if not is_known and MAY_START.search(statement.written) else _LEFT
+    read = [each.stdin or () for each in walk.commands(statement.place) if each.program == program]
+    texts = (statement.written, *map(known_parts, read))
+    return _MAY_START if not is_known and any(map(MAY_START.search, texts)) else _LEFT
 
 
 def is_made(statement: Statement, walk: Walk) -> bool:

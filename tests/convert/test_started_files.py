@@ -109,13 +109,20 @@ def test_a_script_that_is_not_given_is_named_where_it_has_one_node() -> None:
 
 @pytest.mark.parametrize(
     "line",
-    ["strace -f -o out srun -n 16 ./x", "su -c 'mpirun -np 16 ./x'", "find . -name go -exec srun ./x \\;"],
+    [
+        "strace -f -o out srun -n 16 ./x",
+        "su -c 'mpirun -np 16 ./x'",
+        "find . -name go -exec srun ./x \\;",
+        "newgrp team <<'E'\nsrun -n 16 ./x\nE",
+    ],
 )
 def test_a_way_of_starting_ranks_that_is_not_known_is_named(line: str) -> None:
-    found = _converted({"run.sub": f"{_TWO}{line}\n"})
+    text = line
+    found = _converted({"run.sub": f"{_TWO}{text}\n"})
     assert loaded(found.job)["command"] == ASK
+    line = line.partition("\n")[0]
     assert any(line in each.why and "may start them" in each.why for each in found.findings)
-    beside = _converted({"run.sub": f"{_TWO}{line}\nsrun --mpi=pmix --ntasks-per-node=8 ./y\n"})
+    beside = _converted({"run.sub": f"{_TWO}{text}\nsrun --mpi=pmix --ntasks-per-node=8 ./y\n"})
     assert [each.kind for each in beside.findings if each.what == line] == ["unread"]
 
 

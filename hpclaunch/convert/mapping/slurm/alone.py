@@ -141,11 +141,13 @@ def _shown(commands: Sequence[Command]) -> str:
 
 
 def _names_starter(command: Command) -> bool:
-    """Whether srun or mpirun stands among what a program is given that is not known to start it."""
+    """Whether srun or mpirun stands among what a program is given, or reads, that is not known to start
+    it."""
     its = layers(command.words)
     if any(layer.program in (*MPI, "srun") for layer in its):
         return False
-    texts = ("".join(each for each in word if isinstance(each, str)) for word in its[-1].words[1:])
+    read = its[-1].words[1:] if command.stdin is None else (*its[-1].words[1:], command.stdin)
+    texts = ("".join(each for each in word if isinstance(each, str)) for word in read)
     return any(map(_STARTS.search, texts))
 
 
