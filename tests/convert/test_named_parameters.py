@@ -98,3 +98,10 @@ def test_ranks_get_the_word_that_the_script_made(tmp_path: Path) -> None:
 def test_the_shell_of_a_rank_finds_its_environments_itself(lines: str, text: str) -> None:
     assert _job(f"{lines}\nsrun --mpi=none ./t")["command"] == ["bash", "-lc", text]
     assert _job("source $(pick)/activate\nsrun --mpi=none ./t")["command"] == ASK
+
+
+def test_a_seed_that_trials_set_is_not_asked_for() -> None:
+    found = _converted("export SEED=$(date +%s)\nsrun --mpi=none ./t --seed $SEED")
+    job = loaded(found.job)
+    assert (job["command"], job["trials"]["seed"], "env" in job) == ("exec ./t --seed $SEED", "SEED", False)
+    assert not [each for each in found.findings if each.kind == "question"]

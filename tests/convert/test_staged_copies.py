@@ -127,3 +127,12 @@ def test_a_copy_in_each_trial_is_made_in_each_trial():
     job, _ = _of(*lines)
     assert "stage_in" not in job
     assert _runs(job, "before_each") == ["rsync -a /fs/d/ /raid/d"]
+
+
+def test_what_rsync_would_copy_again_is_said():
+    said = "a copy of stage_in that ended is not made again"
+    _, by_rsync = _of(f"{_P} rsync -a /fs/d/ /raid/d", f"{_S} ./train")
+    (found,) = [each for each in by_rsync.findings if said in each.why]
+    assert (found.kind, found.became, found.places[0].line) == ("assumed", "stage_in.0: once", 3)
+    _, by_cp = _of(f"{_P} cp -r /fs/d/. /raid/d", f"{_S} ./train")
+    assert not [each for each in by_cp.findings if said in each.why]

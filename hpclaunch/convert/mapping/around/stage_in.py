@@ -74,6 +74,8 @@ def put(
             number = draft.count("stage_in")
             why = "copied on each node, once: a copy that ended before is not made again"
             draft.put(("stage_in", number), ":".join(copy), reading.origin(command), command.brief(), why=why)
+            if program_of(step.words) == "rsync":
+                _say_once(command, f"stage_in.{number}", draft)
             if of_run is not None:
                 say_own(step, of_run, f"stage_in.{number}", draft)
             copies.add(id(command))
@@ -88,6 +90,12 @@ def put(
         each for each in before if targets and _prepares(each, by_command.get(id(each)), targets, around)
     )
     return Staged(frozenset(copies), frozenset(map(id, prepares)))
+
+
+def _say_once(command: Command, key: str, draft: Draft) -> None:
+    why = "rsync copied what had changed at its source since; a copy of stage_in that ended is not made again"
+    todo = "where the source changes name it anew (/data/v2), or copy it in setup"
+    draft.say("assumed", (command.place,), command.brief(), became=f"{key}: once", why=why, todo=todo)
 
 
 def is_said(staged: Staged, command: Command, draft: Draft) -> bool:

@@ -90,9 +90,11 @@ def _parameter(reading: ShellReading, run: Command, part: Unknown, names: "_Name
 
 
 def ask(parameters: Sequence[Parameter], draft: Draft) -> set[str]:
-    """Ask for these variables of the job, but for those that it has already. Returns their names."""
+    """Ask for these variables of the job, but for those that it has already, or that trials set. Returns their
+    names."""
+    seed = draft.facts.get(("trials", "seed"))
     for each in parameters:
-        if ("env", each.name) not in draft.facts:
+        if ("env", each.name) not in draft.facts and (seed is None or seed.value != each.name):
             draft.unsay(("env", each.name))
             draft.ask(("env", each.name), each.question, each.places, each.stands_for)
     return {each.name for each in parameters}
