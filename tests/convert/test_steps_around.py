@@ -329,6 +329,13 @@ def test_a_step_in_a_folder_that_is_not_told_is_left():
     assert _left(found, 1).count("it runs in a folder that no step is told of ($(newest))") == 2
 
 
+def test_a_step_behind_a_cd_that_may_not_have_run_is_left():
+    job, found = _of("cd /data/$USER/run\ncheck && cd case\nsrun --mpi=none ./prepare", f"{_S} ./train")
+    assert not [text for text in _runs(job, "setup") if "prepare" in text]
+    said = "it runs in a folder that no step is told of (a cd that may not have run leads there)"
+    assert said in _left(found, 3)
+
+
 @pytest.mark.parametrize(
     "command",
     [

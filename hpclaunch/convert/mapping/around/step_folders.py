@@ -57,13 +57,16 @@ def goes(command: Command, words: Sequence[Value], begin: str | None) -> Way:
     if there is not None and there == begin:
         return Way()
     if there is None or begin is None or (isabs(begin) and not isabs(there)):
-        return Way(nowhere=shown(command.folder) if command.folder else "the folder of submission")
+        doubt = "a cd that may not have run leads there" if _may_be_another(command.folder) else ""
+        return Way(nowhere=doubt or shown(command.folder) or "the folder of submission")
     return Way(f"cd {shlex.quote(there if isabs(there) else relpath(there, begin))} || exit; ")
 
 
 def _by_variables(folder: Value, begin: str | None) -> Way | None:
     """To a path with variables of the submitter's shell in it, /data/$USER; None for one that may not lead
     there from where the step begins."""
+    if _may_be_another(folder):
+        return None
     begins = known(folder[:1]) or ""
     if not (begins.startswith("/") or folder[:1] in _HOMES or (begin == "." and not is_here(folder[0]))):
         return None
@@ -71,6 +74,11 @@ def _by_variables(folder: Value, begin: str | None) -> Way | None:
     if written.doubt or not isinstance(written.value, str):
         return None
     return Way(f"{written.value.removeprefix('exec ')} || exit; ", written.names)
+
+
+def _may_be_another(folder: Value) -> bool:
+    """Whether a cd that may not have run leads to it: which folder that is, is known where the script runs."""
+    return any(isinstance(part, Unknown) and part.kind == "either" and part.name == "PWD" for part in folder)
 
 
 def _is_relative(command: Command, words: Sequence[Value]) -> bool:
