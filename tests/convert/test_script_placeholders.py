@@ -29,7 +29,9 @@ def test_a_placeholder_is_a_variable_that_nobody_gave_and_no_redirection(words: 
         assert not repaired
 
 
-@pytest.mark.parametrize("value", ["<partition>", "{ partition }", "{partition}"])
+@pytest.mark.parametrize(
+    "value", ["<partition>", "{ partition }", "{partition}", "<your partition>", "$NAME", "${NAME}"]
+)
 def test_a_name_that_is_to_be_filled_in_is_no_name(value: str) -> None:
     text = (
         f"#SBATCH -N 2 -t 5 --ntasks-per-node=8\n#SBATCH -p {value}\n#SBATCH -A team\nsrun --mpi=none ./t\n"

@@ -231,7 +231,9 @@ def test_what_goes_before_the_images_variables_is_told_where_it_is_not_known():
 
 def test_the_order_of_nodes_that_a_file_has_is_left_and_not_said_to_be_in_the_job():
     found = _of("export SLURM_HOSTFILE=/var/tmp/sorted", "srun -N2 --mpi=none ./t")
-    assert [each.kind for each in found.findings if "SLURM_HOSTFILE" in each.what] == ["left"]
+    (told,) = [each for each in found.findings if "SLURM_HOSTFILE" in each.what]
+    assert told.kind == "left"
+    assert "as many" in told.why and "ranks_per_node" in told.todo
 
 
 def test_one_gpu_of_a_job_is_on_one_node():

@@ -51,9 +51,10 @@ _LEFT: dict[Owner, tuple[str, str]] = {
 }
 # What srun takes for an option that a job file has no key for.
 _ORDER = (
-    "it puts ranks on the nodes in the order of a file (srun(1), SLURM_HOSTFILE), and a job file has no key "
-    "for that",
-    "where the order matters see whether `locality: unit` does as well",
+    "srun puts ranks on the nodes as a file lists them, each node as many as it has lines (srun(1), "
+    "--distribution=arbitrary), and a job file has no key for that",
+    "see whether each node has `ranks_per_node` of its lines, and where the order matters whether "
+    "`locality: unit` does as well",
 )
 _PATH_OF_IMAGE = "Pyxis never hands it on: the image has its own"
 

@@ -25,7 +25,9 @@ HINTS = {
 _MAILS = frozenset(("END", "FAIL"))
 # Those of which each line counts (arg_set_mail_type in Slurm's src/common/slurm_opt.c).
 ADDED_UP = frozenset(("mail-type",))
-_PLACEHOLDER = re.compile(r"<[^<>]+>|^[{<]$|^\{ ?\w+ ?\}$")
+# sbatch ends a word of its directives at a blank, <project id>, and puts no variable into them.
+_PLACEHOLDER = re.compile(r"<[^<>]+>|^[{<]$|^\{ ?\w+ ?\}$|^<\w+$")
+_VARIABLE = re.compile(r"\$\w|\$\{\w+\}")
 _TO_SCRIPT = re.compile(r"B:(?:SIG)?(\w+)(?:@\d*)?")
 # What the script of a job awaits: it runs its `after` steps then.
 _ENDED_BY = frozenset(("TERM", "INT", "HUP", "15", "2", "1"))
@@ -91,6 +93,9 @@ def put(each: Asked, draft: Draft) -> None:
         why = "it stands for a name that whoever copies the script fills in"
         todo = f"write sites.NAME.{HINTS[name]}"
         draft.say("question", each.places, each.written, why=why, todo=todo)
+    elif name in HINTS and text and _VARIABLE.search(text):
+        todo = f"write sites.NAME.{HINTS[name]}"
+        draft.say("question", each.places, each.written, why="its variable's value is not told", todo=todo)
     elif name in HINTS and text:
         draft.of_user(HINTS[name], text, each.places, each.written)
     elif name in HINTS and text is None:
