@@ -90,8 +90,8 @@ def _parameter(reading: ShellReading, run: Command, part: Unknown, names: "_Name
 
 
 def ask(parameters: Sequence[Parameter], draft: Draft) -> set[str]:
-    """Ask for these variables of the job, but for those that it has already, or that trials set. Returns their
-    names."""
+    """Ask for these variables of the job, but for those that it has already, or that trials set. Returns
+    their names."""
     seed = draft.facts.get(("trials", "seed"))
     for each in parameters:
         if ("env", each.name) not in draft.facts and (seed is None or seed.value != each.name):
