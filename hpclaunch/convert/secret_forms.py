@@ -5,8 +5,8 @@ NVIDIA's NGC, PyPI, npm, Replicate, Atlassian, DigitalOcean, SendGrid, HashiCorp
 Docker's hub document for scanners of texts; options are those of curl(1), sshpass(1), docker-login(1),
 mysql(1), sudo(8), kinit(1), ssh-keygen(1), openssl-enc(1), openssl-passphrase-options(1), redis-cli,
 `aws configure set`, `wandb login`, zip(1), unzip(1), 7z(1), ipmitool(1), ldapsearch(1), lftp(1),
-smbclient(1), chpasswd(8), passwd(1), gpg(1), cryptsetup(8) and `vault login`; the words of
-~/.netrc are those of curl(1).
+smbclient(1), chpasswd(8), passwd(1), gpg(1), sqlplus, expect(1), cryptsetup(8) and `vault login`; the words
+of ~/.netrc are those of curl(1).
 """
 
 import re
@@ -63,6 +63,12 @@ _FORMS = tuple(
         ("PASSWORD", rf"[;\"'][ \t]*(?i:pwd)={VALUE}"),
         ("PASSWORD", rf"(?<![\w-])--[\w-]*(?:pwd|passw?d?|password|secret|token):{VALUE}"),
         ("PASSWORD", r"(?<![\w-])--?(?:login|credentials?)[ =][^\s:\"'$]+:(?P<value>[^\s:/\"'$]+)"),
+        ("PASSWORD", r"\bsqlplus\b[^\n|;&<>]{0,80}?[ \t][\"']?\w{1,60}/(?P<value>[^\s\"'@/$]+)"),
+        (
+            "PASSWORD",
+            r"(?i:assword|passphrase)[^\n]{0,60}?\bsend[ \t]+(?:--[ \t]+)?\\?[\"'](?P<value>[^\s\"'\\$]+)",
+            "send",
+        ),
         # What the program is, and what its -p is, is not known: a number, a name or a path is none.
         (
             "PASSWORD",
@@ -126,7 +132,7 @@ _FORMS = tuple(
 )
 # What a line has, in small letters, where anything of these may be in it.
 HINTS = (
-    *("://", "@", "sshpass", "login", "curl", "mysql", "mariadb", "sudo", "password", "authorization"),
+    *("://", "@", "sshpass", "login", "curl", "mysql", "mariadb", "sudo", "assword", "authorization"),
     *("openssl", "wandb", "<<<", "--user", "kinit", "redis-cli", "ssh-keygen", "configure"),
     *("sig=", "signature=", "pwd", "-pass", "secret:", "token:", "-login", "-credential", "-p ", "-k "),
     *("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "hf_", "sk-", "akia", "xox", "nvapi-"),
@@ -172,7 +178,7 @@ HINTS = (
         "key:",
         "hooks.slack",
     ),
-    *("webhooks/", "pw ", "pw-", "pw:", "token", "telegram", "anaconda.org"),
+    *("sqlplus", "webhooks/", "pw ", "pw-", "pw:", "token", "telegram", "anaconda.org"),
 )
 
 

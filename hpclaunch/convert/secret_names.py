@@ -27,9 +27,17 @@ _IN_SECRETS = (
 )
 # The second of several: PASSWORD1, HF_TOKEN_2. A pattern and a pass of several have numbers, too.
 _WHICH = re.compile(r"(?<!PAT)(?<!PASS)(?<!PAT_)(?<!PASS_)(?<![0-9_])_?[0-9]{1,2}$", re.IGNORECASE)
-# Several in one, and what a session is: they are secrets where they look as if a program had drawn them.
-_PERHAPS = frozenset(("TOKENS", "KEYS", "SESSION_ID", "SESSION"))
 _DRAWN = re.compile(r"(?=[^a-z]*[a-z])(?=[^A-Z]*[A-Z])(?=[^0-9]*[0-9])[\w!@#%^*+=-]{8,}")
+# Several in one, what a session is, a number that people know by heart, and a licence: they are secrets where
+# they look like one, such as if a program had drawn them. PIN=compact and LICENSE=27000@host are none.
+_PERHAPS = {
+    **dict.fromkeys(("TOKENS", "KEYS", "SESSION_ID", "SESSION"), _DRAWN),
+    "PIN": re.compile(r"[0-9]{4,12}"),
+    **dict.fromkeys(
+        ("LICENSE", "LICENCE"),
+        re.compile(rf"{_DRAWN.pattern}|(?=\D*\d)(?:[A-Za-z0-9]{{4,}}-){{2,}}[A-Za-z0-9]{{4,}}"),
+    ),
+}
 # Of options alone: a `key:` of a manifest and the shell's PWD have none.
 _OPTIONS = frozenset(("KEY", "PWD"))
 # Behind KEY= and AUTH= stand other words too: what has no digit in it and is shorter than a key is one. After
@@ -96,7 +104,7 @@ def is_name_of_code(value: str) -> bool:
 def is_other(name: str, value: str, *, is_option: bool) -> bool:
     """Whether the value beside the name of a secret, in large letters, is none for all that."""
     if name in _PERHAPS:
-        return not _DRAWN.fullmatch(value)
+        return not _PERHAPS[name].fullmatch(value)
     name = _WHICH.sub("", name)
     if name.endswith(("TOKEN", "KEY", "AUTH", "JWT", "BEARER", "COOKIE")) and _NUMBER.fullmatch(value):
         return True

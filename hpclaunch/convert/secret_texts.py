@@ -47,7 +47,7 @@ _IN_NAMES = (
         "jwt",
         "bearer",
     ),
-    *("cookie", "mot_de_passe", "motdepasse", "session"),
+    *("cookie", "mot_de_passe", "motdepasse", "session", "pin=", "license=", "licence="),
     *("pat=", "pat:", "pat'", 'pat"', "pat ", "pat\t"),
 )
 _SMALL = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)

@@ -96,8 +96,26 @@ def test_no_output_has_the_secret(parts: dict[str, str], tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
+    ("line", "secret"),
+    [
+        ("export PIN=493817", "493817"),
+        ("export LICENSE=ABCD-1234-EFGH-5678", "ABCD-1234-EFGH-5678"),
+        ("srun -N 1 -n 1 sqlplus -S scott/tiger9@orcl @load/x.sql", "tiger9"),
+        ('srun -N 1 -n 1 expect -c \'expect "assword:"; send "hunter2x\\n"\'', "hunter2x"),
+    ],
+)
+def test_no_output_has_a_number_by_heart_a_licence_or_what_is_typed(
+    line: str, secret: str, tmp_path: Path
+) -> None:
+    for name, text in outputs(LAUNCHER.format(before=line, arguments=""), tmp_path).items():
+        assert secret not in text, name
+
+
+@pytest.mark.parametrize(
     "text",
     [
+        "PIN=1 PINS=4938 LICENSE=27000@host LICENSE=/opt/l.dat LICENSE=apache-license-header",
+        "sqlplus -S /nolog @load/x.sql\nsqlplus < sql/load.sql\nsqlplus me/$PW@db",
         "PASS_ID=Job2024x TOKENIZER=Llama3Fast KEYFRAMES=Every25th AUTHOR=Someone17 BYPASS=Yes2345678",
         "max_tokens=4096 tokens_per_batch=65536 num_tokens=40000000 --tokenizer Llama3Fast passes=12",
         "PASSTHROUGH=Gpu0Gpu1 cookiecutter Template2024 PASS1=first PAT_2=Abc12345 PINNING=Cores0to7",
