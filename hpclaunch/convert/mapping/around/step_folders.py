@@ -77,7 +77,7 @@ def _by_variables(folder: Value, begin: str | None) -> Way | None:
 
 
 def _may_be_another(folder: Value) -> bool:
-    """Whether a cd that may not have run leads to it: which folder that is, is known where the script runs."""
+    """Whether a cd that may not have run leads to it: which one it is, is known where the script runs."""
     return any(isinstance(part, Unknown) and part.kind == "either" and part.name == "PWD" for part in folder)
 
 
