@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 
-from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.draft import Draft, sayable
 from hpclaunch.convert.mapping.ranks import mpi
 from hpclaunch.convert.mapping.slurm import batch_options
 from hpclaunch.convert.mapping.slurm.asked import NODES, Asked, number, of_batch
@@ -14,7 +14,7 @@ from hpclaunch.convert.programs.layers import MPI, STARTERS, layers
 from hpclaunch.convert.reading import ShellReading
 from hpclaunch.readback.slurm import forms
 from hpclaunch.spec import scalars
-from hpclaunch.values.conversion import Place
+from hpclaunch.values.conversion import Finding, Place
 
 _SIZES = """
 job-name nodes ntasks ntasks-per-node time time-min gres gpus gpus-per-node gpus-per-task ntasks-per-gpu
@@ -244,16 +244,33 @@ def _other_resources(given: Mapping[str, Asked], draft: Draft) -> None:
 
 
 def say_unused(reading: ShellReading, draft: Draft) -> None:
-    """Say of each #SBATCH line that no finding names that nothing of the job follows from it."""
-    named = {place for each in draft.findings for place in each.places}
+    """Say of each option of a #SBATCH line that no finding names that nothing of the job follows from it."""
+    by_place: dict[Place, list[Finding]] = {}
+    for finding in draft.findings:
+        for place in finding.places:
+            by_place.setdefault(place, []).append(finding)
     for each in of_batch(reading):
-        if each.how != "directive" or named.intersection(each.places):
+        its = [finding for place in each.places for finding in by_place.get(place, ())]
+        if each.how != "directive" or any(_is_about(finding, each) for finding in its):
             continue
-        if each.name.startswith("ntasks"):
-            why = "how many ranks a node has is told, or asked, by what starts them"
+        if each.name == "nodes" or each.name.startswith("ntasks"):
+            number = "how many nodes it has" if each.name == "nodes" else "how many ranks a node has"
+            why = (
+                f"{number} is told, or asked, by what starts {'the run' if each.name == 'nodes' else 'them'}"
+            )
             draft.say("replaced", each.places, each.written, why=why)
         elif each.name in OF_GPUS and draft.number("gpus_per_node") is not None:
             draft.say("replaced", each.places, each.written, why="another line tells the GPUs of a node")
         else:
             why, todo = "nothing of the job follows from it", "see that the job asks for what this line did"
             draft.say("left", each.places, each.written, why=why, todo=todo)
+
+
+def _is_about(finding: Finding, asked: Asked) -> bool:
+    """Whether a finding of the option's line is about the option. What is no size is told by its line."""
+    if asked.name != "nodes" and not asked.name.startswith("ntasks"):
+        return True
+    key = "nodes" if asked.name == "nodes" else "ranks_per_node"
+    told = finding.key or finding.became.partition(":")[0]
+    is_of_all = key == "nodes" and "nodes for the whole" in finding.what
+    return is_of_all or key in told or sayable(asked.written) in finding.what
