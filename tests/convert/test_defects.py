@@ -117,6 +117,7 @@ OTHERS = {
     "sshpass": ("sshpass -p Hunter2secret ssh n1 docker run x\n", 1),
     "address": ("git clone https://me:Hunter2secret@example.org/x.git\nsrun a\n", 1),
     "secret": ("export WANDB_API_KEY=Hunter2secret\nsrun a\n", 1),
+    "a text that a container never reads": ("docker run --rm x bash -s <<EOF\nsrun a\nEOF\n", 1),
     "any host": ("srun a\nssh -oStrictHostKeyChecking=no n1 docker run x\n", 2),
     "keys": ("cat key.pub >> ~/.ssh/authorized_keys\nsrun a\n", 1),
 }

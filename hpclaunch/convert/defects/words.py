@@ -9,8 +9,11 @@ from hpclaunch.convert.defects.search import Parsed
 from hpclaunch.convert.draft import shown
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.programs import ssh
+from hpclaunch.convert.programs.layers import layers
+from hpclaunch.convert.programs.names import SHELLS
 from hpclaunch.convert.reading import ShellReading, Source
 from hpclaunch.readback.shell import outside, tree
+from hpclaunch.readback.shell.values import known
 from hpclaunch.values.conversion import Finding
 
 _IN_SINGLE_QUOTES = re.compile(r"\$\{?[A-Za-z_]\w*")
@@ -23,6 +26,7 @@ def find(reading: ShellReading, parsed: list[Parsed], options: Options) -> Itera
     """Missing `$`s, single quotes, texts that are run, options that mean something else."""
     texts = [*parsed, *_written_scripts(parsed)]
     yield from missing_dollars.find(reading, texts)
+    yield from _unheard(reading)
     for each in texts:
         for call in each.calls:
             yield from _text_as_command(each, call)
@@ -30,6 +34,30 @@ def find(reading: ShellReading, parsed: list[Parsed], options: Options) -> Itera
             yield from _split_anew(each, call)
             if search.program(call) not in _LATER:
                 yield from _not_expanded(each, call)
+
+
+def _unheard(reading: ShellReading) -> Iterator[Finding]:
+    """docker run IMAGE bash <<EOF: without -i the standard input of a container is empty (docker's reference,
+    "docker container run", --interactive; podman-run(1) says the same)."""
+    for command in reading.commands:
+        its = layers(command.words) if command.stdin else ()
+        by = next((each for each in its if each.program in ("docker run", "docker exec")), None)
+        if by is None or by.option("interactive") is not None:
+            continue
+        rest = [known(word) or "?" for word in its[-1].words]
+        if (
+            rest
+            and rest[0].rpartition("/")[2] in SHELLS
+            and all(re.match("-(?!.*c)", word) for word in rest[1:])
+        ):
+            why = (
+                f"without -i {by.program} hands its input to nobody: the shell reads no line of this text, "
+                "and ends well"
+            )
+            todo = "the job has the text as its command; in the original write -i"
+            yield Finding(
+                "defect", (command.place,), f"`{by.program} ... {rest[0]}` with a text", "", why, todo
+            )
 
 
 def _text_as_command(parsed: Parsed, call: tree.CallExpr) -> Iterator[Finding]:

@@ -105,7 +105,7 @@ def main_of(steps: Sequence[Started]) -> Started | None:
     """The job's own command: with mpirun or a launcher for GPUs, in the loop of trials, the last of all."""
     best: tuple[int, int] | None = None
     for index, step in enumerate(steps):
-        if "run" not in step.roles or step.roles & {"caches", "compliance", "test", "sleeper", "pull"}:
+        if "run" not in step.roles or step.roles & {"caches", "compliance", "sleeper", "pull"}:
             continue
         if step.container is None and not step.is_parallel:
             continue

@@ -15,6 +15,8 @@ def put(main: Started, draft: Draft) -> str:
     command, layer = main.command, main.container
     if (command.stdin is None and command.reads is None) or known(command.reads or ()) == "/dev/null":
         return ""
+    if command.stdin is not None and command.stdin in main.words:
+        return ""  # a shell that reads its text: the command has it as sh -c TEXT
     places = (command.place,)
     what = f"its input: {shown(command.reads)}" if command.reads else "its input, a text in the script"
     if layer is not None and layer.option("interactive") is None:
