@@ -90,3 +90,10 @@ def test_lines_of_what_is_written_are_those_of_the_text() -> None:
     found = convert(classified({"run.sub": script}), Options({}))
     told = {each.key: each.places[0].line for each in found.findings}
     assert (told["env.LR"], told["env.WD"]) == (5, 6)
+
+
+@pytest.mark.parametrize(("tasks", "asked"), [("--ntasks-per-node=16", True), ("-n 1", False)])
+def test_how_ranks_of_a_file_that_is_not_given_find_each_other_is_asked_for(tasks: str, asked: bool) -> None:
+    text = f"#!/bin/bash\n#SBATCH -N 1 -t 5 --exclusive {tasks}\nrun='srun --mpi=pmix'\nsource tests.sh\n"
+    found = convert(classified({"run.sub": text}), Options({}))
+    assert any(each.kind == "question" and each.key == "mpi" for each in found.findings) == asked

@@ -9,6 +9,7 @@ from hpclaunch.convert.mapping.slurm import (
     allocation,
     alone,
     by_mpirun,
+    hints,
     kept_output,
     several,
     sizes,
@@ -146,6 +147,9 @@ def _nothing(reading: ShellReading, found: Allocation, draft: Draft) -> None:
         places = tuple(each for each, _ in files)
     draft.ask(("command",), f"what each rank executes: {why}", places, "the run", todo=todo)
     _ranks_of_batch(reading, found, (place, why), draft)
+    if draft.number("ranks_per_node") != 1 or draft.number("nodes") != 1:
+        question = f"pmix, pmi2 or none: {why}; none for ranks that do not use MPI{hints.of_mpi(reading)}"
+        draft.ask(("mpi",), question, places, "the run")
 
 
 def _ranks_of_batch(
