@@ -135,7 +135,10 @@ def test_a_manifest_as_it_was_printed_is_repaired(name: str) -> None:
 
 def test_what_the_text_leaves_out_is_asked_for() -> None:
     draft = converted((BROKEN / "mofed-test-pod.yaml").read_text("utf-8"))
-    assert [row for row in findings(draft) if row[0] == "question"] == [["question", 8, "image"]]
+    assert [row for row in findings(draft) if row[0] == "question"] == [
+        ["question", 8, "image"],
+        ["question", "20-24", "a pod that sleeps"],
+    ]
 
 
 def test_a_name_that_lost_its_underscores_is_said() -> None:

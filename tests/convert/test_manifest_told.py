@@ -68,3 +68,23 @@ def test_a_program_that_may_read_its_index_is_said() -> None:
 
 def test_an_image_with_a_name_to_fill_in_is_asked_for() -> None:
     assert converted(indexed("[a]").replace("a/b:1", '"a/b:${TAG}"')).facts["image",].is_open
+
+
+@pytest.mark.parametrize(
+    ("command", "waits"),
+    [
+        ("[sleep, infinity]", True),
+        ("[/bin/sleep, '86400']", True),
+        ("[tail, -f, /dev/null]", True),
+        ('[bash, -c, "trap : TERM INT; sleep infinity & wait"]', True),
+        ('[sh, -c, "service ssh restart; while true; do sleep 99999; done"]', True),
+        ("[sleep, '10']", False),
+        ('[sh, -c, "sleep 600; python a.py"]', False),
+        ("[python, a.py, --sleep, infinity]", False),
+        ("[torchrun, sleep, infinity]", False),
+    ],
+)
+def test_a_pod_that_only_waits_is_no_launch_and_that_is_asked(command: str, waits: bool) -> None:
+    head = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: "
+    said = [each for each in converted(head + POD % (command, "[]")).findings if "sleeps" in each.what]
+    assert [each.kind for each in said] == ["question"] * waits

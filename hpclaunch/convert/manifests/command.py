@@ -1,5 +1,6 @@
 """The job's command, and what stands around it in a shell's text."""
 
+import re
 import shlex
 from collections.abc import Collection, Mapping, Sequence
 
@@ -20,6 +21,12 @@ from hpclaunch.values.conversion import Place
 
 # Commands in front of a launcher that only look, or wait for what hpclaunch waits for itself.
 _LOOK = that("says", "looks", "devices") | {"set", "cd", "ulimit"}
+
+# What a command ends with that goes on until it is killed: sleep infinity, tail -f /dev/null.
+_WAITS = re.compile(
+    r"""(?:^|[\s;&'"])(?:\S*/)?(?:sleep\s+(?:inf\w*|\d{5,}|\d+d)|tail\s+-[fF]\s+/dev/null)"""
+    r"""[\s;&'"]*(?:wait|done)?[\s;'"]*$"""
+)
 
 
 def put(
@@ -57,6 +64,7 @@ def put(
             command = _in_folder(there, command)
             lines = (*lines, line_in(launch.shell_place, launch.shell.folder_line))
         draft.put(("command",), command, lines, what, why=_why(launch))
+        _ask_for_work(launch, in_one(command), draft)
     if launch.shell is not None:
         _variables(workload, launch, launch.shell, draft)
         _ask_for_run(launch, launch.shell, draft)
@@ -66,6 +74,14 @@ def put(
         became = 'command: ... --local_rank="$LOCAL_RANK"'
         what = f"{launch.outer[-1].program} gives each process --local_rank=N"
         draft.say("carried", launch.places, what, became=became, why=why, key="command")
+
+
+def _ask_for_work(launch: Launch, command: str, draft: Draft) -> None:
+    """The question what is done in a pod that only waits: people and other scripts start it there."""
+    if _WAITS.search(command) and not launch.outer:
+        why = "it waits for somebody to look in (kubectl exec), and no line tells what is started then"
+        todo = "write what is started in it as `command`: as it is the job waits until its time is over"
+        draft.say("question", launch.lines, "a pod that sleeps", why=why, todo=todo)
 
 
 def _variables(workload: Workload, launch: Launch, shell: ShellText, draft: Draft) -> None:
