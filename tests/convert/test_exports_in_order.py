@@ -69,7 +69,7 @@ def test_a_limit_in_the_line_of_the_run_is_no_step() -> None:
 
 @pytest.mark.parametrize("run", ["./run.sh input", "bash run.sh", "/opt/app input"])
 def test_a_command_that_no_launcher_starts_gets_the_exports_of_its_script(run: str) -> None:
-    lines = f"#SBATCH -N 1\nexport MODE=fast\nexport LIBS=/opt/lib:$LIBS\n{run}"
+    lines = f"#SBATCH -N 1 --ntasks-per-node=1\nexport MODE=fast\nexport LIBS=/opt/lib:$LIBS\n{run}"
     found = converted(lines)
     job = loaded(found.job)
     assert job["env"] == {"MODE": "fast"}
