@@ -16,3 +16,12 @@ def test_a_password_that_is_a_word_of_job_files_takes_none_of_the_advice() -> No
     assert any("secrets: [WANDB_API_KEY]" in each.todo for each in found.findings)
     assert all("-psecret" not in " ".join((each.what, each.why)) for each in found.findings)
     assert key not in found.job + repr(found.findings)
+
+
+def test_a_secret_that_nobody_gave_is_not_asked_for_on_a_command_line() -> None:
+    lines = 'if [ -n "$WANDB_API_KEY" ]; then A=1; fi\nsrun --mpi=none ./t ${MODE:-a}\n'
+    found = convert(classified({"run.sub": f"#!/bin/bash\n#SBATCH -N 1 -n 1\n{lines}"}), Options({}))
+    said = {each.what: each for each in found.findings if each.why == "nobody gave it"}
+    assert said["WANDB_API_KEY"].became == "not set"
+    assert "any text for the secret" in said["WANDB_API_KEY"].todo
+    assert "secret" not in said["MODE"].todo

@@ -95,6 +95,12 @@ def test_what_is_of_the_scripts_own_shell_is_asked_for(lines: str) -> None:
     assert _job(lines)["command"] == script_cases.ASK
 
 
+@pytest.mark.parametrize("program", ["whoami", "id -un", "id -u -n", "logname"])
+def test_the_name_of_who_submits_is_told_by_a_variable(program: str) -> None:
+    job = _job(f'D=/scratch/$({program})\nsrun --mpi=none ./t "$D/x"')
+    assert (job["command"], job["inherit"]) == ('exec ./t /scratch/"$USER"/x', ["USER"])
+
+
 @pytest.mark.parametrize("program", ["ulimit", "umask"])
 def test_a_word_that_is_of_the_scripts_own_shell_is_asked_for(program: str) -> None:
     job = _job(f'srun --mpi=none ./t "$({program})"')

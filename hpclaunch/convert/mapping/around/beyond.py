@@ -215,7 +215,7 @@ def defaults(reading: ShellReading, draft: Draft) -> None:
         is_argument = each.name.isdecimal() and each.name != "0"
         if not (is_argument or each.name.isidentifier()):
             continue
-        default = "***" if is_secret(each.name) else shown(each.default)
+        default = "***" if each.default and is_secret(each.name) else shown(each.default)
         draft.say(
             "assumed",
             (each.place,),
@@ -224,8 +224,17 @@ def defaults(reading: ShellReading, draft: Draft) -> None:
             why="nobody gave it",
             todo="where the operator gave it correct in the job file what comes of it"
             if is_argument
-            else f"where the operator had set it convert again with --env {each.name}=...",
+            else _where_set(each.name),
         )
+
+
+def _where_set(name: str) -> str:
+    if is_secret(name):
+        return (
+            f"where the operator had set it convert again with --env {name}=... and any text for the secret "
+            f"itself, and write secrets: [{name}] in the job file"
+        )
+    return f"where the operator had set it convert again with --env {name}=..."
 
 
 def parts(reading: ShellReading) -> Place | None:

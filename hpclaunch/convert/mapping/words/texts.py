@@ -40,6 +40,8 @@ _BY_SH = that("says", "shell", "enters") | {"kill", "ulimit", "pwd"}
 # Bash's own, which are others in each shell, and which /bin/sh need not have; not that of the folder.
 _BASHS = (SHELL_OWNED - {"PWD"}) | {"PIPESTATUS"}
 _USERS = frozenset(("UID", "EUID"))
+# It is who submits, and in a container the one who runs may have another name.
+_USERS_NAME = re.compile(r"\$\((?:whoami|id -u ?-?n|logname)\)")
 # Slurm gives it to each rank that has GPUs (its gres/gpu plugin).
 _OF_GPUS = "CUDA_VISIBLE_DEVICES"
 NOTHING: Mapping[str, str] = MappingProxyType({})
@@ -205,6 +207,9 @@ class _Writer:
                 return '"$HOME"'
             if part.name in _USERS and part.kind == "variable":
                 return '"$(id -u)"'
+            if part.kind == "output" and _USERS_NAME.fullmatch(part.name):
+                self.names.append("USER")
+                return '"$USER"'
             if part.kind in ("variable", "either") and _NAME.fullmatch(part.name) and part.name not in _BASHS:
                 self.names.append(part.name)
                 return f"${part.name}" if part.splits else f'"${part.name}"'
