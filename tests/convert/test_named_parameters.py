@@ -30,8 +30,8 @@ def _job(lines: str) -> dict[str, Any]:
     [
         ("srun --mpi=none ./t --at x-$(date +%F) -b 1", "exec ./t --at x-$DATE_OUTPUT -b 1", ["DATE_OUTPUT"]),
         ('srun --mpi=none ./t "$(find /d | head -1)" x', 'exec ./t "$FIND_OUTPUT" x', ["FIND_OUTPUT"]),
-        ("srun --mpi=none ./t /o/$(date +%F)_b $(id -u)0", "exec ./t /o/${DATE_OUTPUT}_b ${ARCH_OUTPUT}0",
-         ["DATE_OUTPUT", "ARCH_OUTPUT"]),
+        ("srun --mpi=none ./t /o/$(date +%F)_b $(id -u)0", "exec ./t /o/${DATE_OUTPUT}_b ${ID_OUTPUT}0",
+         ["DATE_OUTPUT", "ID_OUTPUT"]),
         ("AT=`date +%s`\nsrun --mpi=none ./t --at $AT", "exec ./t --at $AT", ["AT"]),
         ("AT=$(date)\nsrun --mpi=none ./t \"$AT\" $AT", 'exec ./t "$AT" $AT', ["AT"]),
         ("AT=$(date)\nsrun --mpi=none ./t /o/$AT/$(arch)", "exec ./t /o/$AT/$ARCH_OUTPUT",
