@@ -44,7 +44,7 @@ _STARTERS = re.compile(rf"\b{any_of(STEPS, BY_MPI, BY_TORCH, CONTAINERS, IMPORTE
 def account(reading: ShellReading, findings: Sequence[Finding]) -> list[Finding]:
     """The findings for all statements that `findings` do not name."""
     lines = _Lines(_places(findings))
-    by_others = _Lines(_places(each for each in findings if each.kind != "defect"))
+    by_others = _Lines(_places(each for each in findings if each.kind not in ("defect", "assumed")))
     used = _uses_of_told(reading, lines) | _of_ranks(findings)
     walk = Walk(reading, used, _left_to_ranks(findings))
     texts = [each.text for each in reading.unclear]
@@ -70,7 +70,8 @@ def account(reading: ShellReading, findings: Sequence[Finding]) -> list[Finding]
         for each in sorted(reading.statements, key=lambda each: each.place)
         if not by_others.name(each.place) or id(each) in beside
     ]
-    # A defect says what is wrong with a line, and not what becomes of it; what has no effect has that alone.
+    # A defect says what is wrong with a line, and what is assumed which value one of its words has, and not
+    # what becomes of it; what has no effect has that alone.
     rows = [
         (each, told)
         for each, told in rows

@@ -11,6 +11,7 @@ from hpclaunch.convert.mapping.slurm import (
     by_mpirun,
     hints,
     kept_output,
+    run_sizes,
     several,
     sizes,
     srun_run,
@@ -146,6 +147,8 @@ def _nothing(reading: ShellReading, found: Allocation, draft: Draft) -> None:
         why, todo = f"nothing starts any but what {names} may start", f"convert again with {names}"
         places = tuple(each for each, _ in files)
     draft.ask(("command",), f"what each rank executes: {why}", places, "the run", todo=todo)
+    if ("gpus_per_node",) not in draft.facts:
+        run_sizes.no_gpus(reading, found, places, draft)
     _ranks_of_batch(reading, found, (place, why), draft)
     if draft.number("ranks_per_node") != 1 or draft.number("nodes") != 1:
         question = f"pmix, pmi2 or none: {why}; none for ranks that do not use MPI{hints.of_mpi(reading)}"

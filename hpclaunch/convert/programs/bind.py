@@ -20,6 +20,10 @@ _NUMACTL = table(
         (0, "show=s hardware=H"),
     )
 )
+# Options of numactl that are about memory and its policy, and no cores.
+_MEMORY = frozenset(
+    ("membind", "interleave", "weighted-interleave", "preferred", "preferred-many", "localalloc", "balancing")
+)
 _TASKSET = table(((0, "cpu-list=c all-tasks=a pid=p help=h version=V"),))
 
 
@@ -35,3 +39,8 @@ def read(words: Sequence[Value]) -> tuple[Layer, list[Value]]:
     options_of: Table = _NUMACTL if program == "numactl" else _BIND_SH
     options, rest = take(words[1:], options_of, clusters=program == "numactl")
     return Layer(program, tuple(options)), rest
+
+
+def is_of_memory(layer: Layer) -> bool:
+    """Whether it is numactl that chooses memory alone, and leaves the cores to who starts the ranks."""
+    return layer.program == "numactl" and all(each.name in _MEMORY for each in layer.options)

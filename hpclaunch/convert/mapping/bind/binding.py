@@ -10,6 +10,7 @@ from msgspec import Struct
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.slurm.asked import Asked
 from hpclaunch.convert.options import Options
+from hpclaunch.convert.programs.bind import is_of_memory
 from hpclaunch.convert.programs.layers import Layer, Option, layers
 from hpclaunch.convert.reading import Command, Source
 from hpclaunch.convert.shell import walk
@@ -28,10 +29,6 @@ _LOCAL = "each rank gets the cores and the memory beside its GPU, by the site's 
 _TALK = frozenset({"q", "quiet", "v", "verbose", "sort", "nosort"})
 _ARRAYS: dict[Kind, str] = {"cpus": "bind_cpu_cores", "memory": "bind_mem"}
 _OPTIONS: dict[str, Kind] = {"cpu-bind": "cpus", "mem-bind": "memory"}
-# Options of numactl(8) that are about memory and its policy, and no cores.
-_MEMORY = frozenset(
-    ("membind", "interleave", "weighted-interleave", "preferred", "preferred-many", "localalloc", "balancing")
-)
 _SHOWN = re.compile(r"[\d,-]+")
 
 
@@ -270,11 +267,6 @@ def _taskset(layer: Layer, ranks: Ranks, draft: Draft) -> list[Layer]:
 def _kept(layer: Layer, places: Places, draft: Draft) -> list[Layer]:
     """The command keeps its own binding, which the job's would get in the way of."""
     why = f"{layer.program} stays in the command and binds each rank itself"
-    for kind in ("memory",) if layer.options and _of_memory(layer) else ("cpus", "memory"):
+    for kind in ("memory",) if layer.options and is_of_memory(layer) else ("cpus", "memory"):
         draft.put(("bind", kind), "none", places, layer.program, why=why)
     return [layer]
-
-
-def _of_memory(layer: Layer) -> bool:
-    """Whether numactl chooses memory alone, and leaves the cores to who starts the ranks."""
-    return layer.program == "numactl" and all(each.name in _MEMORY for each in layer.options)

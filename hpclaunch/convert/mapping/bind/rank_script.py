@@ -9,13 +9,14 @@ from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.bind import evaluated
 from hpclaunch.convert.mapping.bind.evaluated import Binder
 from hpclaunch.convert.mapping.slurm.sruns import Step
-from hpclaunch.convert.programs.bind import BINDERS
+from hpclaunch.convert.programs.bind import BINDERS, is_of_memory, read
 from hpclaunch.convert.reading import Command, Source
 from hpclaunch.readback.shell.values import Value, known, known_parts, shown
 from hpclaunch.values.conversion import Place
 
 _READS = re.compile(r"\$\{?([A-Za-z_]\w*)")
 _NAMES = "|".join(map(re.escape, (*BINDERS, "hwloc-bind")))
+_BINDER = re.compile(rf"\b(?:{_NAMES})\b")
 _BINDS_IN_TEXT = re.compile(rf"^[^#\n]*\b(?:{_NAMES})\b", re.MULTILINE)
 _MOST = 8  # words of the run in which a script that the launcher writes is looked for
 # But for the GPU of the rank's own number on its node.
@@ -76,14 +77,27 @@ def _written(name: str, commands: Sequence[Command]) -> list[Source]:
 
 def _binds_in_words(run: Step, draft: Draft) -> bool:
     """Whether the command has something that binds in a text for a shell: sh -c "numactl ..."."""
-    found = next((hit for word in run.words[1:] if (hit := _BINDS_IN_TEXT.search(known_parts(word)))), None)
-    if found is None:
+    texts = [known_parts(word) for word in run.words[1:]]
+    found = [hit for text in texts for hit in _BINDS_IN_TEXT.finditer(text)]
+    if not found:
         return False
-    what = " ".join(found[0].split())
-    for kind in ("cpus", "memory"):
+    what = " ".join(found[0][0].split())
+    of_memory = all(_is_of_memory(hit) for hit in found)
+    for kind in ("memory",) if of_memory else ("cpus", "memory"):
         why = f"the command itself binds each rank ({what}), and two that bind get in each other's way"
         draft.put(("bind", kind), "none", (run.command.place,), what, why=why)
     return True
+
+
+def _is_of_memory(hit: re.Match[str]) -> bool:
+    """Whether all that binds in that line is numactl with options about memory alone."""
+    line = hit.string[hit.start() :].partition("\n")[0]
+    binders = list(_BINDER.finditer(line))
+    return all(
+        is_of_memory(read([(word,) for word in ("numactl", *line[each.end() :].split())])[0])
+        for each in binders
+        if each[0] == "numactl"
+    ) and all(each[0] == "numactl" for each in binders)
 
 
 def _script(word: Value) -> str:

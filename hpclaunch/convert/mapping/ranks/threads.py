@@ -29,7 +29,8 @@ def put(layer: Layer | None, places: Sequence[Place], draft: Draft) -> None:
 
 def _is_told(draft: Draft) -> bool:
     command = draft.facts.get(("command",))
-    return (
+    is_left = any(each.key == f"env.{_NAME}" for each in draft.findings)  # its value is in no job file
+    return is_left or (
         ("env", _NAME) in draft.facts
         or draft.lists("inherit", _NAME)
         or draft.lists("secrets", _NAME)

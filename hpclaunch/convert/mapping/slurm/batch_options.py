@@ -244,7 +244,7 @@ def _exclusive(each: Asked, draft: Draft) -> None:
     if each.value is None or each.text == "":
         draft.say("replaced", each.places, each.written, why=_WHOLE)
     else:
-        raw(each, draft, "a node is shared with nobody, or as the site says")
+        raw(each, draft, f"a job file has no key for it: who may share its nodes ({each.text})")
 
 
 def _threads(each: Asked, draft: Draft) -> None:

@@ -1,5 +1,7 @@
 """How many nodes, ranks and GPUs the run has -> `nodes`, `ranks_per_node`, `gpus_per_node`."""
 
+from collections.abc import Sequence
+
 from msgspec import structs
 
 from hpclaunch.convert.draft import Draft
@@ -237,19 +239,26 @@ def put_gpus(reading: ShellReading, run: Step, found: Allocation, draft: Draft) 
             if fact is not None:
                 draft.unsay(("gpus_per_node",))
             draft.put(("gpus_per_node",), gpus.number, gpus.places, gpus.written)
-        elif found.whole:
-            places = next(each.places for each in of_batch(reading) if each.name == "exclusive")
-            why = "--exclusive gives all GPUs of a node, and so does a job file that does not say how many"
-            draft.say(
-                "assumed", places, "no line says how many GPUs", became="all GPUs of each node", why=why
-            )
-        elif fact is None:
+        elif fact is None or found.whole:
             told = f"{gpus.written} does not tell it" if gpus.written else _NO_GPUS
-            question = f"how many GPUs on each node: {told}{hints.of_gpus(run, draft)}"
-            draft.ask(("gpus_per_node",), question, (run.command.place,), "GPUs")
+            doubt = f"{told}{hints.of_gpus(run, draft)}"
+            no_gpus(reading, found, (run.command.place,), draft, doubt)
     else:
         for each in own:
             if each.name in gpu_binding.NAMES:
                 continue  # which is said of each such option
             why = "a step has all GPUs that the job has on its nodes"
             draft.say("replaced", each.places, each.written, why=why)
+
+
+def no_gpus(
+    reading: ShellReading, found: Allocation, places: Sequence[Place], draft: Draft, doubt: str = _NO_GPUS
+) -> None:
+    """The question how many GPUs a node has where nothing tells it, and what counts without an answer where
+    the job has whole nodes."""
+    if found.whole:
+        lines = next(each.places for each in of_batch(reading) if each.name == "exclusive")
+        why = "--exclusive gives all GPUs of a node, and so does a job file that does not say how many"
+        draft.say("assumed", lines, "no line says how many GPUs", became="all GPUs of each node", why=why)
+    else:
+        draft.ask(("gpus_per_node",), f"how many GPUs on each node: {doubt}", places, "GPUs")

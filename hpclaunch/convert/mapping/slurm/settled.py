@@ -58,7 +58,7 @@ def settled(reading: ShellReading, options: Options, parts: walk.Parts = ()) -> 
     given = by_role(reading).get("shell", [])
     # A long script costs a second for each walk: what it never names changes nothing.
     named = {name for name in _LINES for source in given if name in source.text}
-    named |= {slurm_outputs.NODES for source in given if slurm_outputs.asks_for_nodes(source.text)}
+    named |= {name for source in given for name in slurm_outputs.asked(source.text)}
     numbers = {name: value for name, value in _numbers(found).items() if name in named}
     shells = with_own_names(given)
     if not (numbers or parts) and shells == list(reading.sources):

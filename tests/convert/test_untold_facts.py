@@ -1,0 +1,69 @@
+"""Facts that a script tells in its own way, or not at all: neither a default nor silence stands for them."""
+
+from typing import Any
+
+import pytest
+import script_cases
+
+from hpclaunch.convert.conversion import convert
+from hpclaunch.convert.inputs import classified
+from hpclaunch.convert.options import Options
+from hpclaunch.values.conversion import Conversion
+
+
+def _of(options: str, lines: str) -> tuple[dict[str, Any], Conversion]:
+    found = convert(classified({"run.sub": f"#!/bin/bash\n#SBATCH {options}\n{lines}\n"}), Options({}))
+    return script_cases.loaded(found.job), found
+
+
+@pytest.mark.parametrize(
+    "count",
+    [
+        "nvidia-smi -L | wc -l",
+        "nvidia-smi --list-gpus | wc -l",
+        "nvidia-smi --query-gpu=name --format=csv,noheader | wc -l",
+    ],
+)
+def test_the_gpus_that_a_script_counts_are_those_of_the_job(count: str) -> None:
+    lines = f"G=$({count})\nexport OMP_NUM_THREADS=$G\ntorchrun --nproc_per_node=$G t.py --accu $((64 / G))"
+    job, _ = _of("-N 1 --gres=gpu:8", lines)
+    assert (job["ranks_per_node"], job["env"]["OMP_NUM_THREADS"]) == ("8", "8")
+    assert job["command"][-1] == "8"
+
+
+def test_threads_that_a_script_sets_are_not_those_of_the_launcher() -> None:
+    job, found = _of("-N 1 --gres=gpu:8", "export OMP_NUM_THREADS=$(nproc)\ntorchrun --nproc_per_node=8 t.py")
+    assert "OMP_NUM_THREADS" not in job.get("env", {})
+    assert any("OMP_NUM_THREADS" in each.what for each in found.findings if each.kind == "left")
+
+
+@pytest.mark.parametrize(
+    ("options", "bind"),
+    [
+        ("--membind=0-3", {"memory": "none"}),
+        ("-m 0", {"memory": "none"}),
+        ("--localalloc", {"memory": "none"}),
+        ("--physcpubind=0-3 --membind=0", {"cpus": "none", "memory": "none"}),
+        ("-N 0", {"cpus": "none", "memory": "none"}),
+    ],
+)
+def test_numactl_in_a_text_that_chooses_memory_leaves_the_cores_to_srun(
+    options: str, bind: dict[str, str]
+) -> None:
+    lines = f'srun --mpi=none bash -c "RANK=\\$SLURM_PROCID numactl {options} python t.py"'
+    job, _ = _of("-N 2 --ntasks-per-node=4 --gpus-per-node=4", lines)
+    assert job["bind"] == bind
+
+
+def test_a_command_of_which_an_argument_is_not_told_is_told_itself() -> None:
+    lines = 'evaluate "model=$1" ${2:+--prompt "$2"}\npython upload.py'
+    _, found = _of("-N 1 -n 1 --gres=gpu:8", lines)
+    (said,) = [each for each in found.findings if each.places[0].line == 3 and each.kind == "left"]
+    assert said.what.startswith("evaluate")
+
+
+@pytest.mark.parametrize(("options", "asked"), [("-N 2 -n 2", True), ("-N 2 -n 2 --exclusive", False)])
+def test_gpus_are_asked_for_where_nothing_is_known_to_start_ranks(options: str, asked: bool) -> None:
+    job, found = _of(options, "source env.sh\neval $CMD")
+    assert (job.get("gpus_per_node") == script_cases.ASK) is asked
+    assert any("GPUs" in each.what or "GPUs" in each.became for each in found.findings)
