@@ -67,3 +67,14 @@ def test_gpus_are_asked_for_where_nothing_is_known_to_start_ranks(options: str, 
     job, found = _of(options, "source env.sh\neval $CMD")
     assert (job.get("gpus_per_node") == script_cases.ASK) is asked
     assert any("GPUs" in each.what or "GPUs" in each.became for each in found.findings)
+
+
+@pytest.mark.parametrize("start", ["apptainer exec --nv x.sif", "shifter --image=a/b:1"])
+def test_what_a_refused_launcher_does_not_tell_is_said(start: str) -> None:
+    lines = f"srun {start} python t.py $1"
+    text = f"#!/bin/bash\n#SBATCH -N 2 --ntasks-per-node=4\n{lines}\n"
+    found = convert(classified({"run.sub": text}), Options({}))
+    said = " ".join(each.why for each in found.findings if each.kind == "left")
+    for missing in ("what each rank executes", "how many GPUs on each node", "pmix, pmi2 or none"):
+        assert missing in said
+    assert not [each for each in found.findings if each.kind == "question"]

@@ -45,18 +45,12 @@ def convert(reading: ShellReading, draft: Draft, options: Options) -> None:
     other_schedulers.put(others, draft)
     if not steps:
         _facts(reading, found, draft, options)
-    # Nobody answers questions about a job that is not written; the construct itself is not lost.
-    told = [_no_question(each) for each in draft.findings if each.kind != "question" or _is_of_a_line(each)]
-    draft.findings[:] = told
+    # Nobody answers questions about a job that is not written; what is not told is said all the same.
+    draft.findings[:] = [_no_question(each) for each in draft.findings]
     if not of_slurm and refusal.is_scheduler and ("command",) not in draft.facts:
         own_program.put(reading, draft)
         draft.findings[:] = [_no_question(each) for each in draft.findings]
     draft.refuse(refusal.reason, [refusal.place], refusal.name, todo=_TODO)
-
-
-def _is_of_a_line(finding: Finding) -> bool:
-    """Whether it is about something that stands in the input, and not about what the input lacks."""
-    return finding.key.partition(".")[0] in ("mounts", "env", "image", "workdir")
 
 
 def _no_question(finding: Finding) -> Finding:
