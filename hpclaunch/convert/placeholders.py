@@ -25,6 +25,8 @@ class _Form(Struct, frozen=True):
 
 
 _WORDS = r"""<(?P<text>[A-Za-z][^<>|&;"'`$(){}\n]{0,60}?)(?<! )>"""
+# In quotes it is a text as well, "<eos>" of a tokenizer: there the words say that somebody is meant by them.
+_TO_PEOPLE = r"<(?P<text>(?=[^>]*(?:[A-Z]{2}|[ _-]|(?i:your|path|name|dir)))[A-Za-z][\w .,:/-]{0,60}?)(?<! )>"
 _LAUNCH = re.compile(rf"\s*(?:\w+=\S*\s+)*(?:(?:time|exec)\s+)?{any_of(STEPS, BY_MPI, BY_TORCH)}\s")
 _BY_PEOPLE = ("whoever copies the script fills it in, and a shell takes it for redirections", "fill it in")
 # sbatch takes what stands there for the name of a script, and reads no option behind it.
@@ -38,6 +40,14 @@ _FORMS = (
     # redirection is written like.
     _Form("<", re.compile(rf"(?<!\S)(?P<before>--[a-z][\w-]*[ =]){_WORDS}(?=\s|\\|$)"), *_BY_PEOPLE),
     _Form("<", re.compile(rf"^(?P<before>\s*(?:export\s+)?\w+=){_WORDS}(?=\s*(?:#|$))"), *_BY_PEOPLE),
+    _Form(
+        "<",
+        re.compile(
+            rf"""^(?P<before>\s*(?:export\s+)?\w+=")(?![^"\n]*</){_TO_PEOPLE}"""
+            r"""(?=[^"\n]*"\s*(?:[#;]|$))"""
+        ),
+        *_BY_PEOPLE,
+    ),
     # A folder of a path.
     _Form("<", re.compile(rf"(?P<before>(?<=[\w}}.~=])/){_WORDS}"), *_BY_PEOPLE),
     # One behind the other, or the last of its line: no redirection has < or nothing behind it.

@@ -118,3 +118,25 @@ def test_a_piece_of_a_path_and_an_argument_are_to_be_filled_in(lines: str, names
     assert sorted(repaired) == [f"${{{name}}}" for name in sorted(names)]
     asked = [each.why for each in found.findings if each.key in ("command", "workdir")]
     assert all(any(f"{{{name}}}" in why for why in asked) for name in names)
+
+
+@pytest.mark.parametrize(
+    ("value", "is_open"),
+    [
+        ("<PATH_TO>/launch", True),
+        ("<some dir>", True),
+        ("<your-model>", True),
+        ("/data/x", False),
+        ("<eos>", False),
+        ("<b>a_b</b>", False),
+        ("<s>[INST]", False),
+    ],
+)
+def test_what_is_to_be_filled_in_is_so_in_quotes_too(value: str, is_open: bool) -> None:
+    lines = f'WORK="{value}"  # yours\nsrun --mpi=none ./t --in "$WORK/x"\n'
+    found = convert(classified({"run.sub": f"#SBATCH -N 2 --ntasks-per-node=8\n{lines}"}), Options({}))
+    assert (
+        bool([each for each in found.findings if each.key == "command" and each.kind == "question"])
+        is is_open
+    )
+    assert (value in found.job) is not is_open
