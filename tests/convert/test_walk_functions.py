@@ -47,6 +47,7 @@ def test_a_function_that_goes_on_calling_itself_is_said(script: str) -> None:
         'for pair in $GIVEN; do :; done; f() { srun "${2:-none}" "$#"; }; f $GIVEN',
         'f() { set -- $1; srun "$1" "${2:+two}"; }; f "$GIVEN"',
         'set -o pipefail; set $GIVEN; srun "$2"',
+        'set -- $GIVEN b; srun "$1" "$2"',
     ],
 )
 def test_words_that_an_unknown_one_is_split_into_are_not_said_to_be_missing(script: str) -> None:

@@ -131,11 +131,9 @@ def _set(shell: "Shell", words: Sequence[Value]) -> None:
 def _split(words: Sequence[Value]) -> tuple[Value, ...]:
     """Arguments of `set`, which is there to split words: of one that may be many the first is not known
     either."""
-    many = next((index for index, word in enumerate(words) if may_be_many(word)), None)
-    if many is None:
-        return tuple(words)
-    rest = " ".join(map(shown, words[many:]))
-    return (*words[:many], (Unknown("output", rest, splits=True),))
+    return tuple(
+        (Unknown("output", shown(word), splits=True),) if may_be_many(word) else word for word in words
+    )
 
 
 def _shift(shell: "Shell", words: Sequence[Value]) -> None:

@@ -39,6 +39,12 @@ def _beyond(words: Sequence[Value], number: int) -> Value:
     return (Unknown("output", f"{' '.join(map(shown, words))} (word {number})"),)
 
 
+def _is_made(value: Value) -> bool:
+    """Whether it is made where the script runs, and may be many words. A variable that may be is one in
+    general: run $MODEL 8."""
+    return any(isinstance(part, Unknown) and part.splits and part.kind == "output" for part in value)
+
+
 class Lookup(ABC):
     """Looks parameters up in a state. Whoever expands words says what the index of an element is."""
 
@@ -88,7 +94,7 @@ class Lookup(ABC):
         index = int(name)
         if index == 0:
             return [(Unknown("argument", name),)]
-        if index <= len(arguments):
+        if index <= len(arguments) and not any(map(_is_made, arguments[: index - 1])):
             return [arguments[index - 1]]
         return [_beyond(arguments, index)] if any(map(may_be_many, arguments)) else []
 
