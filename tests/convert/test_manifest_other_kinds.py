@@ -103,3 +103,42 @@ def test_each_of_several_in_one_file_is_named_by_its_kind() -> None:
     for _, kind, said, _ in _KINDS:
         assert any(f"{kind} run" in each and said in each for each in left), kind
     assert not any("does not know" in each for each in left)
+
+
+_VOLCANO = """\
+apiVersion: batch.volcano.sh/v1alpha1
+kind: Job
+metadata:
+  name: run
+spec:
+  minAvailable: 3
+  schedulerName: volcano
+  tasks:
+    - replicas: 3
+      name: w
+      policies:
+        - event: TaskCompleted
+          action: CompleteJob
+      template:
+        spec:
+          containers:
+            - command: [./t]
+              image: reg/train:1
+              name: main
+              workingDir: /home
+              resources:
+                limits:
+                  nvidia.com/gpu: 8
+          restartPolicy: OnFailure
+"""
+
+
+def test_one_with_the_name_of_a_kind_that_is_read_is_not_mended_by_the_types_of_that() -> None:
+    draft = converted(_VOLCANO)
+    assert [each.what for each in draft.findings if each.kind == "repaired"] == []
+    assert {key: value for key, (value, _) in job(draft).items()} == {
+        "name": "run",
+        "image": "reg/train:1",
+        "nodes": 3,
+        "gpus_per_node": 8,
+    }

@@ -13,12 +13,19 @@ TEXT, MAP, AMOUNTS, ANY = "text", "map", "amounts", "any"
 FREE = frozenset((MAP, AMOUNTS, ANY))  # these take any key, or many
 _AMOUNT = re.compile(r"cpu|memory|storage|pods|ephemeral-storage|hugepages-\w+|[\w.-]+\.?[\w-]*/[\w.-]+")
 
-KINDS = frozenset(
-    (
-        *("MPIJob", "PyTorchJob", "Pod", "Job", "ConfigMap", "Secret", "Namespace", "PersistentVolume"),
-        *("PersistentVolumeClaim", "Role", "RoleBinding", "Service", "ServiceAccount", "StorageClass"),
-    )
-)
+# By the group of their apiVersion, "" for the core's: an object of another group is another one, whatever its
+# name is (Volcano's Job, Knative's Service).
+_GROUPS = {
+    "kubeflow.org": ("MPIJob", "PyTorchJob"),
+    "batch": ("Job",),
+    "": (
+        *("Pod", "ConfigMap", "Secret", "Namespace", "PersistentVolume", "PersistentVolumeClaim", "Service"),
+        "ServiceAccount",
+    ),
+    "rbac.authorization.k8s.io": ("Role", "RoleBinding"),
+    "storage.k8s.io": ("StorageClass",),
+}
+KINDS = frozenset(kind for kinds in _GROUPS.values() for kind in kinds)
 # Without these an item of a list means nothing.
 REQUIRED = {
     "Container": ("name", "image"),
@@ -39,6 +46,12 @@ def types() -> dict[str, dict[str, str]]:
         name: {key: kind for kind, keys in groups.items() for key in keys.split()}
         for name, groups in table.items()
     }
+
+
+def has(version: str, kind: str) -> bool:
+    """Whether the table has the object's type. An apiVersion without a group may be one cut off."""
+    group, slash, _ = version.partition("/")
+    return kind in (_GROUPS.get(group, ()) if slash else KINDS)
 
 
 def type_of(version: str, kind: str) -> str:

@@ -166,10 +166,10 @@ def _repaired(file: str, part: list[Line], draft: Draft) -> Object | None:
     except InputError as error:
         first = error
     bare, gone = characters.omissions(part)
-    kind = _word(bare, "kind")
+    version, kind = _word(bare, "apiVersion"), _word(bare, "kind")
     made = None
-    if kind in api.KINDS:
-        made = indentation.repaired(bare, api.type_of(_word(bare, "apiVersion"), kind))
+    if api.has(version, kind):
+        made = indentation.repaired(bare, api.type_of(version, kind))
     if made is None:
         raise first
     try:
@@ -184,7 +184,7 @@ def _repaired(file: str, part: list[Line], draft: Draft) -> Object | None:
 def _improved(file: str, given: Object, draft: Draft) -> Object:
     """The object, or where YAML reads keys beside their parent that belong below it, or items of a list as
     parts of the one before, with those moved."""
-    if given.kind not in api.KINDS or len(given.lines) > _MOST_REPAIRED:
+    if not api.has(given.version, given.kind) or len(given.lines) > _MOST_REPAIRED:
         return given
     kind = api.type_of(given.version, given.kind)
     wrong = _wrong(given, kind)
