@@ -87,6 +87,7 @@ def test_a_path_of_which_nothing_is_known_is_asked_for(words: str) -> None:
         "cd $(./where)",
         "cd $(dirname $(dirname $0))",
         "cd a\npopd\n",
+        "cd /opt/a-*/bin",
     ],
 )
 def test_a_folder_that_nothing_tells_is_asked_for(lines: str) -> None:

@@ -80,3 +80,59 @@ def test_the_containers_own_folder_stays_the_jobs() -> None:
     found = facts(f"{CLONE}\ncd bench\nmpirun -np 8 ./bench\n", head)
     assert (found["workdir"], found["command"]) == ("/srv/w", "cd bench && exec ./bench")
     assert facts("cd bench\nmpirun -np 8 ./bench\n", head)["workdir"] == "/srv/w/bench"
+
+
+def _asked(text: str) -> dict[str, str]:
+    draft = Draft()
+    convert("bench.yaml", HEAD + textwrap.indent(text, " " * 10), draft, Options({}))
+    assert not any("changes nothing" in each.why for each in draft.findings)
+    return {".".join(map(str, key)): fact.question for key, fact in draft.facts.items() if fact.is_open}
+
+
+@pytest.mark.parametrize(
+    "way",
+    [
+        "cd /opt/bench || exit 1",
+        "cd /opt/bench || { echo no bench; exit 1; }",
+        "pushd /opt/bench",
+        "cd -P /opt/bench",
+        "cd -- /opt/bench",
+        "BENCH=/opt/bench\ncd $BENCH",
+        "if true; then cd /opt/bench; fi",
+    ],
+)
+def test_whichever_way_the_shell_goes_to_a_folder_ranks_start_there(way: str) -> None:
+    assert facts(f"{way}\nmpirun -np 8 ./bench\n")["workdir"] == "/opt/bench"
+
+
+@pytest.mark.parametrize(
+    "way",
+    [
+        "cd /opt/bench-*/bin",
+        "cd $SOMEWHERE",
+        "cd $(cat /etc/where) || exit 1",
+        "cd ~/bench",
+        "cd",
+        "[ -d /opt/bench ] && cd /opt/bench",
+        "cd bench\ncd $(cat where)",
+    ],
+)
+@pytest.mark.parametrize("run", ["mpirun -np 8 ./bench", "torchrun --nproc_per_node=8 t.py"])
+def test_a_folder_that_nobody_can_tell_is_asked_for(way: str, run: str) -> None:
+    assert list(_asked(f"{way}\n{run}\n")) == ["workdir"]
+
+
+def test_a_loop_of_trials_starts_where_the_text_went_before_it() -> None:
+    rounds = "for i in 1 2 3; do\n  mpirun -np 8 ./bench\ndone\n"
+    assert facts(f"nvidia-smi\ncd /opt/bench\n{rounds}")["workdir"] == "/opt/bench"
+    assert list(_asked(f"cd $(cat where)\n{rounds}")) == ["workdir"]
+
+
+def test_a_step_in_a_folder_that_nobody_can_tell_is_left() -> None:
+    draft = Draft()
+    text = "make\ncd $(cat where)\npip install .\nmpirun -np 8 ./bench\n"
+    convert("bench.yaml", HEAD + textwrap.indent(text, " " * 10), draft, Options({}))
+    steps = {key: fact.value for key, fact in draft.facts.items() if key[0] == "setup"}
+    assert [value["run"] for value in steps.values()] == ["make"]
+    left = [each for each in draft.findings if each.kind == "left" and each.what == "pip install ."]
+    assert [each.why for each in left] == ["the folder that it ran in is not told"]

@@ -12,6 +12,7 @@ from hpclaunch.convert.manifests.shelltext import ShellText, Unit
 from hpclaunch.convert.manifests.workload import Workload
 from hpclaunch.convert.mapping.around import other_runs
 from hpclaunch.convert.mapping.around.preparations import Candidate, ask, prepares
+from hpclaunch.convert.mapping.around.surroundings import FOLDERS
 from hpclaunch.convert.mapping.ranks import rendezvous
 from hpclaunch.convert.mapping.words.texts import NOTHING, line
 from hpclaunch.convert.programs.beside import that
@@ -118,7 +119,7 @@ def folder_gone_to(workload: Workload, launch: Launch) -> str:
     if below and workload.starter.container.get("workingDir") is None:
         return shell.folder
     for unit, folder in zip(shell.units[: shell.launch], shell.folders, strict=False):
-        is_step = bool(unit.words) and known(unit.words[0]) not in _LOOK
+        is_step = bool(unit.words) and known(unit.words[0]) not in _LOOK | FOLDERS
         if is_step and folder != shell.folder and (below or folder or shell.folder in unit.text):
             return shell.folder
     return ""
@@ -238,6 +239,7 @@ def _around(
             "replaced", [line_in(place, launch.unit.line)], f"| {shown(launch.unit.piped, 60)}", why=why
         )
     steps: list[Unit] = []
+    gone = folder_gone_to(workload, launch)
     for number, unit in enumerate(shell.units):
         at = line_in(place, unit.line)
         before = number < shell.launch
@@ -246,8 +248,8 @@ def _around(
         if before and _sets_up_nodes(workload, launch, shell, unit, at, draft):
             steps.append(unit)
         elif number != shell.launch:
-            there = shell.folders[number] if folder_gone_to(workload, launch) else ""
-            _step(workload, unit, before, at, draft, there)
+            there = shell.folders[number]
+            _step(workload, unit, before, at, draft, there if there is None or gone else "")
     run = _start(workload, launch, launch.unit, place)
     if run is not None:
         beside = [each for each in shell.units if each not in (launch.unit, *steps)]
@@ -330,10 +332,16 @@ def _are_of_rendezvous(unit: Unit) -> bool:
     return bool(names) and not unit.words and names.issubset(rendezvous.COMPUTED)
 
 
-def _step(workload: Workload, unit: Unit, before: bool, place: Place, draft: Draft, folder: str = "") -> None:
+def _step(
+    workload: Workload, unit: Unit, before: bool, place: Place, draft: Draft, folder: str | None = ""
+) -> None:
+    """A command beside the launcher; `folder` is that which it is in, where the job's is another, and None
+    where nobody can tell it."""
     program = (known(unit.words[0]) or "").rpartition("/")[2] if unit.words else ""
     text = unit.text.strip().removesuffix(";").strip()
     went = f"cd {shlex.quote(folder)} && " if folder else ""
+    if program in FOLDERS and before:
+        return  # the job's folder tells of it, or is asked for
     if program == "sleep" and before and workload.is_apart:
         why = "ranks are started when all nodes are there"
         draft.say("replaced", [place], text, why=why)
@@ -358,6 +366,9 @@ def _step(workload: Workload, unit: Unit, before: bool, place: Place, draft: Dra
             why=f"it ran in the launcher's own pod {when} the ranks, and a job has no such pod",
             todo=f"if ranks need it, add it to {'setup' if before else 'after'} (per: node, or per: job)",
         )
+    elif folder is None:
+        todo = f"add it to {'setup' if before else 'after'}, with a cd to that folder in front"
+        draft.say("left", [place], text, why="the folder that it ran in is not told", todo=todo)
     elif before:
         draft.add(
             "setup", {"run": went + text}, [place], text, why="once on each node, before the ranks start"

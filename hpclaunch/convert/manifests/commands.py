@@ -64,7 +64,8 @@ def of_pod(
     command.put(own, launch, found, exports)
     told.put(own, launch, variables, found)
     fact = found.facts.get(("command",))
-    if fact is None or fact.is_open or (launch.shell is not None and launch.shell.folder):
+    shell = launch.shell
+    if fact is None or fact.is_open or (shell is not None and (shell.folder or shell.lost)):
         return None
     keys = {key for key in found.facts if key[0] not in _APART} | set(_OF_LAUNCH)
     alike = all(_value(found, key) == _value(draft, key) for key in keys)

@@ -219,6 +219,11 @@ def _folder(workload: Workload, launch: Launch, draft: Draft) -> None:
             return
     layer = launch.layer(*MPI)
     option = layer.option("wdir") if layer is not None else None
+    if launch.shell is not None and launch.shell.lost and launch.shell_place is not None and option is None:
+        line = line_in(launch.shell_place, launch.shell.folder_line)
+        lost = launch.shell.lost
+        draft.ask(("workdir",), f"the folder in which the ranks start: {lost}", [line], lost)
+        return
     if option is not None and option.value:
         text = known(option.value) or ""
         places, what = [*places, *size.lines_of(launch, option.written)], option.written

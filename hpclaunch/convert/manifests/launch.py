@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
-from hpclaunch.convert.manifests import loops, shelltext
+from hpclaunch.convert.manifests import folders, loops, shelltext
 from hpclaunch.convert.manifests.environment import is_endless
 from hpclaunch.convert.manifests.fields import Field
 from hpclaunch.convert.manifests.lines import merged
@@ -94,11 +94,13 @@ def read(container: Field, variables: Mapping[str, str | None]) -> Launch:
         outer, inner = _launchers(looped.command.words)
         inside = tuple(Word(word, looped.command.place) for word in looped.command.words)
         whole = merged([word.place for word in words[: len(before)]])
+        parsed = folders.of_round(looped.reading, looped.command, parsed, place.line + 1)
         return Launch(inside, outer, inner, parsed, None, before, whole, place, looped=looped)
     if unit is None:
         hidden = _hidden(parsed, variables)
         inner = tuple(word.value for word in words)
         return Launch(tuple(words), (), inner, parsed, None, before, (), place, hidden)
+    parsed = folders.walked(text, parsed, unit.line, variables)
     given = words_of(unit, parsed, variables)
     outer, inner = _launchers(given)
     lines = unit.lines[len(unit.lines) - len(given) :]

@@ -57,8 +57,10 @@ class ShellText(Struct, frozen=True):
     that, and `text` the same as it stands. `launch` is the index of the first unit that is a launcher. `own`
     are the names that no export names: only the text itself has them. `nested` are the words of launchers
     that stand in loops, conditions and the like, where none is among the units. `folders` has the folder that
-    each unit runs in, "" for the container's own. `untold` are the names that it sets before the launcher to
-    what is known only where it runs, with that value and its line where one statement alone tells it."""
+    each unit runs in, "" for the container's own, None where nobody can tell it. `untold` are the names that
+    it sets before the launcher to what is known only where it runs, with that value and its line where one
+    statement alone tells it. `lost` is the statement that goes to a folder nobody can tell, "" where there is
+    none."""
 
     folder: str
     exported: tuple[tuple[str, str, int], ...]
@@ -68,8 +70,9 @@ class ShellText(Struct, frozen=True):
     folder_line: int = 0
     own: frozenset[str] = frozenset()
     nested: tuple[tuple[Value, ...], ...] = ()
-    folders: tuple[str, ...] = ()
+    folders: tuple[str | None, ...] = ()
     untold: tuple[tuple[str, Value, int], ...] = ()
+    lost: str = ""
 
 
 def read(text: str) -> ShellText | None:
@@ -228,6 +231,9 @@ def _units(statement: tree.Stmt, source: bytes) -> Iterator[Unit]:
             later = _units(command.y, source)
             yield from map(_perhaps, later) if any(map(_asks, before)) else later
             return
+        if command.op == "||" and _goes(command.x) and _only_ends(command.y):
+            yield from _units(command.x, source)
+            return
         if command.op in ("|", "|&") and isinstance(command.x.cmd, tree.CallExpr):
             inner = next(_units(command.x, source))
             piped = _text(source, command.y.pos.offset, command.y.end.offset)
@@ -279,6 +285,25 @@ def _units(statement: tree.Stmt, source: bytes) -> Iterator[Unit]:
         marks=marks,
         sets=frozenset() if words else frozenset(_names_set(command)) - {name for name, _ in exports},
     )
+
+
+def _goes(statement: tree.Stmt) -> bool:
+    """Whether it is a cd or pushd."""
+    return isinstance(statement.cmd, tree.CallExpr) and _program(statement) in ("cd", "pushd")
+
+
+def _only_ends(statement: tree.Stmt) -> bool:
+    """Whether it ends the text, and does no more than say so."""
+    command = statement.cmd
+    parts = command.stmts if isinstance(command, tree.Block) else (statement,)
+    programs = [_program(each) for each in parts]
+    return programs[-1] == "exit" and {*programs} <= {"exit", "echo", "printf"}
+
+
+def _program(statement: tree.Stmt) -> str:
+    command = statement.cmd
+    words = command.args if isinstance(command, tree.CallExpr) else ()
+    return known(_value(words[0])) or "" if words else ""
 
 
 def _names_set(command: tree.Node | None) -> Iterator[str]:

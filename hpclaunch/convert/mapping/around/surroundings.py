@@ -137,7 +137,7 @@ def _in_front(reading: ShellReading, run: Command) -> str:
 def _from_ranks(reading: ShellReading, run: Command, place: Place, name: str, draft: Draft | None) -> str:
     """The path of a file as the ranks find it, who start where the script is when it comes to the run. Where
     that is not told the draft says so."""
-    at, start = (_reached(reading, list(_changes(reading, run, until)), ".") for until in (place, None))
+    at, start = (reached(reading, list(changes_of(reading, run, until)), ".") for until in (place, None))
     if at is None or start is None or at == start or name.startswith("/") or name == "activate":
         return name  # `source activate` finds conda's, which PATH leads to (bash(1), "source")
     whole = normpath(join(at, name))
@@ -198,7 +198,7 @@ def _folder(reading: ShellReading, run: Command, draft: Draft) -> Sequence[tuple
     base = start.text if start is not None and (start.text or "").startswith("/") else None
     if ("workdir",) in draft.facts:
         return ()
-    changes = list(_changes(reading, run))
+    changes = list(changes_of(reading, run))
     if not changes:
         if start is not None and base:
             draft.put(("workdir",), base, start.places, start.written)
@@ -215,7 +215,7 @@ def _folder(reading: ShellReading, run: Command, draft: Draft) -> Sequence[tuple
         (why, todo), lines = again, [each.place for each in changes]
         draft.ask(("workdir",), f"{_asked_folder(what)}: {why}", lines, what, todo=todo)
         return ()
-    folder = _reached(reading, changes, base or ".")
+    folder = reached(reading, changes, base or ".")
     places = tuple(dict.fromkeys(each.place for each in changes)) if len(changes) > 1 else (place,)
     entered = _entered(reading, run, changes, folder)
     if entered:
@@ -251,7 +251,7 @@ def _written(folder: str) -> str:
     return folder if folder[:1] in ("/", ".") else f"./{folder}"
 
 
-def _changes(reading: ShellReading, run: Command, until: Place | None = None) -> Iterator[Command]:
+def changes_of(reading: ShellReading, run: Command, until: Place | None = None) -> Iterator[Command]:
     """The commands before the run, or before `until`, that change the folder of the script's shell, from the
     last on that needs none before it."""
     found: list[Command] = []
@@ -279,7 +279,7 @@ def _of_rounds(reading: ShellReading, run: Command, changes: Sequence[Command]) 
     at = next((n for n, c in enumerate(reading.commands) if (c.place, c.words) == (run.place, run.words)), 0)
     behind = reading.commands[at + 1 :]
     after = [each for each in behind if each.program in FOLDERS and loop in each.loops]
-    ends = _reached(reading, [*inside, *after], ".")
+    ends = reached(reading, [*inside, *after], ".")
     apart = all(reading.is_in_subshell(each.place, loop.place.line) for each in inside)
     first = _target(inside[0])
     is_whole = _is_whole(first) or _OF_SUBMISSION.match(first)
@@ -310,11 +310,16 @@ def _target(command: Command) -> str:
     return shown(words[0]) if len(words) == 1 else ""
 
 
+def _is_pattern(command: Command) -> bool:
+    """Whether the shell looks for the folder among those that are there (cd /opt/x-*)."""
+    return any(isinstance(part, Unknown) and part.kind == "files" for word in command.words for part in word)
+
+
 def _is_whole(target: str) -> bool:
     return target.startswith("/")
 
 
-def _reached(reading: ShellReading, changes: Sequence[Command], base: str) -> str | None:
+def reached(reading: ShellReading, changes: Sequence[Command], base: str) -> str | None:
     """The folder after these, relative to where the job was submitted; None where it is not told."""
     here: str | None = base
     before: str | None = None
@@ -329,7 +334,8 @@ def _reached(reading: ShellReading, changes: Sequence[Command], base: str) -> st
         if target == "-":
             here, before = before, here
             continue
-        folder = _resolved(reading, target) if target and not re.match(r"[-+]", target) else None
+        told = target and not re.match(r"[-+]", target) and not _is_pattern(command)
+        folder = _resolved(reading, target) if told else None
         own = _OF_SUBMISSION.match(target) is not None
         from_here = "." if own else here
         before = here
