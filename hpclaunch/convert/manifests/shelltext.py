@@ -297,7 +297,7 @@ def _only_ends(statement: tree.Stmt) -> bool:
     command = statement.cmd
     parts = command.stmts if isinstance(command, tree.Block) else (statement,)
     programs = [_program(each) for each in parts]
-    return programs[-1] == "exit" and {*programs} <= {"exit", "echo", "printf"}
+    return programs[-1:] == ["exit"] and {*programs} <= {"exit", "echo", "printf"}
 
 
 def _program(statement: tree.Stmt) -> str:
