@@ -88,3 +88,25 @@ def test_a_pod_that_only_waits_is_no_launch_and_that_is_asked(command: str, wait
     head = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: "
     said = [each for each in converted(head + POD % (command, "[]")).findings if "sleeps" in each.what]
     assert [each.kind for each in said] == ["question"] * waits
+
+
+@pytest.mark.parametrize(
+    ("command", "asked"),
+    [
+        ("[bash, /scripts/run.sh]", True),
+        ("[/scripts/run.sh, --lr, '1']", True),
+        ('[sh, -c, "cd /w; exec /scripts/run.sh"]', True),
+        ("[python, a.py, --config, /scripts2/c.yaml]", False),
+        ("[python, a.py]", False),
+    ],
+)
+def test_what_a_script_of_a_config_map_does_is_asked_where_the_command_has_it(
+    command: str, asked: bool
+) -> None:
+    pod = (
+        f"{{containers: [{{name: c, image: a/b:1, command: {command}, "
+        "volumeMounts: [{name: s, mountPath: /scripts}]}], volumes: [{name: s, configMap: {name: m}}]}"
+    )
+    draft = converted(f"apiVersion: v1\nkind: Pod\nmetadata: {{name: a}}\nspec: {pod}")
+    said = [each for each in draft.findings if each.kind == "question" and "config map" in each.what]
+    assert len(said) == asked

@@ -164,6 +164,8 @@ def _place(
     if kind == "config map" and found.note:
         why = "some of its keys, or under other names: the volume of a site has all keys by their names"
         draft.say("left", places, f"items of {found.what}", why=why)
+    if kind == "config map":
+        _ask_for_script(found, target, places, draft)
     own = sources.names.get(found.form)
     if own is not None:
         _add(
@@ -177,6 +179,19 @@ def _place(
         if f"volumes.{name}" not in draft.hints:
             draft.hint(f"volumes.{name}", found.says, places, what)
         _add({"volume": name, "target": target, "read_only": reads}, places, what, draft)
+
+
+def _ask_for_script(found: Behind, target: str, places: list[Place], draft: Draft) -> None:
+    """The question what a script does that the job's command has of a config map: its text is not read."""
+    fact = draft.facts.get(("command",))
+    words = " ".join(fact.value) if fact is not None and isinstance(fact.value, list) else ""
+    words = words or (str(fact.value) if fact is not None and not fact.is_open else "")
+    script = re.search(rf"(?<!\S){re.escape(target.rstrip('/'))}(?:/\S+)?(?![\w.-])", words)
+    if script is not None:
+        why = "its text is not read: it may start several ranks, set variables for them, or bind them"
+        todo = "write its text as the command of the pod (args: of sh -c), and convert again"
+        what = f"what {script[0]} of {found.what} does"
+        draft.say("question", [*fact.places, *places] if fact else places, what, why=why, todo=todo)
 
 
 def _free_name(found: Behind, draft: Draft) -> str:
