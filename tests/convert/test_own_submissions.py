@@ -68,3 +68,18 @@ def test_what_the_operator_gave_goes_through_the_submission() -> None:
 )
 def test_another_job_that_a_job_submits_tells_nothing_of_it(again: str) -> None:
     assert "nodes" not in _job(_RUN, again)
+
+
+def test_a_script_that_another_one_writes_and_submits_has_what_that_exports() -> None:
+    """Also what nobody knows before it runs, and what stands in front of sbatch; of the job's own variables
+    the shell that submits has none."""
+    exports = "export LOGS=/scratch/l_$USER CACHE=/scratch/c_$SLURM_NODEID GONE=/scratch/g_$USER"
+    text = (
+        f"#!/bin/bash\n{exports}\nA=1 B=/b/$USER sbatch <<EOF\n{_HEAD}#SBATCH -N 2\nunset GONE\n{_RUN}\nEOF\n"
+    )
+    job = loaded(convert(classified({"run.sh": text}), Options({})).job)
+    assert job["env"] == {"A": "1", "CACHE": "/scratch/c_"}
+    assert [part for part in job["command"].split("; ") if "export" in part] == [
+        'export LOGS=/scratch/l_"$USER"',
+        'export B=/b/"$USER"',
+    ]

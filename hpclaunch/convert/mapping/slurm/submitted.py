@@ -1,11 +1,14 @@
 """Scripts inside of scripts: `sbatch --wrap="..."`, `sbatch <<EOF`, and a file that the script wrote."""
 
+import re
+from collections.abc import Iterator
 from functools import lru_cache
 
 from msgspec import structs
 
 from hpclaunch.convert.mapping.slurm.sizes import sizes
 from hpclaunch.convert.programs import srun
+from hpclaunch.convert.programs.slurm_variables import NAMES
 from hpclaunch.convert.reading import Command, ShellReading, Source
 from hpclaunch.convert.shell import walk
 from hpclaunch.convert.shell.names import with_names
@@ -54,7 +57,7 @@ def _read(
     parts = (*unknown.items(), *more)
     first = max(place.last, place.line) - text.count("\n") if whole else place.line
     source = Source(place.file, "\n" * (first - 1) + text)
-    exported = {name: value for name, each in command.environment if (value := known(each)) is not None}
+    exported = {name: value for name, each in _exported(command) if (value := known(each)) is not None}
     inner = _joined(reading, command, source, exported, parts, whole=whole)
     numbers = {name: str(value) for name, value in sizes(inner).numbers.items()} if inner else {}
     if inner is None or not numbers:
@@ -82,9 +85,9 @@ def _joined(
     if inner is None:
         return None
     place = command.place
-    commands = (
-        inner.commands if whole else tuple(structs.replace(each, place=place) for each in inner.commands)
-    )
+    handed = _handed_on(command, source)
+    its = (structs.replace(each, environment=_with(handed, each)) for each in inner.commands)
+    commands = tuple(each if whole else structs.replace(each, place=place) for each in its)
     assigned = tuple(each for each in inner.assigned if not each.place.file.startswith("--env "))
     return structs.replace(
         reading,
@@ -98,6 +101,29 @@ def _joined(
         wanted={**_moved(inner.wanted, None if whole else place), **reading.wanted},
         sourced=(*reading.sourced, *inner.sourced),
     )
+
+
+def _handed_on(command: Command, source: Source) -> dict[str, Value]:
+    """What the shell that submits exports, and of which it is not known what it is: sbatch hands it on
+    (sbatch(1), --export), and the walk through the script has known values alone."""
+    exported = ((name, value) for name, value in _exported(command) if known(value) is None)
+    return {name: value for name, value in exported if not _unset(name).search(source.text)}
+
+
+def _exported(command: Command) -> Iterator[tuple[str, Value]]:
+    """What the command that submits has, in front of it too. No shell that submits is in the job, and has
+    Slurm's variables of it."""
+    for name, value in {**dict(command.environment), **dict(command.prefix)}.items():
+        yield name, tuple(part for part in value if not (isinstance(part, Unknown) and part.name in NAMES))
+
+
+def _unset(name: str) -> re.Pattern[str]:
+    return re.compile(rf"\bunset\b[^\n;&|]*\b{re.escape(name)}\b")
+
+
+def _with(handed: dict[str, Value], command: Command) -> tuple[tuple[str, Value], ...]:
+    own = dict(command.environment)
+    return (*((name, value) for name, value in handed.items() if name not in own), *own.items())
 
 
 @lru_cache(maxsize=4)  # a family that asks whether the script is its own is asked to convert it next
