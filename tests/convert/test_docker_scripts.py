@@ -257,3 +257,27 @@ def test_what_stands_in_front_of_the_containers_command_is_not_lost(program: str
     text = f"#!/bin/bash\n#SBATCH -N2 --gpus-per-node=8 -t 5\n{run}\n"
     job = parse_job(convert(classified({"run.sub": text}), Options({})).job, "job.yaml", "/").value
     assert job.command == (*program.split(), "python", "t.py")
+
+
+_EITHER = ["case $1 in a) {};; b) {};; esac", 'if [ "$1" = a ]; then\n{}\nelse\n{}\nfi']
+
+
+@pytest.mark.parametrize("ways", _EITHER)
+def test_of_two_containers_in_different_ways_of_the_script_none_is_taken_unasked(ways: str) -> None:
+    runs = (f"srun docker run -v /data/{each}:/d reg/x:1 bash {each}.sh" for each in ("one", "two"))
+    text = f"#!/bin/bash\n#SBATCH -N 1 --ntasks-per-node=1 --gpus-per-node=4 -t 60\n{ways.format(*runs)}\n"
+    found = converted({"run.sub": text})
+    job = job_of(found)
+    assert job["command"] == ASKED
+    assert not {"setup", "after"} & set(job)
+    assert "decides it, which is not told" in report_of(found)
+
+
+def test_a_container_that_may_not_be_started_is_no_step() -> None:
+    once = "if grep -q new state; then docker run reg/x:1 ./prepare; fi\nsync && docker run reg/x:1 ./look"
+    run = "srun docker run reg/x:1 python train.py"
+    text = f"#!/bin/bash\n#SBATCH -N 1 --gpus-per-node=4 -t 60\n{once}\n{run}\n"
+    found = converted({"run.sub": text})
+    assert [each["run"] for each in job_of(found)["setup"]] == [["./look"]]
+    left = [each.why for each in found.findings if each.kind == "left" and "prepare" in each.what]
+    assert left == ["whether it runs depends on something that is not told (run.sub:3: if grep -q new state)"]

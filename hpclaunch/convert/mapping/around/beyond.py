@@ -58,20 +58,15 @@ def put(reading: ShellReading, run: Step, draft: Draft, *, reads: bool) -> None:
 def _one_of_several(reading: ShellReading, run: Step, draft: Draft) -> None:
     """Another run that stands in another way of the same `case` or `if`, of which nothing tells which is
     gone; or none."""
-    ways = {each.partition(" in ")[0]: each for each in run.command.conditions if ": case " in each}
     tests = {_test(each): each for each in run.command.conditions if is_test(each)}
     for command in reading.of(run.command.program):
-        if command is run.command:
-            continue
-        for way in command.conditions:
-            its = ways.get(way.partition(" in ")[0]) or tests.get(_test(way))
-            if its is not None and its != way and not _is_failure(its, way):
-                word = way.partition(": case ")[2].partition(" in ")[0] or _test(way)
-                question = f"what each rank executes: {word} decides it, which is not told"
-                places = (run.command.place, command.place)
-                draft.unsay(("command",))
-                draft.ask(("command",), question, places, run.text)
-                return
+        word = decided_by(run.command, command) if command is not run.command else ""
+        if word:
+            question = f"what each rank executes: {word} decides it, which is not told"
+            places = (run.command.place, command.place)
+            draft.unsay(("command",))
+            draft.ask(("command",), question, places, run.text)
+            return
     other = _other_way(reading, run)
     if other is not None:
         command, condition = other
@@ -89,6 +84,18 @@ def _one_of_several(reading: ShellReading, run: Step, draft: Draft) -> None:
         draft.say(
             "question", (run.command.place,), f"a condition of the run: {test}", why=question, todo=todo
         )
+
+
+def decided_by(run: Command, other: Command) -> str:
+    """What decides which of two commands is run that stand in different ways of a `case` or an `if`; "" where
+    one does not exclude the other."""
+    ways = {each.partition(" in ")[0]: each for each in run.conditions if ": case " in each}
+    tests = {_test(each): each for each in run.conditions if is_test(each)}
+    for way in other.conditions:
+        its = ways.get(way.partition(" in ")[0]) or tests.get(_test(way))
+        if its is not None and its != way and not _is_failure(its, way):
+            return way.partition(": case ")[2].partition(" in ")[0] or _test(way)
+    return ""
 
 
 def _other_way(reading: ShellReading, run: Step) -> tuple[Command, str] | None:
@@ -146,6 +153,13 @@ def _test(condition: str) -> str:
 def is_test(condition: str) -> bool:
     """Whether the condition is a test, and not that a command before has ended well."""
     return bool(_TEST.match(_test(condition).removeprefix("! ")))
+
+
+def is_a_way(condition: str) -> bool:
+    """Whether it is of an `if`, a `case`, a test or a failure: of a command that another one goes before, and
+    that goes on where that ended well, nothing says that it may not be run."""
+    rest = _PLACE.sub("", condition)
+    return rest.startswith(("if ", "case ", "not (")) or is_test(condition)
 
 
 def _is_failure(*conditions: str) -> bool:

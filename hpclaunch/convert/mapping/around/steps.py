@@ -183,14 +183,19 @@ def _no_step(command: Command, trials: Trials, *, after: bool, at_the_end: bool)
         )
     conditions = [each for each in missing_folders.conditions(command) if not each.endswith("a loop")]
     if conditions:
-        return (
-            f"whether it runs depends on something that is not told ({conditions[0]})",
-            "add it to setup, before_each or after if the job needs it, or convert again with --env",
-        )
+        return of_condition(conditions[0])
     in_trials = _is_in_trials(command, trials)
     if loops_of_trials(command) and not in_trials:
         return "a loop of its own, and a job has one", "write a script for it, and a step that runs it"
     return (AFTER_EACH, AFTER_EACH_TODO) if in_trials and after else ("", "")
+
+
+def of_condition(condition: str) -> tuple[str, str]:
+    """Why a job has no step for what is done on that condition, and what to do."""
+    return (
+        f"whether it runs depends on something that is not told ({condition})",
+        "add it to setup, before_each or after if the job needs it, or convert again with --env",
+    )
 
 
 def _put(

@@ -9,9 +9,17 @@ from functools import cached_property
 from msgspec import Struct
 
 from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.mapping.around import missing_folders
+from hpclaunch.convert.mapping.around.beyond import decided_by, is_a_way
 from hpclaunch.convert.mapping.around.images_of_steps import NO_LOGIN
 from hpclaunch.convert.mapping.around.logs import IN_LOGS, is_tee
-from hpclaunch.convert.mapping.around.steps import AFTER_EACH, AFTER_EACH_TODO, CACHES, say_optional
+from hpclaunch.convert.mapping.around.steps import (
+    AFTER_EACH,
+    AFTER_EACH_TODO,
+    CACHES,
+    of_condition,
+    say_optional,
+)
 from hpclaunch.convert.mapping.docker import own_options, standard_input
 from hpclaunch.convert.mapping.docker.steps import Role, Started, copies_of
 from hpclaunch.convert.mapping.ranks import parameter_files
@@ -84,6 +92,7 @@ def put(
     """A finding or a step for every command but the job's own and that which starts its container."""
     here = _Beside(reading, steps, main, home, draft)
     before = True
+    _other_run(here)
     for step in steps[:_MOST]:
         if not step.words and all(layer.program == "" for layer in step.layers):
             continue
@@ -93,6 +102,21 @@ def put(
             _sleeper(step, here)
         else:
             _put(step, before, here)
+
+
+def _other_run(here: _Beside) -> None:
+    """Another run in another way of the same `case` or `if`, of which nothing tells which is gone."""
+    main = here.main
+    for step in here.steps if main is not None else ():
+        if main is None or step is main or step.container is None or "run" not in step.roles:
+            continue
+        word = decided_by(main.command, step.command)
+        if word and step.text != main.text:
+            question = f"what each rank executes: {word} decides it, which is not told"
+            here.draft.unsay(("command",))
+            places = (main.command.place, step.command.place)
+            here.draft.ask(("command",), question, places, main.text)
+            return
 
 
 def _put(step: Started, before: bool, here: _Beside) -> None:
@@ -220,6 +244,11 @@ def _container_step(step: Started, piece: Started, before: bool, here: _Beside) 
         todo = "add it to setup, before_each or after if the job needs it"
         here.draft.say("left", places, _short(piece), why=why, todo=todo)
         return
+    doubt = _condition(step, here)
+    if doubt:
+        why, todo = of_condition(doubt)
+        here.draft.say("left", places, _short(piece), why=why, todo=todo)
+        return
     in_trial = here.has_trials and bool(loops_of_trials(step.command))
     if in_trial and not before:
         here.draft.say("left", places, _short(piece), why=AFTER_EACH, todo=AFTER_EACH_TODO)
@@ -234,6 +263,13 @@ def _container_step(step: Started, piece: Started, before: bool, here: _Beside) 
     key = "before_each" if in_trial else "setup" if before else "after"
     here.draft.add(key, value, places, _short(piece))
     own_options.say_rest(piece, missing, places, key, here.draft)
+
+
+def _condition(step: Started, here: _Beside) -> str:
+    """A condition of the step that is not the run's too, "" where it has none."""
+    shared = here.main.command.conditions if here.main is not None else ()
+    its = (each for each in missing_folders.conditions(step.command) if not each.endswith("a loop"))
+    return next((each for each in its if each not in shared and is_a_way(each)), "")
 
 
 def _requoted(piece: Started) -> list[Value]:
