@@ -281,3 +281,13 @@ def test_a_container_that_may_not_be_started_is_no_step() -> None:
     assert [each["run"] for each in job_of(found)["setup"]] == [["./look"]]
     left = [each.why for each in found.findings if each.kind == "left" and "prepare" in each.what]
     assert left == ["whether it runs depends on something that is not told (run.sub:3: if grep -q new state)"]
+
+
+def test_names_that_podman_looks_for_by_their_beginning_are_handed_on() -> None:
+    """podman-run(1), --env; docker takes the star for a part of the name."""
+    head = "#!/bin/bash\n#SBATCH -N 1 --gpus-per-node=4 --ntasks-per-node=1 -t 60\nexport NCCL_A=1 OTHER=2\n"
+    for program, env in (("podman-hpc", {"NCCL_A": "1"}), ("docker", None)):
+        found = converted({"run.sub": f"{head}srun {program} run --env 'NCCL*' reg/x:1 python train.py\n"})
+        assert job_of(found).get("env") == env
+        (never,) = (each.what for each in found.findings if "never reached the ranks" in each.why)
+        assert never == ("OTHER" if env else "NCCL_A, OTHER")

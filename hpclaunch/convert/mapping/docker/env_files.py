@@ -5,8 +5,10 @@ also quotes and blanks, or NAME alone, which is taken from where docker is calle
 nothing. What -e says counts more.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from os.path import basename
+
+from msgspec import structs
 
 from hpclaunch.convert.mapping.environment.handed_on import Handed
 from hpclaunch.convert.programs.layers import Layer, Option
@@ -15,6 +17,19 @@ from hpclaunch.readback.shell.values import known
 from hpclaunch.values.conversion import Place
 
 _MOST = 3000  # lines
+
+
+def by_prefix(command: Command, options: Sequence[Option]) -> list[Option]:
+    """podman's -e with each PREFIX* as the exported variables that begin so (podman-run(1), --env)."""
+    found: list[Option] = []
+    for option in options:
+        text = known(option.value or ()) or ""
+        if text.endswith("*") and "=" not in text:
+            names = (name for name, _ in command.environment if name.startswith(text[:-1]))
+            found += [structs.replace(option, value=(name,)) for name in names]
+        else:
+            found.append(option)
+    return found
 
 
 def given(reading: ShellReading, command: Command, layer: Layer) -> Iterator[Handed]:

@@ -195,7 +195,10 @@ def _handed(launch: Launch) -> list[handed_on.Handed]:
         layer = step.layer(program) if step is not None else None
         if step is not None and layer is not None:
             found += env_files.given(reading, step.command, layer)
-            found += handed_on.given(reading, step.command, layer.all("env"), f"{program} -e")
+            named = layer.all("env")
+            if any(base_name(word) in ("podman", "podman-hpc") for word in step.command.words):
+                named = env_files.by_prefix(step.command, named)
+            found += handed_on.given(reading, step.command, named, f"{program} -e")
     programs = [each.program for each in main.layers]
     if mpirun is not None and programs.index(mpirun.program) > _index(programs, "docker"):
         inner = structs.replace(main.command, environment=())
