@@ -10,7 +10,7 @@ from types import ModuleType
 
 from msgspec import structs
 
-from hpclaunch.convert import advice, arguments, defects, sources
+from hpclaunch.convert import advice, arguments, defects, sources, to_fill_in
 from hpclaunch.convert.account import account
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.inputs import Input, Role
@@ -134,6 +134,7 @@ def _manifest(inputs: Sequence[Input], options: Options, draft: Draft) -> Conver
     given = [(each.name, each.text) for each in inputs if each.role == "manifest"]
     kind = manifests.convert_files(given, draft, options)
     secrets = Secrets([each.text for each in inputs], more=draft.secrets)
+    to_fill_in.ask(draft)
     ask_instead(draft, secrets)
     job = write(draft, [name for name, _ in given], options.sets)
     found = _told([*draft.findings, *_unused(inputs, options, draft.findings)], secrets)
@@ -183,6 +184,7 @@ def _launcher(inputs: Sequence[Input], options: Options, draft: Draft) -> Conver
     draft.findings += [*wrong, *defects.of_job(draft, options, wrong)]
     advice.put(reading, draft)
     of_arguments = arguments.told(reading, draft)
+    to_fill_in.ask(draft)
     ask_instead(draft, secrets)
     job = write(draft, [each.name for each in inputs], options.sets)
     findings = [*draft.findings, *of_arguments]

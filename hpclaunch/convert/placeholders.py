@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from hpclaunch.convert.draft import Draft
-from hpclaunch.convert.programs.names import BY_MPI, BY_TORCH, STEPS, any_of
+from hpclaunch.convert.programs.names import BY_MPI, BY_TORCH, CONTAINERS, STEPS, any_of
 from hpclaunch.convert.reading import Source
 from hpclaunch.values.conversion import Place
 
@@ -27,7 +27,9 @@ class _Form(Struct, frozen=True):
 _WORDS = r"""<(?P<text>[A-Za-z][^<>|&;"'`$(){}\n]{0,60}?)(?<! )>"""
 # In quotes it is a text as well, "<eos>" of a tokenizer: there the words say that somebody is meant by them.
 _TO_PEOPLE = r"<(?P<text>(?=[^>]*(?:[A-Z]{2}|[ _-]|(?i:your|path|name|dir)))[A-Za-z][\w .,:/-]{0,60}?)(?<! )>"
-_LAUNCH = re.compile(rf"\s*(?:\w+=\S*\s+)*(?:(?:time|exec)\s+)?{any_of(STEPS, BY_MPI, BY_TORCH)}\s")
+_LAUNCH = re.compile(
+    rf"\s*(?:\w+=\S*\s+)*(?:(?:time|exec)\s+)?{any_of(STEPS, BY_MPI, BY_TORCH, CONTAINERS)}\s"
+)
 _BY_PEOPLE = ("whoever copies the script fills it in, and a shell takes it for redirections", "fill it in")
 # sbatch takes what stands there for the name of a script, and reads no option behind it.
 _OF_DIRECTIVE = re.compile(r"(#SBATCH\s+)(<[A-Za-z][^<>]*>)\s+(?=-)")
@@ -48,6 +50,9 @@ _FORMS = (
         ),
         *_BY_PEOPLE,
     ),
+    # docker run -e KEY=<your key> IMAGE, -v "<data>/x:/data"
+    _Form("<", re.compile(rf"(?P<before>(?<=\w)=){_WORDS}(?=\s|\\|$)"), *_BY_PEOPLE, of_launch=True),
+    _Form("<", re.compile(rf"(?P<before>(?<=\s)\"[^\"\s<]*){_TO_PEOPLE}"), *_BY_PEOPLE, of_launch=True),
     # A folder of a path.
     _Form("<", re.compile(rf"(?P<before>(?<=[\w}}.~=])/){_WORDS}"), *_BY_PEOPLE),
     # One behind the other, or the last of its line: no redirection has < or nothing behind it.

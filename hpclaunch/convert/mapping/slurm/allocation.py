@@ -12,6 +12,7 @@ from hpclaunch.convert.mapping.words.host_lists import lists
 from hpclaunch.convert.mapping.words.made import either_of
 from hpclaunch.convert.programs.layers import MPI, STARTERS, layers
 from hpclaunch.convert.reading import ShellReading
+from hpclaunch.convert.to_fill_in import to_fill_in
 from hpclaunch.readback.slurm import forms
 from hpclaunch.spec import scalars
 from hpclaunch.values.conversion import Finding, Place
@@ -70,6 +71,9 @@ def _name(reading: ShellReading, given: Mapping[str, Asked], draft: Draft) -> No
         text = each.text
         if text is None:
             draft.ask(("name",), "the job's name", each.places, each.written)
+            return
+        if left := to_fill_in(text):
+            draft.ask(("name",), f"the job's name: {left!r} is to be filled in", each.places, each.written)
             return
         good = _good_name(text)
         why = "" if good == text else f"{text!r} is no name: letters, digits, '.', '_' and '-'"

@@ -9,6 +9,7 @@ from hpclaunch.convert.mapping.slurm import gpu_binding
 from hpclaunch.convert.mapping.slurm.asked import Asked
 from hpclaunch.convert.mapping.slurm.export import without_secrets
 from hpclaunch.convert.programs.shifter import OF_SBATCH
+from hpclaunch.convert.to_fill_in import to_fill_in
 from hpclaunch.spec.longrun import SignalName
 
 # About the person and the place: the keys of `sites` by sbatch's options.
@@ -89,7 +90,7 @@ _WHY_RAW = {
 def put(each: Asked, draft: Draft) -> None:
     """Put what the option says into the draft: a hint for the site, SHARP, or a finding about it."""
     name, text = each.name, each.text
-    if name in HINTS and text and _PLACEHOLDER.search(text):
+    if name in HINTS and text and (_PLACEHOLDER.search(text) or to_fill_in(text)):
         why = "it stands for a name that whoever copies the script fills in"
         todo = f"write sites.NAME.{HINTS[name]}"
         draft.say("question", each.places, each.written, why=why, todo=todo)

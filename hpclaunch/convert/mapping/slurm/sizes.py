@@ -7,6 +7,7 @@ from msgspec import Struct, structs
 
 from hpclaunch.convert.mapping.slurm.asked import GPUS, Asked, number, of_batch, origin_of
 from hpclaunch.convert.reading import ShellReading
+from hpclaunch.convert.to_fill_in import to_fill_in
 from hpclaunch.readback.shell.values import Part, Unknown
 from hpclaunch.readback.slurm import forms
 from hpclaunch.values.conversion import Place
@@ -260,15 +261,16 @@ def _by_gpus(given: Mapping[str, Asked], places: dict[str, tuple[Place, ...]]) -
 
 def _gpus(each: Asked) -> tuple[int | None, str]:
     try:
-        return forms.gpus(each.text) if each.text else (None, "")
+        count, kind = forms.gpus(each.text) if each.text else (None, "")
+        return (None, "") if to_fill_in(kind) else (count, kind)
     except ValueError:
         return None, ""
 
 
 def _of_gres(each: Asked, found: Allocation) -> tuple[int | None, str]:
     count, kind, others = forms.gpus_of_gres(each.text or "")
-    if not _KIND.fullmatch(kind):
-        return None, ""  # gpu:<how many>
+    if not _KIND.fullmatch(kind) or to_fill_in(kind):
+        return None, ""  # gpu:<how many>, which to Slurm is one of that kind
     return (None if not each.text or (others and not count) else count), kind
 
 

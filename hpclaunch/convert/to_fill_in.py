@@ -1,0 +1,64 @@
+"""Values that whoever copies a script is to fill in, /path/to/your/image.sqsh, or what makes a script of a
+template, @NODES@. They are names to a shell and to Slurm: a job that has them is another one."""
+
+import re
+from typing import Any
+
+from hpclaunch.convert.draft import Draft, Key, dotted, shown
+
+# No value of a real job is written like these.
+_SURE = re.compile(
+    r"""<[A-Za-z][\w .,:/-]*(?:[A-Z]{2}|[ _-]|(?i:your|path|name|dir|id))[\w .,:/-]*>|<[A-Z][A-Z0-9]+>"""
+    r"|@[A-Z][A-Z0-9_]+@|%[A-Z][A-Z0-9_]+%"
+    r"|(?<![A-Za-z])(?:your|YOUR|Your)(?:(?=[_./-])|(?<=R)(?=[A-Z]))[\w-]*"
+    r"|(?<![\w.-])/path/to(?=/|$)|(?<![A-Za-z])(?:path_to|PATH_TO)_\w*"
+    r"|(?i:(?<![a-z])(?:change|replace|fill)[_-]?(?:me|this)(?![a-z]))"
+    r"|(?i:(?<![a-z])(?:to|will)[_-]be[_-](?:replaced|filled|set|determined)\w*)"
+    r"|(?<![A-Za-z])(?:REPLACE|FILL|INSERT)_(?:WITH|BY|IN|HERE)\w*|\bINSERT_\w+_HERE|\bPLACEHOLDER\b"
+)
+# These may be what a program takes: log.{rank}.txt.
+_PERHAPS = re.compile(
+    r"(?<![\w$}])\{[A-Za-z_]\w*\}|(?:(?<=[/=:,])|^)(?:[xX]{3,}|\.\.\.|…)(?=$|[/:,])|^\[[A-Z]+(?:_[A-Z]+)+\]$|^__[A-Z][A-Z0-9_]*__$"
+)
+# One of them is in whatever either finds: most texts of a large script have none.
+_MARKS: tuple[str, ...] = ("<", "@", "%", "{", "[", "__", "...", "…", "xxx", "your", "path", "placeholder")
+_MARKS += ("_me", "-me", "this", "be", "_in", "with", "by", "here")
+_AS_A_WHOLE = frozenset(("name", "image", "gpu_type", "workdir", "mounts", "container", "stage_in"))
+
+
+def to_fill_in(text: str, perhaps: bool = True) -> str:
+    """What of a text somebody is to fill in, "" where nothing is. `perhaps`: also what a program may know."""
+    small = text.lower()
+    if not any(mark in small for mark in _MARKS):
+        return ""
+    found = _SURE.search(text) or (_PERHAPS.search(text) if perhaps else None)
+    return found[0] if found else ""
+
+
+def ask(draft: Draft) -> None:
+    """Ask for the facts of the job that have such a value. Of what a program may know it is said."""
+    for key, fact in list(draft.facts.items()):
+        if fact.is_open:
+            continue
+        words = [*_texts(fact.value)]
+        sure = next(filter(None, (to_fill_in(text, perhaps=key[0] in _AS_A_WHOLE) for text in words)), "")
+        perhaps = "" if sure else next(filter(None, map(to_fill_in, words)), "")
+        if sure:
+            draft.unsay(key)
+            question = f"{_asked(key)}: {shown(sure)!r} is to be filled in, and nobody has"
+            draft.ask(key, question, fact.places, shown(fact.value, 60))
+        elif perhaps:
+            why = f"{shown(perhaps)!r} may be what somebody is to fill in: it is handed on as it stands"
+            draft.say("question", fact.places, f"{dotted(key)}: {shown(fact.value, 60)}", why=why)
+
+
+def _asked(key: Key) -> str:
+    return f"the value of {key[1]}" if key[0] == "env" and len(key) > 1 else dotted(key)
+
+
+def _texts(value: Any) -> list[str]:
+    if isinstance(value, str):
+        return [value]
+    if isinstance(value, dict):
+        return [text for each in value.values() for text in _texts(each)]
+    return [text for each in value for text in _texts(each)] if isinstance(value, list | tuple) else []

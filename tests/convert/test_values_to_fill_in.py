@@ -1,0 +1,106 @@
+"""Values that nobody has filled in, and what looks like them."""
+
+from typing import Any
+
+import pytest
+import script_cases
+
+from hpclaunch.convert.conversion import convert
+from hpclaunch.convert.inputs import classified
+from hpclaunch.convert.options import Options
+from hpclaunch.values.conversion import Conversion
+
+_JOB = "#!/bin/bash\n#SBATCH -J x -N 2 --ntasks-per-node=8 --gres=gpu:8 -t 60\n"
+
+
+def _of(text: str) -> tuple[dict[str, Any], Conversion]:
+    found = convert(classified({"run.sub": text}), Options({}))
+    return script_cases.loaded(found.job), found
+
+
+def _asked(found: Conversion) -> set[str]:
+    return {each.key for each in found.findings if each.kind == "question" and each.key}
+
+
+@pytest.mark.parametrize(
+    ("options", "keys"),
+    [
+        ("--gres=gpu:your_own_gpu_per_node", {"gpus_per_node"}),
+        ("--gpus-per-node=NUM_GPUS_TO_BE_SET", {"gpus_per_node"}),
+        ("--gpus-per-node=@GPUS@:4", {"gpus_per_node"}),
+        ("--job-name=<job-name>", {"name"}),
+        ("--job-name={identifier}", {"name"}),
+        ("--job-name=@NAME@", {"name"}),
+        ("--job-name=XXX", {"name"}),
+    ],
+)
+def test_an_option_that_is_to_be_filled_in_is_asked_for(options: str, keys: set[str]) -> None:
+    _, before = _of(f"{_JOB}srun --mpi=pmix ./app\n")
+    job = _JOB.replace("--gres=gpu:8 ", "") if "gpu" in options else _JOB
+    _, found = _of(f"{job}#SBATCH {options}\nsrun --mpi=pmix ./app\n")
+    assert not _asked(before)
+    assert _asked(found) == keys
+
+
+@pytest.mark.parametrize(
+    ("lines", "key"),
+    [
+        ("srun --mpi=pmix --container-image=/path/to/your/x.sqsh ./app", "image"),
+        ("srun --mpi=pmix --container-image={image} ./app", "image"),
+        ("srun --mpi=pmix --container-image=a/b:1 --container-mounts=/path/to/data:/data ./app", "mounts.0"),
+        ("export DATA=@DATA_DIR@\nsrun --mpi=pmix ./app", "env.DATA"),
+        ("export DATA=%DATA_DIR%\nsrun --mpi=pmix ./app", "env.DATA"),
+        ("srun --mpi=pmix ./app WILL_BE_REPLACED", "command"),
+        ("srun --mpi=pmix ./app --data=/path/to/data", "command"),
+        ("srun --mpi=pmix ./app --user your_name", "command"),
+    ],
+)
+def test_a_fact_that_is_to_be_filled_in_is_asked_for(lines: str, key: str) -> None:
+    _, found = _of(f"{_JOB}{lines}\n")
+    assert key in _asked(found)
+
+
+@pytest.mark.parametrize("word", ["{script}", "--log=run.{rank}.txt", "[DATA_DIR]", "/scratch/XXX/a", "..."])
+def test_a_word_that_a_program_may_know_is_carried_and_said(word: str) -> None:
+    job, found = _of(f"{_JOB}srun --mpi=pmix ./app '{word}'\n")
+    assert job["command"] == ["./app", word]
+    assert any(each.what.startswith("command:") for each in found.findings if each.kind == "question")
+
+
+@pytest.mark.parametrize(
+    "word",
+    [
+        *("<|endoftext|>", "<s>", "a@b.org", "100%", "%j_%A%a", "youreka", "/data/pathto/x", "./here/...dat"),
+        *("user@HOST", "xx", "exxxtra", "a.{1..3}x", "the_member", "[0]", "[A]", "1<2"),
+    ],
+)
+def test_a_word_that_nobody_fills_in_is_only_carried(word: str) -> None:
+    job, found = _of(f"{_JOB}srun --mpi=pmix ./app '{word}'\n")
+    assert job["command"] == ["./app", word]
+    assert not [each for each in found.findings if each.kind == "question"]
+
+
+def test_a_variable_of_a_container_and_a_folder_in_quotes_are_no_redirections() -> None:
+    mounts = '-v "<PATH_TO>/x":/data'
+    line = f"docker run --gpus all {mounts} -e KEY=<your-key> a.io/b/c:1 torchrun --nproc_per_node=8 t.py"
+    job, found = _of(f"{_JOB}{line}\n")
+    assert job["image"] == "a.io/b/c:1"
+    assert {"mounts.0", "env.KEY"} <= _asked(found)
+
+
+def test_a_manifest_that_is_to_be_filled_in_is_asked_for() -> None:
+    text = """\
+apiVersion: batch/v1
+kind: Job
+metadata: {name: x}
+spec:
+  template:
+    spec:
+      containers:
+        - name: x
+          image: nvcr.io/your-org/x:1
+          command: [python, WILL_BE_REPLACED]
+          resources: {limits: {nvidia.com/gpu: 8}}
+"""
+    found = convert(classified({"job.yaml": text}), Options({}))
+    assert {"image", "command"} <= _asked(found)
