@@ -78,3 +78,21 @@ def test_what_a_refused_launcher_does_not_tell_is_said(start: str) -> None:
     for missing in ("what each rank executes", "how many GPUs on each node", "pmix, pmi2 or none"):
         assert missing in said
     assert not [each for each in found.findings if each.kind == "question"]
+
+
+@pytest.mark.parametrize(
+    ("line", "command", "left"),
+    [
+        ("nice -n 5 srun --mpi=pmix nice -n 3 ./app", ["nice", "-n", "3", "./app"], {"nice -n 5"}),
+        ("nice -n 5 mpirun -x A=1 nice -n 3 ./app", ["nice", "-n", "3", "./app"], {"nice -n 5"}),
+        ("srun --mpi=pmix nice -n 3 nice -n 4 ./app", ["nice", "-n", "3", "nice", "-n", "4", "./app"], set()),
+        ("ionice -c 3 srun --mpi=pmix ./app", ["./app"], {"ionice -c 3"}),
+        ("timeout 3h srun --mpi=pmix timeout 2h ./app", ["timeout", "2h", "./app"], {"timeout 3h"}),
+    ],
+)
+def test_what_stands_in_front_of_srun_is_told_and_what_stands_behind_it_is_the_ranks(
+    line: str, command: list[str], left: set[str]
+) -> None:
+    job, found = _of("-N 2 --ntasks-per-node=4 --gpus-per-node=4", line)
+    assert job["command"] == command
+    assert left == {each.what for each in found.findings if each.kind == "left"}

@@ -250,7 +250,8 @@ def bash_takes(text: str) -> bool:
 @given(PROGRAMS)
 def test_what_bash_takes_is_read_as_by_shfmt(text: str) -> None:
     found = ours(text)
-    expected = theirs(text)
+    # To shfmt a command goes on behind a comment that ends with a backslash, which to bash it does not.
+    expected = theirs(re.sub(r"(# a comment .*)\\+\n", r"\1\n", text))
     # shfmt takes a command named `in`, which bash does not.
     if not isinstance(expected, ScriptError) and (not isinstance(found, ScriptError) or bash_takes(text)):
         assert found == expected

@@ -11,7 +11,7 @@ from hpclaunch.convert.mapping.docker import config_env, container, launch
 from hpclaunch.convert.mapping.docker.sizes import is_of_slurm
 from hpclaunch.convert.mapping.docker.steps import started
 from hpclaunch.convert.mapping.environment import handed_on
-from hpclaunch.convert.mapping.ranks import by_jsrun, mpi
+from hpclaunch.convert.mapping.ranks import by_jsrun, mpi, mpi_library
 from hpclaunch.convert.mapping.slurm import allocation
 from hpclaunch.convert.mapping.slurm.asked import of_options
 from hpclaunch.convert.mapping.slurm.sizes import Allocation, ranks
@@ -96,7 +96,7 @@ def _ranks(reading: ShellReading, command: Command, mpirun: Layer, draft: Draft)
         why = "how many of these are on a node is not told"
         draft.say("left", size.places, size.what, why=why, todo="write nodes and ranks_per_node")
     mpi.put_options(reading, command, mpirun, draft)
-    mpi.put_kind(command, mpirun, draft)
+    mpi.put_kind(command, mpirun, mpi_library.of(reading, command, mpirun), draft)
     hands_on_all = mpirun.program == "mpiexec.hydra"  # Intel MPI's and MPICH's default, -genvall
     all_given = by_jsrun.exported(reading, command) if hands_on_all else []
     all_given += handed_on.given(reading, command, mpirun.all("x"), f"{mpirun.program} -x")

@@ -10,7 +10,7 @@ from hpclaunch.convert.manifests.size import lines_of
 from hpclaunch.convert.manifests.workload import Workload
 from hpclaunch.convert.mapping.around.trials import Trials
 from hpclaunch.convert.mapping.environment.owners import owner
-from hpclaunch.convert.mapping.ranks import mpi, rendezvous, threads
+from hpclaunch.convert.mapping.ranks import mpi, mpi_library, rendezvous, threads
 from hpclaunch.convert.mapping.ranks.launchers import REPLACED
 from hpclaunch.convert.programs.bind import BINDERS
 from hpclaunch.convert.programs.layers import MPI, PER_GPU, Layer, Option
@@ -217,7 +217,7 @@ def _mpi(
         todo = "use Horovod's MPI: an image with it needs no other change"
         draft.say("left", lines_of(launch, "--gloo"), "horovodrun --gloo", why=why, todo=todo)
     else:
-        mpi.put_kind(_command((place,)), layer, draft)
+        mpi.put_kind(_command((place,)), layer, _library(workload, layer), draft)
     if workload.mpi in ("intel", "mpich"):
         fields = [
             field
@@ -270,6 +270,13 @@ def _of_the_image(option: Option, known_here: Mapping[str, Variable | None]) -> 
 def _joined(value: Value | None) -> Value | None:
     """KEY=VALUE of two words in one piece."""
     return None if value is None else join(list(value))
+
+
+def _library(workload: Workload, layer: Layer) -> mpi_library.Library | None:
+    """An MPIJob's is Open MPI's where it names no other (its mpiImplementation)."""
+    if workload.kind.startswith("MPIJob"):
+        return mpi_library.Library(mpi_library.OPEN_MPI, workload.kind)
+    return mpi_library.by_options(layer)
 
 
 def _command(places: Sequence[Place]) -> Command:

@@ -67,7 +67,10 @@ _OPEN_MPI = _table(mpirun.OPEN_MPI, _OLD_OPEN_MPI)
 # mpiexec(1) of HPE Cray PALS, which has -n, -ppn and -genv as Hydra has them.
 _PALS = table(((1, "depth cpu-bind mem-bind gpu-bind exclude-hosts"), (0, "line-buffer")))
 _HYDRA = _table(mpirun.HYDRA, _PALS)
+ONLY_PALS = frozenset(_PALS) - frozenset(mpirun.TABLES[mpirun.HYDRA])
 _ONLY_HYDRA = frozenset(_HYDRA) - frozenset(_OPEN_MPI)
+# As they are written. --map-by and --bind-to are Hydra's too.
+_ONLY_OPEN_MPI = frozenset(_OPEN_MPI) - frozenset(_HYDRA)
 
 
 def read(words: Sequence[Value]) -> tuple[Layer, list[Value]]:
@@ -87,6 +90,11 @@ def read(words: Sequence[Value]) -> tuple[Layer, list[Value]]:
     if any(known(word) == ":" for word in rest):
         options.append(Option("app", None, ":"))
     return Layer("mpiexec.hydra" if hydra else "mpirun", tuple(options)), rest
+
+
+def is_of_open_mpi(option: Option) -> bool:
+    """Whether only Open MPI's launcher has the option, -x or --mca."""
+    return option.written.lstrip("-").replace("=", " ").split(" ")[0] in _ONLY_OPEN_MPI
 
 
 def _before_command(words: Sequence[Value]) -> list[Value]:

@@ -29,6 +29,18 @@ _SHELL = re.compile(r"(\S*/)?(ba|da|z)?sh")
 _LIKE_BASH = frozenset(("zsh", "ksh", "mksh"))
 _OF_ZSH = "arrays and variables without quotes may mean other words there: zsh splits none, and counts from 1"
 _STARTERS = frozenset(("srun", "docker", "singularity", "apptainer", *MPI, *PER_GPU))
+_PRIORITY = (
+    "it was the starter's own: ranks that slurmstepd started did not have it",
+    "where ranks are to have it write it in front of the command",
+)
+_NO_TERMINAL = ("the script of a job waits for its ranks, and has no terminal", "")
+_TO_LOG = ("hpclaunch keeps the output of each job in its record: `hpclaunch logs`", "")
+_OF_STARTER = {
+    **dict.fromkeys(("nice", "ionice"), _PRIORITY),
+    **dict.fromkeys(("nohup", "setsid"), _NO_TERMINAL),
+    **dict.fromkeys(("stdbuf", "unbuffer"), _TO_LOG),
+    "time": ("Slurm accounts how long each step ran: `sacct`", ""),
+}
 _ONE_SIZE = "write a group for each program, with nodes of its own, or submit the parts as jobs of their own"
 
 
@@ -43,16 +55,20 @@ def put(reading: ShellReading, run: Step, draft: Draft, *, reads: bool) -> None:
     _by_variable(reading, run, draft)
     _ends_before(reading, run, draft)
     size_variables.ask(reading, run, draft)
+    _in_front(run, draft)
+
+
+def _in_front(run: Step, draft: Draft) -> None:
+    """What stands in front of srun or mpirun, and was that program's own."""
+    lines = (run.command.place,)
     for layer in run.before:
+        what = " ".join([layer.program, *(each.written for each in layer.options), *map(shown, layer.words)])
         if layer.program == "timeout":
-            limit = " ".join(map(shown, layer.words))
-            draft.say(
-                "left",
-                (run.command.place,),
-                f"timeout {limit}",
-                why="the job has one limit, `time`",
-                todo="lower `time` where the command is to end sooner",
-            )
+            todo = "lower `time` where the command is to end sooner"
+            draft.say("left", lines, what, why="the job has one limit, `time`", todo=todo)
+        elif layer.program in _OF_STARTER:
+            why, todo = _OF_STARTER[layer.program]
+            draft.say("left" if todo else "replaced", lines, what, why=why, todo=todo)
 
 
 def _one_of_several(reading: ShellReading, run: Step, draft: Draft) -> None:

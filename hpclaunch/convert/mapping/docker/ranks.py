@@ -6,7 +6,7 @@ from itertools import pairwise
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.docker import sizes
 from hpclaunch.convert.mapping.docker.steps import Started
-from hpclaunch.convert.mapping.ranks import launchers, mpi, parameter_files
+from hpclaunch.convert.mapping.ranks import launchers, mpi, mpi_library, parameter_files
 from hpclaunch.convert.mapping.slurm.asked import of_options
 from hpclaunch.convert.mapping.slurm.sizes import Allocation, Ranks, ranks
 from hpclaunch.convert.mapping.words.host_lists import lists
@@ -22,7 +22,7 @@ def put(
     command, launcher, mpirun = main.command, main.launcher, main.mpirun
     if mpirun is not None:
         parameter_files.put(reading, draft)
-        mpi.put_kind(command, mpirun, draft)
+        mpi.put_kind(command, mpirun, mpi_library.of(reading, command, mpirun), draft)
         mpi.put_options(reading, command, mpirun, draft)
         sizes.put_ranks(reading, command, mpirun, found, slurm_numbers, draft)
         return

@@ -199,7 +199,7 @@ def copies_of(step: Started, steps: Sequence[Started]) -> list[Started]:
 
 
 def started(reading: ShellReading) -> list[Started]:
-    """All commands but those whose output is a value."""
+    """All commands but those whose output is a value, and is no container's identifier."""
     return list(one_by_one(reading))
 
 
@@ -209,13 +209,18 @@ def one_by_one(reading: ShellReading) -> Iterator[Started]:
     seen: set[tuple[object, ...]] = set()
     for group, command in enumerate(reading.commands):
         mark = (command.place, command.words)
-        if command.within == "output" or not command.words or mark in seen:
+        if not command.words or mark in seen or (command.within == "output" and not _goes_on(command)):
             continue
         seen.add(mark)
         if not command.stdin and command.program not in STARTERS and command.program not in _MAY_BE_OTHERS:
             yield Started(command, layers(command.words), (), group)
         else:
             yield from _started(Started(command, layers(command.words), (), group), texts, 0)
+
+
+def _goes_on(command: Command) -> bool:
+    """Whether it prints the identifier of a container that runs on: ID=$(docker run -d IMAGE COMMAND)."""
+    return any(each.option("detach") is not None for each in layers(command.words))
 
 
 class _Texts:

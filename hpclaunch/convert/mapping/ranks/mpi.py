@@ -10,11 +10,13 @@ from msgspec import Struct
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.bind import of_mpirun
+from hpclaunch.convert.mapping.ranks.mpi_library import INTEL_MPI, OPEN_MPI, Library
 from hpclaunch.convert.mapping.slurm.asked import number
 from hpclaunch.convert.mapping.words.lines import lines_of
 from hpclaunch.convert.mapping.words.texts import path, split
 from hpclaunch.convert.programs.flags import not_told
 from hpclaunch.convert.programs.layers import Layer, Option
+from hpclaunch.convert.programs.mpirun import ONLY_PALS
 from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.readback.shell.values import Unknown, Value, join, known, shown
 from hpclaunch.values.conversion import Place
@@ -86,6 +88,8 @@ _ASKED = {
     "charmrun": "as the Charm++ of the program was built, which srun can start with MPI, UCX or OFI alone",
     "ibrun": "as the MPI of the program needs it, which ibrun chose by the site's modules",
 }
+# "MPI Users Guide" of Slurm (mpi_guide.html), Intel MPI.
+_PMI_LIBRARY = "I_MPI_PMI_LIBRARY"
 _BLOCKS = ("slot", "core", "hwthread", "l1cache", "l2cache", "l3cache", "numa", "socket", "package")
 
 
@@ -246,19 +250,36 @@ def _of_a_variable(reading: ShellReading, option: Option, places: Sequence[Place
         draft.say("unread", places, option.written, why=why, todo="give it with --env and convert again")
 
 
-def put_kind(command: Command, layer: Layer, draft: Draft) -> None:
-    """That the ranks use MPI, and how they find each other; who binds them where no option tells it."""
+def put_kind(command: Command, layer: Layer, library: Library | None, draft: Draft) -> None:
+    """That the ranks use MPI, and how they find each other; who binds them where no option tells it.
+    `library` is the MPI whose launcher it is, None where nothing tells it."""
     of_mpirun.by_itself(command, layer, draft)
-    why = "srun starts the ranks, which find each other through PMIx: no ssh, keys, daemons or list of hosts"
+    lines = (command.place,)
+    pals = next((each for each in layer.options if each.name in ONLY_PALS), None)
     if layer.program in _ASKED:
-        question = f"pmix, pmi2 or none: {_ASKED[layer.program]}"
-        draft.ask(("mpi",), question, (command.place,), layer.program)
-        return
-    if layer.program in ("mpiexec.hydra", "mpirun_rsh"):
+        draft.ask(("mpi",), f"pmix, pmi2 or none: {_ASKED[layer.program]}", lines, layer.program)
+    elif layer.program == "mpiexec.hydra" and pals is not None:
+        question = (
+            f"pmix, pmi2 or none: {pals.written} is HPE Cray PALS's, whose ranks find each other its way"
+        )
+        draft.ask(("mpi",), question, lines, layer.program)
+    elif layer.program in ("mpiexec.hydra", "mpirun_rsh"):
         why = "srun starts the ranks, which MPICH, MVAPICH2 and Intel MPI take through PMI-2"
-        draft.put(("mpi",), "pmi2", (command.place,), layer.program, why=why)
-        return
-    draft.put(("mpi",), "pmix", (command.place,), layer.program, why=why)
+        draft.put(("mpi",), "pmi2", lines, layer.program, why=why)
+    elif library is not None and library.name != OPEN_MPI:
+        why = f"it is {library.name}'s by {library.told_by}, whose ranks find each other through PMI-2"
+        draft.put(("mpi",), "pmi2", lines, layer.program, why=why)
+        given = {**dict(command.environment), **dict(command.prefix)}
+        if library.name == INTEL_MPI and _PMI_LIBRARY not in given:
+            why = "under srun its ranks find each other by Slurm's libpmi2.so, which this variable names"
+            todo = f"write env: {{{_PMI_LIBRARY}: ...}}, with the path that it has at the site"
+            draft.say("question", lines, _PMI_LIBRARY, why=why, todo=todo)
+    elif library is not None or layer.program == "horovodrun":
+        why = "srun starts the ranks, which find each other through PMIx: no ssh, keys, daemons or hosts"
+        draft.put(("mpi",), "pmix", lines, layer.program, why=why)
+    else:
+        why = "taken for Open MPI's, which nothing tells: of Intel MPI, MPICH or MVAPICH2 it would be pmi2"
+        draft.put(("mpi",), "pmix", lines, layer.program, why=why, kind="assumed")
 
 
 def is_of_the_launch(name: str) -> bool:

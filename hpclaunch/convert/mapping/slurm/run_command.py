@@ -22,6 +22,7 @@ from hpclaunch.convert.mapping.words.made import alternatives, in_doubt, with_nu
 from hpclaunch.convert.mapping.words.texts import Line, by_name, line, submitters
 from hpclaunch.convert.programs import torch
 from hpclaunch.convert.programs.layers import Layer
+from hpclaunch.convert.programs.names import BY_MPI, STEPS
 from hpclaunch.convert.reading import ShellReading
 from hpclaunch.convert.shell.walk import inner as inside_of
 from hpclaunch.convert.shell.walk import wanted_inside
@@ -126,9 +127,11 @@ def words_of(
             index = next((i for i, word in enumerate(words) if i and not shown(word).startswith("-")), 0)
             words[index + 1 : index + 1] = [rendezvous.local_rank()]
     front: list[Value] = []
+    at = _behind(run)
     for layer in inner[:-1]:
         if not launchers.is_launcher(layer):
-            front += _written(run, layer)
+            written = _written(run, layer, at)
+            front, at = [*front, *written], at + len(written)
     every = [with_numbers(reading, run.command, word) for word in (*front, *words)]
     return _without_arguments(reading, [*map(by_name, every[:1]), *every[1:]], (run.command.place,), draft)
 
@@ -213,16 +216,22 @@ def _is_all_arguments(word: Value) -> bool:
     return isinstance(part, Unknown) and part.kind == "argument" and part.name in ("@", "*")
 
 
-def _written(run: Step, layer: Layer) -> list[Value]:
-    """The words of a layer as they stand in the command."""
-    all_words = run.command.words
-    start = next((i for i, word in enumerate(all_words) if _names(word, layer)), None)
+def _behind(run: Step) -> int:
+    """Where in the command the words begin that stand behind what starts its ranks, 0 where nothing does."""
+    starters = (index for index, word in enumerate(run.command.words) if base_name(word) in (*STEPS, *BY_MPI))
+    return next(starters, -1) + 1
+
+
+def _written(run: Step, layer: Layer, at: int) -> list[Value]:
+    """The words of a layer as they stand in the command, from a word of it on."""
+    its = run.command.words[at:]
+    start = next((i for i, word in enumerate(its) if _names(word, layer)), None)
     if start is None:
         return []
     count = (
         1 + sum(len(each.written.split()) if each.written else 1 for each in layer.options) + len(layer.words)
     )
-    return list(all_words[start : start + count])
+    return list(its[start : start + count])
 
 
 def _names(word: Value, layer: Layer) -> bool:

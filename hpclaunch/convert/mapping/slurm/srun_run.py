@@ -15,6 +15,7 @@ from hpclaunch.convert.mapping.environment import exported, handed_on
 from hpclaunch.convert.mapping.ranks import (
     launchers,
     mpi,
+    mpi_library,
     numbers,
     parameter_files,
     read_by_programs,
@@ -195,7 +196,7 @@ def _put_starters(
             of_mpirun.of_library(handed_over, launch.lines, draft, by_mpirun=False)
         return []
     parameter_files.put(reading, draft)
-    mpi.put_kind(command, by, draft)
+    mpi.put_kind(command, by, mpi_library.of(reading, command, by), draft)
     mpi.put_options(reading, command, by, draft)
     handed = [
         each

@@ -1,0 +1,86 @@
+"""Whose mpirun it is: Open MPI's, whose ranks find each other through PMIx, or that of Intel MPI, MPICH or
+MVAPICH2, whose ranks take PMI-2 ("MPI Users Guide" of Slurm, mpi_guide.html).
+
+Their launchers have one name. What tells them apart are options that one of them alone has, the folder of the
+program, variables that their libraries read, modules that are loaded, and scripts that are sourced.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+
+from msgspec import Struct
+
+from hpclaunch.convert.programs.layers import Layer
+from hpclaunch.convert.programs.mpirun import is_of_open_mpi
+from hpclaunch.convert.reading import Command, ShellReading
+from hpclaunch.readback.shell.values import program_of, shown
+
+OPEN_MPI = "Open MPI"
+INTEL_MPI = "Intel MPI"
+# By a part of the name of a module, a folder or a script.
+_NAMED = {
+    INTEL_MPI: re.compile(
+        r"intel-?(?:oneapi-?)?mpi|(?<![a-z])i?impi(?![a-z])|mpivars|setvars\.sh|oneapi.*mpi"
+    ),
+    "MVAPICH2": re.compile(r"mvapich"),
+    "MPICH": re.compile(r"(?<!cray-)mpich"),
+    # foss and gompi are EasyBuild's toolchains with it.
+    OPEN_MPI: re.compile(
+        r"open-?mpi|hpc-?x|(?<![a-z])ompi|(?:^|/)(?:foss|gompi|gompic)(?:/|$)|nvcr\.io/nvidia/"
+    ),
+}
+# By what its variables begin with.
+_READS = {
+    "I_MPI_": INTEL_MPI,
+    "MV2_": "MVAPICH2",
+    "OMPI_": OPEN_MPI,
+    "PRTE_MCA_": OPEN_MPI,
+    "OPAL_": OPEN_MPI,
+}
+_LOADS = ("module", "ml", "spack")
+
+
+class Library(Struct, frozen=True):
+    """An MPI by its name, and what tells it."""
+
+    name: str
+    told_by: str
+
+
+def of(reading: ShellReading, command: Command, layer: Layer) -> Library | None:
+    """The library whose launcher the layer is, None where nothing tells it."""
+    return next(_told(reading, command, layer), None)
+
+
+def by_options(layer: Layer) -> Library | None:
+    """The same by the launcher's own options alone."""
+    own = next((each for each in layer.options if is_of_open_mpi(each)), None)
+    return Library(OPEN_MPI, own.written) if layer.program == "mpirun" and own is not None else None
+
+
+def _told(reading: ShellReading, command: Command, layer: Layer) -> Iterator[Library]:
+    by_option = by_options(layer)
+    if by_option is not None:
+        yield by_option
+    words = [shown(word) for word in command.words]
+    yield from _named(text for text in words if _is_launcher(text))
+    for name in (*dict(command.prefix), *dict(command.environment)):
+        found = next((library for begins, library in _READS.items() if name.startswith(begins)), "")
+        if found:
+            yield Library(found, name)
+    loaded = [shown(word) for each in reading.of(*_LOADS) for word in each.words[1:]]
+    yield from _named(reversed(loaded))
+    yield from _named(shown(each.name) for each in reversed(reading.sourced))
+    yield from _named(text for text in words if "nvcr.io/" in text)
+
+
+def _is_launcher(text: str) -> bool:
+    return program_of([(text,)]).partition(".")[0] in ("mpirun", "mpiexec", "orterun")
+
+
+def _named(texts: Iterable[str]) -> Iterator[Library]:
+    for text in texts:
+        small = text.lower()
+        found = next((name for name, pattern in _NAMED.items() if pattern.search(small)), "")
+        if found:
+            yield Library(found, text)

@@ -1,0 +1,63 @@
+"""Whose mpirun a script starts: by that its ranks find each other."""
+
+from typing import Any
+
+import pytest
+import script_cases
+
+from hpclaunch.convert.conversion import convert
+from hpclaunch.convert.inputs import classified
+from hpclaunch.convert.options import Options
+from hpclaunch.values.conversion import Conversion
+
+
+def _of(lines: str) -> tuple[dict[str, Any], Conversion]:
+    text = f"#!/bin/bash\n#SBATCH -N 2 --ntasks-per-node=4 --gres=gpu:4 -t 60\n{lines}\n"
+    found = convert(classified({"run.sub": text}), Options({}))
+    return script_cases.loaded(found.job), found
+
+
+@pytest.mark.parametrize(
+    ("lines", "mpi"),
+    [
+        ("module load gcc impi/2021\nmpirun -np 8 ./app", "pmi2"),
+        ("module load intel-oneapi-mpi\nmpirun -np 8 ./app", "pmi2"),
+        ("module load mvapich2/2.3\nmpiexec -n 8 ./app", "pmi2"),
+        ("source /opt/intel/oneapi/setvars.sh\nmpirun -n 8 ./app", "pmi2"),
+        ("export I_MPI_DEBUG=5\nmpirun -n 8 ./app", "pmi2"),
+        ("/opt/mpich/bin/mpiexec -n 8 ./app", "pmi2"),
+        ("mpiexec.hydra -n 8 ./app", "pmi2"),
+        ("mpirun -np 8 -x A=1 ./app", "pmix"),
+        ("module load impi\nmpirun --mca btl ^tcp -np 8 ./app", "pmix"),
+        ("module load openmpi/4.1\nmpirun -np 8 ./app", "pmix"),
+        ("module load foss/2022a\nmpirun -np 8 ./app", "pmix"),
+        ("module load impi\nmodule load openmpi\nmpirun -np 8 ./app", "pmix"),
+        ("export OMPI_MCA_pml=ucx\nmpirun -np 8 ./app", "pmix"),
+        ("mpirun.openmpi -np 8 ./app", "pmix"),
+        ("/apps/hpcx/ompi/bin/mpirun -np 8 ./app", "pmix"),
+        ("docker run --gpus all nvcr.io/nvidia/x:1 mpirun -np 8 ./app", "pmix"),
+    ],
+)
+def test_what_tells_whose_it_is_tells_how_ranks_find_each_other(lines: str, mpi: str) -> None:
+    job, found = _of(lines)
+    assert job["mpi"] == mpi
+    assert not [each for each in found.findings if each.kind == "assumed" and each.key == "mpi"]
+
+
+@pytest.mark.parametrize("lines", ["mpirun -np 8 ./app", "module load gcc cuda\nmpiexec -n 8 ./app"])
+def test_where_nothing_tells_it_that_is_said(lines: str) -> None:
+    job, found = _of(lines)
+    assert job["mpi"] == "pmix"
+    [said] = [each for each in found.findings if each.kind == "assumed" and each.key == "mpi"]
+    assert "pmi2" in said.why
+
+
+def test_that_of_pals_is_asked_for() -> None:
+    _, found = _of("mpiexec -n 8 --ppn 4 --depth=8 --cpu-bind depth ./app")
+    assert "mpi" in {each.key for each in found.findings if each.kind == "question"}
+
+
+@pytest.mark.parametrize(("given", "asks"), [("", True), ("I_MPI_PMI_LIBRARY=/usr/lib/libpmi2.so ", False)])
+def test_the_library_that_intel_mpi_needs_under_srun_is_asked_for(given: str, asks: bool) -> None:
+    _, found = _of(f"module load impi\n{given}mpirun -np 8 ./app")
+    assert any(each.what == "I_MPI_PMI_LIBRARY" for each in found.findings if each.kind == "question") == asks
