@@ -110,3 +110,14 @@ def test_what_a_script_of_a_config_map_does_is_asked_where_the_command_has_it(
     draft = converted(f"apiVersion: v1\nkind: Pod\nmetadata: {{name: a}}\nspec: {pod}")
     said = [each for each in draft.findings if each.kind == "question" and "config map" in each.what]
     assert len(said) == asked
+
+
+@pytest.mark.parametrize(
+    ("shell", "is_said"),
+    [("bash, -lc", True), ("bash, -l, -c", True), ("sh, --login, -c", True), ("bash, -c", False)],
+)
+def test_a_login_shell_in_front_of_a_launcher_is_told(shell: str, is_said: bool) -> None:
+    found = converted(indexed(f'[{shell}, "torchrun --nproc_per_node=8 t.py"]'))
+    assert any("/etc/profile" in each.why for each in found.findings) == is_said
+    alone = converted(indexed(f'[{shell}, "python t.py"]')).facts["command",].value
+    assert (alone[1:-2] != [] or "l" in alone[1]) == is_said  # without a launcher it is in the command

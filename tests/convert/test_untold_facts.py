@@ -96,3 +96,22 @@ def test_what_stands_in_front_of_srun_is_told_and_what_stands_behind_it_is_the_r
     job, found = _of("-N 2 --ntasks-per-node=4 --gpus-per-node=4", line)
     assert job["command"] == command
     assert left == {each.what for each in found.findings if each.kind == "left"}
+
+
+@pytest.mark.parametrize("start", ["srun --mpi=pmix ", ""])
+@pytest.mark.parametrize(
+    ("before", "options", "folder"),
+    [
+        ("", "", "the folder from which the script is submitted"),
+        ("cd /data/run\n", "", "/data/run"),
+        ("cd /data/run\n", "--pwd /w", None),
+        ("cd /data/run\n", "--contain", None),
+    ],
+)
+def test_the_folder_in_which_singularity_starts_a_command_is_told(
+    start: str, before: str, options: str, folder: str | None
+) -> None:
+    text = f"#!/bin/bash\n#SBATCH -N 1\n{before}{start}singularity exec --nv {options} x.sif python t.py\n"
+    found = convert(classified({"run.sub": text}), Options({}))
+    told = [each.what for each in found.findings if each.what.startswith("the working folder")]
+    assert told == ([f"the working folder: {folder}"] if folder else [])

@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable
 
 from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.mapping.container import other_runtimes
 from hpclaunch.convert.mapping.container.images import reference
 from hpclaunch.convert.mapping.docker.mounts import volume
 from hpclaunch.convert.mapping.environment import handed_on
@@ -25,6 +26,7 @@ _OF_SINGULARITY = re.compile(r"(?:SINGULARITY|APPTAINER)(?:_BIND(?:PATH)?|ENV_(\
 def put(reading: ShellReading, command: Command, layer: Layer, draft: Draft) -> None:
     """All that the command and its variables ask for."""
     _container(reading, command, layer, draft)
+    other_runtimes.say_folder(layer, command, draft)
     _by_variables(reading, command, draft)
 
 

@@ -24,6 +24,7 @@ from hpclaunch.values.conversion import Place
 _LOOK = that("says", "looks", "devices") | {"set", "cd", "ulimit"}
 
 # What a command ends with that goes on until it is killed: sleep infinity, tail -f /dev/null.
+_OF_LOGIN = re.compile(r"-[a-z]*l[a-z]*")
 _WAITS = re.compile(
     r"""(?:^|[\s;&'"])(?:\S*/)?(?:sleep\s+(?:inf\w*|\d{5,}|\d+d)|tail\s+-[fF]\s+/dev/null)"""
     r"""[\s;&'"]*(?:wait|done)?[\s;'"]*$"""
@@ -69,12 +70,24 @@ def put(
     if launch.shell is not None:
         _variables(workload, launch, launch.shell, draft)
         _ask_for_run(launch, launch.shell, draft)
+        _say_login(launch, draft)
     _made_by_each(launch, draft)
     if launch.gets_local_rank:
         why = "a program that reads LOCAL_RANK from its environment needs it no more"
         became = 'command: ... --local_rank="$LOCAL_RANK"'
         what = f"{launch.outer[-1].program} gives each process --local_rank=N"
         draft.say("carried", launch.places, what, became=became, why=why, key="command")
+
+
+def _say_login(launch: Launch, draft: Draft) -> None:
+    """A login shell in front of the launcher (bash -lc), which the ranks themselves do not begin with."""
+    options = [each for each in launch.shell_words[1:] if each == "--login" or _OF_LOGIN.fullmatch(each)]
+    if launch.outer and options:
+        why = "the launcher began with what /etc/profile and ~/.profile of its image set; the ranks do not"
+        todo = (
+            "where the program needs it, such as an environment of conda, let the command be bash -lc '...'"
+        )
+        draft.say("left", launch.whole, f"{launch.shell_words[0]} {options[0]}", why=why, todo=todo)
 
 
 def _ask_for_work(launch: Launch, command: str, draft: Draft) -> None:

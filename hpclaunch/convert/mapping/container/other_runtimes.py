@@ -26,6 +26,7 @@ _SETS = re.compile(r"(?:SINGULARITY|APPTAINER)ENV_(\w+)")
 _CLEANED = frozenset(("cleanenv", "containall", "compat", "clearenv"))
 _WITHOUT_HOME = frozenset(("no-home", "contain", "containall", "compat", "home"))
 _WRITABLE = frozenset(("writable", "writable-tmpfs"))
+_OTHER_FOLDER = ("pwd", "contain", "containall")
 _TOLD = frozenset(("bind", "mount", "volume", "pwd", "workdir", "image", "env")) | _CLEANED | _WITHOUT_HOME
 # Options that do what Enroot's hooks and Pyxis do by themselves, and why.
 _REPLACED = {
@@ -66,6 +67,7 @@ def export(command: Command, layer: Layer, outer: Export) -> Export:
 
 def say(layer: Layer, command: Command, draft: Draft) -> None:
     """What of the options no job file has."""
+    say_folder(layer, command, draft)
     for option in layer.options:
         what = f"{layer.program} {option.written}"
         if option.name in _REPLACED:
@@ -74,6 +76,19 @@ def say(layer: Layer, command: Command, draft: Draft) -> None:
             why = f"an option of {layer.program} that Pyxis has no counterpart of"
             todo = "see whether the program counts on it"
             draft.say("left", (command.place,), what, why=why, todo=todo)
+
+
+def say_folder(layer: Layer, command: Command, draft: Draft) -> None:
+    """The folder in which Singularity starts a command that is told of none (apptainer(1), "Bind Paths and
+    Mounts": $PWD is mounted, and is the working folder)."""
+    if not layer.program.startswith("singularity") or any(
+        each.name in _OTHER_FOLDER for each in layer.options
+    ):
+        return
+    folder = known(command.folder) or "the folder from which the script is submitted"
+    why = f"{layer.program.split()[0]} mounts the folder that it is called in, and starts the command there"
+    todo = "write it as workdir in the job file, and under mounts"
+    draft.say("left", (command.place,), f"the working folder: {folder}", why=why, todo=todo)
 
 
 def _asked(reading: ShellReading, command: Command, layer: Layer) -> Iterator[Asked]:
