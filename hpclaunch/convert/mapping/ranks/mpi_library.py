@@ -17,22 +17,24 @@ from hpclaunch.readback.shell.values import program_of, shown
 
 OPEN_MPI = "Open MPI"
 INTEL_MPI = "Intel MPI"
+MVAPICH2 = "MVAPICH2"
+MPICH = "MPICH"
 # By a part of the name of a module, a folder or a script.
 _NAMED = {
     INTEL_MPI: re.compile(
         r"intel-?(?:oneapi-?)?mpi|(?<![a-z])i?impi(?![a-z])|mpivars|setvars\.sh|oneapi.*mpi"
     ),
-    "MVAPICH2": re.compile(r"mvapich"),
-    "MPICH": re.compile(r"(?<!cray-)mpich"),
+    MVAPICH2: re.compile(r"mvapich"),
+    MPICH: re.compile(r"(?<!cray-)mpich"),
     # foss and gompi are EasyBuild's toolchains with it.
     OPEN_MPI: re.compile(
-        r"open-?mpi|hpc-?x|(?<![a-z])ompi|(?:^|/)(?:foss|gompi|gompic)(?:/|$)|nvcr\.io/nvidia/"
+        r"open[-_]?mpi|hpc-?x|(?<![a-z])ompi|(?:^|/)(?:foss|gompi|gompic)(?:/|$)|nvcr\.io/nvidia/"
     ),
 }
 # By what its variables begin with.
 _READS = {
     "I_MPI_": INTEL_MPI,
-    "MV2_": "MVAPICH2",
+    "MV2_": MVAPICH2,
     "OMPI_": OPEN_MPI,
     "PRTE_MCA_": OPEN_MPI,
     "OPAL_": OPEN_MPI,
@@ -79,8 +81,10 @@ def _is_launcher(text: str) -> bool:
 
 
 def _named(texts: Iterable[str]) -> Iterator[Library]:
-    for text in texts:
-        small = text.lower()
-        found = next((name for name, pattern in _NAMED.items() if pattern.search(small)), "")
-        if found:
-            yield Library(found, text)
+    return (Library(name, text) for text in texts if (name := named(text)))
+
+
+def named(text: str) -> str:
+    """The library that a name of a module, a folder or a script tells, "" for none."""
+    small = text.lower()
+    return next((name for name, pattern in _NAMED.items() if pattern.search(small)), "")

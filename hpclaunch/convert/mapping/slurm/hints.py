@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 
 from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.mapping.ranks.mpi_library import INTEL_MPI, MPICH, MVAPICH2, OPEN_MPI, named
 from hpclaunch.convert.mapping.slurm.sruns import Step
 from hpclaunch.convert.reading import ShellReading
 from hpclaunch.readback.shell.values import known, shown
@@ -13,18 +14,12 @@ _LIST = re.compile(r"\d+(?:,\d+)*")
 _MAP = re.compile(r"(?:v|verbose)?,?map_gpu:(\d+(?:,\d+)*)")
 # Slurm's "MPI Users Guide" (mpi_guide.html); Open MPI 5 has PMIx alone (its documentation, "Launching with
 # Slurm"), an older one what it was built with. Intel MPI loads the library that I_MPI_PMI_LIBRARY names.
-_MODULES = (
-    (
-        re.compile(r"open-?mpi|hpc-?x|(?<![a-z])ompi", re.IGNORECASE),
-        "pmix, or pmi2 where it was built with that alone",
-    ),
-    (re.compile(r"mvapich", re.IGNORECASE), "pmi2, with which it is built for srun"),
-    (
-        re.compile(r"intel-?(?:oneapi-?)?mpi|(?<![a-z])impi", re.IGNORECASE),
-        "pmi2 with its libpmi2 in I_MPI_PMI_LIBRARY",
-    ),
-    (re.compile(r"(?<!cray-)mpich", re.IGNORECASE), "pmi2 or pmix, as it was built"),
-)
+_FITS = {
+    OPEN_MPI: "pmix, or pmi2 where it was built with that alone",
+    MVAPICH2: "pmi2, with which it is built for srun",
+    INTEL_MPI: "pmi2 with its libpmi2 in I_MPI_PMI_LIBRARY",
+    MPICH: "pmi2 or pmix, as it was built",
+}
 _MOST = 3
 
 
@@ -57,10 +52,9 @@ def of_mpi(reading: ShellReading) -> str:
     found = []
     for command in reading.of("module", "ml"):
         for word in command.words[1:]:
-            text = known(word) or ""
-            fits = next((fits for named, fits in _MODULES if named.search(text)), "")
-            if fits:
-                found.append(f"; {shown(word)} is loaded: {fits}")
+            library = named(known(word) or "")
+            if library:
+                found.append(f"; {shown(word)} is loaded: {_FITS[library]}")
     return "".join(dict.fromkeys(found[:_MOST]))
 
 
