@@ -254,3 +254,21 @@ def test_a_step_that_names_no_file_is_where_the_script_was(lines: str, tmp_path:
     subprocess.run(run, cwd=start, env={"PATH": path, **inherited}, check=True, timeout=60)
     wanted, there = Path(tmp_path, "shown").read_text().splitlines()
     assert there == wanted
+
+
+@pytest.mark.parametrize(
+    ("line", "text"),
+    [
+        (
+            'eval "$(/c/bin/conda shell.bash hook)"',
+            'eval "$(/c/bin/conda shell.bash hook)"; exec ./t',
+        ),
+        ('C=/opt; eval "$($C/conda shell.bash hook)"', 'eval "$(/opt/conda shell.bash hook)"; exec ./t'),
+        ('eval "$($HOME/c/bin/conda shell.bash hook)"', 'eval "$(~/c/bin/conda shell.bash hook)"; exec ./t'),
+        ('eval "$(pyenv init -)"', 'eval "$(pyenv init -)"; exec ./t'),
+        ("module list; ml av; ml; module load a", "module load a; exec ./t"),
+    ],
+)
+def test_a_command_does_what_the_script_did_and_shows_nothing(line: str, text: str) -> None:
+    found = convert(classified({"run.sub": f"{_HEAD}{line}\nsrun --mpi=none ./t\n"}), Options({}))
+    assert script_cases.loaded(found.job)["command"] == ["bash", "-lc", text]

@@ -122,3 +122,40 @@ def test_words_of_a_file_are_no_variable_of_one_word() -> None:
     job, found = _of("-N 1 --ntasks-per-node=4 --gres=gpu:4", lines)
     assert {each.key for each in found.findings if each.kind == "question" and each.key} == {"command"}
     assert "ARGS" not in job.get("env", {})
+
+
+@pytest.mark.parametrize(
+    ("value", "command"),
+    [
+        ("/a:${LD_LIBRARY_PATH:-}", 'export LD_LIBRARY_PATH=/a:"$LD_LIBRARY_PATH"; exec ./app'),
+        (
+            "/a${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}",
+            'export LD_LIBRARY_PATH=/a:"$LD_LIBRARY_PATH"; exec ./app',
+        ),
+        ("/a:${LD_LIBRARY_PATH:-/bar}", ["./app"]),
+    ],
+)
+def test_a_list_of_modules_goes_on_with_what_a_rank_has(value: str, command: Any) -> None:
+    lines = f"export LD_LIBRARY_PATH={value}\nsrun --mpi=pmix ./app"
+    job, _ = _of("-N 1 --ntasks-per-node=4 --gres=gpu:4", lines)
+    assert job["command"] == command
+    assert job.get("env", {}) == ({} if isinstance(command, str) else {"LD_LIBRARY_PATH": "/a:/bar"})
+
+
+@pytest.mark.parametrize(
+    ("lines", "names"),
+    [
+        ('A=1\nsrun --mpi=pmix bash -c "./app \\$A"', {"$A"}),
+        ('A=1\nexport A\nsrun --mpi=pmix bash -c "./app \\$A"', set()),
+        ('A=1\nsrun --mpi=pmix bash -c "./app $A"', set()),
+        ('A=1\nA=$A srun --mpi=pmix bash -c "./app \\$A"', set()),
+        ('A=1\nsrun --mpi=pmix bash -c "for A in 1 2; do ./app \\$A; done"', set()),
+        ('set -a\nA=1\nsrun --mpi=pmix bash -c "./app \\$A"', set()),
+    ],
+)
+def test_a_variable_that_only_the_scripts_own_shell_has_is_a_defect_of_the_ranks_text(
+    lines: str, names: set[str]
+) -> None:
+    _, found = _of("-N 1 --ntasks-per-node=4 --gres=gpu:4", lines)
+    said = {each.what.split(" ")[0] for each in found.findings if "own shell" in each.what}
+    assert said == names

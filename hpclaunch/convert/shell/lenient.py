@@ -36,6 +36,8 @@ _NOT_ALWAYS = ("SLURM_ARRAY_", "SLURM_RESTART_COUNT")
 _DEFAULTS = (":-", "-", ":=", "=")
 _OF_SIZE = ("-N", "-n", "-G", *(f"--{option}" for option in KEYS))
 _TESTS = (*_DEFAULTS, ":+", "+")
+# Lists that modules and images give nearly every job: X=/more:${X:-} goes on with what a rank has.
+_LISTS = frozenset(("LD_LIBRARY_PATH", "LIBRARY_PATH", "PYTHONPATH", "CPATH", "MANPATH", "PKG_CONFIG_PATH"))
 _FILLED = given(("x",), "x")
 
 
@@ -44,6 +46,12 @@ def is_others(name: str) -> bool:
     its like are among them: a script is walked as it behaves in a job."""
     of_slurm = is_slurms(name) and name not in _READ_BY_SRUN
     return name in _OTHERS or of_slurm or name.startswith(_OF_SCHEDULERS)
+
+
+def _goes_on(expansion: Parameter) -> bool:
+    """Whether it is a list with nothing in its place, ${LD_LIBRARY_PATH:-}, or put behind a colon."""
+    is_added = expansion.operator in (":+", "+")
+    return expansion.name in _LISTS and (is_added or not (expansion.operand or NOTHING).pieces)
 
 
 class LenientExpander(Expander):
@@ -80,7 +88,7 @@ class LenientExpander(Expander):
     def untouched(self, expansion: Parameter) -> list[Value] | None:
         name = expansion.name
         if not is_others(name):
-            if expansion.operator in _TESTS and name not in self._walker.wanted:
+            if expansion.operator in _TESTS and name not in self._walker.wanted and not _goes_on(expansion):
                 return []
             self._walker.want(name)
         unknown: Value = (Unknown("variable", name),)

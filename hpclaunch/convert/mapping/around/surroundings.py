@@ -8,7 +8,7 @@ from posixpath import join, normpath
 from shlex import quote
 
 from hpclaunch.convert.draft import Draft
-from hpclaunch.convert.mapping.around import entered_folders
+from hpclaunch.convert.mapping.around import entered_folders, hooks
 from hpclaunch.convert.mapping.around.beyond import is_test
 from hpclaunch.convert.mapping.environment.in_order import Prepared, position
 from hpclaunch.convert.mapping.slurm.asked import of_batch
@@ -18,6 +18,8 @@ from hpclaunch.readback.shell.values import Unknown, Value, known, shown
 from hpclaunch.values.conversion import Place
 from hpclaunch.values.yamltext import flow
 
+# Of Lmod and Environment Modules; ml without a word lists what is loaded.
+_SHOW = [[name] for name in ("list", "avail", "av", "spider", "show", "display", "whatis", "help", "keyword")]
 _PREPARES = frozenset({"module", "ml", "conda", "mamba", "micromamba", "spack", "ulimit", "umask", "pyenv"})
 # Of the process and not of its files, so that a container has it too: why it is left, and what to do.
 _OF_PROCESS = {
@@ -30,7 +32,6 @@ _OF_PROCESS = {
         "where others need those files, let the command begin with it",
     ),
 }
-_CONDA_HOOK = re.compile(r"^eval\s+\"?\$\((?:\S*/)?(conda|mamba|micromamba|pyenv)\s+[^)]*\)\"?$")
 # Not a configuration that was forgotten, but software of the machine or an environment of the user's.
 _ENVIRONMENT = re.compile(r"^(?!.*\bconfig_)(/|~|\$\{?HOME)|(?:^|/)activate$|conda\.sh$")
 _HOME = re.compile(r"^~|\$\{?HOME\}?")
@@ -95,7 +96,7 @@ def before(
                 here = _from_ranks(reading, run, sourced.place, here, draft)
             name: Value = sourced.name if here is None else (here,)
             found.append((sourced.place, (("source",), name, *sourced.arguments)))
-    found += _hooks(reading)
+    found += hooks.found(reading)
     lines = {place for place, _ in found}
     in_line: dict[Place, list[str]] = {}
     for statement in reading.statements:
@@ -123,6 +124,9 @@ def before(
 def _shows(command: Command) -> bool:
     """Whether it only shows what it could set."""
     rest = [known(word) or "?" for word in command.words[1:]]
+    if command.program in ("module", "ml"):
+        words = [word for word in rest if not word.startswith("-")]
+        return words[:1] in _SHOW if words or command.program == "module" else True
     return command.program == "umask" and all(word.startswith("-") for word in rest)
 
 
@@ -170,19 +174,6 @@ def _column(written: Sequence[str], words: tuple[Value, ...]) -> int:
 def _is_before(place: Place, run: Place) -> bool:
     """Configurations come before the script."""
     return place.file != run.file or place.line < run.line
-
-
-def _hooks(reading: ShellReading) -> list[Prepared]:
-    """eval "$(conda shell.bash hook)" and its like: the words of a job are quoted, so that a second eval
-    puts in what the first one is given."""
-    found: list[Prepared] = []
-    for statement in reading.statements:
-        evaluates = statement.written.startswith("eval")
-        hook = _CONDA_HOOK.match(" ".join(statement.written.split())) if evaluates else None
-        if hook:
-            words: tuple[Value, ...] = (("eval",), (f'eval "$({hook[1]} shell.bash hook)"',))
-            found.append((statement.place, words))
-    return found
 
 
 _NO_WAY_BACK = (

@@ -162,15 +162,21 @@ def _of_the_text(
         return
     wanted = [name for name in wanted_inside(run.command, words) if not _is_put_in(name, words)]
     _rendezvous([name for name in wanted if reading.last(name) is None], (run.command.place,), draft)
-    names = [
+    others = [
         name
         for name in wanted
         if name not in rendezvous.COMPUTED
         and owner(name) not in ("gpus", "shell", "srun")
         and not name.startswith("HPCLAUNCH_")
-        and ((each := reading.last(name)) is None or each.exported)
     ]
     lines = (run.command.place,)
+    own_values = {name: each for name in others if (each := reading.last(name)) is not None}
+    for name, each in own_values.items():
+        if not each.exported:
+            why = "the script sets it and does not export it: the ranks' own shell does not have that value"
+            todo = f"write it under env.{name} if the ranks are to have it"
+            draft.say("defect", (*lines, each.place), f"${name} in the ranks' own shell", why=why, todo=todo)
+    names = [name for name in others if name not in own_values or own_values[name].exported]
     if not image:
         exported.inherit(names, lines, draft, run.text)
         return

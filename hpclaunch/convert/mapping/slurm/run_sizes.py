@@ -239,7 +239,7 @@ def put_gpus(reading: ShellReading, run: Step, found: Allocation, draft: Draft) 
             if fact is not None:
                 draft.unsay(("gpus_per_node",))
             draft.put(("gpus_per_node",), gpus.number, gpus.places, gpus.written)
-        elif fact is None or found.whole:
+        elif fact is None or (found.whole and not gpus.written):
             told = f"{gpus.written} does not tell it" if gpus.written else _NO_GPUS
             doubt = f"{told}{hints.of_gpus(run, draft)}"
             no_gpus(reading, found, (run.command.place,), draft, doubt)

@@ -94,6 +94,7 @@ def put(launch: Launch, draft: Draft, options: Options) -> None:
     inside = rank_script.put(run, files.get("rank script", ()), draft, reading.commands, tables)
     swept = sweeps.of(reading, run)
     repeated = _trials(launch, swept, draft)
+    in_it = alone.is_one(run, launch.by) and bool(alone.of_container(reading))
     ranks = exported.Ranks(
         run_command.export_of(reading, run),
         options=[each.written for each in run.asked if each.how == "variable"],
@@ -103,14 +104,13 @@ def put(launch: Launch, draft: Draft, options: Options) -> None:
         swept=[each.variable for each in swept],
         stand_ins=repeated.stand_ins,
         gpus=draft.number("gpus_per_node"),
-        container=image,
+        container=image and not in_it,
     )
     later = exported.put(reading, run.command, ranks, draft)
     later += _put_starters(launch, repeated, {name for name, _ in later}, draft)
     words = run_command.words_of(reading, run, inner, launch.launcher, draft)
     if launch.by is not None:
         later += numbers.exports(words, numbers.scripts_of(reading), launch.lines, draft)
-    in_it = alone.is_one(run, launch.by) and bool(alone.of_container(reading))
     before = surroundings.put(reading, run.command, draft, image=image, inside=in_it)
     given = run_command.input_of(run, launch.launcher or launch.by, image=image)
     around = run_command.Around(later, before, given or inputs.Given(), repeated.stand_ins)

@@ -1,0 +1,31 @@
+"""eval "$(conda shell.bash hook)" and its like: what a program writes is for the shell that starts the ranks'
+command, and that shell evaluates it."""
+
+import re
+from collections.abc import Iterator
+
+from hpclaunch.convert.mapping.environment.in_order import Prepared
+from hpclaunch.convert.reading import Command, ShellReading
+from hpclaunch.readback.shell.values import Unknown, known, shown
+
+_PROGRAMS = frozenset(("conda", "mamba", "micromamba", "pyenv"))
+_EVALUATES = re.compile(r"eval\s+\"?\$\([^()]*\)\"?")
+
+
+def found(reading: ShellReading) -> Iterator[Prepared]:
+    """Each of them, with its words."""
+    for statement in reading.statements:
+        if not statement.written.startswith("eval") or not _EVALUATES.fullmatch(statement.written):
+            continue
+        inside = (each for each in reading.commands if each.within and each.place == statement.place)
+        command = next((each for each in inside if each.program in _PROGRAMS), None)
+        if command is not None:
+            yield statement.place, (("eval",), (Unknown("output", f"$({_text(command)})"),))
+
+
+def _text(command: Command) -> str:
+    """The command, by the name of its program alone where nothing tells its folder."""
+    first, *rest = command.words
+    text = re.sub(r"^\$\{HOME\}(?=/)", "~", shown(first))  # bash knows that of a rank, too
+    is_told = known(first) is not None or "$" not in text
+    return " ".join([text if is_told else command.program, *map(shown, rest)])
