@@ -291,3 +291,23 @@ def test_names_that_podman_looks_for_by_their_beginning_are_handed_on() -> None:
         assert job_of(found).get("env") == env
         (never,) = (each.what for each in found.findings if "never reached the ranks" in each.why)
         assert never == ("OTHER" if env else "NCCL_A, OTHER")
+
+
+def test_what_only_looks_at_the_nodes_is_not_the_run_though_mpirun_starts_it() -> None:
+    lines = (
+        "srun podman run --rm alpine\n"
+        'mpirun sh -c "sh prolog.sh; podman run --rm -e A=1 -v /d:/d a.io/b/hpcg:1 /w/hpcg.sh --rt 60"\n'
+        "mpirun sh -c 'hostname'\nmpirun nvidia-smi -L\n"
+    )
+    text = f"#!/bin/bash\n#SBATCH -N 1 -n 4 --gres=gpu:4 -t 5\n{lines}"
+    job = job_of(converted({"run.sub": text}))
+    assert (job["image"], job["command"]) == ("a.io/b/hpcg:1", ["/w/hpcg.sh", "--rt", "60"])
+    assert job["env"] == {"A": "1"}
+
+
+def test_the_container_whose_identifier_is_a_value_is_the_jobs() -> None:
+    line = "ID=$(docker run -d --gpus all -v /d:/d -e A=1 a.io/b:1 python train.py)\ndocker logs -f $ID\n"
+    text = f"#!/bin/bash\n#SBATCH -N 1 --gres=gpu:4 -t 5\n{line}"
+    job = job_of(converted({"run.sub": text}))
+    assert (job["image"], job["command"]) == ("a.io/b:1", ["python", "train.py"])
+    assert (job["env"], job["mounts"]) == ({"A": "1"}, ["/d:/d"])

@@ -111,8 +111,14 @@ def main_of(steps: Sequence[Started]) -> Started | None:
             continue
         parallel = step.is_parallel or any(piece.is_parallel for piece in step.pieces)
         text = step.text
-        weight = 8 * parallel + 4 * bool(loops_of_trials(step.command)) + 2 * ("run_and_time" in text)
-        weight += "train" in text
+        looks = step.looks
+        weight = (
+            8 * (parallel and not looks)
+            - looks
+            + 4 * bool(loops_of_trials(step.command))
+            + 2 * ("run_and_time" in text)
+        )
+        weight += ("train" in text) + 2 * (step.container is not None)
         if best is None or weight > best[0] or (weight == best[0] and not _is_eval(text)):
             best = (weight, index)
     return steps[best[1]] if best is not None else None

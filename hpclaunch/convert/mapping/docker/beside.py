@@ -61,6 +61,15 @@ _LEFT: dict[Role, tuple[str, str]] = {
     ),
 }
 
+_OTHER_CASE = (
+    "the script runs this in another case, which the given values exclude or do not decide",
+    "convert again with the values of the other case, for a job of its own",
+)
+_MORE_RANKS = (
+    "it starts ranks of its own, and a job starts them once",
+    "submit it as a job of its own, or let one script start both",
+)
+
 
 class _Beside(Struct, frozen=True, dict=True):
     """What is known where a step is placed. `trial` is whether the main command is in a loop of trials."""
@@ -209,8 +218,7 @@ def _run(step: Started, piece: Started, before: bool, here: _Beside) -> None:
         here.draft.say("replaced", (step.command.place,), _short(piece), why=why)
         own_options.ask_for_hosts(piece, here.draft)
     elif _is_alternative(step, here):
-        why = "the script runs this in another case, which the given values exclude or do not decide"
-        todo = "convert again with the values of the other case, for a job of its own"
+        why, todo = _OTHER_CASE if _condition(step, here) or not step.is_parallel else _MORE_RANKS
         here.draft.say("left", (step.command.place,), _with_variables(piece), why=why, todo=todo)
     else:
         _container_step(step, piece, before, here)

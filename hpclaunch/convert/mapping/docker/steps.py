@@ -146,6 +146,11 @@ class Started(Struct, frozen=True, dict=True):
         return "host"
 
     @property
+    def looks(self) -> bool:
+        """Whether it only shows something of the nodes: mpirun hostname."""
+        return self.layers[-1].program == "" and all(program_of(each.words) in _LOOKS for each in self.pieces)
+
+    @property
     def mpirun(self) -> Layer | None:
         """What starts its ranks by MPI, None where nothing does."""
         return self.layer(*MPI)
