@@ -24,7 +24,7 @@ from hpclaunch.convert.programs.names import (
     STEPS,
     any_of,
 )
-from hpclaunch.convert.reading import ShellReading, Statement
+from hpclaunch.convert.reading import Assigned, Command, ShellReading, Statement
 from hpclaunch.convert.shell.names import uses_of
 from hpclaunch.convert.untold import Line, Told, Walk, is_made, line_of, program_of_statement, what_became
 from hpclaunch.readback.shell.statements import Simple
@@ -162,7 +162,9 @@ class _Lines:
 
 def _uses_of_told(reading: ShellReading, lines: _Lines) -> set[str]:
     """The variables whose values are in commands that findings name, also by way of others."""
-    waiting = [name for command in reading.commands if lines.name(command.place) for name in command.uses]
+    told = [each for each in reading.commands if lines.name(each.place)]
+    waiting = [name for each in told for name in each.uses]
+    waiting += [name for each in told for name in _deciding(each)]
     waiting += [name for each in reading.assigned if lines.name(each.place) for name in each.uses]
     # bash -c "$COMMAND" is none of them, but what it starts.
     own = (each for each in reading.statements if lines.name(each.place))
@@ -183,7 +185,7 @@ def _by_way_of_others(reading: ShellReading, names: Iterable[str]) -> set[str]:
     """The variables, and those whose values are in theirs."""
     uses: dict[str, set[str]] = {}
     for each in reading.assigned:
-        uses.setdefault(each.name, set()).update(each.uses)
+        uses.setdefault(each.name, set()).update(each.uses, _deciding(each))
     waiting = list(names)
     found: set[str] = set()
     while waiting:
@@ -192,6 +194,17 @@ def _by_way_of_others(reading: ShellReading, names: Iterable[str]) -> set[str]:
             found.add(name)
             waiting += uses.get(name, ())
     return found
+
+
+def _deciding(each: Command | Assigned) -> Iterator[str]:
+    """The variables of the conditions and loops that something is in."""
+    for text in (*each.conditions, *(loop.over for loop in each.loops)):
+        yield from _named(text)
+
+
+@lru_cache(maxsize=1024)  # all that is in one of them has its text
+def _named(text: str) -> frozenset[str]:
+    return frozenset(_NAMED.findall(text))
 
 
 def _of_ranks(findings: Iterable[Finding]) -> set[str]:

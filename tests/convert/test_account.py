@@ -284,3 +284,14 @@ def test_a_file_that_is_missing_is_named_by_its_name() -> None:
     found = conversion.convert(classified({"run.sub": script}), Options({}))
     said = {place.line: each.why for each in found.findings for place in each.places if each.kind == "left"}
     assert (said[6], said[8]) == ("rates_32.sh was not given", "this file was not given")
+
+
+def test_what_decides_a_value_that_is_used_is_used() -> None:
+    lines = (
+        'CKPT="$5"\nONE=1\nif [[ $CKPT == *llama* ]]; then KIND=a; else KIND=b; fi\n'
+        "LIST=1,2\nUNUSED=3\nfor e in ${LIST//,/ }; do\nsrun --mpi=none ./t $KIND $e\ndone\n"
+    )
+    text = f"#!/bin/bash\n#SBATCH -N 2 --ntasks-per-node=8 --gpus-per-node=8 -t 60\n{lines}"
+    found = conversion.convert(classified({"run.sub": text}), Options({}))
+    unused = [each for each in found.findings if each.why == "nothing that is launched uses it"]
+    assert [place.line for each in unused for place in each.places] == [4, 7]
