@@ -21,7 +21,7 @@ from hpclaunch.convert.mapping.slurm import allocation
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.programs.beside import PLUMBING
 from hpclaunch.convert.programs.names import interpreter
-from hpclaunch.convert.reading import MOST_COMMANDS, Command, ShellReading
+from hpclaunch.convert.reading import MOST, Command, ShellReading
 from hpclaunch.convert.secrets import Secrets, ask_instead, without_values
 from hpclaunch.convert.writing import write
 from hpclaunch.values.conversion import Conversion, Finding, Place
@@ -226,8 +226,10 @@ def _script(reading: ShellReading, inputs: Sequence[Input]) -> list[Place]:
 
 def _too_much(reading: ShellReading, secrets: Secrets) -> str:
     """Why nobody would wait for what becomes of it, "" for a launcher."""
-    if reading.count(PLUMBING) > MOST_COMMANDS:
-        return f"it has more than {MOST_COMMANDS:,} commands, and no launcher has so many"
+    if reading.count(PLUMBING) > MOST:
+        return f"it has more than {MOST:,} commands, and no launcher has so many"
+    if len({each.name for each in reading.assigned}) > MOST:
+        return f"it gives a value to more than {MOST:,} variables, and no launcher has so many"
     if len(secrets) > _MOST_SECRETS:
         return f"it has more than {_MOST_SECRETS:,} secrets, and no launcher has so many"
     long = next((each for each in reading.starting if _length(each) > LONGEST), None)

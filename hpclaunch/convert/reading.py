@@ -20,8 +20,9 @@ from hpclaunch.values.conversion import Place
 # Of a chain of variables that is longer nobody reads the lines.
 _MOST_USED = 200
 _MOST_LINES = 1000  # of a subshell
-# Other commands than those of the shell. A text with more is none that anybody would want to have converted.
-MOST_COMMANDS = 10_000
+# Other commands than those of the shell, and variables. A text with more is none that anybody would want to
+# have converted.
+MOST = 10_000
 # The function of a command that a trap has; the names of its signals stand behind.
 TRAP = "trap"
 

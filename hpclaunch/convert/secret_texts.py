@@ -29,7 +29,9 @@ _NEXT_LINE = re.compile(r"(?:\\|[|>][+-]?)\n[ \t]*(?![ \t-])")
 _BEHIND = re.compile(VALUE)
 _ELEMENTS = re.compile(r"\(([^()]{0,4000})")
 # `read` and its like give these a value that is in the text.
-_READ = re.compile(rf"\b(?:read|mapfile|readarray)\b(?P<names>[^\n|;&<]{{0,400}})<<<[ \t]*{VALUE}")
+_READS = re.compile(r"\b(?:read|mapfile|readarray)\b")
+_READ = re.compile(rf"{_READS.pattern}(?P<names>[^\n|;&<]{{0,400}})<<<[ \t]*{VALUE}")
+_LONGEST_READ = 420  # characters up to <<<
 _PEM = re.compile(r"---BEGIN [A-Z ]*PRIVATE KEY-*(?P<value>.*?)(?=-{3,}END|\Z)", re.DOTALL)
 # What a line has, in small letters, where anything of _NAMED may be in it.
 _IN_NAMES = (
@@ -97,7 +99,7 @@ def _found(text: str) -> Iterator[tuple[str, str, tuple[int, int]]]:
     for start, line in _lines_with(secret_forms.HINTS, text):
         for name, found in secret_forms.found_in(line):
             yield from _value(name, found, start, is_option=True)
-        for found in _READ.finditer(line):
+        for found in _reads(line):
             names = found["names"].split()
             name = next((each for each in names if _may_be_read(each)), "")
             if name:
@@ -106,6 +108,17 @@ def _found(text: str) -> Iterator[tuple[str, str, tuple[int, int]]]:
         start = found.start("value")
         for part in re.finditer(r"\S+", found["value"]):
             yield "PRIVATE_KEY", part[0], (start + part.start(), start + part.end())
+
+
+def _reads(line: str) -> Iterator[re.Match[str]]:
+    """Each `read` of a text: it is looked for where a text is given, and not at each word of that name."""
+    at = line.find("<<<")
+    while at >= 0:
+        words = _READS.finditer(line, max(at - _LONGEST_READ, 0), at)
+        found = next(filter(None, (_READ.match(line, each.start()) for each in words)), None)
+        if found is not None:
+            yield found
+        at = line.find("<<<", at + 1 if found is None else max(found.end(), at + 1))
 
 
 def _may_be_read(name: str) -> bool:

@@ -7,7 +7,7 @@ from msgspec import structs
 from hpclaunch.convert import placeholders
 from hpclaunch.convert.draft import Draft, shown
 from hpclaunch.convert.inputs import Input
-from hpclaunch.convert.reading import MOST_COMMANDS, Setter, ShellReading, Source
+from hpclaunch.convert.reading import MOST, Setter, ShellReading, Source
 from hpclaunch.convert.shell import walk
 from hpclaunch.convert.shell.choose import chosen
 from hpclaunch.convert.shell.recover import Repair, recovered
@@ -41,7 +41,7 @@ def read(
         sources, of_ranks = of_ranks, []
     sources = placeholders.put_in(sources, draft)
     try:
-        reading = walk.read(sources, environment, arguments=arguments, most=MOST_COMMANDS)
+        reading = walk.read(sources, environment, arguments=arguments, most=MOST)
     except (ScriptError, InputError):
         mended, left_out = _mended(sources, draft)
         try:

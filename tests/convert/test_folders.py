@@ -272,3 +272,16 @@ def test_a_step_that_names_no_file_is_where_the_script_was(lines: str, tmp_path:
 def test_a_command_does_what_the_script_did_and_shows_nothing(line: str, text: str) -> None:
     found = convert(classified({"run.sub": f"{_HEAD}{line}\nsrun --mpi=none ./t\n"}), Options({}))
     assert script_cases.loaded(found.job)["command"] == ["bash", "-lc", text]
+
+
+@pytest.mark.parametrize(
+    ("line", "folder"),
+    [
+        ("(cd /data/y && srun --mpi=none ./t)", "/data/y"),
+        ("(cd /data/y; srun --mpi=none ./t)", "/data/y"),
+        ("(cd /data/y; ./pre); srun --mpi=none ./t", script_cases.ASK),
+    ],
+)
+def test_the_folder_of_a_subshell_is_that_of_the_run_in_it(line: str, folder: str) -> None:
+    found = convert(classified({"run.sub": f"{_HEAD}{line}\n"}), Options({}))
+    assert script_cases.loaded(found.job)["workdir"] == folder

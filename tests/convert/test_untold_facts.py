@@ -159,3 +159,14 @@ def test_a_variable_that_only_the_scripts_own_shell_has_is_a_defect_of_the_ranks
     _, found = _of("-N 1 --ntasks-per-node=4 --gres=gpu:4", lines)
     said = {each.what.split(" ")[0] for each in found.findings if "own shell" in each.what}
     assert said == names
+
+
+@pytest.mark.parametrize(
+    ("other", "said"),
+    [("A=$(ls /y)", "$(ls /y)"), ("A=$B/x", "${B}/x"), (":", "not set"), ("A=two", "'two'")],
+)
+def test_a_question_names_both_ways_of_a_value(other: str, said: str) -> None:
+    lines = f"if [ -e /x ]; then A=one; else {other}; fi\nsrun --mpi=pmix ./app $A"
+    _, found = _of("-N 1 --ntasks-per-node=4 --gres=gpu:4", lines)
+    (asked,) = (each.why for each in found.findings if each.key == "env.A")
+    assert asked.startswith(f"A is 'one' or {said}, and which")

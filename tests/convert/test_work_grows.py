@@ -91,3 +91,11 @@ def test_twice_the_text_is_no_more_than_twice_the_work(name: str) -> None:
     once, twice = _work(make(count)), _work(make(2 * count))
     assert once > count
     assert twice <= _MOST * once, (once, twice, twice / once)
+
+
+@pytest.mark.parametrize(("line", "what"), [("cp a# b#", "commands"), ("export V#=$W#", "variables")])
+def test_what_no_launcher_has_so_many_of_is_refused_with_that_reason(line: str, what: str) -> None:
+    found = convert(classified({"run.sub": _lines(line)(10_001)}), Options({}))
+    assert what in found.refused
+    assert not found.job
+    assert convert(classified({"run.sub": _lines(line)(100)}), Options({})).job

@@ -253,12 +253,13 @@ def _binding(workload: Workload, draft: Draft) -> None:
         for kind in ("cpus", "memory"):
             draft.put(("bind", kind), "none", fact.places, f"{to_cores[1]} in the command", why=why)
     elif not own and not any("bind" in f"{each.became} {each.todo}" for each in draft.findings):
+        by_mpi = "Intel MPI pinned them in its own way"
         draft.say(
             "assumed",
             [workload.kind_place],
             "no line binds ranks to cores",
             became="bind.cpus: local, the default: the cores beside the rank's GPU",
-            why="in pods they ran on any core",
+            why=by_mpi if workload.mpi == "intel" else "in pods they ran on any core",
             todo="where the program chooses its cores itself write bind: {cpus: none, memory: none}",
         )
 

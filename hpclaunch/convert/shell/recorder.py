@@ -168,9 +168,13 @@ class Recorder(Values):
         return self.tried([self.on(why, way) for way in ways], or_none)
 
     def has_enough(self) -> bool:
-        """Whether there are more commands than `most`, but for those of the shell. Ask it between statements:
-        one may take back what it found."""
-        if self.most is None or len(self.commands) <= self.most:
+        """Whether there are more commands than `most`, but for those of the shell, or more variables. Ask it
+        between statements: one may take back what it found."""
+        if self.most is None:
+            return False
+        if len(self._last) > self.most:
+            return True
+        if len(self.commands) <= self.most:
             return False
         for index in range(self._counted, len(self.commands)):
             self._others += program_of(self.commands[index].words) not in PLUMBING

@@ -38,7 +38,8 @@ def read(
     source that is submitted or run; None: the one that has #SBATCH lines or starts something. `parts` are
     variables of which something is known, and `arguments` what stood behind the script's name, None where
     nobody said it: what another source that starts the script has there counts then. With more commands than
-    `most`, but for those of the shell, the walk is over: what was found is no launcher and has no statements.
+    `most`, but for those of the shell, or more variables the walk is over: what was found is no launcher and
+    has no statements.
 
     A source that another one sources is walked there, and not before. Raises InputError with file and line
     for a text that no shell would take. A script that submits itself is walked as it behaves in its job.

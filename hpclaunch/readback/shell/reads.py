@@ -1,6 +1,7 @@
 """read and mapfile: what they take of their input (bash's manual, "Bash Builtin Commands")."""
 
 import re
+from collections import deque
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -58,14 +59,14 @@ def read(shell: "Shell", words: Sequence[Value]) -> None:
     if text is not None and most is not None:
         line, ended, rest = text[:most], "" if len(text) < most else "all", text[most:]
     plain = text is not None and not array and (raw or "\\" not in line)
-    fields = _fields(shell, line, max(len(names), 1)) if plain and most is None else [line]
+    fields = deque(_fields(shell, line, max(len(names), 1)) if plain and most is None else [line])
     for name in names or ["REPLY"]:
         if name is None or not is_name(name):
             shell.note("read into a name that the script does not tell")
             continue
         value: Value = (Unknown("input", shell.input.name),)
         if plain and fields:
-            value = (first,) if (first := fields.pop(0)) else ()
+            value = (first,) if (first := fields.popleft()) else ()
         elif shell.input.text and len(names) == 1 and not array and raw and (delimiter, most) == ("\0", None):
             value = _whole(shell, shell.input.text)  # read -r -d '': also where a part of it is not told
         shell.put(name, Array({}, whole=False) if array else value)

@@ -196,9 +196,11 @@ def _folder(reading: ShellReading, run: Command, draft: Draft) -> Sequence[tuple
         return ()
     place = changes[-1].place
     what = " ".join(map(shown, changes[-1].words))
-    if any(is_test(on) for each in changes for on in each.conditions) or (
-        place == run.place and reading.is_in_subshell(place)  # the line does not tell whose folder it is
-    ):
+    on_line = place == run.place and reading.is_in_subshell(
+        place
+    )  # the line does not tell whose folder it is
+    is_others = on_line and known(run.folder) != reached(reading, changes, base or ".")
+    if is_others or any(is_test(on) for each in changes for on in each.conditions):
         draft.ask(("workdir",), _asked_folder(what), (place,), what)
         return ()
     again = _of_rounds(reading, run, changes)

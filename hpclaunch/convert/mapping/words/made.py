@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from hpclaunch.convert.mapping.words.texts import NAMES_OF_HERE
 from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.convert.shell.names import used
-from hpclaunch.readback.shell.values import Unknown, Value, known
+from hpclaunch.readback.shell.values import Unknown, Value, known, shown
 
 _OF_ARRAYS = re.compile(r"SLURM_ARRAY_\w+")
 _IN_SUM = re.compile(r"(?:\$\{([A-Za-z_]\w*)\}|\$?(?<![\w#{])([A-Za-z_]\w*)(?![\w\[}]))")
@@ -41,14 +41,16 @@ def alternatives(reading: ShellReading, name: str) -> str:
     """What the variable may be, for a question."""
     if _OF_ARRAYS.fullmatch(name):
         return f"{name} is of an array of jobs, and nothing gives one: --env SBATCH_ARRAY_INX=1-8 does"
-    texts = [_texts((each.value,) if each.array is None else each.array) for each in reading.given(name)]
+    given = reading.given(name)
+    texts = [_texts((each.value,) if each.array is None else each.array) for each in given]
     several = list(dict.fromkeys(text for group in texts for text in group))
+    others = [shown(each.value) for each in given if each.array is None and known(each.value) is None]
     listed = " or ".join(several[:_MOST]) + (" or another" if len(several) > _MOST else "")
     if not several:
         return f"{name} is made where the script runs"
     if len(several) == 1:
-        counts = any(name in each.uses for each in reading.given(name))
-        listed = f"{listed} or {'another' if counts else 'not set'}"
+        counts = any(name in each.uses for each in given)
+        listed = f"{listed} or {'another' if counts else others[-1] if others else 'not set'}"
     return f"{name} is {listed}, and which of them {decided(reading, name)}"
 
 
