@@ -17,7 +17,7 @@ from hpclaunch.convert.inputs import Input, Role
 from hpclaunch.convert.mapping import other_schedulers
 from hpclaunch.convert.mapping.environment import sourced
 from hpclaunch.convert.mapping.ranks import rendezvous
-from hpclaunch.convert.mapping.slurm import allocation
+from hpclaunch.convert.mapping.slurm import allocation, ended
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.programs.beside import PLUMBING
 from hpclaunch.convert.programs.names import interpreter
@@ -179,7 +179,9 @@ def _launcher(inputs: Sequence[Input], options: Options, draft: Draft) -> Conver
         unread = next((each for each in reading.unclear if each.unread), None)
         if unread:
             said = f"nothing that was read of it starts ranks. {unread.place}: {unread.text}"
-        draft.refuse(said, _script(reading, inputs), _UNKNOWN)
+        end = ended.before_the_run(reading)
+        said, todo = ended.said(end) if end is not None else (said, "")
+        draft.refuse(said, _script(reading, inputs), _UNKNOWN, todo=todo)
     wrong = defects.find(reading, options, draft)
     draft.findings += [*wrong, *defects.of_job(draft, options, wrong)]
     advice.put(reading, draft)

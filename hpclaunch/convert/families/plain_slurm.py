@@ -9,6 +9,7 @@ from hpclaunch.convert.mapping.slurm import (
     allocation,
     alone,
     by_mpirun,
+    ended,
     hints,
     kept_output,
     run_sizes,
@@ -142,6 +143,8 @@ def _nothing(reading: ShellReading, found: Allocation, draft: Draft) -> None:
         why, places = by_variable
     elif unread is not None:
         why, places = f"{unread.written} may start them, and it is not read what it starts", (unread.place,)
+    elif (end := ended.before_the_run(reading)) is not None:
+        (why, todo), places = ended.said(end), (end.place,)
     elif files:
         names = " and ".join(dict.fromkeys(file for _, file in files))
         why, todo = f"nothing starts any but what {names} may start", f"convert again with {names}"

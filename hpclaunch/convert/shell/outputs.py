@@ -154,12 +154,14 @@ def _told_by_expr(words: Sequence[Value]) -> tuple[str, bool] | None:
 
 def succeeds(words: Sequence[Value]) -> bool | None:
     """Whether a program succeeds, None where that is not known: expr says by it whether a text is like a
-    pattern, and getopt whether it takes the arguments."""
+    pattern, and getopt whether it takes the arguments. No program has a name with a - in front."""
     program = (known(words[0]) or "").rpartition("/")[2] if words else ""
     if program == GETOPT:
         texts = [known(word) for word in words[1:]]
         refused = None not in texts and getopt.refuses([text or "" for text in texts])
         return False if refused else None
+    if program.startswith("-"):
+        return False  # "command not found": what a [ was to test that an operator of the shell cut off
     if program != "expr":
         return None
     told = _told_by_expr(words[1:])

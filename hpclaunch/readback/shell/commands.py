@@ -238,6 +238,9 @@ def _compgen(shell: "Shell", words: Sequence[Value]) -> None:
 
 
 def _test(shell: "Shell", words: Sequence[Value]) -> None:
+    if known(words[0]) == "[" and known(words[-1]) != "]":
+        shell.status = False  # "missing `]'", and the status is 2: of [ -z "$A" || ...
+        return
     rest = words[1:-1] if known(words[0]) == "[" else words[1:]
     parts = [text if _is_operator(text := known(word) or "") else given(word) for word in rest]
     expander = shell.expander

@@ -69,7 +69,7 @@ def _name(reading: ShellReading, given: Mapping[str, Asked], draft: Draft) -> No
     each = given.get("job-name")
     if each is not None:
         text = each.text
-        if text is None:
+        if text is None or _VARIABLE.search(text):
             draft.ask(("name",), "the job's name", each.places, each.written)
             return
         if left := to_fill_in(text):
@@ -84,6 +84,9 @@ def _name(reading: ShellReading, given: Mapping[str, Asked], draft: Draft) -> No
     good = _good_name(file.rsplit(".", 1)[0]) or "job"
     why = "sbatch names a job after its script where no line names it"
     draft.put(("name",), good, (Place(reading.script),), f"the script's name {file}", why=why)
+
+
+_VARIABLE = re.compile(r"\$\{?[A-Za-z_]")  # sbatch puts in none: it is of a text that another script writes
 
 
 def _good_name(text: str) -> str:

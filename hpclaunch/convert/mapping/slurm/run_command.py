@@ -24,6 +24,7 @@ from hpclaunch.convert.programs import torch
 from hpclaunch.convert.programs.layers import Layer
 from hpclaunch.convert.programs.names import BY_MPI, STEPS
 from hpclaunch.convert.reading import ShellReading
+from hpclaunch.convert.secret_names import is_secret
 from hpclaunch.convert.shell.walk import inner as inside_of
 from hpclaunch.convert.shell.walk import wanted_inside
 from hpclaunch.readback.shell.values import Unknown, Value, base_name, shown
@@ -182,7 +183,8 @@ def _of_the_text(
         return
     for name in names:
         why = "the image may have it, or the shell of who submitted, which the ranks no longer get"
-        todo = f"where the submitter's shell had it add it to `inherit`: [{name}]"
+        key = "secrets" if is_secret(name) else "inherit"
+        todo = f"where the submitter's shell had it add it to `{key}`: [{name}]"
         draft.say("question", lines, f"${name} in the ranks' own shell", why=why, todo=todo)
 
 

@@ -1,0 +1,51 @@
+"""Scripts of which the values tell that they end before their run, and tests that bash itself fails."""
+
+from typing import Any
+
+import pytest
+import script_cases
+
+from hpclaunch.convert.conversion import convert
+from hpclaunch.convert.inputs import classified
+from hpclaunch.convert.options import Options
+from hpclaunch.values.conversion import Conversion
+
+_HEAD = "#!/bin/bash\n#SBATCH -N 2 --ntasks-per-node=4 --gres=gpu:4 -t 60\n"
+
+
+def _of(text: str) -> Conversion:
+    return convert(classified({"run.sub": text}), Options({}))
+
+
+def _job(lines: str) -> dict[str, Any]:
+    return script_cases.loaded(_of(f"{_HEAD}{lines}\n").job)
+
+
+@pytest.mark.parametrize("starts", ["srun --mpi=none ./t", "mpirun ./t", "torchrun t.py"])
+def test_where_the_script_ends_before_its_run_is_told(starts: str) -> None:
+    found = _of(f"{_HEAD}if (( 8 % 3 )); then\n  exit 1\nfi\n{starts}\n")
+    (asked,) = (each for each in found.findings if each.key == "command")
+    assert "run.sub:4" in asked.why
+    assert "--env" in asked.todo
+
+
+def test_a_script_that_ends_before_it_submits_another_is_refused_with_that_line() -> None:
+    found = _of("#!/bin/bash\nif (( 8 % 3 )); then exit 1; fi\nsbatch <<E\n#!/bin/bash\nsrun ./t\nE\n")
+    assert "run.sub:2" in found.refused
+
+
+@pytest.mark.parametrize("operator", ["||", "&&"])
+def test_a_test_that_an_operator_of_the_shell_cuts_off_fails_as_in_bash(operator: str) -> None:
+    lines = f'if [ -z "$W" {operator} -z "$Y" ]; then\n  exit 1\nfi\nsrun --mpi=none ./t'
+    assert _job(lines)["command"] == ["./t"]
+
+
+def test_a_name_that_another_script_puts_in_is_asked_for() -> None:
+    text = "#!/bin/bash\nsbatch <<EOF\n#!/bin/bash\n#SBATCH -N 2 -J ${RUN_NAME}\nsrun --mpi=none ./t\nEOF\n"
+    assert "name" in {each.key for each in _of(text).findings if each.kind == "question"}
+
+
+def test_a_secret_of_the_ranks_text_is_not_to_be_inherited() -> None:
+    lines = "srun --mpi=none --container-image=a/b:1 bash -c './t $WANDB_API_KEY $OTHER'"
+    advice = {each.todo.partition("it to ")[2] for each in _of(f"{_HEAD}{lines}\n").findings}
+    assert {"`secrets`: [WANDB_API_KEY]", "`inherit`: [OTHER]"} <= advice
