@@ -120,6 +120,16 @@ def config(given: Sequence[Object]) -> Config:
     return Config(maps, secrets)
 
 
+def _is_in_env(config_map: Object, draft: Draft) -> bool:
+    """Whether the job's env has its values: no volume then makes files of them."""
+    data = config_map.root.get("data")
+    places = [field.place for _, field in data.fields()] if data is not None else []
+    lines = {(place.file, place.line) for place in places}
+    of_env = (each for each in draft.findings if each.key.startswith("env.") and each.kind == "carried")
+    told = {(place.file, place.line) for each in of_env for place in each.places}
+    return bool(lines) and lines <= told
+
+
 def account(given: Sequence[Object], draft: Draft) -> None:
     """What became of each object that is no job. Those of which a hint has all are told by it."""
     told = {(place.file, place.line) for each in draft.findings for place in each.places}
@@ -129,6 +139,8 @@ def account(given: Sequence[Object], draft: Draft) -> None:
             if (place.file, place.line) not in told:
                 todo = "a site's volume describes it, and `hpclaunch site export storage` makes it"
                 draft.say("left", [place], each.name, why="the job does not mount it", todo=todo)
+        elif each.kind == "ConfigMap" and _is_in_env(each, draft):
+            draft.say("carried", [place], each.name, why="its values are in env")
         elif each.kind == "ConfigMap":
             draft.say(
                 "left",

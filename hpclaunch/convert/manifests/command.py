@@ -167,15 +167,14 @@ def _of_image(workload: Workload, draft: Draft) -> None:
 
 def _hidden(launch: Launch, draft: Draft) -> None:
     text = " ".join(known(word.value) or "..." for word in launch.words)
-    inside = shelltext.has_launcher(text)
-    why = "mpirun stands where it depends on other commands" if inside else "no mpirun is in it"
-    draft.ask(
-        ("command",),
-        f"what each rank executes: the launcher runs {shown(text, 60)!r}, and {why}",
-        launch.places,
-        "the launcher's command",
-        todo="write the command that its mpirun starts into the job file",
-    )
+    why, more = "no mpirun is in it", ""
+    if launch.hides_mpirun:
+        why, more = "no option of the mpirun in it is read", ", and what its options say: env, bind"
+    elif shelltext.has_launcher(text):
+        why = "mpirun stands where it depends on other commands"
+    question = f"what each rank executes: the launcher runs {shown(text, 60)!r}, and {why}"
+    todo = f"write the command that its mpirun starts into the job file{more}"
+    draft.ask(("command",), question, launch.places, "the launcher's command", todo=todo)
 
 
 def _what(launch: Launch) -> str:

@@ -64,11 +64,15 @@ def _above(template: Field, workload: Workload) -> Field:
 
 def _time(limits: list[Field], workload: Workload, draft: Draft) -> None:
     seconds = [(number, field) for field in limits if (number := field.number())]
+    for field in limits:
+        if field.number() == 0:
+            why = "a limit of no time at all: the API ends the job where it begins"
+            draft.say("defect", [field.at], "activeDeadlineSeconds: 0", why=why, todo="write `time`")
     if not seconds:
         draft.say(
             "assumed",
             [workload.kind_place],
-            "no line gives a time limit",
+            "no line gives a time limit that a job can have" if limits else "no line gives a time limit",
             became="no limit on Kubernetes, and the partition's default under Slurm",
             why="pods ran until they ended by themselves",
             todo="write `time` in the job file",
@@ -87,6 +91,8 @@ def _rules(holder: Field, draft: Draft) -> None:
         field = holder.get(name)
         if field is not None and not _is_said(field, draft):
             field.take()
+            if name == "runLauncherAsWorker" and not field.truth():
+                why = "hpclaunch starts the ranks itself, on the workers' nodes alone"
             text = field.node.value if isinstance(field.node.value, str) else ""
             draft.say("replaced", [field.place], f"{name}: {text}" if text else name, why=why)
     clean, ttl, suspend = (

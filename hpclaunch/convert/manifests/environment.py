@@ -208,15 +208,18 @@ def put(
 ) -> None:
     """The variables as facts. `unseen` says of a name why the ranks of the original did not have it, and
     `carried` are names that mpirun carried by -x."""
+    by_hand = not torch and any(owner(name) == "rendezvous" and name != "RANK" for name in found)
     for name, each in found.items():
         places = [each.place, *each.more]
-        if owner(name) == "rendezvous" and (torch or name != "RANK"):
-            why = (
-                "rendezvous: torch gives each rank its own"
-                if torch
-                else "each rank has its own from hpclaunch"
-            )
-            draft.say("replaced", places, name, why=f"{why} ({name} was {each.text})" if each.text else why)
+        if owner(name) == "rendezvous" and (torch or by_hand):
+            why = "rendezvous: torch gives each rank its own"
+            why = f"{why} ({name} was {each.text})" if each.text else why
+            if by_hand:
+                is_left = f"{name} from "
+                draft.findings[:] = [one for one in draft.findings if not one.what.startswith(is_left)]
+                draft.put(("rendezvous",), "torch", places, name, why=why)
+            else:
+                draft.say("replaced", places, name, why=why)
         elif name == "NVIDIA_VISIBLE_DEVICES":
             why = "the scheduler says which GPUs a job has"
             why += "; `all` would show those of others" if each.text == "all" else ""

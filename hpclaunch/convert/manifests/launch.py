@@ -67,6 +67,13 @@ class Launch(Struct, frozen=True):
         """Whether the last launcher gives each process its local rank as an argument."""
         return bool(self.outer) and passes_local_rank(self.outer[-1])
 
+    @property
+    def hides_mpirun(self) -> bool:
+        """Whether an mpirun stands in words of another program, where its options are not read."""
+        if self.hidden is not None or self.layer(*MPI) is not None:
+            return False
+        return any(shelltext.has_launcher(known(word.value) or "") for word in self.words)
+
     def layer(self, *programs: str) -> Layer | None:
         """The first launcher of these."""
         return next((layer for layer in self.outer if layer.program in programs), None)
@@ -191,7 +198,7 @@ def _script(words: Sequence[Word]) -> tuple[tuple[str, ...], str, Place] | None:
         assert text is not None
         if not text.startswith("-"):
             return None
-        if not text.startswith("--") and text.endswith("c"):
+        if not text.startswith("--") and "c" in text:
             if index + 2 != len(texts):
                 return None  # $0 and $1 of the text
             before = tuple(each or "" for each in texts[: index + 1])

@@ -37,7 +37,7 @@ _MAY_HAVE_PLACES = {
 }
 _MOST_LINES = 5
 _MOST_OPTIONS = 6  # between a shell and its text
-_TAKES_TEXT = re.compile(r"-[a-z]*c")
+_TAKES_TEXT = re.compile(r"-[a-zA-Z]*c[a-zA-Z]*")
 
 
 class Template(Struct, frozen=True):

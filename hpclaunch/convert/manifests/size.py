@@ -1,5 +1,6 @@
 """How many nodes, GPUs and ranks: pods, their limits, slots, and what mpirun or torchrun are told."""
 
+import re
 from collections.abc import Sequence
 
 from hpclaunch.convert.draft import Draft
@@ -9,7 +10,7 @@ from hpclaunch.convert.manifests.fields import Field
 from hpclaunch.convert.manifests.launch import Launch
 from hpclaunch.convert.manifests.lines import merged
 from hpclaunch.convert.manifests.workload import Count, Workload
-from hpclaunch.convert.mapping.ranks.mpi import Told, told_by
+from hpclaunch.convert.mapping.ranks.mpi import Told, nodes_of, told_by
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.programs.layers import MPI, PER_GPU, Layer, Option
 from hpclaunch.convert.programs.torch import starts_per_node
@@ -67,10 +68,19 @@ def _gpus(workload: Workload, variables: dict[str, Variable], draft: Draft) -> C
     return found
 
 
+# Who makes GPUs names them by their kind too, nvidia.com/a100, gpu.intel.com/i915, and NICs beside them:
+# the device plugins of NVIDIA, AMD and Intel, KubeVirt's and the SR-IOV and RDMA ones for the latter.
+_OF_GPUS = ("nvidia.com", "amd.com", "gpu.intel.com")
+_NICS = re.compile(r"rdma|hca|sriov|nic|roce|infiniband|mlnx|mellanox|hostdev|(?<![a-z])ib|vf|cx\d|bf\d|imex")
+
+
 def is_gpu(resource: str) -> bool:
     """Whether a resource is GPUs, or slices of them."""
-    last = resource.rpartition("/")[2]
-    return "/" in resource and (last in ("gpu", "gpu.shared") or last.startswith("mig-"))
+    vendor, slash, last = resource.rpartition("/")
+    if not slash:
+        return False
+    is_named = vendor in _OF_GPUS and not _NICS.search(last.lower())
+    return is_named or last in ("gpu", "gpu.shared") or last.startswith("mig-")
 
 
 def _limits(container: Field, draft: Draft) -> tuple[Count, str]:
@@ -127,6 +137,8 @@ def _ranks(workload: Workload, launch: Launch, gpus: Count, draft: Draft) -> tup
         return _by_torch(workload, launch, torch, gpus, draft)
     if mpi is not None:
         return _by_mpi(workload, launch, mpi, draft)
+    if workload.is_apart and launch.hides_mpirun:
+        return workload.nodes, Count(None, launch.places, "an mpirun in the words of another program")
     if workload.is_apart:
         slots = workload.slots or Count(1, (workload.root.at,), "an MPIJob without slotsPerWorker has one")
         return workload.nodes, slots
@@ -159,7 +171,8 @@ def _by_torch(
             return nodes, workload.slots
         if workload.torch:  # the operator's default is auto
             said = "torchrun without --nproc_per_node in a PyTorchJob: one for each GPU"
-            return nodes, Count(gpus.value or 1, (*launch.places, *gpus.places), said)
+            said += "" if gpus.value else ", or for each core where there is none,"
+            return nodes, Count(gpus.value or None, (*launch.places, *gpus.places), said)
         if layer.program in ("deepspeed", "accelerate"):
             said = f"{layer.program} without a number: one for each GPU"
             return nodes, Count(gpus.value or 1, (*launch.places, *gpus.places), said)
@@ -187,6 +200,14 @@ def _by_mpi(workload: Workload, launch: Launch, layer: Layer, draft: Draft) -> t
     nodes, slots = workload.nodes, workload.slots
     if layer.option("app") is not None:
         return nodes, Count(None, launch.places, f"{layer.program} with several programs")
+    hosts = layer.option("hostfile") or layer.option("host")
+    if hosts is not None and not workload.kind.startswith("MPIJob") and nodes_of(layer) != 1:
+        places = lines_of(launch, hosts.written)
+        of_its_own = Count(None, places, f"{hosts.written}, a list of hosts of its own,")
+        why = "the ranks run in the pods of these hosts, and what stands here is of the one that starts them"
+        todo = "see that image, gpus_per_node, mounts and env are those of the ranks' own pods"
+        draft.say("question", places, "the pods of the ranks", why=why, todo=todo)
+        return of_its_own, Count(None, places, of_its_own.what)
     told = told_by(layer, _number)
     if told is None:
         if slots is None and not workload.is_apart:
@@ -195,10 +216,31 @@ def _by_mpi(workload: Workload, launch: Launch, layer: Layer, draft: Draft) -> t
     option = told.option
     places = lines_of(launch, option.written)
     if not told.is_total:
-        return nodes, Count(told.per_node, places, option.written)
+        return _with_all(layer, told, nodes, Count(told.per_node, places, option.written), draft)
     if told.total is None or not nodes.value:
         return nodes, Count(None, places, option.written)
     return _over_nodes(told, nodes, slots, places, draft)
+
+
+def _with_all(layer: Layer, told: Told, nodes: Count, per_node: Count, draft: Draft) -> tuple[Count, Count]:
+    """-np beside the ranks on a node: so many nodes have them, and the other pods none."""
+    both = layer.option("np")
+    total = _number(both)
+    if both is None or not total or not nodes.value or not told.per_node:
+        return nodes, per_node
+    if total == nodes.value * told.per_node:
+        return nodes, per_node
+    written = f"{both.written} {told.option.written} on {nodes.value} pods"
+    used = total // told.per_node
+    if total % told.per_node or used > nodes.value:
+        return nodes, Count(None, per_node.places, f"{written}: not the same number on each,")
+    _say_idle(used, nodes.value, per_node.places, written, draft)
+    return Count(used, (*nodes.places, *per_node.places), written), per_node
+
+
+def _say_idle(used: int, pods: int, places: Sequence[Place], written: str, draft: Draft) -> None:
+    why = f"mpirun fills the slots of a pod before the next: ranks were on {used} of {pods} pods"
+    draft.say("defect", places, written, why=f"{why}, and the GPUs of the others stood idle")
 
 
 def _over_nodes(
@@ -215,8 +257,7 @@ def _over_nodes(
         return nodes, Count(total // nodes.value, both, written)
     if per_pod and total < nodes.value * per_pod and (total % per_pod == 0 or total < per_pod):
         used = max(1, total // per_pod)
-        why = f"mpirun fills the slots of a pod before the next: ranks were on {used} of {nodes.value} pods"
-        draft.say("defect", both, written, why=f"{why}, and the GPUs of the others stood idle")
+        _say_idle(used, nodes.value, both, written, draft)
         return Count(used, (*nodes.places, *both), written), Count(min(total, per_pod), both, written)
     return nodes, Count(None, both, f"{written}: not the same number on each,")
 

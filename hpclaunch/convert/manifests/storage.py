@@ -146,7 +146,7 @@ def _is_given(found: Behind, target: str, places: list[Place], draft: Draft) -> 
         draft.say("replaced", places, found.what, why="devices come with the GPUs and HCAs that the job has")
         return True
     if kind == "config map" and target.startswith(_HOSTFILES):
-        draft.say("replaced", places, found.what, why="hpclaunch and the operator tell mpirun the hosts")
+        draft.say("replaced", places, found.what, why="the scheduler knows the hosts of a job")
         return True
     return False
 

@@ -26,7 +26,7 @@ _PERHAPS = _AROUND.union(SHELLS)
 _HAND_ON = _AROUND.union(STEPS, ("bash", "xargs", "parallel"))
 _KEEPS_BACK = re.compile(r"--export=(?!ALL\b)")
 _BASH = "bash"  # another shell has no functions from its environment
-_GIVES_TEXT = re.compile(r"-[a-z]*c")
+_GIVES_TEXT = re.compile(r"-[a-zA-Z]*c[a-zA-Z]*")
 _NAMES = re.compile(r"[\w.:-]+")
 _PER_STEP = 50
 _LONGEST = 100_000

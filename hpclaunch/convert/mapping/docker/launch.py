@@ -284,8 +284,12 @@ def _put_command(
         why = "the loop counts the nodes, as NODE_RANK does that hpclaunch sets in each rank"
         draft.put(("rendezvous",), "torch", places, what, why=why)
     if written.doubt or not words:
-        missing = written.doubt or "every word of it"
-        draft.ask(("command",), f"what each rank executes: {missing} is not told", places, what)
+        missing = (
+            f"{written.doubt} is not told"
+            if written.doubt
+            else "docker run names nothing, and the image does"
+        )
+        draft.ask(("command",), f"what each rank executes: {missing}", places, what)
         return
     doubts = [each for each in in_doubt(reading, words) if ("env", each) not in draft.facts]
     doubts = [each for each in doubts if not stand_ins.get(each)]

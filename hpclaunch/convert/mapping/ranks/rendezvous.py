@@ -179,7 +179,7 @@ def own_addresses(words: Sequence[Value]) -> list[Value]:
     for index, word in enumerate(words):
         text = word[0] if word and isinstance(word[0], str) else ""
         option = _OPTION.match(text)
-        if index and re.fullmatch(r"-[a-z]*c", known(words[index - 1]) or ""):
+        if index and re.fullmatch(r"-[a-zA-Z]*c[a-zA-Z]*", known(words[index - 1]) or ""):
             found.append(_in_text(word))
         elif previous and (known(word) is None or previous in _OF_THE_NODE):
             found.append((_own(previous),))

@@ -1,0 +1,128 @@
+"""How many nodes and GPUs the pods of a manifest are, where its words say it in a way of their own."""
+
+from typing import Any
+
+import pytest
+from manifest_cases import converted
+
+from hpclaunch.convert.draft import Draft
+
+_GPUS = "{limits: {nvidia.com/gpu: 8}}"
+_JOB = "apiVersion: batch/v1\nkind: Job\nmetadata: {name: a}\nspec:\n"
+_TORCH = "apiVersion: kubeflow.org/v1\nkind: PyTorchJob\nmetadata: {name: a}\nspec:\n  pytorchReplicaSpecs:\n"
+
+
+def _container(command: str, resources: str = _GPUS, more: str = "") -> str:
+    return f"{{containers: [{{name: c, image: a/b:1, command: {command}, resources: {resources}{more}}}]}}"
+
+
+def _mpijob(command: str, workers: int = 16) -> Draft:
+    launcher = f"{{template: {{spec: {_container(command, '{}')}}}}}"
+    worker = f"{{replicas: {workers}, template: {{spec: {_container('[sleep]')}}}}}"
+    head = "apiVersion: kubeflow.org/v2beta1\nkind: MPIJob\nmetadata: {name: a}\nspec:\n  slotsPerWorker: 8\n"
+    return converted(f"{head}  mpiReplicaSpecs:\n    Launcher: {launcher}\n    Worker: {worker}\n")
+
+
+def _job(
+    command: str, resources: str = "{limits: {nvidia.com/gpu: 8}}", more: str = "", spec: str = ""
+) -> Draft:
+    head = f"apiVersion: batch/v1\nkind: Job\nmetadata: {{name: a}}\nspec:\n{spec}"
+    return converted(f"{head}  template: {{spec: {_container(command, resources, more)}}}\n")
+
+
+def _value(draft: Draft, key: str) -> Any:
+    fact = draft.facts.get((key,))
+    return "asked" if fact is not None and fact.is_open else fact.value if fact is not None else None
+
+
+@pytest.mark.parametrize(
+    ("options", "nodes", "per_node"),
+    [
+        ('-np, "16", -N, "8"', 2, 8),
+        ('-np, "16", -npernode, "4"', 4, 4),
+        ('-np, "128", -N, "8"', 16, 8),
+        ('-np, "16", --map-by, "ppr:8:node"', 2, 8),
+        ('-np, "17", -N, "8"', 16, "asked"),
+        ('-np, "256", -N, "8"', 16, "asked"),
+    ],
+)
+def test_all_ranks_and_those_of_a_node_tell_the_nodes(options: str, nodes: int, per_node: object) -> None:
+    found = _mpijob(f"[mpirun, {options}, ./x]")
+    assert (_value(found, "nodes"), _value(found, "ranks_per_node")) == (nodes, per_node)
+    idle = any("stood idle" in each.why for each in found.findings)
+    assert idle == (nodes != 16)
+
+
+@pytest.mark.parametrize("options", ["-cx", "-ec", "-xec", "-ce"])
+def test_a_shells_text_is_read_wherever_the_c_of_its_options_stands(options: str) -> None:
+    found = _mpijob(f"[bash, {options}, 'mpirun -np 4 -x FOO=1 --bind-to none lmp']", workers=2)
+    assert _value(found, "ranks_per_node") == 4
+    assert found.facts["env", "FOO"].value == "1"
+    assert found.facts["bind", "cpus"].value == "none"
+
+
+def test_an_mpirun_in_the_words_of_another_program_tells_no_default() -> None:
+    found = _mpijob('[python, wrap.py, mpirun, -np, "4", --bind-to, none, lmp]', workers=2)
+    assert {_value(found, "ranks_per_node"), _value(found, "command")} == {"asked"}
+    assert not any("binds ranks to cores" in each.what for each in found.findings)
+
+
+@pytest.mark.parametrize(
+    ("resource", "gpus"),
+    [
+        *(("nvidia.com/a100", 2), ("nvidia.com/rtxa6000", 2), ("nvidia.com/A100_80GB", 2)),
+        *(("gpu.intel.com/i915", 2), ("amd.com/gpu", 2), ("nvidia.com/pgpu", 2)),
+        *(("nvidia.com/hostdev", 0), ("nvidia.com/sriov_rdma_vf", 0), ("nvidia.com/mlnxnics", 0)),
+        *(("rdma/hca", 0), ("vpc.amazonaws.com/efa", 0)),
+    ],
+)
+def test_a_gpu_has_the_name_of_its_kind_too_and_a_nic_is_none(resource: str, gpus: int) -> None:
+    found = _job("[python, t.py]", f"{{limits: {{{resource}: 2}}}}")
+    assert _value(found, "gpus_per_node") == gpus
+    assert any(each.became.startswith("site hint kubernetes.rdma") for each in found.findings) != bool(gpus)
+
+
+def test_ranks_that_have_their_world_by_hand_find_each_other_in_the_job() -> None:
+    field = "{name: RANK, valueFrom: {fieldRef: {fieldPath: \"metadata.labels['x']\"}}}"
+    more = f", env: [{{name: MASTER_ADDR, value: a-0}}, {{name: WORLD_SIZE, value: '2'}}, {field}]"
+    found = _job(
+        "[python, t.py]", more=more, spec="  completions: 2\n  parallelism: 2\n  completionMode: Indexed\n"
+    )
+    assert _value(found, "rendezvous") == "torch"
+    assert not any(each.what.startswith("RANK from") for each in found.findings)
+
+
+@pytest.mark.parametrize(
+    ("host", "nodes"), [("--hostfile, /etc/h", "asked"), ("-H, 'a:4,b:4'", "asked"), ("-H, a", 1)]
+)
+def test_an_mpirun_over_other_hosts_than_its_pod_tells_no_nodes(host: str, nodes: object) -> None:
+    found = _job(f'[mpirun, -np, "8", {host}, ./x]')
+    assert _value(found, "nodes") == nodes
+    assert any(each.what == "the pods of the ranks" for each in found.findings) == (nodes == "asked")
+
+
+def test_torchrun_of_a_pytorchjob_without_gpus_has_no_default() -> None:
+    template = f"{{spec: {_container('[torchrun, t.py]', '{}').replace('name: c', 'name: pytorch')}}}"
+    head = (
+        "apiVersion: kubeflow.org/v1\nkind: PyTorchJob\nmetadata: {name: a}\nspec:\n  pytorchReplicaSpecs:\n"
+    )
+    found = converted(f"{head}    Worker: {{replicas: 2, template: {template}}}\n")
+    assert _value(found, "ranks_per_node") == "asked"
+
+
+def test_a_limit_of_no_time_is_a_defect() -> None:
+    found = _job("[python, t.py]", spec="  activeDeadlineSeconds: 0\n")
+    assert any(each.kind == "defect" and "activeDeadlineSeconds" in each.what for each in found.findings)
+    assert not any(each.what == "no line gives a time limit" for each in found.findings)
+
+
+@pytest.mark.parametrize(
+    ("volume", "is_left"), [("", False), (", volumeMounts: [{name: v, mountPath: /c}]", True)]
+)
+def test_a_config_map_of_variables_alone_makes_no_files(volume: str, is_left: bool) -> None:
+    source = "" if is_left else ", envFrom: [{configMapRef: {name: m}}]"
+    config_map = 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: m}\ndata: {A: "1"}\n---\n'
+    pod = _container("[python, t.py]", more=source + volume)
+    pod = pod[:-1] + (", volumes: [{name: v, configMap: {name: m}}]}" if is_left else "}")
+    found = converted(f"{config_map}{_JOB}  template: {{spec: {pod}}}\n")
+    assert any("must be in the namespace" in each.why for each in found.findings) == is_left
