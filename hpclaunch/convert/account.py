@@ -26,7 +26,8 @@ from hpclaunch.convert.programs.names import (
 )
 from hpclaunch.convert.reading import Assigned, Command, ShellReading, Statement
 from hpclaunch.convert.shell.names import uses_of
-from hpclaunch.convert.untold import Line, Told, Walk, is_made, line_of, program_of_statement, what_became
+from hpclaunch.convert.untold import Told, is_made, program_of_statement, what_became
+from hpclaunch.convert.walked import Line, Walk, line_of
 from hpclaunch.readback.shell.statements import Simple
 from hpclaunch.values.conversion import Finding, Place
 

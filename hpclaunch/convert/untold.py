@@ -1,8 +1,7 @@
 """What is said of a statement that no finding names: by what the reader of shell texts found it to be, and of
 a command by its program."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
-from functools import cached_property
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
@@ -11,11 +10,12 @@ from hpclaunch.convert.programs.beside import PLUMBING, PREPARES, that
 from hpclaunch.convert.programs.layers import STARTERS, layers
 from hpclaunch.convert.programs.names import MAY_START
 from hpclaunch.convert.programs.plain import IN_FRONT
-from hpclaunch.convert.reading import Command, ShellReading, Sourced, Statement
+from hpclaunch.convert.reading import Statement
+from hpclaunch.convert.walked import Walk, is_device
 from hpclaunch.readback.shell.pieces import Literal, Process, Word
-from hpclaunch.readback.shell.statements import Assignment, Declaration, Function, Redirection, Simple
+from hpclaunch.readback.shell.statements import Assignment, Declaration, Redirection, Simple
 from hpclaunch.readback.shell.values import Unknown, Value, known, known_parts, program_of
-from hpclaunch.values.conversion import Kind, Place
+from hpclaunch.values.conversion import Kind
 
 
 class Told(Struct, frozen=True):
@@ -93,6 +93,7 @@ _MAY_START = Told(
     "where it is the run write the command without what stands before it, and convert again",
 )
 _HOSTS = Told("replaced", "", "the scheduler knows the hosts of a job")
+_IN_COMMAND = Told("carried", "", "the text of the function is in the command that calls it")
 _FILE = Told(
     "left",
     "",
@@ -104,105 +105,13 @@ _REQUEUES = frozenset(("requeue", "requeuehold"))
 _OF_TRAPS = PLUMBING | {"kill"}
 _HELPS = PREPARES | that("enters", "words", "texts", "edits", "fetches", "builds", "ends")
 _SHELLS_OWN = frozenset(("command", "builtin"))  # they start the command that is behind them
-Line = tuple[str, int]
-
-
-class Walk:
-    """What the walk through the input knows of its statements. `used` are the variables whose values are in
-    what is told, `left` those that ranks do not get, and `perhaps` those that lines may use that are not
-    understood."""
-
-    def __init__(self, reading: ShellReading, used: Set[str], left: Set[str] = frozenset()):
-        self.used, self.left = used, left
-        self.perhaps: Set[str] = frozenset()
-        parts = (each.part for each in reading.statements)
-        self.functions = frozenset(part.name for part in parts if isinstance(part, Function))
-        self._reading = reading
-
-    def gives(self, place: Place) -> bool:
-        """Whether it gave a variable a value there."""
-        return line_of(place) in self._given
-
-    def follows(self, place: Place) -> bool:
-        """Whether what is started there is a script that it went through."""
-        return line_of(place) in self._followed
-
-    @cached_property
-    def _followed(self) -> set[Line]:
-        return set(map(line_of, self._reading.followed))
-
-    def sourced(self, place: Place) -> Sourced | None:
-        """What is sourced there."""
-        return self._sourced.get(line_of(place))
-
-    def commands(self, place: Place) -> Sequence[Command]:
-        """Those that it came to on these lines."""
-        lines = range(place.line, max(place.last, place.line) + 1)
-        return [each for line in lines for each in self._commands.get((place.file, line), ())]
-
-    def writes_with_others(self, place: Place, program: str) -> bool:
-        """Whether the commands of that program on these lines write a file that a group of commands writes
-        into, none of which starts anything: else it is a log."""
-        own = [each for each in self.commands(place) if each.program == program and each.writes]
-        return any(id(each.writes[-1]) in self._groups for each in own)
-
-    @cached_property
-    def _groups(self) -> set[int]:
-        """The outputs that are files, by their ids, which the commands of a group share."""
-        found: dict[int, bool] = {}
-        for each in self._reading.commands:
-            for output in each.writes:
-                is_file = not output.tee and output.descriptor in ("", "1") and not _is_device(output.path)
-                found[id(output)] = found.get(id(output), is_file) and each.program in PLUMBING
-        return {number for number, is_file in found.items() if is_file}
-
-    def passes_by(self, statement: Statement) -> bool:
-        """Whether the walk went by it, since a condition does not hold. Of the body of a function it is not
-        known who else calls it."""
-        in_function = line_of(statement.place) in self._bodies
-        return not (self.commands(statement.place) or self._has_gaps or in_function)
-
-    @cached_property
-    def _has_gaps(self) -> bool:
-        return any(each.unread for each in self._reading.unclear)
-
-    @cached_property
-    def _bodies(self) -> set[Line]:
-        found: set[Line] = set()
-        reached: Line = ("", 0)
-        for each in self._reading.statements:
-            if isinstance(each.part, Function):
-                file, first = line_of(each.place)
-                last = first + each.part.written.count("\n") + 1  # `{` may stand on a line of its own
-                first = max(first, reached[1] + 1) if file == reached[0] else first
-                found.update((file, line) for line in range(first, last + 1))
-                reached = file, max(last, first)
-        return found
-
-    @cached_property
-    def _given(self) -> set[Line]:
-        return {line_of(each.place) for each in self._reading.assigned}
-
-    @cached_property
-    def _sourced(self) -> dict[Line, Sourced]:
-        return {line_of(each.place): each for each in self._reading.sourced}
-
-    @cached_property
-    def _commands(self) -> dict[Line, list[Command]]:
-        found: dict[Line, list[Command]] = {}
-        for each in self._reading.commands:
-            found.setdefault(line_of(each.place), []).append(each)
-        return found
-
-
-def line_of(place: Place) -> Line:
-    """The line on which it begins."""
-    return place.file, place.line
 
 
 def what_became(statement: Statement, walk: Walk) -> Told:
     """What is said of it."""
     part = statement.part
+    if walk.is_handed_on(statement):
+        return _IN_COMMAND
     if _gives(part) and not walk.gives(statement.place) and walk.passes_by(statement):
         return _NOT_REACHED
     if isinstance(part, Declaration):
@@ -314,11 +223,7 @@ def _is_file(redirection: Redirection) -> bool:
     if redirection.operator not in _TO_FILE or redirection.descriptor not in ("", "1"):
         return False
     first = target.pieces[0] if target.pieces else None
-    return not isinstance(first, Process) and not _is_device(_value(target))
-
-
-def _is_device(path: Value) -> bool:
-    return (known(path) or "").startswith("/dev/")
+    return not isinstance(first, Process) and not is_device(_value(target))
 
 
 def _source(statement: Statement, part: Simple, walk: Walk) -> Told:

@@ -230,7 +230,7 @@ def test_a_variable_that_only_arrays_have_is_not_taken_for_set():
         ("cd /a; mpirun -np 16 --wdir /w ./t", "/w"),
         ("mpirun -np 16 ./t; cd /a", None),
         ("cd $SLURM_SUBMIT_DIR && mpirun -np 16 ./t", None),
-        ("( cd /w; mpirun -np 16 ./t )", "asked"),
+        ("( cd /w; mpirun -np 16 ./t )", "/w"),
         ("(cd /a; make); mpirun -np 16 ./t", "asked"),
         ("[ -d /w ] && cd /w && mpirun -np 16 ./t", "asked"),
         ('cd "$U/x" && mpirun -np 16 ./t', "asked"),

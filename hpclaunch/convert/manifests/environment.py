@@ -198,6 +198,9 @@ def _from(source: Field, config: Config, found: dict[str, Variable], draft: Draf
     )
 
 
+_WORLD = frozenset(("RANK", "WORLD_SIZE"))  # who has these by hand has an address too
+
+
 def put(
     found: Mapping[str, Variable],
     draft: Draft,
@@ -208,7 +211,7 @@ def put(
 ) -> None:
     """The variables as facts. `unseen` says of a name why the ranks of the original did not have it, and
     `carried` are names that mpirun carried by -x."""
-    by_hand = not torch and any(owner(name) == "rendezvous" and name != "RANK" for name in found)
+    by_hand = not torch and not _WORLD.isdisjoint(found)
     for name, each in found.items():
         places = [each.place, *each.more]
         if owner(name) == "rendezvous" and (torch or by_hand):

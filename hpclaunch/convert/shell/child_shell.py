@@ -14,7 +14,7 @@ from hpclaunch.convert.shell.started_files import Script
 from hpclaunch.readback.shell.errors import ScriptError
 from hpclaunch.readback.shell.state import Variable
 from hpclaunch.readback.shell.statements import Function, Group
-from hpclaunch.readback.shell.values import IfSet, Names, Unknown, Value, base_name, known
+from hpclaunch.readback.shell.values import IfSet, Names, Unknown, Value, base_name, join, known, known_parts
 
 if TYPE_CHECKING:
     from hpclaunch.convert.shell.walker import Walker
@@ -111,10 +111,10 @@ def with_functions(shell: "Walker", words: list[Value]) -> list[Value]:
     for index in range(len(words) - 2):
         if base_name(words[index]) != _BASH or not _GIVES_TEXT.fullmatch(options[index + 1]):
             continue
-        functions = _functions_for(shell, options[index + 2])
-        if functions and known(words[index + 2]) is not None:
+        functions = _functions_for(shell, known_parts(words[index + 2]))
+        if functions:
             shell.note_functions(functions)
-            text = (_written(functions) + options[index + 2],)
+            text = join([_written(functions), *words[index + 2]])
             return [*words[: index + 2], text, *words[index + 3 :]]
     return words
 

@@ -20,6 +20,8 @@ _MOST_KEPT = 16 << 20
 # takes seconds. Short variables are counted by their number.
 PER_STEP = 50
 _LONG = 2000
+# Whoever starts a script has these, and exports them: so is a new value of one.
+_OF_LOGIN = frozenset(("PATH", "HOME", "USER", "LOGNAME", "SHELL"))
 
 
 class Context(Struct, frozen=True):
@@ -67,7 +69,8 @@ class Values(Shell):
         name = assignment.name
         from_outside = exports is None and self.state.get(name) is None
         super().assign(assignment, keyed, exports)
-        after = self.state.get(name) if from_outside and name in self.wanted else None
+        is_given = name in self.wanted or name in _OF_LOGIN
+        after = self.state.get(name) if from_outside and is_given else None
         if after is not None and not isinstance(after.value, Array):
             self.state.set(name, structs.replace(after, exported=after.value is not None))
 

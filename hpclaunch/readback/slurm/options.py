@@ -110,12 +110,19 @@ def options(command: str, words: Sequence[Value]) -> tuple[list[Given], list[Val
             break
         found += given
         index += used
-    if index >= len(words) and len(unknown) == 1:
-        program = unknown[0]  # no other can be it
+    if index >= len(words) and unknown:
+        # One of them is it: the last, but for "$@" behind the program's own variable.
+        named = [each for each in unknown if not _is_all_arguments(words[each[1]])]
+        program = (named or unknown)[-1]
     if program is not None and isinstance(words[program[1]][0], Unknown):
         before, index = program
         found = found[:before]
     return found, list(words[index:])
+
+
+def _is_all_arguments(word: Value) -> bool:
+    """Whether it is "$@" or $*, the words behind the script's name."""
+    return len(word) == 1 and isinstance(word[0], Unknown) and word[0].name in ("@", "*")
 
 
 def _is_path(word: Value) -> bool:

@@ -96,7 +96,7 @@ def _say_others(
 def _may_rival(candidate: Candidate) -> bool:
     """Whether it executes a program of its own, and not what prepares or asks for something."""
     words = candidate.words
-    if prepares(words) or any(shown(word) in _ASKS for word in words[1:]):
+    if not words or prepares(words) or any(shown(word) in _ASKS for word in words[1:]):
         return False
     name = _name(words)
     is_file = bool(name) and name != program_of(words)

@@ -1,0 +1,130 @@
+"""What the walk through the input knows of its statements."""
+
+from collections.abc import Sequence, Set
+from functools import cached_property
+
+from hpclaunch.convert.programs.beside import PLUMBING
+from hpclaunch.convert.reading import Command, ShellReading, Sourced, Statement
+from hpclaunch.readback.shell.statements import Function
+from hpclaunch.readback.shell.values import Value, known
+from hpclaunch.values.conversion import Place
+
+Line = tuple[str, int]
+
+
+class Walk:
+    """What the walk through the input knows of its statements. `used` are the variables whose values are in
+    what is told, `left` those that ranks do not get, and `perhaps` those that lines may use that are not
+    understood."""
+
+    def __init__(self, reading: ShellReading, used: Set[str], left: Set[str] = frozenset()):
+        self.used, self.left = used, left
+        self.perhaps: Set[str] = frozenset()
+        parts = (each.part for each in reading.statements)
+        self.functions = frozenset(part.name for part in parts if isinstance(part, Function))
+        self._reading = reading
+
+    def gives(self, place: Place) -> bool:
+        """Whether it gave a variable a value there."""
+        return line_of(place) in self._given
+
+    def follows(self, place: Place) -> bool:
+        """Whether what is started there is a script that it went through."""
+        return line_of(place) in self._followed
+
+    @cached_property
+    def _followed(self) -> set[Line]:
+        return set(map(line_of, self._reading.followed))
+
+    def sourced(self, place: Place) -> Sourced | None:
+        """What is sourced there."""
+        return self._sourced.get(line_of(place))
+
+    def commands(self, place: Place) -> Sequence[Command]:
+        """Those that it came to on these lines."""
+        lines = range(place.line, max(place.last, place.line) + 1)
+        return [each for line in lines for each in self._commands.get((place.file, line), ())]
+
+    def writes_with_others(self, place: Place, program: str) -> bool:
+        """Whether the commands of that program on these lines write a file that a group of commands writes
+        into, none of which starts anything: else it is a log."""
+        own = [each for each in self.commands(place) if each.program == program and each.writes]
+        return any(id(each.writes[-1]) in self._groups for each in own)
+
+    @cached_property
+    def _groups(self) -> set[int]:
+        """The outputs that are files, by their ids, which the commands of a group share."""
+        found: dict[int, bool] = {}
+        for each in self._reading.commands:
+            for output in each.writes:
+                is_file = not output.tee and output.descriptor in ("", "1") and not is_device(output.path)
+                found[id(output)] = found.get(id(output), is_file) and each.program in PLUMBING
+        return {number for number, is_file in found.items() if is_file}
+
+    def passes_by(self, statement: Statement) -> bool:
+        """Whether the walk went by it, since a condition does not hold. Of the body of a function it is not
+        known who else calls it."""
+        in_function = line_of(statement.place) in self._bodies
+        return not (self.commands(statement.place) or self._has_gaps or in_function)
+
+    @cached_property
+    def _has_gaps(self) -> bool:
+        return any(each.unread for each in self._reading.unclear)
+
+    def is_handed_on(self, statement: Statement) -> bool:
+        """Whether it is of a function that a command has in its text, or exports one."""
+        if line_of(statement.place) in self._handed_on:
+            return True
+        words = statement.written.split()
+        return words[:2] == ["export", "-f"] and not self._handed_names.isdisjoint(words[2:])
+
+    @cached_property
+    def _handed_names(self) -> set[str]:
+        uses = (name for each in self._reading.commands for name in each.uses)
+        return {name.removesuffix("()") for name in uses if name.endswith("()")}
+
+    @cached_property
+    def _handed_on(self) -> set[Line]:
+        return self._lines_of(self._handed_names) if self._handed_names else set()
+
+    @cached_property
+    def _bodies(self) -> set[Line]:
+        return self._lines_of(self.functions)
+
+    def _lines_of(self, names: Set[str]) -> set[Line]:
+        """The lines of these functions."""
+        found: set[Line] = set()
+        reached: Line = ("", 0)
+        for each in self._reading.statements:
+            if isinstance(each.part, Function) and each.part.name in names:
+                file, first = line_of(each.place)
+                last = first + each.part.written.count("\n") + 1  # `{` may stand on a line of its own
+                first = max(first, reached[1] + 1) if file == reached[0] else first
+                found.update((file, line) for line in range(first, last + 1))
+                reached = file, max(last, first)
+        return found
+
+    @cached_property
+    def _given(self) -> set[Line]:
+        return {line_of(each.place) for each in self._reading.assigned}
+
+    @cached_property
+    def _sourced(self) -> dict[Line, Sourced]:
+        return {line_of(each.place): each for each in self._reading.sourced}
+
+    @cached_property
+    def _commands(self) -> dict[Line, list[Command]]:
+        found: dict[Line, list[Command]] = {}
+        for each in self._reading.commands:
+            found.setdefault(line_of(each.place), []).append(each)
+        return found
+
+
+def line_of(place: Place) -> Line:
+    """The line on which it begins."""
+    return place.file, place.line
+
+
+def is_device(path: Value) -> bool:
+    """Whether what is written there is kept nowhere."""
+    return (known(path) or "").startswith("/dev/")
