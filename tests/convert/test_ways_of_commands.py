@@ -1,4 +1,4 @@
-"""What a command is, and what reaches it, where a script says it by its arguments, functions or a bare PATH."""
+"""What a command is, and what reaches it, by arguments of a script, by functions and by a bare PATH."""
 
 from typing import Any
 
@@ -44,3 +44,38 @@ def test_a_function_that_the_ranks_text_calls_stands_in_it_and_is_told_so(text: 
 def test_a_launcher_without_a_program_is_no_rival() -> None:
     _, found = _of("./a\n./b\npython -m torch.distributed.launch --nproc_per_node=8 \\")
     assert not found.refused
+
+
+def test_programs_of_one_launch_may_be_one_world_though_each_has_one_rank() -> None:
+    head = "#!/bin/bash\n#SBATCH -N 1 -t 5 --gres=gpu:1\n#SBATCH hetjob\n#SBATCH -N 1 -t 5 --gres=gpu:1\n"
+    line = "srun --het-group=0 -n 1 ./a : --het-group=1 -n 1 ./b\n"
+    found = convert(classified({"run.sub": head + line}), Options({}))
+    assert script_cases.loaded(found.job)["mpi"] == script_cases.ASK
+
+
+def test_a_variable_of_slurms_that_the_script_only_looks_at_asks_nothing() -> None:
+    head = "#!/bin/bash\n#SBATCH -N 1 -n 1 --gres=gpu:4 -t 5\n"
+    text = f"{head}n=$SLURM_NTASKS\nsrun torchrun --nproc_per_node 4 t.py\n"
+    found = convert(classified({"run.sub": text}), Options({}))
+    assert script_cases.loaded(found.job)["ranks_per_node"] == "4"
+
+
+@pytest.mark.parametrize("name", ["helper", ".lhelper", "h.sh"])
+def test_a_helper_that_the_script_writes_line_by_line_has_its_rank_in_the_job(name: str) -> None:
+    helper = f"echo '#!/bin/bash' > {name}\necho './a $OMPI_COMM_WORLD_LOCAL_RANK' >> {name}\nchmod +x {name}"
+    job, _ = _of(f"{helper}\nmpirun -np 8 ./{name}")
+    assert "export OMPI_COMM_WORLD_LOCAL_RANK=" in job["command"]
+    assert "SLURM_LOCALID" in job["command"]
+
+
+@pytest.mark.parametrize(("head", "is_said"), [("", True), ("#SBATCH -N 2\n", False)])
+def test_what_other_hosts_did_not_have_of_the_environment_is_told(head: str, is_said: bool) -> None:
+    text = f"#!/bin/bash\n{head}export NCCL_DEBUG=INFO\nmpirun -np 16 --host a:8,b:8 ./a\n"
+    found = convert(classified({"run.sub": text}), Options({}))
+    assert script_cases.loaded(found.job)["env"] == {"NCCL_DEBUG": "INFO"}
+    assert any(each.became == "env of all ranks" for each in found.findings) == is_said
+
+
+def test_a_run_in_a_pipe_at_the_end_hides_its_own_status_alone() -> None:
+    _, found = _of("srun --mpi=none ./stage\nsrun --mpi=none ./a |& tee out")
+    assert [each.what for each in found.findings if each.kind == "defect"] == ["`... |& tee out`"]

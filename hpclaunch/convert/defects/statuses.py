@@ -202,6 +202,12 @@ def _one_rank(parsed: Parsed, call: tree.CallExpr) -> Iterator[Finding]:
             )
 
 
+def _is_pipe_of_run(last: tree.Node, runs: Collection[int]) -> bool:
+    """Whether the last command is one pipeline, and a run stands in it."""
+    lines = range(last.pos.line, last.end.line + 1)
+    return isinstance(last, tree.BinaryCmd) and last.op in ("|", "|&") and not set(runs).isdisjoint(lines)
+
+
 def _of_end(reading: ShellReading, parsed: Parsed, texts: list[Parsed], job: Draft) -> Iterator[Finding]:
     """A script that ends with 0 by every way on which its runs, or the job's own, have failed."""
     evaluated = {
@@ -229,6 +235,8 @@ def _of_end(reading: ShellReading, parsed: Parsed, texts: list[Parsed], job: Dra
         except TooMany:
             continue
         last = next((each.last for each in ways if each.lost), None)
+        if last is not None and _is_pipe_of_run(last, evaluated):
+            continue  # it is told of the pipe what hides the run's status
         if last is not None and not script.is_ended_elsewhere and all(each.status == 0 for each in ways):
             yield _defect(
                 parsed,

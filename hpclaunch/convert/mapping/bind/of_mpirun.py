@@ -27,6 +27,7 @@ _BINDS = {
     "mpiexec.hydra": "binds no rank without -bind-to (MPICH), or by its own defaults (Intel MPI)",
 }
 _LIST = re.compile(r"\d{1,5}(-\d{1,5})?(,\d{1,5}(-\d{1,5})?)*")
+_CORES_OF_RANK = re.compile(r":pe=(\d+)", re.IGNORECASE)  # mpirun(1), "PE=n": bound to n of them
 _OF_OPENMPI = ("OMPI_MCA_", "PRTE_MCA_")
 _POLICY = re.compile(r"(?:hwloc_base|hwloc_default)_binding_policy")
 _RANKFILE = re.compile(r"rmaps_(?:rank_?file_path|rankfile|default_rankfile)|rank_?file")
@@ -53,6 +54,9 @@ def by_itself(command: Command, layer: Layer, draft: Draft) -> None:
     if ("bind", "cpus") in draft.facts or of_library(given, (command.place,), draft, by_mpirun=True):
         return
     what = f"{layer.program} {_BINDS.get(layer.program, 'without --bind-to binds by its own defaults')}"
+    mapped = layer.option("map-by")
+    if mapped is not None and (cores := _CORES_OF_RANK.search(known(mapped.value or ()) or "")):
+        what = f"{mapped.written} binds each rank to {cores[1]} cores"
     draft.say("replaced", (command.place,), what, became="bind: cpus: local", why=LOCAL)
 
 

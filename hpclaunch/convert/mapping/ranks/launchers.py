@@ -27,7 +27,7 @@ REPLACED = {
     "nnodes": "the job says how many nodes, and WORLD_SIZE follows",
     "node_rank": SETS_ALL,
     "master_addr": SETS_ALL,
-    "master_port": f"{SETS_ALL}; the port follows from the job, so that two jobs on a node do not meet",
+    "master_port": f"{SETS_ALL}; without MASTER_PORT in env the port is one that no other job there has",
     "rdzv_backend": SETS_ALL,
     "rdzv_endpoint": SETS_ALL,
     "rdzv_id": SETS_ALL,

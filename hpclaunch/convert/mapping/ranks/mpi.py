@@ -66,7 +66,7 @@ _REPLACED = {
     "affinity": "each rank gets the cores and the memory beside its GPU, by the site's node type",
     "ppn": "the command has it: +ppn",
     **dict.fromkeys(("cpus-per-proc", "cpus-per-rank"), "each rank gets the cores beside its GPU"),
-    "depth": "each rank gets the cores beside its GPU, by the site's node type",
+    "depth": "`bind` says which cores a rank has: without it those beside its GPU, by the site's node type",
     "line-buffer": _OUTPUT,
     "launcher": _LAUNCH,
     "rmk": _LAUNCH,

@@ -100,7 +100,20 @@ def scripts_of(reading: ShellReading) -> list[Source]:
             text = shown(command.stdin)
             above = max(command.place.last, command.place.line) - text.count("\n") - 1
             given += [Source(shown(each.path), "\n" * above + text) for each in command.writes]
-    return given
+    return [*given, *_by_lines(reading)]
+
+
+def _by_lines(reading: ShellReading) -> Iterator[Source]:
+    """The files that the script writes line by line: echo ... >> helper."""
+    texts: dict[str, str] = {}
+    for command in reading.of("echo", "printf"):
+        for output in command.writes:
+            name, line = shown(output.path), " ".join(map(shown, command.words[1:]))
+            before = texts.get(name) if output.append else None
+            above = "\n" * (command.place.line - 1) if before is None else before
+            texts[name] = f"{above}{line}\n"
+    for name, text in texts.items():
+        yield Source(name, text)
 
 
 def _named(

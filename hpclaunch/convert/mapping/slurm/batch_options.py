@@ -36,7 +36,7 @@ _TO_RANKS = re.compile(rf"(?:SIG)?({'|'.join(get_args(SignalName))})(?:@([1-9]\d
 _WHOLE = "a job that takes all GPUs of a node has the node to itself, with all of its memory"
 _MEMORY = "a job gets all memory of whole nodes, and on a part of a node as much of it as of the GPUs"
 _OUTPUT = "hpclaunch keeps the output of each job in its record: `hpclaunch logs`"
-_CORES = "each rank gets the cores beside its GPU, by the site's node type"
+_CORES = "`bind` says which cores a rank has: without it those beside its GPU, by the site's node type"
 _REPLACED = {
     "mem": _MEMORY,
     "mem-per-cpu": _MEMORY,

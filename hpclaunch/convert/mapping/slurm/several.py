@@ -89,6 +89,10 @@ def _merge(found: Components, names: Sequence[str], drafts: Sequence[Draft], dra
         _put_list(str(key_of_list), drafts, draft, found)
     apart = {hint for hint in _HINTS if len({str(each.hints.get(hint)) for each in drafts}) > 1}
     _say(names, drafts, draft, apart)
+    if found.world != "separate" and ("mpi",) not in draft.facts and ("rendezvous",) not in draft.facts:
+        draft.findings[:] = [each for each in draft.findings if each.key != "mpi"]  # of one rank by itself
+        question = "pmix, pmi2 or none: the programs are one launch, whose ranks may be one world of MPI"
+        draft.ask(("mpi",), question, lines, "srun without --mpi")
     for each in reversed(drafts):
         draft.hints.update({key: value for key, value in each.hints.items() if key not in apart})
 

@@ -32,7 +32,9 @@ def ask(reading: ShellReading, run: Step, draft: Draft) -> None:
         if each.place.file.startswith("--env ") or (option == "ntasks-per-node" and told):
             continue
         text = known(given[name])
-        is_known = draft.is_size(text) if option == "ntasks" else text == str(draft.number(key) or "")
+        tasks = (run.ranks.nodes or 0) * (run.ranks.per_node or 0)  # of each torchrun may make several
+        is_size = draft.is_size(text) or text == str(tasks)
+        is_known = is_size if option == "ntasks" else text == str(draft.number(key) or "")
         if is_known:
             continue
         draft.unsay((key,))

@@ -48,6 +48,7 @@ from hpclaunch.values.conversion import Place
 
 # The folder of submission; SLURM_SUBMIT_DIR of a job that hpclaunch submits is another, by its way to Slurm.
 _OWN_FOLDER = ("$(pwd)", *NAMES_OF_HERE)
+_MOST_NAMED = 5
 _PLAIN = re.compile(r"[\w./-]+")
 
 
@@ -198,6 +199,7 @@ def _put_starters(
     parameter_files.put(reading, draft)
     mpi.put_kind(command, by, mpi_library.of(reading, command, by), draft)
     mpi.put_options(reading, command, by, draft)
+    _say_reach(launch, by, draft)
     handed = [
         each
         for each in handed_on.given(reading, command, by.all("x"), f"{by.program} -x")
@@ -207,6 +209,19 @@ def _put_starters(
         seed=repeated.seed, slurm=launch.found.numbers, stand_ins=repeated.stand_ins
     )
     return handed_on.put(reading, handed, draft, receivers)
+
+
+def _say_reach(launch: Launch, by: Layer, draft: Draft) -> None:
+    """Of what is exported mpirun hands on to other hosts what -x names alone, where no Slurm starts its
+    daemons there (mpirun(1) of Open MPI, "Exported environment variables")."""
+    hosts = next((each for each in by.options if each.name in ("host", "hostfile")), None)
+    exported = [str(key[1]) for key in draft.facts if key[0] == "env" and len(key) == 2]
+    if by.program != "mpirun" or hosts is None or launch.reading.directives or not exported:
+        return
+    why = "mpirun hands on to other hosts what -x names alone: ranks there did not have the rest"
+    todo = "take out of env what they are not to have"
+    what = f"{hosts.written}: {', '.join(exported[:_MOST_NAMED])}"
+    draft.say("assumed", launch.lines, what, became="env of all ranks", why=why, todo=todo)
 
 
 def _option(each: Asked, image: bool, draft: Draft) -> None:
