@@ -111,13 +111,8 @@ def main_of(steps: Sequence[Started]) -> Started | None:
             continue
         parallel = step.is_parallel or any(piece.is_parallel for piece in step.pieces)
         text = step.text
-        looks = step.looks
-        weight = (
-            8 * (parallel and not looks)
-            - looks
-            + 4 * bool(loops_of_trials(step.command))
-            + 2 * ("run_and_time" in text)
-        )
+        weight = -1 if step.looks else 8 * parallel
+        weight += 4 * bool(loops_of_trials(step.command)) + 2 * ("run_and_time" in text)
         weight += ("train" in text) + 2 * (step.container is not None)
         if best is None or weight > best[0] or (weight == best[0] and not _is_eval(text)):
             best = (weight, index)

@@ -84,9 +84,7 @@ def _say_login(launch: Launch, draft: Draft) -> None:
     options = [each for each in launch.shell_words[1:] if each == "--login" or _OF_LOGIN.fullmatch(each)]
     if launch.outer and options:
         why = "the launcher began with what /etc/profile and ~/.profile of its image set; the ranks do not"
-        todo = (
-            "where the program needs it, such as an environment of conda, let the command be bash -lc '...'"
-        )
+        todo = "where the program needs it (an environment of conda) let the command be bash -lc '...'"
         draft.say("left", launch.whole, f"{launch.shell_words[0]} {options[0]}", why=why, todo=todo)
 
 

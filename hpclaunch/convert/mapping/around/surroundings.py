@@ -196,9 +196,8 @@ def _folder(reading: ShellReading, run: Command, draft: Draft) -> Sequence[tuple
         return ()
     place = changes[-1].place
     what = " ".join(map(shown, changes[-1].words))
-    on_line = place == run.place and reading.is_in_subshell(
-        place
-    )  # the line does not tell whose folder it is
+    # A line does not tell whose folder that of a subshell on it is, and the walk does.
+    on_line = place == run.place and reading.is_in_subshell(place)
     is_others = on_line and known(run.folder) != reached(reading, changes, base or ".")
     if is_others or any(is_test(on) for each in changes for on in each.conditions):
         draft.ask(("workdir",), _asked_folder(what), (place,), what)

@@ -81,9 +81,8 @@ def say(layer: Layer, command: Command, draft: Draft) -> None:
 def say_folder(layer: Layer, command: Command, draft: Draft) -> None:
     """The folder in which Singularity starts a command that is told of none (apptainer(1), "Bind Paths and
     Mounts": $PWD is mounted, and is the working folder)."""
-    if not layer.program.startswith("singularity") or any(
-        each.name in _OTHER_FOLDER for each in layer.options
-    ):
+    is_told = any(each.name in _OTHER_FOLDER for each in layer.options)
+    if is_told or not layer.program.startswith("singularity"):
         return
     folder = known(command.folder) or "the folder from which the script is submitted"
     why = f"{layer.program.split()[0]} mounts the folder that it is called in, and starts the command there"

@@ -284,11 +284,7 @@ def _put_command(
         why = "the loop counts the nodes, as NODE_RANK does that hpclaunch sets in each rank"
         draft.put(("rendezvous",), "torch", places, what, why=why)
     if written.doubt or not words:
-        missing = (
-            f"{written.doubt} is not told"
-            if written.doubt
-            else "docker run names nothing, and the image does"
-        )
+        missing = f"{written.doubt} is not told" if written.doubt else "docker run leaves it to the image"
         draft.ask(("command",), f"what each rank executes: {missing}", places, what)
         return
     doubts = [each for each in in_doubt(reading, words) if ("env", each) not in draft.facts]

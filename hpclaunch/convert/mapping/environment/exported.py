@@ -72,8 +72,8 @@ class Ranks(Struct, frozen=True):
     `options` are variables that gave the run an option, which is told, and `slurm` Slurm's own, which are no
     part of what was exported. `read_inside` are those that a given script of the ranks reads, `trial` and
     `swept` those that `trials` and `sweep` set, `stand_ins` names of the job's for what the script computes.
-    `gpus` is how many a node has; `container`: the ranks are in one, and the
-    script is not."""
+    `gpus` is how many a node has; `container`: the ranks are in one, and
+    the script is not."""
 
     export: Export
     options: Collection[str]

@@ -259,9 +259,7 @@ def put_kind(command: Command, layer: Layer, library: Library | None, draft: Dra
     if layer.program in _ASKED:
         draft.ask(("mpi",), f"pmix, pmi2 or none: {_ASKED[layer.program]}", lines, layer.program)
     elif layer.program == "mpiexec.hydra" and pals is not None:
-        question = (
-            f"pmix, pmi2 or none: {pals.written} is HPE Cray PALS's, whose ranks find each other its way"
-        )
+        question = f"pmix, pmi2 or none: {pals.written} is of HPE Cray PALS, which has a way of its own"
         draft.ask(("mpi",), question, lines, layer.program)
     elif layer.program in ("mpiexec.hydra", "mpirun_rsh"):
         why = "srun starts the ranks, which MPICH, MVAPICH2 and Intel MPI take through PMI-2"

@@ -20,7 +20,6 @@ def before_the_run(reading: ShellReading) -> Command | None:
 
 def said(command: Command) -> tuple[str, str]:
     """Why nothing starts ranks, and what to do."""
-    why = (
-        f"with the values that its variables have the script ends at `{command.brief(40)}` ({command.place})"
-    )
+    line = f"`{command.brief(40)}` ({command.place})"
+    why = f"with the values that its variables have the script ends at {line}"
     return why, "convert again with --env for the variables that the test before that needs"

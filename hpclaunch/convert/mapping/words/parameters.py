@@ -75,9 +75,8 @@ def _parameter(reading: ShellReading, run: Command, part: Unknown, names: "_Name
         return None
     if part.kind == "either":
         given = reading.given(part.name)
-        if part.name not in in_doubt(reading, [(part,)]) or any(
-            each.array is not None or each.loops for each in given
-        ):
+        is_one_word = all(each.array is None and not each.loops for each in given)
+        if not is_one_word or part.name not in in_doubt(reading, [(part,)]):
             return None
         name, question = part.name, alternatives(reading, part.name)
         places = tuple(dict.fromkeys(each.place for each in given)) or (run.place,)
