@@ -94,6 +94,18 @@ def test_what_a_script_binds_each_rank_to_is_told_as_it_is_written(before: str) 
 
 
 @pytest.mark.parametrize(
+    ("gpu", "is_asked"),
+    [("$((3-SLURM_LOCALID))", True), ("$G", True), ("$SLURM_LOCALID", False), ("0,1,2,3", False)],
+)
+def test_a_text_that_chooses_the_gpu_of_each_rank_is_asked_for_its_cores(gpu: str, is_asked: bool) -> None:
+    lines = f"srun --mpi=none bash -c 'export ROCR_VISIBLE_DEVICES={gpu}; ./t'"
+    found = [each for each in _converted(lines).findings if each.kind == "question"]
+    assert [each.what for each in found if "bind.cpus" in each.became] == (
+        [f"export ROCR_VISIBLE_DEVICES={gpu};"] if is_asked else []
+    )
+
+
+@pytest.mark.parametrize(
     ("lines", "lines_of_defects"),
     [
         ("srun --mpi=none ./t $SLURM_PROCID", [3]),

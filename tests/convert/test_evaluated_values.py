@@ -229,3 +229,25 @@ def test_an_array_of_the_hosts_of_the_job_has_as_many_elements_as_it_has_nodes(
 def test_how_many_other_lines_there_are_is_not_told(count: str) -> None:
     text = f"#SBATCH -N 4 --gpus-per-node=8 -t 60\nexport N=$({count})\nsrun --mpi=none ./t $N\n"
     assert '"4"' not in convert(classified({"run.sub": text}), Options({})).job
+
+
+@pytest.mark.parametrize(
+    ("line", "number"),
+    [
+        ("4*8", "32"),
+        ("7/2", "3"),
+        ("-7/2", "-3"),
+        ("08+1", "9"),
+        ("2-3*(4-1)", "-7"),
+        ("1 - -3", "4"),
+        *((line, None) for line in ("+3", "2**3", "scale=1; 3/2", "1/0", "99999999999*9", "", "2^3")),
+    ],
+)
+def test_what_bc_makes_of_whole_numbers_is_known(line: str, number: str | None) -> None:
+    """The numbers are those of GNU bc 1.07, which takes no sign + in front."""
+    text = f'#SBATCH -N 1 --gpus-per-node=8 -t 60\nN=$(echo "{line}" | bc)\nsrun --mpi=none ./t $N\n'
+    found = convert(classified({"run.sub": text}), Options({}))
+    if number is not None:
+        assert f'command: ["./t", "{number}"]' in found.job
+    else:
+        assert "<ask: " in found.job

@@ -115,6 +115,12 @@ def test_what_deepspeed_is_told(words: str, told: dict[str, object]) -> None:
     assert "env" in told or "env" not in job
 
 
+@pytest.mark.parametrize("starter", ["openmpi", "slurm", "MVAPICH"])
+def test_only_deepspeeds_own_starter_gives_a_local_rank(starter: str) -> None:
+    job = _job(f"#SBATCH -N 2\ndeepspeed --hostfile hf --launcher {starter} t.py")
+    assert job["command"] == ["python", "-u", "t.py"]
+
+
 def test_what_deepspeed_hands_on() -> None:
     lines = (
         "export NCCL_DEBUG=INFO FOO=1 PATH=/opt/x:$PATH\ncat > ~/.deepspeed_env <<E\nA=b c\nE\n"

@@ -126,3 +126,15 @@ def test_a_config_map_of_variables_alone_makes_no_files(volume: str, is_left: bo
     pod = pod[:-1] + (", volumes: [{name: v, configMap: {name: m}}]}" if is_left else "}")
     found = converted(f"{config_map}{_JOB}  template: {{spec: {pod}}}\n")
     assert any("must be in the namespace" in each.why for each in found.findings) == is_left
+
+
+@pytest.mark.parametrize("before", ["time ", "time -p ", "export A=1 && time "])
+def test_what_is_timed_is_the_launch(before: str) -> None:
+    draft = _job(f"[sh, -c, '{before}mpirun -np 4 ./t']", more="")
+    assert (_value(draft, "ranks_per_node"), _value(draft, "command")) == (4, ["./t"])
+
+
+def test_numbers_that_a_pods_shell_adds_up_are_known() -> None:
+    draft = _job("[sh, -c, 'mpirun -np $((2*4)) ./t --bytes $((1024*9)) --of $((N+1))']")
+    assert _value(draft, "ranks_per_node") == 8
+    assert not any(each.what.startswith("$(...)") for each in draft.findings)

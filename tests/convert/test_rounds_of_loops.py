@@ -337,3 +337,12 @@ def test_a_random_number_of_all_rounds_is_not_the_seed_of_each(lines: str, is_le
     assert command == (["./train"] if is_left else 'export ID="$SEED"; exec ./train')
     left = [each.what for each in found.findings if each.kind == "left"]
     assert left == ["ID=${RANDOM}"] * is_left
+
+
+@pytest.mark.parametrize("words", ["b-32", '"${ALL[@]}"', "$ONE", "7"])
+def test_a_loop_of_one_round_is_no_loop(words: str) -> None:
+    lines = f"ALL=(b-32)\nONE=b-32\nfor m in {words}; do\n  export M=$m\n  {RUN} --model $m || break\ndone\n"
+    job = script_cases.loaded(converted(f"{HEAD}{lines}").job)
+    value = "7" if words == "7" else "b-32"
+    assert (job["command"], job["env"]) == (["./train", "--model", value], {"M": value})
+    assert not {"trials", "sweep"} & set(job)

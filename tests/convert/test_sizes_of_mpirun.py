@@ -33,6 +33,8 @@ def converted(lines: str, *arguments: str) -> Conversion:
         ("mpirun -np 16 -hostfile $1 ./t", ASK, ASK),
         ("mpirun -np 16 -host $(scontrol show hostnames | head -n 2) ./t", ASK, ASK),
         ("#SBATCH -n 16\nmpirun -np 16 ./t", ASK, ASK),
+        ("#SBATCH --ntasks-per-node=8\nmpirun -np $SLURM_NTASKS ./t", ONE, "8"),
+        ("#SBATCH --ntasks-per-node=8\nmpirun -n ${SLURM_NPROCS} ./t", ONE, "8"),
         ("mpirun -np 1024 ./t", ONE, ASK),
         ("export OMPI_MCA_rmaps_base_mapping_policy=ppr:4:node\nmpirun -np 8 -hostfile $1 ./t", "2", "4"),
         ("PRTE_MCA_rmaps_default_mapping_policy=ppr:4:node prterun -np 8 -host $A,$B ./t", "2", "4"),

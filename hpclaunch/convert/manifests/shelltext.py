@@ -224,6 +224,9 @@ def _units(statement: tree.Stmt, source: bytes) -> Iterator[Unit]:
     command = statement.cmd
     start, end = statement.pos.offset, statement.end.offset
     plain = not (statement.negated or statement.background)
+    if isinstance(command, tree.TimeClause) and plain and command.stmt and not statement.redirs:
+        yield from _units(command.stmt, source)
+        return
     if isinstance(command, tree.BinaryCmd) and plain and command.x and command.y and not statement.redirs:
         if command.op == "&&":
             before = list(_units(command.x, source))
@@ -256,7 +259,7 @@ def _units(statement: tree.Stmt, source: bytes) -> Iterator[Unit]:
     marks: tuple[str, ...] = ()
     by_export = False
     if plain and isinstance(command, tree.CallExpr):
-        words = tuple(map(_value, command.args))
+        words = tuple(_value(word, source) for word in command.args)
         exports = tuple(_assigned(command.assigns, source))
         rest = tuple(word.pos.offset for word in command.args)
         lines = tuple(word.pos.line - 1 for word in command.args)
@@ -340,16 +343,10 @@ def _assigned(assigns: Sequence[tree.Assign], source: bytes) -> Iterator[tuple[s
 
 def _value(word: tree.Word, source: bytes = b"") -> Value:
     """What is known of a word; with the source also the texts of its arithmetic."""
-    found = [part for each in word.parts for part in _parts(each, quoted=False)]
-    if source and len(word.parts) == 1 and isinstance(word.parts[0], tree.ArithmExp):
-        number = word.parts[0]
-        text = _text(source, number.pos.offset, number.end.offset)
-        if text.startswith("$((") and text.endswith("))"):
-            return (Unknown("number", text),)
-    return join(found)
+    return join([part for each in word.parts for part in _parts(each, quoted=False, source=source)])
 
 
-def _parts(part: tree.Node, quoted: bool) -> Iterator[Part]:
+def _parts(part: tree.Node, quoted: bool, source: bytes) -> Iterator[Part]:
     if isinstance(part, tree.Lit):
         if not quoted and any(char in part.value for char in "*?[~{"):
             yield Unknown("files", outside(part.value), splits=True)
@@ -359,11 +356,21 @@ def _parts(part: tree.Node, quoted: bool) -> Iterator[Part]:
         yield outside(part.value)
     elif isinstance(part, tree.DblQuoted):
         for each in part.parts:
-            yield from _parts(each, quoted=True)
+            yield from _parts(each, quoted=True, source=source)
     elif isinstance(part, tree.ParamExp) and part.param is not None and _is_simple(part):
         yield Unknown("variable", part.param.value, splits=not quoted)
+    elif isinstance(part, tree.ArithmExp) and source:
+        yield _number(_text(source, part.pos.offset, part.end.offset))
     else:
         yield Unknown("output", "$(...)", splits=not quoted)
+
+
+def _number(text: str) -> Part:
+    """Of $((...)) the number, where it is one of numbers."""
+    if not (text.startswith("$((") and text.endswith("))")):
+        return Unknown("output", "$(...)")
+    number = arithmetic.evaluate(text[3:-2], lambda name: None)
+    return Unknown("number", text) if number is None else str(number)
 
 
 def _is_simple(part: tree.ParamExp) -> bool:

@@ -130,9 +130,13 @@ def _underscored(word: Value) -> Value:
 
 def passes_local_rank(layer: Layer) -> bool:
     """Whether each process gets --local_rank=N as its first argument: torch.distributed.launch without
-    --use_env (the case until PyTorch 1.9; later it is --local-rank), its copies, and deepspeed."""
+    --use_env (the case until PyTorch 1.9; later it is --local-rank), its copies, and deepspeed, but where
+    --launcher names another than pdsh: those start the program itself (deepspeed/launcher/multinode_runner.py
+    of DeepSpeed 0.10 to 0.16)."""
     if layer.program == "deepspeed":
-        return layer.option("no_local_rank") is None
+        starter = layer.option("launcher")
+        by_launch = starter is None or (known(starter.value or ()) or "").lower() == "pdsh"
+        return by_launch and layer.option("no_local_rank") is None
     return layer.program in ("torch.distributed.launch", "bind_launch") and layer.option("use_env") is None
 
 

@@ -5,11 +5,17 @@ from collections.abc import Callable, Sequence
 
 from hpclaunch.convert.shell import getopt
 from hpclaunch.convert.shell.expr import expr
+from hpclaunch.readback.shell import arithmetic
 from hpclaunch.readback.shell.values import Part, Unknown, Value, join, known
 
 GETOPT = "getopt"
 _MOST = 2000
 _NUMBER = re.compile(r"-?[0-9]{1,9}")
+# What bc and the shell's arithmetic read alike, and up to where: bc's numbers have no end.
+_WHOLE = re.compile(r"[-+*/()% 0-9]{1,200}\n")
+_NOT_OF_BOTH = re.compile(r"[*][*]|--|(?:^|[-+*/(%])\s*[+]|[0-9]{10}|^\s*$")
+_LEADING_ZEROS = re.compile(r"(?<![0-9])0+(?=[0-9])")
+_MOST_OF_SHELL = 10**15
 
 # The shell's own that write something, but with these options: what, depends on the machine or on all of the
 # script.
@@ -141,6 +147,16 @@ def _expr(words: Sequence[Value], given: Value | None) -> Value | None:
     return None if told is None else (told[0],) if told[0] else ()
 
 
+def _bc(words: Sequence[Value], given: Value | None) -> Value | None:
+    """One line of whole numbers (bc(1) of GNU): a division is rounded as the shell's is, where no scale is
+    set."""
+    text = known(given or ())
+    if words or text is None or not _WHOLE.fullmatch(text) or _NOT_OF_BOTH.search(text):
+        return None
+    number = arithmetic.evaluate(_LEADING_ZEROS.sub("", text.strip()), lambda name: None)
+    return None if number is None or abs(number) >= _MOST_OF_SHELL else (f"{number}\n",)
+
+
 def _getopt(words: Sequence[Value], given: Value | None) -> Value | None:
     texts = [known(word) for word in words]
     told = None if None in texts else getopt.getopt([text or "" for text in texts])
@@ -183,5 +199,6 @@ _PROGRAMS: dict[str, Callable[[Sequence[Value], Value | None], Value | None]] = 
     "cat": _echoed,
     "tr": _tr,
     "expr": _expr,
+    "bc": _bc,
     GETOPT: _getopt,
 }

@@ -1,5 +1,6 @@
 """Loops as a launcher means them: walked once for all rounds, or each round of those that only compute."""
 
+import re
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
@@ -18,6 +19,7 @@ from hpclaunch.readback.shell.values import Unknown, Value
 if TYPE_CHECKING:
     from hpclaunch.convert.shell.walker import Walker
 
+_COUNTS = re.compile(r"\bseq\b|\.\.")  # a number of trials, which may be 1
 _MOST_ROUNDS = 300  # of a loop that only computes
 
 
@@ -33,7 +35,18 @@ def walk_for(shell: "Walker", statement: For) -> Flow:
         gone = _gone_through(shell, statement, begins, max(_MOST_ROUNDS, rounds.count))
         if gone is not None:
             return gone
+        if rounds.count == 1 and not _COUNTS.search(rounds.over):
+            return _alone(shell, statement, rounds.values[0])
     return _once(shell, statement, statement.name, rounds)
+
+
+def _alone(shell: "Walker", statement: For, value: Value) -> Flow:
+    """Walk the one round of a loop over what is no count of trials: nothing in it is another one in each
+    round."""
+    shell.state.begin(statement.name, value)
+    flow = shell.tried([partial(shell.run, statement.body)], or_none=False)
+    shell.status = None
+    return flow if flow in LEAVES else Flow.NEXT
 
 
 def _plainly(shell: "Walker", statement: For, values: Sequence[Value]) -> Flow:

@@ -175,7 +175,7 @@ def _is_short(words: Sequence[Value]) -> bool:
 
 def _formatted(words: Sequence[Value]) -> Value:
     source = known(words[0]) if words else ""
-    unknown: Value = (Unknown("output", "printf " + " ".join(map(shown, words[:20]))),)
+    unknown: Value = (Unknown("output", f"$(printf {' '.join(map(shown, words[:20]))})"),)
     if source is None or (shapes := _shapes(source)) is None:
         return unknown
     arguments = list(words[1:])

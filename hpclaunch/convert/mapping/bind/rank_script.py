@@ -19,10 +19,10 @@ _NAMES = "|".join(map(re.escape, (*BINDERS, "hwloc-bind")))
 _BINDER = re.compile(rf"\b(?:{_NAMES})\b")
 _BINDS_IN_TEXT = re.compile(rf"^[^#\n]*\b(?:{_NAMES})\b", re.MULTILINE)
 _MOST = 8  # words of the run in which a script that the launcher writes is looked for
-# But for the GPU of the rank's own number on its node.
+# But for the GPU of the rank's own number on its node, and GPUs that are the same for all ranks.
 _CHOOSES = re.compile(
     r"^[^#\n]*\b(?:CUDA|ROCR|HIP)_VISIBLE_DEVICES="
-    rf"(?![\"']?\$\{{?(?:{'|'.join(evaluated.LOCAL_RANK)})\}}?[\"']?(?:\s|;|$))\S+",
+    rf"(?![\"']?(?:\$\{{?(?:{'|'.join(evaluated.LOCAL_RANK)})\}}?|[\d,]*)[\"']?(?:\s|;|$))\S+",
     re.MULTILINE,
 )
 _SCRIPT = re.compile(r"(^|/)[\w.-]+\.(sh|bash)$")
@@ -42,7 +42,11 @@ def put(
     names = [name for word in run.words if (name := _script(word))]
     names += [name for word in run.words[:_MOST] if (name := _of_launcher(word, files, commands))]
     names = list(dict.fromkeys(names))
-    if _binds_in_words(run, draft) or not names:
+    if _binds_in_words(run, draft):
+        return set()
+    for word in run.words[1:]:
+        _chooses(run, shown(word), run.command.place, draft)
+    if not names:
         return set()
     given = [source for source in scripts if basename(source.name) in map(basename, names)]
     given = given or [source for name in names for source in _written(name, commands)]
@@ -51,7 +55,7 @@ def put(
         return set()
     for source in given:
         _binds(run, source, tables, draft)
-        _chooses(run, source, draft)
+        _chooses(run, source.text, Place(source.name), draft)
     return {name for source in given for name in _READS.findall(source.text)}
 
 
@@ -148,19 +152,21 @@ def _binds(run: Step, source: Source, tables: Sequence[Source], draft: Draft) ->
     )
 
 
-def _chooses(run: Step, source: Source, draft: Draft) -> None:
-    """The script gives each rank a GPU of its own choice: cores beside another one would be far from it."""
-    found = _CHOOSES.search(source.text)
+def _chooses(run: Step, text: str, place: Place, draft: Draft) -> None:
+    """The script, or a text for a shell, gives each rank a GPU of its own choice: cores beside another one
+    would be far from it. `place` is that of the text, without a line for a whole file."""
+    found = _CHOOSES.search(text)
     fact = draft.facts.get(("bind", "cpus"))
     if found is None or (fact is not None and fact.value != "local"):
         return
-    place = Place(source.name, source.text.count("\n", 0, found.start()) + 1)
+    if not place.line:
+        place = Place(place.file, text.count("\n", 0, found.start()) + 1)
     draft.say(
         "question",
-        (place, run.command.place),
+        tuple(dict.fromkeys((place, run.command.place))),
         found[0].strip(),
         became="bind.cpus: local, the default: the cores beside the GPU of the rank's number on its node",
-        why="the script chooses each rank's GPU, and those cores are beside it only where it is that one",
+        why="what a rank runs chooses its GPU, and those cores are beside it only where it is that one",
         todo="where it is another one write bind.cpus with a list for each rank, in that order",
     )
 

@@ -245,7 +245,7 @@ def _other_resources(given: Mapping[str, Asked], draft: Draft) -> None:
             "left",
             each.places,
             f"--gres={','.join(others)}",
-            why="a resource of Slurm's that is no GPU",
+            why="a resource of Slurm's whose name is not gpu",
             todo="ask the site whether the job needs it: --gres is hpclaunch's own, and is not passed on",
         )
 

@@ -13,11 +13,12 @@ from hpclaunch.convert.mapping.slurm.sruns import Step, fallbacks, prepares
 from hpclaunch.convert.mapping.words.host_lists import lists
 from hpclaunch.convert.programs.layers import MPI, Layer, layers
 from hpclaunch.convert.reading import Command, ShellReading
-from hpclaunch.readback.shell.values import known
+from hpclaunch.readback.shell.values import Unknown, known
 
 _MOST = 50  # commands that are looked at: a benchmark has dozens
 _MANY = 10**9
 _ON_ONE_MACHINE = 128  # ranks
+_ALL_TASKS = ("SLURM_NTASKS", "SLURM_NPROCS")
 
 
 def run_of(
@@ -102,6 +103,8 @@ def _of_mpirun(
         sized = listed_ranks or (_of_hosts(command, layer) if found.nodes is None else None) or of_slurm
     elif (filled := _filled(reading, layer, found)) is not None:
         sized = structs.replace(filled, places=size.places)
+    elif size.per_node is None and nodes is None and found.per_node and _is_all_tasks(layer):
+        sized = Ranks(None, found.per_node, (*found.places.get("per_node", ()), *size.places))
     elif size.per_node is None and nodes is None and _is_of_one_machine(reading, layer, total):
         assert total is not None
         sized = Ranks(None, total.total, size.places)
@@ -111,6 +114,14 @@ def _of_mpirun(
         sized = of_all(reading, layer, Ranks(nodes, size.per_node, size.places), found.numbers)
     of_enroot, inner, of_container = enroot.of(reading, command, found_layers[index + 1 :])
     return Step(command, (*asked, *of_container), sized, inner, found_layers[:index], of_enroot), layer
+
+
+def _is_all_tasks(layer: Layer) -> bool:
+    """Whether mpirun starts as many ranks as the job has tasks: on each node those of --ntasks-per-node,
+    however many nodes there are."""
+    option = layer.option("np")
+    its = option.value if option is not None and option.value else ()
+    return len(its) == 1 and isinstance(its[0], Unknown) and its[0].name in _ALL_TASKS
 
 
 def _for_all(reading: ShellReading, layer: Layer, per_node: int, found: Allocation) -> int | None:
