@@ -101,6 +101,8 @@ OTHERS = {
         "#!/bin/bash\n#SBATCH -N 2\ncat > x <<E\n#SBATCH -N 4\nE\n#SBATCH -t 10\n##SBATCH -p x\nsrun a\n",
         6,
     ),
+    "all lines for sbatch too late": ("#!/bin/bash\nset -e\n#SBATCH -N 2\nsrun a\n", 3),
+    "one line for sbatch too late": ('echo "#!\n#SBATCH -N 2\n" > x\nA="b"\n#SBATCH -N 4\nsrun a\n', 5),
     "one rank": ("srun --kill-on-bad-exit=0 -N2 ./a\n", 1),
     "ntasks": ("export SLURM_NTASKS=8\nsrun ./a\n", 1),
     "prefix": ("export NCCL_IB_HCA=mlx5_0,mlx5_1\nsrun ./a\n", 1),

@@ -91,12 +91,16 @@ def _own_folder(reading: ShellReading) -> Iterator[Finding]:
 def _too_late(reading: ShellReading, parsed: list[Parsed]) -> Iterator[Finding]:
     """#SBATCH lines behind a command of the script, but for those of a text that it hands on."""
     text = next((each for each in parsed if each.source.name == reading.script), None)
-    if text is None or not any(each.system == "SBATCH" for each in reading.directives):
+    if text is None:
         return
     documents = [
         range(node.hdoc.pos.line, node.hdoc.end.line + 1)
         for node in text.nodes
         if isinstance(node, tree.Redirect) and node.hdoc is not None
+    ]
+    quoted = (tree.SglQuoted, tree.DblQuoted)
+    documents += [
+        range(node.pos.line + 1, node.end.line + 1) for node in text.nodes if isinstance(node, quoted)
     ]
     numbered = enumerate(text.source.text.split("\n"), 1)
     behind = dropwhile(lambda row: row[1].strip()[:1] in ("", "#"), numbered)

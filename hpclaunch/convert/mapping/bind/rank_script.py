@@ -25,6 +25,7 @@ _CHOOSES = re.compile(
     rf"(?![\"']?(?:\$\{{?(?:{'|'.join(evaluated.LOCAL_RANK)})\}}?|[\d,]*)[\"']?(?:\s|;|$))\S+",
     re.MULTILINE,
 )
+_LOCAL = "bind.cpus: local, the default: the cores beside the rank's GPU"
 _SCRIPT = re.compile(r"(^|/)[\w.-]+\.(sh|bash)$")
 
 
@@ -116,7 +117,7 @@ def _not_given(name: str, run: Step, draft: Draft) -> None:
         "question",
         (run.command.place,),
         f"whether {name} binds its ranks itself",
-        became="bind.cpus: local, the default: the cores beside the rank's GPU",
+        became=_LOCAL,
         why="the file is not given, and two that bind get in each other's way",
         todo=f"convert again with {basename(name)}; if it calls bind.sh or numactl take that out, "
         "or write bind: {cpus: none, memory: none}",
@@ -132,7 +133,7 @@ def _binds(run: Step, source: Source, tables: Sequence[Source], draft: Draft) ->
             "carried",
             (Place(source.name),),
             source.name,
-            became="bind.cpus: local, the default: the cores beside the rank's GPU",
+            became="" if ("bind", "cpus") in draft.facts else _LOCAL,
             why="it has nothing that binds its ranks",
         )
         return
