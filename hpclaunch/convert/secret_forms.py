@@ -26,15 +26,17 @@ _INPUT = (
     r"|\b(?:wandb|huggingface-cli|vault)[ \t]+login\b)"
 )
 _BEFORE = r"(?:-[enE]+[ \t]+|[\"']%s(?:\\n)?[\"'][ \t]+)?"
+_BREAK, _WORD = r"(?:[ \t]+[^\w\s]*)*", "password"
 # The name, the pattern, and texts that a line has to have: a window in which the pattern looks for one of
-# them at each place would cost much on a line of a megabyte.
+# them at each place would cost much on a line of a megabyte, and each pattern on each of many lines too.
 _FORMS = tuple(
-    (name, re.compile(text), tuple(needs))
+    (name, re.compile(text), needs[0] if needs else "", tuple(needs[1:]))
     for name, text, *needs in (
-        ("PASSWORD", r"\b\w[\w+.-]{0,20}://[^\s/:@\"'$]{0,80}:(?P<value>[^\s/@\"'$]+)@"),
-        ("TOKEN", r"\b\w[\w+.-]{0,20}://(?P<value>[^\s/:@\"'${}]{16,200})@"),
-        ("PASSWORD", r"\b[\w.+-]{1,40}:(?P<value>[^\s/@\"'$:#]+)@[\w.-]+#"),  # Enroot's USER@REGISTRY#IMAGE
-        ("PASSWORD", rf"\bsshpass[ \t]+-p[ \t]*{VALUE}"),
+        ("PASSWORD", r"\b\w[\w+.-]{0,20}://[^\s/:@\"'$]{0,80}:(?P<value>[^\s/@\"'$]+)@", "://", "@"),
+        ("TOKEN", r"\b\w[\w+.-]{0,20}://(?P<value>[^\s/:@\"'${}]{16,200})@", "://", "@"),
+        # Enroot's USER@REGISTRY#IMAGE.
+        ("PASSWORD", r"\b[\w.+-]{1,40}:(?P<value>[^\s/@\"'$:#]+)@[\w.-]+#", "@", "#"),
+        ("PASSWORD", rf"\bsshpass[ \t]+-p[ \t]*{VALUE}", "sshpass"),
         ("PASSWORD", rf"[ \t]--user(?:name)?[ =](?!-)\S+{_LINE}[ \t]-p[ \t]+(?!-|{_PORTS}){VALUE}", "-p"),
         ("PASSWORD", rf"\blogin\b{_LINE}[ \t]-p[ \t]*{VALUE}", "-p"),
         (
@@ -52,18 +54,24 @@ _FORMS = tuple(
             "PASSWORD",
             r"(?:\b|\\[nt])login(?:[ \t]+|\\t)[^\s\\]{1,80}(?:[ \t]+|\\n|\\t){1,4}password[ \t]+"
             r"(?P<value>[^\s\"'\\]+)",
+            "login",
+            "password",
         ),
         # A line of ~/.netrc. A sign behind the word that broke the line is a part of the password, or none.
-        ("PASSWORD", r"^[ \t]*password[ \t]+[\"']?(?P<value>[^\s\"'=:]+)(?:[\"'=:]\S*)?(?:[ \t]+[^\w\s]*)*$"),
-        ("PASSWORD", r"^[ \t]*password[ \t]+[\"']?(?P<value>[^\s\"'=:`|;&(){}<]+)\S*(?:[ \t]+[^\w\s]*)*$"),
-        ("PASSWORD", rf"\bredis-cli\b{_LINE}[ \t](?:-a[ \t]*|--pass[ =]){VALUE}"),
-        ("PASSWORD", rf"\bssh-keygen\b{_LINE}[ \t]-[NP][ \t]*{VALUE}"),
-        ("SECRET", rf"\bconfigure[ \t]+set[ \t]+\S*(?:key|token|secret|password)\S*[ \t]+(?!-){VALUE}"),
-        ("SECRET", r"[?&](?:sig|[\w-]*[sS]ignature)=(?P<value>[^\s&\"']+)"),
-        ("PASSWORD", rf"[;\"'][ \t]*(?i:pwd)={VALUE}"),
-        ("PASSWORD", rf"(?<![\w-])--[\w-]*(?:pwd|passw?d?|password|secret|token):{VALUE}"),
-        ("PASSWORD", r"(?<![\w-])--?(?:login|credentials?)[ =][^\s:\"'$]+:(?P<value>[^\s:/\"'$]+)"),
-        ("PASSWORD", r"\bsqlplus\b[^\n|;&<>]{0,80}?[ \t][\"']?\w{1,60}/(?P<value>[^\s\"'@/$]+)"),
+        ("PASSWORD", rf"^[ \t]*password[ \t]+[\"']?(?P<value>[^\s\"'=:]+)(?:[\"'=:]\S*)?{_BREAK}$", _WORD),
+        ("PASSWORD", rf"^[ \t]*password[ \t]+[\"']?(?P<value>[^\s\"'=:`|;&(){{}}<]+)\S*{_BREAK}$", _WORD),
+        ("PASSWORD", rf"\bredis-cli\b{_LINE}[ \t](?:-a[ \t]*|--pass[ =]){VALUE}", "redis-cli"),
+        ("PASSWORD", rf"\bssh-keygen\b{_LINE}[ \t]-[NP][ \t]*{VALUE}", "ssh-keygen"),
+        (
+            "SECRET",
+            rf"\bconfigure[ \t]+set[ \t]+\S*(?:key|token|secret|password)\S*[ \t]+(?!-){VALUE}",
+            "configure",
+        ),
+        ("SECRET", r"[?&](?:sig|[\w-]*[sS]ignature)=(?P<value>[^\s&\"']+)", "ig"),
+        ("PASSWORD", rf"[;\"'][ \t]*(?i:pwd)={VALUE}", "="),
+        ("PASSWORD", rf"(?<![\w-])--[\w-]*(?:pwd|passw?d?|password|secret|token):{VALUE}", "--", ":"),
+        ("PASSWORD", r"(?<![\w-])--?(?:login|credentials?)[ =][^\s:\"'$]+:(?P<value>[^\s:/\"'$]+)", "-", ":"),
+        ("PASSWORD", r"\bsqlplus\b[^\n|;&<>]{0,80}?[ \t][\"']?\w{1,60}/(?P<value>[^\s\"'@/$]+)", "sqlplus"),
         (
             "PASSWORD",
             r"(?i:assword|passphrase)[^\n]{0,60}?\bsend[ \t]+(?:--[ \t]+)?\\?[\"'](?P<value>[^\s\"'\\$]+)",
@@ -74,11 +82,13 @@ _FORMS = tuple(
             "PASSWORD",
             r"(?<![\w-])-[pk][ \t]+(?=\S*[a-z])(?=\S*[A-Z])(?=\S*[0-9])"
             r"(?P<value>[\w!@#%^*+-]{8,})(?![^\s\"';|&()`<>${}:]|:\S)",
+            "-",
         ),
         (
             "KEY",
             rf"\bwandb[ \t]+login(?:[ \t]+--host[ \t]+\S+|[ \t]+--?[\w-]+(?:=\S+)?){{0,8}}[ \t]+"
             rf"(?![-#]){VALUE}",
+            "wandb",
         ),
         ("PASSWORD", rf"\b(?:unzip|zip|ipmitool)\b{_NEAR}[ \t]-P[ \t]*{VALUE}", "-P"),
         ("PASSWORD", rf"\b7z[a-z]?[ \t]{_NEAR}[ \t]-p{VALUE}", "-p"),
@@ -86,22 +96,24 @@ _FORMS = tuple(
         ("PASSWORD", rf"\b(?:lftp\b{_NEAR}[ \t]|open[ \t]+)-u[ \t]+[\"']?[\w.@-]{{1,60}},{VALUE}", "-u", ","),
         ("PASSWORD", rf"\bsmbclient\b{_NEAR}[ \t]-U[ \t]*[\"']?[\w.@-]{{1,60}}%{VALUE}", "-U", "%"),
         ("PASSWORD", rf"\bhttps?[ \t]+{_NEAR}(?:-a|--auth)[ =][\"']?[\w.@-]{{1,60}}:{VALUE}", ":"),
-        ("PASSWORD", rf"\bsshpass[ \t]+-f[ \t]*<\([ \t]*(?:echo|printf)[ \t]+{_BEFORE}{VALUE}"),
+        ("PASSWORD", rf"\bsshpass[ \t]+-f[ \t]*<\([ \t]*(?:echo|printf)[ \t]+{_BEFORE}{VALUE}", "sshpass"),
         (
             "PASSWORD",
             rf"\b(?:echo|printf)[ \t]+{_BEFORE}[\"']?[\w.-]{{1,60}}:(?P<value>[^\s\"'|:$]+)[\"']?[ \t]*\|"
             r"[ \t]*(?:sudo[ \t]+)?chpasswd\b",
+            "chpasswd",
         ),
-        ("TOKEN", rf"\bvault[ \t]+login[ \t]+(?!-|\w+=|<){VALUE}"),
+        ("TOKEN", rf"\bvault[ \t]+login[ \t]+(?!-|\w+=|<){VALUE}", "vault"),
         # Calls of a program's text: login('V'), login("me", "V"), login(host=H, key='V').
         ("TOKEN", rf"\blogin\([ \t]*(?:(?:key|token|password)[ \t]*=[ \t]*)?{_QUOTED}", "login("),
         ("PASSWORD", rf"\blogin\([^,()\n]{{1,200}},[ \t]*{_QUOTED}", "login(", ","),
         ("KEY", rf"\blogin\([^()\n]{{0,200}}?\bkey[ \t]*=[ \t]*{_QUOTED}", "login(", "key"),
-        ("KEY", rf"\"username\\?\"[^\n{{}}]{{0,200}}?\"key\\?\"[ \t]*:[ \t]*{VALUE}"),
+        ("KEY", rf"\"username\\?\"[^\n{{}}]{{0,200}}?\"key\\?\"[ \t]*:[ \t]*{VALUE}", "username", "key"),
         (
             "PASSWORD",
             r"(?i:password|passwd|token|secret|key)[=:][ \t]*\.\*(?P<sep>[/|#,@])[^\n/|#,@]{0,80}[=:][ \t]*"
             r"(?P<value>[^\s\"'/|#,@$]+)",
+            ".*",
         ),
         # What it is for is not known: a name is none, nor is a number.
         (
@@ -109,16 +121,17 @@ _FORMS = tuple(
             r"(?i:\b(?:pw|password|passwd|passphrase|token)(?:[ \t]+(?:is[ \t]+)?|[-:])|login[ \t]+)"
             r"(?=\S{0,60}[a-z])(?=\S{0,60}[A-Z])(?=\S{0,60}[0-9])(?P<value>[\w!@#%^*+=-]{8,})(?![^\s\"';|&)])",
         ),
-        ("KEY", r"[?&](?:api[_-]?)?key=(?P<value>[^\s&\"'$]{12,})"),
-        ("WEBHOOK", r"\bhooks\.slack\.com/services/(?P<value>[^\s\"'$]+)"),
-        ("WEBHOOK", r"/api/webhooks/(?P<value>[^\s\"'$]+)"),
-        ("TOKEN", r"\bapi\.telegram\.org/bot(?P<value>[0-9]{6,12}:[\w-]{8,})"),
-        ("TOKEN", r"\bconda\.anaconda\.org/t/(?P<value>[^\s/\"'$]+)"),
+        ("KEY", r"[?&](?:api[_-]?)?key=(?P<value>[^\s&\"'$]{12,})", "key="),
+        ("WEBHOOK", r"\bhooks\.slack\.com/services/(?P<value>[^\s\"'$]+)", "hooks."),
+        ("WEBHOOK", r"/api/webhooks/(?P<value>[^\s\"'$]+)", "webhooks"),
+        ("TOKEN", r"\bapi\.telegram\.org/bot(?P<value>[0-9]{6,12}:[\w-]{8,})", "telegram"),
+        ("TOKEN", r"\bconda\.anaconda\.org/t/(?P<value>[^\s/\"'$]+)", "anaconda"),
         # The metadata of a machine at Oracle asks all for the same words, which its manual has.
         (
             "TOKEN",
             r"(?i:\bauthorization:)[ \t]*(?!Bearer[ \t]+Oracle(?:[\"'\s]|$))(?:\w+\\?[ \t]+)?"
             r"(?P<value>[^\s\"'$]+)",
+            ":",
         ),
         (
             "TOKEN",
@@ -184,7 +197,7 @@ HINTS = (
 
 def found_in(line: str) -> Iterator[tuple[str, re.Match[str]]]:
     """What has the form of a secret, with a name for it."""
-    for name, pattern, needs in _FORMS:
-        if all(each in line for each in needs):
+    for name, pattern, first, others in _FORMS:
+        if first in line and (not others or all(each in line for each in others)):
             for found in pattern.finditer(line):
                 yield name, found

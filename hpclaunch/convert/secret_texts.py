@@ -27,11 +27,16 @@ _SET = re.compile(
 # A value that is in the next line, as a shell and as YAML go on.
 _NEXT_LINE = re.compile(r"(?:\\|[|>][+-]?)\n[ \t]*(?![ \t-])")
 _BEHIND = re.compile(VALUE)
+# What a test of something came to, in words: echo "PASS: losses are equal".
+_RESULT = re.compile(
+    r"\b(?:echo|printf|print|log|info)[ \t(]+(?:-\w+[ \t]+)?[\"']?[ \t]*PASS:[ \t]+\S+[ \t]+\w"
+)
 _ELEMENTS = re.compile(r"\(([^()]{0,4000})")
 # `read` and its like give these a value that is in the text.
 _READS = re.compile(r"\b(?:read|mapfile|readarray)\b")
 _READ = re.compile(rf"{_READS.pattern}(?P<names>[^\n|;&<]{{0,400}})<<<[ \t]*{VALUE}")
 _LONGEST_READ = 420  # characters up to <<<
+_ARROWS = re.compile(r"<+")
 _PEM = re.compile(r"---BEGIN [A-Z ]*PRIVATE KEY-*(?P<value>.*?)(?=-{3,}END|\Z)", re.DOTALL)
 # What a line has, in small letters, where anything of _NAMED may be in it.
 _IN_NAMES = (
@@ -112,13 +117,13 @@ def _found(text: str) -> Iterator[tuple[str, str, tuple[int, int]]]:
 
 def _reads(line: str) -> Iterator[re.Match[str]]:
     """Each `read` of a text: it is looked for where a text is given, and not at each word of that name."""
-    at = line.find("<<<")
-    while at >= 0:
-        words = _READS.finditer(line, max(at - _LONGEST_READ, 0), at)
+    behind = 0  # no name has a <, and so each character is looked at once
+    for arrows in _ARROWS.finditer(line) if "<<<" in line else ():
+        words = _READS.finditer(line, max(arrows.start() - _LONGEST_READ, behind), arrows.start())
         found = next(filter(None, (_READ.match(line, each.start()) for each in words)), None)
         if found is not None:
             yield found
-        at = line.find("<<<", at + 1 if found is None else max(found.end(), at + 1))
+        behind = arrows.end()
 
 
 def _may_be_read(name: str) -> bool:
@@ -133,6 +138,8 @@ def _named(text: str, line: str, start: int) -> Iterator[tuple[str, str, tuple[i
             name = _name(found)
             if found.start() < behind or not may_be_secret(name, is_option=is_option):
                 continue
+            if name == "PASS" and _is_result(line, found.start()):
+                continue
             at = start + found.end()
             if next_line := _NEXT_LINE.match(text, at):
                 if value := _BEHIND.match(text, next_line.end()):
@@ -145,11 +152,17 @@ def _named(text: str, line: str, start: int) -> Iterator[tuple[str, str, tuple[i
                     yield from _value(name, each, elements.start(1))
 
 
+def _is_result(line: str, at: int) -> bool:
+    return any(each.start() <= at < each.end() for each in _RESULT.finditer(line))
+
+
 def _spaced(line: str, start: int) -> Iterator[tuple[str, str, tuple[int, int]]]:
     """Those that a program or a file of settings names: beside a name of a program stand names, too."""
     for found in (*_SPACED.finditer(line), *_SET.finditer(line)):
         name = _name(found)
         if not is_secret(name) or not (value := _BEHIND.match(line, found.end())):
+            continue
+        if name == "PASS" and _is_result(line, found.start()):
             continue
         is_quoted = value["value"][:1] in ("'", '"')
         if (

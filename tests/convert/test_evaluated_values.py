@@ -90,6 +90,7 @@ until ((--n < 0)); do T="$T,$n"; done; srun "$T" $n
 if ((--k > 3)); then srun yes; else srun no; fi
 ((k = j * 2 + 1)); ((k %= 4)); srun $k
 ((i++ == 5)) && srun "$i" five; ((i++ == 5)) || srun "$i" not five
+srun "$(seq -s ' ' 0 5)" "$(seq -s, 3)" "$(seq --separator=: 2 2 9)" "$(seq -s - -w 8 10)" "$(seq -s , 3 1)"
 """
 
 

@@ -205,6 +205,7 @@ def test_what_is_made_of_a_manifest_has_no_secret(place: str, text: str, tmp_pat
         "train --data-key json --input_key prompt --label_key 'answer' --reward_fn_key=data_source",
         "IMAGE_KEY=jpg",
         "train --use-class-token \\\n  --use-te\nserve --auth \\\n  --fast",
+        'echo "PASS: EP8/EP6 smoke" && printf "  PASS: loss=%s is well" 3',
         "KEYS=(first12345) TOKENS=(second12345) openssl req -key server12.key -keyout x12345",
     ],
 )
@@ -219,6 +220,8 @@ def test_what_is_no_secret_stays(text: str) -> None:
         "PASSWORD=1",
         "DB_PASS=12",
         "PASS=1234",
+        "PASS: hunter2x",
+        "echo 'PASS: hunter2x' > settings.yaml",
         "--password 7",
         "redis-cli --pass 12",
         "Authorization: Bearer Oracle7",

@@ -163,6 +163,10 @@ def test_one_thing_is_said_of_mpi(ranks: str, lines: str, kinds: list[str]) -> N
         ),
         # On the first node alone, and before the test that all nodes run.
         (
+            "srun --mpi=none -N1 -n1 python check.py\nsrun --mpi=none -N2 -n7 ./model",
+            ["./model"],
+        ),
+        (
             "python3 /opt/order.py --hosts h\nsrun --mpi=pmix /opt/all_reduce_perf -b 1G",
             ["/opt/all_reduce_perf", "-b", "1G"],
         ),

@@ -75,11 +75,16 @@ def first_counted(words: Sequence[Value]) -> int | None:
 
 
 def _seq(words: Sequence[Value], given: Value | None) -> Value | None:
+    separator, first = "\n", known(words[0]) if words else ""
+    if first in ("-s", "--separator"):
+        separator, words = known(words[1]) if len(words) > 1 else None, words[2:]
+    elif (first or "").startswith(("-s", "--separator=")):
+        separator, words = (first or "").removeprefix("-s").removeprefix("--separator="), words[1:]
     found = counted(words)
-    if found is None or len(found[0]) > _MOST:
+    if separator is None or "\\" in separator or found is None or len(found[0]) > _MOST:
         return None
     numbers, width = found
-    return ("".join(f"{number:0{width}}\n" for number in numbers),)
+    return (separator.join(f"{number:0{width}}" for number in numbers) + "\n",) if numbers else ()
 
 
 def _basename(words: Sequence[Value], given: Value | None) -> Value | None:

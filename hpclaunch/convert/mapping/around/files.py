@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from posixpath import normpath
 
 from msgspec import Struct
@@ -44,7 +45,7 @@ class Files:
         own = {loop.variable for loop in command.loops if loop.variable}
         written = Written(shown(path), command.place)
         self._by_name[name] = written
-        parts = _from_submission(command, path)
+        parts = _from_submission(command.folder, path)
         if any(isinstance(part, Unknown) and part.name in own for part in parts):
             texts = (
                 ".+" if isinstance(part, Unknown) and part.name in own else re.escape(shown((part,)))
@@ -112,14 +113,19 @@ def _names(command: Command, word: Value) -> Iterator[str]:
 
 
 def _name(command: Command, path: Value) -> str:
-    return normpath(shown(_from_submission(command, path)) or ".")
+    return _seen(command.folder, path)
 
 
-def _from_submission(command: Command, path: Value) -> Value:
+@lru_cache(maxsize=1 << 14)  # a long text has the same words in each of its lines
+def _seen(folder: Value, path: Value) -> str:
+    return normpath(shown(_from_submission(folder, path)) or ".")
+
+
+def _from_submission(folder: Value, path: Value) -> Value:
     """The path as seen from the folder of submission."""
     first = path[0] if path else ""
     if is_here(first):
         return from_here(path)
-    if not isinstance(first, str) or first.startswith(("/", "~")) or not command.folder:
+    if not isinstance(first, str) or first.startswith(("/", "~")) or not folder:
         return path
-    return join([*from_here(command.folder), "/", *path])
+    return join([*from_here(folder), "/", *path])

@@ -25,11 +25,13 @@ class Texts:
         self._by_first: dict[int, Command] = {}
         self._others: set[int] = set()
         begun = Files()
+        named: dict[tuple[Value, Value], bool] = {}  # a log is written to by each line
         for group in _groups(reading, run):
             first, output = group[0], group[0].writes[-1]
-            file = Files()
-            file.add(first, output.path)
-            if file.named_by(run, run.words, patterns=False) is None:
+            path = (first.folder, output.path)
+            if path not in named:
+                named[path] = _is_named(first, output.path, run)
+            if not named[path]:
                 continue
             if output.append and begun.named_by(first, ((), output.path), patterns=False) is None:
                 continue  # what stands in it before is of others
@@ -46,6 +48,12 @@ class Texts:
     def is_told(self, command: Command) -> bool:
         """Whether the first one stands for it."""
         return id(command) in self._others
+
+
+def _is_named(writer: Command, path: Value, run: Command) -> bool:
+    file = Files()
+    file.add(writer, path)
+    return file.named_by(run, run.words, patterns=False) is not None
 
 
 def _one(group: Sequence[Command], text: Value) -> Command:

@@ -22,7 +22,7 @@ _MOST = 8  # words of the run in which a script that the launcher writes is look
 # But for the GPU of the rank's own number on its node, and GPUs that are the same for all ranks.
 _CHOOSES = re.compile(
     r"^[^#\n]*\b(?:CUDA|ROCR|HIP)_VISIBLE_DEVICES="
-    rf"(?![\"']?(?:\$\{{?(?:{'|'.join(evaluated.LOCAL_RANK)})\}}?|[\d,]*)[\"']?(?:\s|;|$))\S+",
+    rf"(?![\"']?(?:\$\{{?(?:{'|'.join(evaluated.LOCAL_RANK)})\}}?|\d+(?:,\d+)+)[\"']?(?:\s|;|$))\S+",
     re.MULTILINE,
 )
 _LOCAL = "bind.cpus: local, the default: the cores beside the rank's GPU"

@@ -204,7 +204,7 @@ def _has_own_values(step: Step) -> bool:
 
 def _likeness(step: Step, *, by_loops: bool = True) -> int:
     weight = 0
-    weight += 4 * ((step.ranks.per_node or 0) > 1)
+    weight += 4 * (step.ranks.per_node is None or step.ranks.per_node > 1)
     weight += 3 * (step.option("mpi") is not None)
     repeated = by_loops and bool(hosts.loops_of_trials(step.command))
     weight += 3 * (repeated and not _has_own_values(step))
