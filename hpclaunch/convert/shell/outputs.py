@@ -75,11 +75,12 @@ def first_counted(words: Sequence[Value]) -> int | None:
 
 
 def _seq(words: Sequence[Value], given: Value | None) -> Value | None:
-    separator, first = "\n", known(words[0]) if words else ""
+    first = (known(words[0]) if words else "") or ""
+    separator: str | None = "\n"
     if first in ("-s", "--separator"):
         separator, words = known(words[1]) if len(words) > 1 else None, words[2:]
-    elif (first or "").startswith(("-s", "--separator=")):
-        separator, words = (first or "").removeprefix("-s").removeprefix("--separator="), words[1:]
+    elif first.startswith(("-s", "--separator=")):
+        separator, words = first.removeprefix("-s").removeprefix("--separator="), words[1:]
     found = counted(words)
     if separator is None or "\\" in separator or found is None or len(found[0]) > _MOST:
         return None
