@@ -57,8 +57,12 @@ _OF_DATA = re.compile(
 )
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z_.]{0,30}[0-9]?")
 _FILE = re.compile(r"[\w./-]+\.(?:pem|key|crt|cer|pub|asc|gpg|json|ya?ml|txt|py)", re.IGNORECASE)
+# The last two stand for a secret, which whoever copies the text is to fill in: hf_your_token_here, sk-xxxx.
 _NO_SECRET = re.compile(
-    r"\\+|[~./$%{<*\[].*|true|false|yes|no|none|null|on|off|auto|", re.IGNORECASE | re.DOTALL
+    r"\\+|[~./$%{<*\[`].*|true|false|yes|no|none|null|on|off|auto|"
+    r"|(?:[a-z]{2,6}[_-])?your[_-](?:[a-z]+[_-])*(?:token|key|password|passwd|secret)(?:[_-]here)?"
+    r"|(?:[a-z]{2,6}[_-])?x{3,}",
+    re.IGNORECASE | re.DOTALL,
 )
 # Whether a word after an option such as --token is a secret is decided by the option's name, however short
 # the word is: --token and those that say to what they let in (--hf-token, --auth-token) take secrets, but for

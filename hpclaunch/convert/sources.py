@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import structs
 
-from hpclaunch.convert import placeholders
+from hpclaunch.convert import left_empty, placeholders
 from hpclaunch.convert.draft import Draft, shown
 from hpclaunch.convert.inputs import Input
 from hpclaunch.convert.reading import MOST, Setter, ShellReading, Source
@@ -42,6 +42,9 @@ def read(
     sources = placeholders.put_in(sources, draft)
     try:
         reading = walk.read(sources, environment, arguments=arguments, most=MOST)
+        while (again := left_empty.filled(sources, reading, draft)) is not None:
+            sources = again
+            reading = walk.read(sources, environment, arguments=arguments, most=MOST)
     except (ScriptError, InputError):
         mended, left_out = _mended(sources, draft)
         try:

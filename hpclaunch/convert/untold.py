@@ -10,7 +10,7 @@ from hpclaunch.convert.programs.beside import PLUMBING, PREPARES, that
 from hpclaunch.convert.programs.layers import STARTERS, layers
 from hpclaunch.convert.programs.names import MAY_START
 from hpclaunch.convert.programs.plain import IN_FRONT
-from hpclaunch.convert.reading import Statement
+from hpclaunch.convert.reading import Command, Statement
 from hpclaunch.convert.walked import Walk, is_device
 from hpclaunch.readback.shell.pieces import Literal, Process, Word
 from hpclaunch.readback.shell.statements import Assignment, Declaration, Redirection, Simple
@@ -56,6 +56,7 @@ _UMASK = Told(
     "srun handed it on: it is in the modes of the files that ranks make",
     "where others need those files, let the command begin with it",
 )
+_FOLDER = Told("carried", "", "it is the folder in which the commands behind it stand")
 _FOLLOWING = "it submits another job, and a job's own shell submits none"
 _AGAIN = Told(
     "left",
@@ -69,6 +70,13 @@ _ANOTHER = Told(
     _FOLLOWING,
     "make a job file of that script too, write depends_on: [THIS JOB'S FILE] in it (it waits until this one "
     "has ended well; when: afterany, in any way), and `hpclaunch submit` both",
+)
+_BESIDE = Told(
+    "left",
+    "",
+    _FOLLOWING,
+    "make a job file of that script too; where one waits for the other write depends_on: [THE OTHER'S FILE] "
+    "in the one that waits",
 )
 _REQUEUE = Told(
     "left",
@@ -114,6 +122,8 @@ def what_became(statement: Statement, walk: Walk) -> Told:
         return _IN_COMMAND
     if _gives(part) and not walk.gives(statement.place) and walk.passes_by(statement):
         return _NOT_REACHED
+    if _gives(part) and any(map(_submits_for_output, walk.commands(statement.place))):
+        return _BESIDE
     if isinstance(part, Declaration):
         return _declared(part, walk)
     if not isinstance(part, Simple):
@@ -140,6 +150,11 @@ def what_became(statement: Statement, walk: Walk) -> Told:
     read = [each.stdin or () for each in walk.commands(statement.place) if each.program == program]
     texts = (statement.written, *map(known_parts, read))
     return _MAY_START if not is_known and any(map(MAY_START.search, texts)) else _LEFT
+
+
+def _submits_for_output(command: Command) -> bool:
+    """Whether it is NUMBER=$(sbatch ...)."""
+    return command.program == "sbatch" and command.within == "output"
 
 
 def is_made(statement: Statement, walk: Walk) -> bool:
@@ -268,6 +283,10 @@ def _requeues(words: Iterable[Value]) -> bool:
     return any(known(word) in _REQUEUES for word in words)
 
 
+def _folder(statement: Statement, part: Simple, walk: Walk) -> Told:
+    return _FOLDER
+
+
 def _trap(statement: Statement, part: Simple, walk: Walk) -> Told:
     its = [each for each in walk.commands(statement.place) if each.signals]
     if any(each.program == "scontrol" and _requeues(each.words) for each in its):
@@ -285,4 +304,5 @@ _BY_PROGRAM: Mapping[str, Callable[[Statement, Simple, Walk], Told]] = {
     "sbatch": _sbatch,
     "scontrol": _scontrol,
     "trap": _trap,
+    **dict.fromkeys(("cd", "pushd", "popd"), _folder),
 }

@@ -1,7 +1,9 @@
 """What a rank does before its command is done in the order in which the script did it."""
 
+import subprocess
+
 import pytest
-from script_cases import loaded
+from script_cases import ASK, loaded
 
 from hpclaunch.convert.conversion import convert
 from hpclaunch.convert.inputs import classified
@@ -87,3 +89,38 @@ def test_a_command_that_no_launcher_starts_gets_the_exports_of_its_script(run: s
 def test_what_is_said_of_a_run_is_true_of_it(run: str, what: str, why: str) -> None:
     found = converted(f"#SBATCH -N 1\n{run}")
     assert [why in each.why for each in found.findings if each.what == what] == [True]
+
+
+_SUBMITTER = {name: f"{name.lower()} was" for name in ("B", "ROOT", "LOGS", "STORE", "SCRATCH", "OUT")}
+_SHOW = 'printf \'<%s>\' "$A" "$B" "$C" "$ROOT" "$LOGS" "$STORE" "$SCRATCH" "$OUT"'
+
+
+@pytest.mark.parametrize(
+    ("lines", "words"),
+    [
+        ("LOGS=$OUT/$LOGS\nexport LOGS A=$LOGS", ""),
+        ("export ROOT=/x:$ROOT\nexport A=$ROOT", ""),
+        ("export ROOT=$ROOT/x\nexport B=$ROOT/lib", '"$ROOT/y" "$B"'),
+        ("export A=$ROOT\nexport ROOT=/new/$ROOT\nexport B=$A", ""),
+        ("export A=$B\nexport B=$A/x\nexport C=$B", '"$A" "$B" "$C"'),
+        ("export A=$SCRATCH/d\nexport SCRATCH=/local/$OUT\nexport B=$SCRATCH/t", ""),
+        ("export A=$STORE/d\nexport STORE=/local/store", '"$STORE"'),
+        ("export STORE=/local/$OUT\nexport A=$STORE/d", '"$STORE/$OUT"'),
+    ],
+)
+def test_a_variable_made_of_what_another_one_was_before_is_so_in_the_rank(lines: str, words: str) -> None:
+    show = f"{_SHOW} {words}"
+    given = {**_SUBMITTER, "PATH": "/usr/bin:/bin"}
+    means = subprocess.run(["bash", "-c", f"{lines}\n{show}"], env=given, capture_output=True, check=True)
+    job = loaded(converted(f"{lines}\nsrun --mpi=none ./show {words}").job)
+    made = job["command"].replace("exec ./show", _SHOW)
+    inherited = {name: given[name] for name in job.get("inherit", ())}
+    environment = {**job.get("env", {}), **inherited, "PATH": given["PATH"]}
+    others = {name: given[name] for name in _SUBMITTER if name not in lines}
+    has = subprocess.run(["sh", "-c", made], env={**others, **environment}, capture_output=True, check=True)
+    assert has.stdout == means.stdout
+
+
+def test_a_value_that_no_name_has_any_more_is_asked_for() -> None:
+    found = converted("A=$ROOT\nexport ROOT=$ROOT/x\nsrun --mpi=none ./t $A $ROOT")
+    assert loaded(found.job)["command"] == ASK

@@ -1,5 +1,6 @@
 """A script that submits itself: its own sbatch line tells what its job has."""
 
+import subprocess
 from typing import Any
 
 import pytest
@@ -83,3 +84,31 @@ def test_a_script_that_another_one_writes_and_submits_has_what_that_exports() ->
         'export LOGS=/scratch/l_"$USER"',
         'export B=/b/"$USER"',
     ]
+
+
+def test_what_the_submitting_shell_puts_into_a_script_is_not_the_ranks_own_variable() -> None:
+    text = (
+        f"#!/bin/bash\nROOT=$(git rev-parse --show-toplevel)\nsbatch <<EOF\n{_HEAD}#SBATCH -N 2\n"
+        "srun --mpi=none bash -c 'cd $ROOT && ./t --data $DATA --rank \\$SLURM_PROCID'\nEOF\n"
+    )
+    found = convert(classified({"run.sh": text}), Options({}))
+    job = loaded(found.job)
+    assert list(job["env"].values()) == [ASK]
+    (name,) = job["env"]
+    assert job["inherit"] == ["DATA"]
+    environment = {name: "/r", "DATA": "/d", "SLURM_PROCID": "3"}
+    text = job["command"].replace("exec bash", "printf %s")
+    words = subprocess.run(["sh", "-c", text], env=environment, capture_output=True, text=True, check=True)
+    assert words.stdout.endswith("cd /r && ./t --data /d --rank $SLURM_PROCID")
+    assert not [each for each in found.findings if each.kind == "defect"]
+
+
+def test_each_job_that_a_script_submits_is_told() -> None:
+    text = (
+        f"#!/bin/bash\nFIRST=$(sbatch --parsable <<EOF\n{_HEAD}#SBATCH -N 2\nsrun ./prepare\nEOF\n)\n"
+        f"LAST=$(sbatch -d afterok:$FIRST <<EOF\n{_HEAD}#SBATCH -N 4\n{_RUN}\nEOF\n)\necho $LAST\n"
+    )
+    found = convert(classified({"run.sh": text}), Options({}))
+    assert loaded(found.job)["nodes"] == "4"
+    (left,) = [each for each in found.findings if "submits another job" in each.why]
+    assert left.places[0].line == 2

@@ -6,10 +6,15 @@ import subprocess
 import sys
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from script_cases import loaded
 
+from hpclaunch.convert.conversion import convert
+from hpclaunch.convert.inputs import classified
 from hpclaunch.convert.mapping.words.texts import line, path, split
+from hpclaunch.convert.options import Options
+from hpclaunch.convert.shell.names import with_names
 from hpclaunch.readback.shell.values import Unknown, join, shown
 
 _SHOW = "import json, sys; print(json.dumps(sys.argv[1:]))"
@@ -107,3 +112,56 @@ def test_a_login_shell_of_bash_does_what_came_before():
 )
 def test_the_folder_of_the_script_is_here_and_no_other_is(command, found):
     assert path((Unknown("output", f"$({command})"), "/data")) == found
+
+
+_TEXTS = st.lists(
+    st.sampled_from(
+        [
+            *("echo ", "'", '"', " # don't\n", "\n", "$'\\''", "\\'", "cat <<E\nit's ", "\nE\n", "; ", "a b"),
+            *(Unknown("variable", name) for name in ("FIRST", "SECOND")),
+            Unknown("output", "$(made)"),
+        ]
+    ),
+    max_size=12,
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(_TEXTS)
+@example(["echo 'it is ", Unknown("variable", "FIRST"), "' \"", Unknown("output", "$(made)"), '"\n'])
+@example(
+    ["# don't\necho '", Unknown("variable", "FIRST"), "'\ncat <<E\nit's ", Unknown("variable", "SECOND")]
+)
+def test_a_shell_that_is_given_a_text_has_what_was_put_in_between_single_quotes_too(parts):
+    values = {"FIRST": "one", "SECOND": "two", "$(made)": "three"}
+    meant = "".join(part if isinstance(part, str) else values[part.name] for part in parts)
+    text, unknown = with_names(join(list(parts)))
+    environment = {name: values[part.name] for name, part in unknown.items()}
+    means = subprocess.run(["bash", "-c", meant], env={"PATH": "/usr/bin:/bin"}, capture_output=True)
+    has = subprocess.run(
+        ["bash", "-c", text], env={"PATH": "/usr/bin:/bin", **values, **environment}, capture_output=True
+    )
+    if means.returncode == 0 and not means.stderr:
+        assert has.stdout == means.stdout
+
+
+@pytest.mark.parametrize(
+    "word",
+    ["${A/HOST/$Q}", "${A//HOST/$Q-1}", "${B/#HOST/$Q}", "${B//HOST/k}", "${B/HOST/$Q}", "${C/x/$Q}"],
+)
+def test_a_text_in_which_something_is_put_in_for_a_word_is_known_around_it(word):
+    lines = f'A="x_HOST_HOST.y"\nB="HOST/$Z/HOST"\nC=ab\nsrun --mpi=none ./t "{word}"'
+    found = convert(
+        classified({"run.sub": f"#!/bin/bash\n#SBATCH -N 1 -n 1 --gres=gpu:1\n{lines}\n"}), Options({})
+    )
+    command = loaded(found.job)["command"]
+    text = shlex.join(command) if isinstance(command, list) else command
+    environment = {"Q": "q", "Z": "z", "PATH": "/usr/bin:/bin"}
+    has, means = (
+        subprocess.run(["bash", "-c", each], env=environment, capture_output=True, check=True).stdout
+        for each in (
+            text.replace("exec ./t", "./t").replace("./t", "printf %s"),
+            lines.replace("srun --mpi=none ./t", "printf %s"),
+        )
+    )
+    assert has == means

@@ -140,3 +140,32 @@ def test_what_is_to_be_filled_in_is_so_in_quotes_too(value: str, is_open: bool) 
         is is_open
     )
     assert (value in found.job) is not is_open
+
+
+@pytest.mark.parametrize(
+    "test",
+    [
+        'if [ -z "$IMAGE" ]; then\n  echo no\n  exit 1\nfi',
+        "[[ -n $IMAGE ]] || exit 1",
+        '[[ -z "${IMAGE:-}" ]] && { echo no; exit 2; }',
+        'if [ "$IMAGE" == "" ]; then exit 1; fi',
+    ],
+)
+@pytest.mark.parametrize("line", ['IMAGE=""', "export IMAGE=''", "IMAGE=  # yours"])
+def test_what_a_template_leaves_empty_and_needs_is_to_be_filled_in(line: str, test: str) -> None:
+    head = "#!/bin/bash\n#SBATCH -N 2 --ntasks-per-node=8 --gres=gpu:8 -t 5\n"
+    text = f"{head}{line}\n{test}\nsrun --mpi=pmix --container-image=$IMAGE ./t\n"
+    found = convert(classified({"run.sub": text}), Options({}))
+    assert 'image: "<ask: ' in found.job
+    assert "mpi: pmix" in found.job
+    name = "IMAGE" if "export" in line else "IMAGE_VALUE"
+    assert "image: a/b:1" in convert(classified({"run.sub": text}), Options({name: "a/b:1"})).job
+
+
+def test_what_is_empty_and_not_needed_stays_so() -> None:
+    text = (
+        "#!/bin/bash\n#SBATCH -N 2 --ntasks-per-node=8 --gres=gpu:8 -t 5\nMORE=\nSTOP=1\n"
+        '[ -z "$MORE" ] || echo $MORE\nif [ -n "$STOP" ]; then exit 1; fi\nsrun --mpi=pmix ./t $MORE\n'
+    )
+    found = convert(classified({"run.sub": text}), Options({}))
+    assert not [each for each in found.findings if each.kind == "repaired"]

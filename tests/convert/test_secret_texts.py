@@ -206,6 +206,8 @@ def test_what_is_made_of_a_manifest_has_no_secret(place: str, text: str, tmp_pat
         "IMAGE_KEY=jpg",
         "train --use-class-token \\\n  --use-te\nserve --auth \\\n  --fast",
         'echo "PASS: EP8/EP6 smoke" && printf "  PASS: loss=%s is well" 3',
+        'HF_TOKEN="hf_your_token_here" WANDB_API_KEY=your_wandb_key_here TOKEN=hf_xxxxxxxx',
+        "ssh_pub_key=`cat key.pub`",
         "KEYS=(first12345) TOKENS=(second12345) openssl req -key server12.key -keyout x12345",
     ],
 )
@@ -220,6 +222,8 @@ def test_what_is_no_secret_stays(text: str) -> None:
         "PASSWORD=1",
         "DB_PASS=12",
         "PASS=1234",
+        "PASSWORD=your_dogs_name1",
+        "PASSWORD=changeme",
         "PASS: hunter2x",
         "echo 'PASS: hunter2x' > settings.yaml",
         "--password 7",

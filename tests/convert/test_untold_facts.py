@@ -170,3 +170,23 @@ def test_a_question_names_both_ways_of_a_value(other: str, said: str) -> None:
     _, found = _of("-N 1 --ntasks-per-node=4 --gres=gpu:4", lines)
     (asked,) = (each.why for each in found.findings if each.key == "env.A")
     assert asked.startswith(f"A is 'one' or {said}, and which")
+
+
+def test_what_is_made_of_a_variable_without_which_the_script_ends_has_it() -> None:
+    lines = 'OUT="${OUT:-}"\nLOGS="${OUT}/logs"\n[[ -z "$OUT" ]] && exit 2\nsrun --mpi=none ./t $OUT $LOGS'
+    job, _ = _of("-N 2 --ntasks-per-node=4 --gpus-per-node=4", lines)
+    assert (job["command"], job["inherit"]) == ("exec ./t $OUT $OUT/logs", ["OUT"])
+
+
+@pytest.mark.parametrize(("given", "is_asked"), [("$STAMP", False), ("$STAMP-x", True)])
+def test_a_round_that_gives_a_variable_its_own_value_changes_nothing(given: str, is_asked: bool) -> None:
+    run = 'srun --mpi=none ./t --at "$STAMP"'
+    lines = f"STAMP=$(date)\nfor i in 1 2 3; do\n  export STAMP={given}\n  {run}\ndone"
+    _, found = _of("-N 2 --ntasks-per-node=4 --gpus-per-node=4", lines)
+    said = [each for each in found.findings if "another one in later rounds" in each.why]
+    assert bool(said) == is_asked
+
+
+def test_a_folder_that_the_script_goes_to_is_no_part_to_add() -> None:
+    _, found = _of("-N 2 --ntasks-per-node=4", "cd sub\nsrun --mpi=none --container-image=a/b:1 ./t")
+    assert not [each for each in found.findings if each.kind == "left" and "cd sub" in each.what]

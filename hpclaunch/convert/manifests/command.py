@@ -198,10 +198,10 @@ def _command(
     if all(text is not None for text in texts) and not exports:
         return [text for text in texts if text is not None], ""
     if launch.unit is not None and not all(text is not None for text in texts):
-        return str(line((), exports=exports).value).removesuffix("exec ") * bool(exports) + _as_written(
-            launch, launch.unit
-        ), ""
-    made = line(launch.inner, stand_ins, exports)
+        return str(line((), exports=exports, in_turn=True).value).removesuffix("exec ") * bool(
+            exports
+        ) + _as_written(launch, launch.unit), ""
+    made = line(launch.inner, stand_ins, exports, in_turn=True)
     return (None, made.doubt) if made.doubt else (made.plain, "")
 
 

@@ -150,6 +150,7 @@ def _assumed(
     shell.state = before
     shell.require(names, start.assumed)
     if emptied:
+        shell.late |= set(names)
         shell.assumed[:] = [each for each in shell.assumed if each.name not in names]
     for name, of in emptied.items():
         if (variable := shell.state.get(name)) is not None:

@@ -12,7 +12,7 @@ from hpclaunch.readback.shell.expand import Expander
 from hpclaunch.readback.shell.fields import Fields
 from hpclaunch.readback.shell.pieces import NOTHING, Parameter, Word, given, variable_of
 from hpclaunch.readback.shell.state import State
-from hpclaunch.readback.shell.values import IfSet, Unknown, Value, join, known
+from hpclaunch.readback.shell.values import IfSet, Part, Unknown, Value, join, known, known_parts
 
 if TYPE_CHECKING:
     from hpclaunch.convert.shell.walker import Walker
@@ -166,12 +166,15 @@ class LenientExpander(Expander):
         )
 
     def _changed(self, expansion: Parameter, values: list[Value]) -> list[Value]:
-        """Also of values that are known in part: a pattern that is only text changes the text around."""
-        if expansion.operator not in ("/", "//", "/#") or all(known(value) is not None for value in values):
+        """Also of values that are known in part, and by what is: a pattern that is only text changes the text
+        around."""
+        if expansion.operator not in ("/", "//", "/#"):
+            return super()._changed(expansion, values)
+        by = self._joined((expansion.by or NOTHING).pieces)
+        if known(by) is not None and all(known(value) is not None for value in values):
             return super()._changed(expansion, values)
         pattern = self._pattern((expansion.operand or NOTHING).pieces)
-        by = known(self._joined((expansion.by or NOTHING).pieces))
-        if pattern is None or by is None or any(char in pattern for char in "*?[\\"):
+        if pattern is None or any(char in pattern for char in "*?[\\") or "&" in known_parts(by):
             return super()._changed(expansion, values)
         return [_with_parts(expansion.operator, value, pattern, by) for value in values]
 
@@ -249,16 +252,20 @@ def _compares_with_nothing(words: Sequence[str | Word], index: int) -> bool:
     )
 
 
-def _with_parts(operator: str, value: Value, pattern: str, by: str) -> Value:
+def _with_parts(operator: str, value: Value, pattern: str, by: Value) -> Value:
     if operator == "/#":
         first = value[0] if value else ""
         if isinstance(first, str) and first.startswith(pattern):
-            return join([by + first[len(pattern) :], *value[1:]])
+            return join([*by, first[len(pattern) :], *value[1:]])
         return value
-    found = list(value)
-    for index, part in enumerate(value):
-        if isinstance(part, str) and pattern and pattern in part:
-            found[index] = part.replace(pattern, by, -1 if operator == "//" else 1)
-            if operator == "/":
-                break
+    found: list[Part] = []
+    most = -1 if operator == "//" else 1
+    for part in value:
+        if not isinstance(part, str) or not pattern or pattern not in part or not most:
+            found.append(part)
+            continue
+        pieces_of = part.split(pattern, most)
+        most = most if operator == "//" else 0
+        for index, piece in enumerate(pieces_of):
+            found += [*by, piece] if index else [piece]
     return join(found)

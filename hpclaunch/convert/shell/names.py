@@ -1,10 +1,12 @@
 """Variables that texts name, and values as Python and as a shell would have them."""
 
 import re
+from bisect import bisect_right
 from collections.abc import Collection, Mapping, Sequence
 
 from msgspec import structs
 
+from hpclaunch.convert.shell.quoted import single_quoted
 from hpclaunch.readback.shell import outside
 from hpclaunch.readback.shell.pieces import Literal, Parameter, Word
 from hpclaunch.readback.shell.state import Array, State
@@ -67,18 +69,31 @@ def as_given(written: str, unknown: Mapping[str, Unknown | IfSet | Names]) -> st
 
 
 def with_names(value: Value) -> tuple[str, dict[str, Unknown | IfSet | Names]]:
-    """A value as text that a shell could read, with a variable's name for each part that is not known."""
+    """A value as text that a shell could read, with a variable's name for each part that is not known: it was
+    put in before that shell reads the text, and so between single quotes too."""
     texts: list[str] = []
+    named: list[tuple[int, int]] = []  # which of them are names, and where they begin
     unknown: dict[str, Unknown | IfSet | Names] = {}
+    length = 0
     for part in value:
-        if isinstance(part, str):
-            texts.append(part)
-        elif isinstance(part, Unknown) and part.kind == "variable":
-            texts.append(f"${{{part.name}}}")
-        else:
+        text = part if isinstance(part, str) else ""
+        if isinstance(part, Unknown) and part.kind == "variable":
+            text = f"${{{part.name}}}"
+        elif not isinstance(part, str):
             name = f"{_STANDS}{len(unknown)}"
             unknown[name] = part
-            texts.append(f"${{{name}}}")
+            text = f"${{{name}}}"
+        if not isinstance(part, str):
+            named.append((len(texts), length))
+        texts.append(text)
+        length += len(text)
+    if named and any("'" in part for part in value if isinstance(part, str)):
+        quoted = list(single_quoted("".join(texts)))
+        starts = [each.start for each in quoted]
+        for index, start in named:
+            before = bisect_right(starts, start) - 1
+            if before >= 0 and start in quoted[before]:
+                texts[index] = f"'\"{texts[index]}\"'"
     return "".join(texts), unknown
 
 

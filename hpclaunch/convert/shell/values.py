@@ -48,6 +48,7 @@ class Values(Shell):
         self.assumed: list[Assumed] = []
         self.wanted: dict[str, dict[Place, None]] = {}
         self.required: set[str] = set()
+        self.late: set[str] = set()  # of these, which were taken for unset before
         self.setters: list[Setter] = []
         self._last: dict[str, int] = {}
         self._kept = 0

@@ -72,15 +72,19 @@ def _read(
     in_job: bool = True,
     submitted: Sequence[tuple[Command, Started]] = (),
     run: Collection[str] = (),
+    required: Collection[str] = (),
 ) -> ShellReading:
     """`in_job`: as a job of Slurm has its variables; `submitted`: by these commands of its own. `run` are
-    sources that the script runs, and that are no configurations."""
+    sources that the script runs, and that are no configurations, and `required` variables without which it
+    ends."""
     environment, arguments = given.environment, given.arguments
     main = chosen(sources) if script is None else script
     walker = Walker(sources)
     walker.most = given.most
     for source in sources:
         _parse(walker, source.name)
+    walker.wanted.update({name: {} for name in required})
+    walker.required.update(required)
     for name in () if in_job else NAMES:
         walker.state.set(name, Variable(None))
     _give(walker, environment)
@@ -106,6 +110,9 @@ def _read(
     followed = {*walker.followed.values()} - {""}
     if not followed.isdisjoint(configurations):
         return _read(sources, script, given, in_job=in_job, submitted=submitted, run=followed.union(run))
+    if not walker.late.issubset(required):
+        required = walker.late.union(required)
+        return _read(sources, script, given, in_job=in_job, submitted=submitted, run=run, required=required)
     left = [source.name for source in sources if source.name != main and source.name in sourced - walker.seen]
     for name in left:
         _walked(walker, name)

@@ -67,6 +67,7 @@ def changed(reading: ShellReading, command: Command, loops: Sequence[Loop]) -> l
     text = " ".join(map(shown, command.words))
     uses = uses_of(reading, command)
     inside = {each.name: each for each in reading.assigned if any(loop in loops for loop in each.loops)}
+    inside = {name: each for name, each in inside.items() if not _stays(reading, each, loops)}
     grows = {each.name for each in reading.assigned if _is_in(each.loops, loops) and each.name in each.uses}
     found = []
     counters = {loop.variable for loop in loops if loop.by_body}
@@ -84,6 +85,14 @@ def changed(reading: ShellReading, command: Command, loops: Sequence[Loop]) -> l
         if differs:
             found.append(each)
     return found
+
+
+def _stays(reading: ShellReading, given: Assigned, loops: Sequence[Loop]) -> bool:
+    """Whether a round gives the variable the value that it has: export SEED=$SEED."""
+    its = reading.given(given.name)
+    within = [each for each in its if _is_in(each.loops, loops)]
+    before = [each for each in its if not _is_in(each.loops, loops) and each.place < given.place]
+    return len(within) == 1 and bool(before) and before[-1].value == given.value
 
 
 def _starts_anew(reading: ShellReading, command: Command, name: str, loops: Sequence[Loop]) -> bool:

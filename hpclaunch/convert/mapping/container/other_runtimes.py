@@ -12,11 +12,11 @@ from collections.abc import Collection, Iterator, Sequence
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.slurm.asked import Asked, origin_of
 from hpclaunch.convert.mapping.slurm.export import Export
-from hpclaunch.convert.mapping.words.texts import split
+from hpclaunch.convert.mapping.words.texts import path, split
 from hpclaunch.convert.programs.flags import cut
 from hpclaunch.convert.programs.layers import Layer, Option
 from hpclaunch.convert.reading import Command, ShellReading
-from hpclaunch.readback.shell.values import Part, Unknown, Value, join, known
+from hpclaunch.readback.shell.values import Part, Unknown, Value, join, known, shown
 from hpclaunch.values.conversion import Place
 
 PROGRAMS = ("singularity exec", "singularity run", "shifter", "sarus run")
@@ -84,7 +84,8 @@ def say_folder(layer: Layer, command: Command, draft: Draft) -> None:
     is_told = any(each.name in _OTHER_FOLDER for each in layer.options)
     if is_told or not layer.program.startswith("singularity"):
         return
-    folder = known(command.folder) or "the folder from which the script is submitted"
+    here = path(command.folder) if command.folder else "."
+    folder = "the folder from which the script is submitted" if here == "." else here or shown(command.folder)
     why = f"{layer.program.split()[0]} mounts the folder that it is called in, and starts the command there"
     todo = "write it as workdir in the job file, and under mounts"
     draft.say("left", (command.place,), f"the working folder: {folder}", why=why, todo=todo)

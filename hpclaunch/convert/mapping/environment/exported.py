@@ -124,7 +124,33 @@ def put(reading: ShellReading, command: Command, ranks: Ranks, draft: Draft) -> 
                 draft.ask(("env", name), question, places, name)
                 continue
             later += _unknown(reading, each, draft, ranks, command)
-    return later
+    return [*later, *_set_behind(later, handed, draft)]
+
+
+def _set_behind(
+    later: Sequence[tuple[str, Value]], handed: Sequence[Handed], draft: Draft
+) -> list[tuple[str, Value]]:
+    """Variables of which another one needs the value that they had before the script gave them theirs: env
+    would give them that at once."""
+    needed = {name for _, value in later for name in names_in(value)} - {name for name, _ in later}
+    found = []
+    for each in handed:
+        fact = draft.facts.get(("env", each.name))
+        if each.name not in needed or each.name in rendezvous.COMPUTED or fact is None or fact.is_open:
+            continue
+        draft.unsay(("env", each.name))
+        del draft.facts["env", each.name]
+        why = "another variable is made of the value that it has before, and so the command sets it"
+        draft.say(
+            "carried",
+            each.places,
+            each.name,
+            became=f"command: export {each.name}={shown(each.value)}",
+            why=why,
+            key="command",
+        )
+        found.append((each.name, each.value))
+    return found
 
 
 def _handed(reading: ShellReading, command: Command, export: Export, draft: Draft) -> list[Handed]:

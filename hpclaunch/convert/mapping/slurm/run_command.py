@@ -80,8 +80,9 @@ def put(
         draft.put(("command",), written.plain, lines_of(reading, run), what)
         names = [name for name in submitters(written.names) if name not in rendezvous.COMPUTED]
         _rendezvous(written.names, lines, draft)
-        added = {name for name, value in around.later if name in names_in(value)}
-        own = {name for name, _ in around.later} - added | set(around.stand_ins.values())
+        set_here = {name for name, _ in around.later}
+        added = {name for _, value in around.later for name in names_in(value) if name in set_here}
+        own = set_here - added | set(around.stand_ins.values())
         own |= parameters.ask(asked, draft)
         wanted = [name for name in names if name not in own and (image or name != "PWD")]
         exported.inherit([name for name in wanted if name not in added], lines, draft, what)

@@ -7,6 +7,7 @@ from types import MappingProxyType
 
 from msgspec import Struct
 
+from hpclaunch.convert.mapping.words.renewed import by_new, need_old, renewed
 from hpclaunch.convert.programs.beside import that
 from hpclaunch.convert.programs.slurm_variables import is_slurms
 from hpclaunch.convert.shell.names import FOLDER_OF
@@ -130,19 +131,27 @@ def line(
     ending: str = "",
     before: Sequence[Sequence[Value]] = (),
     piped: str = "",
+    *,
+    in_turn: bool = False,
 ) -> Line:
     """The command. `stand_ins` are variables that the rank has for others of the script (SEED for RANDOM; ""
     for those that it cannot have), `exports` those whose values are known only beside the rank, and `ending`
     is what follows the words. `before` are commands that a login shell of bash runs first, since what they
     are (module, conda) is known to that alone, as is what programs write there into their words. `piped` is
-    what gives the command its input, with a |."""
+    what gives the command its input, with a |. `in_turn`: each export and the words name what those before it
+    have set, and not what a rank had before all of them."""
     words = [by_name(words[0]), *words[1:]] if words else words
     texts = [known(word) for word in words]
     if not (exports or ending or before or piped) and all(text is not None for text in texts):
         return Line(tuple(text for text in texts if text is not None))
     writer = _Writer(stand_ins)
     first = [" ".join(writer.word(word, there=True) for word in each) + "; " for each in before]
-    first += [f"export {name}={writer.word(value)}; " for name, value in exports]
+    given = [f"{name}={writer.word(value)}" for name, value in exports]
+    if not in_turn and need_old(exports):
+        given = [" ".join(given)]  # one export: all words are made before it sets anything
+    first += [f"export {each}; " for each in given]
+    news = {} if in_turn else renewed(exports)
+    words = [writer.behind(word, news) for word in words]
     command = " ".join(map(writer.word, words))
     text = "".join(first) + (piped or ("" if ending else "exec ")) + command + ending
     return Line(
@@ -179,6 +188,13 @@ class _Writer:
         self.used: set[str] = set()
         self.doubt = ""
         self._stand_ins = stand_ins
+
+    def behind(self, value: Value, news: Mapping[str, Value]) -> Value:
+        """The word behind the exports that give these their values."""
+        told = by_new(value, news)
+        if told is None:
+            self.doubt = self.doubt or shown(value)
+        return value if told is None else told
 
     def word(self, value: Value, *, there: bool = False) -> str:
         """The word. `there`: programs that write a part of it do so in the rank's own shell."""
