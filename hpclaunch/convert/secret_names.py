@@ -100,6 +100,12 @@ def tells_where(value: str) -> bool:
     return _NO_SECRET.fullmatch(value) is not None
 
 
+def names_file(name: str, value: str) -> bool:
+    """Whether the value beside the name of a secret is the path of a file that has it."""
+    is_path = re.fullmatch(r"(?:~|\.{0,2})/\S+", value) is not None
+    return is_path or (name.upper().endswith("CREDENTIALS") and _FILE.fullmatch(value) is not None)
+
+
 def is_name_of_code(value: str) -> bool:
     """Whether it may be a variable of a program, or what a program computes."""
     return bool(_IDENTIFIER.fullmatch(value)) or not _LIKE_ONE.fullmatch(value)
@@ -110,6 +116,8 @@ def is_other(name: str, value: str, *, is_option: bool) -> bool:
     if name in _PERHAPS:
         return not _PERHAPS[name].fullmatch(value)
     name = _WHICH.sub("", name)
+    if name.endswith("CREDENTIALS") and _FILE.fullmatch(value):
+        return True
     if name.endswith(("TOKEN", "KEY", "AUTH", "JWT", "BEARER", "COOKIE")) and _NUMBER.fullmatch(value):
         return True
     if is_option and name.endswith("TOKEN"):

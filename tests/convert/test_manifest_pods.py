@@ -138,3 +138,38 @@ def test_numbers_that_a_pods_shell_adds_up_are_known() -> None:
     draft = _job("[sh, -c, 'mpirun -np $((2*4)) ./t --bytes $((1024*9)) --of $((N+1))']")
     assert _value(draft, "ranks_per_node") == 8
     assert not any(each.what.startswith("$(...)") for each in draft.findings)
+
+
+@pytest.mark.parametrize(
+    ("text", "per_node"),
+    [
+        ("mpirun -np 4 ./t && echo ok || echo bad", 4),
+        ("torchrun --nproc_per_node=4 t.py || { echo bad; }", "asked"),
+        ("if [ -d /data ]; then torchrun --nproc_per_node=4 t.py; fi", "asked"),
+    ],
+)
+def test_a_launcher_that_depends_on_other_commands_is_asked_for(text: str, per_node: object) -> None:
+    draft = _job(f"[bash, -c, '{text}']")
+    assert (_value(draft, "command"), _value(draft, "ranks_per_node")) == ("asked", per_node)
+
+
+def test_a_path_of_credentials_is_a_variable_and_an_empty_key_stands_nowhere() -> None:
+    env = (
+        ", env: [{name: GOOGLE_APPLICATION_CREDENTIALS, value: gcs.json}, {name: A_TOKEN_X, value: /etc/t}, "
+        "{name: WANDB_API_KEY, value: }]"
+    )
+    draft = _job("[python, t.py]", more=env)
+    assert draft.facts["env", "GOOGLE_APPLICATION_CREDENTIALS"].value == "gcs.json"
+    assert not [each for each in draft.findings if "stands in the manifest" in each.what]
+
+
+def test_parameters_of_the_workers_that_sshd_keeps_from_the_ranks_are_told() -> None:
+    worker = (
+        "{replicas: 2, template: {spec: {containers: [{name: w, image: a/b:1, command: [/usr/sbin/sshd], "
+        "env: [{name: OMPI_MCA_btl_vader_single_copy_mechanism, value: none}]}]}}}"
+    )
+    launcher = f"{{template: {{spec: {_container('[mpirun, ./t]', '{}')}}}}}"
+    head = "apiVersion: kubeflow.org/v2beta1\nkind: MPIJob\nmetadata: {name: a}\nspec:\n  slotsPerWorker: 8\n"
+    draft = converted(f"{head}  mpiReplicaSpecs:\n    Launcher: {launcher}\n    Worker: {worker}\n")
+    said = [each.what for each in draft.findings if each.kind == "defect"]
+    assert "OMPI_MCA_btl_vader_single_copy_mechanism did not reach the ranks" in said

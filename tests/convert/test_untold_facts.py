@@ -190,3 +190,32 @@ def test_a_round_that_gives_a_variable_its_own_value_changes_nothing(given: str,
 def test_a_folder_that_the_script_goes_to_is_no_part_to_add() -> None:
     _, found = _of("-N 2 --ntasks-per-node=4", "cd sub\nsrun --mpi=none --container-image=a/b:1 ./t")
     assert not [each for each in found.findings if each.kind == "left" and "cd sub" in each.what]
+
+
+@pytest.mark.parametrize("limit", ["$L", "-k 10 $L", "$((L-60))", "$1", "$O 60", '"$L"', "60"])
+def test_a_limit_that_is_not_told_hides_no_launcher(limit: str) -> None:
+    lines = f"L=$(($(date +%s) - 180))\ntimeout {limit} srun --mpi=none ./model"
+    job, _ = _of("-N 2 --ntasks-per-node=4 --gres=gpu:4", lines)
+    assert (job["nodes"], job["ranks_per_node"], job["command"]) == ("2", "4", ["./model"])
+
+
+@pytest.mark.parametrize(
+    ("options", "start", "is_said"),
+    [("-N 1", "mpirun ./t", False), ("-t 5", "mpirun ./t", True), ("-t 5", "mpirun -np 4 ./t", False)],
+)
+def test_ranks_that_mpirun_counts_itself_are_said_not_to_be_told(
+    options: str, start: str, is_said: bool
+) -> None:
+    _, found = _of(options, start)
+    assert is_said == any(each.what == "no line says how many ranks" for each in found.findings)
+
+
+def test_a_whole_path_behind_another_is_no_folder() -> None:
+    job, _ = _of("-N 1 -n 1 --gres=gpu:1", "W=../${SLURM_SUBMIT_DIR}\ncd ${W}\npython t.py")
+    assert job.get("workdir") != ".."
+    assert job["command"] == script_cases.ASK
+
+
+def test_a_variable_of_the_script_itself_is_no_option_of_sbatch() -> None:
+    job, _ = _of("-N 2 -n 4 -t 4", "WALLTIME=30\nexport DGXNNODES=4\nsrun --mpi=none ./t $WALLTIME")
+    assert (job["nodes"], job["time"]) == ("2", "00:04:00")

@@ -9,6 +9,8 @@ from hpclaunch.convert.options import Options
 from hpclaunch.convert.programs.layers import layers
 from hpclaunch.convert.reading import ShellReading
 
+_NO_REGISTRY = ("/", "library:", "oras:", "shub:")
+
 
 def are_steps(reading: ShellReading) -> bool:
     """Whether one of these programs starts something in the script."""
@@ -32,7 +34,7 @@ def _image(draft: Draft) -> None:
     """A file of Singularity's is no image of a job."""
     fact = draft.facts.get(("image",))
     text = str(fact.value) if fact is not None and not fact.is_open else ""
-    if fact is not None and (text.endswith(FILES) or text.startswith("/")):
+    if fact is not None and (text.endswith(FILES) or text.startswith(_NO_REGISTRY)):
         draft.unsay(("image",))
         del draft.facts["image",]
         draft.say("left", fact.places, f"the image {text}", why=NOT_RUN, todo=MAKE_ONE)

@@ -51,7 +51,7 @@ def put(
         draft.put(("container", "entrypoint"), True, [args.at], "args without command", why=why)
     if launch.shell is not None:
         _around(workload, launch, launch.shell, {name for name, _ in exports}, draft)
-    if workload.is_apart and not launch.outer:
+    if launch.is_buried or (workload.is_apart and not launch.outer):
         _hidden(launch, draft)
         return
     command, doubt = _command(launch, exports, stand_ins)
@@ -169,9 +169,9 @@ def _hidden(launch: Launch, draft: Draft) -> None:
     if launch.hides_mpirun:
         why, more = "no option of the mpirun in it is read", ", and what its options say: env, bind"
     elif shelltext.has_launcher(text):
-        why = "mpirun stands where it depends on other commands"
+        why = "what starts the ranks in it stands where it depends on other commands"
     question = f"what each rank executes: the launcher runs {shown(text, 60)!r}, and {why}"
-    todo = f"write the command that its mpirun starts into the job file{more}"
+    todo = f"write the command that each rank executes into the job file{more}"
     draft.ask(("command",), question, launch.places, "the launcher's command", todo=todo)
 
 

@@ -13,7 +13,7 @@ from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.manifests.fields import Field
 from hpclaunch.convert.mapping.environment.owners import owner
 from hpclaunch.convert.mapping.ranks import mpi
-from hpclaunch.convert.secret_names import is_secret
+from hpclaunch.convert.secret_names import is_secret, names_file
 from hpclaunch.readback.kubelet import expand
 from hpclaunch.spec import scalars
 from hpclaunch.values.conversion import Place
@@ -234,11 +234,13 @@ def put(
             _did_not_reach(name, "secrets", places, unseen or {}, carried, draft)
         elif each.source == "other":
             continue
-        elif each.text is not None and is_secret(name):
+        elif each.text is not None and is_secret(name) and not names_file(name, each.text):
             _literal_secret(name, each, places, draft)
             _did_not_reach(name, "secrets", places, unseen or {}, carried, draft)
         elif name.startswith("OMPI_MCA_"):
             mpi.parameter(name.removeprefix("OMPI_MCA_"), each.text or "", places, name, draft)
+            if ("env", name) in draft.facts:
+                _did_not_reach(name, "env", places, unseen or {}, carried, draft)
         else:
             draft.put(("env", name), each.text or "", places, f"the variable {name}")
             _did_not_reach(name, "env", places, unseen or {}, carried, draft)
@@ -273,6 +275,8 @@ def _secret(name: str, places: Sequence[Place], why: str, draft: Draft) -> None:
 
 def _literal_secret(name: str, each: Variable, places: Sequence[Place], draft: Draft) -> None:
     _secret(name, places, "its value is not carried: the submitter's shell, or a Secret, has it", draft)
+    if not each.text:
+        return
     by_envsubst = each.text in (f"${name}", f"${{{name}}}")
     draft.say(
         "defect",

@@ -53,6 +53,12 @@ class Launch(Struct, frozen=True):
     looped: Looped | None = None
 
     @property
+    def is_buried(self) -> bool:
+        """Whether what starts ranks stands in the text where it depends on other commands: in an if, or
+        behind ||."""
+        return self.shell is not None and not self.outer and self.looped is None and bool(self.shell.nested)
+
+    @property
     def places(self) -> tuple[Place, ...]:
         """All lines of it."""
         return merged([word.place for word in self.words])

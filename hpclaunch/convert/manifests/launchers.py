@@ -165,6 +165,8 @@ def _unseen(workload: Workload, first: dict[str, Variable], own: dict[str, Varia
             )
     if workload.by_ssh:
         for name in own:
+            if name in first and name.startswith("OMPI_MCA_"):
+                continue  # mpirun hands these on
             found[name] = (
                 "sshd starts ranks without the variables of their pod, and mpirun has no -x for it: "
                 "in the job the ranks have it"

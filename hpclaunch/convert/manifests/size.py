@@ -38,7 +38,7 @@ def put(
         question = f"how many ranks on each node: {per_node.what} does not tell it"
         draft.ask(("ranks_per_node",), question, per_node.places, per_node.what)
     slots = workload.slots
-    if slots is not None and not set(slots.places) & {*per_node.places, *gpus.places}:
+    if slots is not None and per_node.value and not set(slots.places) & {*per_node.places, *gpus.places}:
         why = f"{per_node.what} says how many ranks there are"
         draft.say("without effect", slots.places, slots.what, why=why)
     _sharing(workload, nodes, gpus, draft, options)
@@ -145,6 +145,10 @@ def _ranks(workload: Workload, launch: Launch, gpus: Count, draft: Draft) -> tup
     if workload.kind == "MPIJob v1alpha1" and workload.slots is not None:
         return workload.nodes, workload.slots
     places = launch.places or (workload.ranks.place,)
+    if launch.is_buried:
+        return workload.nodes, Count(None, places, "a launcher that depends on other commands")
+    if workload.slots is not None and not launch.words and launch.shell is None:
+        return workload.nodes, workload.slots  # nprocPerNode, for what the image starts
     return workload.nodes, Count(1, places, "one process in each pod, as no launcher starts more")
 
 

@@ -10,7 +10,7 @@ import shlex
 from collections.abc import Iterable, Sequence
 
 from hpclaunch.convert.programs.flags import Table, leading, table, take
-from hpclaunch.convert.programs.layers import Layer
+from hpclaunch.convert.programs.layers import Layer, may_be_many
 from hpclaunch.readback.shell.values import Value, join, known, program_of
 
 _TABLES: dict[str, Table] = {
@@ -41,7 +41,12 @@ _TABLES: dict[str, Table] = {
 }
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 IN_FRONT = _TABLES.keys() - {"sudo", "sshpass"}  # they go on with the environment that they have
+_DURATION = re.compile(r"\d+(?:\.\d+)?[smhd]?")
 _NICENESS = re.compile(r"-[0-9]+")
+
+
+def _no_options(value: Value, after: Sequence[Value]) -> bool:
+    return False
 
 
 def read(words: Sequence[Value]) -> tuple[Layer, list[Value]]:
@@ -52,7 +57,9 @@ def read(words: Sequence[Value]) -> tuple[Layer, list[Value]]:
     own: list[Value] = []
     if program == "nice" and rest and _NICENESS.fullmatch(known(rest[0]) or ""):
         own.append(rest.pop(0))
-    options, rest = take(rest, _TABLES[program], clusters=program != "nohup")
+    # An unknown word behind timeout is its duration, and no options.
+    own_options = _no_options if program == "timeout" else (lambda value, after: may_be_many(value))
+    options, rest = take(rest, _TABLES[program], clusters=program != "nohup", own=own_options)
     if program == "env" and rest and known(rest[0]) == "-":
         rest.pop(0)
         options.append(take([("--ignore-environment",)], _TABLES["env"])[0][0])
@@ -63,6 +70,8 @@ def read(words: Sequence[Value]) -> tuple[Layer, list[Value]]:
             own.append(rest.pop(0))
     elif program == "timeout" and rest:
         own.append(rest.pop(0))
+        while rest and known(own[-1]) is None and _DURATION.fullmatch(known(rest[0]) or ""):
+            own.append(rest.pop(0))  # behind options after all
     return Layer(program, tuple(options), tuple(own)), rest
 
 

@@ -347,7 +347,7 @@ def _resolved(reading: ShellReading, text: str) -> str | None:
     def filled_in(found: re.Match[str]) -> str:
         name = found[1] or found[2]
         if name in ("PWD", *_SUBMITTED_FROM):
-            return "."
+            return found[0] if found.start() else "."  # a whole path behind another is no folder
         each = reading.last(name)
         value = known(each.value) if each is not None else None
         return value if value is not None else "\0"

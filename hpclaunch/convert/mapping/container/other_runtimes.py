@@ -23,6 +23,7 @@ PROGRAMS = ("singularity exec", "singularity run", "shifter", "sarus run")
 # Variables that say the same as an option, by how their names begin.
 _BINDS = re.compile(r"(?:SINGULARITY|APPTAINER)_BIND(?:PATH)?")
 _SETS = re.compile(r"(?:SINGULARITY|APPTAINER)ENV_(\w+)")
+_ADDS = ("PREPEND_PATH", "APPEND_PATH")  # they change the PATH in the container, and are no variables there
 _CLEANED = frozenset(("cleanenv", "containall", "compat", "clearenv"))
 _WITHOUT_HOME = frozenset(("no-home", "contain", "containall", "compat", "home"))
 _WRITABLE = frozenset(("writable", "writable-tmpfs"))
@@ -58,7 +59,7 @@ def export(command: Command, layer: Layer, outer: Export) -> Export:
         given += [pair for each in pieces if (pair := cut(each or (), "=")) is not None]
     for name, value in command.environment:
         found = _SETS.fullmatch(name)
-        if found is not None:
+        if found is not None and found[1] not in _ADDS:
             given.append((found[1], value))
     clean = any(option.name in _CLEANED for option in layer.options)
     names = tuple(each for each in given if each[0].isidentifier())
@@ -165,9 +166,9 @@ def is_told(written: str) -> bool:
 
 
 def _bare(image: Value) -> Value:
-    """Without docker://, or docker: of Shifter."""
+    """Without docker://, or docker: of Shifter. Those of other libraries are no images of a registry."""
     first = image[0] if image and isinstance(image[0], str) else ""
-    short = re.sub(r"^(docker|oras|library):(//)?", "", first)
+    short = re.sub(r"^docker:(//)?", "", first)
     return join([short, *image[1:]]) if first else image
 
 

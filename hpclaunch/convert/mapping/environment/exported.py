@@ -22,7 +22,7 @@ from hpclaunch.convert.mapping.words.texts import is_here, line
 from hpclaunch.convert.programs.layers import layers
 from hpclaunch.convert.programs.plain import by_env
 from hpclaunch.convert.reading import Command, ShellReading
-from hpclaunch.convert.secret_names import is_secret
+from hpclaunch.convert.secret_names import is_secret, names_file
 from hpclaunch.readback.shell.values import Unknown, Value, known, shown
 from hpclaunch.values.conversion import Place
 from hpclaunch.values.names import acts_on_commands
@@ -108,7 +108,7 @@ def put(reading: ShellReading, command: Command, ranks: Ranks, draft: Draft) -> 
             draft.say("without effect", places, f"{name}={_short(each)}", why=why)
         elif _of_the_launch(each, draft, ranks):
             continue
-        elif is_secret(name):
+        elif is_secret(name) and not names_file(name, known(value) or ""):
             why = "a secret is taken from the submitter when the job is sent, and stands in no file"
             draft.put(("secrets", draft.count("secrets")), name, places, name, why=why)
         elif name in of_line and name not in ranks.read_inside:

@@ -111,7 +111,8 @@ def of_batch(reading: ShellReading) -> tuple[Asked, ...]:
     for name, variables in _CONVENTION.items():
         for variable in variables:
             each = reading.last(variable)
-            if each is not None:
+            # Nobody had a line of the script itself where sbatch was typed.
+            if each is not None and each.place.file != reading.script:
                 found.append(Asked(name, each.value, variable, origin_of(reading, variable), "convention"))
     alone = outside_allocation(reading)
     if alone is not None:

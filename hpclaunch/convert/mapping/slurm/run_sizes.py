@@ -6,7 +6,7 @@ from msgspec import structs
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.around.rounds import names_in
-from hpclaunch.convert.mapping.ranks import launchers
+from hpclaunch.convert.mapping.ranks import launchers, mpi
 from hpclaunch.convert.mapping.slurm import gpu_binding, hints
 from hpclaunch.convert.mapping.slurm.asked import Asked, of_batch, outside_allocation
 from hpclaunch.convert.mapping.slurm.sizes import Allocation, gpus_of, last
@@ -78,7 +78,7 @@ def put(
         return None
     else:
         draft.put(("ranks_per_node",), per_node, places, what, why=why)
-        if launcher is None and any(layer.program == "srun" for layer in layers(run.command.words)):
+        if launcher is None:
             _say_default(run, found, draft)
     _say_inner(reading, run, found, draft)
     _unused(reading, draft)
@@ -109,12 +109,24 @@ def _say_on_each(run: Step, told: launchers.FanOut, nodes: int, draft: Draft) ->
 
 
 def _say_default(run: Step, found: Allocation, draft: Draft) -> None:
-    """srun starts one on each node where nobody says otherwise; who gives sbatch the nodes may do that."""
+    """srun and mpirun start one on each node where nobody says otherwise; who gives sbatch the nodes, as one
+    who has them of a configuration, may do that."""
     said = {"nodes", "tasks", "per_node", "tasks_per_gpu", "cpus_per_task"} & found.places.keys()
+    if all(place.file != run.command.place.file for place in found.places.get("nodes", ())):
+        said -= {"nodes"}
     if said or any(each.name.startswith("ntasks") or each.name == "nodes" for each in run.asked):
         return
-    why = "srun starts one on each node, unless the operator gave sbatch a number of them (--ntasks-per-node)"
+    its = layers(run.command.words)
     todo = "write `ranks_per_node` in the job file, or give --set ranks_per_node=..."
+    why = "srun starts one on each node, unless the operator gave sbatch a number of them (--ntasks-per-node)"
+    by_mpirun = next((layer for layer in its if layer.program in MPI), None)
+    hosts = by_mpirun is not None and (by_mpirun.option("host") or by_mpirun.option("hostfile"))
+    if by_mpirun is not None and not hosts and mpi.told_by(by_mpirun, lambda option: 1) is None:
+        why = (
+            f"without -np {by_mpirun.program} starts one in each slot: those of sbatch, or the cores it finds"
+        )
+    elif by_mpirun is not None or all(layer.program != "srun" for layer in its):
+        return
     draft.say("question", (run.command.place,), "no line says how many ranks", why=why, todo=todo)
 
 
