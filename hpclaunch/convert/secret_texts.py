@@ -31,6 +31,7 @@ _BEHIND = re.compile(VALUE)
 _RESULT = re.compile(
     r"\b(?:echo|printf|print|log|info)[ \t(]+(?:-\w+[ \t]+)?[\"']?[ \t]*PASS:[ \t]+\S+[ \t]+\w"
 )
+_NEAR = 200  # characters of a line, which may be a megabyte long
 _ELEMENTS = re.compile(r"\(([^()]{0,4000})")
 # `read` and its like give these a value that is in the text.
 _READS = re.compile(r"\b(?:read|mapfile|readarray)\b")
@@ -153,7 +154,8 @@ def _named(text: str, line: str, start: int) -> Iterator[tuple[str, str, tuple[i
 
 
 def _is_result(line: str, at: int) -> bool:
-    return any(each.start() <= at < each.end() for each in _RESULT.finditer(line))
+    near = _RESULT.finditer(line, max(at - _NEAR, 0), at + _NEAR)
+    return any(each.start() <= at < each.end() for each in near)
 
 
 def _spaced(line: str, start: int) -> Iterator[tuple[str, str, tuple[int, int]]]:

@@ -19,6 +19,8 @@ from hpclaunch.values.errors import InputError, Problem
 
 # What families read beside the shell's own texts.
 _BESIDE = frozenset(("binding", "mounts", "hostfile", "mca", "env file", "program"))
+_MOST_EMPTY = 20  # variables that a template leaves empty: each costs a walk, of a long text seconds
+_LONG = 50_000  # characters
 _MEND = "mend it, and convert again"
 _LOOK = "look at this line yourself"
 
@@ -42,7 +44,11 @@ def read(
     sources = placeholders.put_in(sources, draft)
     try:
         reading = walk.read(sources, environment, arguments=arguments, most=MOST)
-        while (again := left_empty.filled(sources, reading, draft)) is not None:
+        is_long = sum(len(each.text) for each in sources) > _LONG
+        for _ in range(2 if is_long else _MOST_EMPTY):
+            again = left_empty.filled(sources, reading, draft)
+            if again is None:
+                break
             sources = again
             reading = walk.read(sources, environment, arguments=arguments, most=MOST)
     except (ScriptError, InputError):

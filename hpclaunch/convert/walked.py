@@ -23,6 +23,7 @@ class Walk:
         parts = (each.part for each in reading.statements)
         self.functions = frozenset(part.name for part in parts if isinstance(part, Function))
         self._reading = reading
+        self._written: dict[tuple[str, int, int, str], bool] = {}
 
     def gives(self, place: Place) -> bool:
         """Whether it gave a variable a value there."""
@@ -42,14 +43,19 @@ class Walk:
 
     def commands(self, place: Place) -> Sequence[Command]:
         """Those that it came to on these lines."""
-        lines = range(place.line, max(place.last, place.line) + 1)
+        if place.last <= place.line:
+            return self._commands.get((place.file, place.line), ())
+        lines = range(place.line, place.last + 1)
         return [each for line in lines for each in self._commands.get((place.file, line), ())]
 
     def writes_with_others(self, place: Place, program: str) -> bool:
         """Whether the commands of that program on these lines write a file that a group of commands writes
         into, none of which starts anything: else it is a log."""
-        own = [each for each in self.commands(place) if each.program == program and each.writes]
-        return any(id(each.writes[-1]) in self._groups for each in own)
+        key = (place.file, place.line, place.last, program)
+        if key not in self._written:  # a line may have thousands of them
+            own = [each for each in self.commands(place) if each.program == program and each.writes]
+            self._written[key] = any(id(each.writes[-1]) in self._groups for each in own)
+        return self._written[key]
 
     @cached_property
     def _groups(self) -> set[int]:

@@ -110,8 +110,8 @@ def _read(
     followed = {*walker.followed.values()} - {""}
     if not followed.isdisjoint(configurations):
         return _read(sources, script, given, in_job=in_job, submitted=submitted, run=followed.union(run))
-    if not walker.late.issubset(required):
-        required = walker.late.union(required)
+    if walker.late and not required:
+        required = walker.late
         return _read(sources, script, given, in_job=in_job, submitted=submitted, run=run, required=required)
     left = [source.name for source in sources if source.name != main and source.name in sourced - walker.seen]
     for name in left:
