@@ -114,7 +114,7 @@ class Command(Struct, frozen=True, dict=True):
 class Assigned(Struct, frozen=True):
     """A value that a variable was given. An array's is its words with spaces, and `array` has them.
     `default`: it counts only since nothing else was given (${X:-v}, : "${X:=v}"). `conditions` and `loops`
-    are what it depends on, as of `Command`."""
+    are what it depends on, as of `Command`. `behind` is how many commands the walk had found before it."""
 
     name: str
     value: Value
@@ -125,6 +125,7 @@ class Assigned(Struct, frozen=True):
     uses: tuple[str, ...] = ()
     conditions: tuple[str, ...] = ()
     loops: tuple[Loop, ...] = ()
+    behind: int = 0
 
 
 class Assumed(Struct, frozen=True):
@@ -137,12 +138,16 @@ class Assumed(Struct, frozen=True):
 
 class Sourced(Struct, frozen=True):
     """`source NAME ARGUMENTS`. `file` is the input that it was found to be, "" for none: its text was not
-    given."""
+    given. `written` is its text, `conditions` are those on which it is sourced, and `behind` is how many
+    commands the walk had found before it."""
 
     place: Place
     name: Value
     file: str
     arguments: tuple[Value, ...] = ()
+    written: str = ""
+    conditions: tuple[str, ...] = ()
+    behind: int = 0
 
 
 class Setter(Struct, frozen=True):

@@ -265,6 +265,8 @@ def _exec(statement: Statement, part: Simple, walk: Walk) -> Told:
 
 
 def _sbatch(statement: Statement, part: Simple, walk: Walk) -> Told:
+    if walk.follows(statement.place):
+        return _FOLLOWED
     names = ("$0", statement.place.file.rpartition("/")[2])
     return _AGAIN if any(name in statement.written for name in names) else _ANOTHER
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence, Set
 from functools import cached_property
 
+from hpclaunch.convert.mapping.slurm.submitted import unwrapped
 from hpclaunch.convert.programs.beside import PLUMBING
 from hpclaunch.convert.reading import Command, ShellReading, Sourced, Statement
 from hpclaunch.readback.shell.statements import Function
@@ -35,7 +36,7 @@ class Walk:
 
     @cached_property
     def _followed(self) -> set[Line]:
-        return set(map(line_of, self._reading.followed))
+        return set(map(line_of, unwrapped(self._reading).followed))
 
     def sourced(self, place: Place) -> Sourced | None:
         """What is sourced there."""

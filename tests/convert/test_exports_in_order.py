@@ -59,8 +59,9 @@ def test_an_export_that_adds_to_a_variable_is_not_to_be_set_in_env() -> None:
     ],
 )
 def test_what_stands_in_front_of_the_run_in_its_line_is_done_before_it(line: str) -> None:
-    command = loaded(converted(line).job)["command"]
-    assert command == ["bash", "-lc", "module load gcc; source /env/bin/activate; exec ./t"]
+    shell, option, text = loaded(converted(line).job)["command"]
+    assert (shell, option) == ("bash", "-lc")
+    assert text.replace(" && ", "; ") == "module load gcc; source /env/bin/activate; exec ./t"
 
 
 def test_a_limit_in_the_line_of_the_run_is_no_step() -> None:

@@ -285,3 +285,46 @@ def test_a_command_does_what_the_script_did_and_shows_nothing(line: str, text: s
 def test_the_folder_of_a_subshell_is_that_of_the_run_in_it(line: str, folder: str) -> None:
     found = convert(classified({"run.sub": f"{_HEAD}{line}\n"}), Options({}))
     assert script_cases.loaded(found.job)["workdir"] == folder
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        'f() { cd "$1"; srun; }\nf a/b &\nwait',
+        "(cd a; cd b; srun) &\nwait",
+        "f() { cd a; }\nf\nsrun",
+        "X=a\ncd $X\nX=c\nsrun",
+        "D=a/b\ncd $D\ncat <<X > job\n#!/bin/bash\nsrun\nX\nsbatch job\ncd -",
+        "cd a\nsbatch <<'X'\n#!/bin/bash\ncd $SLURM_SUBMIT_DIR/b\nsrun\nX",
+    ],
+)
+def test_a_run_in_a_process_of_its_own_starts_where_that_is(lines: str, tmp_path: Path) -> None:
+    for folder in ("a/b", "c"):
+        Path(tmp_path, folder).mkdir(parents=True)
+    programs = {
+        "srun": f"pwd > {tmp_path}/shown",
+        "sbatch": 'SLURM_SUBMIT_DIR=$PWD bash "${1-/dev/stdin}"',  # a stub: at once, and not by a daemon
+    }
+    for name, text in programs.items():
+        Path(tmp_path, name).write_text(f"#!/bin/bash\n{text}\n")
+        Path(tmp_path, name).chmod(stat.S_IRWXU)
+    environment = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "SLURM_SUBMIT_DIR": str(tmp_path)}
+    subprocess.run(["bash", "-c", lines], cwd=tmp_path, env=environment, check=True, timeout=60)
+    here = os.path.relpath(Path(tmp_path, "shown").read_text().strip(), tmp_path)
+    script = lines.replace("srun", "srun --mpi=none ./t")
+    head = "" if "sbatch" in lines else _HEAD
+    job = script_cases.loaded(convert(classified({"run.sub": f"{head}{script}\n"}), Options({})).job)
+    assert os.path.normpath(job["workdir"]) == here
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        'IFS=: read -r id dir <<< "$(head -1 list)"\ncd "$dir"\nsrun --mpi=none ./t',
+        'f() { cd "$1"; srun --mpi=none ./t; }\nwhile read -r row; do f "$row" & done < list\nwait',
+        "cd $(< list)\nsrun --mpi=none ./t",
+    ],
+)
+def test_a_folder_that_no_line_tells_is_asked_for(lines: str) -> None:
+    job = script_cases.loaded(convert(classified({"run.sub": f"{_HEAD}{lines}\n"}), Options({})).job)
+    assert (job["workdir"], job["command"]) == (script_cases.ASK, ["./t"])

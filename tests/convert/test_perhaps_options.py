@@ -70,6 +70,10 @@ def test_options_of_which_nothing_is_told_are_a_question() -> None:
         ("$HOME/bin/app in", "exec $HOME/bin/app in"),
         ('"$HOME/bin/app" in', 'exec "$HOME"/bin/app in'),
         ("$EXE", "exec $EXE"),
+        ("$EXE in", "exec $EXE in"),  # its name says that it is the program
+        ("$lmp_exec -in in.b", "exec $lmp_exec -in in.b"),
+        ("$LMP -in in.b", "exec $LMP -in in.b"),  # one dash and a word: of a program, and not srun's -i
+        ("--label $GMX -deffnm md", "exec $GMX -deffnm md"),
         ("$EXE -i in", "exec $EXE -i in"),
         ("$EXE --lr 0.1", "exec $EXE --lr 0.1"),
         ("$EXE --lr 0.1 in", "exec $EXE --lr 0.1 in"),
@@ -83,7 +87,7 @@ def test_a_word_that_can_only_be_the_program_is_it(words: str, command: object) 
     assert script_cases.loaded(found.job)["command"] == command
 
 
-@pytest.mark.parametrize("words", ["$EXE in", "$EXE in.dat -v", "--label $EXE 100"])
+@pytest.mark.parametrize("words", ["$WHAT in", "$WHAT in.dat -v", "--label $WHAT 100"])
 def test_a_word_that_may_be_options_or_the_program_is_asked_for(words: str) -> None:
     assert _asked("", words.replace("in", "in.txt") + " #") == {"command"}
 

@@ -339,3 +339,38 @@ def test_what_the_scripts_shell_puts_into_a_text_is_not_asked_of_the_ranks_own()
     assert [each.what for each in found.findings if "own shell" in each.what] == [
         "$MORE in the ranks' own shell"
     ]
+
+
+@pytest.mark.parametrize("start", ["podman run -d --rm --name mon x/mon:1", "docker run --detach x/mon:1"])
+def test_a_container_that_goes_on_beside_the_run_is_not_the_run(start: str) -> None:
+    job, found = _of(f"{_HEAD}{start}\nexport A=1\nsrun --mpi=pmix ./a\n")
+    assert (job["command"], job["nodes"], job["ranks_per_node"], job["env"]) == (
+        ["./a"],
+        "2",
+        "8",
+        {"A": "1"},
+    )
+    assert "image" not in job
+    assert [each.what for each in found.findings if each.kind == "left"] == [start]
+
+
+def test_of_several_lines_that_submit_the_script_it_is_said_which_is_the_job() -> None:
+    lines = [f"sbatch -N {nodes} --export=ALL,C={nodes}.yaml job.sh" for nodes in (1, 4)]
+    both = {"submit.sh": "\n".join(["#!/bin/bash", *lines, ""]), "job.sh": _HEAD + "srun --mpi=pmix ./a $C\n"}
+    found = convert(classified(both), Options({}))
+    job = script_cases.loaded(found.job)
+    assert (job["nodes"], job["env"]) == ("4", {"C": "4.yaml"})
+    (told,) = (each for each in found.findings if "lines submit jobs" in each.what)
+    assert ([place.line for place in told.places], lines[1] in told.why) == ([2, 3], True)
+    one = {**both, "submit.sh": f"#!/bin/bash\n{lines[1]}\n"}
+    assert not [each for each in convert(classified(one), Options({})).findings if "submit jobs" in each.what]
+
+
+def test_a_program_in_the_text_for_sbatch_is_the_run_of_the_first_node() -> None:
+    job, found = _of(
+        "#!/bin/bash\nexport D=/data/x\nsbatch <<EOT\n#!/bin/bash\n#SBATCH -N 6 --ntasks-per-node=32\n"
+        "julia --project l.jl\nEOT\n"
+    )
+    assert (job["command"], job["nodes"]) == (["julia", "--project", "l.jl"], "1")
+    assert job["env"] == {"D": "/data/x"}
+    assert any("on the first node alone" in each.why for each in found.findings)

@@ -13,6 +13,7 @@ from hpclaunch.convert.conversion import convert
 from hpclaunch.convert.inputs import classified
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.reading import Source
+from hpclaunch.convert.shell.shopt import EMPTY_BEHIND_ANY
 from hpclaunch.convert.shell.walk import read
 from hpclaunch.readback.shell import extglob
 
@@ -56,7 +57,7 @@ def test_conditions_with_extglob_and_nocasematch(rows: list[tuple[str, str, str]
     real = shown.stdout.splitlines()
     # What the walk leaves open it says with a condition; all that it decides is as bash decides it.
     assert [line for line in real if line in told] == told
-    if not folds:
+    if not folds and not any(EMPTY_BEHIND_ANY.search(pattern) for _, pattern, _ in rows):
         assert told == real
 
 

@@ -29,7 +29,7 @@ def recognise(reading: ShellReading) -> Place | None:
     its = [(command, layers(command.words)) for command in reading.starting]
     first = _first(its)
     if first is not None and of_slurm:
-        return first
+        return None if are_beside(reading) else first
     if any(
         _IN_A_TEXT.search(shown(word))
         for command in reading.commands
@@ -53,6 +53,18 @@ def recognise(reading: ShellReading) -> Place | None:
 
 def _first(its: Iterable[tuple[Command, Sequence[Layer]]]) -> Place | None:
     return next((command.place for command, layer in its if _has(layer, "docker run", "docker exec")), None)
+
+
+def are_beside(reading: ShellReading) -> bool:
+    """Whether all containers of a script for Slurm are started to go on beside what srun or mpirun starts
+    outside of them, such as one that watches the node."""
+    if not any(each.system == "SBATCH" for each in reading.directives):
+        return False
+    its = [layers(command.words) for command in reading.starting]
+    of_docker = [layer for each in its for layer in each if layer.program in ("docker run", "docker exec")]
+    if not all(each.program == "docker run" and each.option("detach") is not None for each in of_docker):
+        return False
+    return any(_has(each, "srun", *MPI) and not _has(each, "docker run") for each in its)
 
 
 def _has_hosts(mpirun: Layer) -> bool:

@@ -122,8 +122,8 @@ def _on_first_node(run: sruns.Step, found: Allocation, draft: Draft) -> None:
 
 
 def _nothing(reading: ShellReading, found: Allocation, draft: Draft) -> None:
-    for command in reading.commands:
-        if command.program in ("sbatch", "salloc"):
+    for command in reversed(reading.commands):
+        if command.program in ("sbatch", "salloc") and command.place not in reading.followed:
             _, rest = srun.read(command.words)
             name = shown(rest[0]) if rest else "a script"
             question = f"what each rank executes: {name} is not among the files"

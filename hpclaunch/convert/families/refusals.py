@@ -4,6 +4,7 @@ import re
 
 from msgspec import Struct
 
+from hpclaunch.convert.families.docker_ssh import are_beside
 from hpclaunch.convert.families.singularity import PROGRAMS as SINGULARITY
 from hpclaunch.convert.mapping import other_schedulers
 from hpclaunch.convert.mapping.docker.sizes import is_of_slurm
@@ -131,6 +132,8 @@ def _other_runtime(reading: ShellReading) -> Refusal | None:
 
 
 def _docker_only(reading: ShellReading) -> Refusal | None:
+    if are_beside(reading):
+        return None
     for command in reading.commands:
         if any(layer.program in ("docker run", "docker exec") for layer in layers(command.words)):
             return Refusal("docker without a scheduler", command.place, _DOCKER_ONLY)

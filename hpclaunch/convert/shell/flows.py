@@ -278,11 +278,15 @@ def _only(part: Statement) -> Simple | None:
 
 def _subshell(shell: "Walker", statement: Subshell) -> Flow:
     changes = {"background": True, "unnoticed": True} if statement.background else {}
-    options = set(shell.options)
+    options, given = set(shell.options), shell.input
     shell.subshells.append(shell.files.place(statement.line, statement.last))
+    if statement.background:
+        shell.input = Input(
+            "/dev/null", ()
+        )  # where no redirection gives another (bash(1), "COMMAND EXECUTION ENVIRONMENT")
     with shell.within(**changes):
         shell.apart(statement.body)
-    shell.options = options
+    shell.options, shell.input = options, given
     if statement.background:
         shell.status = True
     return Flow.NEXT

@@ -61,7 +61,6 @@ class Recorder(Values):
 
     def __init__(self, sources: Sequence[Source]):
         super().__init__(sources)
-        self.commands: list[Command] = []
         self.sourced: list[Sourced] = []
         self.unclear: list[Unclear] = []
         self.subshells: list[Place] = []

@@ -1,5 +1,6 @@
 """What `shopt` changes of what a script's text means (bash's manual, "The Shopt Builtin")."""
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,8 @@ if TYPE_CHECKING:
 
 NO_CASE = "nocasematch"
 ALIASES = "expand_aliases"
+# A group that may be nothing, behind a *: bash itself finds A in *?() and not in *+().
+EMPTY_BEHIND_ANY = re.compile(r"\*.*[?*+@!]\((?:[^()]*\|)?[|)]")
 # A pattern that no file matches is nothing, or ends the command.
 NO_FILES = frozenset(("nullglob", "failglob"))
 _MAYBE = "?"  # behind the name of an option that is on in some of the ways to here
@@ -54,6 +57,8 @@ def set_by(shell: "Walker", words: Sequence[Value]) -> None:
 
 def matches(shell: "Walker", pattern: str, text: str) -> bool | None:
     """Whether the whole text matches, None where that depends on what is not known."""
+    if EMPTY_BEHIND_ANY.search(pattern):
+        return None
     exact = extglob.matches(pattern, text)
     if NO_CASE not in shell.options:
         return exact

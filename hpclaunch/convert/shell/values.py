@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from msgspec import Struct, structs
 
-from hpclaunch.convert.reading import Assigned, Assumed, Loop, Output, Setter, Source
+from hpclaunch.convert.reading import Assigned, Assumed, Command, Loop, Output, Setter, Source
 from hpclaunch.convert.shell.names import python, spaced
 from hpclaunch.convert.shell.places import Files
 from hpclaunch.readback.shell.evaluate import Shell
@@ -44,6 +44,7 @@ class Values(Shell):
         super().__init__(())
         self.files = Files(sources)
         self.context = Context()
+        self.commands: list[Command] = []
         self.assigned: list[Assigned] = []
         self.assumed: list[Assumed] = []
         self.wanted: dict[str, dict[Place, None]] = {}
@@ -120,6 +121,7 @@ class Values(Shell):
                 uses,
                 context.conditions,
                 context.loops,
+                len(self.commands),
             )
         )
 

@@ -227,7 +227,10 @@ class Walker(Texts):
             self.note(f"what `source {path}` reads is not known, nor what it sets")
         text = written_files.of(self, python(words[1]), path)
         file = name if text is None else self.place.file
-        self.sourced.append(Sourced(self.place, python(words[1]), file, tuple(map(python, words[2:]))))
+        given = tuple(map(python, words[2:]))
+        written = self._current.written if self._current else ""
+        on, behind = self.context.conditions, len(self.commands)
+        self.sourced.append(Sourced(self.place, python(words[1]), file, given, written, on, behind))
         self.status = None
         if not file:
             return Flow.NEXT

@@ -4,6 +4,7 @@ Names, letters and which of them take a value are those of Slurm 20.11 to 26.05 
 and of Pyxis (args.c).
 """
 
+import re
 from collections.abc import Sequence
 
 from msgspec import Struct
@@ -66,6 +67,16 @@ _STARTS = frozenset(
     for name in (*_TAKES, *(name for own in _OF_COMMAND.values() for name in own))
     for length in range(1, len(name) + 1)
 )
+# Of those with a letter, which nobody writes with a text of letters right behind it.
+_NO_TEXT = """
+array begin cpus-per-task core-spec dependency distribution extra-node-info gpus input nodes ntasks
+relative threads time wait
+"""
+_WITHOUT_TEXT = frozenset(_NO_TEXT.split())
+# Variables that name a program, as of $LMP_EXE and ${app}.
+_OF_PROGRAM = re.compile(
+    r"(?:^|_)(?:exe|exec|executable|bin|binary|prog|program|app|application)$", re.IGNORECASE
+)
 _BY_LETTER = dict(pair.split(":") for pair in _LETTERS.split())
 
 
@@ -93,6 +104,8 @@ def options(command: str, words: Sequence[Value]) -> tuple[list[Given], list[Val
         if _is_path(word):
             break
         if not isinstance(start, str):
+            if len(word) == 1 and _OF_PROGRAM.search(getattr(start, "name", "")):
+                break
             unknown.append((len(found), index))
             found.append(Given("", word, shown(word)))
             index += 1
@@ -105,7 +118,7 @@ def options(command: str, words: Sequence[Value]) -> tuple[list[Given], list[Val
         given, used = (
             _long(takes, word, following) if start.startswith("--") else _short(takes, word, following)
         )
-        if unknown and given[-1] == Given("", None, shown(word)):
+        if unknown and (given[-1] == Given("", None, shown(word)) or _is_of_program(word, given)):
             program = unknown[-1]  # what follows it is no option of the command's own
             break
         found += given
@@ -118,6 +131,13 @@ def options(command: str, words: Sequence[Value]) -> tuple[list[Given], list[Val
         before, index = program
         found = found[:before]
     return found, list(words[index:])
+
+
+def _is_of_program(word: Value, given: Sequence[Given]) -> bool:
+    """Whether it is rather an option of a program with one dash (-in, -deffnm, -ntomp) than letters of
+    srun."""
+    text = known(word) or ""
+    return re.fullmatch(r"-[A-Za-z]{2,}", text) is not None and given[-1].name in _WITHOUT_TEXT
 
 
 def _is_all_arguments(word: Value) -> bool:

@@ -4,9 +4,10 @@ command, and that shell evaluates it."""
 import re
 from collections.abc import Iterator
 
-from hpclaunch.convert.mapping.environment.in_order import Prepared
+from hpclaunch.convert.mapping.environment.in_order import Moment, Prepared
 from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.readback.shell.values import Unknown, known, shown
+from hpclaunch.values.conversion import Place
 
 _PROGRAMS = frozenset(("conda", "mamba", "micromamba", "pyenv"))
 _EVALUATES = re.compile(r"eval\s+\"?\$\([^()]*\)\"?")
@@ -14,13 +15,23 @@ _EVALUATES = re.compile(r"eval\s+\"?\$\([^()]*\)\"?")
 
 def found(reading: ShellReading) -> Iterator[Prepared]:
     """Each of them, with its words."""
+    inside = _inside(reading)
     for statement in reading.statements:
         if not statement.written.startswith("eval") or not _EVALUATES.fullmatch(statement.written):
             continue
-        inside = (each for each in reading.commands if each.within and each.place == statement.place)
-        command = next((each for each in inside if each.program in _PROGRAMS), None)
-        if command is not None:
-            yield statement.place, (("eval",), (Unknown("output", f"$({_text(command)})"),))
+        if statement.place in inside:
+            moment, command = inside[statement.place]
+            words = (("eval",), (Unknown("output", f"$({_text(command)})"),))
+            yield Prepared(statement.place, words, moment)
+
+
+def _inside(reading: ShellReading) -> dict[Place, tuple[Moment, Command]]:
+    """The first of these programs in a $(...) of each line."""
+    found: dict[Place, tuple[Moment, Command]] = {}
+    for index, each in enumerate(reading.commands):
+        if each.within and each.program in _PROGRAMS:
+            found.setdefault(each.place, ((index, True, each.place.line), each))
+    return found
 
 
 def _text(command: Command) -> str:

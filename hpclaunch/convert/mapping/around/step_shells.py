@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.around import surroundings
-from hpclaunch.convert.mapping.environment.in_order import Export, in_order, position
+from hpclaunch.convert.mapping.environment.in_order import Export, in_order, moment_of
 from hpclaunch.convert.mapping.words.texts import is_here, line
 from hpclaunch.convert.programs.beside import that
 from hpclaunch.convert.reading import Command, ShellReading
@@ -49,13 +49,14 @@ def of(
 def say_behind(reading: ShellReading, run: Command, command: Command, goes: bool, draft: Draft) -> None:
     """Say what a step of `after` does first of that which stands between it and the run: `goes` to another
     folder, loads a module."""
-    start, end = (position(reading, run, each.place) for each in (run, command))
-    found = surroundings.before(reading, command)
+    start, end = (moment_of(reading, each) for each in (run, command))
+    found = [(each.place, each.words, each.moment) for each in surroundings.before(reading, command)]
     if goes:
-        found += [(each.place, each.words) for each in reading.of(*surroundings.FOLDERS)]
+        folders = reading.of(*surroundings.FOLDERS)
+        found += [(each.place, each.words, moment_of(reading, each)) for each in folders]
     told = {place for each in draft.findings for place in each.places}
-    for place, words in found:
-        if start < position(reading, run, place) < end and place not in told:
+    for place, words, moment in found:
+        if start < moment < end and place not in told:
             what = " ".join(map(shown, words))
             why = "a step begins with nothing of the script's shell, and does it itself"
             draft.say("carried", (place,), what, became=f"after: {what}; ...", why=why, key="after")

@@ -10,7 +10,8 @@ from shlex import quote
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.around import entered_folders, hooks
 from hpclaunch.convert.mapping.around.beyond import is_test
-from hpclaunch.convert.mapping.environment.in_order import Prepared, position
+from hpclaunch.convert.mapping.environment.in_order import Prepared, moment_of
+from hpclaunch.convert.mapping.environment.on_conditions import guarded
 from hpclaunch.convert.mapping.slurm.asked import of_batch
 from hpclaunch.convert.mapping.words.texts import path
 from hpclaunch.convert.reading import Command, ShellReading
@@ -35,7 +36,7 @@ _OF_PROCESS = {
 # Not a configuration that was forgotten, but software of the machine or an environment of the user's.
 _ENVIRONMENT = re.compile(r"^(?!.*\bconfig_)(/|~|\$\{?HOME)|(?:^|/)activate$|conda\.sh$")
 _HOME = re.compile(r"^~|\$\{?HOME\}?")
-_FIRST = Place("")  # before all lines
+_FIRST = (-1, False, 0)  # before all commands
 FOLDERS = frozenset(("cd", "pushd", "popd"))
 # The folder of submission under Slurm, PBS, LSF, Grid Engine, PJM and OAR.
 _SUBMITTED_FROM = (
@@ -47,8 +48,6 @@ _SUBMITTED_FROM = (
     "OAR_WORKDIR",
 )
 _OF_SCRIPT = re.compile(r"^\"?\$\(dirname (?:-- )?\"?\$\{?(?:0|BASH_SOURCE(?:\[0\])?)\}?\"?\)\"?")
-_MOST_OF_LINE = 20  # lines with a backslash at their end
-_LONGEST = 5000  # characters in front of the run in its line
 _OF_SUBMISSION = re.compile(rf"\$\{{?(?:{'|'.join(_SUBMITTED_FROM)})\b")
 
 
@@ -59,7 +58,7 @@ def put(
     left, and that is said, but where the script was itself in it (`inside`). `cd` becomes the working
     folder."""
     found = before(reading, run, None if image else draft, inside=inside)
-    for where, words in found:
+    for where, words, *_ in found:
         what = " ".join(map(shown, words))
         if image and not inside:
             why = "it prepares the host's shell; what it exports and the image does not set, ranks had too"
@@ -76,7 +75,8 @@ def put(
     if image:
         return found if inside else []
     # Files that are sourced are named as from there, whatever line went there.
-    return [*((_FIRST, words) for words in _folder(reading, run, draft)), *found]
+    folder = (Prepared(Place(""), words, _FIRST) for words in _folder(reading, run, draft))
+    return [*folder, *found]
 
 
 def before(
@@ -86,39 +86,33 @@ def before(
     not told the draft says so."""
     found: list[Prepared] = []
     programs = _PREPARES | FOLDERS if inside else _PREPARES
-    for command in reading.commands:
-        if command.program in programs and not (command.within or command.conditions or _shows(command)):
-            found.append((command.place, command.words))
+    end = moment_of(reading, run)
+    for index, command in enumerate(reading.commands[: end[0]]):
+        if command.program in programs and not (command.within or _shows(command)):
+            moment = (index, True, command.place.line)
+            row = (command.place, command.words, moment, command.conditions, command.written)
+            found.append(Prepared(*row))
     for sourced in reading.sourced:
-        if not sourced.file and _ENVIRONMENT.search(shown(sourced.name)):
+        moment = (sourced.behind, False, sourced.place.line)
+        if not sourced.file and moment < end and _ENVIRONMENT.search(shown(sourced.name)):
             here = path(sourced.name)
             if here is not None and not inside:
                 here = _from_ranks(reading, run, sourced.place, here, draft)
             name: Value = sourced.name if here is None else (here,)
-            found.append((sourced.place, (("source",), name, *sourced.arguments)))
-    found += hooks.found(reading)
-    lines = {place for place, _ in found}
-    in_line: dict[Place, list[str]] = {}
-    for statement in reading.statements:
-        if statement.place in lines:
-            in_line.setdefault(statement.place, []).append(statement.written)
-
-    def order(each: Prepared) -> tuple[tuple[bool, int, int], int]:
-        """Two of one line stay in the order in which they run: `source venv; module load`."""
-        place, words = each
-        return position(reading, run, place), _column(in_line.get(place, ()), words)
-
-    front = _in_front(reading, run)
-
-    def is_in_front(place: Place, words: tuple[Value, ...]) -> bool:
-        same_line = (place.file, place.line) == (run.place.file, run.place.line)
-        return same_line and posixpath.basename(shown(words[-1])) in front
-
-    return [
-        each
-        for each in sorted(found, key=order)
-        if (_is_before(each[0], run.place) or is_in_front(*each)) and not reading.is_apart(each[0], run.place)
-    ]
+            words = (("source",), name, *sourced.arguments)
+            found.append(Prepared(sourced.place, words, moment, sourced.conditions, sourced.written))
+    found += [each for each in hooks.found(reading) if each.moment < end]
+    in_time = sorted(found, key=lambda each: each.moment)
+    own = [each for each in in_time if not reading.is_apart(each.place, run.place)]
+    kept = []
+    for each, open_condition in guarded(reading, own):
+        if not open_condition:
+            kept.append(each)
+        elif draft is not None:
+            why = f"it hangs on a condition that a rank cannot look at: {open_condition}"
+            todo = "where ranks need it begin the command with it"
+            draft.say("left", (each.place,), " ".join(map(shown, each.words)), why=why, todo=todo)
+    return kept
 
 
 def _shows(command: Command) -> bool:
@@ -128,14 +122,6 @@ def _shows(command: Command) -> bool:
         words = [word for word in rest if not word.startswith("-")]
         return words[:1] in _SHOW if words or command.program == "module" else True
     return command.program == "umask" and all(word.startswith("-") for word in rest)
-
-
-def _in_front(reading: ShellReading, run: Command) -> str:
-    """What stands in front of the run in the line where it begins: module load x && srun ..."""
-    text = next((each.text for each in reading.sources if each.name == run.place.file), "")
-    lines = text.split("\n")[max(run.place.line - 1, 0) : run.place.line + _MOST_OF_LINE]
-    front, found, _ = "\n".join(lines).partition(run.written.partition("\n")[0] or "\0")
-    return front[-_LONGEST:] if found else ""
 
 
 def _from_ranks(reading: ShellReading, run: Command, place: Place, name: str, draft: Draft | None) -> str:
@@ -159,18 +145,6 @@ def _from_ranks(reading: ShellReading, run: Command, place: Place, name: str, dr
     return posixpath.relpath(whole, start)
 
 
-def _column(written: Sequence[str], words: tuple[Value, ...]) -> int:
-    """Which of the statements of a line it is, by its first word and its last one."""
-    first = ("source", ".") if words[0] == ("source",) else (shown(words[0]),)
-    last = posixpath.basename(shown(words[-1]))
-    its = [
-        index
-        for index, text in enumerate(written)
-        if text.split(None, 1)[:1] and text.split(None, 1)[0] in first and last in text
-    ]
-    return its[0] if its else 0
-
-
 def _is_before(place: Place, run: Place) -> bool:
     """Configurations come before the script."""
     return place.file != run.file or place.line < run.line
@@ -191,7 +165,9 @@ def _folder(reading: ShellReading, run: Command, draft: Draft) -> Sequence[tuple
         return ()
     changes = list(changes_of(reading, run))
     if not changes:
-        if start is not None and base:
+        if run.folder:
+            _of_walk(reading, run, draft)
+        elif start is not None and base:
             draft.put(("workdir",), base, start.places, start.written)
         return ()
     place = changes[-1].place
@@ -208,6 +184,8 @@ def _folder(reading: ShellReading, run: Command, draft: Draft) -> Sequence[tuple
         draft.ask(("workdir",), f"{_asked_folder(what)}: {why}", lines, what, todo=todo)
         return ()
     folder = reached(reading, changes, base or ".")
+    if folder is not None:
+        folder = _walked(run, folder, base or ".")
     places = tuple(dict.fromkeys(each.place for each in changes)) if len(changes) > 1 else (place,)
     entered = _entered(reading, run, changes, folder)
     if entered:
@@ -223,6 +201,29 @@ def _folder(reading: ShellReading, run: Command, draft: Draft) -> Sequence[tuple
     else:
         draft.put(("workdir",), _written(folder), places, what)
     return ()
+
+
+def _walked(run: Command, folder: str, base: str) -> str | None:
+    """The folder, or that to which the walk came, which knows more: what a variable is given later is not
+    what `cd` had; None where it is not told. That a `cd` may fail is no way of the script's."""
+    if run.folder[:1] == (Unknown("either", "PWD"),):
+        return folder
+    walked = path(run.folder) if run.folder else "."
+    if walked is None:
+        return None
+    from_base = normpath(join(base, walked))
+    return folder if folder in (normpath(walked), from_base) else from_base
+
+
+def _of_walk(reading: ShellReading, run: Command, draft: Draft) -> None:
+    """The folder of a run that stands in a subshell or a process beside the script, with it."""
+    places = tuple(dict.fromkeys(each.place for each in reading.of(*FOLDERS) if each.folder == run.folder))
+    what = f"cd {shown(run.folder)}"
+    folder = path(run.folder)
+    if folder is None or any(loop.count != 1 for loop in run.loops):
+        draft.ask(("workdir",), _asked_folder(what), places or (run.place,), what)
+    else:
+        draft.put(("workdir",), _written(normpath(folder)), places or (run.place,), what)
 
 
 def _entered(

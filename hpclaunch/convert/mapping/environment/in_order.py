@@ -2,13 +2,25 @@
 like, and exports of what only a rank knows."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
-from hpclaunch.convert.reading import Command, ShellReading
+from hpclaunch.convert.reading import Command, ShellReading, once
 from hpclaunch.readback.shell.values import Value, join
 from hpclaunch.values.conversion import Place
 
-Prepared = tuple[Place, tuple[Value, ...]]
+# How many commands the walk had found by then, whether it is one of them, and its line.
+Moment = tuple[int, bool, int]
 Export = tuple[str, Value]
+
+
+class Prepared(NamedTuple):
+    """What the script's shell did: its line, its words, when that was, on which conditions, and its text."""
+
+    place: Place
+    words: tuple[Value, ...]
+    moment: Moment
+    conditions: tuple[str, ...] = ()
+    written: str = ""
 
 
 def in_order(
@@ -18,24 +30,35 @@ def in_order(
     exports behind all of them. What the options of the run itself give comes last."""
     first: list[tuple[Value, ...]] = []
     around = dict(run.environment).keys() - dict(run.prefix).keys()
-    places = {name: _place(reading, run, name) if name in around else run.place for name, _ in exports}
-    left = [(position(reading, run, places[name]), name, value) for name, value in exports]
-    for place, words in prepared:
-        here = position(reading, run, place)
-        first += [(("export",), join([f"{name}=", *value])) for at, name, value in left if at < here]
-        left = [each for each in left if each[0] >= here]
-        first.append(words)
+    its = moment_of(reading, run)
+    moments = {name: _moment(reading, run, name) or its if name in around else its for name, _ in exports}
+    left = [(moments[name], name, value) for name, value in exports]
+    for each in prepared:
+        first += [(("export",), join([f"{name}=", *value])) for at, name, value in left if at < each.moment]
+        left = [export for export in left if export[0] >= each.moment]
+        first.append(each.words)
     return first, [(name, value) for _, name, value in left]
 
 
-def position(reading: ShellReading, run: Command, place: Place) -> tuple[bool, int, int]:
-    """Where a line stands among all of the input: configurations come before the script."""
-    files = [source.name for source in reading.sources]
-    file = files.index(place.file) if place.file in files else 0
-    return place.file == run.place.file, file, place.line
+def moment_of(reading: ShellReading, command: Command) -> Moment:
+    """When the walk came to the command; to the first that is like it where it is not itself one of them."""
+    index = _numbers(reading).get(id(command))
+    if index is None:
+        like = (
+            index
+            for index, each in enumerate(reading.commands)
+            if each.place == command.place and each.words == command.words
+        )
+        index = next(like, len(reading.commands))
+    return index, True, command.place.line
 
 
-def _place(reading: ShellReading, run: Command, name: str) -> Place:
-    """The line from which what was exported around the run has its value."""
+@once
+def _numbers(reading: ShellReading) -> dict[int, int]:
+    return {id(each): index for index, each in enumerate(reading.commands)}
+
+
+def _moment(reading: ShellReading, run: Command, name: str) -> Moment | None:
+    """When what was exported around the run got its value."""
     each = reading.at(name, run.place)
-    return run.place if each is None else each.place
+    return None if each is None else (each.behind, False, each.place.line)

@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from hpclaunch.convert.draft import Draft, sayable
 from hpclaunch.convert.mapping.ranks import mpi
 from hpclaunch.convert.mapping.slurm import batch_options
-from hpclaunch.convert.mapping.slurm.asked import NODES, Asked, number, of_batch
+from hpclaunch.convert.mapping.slurm.asked import NODES, Asked, number, of_batch, submitting
 from hpclaunch.convert.mapping.slurm.sizes import OF_GPUS, Allocation, Gpus, gpus_of, last, sizes
 from hpclaunch.convert.mapping.words.host_lists import lists
 from hpclaunch.convert.mapping.words.made import either_of
 from hpclaunch.convert.programs.layers import MPI, STARTERS, layers
 from hpclaunch.convert.reading import ShellReading
 from hpclaunch.convert.to_fill_in import to_fill_in
+from hpclaunch.readback.shell.values import shown
 from hpclaunch.readback.slurm import forms
 from hpclaunch.spec import scalars
 from hpclaunch.values.conversion import Finding, Place
@@ -21,6 +22,7 @@ _SIZES = """
 job-name nodes ntasks ntasks-per-node time time-min gres gpus gpus-per-node gpus-per-task ntasks-per-gpu
 gpus-per-socket
 """
+_BRIEF = 60
 NO_LIMIT = "no line gives a time limit"
 _OF_NODES = re.compile(r"SLURM_(JOB_NUM_NODES|NNODES|JOB_NODELIST|NODELIST)\b")
 _ONE_BY_SBATCH = "sbatch gives one node where -N is not given (sbatch(1), --nodes)"
@@ -63,6 +65,14 @@ def _submitted_often(reading: ShellReading, draft: Draft) -> None:
                 todo="submit it once for each value, with --set",
             )
             return
+    own = {tuple(map(shown, each.words)): each for each in submitting(reading)}
+    if len(own) > 1:
+        *others, taken = own.values()
+        text = taken.brief(_BRIEF)
+        why = f"each is a job of its own, and this file is that of the last: {text}"
+        todo = "convert again without the other lines for each of them, or make its job file of this one"
+        places = [each.place for each in (*others, taken)]
+        draft.say("question", places, f"{len(own)} lines submit jobs", why=why, todo=todo)
 
 
 def _name(reading: ShellReading, given: Mapping[str, Asked], draft: Draft) -> None:

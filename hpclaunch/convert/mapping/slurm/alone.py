@@ -19,7 +19,7 @@ from hpclaunch.readback.shell.commands import BUILTINS
 from hpclaunch.readback.shell.values import Value, base_name, known, program_of, shown
 
 _RUNS = re.compile(
-    r"^(python[\d.]*|torchrun|deepspeed|accelerate|charmrun|bash|sh|[\w./-]+\.(sh|py|x|exe)|\./\S+|/\S+)$"
+    r"^(python[\d.]*|torchrun|deepspeed|accelerate|charmrun|bash|sh|julia|Rscript|matlab|octave|java|[\w./-]+\.(sh|py|x|exe)|\./\S+|/\S+)$"
 )
 _STARTS = re.compile(rf"(?:^|[\s;&|(/`\"'])({any_of(STEPS, BY_MPI)})(?=[\s;\"']|$)")
 _UNKNOWN_START = re.compile(r"(?:^|[;&|({\n])\s*\0")

@@ -7,15 +7,18 @@ from functools import lru_cache
 from msgspec import structs
 
 from hpclaunch.convert.mapping.slurm.sizes import sizes
+from hpclaunch.convert.mapping.words.texts import is_here
 from hpclaunch.convert.programs import srun
 from hpclaunch.convert.programs.slurm_variables import NAMES
 from hpclaunch.convert.reading import Command, ShellReading, Source
 from hpclaunch.convert.shell import walk
 from hpclaunch.convert.shell.names import with_names
 from hpclaunch.readback.shell.errors import ScriptError
-from hpclaunch.readback.shell.values import Part, Unknown, Value, known, shown
+from hpclaunch.readback.shell.values import Part, Unknown, Value, join, known, shown
 from hpclaunch.values.conversion import Place
 from hpclaunch.values.errors import InputError
+
+_GO = frozenset(("cd", "pushd", "popd"))
 
 
 def unwrapped(reading: ShellReading, parts: walk.Parts = ()) -> ShellReading:
@@ -86,21 +89,42 @@ def _joined(
         return None
     place = command.place
     handed = _handed_on(command, source)
-    its = (structs.replace(each, environment=_with(handed, each)) for each in inner.commands)
+    its = (
+        structs.replace(each, environment=_with(handed, each), folder=_from(command.folder, each.folder))
+        for each in inner.commands
+    )
     commands = tuple(each if whole else structs.replace(each, place=place) for each in its)
-    assigned = tuple(each for each in inner.assigned if not each.place.file.startswith("--env "))
+    own = (each for each in inner.assigned if not each.place.file.startswith("--env "))
+    folders = [
+        each
+        for each in reading.commands[: _index(reading, command)]
+        if each.program in _GO and command.folder and each.folder == command.folder
+    ]
+    count = len(folders) + 1
+    assigned = tuple(structs.replace(each, behind=each.behind + count) for each in own)
     return structs.replace(
         reading,
-        commands=(structs.replace(command, stdin=None), *commands),
+        commands=(*folders, structs.replace(command, stdin=None), *commands),
         directives=(*reading.directives, *inner.directives),
         assigned=(
-            *reading.assigned,
+            *(structs.replace(each, behind=0) for each in reading.assigned),
             *(assigned if whole else (structs.replace(a, place=place) for a in assigned)),
         ),
         assumed=(*reading.assumed, *inner.assumed) if whole else reading.assumed,
         wanted={**_moved(inner.wanted, None if whole else place), **reading.wanted},
-        sourced=(*reading.sourced, *inner.sourced),
+        sourced=(
+            *(structs.replace(each, behind=0) for each in reading.sourced),
+            *(structs.replace(each, behind=each.behind + count) for each in inner.sourced),
+        ),
+        followed=(*reading.followed, place),
     )
+
+
+def _from(submitted: Value, folder: Value) -> Value:
+    """The folder of a command of a script that was submitted in another one, which Slurm tells it."""
+    if not submitted or not folder:
+        return submitted or folder
+    return join([*submitted, *folder[1:]]) if is_here(folder[0]) else folder
 
 
 def _handed_on(command: Command, source: Source) -> dict[str, Value]:

@@ -48,6 +48,12 @@ _OF_GPUS = "CUDA_VISIBLE_DEVICES"
 NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
+class Raw(str):
+    """What a text has as it stands, and not as a word: && and its like."""
+
+    __slots__ = ()
+
+
 def split(value: Value, separator: str) -> list[Value]:
     """The value cut at each separator in its known text."""
     found: list[list[Part]] = [[]]
@@ -145,21 +151,29 @@ def line(
     if not (exports or ending or before or piped) and all(text is not None for text in texts):
         return Line(tuple(text for text in texts if text is not None))
     writer = _Writer(stand_ins)
-    first = [" ".join(writer.word(word, there=True) for word in each) + "; " for each in before]
+    first = _in_turn([" ".join(writer.word(word, there=True) for word in each) for each in before])
     given = [f"{name}={writer.word(value)}" for name, value in exports]
     if not in_turn and need_old(exports):
         given = [" ".join(given)]  # one export: all words are made before it sets anything
-    first += [f"export {each}; " for each in given]
+    first += "".join(f"export {each}; " for each in given)
     news = {} if in_turn else renewed(exports)
     words = [writer.behind(word, news) for word in words]
     command = " ".join(map(writer.word, words))
-    text = "".join(first) + (piped or ("" if ending else "exec ")) + command + ending
+    text = first + (piped or ("" if ending else "exec ")) + command + ending
     return Line(
         ("bash", "-lc", text) if before else text,
         tuple(dict.fromkeys(writer.names)),
         frozenset(writer.used),
         writer.doubt,
     )
+
+
+def _in_turn(commands: Sequence[str]) -> str:
+    """The commands one after the other, with a ; between them where nothing else joins them."""
+    text = ""
+    for each in commands:
+        text += each if not text else f" {each}" if each.startswith(("&& ", "|| ")) else f"; {each}"
+    return text and f"{text}; "
 
 
 def _found(word: Value) -> str:
@@ -211,7 +225,7 @@ class _Writer:
 
     def _part(self, part: Part) -> str:
         if isinstance(part, str):
-            return shlex.quote(part)
+            return part if isinstance(part, Raw) else shlex.quote(part)
         if isinstance(part, IfSet) and part.then == (Unknown("variable", part.name),):
             self.names.append(part.name)
             return f'${{{part.name}+"${part.name}"}}'

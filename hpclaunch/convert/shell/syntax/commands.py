@@ -181,6 +181,8 @@ class Commands(Assignments):
             operators.append("|&" if self.ahead(2) == "|&" else "|")
             self.at += len(operators[-1])
             self.gaps()
+            if (inverted := _BANG.match(self.text, self.at)) and inverted[1] == "!":
+                self.fail("a ! within a pipeline")
             parts.append(self.command(self.line()))
         if not operators:
             return parts[0]

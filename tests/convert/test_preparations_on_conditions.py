@@ -1,0 +1,92 @@
+"""What a script does to its shell before the run, in its order and on its conditions: a rank's own shell, run
+for real, does what the script did, run for real with a srun and a module that are stubs."""
+
+import os
+import stat
+import subprocess
+from pathlib import Path
+
+import pytest
+import script_cases
+
+from hpclaunch.convert.conversion import convert
+from hpclaunch.convert.inputs import classified
+from hpclaunch.convert.options import Options
+
+_HEAD = "#!/bin/bash\n#SBATCH -N 2 --ntasks-per-node=8 --gpus-per-node=8 -t 60\n"
+_SRUN = '#!/bin/bash\nwhile [[ $1 == -* ]]; do shift; done\nexec "$@"\n'
+# A module whose name begins with "no" cannot be loaded.
+_MODULE = '() { echo "module $*" >> "$LOG"; [[ $2 != no* ]]; }'
+
+
+def _machine(top: Path) -> dict[str, str]:
+    for name, text in {"srun": _SRUN, "t": '#!/bin/bash\necho "t ${A-} ${B-}" >> "$LOG"\n'}.items():
+        Path(top, name).write_text(text)
+        Path(top, name).chmod(stat.S_IRWXU)
+    for name in ("one", "two"):
+        Path(top, name).mkdir()
+        Path(top, name, "activate").write_text(f'echo "sourced {name}" >> "$LOG"\nexport A={name}\n')
+    Path(top, "e.sh").write_text("module load of/e\nexport B=2\n")
+    return {
+        "PATH": f"{top}:{os.environ['PATH']}",
+        "HOME": str(top),
+        "LOG": str(top / "log"),
+        "BASH_FUNC_module%%": _MODULE,
+    }
+
+
+def _done(command: list[str], top: Path, environment: dict[str, str]) -> list[str]:
+    Path(top, "log").write_text("")
+    subprocess.run(command, cwd=top, env=environment, check=True, timeout=60, capture_output=True)
+    return Path(top, "log").read_text().splitlines()
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "module purge\nsource e.sh",
+        "module purge && module load x && module load y",
+        "module load no/x || module load y\nmodule load z",
+        "module load x || module load y || module load z",
+        "module load no/x || module load no/y || module load z",
+        "if [ -f {top}/one/activate ]; then source {top}/one/activate; else source {top}/two/activate; fi",
+        "if [ -f {top}/six/activate ]; then source {top}/six/activate; else source {top}/two/activate; fi",
+        "source {top}/six/activate 2>/dev/null || source {top}/two/activate 2>/dev/null || true",
+        "[ -d {top}/one ] && source {top}/one/activate && module load x",
+        "[ -d {top}/six ] && source {top}/six/activate && module load x\nmodule load y",
+        "if ! [ -d {top}/six ]; then module load x; fi",
+        "D={top}/two\nif [[ -d $D ]]; then source $D/activate; elif [ -d {top} ]; then module load no; fi",
+        "run() {{ srun --mpi=none ./t; }}\nmodule load x\nrun\nexit",
+        "load() {{ module load $1; }}\nmodule purge\nload x",
+        "if command -v module >/dev/null 2>&1; then module load x; fi",
+        "if [ -n '' ]; then module load x; fi\nmodule load y",
+    ],
+)
+def test_ranks_do_what_the_script_did_before_them(lines: str, tmp_path: Path) -> None:
+    environment = _machine(tmp_path)
+    text = f"{_HEAD}{lines.format(top=tmp_path)}\nsrun --mpi=none ./t\n"
+    inputs = {"run.sub": text, "e.sh": Path(tmp_path, "e.sh").read_text()}
+    given = {name: inputs[name] for name in inputs if name == "run.sub" or "e.sh" in lines}
+    found = convert(classified(given), Options({}))
+    job = script_cases.loaded(found.job)
+    of_job = {**environment, **job.get("env", {})}
+    assert _done(job["command"], tmp_path, of_job) == _done(["bash", "-c", text], tmp_path, environment)
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        '[ "$WHERE" = here ]',
+        "[ -f $(ls | head -1) ]",
+        "grep -q x /etc/os-release",
+        '[ "$#" -gt 2 ] && [ -f $1 ]',
+    ],
+)
+def test_what_hangs_on_a_condition_that_no_rank_can_look_at_is_told(condition: str) -> None:
+    lines = f"if {condition}; then module load x; source /opt/one/activate; else module load y; fi"
+    found = convert(classified({"run.sub": f"{_HEAD}{lines}\nsrun --mpi=none ./t\n"}), Options({}))
+    assert script_cases.loaded(found.job)["command"] == ["./t"]
+    told = [
+        each.what for each in found.findings if each.kind in ("left", "question") and "condition" in each.why
+    ]
+    assert {"module load x", "source /opt/one/activate", "module load y"} == set(told)
