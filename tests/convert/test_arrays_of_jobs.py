@@ -175,3 +175,14 @@ def test_any_launcher_may_be_one_of_an_array(family: str) -> None:
         assert [each.number for each in variant.points] == [0, 1, 2, 3]
         swept += 1
     assert swept > 5
+
+
+def test_a_question_about_all_points_has_the_index_by_its_name() -> None:
+    text = (
+        "#!/bin/bash\n#SBATCH --array=0-2 -N 1 -n 1 --gres=gpu:1\noff=$((SLURM_ARRAY_TASK_ID * 50))\n"
+        "srun ./a --off=$off --key=$(openssl rand -hex 12)\n"
+    )
+    found = convert(classified({"run.sub": text}), Options({}))
+    (asked,) = (each for each in found.findings if each.key == "command")
+    assert "$((SLURM_ARRAY_TASK_ID * 50))" in asked.why
+    assert "off=0" not in found.job

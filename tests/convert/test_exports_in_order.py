@@ -125,3 +125,15 @@ def test_a_variable_made_of_what_another_one_was_before_is_so_in_the_rank(lines:
 def test_a_value_that_no_name_has_any_more_is_asked_for() -> None:
     found = converted("A=$ROOT\nexport ROOT=$ROOT/x\nsrun --mpi=none ./t $A $ROOT")
     assert loaded(found.job)["command"] == ASK
+
+
+@pytest.mark.parametrize(
+    ("first", "is_asked"), [("S=$F\nF=x.py", True), ("F=x.py\nS=$F", False), ("S=$F", False)]
+)
+def test_a_word_that_is_made_before_its_variable_has_a_value_is_not_made_of_that(
+    first: str, is_asked: bool
+) -> None:
+    command = loaded(converted(f"{first}\nsrun --mpi=pmix ./t $S").job)["command"]
+    assert (command == ASK) is is_asked
+    if not is_asked:
+        assert command == (["./t", "x.py"] if "F=x.py" in first else "exec ./t $F")

@@ -112,3 +112,13 @@ def test_each_job_that_a_script_submits_is_told() -> None:
     assert loaded(found.job)["nodes"] == "4"
     (left,) = [each for each in found.findings if "submits another job" in each.why]
     assert left.places[0].line == 2
+
+
+def test_what_a_script_submits_behind_its_run_is_no_line_of_its_own_job() -> None:
+    lines = [
+        "R=$(( $(date +%s) - 180 ))",
+        f"timeout $R {_RUN}",
+        "if [ $? == 124 ]; then sbatch -N 9 -J next run.sh; fi",
+    ]
+    job = _job("#SBATCH -N 2 -J this", *lines)
+    assert (job["name"], job["nodes"], job["command"]) == ("this", "2", ["./x"])

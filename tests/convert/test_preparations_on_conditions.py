@@ -90,3 +90,15 @@ def test_what_hangs_on_a_condition_that_no_rank_can_look_at_is_told(condition: s
         each.what for each in found.findings if each.kind in ("left", "question") and "condition" in each.why
     ]
     assert {"module load x", "source /opt/one/activate", "module load y"} == set(told)
+
+
+def test_a_hook_in_a_file_is_evaluated_and_not_put_out(tmp_path: Path) -> None:
+    environment = _machine(tmp_path)
+    tool = Path(tmp_path, "micromamba")
+    tool.write_text('#!/bin/bash\necho \'micromamba() { echo "hooked $*" >> "$LOG"; }\'\n')
+    tool.chmod(stat.S_IRWXU)
+    lines = f'T=$(mktemp)\n"{tool}" shell hook > "$T"\nsource "$T"\nmicromamba activate g\n'
+    text = f"{_HEAD}{lines}\nsrun --mpi=none ./t\n"
+    job = script_cases.loaded(convert(classified({"run.sub": text}), Options({})).job)
+    done = _done(job["command"], tmp_path, environment)
+    assert done == ["hooked activate g", "t  "] == _done(["bash", "-c", text], tmp_path, environment)

@@ -18,6 +18,7 @@ from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.readback.shell.values import known, shown
 from hpclaunch.values.conversion import Place
 
+_SLEEPS = ("sleep", "tail", "bash", "sh")  # what is done in it docker exec says
 _IN_A_TEXT = re.compile(r"\b(docker|podman)\b")
 
 
@@ -61,10 +62,16 @@ def are_beside(reading: ShellReading) -> bool:
     if not any(each.system == "SBATCH" for each in reading.directives):
         return False
     its = [layers(command.words) for command in reading.starting]
-    of_docker = [layer for each in its for layer in each if layer.program in ("docker run", "docker exec")]
-    if not all(each.program == "docker run" and each.option("detach") is not None for each in of_docker):
-        return False
-    return any(_has(each, "srun", *MPI) and not _has(each, "docker run") for each in its)
+    of_docker = [layer for layer in its if _has(layer, "docker run", "docker exec")]
+    by_srun = [layer for layer in its if _has(layer, "srun", *MPI)]
+    return bool(by_srun) and all(map(_goes_on_here, of_docker))
+
+
+def _goes_on_here(its: Sequence[Layer]) -> bool:
+    """Whether it is a container that the script starts on its own node alone, and that does something."""
+    first, program = its[0], its[-1].words
+    is_sleeper = bool(program) and known(program[0]) in _SLEEPS
+    return first.program == "docker run" and first.option("detach") is not None and not is_sleeper
 
 
 def _has_hosts(mpirun: Layer) -> bool:

@@ -6,6 +6,7 @@ what a point of the sweep sets. The ranks of a point have the index as SLURM_ARR
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from functools import cache
 from typing import Any
 
 from msgspec import Struct, structs
@@ -75,7 +76,14 @@ def put(reading: ShellReading, draft: Draft, options: Options, convert: Convert)
     if draft.refused or any(key[0] == "groups" for each in points for key in each.draft.facts):
         batch_options.leave_array(asked, draft)
         return
-    _merge(points, asked, indices, draft)
+
+    @cache
+    def of_any() -> Draft:
+        found = Draft(draft.site)
+        convert(of(None), found, options)
+        return found
+
+    _merge(points, of_any, asked, indices, draft)
 
 
 def _unsay_left(draft: Draft) -> None:
@@ -90,7 +98,10 @@ def _put_numbers(asked: Asked, indices: Indices, draft: Draft) -> None:
     draft.put(("sweep",), sweep, asked.places, asked.written, why=_WHY + _range(indices))
 
 
-def _merge(points: Sequence[_Point], asked: Asked, indices: Indices, draft: Draft) -> None:
+def _merge(
+    points: Sequence[_Point], of_any: Callable[[], Draft], asked: Asked, indices: Indices, draft: Draft
+) -> None:
+    """`of_any` has what is told of any index."""
     rows: list[dict[str, Any]] = [{f"env.{ARRAY_TASK}": str(each.index)} for each in points]
     places: dict[Place, None] = dict.fromkeys(asked.places)
     several = False
@@ -102,7 +113,8 @@ def _merge(points: Sequence[_Point], asked: Asked, indices: Indices, draft: Draf
         facts = [fact for each in by_unit for fact in each.get(unit, ())]
         question = next((fact for fact in facts if fact.is_open), None)
         if question is not None:
-            _ask(draft, question.key, question.question, facts)
+            fact = of_any().facts.get(question.key, question)  # with the index by its name
+            _ask(draft, question.key, (fact if fact.is_open else question).question, facts)
         elif unit == ("inherit",):
             _inherit(facts, draft)
         elif unit[0] in _ONE_OF_ALL or (unit[0] != "env" and any(value is None for value in values)):

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from hpclaunch.convert.mapping.environment.in_order import Moment, Prepared
 from hpclaunch.convert.reading import Command, ShellReading
-from hpclaunch.readback.shell.values import Unknown, known, shown
+from hpclaunch.readback.shell.values import Unknown, Value, known, shown
 from hpclaunch.values.conversion import Place
 
 _PROGRAMS = frozenset(("conda", "mamba", "micromamba", "pyenv"))
@@ -21,8 +21,24 @@ def found(reading: ShellReading) -> Iterator[Prepared]:
             continue
         if statement.place in inside:
             moment, command = inside[statement.place]
-            words = (("eval",), (Unknown("output", f"$({_text(command)})"),))
-            yield Prepared(statement.place, words, moment)
+            yield Prepared(statement.place, _evaluates(command), moment)
+    yield from _by_files(reading)
+
+
+def _evaluates(command: Command) -> tuple[Value, ...]:
+    return (("eval",), (Unknown("output", f"$({_text(command)})"),))
+
+
+def _by_files(reading: ShellReading) -> Iterator[Prepared]:
+    """conda shell.bash hook > FILE; source FILE"""
+    files: dict[Value, Command] = {}
+    for command in reading.of(*_PROGRAMS):
+        for output in command.writes:
+            files[output.path] = command
+    for each in reading.sourced if files else ():
+        if each.name in files and not (each.file or each.conditions):
+            moment = (each.behind, False, each.place.line)
+            yield Prepared(each.place, _evaluates(files[each.name]), moment, (), each.written)
 
 
 def _inside(reading: ShellReading) -> dict[Place, tuple[Moment, Command]]:

@@ -20,6 +20,7 @@ from hpclaunch.convert.mapping.around.beyond import script_of
 from hpclaunch.convert.mapping.around.likeness import say_own, unlike
 from hpclaunch.convert.mapping.around.logs import IN_LOGS, is_tee
 from hpclaunch.convert.mapping.around.missing import Missing
+from hpclaunch.convert.mapping.around.removals import Removing
 from hpclaunch.convert.mapping.around.text_files import Texts
 from hpclaunch.convert.mapping.around.trials import Trials
 from hpclaunch.convert.mapping.container import images
@@ -72,8 +73,10 @@ def put(reading: ShellReading, run: Run, all_steps: Sequence[Step], draft: Draft
     at_the_end, of_files = _at_the_end(reading), _made_of_files(reading)
     texts = Texts(reading, run.command)
     after, missing, pending = False, Missing(reading, of_run), None
+    removing = Removing(reading.commands, run.command, by_command)
     for command in sorted(reading.commands, key=lambda each: bool(each.signals)):
         missing.add(pending)
+        removing.add(pending)
         pending = None
         if texts.is_told(command):
             continue
@@ -98,7 +101,10 @@ def put(reading: ShellReading, run: Run, all_steps: Sequence[Step], draft: Draft
         if not words:
             images_of_steps.say_no_command(command, draft)
             continue
-        if stage_in.is_said(staged, command, draft) or _runs_beside(order, command, run.command, draft):
+        if stage_in.is_said(staged, command, draft):
+            removing.take(command)
+            continue
+        if _runs_beside(order, command, run.command, draft):
             continue
         key = _key(command, run.trials, after=after)
         why, todo = _no_step(command, run.trials, after=after, at_the_end=at_the_end)
@@ -107,6 +113,8 @@ def put(reading: ShellReading, run: Run, all_steps: Sequence[Step], draft: Draft
             todo = f"add it to {key} where it does with the job's, or submit it as a job of its own"
         if not why and not (step is not None and step.in_container):
             why, todo = missing.why(command, words, key)
+        if not why:
+            why, todo = removing.why(command, words, key)
         if why:
             draft.say("left", (command.place,), command.brief(), why=why, todo=todo)
             continue

@@ -116,11 +116,13 @@ def before(
 
 
 def _shows(command: Command) -> bool:
-    """Whether it only shows what it could set."""
+    """Whether it only shows what it could set, or writes it for an eval."""
     rest = [known(word) or "?" for word in command.words[1:]]
     if command.program in ("module", "ml"):
         words = [word for word in rest if not word.startswith("-")]
         return words[:1] in _SHOW if words or command.program == "module" else True
+    if "hook" in rest or (command.program == "pyenv" and rest[:1] == ["init"]):
+        return True
     return command.program == "umask" and all(word.startswith("-") for word in rest)
 
 

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from hpclaunch.convert.mapping.words.lines import names_behind
 from hpclaunch.convert.programs import srun
-from hpclaunch.convert.programs.layers import MPI, Option
+from hpclaunch.convert.programs.layers import MPI, Option, layers
 from hpclaunch.convert.reading import Assigned, Command, ShellReading
 from hpclaunch.readback.shell import arithmetic
 from hpclaunch.readback.shell.values import Unknown, Value, known
@@ -64,6 +64,7 @@ OF_ALLOCATION = frozenset(
     )
 )
 _OF_JOB = "SLURM_"
+_STARTS_RANKS = frozenset(("srun", *MPI))
 _OWN_JOB = frozenset(("SLURM_JOB_ID", "SLURM_JOBID"))
 _NAME = re.compile(r"\$\{(\w+)\}|\$(\w+)")
 # 10#$X is X also where zeros stand before it.
@@ -126,9 +127,14 @@ def submitting(reading: ShellReading) -> list[Command]:
     found = [each for each in reading.of("sbatch", "salloc") if not _is_in_a_job(each)]
     if not found or not reading.directives:
         return found
-    both = reading.of("sbatch", "salloc", "srun", *MPI)
-    run = next((number for number, each in enumerate(both) if each not in found), len(both))
-    return both[:run]
+    own = {id(each) for each in found}
+    before: list[Command] = []
+    for each in reading.starting:
+        if id(each) in own:
+            before.append(each)
+        elif any(layer.program in _STARTS_RANKS for layer in layers(each.words)):
+            break
+    return before
 
 
 def _is_in_a_job(command: Command) -> bool:

@@ -27,7 +27,7 @@ from hpclaunch.convert.reading import ShellReading
 from hpclaunch.convert.secret_names import is_secret
 from hpclaunch.convert.shell.walk import inner as inside_of
 from hpclaunch.convert.shell.walk import wanted_inside
-from hpclaunch.readback.shell.values import Unknown, Value, base_name, shown
+from hpclaunch.readback.shell.values import Unknown, Value, base_name, known, shown
 from hpclaunch.values.conversion import Place
 
 _SHELL = (
@@ -70,9 +70,12 @@ def put(
         of_parameters = written_with(*found)
         if not of_parameters.doubt:
             written, asked = of_parameters, found[1]
-    if written.doubt or not words or run.option("multi-prog"):
+    old = _read_before(run, words)
+    if written.doubt or not words or old or run.option("multi-prog"):
         why = "several programs, which a file names" if run.option("multi-prog") else "nothing"
         why = _doubt(reading, run, words, written.doubt) if written.doubt else why
+        if old:
+            why = f"{' '.join(map(shown, words))}, and {old} is read there before the script gives it a value"
         question = f"what each rank executes: {why}"
         draft.ask(("command",), question, lines, run.text)
     else:
@@ -93,6 +96,14 @@ def put(
         _of_the_text(reading, run, words, draft, image=image)
     if not (image or before) and export_of(reading, run).everything:
         draft.say("replaced", lines, "the submitter's shell", why=_SHELL, todo=_ACTIVATE)
+
+
+def _read_before(run: Step, words: Sequence[Value]) -> str:
+    """The variable of the submitter's that a word is made of, and that has another value for the ranks; ""
+    for none."""
+    there = dict(run.command.environment)
+    parts = (part for word in words for part in word if isinstance(part, Unknown) and part.kind == "variable")
+    return next((part.name for part in parts if known(there.get(part.name, (part,))) is not None), "")
 
 
 def _rendezvous(names: Sequence[str], lines: Sequence[Place], draft: Draft) -> None:
