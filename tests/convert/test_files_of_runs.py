@@ -81,7 +81,7 @@ def test_a_step_that_writes_what_another_needs_is_there_for_it():
 def test_the_log_of_a_trial_is_in_the_folder_that_the_script_was_in():
     job, _ = _of("cd /scratch", _LOOP.format("1 2 3", "log_$i.txt"), "cp log_2.txt /archive/")
     assert job["trials"]["log"] == "/scratch/log_{trial}.txt"
-    assert [each["run"] for each in job["after"]] == [["cp", "log_2.txt", "/archive/"]]
+    assert [each["run"] for each in job["after"]] == ["cd /scratch || exit; cp log_2.txt /archive/"]
 
 
 @pytest.mark.parametrize(("over", "first"), [("{0..2}", "0"), ("$(seq 5 7)", "5"), ("10 20 30", "10")])

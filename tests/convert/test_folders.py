@@ -250,8 +250,7 @@ def test_a_step_that_names_no_file_is_where_the_script_was(lines: str, tmp_path:
     (step,) = job["setup"]
     run = ["sh", "-c", step["run"]] if isinstance(step["run"], str) else step["run"]
     inherited = {name: own[name] for name in job.get("inherit", ())}
-    start = os.path.expandvars(str(Path(tmp_path, job.get("workdir", "."))))
-    subprocess.run(run, cwd=start, env={"PATH": path, **inherited}, check=True, timeout=60)
+    subprocess.run(run, cwd=tmp_path, env={"PATH": path, **inherited}, check=True, timeout=60)
     wanted, there = Path(tmp_path, "shown").read_text().splitlines()
     assert there == wanted
 

@@ -142,3 +142,30 @@ def test_one_with_the_name_of_a_kind_that_is_read_is_not_mended_by_the_types_of_
         "nodes": 3,
         "gpus_per_node": 8,
     }
+
+
+@pytest.mark.parametrize(
+    ("version", "kind", "spec"),
+    [
+        ("elastic.example/v1", "ElasticJob", {"replicaSpecs": {"Worker": _WORKERS}}),
+        (
+            "kubeflow.org/v1beta1",
+            "Experiment",
+            {"trialTemplate": {"trialSpec": {"spec": {"Worker": _WORKERS}}}},
+        ),
+        ("batch.example/v1", "MPIJob", {"launcherTemplate": _pod("reg/a:1"), "replicas": 3, "w": _WORKERS}),
+    ],
+)
+def test_a_kind_that_nobody_told_hpclaunch_is_a_launch_all_the_same(
+    version: str, kind: str, spec: dict[str, Any]
+) -> None:
+    draft = converted(_object(version, kind, spec))
+    assert f"{kind} of {version}" in draft.refused
+    found = {key: value for key, (value, _) in job(draft).items()}
+    assert found == {"name": "run", "image": "reg/train:1", "nodes": 3, "gpus_per_node": 8}
+
+
+@pytest.mark.parametrize(("version", "kind"), [("apps/v1", "Deployment"), ("example.com/v1", "Certificate")])
+def test_what_is_no_launch_is_none(version: str, kind: str) -> None:
+    draft = converted(_object(version, kind, {"replicas": 2, "secretName": "a"}))
+    assert "nothing in it starts ranks" in draft.refused

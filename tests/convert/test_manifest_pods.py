@@ -173,3 +173,47 @@ def test_parameters_of_the_workers_that_sshd_keeps_from_the_ranks_are_told() -> 
     draft = converted(f"{head}  mpiReplicaSpecs:\n    Launcher: {launcher}\n    Worker: {worker}\n")
     said = [each.what for each in draft.findings if each.kind == "defect"]
     assert "OMPI_MCA_btl_vader_single_copy_mechanism did not reach the ranks" in said
+
+
+@pytest.mark.parametrize("value", ["$(MASTER_ADDR):$(MASTER_PORT)", '"$(MASTER_ADDR):1"', "$MASTER_ADDR:1"])
+def test_what_the_operator_tells_does_not_hide_a_launcher_in_a_text(value: str) -> None:
+    text = f"torchrun --nnodes=3 --nproc_per_node=2 --rdzv_endpoint={value} b.py"
+    pod = f"{{template: {{spec: {_container('[bash, -c]', _GPUS, f', args: [{text!r}]')}}}"
+    found = converted(f"{_TORCH}    Master: {pod}}}\n    Worker: {pod}, replicas: 2}}\n")
+    assert (_value(found, "ranks_per_node"), _value(found, "nodes")) == (2, 3)
+    assert _value(found, "command") == ["python", "-u", "b.py"]
+
+
+def test_a_value_of_a_secret_does_not_hide_a_launcher_in_a_text() -> None:
+    env = ", env: [{name: HF_TOKEN, valueFrom: {secretKeyRef: {name: s, key: t}}}]"
+    found = _job("[bash, -c, 'torchrun --nproc_per_node=4 t.py --token $(HF_TOKEN)']", more=env)
+    assert (_value(found, "ranks_per_node"), "${HF_TOKEN}" in _value(found, "command")) == (4, True)
+
+
+def test_an_item_without_a_value_is_told() -> None:
+    found = _job("[python, t.py, --config, null]")
+    assert _value(found, "command") == ["python", "t.py", "--config", ""]
+    assert [each.what for each in found.findings if each.kind == "question"] == ["an item of command"]
+
+
+def test_variables_of_an_init_container_are_those_of_its_step() -> None:
+    init = (
+        "initContainers: [{name: get, image: a/b:1, command: [sh, -c, 'hf get m'],"
+        " env: [{name: HF_HOME, value: '/d a'}, {name: SAME, value: x},"
+        " {name: KEY, valueFrom: {secretKeyRef: {name: s, key: k}}}]}]"
+    )
+    env = "env: [{name: SAME, value: x}]"
+    head = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n"
+    found = converted(f"{head}  {init}\n  containers: [{{name: c, image: a/b:1, command: [./t], {env}}}]\n")
+    assert found.facts["setup", 0].value["run"] == "export 'HF_HOME=/d a'; hf get m"
+    assert [each.what for each in found.findings if each.kind == "left"] == ["KEY of the init container get"]
+
+
+def test_what_no_job_has_is_not_said_to_be_for_all() -> None:
+    pod = "{spec: {containers: [{name: c, image: a/b:1, command: [./t]MORE}]}}"
+    master = pod.replace("MORE", ", lifecycle: {preStop: {exec: {command: [sync]}}}")
+    found = converted(
+        f"{_TORCH}    Master: {{template: {master}}}\n    Worker: {{template: {pod.replace('MORE', '')}}}\n"
+    )
+    assert not [each for each in found.findings if "all have it" in each.why]
+    assert [each.kind for each in found.findings if "lifecycle" in each.what] == ["left"]

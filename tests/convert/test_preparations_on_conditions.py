@@ -26,6 +26,7 @@ def _machine(top: Path) -> dict[str, str]:
     for name in ("one", "two"):
         Path(top, name).mkdir()
         Path(top, name, "activate").write_text(f'echo "sourced {name}" >> "$LOG"\nexport A={name}\n')
+    Path(top, "sets").write_text("export A=file B=file\n")
     Path(top, "e.sh").write_text("module load of/e\nexport B=2\n")
     return {
         "PATH": f"{top}:{os.environ['PATH']}",
@@ -60,6 +61,10 @@ def _done(command: list[str], top: Path, environment: dict[str, str]) -> list[st
         "load() {{ module load $1; }}\nmodule purge\nload x",
         "if command -v module >/dev/null 2>&1; then module load x; fi",
         "if [ -n '' ]; then module load x; fi\nmodule load y",
+        "source {top}/sets\nexport A=mine",
+        "export A=early B=early\nsource {top}/sets\nexport B=late",
+        "source {top}/sets\nunset B",
+        "module load x\nexport CUDA_HOME=/mine\nmodule load y",
     ],
 )
 def test_ranks_do_what_the_script_did_before_them(lines: str, tmp_path: Path) -> None:
@@ -102,3 +107,35 @@ def test_a_hook_in_a_file_is_evaluated_and_not_put_out(tmp_path: Path) -> None:
     job = script_cases.loaded(convert(classified({"run.sub": text}), Options({})).job)
     done = _done(job["command"], tmp_path, environment)
     assert done == ["hooked activate g", "t  "] == _done(["bash", "-c", text], tmp_path, environment)
+
+
+def test_a_file_that_may_give_another_value_is_named_with_the_variables() -> None:
+    lines = "N=4\nexport SHARED=a K=1 U=0\nsource ~/env.sh\nexport K=2\nsrun --mpi=none ./t $N"
+    found = convert(classified({"run.sub": f"{_HEAD}{lines}\n"}), Options({}))
+    (told,) = (each for each in found.findings if each.what == "source ~/env.sh" and each.kind == "assumed")
+    assert told.why.endswith("another value to N, SHARED, U")
+    assert [place.line for place in told.places] == [5, 3, 4]
+    given = convert(classified({"run.sub": f"{_HEAD}{lines}\n", "env.sh": "N=8\n"}), Options({}))
+    assert script_cases.loaded(given.job)["command"] == ["./t", "8"]
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "srun --mpi=none bash -c 'module load x; ./t'",
+        "srun --mpi=none bash <<'X'\nmodule load x\n./t\nX",
+        "cat > own.sh <<'X'\n#!/bin/bash\nmodule load x\n./t\nX\nchmod +x own.sh\nsrun --mpi=none ./own.sh",
+        "cat > own.sh <<'X'\nif true; then module load x; fi\n./t\nX\nsrun --mpi=none bash own.sh",
+        "module load y\nsrun --mpi=none bash -c 'module load x; ./t'",
+    ],
+)
+def test_modules_in_the_texts_of_ranks_are_loaded_by_a_login_shell(lines: str, tmp_path: Path) -> None:
+    """The submitter's shell handed its function on; that of a rank has it where it is a login shell."""
+    environment = _machine(tmp_path)
+    text = f"{_HEAD}{lines}\n"
+    of_script = _done(["bash", "-c", text], tmp_path, environment)
+    module = environment.pop("BASH_FUNC_module%%")
+    (tmp_path / ".bash_profile").write_text(f"module {module}\nexport -f module\n")
+    command = script_cases.loaded(convert(classified({"run.sub": text}), Options({})).job)["command"]
+    assert _done(command, tmp_path, environment) == of_script
+    assert "module load x" in of_script

@@ -1,7 +1,10 @@
 """Jobs of the scripts written for the tests render, or the site refuses them by a key that they have."""
 
 import functools
+import os
 import re
+import stat
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -10,6 +13,9 @@ import yaml
 from test_docker_scripts import SCRIPTS, cases, converted
 
 from hpclaunch.cli.planning import plan_job
+from hpclaunch.convert.conversion import convert
+from hpclaunch.convert.inputs import classified
+from hpclaunch.convert.options import Options
 from hpclaunch.render import script
 from hpclaunch.spec.job import Job
 from hpclaunch.values.errors import InputError
@@ -110,3 +116,50 @@ def test_a_kubernetes_site_renders_the_job_or_names_keys(tmp_path: Path, site: s
     assert [case for case, keys in found.items() if not keys]
     without = [case for case, job in complete().items() if "\nimage:" not in job]
     assert [case for case, keys in found.items() if "no image" in keys] == without
+
+
+_RUNS_HERE = "#!/bin/bash\n#SBATCH -N 1 -n 1 --gres=gpu:0 -t 60\n"
+_NOTE = '#!/bin/sh\necho "${{0##*/}} $* in $(pwd)" | sed "s|{top}|.|g" >> "{top}/log"\n'
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "cd run\nsrun ./note run\n./note.sh after",
+        "mkdir -p made\n./note.sh before\ncd run\nsrun ./note run\n./note.sh after\ncd ..\n./note.sh last",
+        "cd run; ./note.sh before; cd deep; srun ../note run; ../note.sh after",
+        "./note.sh before\n(cd run/deep; ./note.sh inside)\nsrun ./note run\n",
+        "cd $SLURM_SUBMIT_DIR/run\n./note.sh before\nsrun ./note run\nrm -f x",
+    ],
+)
+def test_a_script_and_what_is_rendered_of_its_job_do_the_same_in_the_same_folders(
+    lines: str, tmp_path: Path
+) -> None:
+    """Both are run: the original with a srun that is a stub, the job by the script for this machine."""
+
+    def done(name: str, command: list[str]) -> list[str]:
+        top = tmp_path / name
+        for folder in (top, top / "run", top / "run/deep"):
+            folder.mkdir(parents=True, exist_ok=True)
+            for file in ("note", "note.sh"):
+                (folder / file).write_text(_NOTE.format(top=top))
+                (folder / file).chmod(stat.S_IRWXU)
+        srun = top / "bin/srun"
+        srun.parent.mkdir()
+        srun.write_text('#!/bin/bash\nwhile [[ $1 == -* ]]; do shift; done\nexec "$@"\n')
+        srun.chmod(stat.S_IRWXU)
+        path = f"{srun.parent}:{os.environ['PATH']}"
+        environment = {**os.environ, "PATH": path, "SLURM_SUBMIT_DIR": str(top)}
+        subprocess.run(command, cwd=top, env=environment, check=True, timeout=100, capture_output=True)
+        return (top / "log").read_text().splitlines()
+
+    text = _RUNS_HERE + lines + "\n"
+    found = convert(classified({"run.sub": text}), Options({}))
+    assert found.is_complete
+    (tmp_path / "job").mkdir()
+    (tmp_path / "job/job.yaml").write_text(found.job)
+    planned = plan_job(str(tmp_path / "job/job.yaml"), "local", ())
+    (tmp_path / "job.sh").write_text(script.render(planned.plan))
+    here = done("job", ["bash", str(tmp_path / "job.sh")])
+    assert here == done("script", ["bash", "-c", text])
+    assert len(here) == lines.count("note")

@@ -310,17 +310,17 @@ def test_a_step_runs_where_the_script_has_gone_to(line, run, tmp_path):
     (tmp_path / "srun").chmod(0o755)
     environment = {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
 
-    def files(name, text, folder="."):
+    def files(name, text):
         top = tmp_path / name
         for each in ("sub", "other"):
             (top / each).mkdir(parents=True)
         (top / "x").touch()
-        subprocess.run(["bash", "-c", text], cwd=top / folder, env=environment, check=True)
+        subprocess.run(["bash", "-c", text], cwd=top, env=environment, check=True)
         return sorted(str(each.relative_to(top)) for each in top.rglob("*"))
 
     job, _ = _of(line, f"{run} ./train")
     steps = "\n".join(shlex.join(["sh", "-c", text]) for text in _runs(job, "setup"))
-    assert files("steps", steps, job.get("workdir", ".")) == files("script", line)
+    assert files("steps", steps) == files("script", line)
 
 
 def test_a_step_in_a_folder_that_is_not_told_is_left():

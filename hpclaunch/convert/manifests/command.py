@@ -24,6 +24,7 @@ from hpclaunch.values.conversion import Place
 _LOOK = that("says", "looks", "devices") | {"set", "cd", "ulimit"}
 
 # What a command ends with that goes on until it is killed: sleep infinity, tail -f /dev/null.
+_MOST_ITEMS = 1000
 _OF_LOGIN = re.compile(r"-[a-z]*l[a-z]*")
 _WAITS = re.compile(
     r"""(?:^|[\s;&'"])(?:\S*/)?(?:sleep\s+(?:inf\w*|\d{5,}|\d+d)|tail\s+-[fF]\s+/dev/null)"""
@@ -67,6 +68,13 @@ def put(
             lines = (*lines, line_in(launch.shell_place, launch.shell.folder_line))
         draft.put(("command",), command, lines, what, why=_why(launch))
         _ask_for_work(launch, in_one(command), draft)
+    for key in ("command", "args"):
+        listed = container.get(key)
+        for each in listed.items(_MOST_ITEMS) if listed is not None else ():
+            if each.is_null:
+                why = "it has no value, which the API refuses: the command has an empty word there"
+                todo = "write in its place what the command is to be given"
+                draft.say("question", [each.at], f"an item of {key}", why=why, todo=todo)
     if launch.shell is not None:
         _variables(workload, launch, launch.shell, draft)
         _ask_for_run(launch, launch.shell, draft)

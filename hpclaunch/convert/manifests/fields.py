@@ -151,6 +151,14 @@ class Field:
         """A scalar as it is written, which does not count as read."""
         return str(self.node.value) if isinstance(self.node, ScalarNode) else ""
 
+    def plain(self) -> object:
+        """The value for a comparison, whatever its style; it does not count as read."""
+        if isinstance(self.node, MappingNode):
+            return {key: each.plain() for key, each in self.fields()}
+        if isinstance(self.node, SequenceNode):
+            return [each.plain() for each in self.items()]
+        return self.node.value
+
     def number(self) -> int | None:
         """A whole number that is not negative, None (and said) for another value."""
         text = self.text()

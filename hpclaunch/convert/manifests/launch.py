@@ -197,7 +197,7 @@ def line_in(place: Place, offset: int) -> Place:
 
 def _script(words: Sequence[Word]) -> tuple[tuple[str, ...], str, Place] | None:
     """The words before the text of `sh -c TEXT`, the text, and its lines."""
-    texts = [known(word.value) for word in words]
+    texts = [_as_a_shell_has_it(word.value) for word in words]
     if len(texts) < 3 or None in texts or (texts[0] or "").rpartition("/")[2] not in SHELLS:
         return None
     for index, text in enumerate(texts[1:], start=1):
@@ -210,6 +210,20 @@ def _script(words: Sequence[Word]) -> tuple[tuple[str, ...], str, Place] | None:
             before = tuple(each or "" for each in texts[: index + 1])
             return before, texts[index + 1] or "", words[index + 1].place
     return None
+
+
+def _as_a_shell_has_it(value: Value) -> str | None:
+    """A text in which the shell's own ${NAME} stands for a value of the container that is not told; None
+    where it would not be put in there."""
+    text = ""
+    for part in value:
+        if isinstance(part, str):
+            text += part
+        elif isinstance(part, Unknown) and part.kind == "variable" and text.count("'") % 2 == 0:
+            text += f"${{{part.name}}}"
+        else:
+            return None
+    return text
 
 
 def _expanded(text: str, variables: Mapping[str, str | None]) -> Value:

@@ -7,7 +7,7 @@ ray-project/kuberay, apis/ray/v1; LeaderWorkerSet in kubernetes-sigs/lws, api/le
 in flux-framework/flux-operator, api/v1alpha2.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
@@ -15,10 +15,13 @@ from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.manifests.fields import Field
 from hpclaunch.convert.manifests.repair import Object
 from hpclaunch.convert.manifests.size import is_gpu
+from hpclaunch.spec.tree import MappingNode
 from hpclaunch.values.conversion import Place
 
 _TODO = "write a job file with what is told here: `hpclaunch schema job` has its keys, examples/ has some"
 _EACH = "*"
+_OF_KUBERNETES = frozenset(("apps", "batch", "policy", "autoscaling", "extensions"))
+_MOST_FIELDS = 500
 _TEMPLATE = ("template", "spec")
 
 
@@ -88,13 +91,21 @@ class _Part(Struct, frozen=True):
 
 def is_other(given: Object) -> bool:
     """Whether the object starts ranks by a controller whose objects are not read."""
-    return _key(given) in _KINDS
+    group, kind = _key(given)
+    if (group, kind) in _KINDS:
+        return True
+    if not group or group in _OF_KUBERNETES or group.endswith(".k8s.io"):
+        return False
+    return kind.endswith("Job") or any(True for _ in _pods(given.root))
 
 
 def refuse(given: Object, draft: Draft) -> None:
     """Refuse it as a whole, and tell what could be told: name, image, and the numbers of its pods."""
-    kind = _KINDS[_key(given)]
-    found = [part for field in _below([given.root], kind.parts) for part in _part(field, kind)]
+    kind = _KINDS.get(_key(given))
+    if kind is None:
+        found = list(_pods(given.root))
+    else:
+        found = [part for field in _below([given.root], kind.parts) for part in _part(field, kind)]
     name = given.root.get("metadata", "name")
     if name is not None:
         draft.put(("name",), name.text(), [name.at], "metadata.name")
@@ -106,16 +117,47 @@ def refuse(given: Object, draft: Draft) -> None:
         if len(alike) != 1 or part is not alike[0]:
             _say(part, draft)
     given.root.take()
-    reason = f"{kind.title}: hpclaunch reads MPIJob, PyTorchJob, Job and Pod, and no object of this kind"
+    reason = f"{_title(given)}: hpclaunch reads MPIJob, PyTorchJob, Job and Pod, and no object of this kind"
     draft.refuse(reason, [given.root.place], given.name, todo=_TODO)
 
 
 def beside(given: Object, draft: Draft) -> None:
     """Say that it is there, beside the object that the job is made of."""
     given.root.take()
-    why = f"{_KINDS[_key(given)].title}: it is a launch of its own, and a job file is one job"
+    why = f"{_title(given)}: it is a launch of its own, and a job file is one job"
     todo = "convert it on its own, for what can be told of it; hpclaunch reads no object of this kind"
     draft.say("left", [given.root.place], f"{given.name} ({given.version})", why=why, todo=todo)
+
+
+def _title(given: Object) -> str:
+    kind = _KINDS.get(_key(given))
+    return kind.title if kind is not None else f"{given.kind} of {given.version}"
+
+
+def _pods(root: Field) -> Iterator[_Part]:
+    """The pods of an object whose fields nobody told hpclaunch, wherever there is a list of containers: with
+    the number that stands beside their template."""
+    waiting: list[tuple[Field, Field | None, str]] = [(root, None, "")]
+    seen = 0
+    while waiting and seen < _MOST_FIELDS:
+        field, count, name = waiting.pop(0)
+        seen += 1
+        if field.is_list:
+            waiting += [(each, count, name) for each in field.items()]
+            continue
+        if not isinstance(field.node, MappingNode):
+            continue
+        count = field.get("replicas") or count
+        listed = field.get("containers")
+        if listed is not None and listed.is_list and (containers := listed.items()):
+            number = count.peek() if count is not None else ""
+            pods = int(number) if number.isdecimal() and len(number) < 7 else None
+            places = (count.at,) if count is not None else (field.at,)
+            yield _Part(name or "its pods", pods, places, containers[0])
+            continue
+        for key, below in field.fields():
+            is_part = key not in ("spec", "template", "metadata") and not key.isdigit()
+            waiting.append((below, count, key if is_part else name))
 
 
 def _key(given: Object) -> tuple[str, str]:

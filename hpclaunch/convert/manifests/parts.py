@@ -14,10 +14,13 @@ from hpclaunch.convert.manifests.environment import Config, Variable
 from hpclaunch.convert.manifests.fields import Field
 from hpclaunch.convert.manifests.workload import Pod, Workload
 from hpclaunch.convert.options import Options
-from hpclaunch.spec.tree import MappingNode, SequenceNode
 from hpclaunch.values.conversion import Place
 
 # What ranks are, and what they run on: where two templates differ in it, neither is the job's.
+# Of a container alone: what is said of them is that they are not carried.
+_OF_NO_JOB = frozenset(
+    ("lifecycle", "livenessProbe", "readinessProbe", "startupProbe", "ports", "tty", "stdin", "stdinOnce")
+)
 _ASKED = frozenset(("command", "args", "image", "resources"))
 _VARIABLES = ("env", "envFrom")
 _COMMAND = ("command", "args")
@@ -233,10 +236,12 @@ def _others(first: Pod, other: Pod, draft: Draft, *, has_command: bool) -> None:
         if key == "name":
             continue
         field.take()
-        if twin is not None and _plain(twin) == _plain(field):
+        if twin is not None and twin.plain() == field.plain():
             draft.say("carried", [field.place], f"{key} of the {other.of}", became=f"that of the {first.of}")
         elif key in _VARIABLES or (key in _COMMAND and has_command):
             continue
+        elif key in _OF_NO_JOB:
+            draft.say("left", [field.place], f"{key} of the {other.of}", why="a job has no place for it")
         elif key in _ASKED and (key != "resources" or _gpus_of(twin) != _gpus_of(field)):
             which = ("gpus_per_node",) if key == "resources" else ("image" if key == "image" else "command",)
             question = f"{which[0]}: {other.of} and {first.of} differ in {key}, and a job has one"
@@ -254,7 +259,7 @@ def _others(first: Pod, other: Pod, draft: Draft, *, has_command: bool) -> None:
     for key, field in first.container.fields():
         if key in _COMMAND and has_command:
             continue
-        if other.container.get(key) is None and key not in _VARIABLES:
+        if other.container.get(key) is None and key not in _VARIABLES and key not in _OF_NO_JOB:
             if key in ("command", "args") or (key == "resources" and _gpus_of(field)):
                 asked = "gpus_per_node" if key == "resources" else "command"
                 question = f"{asked}: the {first.of} has {key}, the {other.of} has none, and a job has one"
@@ -268,17 +273,8 @@ def _others(first: Pod, other: Pod, draft: Draft, *, has_command: bool) -> None:
 def _gpus_of(field: Field | None) -> dict[str, object]:
     """The limits of GPUs."""
     limits = field.get("limits") if field is not None else None
-    return {name: _plain(each) for name, each in (limits.fields() if limits else ()) if size.is_gpu(name)}
+    return {name: each.plain() for name, each in (limits.fields() if limits else ()) if size.is_gpu(name)}
 
 
 def _plain_or_none(field: Field | None) -> object:
-    return None if field is None else _plain(field)
-
-
-def _plain(field: Field) -> object:
-    """A value for comparison, whatever its style."""
-    if isinstance(field.node, MappingNode):
-        return {key: _plain(each) for key, each in field.fields()}
-    if isinstance(field.node, SequenceNode):
-        return [_plain(each) for each in field.items()]
-    return field.node.value
+    return None if field is None else field.plain()

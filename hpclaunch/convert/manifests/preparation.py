@@ -5,11 +5,13 @@ One with `restartPolicy: Always` goes on as long as its pod
 """
 
 import re
+import shlex
 
 from hpclaunch.convert.draft import Draft, shown
 from hpclaunch.convert.manifests.fields import Field
 from hpclaunch.convert.manifests.volumes import short_name
 from hpclaunch.convert.manifests.workload import Pod, Workload
+from hpclaunch.convert.secret_names import is_secret
 from hpclaunch.values.conversion import Place
 
 _COPY = re.compile(
@@ -55,9 +57,10 @@ def _one(container: Field, pod: Pod, own: str, of_ranks: bool, draft: Draft) -> 
     if copy and _stage(copy["all"] or copy["source"], copy["target"], mounts, place, label, draft):
         return
     if words and image is not None and image.text() == own:
-        run: object = (
+        run: str | list[str] = (
             text if len(words) == 3 and words[0] in ("sh", "/bin/sh") and words[1] == "-c" else words
         )
+        run = _with_variables(container, pod, run, label, draft)
         why = "once on each node, in the job's container"
         draft.add("setup", {"run": run, "name": name.text() if name else "setup"}, [place], label, why=why)
         return
@@ -66,6 +69,44 @@ def _one(container: Field, pod: Pod, own: str, of_ranks: bool, draft: Draft) -> 
     why = "it has another image than the ranks, and a job has one"
     todo = "where the job's image can do it, add it to setup; data to bring near is stage_in"
     draft.say("left", [place], what, why=why, todo=todo)
+
+
+def _with_variables(
+    container: Field, pod: Pod, run: str | list[str], label: str, draft: Draft
+) -> str | list[str]:
+    """The step with the variables that the init container has beside those of the ranks' own; it is said of
+    those that no step is told."""
+    there = pod.container.get("env")
+    others = {name: each for each in (there.items() if there else ()) if (name := _name_of(each))}
+    own: dict[str, str] = {}
+    left: list[tuple[str, Field]] = []
+    given = container.get("env")
+    for each in given.items() if given is not None else ():
+        name, value, twin = _name_of(each), each.get("value"), others.get(_name_of(each))
+        if twin is not None and twin.plain() == each.plain():
+            continue
+        if name and value is not None and "$(" not in value.text() and not is_secret(name):
+            own[name] = value.text()
+        else:
+            left.append((name, each))
+    whole = container.get("envFrom")
+    if whole is not None:
+        from_there = pod.container.get("envFrom")
+        if from_there is None or from_there.plain() != whole.plain():
+            left.append(("envFrom", whole))
+    for name, each in left:
+        why = "a step has the variables of the job, and this is none of the ranks'"
+        todo = "add it to env or secrets where the step needs it, which gives it to the ranks too"
+        draft.say("left", [each.place], f"{name} of {label}", why=why, todo=todo)
+    if not own:
+        return run
+    words = [f"{name}={value}" for name, value in own.items()]
+    return f"export {shlex.join(words)}; {run}" if isinstance(run, str) else ["env", *words, *run]
+
+
+def _name_of(variable: Field) -> str:
+    name = variable.get("name")
+    return name.text() if name is not None else ""
 
 
 def _mounts(container: Field, pod: Pod) -> dict[str, str]:

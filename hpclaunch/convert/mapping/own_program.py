@@ -2,6 +2,7 @@
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.around import surroundings
+from hpclaunch.convert.mapping.environment import set_again
 from hpclaunch.convert.mapping.environment.exported import Ranks
 from hpclaunch.convert.mapping.environment.exported import put as put_exported
 from hpclaunch.convert.mapping.ranks import launchers
@@ -37,5 +38,6 @@ def put(reading: ShellReading, draft: Draft) -> None:
     later = put_exported(reading, run.command, ranks, draft)
     before = surroundings.put(reading, run.command, draft, image=False)
     words = run_command.words_of(reading, run, run.inner, launcher, draft)
+    later += set_again.exports(reading, run.command, before, draft)
     around = run_command.Around(later, before, Given(), stand_ins)
     run_command.put(reading, run, words, around, draft, image=False)

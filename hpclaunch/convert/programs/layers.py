@@ -139,6 +139,18 @@ def _layers(words: tuple[Value, ...]) -> tuple[Layer, ...]:
     return (*found, Layer("", words=tuple(rest)))
 
 
+def length(words: Sequence[Value]) -> int | None:
+    """How many of the words are the first layer's own; None where what it starts is not as it stands there
+    (env -S)."""
+    program = base_name(words[0]) if words else ""
+    if program not in _READERS:
+        return None
+    read: Reader = import_module(f"hpclaunch.convert.programs.{_READERS[program]}").read
+    inner = read(words)[1]
+    count = len(words) - len(inner)
+    return count if count > 0 and list(words[count:]) == list(inner) else None
+
+
 def _stands_before_a_program(words: Sequence[Value]) -> bool:
     """Whether the first word may be several, or none, of which nothing is known, and a program follows."""
     after = next((index for index, word in enumerate(words) if not may_be_many(word)), 0)

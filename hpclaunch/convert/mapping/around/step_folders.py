@@ -1,13 +1,13 @@
-"""The folder that a step of the host is in: the script may have gone to another one before it."""
+"""The folder that a step of the host is in: it starts in that of the job file, wherever the ranks do, and the
+script may have gone to another one before it."""
 
 import posixpath
 import shlex
 from collections.abc import Sequence
-from posixpath import isabs, normpath, relpath
+from posixpath import isabs, normpath
 
 from msgspec import Struct
 
-from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.words.texts import is_here, line, path
 from hpclaunch.convert.programs.beside import that
 from hpclaunch.convert.reading import Command
@@ -18,18 +18,9 @@ _PRINT = ("echo", "printf")
 _BY_WORDS = that(
     "says", "shell", "looks", "words", "texts", "devices", "settings", "caches", "copies", "files"
 )
-_HOMES = ((Unknown("variable", "HOME"),), (Unknown("home", "~"),))
 _OF_NAMES = frozenset(
     ("SLURM_JOB_ID", "SLURM_JOBID", "SLURM_JOB_NAME", "SLURM_ARRAY_JOB_ID", "SLURM_ARRAY_TASK_ID")
 )
-
-
-def start(draft: Draft, *, image: bool) -> str | None:
-    """Where steps of the host start, from the job file's folder; None where that is asked."""
-    fact = draft.facts.get(("workdir",))
-    if image or fact is None:
-        return "."
-    return None if fact.is_open else normpath(fact.value)
 
 
 class Way(Struct, frozen=True):
@@ -42,8 +33,8 @@ class Way(Struct, frozen=True):
     nowhere: str = ""
 
 
-def goes(command: Command, words: Sequence[Value], begin: str | None) -> Way:
-    """How a step comes to the folder of its command from where it begins."""
+def goes(command: Command, words: Sequence[Value]) -> Way:
+    """How a step comes to the folder of its command."""
     there: str | None = "."
     if command.folder:
         there = None if (folder := path(command.folder)) is None else normpath(folder)
@@ -52,23 +43,20 @@ def goes(command: Command, words: Sequence[Value], begin: str | None) -> Way:
         there = "." if there == "." or not relative else None
     elif not relative:
         return Way()
-    elif there is None and (way := _by_variables(command.folder, begin)) is not None:
+    elif there is None and (way := _by_variables(command.folder)) is not None:
         return way
-    if there is not None and there == begin:
+    if there == ".":
         return Way()
-    if there is None or begin is None or (isabs(begin) and not isabs(there)):
+    if there is None:
         doubt = "a cd that may not have run leads there" if _may_be_another(command.folder) else ""
         return Way(nowhere=doubt or shown(command.folder) or "the folder of submission")
-    return Way(f"cd {shlex.quote(there if isabs(there) else relpath(there, begin))} || exit; ")
+    return Way(f"cd {shlex.quote(there)} || exit; ")
 
 
-def _by_variables(folder: Value, begin: str | None) -> Way | None:
+def _by_variables(folder: Value) -> Way | None:
     """To a path with variables of the submitter's shell in it, /data/$USER; None for one that may not lead
-    there from where the step begins."""
-    if _may_be_another(folder):
-        return None
-    begins = known(folder[:1]) or ""
-    if not (begins.startswith("/") or folder[:1] in _HOMES or (begin == "." and not is_here(folder[0]))):
+    there."""
+    if _may_be_another(folder) or is_here(folder[0]):
         return None
     written = line([("cd",), folder])
     if written.doubt or not isinstance(written.value, str):

@@ -220,7 +220,7 @@ def _put(
     shell = step_shells.Shell()
     way = step_folders.Way()
     if not inside:
-        way = step_folders.goes(command, words, step_folders.start(draft, image=run.image))
+        way = step_folders.goes(command, words)
         stand_ins = run.trials.stand_ins
         shell = step_shells.of(reading, command, words, run.later, stand_ins, goes=bool(way.first))
     written = _line(command, step, run.trials, shell)

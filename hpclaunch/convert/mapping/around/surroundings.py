@@ -10,7 +10,7 @@ from shlex import quote
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.around import entered_folders, hooks
 from hpclaunch.convert.mapping.around.beyond import is_test
-from hpclaunch.convert.mapping.environment.in_order import Prepared, moment_of
+from hpclaunch.convert.mapping.environment.in_order import Moment, Prepared, moment_of
 from hpclaunch.convert.mapping.environment.on_conditions import guarded
 from hpclaunch.convert.mapping.slurm.asked import of_batch
 from hpclaunch.convert.mapping.words.texts import path
@@ -35,6 +35,7 @@ _OF_PROCESS = {
 }
 # Not a configuration that was forgotten, but software of the machine or an environment of the user's.
 _ENVIRONMENT = re.compile(r"^(?!.*\bconfig_)(/|~|\$\{?HOME)|(?:^|/)activate$|conda\.sh$")
+_SET = frozenset(("source", "module", "ml", "spack", "conda", "mamba", "micromamba", "eval"))
 _HOME = re.compile(r"^~|\$\{?HOME\}?")
 _FIRST = (-1, False, 0)  # before all commands
 FOLDERS = frozenset(("cd", "pushd", "popd"))
@@ -102,6 +103,7 @@ def before(
             words = (("source",), name, *sourced.arguments)
             found.append(Prepared(sourced.place, words, moment, sourced.conditions, sourced.written))
     found += [each for each in hooks.found(reading) if each.moment < end]
+    found += _unset(reading, found, end)
     in_time = sorted(found, key=lambda each: each.moment)
     own = [each for each in in_time if not reading.is_apart(each.place, run.place)]
     kept = []
@@ -113,6 +115,15 @@ def before(
             todo = "where ranks need it begin the command with it"
             draft.say("left", (each.place,), " ".join(map(shown, each.words)), why=why, todo=todo)
     return kept
+
+
+def _unset(reading: ShellReading, found: Sequence[Prepared], end: Moment) -> Iterator[Prepared]:
+    """What is unset behind files and modules, which may have set it."""
+    begin = min((each.moment for each in found if known(each.words[0]) in _SET), default=end)
+    for index, command in enumerate(reading.commands[begin[0] : end[0]], begin[0]):
+        if command.program == "unset" and not (command.within or command.function):
+            moment = (index, True, command.place.line)
+            yield Prepared(command.place, command.words, moment, command.conditions, command.written)
 
 
 def _shows(command: Command) -> bool:

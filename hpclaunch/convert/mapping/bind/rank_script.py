@@ -29,6 +29,21 @@ _LOCAL = "bind.cpus: local, the default: the cores beside the rank's GPU"
 _SCRIPT = re.compile(r"(^|/)[\w.-]+\.(sh|bash)$")
 
 
+def texts(run: Step, scripts: Sequence[Source], commands: Sequence[Command]) -> list[Source]:
+    """The scripts that the words of the run name, as far as their texts are given or written by the
+    launcher."""
+    names = _names(run, commands)
+    given = [source for source in scripts if basename(source.name) in map(basename, names)]
+    return given or [source for name in names for source in _written(name, commands)]
+
+
+def _names(run: Step, commands: Sequence[Command]) -> list[str]:
+    files = {normpath(shown(each.path)) for command in commands for each in command.writes}
+    names = [name for word in run.words if (name := _script(word))]
+    names += [name for word in run.words[:_MOST] if (name := _of_launcher(word, files, commands))]
+    return list(dict.fromkeys(names))
+
+
 def put(
     run: Step,
     scripts: Sequence[Source],
@@ -39,18 +54,14 @@ def put(
     """Say who binds the ranks where they run a script, and return the variables that it reads. `commands` are
     those of the launcher, which may have written it, and `tables` the lists of cores that bind.sh may
     take."""
-    files = {normpath(shown(each.path)) for command in commands for each in command.writes}
-    names = [name for word in run.words if (name := _script(word))]
-    names += [name for word in run.words[:_MOST] if (name := _of_launcher(word, files, commands))]
-    names = list(dict.fromkeys(names))
+    names = _names(run, commands)
     if _binds_in_words(run, draft):
         return set()
     for word in run.words[1:]:
         _chooses(run, shown(word), run.command.place, draft)
     if not names:
         return set()
-    given = [source for source in scripts if basename(source.name) in map(basename, names)]
-    given = given or [source for name in names for source in _written(name, commands)]
+    given = texts(run, scripts, commands)
     if not given:
         _not_given(names[0], run, draft)
         return set()

@@ -7,12 +7,12 @@ from msgspec import Struct, structs
 
 from hpclaunch.convert.draft import Draft, Fact, dotted
 from hpclaunch.convert.mapping.environment.owners import owner
-from hpclaunch.convert.reading import Setter, ShellReading
+from hpclaunch.convert.reading import Assigned, Setter, ShellReading
 from hpclaunch.readback.shell.values import shown
 from hpclaunch.values.conversion import Kind, Place
 
 # What a login has of these the submitter's shell has too; the others set variables of their own alone.
-_OF_LOGIN = re.compile(
+OF_LOGIN = re.compile(
     r"(?:^|/)(?:\.bashrc|\.bash_profile|\.bash_login|\.profile|\.bash_aliases|activate|conda\.sh|mamba\.sh"
     r"|setup-env\.sh|modules\.sh|init/(?:ba)?sh)$|^/etc/(?:profile(?:\.d/[\w.-]+)?|bash\.?bashrc|bashrc)$"
 )
@@ -20,6 +20,9 @@ _OF_LOGIN = re.compile(
 _HOOK = re.compile(
     r"\$\((?:\S*/)?(?:conda|mamba|micromamba|ssh-agent|pyenv|direnv|starship|dircolors|modulecmd|lmod)\b"
 )
+
+
+_MOST_NAMES = 6
 
 
 class _Setter(Struct, frozen=True):
@@ -45,9 +48,36 @@ def ask(reading: ShellReading, draft: Draft) -> None:
         *_not_given(reading, draft),
         *(_Setter(each.place, _what(each), names=each.names) for each in written),
     ]
+    _say_kept(reading, draft)
     if missing:
         _doubt_defaults(reading, missing[0], draft)
         _ask_for(reading, missing, draft)
+
+
+def _say_kept(reading: ShellReading, draft: Draft) -> None:
+    """Say of what the script gives a value before such a file that the file may give it another one."""
+    files = dict(not_given(reading))
+    behind = {each.place: each.behind for each in reading.sourced}
+    its = draft.facts.get(("command",))
+    runs = [each for each in reading.commands if its is not None and each.place in its.places]
+    used = {name for each in runs for name in reading.used_by(each)}
+    used |= {str(key[1]) for key in draft.facts if key[0] == "env" and len(key) == 2}
+    for place, file in files.items():
+        names = [
+            name
+            for name in sorted(used)
+            if (each := reading.last(name)) and _is_kept(each, place, behind[place])
+        ]
+        if names:
+            why = f"{file} was not given, and may give another value to {', '.join(names[:_MOST_NAMES])}"
+            places = [place, *(each.place for name in names if (each := reading.last(name)))]
+            todo = "convert again with it, or see that the values in the job file are those that count"
+            draft.say("assumed", places, f"source {file}", why=why, todo=todo)
+
+
+def _is_kept(each: Assigned, place: Place, behind: int) -> bool:
+    """Whether its value is from a line before that, and not from the command line."""
+    return each.behind <= behind and _is_before(each.place, place) and not each.place.file.startswith("--")
 
 
 def _what(each: Setter) -> str:
@@ -92,7 +122,7 @@ def _not_given(reading: ShellReading, draft: Draft) -> list[_Setter]:
 def not_given(reading: ShellReading) -> list[tuple[Place, str]]:
     """Where the script sources what is not among the inputs, and no file of a login."""
     rows = [(each.place, shown(each.name)) for each in reading.sourced if not each.file]
-    return [(place, file) for place, file in rows if not _OF_LOGIN.search(file)]
+    return [(place, file) for place, file in rows if not OF_LOGIN.search(file)]
 
 
 def _doubt_defaults(reading: ShellReading, first: _Setter, draft: Draft) -> None:

@@ -21,7 +21,7 @@ from hpclaunch.convert.mapping.words.lines import names_from
 from hpclaunch.convert.mapping.words.made import alternatives, in_doubt, with_numbers
 from hpclaunch.convert.mapping.words.texts import Line, by_name, line, submitters
 from hpclaunch.convert.programs import torch
-from hpclaunch.convert.programs.layers import Layer
+from hpclaunch.convert.programs.layers import Layer, length
 from hpclaunch.convert.programs.names import BY_MPI, STEPS
 from hpclaunch.convert.reading import ShellReading
 from hpclaunch.convert.secret_names import is_secret
@@ -248,7 +248,9 @@ def _written(run: Step, layer: Layer, at: int) -> list[Value]:
     start = next((i for i, word in enumerate(its) if _names(word, layer)), None)
     if start is None:
         return []
-    count = (
+    if layer.option("split-string"):  # what it is split into stands behind it
+        return [its[start], *layer.words]
+    count = length(its[start:]) or (
         1 + sum(len(each.written.split()) if each.written else 1 for each in layer.options) + len(layer.words)
     )
     return list(its[start : start + count])

@@ -11,7 +11,7 @@ from hpclaunch.convert.mapping.around import beyond, steps, surroundings, sweeps
 from hpclaunch.convert.mapping.bind import binding, of_mpirun, rank_script
 from hpclaunch.convert.mapping.container import enroot, images, mounts
 from hpclaunch.convert.mapping.container import options as container_options
-from hpclaunch.convert.mapping.environment import exported, handed_on
+from hpclaunch.convert.mapping.environment import exported, handed_on, set_again
 from hpclaunch.convert.mapping.ranks import (
     launchers,
     mpi,
@@ -37,7 +37,7 @@ from hpclaunch.convert.mapping.slurm.asked import OF_ALLOCATION, Asked, of_batch
 from hpclaunch.convert.mapping.slurm.settled import by_role
 from hpclaunch.convert.mapping.slurm.sizes import Allocation
 from hpclaunch.convert.mapping.slurm.sruns import Step
-from hpclaunch.convert.mapping.words import inputs
+from hpclaunch.convert.mapping.words import inputs, login
 from hpclaunch.convert.mapping.words.made import in_doubt
 from hpclaunch.convert.mapping.words.texts import NAMES_OF_HERE, is_here
 from hpclaunch.convert.options import Options
@@ -113,8 +113,12 @@ def put(launch: Launch, draft: Draft, options: Options) -> None:
     if launch.by is not None:
         later += numbers.exports(words, numbers.scripts_of(reading), launch.lines, draft)
     before = surroundings.put(reading, run.command, draft, image=image, inside=in_it)
+    if not (image or before):  # which is a login shell, and hands its functions on
+        scripts = rank_script.texts(run, files.get("rank script", ()), reading.commands)
+        words = login.with_login(words, scripts, run.command.place, draft)
     given = run_command.input_of(run, launch.launcher or launch.by, image=image)
-    around = run_command.Around(later, before, given or inputs.Given(), repeated.stand_ins)
+    again = set_again.exports(reading, run.command, before, draft)
+    around = run_command.Around([*later, *again], before, given or inputs.Given(), repeated.stand_ins)
     run_command.put(reading, run, words, around, draft, image=image)
     handed = {*dict(later), *dict(run.command.environment), *dict(run.command.prefix)}
     read_by_programs.put(reading, words, handed, draft, by_srun=launch.by is None)

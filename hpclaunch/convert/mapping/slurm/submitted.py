@@ -95,9 +95,10 @@ def _joined(
     )
     commands = tuple(each if whole else structs.replace(each, place=place) for each in its)
     own = (each for each in inner.assigned if not each.place.file.startswith("--env "))
+    at = _index(reading, command)
     folders = [
         each
-        for each in reading.commands[: _index(reading, command)]
+        for each in reading.commands[:at]
         if each.program in _GO and command.folder and each.folder == command.folder
     ]
     count = len(folders) + 1
@@ -113,7 +114,7 @@ def _joined(
         assumed=(*reading.assumed, *inner.assumed) if whole else reading.assumed,
         wanted={**_moved(inner.wanted, None if whole else place), **reading.wanted},
         sourced=(
-            *(structs.replace(each, behind=0) for each in reading.sourced),
+            *(structs.replace(each, behind=0) for each in reading.sourced if each.behind <= at),
             *(structs.replace(each, behind=each.behind + count) for each in inner.sourced),
         ),
         followed=(*reading.followed, place),

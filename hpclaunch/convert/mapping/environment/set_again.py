@@ -1,0 +1,65 @@
+"""Constants that a script exports behind a file or a module that may set them too. A rank has its `env`
+before its command does what the script did, so the command sets these again, where the script did."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.mapping.environment.in_order import Export, Moment, Prepared, moment_of
+from hpclaunch.convert.mapping.environment.sourced import OF_LOGIN
+from hpclaunch.convert.mapping.words.texts import Raw
+from hpclaunch.convert.reading import Command, ShellReading
+from hpclaunch.readback.shell.values import known, shown
+from hpclaunch.values.conversion import Place
+
+_LOADS = frozenset(("module", "ml", "spack", "conda", "mamba", "micromamba"))
+# What modules of compilers, libraries and networks set.
+_OF_MODULES = re.compile(
+    r"(?:PATH|_HOME|_ROOT|_DIR|_LIB|_INC|_INCLUDE|_PREFIX)$|^(?:CC|CXX|FC|F77|F90)$"
+    r"|^(?:I_MPI|UCX|FI|NCCL|OMPI|OPAL|PMIX|MPICH|MV2|PSM\d?|CUDA|ROCM|HIP|MKL|XLA|LD)_"
+)
+
+
+def exports(reading: ShellReading, run: Command, before: Sequence[Prepared], draft: Draft) -> list[Export]:
+    """These, with what is said of them."""
+    files = [each.moment for each in before if _is_file(each)]
+    modules = [each.moment for each in before if _program(each) in _LOADS]
+    found: list[Export] = []
+    for name, text, moment, place in _given(reading, run) if files or modules else ():
+        fact = draft.facts.get(("env", name))
+        if fact is None or fact.is_open or fact.value != text:
+            continue
+        if any(each < moment for each in files) or (
+            _OF_MODULES.search(name) and any(each < moment for each in modules)
+        ):
+            found.append((name, (text,)))
+            why = "what the command does before it may set it too"
+            became = f"command: export {name}=...; ..."
+            draft.say("carried", (place,), f"{name}={text}", became=became, why=why, key="command")
+    return found
+
+
+def _given(reading: ShellReading, run: Command) -> Iterator[tuple[str, str, Moment, Place]]:
+    """What is exported to the run by a line of the input, as far as it is told, and when."""
+    for name, value in run.environment:
+        each = reading.at(name, run.place)
+        text = known(value)
+        if each is not None and text and not each.place.file.startswith("--"):
+            yield name, text, (each.behind, False, each.place.line), each.place
+    for name, value in run.prefix:
+        if text := known(value):
+            yield name, text, moment_of(reading, run), run.place
+
+
+def _is_file(each: Prepared) -> bool:
+    words = _words(each)
+    return words[:1] == ["source"] and not OF_LOGIN.search(words[1] if len(words) > 1 else "")
+
+
+def _program(each: Prepared) -> str:
+    words = _words(each)
+    return words[0] if words else ""
+
+
+def _words(each: Prepared) -> list[str]:
+    return [shown(word) for word in each.words if not (word and isinstance(word[0], Raw))]
