@@ -138,8 +138,8 @@ class Assumed(Struct, frozen=True):
 
 class Sourced(Struct, frozen=True):
     """`source NAME ARGUMENTS`. `file` is the input that it was found to be, "" for none: its text was not
-    given. `written` is its text, `conditions` are those on which it is sourced, and `behind` is how many
-    commands the walk had found before it."""
+    given. `written` is its text, `conditions` are those on which it is sourced, `behind` is how many commands
+    the walk had found before it, and `folder` that in which the script was, as of `Command`."""
 
     place: Place
     name: Value
@@ -148,6 +148,7 @@ class Sourced(Struct, frozen=True):
     written: str = ""
     conditions: tuple[str, ...] = ()
     behind: int = 0
+    folder: Value = ()
 
 
 class Setter(Struct, frozen=True):

@@ -306,8 +306,8 @@ def test_a_variable_that_env_gives_in_front_reaches_the_ranks() -> None:
 )
 def test_what_prepares_the_hosts_shell_is_left_with_its_consequence(line: str, words: str) -> None:
     found = _converted(pyxis(between=line))
-    said = _one(found, 6)
-    assert (said.kind, said.what) == ("left", line)
+    (said,) = (each for each in _said(found, 6, "run.sub") if each.kind == "left")
+    assert said.what == line
     assert words in said.why
     assert said.todo
     assert _job(found) == _job(_converted(pyxis()))

@@ -229,8 +229,8 @@ class Walker(Texts):
         file = name if text is None else self.place.file
         given = tuple(map(python, words[2:]))
         written = self._current.written if self._current else ""
-        on, behind = self.context.conditions, len(self.commands)
-        self.sourced.append(Sourced(self.place, python(words[1]), file, given, written, on, behind))
+        on, behind, here = self.context.conditions, len(self.commands), python(folder.gone_to(self.state))
+        self.sourced.append(Sourced(self.place, python(words[1]), file, given, written, on, behind, here))
         self.status = None
         if not file:
             return Flow.NEXT

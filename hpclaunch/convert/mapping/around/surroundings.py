@@ -14,7 +14,7 @@ from hpclaunch.convert.mapping.environment.in_order import Moment, Prepared, mom
 from hpclaunch.convert.mapping.environment.on_conditions import guarded
 from hpclaunch.convert.mapping.slurm.asked import of_batch
 from hpclaunch.convert.mapping.words.texts import path
-from hpclaunch.convert.reading import Command, ShellReading
+from hpclaunch.convert.reading import Command, ShellReading, Sourced
 from hpclaunch.readback.shell.values import Unknown, Value, known, shown
 from hpclaunch.values.conversion import Place
 from hpclaunch.values.yamltext import flow
@@ -98,7 +98,7 @@ def before(
         if not sourced.file and moment < end and _ENVIRONMENT.search(shown(sourced.name)):
             here = path(sourced.name)
             if here is not None and not inside:
-                here = _from_ranks(reading, run, sourced.place, here, draft)
+                here = _from_ranks(reading, run, sourced, here, draft)
             name: Value = sourced.name if here is None else (here,)
             words = (("source",), name, *sourced.arguments)
             found.append(Prepared(sourced.place, words, moment, sourced.conditions, sourced.written))
@@ -137,10 +137,10 @@ def _shows(command: Command) -> bool:
     return command.program == "umask" and all(word.startswith("-") for word in rest)
 
 
-def _from_ranks(reading: ShellReading, run: Command, place: Place, name: str, draft: Draft | None) -> str:
+def _from_ranks(reading: ShellReading, run: Command, sourced: Sourced, name: str, draft: Draft | None) -> str:
     """The path of a file as the ranks find it, who start where the script is when it comes to the run. Where
     that is not told the draft says so."""
-    at, start = (reached(reading, list(changes_of(reading, run, until)), ".") for until in (place, None))
+    at, start = (path(each) if each else "." for each in (sourced.folder, run.folder))
     if at is None or start is None or at == start or name.startswith("/") or name == "activate":
         return name  # `source activate` finds conda's, which PATH leads to (bash(1), "source")
     whole = normpath(join(at, name))
@@ -153,7 +153,7 @@ def _from_ranks(reading: ShellReading, run: Command, place: Place, name: str, dr
         if draft is not None:
             why = f"it is found from the folder of submission, and the ranks start in {start}"
             todo = "write its whole path in the command, or convert again with --env PWD=/FOLDER"
-            draft.say("question", (place,), f"source {name}", why=why, todo=todo)
+            draft.say("question", (sourced.place,), f"source {name}", why=why, todo=todo)
         return name
     return posixpath.relpath(whole, start)
 
@@ -257,15 +257,11 @@ def _written(folder: str) -> str:
     return folder if folder[:1] in ("/", ".") else f"./{folder}"
 
 
-def changes_of(reading: ShellReading, run: Command, until: Place | None = None) -> Iterator[Command]:
-    """The commands before the run, or before `until`, that change the folder of the script's shell, from the
-    last on that needs none before it."""
+def changes_of(reading: ShellReading, run: Command) -> Iterator[Command]:
+    """The commands before the run that change the folder of the script's shell, from the last on that needs
+    none before it."""
     found: list[Command] = []
-    for command in reading.commands:
-        if command.place == run.place and command.words == run.words:
-            break
-        if until is not None and command.place.file == until.file and command.place.line >= until.line:
-            break
+    for command in reading.commands[: moment_of(reading, run)[0]]:
         apart = command.within or command.signals or command.background or command.pipeline[1] > 1
         if command.program in FOLDERS and not apart and not _is_elsewhere(reading, command, run):
             if command.program == "cd" and _is_whole(_target(command)) and not command.conditions:

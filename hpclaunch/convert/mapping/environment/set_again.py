@@ -8,7 +8,7 @@ from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.environment.in_order import Export, Moment, Prepared, moment_of
 from hpclaunch.convert.mapping.environment.sourced import OF_LOGIN
 from hpclaunch.convert.mapping.words.texts import Raw
-from hpclaunch.convert.reading import Command, ShellReading
+from hpclaunch.convert.reading import Assigned, Command, ShellReading
 from hpclaunch.readback.shell.values import known, shown
 from hpclaunch.values.conversion import Place
 
@@ -44,11 +44,22 @@ def _given(reading: ShellReading, run: Command) -> Iterator[tuple[str, str, Mome
     for name, value in run.environment:
         each = reading.at(name, run.place)
         text = known(value)
-        if each is not None and text and not each.place.file.startswith("--"):
+        if (
+            each is not None
+            and text
+            and not (each.place.file.startswith("--") or _is_of_point(reading, each))
+        ):
             yield name, text, (each.behind, False, each.place.line), each.place
     for name, value in run.prefix:
         if text := known(value):
             yield name, text, moment_of(reading, run), run.place
+
+
+def _is_of_point(reading: ShellReading, each: Assigned) -> bool:
+    """Whether it is made of the index of an array, of which a sweep's point has its own."""
+    also = (reading.last(name) for name in each.uses)
+    names = {*each.uses, *(use for other in also if other is not None for use in other.uses)}
+    return reading.of_points and any(name.startswith("SLURM_ARRAY_") for name in names)
 
 
 def _is_file(each: Prepared) -> bool:

@@ -170,10 +170,8 @@ def line(
 
 def _in_turn(commands: Sequence[str]) -> str:
     """The commands one after the other, with a ; between them where nothing else joins them."""
-    text = ""
-    for each in commands:
-        text += each if not text else f" {each}" if each.startswith(("&& ", "|| ")) else f"; {each}"
-    return text and f"{text}; "
+    joined = [f" {each}" if each.startswith(("&& ", "|| ")) else f"; {each}" for each in commands[1:]]
+    return "".join([*commands[:1], *joined, "; "]) if commands else ""
 
 
 def _found(word: Value) -> str:
