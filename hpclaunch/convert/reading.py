@@ -73,7 +73,7 @@ class Command(Struct, frozen=True, dict=True):
     `unnoticed`: that it fails changes nothing (`|| true`, in a condition, not the last of a pipeline without
     pipefail, in the background). `within` is "output" where it stands in $(...). `uses` are the variables
     that its text names. `folder` is where the script has gone to by then, () where it is still in the folder
-    of submission.
+    of submission, and `shells` are the subshells around it, each by a number.
     """
 
     place: Place
@@ -93,6 +93,7 @@ class Command(Struct, frozen=True, dict=True):
     within: str = ""
     uses: tuple[str, ...] = ()
     folder: Value = ()
+    shells: tuple[int, ...] = ()
 
     @cached_property
     def program(self) -> str:
@@ -139,7 +140,7 @@ class Assumed(Struct, frozen=True):
 class Sourced(Struct, frozen=True):
     """`source NAME ARGUMENTS`. `file` is the input that it was found to be, "" for none: its text was not
     given. `written` is its text, `conditions` are those on which it is sourced, `behind` is how many commands
-    the walk had found before it, and `folder` that in which the script was, as of `Command`."""
+    the walk had found before it, and `folder` and `shells` are as of `Command`."""
 
     place: Place
     name: Value
@@ -149,6 +150,7 @@ class Sourced(Struct, frozen=True):
     conditions: tuple[str, ...] = ()
     behind: int = 0
     folder: Value = ()
+    shells: tuple[int, ...] = ()
 
 
 class Setter(Struct, frozen=True):

@@ -1,6 +1,7 @@
 """The folder in which ranks start: that in which bash, run for real, is when it comes to srun."""
 
 import os
+import re
 import shlex
 import stat
 import subprocess
@@ -295,13 +296,16 @@ def test_the_folder_of_a_subshell_is_that_of_the_run_in_it(line: str, folder: st
         "X=a\ncd $X\nX=c\nsrun",
         "D=a/b\ncd $D\ncat <<X > job\n#!/bin/bash\nsrun\nX\nsbatch job\ncd -",
         "cd a\nsbatch <<'X'\n#!/bin/bash\ncd $SLURM_SUBMIT_DIR/b\nsrun\nX",
+        "cd a\nsrun --chdir=b",
+        "srun -D a/b",
+        "cd a\ncd b\ncat > job <<X\n#!/bin/bash\nsrun\nX\nsbatch job",
     ],
 )
 def test_a_run_in_a_process_of_its_own_starts_where_that_is(lines: str, tmp_path: Path) -> None:
     for folder in ("a/b", "c"):
         Path(tmp_path, folder).mkdir(parents=True)
     programs = {
-        "srun": f"pwd > {tmp_path}/shown",
+        "srun": f"[[ $1 == -D ]] && cd $2; [[ $1 == --chdir=* ]] && cd ${{1#*=}}; pwd > {tmp_path}/shown",
         "sbatch": 'SLURM_SUBMIT_DIR=$PWD bash "${1-/dev/stdin}"',  # a stub: at once, and not by a daemon
     }
     for name, text in programs.items():
@@ -310,7 +314,7 @@ def test_a_run_in_a_process_of_its_own_starts_where_that_is(lines: str, tmp_path
     environment = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "SLURM_SUBMIT_DIR": str(tmp_path)}
     subprocess.run(["bash", "-c", lines], cwd=tmp_path, env=environment, check=True, timeout=60)
     here = os.path.relpath(Path(tmp_path, "shown").read_text().strip(), tmp_path)
-    script = lines.replace("srun", "srun --mpi=none ./t")
+    script = re.sub(r"srun( -D \S+| --chdir=\S+|)", r"srun --mpi=none\1 ./t", lines)
     head = "" if "sbatch" in lines else _HEAD
     job = script_cases.loaded(convert(classified({"run.sub": f"{head}{script}\n"}), Options({})).job)
     assert os.path.normpath(job["workdir"]) == here

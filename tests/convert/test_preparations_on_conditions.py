@@ -139,3 +139,28 @@ def test_modules_in_the_texts_of_ranks_are_loaded_by_a_login_shell(lines: str, t
     command = script_cases.loaded(convert(classified({"run.sub": text}), Options({})).job)["command"]
     assert _done(command, tmp_path, environment) == of_script
     assert "module load x" in of_script
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "(module load a; true); module load b; srun --mpi=none ./t",
+        "{{ module load a; true; }} | cat\nsrun --mpi=none ./t",
+        "module load a 2>&1 | tee log2; srun --mpi=none ./t",
+        "(module load a; srun --mpi=none ./t) | cat",
+        "f() ( module load a; true ); f; module load b; srun --mpi=none ./t",
+        "(source {top}/sets); srun --mpi=none ./t",
+        "(module load a; srun --mpi=none ./t) &\nmodule load b\nwait",
+    ],
+)
+def test_what_a_subshell_does_is_for_what_it_starts(lines: str, tmp_path: Path) -> None:
+    """Each part of a pipeline is one, whether on the line of the run or on another."""
+    environment = _machine(tmp_path)
+    text = f"{_HEAD}{lines.format(top=tmp_path)}\n"
+    command = script_cases.loaded(convert(classified({"run.sub": text}), Options({})).job)["command"]
+    own = [
+        line for line in _done(["bash", "-c", text], tmp_path, environment) if line not in ("module load a",)
+    ]
+    kept = ["module load a"] if "load a; srun" in lines else []
+    own = [line for line in own if not (kept and line == "module load b")]
+    assert _done(command, tmp_path, environment) == [*kept, *own]

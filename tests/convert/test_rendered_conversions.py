@@ -119,7 +119,7 @@ def test_a_kubernetes_site_renders_the_job_or_names_keys(tmp_path: Path, site: s
 
 
 _RUNS_HERE = "#!/bin/bash\n#SBATCH -N 1 -n 1 --gres=gpu:0 -t 60\n"
-_NOTE = '#!/bin/sh\necho "${{0##*/}} $* in $(pwd)" | sed "s|{top}|.|g" >> "{top}/log"\n'
+_NOTE = '#!/bin/sh\necho "${{0##*/}} $* in $(pwd) with $LD_LIBRARY_PATH" | sed "s|{top}|.|g" >> "{top}/log"\n'
 
 
 @pytest.mark.parametrize(
@@ -130,6 +130,7 @@ _NOTE = '#!/bin/sh\necho "${{0##*/}} $* in $(pwd)" | sed "s|{top}|.|g" >> "{top}
         "cd run; ./note.sh before; cd deep; srun ../note run; ../note.sh after",
         "./note.sh before\n(cd run/deep; ./note.sh inside)\nsrun ./note run\n",
         "cd $SLURM_SUBMIT_DIR/run\n./note.sh before\nsrun ./note run\nrm -f x",
+        "./note.sh before\nexport LD_LIBRARY_PATH=/opt/l\n./note.sh behind\nsrun ./note run\n",
     ],
 )
 def test_a_script_and_what_is_rendered_of_its_job_do_the_same_in_the_same_folders(

@@ -142,10 +142,15 @@ def _is_several(word: tree.Word, lists: Collection[str]) -> bool:
     return isinstance(part, tree.ParamExp) and any(name in lists for name in _names(word))
 
 
+_BESIDE = re.compile(rb"(?<![&><|])&(?![&>\d-])|\bcoproc\b|^\s*(?:source|\.)\s", re.MULTILINE)
+
+
 def _of_wait(parsed: Parsed, call: tree.CallExpr, lists: Collection[str]) -> Iterator[Finding]:
     arguments = call.args[1:]
     text = parsed.text(call)
     several = len(arguments) > 1 or "[@]" in text or "[*]" in text
+    if not arguments and not _BESIDE.search(parsed.bytes_):
+        return  # nothing goes on beside the script
     if not arguments:
         why = "`wait` without arguments gives 0, whatever became of the processes"
     elif several or _is_several(arguments[0], lists):

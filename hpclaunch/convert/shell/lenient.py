@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from hpclaunch.convert.programs.slurm_variables import is_slurms
 from hpclaunch.convert.programs.srun import KEYS
-from hpclaunch.convert.shell import shopt, slurm_outputs
+from hpclaunch.convert.shell import shopt, slurm_options, slurm_outputs
 from hpclaunch.readback.shell import parameters, pieces
 from hpclaunch.readback.shell.budget import Budget
 from hpclaunch.readback.shell.expand import Expander
@@ -78,15 +78,16 @@ class LenientExpander(Expander):
 
     def nobody_gave(self, name: str) -> bool:
         """Whether it may be taken for unset."""
-        return (
-            parameters.is_name(name)
-            and self.state.get(name) is None
-            and not is_others(name)
-            and name not in self._walker.wanted
-        )
+        if not parameters.is_name(name) or self.state.get(name) is not None:
+            return False
+        if is_others(name):
+            return slurm_options.is_unset(name, self._walker.files.sources)
+        return name not in self._walker.wanted
 
     def untouched(self, expansion: Parameter) -> list[Value] | None:
         name = expansion.name
+        if expansion.operator in _TESTS and slurm_options.is_unset(name, self._walker.files.sources):
+            return []
         if not is_others(name):
             if expansion.operator in _TESTS and name not in self._walker.wanted and not _goes_on(expansion):
                 return []
@@ -213,8 +214,9 @@ class LenientExpander(Expander):
         if not name and len(word.pieces) == 1 and isinstance(word.pieces[0], pieces.Given):
             value = word.pieces[0].value
             part = value[0] if len(value) == 1 else None
-            if isinstance(part, Unknown) and part.kind == "variable" and self.nobody_tested(part.name):
-                name = part.name
+            if isinstance(part, Unknown) and part.kind == "variable":
+                is_unset = self.nobody_tested(part.name) or self.nobody_gave(part.name)
+                name = part.name if is_unset else ""
         if self.nobody_gave(name) or self.nobody_tested(name):
             self._walker.assume(name, ())
             return given(())

@@ -28,6 +28,10 @@ class Files:
         self._index = {source.name: index for index, source in enumerate(sources)}
 
     @property
+    def sources(self) -> tuple[Source, ...]:
+        return self._sources
+
+    @property
     def names(self) -> list[str]:
         """The names of the sources, in their order."""
         return list(self._index)

@@ -75,7 +75,7 @@ class Recorder(Values):
         self.options: set[str] = set()  # of `set` and shopt
         self.excused = 0  # conditions around what is walked: `set -e` does not end the script there
         self.most: int | None = None  # commands, see `walk.read`
-        self._counted = self._others = 0
+        self._counted = self._others = self._shells = 0
         # What the names stand for that texts for other shells have for what is not known.
         self.unnamed: dict[str, Unknown | IfSet | Names] = {}
 
@@ -124,6 +124,11 @@ class Recorder(Values):
             yield
         finally:
             self.state = before
+
+    def apart(self, statement: Statement) -> None:
+        self._shells += 1
+        with self.within(shells=(*self.context.shells, self._shells)):
+            super().apart(statement)
 
     def spend(self, amount: int) -> None:
         """Count work. Raises ScriptError where it is too much."""
@@ -219,6 +224,7 @@ class Recorder(Values):
                 context.within,
                 (*(used(written) if statement is None else uses_of(statement)), *self._functions),
                 python(gone_to(self.state)),
+                context.shells,
             )
         )
         self._functions = ()

@@ -35,6 +35,7 @@ class Context(Struct, frozen=True):
     unnoticed: bool = False
     within: str = ""
     writes: tuple[Output, ...] = ()
+    shells: tuple[int, ...] = ()
 
 
 class Values(Shell):

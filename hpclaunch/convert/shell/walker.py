@@ -230,7 +230,9 @@ class Walker(Texts):
         given = tuple(map(python, words[2:]))
         written = self._current.written if self._current else ""
         on, behind, here = self.context.conditions, len(self.commands), python(folder.gone_to(self.state))
-        self.sourced.append(Sourced(self.place, python(words[1]), file, given, written, on, behind, here))
+        shells = self.context.shells
+        found = Sourced(self.place, python(words[1]), file, given, written, on, behind, here, shells)
+        self.sourced.append(found)
         self.status = None
         if not file:
             return Flow.NEXT

@@ -15,6 +15,7 @@ from hpclaunch.convert.programs.names import interpreter
 from hpclaunch.convert.programs.slurm_variables import is_slurms
 from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.convert.secret_names import is_secret
+from hpclaunch.convert.shell import slurm_options
 from hpclaunch.readback.shell.values import Unknown, Value, known, program_of, shown
 from hpclaunch.values.conversion import Place
 
@@ -240,7 +241,8 @@ def defaults(reading: ShellReading, draft: Draft) -> None:
         )
     told = {each.what for each in draft.findings if each.kind == "assumed"}
     for each in {each.name: each for each in reversed(reading.assumed)}.values():
-        if each.name in told or is_slurms(each.name):
+        of_slurm = is_slurms(each.name)
+        if each.name in told or (of_slurm and not slurm_options.is_unset(each.name, reading.sources)):
             continue
         is_argument = each.name.isdecimal() and each.name != "0"
         if not (is_argument or each.name.isidentifier()):
@@ -251,7 +253,7 @@ def defaults(reading: ShellReading, draft: Draft) -> None:
             (each.place,),
             f"${each.name}, an argument of the script" if is_argument else each.name,
             became=f"its default: {default}" if default else "not set",
-            why="nobody gave it",
+            why="no line asks sbatch for what Slurm tells by it" if of_slurm else "nobody gave it",
             todo="where the operator gave it correct in the job file what comes of it"
             if is_argument
             else _where_set(each.name),

@@ -21,7 +21,8 @@ def found(reading: ShellReading) -> Iterator[Prepared]:
             continue
         if statement.place in inside:
             moment, command = inside[statement.place]
-            yield Prepared(statement.place, _evaluates(command), moment)
+            around = command.shells[:-1]  # without that of the $(...) itself
+            yield Prepared(statement.place, _evaluates(command), moment, (), "", around)
     yield from _by_files(reading)
 
 
@@ -38,7 +39,7 @@ def _by_files(reading: ShellReading) -> Iterator[Prepared]:
     for each in reading.sourced if files else ():
         if each.name in files and not (each.file or each.conditions):
             moment = (each.behind, False, each.place.line)
-            yield Prepared(each.place, _evaluates(files[each.name]), moment, (), each.written)
+            yield Prepared(each.place, _evaluates(files[each.name]), moment, (), each.written, each.shells)
 
 
 def _inside(reading: ShellReading) -> dict[Place, tuple[Moment, Command]]:

@@ -13,7 +13,7 @@ from hpclaunch.convert.programs.beside import that
 from hpclaunch.convert.programs.layers import layers
 from hpclaunch.convert.reading import Command
 from hpclaunch.convert.secret_names import is_secret
-from hpclaunch.readback.shell.values import Value, program_of, shown
+from hpclaunch.readback.shell.values import Value, known, program_of, shown
 
 # What a variable of theirs changes is no more than how they say something.
 _ALIKE = that("says", "looks", "devices", "caches", "copies", "files", "archives")
@@ -28,8 +28,11 @@ class Own(Struct, frozen=True):
     doubt: str = ""
 
 
-def of(step: Command, words: Sequence[Value], run: Command, draft: Draft, *, after: bool) -> Own:
-    """The environment of a step whose program is in `words`. `after`: it comes behind the run."""
+def of(
+    step: Command, words: Sequence[Value], run: Command, draft: Draft, *, after: bool, on_host: bool
+) -> Own:
+    """The environment of a step whose program is in `words`. `after`: it comes behind the run. What changes
+    the loader a step `on_host` has from its own text alone: what starts it would have it too."""
     if program_of(words) in _ALIKE:
         return Own()
     its = {**dict(run.environment), **dict(run.prefix)}
@@ -38,7 +41,9 @@ def of(step: Command, words: Sequence[Value], run: Command, draft: Draft, *, aft
     texts: list[str] = []
     names: list[str] = []
     for name, value in own.items():
-        if name in its and (its[name] == value or names_in(its[name]) & counters):
+        is_of_loader = on_host and name.startswith("LD_") and known(value) is not None
+        is_runs = name in its and (its[name] == value or bool(names_in(its[name]) & counters))
+        if is_runs and not is_of_loader:
             continue  # what each round has of its own is a seed, or asked about
         written = line([("true",), value])
         if is_secret(name) or written.doubt:

@@ -234,7 +234,7 @@ def _put(
         todo = f"add it to {key} with its value"
         draft.say("left", (command.place,), what, why=why, todo=todo)
         return
-    own = step_environment.of(command, words, run.command, draft, after=key == "after")
+    own = step_environment.of(command, words, run.command, draft, after=key == "after", on_host=not inside)
     if own.doubt:
         todo = f"add it to {key} where it does with the job's, or submit it as a job of its own"
         draft.say("left", (command.place,), what, why=own.doubt, todo=todo)

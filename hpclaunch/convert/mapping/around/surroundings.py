@@ -92,7 +92,7 @@ def before(
         if command.program in programs and not (command.within or _shows(command)):
             moment = (index, True, command.place.line)
             row = (command.place, command.words, moment, command.conditions, command.written)
-            found.append(Prepared(*row))
+            found.append(Prepared(*row, command.shells))
     for sourced in reading.sourced:
         moment = (sourced.behind, False, sourced.place.line)
         if not sourced.file and moment < end and _ENVIRONMENT.search(shown(sourced.name)):
@@ -101,11 +101,12 @@ def before(
                 here = _from_ranks(reading, run, sourced, here, draft)
             name: Value = sourced.name if here is None else (here,)
             words = (("source",), name, *sourced.arguments)
-            found.append(Prepared(sourced.place, words, moment, sourced.conditions, sourced.written))
+            row = (sourced.place, words, moment, sourced.conditions, sourced.written)
+            found.append(Prepared(*row, sourced.shells))
     found += [each for each in hooks.found(reading) if each.moment < end]
     found += _unset(reading, found, end)
     in_time = sorted(found, key=lambda each: each.moment)
-    own = [each for each in in_time if not reading.is_apart(each.place, run.place)]
+    own = [each for each in in_time if each.is_of(run)]
     kept = []
     for each, open_condition in guarded(reading, own):
         if not open_condition:
@@ -123,7 +124,8 @@ def _unset(reading: ShellReading, found: Sequence[Prepared], end: Moment) -> Ite
     for index, command in enumerate(reading.commands[begin[0] : end[0]], begin[0]):
         if command.program == "unset" and not (command.within or command.function):
             moment = (index, True, command.place.line)
-            yield Prepared(command.place, command.words, moment, command.conditions, command.written)
+            row = (command.place, command.words, moment, command.conditions, command.written)
+            yield Prepared(*row, command.shells)
 
 
 def _shows(command: Command) -> bool:

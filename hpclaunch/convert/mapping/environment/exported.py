@@ -34,7 +34,8 @@ _MOST_LINES = 20
 _REPLACED: dict[Owner, str] = {
     "srun": "srun takes it for an option of its own; the job's keys say it, and Slurm sets it in each rank",
     "shell": "it is the shell's own",
-    "configuration": "it steers the launcher alone: the job's own keys say it",
+    "configuration": "it steers the launcher, and the job's own keys say what it does; ranks that read it "
+    "find it in env alone",
     "daemons": "srun starts the ranks itself",
     "runtime": "it is for the program that makes the container: the job's own keys say it",
 }

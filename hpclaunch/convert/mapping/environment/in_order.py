@@ -14,13 +14,19 @@ Export = tuple[str, Value]
 
 
 class Prepared(NamedTuple):
-    """What the script's shell did: its line, its words, when that was, on which conditions, and its text."""
+    """What the script's shell did: its line, its words, when that was, on which conditions, its text, and the
+    subshells around it."""
 
     place: Place
     words: tuple[Value, ...]
     moment: Moment
     conditions: tuple[str, ...] = ()
     written: str = ""
+    shells: tuple[int, ...] = ()
+
+    def is_of(self, run: Command) -> bool:
+        """Whether it is done in a shell that is around the run, too."""
+        return run.shells[: len(self.shells)] == self.shells
 
 
 def in_order(

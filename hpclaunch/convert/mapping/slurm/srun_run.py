@@ -3,6 +3,7 @@
 import re
 from collections.abc import Collection, Iterator, Sequence
 from functools import cached_property
+from posixpath import join, normpath
 
 from msgspec import Struct, structs
 
@@ -39,7 +40,7 @@ from hpclaunch.convert.mapping.slurm.sizes import Allocation
 from hpclaunch.convert.mapping.slurm.sruns import Step
 from hpclaunch.convert.mapping.words import inputs, login
 from hpclaunch.convert.mapping.words.made import in_doubt
-from hpclaunch.convert.mapping.words.texts import NAMES_OF_HERE, is_here
+from hpclaunch.convert.mapping.words.texts import NAMES_OF_HERE, is_here, path
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.programs.layers import Layer
 from hpclaunch.convert.reading import Loop, ShellReading, Source
@@ -140,7 +141,7 @@ def _put_options(launch: Launch, draft: Draft) -> None:
     is_alone = outside_allocation(reading) is launch.run.command
     for each in asked:
         if not (is_alone and each.name in OF_ALLOCATION):
-            _option(each, launch.image, draft)
+            _option(each, launch, draft)
     gpu_binding.put(asked, of_batch(reading) if launch.by is None else (), draft)
 
 
@@ -228,12 +229,18 @@ def _say_reach(launch: Launch, by: Layer, draft: Draft) -> None:
     draft.say("assumed", launch.lines, what, became="env of all ranks", why=why, todo=todo)
 
 
-def _option(each: Asked, image: bool, draft: Draft) -> None:
-    folder = each.text or ""
-    if each.name == "chdir" and not image and folder.startswith("/"):
-        draft.put(("workdir",), folder, each.places, each.written)
-    else:
+def _option(each: Asked, launch: Launch, draft: Draft) -> None:
+    if each.name != "chdir" or launch.image or each.how == "directive":
         step_options.put(each, draft)
+        return
+    here = path(launch.run.command.folder) if launch.run.command.folder else "."
+    if each.text and (here is not None or each.text.startswith("/")):
+        folder = normpath(join(here or "", each.text))
+        draft.put(("workdir",), folder if folder[0] in "/." else f"./{folder}", each.places, each.written)
+    else:
+        draft.ask(
+            ("workdir",), f"the folder in which the ranks start: {each.written}", each.places, each.written
+        )
 
 
 def _of_variables(reading: ShellReading) -> Iterator[Asked]:

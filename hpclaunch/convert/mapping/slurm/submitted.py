@@ -96,11 +96,7 @@ def _joined(
     commands = tuple(each if whole else structs.replace(each, place=place) for each in its)
     own = (each for each in inner.assigned if not each.place.file.startswith("--env "))
     at = _index(reading, command)
-    folders = [
-        each
-        for each in reading.commands[:at]
-        if each.program in _GO and command.folder and each.folder == command.folder
-    ]
+    folders = [each for each in reading.commands[:at] if each.program in _GO and command.folder]
     count = len(folders) + 1
     assigned = tuple(structs.replace(each, behind=each.behind + count) for each in own)
     return structs.replace(

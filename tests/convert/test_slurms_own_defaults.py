@@ -1,0 +1,58 @@
+"""${SLURM_X:-default} of what Slurm tells only where sbatch was asked for it: as bash, run for real in a job
+with no more than the script asks for, has it."""
+
+import subprocess
+
+import pytest
+import script_cases
+
+from hpclaunch.convert.conversion import convert
+from hpclaunch.convert.inputs import classified
+from hpclaunch.convert.options import Options
+
+_HEAD = "#!/bin/bash\n#SBATCH -N 2 --gpus-per-node=8 -t 60\n"
+
+
+@pytest.mark.parametrize(
+    ("asked", "given", "lines"),
+    [
+        ("", {}, "A=${SLURM_CPUS_PER_TASK:-1}"),
+        ("-c 4", {"SLURM_CPUS_PER_TASK": "4"}, "A=${SLURM_CPUS_PER_TASK:-1}"),
+        ("", {}, "export A=${SLURM_CPUS_PER_TASK-1}${SLURM_RESTART_COUNT:-0}"),
+        ("", {}, "A=${SLURM_GPUS_PER_TASK:-1}/${SLURM_MEM_PER_NODE:-4}"),
+        ("", {}, '[ -z "$SLURM_CPUS_PER_TASK" ] && SLURM_CPUS_PER_TASK=6\nA=$SLURM_CPUS_PER_TASK'),
+        ("", {}, 'if [ -n "$SLURM_CPUS_PER_TASK" ]; then A=$SLURM_CPUS_PER_TASK; else A=1; fi'),
+        ("", {}, "if [[ -v SLURM_HINT ]]; then A=hint; else A=none; fi"),
+        ("", {"SLURM_GPUS_PER_NODE": "8"}, "A=${SLURM_GPUS_PER_NODE:-3}"),
+        ("", {}, "A=${SLURM_CPUS_PER_TASK:+set}"),
+        ("--ntasks-per-node=8", {"SLURM_NTASKS_PER_NODE": "8"}, "A=${SLURM_NTASKS_PER_NODE:-3}"),
+    ],
+)
+def test_a_default_counts_where_nobody_asks_slurm_for_more(
+    asked: str, given: dict[str, str], lines: str
+) -> None:
+    own = f"#SBATCH {asked}\n" if asked else ""
+    text = f"{_HEAD}{own}{lines}\nsrun --mpi=none -n16 ./t x$A\n"
+    script = text.replace("srun --mpi=none -n16 ./t", "echo")
+    done = subprocess.run(
+        ["bash", "-c", script], env=given, capture_output=True, text=True, timeout=60, check=True
+    )
+    assert script_cases.loaded(convert(classified({"run.sub": text}), Options({})).job)["command"] == [
+        "./t",
+        done.stdout.strip(),
+    ]
+
+
+@pytest.mark.parametrize("asks", ["sbatch --mem=4G run.sub", "sbatch \\\n --mem 4G run.sub"])
+def test_what_another_line_asks_for_is_not_taken_for_unset(asks: str) -> None:
+    files = {"run.sub": f"{_HEAD}srun --mpi=none -n16 ./t ${{SLURM_MEM_PER_NODE:-2}}\n", "go.sh": f"{asks}\n"}
+    job = script_cases.loaded(convert(classified(files), Options({})).job)
+    assert "2" not in str(job["command"])
+
+
+def test_it_is_said_that_the_default_counts() -> None:
+    text = f"{_HEAD}export OMP_NUM_THREADS=${{SLURM_CPUS_PER_TASK:-1}}\nsrun --mpi=none -n16 ./t\n"
+    found = convert(classified({"run.sub": text}), Options({}))
+    assert script_cases.loaded(found.job)["env"] == {"OMP_NUM_THREADS": "1"}
+    (told,) = (each for each in found.findings if each.what == "SLURM_CPUS_PER_TASK")
+    assert (told.kind, told.became) == ("assumed", "its default: 1")
