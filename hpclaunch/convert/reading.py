@@ -115,7 +115,8 @@ class Command(Struct, frozen=True, dict=True):
 class Assigned(Struct, frozen=True):
     """A value that a variable was given. An array's is its words with spaces, and `array` has them.
     `default`: it counts only since nothing else was given (${X:-v}, : "${X:=v}"). `conditions` and `loops`
-    are what it depends on, as of `Command`. `behind` is how many commands the walk had found before it."""
+    are what it depends on, as of `Command`. `behind` is how many commands and sources the walk had found
+    before it."""
 
     name: str
     value: Value
@@ -126,7 +127,7 @@ class Assigned(Struct, frozen=True):
     uses: tuple[str, ...] = ()
     conditions: tuple[str, ...] = ()
     loops: tuple[Loop, ...] = ()
-    behind: int = 0
+    behind: tuple[int, int] = (0, 0)
 
 
 class Assumed(Struct, frozen=True):
@@ -140,7 +141,7 @@ class Assumed(Struct, frozen=True):
 class Sourced(Struct, frozen=True):
     """`source NAME ARGUMENTS`. `file` is the input that it was found to be, "" for none: its text was not
     given. `written` is its text, `conditions` are those on which it is sourced, `behind` is how many commands
-    the walk had found before it, and `folder` and `shells` are as of `Command`."""
+    and sources the walk had found before it, and `folder` and `shells` are as of `Command`."""
 
     place: Place
     name: Value
@@ -148,7 +149,7 @@ class Sourced(Struct, frozen=True):
     arguments: tuple[Value, ...] = ()
     written: str = ""
     conditions: tuple[str, ...] = ()
-    behind: int = 0
+    behind: tuple[int, int] = (0, 0)
     folder: Value = ()
     shells: tuple[int, ...] = ()
 

@@ -64,6 +64,9 @@ def _done(command: list[str], top: Path, environment: dict[str, str]) -> list[st
         "source {top}/sets\nexport A=mine",
         "export A=early B=early\nsource {top}/sets\nexport B=late",
         "source {top}/sets\nunset B",
+        "source {top}/sets; export A=mine; module load x",
+        "source {top}/sets\nexport A=${{A:-mine}} C=${{C:-3}}",
+        'source {top}/sets; [ -z "$A" ] && export A=mine',
         "module load x\nexport CUDA_HOME=/mine\nmodule load y",
     ],
 )
@@ -164,3 +167,25 @@ def test_what_a_subshell_does_is_for_what_it_starts(lines: str, tmp_path: Path) 
     kept = ["module load a"] if "load a; srun" in lines else []
     own = [line for line in own if not (kept and line == "module load b")]
     assert _done(command, tmp_path, environment) == [*kept, *own]
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "source {top}/sets; export A=mine; ./t.sh; srun --mpi=none ./t",
+        "module load cuda; export CUDA_HOME=/mine A=1; ./t.sh; module load y; srun --mpi=none ./t",
+        "source {top}/sets; ./t.sh; export A=later; srun --mpi=none ./t",
+    ],
+)
+def test_a_step_has_what_is_exported_behind_a_file_too(lines: str, tmp_path: Path) -> None:
+    environment = _machine(tmp_path)
+    Path(tmp_path, "t.sh").write_text(Path(tmp_path, "t").read_text())
+    Path(tmp_path, "t.sh").chmod(stat.S_IRWXU)
+    text = f"{_HEAD}{lines.format(top=tmp_path)}\n"
+    job = script_cases.loaded(convert(classified({"run.sub": text}), Options({})).job)
+    (step,) = (each["run"] for each in job["setup"])
+    of_job = {**environment, **job["env"]}
+    done = _done(["sh", "-c", step] if isinstance(step, str) else step, tmp_path, of_job)
+    whole = _done(["bash", "-c", text], tmp_path, environment)
+    assert done == whole[: len(done)]
+    assert done[-1].startswith("t ")

@@ -130,6 +130,7 @@ _NOTE = '#!/bin/sh\necho "${{0##*/}} $* in $(pwd) with $LD_LIBRARY_PATH" | sed "
         "cd run; ./note.sh before; cd deep; srun ../note run; ../note.sh after",
         "./note.sh before\n(cd run/deep; ./note.sh inside)\nsrun ./note run\n",
         "cd $SLURM_SUBMIT_DIR/run\n./note.sh before\nsrun ./note run\nrm -f x",
+        "#SBATCH --chdir={top}/run\n./note.sh before\nsrun ./note run\ncd deep\n../note.sh after",
         "./note.sh before\nexport LD_LIBRARY_PATH=/opt/l\n./note.sh behind\nsrun ./note run\n",
     ],
 )
@@ -154,7 +155,9 @@ def test_a_script_and_what_is_rendered_of_its_job_do_the_same_in_the_same_folder
         subprocess.run(command, cwd=top, env=environment, check=True, timeout=100, capture_output=True)
         return (top / "log").read_text().splitlines()
 
-    text = _RUNS_HERE + lines + "\n"
+    # sbatch starts the original where --chdir says.
+    text = _RUNS_HERE + lines.format(top=tmp_path / "job") + "\n"
+    begin = "" if "--chdir" not in lines else f"cd {tmp_path}/script/run; "
     found = convert(classified({"run.sub": text}), Options({}))
     assert found.is_complete
     (tmp_path / "job").mkdir()
@@ -162,5 +165,5 @@ def test_a_script_and_what_is_rendered_of_its_job_do_the_same_in_the_same_folder
     planned = plan_job(str(tmp_path / "job/job.yaml"), "local", ())
     (tmp_path / "job.sh").write_text(script.render(planned.plan))
     here = done("job", ["bash", str(tmp_path / "job.sh")])
-    assert here == done("script", ["bash", "-c", text])
+    assert here == done("script", ["bash", "-c", begin + text])
     assert len(here) == lines.count("note")

@@ -12,7 +12,6 @@ from hpclaunch.convert.reading import (
     Assigned,
     Command,
     Source,
-    Sourced,
     Unclear,
 )
 from hpclaunch.convert.shell.folder import gone_to
@@ -61,7 +60,6 @@ class Recorder(Values):
 
     def __init__(self, sources: Sequence[Source]):
         super().__init__(sources)
-        self.sourced: list[Sourced] = []
         self.unclear: list[Unclear] = []
         self.subshells: list[Place] = []
         self.followed: dict[Place, str] = {}  # where a script is started that is walked, "" for no source

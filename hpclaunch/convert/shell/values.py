@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from msgspec import Struct, structs
 
-from hpclaunch.convert.reading import Assigned, Assumed, Command, Loop, Output, Setter, Source
+from hpclaunch.convert.reading import Assigned, Assumed, Command, Loop, Output, Setter, Source, Sourced
 from hpclaunch.convert.shell.names import python, spaced
 from hpclaunch.convert.shell.places import Files
 from hpclaunch.readback.shell.evaluate import Shell
@@ -46,6 +46,7 @@ class Values(Shell):
         self.files = Files(sources)
         self.context = Context()
         self.commands: list[Command] = []
+        self.sourced: list[Sourced] = []
         self.assigned: list[Assigned] = []
         self.assumed: list[Assumed] = []
         self.wanted: dict[str, dict[Place, None]] = {}
@@ -122,7 +123,7 @@ class Values(Shell):
                 uses,
                 context.conditions,
                 context.loops,
-                len(self.commands),
+                (len(self.commands), len(self.sourced)),
             )
         )
 

@@ -229,7 +229,8 @@ class Walker(Texts):
         file = name if text is None else self.place.file
         given = tuple(map(python, words[2:]))
         written = self._current.written if self._current else ""
-        on, behind, here = self.context.conditions, len(self.commands), python(folder.gone_to(self.state))
+        on, here = self.context.conditions, python(folder.gone_to(self.state))
+        behind = (len(self.commands), len(self.sourced))
         shells = self.context.shells
         found = Sourced(self.place, python(words[1]), file, given, written, on, behind, here, shells)
         self.sourced.append(found)

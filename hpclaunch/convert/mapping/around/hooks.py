@@ -4,7 +4,7 @@ command, and that shell evaluates it."""
 import re
 from collections.abc import Iterator
 
-from hpclaunch.convert.mapping.environment.in_order import Moment, Prepared
+from hpclaunch.convert.mapping.environment.in_order import Moment, Prepared, at, source_at
 from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.readback.shell.values import Unknown, Value, known, shown
 from hpclaunch.values.conversion import Place
@@ -38,7 +38,7 @@ def _by_files(reading: ShellReading) -> Iterator[Prepared]:
             files[output.path] = command
     for each in reading.sourced if files else ():
         if each.name in files and not (each.file or each.conditions):
-            moment = (each.behind, False, each.place.line)
+            moment = source_at(each)
             yield Prepared(each.place, _evaluates(files[each.name]), moment, (), each.written, each.shells)
 
 
@@ -47,7 +47,7 @@ def _inside(reading: ShellReading) -> dict[Place, tuple[Moment, Command]]:
     found: dict[Place, tuple[Moment, Command]] = {}
     for index, each in enumerate(reading.commands):
         if each.within and each.program in _PROGRAMS:
-            found.setdefault(each.place, ((index, True, each.place.line), each))
+            found.setdefault(each.place, (at(index), each))
     return found
 
 

@@ -4,7 +4,7 @@ script may have gone to another one before it."""
 import posixpath
 import shlex
 from collections.abc import Sequence
-from posixpath import isabs, normpath
+from posixpath import isabs, join, normpath
 
 from msgspec import Struct
 
@@ -33,11 +33,12 @@ class Way(Struct, frozen=True):
     nowhere: str = ""
 
 
-def goes(command: Command, words: Sequence[Value]) -> Way:
-    """How a step comes to the folder of its command."""
-    there: str | None = "."
+def goes(command: Command, words: Sequence[Value], begin: str) -> Way:
+    """How a step comes to the folder of its command. The script began in `begin`, from the folder of the job
+    file."""
+    there: str | None = begin
     if command.folder:
-        there = None if (folder := path(command.folder)) is None else normpath(folder)
+        there = None if (folder := path(command.folder)) is None else normpath(join(begin, folder))
     relative = _is_relative(command, words)
     if any(is_here(part) for word in words for part in word):  # which is written as `.`
         there = "." if there == "." or not relative else None

@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.around import surroundings
+from hpclaunch.convert.mapping.environment import set_again
 from hpclaunch.convert.mapping.environment.in_order import Export, in_order, moment_of
 from hpclaunch.convert.mapping.words.texts import is_here, line
 from hpclaunch.convert.programs.beside import that
@@ -32,6 +33,7 @@ def of(
     words: Sequence[Value],
     later: Sequence[str],
     stand_ins: Mapping[str, str],
+    draft: Draft,
     *,
     goes: bool,
 ) -> Shell:
@@ -42,7 +44,11 @@ def of(
         return Shell()
     own = dict(command.environment)
     exports = [(name, own[name]) for name in later if name in own and _is_told(own[name], stand_ins, goes)]
-    ordered = in_order(reading, command, surroundings.before(reading, command), exports)
+    before = surroundings.before(reading, command)
+    own_names = {name for name, _ in exports}
+    again = set_again.exports(reading, command, before, draft, says=False)
+    exports += [each for each in again if each[0] not in own_names]
+    ordered = in_order(reading, command, before, exports)
     return Shell(*ordered, frozenset(name for name, _ in exports))
 
 

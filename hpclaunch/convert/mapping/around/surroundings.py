@@ -10,11 +10,11 @@ from shlex import quote
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.around import entered_folders, hooks
 from hpclaunch.convert.mapping.around.beyond import is_test
-from hpclaunch.convert.mapping.environment.in_order import Moment, Prepared, moment_of
+from hpclaunch.convert.mapping.environment.in_order import Moment, Prepared, at, moment_of, source_at
 from hpclaunch.convert.mapping.environment.on_conditions import guarded
 from hpclaunch.convert.mapping.slurm.asked import of_batch
 from hpclaunch.convert.mapping.words.texts import path
-from hpclaunch.convert.reading import Command, ShellReading, Sourced
+from hpclaunch.convert.reading import Command, ShellReading, Sourced, once
 from hpclaunch.readback.shell.values import Unknown, Value, known, shown
 from hpclaunch.values.conversion import Place
 from hpclaunch.values.yamltext import flow
@@ -37,7 +37,7 @@ _OF_PROCESS = {
 _ENVIRONMENT = re.compile(r"^(?!.*\bconfig_)(/|~|\$\{?HOME)|(?:^|/)activate$|conda\.sh$")
 _SET = frozenset(("source", "module", "ml", "spack", "conda", "mamba", "micromamba", "eval"))
 _HOME = re.compile(r"^~|\$\{?HOME\}?")
-_FIRST = (-1, False, 0)  # before all commands
+_FIRST = (-1, 0)  # before all commands
 FOLDERS = frozenset(("cd", "pushd", "popd"))
 # The folder of submission under Slurm, PBS, LSF, Grid Engine, PJM and OAR.
 _SUBMITTED_FROM = (
@@ -90,11 +90,10 @@ def before(
     end = moment_of(reading, run)
     for index, command in enumerate(reading.commands[: end[0]]):
         if command.program in programs and not (command.within or _shows(command)):
-            moment = (index, True, command.place.line)
-            row = (command.place, command.words, moment, command.conditions, command.written)
+            row = (command.place, command.words, at(index), command.conditions, command.written)
             found.append(Prepared(*row, command.shells))
     for sourced in reading.sourced:
-        moment = (sourced.behind, False, sourced.place.line)
+        moment = source_at(sourced)
         if not sourced.file and moment < end and _ENVIRONMENT.search(shown(sourced.name)):
             here = path(sourced.name)
             if here is not None and not inside:
@@ -123,8 +122,7 @@ def _unset(reading: ShellReading, found: Sequence[Prepared], end: Moment) -> Ite
     begin = min((each.moment for each in found if known(each.words[0]) in _SET), default=end)
     for index, command in enumerate(reading.commands[begin[0] : end[0]], begin[0]):
         if command.program == "unset" and not (command.within or command.function):
-            moment = (index, True, command.place.line)
-            row = (command.place, command.words, moment, command.conditions, command.written)
+            row = (command.place, command.words, at(index), command.conditions, command.written)
             yield Prepared(*row, command.shells)
 
 
@@ -169,6 +167,14 @@ _NO_WAY_BACK = (
     "each round of the loop begins where the one before it ended, and all trials of a job begin in one"
 )
 _OWNFOLDERS = "each round of the loop has its own, and all trials of a job have one"
+
+
+@once
+def begin(reading: ShellReading) -> str:
+    """The folder in which the script began: that of submission, or where sbatch was told to go."""
+    start = next((each for each in reversed(of_batch(reading)) if each.name == "chdir"), None)
+    folder = (start.text or "") if start is not None else ""
+    return folder if folder.startswith("/") else "."
 
 
 def _folder(reading: ShellReading, run: Command, draft: Draft) -> Sequence[tuple[Value, ...]]:

@@ -4,12 +4,13 @@ like, and exports of what only a rank knows."""
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from hpclaunch.convert.reading import Command, ShellReading, once
+from hpclaunch.convert.reading import Assigned, Command, ShellReading, Sourced, once
 from hpclaunch.readback.shell.values import Value, join
 from hpclaunch.values.conversion import Place
 
-# How many commands the walk had found by then, whether it is one of them, and its line.
-Moment = tuple[int, bool, int]
+# How many commands the walk had found by then, and sources behind the last of them.
+Moment = tuple[int, int]
+_OF_COMMAND = 1 << 40  # behind all that is no command
 Export = tuple[str, Value]
 
 
@@ -40,7 +41,9 @@ def in_order(
     moments = {name: _moment(reading, run, name) or its if name in around else its for name, _ in exports}
     left = [(moments[name], name, value) for name, value in exports]
     for each in prepared:
-        first += [(("export",), join([f"{name}=", *value])) for at, name, value in left if at < each.moment]
+        first += [
+            (("export",), join([f"{name}=", *value])) for begun, name, value in left if begun < each.moment
+        ]
         left = [export for export in left if export[0] >= each.moment]
         first.append(each.words)
     return first, [(name, value) for _, name, value in left]
@@ -56,7 +59,21 @@ def moment_of(reading: ShellReading, command: Command) -> Moment:
             if each.place == command.place and each.words == command.words
         )
         index = next(like, len(reading.commands))
-    return index, True, command.place.line
+    return index, _OF_COMMAND
+
+
+def at(number: int) -> Moment:
+    """When the walk came to the command of that number."""
+    return number, _OF_COMMAND
+
+
+def source_at(each: Sourced) -> Moment:
+    return each.behind[0], 2 * each.behind[1] + 1
+
+
+def given_at(each: Assigned) -> Moment:
+    """When a variable was given its value."""
+    return each.behind[0], 2 * each.behind[1]
 
 
 @once
@@ -67,4 +84,4 @@ def _numbers(reading: ShellReading) -> dict[int, int]:
 def _moment(reading: ShellReading, run: Command, name: str) -> Moment | None:
     """When what was exported around the run got its value."""
     each = reading.at(name, run.place)
-    return None if each is None else (each.behind, False, each.place.line)
+    return None if each is None else given_at(each)

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from hpclaunch.convert.draft import Draft
-from hpclaunch.convert.mapping.environment.in_order import Export, Moment, Prepared, moment_of
+from hpclaunch.convert.mapping.environment.in_order import Export, Moment, Prepared, given_at, moment_of
 from hpclaunch.convert.mapping.environment.sourced import OF_LOGIN
 from hpclaunch.convert.mapping.words.texts import Raw
 from hpclaunch.convert.reading import Assigned, Command, ShellReading
@@ -20,39 +20,46 @@ _OF_MODULES = re.compile(
 )
 
 
-def exports(reading: ShellReading, run: Command, before: Sequence[Prepared], draft: Draft) -> list[Export]:
-    """These, with what is said of them."""
+def exports(
+    reading: ShellReading, command: Command, before: Sequence[Prepared], draft: Draft, *, says: bool = True
+) -> list[Export]:
+    """These of a command, whose shell does the others `before`; what is said of them where it is the run
+    (`says`)."""
     files = [each.moment for each in before if _is_file(each)]
     modules = [each.moment for each in before if _program(each) in _LOADS]
     found: list[Export] = []
-    for name, text, moment, place in _given(reading, run) if files or modules else ():
-        fact = draft.facts.get(("env", name))
-        if fact is None or fact.is_open or fact.value != text:
-            continue
+    for name, text, moment, place in _given(reading, command, draft) if files or modules else ():
         if any(each < moment for each in files) or (
             _OF_MODULES.search(name) and any(each < moment for each in modules)
         ):
             found.append((name, (text,)))
             why = "what the command does before it may set it too"
             became = f"command: export {name}=...; ..."
-            draft.say("carried", (place,), f"{name}={text}", became=became, why=why, key="command")
+            if says:
+                draft.say("carried", (place,), f"{name}={text}", became=became, why=why, key="command")
     return found
 
 
-def _given(reading: ShellReading, run: Command) -> Iterator[tuple[str, str, Moment, Place]]:
-    """What is exported to the run by a line of the input, as far as it is told, and when."""
-    for name, value in run.environment:
-        each = reading.at(name, run.place)
-        text = known(value)
-        if (
-            each is not None
-            and text
-            and not (each.place.file.startswith("--") or _is_of_point(reading, each))
+def _given(reading: ShellReading, command: Command, draft: Draft) -> Iterator[tuple[str, str, Moment, Place]]:
+    """What the job's `env` has of the input's lines, and when the script gave it to the command. A default is
+    none of these: it counts only where the file sets nothing."""
+    there, assumed = dict(command.environment), {each.name for each in reading.assumed}
+    own, end = (command.place.file, command.place.line), moment_of(reading, command)
+    for key, fact in draft.facts.items():
+        if key[0] != "env" or len(key) != 2 or fact.is_open or not isinstance(fact.value, str):
+            continue
+        name, text = str(key[1]), fact.value
+        given = reading.given(name)
+        each = next((each for each in reversed(given) if given_at(each) < end), None)
+        if name in assumed or not text:
+            continue
+        if each is not None and known(there.get(name, ("", ""))) == text:
+            if not (each.default or each.place.file.startswith("--") or _is_of_point(reading, each)):
+                yield name, text, given_at(each), each.place
+        elif not any(known(one.value) == text for one in given) and any(
+            (place.file, place.line) == own for place in fact.places
         ):
-            yield name, text, (each.behind, False, each.place.line), each.place
-    for name, value in run.prefix:
-        if text := known(value):
-            yield name, text, moment_of(reading, run), run.place
+            yield name, text, end, command.place
 
 
 def _is_of_point(reading: ShellReading, each: Assigned) -> bool:

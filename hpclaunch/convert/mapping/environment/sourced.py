@@ -75,7 +75,7 @@ def _say_kept(reading: ShellReading, draft: Draft) -> None:
             draft.say("assumed", places, f"source {file}", why=why, todo=todo)
 
 
-def _is_kept(each: Assigned, place: Place, behind: int) -> bool:
+def _is_kept(each: Assigned, place: Place, behind: tuple[int, int]) -> bool:
     """Whether its value is from a line before that, and not from the command line."""
     return each.behind <= behind and _is_before(each.place, place) and not each.place.file.startswith("--")
 

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from functools import lru_cache
+from typing import TypeVar
 
 from msgspec import structs
 
@@ -10,7 +11,7 @@ from hpclaunch.convert.mapping.slurm.sizes import sizes
 from hpclaunch.convert.mapping.words.texts import is_here
 from hpclaunch.convert.programs import srun
 from hpclaunch.convert.programs.slurm_variables import NAMES
-from hpclaunch.convert.reading import Command, ShellReading, Source
+from hpclaunch.convert.reading import Assigned, Command, ShellReading, Source, Sourced
 from hpclaunch.convert.shell import walk
 from hpclaunch.convert.shell.names import with_names
 from hpclaunch.readback.shell.errors import ScriptError
@@ -18,6 +19,7 @@ from hpclaunch.readback.shell.values import Part, Unknown, Value, join, known, s
 from hpclaunch.values.conversion import Place
 from hpclaunch.values.errors import InputError
 
+_Timed = TypeVar("_Timed", Assigned, Sourced)
 _GO = frozenset(("cd", "pushd", "popd"))
 
 
@@ -98,23 +100,28 @@ def _joined(
     at = _index(reading, command)
     folders = [each for each in reading.commands[:at] if each.program in _GO and command.folder]
     count = len(folders) + 1
-    assigned = tuple(structs.replace(each, behind=each.behind + count) for each in own)
+    assigned = tuple(_later(each, count) for each in own)
     return structs.replace(
         reading,
         commands=(*folders, structs.replace(command, stdin=None), *commands),
         directives=(*reading.directives, *inner.directives),
         assigned=(
-            *(structs.replace(each, behind=0) for each in reading.assigned),
+            *(_later(each, -each.behind[0]) for each in reading.assigned),
             *(assigned if whole else (structs.replace(a, place=place) for a in assigned)),
         ),
         assumed=(*reading.assumed, *inner.assumed) if whole else reading.assumed,
         wanted={**_moved(inner.wanted, None if whole else place), **reading.wanted},
         sourced=(
-            *(structs.replace(each, behind=0) for each in reading.sourced if each.behind <= at),
-            *(structs.replace(each, behind=each.behind + count) for each in inner.sourced),
+            *(_later(each, -each.behind[0]) for each in reading.sourced if each.behind[0] <= at),
+            *(_later(each, count) for each in inner.sourced),
         ),
         followed=(*reading.followed, place),
     )
+
+
+def _later(each: _Timed, count: int) -> _Timed:
+    """It, behind so many commands more."""
+    return structs.replace(each, behind=(each.behind[0] + count, each.behind[1]))
 
 
 def _from(submitted: Value, folder: Value) -> Value:
