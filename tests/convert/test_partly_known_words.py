@@ -8,7 +8,7 @@ import sys
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from script_cases import loaded
+from script_cases import ASK, loaded
 
 from hpclaunch.convert.conversion import convert
 from hpclaunch.convert.inputs import classified
@@ -165,3 +165,9 @@ def test_a_text_in_which_something_is_put_in_for_a_word_is_known_around_it(word)
         )
     )
     assert has == means
+
+
+def test_what_is_not_known_may_have_the_word_itself() -> None:
+    lines = "for r in 0.1 0.2; do srun --mpi=none ./t run_${r/./_}; done"
+    text = f"#!/bin/bash\n#SBATCH -N 1 -n 1 --gres=gpu:1\n{lines}\n"
+    assert loaded(convert(classified({"run.sub": text}), Options({})).job)["command"] == ASK

@@ -64,6 +64,8 @@ def _done(command: list[str], top: Path, environment: dict[str, str]) -> list[st
         "source {top}/sets\nexport A=mine",
         "export A=early B=early\nsource {top}/sets\nexport B=late",
         "source {top}/sets\nunset B",
+        "for m in gcc openmpi; do module load $m; done",
+        'MODS=(a b/2)\nfor m in "${{MODS[@]}}"; do module load "$m"; done\nmodule load c',
         "source {top}/sets; export A=mine; module load x",
         "source {top}/sets\nexport A=${{A:-mine}} C=${{C:-3}}",
         'source {top}/sets; [ -z "$A" ] && export A=mine',
@@ -189,3 +191,23 @@ def test_a_step_has_what_is_exported_behind_a_file_too(lines: str, tmp_path: Pat
     whole = _done(["bash", "-c", text], tmp_path, environment)
     assert done == whole[: len(done)]
     assert done[-1].startswith("t ")
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "for m in $(cat mods); do module load $m; done\nsrun --mpi=none ./t",
+        "for m in a b; do module load $m; srun --mpi=none ./t; done",
+    ],
+)
+def test_a_module_that_no_line_names_is_told(lines: str) -> None:
+    found = convert(classified({"run.sub": f"{_HEAD}{lines}\n"}), Options({}))
+    assert script_cases.loaded(found.job)["command"] == ["./t"]
+    assert any("module load" in each.what and "in each round" in each.why for each in found.findings)
+
+
+def test_a_default_behind_a_file_is_told_with_it() -> None:
+    lines = "source ~/env.sh\nN=${OTHERS:-4}\nsrun --mpi=none ./t $N"
+    found = convert(classified({"run.sub": f"{_HEAD}{lines}\n"}), Options({}))
+    (told,) = (each for each in found.findings if each.what == "OTHERS")
+    assert (told.became, "env.sh, which was not given, may set it" in told.why) == ("its default: 4", True)

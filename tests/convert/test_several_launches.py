@@ -374,3 +374,17 @@ def test_a_program_in_the_text_for_sbatch_is_the_run_of_the_first_node() -> None
     assert (job["command"], job["nodes"]) == (["julia", "--project", "l.jl"], "1")
     assert job["env"] == {"D": "/data/x"}
     assert any("on the first node alone" in each.why for each in found.findings)
+
+
+@pytest.mark.parametrize(
+    "head", [_HEAD.replace("-N 2", "-N 6"), "#!/bin/bash\n#SBATCH -N 1 -n 1\n#SBATCH hetjob\n#SBATCH -N 5\n"]
+)
+def test_of_several_starts_of_programs_at_once_the_last_is_the_job(head: str) -> None:
+    groups = ("--het-group=0 ", "--het-group=1 ") if "hetjob" in head else ("", "")
+    lines = [
+        f"srun --mpi=pmix {groups[0]}-N 1 -n 1 ./s {n} : {groups[1]}-N {n} -n {n} ./w {n}" for n in (5, 2)
+    ]
+    job, found = _of(head + "\n".join(lines) + "\n")
+    assert [each["command"] for each in job["groups"].values()] == [["./s", "2"], ["./w", "2"]]
+    assert "setup" not in job
+    assert [each.what for each in found.findings if "several programs at once" in each.why] == [lines[0]]

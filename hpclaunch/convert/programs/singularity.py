@@ -1,11 +1,12 @@
 """singularity and apptainer: exec, run and shell. The options are those of apptainer(1) 1.3, which
 SingularityCE 4 has too."""
 
+import re
 from collections.abc import Sequence
 
 from hpclaunch.convert.programs.flags import table, take
 from hpclaunch.convert.programs.layers import Layer
-from hpclaunch.readback.shell.values import Value, known
+from hpclaunch.readback.shell.values import Value, known, shown
 
 _GLOBAL = table(((0, "debug=d quiet=q silent=s verbose=v nocolor"), (1, "config=c")))
 _OPTIONS = table(
@@ -19,6 +20,8 @@ _OPTIONS = table(
         (0, "compat disable-cache keep-privs allow-setuid passphrase vm unsquash sparse no-pid"),
     )
 )
+# What an image's name looks like: a file, a folder or an address.
+_IMAGE = re.compile(r"\.(?:sif|img|simg|sqsh|sqfs)$|^(?:docker|library|oras|shub)://|^[\w./-]+:[\w.-]+$|/$")
 _STARTS = ("exec", "run", "shell")
 
 
@@ -29,4 +32,7 @@ def read(words: Sequence[Value]) -> tuple[Layer, list[Value]]:
     if command not in _STARTS:
         return Layer(f"singularity {command}".strip(), words=tuple(rest[1:])), []
     options, rest = take(rest[1:], _OPTIONS, clusters=True)
+    last = options[-1] if options else None
+    if last is not None and not last.name and last.value and not (rest and _IMAGE.search(shown(rest[0]))):
+        options, rest = options[:-1], [last.value, *rest]  # the variable is the image itself
     return Layer(f"singularity {command}", tuple(options), tuple(rest[:1])), rest[1:]

@@ -177,7 +177,10 @@ class LenientExpander(Expander):
         pattern = self._pattern((expansion.operand or NOTHING).pieces)
         if pattern is None or any(char in pattern for char in "*?[\\") or "&" in known_parts(by):
             return super()._changed(expansion, values)
-        return [_with_parts(expansion.operator, value, pattern, by) for value in values]
+        found = [_with_parts(expansion.operator, value, pattern, by) for value in values]
+        if found == values and any(known(value) is None for value in values):
+            return super()._changed(expansion, values)  # where no text has it, what is not known may
+        return found
 
     def looked_at(self, words: Sequence[str | Word]) -> list[str | Word]:
         """The words of a test, with what is taken for unset as empty, and what others set as something."""

@@ -132,4 +132,4 @@ def _shown(part: Part) -> str:
         return "$(compgen -e)"
     if part.kind in ("variable", "argument", "either"):
         return f"${{{part.name}}}"
-    return f"$(< {part.name})" if part.kind == "input" else part.name
+    return f"$(< {part.name})" if part.kind == "input" and part.name[:1] != "$" else part.name

@@ -50,6 +50,7 @@ AFTER_EACH_TODO = (
     "where that does no harm, as of a clean-up, write it in before_each and in after; else do it in the "
     "command"
 )
+_SIGNS = {"": ">", "1": ">", "2": "2>"}  # of a redirection, by its descriptor
 _ENDS = frozenset(("EXIT", "0"))  # trap's names of the script's end
 
 
@@ -290,11 +291,12 @@ def _line(command: Command, step: Step | None, trials: Trials, shell: step_shell
         if output.tee:
             continue
         of_host = inside and target != "/dev/null"
+        sign = _SIGNS.get(output.descriptor, "")
         to = shlex.quote(target) if target is not None else _in_text(output.path, trials)
-        if not to or of_host or output.descriptor not in ("1", ""):
+        if not to or of_host or not sign:
             where = " on the host" if of_host else ""
             return Line("", doubt=f"where its output goes{where} ({shown(output.path)})")
-        ending += f" {'>>' if output.append else '>'} {to}"
+        ending += f" {sign}{'>' * output.append} {to}"
     return line(words, trials.stand_ins, shell.exports, ending, shell.before, given.before)
 
 

@@ -16,6 +16,7 @@ from hpclaunch.convert.mapping.slurm.asked import of_batch
 from hpclaunch.convert.mapping.words.texts import path
 from hpclaunch.convert.reading import Command, ShellReading, Sourced, once
 from hpclaunch.readback.shell.values import Unknown, Value, known, shown
+from hpclaunch.readback.shell.values import join as joined
 from hpclaunch.values.conversion import Place
 from hpclaunch.values.yamltext import flow
 
@@ -90,8 +91,7 @@ def before(
     end = moment_of(reading, run)
     for index, command in enumerate(reading.commands[: end[0]]):
         if command.program in programs and not (command.within or _shows(command)):
-            row = (command.place, command.words, at(index), command.conditions, command.written)
-            found.append(Prepared(*row, command.shells))
+            found += _rounds(command, run, at(index))
     for sourced in reading.sourced:
         moment = source_at(sourced)
         if not sourced.file and moment < end and _ENVIRONMENT.search(shown(sourced.name)):
@@ -115,6 +115,29 @@ def before(
             todo = "where ranks need it begin the command with it"
             draft.say("left", (each.place,), " ".join(map(shown, each.words)), why=why, todo=todo)
     return kept
+
+
+def _rounds(command: Command, run: Command, moment: Moment) -> Iterator[Prepared]:
+    """The command, once for each round of a loop in which it is another one: for m in a b; do module load
+    $m; done. Where the rounds are not told it hangs on that."""
+    names = {part.name for word in command.words for part in word if isinstance(part, Unknown)}
+    loop = next((each for each in command.loops if each.variable in names), None)
+    conditions = command.conditions
+    if loop is None or loop.count != len(loop.values) or loop in run.loops:
+        over = (
+            () if loop is None else (f"{loop.place}: another one in each round of a loop over {loop.over}",)
+        )
+        row = (command.place, command.words, moment, (*conditions, *over), command.written)
+        yield Prepared(*row, command.shells)
+        return
+    for value in loop.values:
+        words = tuple(_with_value(word, loop.variable, value) for word in command.words)
+        yield Prepared(command.place, words, moment, conditions, command.written, command.shells)
+
+
+def _with_value(word: Value, name: str, value: Value) -> Value:
+    parts = [(part,) if not isinstance(part, Unknown) or part.name != name else value for part in word]
+    return joined([part for each in parts for part in each])
 
 
 def _unset(reading: ShellReading, found: Sequence[Prepared], end: Moment) -> Iterator[Prepared]:

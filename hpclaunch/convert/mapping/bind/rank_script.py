@@ -5,6 +5,8 @@ from collections.abc import Collection, Mapping, Sequence
 from os.path import basename
 from posixpath import normpath
 
+from msgspec import structs
+
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.bind import evaluated
 from hpclaunch.convert.mapping.bind.evaluated import Binder
@@ -119,6 +121,15 @@ def _is_of_memory(hit: re.Match[str]) -> bool:
 def _script(word: Value) -> str:
     text = known(word) or ""
     return text if _SCRIPT.search(text) else ""
+
+
+def settle(draft: Draft) -> None:
+    """Take the default back from what was said of scripts, where something else binds after all."""
+    fact = draft.facts.get(("bind", "cpus"))
+    if fact is not None and fact.value != "local":
+        draft.findings[:] = [
+            structs.replace(each, became="") if each.became == _LOCAL else each for each in draft.findings
+        ]
 
 
 def _not_given(name: str, run: Step, draft: Draft) -> None:

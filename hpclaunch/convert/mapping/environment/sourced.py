@@ -49,8 +49,10 @@ def ask(reading: ShellReading, draft: Draft) -> None:
         *(_Setter(each.place, _what(each), names=each.names) for each in written),
     ]
     _say_kept(reading, draft)
+    files = [_Setter(place, f"{file}, which was not given,", file) for place, file in not_given(reading)]
+    if missing or files:
+        _doubt_defaults(reading, min([*missing, *files], key=lambda each: each.place.line), draft)
     if missing:
-        _doubt_defaults(reading, missing[0], draft)
         _ask_for(reading, missing, draft)
 
 

@@ -37,12 +37,13 @@ _MOST = 8
 
 class Components(Struct, frozen=True):
     """The script of each program, which name they have, and their world. `of_first`: what the first one's
-    options say holds for all."""
+    options say holds for all. `others` are launches of several programs before this one."""
 
     readings: tuple[ShellReading, ...]
     commands: tuple[Command, ...]
     world: Literal["one", "separate"]
     of_first: bool = False
+    others: tuple[Command, ...] = ()
 
 
 def components(reading: ShellReading) -> Components | None:
@@ -52,6 +53,11 @@ def components(reading: ShellReading) -> Components | None:
     several = [each for each in starts if any(known(word) == ":" for word in each.words)]
     if len(starts) == 1 and (several or len(blocks) > 1):
         return _of_one(reading, starts[0], blocks)
+    if several and several == starts:
+        left = {id(each) for each in starts[:-1]}
+        rest = tuple(each for each in reading.commands if id(each) not in left)
+        last = _of_one(structs.replace(reading, commands=rest), starts[-1], blocks)
+        return None if last is None else structs.replace(last, others=tuple(starts[:-1]))
     if several:
         return None
     if len(blocks) == 1:

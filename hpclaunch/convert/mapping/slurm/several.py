@@ -43,6 +43,10 @@ def put(reading: ShellReading, draft: Draft, options: Options, convert: Convert)
         convert(reading, draft, options)
         return
     _merge(found, _names(found), drafts, draft)
+    for other in found.others:
+        why = "it starts several programs at once, and a job starts its own once: the last such line counts"
+        todo = "submit it as a job of its own"
+        draft.say("left", (other.place,), other.brief(), why=why, todo=todo)
 
 
 def _overlap(reading: ShellReading, found: Components, drafts: Sequence[Draft]) -> bool:

@@ -128,6 +128,7 @@ def put(launch: Launch, draft: Draft, options: Options) -> None:
     perhaps.ask(reading, run, draft)
     pyxis_variables.say(run.asked, draft)
     binding.say_default(run.command, draft)
+    rank_script.settle(draft)
     threads.put(launch.launcher, (run.command.place,), draft)
     size_variables.ask_of_batch(reading, run, launch.steps, launch.found, draft)
     beyond.put(reading, run, draft, reads=given is not None)
