@@ -56,3 +56,27 @@ def test_it_is_said_that_the_default_counts() -> None:
     assert script_cases.loaded(found.job)["env"] == {"OMP_NUM_THREADS": "1"}
     (told,) = (each for each in found.findings if each.what == "SLURM_CPUS_PER_TASK")
     assert (told.kind, told.became) == ("assumed", "its default: 1")
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        'echo "$A" > log\nsrun --mpi=none ./t ${A:-none}',
+        "export G=$A\nsrun --mpi=none ./t ${A:-none}",
+        "echo $A > log\nA=${A:-4}\nsrun --mpi=none ./t $A",
+        "echo ${A} > log; : ${A:=5}; srun --mpi=none ./t $A",
+    ],
+)
+def test_a_default_counts_of_a_name_that_was_read_before(lines: str) -> None:
+    means = subprocess.run(
+        ["bash", "-c", lines.replace("srun --mpi=none ./t", "echo").replace(" > log", " > /dev/null")],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+        env={},
+    )
+    command = script_cases.loaded(convert(classified({"run.sub": f"{_HEAD}{lines}\n"}), Options({})).job)[
+        "command"
+    ]
+    assert (command[-1] if isinstance(command, list) else command.split()[-1]) == means.stdout.strip()

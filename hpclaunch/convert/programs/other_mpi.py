@@ -28,6 +28,7 @@ p n np ppn processPerHost processPerSocket processPerCore processPerPU nodelist 
 useip server-port timeout maxrsh runscript charmrun_port debug-commands ssh-display numHosts batch
 """
 _WITH_WORD = frozenset(_WORDS.split())
+_PROVISIONS = ("processPerSocket", "processPerCore", "processPerPU", "auto-provision")
 _PES = re.compile(r"\+p(\d*)$")
 _BY_SRUN = table(((1, "np=n host config"), (0, "verbose nostdin allstdin nostdout pernode perif kill tv")))
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
@@ -74,6 +75,11 @@ def _charmrun(words: Sequence[Value]) -> tuple[Layer, list[Value]]:
             options.append(Option(text[2:], None, shown(word)))
     if any(each.name == "local" for each in options) or not rest:
         return Layer(""), list(words)
+    names = {each.name for each in options}
+    if not names.isdisjoint(_PROVISIONS) or any(name.startswith("oneWth") for name in names):
+        options.append(Option("np", None, "charmrun, by the machines that it finds"))
+    elif names.isdisjoint(("p", "n", "np", "processPerHost", "mpiexec-no-n")):
+        options.append(Option("np", ("1",), "charmrun without +p"))  # charmrun.C: "Running with a single PE"
     threads = next((each for each in options if each.name == "ppn"), None)
     if threads is not None and threads.value:
         # Without charmrun the program itself is told.

@@ -89,7 +89,10 @@ class LenientExpander(Expander):
         if expansion.operator in _TESTS and slurm_options.is_unset(name, self._walker.files.sources):
             return []
         if not is_others(name):
-            if expansion.operator in _TESTS and name not in self._walker.wanted and not _goes_on(expansion):
+            # A default counts wherever else the name is read, but where the script does not go on without it.
+            is_default = expansion.operator in _DEFAULTS
+            given_by = self._walker.required if is_default else self._walker.wanted
+            if expansion.operator in _TESTS and name not in given_by and not _goes_on(expansion):
                 return []
             self._walker.want(name)
         unknown: Value = (Unknown("variable", name),)

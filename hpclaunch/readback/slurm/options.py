@@ -1,7 +1,8 @@
 """The options of sbatch and srun as getopt_long reads them: long ones, also cut short, and single letters.
 
 Names, letters and which of them take a value are those of Slurm 20.11 to 26.05 (src/common/slurm_opt.c)
-and of Pyxis (args.c).
+and of Pyxis (args.c). --environment is of CSCS's Container Engine, --uenv and --view are of its uenv plugin
+(docs.cscs.ch).
 """
 
 import re
@@ -24,6 +25,7 @@ priority profile prolog qos relative reservation resources segment signal slurmd
 switches task-epilog task-prolog tasks-per-node thread-spec threads threads-per-core time time-min tmp
 treewidth tres-bind tres-per-task uid wait-all-nodes wckey wrap container-image container-mounts
 container-workdir container-name container-save container-env container-unshare
+environment uenv view
 """
 _PERHAPS_WITH_VALUE = """
 bcast compress exclusive external-launcher immediate nice no-kill oom-kill-step overlap propagate pty

@@ -33,7 +33,7 @@ from hpclaunch.convert.mapping.words import inputs
 from hpclaunch.convert.mapping.words.hosts import loops_of_trials
 from hpclaunch.convert.mapping.words.texts import Line, from_here, line, path, submitters
 from hpclaunch.convert.programs.beside import that
-from hpclaunch.convert.reading import Command, ShellReading
+from hpclaunch.convert.reading import Command, Output, ShellReading
 from hpclaunch.readback.shell.values import Value, known, shown
 from hpclaunch.values.conversion import Place
 
@@ -246,6 +246,12 @@ def _put(
         why = "a step runs once, once on each node, or as the ranks do"
         draft.say("left", (command.place,), what, why=why, todo="write it as a step of one of these kinds")
         return
+    if per != "job" and any(each.descriptor in ("", "1") for each in _files(command)):
+        why = "all its ranks write into one file, which the shell of each would begin anew"
+        draft.say(
+            "left", (command.place,), what, why=why, todo=f"add it to {key} with a file for each of them"
+        )
+        return
     plain = written.of_step(way.first + own.first)
     entry: dict[str, Any] = {"run": plain}
     if run.image and not (inside or (step is None and alone.is_in_container(reading))):
@@ -268,6 +274,12 @@ def _put(
     draft.add(key, entry, places, what, why)
     if why == CACHES and not command.unnoticed:
         say_optional(f"{key}.{draft.count(key) - 1}", (command.place,), draft)
+
+
+def _files(command: Command) -> list[Output]:
+    """Those that it writes, but for devices."""
+    outputs = [each for each in command.writes if not each.tee]
+    return [each for each in outputs if not (known(each.path) or "").startswith("/dev/")]
 
 
 def say_optional(key: str, places: Sequence[Place], draft: Draft) -> None:

@@ -39,7 +39,7 @@ def step(reading: ShellReading, found: Allocation) -> Step | None:
     """The last command that may be the run, before any other the last that starts a process for each GPU;
     None where there is none. A container that sbatch was asked for is its own: the whole script is in it
     (Pyxis's README, "Advanced usage")."""
-    found_here = commands(reading)
+    found_here = [] if submits_another(reading) else commands(reading)
     instead = fallbacks(found_here)
     found_here = [each for each in found_here if id(each) not in instead] or found_here
     if not found_here:
@@ -51,6 +51,13 @@ def step(reading: ShellReading, found: Allocation) -> Step | None:
         size = Ranks(found.nodes, None, (command.place,), _told([command]))
     of_enroot, inner, by_enroot = enroot.of(reading, command, inner)
     return Step(command, (*of_container(reading), *by_enroot), size, inner, (), of_enroot)
+
+
+def submits_another(reading: ShellReading) -> bool:
+    """Whether it is a script of the login node, and submits one that is not given: what else it does is no
+    job's."""
+    its = [each for each in reading.of("sbatch") if each.place not in reading.followed]
+    return bool(its) and not reading.directives
 
 
 def only(reading: ShellReading, found: Allocation, draft: Draft) -> Step | None:

@@ -70,6 +70,8 @@ _REPLACED = {
     "oversubscribe": "a job that takes all GPUs of a node has the node to itself",
     "kill-on-bad-exit": "the first rank that fails ends the job, and its status is the job's",
 }
+# The option of CSCS's container engine: a file with an image and its mounts.
+ENVIRONMENT = "environment"
 # What to do about an array of which nobody makes a sweep.
 NO_SWEEP = "write `sweep` in the job file, with what the index chose"
 # The job does not say it as it is written, and it cannot be passed on raw.
@@ -110,7 +112,7 @@ def put(each: Asked, draft: Draft) -> None:
         leave_array(each, draft)
     elif name in _LEFT:
         draft.say("left", each.places, each.written, why="a job file cannot say it", todo=_LEFT[name])
-    elif not name and names_environment(each):
+    elif name == ENVIRONMENT:
         ask_environment(each, draft)
     elif not name and OF_SBATCH.match(each.written):
         why = "an option that Shifter adds to sbatch, for what `shifter` starts"
@@ -126,11 +128,6 @@ def put(each: Asked, draft: Draft) -> None:
         draft.say("replaced", each.places, each.written, why=f"{why}: the ranks alone run in one")
     else:
         raw(each, draft, _WHY_RAW.get(name, "an option of Slurm's that a job file has no key for"))
-
-
-def names_environment(each: Asked) -> bool:
-    """Whether it is the option of CSCS's container engine: a file with an image and its mounts."""
-    return each.written.partition("=")[0].split(" ")[0] == "--environment"
 
 
 def ask_environment(each: Asked, draft: Draft) -> None:

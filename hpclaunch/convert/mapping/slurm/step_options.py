@@ -79,7 +79,7 @@ def put(each: Asked, draft: Draft) -> None:
     elif perhaps.is_of_many(each):
         question = f"which options of srun {each.written} stands for is not told"
         draft.say("question", each.places, each.written, why=question, todo=_GIVE)
-    elif not name and batch_options.names_environment(each):
+    elif name == batch_options.ENVIRONMENT:
         batch_options.ask_environment(each, draft)
     elif not name:
         draft.say("unread", each.places, each.written, why="no option of srun or Pyxis that is known")
