@@ -159,9 +159,9 @@ def hosts_file(settings: Settings) -> str:
 
 def services_json(layout: Layout, settings: Settings) -> str:
     """The daemons for supervisor.py, in the order in which they start."""
-    munged = [find("munged"), "--foreground", "--num-threads=2"]
-    # In the user's own mode root is nobody, and munged takes the folder / for a stranger's.
-    munged += [] if settings.user == "root" else ["--force"]
+    # munged ends where it holds a folder above its files unsafe, and the machine's own may be: / belongs to
+    # nobody in the user's own mode, and a group may write to it in a container.
+    munged = [find("munged"), "--foreground", "--num-threads=2", "--force"]
     munged += [f"--socket={layout.munge_socket}", f"--key-file={layout.run}/munge/key"]
     munged += [f"--pid-file={layout.run}/munge/pid", f"--seed-file={layout.run}/munge/seed"]
     munged += [f"--log-file={layout.run}/munge/log"]

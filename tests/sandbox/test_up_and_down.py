@@ -192,6 +192,29 @@ def test_a_long_path_and_two_side_by_side(start_slurm: Callable[..., Slurm], tmp
     assert first.run("srun", "hostname").stdout == "dgx1\n"
 
 
+def test_a_group_that_may_write_above_the_folder(slurm_possible: None, tmp_path: Path) -> None:
+    """munged holds its files unsafe there, as it does on a machine whose / is so."""
+    loose = tmp_path / "run"
+    loose.mkdir()
+    loose.chmod(0o775)
+    script = """
+        mount --bind "$1" "$2"; folder=$3; shift 3
+        "$@" up --nodes 1 --dir "$folder" >&2
+        SLURM_CONF="$folder/etc/slurm.conf" srun hostname
+        "$@" down --dir "$folder"
+    """
+    folder = tmp_path / "it"
+    names = (loose, at(folder).run.parent, folder)
+    own = ["unshare", "--mount", *([] if os.getuid() == 0 else ["--map-root-user"])]
+    seen = subprocess.run(
+        [*own, "sh", "-ec", script, "sh", *names, sys.executable, "-m", "hpclaunch", "sandbox"],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert (seen.returncode, seen.stdout) == (0, "dgx1\n"), seen.stderr
+
+
 def test_missing_packages_are_named_in_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "apt-get").touch(mode=0o755)
     monkeypatch.setattr(packages, "_PATH", str(tmp_path))
