@@ -81,6 +81,8 @@ def of_slurm(
         warnings += more
     if spec.nccl and not measure and links is None:
         warnings.append("preflight.nccl has no effect: an all_reduce needs two GPUs")
+    if not (settings or measure or links is not None):
+        problems.append(Problem("nothing is to be checked of these nodes", "job", ("preflight",)))
     if any(step.where == "host" and step.per == "job" for step in common.steps):
         warnings.append(
             "steps on the host with `per: job` run on the first node of the allocation, also where preflight "

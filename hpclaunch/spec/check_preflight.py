@@ -20,7 +20,7 @@ def problems(job: Job) -> list[Problem]:
     found: list[Problem] = []
     if not (spec.gpu or spec.hca or spec.nccl):
         found.append(_problem(("preflight",), "nothing is to be checked: set gpu, hca or nccl"))
-    elif job.gpus_per_node == 0 and not (spec.hca or spec.nccl):
+    elif job.gpus_per_node == 0 and not spec.hca:
         found.append(_problem(("preflight",), "nothing is to be checked: the job has no GPUs, so set hca"))
     if not 0 <= spec.spares <= MAX_SPARES:
         found.append(_problem(("preflight", "spares"), f"{spec.spares} must be from 0 to {MAX_SPARES}"))

@@ -72,6 +72,11 @@ def test_what_is_not_checked_is_warned_of(tmp_path: Path) -> None:
     assert [each for each in none if "preflight.nccl has no effect" in each]
 
 
+def test_a_check_of_nothing_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="nothing is to be checked"):
+        plan(tmp_path, nodes=1, gpus_per_node=1, preflight={"gpu": False, "hca": False, "nccl": True})
+
+
 def test_nodes_of_several_types_are_refused(tmp_path: Path) -> None:
     two = {"node_types": [{"type": name, "hosts": f"{name}[1-9]"} for name in ("dgx-a100", "dgx-h100")]}
     with pytest.raises(InputError, match="nodes of several types"):

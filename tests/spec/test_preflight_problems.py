@@ -18,6 +18,7 @@ JOB = "name: a\ncommand: 'true'\n"
     [
         ("preflight: {gpu: false, hca: false}", "3:12", "nothing is to be checked"),
         ("gpus_per_node: 0\npreflight: {hca: false}", "4:12", "the job has no GPUs"),
+        ("gpus_per_node: 0\npreflight: {hca: false, nccl: true}", "4:12", "the job has no GPUs"),
         ("preflight: {spares: -1}", "3:21", "from 0 to"),
         ("preflight: {limit: 5s}", "3:20", "from 10 to 3600"),
         ("preflight: {limit: soon}", "3:20", "span of time"),
