@@ -16,6 +16,8 @@ from hpclaunch.values.yamltext import flow
 Key = tuple[str | int, ...]
 
 _LONG = 1000  # characters
+# What a command does before it starts its program.
+_IN_FRONT = re.compile(r"command: (?:export |.*; \.\.\.'?$)")
 _UNSAYABLE = re.compile("[\0\ud800-\udfff]")
 
 
@@ -103,13 +105,13 @@ class Draft:
         self.put((key, self.count(key)), value, places, what, why)
 
     def unsay(self, *keys: Key) -> None:
-        """Take back all that was said of these keys, of which other things are said now. What a command has
-        to export is so whatever the command is."""
+        """Take back all that was said of these keys, of which other things are said now. What a command does
+        first is so whatever the command is."""
         told = set(map(dotted, keys))
         self.findings[:] = [
             each
             for each in self.findings
-            if each.key not in told or (each.became.startswith("command: export ") and each.kind == "carried")
+            if each.key not in told or (each.kind == "carried" and _IN_FRONT.match(each.became))
         ]
 
     def drop(self, key: str, places: Sequence[Place]) -> None:

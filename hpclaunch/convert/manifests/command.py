@@ -12,7 +12,7 @@ from hpclaunch.convert.manifests.shelltext import ShellText, Unit
 from hpclaunch.convert.manifests.workload import Workload
 from hpclaunch.convert.mapping.around import other_runs
 from hpclaunch.convert.mapping.around.preparations import Candidate, ask, prepares
-from hpclaunch.convert.mapping.around.surroundings import FOLDERS
+from hpclaunch.convert.mapping.around.working_folder import FOLDERS
 from hpclaunch.convert.mapping.ranks import rendezvous
 from hpclaunch.convert.mapping.words.texts import NOTHING, line
 from hpclaunch.convert.programs.beside import that

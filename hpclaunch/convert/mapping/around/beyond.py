@@ -304,7 +304,7 @@ def script_of(stdin: Value | None, words: Sequence[Value]) -> list[Value]:
 
 def _input(run: Step, draft: Draft) -> None:
     command = run.command
-    if command.stdin is None and command.reads is None:
+    if not command.stdin and command.reads is None:
         return
     if script_of(command.stdin, run.words) or known(command.reads or ()) == "/dev/null":
         return

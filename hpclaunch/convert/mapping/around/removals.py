@@ -11,17 +11,8 @@ from hpclaunch.readback.shell.commands import BUILTINS
 from hpclaunch.readback.shell.values import Value, program_of, shown
 
 _REMOVES = frozenset(("rm", "rmdir", "unlink", "shred"))
-_BUILDS = that("builds") | {
-    "mpicc",
-    "mpicxx",
-    "mpic++",
-    "mpif90",
-    "mpifort",
-    "nvcc",
-    "icc",
-    "ifort",
-    "gfortran",
-}
+_COMPILERS = "mpicc mpicxx mpic++ mpif90 mpifort nvcc icc ifort gfortran"
+_BUILDS = that("builds").union(_COMPILERS.split())
 _STEPS = that("scripts")
 _SCRIPTS = (".sh", ".py")
 _MAKES_NOTHING = PLUMBING | PREPARES | that("shell", "enters", "words", "ends") | _STEPS | frozenset(BUILTINS)
@@ -59,17 +50,13 @@ class Removing:
         behind = bisect_right(self._own, self._at[id(command)])
         if behind < len(self._own):
             line = self._commands[self._own[behind]].place.line
-            return f"line {line} may make anew what it removes, and the job does not do that", _TODO.format(
-                key
-            )
-        for each in self._left:
-            if self._uses(each, targets):
-                line = each.place.line
-                return (
-                    f"it removes what line {line} has to do with, and the job does not do that",
-                    _TODO.format(key),
-                )
-        return "", ""
+            why = f"line {line} may make anew what it removes, and the job does not do that"
+            return why, _TODO.format(key)
+        used = next((each for each in self._left if self._uses(each, targets)), None)
+        if used is None:
+            return "", ""
+        why = f"it removes what line {used.place.line} has to do with, and the job does not do that"
+        return why, _TODO.format(key)
 
     def _uses(self, command: Command, targets: Sequence[str]) -> bool:
         """Whether it names what is removed, or builds the program of the run, where that is removed."""

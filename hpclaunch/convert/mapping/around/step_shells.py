@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.around import surroundings
+from hpclaunch.convert.mapping.around.working_folder import FOLDERS
 from hpclaunch.convert.mapping.environment import set_again
 from hpclaunch.convert.mapping.environment.in_order import Export, in_order, moment_of
 from hpclaunch.convert.mapping.words.texts import is_here, line
@@ -58,7 +59,7 @@ def say_behind(reading: ShellReading, run: Command, command: Command, goes: bool
     start, end = (moment_of(reading, each) for each in (run, command))
     found = [(each.place, each.words, each.moment) for each in surroundings.before(reading, command)]
     if goes:
-        folders = reading.of(*surroundings.FOLDERS)
+        folders = reading.of(*FOLDERS)
         found += [(each.place, each.words, moment_of(reading, each)) for each in folders]
     told = {place for each in draft.findings for place in each.places}
     for place, words, moment in found:

@@ -15,7 +15,7 @@ from hpclaunch.convert.mapping.around import (
     step_environment,
     step_folders,
     step_shells,
-    surroundings,
+    working_folder,
 )
 from hpclaunch.convert.mapping.around.beyond import script_of
 from hpclaunch.convert.mapping.around.likeness import say_own, unlike
@@ -222,7 +222,7 @@ def _put(
     shell = step_shells.Shell()
     way = step_folders.Way()
     if not inside:
-        way = step_folders.goes(command, words, surroundings.begin(reading))
+        way = step_folders.goes(command, words, working_folder.begin(reading))
         stand_ins = run.trials.stand_ins
         shell = step_shells.of(reading, command, words, run.later, stand_ins, draft, goes=bool(way.first))
     written = _line(command, step, run.trials, shell)

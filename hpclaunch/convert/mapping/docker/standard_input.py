@@ -13,7 +13,7 @@ def put(main: Started, draft: Draft) -> str:
     """What stands in front of the command, with a |, for it to read; what cannot stand there is said. docker
     gives its own input to a command with -i alone, and mpirun to the first rank alone."""
     command, layer = main.command, main.container
-    if (command.stdin is None and command.reads is None) or known(command.reads or ()) == "/dev/null":
+    if (not command.stdin and command.reads is None) or known(command.reads or ()) == "/dev/null":
         return ""
     if command.stdin is not None and command.stdin in main.words:
         return ""  # a shell that reads its text: the command has it as sh -c TEXT

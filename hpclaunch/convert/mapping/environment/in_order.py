@@ -38,8 +38,7 @@ def in_order(
     first: list[tuple[Value, ...]] = []
     around = dict(run.environment).keys() - dict(run.prefix).keys()
     its = moment_of(reading, run)
-    moments = {name: _moment(reading, run, name) or its if name in around else its for name, _ in exports}
-    left = [(moments[name], name, value) for name, value in exports]
+    left = [(_moment(reading, name, its) if name in around else its, name, value) for name, value in exports]
     for each in prepared:
         first += [
             (("export",), join([f"{name}=", *value])) for begun, name, value in left if begun < each.moment
@@ -81,7 +80,12 @@ def _numbers(reading: ShellReading) -> dict[int, int]:
     return {id(each): index for index, each in enumerate(reading.commands)}
 
 
-def _moment(reading: ShellReading, run: Command, name: str) -> Moment | None:
+def given_before(reading: ShellReading, name: str, end: Moment) -> Assigned | None:
+    """What the variable was given last before that."""
+    return next((each for each in reversed(reading.given(name)) if given_at(each) < end), None)
+
+
+def _moment(reading: ShellReading, name: str, end: Moment) -> Moment:
     """When what was exported around the run got its value."""
-    each = reading.at(name, run.place)
-    return None if each is None else given_at(each)
+    each = given_before(reading, name, end)
+    return end if each is None else given_at(each)

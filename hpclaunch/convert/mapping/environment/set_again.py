@@ -5,7 +5,14 @@ import re
 from collections.abc import Iterator, Sequence
 
 from hpclaunch.convert.draft import Draft
-from hpclaunch.convert.mapping.environment.in_order import Export, Moment, Prepared, given_at, moment_of
+from hpclaunch.convert.mapping.environment.in_order import (
+    Export,
+    Moment,
+    Prepared,
+    given_at,
+    given_before,
+    moment_of,
+)
 from hpclaunch.convert.mapping.environment.sourced import OF_LOGIN
 from hpclaunch.convert.mapping.words.texts import Raw
 from hpclaunch.convert.reading import Assigned, Command, ShellReading
@@ -49,14 +56,13 @@ def _given(reading: ShellReading, command: Command, draft: Draft) -> Iterator[tu
         if key[0] != "env" or len(key) != 2 or fact.is_open or not isinstance(fact.value, str):
             continue
         name, text = str(key[1]), fact.value
-        given = reading.given(name)
-        each = next((each for each in reversed(given) if given_at(each) < end), None)
+        each = given_before(reading, name, end)
         if name in assumed or not text:
             continue
         if each is not None and known(there.get(name, ("", ""))) == text:
             if not (each.default or each.place.file.startswith("--") or _is_of_point(reading, each)):
                 yield name, text, given_at(each), each.place
-        elif not any(known(one.value) == text for one in given) and any(
+        elif not any(known(one.value) == text for one in reading.given(name)) and any(
             (place.file, place.line) == own for place in fact.places
         ):
             yield name, text, end, command.place

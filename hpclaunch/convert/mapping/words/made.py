@@ -1,10 +1,11 @@
 """Variables that the script gives one value or another, and nothing tells which."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
+from shlex import join
 
 from hpclaunch.convert.mapping.words.texts import NAMES_OF_HERE
-from hpclaunch.convert.reading import Command, ShellReading
+from hpclaunch.convert.reading import Assigned, Command, ShellReading
 from hpclaunch.convert.shell.names import used
 from hpclaunch.readback.shell.values import Unknown, Value, known, shown
 
@@ -42,15 +43,14 @@ def alternatives(reading: ShellReading, name: str) -> str:
     if _OF_ARRAYS.fullmatch(name):
         return f"{name} is of an array of jobs, and nothing gives one: --env SBATCH_ARRAY_INX=1-8 does"
     given = reading.given(name)
-    texts = [_texts((each.value,) if each.array is None else each.array) for each in given]
-    several = list(dict.fromkeys(text for group in texts for text in group))
-    others = [shown(each.value) for each in given if each.array is None and known(each.value) is None]
-    listed = " or ".join(several[:_MOST]) + (" or another" if len(several) > _MOST else "")
-    if not several:
+    told = list(dict.fromkeys(text for each in given if (text := _text(each))))
+    if not told:
         return f"{name} is made where the script runs"
+    others = list(dict.fromkeys(_shown(each) for each in given if not _text(each)))
+    several = [*told, *others]
+    listed = " or ".join(several[:_MOST]) + (" or another" if len(several) > _MOST else "")
     if len(several) == 1:
-        counts = any(name in each.uses for each in given)
-        listed = f"{listed} or {'another' if counts else others[-1] if others else 'not set'}"
+        listed += " or another" if any(name in each.uses for each in given) else " or not set"
     return f"{name} is {listed}, and which of them {decided(reading, name)}"
 
 
@@ -89,5 +89,15 @@ def decided(reading: ShellReading, name: str) -> str:
     return f"is not told: it depends on `{written}` ({place.rpartition('/')[2]}){given}"
 
 
-def _texts(values: Sequence[Value]) -> list[str]:
-    return [repr(text) for value in values if (text := known(value)) is not None]
+def _shown(given: Assigned) -> str:
+    """What it was given, as the script's reader knows it."""
+    return shown(given.value) if given.array is None else f"({' '.join(map(shown, given.array))})"
+
+
+def _text(given: Assigned) -> str:
+    """What it was given, "" where that is not told."""
+    if given.array is None:
+        text = known(given.value)
+        return "" if text is None else repr(text)
+    words = [known(each) for each in given.array]
+    return "" if None in words else f"({join(each or '' for each in words)})"
