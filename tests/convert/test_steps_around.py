@@ -375,3 +375,30 @@ def test_that_caches_which_stay_end_no_job_is_told_where_they_ended_the_script(e
     assert job["setup"][0]["optional"] == "true"
     told = [each for each in found.findings if each.kind == "replaced" and "setup.0: optional" in each.became]
     assert len(told) == said
+
+
+@pytest.mark.parametrize(
+    ("lines", "after", "left"),
+    [
+        (('if [ "$1" != in ]; then', "srun --mpi=none ./t; exit", "fi", "touch /data/a"), [], 6),
+        (
+            ('case "$1" in t)', "srun --mpi=none ./t; touch /data/a; exit 0;;", "esac", "touch /data/b"),
+            ["a"],
+            6,
+        ),
+        (('if [ "$1" = t ]; then', "srun --mpi=none ./t; (exit 3)", "fi", "touch /data/a"), ["a"], 0),
+        (('if [ "$1" = t ]; then', "srun --mpi=none ./t || exit 3", "fi", "touch /data/a"), ["a"], 0),
+        (("trap 'touch /data/a' EXIT", '[ "$1" = t ] && { srun --mpi=none ./t; exit; }', "true"), ["a"], 0),
+    ],
+)
+def test_what_stands_behind_the_exit_of_the_runs_branch_is_no_step(lines, after, left, tmp_path):
+    for program, text in {"srun": f": > {tmp_path}/ran", "touch": f": > {tmp_path}/$1"}.items():
+        (tmp_path / program).write_text(f"#!/bin/bash\n{text.replace('$1', '${1#/data/}')}\n")
+        (tmp_path / program).chmod(0o700)
+    script = "\n".join(lines)
+    env = {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    subprocess.run(["bash", "-c", script, "run.sub", "t"], env=env, check=False, timeout=60)
+    assert {each.name for each in tmp_path.iterdir()} == {"srun", "touch", "ran", *after}
+    job, found = _of(*lines)
+    assert _runs(job, "after") == [f"touch /data/{each}" for each in after]
+    assert ("in line" in _left(found, left - 2)) is bool(left)

@@ -21,6 +21,7 @@ from hpclaunch.convert.mapping.around.beyond import script_of
 from hpclaunch.convert.mapping.around.likeness import say_own, unlike
 from hpclaunch.convert.mapping.around.logs import IN_LOGS, is_tee
 from hpclaunch.convert.mapping.around.missing import Missing
+from hpclaunch.convert.mapping.around.no_step import NoSteps
 from hpclaunch.convert.mapping.around.removals import Removing
 from hpclaunch.convert.mapping.around.text_files import Texts
 from hpclaunch.convert.mapping.around.trials import Trials
@@ -30,7 +31,6 @@ from hpclaunch.convert.mapping.ranks import rendezvous
 from hpclaunch.convert.mapping.slurm import alone
 from hpclaunch.convert.mapping.slurm.sruns import Step
 from hpclaunch.convert.mapping.words import inputs
-from hpclaunch.convert.mapping.words.hosts import loops_of_trials
 from hpclaunch.convert.mapping.words.texts import Line, from_here, line, path, submitters
 from hpclaunch.convert.programs.beside import that
 from hpclaunch.convert.reading import Command, Output, ShellReading
@@ -42,16 +42,7 @@ _ON_HOST = that("caches", "copies", "files", "archives", "scripts")
 _SCRIPTS = (".sh", ".py")
 _OF_FILES = that("texts", "edits") - {"tee"} | {"cat"}  # they read files that their words name
 CACHES = "optional: where the user may not do it, or on Kubernetes, the job goes on without"
-AFTER_EACH = (
-    "a job has nothing that runs after each trial: as a step of before_each it would run before the first "
-    "one too, and not after the last"
-)
-AFTER_EACH_TODO = (
-    "where that does no harm, as of a clean-up, write it in before_each and in after; else do it in the "
-    "command"
-)
 _SIGNS = {"": ">", "1": ">", "2": "2>"}  # of a redirection, by its descriptor
-_ENDS = frozenset(("EXIT", "0"))  # trap's names of the script's end
 
 
 class Run(Struct, frozen=True):
@@ -72,7 +63,7 @@ def put(reading: ShellReading, run: Run, all_steps: Sequence[Step], draft: Draft
     containers = images.made(all_steps)
     order = _order(reading)
     staged = stage_in.put(reading, all_steps, run.command, containers, draft)
-    at_the_end, of_files = _at_the_end(reading), _made_of_files(reading)
+    of_files, no_steps = _made_of_files(reading), NoSteps(reading, run.command, run.trials)
     texts = Texts(reading, run.command)
     after, missing, pending = False, Missing(reading, of_run), None
     removing = Removing(reading.commands, run.command, by_command)
@@ -108,8 +99,8 @@ def put(reading: ShellReading, run: Run, all_steps: Sequence[Step], draft: Draft
             continue
         if _runs_beside(order, command, run.command, draft):
             continue
-        key = _key(command, run.trials, after=after)
-        why, todo = _no_step(command, run.trials, after=after, at_the_end=at_the_end)
+        key = "before_each" if no_steps.is_in_trials(command) else "after" if after else "setup"
+        why, todo = no_steps.why(command, after=after)
         if not why and step is not None and of_run is not None:
             why = unlike(step, of_run, containers, draft, _per(step, run.per_node))
             todo = f"add it to {key} where it does with the job's, or submit it as a job of its own"
@@ -127,12 +118,6 @@ def put(reading: ShellReading, run: Run, all_steps: Sequence[Step], draft: Draft
             pending = None
         if step is not None and of_run is not None and draft.count(key) > number:
             say_own(step, of_run, f"{key}.{number}", draft)
-
-
-def _at_the_end(reading: ShellReading) -> bool:
-    """Whether one trap alone says what the script does when it ends: a second one replaces the first."""
-    ends = reading.of("trap")
-    return sum(any(known(word) in _ENDS for word in each.words[1:]) for each in ends) == 1
 
 
 class _Order(Struct, frozen=True):
@@ -166,46 +151,6 @@ def _runs_beside(order: _Order, command: Command, run: Command, draft: Draft) ->
         todo = "start it in the command itself, or submit it as a job of its own"
     draft.say("left", (command.place,), command.brief(), why=why, todo=todo)
     return True
-
-
-def _is_in_trials(command: Command, trials: Trials) -> bool:
-    return trials.loop is not None and trials.loop in command.loops
-
-
-def _key(command: Command, trials: Trials, *, after: bool) -> str:
-    """The key of the job for what is done there."""
-    return "before_each" if _is_in_trials(command, trials) else "after" if after else "setup"
-
-
-def _no_step(command: Command, trials: Trials, *, after: bool, at_the_end: bool) -> tuple[str, str]:
-    """Why a job has no step for what is done there, and what to do; "" where it has one. `at_the_end`: what a
-    trap does at the script's end is done there."""
-    if command.signals and not (at_the_end and _ENDS & set(command.signals)):
-        told = " ".join(command.signals)
-        return (
-            f"it runs where the script is told {told}, and a step is told of no signal",
-            "do it in the command itself, or add it to after if it may run at each end",
-        )
-    if command.within == "output":
-        return (
-            "its output becomes a value of the script, and a job file has no such values",
-            "write the variable in env, or let the command find it out itself",
-        )
-    conditions = [each for each in missing_folders.conditions(command) if not each.endswith("a loop")]
-    if conditions:
-        return of_condition(conditions[0])
-    in_trials = _is_in_trials(command, trials)
-    if loops_of_trials(command) and not in_trials:
-        return "a loop of its own, and a job has one", "write a script for it, and a step that runs it"
-    return (AFTER_EACH, AFTER_EACH_TODO) if in_trials and after else ("", "")
-
-
-def of_condition(condition: str) -> tuple[str, str]:
-    """Why a job has no step for what is done on that condition, and what to do."""
-    return (
-        f"whether it runs depends on something that is not told ({condition})",
-        "add it to setup, before_each or after if the job needs it, or convert again with --env",
-    )
 
 
 def _put(

@@ -267,7 +267,9 @@ def _doubt(reading: ShellReading, run: Step, words: Sequence[Value], doubt: str)
         (each for each in run.command.loops if each.values and doubt == f"${{{each.variable}}}"), None
     )
     said = f"{doubt} is known only where the script runs"
-    if names:
+    if doubt == "${0}":
+        said = f"{doubt} is the script itself, under the name of the copy that sbatch starts"
+    elif names:
         said = alternatives(reading, names[0])
     elif loop is not None:
         said = f"{doubt} is another one in each round of the loop over {loop.over}"
