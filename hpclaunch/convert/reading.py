@@ -212,7 +212,9 @@ class ShellReading(Struct, frozen=True, dict=True):
     the operator gave the script, None where nobody said it, `started` what else starts it, and `asks` the
     lines that ask for them. `followed` are the lines that start a script of which the text was walked.
     `of_points`: what it starts are points of a sweep, whose ranks have what Slurm tells the tasks of an
-    array."""
+    array. `handed` are variables that are exported only where the submitter's shell has them, each with the
+    line that reads it before the script gives it a value, and `perhaps_exported` those that are on a
+    condition."""
 
     sources: tuple[Source, ...]
     script: str
@@ -232,6 +234,8 @@ class ShellReading(Struct, frozen=True, dict=True):
     followed: tuple[Place, ...] = ()
     of_points: bool = False
     setters: tuple[Setter, ...] = ()
+    handed: dict[str, Place] = {}
+    perhaps_exported: frozenset[str] = frozenset()
 
     def of(self, *programs: str) -> list[Command]:
         """The commands of these programs, in their order."""

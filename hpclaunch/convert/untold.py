@@ -1,6 +1,7 @@
 """What is said of a statement that no finding names: by what the reader of shell texts found it to be, and of
 a command by its program."""
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from msgspec import Struct
@@ -16,6 +17,8 @@ from hpclaunch.readback.shell.pieces import Literal, Process, Word
 from hpclaunch.readback.shell.statements import Assignment, Declaration, Redirection, Simple
 from hpclaunch.readback.shell.values import Unknown, Value, known, known_parts, program_of
 from hpclaunch.values.conversion import Kind
+
+_WORDS = re.compile(r"[\w.:-]+")
 
 
 class Told(Struct, frozen=True):
@@ -294,7 +297,9 @@ def _trap(statement: Statement, part: Simple, walk: Walk) -> Told:
     if any(each.program == "scontrol" and _requeues(each.words) for each in its):
         return _REQUEUE
     is_more = any(each.program not in _OF_TRAPS and each.program not in walk.functions for each in its)
-    return _TRAPPED if is_more else _PLUMBING
+    if is_more:
+        return _TRAPPED
+    return _PLUMBING if walk.functions.isdisjoint(_WORDS.findall(statement.written)) else _CALL
 
 
 _BY_PROGRAM: Mapping[str, Callable[[Statement, Simple, Walk], Told]] = {

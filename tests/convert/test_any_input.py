@@ -109,6 +109,11 @@ def problems(job: str) -> list[str]:
     second=None,
     site="",
 )
+@example(  # no variable has such a name
+    first="mpirun -np 16 -H a:8,b:8 -mca ${x}btl ^openib docker exec hvd python train.py\n",
+    second=None,
+    site="",
+)
 @given(first=mutated(), second=st.none() | mutated(), site=st.sampled_from(["", "superpod"]))
 def test_any_text(first: str, second: str | None, site: str) -> None:
     texts = {"run.sub": first.replace("\r\n", "\n")} | ({"config.sh": second} if second else {})

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from watch import Watch
 
@@ -23,6 +23,7 @@ CASES = [path for path in (HERE / "manifests" / "cases").glob("*.yaml") if ".exp
 SEEDS = (HERE.parent / "seeds" / "manifests").glob("*.yaml")
 WHOLE = [path.read_text("utf-8") for path in sorted([*CASES, *SEEDS])]
 TEXTS = WHOLE + [path.read_text("utf-8") for path in sorted((HERE / "manifests" / "broken").iterdir())]
+GROUPS = (HERE / "manifests" / "cases" / "pytorch-groups.yaml").read_text("utf-8")
 PLACE = re.compile(r"m\.yaml(:\d+:\d+)?")
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers(-3, 10**20) | st.floats() | st.text(max_size=8),
@@ -109,6 +110,7 @@ def damaged(draw: st.DrawFn) -> str:
 
 
 @settings(max_examples=400, deadline=None)
+@example(GROUPS.replace("replicas: 1", "replicas: 1M"))  # more nodes than a job may have
 @given(damaged())
 def test_any_damage(text: str) -> None:
     check(text)

@@ -220,7 +220,7 @@ def test_a_script_that_was_itself_in_the_container_prepares_the_ranks_there() ->
 def test_a_folder_named_by_the_jobs_number_is_in_the_folder_to_which_the_script_has_gone():
     lines = "cd /scratch\nmkdir $SLURM_JOB_ID\nmkdir $ROOT/x\nsrun --mpi=none --container-image=a/b:1 ./t\n"
     found = convert(classified({"run.sub": f"#!/bin/bash\n#SBATCH -N 2 -t 5\n{lines}"}), Options({}))
-    assert "cd /scratch || exit; mkdir $SLURM_JOB_ID" in found.job
+    assert "cd /scratch || exit; mkdir -p $SLURM_JOB_ID" in found.job
     assert "cd /scratch || exit; mkdir $ROOT" not in found.job
 
 

@@ -1,5 +1,8 @@
 """A folder that the script makes where it is missing is made by the job, in a way that asks nothing."""
 
+import subprocess
+from pathlib import Path
+
 import pytest
 import script_cases
 
@@ -48,5 +51,10 @@ def test_of_another_condition_nothing_is_told(lines: str) -> None:
     assert _runs(lines) == []
 
 
-def test_without_a_condition_it_is_made_as_it_was() -> None:
-    assert _runs("mkdir $D") == [["mkdir", "out"]]
+@pytest.mark.parametrize("begin", ["", "set -e\n"])
+def test_one_that_is_there_ends_the_job_where_it_ended_the_script(begin: str, tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    lines = f"{begin}D=out\nmkdir $D"
+    ended = subprocess.run(["bash", "-c", f"{lines}\ntrue"], cwd=tmp_path, check=False).returncode
+    (run,) = _runs(lines)
+    assert subprocess.run(run, cwd=tmp_path, check=False).returncode == ended

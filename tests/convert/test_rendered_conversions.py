@@ -1,21 +1,16 @@
 """Jobs of the scripts written for the tests render, or the site refuses them by a key that they have."""
 
 import functools
-import os
 import re
-import stat
-import subprocess
 from pathlib import Path
 
+import both_ways
 import pytest
 import script_cases
 import yaml
 from test_docker_scripts import SCRIPTS, cases, converted
 
 from hpclaunch.cli.planning import plan_job
-from hpclaunch.convert.conversion import convert
-from hpclaunch.convert.inputs import classified
-from hpclaunch.convert.options import Options
 from hpclaunch.render import script
 from hpclaunch.spec.job import Job
 from hpclaunch.values.errors import InputError
@@ -118,10 +113,6 @@ def test_a_kubernetes_site_renders_the_job_or_names_keys(tmp_path: Path, site: s
     assert [case for case, keys in found.items() if "no image" in keys] == without
 
 
-_RUNS_HERE = "#!/bin/bash\n#SBATCH -N 1 -n 1 --gres=gpu:0 -t 60\n"
-_NOTE = '#!/bin/sh\necho "${{0##*/}} $* in $(pwd) with $LD_LIBRARY_PATH" | sed "s|{top}|.|g" >> "{top}/log"\n'
-
-
 @pytest.mark.parametrize(
     "lines",
     [
@@ -137,33 +128,6 @@ _NOTE = '#!/bin/sh\necho "${{0##*/}} $* in $(pwd) with $LD_LIBRARY_PATH" | sed "
 def test_a_script_and_what_is_rendered_of_its_job_do_the_same_in_the_same_folders(
     lines: str, tmp_path: Path
 ) -> None:
-    """Both are run: the original with a srun that is a stub, the job by the script for this machine."""
-
-    def done(name: str, command: list[str]) -> list[str]:
-        top = tmp_path / name
-        for folder in (top, top / "run", top / "run/deep"):
-            folder.mkdir(parents=True, exist_ok=True)
-            for file in ("note", "note.sh"):
-                (folder / file).write_text(_NOTE.format(top=top))
-                (folder / file).chmod(stat.S_IRWXU)
-        srun = top / "bin/srun"
-        srun.parent.mkdir()
-        srun.write_text('#!/bin/bash\nwhile [[ $1 == -* ]]; do shift; done\nexec "$@"\n')
-        srun.chmod(stat.S_IRWXU)
-        path = f"{srun.parent}:{os.environ['PATH']}"
-        environment = {**os.environ, "PATH": path, "SLURM_SUBMIT_DIR": str(top)}
-        subprocess.run(command, cwd=top, env=environment, check=True, timeout=100, capture_output=True)
-        return (top / "log").read_text().splitlines()
-
-    # sbatch starts the original where --chdir says.
-    text = _RUNS_HERE + lines.format(top=tmp_path / "job") + "\n"
-    begin = "" if "--chdir" not in lines else f"cd {tmp_path}/script/run; "
-    found = convert(classified({"run.sub": text}), Options({}))
-    assert found.is_complete
-    (tmp_path / "job").mkdir()
-    (tmp_path / "job/job.yaml").write_text(found.job)
-    planned = plan_job(str(tmp_path / "job/job.yaml"), "local", ())
-    (tmp_path / "job.sh").write_text(script.render(planned.plan))
-    here = done("job", ["bash", str(tmp_path / "job.sh")])
-    assert here == done("script", ["bash", "-c", begin + text])
+    here, of_script = both_ways.run(lines, tmp_path)
+    assert here == of_script
     assert len(here) == lines.count("note")

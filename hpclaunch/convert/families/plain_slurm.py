@@ -103,7 +103,8 @@ def _is_before(reading: ShellReading, own: sruns.Step, test: sruns.Step) -> bool
 
 def _has_more(step: sruns.Step) -> bool:
     """Whether a srun beside an mpirun is the run: it has several ranks, or MPI."""
-    return (step.ranks.per_node or 0) > 1 or step.option("mpi") is not None
+    of_mpi = step.option("mpi")
+    return (step.ranks.per_node or 0) > 1 or (of_mpi is not None and of_mpi.text != "none")
 
 
 def _on_first_node(run: sruns.Step, found: Allocation, draft: Draft) -> None:

@@ -14,6 +14,7 @@ from hpclaunch.convert.manifests.environment import Config, Variable
 from hpclaunch.convert.manifests.fields import Field
 from hpclaunch.convert.manifests.workload import Pod, Workload
 from hpclaunch.convert.options import Options
+from hpclaunch.spec.check_job import MAX_NODES
 from hpclaunch.values.conversion import Place
 
 # What ranks are, and what they run on: where two templates differ in it, neither is the job's.
@@ -169,6 +170,8 @@ def _why_no_groups(workload: Workload, draft: Draft) -> str:
     fact = draft.facts.get(("nodes",))
     if len(numbers) != 2 or fact is None or fact.value != sum(each or 0 for each in numbers):
         return "how many nodes each has is not told"
+    if max(each or 0 for each in numbers) > MAX_NODES:
+        return f"no job has more than {MAX_NODES} nodes"
     return "" if all(numbers) else "one of them has no pods"
 
 

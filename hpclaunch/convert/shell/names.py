@@ -2,7 +2,7 @@
 
 import re
 from bisect import bisect_right
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from msgspec import structs
 
@@ -68,16 +68,20 @@ def as_given(written: str, unknown: Mapping[str, Unknown | IfSet | Names]) -> st
     return _STANDS_IN.sub(lambda name: shown((unknown[name[1]],)) if name[1] in unknown else name[0], written)
 
 
-def with_names(value: Value) -> tuple[str, dict[str, Unknown | IfSet | Names]]:
+def with_names(
+    value: Value, is_another: Callable[[str], bool] = lambda name: False
+) -> tuple[str, dict[str, Unknown | IfSet | Names]]:
     """A value as text that a shell could read, with a variable's name for each part that is not known: it was
-    put in before that shell reads the text, and so between single quotes too."""
+    put in before that shell reads the text, and so between single quotes too. `is_another`: whether a
+    variable of the submitter's has another value where the text is read, and a name of its own stands for
+    the one that it had."""
     texts: list[str] = []
     named: list[tuple[int, int]] = []  # which of them are names, and where they begin
     unknown: dict[str, Unknown | IfSet | Names] = {}
     length = 0
     for part in value:
         text = part if isinstance(part, str) else ""
-        if isinstance(part, Unknown) and part.kind == "variable":
+        if isinstance(part, Unknown) and part.kind == "variable" and not is_another(part.name):
             text = f"${{{part.name}}}"
         elif not isinstance(part, str):
             name = f"{_STANDS}{len(unknown)}"

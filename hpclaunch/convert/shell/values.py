@@ -50,6 +50,8 @@ class Values(Shell):
         self.assigned: list[Assigned] = []
         self.assumed: list[Assumed] = []
         self.wanted: dict[str, dict[Place, None]] = {}
+        # Variables that are exported where the script's own shell begins with them alone, and who reads them.
+        self.handed: dict[str, Place] = {}
         self.required: set[str] = set()
         self.late: set[str] = set()  # of these, which were taken for unset before
         self.setters: list[Setter] = []
@@ -77,6 +79,8 @@ class Values(Shell):
         after = self.state.get(name) if from_outside and is_given else None
         if after is not None and not isinstance(after.value, Array):
             self.state.set(name, structs.replace(after, exported=after.value is not None))
+            if name in self.wanted and name not in self.required:
+                self.handed[name] = next(iter(self.wanted[name]), self.place)
 
     def require(self, names: Sequence[str], since: int) -> None:
         """Say that the script goes on only with these: they are not taken for unset, as was assumed."""
@@ -154,6 +158,8 @@ class Values(Shell):
 
     def declared(self, name: str, exports: bool) -> None:
         self.state.mark(name, exports)
+        if exports and not self.context.conditions:
+            self.handed.pop(name, None)
         index = self._last.get(name, len(self.assigned))
         if index < len(self.assigned) and self.assigned[index].name == name:
             self.assigned[index] = structs.replace(self.assigned[index], exported=exports)

@@ -107,6 +107,7 @@ def _read(
     walker.script = main
     if main and all(complete):
         _walked(walker, main)
+    walker.end()
     followed = {*walker.followed.values()} - {""}
     if not followed.isdisjoint(configurations):
         return _read(sources, script, given, in_job=in_job, submitted=submitted, run=followed.union(run))
@@ -133,6 +134,8 @@ def _read(
         started=begun,
         followed=tuple(walker.followed),
         setters=tuple(walker.setters),
+        handed=dict(walker.handed),
+        perhaps_exported=frozenset(walker.state.perhaps_exported),
     )
 
 
@@ -182,6 +185,7 @@ def _inside(command: Command, words: Sequence[Value]) -> Walker | None:
     walker.unnamed |= unknown
     try:
         walker.run(walker.parsed(script))
+        walker.end()
     except (ScriptError, RecursionError):
         return None
     return walker

@@ -7,12 +7,7 @@ from functools import partial
 
 from msgspec import structs
 
-from hpclaunch.convert.reading import (
-    TRAP,
-    Output,
-    Source,
-    Sourced,
-)
+from hpclaunch.convert.reading import TRAP, Output, Source, Sourced
 from hpclaunch.convert.shell import (
     aliases,
     arguments,
@@ -42,6 +37,7 @@ from hpclaunch.convert.shell.names import (
 )
 from hpclaunch.convert.shell.syntax.reader import read as parse
 from hpclaunch.convert.shell.texts import Texts
+from hpclaunch.convert.shell.values import Context
 from hpclaunch.readback.shell import arithmetic
 from hpclaunch.readback.shell.commands import BUILTINS
 from hpclaunch.readback.shell.errors import ScriptError
@@ -69,6 +65,7 @@ _NOTED = {"set": shopt.set_by, "shopt": shopt.note, **dict.fromkeys(("cd", "push
 _LONGEST = 100_000
 _MOST_ANEW = 5  # bodies of one function that run within each other, each of which defines the next
 _SETS_UNKNOWN = re.compile(r"(?:^|[\s;])\w*\$\{\w+\}\w*\+?=")
+_ENDS = frozenset(("EXIT", "0"))  # trap's names of a shell's end
 _EXPORT_ALL = frozenset(("a", "allexport"))  # `set -a`: what is assigned is exported
 
 
@@ -89,6 +86,7 @@ class Walker(Texts):
         self._used: tuple[Simple | None, tuple[str, ...]] = (None, ())
         self.aliases: dict[str, aliases.Alias] = {}
         self.expanding = aliases.Names()
+        self._at_the_end: list[tuple[Group, int, Context]] = []
         self.children = 0  # shells within each other that are walked
         self._walks = {**self._walks, **{kind: partial(walk, self) for kind, walk in flows.WALKS.items()}}
 
@@ -118,13 +116,17 @@ class Walker(Texts):
     def assign(self, assignment: Assignment, keyed: bool = False, exports: bool | None = None) -> None:
         assumed = len(self.assumed)
         self.spend(3)
-        if exports is None and (self.state.is_marked(assignment.name) or self.options & _EXPORT_ALL):
+        name = assignment.name
+        doubt = exports is None and name in self.state.perhaps_exported
+        if exports is None and (self.state.is_marked(name) or self.options & _EXPORT_ALL):
             exports = True
         super().assign(assignment, keyed, exports)
+        if doubt:  # it has a value now, and whether it is exported is as it was
+            self.state.perhaps_exported.add(name)
         if self._outer is not None:
             return
         default = is_default(assignment.value, {each.name for each in self.assumed[assumed:]})
-        self.note_assigned(assignment.name, used(assignment.written), default)
+        self.note_assigned(name, used(assignment.written), default)
 
     def put(self, name: str, value: Value | Array) -> None:
         if isinstance(value, Array) and not value.items and self.input.text is not None:
@@ -255,15 +257,28 @@ class Walker(Texts):
         return Flow.NEXT
 
     def _trap(self, words: list[Value]) -> None:
-        text, unknown = with_names(words[1]) if len(words) > 2 else ("", {})
+        text, unknown = with_names(words[1], lambda name: True) if len(words) > 2 else ("", {})
         if text in ("", "-") or len(text) > _LONGEST:
             return
         for name, part in unknown.items():
             self.state.set(name, Variable((part,)))
         self.unnamed |= unknown
-        signals = " ".join(known(word) or "" for word in words[2:])
-        with self.within(function=f"{TRAP} {signals}"):
-            self.apart(self.parsed(text))
+        signals = [known(word) or "" for word in words[2:]]
+        with self.within(function=f"{TRAP} {' '.join(signals)}"):
+            commands = self.parsed(text)
+            if _ENDS.isdisjoint(signals) or self.context.shells or self.children:
+                self.apart(commands)
+            else:
+                self._at_the_end.append((commands, self.line, self.context))
+
+    def end(self) -> None:
+        """Walk what the script's own shell does when it ends, with the values that variables have then."""
+        for commands, line, context in self._at_the_end:
+            self.line, self.context = line, context
+            try:
+                self.apart(commands)
+            except ScriptError as error:
+                self.note(f"a trap of what is no command: {error.message}")
 
     def _function(self, name: str, body: Part, arguments: list[Value]) -> Flow:
         its = [each for called, each in self._calling if called == name]
@@ -291,7 +306,7 @@ class Walker(Texts):
     def _text(self, value: Value, what: str, first: int = 0) -> Flow:
         """Walk a text that the script makes for `what`; `first` is its line where it stands in the script as
         it is, 0 elsewhere."""
-        text, unknown = with_names(value)
+        text, unknown = with_names(value, lambda name: self.state.get(name) is not None)
         if len(text) > _LONGEST:
             self.note(f"{what} of a very long text")
             return Flow.NEXT

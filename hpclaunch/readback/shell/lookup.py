@@ -12,7 +12,7 @@ from hpclaunch.readback.shell.fields import BLANKS
 from hpclaunch.readback.shell.pieces import Parameter, Word
 from hpclaunch.readback.shell.state import Array, State
 from hpclaunch.readback.shell.told import may_be_many, surely_set
-from hpclaunch.readback.shell.values import Unknown, Value, known, shown
+from hpclaunch.readback.shell.values import Part, Unknown, Value, known, shown
 
 OF_ALL = frozenset("@*")
 _LINES = re.compile(r"\$\(\s*(scontrol show hostnames?\b[^|)]*?)\s*\)")
@@ -43,6 +43,13 @@ def _is_made(value: Value) -> bool:
     """Whether it is made where the script runs, and may be many words. A variable that may be is one in
     general: run $MODEL 8."""
     return any(isinstance(part, Unknown) and part.splits and part.kind == "output" for part in value)
+
+
+def _as_one(part: Part) -> Part:
+    """A variable, taken for one word, as "$1" has it."""
+    if isinstance(part, Unknown) and part.kind == "variable":
+        return structs.replace(part, splits=False)
+    return part
 
 
 class Lookup(ABC):
@@ -95,7 +102,7 @@ class Lookup(ABC):
         if index == 0:
             return [(Unknown("argument", name),)]
         if index <= len(arguments) and not any(map(_is_made, arguments[: index - 1])):
-            return [arguments[index - 1]]
+            return [tuple(map(_as_one, arguments[index - 1]))]
         return [_beyond(arguments, index)] if any(map(may_be_many, arguments)) else []
 
     def before(self, name: str) -> Value:

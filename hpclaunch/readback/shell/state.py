@@ -4,7 +4,7 @@ What may or may not have happened is tried on a fork, and the forks are absorbed
 differ is unknown from there on.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, MutableSet, Sequence
 
 from msgspec import Struct, structs
 
@@ -56,10 +56,11 @@ class Outside(Struct, frozen=True):
 
 class _OfAll:
     """What a state and all its forks have together: how often one of them was changed, and the names of all
-    variables and functions that any of them ever had, and of the functions that were exported. `refers`: any
+    variables and functions that any of them ever had, and of the functions that were exported, and of the
+    variables that were exported in one way that the script may go, and not in another. `refers`: any
     of them ever had a variable that stands for another."""
 
-    __slots__ = ("changes", "exported", "functions", "marked", "refers", "variables")
+    __slots__ = ("changes", "exported", "functions", "marked", "perhaps", "refers", "variables")
 
     def __init__(self) -> None:
         self.changes = 0
@@ -68,6 +69,7 @@ class _OfAll:
         self.functions: set[str] = set()
         self.exported: set[str] = set()
         self.marked: set[str] = set()
+        self.perhaps: set[str] = set()
 
 
 class State:
@@ -281,6 +283,7 @@ class State:
         """The variable is exported from here on, or no more, whether it has a value or not."""
         if exported:
             self._of_all.marked.add(name)
+            self._of_all.perhaps.discard(name)
         if name in self._of_all.marked:
             self._marks[name] = exported
 
@@ -309,6 +312,11 @@ class State:
             found.update(each._variables)
         return found
 
+    @property
+    def perhaps_exported(self) -> MutableSet[str]:
+        """The variables that some way to here exported, and another did not."""
+        return self._of_all.perhaps
+
     def exported(self) -> dict[str, Variable]:
         """The exported variables that the script has touched."""
         return {name: variable for name, variable in self._all().items() if variable.exported}
@@ -320,6 +328,8 @@ class State:
             if or_none:
                 ends.append(self.own(name))
             self.place(name, _either(name, ends))
+            if len({end is not None and end.exported for end in ends}) > 1:
+                self._of_all.perhaps.add(name)
         for name in dict.fromkeys(name for fork in forks for name in fork._functions):
             found = [fork.function(name) for fork in forks]
             if or_none:

@@ -18,10 +18,12 @@ def conditions(command: Command) -> list[str]:
     return [each for each in command.conditions if not _is_missing(command, each)]
 
 
-def words(command: Command) -> tuple[Value, ...]:
-    """Its words, with -p where the script asked whether the folder is there."""
-    asks = len(conditions(command)) < len(command.conditions)
-    if not asks or any(known(word) in ("-p", "--parents") for word in command.words):
+def words(command: Command, *, ends: bool) -> tuple[Value, ...]:
+    """Its words, with -p where the script asked whether the folder is there, and where one that was there
+    did not end the script (`ends`)."""
+    may_be_there = len(conditions(command)) < len(command.conditions) or not ends
+    has_it = any(known(word) in ("-p", "--parents") for word in command.words)
+    if command.program != "mkdir" or has_it or not may_be_there:
         return command.words
     return (command.words[0], ("-p",), *command.words[1:])
 

@@ -4,7 +4,7 @@ A job's trials run all, each with the same words and variables, but for its numb
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from hpclaunch.convert.mapping.slurm.asked import number
 from hpclaunch.convert.mapping.words import hosts
@@ -25,6 +25,13 @@ def names_in(value: Value) -> set[str]:
     """The variables that a value has in it, also within sums."""
     parts = [part for part in value if isinstance(part, Unknown)]
     return {name for part in parts for name in _NAMES.findall(part.name)}
+
+
+def submitters_in(words: Iterable[Value]) -> list[str]:
+    """The variables of who submits that words have in them, also within sums."""
+    parts = (part for word in words for part in word if isinstance(part, Unknown))
+    told = (part for part in parts if part.kind in ("variable", "number"))
+    return [name for part in told for name in _NAMES.findall(part.name)]
 
 
 def numbers(loop: Loop, written: str = r"0|[1-9]\d{0,17}") -> list[int] | None:

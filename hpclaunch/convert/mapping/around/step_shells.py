@@ -10,22 +10,24 @@ from hpclaunch.convert.mapping.around import surroundings
 from hpclaunch.convert.mapping.around.working_folder import FOLDERS
 from hpclaunch.convert.mapping.environment import set_again
 from hpclaunch.convert.mapping.environment.in_order import Export, in_order, moment_of
+from hpclaunch.convert.mapping.ranks import rendezvous
 from hpclaunch.convert.mapping.words.texts import is_here, line
 from hpclaunch.convert.programs.beside import that
 from hpclaunch.convert.reading import Command, ShellReading
-from hpclaunch.readback.shell.values import Value, known, program_of, shown
+from hpclaunch.readback.shell.values import Value, program_of, shown
 
 # They are the same programs in each environment.
 _ANYWHERE = that("says", "looks", "devices", "caches", "copies", "files", "archives")
 
 
 class Shell(Struct, frozen=True):
-    """The commands that it runs `before`, the variables that it exports behind them, and the `names` of all
-    that it sets."""
+    """The commands that it runs `before`, the variables that it exports behind them, the `names` of all that
+    it sets, and those that it `lacks`, which the script had exported."""
 
     before: Sequence[Sequence[Value]] = ()
     exports: Sequence[Export] = ()
     names: frozenset[str] = frozenset()
+    lacks: Sequence[str] = ()
 
 
 def of(
@@ -44,13 +46,17 @@ def of(
     if program_of(words) in _ANYWHERE:
         return Shell()
     own = dict(command.environment)
-    exports = [(name, own[name]) for name in later if name in own and _is_told(own[name], stand_ins, goes)]
+    its = [name for name in later if name in own and ("env", name) not in draft.facts]
+    exports = [(name, own[name]) for name in its if _is_told(own[name], stand_ins, goes)]
     before = surroundings.before(reading, command)
     own_names = {name for name, _ in exports}
     again = set_again.exports(reading, command, before, draft, says=False)
     exports += [each for each in again if each[0] not in own_names]
     ordered = in_order(reading, command, before, exports)
-    return Shell(*ordered, frozenset(name for name, _ in exports))
+    names = frozenset(name for name, _ in exports)
+    addresses = [name for name in rendezvous.COMPUTED if name in own and ("env", name) not in draft.facts]
+    lacks = dict.fromkeys(name for name in (*its, *addresses) if name not in names)
+    return Shell(*ordered, names, tuple(lacks))
 
 
 def say_behind(reading: ShellReading, run: Command, command: Command, goes: bool, draft: Draft) -> None:
@@ -70,6 +76,4 @@ def say_behind(reading: ShellReading, run: Command, command: Command, goes: bool
 
 
 def _is_told(value: Value, stand_ins: Mapping[str, str], goes: bool) -> bool:
-    if known(value) is not None or (goes and any(map(is_here, value))):
-        return False
-    return not line([value], stand_ins).doubt
+    return not (goes and any(map(is_here, value))) and not line([value], stand_ins).doubt

@@ -23,6 +23,7 @@ from hpclaunch.convert.mapping.around.logs import IN_LOGS, is_tee
 from hpclaunch.convert.mapping.around.missing import Missing
 from hpclaunch.convert.mapping.around.no_step import NoSteps
 from hpclaunch.convert.mapping.around.removals import Removing
+from hpclaunch.convert.mapping.around.step_failures import Failures
 from hpclaunch.convert.mapping.around.text_files import Texts
 from hpclaunch.convert.mapping.around.trials import Trials
 from hpclaunch.convert.mapping.container import images
@@ -34,7 +35,7 @@ from hpclaunch.convert.mapping.words import inputs
 from hpclaunch.convert.mapping.words.texts import Line, from_here, line, path, submitters
 from hpclaunch.convert.programs.beside import that
 from hpclaunch.convert.reading import Command, Output, ShellReading
-from hpclaunch.readback.shell.values import Value, known, shown
+from hpclaunch.readback.shell.values import Unknown, Value, known, shown
 from hpclaunch.values.conversion import Place
 
 # What a script does on the batch host that is a step of a job too: files and scripts of its own.
@@ -66,7 +67,7 @@ def put(reading: ShellReading, run: Run, all_steps: Sequence[Step], draft: Draft
     of_files, no_steps = _made_of_files(reading), NoSteps(reading, run.command, run.trials)
     texts = Texts(reading, run.command)
     after, missing, pending = False, Missing(reading, of_run), None
-    removing = Removing(reading.commands, run.command, by_command)
+    removing, failures = Removing(reading.commands, run.command, by_command), Failures(reading, run.command)
     for command in sorted(reading.commands, key=lambda each: bool(each.signals)):
         missing.add(pending)
         removing.add(pending)
@@ -112,12 +113,13 @@ def put(reading: ShellReading, run: Run, all_steps: Sequence[Step], draft: Draft
             draft.say("left", (command.place,), command.brief(), why=why, todo=todo)
             continue
         number = draft.count(key)
-        _put(reading, text or command, step, run, key, draft)
+        _put(reading, text or command, step, run, key, failures, draft)
         if draft.count(key) > number:
             missing.take(command)
             pending = None
         if step is not None and of_run is not None and draft.count(key) > number:
             say_own(step, of_run, f"{key}.{number}", draft)
+    failures.say(draft)
 
 
 class _Order(Struct, frozen=True):
@@ -154,7 +156,13 @@ def _runs_beside(order: _Order, command: Command, run: Command, draft: Draft) ->
 
 
 def _put(
-    reading: ShellReading, command: Command, step: Step | None, run: Run, key: str, draft: Draft
+    reading: ShellReading,
+    command: Command,
+    step: Step | None,
+    run: Run,
+    key: str,
+    failures: Failures,
+    draft: Draft,
 ) -> None:
     what = command.brief()
     options = "" if step is None else next((each.written for each in step.asked if not each.name), "")
@@ -170,7 +178,7 @@ def _put(
         way = step_folders.goes(command, words, working_folder.begin(reading))
         stand_ins = run.trials.stand_ins
         shell = step_shells.of(reading, command, words, run.later, stand_ins, draft, goes=bool(way.first))
-    written = _line(command, step, run.trials, shell)
+    written = _line(command, step, run.trials, shell, ends=failures.end(command))
     places = reading.origin(command)
     if way.nowhere:
         why = f"it runs in a folder that no step is told of ({way.nowhere})"
@@ -180,6 +188,11 @@ def _put(
         why = f"{written.doubt} is known only where the script runs"
         todo = f"add it to {key} with its value"
         draft.say("left", (command.place,), what, why=why, todo=todo)
+        return
+    old = _read_before(command, run.command, words, shell.names)
+    if old:
+        why = f"{old} is read there before the script gives it the value that ranks have, and a job has one"
+        draft.say("left", (command.place,), what, why=why, todo=f"add it to {key} with its value")
         return
     own = step_environment.of(command, words, run.command, draft, after=key == "after", on_host=not inside)
     if own.doubt:
@@ -217,8 +230,23 @@ def _put(
     if key == "after" and rounds.gives_up(reading, run.command):
         why = "the script came here only where its run did well; `after` is done in any case"
     draft.add(key, entry, places, what, why)
+    if shell.lacks:
+        why = "the script exported them to it, and of a job's the ranks alone have them"
+        todo = "where it reads them, set them in the step"
+        draft.say("left", (command.place,), f"{', '.join(shell.lacks)} of {what}", why=why, todo=todo)
+    failures.add(command, places, key, optional=optional)
     if why == CACHES and not command.unnoticed:
         say_optional(f"{key}.{draft.count(key) - 1}", (command.place,), draft)
+
+
+def _read_before(command: Command, run: Command, words: Sequence[Value], its: Collection[str]) -> str:
+    """The variable of the submitter's that a step is made of, and that has another value for the ranks; ""
+    for none. Those that the step sets itself (`its`) it names by their new values."""
+    there = {**dict(run.environment), **dict(run.prefix)}
+    own = {**there, **dict(command.environment)}  # which its own text sets
+    written = [*words, *(each.path for each in command.writes), *([command.reads] if command.reads else [])]
+    parts = {name: (Unknown("variable", name),) for name in rounds.submitters_in(written)}
+    return next((name for name, part in parts.items() if name not in its and own.get(name, part) != part), "")
 
 
 def _files(command: Command) -> list[Output]:
@@ -232,8 +260,10 @@ def say_optional(key: str, places: Sequence[Place], draft: Draft) -> None:
     draft.say("replaced", places, "dropping the file caches", became=f"{key}: optional", why=CACHES)
 
 
-def _line(command: Command, step: Step | None, trials: Trials, shell: step_shells.Shell) -> Line:
-    words = step.started if step is not None else missing_folders.words(command)
+def _line(
+    command: Command, step: Step | None, trials: Trials, shell: step_shells.Shell, *, ends: bool
+) -> Line:
+    words = step.started if step is not None else missing_folders.words(command, ends=ends)
     if not (step is not None and step.in_container):
         words = tuple(map(from_here, words))
     if script := script_of(command.stdin, words):

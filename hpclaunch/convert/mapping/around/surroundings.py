@@ -38,12 +38,23 @@ _FIRST = (-1, 0)  # before all commands
 
 
 def put(
-    reading: ShellReading, run: Command, draft: Draft, *, image: bool, inside: bool = False
+    reading: ShellReading,
+    run: Command,
+    draft: Draft,
+    *,
+    image: bool,
+    inside: bool = False,
+    kept_back: str = "",
 ) -> list[Prepared]:
     """The commands that a rank runs first, in their order, with their lines. Those of a job in an image are
     left, and that is said, but where the script was itself in it (`inside`). `cd` becomes the working
-    folder."""
-    found = before(reading, run, None if image else draft, inside=inside)
+    folder. `kept_back` is the option that hands nothing on that the script's shell exports, "" for none."""
+    all_found = before(reading, run, None if image else draft, inside=inside)
+    found = [each for each in all_found if not kept_back or known(each.words[0]) in _OF_PROCESS]
+    for each in all_found:
+        if each not in found:
+            why = f"what it exports {kept_back} keeps from the ranks"
+            draft.say("without effect", (each.place,), " ".join(map(shown, each.words)), why=why)
     for where, words, *_ in found:
         what = " ".join(map(shown, words))
         if image and not inside:

@@ -19,7 +19,8 @@ from hpclaunch.convert.mapping.slurm.export import Export
 from hpclaunch.convert.mapping.words.hosts import loops_of_trials
 from hpclaunch.convert.mapping.words.made import alternatives, in_doubt
 from hpclaunch.convert.mapping.words.texts import is_here, line
-from hpclaunch.convert.programs.layers import layers
+from hpclaunch.convert.programs.flags import cut
+from hpclaunch.convert.programs.layers import Layer, layers
 from hpclaunch.convert.programs.plain import by_env
 from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.convert.secret_names import is_secret, names_file
@@ -118,7 +119,9 @@ def put(reading: ShellReading, command: Command, ranks: Ranks, draft: Draft) -> 
             draft.say("assumed", places, name, became="words of the command", why=why, todo=todo)
         elif known(value) is not None:
             _known(each, known(value) or "", draft)
+            _say_perhaps(reading, command, each, draft)
         else:
+            _say_perhaps(reading, command, each, draft)
             in_rounds = {loop.variable for loop in command.loops} - set(ranks.swept)
             if names_in(value) & in_rounds and line([value], ranks.stand_ins).doubt:
                 question = f"{name}={_short(each)} is another one in each round of the loop"
@@ -165,12 +168,12 @@ def _handed(reading: ShellReading, command: Command, export: Export, draft: Draf
         why = "exported, but env keeps it from the ranks"
         draft.say("without effect", (command.place,), ", ".join(sorted(removed)), why=why)
     named = dict(export.given)
-    by_x = {shown(option.value or ()).partition("=")[0] for layer in its for option in layer.all("x")}
+    by_x = _by_x(its)
     found, kept_back = [], []
     for name, value in there.items():
         places = (command.place,) if name in prefixed else origin_of(reading, name, command.place)
         places = places or (command.place,)
-        if named.get(name) is not None:
+        if named.get(name) is not None or by_x.get(name) is not None:
             continue
         if export.everything or name in named:
             found.append(Handed(name, value, places))
@@ -195,6 +198,26 @@ def _handed(reading: ShellReading, command: Command, export: Export, draft: Draf
     if export.unclear:
         why = "which variables it hands on is not told, and all that are exported are taken"
         draft.say("assumed", export.places, export.written, why=why)
+    return found
+
+
+def given(command: Command, export: Export) -> dict[str, Value]:
+    """The variables that the ranks get of the script's environment and of the options of what starts them,
+    whatever each of them keeps back."""
+    its = layers(command.words)
+    by_script = {**dict(command.environment), **dict(command.prefix)}
+    by_options = {**dict(export.given), **_by_x(its)}
+    values = {name: value for name, value in by_options.items() if value is not None}
+    return {**by_script, **by_env(its, by_script.items())[0], **values}
+
+
+def _by_x(its: Sequence[Layer]) -> dict[str, Value | None]:
+    """Those that mpirun's -x names, with their values, None for the one that they have."""
+    found: dict[str, Value | None] = {}
+    for option in (option for layer in its for option in layer.all("x")):
+        parts = cut(option.value or (), "=")
+        name = parts[0] if parts else shown(option.value or ())
+        found[name] = parts[1] if parts else found.get(name)
     return found
 
 
@@ -280,6 +303,24 @@ _NOTES = {
 
 def _known(each: Handed, text: str, draft: Draft) -> None:
     draft.put(("env", each.name), text, each.places, each.name, why=_NOTES.get(each.name, ""))
+
+
+def _say_perhaps(reading: ShellReading, command: Command, each: Handed, draft: Draft) -> None:
+    """Say of a variable that ranks have it only where something is so that nobody tells."""
+    name = each.name
+    if name in dict(command.prefix) or name not in dict(command.environment):
+        return
+    if name in reading.handed:
+        reads = reading.handed[name]
+        where = f"{reads} reads it before the script gives it a value"
+        why = f"it is exported where the shell of who submits has it alone ({where}), and taken for exported"
+    elif name in reading.perhaps_exported:
+        on = next((one.conditions[-1] for one in reading.given(name) if one.exported and one.conditions), "")
+        why = f"it is exported on a condition alone ({on or 'not told'}), and taken for exported"
+    else:
+        return
+    todo = f"where it is not, take {name} out of the job"
+    draft.say("assumed", each.places, name, became=f"the ranks have {name}", why=why, todo=todo)
 
 
 def _is_of_all_rounds(reading: ShellReading, name: str, value: Value, command: Command) -> bool:

@@ -4,6 +4,7 @@ srun starts the ranks itself, through PMIx: hosts, daemons and the way to them a
 business. Which parameters those are is in Open MPI's and PRRTE's documentation, by the framework's name.
 """
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import Struct
@@ -29,6 +30,7 @@ _OF_THE_LAUNCH = (
 )  # fmt: skip
 _MAPPINGS = ("rmaps_base_mapping_policy", "rmaps_default_mapping_policy")
 _MOST = 1000  # options
+_OF_PARAMETER = re.compile(r"\w+", re.ASCII)  # its name
 _LAUNCH = "srun starts the ranks itself: there are no daemons, no ssh and no list of hosts"
 _OUTPUT = "`hpclaunch logs` shows the output of all ranks"
 _PLACED = "`hpclaunch explain` shows where each rank is, `hpclaunch verify` where it was"
@@ -299,7 +301,10 @@ def parameter(name: str, value: str, places: Sequence[Place], what: str, draft: 
 
 def _mca(option: Option, places: Sequence[Place], draft: Draft) -> None:
     name, _, value = shown(option.value or ()).partition("=")
-    if known(option.value or ()) is None and of_mpirun.is_parameter(name):
+    if not _OF_PARAMETER.fullmatch(name):
+        why = f"{name} is no name of a parameter"
+        draft.say("left", places, option.written, why=why, todo="write it in env as OMPI_MCA_NAME")
+    elif known(option.value or ()) is None and of_mpirun.is_parameter(name):
         of_mpirun.put_parameter(name, None, places, option.written, draft)
     elif known(option.value or ()) is None and not is_of_the_launch(name):
         question = f"the value of Open MPI's parameter {name}"

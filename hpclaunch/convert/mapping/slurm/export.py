@@ -36,6 +36,11 @@ class Export(Struct, frozen=True):
     unclear: bool = False
     cut: tuple[str, ...] = ()
 
+    @property
+    def hands_on(self) -> bool:
+        """Whether anything that the script exports is handed on."""
+        return self.everything or any(value is None for _, value in self.given)
+
 
 def of(command: Command, own: Asked | None, batch: Sequence[Asked]) -> Export:
     """What counts for a srun: its own option, else the variable, else that of sbatch."""

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.around import beyond
-from hpclaunch.convert.mapping.around.rounds import names_in
+from hpclaunch.convert.mapping.around.rounds import names_in, submitters_in
 from hpclaunch.convert.mapping.container import enroot
 from hpclaunch.convert.mapping.environment import exported
 from hpclaunch.convert.mapping.environment.in_order import Export, Prepared, in_order
@@ -35,6 +35,7 @@ _SHELL = (
     "PATH of an environment that was active there"
 )
 _ACTIVATE = "where they need such an environment activate it in the command, or write its PATH in env"
+_UNTOLD: Value = (Unknown("variable", ""),)
 _FUNCTION = re.compile(r"([\w.:-]+)\(\)$")
 
 
@@ -70,7 +71,7 @@ def put(
         of_parameters = written_with(*found)
         if not of_parameters.doubt:
             written, asked = of_parameters, found[1]
-    old = _read_before(run, words)
+    old = _read_before(reading, run, words)
     if written.doubt or not words or old or run.option("multi-prog"):
         why = "several programs, which a file names" if run.option("multi-prog") else "nothing"
         why = _doubt(reading, run, words, written.doubt) if written.doubt else why
@@ -98,12 +99,11 @@ def put(
         draft.say("replaced", lines, "the submitter's shell", why=_SHELL, todo=_ACTIVATE)
 
 
-def _read_before(run: Step, words: Sequence[Value]) -> str:
+def _read_before(reading: ShellReading, run: Step, words: Sequence[Value]) -> str:
     """The variable of the submitter's that a word is made of, and that has another value for the ranks; ""
     for none."""
-    there = dict(run.command.environment)
-    parts = (part for word in words for part in word if isinstance(part, Unknown) and part.kind == "variable")
-    return next((part.name for part in parts if known(there.get(part.name, (part,))) is not None), "")
+    there = exported.given(run.command, export_of(reading, run))
+    return next((name for name in submitters_in(words) if known(there.get(name, _UNTOLD)) is not None), "")
 
 
 def _rendezvous(names: Sequence[str], lines: Sequence[Place], draft: Draft) -> None:

@@ -113,7 +113,8 @@ def put(launch: Launch, draft: Draft, options: Options) -> None:
     words = run_command.words_of(reading, run, inner, launch.launcher, draft)
     if launch.by is not None:
         later += numbers.exports(words, numbers.scripts_of(reading), launch.lines, draft)
-    before = surroundings.put(reading, run.command, draft, image=image, inside=in_it)
+    kept_back = ranks.export.written if launch.by is None and not ranks.export.hands_on else ""
+    before = surroundings.put(reading, run.command, draft, image=image, inside=in_it, kept_back=kept_back)
     if not (image or before):  # which is a login shell, and hands its functions on
         scripts = rank_script.texts(run, files.get("rank script", ()), reading.commands)
         words = login.with_login(words, scripts, run.command.place, draft)

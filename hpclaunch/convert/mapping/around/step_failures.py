@@ -1,0 +1,36 @@
+"""Steps that fail: a job ends before its ranks start, and a script without `set -e` went on."""
+
+from collections.abc import Sequence
+
+from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.mapping.around import rounds
+from hpclaunch.convert.reading import Command, ShellReading
+from hpclaunch.values.conversion import Place
+
+_MOST = 50  # lines that end a script, which are looked at for each step
+_WHY = "without set -e the script went on where one of them failed, and a job ends before its ranks start"
+_TODO = "where one may fail write `optional: true` beside it"
+
+
+class Failures:
+    """Tells what the script did where a command before its run failed."""
+
+    def __init__(self, reading: ShellReading, run: Command):
+        self._gives_up = rounds.gives_up(reading, run)
+        self._ends = reading.of("exit", "return")[:_MOST]
+        self._told: list[Place] = []
+
+    def end(self, command: Command) -> bool:
+        """Whether they ended it."""
+        return self._gives_up or any(rounds.is_on_failure(each, command) for each in self._ends)
+
+    def add(self, command: Command, places: Sequence[Place], key: str, *, optional: bool) -> None:
+        """A step that is made of the command."""
+        if key != "after" and not (optional or self.end(command)):
+            self._told += places[:1]
+
+    def say(self, draft: Draft) -> None:
+        """Of all of them at once."""
+        if self._told:
+            what = "the status of steps that fail"
+            draft.say("replaced", self._told, what, became="the job ends there", why=_WHY, todo=_TODO)
