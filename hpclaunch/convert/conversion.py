@@ -10,7 +10,7 @@ from types import ModuleType
 
 from msgspec import structs
 
-from hpclaunch.convert import advice, arguments, defects, sources, to_fill_in
+from hpclaunch.convert import advice, arguments, as_root, cores, defects, sources, to_fill_in
 from hpclaunch.convert.account import account
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.inputs import Input, Role
@@ -133,6 +133,8 @@ def _manifest(inputs: Sequence[Input], options: Options, draft: Draft) -> Conver
 
     given = [(each.name, each.text) for each in inputs if each.role == "manifest"]
     kind = manifests.convert_files(given, draft, options)
+    cores.settle(draft)
+    as_root.settle(draft)
     secrets = Secrets([each.text for each in inputs], more=draft.secrets)
     to_fill_in.ask(draft)
     ask_instead(draft, secrets)
@@ -182,6 +184,9 @@ def _launcher(inputs: Sequence[Input], options: Options, draft: Draft) -> Conver
         end = ended.before_the_run(reading)
         said, todo = ended.said(end) if end is not None else (said, "")
         draft.refuse(said, _script(reading, inputs), _UNKNOWN, todo=todo)
+    cores.settle(draft)
+    if name == "docker_ssh":
+        as_root.settle(draft)
     wrong = defects.find(reading, options, draft)
     draft.findings += [*wrong, *defects.of_job(draft, options, wrong)]
     advice.put(reading, draft)

@@ -55,7 +55,8 @@ def test_a_status_that_a_text_loses_is_told_with_its_line(name: str) -> None:
 def test_a_name_that_nccl_takes_for_several_is_told_once_in_a_job_of_several_pods(
     value: str, count: int
 ) -> None:
-    container = f"{{name: c, image: a/b:1, command: [./a], env: [{{name: NCCL_IB_HCA, value: '{value}'}}]}}"
+    env = f"[{{name: NCCL_IB_HCA, value: '{value}'}}]"
+    container = f"{{name: pytorch, image: a/b:1, command: [./a], env: {env}}}"
     text = (
         "apiVersion: kubeflow.org/v1\nkind: PyTorchJob\nmetadata: {name: p}\nspec:\n  pytorchReplicaSpecs:\n"
         + "".join(

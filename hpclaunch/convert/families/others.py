@@ -50,6 +50,7 @@ def convert(reading: ShellReading, draft: Draft, options: Options) -> None:
     if not of_slurm and refusal.is_scheduler and ("command",) not in draft.facts:
         own_program.put(reading, draft)
         draft.findings[:] = [_no_question(each) for each in draft.findings]
+    singularity.say_images(reading, draft)
     draft.refuse(refusal.reason, [refusal.place], refusal.name, todo=_TODO)
 
 

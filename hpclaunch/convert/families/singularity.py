@@ -11,7 +11,7 @@ from hpclaunch.convert.mapping.docker.mounts import volume
 from hpclaunch.convert.mapping.environment import handed_on
 from hpclaunch.convert.mapping.words.lines import lines_of
 from hpclaunch.convert.mapping.words.texts import path, split
-from hpclaunch.convert.programs.layers import Layer
+from hpclaunch.convert.programs.layers import Layer, layers
 from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.readback.shell.values import Value, join, known, shown
 from hpclaunch.values.conversion import Place
@@ -20,6 +20,7 @@ PROGRAMS = ("singularity exec", "singularity run")
 FILES = (".sif", ".simg", ".img")  # of images
 NOT_RUN = "neither Pyxis nor Kubernetes runs it"
 MAKE_ONE = "name the image that it was made of, or make a .sqsh file (enroot import docker://...)"
+_MOST = 20  # commands that are looked at
 _OF_SINGULARITY = re.compile(r"(?:SINGULARITY|APPTAINER)(?:_BIND(?:PATH)?|ENV_(\w+))")
 
 
@@ -28,6 +29,17 @@ def put(reading: ShellReading, command: Command, layer: Layer, draft: Draft) -> 
     _container(reading, command, layer, draft)
     other_runtimes.say_folder(layer, command, draft)
     _by_variables(reading, command, draft)
+
+
+def say_images(reading: ShellReading, draft: Draft) -> None:
+    """Say the images that nothing told, as of a container in which mpirun starts the ranks."""
+    told = {each.what for each in draft.findings} | {each.became for each in draft.findings}
+    for command in reading.of("singularity", "apptainer", "mpirun", "srun")[:_MOST]:
+        layer = next((each for each in layers(command.words) if each.program in PROGRAMS), None)
+        text = path(layer.words[0]) if layer is not None and layer.words else None
+        if text is not None and not any(text in each for each in told):
+            told.add(text)
+            draft.say("left", (command.place,), f"the image {text}", why=NOT_RUN, todo=MAKE_ONE)
 
 
 def _container(reading: ShellReading, command: Command, layer: Layer, draft: Draft) -> None:

@@ -175,7 +175,8 @@ def _hidden(launch: Launch, draft: Draft) -> None:
     text = " ".join(known(word.value) or "..." for word in launch.words)
     why, more = "no mpirun is in it", ""
     if launch.hides_mpirun:
-        why, more = "no option of the mpirun in it is read", ", and what its options say: env, bind"
+        of_what = shelltext.launcher_in(text)
+        why, more = f"no option of the {of_what} in it is read", ", and what its options say: env, bind"
     elif shelltext.has_launcher(text):
         why = "what starts the ranks in it stands where it depends on other commands"
     question = f"what each rank executes: the launcher runs {shown(text, 60)!r}, and {why}"
@@ -388,9 +389,8 @@ def _step(
         todo = f"add it to {'setup' if before else 'after'}, with a cd to that folder in front"
         draft.say("left", [place], text, why="the folder that it ran in is not told", todo=todo)
     elif before:
-        draft.add(
-            "setup", {"run": went + text}, [place], text, why="once on each node, before the ranks start"
-        )
+        why = "once on each node, before the ranks start, and the job ends where it fails"
+        draft.add("setup", {"run": went + text}, [place], text, why=why)
     else:
         draft.add(
             "after", {"run": went + text}, [place], text, why="once on each node, when the ranks have ended"

@@ -12,13 +12,15 @@ from msgspec import Struct
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.manifests.fields import Field
 from hpclaunch.convert.mapping.environment.owners import owner
-from hpclaunch.convert.mapping.ranks import mpi
+from hpclaunch.convert.mapping.ranks import mpi, rendezvous
 from hpclaunch.convert.secret_names import is_secret, names_file
+from hpclaunch.convert.to_fill_in import to_fill_in
 from hpclaunch.readback.kubelet import expand
 from hpclaunch.spec import scalars
 from hpclaunch.values.conversion import Place
 
 _LONGEST = 1 << 20  # characters
+_INDEX = "batch.kubernetes.io/job-completion-index"
 _HOST_FIELD = {
     "status.podIP": "MASTER_ADDR tells ranks of the first node, and pods have addresses of their own",
     "status.hostIP": "a rank's own node has its address from `hostname -I`",
@@ -133,6 +135,7 @@ def _source(
             [place],
             f"secretKeyRef of {name}",
         )
+        _say_optional(name, secret, draft)
     elif map_key is not None:
         where, key = _ref(map_key)
         known = config.maps.get(where, {}).get(key)
@@ -147,6 +150,10 @@ def _source(
         text = path.text() if path is not None else ""
         source.take()
         found[name] = Variable(name, None, place, "other")
+        if _INDEX in text and name in rendezvous.COMPUTED:
+            why = "each rank has its own of hpclaunch, where the job says rendezvous: torch"
+            draft.say("replaced", [place], f"{name} from the number of the pod", why=why)
+            return
         why = _HOST_FIELD.get(text, "a field of the pod, which a job on another scheduler has not")
         todo = "let the program ask its own node, or take the name out"
         draft.say("left", [place], f"{name} from the pod's {text or 'field'}", why=why, todo=todo)
@@ -156,6 +163,15 @@ def _source(
         kinds = ", ".join(key for key, _ in source.fields())
         todo = f"write its value into env.{name}"
         draft.say("left", [place], f"{name} from {kinds or 'nothing'}", why="no job has it", todo=todo)
+
+
+def _say_optional(name: str, secret: Field, draft: Draft) -> None:
+    """Say of a secret that it may be missing: a job's may not."""
+    optional = secret.get("optional")
+    if optional is not None and optional.truth():
+        why = "the pod started where the Secret has no such key, and a job's pods do not"
+        todo = f"where it may be missing take {name} out of `secrets`, and write it under `inherit`"
+        draft.say("left", [optional.at], "optional: true", why=why, todo=todo)
 
 
 def _ref(reference: Field) -> tuple[str, str]:
@@ -275,7 +291,7 @@ def _secret(name: str, places: Sequence[Place], why: str, draft: Draft) -> None:
 
 def _literal_secret(name: str, each: Variable, places: Sequence[Place], draft: Draft) -> None:
     _secret(name, places, "its value is not carried: the submitter's shell, or a Secret, has it", draft)
-    if not each.text:
+    if not each.text or to_fill_in(each.text, perhaps=False):
         return
     by_envsubst = each.text in (f"${name}", f"${{{name}}}")
     draft.say(

@@ -263,6 +263,15 @@ def _batch(given: Object, draft: Draft) -> Workload | None:
     return Workload(given.root, "Job", pod, pod, nodes, told=(INDEX,) if indexed and pods != 1 else ())
 
 
+def _say_name(pod: Pod, role: str, draft: Draft) -> None:
+    """The operator refuses a template without a container of that name (training-operator, pkg/webhooks/
+    pytorch/pytorchjob_webhook.go)."""
+    name = pod.container.get("name")
+    if name is not None and str(name.peek()) != "pytorch":
+        why = "the training operator takes no PyTorchJob without a container named pytorch in each template"
+        draft.say("defect", [name.at], f"the container {name.text()} of the {role}", why=why)
+
+
 def _pytorch(given: Object, draft: Draft) -> Workload | None:
     spec = given.root.get("spec")
     replicas = spec.get("pytorchReplicaSpecs") if spec is not None else None
@@ -275,6 +284,7 @@ def _pytorch(given: Object, draft: Draft) -> Workload | None:
         pod = _pod(replica.get("template") if replica else None, role, "pytorch", draft)
         if replica is not None and pod is not None:
             found.append((replica, pod, role))
+            _say_name(pod, role, draft)
     if not found:
         _missing(given, draft, "Master or Worker with a container")
         return None

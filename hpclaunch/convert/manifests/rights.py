@@ -1,5 +1,6 @@
 """securityContext, host namespaces and other resources than GPUs."""
 
+from hpclaunch.convert.cores import CORES_OF_PODS, MEMORY_OF_PODS
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.manifests.fields import Field
 from hpclaunch.convert.manifests.size import is_gpu
@@ -22,8 +23,8 @@ _SET = {
 _ACCELERATORS = ("aws.amazon.com/neuron", "habana.ai/", "google.com/tpu", "huawei.com/")
 _MISPLACED = ("runAsUser", "runAsGroup", "privileged", "capabilities")
 _OWNED = {
-    "cpu": "a job has the cores beside its GPUs, by the site's node type",
-    "memory": "a job has the memory beside its GPUs, by the site's node type",
+    "cpu": CORES_OF_PODS,
+    "memory": MEMORY_OF_PODS,
     "ephemeral-storage": "a job has what its node has",
 }
 

@@ -33,8 +33,12 @@ def put(workload: Workload, draft: Draft) -> None:
             _elsewhere(pod, draft)
 
 
-def keeps_apart(pod: Pod) -> Place | None:
+def keeps_apart(pods: Sequence[Pod]) -> Place | None:
     """The lines that keep pods of the job on different machines, None where nothing does."""
+    return next((place for pod in pods if (place := _keeps_apart(pod)) is not None), None)
+
+
+def _keeps_apart(pod: Pod) -> Place | None:
     anti = pod.spec.get("affinity", "podAntiAffinity", _REQUIRED)
     for term in anti.items() if anti is not None else []:
         key = term.get("topologyKey")

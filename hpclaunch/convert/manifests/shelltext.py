@@ -13,6 +13,7 @@ from hpclaunch.readback.shell.errors import ScriptError
 from hpclaunch.readback.shell.values import Part, Unknown, Value, join, known
 from hpclaunch.values.errors import HpclaunchError
 
+_LAUNCHERS = ("mpirun", "mpiexec", "horovodrun", "torchrun", "torch.distributed")
 LAUNCHERS = frozenset((*MPI, *PER_GPU))
 
 # What a person writes behind `sh -c` is short, and the parser's time grows with the square of what nests.
@@ -201,7 +202,12 @@ def bare(words: Sequence[Value]) -> tuple[Value, ...]:
 
 def has_launcher(text: str) -> bool:
     """Whether the name of a launcher stands anywhere in a text."""
-    return any(name in text for name in ("mpirun", "mpiexec", "horovodrun", "torchrun", "torch.distributed"))
+    return bool(launcher_in(text))
+
+
+def launcher_in(text: str) -> str:
+    """The launcher whose name stands anywhere in a text, "" for none."""
+    return next((name for name in _LAUNCHERS if name in text), "")
 
 
 def _nested(statements: Sequence[tree.Stmt]) -> Iterator[tuple[Value, ...]]:

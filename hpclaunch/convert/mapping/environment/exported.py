@@ -30,6 +30,7 @@ from hpclaunch.values.names import acts_on_commands
 
 _HCA = re.compile(r"=?(mlx5_(ib)?\d+(:\d+)?,?)+")
 _ALL_GPUS = re.compile(r"\d+(,\d+)*|all")
+_OF_RANK = frozenset(("SLURM_PROCID", "SLURM_LOCALID", "SLURM_NODEID"))
 _MOST_LINES = 20
 # What becomes of a variable by whose it is: why, and for those that are left what to do.
 _REPLACED: dict[Owner, str] = {
@@ -263,6 +264,9 @@ def _of_the_launch(each: Handed, draft: Draft, ranks: Ranks) -> bool:
     elif (whose in ("addresses", "rendezvous") and text is None) or (
         name == "WORLD_SIZE" and draft.is_size(text)
     ):
+        if _OF_RANK & names_in(each.value):
+            why = "the script's own shell makes it, where these are 0, and all ranks got the same"
+            draft.say("defect", each.places, f"{name}={_short(each)}", why=why)
         draft.put(("rendezvous",), "torch", each.places, name, why=rendezvous.SETS_ALL)
         return True
     elif whose == "hcas" and _HCA.fullmatch(text or ""):

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import Struct
 
+from hpclaunch.convert.cores import CORES
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.bind import of_mpirun
 from hpclaunch.convert.mapping.ranks.mpi_library import INTEL_MPI, OPEN_MPI, Library
@@ -33,6 +34,7 @@ _MOST = 1000  # options
 _OF_PARAMETER = re.compile(r"\w+", re.ASCII)  # its name
 _LAUNCH = "srun starts the ranks itself: there are no daemons, no ssh and no list of hosts"
 _OUTPUT = "`hpclaunch logs` shows the output of all ranks"
+_FILES = "it wrote a file for each rank, and a job's log has the output of all (`hpclaunch logs`)"
 _PLACED = "`hpclaunch explain` shows where each rank is, `hpclaunch verify` where it was"
 _REPLACED = {
     "allow-run-as-root": _LAUNCH,
@@ -68,7 +70,7 @@ _REPLACED = {
     "affinity": "each rank gets the cores and the memory beside its GPU, by the site's node type",
     "ppn": "the command has it: +ppn",
     **dict.fromkeys(("cpus-per-proc", "cpus-per-rank"), "each rank gets the cores beside its GPU"),
-    "depth": "`bind` says which cores a rank has: without it those beside its GPU, by the site's node type",
+    "depth": CORES,
     "line-buffer": _OUTPUT,
     "launcher": _LAUNCH,
     "rmk": _LAUNCH,
@@ -228,6 +230,10 @@ def put_options(reading: ShellReading, command: Command, layer: Layer, draft: Dr
             draft.say("replaced", places, option.written, why=_REPLACED[option.name])
         elif option.name == "":
             _of_a_variable(reading, option, places, draft)
+        elif option.name == "output-filename":
+            draft.say(
+                "left", places, option.written, why=_FILES, todo="let the command write files of its own"
+            )
         else:
             why = f"an option of {layer.program} that srun has no counterpart of"
             draft.say("left", places, option.written, why=why, todo="see whether the program counts on it")

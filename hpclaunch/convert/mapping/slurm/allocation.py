@@ -236,12 +236,17 @@ def _clock(text: str) -> str:
     return f"{days}-{clock}" if days else clock
 
 
+def put_gpus_of(found: Gpus, draft: Draft) -> None:
+    """Those that are told."""
+    draft.put(("gpus_per_node",), found.number, found.places, found.written)
+    if found.kind:
+        why = "Slurm's name of the kind of GPU, which another site may not have"
+        draft.put(("gpu_type",), found.kind, found.places, found.written, why=why)
+
+
 def _put_gpus(found: Gpus, draft: Draft) -> None:
     if found.number is not None:
-        draft.put(("gpus_per_node",), found.number, found.places, found.written)
-        if found.kind:
-            why = "Slurm's name of the kind of GPU, which another site may not have"
-            draft.put(("gpu_type",), found.kind, found.places, found.written, why=why)
+        put_gpus_of(found, draft)
     elif found.written:
         question = f"how many GPUs on each node: {found.written} does not tell it"
         draft.ask(("gpus_per_node",), question, found.places, found.written)

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import get_args
 
+from hpclaunch.convert.cores import CORES, MEMORY
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.slurm import gpu_binding
 from hpclaunch.convert.mapping.slurm.asked import Asked
@@ -34,20 +35,18 @@ _TO_SCRIPT = re.compile(r"B:(?:SIG)?(\w+)(?:@\d*)?")
 _ENDED_BY = frozenset(("TERM", "INT", "HUP", "15", "2", "1"))
 _TO_RANKS = re.compile(rf"(?:SIG)?({'|'.join(get_args(SignalName))})(?:@([1-9]\d*))?")
 _WHOLE = "a job that takes all GPUs of a node has the node to itself, with all of its memory"
-_MEMORY = "a job gets all memory of whole nodes, and on a part of a node as much of it as of the GPUs"
 _OUTPUT = "hpclaunch keeps the output of each job in its record: `hpclaunch logs`"
-_CORES = "`bind` says which cores a rank has: without it those beside its GPU, by the site's node type"
 _REPLACED = {
-    "mem": _MEMORY,
-    "mem-per-cpu": _MEMORY,
-    "mem-per-gpu": _MEMORY,
+    "mem": MEMORY,
+    "mem-per-cpu": MEMORY,
+    "mem-per-gpu": MEMORY,
     "overcommit": "ranks are placed by the node type, also where they are more than cores were asked for",
     "cores-per-socket": "the site's node type says what its nodes have",
     "sockets-per-node": "the site's node type says what its nodes have",
     "extra-node-info": "the site's node type says what its nodes have",
     "mincpus": "the site's node type says what its nodes have",
-    "cpus-per-task": _CORES,
-    "cpus-per-gpu": _CORES,
+    "cpus-per-task": CORES,
+    "cpus-per-gpu": CORES,
     "core-spec": "cores kept for the system are the site's `reserved_cpus`",
     "no-requeue": "jobs are never requeued by themselves",
     "output": _OUTPUT,
@@ -63,8 +62,8 @@ _REPLACED = {
     "gres-flags": "placement follows the node type, not Slurm's choice of cores",
     "comment": "hpclaunch marks each submission with its own comment, so that none is lost or sent twice",
     "test-only": "`hpclaunch submit --dry-run` sends nothing",
-    "ntasks-per-socket": _CORES,
-    "ntasks-per-core": _CORES,
+    "ntasks-per-socket": CORES,
+    "ntasks-per-core": CORES,
     "mem-bind": "memory is bound by the node type",
     "cpu-bind": "cores are bound by the node type",
     "oversubscribe": "a job that takes all GPUs of a node has the node to itself",
@@ -92,8 +91,9 @@ _WHY_RAW = {
 def put(each: Asked, draft: Draft) -> None:
     """Put what the option says into the draft: a hint for the site, SHARP, or a finding about it."""
     name, text = each.name, each.text
-    if name in HINTS and text and (_PLACEHOLDER.search(text) or to_fill_in(text)):
+    if name in HINTS and (text == "" or (text and (_PLACEHOLDER.search(text) or to_fill_in(text)))):
         why = "it stands for a name that whoever copies the script fills in"
+        why = why if text else "it has no name, which whoever copies the script fills in"
         todo = f"write sites.NAME.{HINTS[name]}"
         draft.say("question", each.places, each.written, why=why, todo=todo)
     elif name in HINTS and text and _VARIABLE.search(text):
@@ -256,7 +256,7 @@ def _hint_option(each: Asked, draft: Draft) -> None:
     if each.text == "nomultithread":
         draft.put(("bind", "smt"), False, each.places, each.written, why="one thread of each core")
     elif each.text in ("multithread", "compute_bound", "memory_bound"):
-        draft.say("replaced", each.places, each.written, why=_CORES)
+        draft.say("replaced", each.places, each.written, why=CORES)
     else:
         raw(each, draft, "a hint that only Slurm knows")
 

@@ -7,7 +7,7 @@ from msgspec import structs
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.around.rounds import names_in
 from hpclaunch.convert.mapping.ranks import launchers, mpi
-from hpclaunch.convert.mapping.slurm import gpu_binding, hints
+from hpclaunch.convert.mapping.slurm import allocation, gpu_binding, hints
 from hpclaunch.convert.mapping.slurm.asked import Asked, of_batch, outside_allocation
 from hpclaunch.convert.mapping.slurm.sizes import Allocation, gpus_of, last
 from hpclaunch.convert.mapping.slurm.sruns import Step
@@ -250,7 +250,7 @@ def put_gpus(reading: ShellReading, run: Step, found: Allocation, draft: Draft) 
         if gpus.number is not None:
             if fact is not None:
                 draft.unsay(("gpus_per_node",))
-            draft.put(("gpus_per_node",), gpus.number, gpus.places, gpus.written)
+            allocation.put_gpus_of(gpus, draft)
         elif fact is None or (found.whole and not gpus.written):
             told = f"{gpus.written} does not tell it" if gpus.written else _NO_GPUS
             doubt = f"{told}{hints.of_gpus(run, draft)}"

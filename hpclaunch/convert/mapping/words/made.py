@@ -46,6 +46,10 @@ def alternatives(reading: ShellReading, name: str) -> str:
     told = list(dict.fromkeys(text for each in given if (text := _text(each))))
     if not told:
         return f"{name} is made where the script runs"
+    if len(given) == 1 and given[0].array is not None and not given[0].conditions:
+        of_array = any("SLURM_ARRAY_" in each.text for each in reading.sources)
+        todo = ", as --env SBATCH_ARRAY_INX=1-8 does" if of_array else ""
+        return f"{name} is {told[0]}, and nothing tells which of them it is{todo}"
     others = list(dict.fromkeys(_shown(each) for each in given if not _text(each)))
     several = [*told, *others]
     listed = " or ".join(several[:_MOST]) + (" or another" if len(several) > _MOST else "")

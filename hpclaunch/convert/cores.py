@@ -1,0 +1,33 @@
+"""The cores and the memory that an input asks for: a job has those beside its GPUs, and without GPUs one core
+for each rank."""
+
+import re
+
+from msgspec.structs import replace
+
+from hpclaunch.convert.draft import Draft
+from hpclaunch.values.conversion import Finding
+
+CORES = "`bind` says which cores a rank has: without it those beside its GPU, by the site's node type"
+MEMORY = "a job gets all memory of whole nodes, and on a part of a node as much of it as of the GPUs"
+CORES_OF_PODS = "a job has the cores beside its GPUs, by the site's node type"
+MEMORY_OF_PODS = "a job has the memory beside its GPUs, by the site's node type"
+_ONE = re.compile(r"(?<![\d.])0*1(?![\d.])\D*$|[1-9]\d{0,2}m$")  # a core, or a part of one (500m)
+_WHY = "a job without GPUs has one core for each rank, and the memory beside that, whatever was asked for"
+_TODO = "where the program needs more, ask for GPUs beside which they are, or add ranks in place of threads"
+
+
+def settle(draft: Draft) -> None:
+    """Say what is lost of them where the job has no GPUs; to be done when all else is told."""
+    counts = {fact.value for key, fact in draft.facts.items() if key[-1] == "gpus_per_node"}
+    if counts == {0}:
+        draft.findings[:] = map(_of_no_gpus, draft.findings)
+
+
+def _of_no_gpus(finding: Finding) -> Finding:
+    of_cores = finding.why in (CORES, CORES_OF_PODS)
+    if not (of_cores or finding.why in (MEMORY, MEMORY_OF_PODS)):
+        return finding
+    if of_cores and _ONE.search(finding.what):
+        return replace(finding, why="a rank has one core without GPUs")
+    return replace(finding, kind="left", why=_WHY, todo=_TODO)
