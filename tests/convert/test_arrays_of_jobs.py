@@ -186,3 +186,22 @@ def test_a_question_about_all_points_has_the_index_by_its_name() -> None:
     (asked,) = (each for each in found.findings if each.key == "command")
     assert "$((SLURM_ARRAY_TASK_ID * 50))" in asked.why
     assert "off=0" not in found.job
+
+
+@pytest.mark.parametrize(
+    ("array", "lines", "left"),
+    [
+        ("0-1", "mkdir -p o_$SLURM_ARRAY_TASK_ID\n./a $SLURM_ARRAY_JOB_ID", "SLURM_ARRAY_JOB_ID"),
+        ("0-1", "./prep.sh $SLURM_ARRAY_TASK_ID\n./a", "SLURM_ARRAY_TASK_ID of steps"),
+        ("0-1", "mkdir -p o_$SLURM_ARRAY_TASK_ID\n./a", ""),
+        ("1-2", "bash -c './a $SLURM_ARRAY_TASK_MAX'", "SLURM_ARRAY_TASK_MAX"),
+        ("0-2", "bash -c './a $SLURM_ARRAY_TASK_MAX'", ""),
+        ("1-2", "bash -c './a $SLURM_ARRAY_TASK_ID $SLURM_ARRAY_JOB_ID'", ""),
+    ],
+)
+def test_variables_of_arrays_that_points_have_otherwise_are_said(array: str, lines: str, left: str) -> None:
+    first, _, run = lines.rpartition("\n")
+    text = f"{HEAD.format(array=array)}{first}\nsrun --mpi=none {run}\n"
+    found = convert(classified({"run.sub": text}), Options({}))
+    said = [each.what for each in found.findings if each.kind == "left" and "SLURM_ARRAY" in each.what]
+    assert said == ([left] if left else [])

@@ -309,3 +309,35 @@ def test_the_text_that_a_shell_reads_is_the_launchers_own(head: str, is_read: bo
     if is_read:
         assert fact.value == ["./a"]
         assert draft.facts["env", "A"].places[0].line == 18
+
+
+@pytest.mark.parametrize(
+    ("text", "asks"),
+    [
+        ("hostname > /tmp/h; cat /etc/mpi/hostfile >> /tmp/h; mpirun -np 9 --hostfile /tmp/h ./a", True),
+        ("hostname; mpirun -np 8 --hostfile /etc/mpi/hostfile ./a", False),
+        ("sort /etc/mpi/hostfile > /tmp/h; mpirun -np 8 --hostfile /tmp/h ./a", False),
+    ],
+)
+def test_a_list_of_hosts_with_the_launchers_own_pod_is_asked_about(text: str, asks: bool) -> None:
+    found = converted(_MPIJOB.replace("ARGS", text)).findings
+    assert any("the launcher's own pod is in that list" in each.why for each in found) is asks
+
+
+@pytest.mark.parametrize(("command", "kind"), [("./get", "carried"), ("./other", "left")])
+def test_what_prepares_each_template_alike_is_one_step_of_all_nodes(command: str, kind: str) -> None:
+    own = "containers: [{name: pytorch, image: 'a/b:1', command: [./a]}]"
+
+    def template(of: str, prepares: str) -> str:
+        spec = f"initContainers: [{{name: get, image: 'a/b:1', command: [{prepares}]}}], {own}"
+        return f"    {of}: {{replicas: 1, template: {{spec: {{{spec}}}}}}}\n"
+
+    text = "apiVersion: kubeflow.org/v1\nkind: PyTorchJob\nmetadata: {name: p}\n"
+    text += "spec:\n  pytorchReplicaSpecs:\n"
+    draft = converted(text + template("Master", "./get") + template("Worker", command))
+    assert draft.facts["setup", 0].value["run"] == ["./get"]
+    assert draft.count("setup") == 1
+    (worker,) = (
+        each for each in draft.findings if "init container" in each.what and each.places[0].line == 7
+    )
+    assert worker.kind == kind

@@ -67,8 +67,12 @@ def test_what_installs_packages_is_root_as_in_the_pod(text: str, user: str, is_r
 
 
 def test_what_installs_packages_is_root_as_under_docker() -> None:
-    text = "#!/bin/bash\ndocker run --gpus all a/b:1 bash -c 'apt-get install -y curl; python t.py'\n"
-    assert script_cases.loaded(_converted("run.sh", text).job)["container"]["remap_root"] == "true"
+    text = (
+        "#!/bin/bash\n#SBATCH -N 1 --gpus-per-node=8\n"
+        "ssh a nvidia-docker run -d --name c a/b:1 sleep infinity\n"
+        "docker exec c mpirun -np 8 bash -c 'apt-get install -y curl; python t.py'\n"
+    )
+    assert script_cases.loaded(_converted("run.sub", text).job)["container"]["remap_root"] == "true"
 
 
 def test_the_kind_of_gpus_that_srun_asks_for() -> None:
@@ -113,3 +117,16 @@ def test_an_image_in_which_mpirun_starts_the_ranks_is_told() -> None:
     )
     assert found.refused
     assert _said(found, "the image /a/b.sif")
+
+
+@pytest.mark.parametrize(("given", "is_asked"), [("", True), ("N=4\n", False)])
+def test_slots_that_mpirun_may_not_fill_are_asked_about(given: str, is_asked: bool) -> None:
+    text = (
+        f"#!/bin/bash\n#SBATCH -N 2 --ntasks-per-node=8\n{given}"
+        'for h in $(scontrol show hostnames); do echo "$h slots=8" >> hosts; done\n'
+        "ssh a nvidia-docker run -d --name c a/b:1 sleep infinity\n"
+        "docker exec c mpirun -np $((2*N)) --hostfile hosts ./a\n"
+    )
+    found = _converted("run.sub", text)
+    asked = [each.why for each in found.findings if each.kind == "question" and each.what.startswith("-np")]
+    assert asked == ["how many ranks it makes"] * is_asked

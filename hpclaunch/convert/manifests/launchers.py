@@ -1,5 +1,6 @@
 """mpirun, horovodrun and torchrun of a manifest -> MPI or rendezvous, variables, binding, parameters."""
 
+import re
 from collections.abc import Mapping, Sequence
 
 from hpclaunch.convert.draft import Draft
@@ -20,6 +21,9 @@ from hpclaunch.values.conversion import Place
 from hpclaunch.values.names import TRIAL
 
 NO_TRIALS = Trials()
+_OWN_HOST = re.compile(r"\bhostname\b|\bHOSTNAME\b|\bPOD_(?:IP|NAME)\b|\blocalhost\b")
+# What mpi-operator mounts in the launcher (pkg/controller/mpi_job_controller.go: configMountPath).
+_LISTS = frozenset(("/etc/mpi/hostfile", "/etc/mpi/discover_hosts.sh"))
 
 
 def put(
@@ -174,6 +178,20 @@ def _unseen(workload: Workload, first: dict[str, Variable], own: dict[str, Varia
     return found
 
 
+def _ask_for_hosts(workload: Workload, launch: Launch, layer: Layer, draft: Draft) -> None:
+    """A list of hosts that the launcher's text makes may have the launcher's own pod in it, which then has
+    ranks too."""
+    text = launch.shell.text if workload.is_apart and launch.shell is not None else ""
+    options = [*layer.all("hostfile"), *layer.all("host")] if _OWN_HOST.search(text) else []
+    for option in options:
+        if known(option.value or ()) not in _LISTS:
+            why = (
+                "where the launcher's own pod is in that list it had ranks, and the job has the Workers alone"
+            )
+            todo = "see what the text writes there; where it is so, count that pod in nodes, with its mounts"
+            draft.say("question", lines_of(launch, option.written), option.written, why=why, todo=todo)
+
+
 def _mpi(
     workload: Workload,
     launch: Launch,
@@ -184,6 +202,7 @@ def _mpi(
 ) -> list[tuple[str, Value]]:
     place = launch.words[0].place
     reading = ShellReading((), "")
+    _ask_for_hosts(workload, launch, layer, draft)
     for option in layer.options:
         if option.name not in ("x", "wdir"):
             lines = lines_of(launch, option.written)

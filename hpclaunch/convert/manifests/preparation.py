@@ -25,13 +25,20 @@ def put(workload: Workload, draft: Draft) -> None:
     """The init containers of all pods."""
     image = workload.ranks.container.get("image")
     own = image.text() if image is not None else ""
+    first = workload.ranks.spec.get("initContainers")
+    of_first = [each.plain() for each in first.items()] if first is not None else []
     for pod in (workload.ranks, *([workload.starter] if workload.is_apart else []), *workload.others):
         found = pod.spec.get("initContainers")
         for container in found.items() if found is not None else []:
-            _one(container, pod, own, pod is workload.ranks, draft)
+            if pod in workload.others and container.plain() in of_first:
+                container.take()
+                why = f"that of the {workload.ranks.of} is the same, and all nodes of a job do what it does"
+                draft.say("carried", [container.place], f"an init container of the {pod.of}", why=why)
+            else:
+                _one(container, pod, own, workload, draft)
 
 
-def _one(container: Field, pod: Pod, own: str, of_ranks: bool, draft: Draft) -> None:
+def _one(container: Field, pod: Pod, own: str, workload: Workload, draft: Draft) -> None:
     name, image = container.get("name"), container.get("image")
     label = f"the init container {name.text() if name is not None else ''}".strip()
     words = [
@@ -47,8 +54,9 @@ def _one(container: Field, pod: Pod, own: str, of_ranks: bool, draft: Draft) -> 
         todo = "start what it does from the job's command, or leave it to the site"
         draft.say("left", [place], f"{label} ({of})", why=why, todo=todo)
         return
-    if not of_ranks:
-        why = f"it ran in the {pod.of}'s pod, and a job has nodes with ranks alone"
+    if pod is not workload.ranks:
+        of_nodes = "the nodes of a job are alike" if pod in workload.others else "a job has no such pod"
+        why = f"it ran in the {pod.of}'s pod, and {of_nodes}"
         todo = "if the ranks need what it does, add it to setup"
         draft.say("left", [place], label, why=why, todo=todo)
         return

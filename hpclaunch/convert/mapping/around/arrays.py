@@ -18,6 +18,7 @@ from hpclaunch.convert.mapping.slurm.asked import Asked, of_batch
 from hpclaunch.convert.mapping.slurm.settled import settled
 from hpclaunch.convert.mapping.slurm.submitted import unwrapped
 from hpclaunch.convert.options import Options
+from hpclaunch.convert.programs.beside import that
 from hpclaunch.convert.reading import ShellReading
 from hpclaunch.values.conversion import Place
 from hpclaunch.values.names import ARRAY_TASK
@@ -35,8 +36,10 @@ _WHY = (
     "each index is a point of the sweep: points count from 0, and the ranks of each have its index of the "
     f"original as {ARRAY_TASK}"
 )
-_RANGE = "; SLURM_ARRAY_TASK_MIN, _MAX and _STEP are those of the points' numbers"
 _ANOTHER = "it is another one for other indices of the array"
+_ALIKE = that("files", "copies", "says", "looks", "archives", "caches")  # no variable changes what they do
+_OF_ARRAY = re.compile(r"\bSLURM_ARRAY_(?:JOB_ID|TASK_(?:COUNT|MIN|MAX|STEP))\b")
+_OF_RANGE = re.compile(r"\bSLURM_ARRAY_TASK_(?:MIN|MAX|STEP)\b")
 _OF_INDEX = re.compile(rf"{ARRAY_TASK}|{_ANOTHER}")
 
 
@@ -83,7 +86,12 @@ def put(reading: ShellReading, draft: Draft, options: Options, convert: Convert)
         convert(of(None), found, options)
         return found
 
-    _merge(points, of_any, asked, indices, draft)
+    if _merge(points, of_any, asked, indices, draft):
+        _say_own_jobs(asked, draft)
+    elif not indices.are_points and (used := _used(draft, _OF_RANGE)):
+        why = "in the ranks they are those of the points, which count from 0"
+        todo = f"where a rank's own text reads them, compare {ARRAY_TASK} with the original's numbers"
+        draft.say("left", asked.places, ", ".join(used), why=why, todo=todo)
 
 
 def _unsay_left(draft: Draft) -> None:
@@ -95,13 +103,13 @@ def _put_numbers(asked: Asked, indices: Indices, draft: Draft) -> None:
     """A sweep over the numbers alone: the ranks' own shell makes of them what the script's did."""
     values = [str(index) for index in indices.numbers]
     sweep = {**_limit(indices), "grid": {f"env.{ARRAY_TASK}": values}}
-    draft.put(("sweep",), sweep, asked.places, asked.written, why=_WHY + _range(indices))
+    draft.put(("sweep",), sweep, asked.places, asked.written, why=_WHY)
 
 
 def _merge(
     points: Sequence[_Point], of_any: Callable[[], Draft], asked: Asked, indices: Indices, draft: Draft
-) -> None:
-    """`of_any` has what is told of any index."""
+) -> bool:
+    """`of_any` has what is told of any index. Returns whether the points are jobs of their own."""
     rows: list[dict[str, Any]] = [{f"env.{ARRAY_TASK}": str(each.index)} for each in points]
     places: dict[Place, None] = dict.fromkeys(asked.places)
     several = False
@@ -135,15 +143,37 @@ def _merge(
     only = all(len(row) == 1 for row in rows)
     points_of = {"grid": {key: [row[key] for row in rows] for key in rows[0]}} if only else {"list": rows}
     lines = tuple(places)[:_MOST_PLACES]
-    draft.put(("sweep",), {**limit, **points_of}, lines, asked.written, why=_WHY + _range(indices))
+    draft.put(("sweep",), {**limit, **points_of}, lines, asked.written, why=_WHY)
+    return several
+
+
+def _say_own_jobs(asked: Asked, draft: Draft) -> None:
+    """Say which of an array's variables points lack that are jobs of their own."""
+    used = _used(draft, _OF_ARRAY)
+    if used:
+        why = "points that differ in more than env and command are jobs of their own, and not of one array"
+        todo = "where ranks or steps read them name SLURM_JOB_ID, or write their values"
+        draft.say("left", asked.places, ", ".join(used), why=why, todo=todo)
+    steps = (fact.value for key, fact in draft.facts.items() if key[0] in ("setup", "before_each", "after"))
+    if any(isinstance(each, dict) and _program(each["run"]) not in _ALIKE for each in steps):
+        why = f"the ranks of each point have {ARRAY_TASK} in env, and the steps on the host have none"
+        todo = "where a step reads it, export it there (its words have it)"
+        draft.say("left", asked.places, f"{ARRAY_TASK} of steps", why=why, todo=todo)
+
+
+def _used(draft: Draft, names: re.Pattern[str]) -> list[str]:
+    """Those that the job's own texts name."""
+    texts = (str(fact.value) for fact in draft.facts.values())
+    return list(dict.fromkeys(name for text in texts for name in names.findall(text)))
+
+
+def _program(run: str | list[str]) -> str:
+    words = run.split() if isinstance(run, str) else run
+    return words[0] if words else ""
 
 
 def _limit(indices: Indices) -> dict[str, int]:
     return {} if indices.running is None else {"max_running": indices.running}
-
-
-def _range(indices: Indices) -> str:
-    return "" if indices.are_points else _RANGE
 
 
 def _without_log(draft: Draft) -> None:

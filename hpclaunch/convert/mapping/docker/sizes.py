@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from msgspec import structs
 
 from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.mapping.around.rounds import names_in
 from hpclaunch.convert.mapping.docker.arguments import count_of_gpus, visible_gpus
 from hpclaunch.convert.mapping.docker.steps import Started
 from hpclaunch.convert.mapping.ranks import mpi
@@ -18,6 +19,7 @@ from hpclaunch.convert.mapping.words.host_lists import lists
 from hpclaunch.convert.mapping.words.hosts import Counted
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.programs.layers import Layer, layers
+from hpclaunch.convert.programs.slurm_variables import is_slurms
 from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.convert.shell import walk
 from hpclaunch.readback.shell.errors import ScriptError
@@ -173,7 +175,15 @@ def put_ranks(
             question = f"how many ranks on each node: {sized.doubt}"
             draft.ask(("ranks_per_node",), question, sized.places, what)
             return
-        draft.put(("ranks_per_node",), sized.per_node, sized.places, what, why=why)
+        if why and total is not None and count is None:
+            missing = [name for name in sorted(names_in(total.value or ())) if reading.last(name) is None]
+            wanted = " ".join(f"--env {name}=..." for name in missing if not is_slurms(name))
+            why = f"{why}, as far as {total.written} goes, which is not told"
+            how = f"convert again with {wanted}" if wanted else "write ranks_per_node"
+            draft.put(("ranks_per_node",), sized.per_node, sized.places, what, why, "assumed")
+            draft.say("question", (command.place,), total.written, why="how many ranks it makes", todo=how)
+        else:
+            draft.put(("ranks_per_node",), sized.per_node, sized.places, what, why=why)
         if total is not None and sized.nodes and sized.nodes != found.nodes:
             places = (*reading.origin(command, known(total.value or ()) or total.written), *sized.places)
             draft.put(("nodes",), sized.nodes, places, f"{total.written} with {what}")
