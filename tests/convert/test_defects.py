@@ -8,7 +8,9 @@ import pytest
 from msgspec import structs
 
 from hpclaunch.convert import defects
+from hpclaunch.convert.conversion import convert
 from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.inputs import classified
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.reading import Source
 from hpclaunch.convert.shell.walk import read
@@ -345,3 +347,25 @@ def test_the_folder_of_a_sourced_file_is_its_own() -> None:
 def test_a_password_that_is_read_is_on_no_command_line(words: str) -> None:
     (found,) = _found(f"{words}\nsrun a\n")
     assert "ps" not in found.why.split()
+
+
+@pytest.mark.parametrize(
+    ("lines", "seen"),
+    [
+        ("OMP_NUM_THREADS=16\nsrun ./a", ""),
+        ("OMP_NUM_THREADS=16 srun ./a", "16"),
+        ("OMP_NUM_THREADS=16\nexport OMP_NUM_THREADS\nsrun ./a", "16"),
+        ("set -a\nOMP_NUM_THREADS=16\nsrun ./a", "16"),
+        ("declare -x OMP_NUM_THREADS=8\nOMP_NUM_THREADS=16\nsrun ./a", "16"),
+    ],
+)
+def test_a_variable_of_a_library_that_no_program_sees_is_a_defect(lines, seen, tmp_path):
+    (tmp_path / "srun").write_text('#!/bin/sh\nprintf %s "$OMP_NUM_THREADS"\n')
+    (tmp_path / "srun").chmod(0o700)
+    env = {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    done = subprocess.run(
+        ["bash", "-c", lines], env=env, capture_output=True, text=True, check=True, timeout=60
+    )
+    assert done.stdout == seen
+    found = convert(classified({"run.sub": f"#!/bin/bash\n#SBATCH -N 1\n{lines}\n"}), Options({}))
+    assert ("OMP_NUM_THREADS is set" in [each.what for each in found.findings]) is (not seen)

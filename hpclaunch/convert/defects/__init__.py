@@ -6,14 +6,14 @@ what is evaluated and the job that came of it.
 
 from collections.abc import Iterable
 
-from hpclaunch.convert.defects import access, placement, slurm, statuses, words
+from hpclaunch.convert.defects import access, not_exported, placement, slurm, statuses, words
 from hpclaunch.convert.defects.search import LARGEST, trees
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.reading import ShellReading
 from hpclaunch.values.conversion import Finding, Place
 
-_OF_TEXTS = (words, slurm, access)
+_OF_TEXTS = (words, slurm, access, not_exported)
 
 
 def find(reading: ShellReading, options: Options, job: Draft) -> list[Finding]:

@@ -1,0 +1,27 @@
+"""Variables of libraries that a script sets and exports to nobody: no program sees them."""
+
+import re
+from collections.abc import Iterator
+
+from hpclaunch.convert.defects.search import Parsed
+from hpclaunch.convert.options import Options
+from hpclaunch.convert.reading import ShellReading
+from hpclaunch.values.conversion import Finding
+
+# Read by OpenMP, MKL, NCCL, UCX, libfabric, Open MPI, Intel MPI, MPICH, CUDA and PyTorch of the environment.
+_OF_LIBRARIES = re.compile(
+    r"(?:OMP|MKL|KMP|OPENBLAS|NCCL|UCX|FI|OMPI_MCA|I_MPI|MPICH|CUDA|PYTORCH|TORCH)_[A-Z]\w*"
+)
+_WHY = "it is not exported: no program that the script starts sees it"
+
+
+def find(reading: ShellReading, parsed: list[Parsed], options: Options) -> Iterator[Finding]:
+    """Each of them once, where it gets its last value."""
+    used = {name for each in reading.commands for name in each.uses}
+    used |= {name for each in reading.assigned for name in each.uses}
+    for name in dict.fromkeys(each.name for each in reading.assigned):
+        last = reading.last(name)
+        if last is None or last.exported or name in used:
+            continue
+        if last.place.file == reading.script and _OF_LIBRARIES.fullmatch(name):
+            yield Finding("defect", (last.place,), f"{name} is set", why=_WHY, todo=f"export {name}")
