@@ -205,3 +205,15 @@ def test_variables_of_arrays_that_points_have_otherwise_are_said(array: str, lin
     found = convert(classified({"run.sub": text}), Options({}))
     said = [each.what for each in found.findings if each.kind == "left" and "SLURM_ARRAY" in each.what]
     assert said == ([left] if left else [])
+
+
+def test_an_array_whose_tasks_run_docker_is_a_sweep() -> None:
+    run = "docker run --gpus all a/b:1 python t.py --seed $SLURM_ARRAY_TASK_ID"
+    text = f"#!/bin/bash\n#SBATCH -N 1 -n 1 --gres=gpu:1 -t 60\n#SBATCH --array=3-4\nsource begin\n{run}\n"
+    found = convert(classified({"run.sub": text}), Options({}))
+    assert found.is_complete, found.job
+    document = parse_job(found.job, "job.yaml", "/")
+    jobs = variants(document, each=True)
+    words = [each.words(keys_of(document.value))[0] for each in jobs]
+    seeds = [[*each.base, *word.arguments][-1] for each, word in zip(jobs, words, strict=True)]
+    assert seeds == ["3", "4"]

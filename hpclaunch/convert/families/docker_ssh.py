@@ -5,11 +5,12 @@ import re
 from collections.abc import Iterable, Sequence
 
 from hpclaunch.convert.draft import Draft
-from hpclaunch.convert.mapping.around import preparations
+from hpclaunch.convert.mapping.around import arrays, preparations
 from hpclaunch.convert.mapping.docker import beside, config_env, container, launch, nodes, sizes
 from hpclaunch.convert.mapping.docker.steps import Started, one_by_one, started
 from hpclaunch.convert.mapping.ranks import launchers
 from hpclaunch.convert.mapping.slurm import allocation
+from hpclaunch.convert.mapping.slurm.asked import of_batch
 from hpclaunch.convert.mapping.slurm.submitted import unwrapped
 from hpclaunch.convert.mapping.words.hosts import loops_of_trials
 from hpclaunch.convert.options import Options
@@ -90,6 +91,13 @@ def _has(its: Sequence[Layer], *programs: str) -> bool:
 
 def convert(reading: ShellReading, draft: Draft, options: Options) -> None:
     """Put the job into the draft."""
+    if sizes.is_of_slurm(reading) and any(each.name == "array" for each in of_batch(reading)):
+        arrays.put(reading, draft, options, _convert)
+    else:
+        _convert(reading, draft, options)
+
+
+def _convert(reading: ShellReading, draft: Draft, options: Options) -> None:
     reading = config_env.told(unwrapped(sizes.told(reading, draft, options)))
     steps = started(reading)
     main = main_of(steps)
