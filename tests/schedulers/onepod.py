@@ -85,22 +85,29 @@ class Node:
         argv = kubelet_expansion.argv(container, env)
         where: Any = container.get("workingDir", "/")
         self._running[name] = subprocess.Popen([*_BOX, *argv], env=env, cwd=where, stdin=subprocess.DEVNULL)
-        self.server.inside[name] = (*_ENTER, f"--target={self._first(name)}", "--")
-        self.server.containers[name] = env
+        pod["spec"]["nodeName"] = "dgx1"
         state = {"name": container["name"], "state": running(), "image": container["image"]}
         pod["status"] = {"phase": "Running", "containerStatuses": [state]}
-        pod["spec"]["nodeName"] = "dgx1"
+        try:
+            self.server.inside[name] = (*_ENTER, f"--target={self._first(name)}", "--")
+            self.server.containers[name] = env
+        except ProcessLookupError:
+            code = self.codes[name] = self._running.pop(name).wait()
+            state["state"] = ended(code)
+            pod["status"]["phase"] = "Failed" if code else "Succeeded"
 
     def _first(self, name: str) -> int:
-        """The first process of the pod, once it is what the container runs."""
+        """The first process of the pod, once it is what the container runs. Raises ProcessLookupError where
+        it has ended before anybody saw it."""
         pid = self._running[name].pid
         children = Path(f"/proc/{pid}/task/{pid}/children")
-        while True:
+        while self._running[name].poll() is None:
             with contextlib.suppress(ValueError, OSError):
                 first = int(children.read_text().split()[0] if children.read_text() else "")
                 if b"unshare" not in Path(f"/proc/{first}/cmdline").read_bytes():
                     return first
             time.sleep(0.01)
+        raise ProcessLookupError(pid)
 
     def _end(self, name: str, sent: signal.Signals) -> None:
         process = self._running[name]
