@@ -13,6 +13,7 @@ MEMORY = "a job gets all memory of whole nodes, and on a part of a node as much 
 CORES_OF_PODS = "a job has the cores beside its GPUs, by the site's node type"
 MEMORY_OF_PODS = "a job has the memory beside its GPUs, by the site's node type"
 _ONE = re.compile(r"(?<![\d.])0*1(?![\d.])\D*$|[1-9]\d{0,2}m$")  # a core, or a part of one (500m)
+_ASKS = re.compile(r"cpus?\b|(?<!\S)-[cd]\b|--depth")  # for cores, and not where ranks are among them
 _WHY = "a job without GPUs has one core for each rank, and the memory beside that, whatever was asked for"
 _TODO = "where the program needs more, ask for GPUs beside which they are, or add ranks in place of threads"
 
@@ -27,6 +28,8 @@ def settle(draft: Draft) -> None:
 def _of_no_gpus(finding: Finding) -> Finding:
     of_cores = finding.why in (CORES, CORES_OF_PODS)
     if not (of_cores or finding.why in (MEMORY, MEMORY_OF_PODS)):
+        return finding
+    if of_cores and not _ASKS.search(finding.what):
         return finding
     if of_cores and _ONE.search(finding.what):
         return replace(finding, why="a rank has one core without GPUs")
