@@ -18,6 +18,7 @@ from hpclaunch.convert.mapping import other_schedulers
 from hpclaunch.convert.mapping.environment import sourced
 from hpclaunch.convert.mapping.ranks import rendezvous
 from hpclaunch.convert.mapping.slurm import allocation, ended
+from hpclaunch.convert.mapping.slurm.submitted import unwrapped
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.programs.beside import PLUMBING
 from hpclaunch.convert.programs.names import interpreter
@@ -195,7 +196,11 @@ def _launcher(inputs: Sequence[Input], options: Options, draft: Draft) -> Conver
     ask_instead(draft, secrets)
     job = write(draft, [each.name for each in inputs], options.sets)
     findings = [*draft.findings, *of_arguments]
-    found = _told([*findings, *account(reading, findings)], secrets)
+    inner = unwrapped(reading)
+    of_lines = account(reading, findings)
+    if inner.of_submitted:
+        of_lines += account(structs.replace(inner, statements=inner.of_submitted, unclear=()), findings)
+    found = _told([*findings, *of_lines], secrets)
     found += _unused(inputs, options, found)
     title = dict(_FAMILIES).get(name, _UNKNOWN)
     by = (known_by,) if known_by else ()

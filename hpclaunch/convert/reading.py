@@ -214,7 +214,7 @@ class ShellReading(Struct, frozen=True, dict=True):
     `of_points`: what it starts are points of a sweep, whose ranks have what Slurm tells the tasks of an
     array. `handed` are variables that are exported only where the submitter's shell has them, each with the
     line that reads it before the script gives it a value, and `perhaps_exported` those that are on a
-    condition."""
+    condition. `of_submitted` are the statements of a script that stands in this one, and is submitted."""
 
     sources: tuple[Source, ...]
     script: str
@@ -236,6 +236,7 @@ class ShellReading(Struct, frozen=True, dict=True):
     setters: tuple[Setter, ...] = ()
     handed: dict[str, Place] = {}
     perhaps_exported: frozenset[str] = frozenset()
+    of_submitted: tuple[Statement, ...] = ()
 
     def of(self, *programs: str) -> list[Command]:
         """The commands of these programs, in their order."""

@@ -295,3 +295,20 @@ def test_what_decides_a_value_that_is_used_is_used() -> None:
     found = conversion.convert(classified({"run.sub": text}), Options({}))
     unused = [each for each in found.findings if each.why == "nothing that is launched uses it"]
     assert [place.line for each in unused for place in each.places] == [4, 7]
+
+
+@pytest.mark.parametrize("begin", ["sbatch <<EOF", "cat > job.sh <<EOF"])
+def test_lines_of_a_script_that_is_submitted_in_this_one_are_told(begin):
+    inner = "#!/bin/bash\n#SBATCH -N 2 -n 16\nA=1\nsrun --mpi=none ./a\nfrobnicate --all\necho 1 > code\nB=2"
+    end = "" if begin.startswith("sbatch") else "sbatch job.sh\n"
+    text = f"#!/bin/bash\nwget x\n{begin}\n{inner}\nEOF\n{end}"
+    found = conversion.convert(classified({"run.sh": text}), Options({}))
+    told = {place.line: each.kind for each in found.findings for place in each.places}
+    numbers = {line: number for number, line in enumerate(text.splitlines(), 1)}
+    kinds = {line: told.get(numbers[line]) for line in ("A=1", "frobnicate --all", "echo 1 > code", "B=2")}
+    assert kinds == {
+        "A=1": "without effect",
+        "frobnicate --all": "left",
+        "echo 1 > code": "left",
+        "B=2": "without effect",
+    }

@@ -50,9 +50,11 @@ def put(
     left, and that is said, but where the script was itself in it (`inside`). `cd` becomes the working
     folder. `kept_back` is the option that hands nothing on that the script's shell exports, "" for none."""
     all_found = before(reading, run, None if image else draft, inside=inside)
-    found = [each for each in all_found if not kept_back or known(each.words[0]) in _OF_PROCESS]
+    found = []
     for each in all_found:
-        if each not in found:
+        if not kept_back or known(each.words[0]) in _OF_PROCESS:
+            found.append(each)
+        else:
             why = f"what it exports {kept_back} keeps from the ranks"
             draft.say("without effect", (each.place,), " ".join(map(shown, each.words)), why=why)
     for where, words, *_ in found:

@@ -116,6 +116,7 @@ def _joined(
             *(_later(each, count) for each in inner.sourced),
         ),
         followed=(*reading.followed, place),
+        of_submitted=inner.statements if whole else (),
     )
 
 
