@@ -203,8 +203,9 @@ def _value(
         value, start = value[1:], start + 1
     if value.endswith("\\") and found.string[found.start("value") - 1 : found.start("value")] == "\\":
         value, end = value[:-1], end - 1  # of the quote that closes it
+    is_sign = len(value) < 3 and not any(map(str.isalnum, value))  # the = of a comparison
     if (
-        not value.endswith(HIDDEN)
+        not (is_sign or value.endswith(HIDDEN))
         and not tells_where(value)
         and not is_other(name, value, is_option=is_option)
     ):

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 import yaml
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from test_own_texts import SLURM, WORDS, body, write
 
@@ -80,6 +80,7 @@ SWEEPS = st.one_of(
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@example({"grid": {"args": [["TOKEN:"], ["="]]}}, False, False)  # a sign is no secret
 @given(SWEEPS, st.booleans(), st.booleans())
 def test_any_sweep_comes_back(
     tmp_path_factory: pytest.TempPathFactory, sweep: dict[str, Any], with_site: bool, of_record: bool

@@ -204,6 +204,7 @@ def test_what_is_made_of_a_manifest_has_no_secret(place: str, text: str, tmp_pat
         "--token-type bpe --tokens abc --tokenizer abc --token-count abc --num_token abc --password-stdin",
         "train --data-key json --input_key prompt --label_key 'answer' --reward_fn_key=data_source",
         "IMAGE_KEY=jpg",
+        "TOKEN: =\npassword: ''\n[ $TOKEN == x ]",
         "train --use-class-token \\\n  --use-te\nserve --auth \\\n  --fast",
         'echo "PASS: EP8/EP6 smoke" && printf "  PASS: loss=%s is well" 3',
         'HF_TOKEN="hf_your_token_here" WANDB_API_KEY=your_wandb_key_here TOKEN=hf_xxxxxxxx',
