@@ -8,7 +8,10 @@ from msgspec.structs import replace
 from hpclaunch.convert.draft import Draft
 from hpclaunch.values.conversion import Finding
 
-CORES = "`bind` says which cores a rank has: without it those beside its GPU, by the site's node type"
+CORES = (
+    "`bind` says which cores a rank has: without it those beside its GPU, by the site's node type, and one "
+    "where the job has no GPUs"
+)
 MEMORY = "a job gets all memory of whole nodes, and on a part of a node as much of it as of the GPUs"
 CORES_OF_PODS = "a job has the cores beside its GPUs, by the site's node type"
 MEMORY_OF_PODS = "a job has the memory beside its GPUs, by the site's node type"

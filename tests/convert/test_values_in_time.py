@@ -130,3 +130,25 @@ def test_a_step_is_said_to_lack_what_ranks_alone_have() -> None:
 def test_steps_that_fail_are_said_to_end_the_job(lines: str, is_said: bool) -> None:
     _, said = _of(lines)
     assert ("without set -e the script went on" in said) is is_said
+
+
+@pytest.mark.parametrize(
+    ("lines", "is_said"),
+    [
+        ("srun ./app || exit 5\n./note.sh", True),
+        ("srun ./app\nrc=$?\nif [ $rc -ne 0 ]; then exit $rc; fi\n./note.sh", True),
+        ("set -e\nsrun ./app\n./note.sh", True),
+        ("srun ./app\n./note.sh", False),
+    ],
+)
+def test_what_follows_a_run_that_did_well_is_said_to_be_done_in_any_case(lines: str, is_said: bool) -> None:
+    job, said = _of(lines)
+    assert len(job["after"]) == 1
+    assert ("replaced steps behind a run that failed: the script came there only" in said) is is_said
+
+
+@pytest.mark.parametrize("test", ["[ $D = 1 ] && set -- c", "if [ -f x ]; then shift; fi"])
+def test_arguments_that_are_perhaps_others_are_asked_for(test: str) -> None:
+    job, said = _of(f'set -- a b\n{test}\nsrun ./app "$@"')
+    assert job["command"] == script_cases.ASK
+    assert "nobody gave it any" not in said

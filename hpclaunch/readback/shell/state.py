@@ -344,7 +344,10 @@ class State:
             unnamed = [state.unnamed for state in states]
             self.unnamed = max(unnamed, key=len)
             arguments = {state.arguments for state in states}
-            self.arguments = arguments.pop() if len(arguments) == 1 else None
+            self.arguments = arguments.pop() if len(arguments) == 1 else _EITHER_ARGUMENTS
+
+
+_EITHER_ARGUMENTS: tuple[Value, ...] = ((Unknown("either", "@", splits=True),),)
 
 
 def _either(name: str, ends: Sequence[Variable | None]) -> Variable:

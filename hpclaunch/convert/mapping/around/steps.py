@@ -227,8 +227,6 @@ def _put(
     inherit(names, (command.place,), draft, what)
     if key == "after" and not inside:
         step_shells.say_behind(reading, run.command, command, bool(way.first), draft)
-    if key == "after" and rounds.gives_up(reading, run.command):
-        why = "the script came here only where its run did well; `after` is done in any case"
     draft.add(key, entry, places, what, why)
     if shell.lacks:
         why = "the script exported them to it, and of a job's the ranks alone have them"
