@@ -228,7 +228,8 @@ def test_a_second_program_after_the_run_is_a_step_after_it() -> None:
     job = _job(found)
     assert job["command"] == ["./run.sh"]
     assert job["after"] == [{"run": ["./run_eval.sh"]}]
-    assert _one(found, 9).key == "after.0"
+    its = [each for each in found.findings if 9 in [place.line for place in each.places]]
+    assert [(each.kind, each.key) for each in its] == [("carried", "after.0"), ("replaced", "")]
 
 
 @pytest.mark.parametrize(
