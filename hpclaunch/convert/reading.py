@@ -25,6 +25,7 @@ _MOST_LINES = 1000  # of a subshell
 MOST = 10_000
 # The function of a command that a trap has; the names of its signals stand behind.
 TRAP = "trap"
+ENDS = frozenset(("EXIT", "0"))  # trap's names of a shell's end
 
 T = TypeVar("T")
 

@@ -8,7 +8,7 @@ from msgspec import Struct, structs
 from hpclaunch.convert.programs.names import SHELLS
 from hpclaunch.convert.programs.slurm_variables import NAMES
 from hpclaunch.convert.reading import Assigned, Command, ShellReading, Source, Started
-from hpclaunch.convert.shell import folder, itself
+from hpclaunch.convert.shell import folder, itself, traps
 from hpclaunch.convert.shell.choose import chosen
 from hpclaunch.convert.shell.directives import directives
 from hpclaunch.convert.shell.names import python, with_names
@@ -107,7 +107,7 @@ def _read(
     walker.script = main
     if main and all(complete):
         _walked(walker, main)
-    walker.end()
+    traps.at_end(walker)
     followed = {*walker.followed.values()} - {""}
     if not followed.isdisjoint(configurations):
         return _read(sources, script, given, in_job=in_job, submitted=submitted, run=followed.union(run))
@@ -185,7 +185,7 @@ def _inside(command: Command, words: Sequence[Value]) -> Walker | None:
     walker.unnamed |= unknown
     try:
         walker.run(walker.parsed(script))
-        walker.end()
+        traps.at_end(walker)
     except (ScriptError, RecursionError):
         return None
     return walker

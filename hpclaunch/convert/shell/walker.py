@@ -20,6 +20,7 @@ from hpclaunch.convert.shell import (
     rematch,
     shopt,
     slurm_outputs,
+    traps,
     written_files,
 )
 from hpclaunch.convert.shell.lenient import LenientExpander
@@ -65,7 +66,6 @@ _NOTED = {"set": shopt.set_by, "shopt": shopt.note, **dict.fromkeys(("cd", "push
 _LONGEST = 100_000
 _MOST_ANEW = 5  # bodies of one function that run within each other, each of which defines the next
 _SETS_UNKNOWN = re.compile(r"(?:^|[\s;])\w*\$\{\w+\}\w*\+?=")
-_ENDS = frozenset(("EXIT", "0"))  # trap's names of a shell's end
 _EXPORT_ALL = frozenset(("a", "allexport"))  # `set -a`: what is assigned is exported
 
 
@@ -86,7 +86,7 @@ class Walker(Texts):
         self._used: tuple[Simple | None, tuple[str, ...]] = (None, ())
         self.aliases: dict[str, aliases.Alias] = {}
         self.expanding = aliases.Names()
-        self._at_the_end: list[tuple[Group, int, Context]] = []
+        self.at_the_end: list[tuple[Group, int, Context]] = []  # see `traps`
         self.children = 0  # shells within each other that are walked
         self._walks = {**self._walks, **{kind: partial(walk, self) for kind, walk in flows.WALKS.items()}}
 
@@ -181,7 +181,7 @@ class Walker(Texts):
             return self._exec()
         if name == "trap":
             self.record(words)
-            self._trap(words)
+            traps.note(self, words)
             return Flow.NEXT
         if name in _NOTED:
             _NOTED[name](self, words)
@@ -255,30 +255,6 @@ class Walker(Texts):
         writes = self._writes_of(self._current.redirections if self._current else ())
         self.context = structs.replace(self.context, writes=(*self.context.writes, *writes))
         return Flow.NEXT
-
-    def _trap(self, words: list[Value]) -> None:
-        text, unknown = with_names(words[1], lambda name: True) if len(words) > 2 else ("", {})
-        if text in ("", "-") or len(text) > _LONGEST:
-            return
-        for name, part in unknown.items():
-            self.state.set(name, Variable((part,)))
-        self.unnamed |= unknown
-        signals = [known(word) or "" for word in words[2:]]
-        with self.within(function=f"{TRAP} {' '.join(signals)}"):
-            commands = self.parsed(text)
-            if _ENDS.isdisjoint(signals) or self.context.shells or self.children:
-                self.apart(commands)
-            else:
-                self._at_the_end.append((commands, self.line, self.context))
-
-    def end(self) -> None:
-        """Walk what the script's own shell does when it ends, with the values that variables have then."""
-        for commands, line, context in self._at_the_end:
-            self.line, self.context = line, context
-            try:
-                self.apart(commands)
-            except ScriptError as error:
-                self.note(f"a trap of what is no command: {error.message}")
 
     def _function(self, name: str, body: Part, arguments: list[Value]) -> Flow:
         its = [each for called, each in self._calling if called == name]

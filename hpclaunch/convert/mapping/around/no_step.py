@@ -3,7 +3,7 @@
 from hpclaunch.convert.mapping.around import missing_folders
 from hpclaunch.convert.mapping.around.trials import Trials
 from hpclaunch.convert.mapping.words.hosts import loops_of_trials
-from hpclaunch.convert.reading import Command, ShellReading
+from hpclaunch.convert.reading import ENDS, Command, ShellReading
 from hpclaunch.readback.shell.values import known
 
 AFTER_EACH = (
@@ -14,7 +14,6 @@ AFTER_EACH_TODO = (
     "where that does no harm, as of a clean-up, write it in before_each and in after; else do it in the "
     "command"
 )
-_ENDS = frozenset(("EXIT", "0"))  # trap's names of the script's end
 
 
 class NoSteps:
@@ -35,7 +34,7 @@ class NoSteps:
         ]
         # Whether one trap alone says what the script does when it ends: a second one replaces the first.
         ends = reading.of("trap")
-        self._has_end = sum(any(known(word) in _ENDS for word in each.words[1:]) for each in ends) == 1
+        self._has_end = sum(any(known(word) in ENDS for word in each.words[1:]) for each in ends) == 1
 
     def is_in_trials(self, command: Command) -> bool:
         """Whether it is done in each trial."""
@@ -43,7 +42,7 @@ class NoSteps:
 
     def why(self, command: Command, *, after: bool) -> tuple[str, str]:
         """Why, and what to do; "" where a job has a step for what is done there. `after`: behind the run."""
-        if command.signals and not (self._has_end and _ENDS & set(command.signals)):
+        if command.signals and not (self._has_end and ENDS & set(command.signals)):
             told = " ".join(command.signals)
             return (
                 f"it runs where the script is told {told}, and a step is told of no signal",

@@ -19,8 +19,8 @@ class Failures:
 
     def __init__(self, reading: ShellReading, run: Command):
         self._gives_up = rounds.gives_up(reading, run)
-        self._run = run
         self._ends = reading.of("exit", "return")[:_MOST]
+        self._end_with_run = self.end(run)
         self._told: list[Place] = []
         self._behind: list[Place] = []
 
@@ -32,7 +32,7 @@ class Failures:
         """A step that is made of the command."""
         if key != "after" and not (optional or self.end(command)):
             self._told += places[:1]
-        if key == "after" and not command.signals and self.end(self._run):
+        if key == "after" and not command.signals and self._end_with_run:
             self._behind += places[:1]
 
     def say(self, draft: Draft) -> None:

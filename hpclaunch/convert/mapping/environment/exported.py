@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.around.rounds import names_in
-from hpclaunch.convert.mapping.environment import of_the_line
+from hpclaunch.convert.mapping.environment import of_the_line, perhaps_exported
 from hpclaunch.convert.mapping.environment.owners import Owner, owner
 from hpclaunch.convert.mapping.ranks import ports, rendezvous
 from hpclaunch.convert.mapping.slurm.asked import READ_BY_SBATCH, origin_of
@@ -120,9 +120,9 @@ def put(reading: ShellReading, command: Command, ranks: Ranks, draft: Draft) -> 
             draft.say("assumed", places, name, became="words of the command", why=why, todo=todo)
         elif known(value) is not None:
             _known(each, known(value) or "", draft)
-            _say_perhaps(reading, command, each, draft)
+            perhaps_exported.say(reading, command, name, places, draft)
         else:
-            _say_perhaps(reading, command, each, draft)
+            perhaps_exported.say(reading, command, name, places, draft)
             in_rounds = {loop.variable for loop in command.loops} - set(ranks.swept)
             if names_in(value) & in_rounds and line([value], ranks.stand_ins).doubt:
                 question = f"{name}={_short(each)} is another one in each round of the loop"
@@ -307,24 +307,6 @@ _NOTES = {
 
 def _known(each: Handed, text: str, draft: Draft) -> None:
     draft.put(("env", each.name), text, each.places, each.name, why=_NOTES.get(each.name, ""))
-
-
-def _say_perhaps(reading: ShellReading, command: Command, each: Handed, draft: Draft) -> None:
-    """Say of a variable that ranks have it only where something is so that nobody tells."""
-    name = each.name
-    if name in dict(command.prefix) or name not in dict(command.environment):
-        return
-    if name in reading.handed:
-        reads = reading.handed[name]
-        where = f"{reads} reads it before the script gives it a value"
-        why = f"it is exported where the shell of who submits has it alone ({where}), and taken for exported"
-    elif name in reading.perhaps_exported:
-        on = next((one.conditions[-1] for one in reading.given(name) if one.exported and one.conditions), "")
-        why = f"it is exported on a condition alone ({on or 'not told'}), and taken for exported"
-    else:
-        return
-    todo = f"where it is not, take {name} out of the job"
-    draft.say("assumed", each.places, name, became=f"the ranks have {name}", why=why, todo=todo)
 
 
 def _is_of_all_rounds(reading: ShellReading, name: str, value: Value, command: Command) -> bool:
