@@ -217,3 +217,21 @@ def test_what_no_job_has_is_not_said_to_be_for_all() -> None:
     )
     assert not [each for each in found.findings if "all have it" in each.why]
     assert [each.kind for each in found.findings if "lifecycle" in each.what] == ["left"]
+
+
+@pytest.mark.parametrize(
+    ("own", "of_pod", "user"),
+    [("{runAsUser: 0}", "{runAsUser: 7}", 0), ("{}", "{runAsUser: 7}", 7), ("{runAsUser: 3}", "{}", 3)],
+)
+def test_a_containers_own_user_goes_before_its_pods(own: str, of_pod: str, user: int) -> None:
+    container = _container("[python, t.py]", more=f", securityContext: {own}")
+    spec = f"{container[:-1]}, securityContext: {of_pod}}}"
+    found = converted(f"{_JOB}  template: {{spec: {spec}}}\n")
+    assert found.hints["user"] == user
+    assert any("goes before it" in each.why for each in found.findings) == (user == 0)
+
+
+def test_the_first_name_that_kubernetes_had_for_gpus_is_one_of_gpus() -> None:
+    found = _job("[python, t.py]", "{limits: {alpha.kubernetes.io/nvidia-gpu: 4}}")
+    assert _value(found, "gpus_per_node") == 4
+    assert not found.hints

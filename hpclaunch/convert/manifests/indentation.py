@@ -240,7 +240,7 @@ def _notes(pieces: Sequence[Piece], chain: Sequence[_Way], out: Sequence[Line]) 
     )
     if changed:
         yield Note(
-            "an indentation that no YAML has", "an even one, by the parents that the API allows", changed
+            "an indentation that is not the API's", "an even one, by the parents that the API allows", changed
         )
     groups: list[tuple[str, str, list[str], list[int]]] = []
     for piece, way in zip(pieces, chain, strict=True):

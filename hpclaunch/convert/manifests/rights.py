@@ -33,15 +33,27 @@ def put(workload: Workload, draft: Draft) -> None:
     """The rights of the pods, and what they ask for beside GPUs."""
     for pod in (workload.ranks, *([workload.starter] if workload.is_apart else []), *workload.others):
         is_first = pod is workload.ranks
-        _context(pod.container.get("securityContext"), pod, is_first, draft)
-        _context(pod.spec.get("securityContext"), pod, is_first, draft)
+        own, of_all = pod.container.get("securityContext"), pod.spec.get("securityContext")
+        _context(own, pod, is_first, draft)
+        _outdone(own, of_all, draft)
+        _context(of_all, pod, is_first, draft)
         _misplaced(pod, is_first, draft)
         _namespaces(pod, draft)
         _amounts(pod, is_first, draft)
 
 
+def _outdone(own: Field | None, of_all: Field | None, draft: Draft) -> None:
+    """Of a user that the container and its pod say the container's counts."""
+    user, other = (context.get("runAsUser") if context is not None else None for context in (own, of_all))
+    if user is not None and other is not None:
+        why = f"the container's own, {user.text()}, goes before it"
+        draft.say("without effect", [other.at], f"runAsUser: {other.text()} of the pod", why=why)
+
+
 def _context(context: Field | None, pod: Pod, is_first: bool, draft: Draft) -> None:
     for name, field in context.fields() if context is not None else ():
+        if field.book.is_taken(field.path):
+            continue
         _right(name, field, pod, is_first, draft)
 
 

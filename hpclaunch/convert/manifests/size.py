@@ -18,6 +18,7 @@ from hpclaunch.readback.shell.values import known, shown
 from hpclaunch.values.conversion import Place
 
 _USUAL = "nvidia.com/gpu"
+_FIRST = "alpha.kubernetes.io/nvidia-gpu"  # before device plugins; Kubernetes 1.11 took it away
 _MOST_WORDS = 4  # of one option
 
 
@@ -80,7 +81,7 @@ def is_gpu(resource: str) -> bool:
     if not slash:
         return False
     is_named = vendor in _OF_GPUS and not _NICS.search(last.lower())
-    return is_named or last in ("gpu", "gpu.shared") or last.startswith("mig-")
+    return is_named or resource == _FIRST or last in ("gpu", "gpu.shared") or last.startswith("mig-")
 
 
 def _limits(container: Field, draft: Draft) -> tuple[Count, str]:
@@ -117,7 +118,10 @@ def _device(name: str, field: Field, draft: Draft) -> tuple[Count, str]:
     number = field.number()
     last = name.rpartition("/")[2]
     kind = last.removeprefix("mig-") if last.startswith("mig-") else ""
-    if name != _USUAL and not kind:
+    if name == _FIRST:
+        why = f"no Kubernetes after 1.10 knows it, the GPUs of its device plugin are {_USUAL}"
+        draft.say("replaced", [field.at], name, became=_USUAL, why=why)
+    elif name != _USUAL and not kind:
         draft.hint("kubernetes.gpu_resource", name, [field.at], name)
     return Count(number, (field.at,), f"{name}: {field.peek() if number is None else number}"), kind
 
