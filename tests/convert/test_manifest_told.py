@@ -121,3 +121,24 @@ def test_a_login_shell_in_front_of_a_launcher_is_told(shell: str, is_said: bool)
     assert any("/etc/profile" in each.why for each in found.findings) == is_said
     alone = converted(indexed(f'[{shell}, "python t.py"]')).facts["command",].value
     assert (alone[1:-2] != [] or "l" in alone[1]) == is_said  # without a launcher it is in the command
+
+
+@pytest.mark.parametrize(
+    ("command", "is_said", "per_node"),
+    [
+        ("[bash, /workspace/run.sh]", True, "asked"),
+        ("[bash, -c, 'cd /w && ./train.sh 4']", True, "asked"),
+        ("[bash, -c, 'cd /w && exec ./start']", True, "asked"),
+        ("[/opt/train, --all]", True, "asked"),
+        ("[python3, train.py]", False, 1),
+        ("[bash, -c, 'cd /w && python train.py']", False, 1),
+        ("[torchrun, train.py]", False, 8),
+    ],
+)
+def test_a_script_of_a_pytorchjob_may_start_a_torchrun_that_the_operator_told_its_options(
+    command: str, is_said: bool, per_node: object
+) -> None:
+    found = converted(torch(command, 8))
+    assert any("PET_NNODES" in each.why for each in found.findings) == is_said
+    fact = found.facts["ranks_per_node",]
+    assert ("asked" if fact.is_open else fact.value) == per_node

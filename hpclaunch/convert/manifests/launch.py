@@ -3,6 +3,7 @@
 The kubelet's own expansion of $(NAME) is undone first: a job file has what the container would get.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
@@ -23,6 +24,8 @@ from hpclaunch.values.conversion import Place
 
 _OPEN, _CLOSE = "\ue000", "\ue001"  # around a name whose value the manifest does not tell
 _ALL = 100_000
+_PYTHON = re.compile(r"(?:^|[\s/;&'\"])python[\d.]*\s")
+_SCRIPT = re.compile(r"\.sh\b|(?:^|[;&]\s*)\./\w+(?!\.py)\b")
 _MOST_WORDS = 3000  # that are looked at for a launcher
 
 
@@ -72,6 +75,16 @@ class Launch(Struct, frozen=True):
     def gets_local_rank(self) -> bool:
         """Whether the last launcher gives each process its local rank as an argument."""
         return bool(self.outer) and passes_local_rank(self.outer[-1])
+
+    @property
+    def starts_a_script(self) -> bool:
+        """Whether what is started is a text of its own, or a program that may start torchrun: no Python."""
+        if self.outer or not self.words:
+            return False
+        text = (
+            self.shell.text if self.shell is not None else " ".join(known(w.value) or "" for w in self.words)
+        )
+        return bool(_SCRIPT.search(text)) or not _PYTHON.search(text)
 
     @property
     def hides_mpirun(self) -> bool:

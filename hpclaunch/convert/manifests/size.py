@@ -153,6 +153,9 @@ def _ranks(workload: Workload, launch: Launch, gpus: Count, draft: Draft) -> tup
         return workload.nodes, Count(None, places, "a launcher that depends on other commands")
     if workload.slots is not None and not launch.words and launch.shell is None:
         return workload.nodes, workload.slots  # nprocPerNode, for what the image starts
+    if workload.slots is not None and workload.torch and launch.starts_a_script:
+        what = f"{workload.slots.what}, for a torchrun that the command may start,"
+        return workload.nodes, Count(None, (*workload.slots.places, *places), what)
     return workload.nodes, Count(1, places, "one process in each pod, as no launcher starts more")
 
 

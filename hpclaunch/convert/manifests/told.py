@@ -25,6 +25,10 @@ def texts(workload: Workload, first: Mapping[str, Variable]) -> dict[str, str | 
 
 def put(workload: Workload, launch: Launch, first: Mapping[str, Variable], draft: Draft) -> None:
     """Asks for the command where it has the value of a variable that ranks do not have as it was."""
+    if workload.torch and launch.starts_a_script:
+        _say_of_torchrun(launch, draft)
+    if workload.torch:
+        _say_port(workload, draft)
     fact = draft.facts.get(("command",))
     text = fact.value if fact is not None and isinstance(fact.value, str) else ""
     used = set(re.findall(r"\$\{?(\w+)", text))
@@ -41,6 +45,32 @@ def put(workload: Workload, launch: Launch, first: Mapping[str, Variable], draft
     for name in sorted(used & said.keys() - _set_in(launch)):
         question = f"what each rank executes: {text}, where {name} was {said[name]}"
         draft.ask(("command",), question, launch.lines, name)
+
+
+def _say_of_torchrun(launch: Launch, draft: Draft) -> None:
+    """What a torchrun without options reads, which the operator tells it (training-operator, pkg/
+    controller.v1/pytorch/envvar.go)."""
+    why = (
+        "the operator tells each pod PET_NNODES, PET_NPROC_PER_NODE and PET_NODE_RANK for a torchrun without "
+        "options, and ranks have none of them: one that is in it would start a run of its own on each node"
+    )
+    todo = (
+        "where it starts torchrun write what that starts as `command`, with ranks_per_node; or give it "
+        "--nnodes, --node-rank and --nproc-per-node by WORLD_SIZE, RANK and a number"
+    )
+    draft.say("left", launch.lines, "a script in a PyTorchJob", why=why, todo=todo)
+
+
+def _say_port(workload: Workload, draft: Draft) -> None:
+    """The port by which the operator sets MASTER_PORT."""
+    ports = workload.ranks.container.get("ports")
+    for each in ports.items() if ports is not None else ():
+        name, number = each.get("name"), each.get("containerPort")
+        if name is not None and name.peek() == "pytorchjob-port":
+            each.take()
+            said = f"{name.peek()}: {number.peek() if number is not None else ''}"
+            why = "it was MASTER_PORT; without one in env hpclaunch takes a port that no other job there has"
+            draft.say("replaced", [each.place], said, why=why)
 
 
 def _set_in(launch: Launch) -> set[str]:
