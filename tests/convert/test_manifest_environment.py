@@ -136,3 +136,13 @@ def test_a_command_that_binds_itself_is_bound_by_nobody_else(command: str) -> No
     draft = converted(JOB.replace("COMMAND", command))
     assert (draft.facts["bind", "cpus"].value, draft.facts["bind", "memory"].value) == ("none", "none")
     assert any(each in str(draft.facts["command",].value) for each in ("numactl", "taskset"))
+
+
+@pytest.mark.parametrize(("value", "is_said"), [("value:", True), ("value: ''", False), ("value: x", False)])
+def test_a_value_that_was_to_be_filled_in_is_said(value: str, is_said: bool) -> None:
+    text = (
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers:\n  - name: c\n"
+        f"    image: a/b:1\n    command: [./x]\n    env:\n    - name: DATA\n      {value}\n"
+    )
+    found = converted(text)
+    assert any(each.kind == "left" and "env.DATA" in each.todo for each in found.findings) == is_said

@@ -75,3 +75,48 @@ def test_the_site_names_its_volumes_itself() -> None:
 def test_what_hpclaunch_rendered_is_told_apart(path: Path) -> None:
     text = path.read_text("utf-8")
     assert [each.role for each in classified({"text": text})] == ["own manifest"]
+
+
+@pytest.mark.parametrize(
+    ("rule", "is_apart"),
+    [
+        ("{maxSkew: 1, topologyKey: kubernetes.io/hostname, whenUnsatisfiable: DoNotSchedule}", True),
+        ("{maxSkew: 2, topologyKey: kubernetes.io/hostname, whenUnsatisfiable: DoNotSchedule}", False),
+        ("{maxSkew: 1, topologyKey: kubernetes.io/hostname, whenUnsatisfiable: ScheduleAnyway}", False),
+        ("{maxSkew: 1, topologyKey: topology.kubernetes.io/zone, whenUnsatisfiable: DoNotSchedule}", False),
+    ],
+)
+def test_pods_spread_over_hosts_are_each_on_a_machine_of_its_own(rule: str, is_apart: bool) -> None:
+    found = converted(_indexed(f"topologySpreadConstraints: [{rule}], "))
+    assert ("share_nodes" not in found.hints) == is_apart
+    assert len([each for each in found.findings if "topologySpread" in each.what]) == 1
+
+
+def test_pods_on_one_named_machine_are_said_to_be_several_nodes_under_slurm() -> None:
+    found = converted(_indexed("nodeName: gpu7, "))
+    assert any(each.what == "4 pods on gpu7" and "Slurm" in each.why for each in found.findings)
+    assert not any("pods on" in each.what for each in converted(_indexed("")).findings)
+
+
+@pytest.mark.parametrize(("label", "kind"), [("kueue.x-k8s.io/queue-name: q", "replaced"), ("a: b", "left")])
+def test_a_suspended_job_is_kueues_or_submitted_later_and_is_said_once(label: str, kind: str) -> None:
+    text = (
+        _indexed("")
+        .replace("name: a}", f"name: a, labels: {{{label}}}}}")
+        .replace("spec:\n", "spec:\n  suspend: true\n")
+    )
+    said = [each for each in converted(text).findings if each.what == "suspend: true"]
+    assert [each.kind for each in said] == [kind]
+
+
+def test_the_longest_time_that_kueue_gives_is_the_jobs() -> None:
+    label = "kueue.x-k8s.io/max-exec-time-seconds: '7200'"
+    found = converted(_indexed("").replace("name: a}", f"name: a, labels: {{{label}}}}}"))
+    assert found.facts["time",].value == "02:00:00"
+    assert not any("label" in each.what for each in found.findings)
+
+
+def _indexed(of_pod: str) -> str:
+    head = "apiVersion: batch/v1\nkind: Job\nmetadata: {name: a}\nspec:\n  completions: 4\n  parallelism: 4\n"
+    container = "{name: c, image: a/b:1, command: [./x], resources: {limits: {nvidia.com/gpu: 1}}}"
+    return f"{head}  completionMode: Indexed\n  template: {{spec: {{{of_pod}containers: [{container}]}}}}\n"

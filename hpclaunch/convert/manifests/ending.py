@@ -1,6 +1,7 @@
 """How a launch ends: time limits, retries, what becomes of pods."""
 
 from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.manifests import scheduling
 from hpclaunch.convert.manifests.fields import Field
 from hpclaunch.convert.manifests.workload import Workload
 
@@ -35,6 +36,8 @@ def put(workload: Workload, draft: Draft) -> None:
     # A run policy goes before the same field of the object, and the shortest of object and pod counts.
     outer = [holder for holder in (policy, spec) if holder is not None]
     limits = [field for holder in outer[:1] if (field := holder.get("activeDeadlineSeconds")) is not None]
+    kueue = workload.root.get("metadata", "labels", scheduling.LONGEST_OF_KUEUE)
+    limits += [kueue] if kueue is not None else []
     limits += [
         field
         for holder in (*outer[1:], *templates)
@@ -67,7 +70,7 @@ def _time(limits: list[Field], workload: Workload, draft: Draft) -> None:
     for field in limits:
         if field.number() == 0:
             why = "a limit of no time at all: the API ends the job where it begins"
-            draft.say("defect", [field.at], "activeDeadlineSeconds: 0", why=why, todo="write `time`")
+            draft.say("defect", [field.at], f"{field.path[-1]}: 0", why=why, todo="write `time`")
     if not seconds:
         draft.say(
             "assumed",
@@ -80,10 +83,11 @@ def _time(limits: list[Field], workload: Workload, draft: Draft) -> None:
         return
     least = min(number for number, _ in seconds)
     places = [field.at for _, field in seconds]
+    name = next(field.path[-1] for number, field in seconds if number == least)
     why = "whole minutes, rounded up" if least % 60 else ""
     minutes = -(-least // 60)
     text = f"{minutes // 60:02d}:{minutes % 60:02d}:00"
-    draft.put(("time",), text, places, f"activeDeadlineSeconds: {least}", why=why)
+    draft.put(("time",), text, places, f"{name}: {least}", why=why)
 
 
 def _rules(holder: Field, draft: Draft) -> None:
@@ -109,14 +113,13 @@ def _rules(holder: Field, draft: Draft) -> None:
         number = ttl.number()
         if number is not None:
             draft.hint("kubernetes.ttl", number, [ttl.at], "ttlSecondsAfterFinished")
-    if suspend is not None and suspend.truth():
-        draft.say(
-            "left",
-            [suspend.at],
-            "suspend: true",
-            why="a job starts when it is submitted",
-            todo="submit it later",
-        )
+    if suspend is not None and not _is_said(suspend, draft) and suspend.truth():
+        if "queue" in draft.hints or any(key[-1] == "queue" for key in draft.facts):
+            why = "Kueue holds what comes for a queue by itself, and lets it go when there is room"
+            draft.say("replaced", [suspend.at], "suspend: true", why=why)
+        else:
+            why = "a job starts when it is submitted"
+            draft.say("left", [suspend.at], "suspend: true", why=why, todo="submit it later")
     gang = holder.get("schedulingPolicy")
     if gang is not None:
         _gang(gang, draft)

@@ -73,6 +73,9 @@ def _entry(entry: Field, config: Config, found: dict[str, Variable], draft: Draf
         _source(name, entry, source, config, found, draft)
         return
     text = value.text() if value is not None else ""
+    if value is None and entry.is_left_open("value"):
+        why, todo = "a value was to stand behind `value:`, and it is empty", f"write what env.{name} is to be"
+        draft.say("left", [entry.place], f"the variable {scalars.shown(name)}", why=why, todo=todo)
     if value is not None:
         _unquoted(name, value, text, draft)
     texts = {each.name: each.text for each in found.values() if each.text is not None}

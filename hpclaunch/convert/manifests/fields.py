@@ -128,6 +128,11 @@ class Field:
             found = Field(self.book, entry[1], (*found.path, key), entry[0])
         return found
 
+    def is_left_open(self, key: str) -> bool:
+        """Whether the key is there, and nothing behind it."""
+        entry = self._entries().get(key)
+        return entry is not None and is_null(entry[1])
+
     def items(self, most: int = 1000) -> list[Field]:
         """The items of a list, no more than that many: what is beyond is said."""
         if isinstance(self.node, SequenceNode):

@@ -15,7 +15,7 @@ from hpclaunch.convert.manifests.workload import INDEX, OF_TORCH, Count, Pod, Wo
 from hpclaunch.values.conversion import Place
 
 _VERSIONS = ("v1alpha1", "v1alpha2", "v1", "v2beta1")
-# The MPI operator's own default for --gpus-per-node (cmd/mpi-operator.v1alpha1/app/options).
+# --gpus-per-node in the MPI operator's deploy/3-mpi-operator.yaml of v0.1; the program's own default is 1.
 _GPUS_PER_NODE = 8
 _MPI = {"OpenMPI": "openmpi", "Intel": "intel", "IntelMPI": "intel", "MPICH": "mpich"}
 
@@ -190,7 +190,7 @@ def _first_mpijob(given: Object, spec: Field, draft: Draft) -> Workload | None:
         else:
             size, where, said = _GPUS_PER_NODE, (units.at,), str(units.path[-1])
             text = f"{said} without {said}PerNode"
-            why = f"the operator's own default, unless it was started with another than {_GPUS_PER_NODE}"
+            why = f"the operator's deployment file starts it with {_GPUS_PER_NODE}; without that it has 1"
             draft.say("assumed", where, text, became=f"{_GPUS_PER_NODE} on a node", why=why)
         nodes, of_pod = _spread(total, size, where, said)
     else:

@@ -12,6 +12,8 @@ _HOSTNAME = "kubernetes.io/hostname"
 _NETWORKS = "k8s.v1.cni.cncf.io/networks"
 _QUEUES = ("kueue.x-k8s.io/queue-name",)
 _PRIORITIES = ("kueue.x-k8s.io/priority-class",)
+# Seconds: kueue.sigs.k8s.io/docs/concepts/workload, "Maximum execution time"
+LONGEST_OF_KUEUE = "kueue.x-k8s.io/max-exec-time-seconds"
 _VOLCANO_QUEUE = "scheduling.volcano.sh/queue-name"
 _GANGS = {"volcano": "volcano", "scheduler-plugins-scheduler": "scheduler-plugins"}
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
@@ -28,24 +30,34 @@ def put(workload: Workload, draft: Draft) -> None:
         _accounts(pod, draft, seen)
         if number == 0:
             _nodes(pod, draft)
+            _say_one_machine(workload, draft)
             _scheduler(pod, draft)
         else:
             _elsewhere(pod, draft)
 
 
-def keeps_apart(pods: Sequence[Pod]) -> Place | None:
-    """The lines that keep pods of the job on different machines, None where nothing does."""
-    return next((place for pod in pods if (place := _keeps_apart(pod)) is not None), None)
+def keeps_apart(pods: Sequence[Pod]) -> tuple[Place, str] | None:
+    """The lines that keep pods of the job on different machines and what they are, None where nothing
+    does."""
+    return next((found for pod in pods if (found := _keeps_apart(pod)) is not None), None)
 
 
-def _keeps_apart(pod: Pod) -> Place | None:
+def _keeps_apart(pod: Pod) -> tuple[Place, str] | None:
     anti = pod.spec.get("affinity", "podAntiAffinity", _REQUIRED)
     for term in anti.items() if anti is not None else []:
         key = term.get("topologyKey")
         if key is not None and key.text() == _HOSTNAME:
             assert anti is not None
             anti.take()
-            return anti.place
+            return anti.place, "podAntiAffinity by host name"
+    spread = pod.spec.get("topologySpreadConstraints")
+    for rule in spread.items() if spread is not None else []:
+        texts = {name: field.peek() for name, field in rule.fields()}
+        # One more than elsewhere, and there are more machines than pods: each has one.
+        wanted = {"topologyKey": _HOSTNAME, "whenUnsatisfiable": "DoNotSchedule", "maxSkew": "1"}
+        if spread is not None and wanted.items() <= texts.items():
+            spread.take()
+            return spread.place, "topologySpreadConstraints by host name"
     return None
 
 
@@ -76,6 +88,8 @@ def _label(kind: str, key: str, text: str, field: Field, draft: Draft) -> None:
     places = [field.place]
     if key in _QUEUES:
         draft.of_user("queue", text, places, key)
+    elif key == LONGEST_OF_KUEUE:
+        return  # the job's time, with what else limits it
     elif key in _PRIORITIES:
         draft.of_user("priority_class", text, places, key)
     elif key == _NETWORKS:
@@ -154,6 +168,21 @@ def _nodes(pod: Pod, draft: Draft) -> None:
     if tolerations is not None:
         items = [_toleration(item) for item in tolerations.items()]
         draft.hint("node_types.tolerations", items, [tolerations.place], "tolerations")
+
+
+def _say_one_machine(workload: Workload, draft: Draft) -> None:
+    """Several pods, all of them on one machine."""
+    hosts = next(
+        (found for fact in draft.facts.values() if fact.key[-1] == "nodelist" and (found := fact.value)), None
+    )
+    hosts = hosts or draft.hints.get("nodelist")
+    pods = workload.nodes.value or 0
+    if isinstance(hosts, str) and hosts and "," not in hosts and pods > 1:
+        why = (
+            f"Kubernetes puts {pods} pods onto that machine, and under Slurm a job's nodes are different ones"
+        )
+        todo = f"for Slurm write nodes: 1, with {pods} times the GPUs and ranks on it"
+        draft.say("left", workload.nodes.places, f"{pods} pods on {shown(hosts, 60)}", why=why, todo=todo)
 
 
 def _node_affinity(affinity: Field, draft: Draft) -> None:
@@ -241,7 +270,7 @@ def _scheduler(pod: Pod, draft: Draft) -> None:
             "left", [together.place], "podAffinity", why="pods of a job have nodes of their own", todo=todo
         )
     spread = pod.spec.get("topologySpreadConstraints")
-    if spread is not None:
+    if spread is not None and not spread.book.is_taken(spread.path):
         spread.take()
         todo = "for nodes under the same switches say locality: unit"
         draft.say(

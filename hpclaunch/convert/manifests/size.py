@@ -303,8 +303,8 @@ def _sharing(workload: Workload, nodes: Count, gpus: Count, draft: Draft, option
         why = "a job's nodes are different machines, unless the site's hint says share_nodes"
         draft.say(
             "carried",
-            [apart],
-            "podAntiAffinity by host name",
+            [apart[0]],
+            apart[1],
             became="each node is a machine of its own",
             why=why,
         )
