@@ -95,18 +95,29 @@ def test_a_folder_that_nothing_tells_is_asked_for(lines: str) -> None:
     assert _workdir(lines) == script_cases.ASK
 
 
+@pytest.mark.parametrize("words", ["$PWD:/w", ".:/w", "./a/..:/w"])
 @pytest.mark.parametrize(
     ("lines", "folder"),
     [
         ("cd /data/me", "/data/me"),
         ("cd /data/me; cd ../x", "/data/x"),
+        ("cd sub", "sub"),
         ("cd $ROOT/code", script_cases.ASK),
         ("cd ~/a", script_cases.ASK),
         ("[ -d a ] && cd a", script_cases.ASK),
     ],
 )
-def test_a_mount_of_the_folder_in_which_the_script_is_has_that_one(lines: str, folder: str) -> None:
-    assert _mounted(lines, "$PWD:/w") == [folder]
+def test_a_mount_of_the_folder_in_which_the_script_is_has_that_one(
+    lines: str, folder: str, words: str
+) -> None:
+    assert _mounted(lines, words) == [folder]
+
+
+@pytest.mark.parametrize(("mount", "source"), [("./out", "/home/me/out"), ("..", "/home"), ("/x", "/x")])
+def test_a_relative_mount_is_of_the_folder_that_is_told(mount: str, source: str) -> None:
+    line = f"srun --mpi=none --container-image=a:b --container-mounts={mount}:/d ./t"
+    found = convert(classified({"run.sub": f"{_HEAD}{line}\n"}), Options({"PWD": "/home/me"}))
+    assert script_cases.loaded(found.job)["mounts"] == [f"{source}:/d"]
 
 
 def test_a_hook_of_conda_does_in_the_ranks_shell_what_it_does_in_the_script(tmp_path: Path) -> None:

@@ -98,3 +98,21 @@ def test_a_program_with_loops_is_no_script_of_the_shell() -> None:
     )
     assert loaded(found.job)["command"] == ["python", "train.py"]
     assert [each.kind for each in found.findings if each.places[0].file == "train.py"] == ["unread"]
+
+
+@pytest.mark.parametrize(
+    ("line", "is_said"),
+    [
+        ("srun wrf.exe", True),
+        ("cp /opt/lmp .\nsrun lmp -in a", True),
+        ("ln -sf ../run/lmp lmp\nsrun --cpu-bind=cores lmp -in a", True),
+        ("srun lmp -in a", False),
+        ("srun ./wrf.exe", False),
+        ("cp /opt/lmp .\nsrun ./lmp", False),
+        ("mpirun wrf.exe", False),
+        ("srun --container-image=a/b:1 wrf.exe", False),
+    ],
+)
+def test_a_program_that_srun_finds_in_the_working_folder_is_told(line: str, *, is_said: bool) -> None:
+    found = [each for each in _converted(line, "").findings if "PATH alone" in each.why]
+    assert [each.kind for each in found] == ["assumed"] * is_said

@@ -5,6 +5,10 @@ SRC[:DST[:FLAGS]], with commas between; SRC begins with / or ., or is tmpfs or u
 
 import re
 from collections.abc import Sequence
+from posixpath import join as posix_join
+from posixpath import normpath
+
+from msgspec.structs import replace
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.container import appended
@@ -21,6 +25,7 @@ _USUAL = frozenset(
     {"rw", "rbind", "bind", "rprivate", "private", "x-create=auto", "x-create=dir", "x-create=file"}
 )
 _DEFAULT = frozenset({"rw", "rbind"})
+_RELATIVE = re.compile(r"\.\.?(?:[:/]|$)")
 _VARIABLE = re.compile(r"\$\{(\w+)\}|\$(\w+)")
 
 
@@ -33,7 +38,10 @@ def put(
     for each in asked:
         for value in split(each.value or (), ","):
             for entry in appended.entries(reading, Entry(value, each.places)):
-                entries += _entries(reading, command, entry, tables, draft)
+                entries += [
+                    replace(each, value=_from_folder(each.value, _folder(reading, command)))
+                    for each in _entries(reading, command, entry, tables, draft)
+                ]
     by_target: dict[str, tuple[Entry, str | dict[str, object], str]] = {}
     for number, entry in enumerate(entries):
         read = _mount(entry, draft)
@@ -96,6 +104,29 @@ def _entries(
                 places = (Place(table.name, number), *_named(reading, line))
                 found.append(Entry(_filled(reading, line, values), places))
     return found
+
+
+def _folder(reading: ShellReading, command: Command) -> Value:
+    """Where srun is called, () where that is the folder of submission, and nobody tells it."""
+    submitted = reading.last("PWD")
+    told = submitted.value if submitted is not None and known(submitted.value) else ()
+    return command.folder or told
+
+
+def _from_folder(entry: Value, folder: Value) -> Value:
+    """An entry whose source is relative, with the path that it has by the folder."""
+    first = entry[0] if entry else ""
+    if not folder or not isinstance(first, str) or not _RELATIVE.match(first):
+        return entry
+    source, colon, rest = first.partition(":")
+    if not colon and len(entry) == 1:
+        return entry  # without a target it is none
+    here = path(folder)
+    if here is not None and (colon or len(entry) == 1):
+        below = normpath(posix_join(here, source))
+        whole = below if below.startswith(("/", "..")) or below == "." else f"./{below}"
+        return join([whole, colon + rest, *entry[1:]])
+    return join([*folder, "/", *entry])
 
 
 def _named(reading: ShellReading, line: str) -> list[Place]:

@@ -25,6 +25,7 @@ from hpclaunch.convert.mapping.ranks import (
 )
 from hpclaunch.convert.mapping.slurm import (
     alone,
+    found_there,
     gpu_binding,
     perhaps,
     pyxis_variables,
@@ -124,6 +125,8 @@ def put(launch: Launch, draft: Draft, options: Options) -> None:
     run_command.put(reading, run, words, around, draft, image=image)
     handed = {*dict(later), *dict(run.command.environment), *dict(run.command.prefix)}
     read_by_programs.put(reading, words, handed, draft, by_srun=launch.by is None)
+    if launch.by is None and not image and not alone.is_one(run, launch.by):
+        found_there.say(reading, run, draft)
     sweeps.put(swept, run, draft)
     trials.ask_rounds(reading, run.command, draft, repeated.seed, swept)
     perhaps.ask(reading, run, draft)
