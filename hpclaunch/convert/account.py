@@ -36,6 +36,7 @@ _LOOK = "look at this line yourself"
 _MOST_SHOWN = 3
 _MOST = 500  # groups of neighbours
 _WORD = re.compile(r"\w+")
+_PROGRAM = re.compile(r"[\w./+-]*[A-Za-z_][\w./+-]*")
 _NAMED = re.compile(r"\$\{?[#!]?([A-Za-z_]\w*)")
 _WIDE = 90
 _IN_ENV = re.compile(r"\benv\.([A-Za-z_]\w*)")
@@ -120,7 +121,7 @@ def _beside_others(reading: ShellReading, findings: Sequence[Finding]) -> set[in
     for shared, statements in sharing.items():
         for each in statements:
             word = program_of_statement(each)
-            is_command = word.isidentifier() and word not in PLUMBING
+            is_command = _PROGRAM.fullmatch(word) is not None and word not in PLUMBING
             if is_command and not _STARTERS.search(each.written) and not _is_said(word, said.get(shared, ())):
                 found.add(id(each))
     return found
@@ -132,7 +133,8 @@ def _words(text: str) -> frozenset[str]:
 
 
 def _is_said(word: str, said: Iterable[frozenset[str]]) -> bool:
-    return any(word in words for words in said)
+    parts = _words(word)
+    return any(parts <= words for words in said)
 
 
 class _Lines:

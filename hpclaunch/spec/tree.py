@@ -35,6 +35,8 @@ except ImportError:  # a PyYAML built without libyaml
 
 
 MAX_DEPTH = 24
+_DEEP = f"nested more than {MAX_DEPTH} levels deep"
+_OF_LIBYAML = "maximum nesting depth"  # which looks ahead, and from 0.2.6 on ends at its own limit first
 MAX_NODES = 100_000
 NULLS = frozenset(("", "~", "null", "Null", "NULL"))
 
@@ -75,7 +77,7 @@ class _Composer(_Parser):
         self.depth += 1
         self.nodes += 1
         if self.depth > MAX_DEPTH:
-            raise _TooMuch(f"nested more than {MAX_DEPTH} levels deep")
+            raise _TooMuch(_DEEP)
         if self.nodes > MAX_NODES:
             raise _TooMuch(f"more than {MAX_NODES:,} values")
 
@@ -94,6 +96,8 @@ def compose(text: str, file: str, kind: str) -> Node | None:
     except _TooMuch as error:
         raise InputError([Problem(str(error), kind, (), file)]) from None
     except (YAMLError, UnicodeError) as error:
+        if _OF_LIBYAML in str(error):
+            raise InputError([Problem(_DEEP, kind, (), file)]) from None
         from hpclaunch.spec.syntax import syntax_problem  # its patterns cost 3 ms that only an error pays
 
         raise InputError([syntax_problem(error, text, file, kind)]) from None

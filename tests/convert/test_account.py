@@ -312,3 +312,11 @@ def test_lines_of_a_script_that_is_submitted_in_this_one_are_told(begin):
         "echo 1 > code": "left",
         "B=2": "without effect",
     }
+
+
+@pytest.mark.parametrize("program", ["quick-activate", "./prep-it.sh", "/opt/x/y-z", "frobnicate"])
+@pytest.mark.parametrize("before", ["source /opt/start.sh && ", "module load a; ", "export A=1; "])
+def test_a_command_beside_one_that_is_told_is_told_too(before: str, program: str) -> None:
+    text = f"#!/bin/bash\n#SBATCH -N 2 -n 16 -t 60\n{before}{program} /opt/envs/wind\nsrun --mpi=none ./t\n"
+    found = conversion.convert(classified({"run.sub": text}), Options({}))
+    assert [each.kind for each in found.findings if program in each.what] in (["left"], ["carried"])

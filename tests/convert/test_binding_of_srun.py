@@ -156,6 +156,7 @@ def test_which_gpus_each_rank_saw_is_said(batch: str, words: str, advice: dict[s
         ("SLURM_GPU_BIND=closest", "replaced"),
         ("SLURM_LABELIO=1", "left"),
         ("SLURM_KILL_BAD_EXIT=1", "replaced"),
+        ("PMI_SIZE=1", "left"),
     ],
 )
 @pytest.mark.parametrize("how", ["export {}\nsrun", "{} srun"])
@@ -179,6 +180,7 @@ def test_an_option_that_srun_takes_of_a_variable_is_read_as_that_option(
         ("srun --mpi=pmix --mem-bind=local ./t", 0),
         ("mpirun -np 8 ./t", 0),  # of which that is said already
         ("torchrun --nproc_per_node=4 --nnodes=2 t.py", 0),
+        ("python t.py", 0),
     ],
 )
 def test_that_ranks_are_bound_of_which_no_line_says_it_is_told(run: str, said: int) -> None:
@@ -186,3 +188,21 @@ def test_that_ranks_are_bound_of_which_no_line_says_it_is_told(run: str, said: i
     assert [each.what for each in findings].count("srun without --cpu-bind") == said
     assert all("srun" not in each.what for each in findings if not run.startswith("srun"))
     assert any(each.became.startswith("bind") for each in findings)
+
+
+@pytest.mark.parametrize(
+    ("command", "bind"),
+    [
+        ("gmx mdrun -nt 32 -pin on -s a.tpr", {"cpus": "none", "memory": "none"}),
+        ("gmx mdrun -nt 32 -pin off -s a.tpr", None),
+        ("gmx mdrun -nt 32", None),
+    ],
+)
+@pytest.mark.parametrize("launcher", ["", "srun --mpi=none "])
+def test_a_program_that_pins_its_threads_itself_is_bound_by_nobody(
+    launcher: str, command: str, bind: dict[str, str] | None
+) -> None:
+    text = f"#!/bin/bash\n#SBATCH -N 1 -n 1 --gpus-per-node=4 -t 60\n{launcher}{command}\n"
+    found = convert(classified({"run.sub": text}), Options({}))
+    assert _job(found).get("bind") == bind
+    assert any(each.became == "bind: cpus: local" for each in found.findings) == (bind is None)

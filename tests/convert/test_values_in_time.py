@@ -122,6 +122,8 @@ def test_a_step_is_said_to_lack_what_ranks_alone_have() -> None:
     [
         ("./prep.sh\nsrun ./app", True),
         ("set -e\n./prep.sh\nsrun ./app", False),
+        ("set -eux\n./prep.sh\nsrun ./app | tee log", False),
+        ("./prep.sh\nsrun ./app | tee log", True),
         ("./prep.sh || exit 1\nsrun ./app", False),
         ("./prep.sh || true\nsrun ./app", False),
         ("srun ./app\n./clean.sh", False),

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
 NO_CASE = "nocasematch"
 ALIASES = "expand_aliases"
-# A group that may be nothing, behind a *: bash itself finds A in *?() and not in *+().
-EMPTY_BEHIND_ANY = re.compile(r"\*.*[?*+@!]\((?:[^()]*\|)?[|)]")
+# A group that may be nothing, behind a *: bash itself finds A in *?() and not in *+(), nor in *!(?).
+EMPTY_BEHIND_ANY = re.compile(r"\*.*(?:[?*+@!]\((?:[^()]*\|)?[|)]|!\()")
 # A pattern that no file matches is nothing, or ends the command.
 NO_FILES = frozenset(("nullglob", "failglob"))
 _MAYBE = "?"  # behind the name of an option that is on in some of the ways to here

@@ -20,6 +20,8 @@ from yaml.scanner import Scanner
 from hpclaunch.values.errors import InputError, Path, Problem
 
 _MAX_DEPTH = 64
+_DEEP = f"nested more than {_MAX_DEPTH} levels deep"
+_OF_LIBYAML = "maximum nesting depth"  # which looks ahead, and from 0.2.6 on ends at its own limit first
 _MAX_VALUES = 100_000  # after aliases: a few lines of them could stand for billions
 
 _NULL = frozenset(("", "~", "null", "Null", "NULL"))
@@ -103,8 +105,10 @@ def documents(text: str, file: str) -> list[Document]:
             node = parser.get_node()
             nodes += [node] if node is not None else []
     except _TooDeep:
-        raise InputError([Problem(f"nested more than {_MAX_DEPTH} levels deep", where=file)]) from None
+        raise InputError([Problem(_DEEP, where=file)]) from None
     except MarkedYAMLError as error:
+        if _OF_LIBYAML in str(error):
+            raise InputError([Problem(_DEEP, where=file)]) from None
         mark = error.problem_mark or error.context_mark
         where = f"{file}:{mark.line + 1}:{mark.column + 1}" if mark else file
         raise InputError([Problem(f"not YAML: {error.problem or error.context}", where=where)]) from None

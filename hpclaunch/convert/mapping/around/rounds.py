@@ -143,6 +143,12 @@ def ends_at_failure(reading: ShellReading, command: Command, loop: Loop) -> bool
 
 def gives_up(reading: ShellReading, command: Command) -> bool:
     """Whether the script ends by itself where the command fails: set -e, or a trap."""
+    return not command.unnoticed and minds_failures(reading, command)
+
+
+def minds_failures(reading: ShellReading, command: Command) -> bool:
+    """Whether the script ends by itself where a command fails whose status it reads, as it does when it comes
+    to this one."""
     first = next((each.text for each in reading.sources if each.name == reading.script), "").partition("\n")[
         0
     ]
@@ -157,7 +163,7 @@ def gives_up(reading: ShellReading, command: Command) -> bool:
             return True
         if words[:1] == ["set"]:
             ends = _set(words[1:], ends)
-    return ends and not command.unnoticed
+    return ends
 
 
 def _set(words: Sequence[str], gives_up: bool) -> bool:

@@ -18,7 +18,7 @@ class Failures:
     """Tells what the script did where a command before its run failed."""
 
     def __init__(self, reading: ShellReading, run: Command):
-        self._gives_up = rounds.gives_up(reading, run)
+        self._gives_up = rounds.minds_failures(reading, run)
         self._ends = reading.of("exit", "return")[:_MOST]
         self._end_with_run = self.end(run)
         self._told: list[Place] = []
@@ -26,7 +26,9 @@ class Failures:
 
     def end(self, command: Command) -> bool:
         """Whether they ended it."""
-        return self._gives_up or any(rounds.is_on_failure(each, command) for each in self._ends)
+        if self._gives_up and not command.unnoticed:
+            return True
+        return any(rounds.is_on_failure(each, command) for each in self._ends)
 
     def add(self, command: Command, places: Sequence[Place], key: str, *, optional: bool) -> None:
         """A step that is made of the command."""

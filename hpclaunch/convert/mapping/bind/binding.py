@@ -12,6 +12,7 @@ from hpclaunch.convert.mapping.slurm.asked import Asked
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.programs.bind import is_of_memory
 from hpclaunch.convert.programs.layers import Layer, Option, layers
+from hpclaunch.convert.programs.names import BY_MPI, BY_TORCH
 from hpclaunch.convert.reading import Command, Source
 from hpclaunch.convert.shell import walk
 from hpclaunch.readback.shell.errors import ScriptError
@@ -47,11 +48,18 @@ def of_srun(asked: Sequence[Asked], per_node: int | None, draft: Draft, options:
 
 def say_default(command: Command, draft: Draft) -> None:
     """That the job binds ranks where srun was told nothing of it, and so did what the site had it do."""
-    by_srun = any(layer.program == "srun" for layer in layers(command.words))
+    programs = {layer.program for layer in layers(command.words)}
     told = any(key[0] == "bind" for key in draft.facts)
-    if by_srun and not told and not any(each.became.startswith("bind: ") for each in draft.findings):
-        what, became = "srun without --cpu-bind", "bind: cpus: local"
-        draft.say("replaced", (command.place,), what, became=became, why=f"{_LOCAL}, and not what srun does")
+    if told or any(each.became.startswith("bind: ") for each in draft.findings):
+        return
+    became = "bind: cpus: local"
+    if "srun" in programs:
+        why = f"{_LOCAL}, and not what srun does"
+        draft.say("replaced", (command.place,), "srun without --cpu-bind", became=became, why=why)
+    elif programs.isdisjoint((*BY_MPI, *BY_TORCH)):
+        why = f"{_LOCAL}; the script's shell binds nothing within what Slurm gives the job"
+        todo = "where it is to have all of those cores write bind: {cpus: none, memory: none}"
+        draft.say("replaced", (command.place,), "no launcher binds it", became=became, why=why, todo=todo)
 
 
 class Ranks(Struct, frozen=True):

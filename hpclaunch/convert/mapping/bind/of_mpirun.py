@@ -8,6 +8,7 @@ Variables for Process Pinning"; MVAPICH2's user guide, "Efficient Process Mappin
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.programs.layers import Layer, Option
@@ -93,8 +94,11 @@ def of_env(places: Places, draft: Draft) -> None:
 
 def of_program(words: Sequence[Value], places: Places, draft: Draft) -> None:
     """A program that puts its threads on cores itself: Charm++'s +setcpuaffinity and +pemap (its manual, "Cpu
-    affinity")."""
-    own = next((text for word in words if (text := known(word)) in ("+setcpuaffinity", "+pemap")), "")
+    affinity"), GROMACS's mdrun -pin on (its user guide, "Pinning threads to physical cores")."""
+    texts = [known(word) or "" for word in words]
+    own = next((text for text in texts if text in ("+setcpuaffinity", "+pemap")), "")
+    if ("-pin", "on") in pairwise(texts):
+        own = "-pin on"
     for kind in ("cpus", "memory") if own and ("bind", "cpus") not in draft.facts else ():
         why = "the program binds its threads itself, and two that bind get in each other's way"
         draft.put(("bind", kind), "none", places, own, why=why)

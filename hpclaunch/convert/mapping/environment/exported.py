@@ -52,6 +52,7 @@ _LEFT: dict[Owner, tuple[str, str]] = {
     ),
     "enroot": ("Pyxis does not hand it on to Enroot", "ask the site to set it in enroot.conf"),
 }
+_OF_PMI = ("PMI_", "PMIX_")
 # What srun takes for an option that a job file has no key for.
 _ORDER = (
     "srun puts ranks on the nodes as a file lists them, each node as many as it has lines (srun(1), "
@@ -251,6 +252,11 @@ def _of_the_launch(each: Handed, draft: Draft, ranks: Ranks) -> bool:
     name, text, whose = each.name, known(each.value), owner(each.name)
     if name in READ_BY_SBATCH or (whose == "srun" and each.places[0].file.startswith("--env ")):
         return True  # an option, which has its finding; or a number that Slurm gives
+    if whose == "srun" and name.startswith(_OF_PMI):
+        why = "Slurm's plugins for PMI-2 and PMIx set it in each rank, where mpi is one of these"
+        todo = f"where mpi is none and the program reads it write it under env.{name}"
+        draft.say("left", each.places, f"{name}={_short(each)}", why=why, todo=todo)
+        return True
     if whose in _LEFT or name == "SLURM_HOSTFILE":
         why, todo = _LEFT.get(whose, _ORDER)
         what = name if whose == "enroot" else f"{name}={_short(each)}"
