@@ -342,3 +342,25 @@ def test_a_run_in_a_process_of_its_own_starts_where_that_is(lines: str, tmp_path
 def test_a_folder_that_no_line_tells_is_asked_for(lines: str) -> None:
     job = script_cases.loaded(convert(classified({"run.sub": f"{_HEAD}{lines}\n"}), Options({})).job)
     assert (job["workdir"], job["command"]) == (script_cases.ASK, ["./t"])
+
+
+@pytest.mark.parametrize(
+    ("chdir", "told", "folder"),
+    [
+        ("/home/ada/run", {}, "/home/ada/run"),
+        ("/home/ada/run", {"PWD": "/submit"}, "/home/ada/run"),
+        ("run", {"PWD": "/submit"}, "/submit/run"),
+        ("../x", {"PWD": "/submit"}, "/x"),
+        ("run", {}, script_cases.ASK),
+    ],
+)
+def test_the_folder_that_sbatch_was_to_go_to_is_that_in_which_the_script_is(
+    chdir: str, told: dict[str, str], folder: str
+) -> None:
+    lines = f"#SBATCH --chdir={chdir}\nD=$(pwd)\nexport A=$PWD/a\n"
+    run = "srun --mpi=none --container-image=a:b --container-mounts=$D:$D ./t\n"
+    found = convert(classified({"run.sub": _HEAD + lines + run}), Options(told))
+    job = script_cases.loaded(found.job)
+    is_told = folder != script_cases.ASK
+    assert job["mounts"] == [f"{folder}:{folder}" if is_told else folder]
+    assert (job.get("env") == {"A": f"{folder}/a"}) == is_told

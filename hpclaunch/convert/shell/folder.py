@@ -2,10 +2,11 @@
 went from there."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from posixpath import join, normpath
 from typing import TYPE_CHECKING
 
+from hpclaunch.convert.reading import Directive
 from hpclaunch.readback.shell import inside
 from hpclaunch.readback.shell.state import Array, State, Variable
 from hpclaunch.readback.shell.values import Unknown, Value, known
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 # sbatch starts a script in the folder where it was typed, and names that (sbatch(1), OUTPUT ENVIRONMENT).
 _OF_SUBMISSION = "SLURM_SUBMIT_DIR"
+_BEGUN = "the folder in which it began"  # a name that no script has
 _SUBMITTED: Value = (Unknown("variable", "PWD"),)
 _RESOLVES = re.compile(r"realpath(?: -[sLPem]+)*|readlink -[fem]+")
 _ELSEWHERE: Value = (Unknown("output", "the folder that the script has gone to"),)
@@ -28,10 +30,27 @@ def submitted(shell: "Walker", environment: Mapping[str, str]) -> None:
         shell.state.set(_OF_SUBMISSION, Variable((inside(folder),)))
 
 
+def began(shell: "Walker", directives: Sequence[Directive], environment: Mapping[str, str]) -> None:
+    """Let the script begin in the folder that its own lines tell sbatch (--chdir)."""
+    told = [
+        known(each.value or ())
+        for directive in directives
+        if directive.system == "SBATCH"
+        for each in directive.options
+        if each.name == "chdir"
+    ]
+    there = normpath(join(environment.get("PWD", ""), told[-1])) if told and told[-1] else ""
+    if there.startswith("/"):
+        here = Variable((there,))
+        shell.state.set("PWD", here)
+        shell.state.set(_BEGUN, here)
+
+
 def gone_to(state: State) -> Value:
-    """Where the script is, () where that is the folder of submission."""
+    """Where the script is, () where that is the folder in which it began."""
     here = _value(state, "PWD")
-    return () if here in (None, _SUBMITTED, _value(state, _OF_SUBMISSION)) else here or ()
+    began = (_SUBMITTED, _value(state, _OF_SUBMISSION), _value(state, _BEGUN))
+    return () if here is None or here in began else here
 
 
 def change(shell: "Walker", words: list[Value]) -> None:

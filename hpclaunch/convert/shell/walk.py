@@ -105,6 +105,8 @@ def _read(
     if arguments is not None and (not submitted or walker.state.arguments is None):
         walker.state.arguments = tuple((inside(each),) if each else () for each in arguments)
     walker.script = main
+    told = next((directives(source) for source in sources if source.name == main), ())
+    folder.began(walker, told, environment)
     if main and all(complete):
         _walked(walker, main)
     traps.at_end(walker)
@@ -120,7 +122,7 @@ def _read(
     return ShellReading(
         tuple(sources),
         main,
-        next((directives(source) for source in sources if source.name == main), ()),
+        told,
         tuple(walker.commands),
         tuple(walker.assigned),
         tuple(walker.assumed),

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.container import appended
 from hpclaunch.convert.mapping.container.appended import Entry
-from hpclaunch.convert.mapping.slurm.asked import Asked
+from hpclaunch.convert.mapping.slurm.asked import Asked, of_batch
 from hpclaunch.convert.mapping.words.made import either_of
 from hpclaunch.convert.mapping.words.texts import path, split
 from hpclaunch.convert.reading import Command, ShellReading, Source
@@ -107,9 +107,11 @@ def _entries(
 
 
 def _folder(reading: ShellReading, command: Command) -> Value:
-    """Where srun is called, () where that is the folder of submission, and nobody tells it."""
+    """Where srun is called, () where that is the folder of the job file: that of submission, which nobody
+    tells, or the one to which sbatch was to go (--chdir), where the job file is to be put."""
     submitted = reading.last("PWD")
-    told = submitted.value if submitted is not None and known(submitted.value) else ()
+    goes = any(each.name == "chdir" for each in of_batch(reading))
+    told = submitted.value if submitted is not None and known(submitted.value) and not goes else ()
     return command.folder or told
 
 
