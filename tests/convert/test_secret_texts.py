@@ -182,6 +182,7 @@ def test_what_is_made_of_a_manifest_has_no_secret(place: str, text: str, tmp_pat
 @pytest.mark.parametrize(
     "text",
     [
+        "PLACEHOLDER_TOKEN=12345678abc --init_token=abcdefgh --input-bucket-key=_hashes",
         "PAD_TOKEN=12345678abc --eos_token=abcdefgh MAX_TOKEN=4096",
         "SSH_KEY=/home/me/.ssh/id_ed25519 --key-file x.pem",
         "docker run -p 8080:80 -u 0:0 x/y:z",

@@ -62,7 +62,10 @@ def _in_text(place: Place, name: str) -> Finding:
 
 
 def _on_command_lines(reading: ShellReading, parsed: list[Parsed]) -> Iterator[Finding]:
+    given = [each for each in reading.arguments or () if each]
     for assigned in reading.assigned:
+        if any(each in (known(assigned.value) or "") for each in given):
+            continue  # who converts it has typed it, and no line has it
         if is_secret(assigned.name) and values(f"{assigned.name}='{known(assigned.value) or ''}'"):
             yield Finding(
                 "defect",
