@@ -213,10 +213,14 @@ def _once(shell: "Walker", statement: For | Loop, variable: str, rounds: loops.R
                     shell.state.forget(name)
         return flow
 
-    given = shell.input
+    given, assigned = shell.input, len(shell.assigned)
     flow = shell.tried([once], or_none=not rounds.count)
     shell.status, shell.input = True if never else None, given
     left = shell.state.get(variable) if variable else None
     if left is not None and left.value == (Unknown("variable", variable),):
         shell.state.forget(variable)  # that of the last round, and no more that of each
+        for name in {each.name for each in shell.assigned[assigned:]}:
+            made = shell.state.get(name)
+            if made is not None and isinstance(made.value, tuple) and left.value[0] in made.value:
+                shell.state.forget(name)
     return flow if flow in LEAVES and rounds.count else Flow.NEXT
