@@ -3,9 +3,9 @@ own. Each is said, and what it makes uncertain is asked for."""
 
 import re
 from collections.abc import Sequence
-from itertools import takewhile
 
 from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.mapping.around import guards
 from hpclaunch.convert.mapping.slurm import size_variables
 from hpclaunch.convert.mapping.slurm.sruns import Step
 from hpclaunch.convert.mapping.words.hosts import loops_of_trials
@@ -54,7 +54,7 @@ def put(reading: ShellReading, run: Step, draft: Draft, *, reads: bool) -> None:
     _of_each_rank(reading, run, draft)
     _one_of_several(reading, run, draft)
     _by_variable(reading, run, draft)
-    _ends_before(reading, run, draft)
+    guards.say(reading, run.command, draft)
     size_variables.ask(reading, run, draft)
     _in_front(run, draft)
 
@@ -182,20 +182,6 @@ def is_a_way(condition: str) -> bool:
 def _is_failure(*conditions: str) -> bool:
     """Whether it looks at the status of what was run before."""
     return any("$?" in each for each in conditions)
-
-
-def _ends_before(reading: ShellReading, run: Step, draft: Draft) -> None:
-    """Lines that end the script without a failure before its run: a job runs all the same."""
-    for command in takewhile(lambda each: each is not run.command, reading.commands):
-        if command.program != "exit":
-            continue
-        ends = (known(command.words[1]) if command.words[1:] else "0") == "0"
-        apart = command.signals or command.within or reading.is_apart(command.place, run.command.place)
-        if ends and command.conditions and not (command.loops or apart):
-            on = command.conditions[-1]
-            why = f"the script ended here on a condition ({on}), and the job runs all the same"
-            todo = "let the command look at that itself, or do not submit the job"
-            draft.say("left", (command.place,), "exit before the run", why=why, todo=todo)
 
 
 def _of_each_rank(reading: ShellReading, run: Step, draft: Draft) -> None:

@@ -1,0 +1,49 @@
+"""Lines that end a script before its run where a file or a program is not as it should be."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from hpclaunch.convert.conversion import convert
+from hpclaunch.convert.inputs import classified
+from hpclaunch.convert.options import Options
+
+_HEAD = "#!/bin/bash\n#SBATCH -N 2 --ntasks-per-node=8 --gpus-per-node=8 -t 60\n"
+_RUN = "\nsrun --mpi=none ./t\n"
+
+
+def _guards(lines: str) -> list[str]:
+    found = convert(classified({"run.sub": _HEAD + lines + _RUN}), Options({}))
+    return [each.what for each in found.findings if each.kind == "left" and "guards" in each.what]
+
+
+@pytest.mark.parametrize(
+    "guard",
+    [
+        "[ -f missing.dat ] || exit 1",
+        "if [ ! -f missing.dat ]; then echo no; exit 2; fi",
+        "test -d missing || { echo no; exit 5; }",
+        "command -v missing-tool > log || exit 1",
+        '[ "$(ls | wc -l)" -eq 4 ] || exit 1',
+        "grep -q ok missing 2> log || exit 1",
+        "if [[ ! -e missing ]]; then exit 3; fi",
+    ],
+)
+def test_a_script_that_did_not_come_to_its_run_for_a_file_says_so(guard: str, tmp_path: Path) -> None:
+    reached = f"{guard}\necho reached\n"
+    shown = subprocess.run(
+        ["bash", "-c", reached], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert "reached" not in shown.stdout
+    assert shown.returncode != 0
+    (what,) = _guards(guard)
+    assert any(word in what for word in ("missing", "ls | wc"))
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["mkdir -p x || exit 1", '[ -z "$FOO" ] && exit 1', "mkdir y; if [ $? -ne 0 ]; then exit 3; fi", "ls"],
+)
+def test_a_step_that_fails_and_a_variable_that_is_missing_are_no_guards(line: str) -> None:
+    assert _guards(line) == []
