@@ -131,7 +131,7 @@ def test_a_step_is_said_to_lack_what_ranks_alone_have() -> None:
 )
 def test_steps_that_fail_are_said_to_end_the_job(lines: str, is_said: bool) -> None:
     _, said = _of(lines)
-    assert ("without set -e the script went on" in said) is is_said
+    assert ("the script went on where one of them failed" in said) is is_said
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ A job's trials run all, each with the same words and variables, but for its numb
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from hpclaunch.convert.mapping.slurm.asked import number
 from hpclaunch.convert.mapping.words import hosts
@@ -143,27 +143,23 @@ def ends_at_failure(reading: ShellReading, command: Command, loop: Loop) -> bool
 
 def gives_up(reading: ShellReading, command: Command) -> bool:
     """Whether the script ends by itself where the command fails: set -e, or a trap."""
-    return not command.unnoticed and minds_failures(reading, command)
+    return not command.unnoticed and any(ends for each, ends in minded(reading) if each is command)
 
 
-def minds_failures(reading: ShellReading, command: Command) -> bool:
-    """Whether the script ends by itself where a command fails whose status it reads, as it does when it comes
-    to this one."""
+def minded(reading: ShellReading) -> Iterator[tuple[Command, bool]]:
+    """Each command, and whether the script ends by itself where it fails and its status is read."""
     first = next((each.text for each in reading.sources if each.name == reading.script), "").partition("\n")[
         0
     ]
-    ends = bool(re.match(r"#!.*\s-\w*e", first))
+    ends, traps = bool(re.match(r"#!.*\s-\w*e", first)), False
     for each in reading.commands:
-        if each is command:
-            break
+        yield each, ends or traps
         if each.program not in ("trap", "set"):
             continue
         words = [known(word) or "" for word in each.words]
-        if words[:1] == ["trap"] and "ERR" in words:
-            return True
+        traps = traps or (words[:1] == ["trap"] and "ERR" in words)
         if words[:1] == ["set"]:
             ends = _set(words[1:], ends)
-    return ends
 
 
 def _set(words: Sequence[str], gives_up: bool) -> bool:

@@ -1,5 +1,7 @@
-"""Steps that fail: a job ends before its ranks start, and a script without `set -e` went on."""
+"""Steps that fail: a job ends before its ranks start, and a script went on that has no `set -e`, or has the
+step in a list (A || B), where that does not count."""
 
+import re
 from collections.abc import Sequence
 
 from hpclaunch.convert.draft import Draft
@@ -7,8 +9,11 @@ from hpclaunch.convert.mapping.around import rounds
 from hpclaunch.convert.reading import Command, ShellReading
 from hpclaunch.values.conversion import Place
 
+_PLACE = re.compile(r"^.*?:\d+(?:-\d+)?: ")
 _MOST = 50  # lines that end a script, which are looked at for each step
-_WHY = "without set -e the script went on where one of them failed, and a job ends before its ranks start"
+_WHY = (
+    "the script went on where one of them failed: no set -e ended it there; a job ends before its ranks start"
+)
 _TODO = "where one may fail write `optional: true` beside it"
 _BEHIND = "the script came there only where its run did well; `after` is done in any case"
 _ELSE = "where that does harm do it in the command, or in a job that waits for this one (depends_on)"
@@ -18,7 +23,8 @@ class Failures:
     """Tells what the script did where a command before its run failed."""
 
     def __init__(self, reading: ShellReading, run: Command):
-        self._gives_up = rounds.minds_failures(reading, run)
+        self._minded = {id(each) for each, ends in rounds.minded(reading) if ends and not each.unnoticed}
+        self._tested = {_tested(each.conditions[-1]) for each in reading.commands if each.conditions}
         self._ends = reading.of("exit", "return")[:_MOST]
         self._end_with_run = self.end(run)
         self._told: list[Place] = []
@@ -26,7 +32,7 @@ class Failures:
 
     def end(self, command: Command) -> bool:
         """Whether they ended it."""
-        if self._gives_up and not command.unnoticed:
+        if id(command) in self._minded and " ".join(command.written.split()) not in self._tested:
             return True
         return any(rounds.is_on_failure(each, command) for each in self._ends)
 
@@ -45,3 +51,11 @@ class Failures:
         if self._behind:
             what = "steps behind a run that failed"
             draft.say("replaced", self._behind, what, became="after", why=_BEHIND, todo=_ELSE)
+
+
+def _tested(condition: str) -> str:
+    """The command that a condition of a list is, whether it did well or not: of A in `A && B` no set -e minds
+    that it fails."""
+    text = _PLACE.sub("", condition)
+    text = text[5:-1] if text.startswith("not (") else text
+    return "" if text.startswith(("if ", "case ")) else " ".join(text.split())
