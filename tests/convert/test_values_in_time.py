@@ -124,6 +124,10 @@ def test_a_step_is_said_to_lack_what_ranks_alone_have() -> None:
         ("set -e\n./prep.sh\nsrun ./app", False),
         ("set -eux\n./prep.sh\nsrun ./app | tee log", False),
         ("./prep.sh\nsrun ./app | tee log", True),
+        ("set -e\n./prep.sh || ./other.sh\nsrun ./app", True),
+        ("set -e\n./prep.sh && ./other.sh\nsrun ./app", True),
+        ("set +e\n./prep.sh\nset -e\nsrun ./app", True),
+        ("set -e\n./prep.sh\nset +e\nsrun ./app", False),
         ("./prep.sh || exit 1\nsrun ./app", False),
         ("./prep.sh || true\nsrun ./app", False),
         ("srun ./app\n./clean.sh", False),
@@ -154,3 +158,9 @@ def test_arguments_that_are_perhaps_others_are_asked_for(test: str) -> None:
     job, said = _of(f'set -- a b\n{test}\nsrun ./app "$@"')
     assert job["command"] == script_cases.ASK
     assert "nobody gave it any" not in said
+
+
+@pytest.mark.parametrize("front", ["A=8", "env A=8", "env B=1 env A=8", "env -u A A=8"])
+def test_what_stands_in_front_of_a_step_alone_is_its_own(front: str) -> None:
+    job, _ = _of(f"{front} srun -n1 ./prep a\nsrun ./app\n")
+    assert "export A=8" in str(job["setup"])

@@ -11,6 +11,7 @@ from hpclaunch.convert.mapping.around.rounds import names_in
 from hpclaunch.convert.mapping.words.texts import line, submitters
 from hpclaunch.convert.programs.beside import that
 from hpclaunch.convert.programs.layers import layers
+from hpclaunch.convert.programs.plain import by_env
 from hpclaunch.convert.reading import Command
 from hpclaunch.convert.secret_names import is_secret
 from hpclaunch.readback.shell.values import Value, known, program_of, shown
@@ -35,8 +36,8 @@ def of(
     the loader a step `on_host` has from its own text alone: what starts it would have it too."""
     if program_of(words) in _ALIKE:
         return Own()
-    its = {**dict(run.environment), **dict(run.prefix)}
-    own = {**dict(step.environment), **dict(step.prefix)}
+    in_front = _in_front(run)
+    its, own = {**dict(run.environment), **in_front}, {**dict(step.environment), **_in_front(step)}
     counters = {each.variable for each in run.loops}
     texts: list[str] = []
     names: list[str] = []
@@ -54,10 +55,15 @@ def of(
     # What the script exports behind a step does it no harm in general. What it gives to the run alone is
     # there to make a difference, as is all of it for the same program, and what it takes away behind the run.
     is_alike = after or program_of(words) == program_of(layers(run.words)[-1].words)
-    given = its if is_alike else dict(run.prefix)
+    given = its if is_alike else in_front
     missing = [name for name in given if name not in own and ("env", name) in draft.facts]
     texts += [f"unset {' '.join(missing)}; "] if missing else []
     return Own("".join(texts), tuple(names))
+
+
+def _in_front(command: Command) -> dict[str, Value]:
+    """What the command alone has: A=1 srun, env A=1 srun."""
+    return {**dict(command.prefix), **by_env(layers(command.words), ())[0]}
 
 
 def _doubt(name: str, value: Value, of_run: Mapping[str, Value]) -> str:
