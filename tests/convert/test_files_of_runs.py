@@ -93,3 +93,13 @@ def test_that_logs_have_other_numbers_is_told(over, first):
     ]
     assert [f"began with {first}" in each.why for each in told] == [True]
     assert "number is that of the trial" in _left(found, f"cp log_{first}.txt /archive/")
+
+
+def test_what_all_ranks_of_a_step_write_into_one_file_is_left():
+    job, found = _of(
+        "srun hostname > nodes.txt", "srun -N1 -n1 ./one > one.txt", "srun --mpi=pmix ./a nodes.txt"
+    )
+    assert [each["run"] for each in job["setup"]] == ["./one > one.txt"]
+    assert [each.what for each in found.findings if "into one file" in each.why] == [
+        "srun hostname > nodes.txt"
+    ]

@@ -259,3 +259,9 @@ def test_gpus_that_are_asked_for_twice_are_told_once_and_the_other_line_is_no_lo
         each.what: each.kind for each in found.findings if "gpu:8" in each.what or "per-node=8" in each.what
     }
     assert kinds == {"--gres=gpu:8": "carried", "--gpus-per-node=8": "replaced"}
+
+
+@pytest.mark.parametrize("option", ["--environment /x/my.toml", "--environment=/x/my.toml", "--uenv a/b:c"])
+def test_an_option_of_a_sites_plugin_is_not_the_program(option: str) -> None:
+    job = _job(_converted(f"srun --mpi=none {option} --export=ALL,A=1 ./t"))
+    assert (job["command"], job["env"], job["ranks_per_node"]) == (["./t"], {"A": "1"}, "4")

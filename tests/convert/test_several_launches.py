@@ -398,27 +398,3 @@ def test_a_program_before_the_submission_of_another_script_is_no_run(submits: st
     assert job["command"] == script_cases.ASK
     assert any("job.slurm is not among the files" in each.why for each in found.findings)
     assert any(each.what == "./prep.x" for each in found.findings if each.kind == "left")
-
-
-def test_what_all_ranks_of_a_step_write_into_one_file_is_left() -> None:
-    job, found = _of(
-        f"{_HEAD}srun hostname > nodes.txt\nsrun -N1 -n1 ./one > one.txt\nsrun --mpi=pmix ./a nodes.txt\n"
-    )
-    assert [each["run"] for each in job["setup"]] == ["./one > one.txt"]
-    assert [each.what for each in found.findings if "into one file" in each.why] == [
-        "srun hostname > nodes.txt"
-    ]
-
-
-@pytest.mark.parametrize(
-    ("option", "ranks"), [("", "1"), ("+p4 ", "4"), ("++mpiexec-no-n ", "8"), ("++processPerHost 2 ", "2")]
-)
-def test_charmrun_takes_no_number_from_slurm(option: str, ranks: str) -> None:
-    job, _ = _of(f"{_ONE}charmrun ++mpiexec {option}./namd2 s.namd\n")
-    assert (job["ranks_per_node"], job["command"]) == (ranks, ["./namd2", "s.namd"])
-
-
-@pytest.mark.parametrize("option", ["--environment /x/my.toml", "--environment=/x/my.toml", "--uenv a/b:c"])
-def test_an_option_of_a_sites_plugin_is_not_the_program(option: str) -> None:
-    job, _ = _of(f"{_HEAD}srun --mpi=none {option} --export=ALL,A=1 ./t\n")
-    assert (job["command"], job["env"], job["ranks_per_node"]) == (["./t"], {"A": "1"}, "8")

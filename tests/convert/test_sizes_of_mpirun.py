@@ -127,3 +127,12 @@ def test_all_ranks_of_mpirun_in_containers_are_no_more_than_it_says(
     found = convert(classified({"run.sub": f"{lines}docker exec c mpirun {options} ./x\n"}), Options({}))
     job = loaded(found.job)
     assert (job["nodes"], job["ranks_per_node"]) == (nodes, per_node)
+
+
+@pytest.mark.parametrize(
+    ("option", "ranks"), [("", "1"), ("+p4 ", "4"), ("++mpiexec-no-n ", "8"), ("++processPerHost 2 ", "2")]
+)
+def test_charmrun_takes_no_number_from_slurm(option: str, ranks: str) -> None:
+    head = "#SBATCH -N 1 --ntasks-per-node=8 --gpus-per-node=8 -t 60"
+    job = loaded(converted(f"{head}\ncharmrun ++mpiexec {option}./namd2 s.namd").job)
+    assert (job["ranks_per_node"], job["command"]) == (ranks, ["./namd2", "s.namd"])
