@@ -49,3 +49,10 @@ def test_what_sbatch_reads_counts_where_it_is_set_before_the_script_begins(
     assert (
         any(each.kind == "defect" and "SBATCH_TIMELIMIT" in each.what for each in found.findings) == is_defect
     )
+
+
+def test_what_is_exported_on_a_condition_is_said_with_the_condition_and_its_line() -> None:
+    text = "#!/bin/bash\n#SBATCH -N 1 -t 5\nif [[ $(hostname) == dgx* ]]; then\n  export A=1\nfi\nsrun ./t\n"
+    found = convert(classified({"jobs/run.sub": text}), Options({}))
+    (said,) = (each for each in found.findings if each.kind == "assumed" and each.what == "A")
+    assert "(`[[ $(hostname) == dgx* ]]`, run.sub:3)" in said.why

@@ -97,6 +97,7 @@ def put(reading: ShellReading, command: Command, ranks: Ranks, draft: Draft) -> 
     to_fill = draft.to_fill_in
     handed = _handed(reading, command, ranks.export, draft)
     of_line = of_the_line.names(reading, command, [(each.name, each.value) for each in handed])
+    perhaps = perhaps_exported.names(reading, command)
     for each in handed:
         name, value, places = each.name, each.value, each.places
         if name in ranks.options or (name in to_fill and each.places[0].file.startswith("--env ")):
@@ -121,9 +122,9 @@ def put(reading: ShellReading, command: Command, ranks: Ranks, draft: Draft) -> 
             draft.say("assumed", places, name, became="words of the command", why=why, todo=todo)
         elif known(value) is not None:
             _known(each, known(value) or "", draft)
-            perhaps_exported.say(reading, command, name, places, draft)
+            perhaps_exported.say(reading, perhaps, name, places, draft)
         else:
-            perhaps_exported.say(reading, command, name, places, draft)
+            perhaps_exported.say(reading, perhaps, name, places, draft)
             in_rounds = {loop.variable for loop in command.loops} - set(ranks.swept)
             if names_in(value) & in_rounds and line([value], ranks.stand_ins).doubt:
                 question = f"{name}={_short(each)} is another one in each round of the loop"

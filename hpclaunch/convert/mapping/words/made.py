@@ -82,15 +82,27 @@ def decided(reading: ShellReading, name: str) -> str:
     conditions = [each.conditions[-1] for each in reading.given(name) if each.conditions]
     if not conditions:
         return "is not told"
-    place, _, written = conditions[0].partition(": ")
+    place, written = _parts(conditions[0])
+    missing = [each for each in used(written) if each in reading.wanted and reading.last(each) is None]
+    given = f", and nothing gives {missing[0]}: --env {missing[0]}=VALUE does" if missing else ""
+    return f"is not told: it depends on `{written}` ({place}){given}"
+
+
+def shown_condition(condition: str) -> str:
+    """A condition of the walk with its line, as a sentence has it."""
+    place, written = _parts(condition)
+    return f"`{written}`, {place}"
+
+
+def _parts(condition: str) -> tuple[str, str]:
+    """The line of a condition, and its text."""
+    place, _, written = condition.partition(": ")
     written = written.removeprefix("if ")
     if written.startswith("not ("):
         written = written.removeprefix("not (").removesuffix(")")
     if len(written) > _LONGEST:
         written = written[:_LONGEST] + "..."
-    missing = [each for each in used(written) if each in reading.wanted and reading.last(each) is None]
-    given = f", and nothing gives {missing[0]}: --env {missing[0]}=VALUE does" if missing else ""
-    return f"is not told: it depends on `{written}` ({place.rpartition('/')[2]}){given}"
+    return place.rpartition("/")[2], written
 
 
 def _shown(given: Assigned) -> str:
