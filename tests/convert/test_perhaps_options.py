@@ -17,7 +17,11 @@ def _asked(before: str, option: str, **env: str) -> set[str]:
     text = f"{_HEAD}{before}\nsrun --mpi=none {option} ./t\n"
     found = convert(classified({"run.sub": text}), Options(env))
     job = script_cases.loaded(found.job)
-    asked = {key for key, value in job.items() if ASK in (value, *(value if isinstance(value, dict) else ()))}
+    asked = {
+        key
+        for key, value in job.items()
+        if ASK in (value, *(value if isinstance(value, dict | list) else ()))
+    }
     assert asked == {
         each.key.partition(".")[0] for each in found.findings if each.key and each.kind == "question"
     }
@@ -57,6 +61,21 @@ def test_a_size_on_a_condition_is_asked_for(option: str, key: str, where_it_is_g
 )
 def test_options_that_a_variable_may_have_are_asked_for(before: str, keys: set[str]) -> None:
     assert _asked(before, "$V") == keys
+
+
+@pytest.mark.parametrize(
+    ("more", "keys"),
+    [("--container-mounts /c:/d", {"mounts"}), ("--mpi=pmix", {"mpi", "mounts"}), ("--label", {"mounts"})],
+)
+def test_options_that_an_array_may_have_are_asked_for_with_all_that_it_may_be(
+    more: str, keys: set[str]
+) -> None:
+    before = f"V=(--container-mounts=/a:/b)\n[[ -d /x ]] && V+=({more})"
+    assert _asked(before, '"${V[@]}" --container-image=a/b:c') == keys
+    text = f'{_HEAD}{before}\nsrun --mpi=none "${{V[@]}}" --container-image=a/b:c ./t\n'
+    found = convert(classified({"run.sub": text}), Options({}))
+    (question,) = (each.why for each in found.findings if each.key == "mounts.0")
+    assert f"(--container-mounts=/a:/b) or (--container-mounts=/a:/b {more})" in question
 
 
 def test_options_of_which_nothing_is_told_are_a_question() -> None:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from msgspec import structs
 
-from hpclaunch.convert.draft import Draft, dotted
+from hpclaunch.convert.draft import Draft, Key, dotted
 from hpclaunch.convert.mapping.slurm.asked import Asked
 from hpclaunch.convert.mapping.slurm.sruns import Step
 from hpclaunch.convert.mapping.words.made import alternatives, decided
@@ -19,6 +19,7 @@ from hpclaunch.readback.slurm.options import options
 _SCRIPTS = (".sh", ".py", ".jl", ".R")
 _INTERPRETER = re.compile(r"(?:\S*/)?(?:python[\d.]*|(?:ba|z)?sh|perl|Rscript|julia|exec)")
 _OF_OPTIONS = re.compile(r"(?:ARG|OPT|OPTION|FLAG|PARAM)S?$", re.IGNORECASE)  # SRUN_ARGS
+_MOUNTS = "container-mounts"  # a key of the job for each of them
 _TODO = "give the variable with --env and convert again, or write what it says in the job file"
 _DECIDES = "give what decides it with --env and convert again, or write what it says in the job file"
 _WRITE = "write what it says in the job file: what no key says is for sites.NAME.srun"
@@ -27,7 +28,10 @@ _WRITE = "write what it says in the job file: what no key says is for sites.NAME
 def ask(reading: ShellReading, run: Step, draft: Draft) -> None:
     """Ask for the keys of the job that such options of the run would tell, when all else is in the draft."""
     for each in run.asked:
-        keys = {KEYS[name]: None for name in _names(reading, each) if name in KEYS}
+        names = list(_names(reading, each))
+        keys: dict[Key, None] = {KEYS[name]: None for name in names if name in KEYS}
+        if _MOUNTS in names:
+            keys["mounts", draft.count("mounts")] = None
         if any(_is_program(value) for values in _values(reading, each) for value in values[:1]):
             keys[("command",)] = None
         why = _why(reading, each)
@@ -58,7 +62,7 @@ def _why(reading: ShellReading, each: Asked) -> str:
             if isinstance(part, IfSet) and part.then == (Unknown("variable", part.name),):
                 return f"no line that runs gives {part.name} a value, and who submitted it may have"
             continue
-        if isinstance(part, Unknown) and part.kind == "either" and not reading.given(part.name)[0].array:
+        if isinstance(part, Unknown) and part.kind == "either":
             return alternatives(reading, part.name)
         if any(given.conditions for given in reading.given(part.name)):
             return f"whether srun gets {each.written} {decided(reading, part.name)}"
