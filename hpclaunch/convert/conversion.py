@@ -10,7 +10,16 @@ from types import ModuleType
 
 from msgspec import structs
 
-from hpclaunch.convert import advice, arguments, as_root, cores, defects, sources, to_fill_in
+from hpclaunch.convert import (
+    advice,
+    arguments,
+    as_root,
+    cores,
+    defects,
+    launch_facts,
+    sources,
+    to_fill_in,
+)
 from hpclaunch.convert.account import account
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.inputs import Input, Role
@@ -125,7 +134,8 @@ def _own(text: Input, inputs: Sequence[Input], options: Options, draft: Draft) -
     own.hide(text.name, draft, secrets)
     job = write(draft, [text.name], options.sets)
     found = _told([*draft.findings, *_unused(inputs, options, draft.findings)], secrets)
-    return Conversion(own.FAMILY, job, draft.refused, tuple(found), dict(draft.hints))
+    launch = launch_facts.facts(draft, secrets)
+    return Conversion(own.FAMILY, job, draft.refused, tuple(found), dict(draft.hints), launch=launch)
 
 
 def _manifest(inputs: Sequence[Input], options: Options, draft: Draft) -> Conversion:
@@ -143,7 +153,9 @@ def _manifest(inputs: Sequence[Input], options: Options, draft: Draft) -> Conver
     found = _told([*draft.findings, *_unused(inputs, options, draft.findings)], secrets)
     why_not = _ONLY_PYXIS if job else ""
     family = f"{_MANIFEST} ({kind})" if kind else _MANIFEST
-    return Conversion(family, job, draft.refused, tuple(found), dict(draft.hints), not_compared=why_not)
+    launch = launch_facts.facts(draft, secrets)
+    hints = dict(draft.hints)
+    return Conversion(family, job, draft.refused, tuple(found), hints, not_compared=why_not, launch=launch)
 
 
 def _told(findings: Sequence[Finding], secrets: Secrets) -> list[Finding]:
@@ -162,14 +174,18 @@ def _launcher(inputs: Sequence[Input], options: Options, draft: Draft) -> Conver
         if shell in _OTHER_SHELLS:
             said = f"a script for {shell}: hpclaunch reads scripts for sh and bash alone"
             draft.refuse(said, [Place(each.name, 1)], f"a script for {shell}", todo=_IN_BASH)
-            return Conversion(_UNKNOWN, "", draft.refused, tuple(draft.findings), {})
+            launch = launch_facts.facts(draft, Secrets([]))
+            return Conversion(_UNKNOWN, "", draft.refused, tuple(draft.findings), {}, launch=launch)
     reading = sources.read(inputs, options.environment, draft, options.arguments)
     given = shlex.join(options.arguments or ())
     secrets = Secrets([*[each.text for each in inputs], given], reading.assigned)
     too_much = _too_much(reading, secrets)
     if too_much:
         draft.refuse(too_much, _script(reading, inputs), "a text of another kind")
-        return Conversion(_UNKNOWN, "", draft.refused, tuple(_told(draft.findings, secrets)), {})
+        launch = launch_facts.facts(draft, secrets)
+        return Conversion(
+            _UNKNOWN, "", draft.refused, tuple(_told(draft.findings, secrets)), {}, launch=launch
+        )
     name, known_by = _family(reading)
     if known_by:
         _module(name).convert(reading, draft, options)
@@ -204,7 +220,9 @@ def _launcher(inputs: Sequence[Input], options: Options, draft: Draft) -> Conver
     found += _unused(inputs, options, found)
     title = dict(_FAMILIES).get(name, _UNKNOWN)
     by = (known_by,) if known_by else ()
-    conversion = Conversion(title, job, draft.refused, tuple(found), dict(draft.hints), None, by)
+    launch = launch_facts.facts(draft, secrets)
+    hints = dict(draft.hints)
+    conversion = Conversion(title, job, draft.refused, tuple(found), hints, known_by=by, launch=launch)
     why_not = _not_compared(name, conversion, options)
     if why_not or not job:
         return structs.replace(conversion, not_compared=why_not)

@@ -13,7 +13,7 @@ from msgspec import Struct, structs, to_builtins
 
 from hpclaunch.report.conversion_ends import difference_cells, difference_lines, hints
 from hpclaunch.report.conversion_words import cell, code, cut, escaped, plain, table, wrapped
-from hpclaunch.values.conversion import Conversion, Finding, Place, base_names
+from hpclaunch.values.conversion import Conversion, Finding, LaunchFact, Place, base_names
 
 _MOST_PLACES = 4
 
@@ -25,6 +25,9 @@ _WIDEST_KEY = 56
 
 
 _LINES_OF_TEXT = 46  # of a place beside a carried value
+
+
+_LAUNCH = ("FACT", "TOLD", "LINES")
 
 
 class _Section(Struct, frozen=True):
@@ -41,6 +44,8 @@ def text(conversion: Conversion, site: str = "") -> str:
     conversion, files = _by_base_names(conversion)
     head = (_headline(conversion), files, _summary(conversion))
     lines = [line for said in head for line in wrapped(plain(said), "")]
+    if conversion.launch:
+        lines += ["", "The launch", "", *table(_LAUNCH, list(map(_launch_row, conversion.launch)))]
     for section in _sections(conversion):
         lines += ["", f"{section.title} ({len(section.findings)})"]
         if section.note:
@@ -63,6 +68,9 @@ def markdown(conversion: Conversion, site: str = "") -> str:
     lines = ["# hpclaunch convert"]
     for said in (_headline(conversion), files, _summary(conversion)):
         lines += ["", cell(said)] if said else []
+    if conversion.launch:
+        lines += ["", "## The launch", "", "| fact | told | lines |", "| --- | --- | --- |"]
+        lines += [f"| {' | '.join(map(cell, _launch_row(each)))} |" for each in conversion.launch]
     for section in _sections(conversion):
         lines += ["", f"## {section.title} ({len(section.findings)})", ""]
         if section.note:
@@ -88,7 +96,8 @@ def for_json(conversion: Conversion) -> dict[str, Any]:
 def _by_base_names(conversion: Conversion) -> tuple[Conversion, str]:
     """The conversion with the base names of files, and the line that has the whole names, if it takes one."""
     findings = conversion.findings
-    places = chain(conversion.known_by, *(each.places for each in findings))
+    of_launch = (each.places for each in conversion.launch)
+    places = chain(conversion.known_by, *(each.places for each in findings), *of_launch)
     names = base_names(place.file for place in places)
 
     def brief(places: Sequence[Place]) -> tuple[Place, ...]:
@@ -99,6 +108,7 @@ def _by_base_names(conversion: Conversion) -> tuple[Conversion, str]:
         conversion,
         known_by=brief(conversion.known_by),
         findings=tuple(structs.replace(each, places=brief(each.places)) for each in findings),
+        launch=tuple(structs.replace(each, places=brief(each.places)) for each in conversion.launch),
     )
     return named, f"Files: {', '.join(whole)}." if whole else ""
 
@@ -205,6 +215,11 @@ def _said(finding: Finding) -> Iterator[str]:
 def _advice(todo: str) -> str:
     """The advice without the key that it is about."""
     return re.sub(r"--set \S+=", "--set KEY=", todo)
+
+
+def _launch_row(fact: LaunchFact) -> tuple[str, str, str]:
+    lines = "no line tells it" if fact.state == "default" else _places(fact.places)
+    return fact.name, cut(plain(fact.told), _WIDEST_KEY), cut(lines, _LINES_OF_TEXT)
 
 
 def _rows(findings: Sequence[Finding]) -> list[str]:

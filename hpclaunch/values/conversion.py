@@ -57,12 +57,27 @@ class Finding(Struct, frozen=True, omit_defaults=True):
     key: str = ""
 
 
+class LaunchFact(Struct, frozen=True):
+    """One of the facts of a launch, whatever the input is: `name` in the words of the field ("ranks"), `told`
+    what is known of it in one line, `places` the lines that tell it.
+
+    told: the job file has it, or the refused input tells it. asked: the job file has a question. default: no
+    line tells it, and the job file's default counts. not determined: of a refused input nothing tells it.
+    """
+
+    name: str
+    state: Literal["told", "asked", "default", "not determined"]
+    told: str
+    places: tuple[Place, ...] = ()
+
+
 class Conversion(Struct, frozen=True):
     """The job file and the report. `job` is "" where the input as a whole was refused, with `refused` as the
     reason. `hints` are for the job's `sites` (keys without a dot: account) or for a site file
     (kubernetes.rdma, volumes.NAME), with values of the types that they have there.
     `differences` are those between what the original launches and what the new job does, where both could
-    be read; None where they were not compared, for the reason in `not_compared`."""
+    be read; None where they were not compared, for the reason in `not_compared`. `launch` has each fact of a
+    launch once, told or not."""
 
     family: str
     job: str
@@ -72,6 +87,7 @@ class Conversion(Struct, frozen=True):
     differences: tuple[Difference, ...] | None = None
     known_by: tuple[Place, ...] = ()
     not_compared: str = ""
+    launch: tuple[LaunchFact, ...] = ()
 
     @property
     def is_complete(self) -> bool:

@@ -1,0 +1,117 @@
+"""The facts of a launch, each once: what is known of nodes, ranks, GPUs, image, mounts, environment, MPI,
+time limit and binding, or that it is not.
+
+The findings say what became of each line of an input, and so nothing of what no line tells. Here nothing is
+left out: who checks a conversion has one row for each fact, and of a refused input sees what it still takes.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from hpclaunch.convert.draft import Draft, Fact, sayable, shown
+from hpclaunch.convert.jobcheck import SHORT
+from hpclaunch.convert.secrets import Secrets
+from hpclaunch.values.conversion import Finding, LaunchFact
+
+_MOST = 3  # mounts or names
+_WIDE = 100  # characters
+_ASKED = "asked for"
+_NOT_DETERMINED = "not determined"
+
+
+class _Row(Struct, frozen=True):
+    """`keys` of the job tell the fact. `default` is what counts where no line tells it; `unit` stands behind
+    a number."""
+
+    name: str
+    keys: tuple[str, ...]
+    default: str
+    unit: str = ""
+
+
+_ROWS = (
+    _Row("nodes", ("nodes",), "1"),
+    _Row("ranks", ("ranks_per_node",), "one for each GPU", " on each node"),
+    _Row("GPUs", ("gpus_per_node", "gpu_type"), "all of each node", " on each node"),
+    _Row("image", ("image",), "none: the ranks run on the host"),
+    _Row("mounts", ("mounts",), "none"),
+    _Row("environment", ("env", "inherit", "secrets"), "none"),
+    _Row("mpi", ("mpi",), "none"),
+    _Row("time limit", ("time",), "the site's own"),
+    _Row("binding", ("bind",), "cpus: local, beside the rank's GPU"),
+)
+
+
+def facts(draft: Draft, secrets: Secrets) -> tuple[LaunchFact, ...]:
+    """A row for each fact, in one order, without the values of secrets."""
+    by_key: dict[str, list[Fact]] = {}
+    for fact in draft.facts.values():
+        by_key.setdefault(_key(fact), []).append(fact)
+    said = _said(draft.findings) if draft.refused else None
+    return tuple(_fact(row, by_key, said, secrets) for row in _ROWS)
+
+
+def _said(findings: Sequence[Finding]) -> dict[str, Finding]:
+    """What findings of a refused input say of keys that its draft has not: a value that no job has, or what
+    the tool would do now."""
+    found = {}
+    for each in findings:
+        key = each.key if each.kind == "left" else each.became.partition(":")[0].partition(".")[0]
+        if key and each.kind in ("left", "replaced"):
+            found[key] = each
+    return found
+
+
+def _key(fact: Fact) -> str:
+    """The key of a job, also of one that a group has of its own."""
+    return str(fact.key[2] if fact.key[0] == "groups" and len(fact.key) > 2 else fact.key[0])
+
+
+def _fact(
+    row: _Row, by_key: Mapping[str, list[Fact]], said: Mapping[str, Finding] | None, secrets: Secrets
+) -> LaunchFact:
+    """`said` is None where the input was not refused."""
+    its = [fact for key in row.keys for fact in by_key.get(key, ())]
+    if not its and said is not None:
+        known = next((said[key] for key in row.keys if key in said), None)
+        if known is None:
+            return LaunchFact(row.name, "not determined", _NOT_DETERMINED)
+        left = f"{known.what.removeprefix(f'the {row.name} ')}, which is not carried over"
+        told = known.became.partition(": ")[2] if known.became else left
+        return LaunchFact(row.name, "told", secrets.without(told), known.places)
+    if not its:
+        return LaunchFact(row.name, "default", row.default)
+    told = secrets.without(sayable(", ".join(_told(row, its))))
+    places = tuple(dict.fromkeys(place for fact in its for place in fact.places))
+    return LaunchFact(row.name, "asked" if any(fact.is_open for fact in its) else "told", told, places)
+
+
+def _told(row: _Row, its: list[Fact]) -> Iterator[str]:
+    """The parts of what is known, those of each group with its name."""
+    for number, fact in enumerate(its):
+        if number == _MOST:
+            yield f"and {len(its) - _MOST} more"
+            return
+        group = f"{fact.key[1]}: " if fact.key[0] == "groups" else ""
+        yield group + (_ASKED if row.name != "environment" and fact.is_open else _value(row, fact))
+
+
+def _value(row: _Row, fact: Fact) -> str:
+    below = fact.key[3:] if fact.key[0] == "groups" else fact.key[1:]
+    if row.name == "environment":
+        return _variable(fact, below) + (f" ({_ASKED})" if fact.is_open else "")
+    name = ".".join(str(part) for part in below if isinstance(part, str))
+    in_front = f"{name}: " if name and name not in SHORT.values() else ""
+    return f"{in_front}{_text(fact.value)}{row.unit if isinstance(fact.value, int) else ''}"
+
+
+def _variable(fact: Fact, below: tuple[str | int, ...]) -> str:
+    """The name of a variable: in `env` it is a key, and in the lists of names a value."""
+    names = [str(part) for part in below if isinstance(part, str)]
+    return ".".join(names) if names else _text(fact.value)
+
+
+def _text(value: Any) -> str:
+    return shown(value, _WIDE)

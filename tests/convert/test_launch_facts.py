@@ -1,0 +1,116 @@
+"""A report says each fact of a launch once, whatever the input is: what is not told is said to be so."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from script_cases import ASK, loaded
+
+from hpclaunch.convert.conversion import convert
+from hpclaunch.convert.inputs import classified, read_inputs
+from hpclaunch.convert.options import Options
+from hpclaunch.report.conversion import for_json, markdown, text
+from hpclaunch.values.conversion import Conversion
+
+_HERE = Path(__file__).parent
+_INPUTS = [
+    *sorted(_HERE.glob("scripts/**/*.sub")),
+    *sorted(each for each in _HERE.glob("manifests/cases/*.yaml") if ".expected" not in each.name),
+]
+_KEYS = {
+    "nodes": ("nodes",),
+    "ranks": ("ranks_per_node",),
+    "GPUs": ("gpus_per_node", "gpu_type"),
+    "image": ("image",),
+    "mounts": ("mounts",),
+    "environment": ("env", "inherit", "secrets"),
+    "mpi": ("mpi",),
+    "time limit": ("time",),
+    "binding": ("bind",),
+}
+_SINGULARITY = "#!/bin/bash\n#SBATCH -N 2 --gres=gpu:4\nmpirun -np 8 singularity exec -B /d x.sif ./t\n"
+
+
+def _of(script: str) -> Conversion:
+    return convert(classified({"run.sub": script}), Options({}))
+
+
+def _facts(found: Conversion) -> dict[str, Any]:
+    return {each.name: each for each in found.launch}
+
+
+def _values(job: dict[str, Any], key: str) -> list[Any]:
+    """All that a job says of a key, each of its groups too."""
+    parts = [job, *job.get("groups", {}).values()]
+    return [part[key] for part in parts if key in part]
+
+
+def _asks(value: Any) -> bool:
+    below = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return value == ASK or any(map(_asks, below))
+
+
+@pytest.mark.parametrize("path", _INPUTS, ids=lambda path: f"{path.parent.name}-{path.name}")
+def test_every_fact_is_there_once_and_as_the_job_file_has_it(path: Path) -> None:
+    found = convert(read_inputs([str(path)]), Options({}))
+    facts = _facts(found)
+    assert list(facts) == list(_KEYS) == [each.name for each in found.launch]
+    if not found.job:
+        assert {each.state for each in found.launch} <= {"told", "asked", "not determined"}
+        return
+    job = loaded(found.job)
+    for name, keys in _KEYS.items():
+        values = [value for key in keys for value in _values(job, key)]
+        state = "default" if not values else "asked" if any(map(_asks, values)) else "told"
+        assert (name, facts[name].state) == (name, state)
+        assert bool(facts[name].places) == bool(values)
+
+
+def test_what_a_refused_launcher_does_not_tell_is_not_determined() -> None:
+    found = _of(_SINGULARITY)
+    assert not found.job
+    told = {name: (each.state, each.told) for name, each in _facts(found).items()}
+    assert told == {
+        "nodes": ("told", "2"),
+        "ranks": ("told", "4 on each node"),
+        "GPUs": ("told", "4 on each node"),
+        "image": ("told", "x.sif, which is not carried over"),
+        "mounts": ("told", "/d:/d"),
+        "environment": ("not determined", "not determined"),
+        "mpi": ("told", "pmix"),
+        "time limit": ("not determined", "not determined"),
+        "binding": ("told", "cpus: local"),
+    }
+
+
+@pytest.mark.parametrize("script", ["#!/bin/csh\nsrun ./t\n", "echo nothing\n", "#PBS -l nodes=2\n./t\n"])
+def test_an_input_that_nobody_reads_has_all_of_them_too(script: str) -> None:
+    assert list(_facts(_of(script))) == list(_KEYS)
+
+
+def test_what_each_group_has_stands_beside_its_name() -> None:
+    head = "#!/bin/bash\n#SBATCH -N 2 --gres=gpu:8 -t 5\n#SBATCH hetjob\n#SBATCH -N 1 --gres=gpu:1\n"
+    run = "srun --mpi=pmix --het-group=0 --ntasks-per-node=8 ./t : --het-group=1 --ntasks=1 ./s\n"
+    facts = _facts(_of(head + run))
+    assert (facts["nodes"].told, facts["ranks"].told) == (
+        "t: 2, s: 1",
+        "t: 8 on each node, s: 1 on each node",
+    )
+
+
+def test_secrets_are_named_and_a_list_is_cut() -> None:
+    head = "#!/bin/bash\n#SBATCH -N 1 --gres=gpu:1 -t 5\nexport API_TOKEN=tok-8c1f7a20b9e34d\n"
+    found = _of(f"{head}export A=1 B=2 C=3 D=4\nsrun --mpi=none ./t\n")
+    assert _facts(found)["environment"].told == "A, B, C, and 2 more"
+    for said in (text(found), markdown(found), str(for_json(found))):
+        assert "8c1f7a20b9e34d" not in said
+
+
+def test_the_report_begins_with_them() -> None:
+    found = _of("#!/bin/bash\n#SBATCH -N 2 --gres=gpu:8 --ntasks-per-node=8\nsrun --mpi=pmix ./t\n")
+    lines = text(found).splitlines()
+    rows = {line[2:15].strip(): line for line in lines[lines.index("The launch") :]}
+    assert rows["ranks"].split() == ["ranks", "8", "on", "each", "node", "run.sub:2"]
+    assert rows["time limit"].endswith("no line tells it")
+    assert "| ranks | 8 on each node | run.sub:2 |" in markdown(found)
+    assert [each["name"] for each in for_json(found)["launch"]] == list(_KEYS)
