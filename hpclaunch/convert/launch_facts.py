@@ -18,6 +18,7 @@ from hpclaunch.values.conversion import Finding, LaunchFact
 _MOST = 3  # mounts or names
 _WIDE = 100  # characters
 _ASKED = "asked for"
+_AN_IMAGE = "the image "
 _NOT_DETERMINED = "not determined"
 
 
@@ -54,13 +55,14 @@ def facts(draft: Draft, secrets: Secrets) -> tuple[LaunchFact, ...]:
 
 
 def _said(findings: Sequence[Finding]) -> dict[str, Finding]:
-    """What findings of a refused input say of keys that its draft has not: a value that no job has, or what
+    """What findings of a refused input say of keys that its draft has not: an image that no job has, or what
     the tool would do now."""
     found = {}
     for each in findings:
-        key = each.key if each.kind == "left" else each.became.partition(":")[0].partition(".")[0]
-        if key and each.kind in ("left", "replaced"):
-            found[key] = each
+        if each.kind == "left" and each.what.startswith(_AN_IMAGE):
+            found["image"] = each
+        elif each.kind == "replaced" and each.became:
+            found[each.became.partition(":")[0].partition(".")[0]] = each
     return found
 
 
@@ -78,7 +80,7 @@ def _fact(
         known = next((said[key] for key in row.keys if key in said), None)
         if known is None:
             return LaunchFact(row.name, "not determined", _NOT_DETERMINED)
-        left = f"{known.what.removeprefix(f'the {row.name} ')}, which is not carried over"
+        left = f"{known.what.removeprefix(_AN_IMAGE)}, which is not carried over"
         told = known.became.partition(": ")[2] if known.became else left
         return LaunchFact(row.name, "told", secrets.without(told), known.places)
     if not its:

@@ -14,7 +14,16 @@ from hpclaunch.convert.programs.plain import IN_FRONT
 from hpclaunch.convert.reading import Command, Statement
 from hpclaunch.convert.walked import Walk, is_device
 from hpclaunch.readback.shell.pieces import Literal, Process, Word
-from hpclaunch.readback.shell.statements import Assignment, Declaration, Redirection, Simple
+from hpclaunch.readback.shell.statements import (
+    Assignment,
+    Case,
+    Declaration,
+    If,
+    Loop,
+    Redirection,
+    Simple,
+    Test,
+)
 from hpclaunch.readback.shell.values import Unknown, Value, known, known_parts, program_of
 from hpclaunch.values.conversion import Kind
 
@@ -39,6 +48,7 @@ _PERHAPS = Told(
     "see whether what that line starts needs it",
 )
 _PLUMBING = Told("without effect", "shell plumbing: ", "it has no effect on what is launched")
+_CONDITION = Told("carried", "conditions: ", "what depends on them is told where it stands")
 _CALL = Told("carried", "a call: ", "what the function does is told where its commands stand")
 _FOLLOWED = Told("carried", "", "what that script does is told where its commands stand")
 _LEFT = Told(
@@ -115,6 +125,8 @@ _TO_FILE = frozenset((">", ">>", ">|", "&>", "&>>"))
 _REQUEUES = frozenset(("requeue", "requeuehold"))
 _OF_TRAPS = PLUMBING | {"kill"}
 _HELPS = PREPARES | that("enters", "words", "texts", "edits", "fetches", "builds", "ends")
+_CONDITIONAL = (Test, If, Case, Loop)
+_TESTS = frozenset(("[", "test"))
 _SHELLS_OWN = frozenset(("command", "builtin"))  # they start the command that is behind them
 
 
@@ -129,8 +141,10 @@ def what_became(statement: Statement, walk: Walk) -> Told:
         return _BESIDE
     if isinstance(part, Declaration):
         return _declared(part, walk)
+    if isinstance(part, _CONDITIONAL):
+        return _CONDITION
     if not isinstance(part, Simple):
-        return _PLUMBING  # a test, a sum, or the line of a compound command, whose parts are told themselves
+        return _PLUMBING  # a sum, or the line of a compound command, whose parts are told themselves
     if not part.words:
         return (
             _given((each.name for each in part.assignments), walk) if part.assignments else _by_output(part)
@@ -145,6 +159,8 @@ def what_became(statement: Statement, walk: Walk) -> Told:
     told = _BY_PROGRAM.get(program)
     if told is not None:
         return told(statement, part, walk)
+    if program in _TESTS:
+        return _CONDITION
     if program in PLUMBING:
         return _FILE if walk.writes_with_others(statement.place, program) else _by_output(part)
     if program and walk.passes_by(statement):

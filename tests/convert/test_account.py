@@ -86,7 +86,7 @@ def test_nothing_of_any_lines_vanishes(lines: list[str]) -> None:
         ("echo a &>> env.sh", "left"),
         (": > hostfile", "left"),
         ("> hostfile", "left"),
-        ("[ -f hosts ]", "without effect"),
+        ("[ -f hosts ]", "carried"),
         ("STAMP=`date +'%y %m'`", "without effect"),
         ("export $(cat settings)", "left"),
         ("declare -x A", "without effect"),

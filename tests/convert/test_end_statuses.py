@@ -45,6 +45,8 @@ ENDINGS: tuple[tuple[str, int | None], ...] = (
     ("set -o errexit\nsrun a\necho done\n", None),
     ("#!/bin/bash -e\nsrun a\necho done\n", None),
     ("set -e\nset +e\nsrun a\necho done\n", 4),
+    ("srun a\nset -e\ncheck\necho done\n", None),
+    ("srun a\nfor i in 1 2; do\nset -e\ncheck\necho x\ndone\n", None),
     ("set -e\nmain() {\n  srun a\n  echo done\n}\nmain || echo bad\n", 4),
     ("set -e\nif ! srun a; then\n  echo bad\nfi\n", 3),
     ("if srun a; then\n  echo good\nelse\n  exit 1\nfi\n", None),

@@ -5,7 +5,7 @@ Source: bash's manual, "Exit Status", "Lists of Commands", "The Set Builtin" (-e
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from msgspec import structs
 
@@ -87,13 +87,9 @@ class Script:
                 else structs.replace(each, status=int(not each.status))
                 for each in after
             ]
-        ends = not excused and not statement.negated and _may_end(statement.cmd)
-        return [
-            structs.replace(each, leaves="exit")
-            if ends and not each.leaves and each.status and "e" in each.options
-            else each
-            for each in after
-        ]
+        if excused or statement.negated or not _may_end(statement.cmd):
+            return after
+        return self._few([one for each in after for one in _by_minus_e(each)])
 
     def _apart(self, statements: Iterable[tree.Stmt], way: Way, excused: bool) -> list[Way]:
         """In a shell of its own: what it sets stays there."""
@@ -328,6 +324,17 @@ class Script:
             if name in text:
                 way = way.told(name, None)
         return way
+
+
+def _by_minus_e(way: Way) -> Iterator[Way]:
+    """What becomes of the way behind a command whose failure ends a script with `set -e`: what may fail or
+    succeed does both."""
+    if way.leaves or "e" not in way.options or way.status == 0:
+        yield way
+        return
+    yield structs.replace(way, status=way.status or 1, leaves="exit")
+    if way.status is None:
+        yield structs.replace(way, status=0)
 
 
 def _behind(way: Way) -> Way:

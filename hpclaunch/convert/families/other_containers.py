@@ -37,4 +37,4 @@ def _image(draft: Draft) -> None:
     if fact is not None and (text.endswith(FILES) or text.startswith(_NO_REGISTRY)):
         draft.unsay(("image",))
         del draft.facts["image",]
-        draft.say("left", fact.places, f"the image {text}", why=NOT_RUN, todo=MAKE_ONE, key="image")
+        draft.say("left", fact.places, f"the image {text}", why=NOT_RUN, todo=MAKE_ONE)

@@ -39,7 +39,7 @@ def say_images(reading: ShellReading, draft: Draft) -> None:
         text = path(layer.words[0]) if layer is not None and layer.words else None
         if text is not None and not any(text in each for each in told):
             told.add(text)
-            draft.say("left", (command.place,), f"the image {text}", why=NOT_RUN, todo=MAKE_ONE, key="image")
+            draft.say("left", (command.place,), f"the image {text}", why=NOT_RUN, todo=MAKE_ONE)
 
 
 def _container(reading: ShellReading, command: Command, layer: Layer, draft: Draft) -> None:
@@ -55,7 +55,7 @@ def _container(reading: ShellReading, command: Command, layer: Layer, draft: Dra
         return
     places = reading.origin(command, known(layer.words[0]) or shown(layer.words[0]))
     if text.endswith(FILES) or text.startswith("/"):
-        draft.say("left", places, f"the image {text}", why=NOT_RUN, todo=MAKE_ONE, key="image")
+        draft.say("left", places, f"the image {text}", why=NOT_RUN, todo=MAKE_ONE)
     else:
         draft.put(("image",), reference(text), places, text)
 

@@ -30,7 +30,7 @@ def ask(reading: ShellReading, run: Step, draft: Draft) -> None:
     for each in run.asked:
         names = list(_names(reading, each))
         keys: dict[Key, None] = {KEYS[name]: None for name in names if name in KEYS}
-        if _MOUNTS in names:
+        if _MOUNTS in names and not _asks_for_mounts(draft):
             keys["mounts", draft.count("mounts")] = None
         if any(_is_program(value) for values in _values(reading, each) for value in values[:1]):
             keys[("command",)] = None
@@ -51,6 +51,11 @@ def ask(reading: ShellReading, run: Step, draft: Draft) -> None:
             draft.unsay(key)
             question = f"{dotted(key)}: {why or f'whether srun gets {each.written} is not told'}"
             draft.ask(key, question, each.places, each.written, todo=todo)
+
+
+def _asks_for_mounts(draft: Draft) -> bool:
+    """Whether those of such an option are asked for already, as those of ${M:+--container-mounts=$M}."""
+    return any(key[0] == "mounts" and fact.is_open for key, fact in draft.facts.items())
 
 
 def _why(reading: ShellReading, each: Asked) -> str:

@@ -9,6 +9,7 @@ from hpclaunch.readback.shell.statements import Assignment, Element
 
 _BRACKET = re.compile(r"(?<!\\)\]")
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)(?:(\+?=)|\[)", re.ASCII)
+_QUOTES = frozenset("'\"`\\$")
 _ENDS = frozenset(" \t\n;&|<>()")
 
 
@@ -31,6 +32,8 @@ class Assignments(Expansions):
             if not _BRACKET.search(text, self.at):
                 self.fail("a [ that nothing closes", start)
             index = self._expression("]")
+            if index is None and self.at >= len(text) and _is_open(text[start:]):
+                self.fail("a [ that nothing closes", start)
             operator = "+=" if text.startswith("+=", self.at + 1) else text[self.at + 1 : self.at + 2]
             if index is None or operator not in ("=", "+="):
                 self.at = start
@@ -67,3 +70,8 @@ class Assignments(Expansions):
         self.at += 2
         char = self.ahead()
         return Element(index, self.word() if char and char not in _ENDS else NOTHING)
+
+
+def _is_open(text: str) -> bool:
+    """Whether more [ than ] are in a text of which no quote takes any."""
+    return text.count("[") > text.count("]") and _QUOTES.isdisjoint(text)
