@@ -132,3 +132,9 @@ def test_enroots_own_variables_are_its_switches() -> None:
 def test_what_srun_hands_to_enroot_is_what_env_takes() -> None:
     job = _job("srun --mpi=none --export=ALL,A=1,B=2 enroot start -e A /fs/x.sqsh ./t")
     assert job["env"] == {"A": "1"}
+
+
+def test_a_container_around_mpirun_is_that_of_its_ranks() -> None:
+    job = _job("export A=1\nenroot start -m /d:/d -e B=2 x.sqsh mpirun -np 16 -x C=3 ./t")
+    assert (job["image"], job["mounts"], job["env"]) == ("x.sqsh", ["/d:/d"], {"B": "2", "C": "3"})
+    assert (job["ranks_per_node"], job["command"]) == ("8", ["./t"])

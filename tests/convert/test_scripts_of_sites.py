@@ -96,6 +96,8 @@ _SHIFTER = "#SBATCH --image=docker:a/b:1\n#SBATCH --volume=/d:/data;/x:/y\n#SBAT
          ["mounts.0: /w/data:/data", "mounts.1: /x:/y"]),
         ("srun apptainer exec --workdir /s -B data:/d:ro,../x:/x a.sif ./t",
          ["mounts.0: ./data:/d:ro", "mounts.1: ../x:/x"]),
+        ("singularity exec --nv -B /d:/d,/e:/f:ro a.sif mpirun -np 16 ./t",
+         ["mounts.0: /d:/d", "mounts.1: /e:/f:ro"]),
     ],
 )  # fmt: skip
 def test_of_a_refused_container_the_image_and_the_mounts_are_told(lines: str, became: list[str]) -> None:

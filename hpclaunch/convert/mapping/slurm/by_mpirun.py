@@ -112,8 +112,11 @@ def _of_mpirun(
         sized = Ranks(nodes, None, size.places, f"{size.what} on {nodes or 'an unknown number of'} nodes")
     else:
         sized = of_all(reading, layer, Ranks(nodes, size.per_node, size.places), found.numbers)
+    before = found_layers[:index]
     of_enroot, inner, of_container = enroot.of(reading, command, found_layers[index + 1 :])
-    return Step(command, (*asked, *of_container), sized, inner, found_layers[:index], of_enroot), layer
+    if of_enroot is None and before:  # the container may be around mpirun
+        of_enroot, before, of_container = enroot.of(reading, command, before)
+    return Step(command, (*asked, *of_container), sized, inner, before, of_enroot), layer
 
 
 def _is_all_tasks(layer: Layer) -> bool:
