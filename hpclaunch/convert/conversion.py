@@ -220,7 +220,7 @@ def _launcher(inputs: Sequence[Input], options: Options, draft: Draft) -> Conver
     found += _unused(inputs, options, found)
     title = dict(_FAMILIES).get(name, _UNKNOWN)
     by = (known_by,) if known_by else ()
-    launch = launch_facts.facts(draft, secrets)
+    launch = launch_facts.facts(draft, secrets, sourced.lost(reading, draft))
     hints = dict(draft.hints)
     conversion = Conversion(title, job, draft.refused, tuple(found), hints, known_by=by, launch=launch)
     why_not = _not_compared(name, conversion, options)

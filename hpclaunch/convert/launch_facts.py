@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from hpclaunch.convert.draft import Draft, Fact, sayable, shown
 from hpclaunch.convert.jobcheck import SHORT
@@ -18,6 +19,7 @@ from hpclaunch.values.conversion import Finding, LaunchFact
 _MOST = 3  # mounts or names
 _WIDE = 100  # characters
 _ASKED = "asked for"
+_ENVIRONMENT = "environment"
 _AN_IMAGE = "the image "
 _NOT_DETERMINED = "not determined"
 
@@ -38,20 +40,30 @@ _ROWS = (
     _Row("GPUs", ("gpus_per_node", "gpu_type"), "all of each node", " on each node"),
     _Row("image", ("image",), "none: the ranks run on the host"),
     _Row("mounts", ("mounts",), "none"),
-    _Row("environment", ("env", "inherit", "secrets"), "none"),
+    _Row(_ENVIRONMENT, ("env", "inherit", "secrets"), "none"),
     _Row("mpi", ("mpi",), "none"),
     _Row("time limit", ("time",), "the site's own"),
     _Row("binding", ("bind",), "cpus: local, beside the rank's GPU"),
 )
 
 
-def facts(draft: Draft, secrets: Secrets) -> tuple[LaunchFact, ...]:
-    """A row for each fact, in one order, without the values of secrets."""
+def facts(draft: Draft, secrets: Secrets, lost: Sequence[str] = ()) -> tuple[LaunchFact, ...]:
+    """A row for each fact, in one order, without the values of secrets. `lost` are files that set variables
+    of the ranks, and that nobody gave."""
     by_key: dict[str, list[Fact]] = {}
     for fact in draft.facts.values():
         by_key.setdefault(_key(fact), []).append(fact)
     said = _said(draft.findings) if draft.refused else None
-    return tuple(_fact(row, by_key, said, secrets) for row in _ROWS)
+    rows = [_fact(row, by_key, said, secrets) for row in _ROWS]
+    return tuple(_in_doubt(each, lost) if lost and each.name == _ENVIRONMENT else each for each in rows)
+
+
+def _in_doubt(fact: LaunchFact, lost: Sequence[str]) -> LaunchFact:
+    """The environment, where a file that was not given may set more of it."""
+    files = f"{', '.join(lost[:_MOST])}{' and others' if len(lost) > _MOST else ''}"
+    unknown = f"{_NOT_DETERMINED}: what {files} sets"
+    told = unknown if fact.state in ("default", "not determined") else f"{fact.told}; {unknown}"
+    return replace(fact, state="asked" if fact.state == "asked" else "not determined", told=told)
 
 
 def _said(findings: Sequence[Finding]) -> dict[str, Finding]:
@@ -97,12 +109,12 @@ def _told(row: _Row, its: list[Fact]) -> Iterator[str]:
             yield f"and {len(its) - _MOST} more"
             return
         group = f"{fact.key[1]}: " if fact.key[0] == "groups" else ""
-        yield group + (_ASKED if row.name != "environment" and fact.is_open else _value(row, fact))
+        yield group + (_ASKED if row.name != _ENVIRONMENT and fact.is_open else _value(row, fact))
 
 
 def _value(row: _Row, fact: Fact) -> str:
     below = fact.key[3:] if fact.key[0] == "groups" else fact.key[1:]
-    if row.name == "environment":
+    if row.name == _ENVIRONMENT:
         return _variable(fact, below) + (f" ({_ASKED})" if fact.is_open else "")
     name = ".".join(str(part) for part in below if isinstance(part, str))
     in_front = f"{name}: " if name and name not in SHORT.values() else ""

@@ -62,7 +62,7 @@ class LaunchFact(Struct, frozen=True):
     what is known of it in one line, `places` the lines that tell it.
 
     told: the job file has it, or the refused input tells it. asked: the job file has a question. default: no
-    line tells it, and the job file's default counts. not determined: of a refused input nothing tells it.
+    line tells it, and the job file's default counts. not determined: nothing tells it, or not all of it.
     """
 
     name: str

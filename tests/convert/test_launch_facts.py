@@ -114,3 +114,16 @@ def test_the_report_begins_with_them() -> None:
     assert rows["time limit"].endswith("no line tells it")
     assert "| ranks | 8 on each node | run.sub:2 |" in markdown(found)
     assert [each["name"] for each in for_json(found)["launch"]] == list(_KEYS)
+
+
+@pytest.mark.parametrize(
+    ("lines", "told"),
+    [
+        ("source env.sh", "not determined: what env.sh sets"),
+        ("source env.sh\nexport A=1", "A; not determined: what env.sh sets"),
+        ("source /etc/profile\nexport A=1", "A"),
+    ],
+)
+def test_what_a_file_that_was_not_given_sets_is_not_determined(lines: str, told: str) -> None:
+    head = "#!/bin/bash\n#SBATCH -N 1 --gres=gpu:4 --ntasks-per-node=4 -t 5\n"
+    assert _facts(_of(f"{head}{lines}\nmpirun ./t\n"))["environment"].told == told

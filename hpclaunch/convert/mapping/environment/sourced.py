@@ -127,6 +127,11 @@ def not_given(reading: ShellReading) -> list[tuple[Place, str]]:
     return [(place, file) for place, file in rows if not OF_LOGIN.search(file)]
 
 
+def lost(reading: ShellReading, draft: Draft) -> list[str]:
+    """The files whose variables ranks had, and nobody knows: not given, and not sourced by the ranks."""
+    return list(dict.fromkeys(each.file for each in _not_given(reading, draft)))
+
+
 def _doubt_defaults(reading: ShellReading, first: _Setter, draft: Draft) -> None:
     """${NAME:-default} behind such a line: the default counts, and it is said that the line may set it."""
     lines = {each.name: each.place for each in reading.assumed if _is_before(first.place, each.place)}

@@ -6,6 +6,7 @@ from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.ranks import rendezvous
 from hpclaunch.convert.mapping.slurm import hints
 from hpclaunch.convert.mapping.slurm.sruns import Step
+from hpclaunch.convert.mapping.words.made import either_of
 from hpclaunch.convert.programs.layers import Layer, layers
 from hpclaunch.convert.reading import ShellReading
 from hpclaunch.readback.shell.values import known
@@ -29,7 +30,8 @@ def put(reading: ShellReading, run: Step, launcher: Layer | None, draft: Draft) 
         return
     kind = _KINDS.get(re.sub(r"^(pmix)_v\d+$", r"\1", text or ""))
     if kind is None:
-        draft.ask(("mpi",), f"pmix, pmi2 or none: {what} is none of them", places, what)
+        told = either_of(reading, each.value or ()) if each is not None else ""
+        draft.ask(("mpi",), f"pmix, pmi2 or none: {told or f'{what} is none of them'}", places, what)
         return
     why = "the site's file says which plugin of Slurm that is" if text != kind else ""
     draft.put(("mpi",), kind, places, what, why=why)
