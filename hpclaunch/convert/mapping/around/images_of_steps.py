@@ -22,6 +22,12 @@ _NO_COMMAND = (
 )
 _DOES_NOTHING = ("true", ":", "/bin/true")
 _FIRST_STEP = "the image is brought, and its container made, by the first step that uses it"
+_MOUNTS = "container-mounts"
+# A named container keeps files alone: what one step mounts is empty in the next (NVIDIA/pyxis, issue 130).
+_OF_STEP = (
+    "a container keeps no mounts: this step alone had them, and neither the run nor the steps behind it"
+)
+_MOUNT = "where the ranks are to have them write them under mounts"
 _IMPORT = "the image of the job may be brought once to a file that all nodes use: image.import"
 _STAYS = "the shared file stays for the next job; the site's folder of images is cleared by who keeps it"
 _GOES = "the container is made by the first step that uses it, and goes with the job"
@@ -37,6 +43,9 @@ def is_said(
         why = "" if is_told else _IMPORT
     elif step is not None and step.in_container and known(words[0] if words else ()) in _DOES_NOTHING:
         why = _FIRST_STEP
+        mounts = step.option(_MOUNTS)
+        if mounts is not None and run is not None and run.option(_MOUNTS) is None:
+            draft.say("left", (command.place,), mounts.written, why=_OF_STEP, todo=_MOUNT)
     elif ("image", "import") in draft.facts and _removes_image(words):
         why = _STAYS
     elif run is not None and run.in_enroot is not None and _is_about_containers(command, words):

@@ -13,6 +13,7 @@ from hpclaunch.convert.mapping.bind import binding, of_mpirun, rank_script
 from hpclaunch.convert.mapping.container import enroot, images, mounts
 from hpclaunch.convert.mapping.container import options as container_options
 from hpclaunch.convert.mapping.environment import exported, handed_on, set_again
+from hpclaunch.convert.mapping.environment.owners import owner
 from hpclaunch.convert.mapping.ranks import (
     launchers,
     mpi,
@@ -110,6 +111,7 @@ def put(launch: Launch, draft: Draft, options: Options) -> None:
         container=image and not in_it,
     )
     later = exported.put(reading, run.command, ranks, draft)
+    _inherit_for_container(reading, run, ranks, draft)
     later += _put_starters(launch, repeated, {name for name, _ in later}, draft)
     words = run_command.words_of(reading, run, inner, launch.launcher, draft)
     if launch.by is not None:
@@ -139,6 +141,16 @@ def put(launch: Launch, draft: Draft, options: Options) -> None:
     names = tuple(dict.fromkeys(name for name, _ in later))
     around_it = steps.Run(run.command, run.ranks.per_node, repeated, image, names)
     steps.put(reading, around_it, launch.steps, draft)
+
+
+def _inherit_for_container(reading: ShellReading, run: Step, ranks: exported.Ranks, draft: Draft) -> None:
+    """Variables that go before those of the image, and that no line gives a value: the submitter's shell had
+    them."""
+    there = exported.given(run.command, ranks.export).keys() | {ranks.trial, *ranks.swept}
+    for each in run.asked:
+        for name in (each.text or "").split(",") if each.name == "container-env" else ():
+            if name.isidentifier() and name not in there and not (owner(name) or reading.given(name)):
+                exported.inherit((name,), each.places, draft, f"{each.written}: {name}")
 
 
 def _put_options(launch: Launch, draft: Draft) -> None:
