@@ -48,20 +48,22 @@ _ROWS = (
 
 
 def facts(draft: Draft, secrets: Secrets, lost: Sequence[str] = ()) -> tuple[LaunchFact, ...]:
-    """A row for each fact, in one order, without the values of secrets. `lost` are files that set variables
-    of the ranks, and that nobody gave."""
+    """A row for each fact, in one order, without the values of secrets. `lost` is what sets variables of the
+    ranks that nobody knows."""
     by_key: dict[str, list[Fact]] = {}
     for fact in draft.facts.values():
         by_key.setdefault(_key(fact), []).append(fact)
     said = _said(draft.findings) if draft.refused else None
     rows = [_fact(row, by_key, said, secrets) for row in _ROWS]
-    return tuple(_in_doubt(each, lost) if lost and each.name == _ENVIRONMENT else each for each in rows)
+    return tuple(
+        _in_doubt(each, lost, secrets) if lost and each.name == _ENVIRONMENT else each for each in rows
+    )
 
 
-def _in_doubt(fact: LaunchFact, lost: Sequence[str]) -> LaunchFact:
-    """The environment, where a file that was not given may set more of it."""
+def _in_doubt(fact: LaunchFact, lost: Sequence[str], secrets: Secrets) -> LaunchFact:
+    """The environment, where something sets more of it."""
     files = f"{', '.join(lost[:_MOST])}{' and others' if len(lost) > _MOST else ''}"
-    unknown = f"{_NOT_DETERMINED}: what {files} sets"
+    unknown = secrets.without(f"{_NOT_DETERMINED}: what {files} sets")
     told = unknown if fact.state in ("default", "not determined") else f"{fact.told}; {unknown}"
     return replace(fact, state="asked" if fact.state == "asked" else "not determined", told=told)
 

@@ -56,3 +56,15 @@ def test_what_the_operator_exports_reaches_the_ranks_as_it_did(line: str) -> Non
     job = script_cases.loaded(convert(classified({"run.sub": text}), Options({})).job)
     values = {**dict.fromkeys(job.get("inherit", ()), "given"), **job.get("env", {})}
     assert values.get("C", "") == shown.stdout.strip()
+
+
+@pytest.mark.parametrize(
+    "run", ["env $(cat .env) srun", "nice -n 5 env A=1 $(cat .env) srun", "env $VARS srun"]
+)
+def test_what_env_is_given_and_no_line_tells_is_said(run: str) -> None:
+    text = _SCRIPT.format(run=run).replace("#SBATCH -N 2", "#SBATCH -N 2\nVARS=$(cat .env)")
+    found = convert(classified({"run.sub": text}), Options({}))
+    (left,) = (each for each in found.findings if each.kind == "left" and each.what.startswith("env "))
+    assert "known only where it runs" in left.why
+    (fact,) = (each for each in found.launch if each.name == "environment")
+    assert fact.state == "not determined"

@@ -122,8 +122,12 @@ def test_the_report_begins_with_them() -> None:
         ("source env.sh", "not determined: what env.sh sets"),
         ("source env.sh\nexport A=1", "A; not determined: what env.sh sets"),
         ("source /etc/profile\nexport A=1", "A"),
+        (
+            "export $(grep -v '#' .env | xargs)",
+            "not determined: what export $(grep -v '#' .env | xargs) sets",
+        ),
     ],
 )
-def test_what_a_file_that_was_not_given_sets_is_not_determined(lines: str, told: str) -> None:
+def test_what_sets_variables_that_nobody_knows_is_told(lines: str, told: str) -> None:
     head = "#!/bin/bash\n#SBATCH -N 1 --gres=gpu:4 --ntasks-per-node=4 -t 5\n"
     assert _facts(_of(f"{head}{lines}\nmpirun ./t\n"))["environment"].told == told

@@ -51,3 +51,20 @@ def test_a_name_of_the_site_that_is_not_told_has_its_own_key(option: str, hint: 
     _, findings = _job(f"-N 2 --gres=gpu:8 {option}")
     told = [each for each in findings if each.what.startswith(option[:2])]
     assert [each.todo for each in told] == [f"write sites.NAME.{hint}"]
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "[ -e /x ] && N=$(ls /x | wc -l) || N=1",
+        "if [ -e /x ]; then N=2; else N=4; fi",
+        "N=4; if [ -e /x ]; then N=2; fi",
+    ],
+)
+def test_ranks_of_a_number_that_is_one_of_several_are_asked_for(lines: str) -> None:
+    text = f"#!/bin/bash\n#SBATCH -N 2 --gpus-per-node=4\n{lines}\n"
+    run = "srun --mpi=none -n $((N * SLURM_NNODES)) ./t"
+    found = convert(classified({"run.sh": f"{text}{run}\n"}), Options({}))
+    assert script_cases.loaded(found.job)["ranks_per_node"] == ASK
+    known = convert(classified({"run.sh": f"{text}N=3\n{run}\n"}), Options({}))
+    assert script_cases.loaded(known.job)["ranks_per_node"] == "3"

@@ -7,11 +7,12 @@ time 1.9, of sshpass(1) 1.09, of setsid(1) and ionice(1) of util-linux 2.40 and 
 
 import re
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import takewhile
 
 from hpclaunch.convert.programs.flags import Table, leading, table, take
-from hpclaunch.convert.programs.layers import Layer, may_be_many
-from hpclaunch.readback.shell.values import Value, join, known, program_of
+from hpclaunch.convert.programs.layers import Layer, Option, may_be_many
+from hpclaunch.readback.shell.values import Unknown, Value, join, known, program_of, shown
 
 _TABLES: dict[str, Table] = {
     "env": table(
@@ -42,11 +43,18 @@ _TABLES: dict[str, Table] = {
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 IN_FRONT = _TABLES.keys() - {"sudo", "sshpass"}  # they go on with the environment that they have
 _DURATION = re.compile(r"\d+(?:\.\d+)?[smhd]?")
+_OF_FILE = re.compile(r"\$\(\s*(?:<|(?:cat|grep|sed|awk|xargs)\b)")
 _NICENESS = re.compile(r"-[0-9]+")
 
 
 def _no_options(value: Value, after: Sequence[Value]) -> bool:
     return False
+
+
+def _is_of_file(word: Value) -> bool:
+    """Whether it is what a file has, which behind NAME=VALUE are further ones, and no program."""
+    part = word[0] if may_be_many(word) else ""
+    return isinstance(part, Unknown) and part.kind == "output" and bool(_OF_FILE.match(part.name))
 
 
 def read(words: Sequence[Value]) -> tuple[Layer, list[Value]]:
@@ -68,6 +76,8 @@ def read(words: Sequence[Value]) -> tuple[Layer, list[Value]]:
     if program in ("env", "sudo"):
         while rest and _ASSIGNMENT.match(leading(rest[0])):
             own.append(rest.pop(0))
+            if program == "env" and len(rest) > 1 and _is_of_file(rest[0]):
+                options.append(Option("", rest[0], shown(rest.pop(0))))
     elif program == "timeout" and rest:
         own.append(rest.pop(0))
         while rest and known(own[-1]) is None and _DURATION.fullmatch(known(rest[0]) or ""):
@@ -96,6 +106,14 @@ def by_env(its: Sequence[Layer], exported: Iterable[tuple[str, Value]]) -> tuple
             if equals:
                 given[name] = join([text, *word[1:]])
     return given, removed - given.keys()
+
+
+def of_env(its: Sequence[Layer]) -> Iterator[str]:
+    """Words of such an env that may be any variables: env $(cat FILE) srun ..."""
+    for layer in takewhile(lambda each: each.program in IN_FRONT, its):
+        for option in layer.options if layer.program == "env" else ():
+            if not option.name and known(option.value or ()) is None:
+                yield option.written
 
 
 def _split(texts: Sequence[Value | None]) -> list[Value]:

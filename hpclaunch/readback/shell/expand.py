@@ -17,6 +17,7 @@ from hpclaunch.readback.shell.told import is_one_text, is_one_word, is_star, pla
 from hpclaunch.readback.shell.values import IfSet, Part, Unknown, Value, join, known, limit, shown, weight
 
 _LONG = 2000  # of a longer text it is counted what it costs
+_NAMES = re.compile(r"(?<![\w#])[A-Za-z_]\w*", re.ASCII)
 _DECIMAL = re.compile(r"0|[1-9][0-9]{0,17}", re.ASCII)
 _TESTS = frozenset((":-", "-", ":=", "=", ":?", "?", ":+", "+"))
 
@@ -174,8 +175,7 @@ class Expander(Lookup):
                 fields.add_value(self._output_of(piece), piece.quoted)
             elif isinstance(piece, pieces.Arithmetic):
                 number = self.number(piece.expression)
-                unknown = Unknown("number", f"$(({piece.expression.written}))")
-                value: Value = (unknown if number is None else str(number),)
+                value: Value = (self._sum(piece.expression) if number is None else str(number),)
                 fields.add_value(value, piece.quoted)
             elif isinstance(piece, pieces.Process):
                 if piece.body is not None:
@@ -189,6 +189,17 @@ class Expander(Lookup):
                 raise Unreadable(piece.why)
             else:
                 self._parameter(fields, piece)
+
+    def _sum(self, expression: Word) -> Unknown:
+        """An expression whose number is not known."""
+        doubted = (name for name in _NAMES.findall(expression.written) if self._is_either(name))
+        return Unknown("number", f"$(({expression.written}))", of=tuple(dict.fromkeys(doubted)))
+
+    def _is_either(self, name: str) -> bool:
+        variable = self.state.get(name)
+        value = variable.value if variable is not None else None
+        parts = () if value is None or isinstance(value, Array) else value
+        return any(isinstance(part, Unknown) and part.kind == "either" for part in parts)
 
     def _home(self, written: str) -> Value:
         if written == "~":

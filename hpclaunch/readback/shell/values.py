@@ -18,12 +18,14 @@ class Unknown(Struct, frozen=True, gc=False):
     """Text that the script does not tell. `kind` is where it comes from, and `name` says more: the
     variable of the shell that started the script, the number of its argument, the command, the file that
     is read, the pattern of file names, or the statement after which a value depends on something unknown.
-    `splits`: it may be several words, or none."""
+    `splits`: it may be several words, or none. `like` are patterns that it matches, and `of` the variables of
+    a sum that have one of several values, of which nothing tells the one."""
 
     kind: Literal["variable", "argument", "output", "input", "number", "files", "home", "either"]
     name: str
     splits: bool = False
     like: tuple[str, ...] = ()
+    of: tuple[str, ...] = ()
 
 
 class IfSet(Struct, frozen=True, gc=False):

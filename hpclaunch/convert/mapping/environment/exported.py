@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.around.rounds import names_in
-from hpclaunch.convert.mapping.environment import of_the_line, perhaps_exported
+from hpclaunch.convert.mapping.environment import of_the_line, perhaps_exported, sourced
 from hpclaunch.convert.mapping.environment.owners import Owner, owner
 from hpclaunch.convert.mapping.ranks import ports, rendezvous
 from hpclaunch.convert.mapping.slurm.asked import READ_BY_SBATCH, origin_of
@@ -165,6 +165,7 @@ def _handed(reading: ShellReading, command: Command, export: Export, draft: Draf
     exported = {**dict(command.environment), **dict(command.prefix)}
     its = layers(command.words)
     given, removed = by_env(its, exported.items())
+    sourced.say_env(command, its, draft)
     prefixed = {**dict(command.prefix), **given}
     there = {name: value for name, value in {**exported, **given}.items() if name not in removed}
     if removed:

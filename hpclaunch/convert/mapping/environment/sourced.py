@@ -2,12 +2,15 @@
 command writes: asked for."""
 
 import re
+from collections.abc import Sequence
 
 from msgspec import Struct, structs
 
 from hpclaunch.convert.draft import Draft, Fact, dotted
 from hpclaunch.convert.mapping.environment.owners import owner
-from hpclaunch.convert.reading import Assigned, Setter, ShellReading
+from hpclaunch.convert.programs.layers import Layer
+from hpclaunch.convert.programs.plain import of_env
+from hpclaunch.convert.reading import Assigned, Command, Setter, ShellReading
 from hpclaunch.readback.shell.values import shown
 from hpclaunch.values.conversion import Kind, Place
 
@@ -23,6 +26,8 @@ _HOOK = re.compile(
 
 
 _MOST_NAMES = 6
+# The key of findings about variables whose names are not told: all that is below it in a job file.
+UNTOLD = "env"
 
 
 class _Setter(Struct, frozen=True):
@@ -43,7 +48,7 @@ def ask(reading: ShellReading, draft: Draft) -> None:
         kind: Kind = "unread" if by.command == "eval" else "left"
         why = f"what {by.text} writes is not told, and what it exports reached the ranks too"
         todo = "write what they need of it in env"
-        draft.say(kind, (by.place,), f"{by.command} {by.text}", why=why, todo=todo)
+        draft.say(kind, (by.place,), f"{by.command} {by.text}", why=why, todo=todo, key=UNTOLD)
     missing = [
         *_not_given(reading, draft),
         *(_Setter(each.place, _what(each), names=each.names) for each in written),
@@ -127,9 +132,19 @@ def not_given(reading: ShellReading) -> list[tuple[Place, str]]:
     return [(place, file) for place, file in rows if not OF_LOGIN.search(file)]
 
 
+def say_env(command: Command, its: Sequence[Layer], draft: Draft) -> None:
+    """Say of an env in front of the run that it gives variables which nobody knows: env $(cat FILE) srun."""
+    for words in of_env(its):
+        why = "which variables it gives to the ranks is known only where it runs"
+        todo = "write what they need of it in env"
+        draft.say("left", (command.place,), f"env {words}", why=why, todo=todo, key=UNTOLD)
+
+
 def lost(reading: ShellReading, draft: Draft) -> list[str]:
-    """The files whose variables ranks had, and nobody knows: not given, and not sourced by the ranks."""
-    return list(dict.fromkeys(each.file for each in _not_given(reading, draft)))
+    """What set variables of the ranks that nobody knows: files that were not given and that the ranks do not
+    source, and what commands write."""
+    files = (each.file for each in _not_given(reading, draft))
+    return list(dict.fromkeys((*files, *(each.what for each in draft.findings if each.key == UNTOLD))))
 
 
 def _doubt_defaults(reading: ShellReading, first: _Setter, draft: Draft) -> None:

@@ -211,7 +211,8 @@ def number(value: Value | None, reading: ShellReading, slurm: Mapping[str, int])
     text = resolved(value or (), slurm)
     if text is None and value is not None and len(value) == 1:
         part = value[0]
-        if isinstance(part, Unknown) and part.kind == "number" and part.name.startswith("$(("):
+        is_sum = isinstance(part, Unknown) and part.kind == "number" and part.name.startswith("$((")
+        if isinstance(part, Unknown) and is_sum and not part.of:
             source = _NAME.sub(lambda found: found[1] or found[2], _BASE_TEN.sub("", part.name[3:-2]))
             return arithmetic.evaluate(source, lambda name: _of_variable(name, reading, slurm))
     try:

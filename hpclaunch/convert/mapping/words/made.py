@@ -24,6 +24,7 @@ def in_doubt(reading: ShellReading, values: Iterable[Value]) -> list[str]:
         for part in value:
             if not isinstance(part, Unknown):
                 continue
+            found.update(dict.fromkeys(part.of))
             # Of ${NAMES[@]:0:1}, ${NAME,,} or $! in several ways no variable is told.
             is_variable = part.name.isidentifier() and part.name not in NAMES_OF_HERE
             if (part.kind == "either" and is_variable) or (
@@ -71,7 +72,7 @@ def with_numbers(reading: ShellReading, run: Command, value: Value) -> Value:
 
     return tuple(
         Unknown("number", _IN_SUM.sub(filled_in, part.name), part.splits)
-        if isinstance(part, Unknown) and part.kind == "number" and part.name.startswith("$((")
+        if isinstance(part, Unknown) and part.kind == "number" and part.name.startswith("$((") and not part.of
         else part
         for part in value
     )
