@@ -62,7 +62,10 @@ _NO_SITE = "what a job becomes depends on the site: give one that is known with 
 _UNUSED: Mapping[Role, tuple[str, str]] = {
     "program": ("a program in Python", "it stays as it is: the job's command starts it"),
     "rank script": ("a script that runs beside the ranks", "it stays as it is: the job's command starts it"),
-    "binding": ("lists of cores and memory for ranks", "nothing in the launcher refers to it"),
+    "binding": (
+        "lists of cores and memory for ranks",
+        "no program that binds ranks, as far as this command knows, takes it",
+    ),
     "hostfile": ("a list of hosts", "the scheduler knows the hosts of a job"),
     "mounts": ("a list of mounts", "nothing in the launcher refers to it"),
     "mca": ("settings of Open MPI", "give those that the job needs as OMPI_MCA_NAME in env"),

@@ -19,6 +19,7 @@ from hpclaunch.convert.mapping.bind import binding, evaluated
 from hpclaunch.convert.mapping.bind.evaluated import Binder
 from hpclaunch.convert.mapping.slurm.settled import by_role
 from hpclaunch.convert.options import Options
+from hpclaunch.convert.programs.bind import OF_MLPERF
 from hpclaunch.convert.programs.layers import Layer, Option, layers
 from hpclaunch.convert.reading import Command, ShellReading, Source
 from hpclaunch.readback.shell.values import known
@@ -92,8 +93,8 @@ def _written(reading: ShellReading) -> Iterator[tuple[Source, Command]]:
 
 def _of_binder(machine: NodeType, each: Binder, files: Sequence[Source]) -> Iterator[Finding]:
     """One whose ranks are not known: what it says of any of them."""
-    if each.layer.program == "bind.sh":
-        yield from _of_bind_sh(machine, each, files)
+    if each.layer.program in OF_MLPERF:
+        yield from _of_mlperf(machine, each, files)
     else:
         cpus, mems = _lists(each.layer)
         yield from _against(machine, Binding(each.said, each.place, {0: cpus}, {0: mems}))
@@ -104,10 +105,10 @@ def _of_ranks(
 ) -> Iterator[Finding]:
     """What a script does as each of its ranks. `all_known`: those are all that there are."""
     settled = [[each for each in row if not each.conditions] or row for row in rows]
-    lists = [[each for each in row if each.layer.program != "bind.sh"] for row in settled]
+    lists = [[each for each in row if each.layer.program not in OF_MLPERF] for row in settled]
     for each in settled[0]:
-        if each.layer.program == "bind.sh":
-            yield from _of_bind_sh(machine, each, files)
+        if each.layer.program in OF_MLPERF:
+            yield from _of_mlperf(machine, each, files)
     if any(len(row) > 1 for row in lists):
         for each in lists[0]:
             if not each.conditions:
@@ -214,15 +215,21 @@ def _away(machine: NodeType, binding: Binding, away: dict[int, tuple[set[int], i
     )
 
 
-def _of_bind_sh(machine: NodeType, binder: Binder, files: Sequence[Source]) -> Iterator[Finding]:
+def _of_mlperf(machine: NodeType, binder: Binder, files: Sequence[Source]) -> Iterator[Finding]:
+    for table in evaluated.tables_of((binder,), files):
+        yield from _of_table(machine, table)
+    # There are several programs of the name bindpcie, and some ask the machine which cores are near.
+    if binder.layer.program == "bind.sh":
+        yield from _of_bind_sh(machine, binder)
+
+
+def _of_bind_sh(machine: NodeType, binder: Binder) -> Iterator[Finding]:
     cpu, cluster, ib = (binder.layer.option(name) for name in ("cpu", "cluster", "ib"))
     text = known(cpu.value or ()) if cpu is not None else "node"
     if text is not None and text.startswith("exclusive"):
         yield from _against(machine, _exclusive(machine, binder.place, smt="nosmt" not in text))
     elif text == "node" and machine.gpus:
         yield from _against(machine, _by_node(machine, binder.place))
-    for table in evaluated.tables_of((binder,), files):
-        yield from _of_table(machine, table)
     if ib is not None and known(ib.value or ()) == "single":
         name = known(cluster.value or ()) if cluster is not None else ""
         if name is not None:
@@ -230,7 +237,7 @@ def _of_bind_sh(machine: NodeType, binder: Binder, files: Sequence[Source]) -> I
 
 
 def _of_table(machine: NodeType, table: Source) -> Iterator[Finding]:
-    """bind_cpu_cores=(...) and bind_mem=(...) of a file that bind.sh takes."""
+    """bind_cpu_cores=(...) and bind_mem=(...) of a file that bind.sh or bindpcie takes."""
     for name, kind in (("bind_cpu_cores", "cpus"), ("bind_mem", "mems")):
         array = binding.array(table, name)
         if array is not None:

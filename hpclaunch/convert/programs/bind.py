@@ -1,7 +1,8 @@
-"""What binds one rank and then becomes it: MLPerf's bind.sh, numactl and taskset.
+"""What binds one rank and then becomes it: MLPerf's bind.sh and bindpcie, numactl and taskset.
 
-Options of bind.sh are those of NVIDIA's v0.7 and v1.1 submissions, of numactl those of numactl(8) 2.0.19, of
-taskset those of taskset(1) of util-linux 2.41.
+Options of bind.sh are those of NVIDIA's v0.7 and v1.1 submissions to MLPerf training, of bindpcie, which came
+in its place, those that HPE's v2.1 submission prints, of numactl those of numactl(8) 2.0.19, of taskset those
+of taskset(1) of util-linux 2.41.
 """
 
 from collections.abc import Sequence
@@ -10,7 +11,9 @@ from hpclaunch.convert.programs.flags import Table, table, take
 from hpclaunch.convert.programs.layers import Layer
 from hpclaunch.readback.shell.values import Value, program_of
 
-BINDERS = ("bind.sh", "numactl", "taskset")
+# MLPerf's own, with the same options: lists of cores and memory from a file, or what is near each rank's GPU.
+OF_MLPERF = ("bind.sh", "bindpcie")
+BINDERS = (*OF_MLPERF, "numactl", "taskset")
 _BIND_SH = table(((1, "cpu mem ib cluster"), (0, "help=h")))
 _NUMACTL = table(
     (
@@ -28,7 +31,7 @@ _TASKSET = table(((0, "cpu-list=c all-tasks=a pid=p help=h version=V"),))
 
 
 def read(words: Sequence[Value]) -> tuple[Layer, list[Value]]:
-    """The layer "bind.sh", "numactl" or "taskset", and the command that is bound. The mask or the list of
+    """The layer of one of BINDERS, and the command that is bound. The mask or the list of
     taskset stands in the layer's words."""
     program = program_of(words)
     if program == "taskset":

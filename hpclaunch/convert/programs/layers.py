@@ -52,6 +52,7 @@ _READERS = {
     "python": "torch",
     "python3": "torch",
     "bind.sh": "bind",
+    "bindpcie": "bind",
     "numactl": "bind",
     "taskset": "bind",
     "env": "plain",

@@ -1,4 +1,5 @@
-"""Who binds a rank, and to what: srun's --cpu-bind and --mem-bind, bind.sh, numactl and taskset -> `bind`."""
+"""Who binds a rank, and to what: srun's --cpu-bind and --mem-bind, bind.sh and bindpcie, numactl and taskset
+-> `bind`."""
 
 import re
 from collections.abc import Sequence
@@ -10,7 +11,7 @@ from msgspec import Struct
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.slurm.asked import Asked
 from hpclaunch.convert.options import Options
-from hpclaunch.convert.programs.bind import is_of_memory
+from hpclaunch.convert.programs.bind import OF_MLPERF, is_of_memory
 from hpclaunch.convert.programs.layers import Layer, Option, layers
 from hpclaunch.convert.programs.names import BY_MPI, BY_TORCH
 from hpclaunch.convert.reading import Command, Source
@@ -64,7 +65,7 @@ def say_default(command: Command, draft: Draft) -> None:
 
 class Ranks(Struct, frozen=True):
     """Those that a command line binds: its lines, how many of them are on a node, and the files that bind.sh
-    may source."""
+    and bindpcie may source."""
 
     places: Places
     per_node: int | None
@@ -72,12 +73,13 @@ class Ranks(Struct, frozen=True):
 
 
 def of_layers(layers: Sequence[Layer], ranks: Ranks, draft: Draft, options: Options) -> tuple[Layer, ...]:
-    """What bind.sh, numactl and taskset in front of the command say. Returns the layers that the command
-    keeps: a binding that the job's keys cannot say stays where it is, and the job binds nothing itself."""
+    """What bind.sh, bindpcie, numactl and taskset in front of the command say. Returns the layers that the
+    command keeps: a binding that the job's keys cannot say stays where it is, and the job binds nothing
+    itself."""
     kept: list[Layer] = []
     for layer in layers:
-        if layer.program == "bind.sh":
-            _of_bind_sh(layer, ranks, draft)
+        if layer.program in OF_MLPERF:
+            _of_mlperf(layer, ranks, draft)
         elif layer.program == "numactl":
             kept += _numactl(layer, ranks, draft, options)
         elif layer.program == "taskset":
@@ -87,22 +89,22 @@ def of_layers(layers: Sequence[Layer], ranks: Ranks, draft: Draft, options: Opti
     return tuple(kept)
 
 
-def _of_bind_sh(layer: Layer, ranks: Ranks, draft: Draft) -> None:
-    """bind.sh: `node` is its default for cores and memory, and `off` for HCAs."""
-    _bind_sh_value("cpus", layer.option("cpu"), ranks, draft)
-    _bind_sh_value("memory", layer.option("mem"), ranks, draft)
+def _of_mlperf(layer: Layer, ranks: Ranks, draft: Draft) -> None:
+    """bind.sh and bindpcie: `node` is their default for cores and memory, and `off` for HCAs."""
+    _of_mode("cpus", layer, layer.option("cpu"), ranks, draft)
+    _of_mode("memory", layer, layer.option("mem"), ranks, draft)
     for name, why in (
         ("ib", "hpclaunch gives each rank the HCA nearest to its GPU (UCX_NET_DEVICES), if it can be used"),
         ("cluster", "the names of the HCAs are those of the site's node type"),
     ):
         given = layer.option(name)
         if given is not None:
-            draft.say("replaced", ranks.places, f"bind.sh {given.written}", why=why)
+            draft.say("replaced", ranks.places, f"{layer.program} {given.written}", why=why)
 
 
-def _bind_sh_value(kind: Kind, option: Option | None, ranks: Ranks, draft: Draft) -> None:
+def _of_mode(kind: Kind, layer: Layer, option: Option | None, ranks: Ranks, draft: Draft) -> None:
     text = known(option.value or ()) if option is not None else "node"
-    what = f"bind.sh {option.written}" if option is not None else "bind.sh"
+    what = f"{layer.program} {option.written}" if option is not None else layer.program
     if text is None:
         draft.ask(("bind", kind), f"what each rank is bound to: {what} is not told", ranks.places, what)
     elif text in ("node", "exclusive", "exclusive,nosmt"):

@@ -81,7 +81,7 @@ def environment_of(command: Command, nodes: int | None, per_node: int | None) ->
 
 
 def tables_of(binders: Collection[Binder], files: Sequence[Source]) -> list[Source]:
-    """The files whose arrays bind.sh takes."""
+    """The files whose arrays bind.sh and bindpcie take."""
     options = (each.layer.option(name) for each in binders for name in ("cpu", "mem"))
     named = {basename(known(option.value or ()) or "") for option in options if option is not None}
     return [file for file in files if basename(file.name) in named]

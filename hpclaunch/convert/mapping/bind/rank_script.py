@@ -54,8 +54,8 @@ def put(
     tables: Sequence[Source] = (),
 ) -> set[str]:
     """Say who binds the ranks where they run a script, and return the variables that it reads. `commands` are
-    those of the launcher, which may have written it, and `tables` the lists of cores that bind.sh may
-    take."""
+    those of the launcher, which may have written it, and `tables` the lists of cores that bind.sh
+    and bindpcie may take."""
     names = _names(run, commands)
     if _binds_in_words(run, draft):
         return set()
@@ -141,7 +141,7 @@ def _not_given(name: str, run: Step, draft: Draft) -> None:
         f"whether {name} binds its ranks itself",
         became=_LOCAL,
         why="the file is not given, and two that bind get in each other's way",
-        todo=f"convert again with {basename(name)}; if it calls bind.sh or numactl take that out, "
+        todo=f"convert again with {basename(name)}; if it calls bind.sh, bindpcie or numactl take that out, "
         "or write bind: {cpus: none, memory: none}",
     )
 
