@@ -68,3 +68,13 @@ def test_ranks_of_a_number_that_is_one_of_several_are_asked_for(lines: str) -> N
     assert script_cases.loaded(found.job)["ranks_per_node"] == ASK
     known = convert(classified({"run.sh": f"{text}N=3\n{run}\n"}), Options({}))
     assert script_cases.loaded(known.job)["ranks_per_node"] == "3"
+
+
+@pytest.mark.parametrize("option", ["--gres=gpu:$1", "--gpus=$1", "--gpus-per-node=$COUNT"])
+@pytest.mark.parametrize("head", ["", "#SBATCH -N 2 --ntasks-per-node=4 --exclusive\n"])
+def test_gpus_of_a_number_that_is_not_told_are_asked_for_on_whole_nodes_too(option: str, head: str) -> None:
+    job, findings = _job(f"-n 8 {'' if head else '--exclusive '}{option}", head)
+    assert job["gpus_per_node"] == ASK
+    (asked,) = (each for each in findings if each.key == "gpus_per_node")
+    assert asked.what.split("=")[0] == option.split("=")[0]
+    assert not [each for each in findings if each.what == "no line says how many GPUs"]

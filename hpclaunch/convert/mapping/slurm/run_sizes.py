@@ -251,10 +251,12 @@ def put_gpus(reading: ShellReading, run: Step, found: Allocation, draft: Draft) 
             if fact is not None:
                 draft.unsay(("gpus_per_node",))
             allocation.put_gpus_of(gpus, draft)
+        elif fact is None and gpus.written:
+            doubt = f"{gpus.written} does not tell it{hints.of_gpus(run, draft)}"
+            question = f"how many GPUs on each node: {doubt}"
+            draft.ask(("gpus_per_node",), question, gpus.places, gpus.written)
         elif fact is None or (found.whole and not gpus.written):
-            told = f"{gpus.written} does not tell it" if gpus.written else _NO_GPUS
-            doubt = f"{told}{hints.of_gpus(run, draft)}"
-            no_gpus(reading, found, (run.command.place,), draft, doubt)
+            no_gpus(reading, found, (run.command.place,), draft, f"{_NO_GPUS}{hints.of_gpus(run, draft)}")
     else:
         for each in own:
             if each.name in gpu_binding.NAMES:
