@@ -8,7 +8,7 @@ from hpclaunch.convert.mapping.slurm.sruns import Step
 from hpclaunch.convert.mapping.words.texts import path
 from hpclaunch.readback.shell.values import shown
 
-_SWITCHES = {
+SWITCHES = {
     "container-mount-home": ("mount_home", True),
     "no-container-mount-home": ("mount_home", False),
     "container-remap-root": ("remap_root", True),
@@ -24,8 +24,8 @@ _ONE_CONTAINER = "all steps of a job share one container, named with the job's n
 def put(step: Step, draft: Draft) -> None:
     """Put the switches of the container and its working folder into the draft."""
     for each in step.asked:
-        if each.name in _SWITCHES:
-            key, value = _SWITCHES[each.name]
+        if each.name in SWITCHES:
+            key, value = SWITCHES[each.name]
             draft.put(("container", key), value, each.places, each.written)
         elif each.name in _OTHERS:
             _OTHERS[each.name](each, draft)

@@ -10,7 +10,7 @@ from msgspec import Struct, structs
 from hpclaunch.convert.draft import Draft
 from hpclaunch.convert.mapping.around import beyond, steps, surroundings, sweeps, trials
 from hpclaunch.convert.mapping.bind import binding, of_mpirun, rank_script
-from hpclaunch.convert.mapping.container import enroot, images, mounts
+from hpclaunch.convert.mapping.container import enroot, images, joined, mounts
 from hpclaunch.convert.mapping.container import options as container_options
 from hpclaunch.convert.mapping.environment import exported, handed_on, set_again
 from hpclaunch.convert.mapping.environment.owners import owner
@@ -169,7 +169,7 @@ def _put_image(launch: Launch, lists: Sequence[Source], draft: Draft) -> None:
         _image_of_batch(reading, draft)
         return
     images.put_image(reading, run, launch.steps, reading.commands, draft)
-    _put_options_of(reading, run, lists, draft)
+    _put_options_of(reading, run, lists, draft, joined.by(reading, run, launch.steps))
 
 
 def put_container(reading: ShellReading, step: Step, draft: Draft) -> None:
@@ -178,14 +178,23 @@ def put_container(reading: ShellReading, step: Step, draft: Draft) -> None:
     _put_options_of(reading, step, (), draft)
 
 
-def _put_options_of(reading: ShellReading, run: Step, lists: Sequence[Source], draft: Draft) -> None:
+def _put_options_of(
+    reading: ShellReading, run: Step, lists: Sequence[Source], draft: Draft, keeper: Step | None = None
+) -> None:
+    """`keeper`: the step that keeps the container running which the run joins."""
     of_run = run.option("container-image")
     if of_run is not None and alone.cut_short(reading, of_run):
         question = f"the image: sbatch takes # for a comment, and so it was given {of_run.written} alone"
         draft.ask(("image",), question, of_run.places, of_run.written, todo="write it with / for the #")
-    container_options.put(run, draft)
     asked = [each for each in run.asked if each.name == "container-mounts"]
-    mounts.put(reading, run.command, asked, lists, draft)
+    if keeper is None:
+        container_options.put(run, draft)
+        mounts.put(reading, run.command, asked, lists, draft)
+        return
+    container_options.put(structs.replace(run, asked=(*joined.switches(run, keeper), *run.asked)), draft)
+    joined.say_ignored(asked, keeper, draft)
+    its = [each for each in keeper.asked if each.name == "container-mounts"]
+    mounts.put(reading, keeper.command, its, lists, draft)
 
 
 def _trials(launch: Launch, swept: Sequence[Loop], draft: Draft) -> trials.Trials:
