@@ -15,6 +15,7 @@ from hpclaunch.convert.mapping.ranks import by_jsrun, mpi, mpi_library
 from hpclaunch.convert.mapping.slurm import allocation
 from hpclaunch.convert.mapping.slurm.asked import of_options
 from hpclaunch.convert.mapping.slurm.sizes import Allocation, ranks
+from hpclaunch.convert.mapping.slurm.submitted import unwrapped
 from hpclaunch.convert.mapping.words.texts import line
 from hpclaunch.convert.options import Options
 from hpclaunch.convert.programs.layers import Layer, layers
@@ -36,7 +37,8 @@ def convert(reading: ShellReading, draft: Draft, options: Options) -> None:
     refusal = refusals.of(reading)
     assert refusal is not None
     of_slurm = is_of_slurm(reading)
-    steps = of_slurm and other_containers.are_steps(reading)
+    inside = unwrapped(reading)
+    steps = of_slurm and other_containers.are_steps(inside)
     found = allocation.put(reading, draft) if of_slurm and not steps else Allocation()
     if steps:
         other_containers.put(reading, draft, options)
@@ -50,7 +52,7 @@ def convert(reading: ShellReading, draft: Draft, options: Options) -> None:
     if not of_slurm and refusal.is_scheduler and ("command",) not in draft.facts:
         own_program.put(reading, draft)
         draft.findings[:] = [_no_question(each) for each in draft.findings]
-    singularity.say_images(reading, draft)
+    singularity.say_images(inside, draft)
     draft.refuse(refusal.reason, [refusal.place], refusal.name, todo=_TODO)
 
 

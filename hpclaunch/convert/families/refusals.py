@@ -8,6 +8,7 @@ from hpclaunch.convert.families.docker_ssh import are_beside
 from hpclaunch.convert.families.singularity import PROGRAMS as SINGULARITY
 from hpclaunch.convert.mapping import other_schedulers
 from hpclaunch.convert.mapping.docker.sizes import is_of_slurm
+from hpclaunch.convert.mapping.slurm.submitted import unwrapped
 from hpclaunch.convert.programs.layers import MPI, PER_GPU, layers
 from hpclaunch.convert.programs.names import BY_MPI, BY_TORCH, CONTAINERS, REMOTE, STEPS, any_of
 from hpclaunch.convert.programs.schedulers import scheduler_of
@@ -111,7 +112,7 @@ def _starts_ranks(reading: ShellReading) -> bool:
 
 
 def _singularity(reading: ShellReading) -> Refusal | None:
-    for command in reading.commands:
+    for command in unwrapped(reading).commands:
         if any(layer.program in SINGULARITY for layer in layers(command.words)):
             reason = (
                 "containers of Singularity or Apptainer: hpclaunch's are of Pyxis and Kubernetes, and "
@@ -122,7 +123,7 @@ def _singularity(reading: ShellReading) -> Refusal | None:
 
 
 def _other_runtime(reading: ShellReading) -> Refusal | None:
-    for command in reading.commands:
+    for command in unwrapped(reading).commands:
         for word in command.words[:12]:
             name = _OTHER_RUNTIMES.get(base_name(word))
             if name is not None:

@@ -15,8 +15,8 @@ from hpclaunch.readback.shell.values import IfSet, Names, Unknown, Value, join, 
 
 _NAMES = re.compile(r"\$\{?[#!]?([A-Za-z_]\w*)", re.ASCII)
 _IN_ARITHMETIC = re.compile(r"\(\((.*?)\)\)", re.DOTALL)
-_STANDS = "_hpclaunch_"  # and a number: the name of a part that is not known
-_STANDS_IN = re.compile(rf"\$\{{({_STANDS}\d+)\}}")
+STANDS = "_hpclaunch_"  # and a number: the name of a part that is not known
+_STANDS_IN = re.compile(rf"\$\{{({STANDS}\d+)\}}")
 _WHICH = re.compile(r"(?:\$\(|`)\s*(?:which|command -v|type -[pP])\s+([\w.+-]+)\s*(?:\)|`)")
 FOLDER_OF = re.compile(r"\$\(dirname \$\(which ([\w.+-]+)\)\)")
 _WORD = re.compile(r"[A-Za-z_]\w*", re.ASCII)
@@ -63,7 +63,7 @@ def uses_of(statement: Simple) -> tuple[str, ...]:
 
 def as_given(written: str, unknown: Mapping[str, Unknown | IfSet | Names]) -> str:
     """A text of a shell with what the names of `with_names` stand for, as people see it."""
-    if _STANDS not in written:
+    if STANDS not in written:
         return written
     return _STANDS_IN.sub(lambda name: shown((unknown[name[1]],)) if name[1] in unknown else name[0], written)
 
@@ -84,7 +84,7 @@ def with_names(
         if isinstance(part, Unknown) and part.kind == "variable" and not is_another(part.name):
             text = f"${{{part.name}}}"
         elif not isinstance(part, str):
-            name = f"{_STANDS}{len(unknown)}"
+            name = f"{STANDS}{len(unknown)}"
             unknown[name] = part
             text = f"${{{name}}}"
         if not isinstance(part, str):

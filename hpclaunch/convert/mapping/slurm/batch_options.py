@@ -29,7 +29,7 @@ _MAILS = frozenset(("END", "FAIL"))
 ADDED_UP = frozenset(("mail-type",))
 # sbatch ends a word of its directives at a blank, <project id>, and puts no variable into them.
 _PLACEHOLDER = re.compile(r"<[^<>]+>|^[{<]$|^\{ ?\w+ ?\}$|^<\w+$")
-_VARIABLE = re.compile(r"\$\w|\$\{\w+\}")
+_VARIABLE = re.compile(r"\$\w|\$\{\w+\}|\$\(")
 _TO_SCRIPT = re.compile(r"B:(?:SIG)?(\w+)(?:@\d*)?")
 # What the script of a job awaits: it runs its `after` steps then.
 _ENDED_BY = frozenset(("TERM", "INT", "HUP", "15", "2", "1"))

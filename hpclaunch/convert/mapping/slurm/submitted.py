@@ -11,9 +11,9 @@ from hpclaunch.convert.mapping.slurm.sizes import sizes
 from hpclaunch.convert.mapping.words.texts import is_here
 from hpclaunch.convert.programs import srun
 from hpclaunch.convert.programs.slurm_variables import NAMES
-from hpclaunch.convert.reading import Assigned, Command, ShellReading, Source, Sourced
+from hpclaunch.convert.reading import Assigned, Command, Directive, ShellReading, Source, Sourced
 from hpclaunch.convert.shell import walk
-from hpclaunch.convert.shell.names import with_names
+from hpclaunch.convert.shell.names import STANDS, with_names
 from hpclaunch.readback.shell.errors import ScriptError
 from hpclaunch.readback.shell.values import Part, Unknown, Value, join, known, shown
 from hpclaunch.values.conversion import Place
@@ -21,6 +21,7 @@ from hpclaunch.values.errors import InputError
 
 _Timed = TypeVar("_Timed", Assigned, Sourced)
 _GO = frozenset(("cd", "pushd", "popd"))
+_STANDS = re.compile(rf"\$\{{{STANDS}\d+\}}")
 
 
 def unwrapped(reading: ShellReading, parts: walk.Parts = ()) -> ShellReading:
@@ -104,7 +105,7 @@ def _joined(
     return structs.replace(
         reading,
         commands=(*folders, structs.replace(command, stdin=None), *commands),
-        directives=(*reading.directives, *inner.directives),
+        directives=(*reading.directives, *(_as_written(each, parts) for each in inner.directives)),
         assigned=(
             *(_later(each, -each.behind[0]) for each in reading.assigned),
             *(assigned if whole else (structs.replace(a, place=place) for a in assigned)),
@@ -118,6 +119,15 @@ def _joined(
         followed=(*reading.followed, place),
         of_submitted=inner.statements if whole else (),
     )
+
+
+def _as_written(directive: Directive, parts: walk.Parts) -> Directive:
+    """A line of #SBATCH with what the script that wrote it puts in, where a name stands for that."""
+    if not any(STANDS in word for word in directive.words):
+        return directive
+    names = {f"${{{name}}}": " ".join(shown((part,)).split()) for name, part in parts}
+    words = (_STANDS.sub(lambda found: names.get(found[0], found[0]), word) for word in directive.words)
+    return structs.replace(directive, words=tuple(words))
 
 
 def _later(each: _Timed, count: int) -> _Timed:

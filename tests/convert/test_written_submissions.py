@@ -1,0 +1,46 @@
+"""A script that another one writes and submits: what starts its ranks, and what its lines are made of."""
+
+import pytest
+from script_cases import ASK, loaded
+
+from hpclaunch.convert.conversion import convert
+from hpclaunch.convert.inputs import classified
+from hpclaunch.convert.options import Options
+from hpclaunch.values.conversion import Conversion
+
+_LINES = "#SBATCH --nodes=2 --time=30\n#SBATCH --job-name=$name\n#SBATCH --gres=gpu:${gpus}\n"
+
+
+def _converted(
+    command: str, submits: str = "cat << EOT > job.sbatch\n{}EOT\nsbatch job.sbatch\n"
+) -> Conversion:
+    text = f"#!/bin/sh\n{_LINES}\n{command}\n"
+    outer = f'#!/bin/sh\nname="$1"\ngpus=`./count_gpus.sh`\n{submits.format(text)}exit 0\n'
+    return convert(classified({"submit.sh": outer}), Options({}))
+
+
+@pytest.mark.parametrize("submits", ["cat << EOT > j.sh\n{}EOT\nsbatch j.sh\n", "sbatch << EOT\n{}EOT\n"])
+@pytest.mark.parametrize(
+    ("command", "reason"),
+    [
+        ("srun singularity exec --nv -B /data /images/t.sif python t.py", "Singularity"),
+        ("srun shifter --image=team/t:1 python t.py", "Shifter"),
+    ],
+)
+def test_containers_of_others_are_refused_there_too(command: str, reason: str, submits: str) -> None:
+    found = _converted(command, submits)
+    assert not found.job
+    assert f"containers of {reason}" in found.refused
+    told = {each.became or each.what for each in found.findings}
+    assert told & {"the image /images/t.sif", "image: team/t:1"}
+    assert {"nodes: 2", "time: 00:30:00"} <= told
+
+
+def test_what_is_put_into_its_lines_is_told_as_it_was_made() -> None:
+    found = _converted("srun --mpi=none ./t")
+    job = loaded(found.job)
+    assert (job["nodes"], job["name"], job["gpus_per_node"]) == ("2", ASK, ASK)
+    asked = {each.key: each.what for each in found.findings if each.kind == "question"}
+    assert asked["name"] == "--job-name=${1}"
+    assert asked["gpus_per_node"] == "--gres=gpu:$(./count_gpus.sh)"
+    assert not [each for each in found.findings if "_hpclaunch_" in f"{each.what}{each.why}{each.todo}"]
