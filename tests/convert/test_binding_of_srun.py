@@ -206,3 +206,19 @@ def test_a_program_that_pins_its_threads_itself_is_bound_by_nobody(
     found = convert(classified({"run.sub": text}), Options({}))
     assert _job(found).get("bind") == bind
     assert any(each.became == "bind: cpus: local" for each in found.findings) == (bind is None)
+
+
+@pytest.mark.parametrize(
+    ("run", "bind"),
+    [
+        ("bash -c 'hpl.sh --cpu-affinity 0-7:8-15 --dat d.dat'", {"cpus": "none", "memory": "none"}),
+        ("bash -c 'hpl.sh --mem-affinity 0:1 --cpu-affinity=0-7:8-15'", {"cpus": "none", "memory": "none"}),
+        ("./hpl.sh --cpu-affinity 0-7:8-15 --dat d.dat", {"cpus": "none", "memory": "none"}),
+        ("bash -c 'hpl.sh --mem-affinity 0:1'", {"memory": "none"}),
+        ("bash -c 'hpl.sh --dat my--cpu-affinity.dat'", None),
+    ],
+)
+def test_lists_of_cores_for_the_program_itself_are_what_binds_its_ranks(
+    run: str, bind: dict[str, str] | None
+) -> None:
+    assert _job(_converted(f"srun --mpi=none {run}")).get("bind") == bind

@@ -19,7 +19,9 @@ from hpclaunch.values.conversion import Place
 _READS = re.compile(r"\$\{?([A-Za-z_]\w*)")
 _NAMES = "|".join(map(re.escape, (*BINDERS, "hwloc-bind")))
 _BINDER = re.compile(rf"\b(?:{_NAMES})\b")
-_BINDS_IN_TEXT = re.compile(rf"^[^#\n]*\b(?:{_NAMES})\b", re.MULTILINE)
+# By these hpl.sh and its like bind each rank with numactl (NVIDIA HPC Benchmarks, "Running the benchmarks").
+_LISTS = r"(?<!\S)--(?:cpu|mem)-affinity(?=[\s=]|$)"
+_BINDS_IN_TEXT = re.compile(rf"^[^#\n]*(?:\b(?:{_NAMES})\b|{_LISTS})", re.MULTILINE)
 _MOST = 8  # words of the run in which a script that the launcher writes is looked for
 # But for the GPU of the rank's own number on its node, and GPUs that are the same for all ranks.
 _CHOOSES = re.compile(
@@ -108,9 +110,11 @@ def _binds_in_words(run: Step, draft: Draft) -> bool:
 
 
 def _is_of_memory(hit: re.Match[str]) -> bool:
-    """Whether all that binds in that line is numactl with options about memory alone."""
+    """Whether all that binds in that line is numactl with options about memory alone, or a list for it."""
     line = hit.string[hit.start() :].partition("\n")[0]
     binders = list(_BINDER.finditer(line))
+    if not binders:
+        return "--cpu-affinity" not in line
     return all(
         is_of_memory(read([(word,) for word in ("numactl", *line[each.end() :].split())])[0])
         for each in binders
