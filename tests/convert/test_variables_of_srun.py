@@ -93,3 +93,10 @@ def test_tasks_of_sbatch_that_an_option_does_not_take_back_are_told(
 def test_no_line_for_sbatch_vanishes(line: str, run: str) -> None:
     found = _converted("#SBATCH -N 2", line, run)
     assert any(each.line == 4 for finding in found.findings for each in finding.places)
+
+
+@pytest.mark.parametrize(("name", "is_its"), [("SRUN_EXPORT_ENV", True), ("SRUN_ARGS", False)])
+def test_what_srun_does_not_read_is_no_variable_of_its(name: str, is_its: bool) -> None:
+    found = _converted("#SBATCH -N 2 --ntasks-per-node=8", f"export {name}=--label", f"srun ${name} ./x")
+    assert (name in loaded(found.job).get("env", {})) is not is_its
+    assert any("srun takes it for an option" in each.why for each in found.findings) is is_its

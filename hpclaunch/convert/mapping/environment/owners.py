@@ -70,9 +70,10 @@ _OF_APPTAINER = frozenset(
 def _rows() -> Iterator[_Row]:
     # sbatch(1), "Input environment variables": sbatch alone reads them.
     yield _row("sbatch", "SBATCH_*")
-    # SRUN_* and SPANK_* are of srun and its plugins (srun(1), spank(7)), as Slurm's own are; the rest is set
-    # in ranks by its plugins for PMI-2 and PMIx (pmix_server.h, PMI(1)).
-    yield _row("srun", "SRUN_* SPANK_* PMIX_RANK PMIX_NAMESPACE PMIX_SERVER_*")
+    # Of srun and its plugins (srun(1), srun/opt.c, spank(7)), as Slurm's own are: SRUN_ARGS and its like are
+    # the script's. The rest is set in ranks by its plugins for PMI-2 and PMIx (pmix_server.h, PMI(1)).
+    yield _row("srun", "SRUN_CONTAINER SRUN_CONTAINER_ID SRUN_CPUS_PER_TASK SRUN_DEBUG SRUN_EXPORT_ENV")
+    yield _row("srun", "SRUN_SEGMENT_SIZE SPANK_* PMIX_RANK PMIX_NAMESPACE PMIX_SERVER_*")
     yield _row("srun", "PMI_RANK PMI_SIZE PMI_FD PMI_ID PMI_JOBID PMI_SPAWNED")
     yield _row("srun", "PMIX_SECURITY_MODE PMIX_PTL_MODULE PMIX_GDS_MODULE PMIX_HOSTNAME PMIX_VERSION")
     # Pyxis's options by another way, since its release 0.21 (PYXIS_CONTAINER_IMAGE, ...; args.c).
