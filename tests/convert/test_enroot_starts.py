@@ -138,3 +138,35 @@ def test_a_container_around_mpirun_is_that_of_its_ranks() -> None:
     job = _job("export A=1\nenroot start -m /d:/d -e B=2 x.sqsh mpirun -np 16 -x C=3 ./t")
     assert (job["image"], job["mounts"], job["env"]) == ("x.sqsh", ["/d:/d"], {"B": "2", "C": "3"})
     assert (job["ranks_per_node"], job["command"]) == ("8", ["./t"])
+
+
+_FILLED = 'for v in $LIST; do MORE_{0}="$MORE_{0} --x $v"; done\nMORE_{0}=${{MORE_{0}:1}}\n'
+
+
+@pytest.mark.parametrize("name", ["KWARGS", "MOUNTS", "ARGS"])
+@pytest.mark.parametrize("more", ["", "--rw"])
+def test_options_that_a_variable_holds_are_asked_for(name: str, more: str) -> None:
+    lines = f"enroot create -n x-$ID /fs/x.sqsh\n{_FILLED.format(name)}{_START} $MORE_{name} {more} x-$ID ./t"
+    found = _converted(lines)
+    job = loaded(found.job)
+    assert (job["image"], job["command"]) == ("/fs/x.sqsh", ["./t"])
+    assert "mount_home" not in job["container"]
+    asked = [each.why for each in found.findings if each.kind == "question" and "enroot start" in each.what]
+    assert [f"MORE_{name}" in each and "mounts" in each for each in asked] == [True]
+
+
+@pytest.mark.parametrize(
+    "words", ["$WHICH --rw /fs/x.sqsh ./t", "--rw $WHICH /fs/x.sqsh ./t", "$WHICH -m /a:/b /fs/x.sqsh ./t"]
+)
+def test_a_word_before_an_option_or_an_image_is_no_container(words: str) -> None:
+    found = _converted(f"{_START} {words}")
+    job = loaded(found.job)
+    assert (job["image"], job["command"]) == ("/fs/x.sqsh", ["./t"])
+    assert [each for each in found.findings if each.kind == "question" and "WHICH" in each.what]
+
+
+@pytest.mark.parametrize("start", ["srun --mpi=none singularity exec", "srun --mpi=none apptainer run"])
+def test_options_of_singularity_that_a_variable_holds_are_asked_for_too(start: str) -> None:
+    found = _converted(f"{start} --nv $BINDS /fs/x.sif ./t")
+    said = [each.why for each in found.findings if "BINDS" in each.what]
+    assert ["mounts and variables may be among them" in each for each in said] == [True]

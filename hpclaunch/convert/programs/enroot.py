@@ -3,20 +3,23 @@
 The options are those of enroot(1) 3.5 to 4.0 (doc/cmd/ and enroot.in of its sources).
 """
 
+import re
 from collections.abc import Sequence
 from posixpath import basename
 
 from msgspec import Struct
 
-from hpclaunch.convert.programs.flags import is_named_options, table, take
-from hpclaunch.convert.programs.layers import Layer
-from hpclaunch.readback.shell.values import Value, known, program_of
+from hpclaunch.convert.programs.flags import is_named_options, leading, table, take
+from hpclaunch.convert.programs.layers import Layer, may_be_many
+from hpclaunch.readback.shell.values import Unknown, Value, known, program_of
 
 _IMPORT = table(((1, "arch=a output=o"), (0, "help=h")))
 _CREATE = table(((1, "name=n"), (0, "force=f help=h")))
 _START = table(((1, "conf=c env=e rc mount=m"), (0, "root=r rw=w pid net ipc uts help=h")))
 # Those that make, bring or take away an image or a container.
 _OF_IMAGES = frozenset(("import", "create", "remove", "load"))
+# How variables are called that hold options of `start`; one cut out of another (${NAME:1}) has its name.
+_OF_START = re.compile(r"(?i)(^|_)(kwargs|env_?vars|envs|mounts|binds|volumes)(?=$|\W)|(opt|arg)s(?=\W)")
 
 
 class Import(Struct, frozen=True):
@@ -76,5 +79,15 @@ def read(words: Sequence[Value]) -> tuple[Layer, list[Value]]:
     command in it; a layer without a program for what starts no container."""
     if len(words) < 3 or known(words[1]) != "start":
         return Layer(""), list(words)
-    options, rest = take(words[2:], _START, clusters=True, own=lambda word, _: is_named_options(word))
+    options, rest = take(words[2:], _START, clusters=True, own=_holds_options)
     return Layer("enroot start", tuple(options), tuple(rest[:1])), rest[1:]
+
+
+def _holds_options(word: Value, after: Sequence[Value]) -> bool:
+    """Whether the word, of which nothing is known, holds options, and is not the container: by its name, and
+    where options follow it, or a file that a container is started from."""
+    part = word[0] if may_be_many(word) and after else ""
+    if not isinstance(part, Unknown):
+        return False
+    follows = leading(after[0]).startswith("-") or (known(after[0]) or "").endswith((".sqsh", ".squashfs"))
+    return follows or is_named_options(word) or _OF_START.search(part.name) is not None

@@ -90,6 +90,8 @@ def say(layer: Layer, kept: Sequence[Layer], command: Command, draft: Draft) -> 
         if option.name in _LEFT:
             todo = "see whether the program counts on it, and write what it says in the job file"
             draft.say("left", lines, f"{PROGRAM} {option.written}", why=_LEFT[option.name], todo=todo)
+        elif not option.name:
+            other_runtimes.ask_options(layer, option, command, draft)
         elif option.name not in ("env", "mount", "root", "rw"):
             why = "no option of enroot start that is known"
             draft.say("unread", lines, f"{PROGRAM} {option.written}", why=why)
@@ -103,7 +105,7 @@ def _asked(reading: ShellReading, command: Command, layer: Layer) -> Iterator[As
         places = reading.origin(command, text) if text else lines
         yield Asked("container-mounts", _mount(option), option.written, places or lines, "enroot")
     for name, (variable, switch, otherwise) in _SWITCHES.items():
-        given = layer.option(name)
+        given = layer.option(name) if name else None
         value = (known(dict(command.environment).get(variable, ())) or "").lower()
         if given is not None:
             yield Asked(switch, None, given.written, lines, "enroot")

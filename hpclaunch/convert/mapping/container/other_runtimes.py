@@ -71,12 +71,23 @@ def say(layer: Layer, command: Command, draft: Draft) -> None:
     say_folder(layer, command, draft)
     for option in layer.options:
         what = f"{layer.program} {option.written}"
-        if option.name in _REPLACED:
+        if not option.name:
+            ask_options(layer, option, command, draft)
+        elif option.name in _REPLACED:
             draft.say("replaced", (command.place,), what, why=_REPLACED[option.name])
         elif option.name not in _TOLD | _WRITABLE:
             why = f"an option of {layer.program} that Pyxis has no counterpart of"
             todo = "see whether the program counts on it"
             draft.say("left", (command.place,), what, why=why, todo=todo)
+
+
+def ask_options(layer: Layer, option: Option, command: Command, draft: Draft) -> None:
+    """Ask for the options that a variable holds of which nothing is known."""
+    question = (
+        f"which options of {layer.program} {option.written} holds: mounts and variables may be among them"
+    )
+    todo = "write what it says in the job file"
+    draft.say("question", (command.place,), f"{layer.program} {option.written}", why=question, todo=todo)
 
 
 def say_folder(layer: Layer, command: Command, draft: Draft) -> None:
