@@ -169,3 +169,60 @@ def test_a_kind_that_nobody_told_hpclaunch_is_a_launch_all_the_same(
 def test_what_is_no_launch_is_none(version: str, kind: str) -> None:
     draft = converted(_object(version, kind, {"replicas": 2, "secretName": "a"}))
     assert "nothing in it starts ranks" in draft.refused
+
+
+_ENV = [
+    {"name": "NCCL_DEBUG", "value": "INFO"},
+    {"name": "WANDB_API_KEY", "value": "abcdef0123456789"},
+    {"name": "SET_NAME", "valueFrom": {"fieldRef": {"fieldPath": "metadata.annotations['set']"}}},
+]
+_MOUNTS: dict[str, Any] = {"volumeMounts": [{"name": "d", "mountPath": "/data"}], "env": _ENV}
+
+
+def _jobset(pods: object, container: dict[str, Any], *more: dict[str, Any]) -> str:
+    volumes = [{"name": "d", "persistentVolumeClaim": {"claimName": "corpus-pvc"}}]
+    pod = _pod(resources={"limits": {"nvidia.com/gpu": container.pop("gpus", 8)}}, **container)
+    pod["spec"]["containers"] = [*more, *pod["spec"]["containers"]]
+    pod["spec"]["volumes"] = volumes
+    part = {"name": "w", "template": {"spec": {"parallelism": pods, "template": pod}}}
+    return _object("jobset.x-k8s.io/v1alpha2", "JobSet", {"replicatedJobs": [part]})
+
+
+def test_variables_and_mounts_of_its_pods_are_told() -> None:
+    draft = converted(_jobset(2, dict(_MOUNTS)))
+    found = {key: value for key, (value, _) in job(draft).items()}
+    assert (found["env.NCCL_DEBUG"], found["mounts.0"]) == ("INFO", "corpus:/data")
+    assert found["secrets.0"] == "WANDB_API_KEY"
+    said = [(each.kind, each.what) for each in draft.findings]
+    assert ("left", "SET_NAME from the pod's metadata.annotations['set']") in said
+    assert ("question", "ranks_per_node, mpi, time and bind") in said
+
+
+def test_numbers_that_a_template_leaves_open_are_told_as_such() -> None:
+    draft = converted(_jobset("${PODS}", {"gpus": "${GPUS}"}))
+    assert "nodes" not in job(draft)
+    asked = [each.what for each in draft.findings if each.kind == "question"]
+    assert {"nodes: ${PODS}", "gpus_per_node: ${GPUS}"} <= {*asked}
+
+
+def test_the_container_with_gpus_counts_and_the_others_are_named() -> None:
+    draft = converted(_jobset(2, {}, {"name": "tcpx", "image": "reg/net:1"}))
+    assert job(draft)["image"][0] == "reg/train:1"
+    assert any(each.what == "the container tcpx of w" for each in draft.findings)
+
+
+def test_mounts_and_variables_of_a_part_that_is_not_the_job_are_named() -> None:
+    part = {"replicas": 1, "template": _pod(**_MOUNTS)}
+    tasks = [{"name": "a", **part}, {"name": "b", **part}]
+    draft = converted(_object("batch.volcano.sh/v1alpha1", "Job", {"tasks": tasks}))
+    said = next(each.what for each in draft.findings if each.what.startswith("a: 1 pod"))
+    assert "with mounts at /data" in said
+    assert "NCCL_DEBUG, WANDB_API_KEY, SET_NAME" in said
+
+
+def test_variables_that_stand_by_their_names_are_told() -> None:
+    container = {"image": "reg/a:1", "env": {"A": "b"}, "volumes": {"d": {"path": "/d"}}}
+    spec = {"size": 2, "containers": [container]}
+    draft = converted(_object("flux-framework.org/v1alpha2", "MiniCluster", spec))
+    assert job(draft)["env.A"][0] == "b"
+    assert any(each.what == "volumes of spec" for each in draft.findings)

@@ -73,7 +73,7 @@ def convert_files(files: Sequence[tuple[str, str]], draft: Draft, options: Optio
     foreign = [each for each in others if other_kinds.is_other(each)]
     others = [each for each in others if not other_kinds.is_other(each)]
     if foreign and not jobs:
-        other_kinds.refuse(foreign[0], draft)
+        other_kinds.refuse(foreign[0], others, draft)
     elif not jobs:
         kinds_seen = dict.fromkeys(f"{each.kind} {each.version}".strip() for each in found)
         seen = ", ".join(filter(None, kinds_seen)) or "no object with a kind, as manifests of Kubernetes have"

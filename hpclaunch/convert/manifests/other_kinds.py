@@ -11,15 +11,20 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
-from hpclaunch.convert.draft import Draft
+from hpclaunch.convert.draft import Draft, shown
+from hpclaunch.convert.manifests import claims, environment, storage
+from hpclaunch.convert.manifests.environment import Variable
 from hpclaunch.convert.manifests.fields import Field
 from hpclaunch.convert.manifests.repair import Object
 from hpclaunch.convert.manifests.size import is_gpu
+from hpclaunch.convert.manifests.workload import Pod
 from hpclaunch.spec.tree import MappingNode
 from hpclaunch.values.conversion import Place
 
 _TODO = "write a job file with what is told here: `hpclaunch schema job` has its keys, examples/ has some"
 _EACH = "*"
+# What a job has beside the numbers of its pods, for which no field of such an object is read.
+_UNREAD = "ranks_per_node, mpi, time and bind"
 _OF_KUBERNETES = frozenset(("apps", "batch", "policy", "autoscaling", "extensions"))
 _MOST_FIELDS = 500
 _TEMPLATE = ("template", "spec")
@@ -70,23 +75,51 @@ _KINDS: dict[tuple[str, str], _Kind] = {
 
 
 class _Part(Struct, frozen=True):
-    """Pods that are alike: what they are called, how many, and their first container."""
+    """Pods that are alike: what they are called, how many, and the container that counts, with the pod's spec
+    where it has one and its other containers. `written` is what the lines say of their number."""
 
     name: str
     pods: int | None
     places: tuple[Place, ...]
     container: Field
+    spec: Field | None = None
+    beside: tuple[Field, ...] = ()
+    written: str = ""
 
     @property
     def gpus(self) -> tuple[int | None, tuple[Place, ...]]:
         """Those of a pod, None where no line tells a number."""
-        for key in ("resources", "resourcesPerNode"):
-            for below in ("limits", "requests"):
-                amounts = self.container.get(key, below)
-                for name, field in amounts.fields() if amounts is not None else ():
-                    if is_gpu(name) and field.peek().isdecimal():
-                        return int(field.peek()), (field.at,)
-        return None, ()
+        field = _gpus_of(self.container)
+        if field is None or not field.peek().isdecimal():
+            return None, ()
+        return int(field.peek()), (field.at,)
+
+    @property
+    def targets(self) -> list[str]:
+        """Where its mounts are."""
+        mounts = self.container.get("volumeMounts")
+        found = [each.get("mountPath") for each in (mounts.items() if mounts is not None else ())]
+        return [each.peek() for each in found if each is not None]
+
+    @property
+    def names(self) -> list[str]:
+        """Its variables."""
+        entries = self.container.get("env")
+        if entries is None or not entries.is_list:
+            return [name for name, _ in entries.fields()] if entries is not None else []
+        found = [each.get("name") for each in entries.items()]
+        return [each.peek() for each in found if each is not None]
+
+
+def _gpus_of(container: Field) -> Field | None:
+    """The line that asks for its GPUs."""
+    for key in ("resources", "resourcesPerNode"):
+        for below in ("limits", "requests"):
+            amounts = container.get(key, below)
+            for name, field in amounts.fields() if amounts is not None else ():
+                if is_gpu(name):
+                    return field
+    return None
 
 
 def is_other(given: Object) -> bool:
@@ -99,8 +132,9 @@ def is_other(given: Object) -> bool:
     return kind.endswith("Job") or any(True for _ in _pods(given.root))
 
 
-def refuse(given: Object, draft: Draft) -> None:
-    """Refuse it as a whole, and tell what could be told: name, image, and the numbers of its pods."""
+def refuse(given: Object, others: Sequence[Object], draft: Draft) -> None:
+    """Refuse it as a whole, and tell what could be told: name, and of its pods image, numbers, variables and
+    mounts. `others` are the objects beside it."""
     kind = _KINDS.get(_key(given))
     if kind is None:
         found = list(_pods(given.root))
@@ -112,11 +146,13 @@ def refuse(given: Object, draft: Draft) -> None:
     most = max((part.gpus[0] or 0 for part in found), default=0)
     alike = [part for part in found if (part.gpus[0] or 0) == most]
     if len(alike) == 1:
-        _put(alike[0], draft)
+        _put(alike[0], others, draft)
     for part in found:
         if len(alike) != 1 or part is not alike[0]:
             _say(part, draft)
     given.root.take()
+    why, todo = "no line is read for them in an object of this kind", "see its fields, and its commands"
+    draft.say("question", [given.root.at], _UNREAD, why=why, todo=todo)
     reason = f"{_title(given)}: hpclaunch reads MPIJob, PyTorchJob, Job and Pod, and no object of this kind"
     draft.refuse(reason, [given.root.place], given.name, todo=_TODO)
 
@@ -153,11 +189,19 @@ def _pods(root: Field) -> Iterator[_Part]:
             number = count.peek() if count is not None else ""
             pods = int(number) if number.isdecimal() and len(number) < 7 else None
             places = (count.at,) if count is not None else (field.at,)
-            yield _Part(name or "its pods", pods, places, containers[0])
+            chosen, *more = _by_gpus(containers)
+            yield _Part(name or "its pods", pods, places, chosen, field, tuple(more), number)
             continue
         for key, below in field.fields():
             is_part = key not in ("spec", "template", "metadata") and not key.isdigit()
             waiting.append((below, count, key if is_part else name))
+
+
+def _by_gpus(containers: Sequence[Field]) -> list[Field]:
+    """First the one that asks for GPUs, where one alone does."""
+    with_gpus = [each for each in containers if _gpus_of(each) is not None]
+    first = with_gpus[0] if len(with_gpus) == 1 else containers[0]
+    return [first, *(each for each in containers if each is not first)]
 
 
 def _key(given: Object) -> tuple[str, str]:
@@ -188,25 +232,60 @@ def _part(field: Field, kind: _Kind) -> list[_Part]:
     spec = field.get(*kind.pod)
     listed = spec.get("containers") if spec is not None else None
     containers = listed.items() if listed is not None and listed.is_list else [spec] if kind.pod == () else []
+    ordered = _by_gpus([each for each in containers if each is not None]) if containers else []
     called = field.get("name") or field.get("groupName")
     label = called.peek() if called is not None else str(field.path[-1])
     places = tuple(below.at for below in counts) or (field.at,)
-    return [_Part(label, pods, places, each) for each in containers[:1] if each is not None]
+    written = " * ".join(numbers)
+    return [
+        _Part(label, pods, places, each, spec if listed is not None else None, tuple(ordered[1:]), written)
+        for each in ordered[:1]
+    ]
 
 
-def _put(part: _Part, draft: Draft) -> None:
+def _put(part: _Part, others: Sequence[Object], draft: Draft) -> None:
     image = part.container.get("image")
     if image is not None:
         draft.put(("image",), image.text(), [image.at], f"image of {part.name}")
     if part.pods:
         draft.put(("nodes",), part.pods, part.places, f"the pods of {part.name}")
+    else:
+        what = f"nodes: {part.written}" if part.written else "nodes"
+        draft.say("question", part.places, what, why=f"no line tells how many: {part.name}", todo=_TODO)
     number, places = part.gpus
+    asked = _gpus_of(part.container)
     if number:
         draft.put(("gpus_per_node",), number, places, f"GPUs of a pod of {part.name}")
+    elif asked is not None and number is None:
+        what = f"gpus_per_node: {shown(asked.peek(), 40)}"
+        draft.say("question", [asked.at], what, why=f"no line tells how many: {part.name}", todo=_TODO)
+    _environment(part, others, draft)
+    if part.spec is not None:
+        sources = storage.Sources(claims.Claims(others), {})
+        storage.put_mounts(Pod(part.spec, part.spec, part.container, part.name), sources, draft)
+    own = part.container.get("volumes")  # no container of a pod has them
+    if own is not None:
+        why = "what is mounted is not read in an object of this kind"
+        draft.say("left", [own.place], f"volumes of {part.name}", why=why, todo=_TODO)
+    for each in part.beside:
+        named = each.get("name")
+        what = f"the container {named.peek()} of {part.name}" if named is not None else "another container"
+        draft.say("left", [each.place], what, why="a job has one container on each node", todo=_TODO)
     for key in ("command", "args"):
         field = part.container.get(key)
         if field is not None:
             draft.say("left", [field.place], f"{key} of {part.name}", why="what its pods run", todo=_TODO)
+
+
+def _environment(part: _Part, others: Sequence[Object], draft: Draft) -> None:
+    """Its variables, which some kinds have as a list, as pods do, and others by their names."""
+    entries = part.container.get("env")
+    if entries is not None and not entries.is_list:
+        pairs = entries.fields()
+        found = {name: Variable(name, each.text(), each.at) for name, each in pairs if name.isidentifier()}
+    else:
+        found = environment.variables(part.container, claims.config(others), draft)
+    environment.put(found, draft)
 
 
 def _say(part: _Part, draft: Draft) -> None:
@@ -215,5 +294,7 @@ def _say(part: _Part, draft: Draft) -> None:
     number, _ = part.gpus
     what = f"{part.name}: {pods} of {image.text() if image is not None else 'an image that no line tells'}"
     what += f", each with {number} GPUs" if number else ""
+    what += f", with mounts at {', '.join(part.targets)}" if part.targets else ""
+    what += f", with the variables {', '.join(part.names)}" if part.names else ""
     places = [*part.places, part.container.place]
     draft.say("left", places, what, why="its pods are not read as ranks", todo=_TODO)

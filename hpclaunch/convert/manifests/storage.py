@@ -45,13 +45,13 @@ def put(workload: Workload, claims: Claims, draft: Draft, options: Options) -> N
     """The mounts of the container that ranks run in. Those of the launcher alone are left. Where the site is
     known its own names of volumes are taken."""
     sources = Sources(claims, {form: name for name, form in options.volumes.items()})
-    targets = _of_ranks(workload.ranks, sources, draft)
+    targets = put_mounts(workload.ranks, sources, draft)
     for pod in (*([workload.starter] if workload.is_apart else []), *workload.others):
         _beside(pod, targets, draft)
 
 
-def _of_ranks(pod: Pod, sources: Sources, draft: Draft) -> set[str]:
-    """The targets of the mounts."""
+def put_mounts(pod: Pod, sources: Sources, draft: Draft) -> set[str]:
+    """The mounts of a pod's container. Returns their targets."""
     volumes = _by_name(pod)
     mounts = pod.container.get("volumeMounts")
     used: set[str] = set()
