@@ -127,6 +127,7 @@ def test_no_output_has_a_number_by_heart_a_licence_or_what_is_typed(
         "--data.image_key jpg2 --train.label_key=caption --model.pad_token=Abc12345",
         'ssh.login(host, user) login "$USER" login node12',
         '"Authorization": "Bearer " + token',
+        "run({'kwargs': {'end': 1, 'append_concat_token': False}, 'n': [{'pad_token': 0}]})",
         "pip install hf-transfer==0.1.8 npm_config_loglevel=silent sg.example.com SG.x",
     ],
 )
