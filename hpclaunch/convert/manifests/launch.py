@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
-from hpclaunch.convert.manifests import folders, loops, shelltext
+from hpclaunch.convert.manifests import folders, from_variables, loops, shelltext
 from hpclaunch.convert.manifests.environment import is_endless
 from hpclaunch.convert.manifests.fields import Field
 from hpclaunch.convert.manifests.lines import merged
@@ -111,7 +111,7 @@ def read(container: Field, variables: Mapping[str, str | None]) -> Launch:
     if script is None:
         return Launch(tuple(words), (), tuple(word.value for word in words))
     before, text, place = script
-    parsed = shelltext.read(text)
+    text, parsed = from_variables.read(text, variables)
     if parsed is None:
         return Launch(tuple(words), (), tuple(word.value for word in words))
     unit = parsed.units[parsed.launch] if parsed.launch is not None else None
