@@ -236,3 +236,21 @@ def test_a_value_that_mpirun_hands_on_is_filled_in_too() -> None:
     draft = converted(text.replace("{{ .Values.image.name }}:{{ .Values.image.tag }}", "a/b:1"))
     assert draft.facts["env", "SIZE"].is_open
     assert draft.facts["env", "B"].value == "1"
+
+
+def test_a_place_in_the_objects_own_name_tells_that_the_file_is_filled_in() -> None:
+    text = """\
+apiVersion: batch/v1
+kind: Job
+metadata:
+  name: run-${NUMBER}
+spec:
+  template:
+    spec:
+      containers:
+      - {name: a, image: "reg/x:1", command: [./t], env: [{name: OUT, value: "/out/${NUMBER}"}]}
+"""
+    draft = converted(text)
+    assert draft.facts[("env", "OUT")].is_open
+    assert not any("as it stands" in each.why for each in draft.findings)
+    assert converted(text, NUMBER="3").facts[("env", "OUT")].value == "/out/3"

@@ -25,7 +25,11 @@ _KEYS = (
     "image|replicas|slotsPerWorker|nprocPerNode|completions|parallelism|namespace|claimName|serviceAccountName"
     "|cpu|memory|path|server|[\\w.-]+/[\\w.-]+"
 )
-_TELLS = re.compile(rf"^[ \t-]*[\"']?(?:{_KEYS})[\"']?:[ \t]+[^#\n]*?\$\{{?[A-Za-z_]", re.MULTILINE)
+# An object's own name stands where metadata has it, and no name of the API has a $.
+_NAMED = " {1,4}[\"']?(?:name|generateName)"
+_TELLS = re.compile(
+    rf"^(?:[ \t-]*[\"']?(?:{_KEYS})|{_NAMED})[\"']?:[ \t]+[^#\n]*?\$\{{?[A-Za-z_]", re.MULTILINE
+)
 _MAY_HAVE_PLACES = {
     "env": "the value of a variable",
     "command": "what each rank executes",
