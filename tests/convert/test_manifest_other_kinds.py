@@ -226,3 +226,41 @@ def test_variables_that_stand_by_their_names_are_told() -> None:
     draft = converted(_object("flux-framework.org/v1alpha2", "MiniCluster", spec))
     assert job(draft)["env.A"][0] == "b"
     assert any(each.what == "volumes of spec" for each in draft.findings)
+
+
+def _keeps(kind: str, image: str, **more: Any) -> str:
+    pods = {"replicas": 2, "selector": {}, "template": _pod(image, **more)}
+    return _object("apps/v1", kind, pods)
+
+
+_ALONE = _object("batch/v1", "Job", {"template": _pod("reg/train:1")})
+_ADDRESS = [{"name": "MASTER_ADDR", "value": "first"}]
+
+
+def test_pods_of_the_jobs_image_that_are_told_of_each_other_may_be_its_ranks() -> None:
+    draft = converted(f"{_ALONE}---\n{_keeps('StatefulSet', 'reg/train:1', env=_ADDRESS)}")
+    assert draft.facts[("nodes",)].is_open
+    said = next(each.what for each in draft.findings if each.what.startswith("StatefulSet run"))
+    assert "2 pods of reg/train:1" in said
+
+
+@pytest.mark.parametrize(
+    "beside", [_keeps("StatefulSet", "reg/etcd:1", env=_ADDRESS), _keeps("Deployment", "reg/train:1")]
+)
+def test_other_pods_beside_a_job_are_told_and_nothing_is_asked(beside: str) -> None:
+    draft = converted(f"{_ALONE}---\n{beside}")
+    assert job(draft)["nodes"][0] == 1
+    assert any("2 pods of" in each.what for each in draft.findings if each.kind == "left")
+
+
+def test_pods_with_gpus_that_are_kept_running_are_a_launch_without_a_job() -> None:
+    draft = converted(_keeps("StatefulSet", "reg/train:1", resources=_GPUS))
+    assert "StatefulSet of apps/v1" in draft.refused
+    assert job(draft)["nodes"][0] == 2
+
+
+def test_what_a_cron_job_starts_is_told() -> None:
+    spec = {"schedule": "@daily", "jobTemplate": {"spec": {"parallelism": 2, "template": _pod()}}}
+    draft = converted(_object("batch/v1", "CronJob", spec))
+    assert "a CronJob" in draft.refused
+    assert (job(draft)["image"][0], job(draft)["nodes"][0]) == ("reg/train:1", 2)

@@ -96,6 +96,8 @@ def convert_files(files: Sequence[tuple[str, str]], draft: Draft, options: Optio
         workload = kinds.workload(jobs[0], draft)
         if workload is not None:
             _job(workload, others, templates, draft, options)
+            image = workload.ranks.container.get("image")
+            others = other_kinds.pods_beside(others, image.peek() if image is not None else "", draft)
             leftovers.account(workload.root, api.type_of(jobs[0].version, jobs[0].kind), draft)
     claims.account(others, draft)
     return next((f"{each.kind} of {each.version}" for each in (*jobs, *foreign)), "")

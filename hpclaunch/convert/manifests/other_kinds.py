@@ -10,6 +10,7 @@ in flux-framework/flux-operator, api/v1alpha2.
 from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from hpclaunch.convert.draft import Draft, shown
 from hpclaunch.convert.manifests import claims, environment, storage
@@ -17,7 +18,7 @@ from hpclaunch.convert.manifests.environment import Variable
 from hpclaunch.convert.manifests.fields import Field
 from hpclaunch.convert.manifests.repair import Object
 from hpclaunch.convert.manifests.size import is_gpu
-from hpclaunch.convert.manifests.workload import Pod
+from hpclaunch.convert.manifests.workload import OF_TORCH, Pod
 from hpclaunch.spec.tree import MappingNode
 from hpclaunch.values.conversion import Place
 
@@ -25,6 +26,7 @@ _TODO = "write a job file with what is told here: `hpclaunch schema job` has its
 _EACH = "*"
 # What a job has beside the numbers of its pods, for which no field of such an object is read.
 _UNREAD = "ranks_per_node, mpi, time and bind"
+_OF_RANKS = frozenset((*OF_TORCH, "NODE_RANK", "MASTER_HOST"))
 _OF_KUBERNETES = frozenset(("apps", "batch", "policy", "autoscaling", "extensions"))
 _MOST_FIELDS = 500
 _TEMPLATE = ("template", "spec")
@@ -55,6 +57,9 @@ _KINDS: dict[tuple[str, str], _Kind] = {
     ("kubeflow.org", "PaddleJob"): _of_kubeflow("PaddleJob", "paddleReplicaSpecs"),
     ("kubeflow.org", "TrainJob"): _TRAIN,
     ("trainer.kubeflow.org", "TrainJob"): _TRAIN,
+    ("batch", "CronJob"): _Kind(
+        "a CronJob", ("spec", "jobTemplate", "spec"), (("parallelism",),), ("template", "spec")
+    ),
     ("batch.volcano.sh", "Job"): _Kind("a Job of Volcano", ("spec", "tasks", _EACH)),
     ("jobset.x-k8s.io", "JobSet"): _Kind(
         "a JobSet",
@@ -127,6 +132,8 @@ def is_other(given: Object) -> bool:
     group, kind = _key(given)
     if (group, kind) in _KINDS:
         return True
+    if group == "apps":  # a server, but for one whose pods have GPUs
+        return any(_gpus_of(part.container) is not None for part in _pods(given.root))
     if not group or group in _OF_KUBERNETES or group.endswith(".k8s.io"):
         return False
     return kind.endswith("Job") or any(True for _ in _pods(given.root))
@@ -163,6 +170,27 @@ def beside(given: Object, draft: Draft) -> None:
     why = f"{_title(given)}: it is a launch of its own, and a job file is one job"
     todo = "convert it on its own, for what can be told of it; hpclaunch reads no object of this kind"
     draft.say("left", [given.root.place], f"{given.name} ({given.version})", why=why, todo=todo)
+
+
+def pods_beside(others: Sequence[Object], image: str, draft: Draft) -> list[Object]:
+    """Say the pods of objects that keep some running, such as a StatefulSet. Where they have the image of the
+    job and are told of each other as ranks are, they are ranks too: the nodes of all are asked for. Returns
+    the other objects."""
+    left: list[Object] = []
+    for each in others:
+        found = list(_pods(each.root)) if _key(each)[0] == "apps" else []
+        for part in found:
+            own = part.container.get("image")
+            _say(replace(part, name=each.name), draft, "apply it on its own, if the job needs it")
+            if own is not None and own.text() == image and not _OF_RANKS.isdisjoint(part.names):
+                what = f"the pods of {each.name}"
+                question = f"how many nodes: {what} have the same image, and may be ranks of the same run"
+                draft.ask(("nodes",), question, [*part.places, part.container.place], what)
+        if found:
+            each.root.take()
+        else:
+            left.append(each)
+    return left
 
 
 def _title(given: Object) -> str:
@@ -288,7 +316,7 @@ def _environment(part: _Part, others: Sequence[Object], draft: Draft) -> None:
     environment.put(found, draft)
 
 
-def _say(part: _Part, draft: Draft) -> None:
+def _say(part: _Part, draft: Draft, todo: str = _TODO) -> None:
     image = part.container.get("image")
     pods = "pods, how many is not told," if part.pods is None else f"{part.pods} pod{'s' * (part.pods != 1)}"
     number, _ = part.gpus
@@ -297,4 +325,4 @@ def _say(part: _Part, draft: Draft) -> None:
     what += f", with mounts at {', '.join(part.targets)}" if part.targets else ""
     what += f", with the variables {', '.join(part.names)}" if part.names else ""
     places = [*part.places, part.container.place]
-    draft.say("left", places, what, why="its pods are not read as ranks", todo=_TODO)
+    draft.say("left", places, what, why="its pods are not read as ranks", todo=todo)
