@@ -235,3 +235,31 @@ def test_the_first_name_that_kubernetes_had_for_gpus_is_one_of_gpus() -> None:
     found = _job("[python, t.py]", "{limits: {alpha.kubernetes.io/nvidia-gpu: 4}}")
     assert _value(found, "gpus_per_node") == 4
     assert not found.hints
+
+
+_ASTRAY = "[{name: d, resources: {limits: {nvidia.com/gpu: 4}}}]"
+
+
+@pytest.mark.parametrize(
+    ("pod", "gpus"),
+    [
+        (f"extendedResources: {_ASTRAY}", "asked"),
+        ("resources: {limits: {nvidia.com/gpu: 4}}", "asked"),
+        (f"initContainers: {_ASTRAY}", 0),
+        ("nodeSelector: {nvidia.com/gpu: '1'}", 0),
+        ("resources: {limits: {cpu: 4}}", 0),
+    ],
+)
+def test_gpus_that_stand_in_no_container_are_asked_for(pod: str, gpus: object) -> None:
+    spec = _container("[./t]", "{}").removesuffix("}")
+    found = converted(f"{_JOB}  template: {{spec: {spec}, {pod}}}}}\n")
+    assert _value(found, "gpus_per_node") == gpus
+
+
+def test_pods_without_gpus_have_none_that_stand_idle() -> None:
+    launcher = f"{{template: {{spec: {_container('[mpirun, -np, 2, ./x]', '{}')}}}}}"
+    worker = f"{{replicas: 4, template: {{spec: {_container('[sleep]', '{}')}}}}}"
+    head = "apiVersion: kubeflow.org/v2beta1\nkind: MPIJob\nmetadata: {name: a}\nspec:\n  slotsPerWorker: 1\n"
+    found = converted(f"{head}  mpiReplicaSpecs:\n    Launcher: {launcher}\n    Worker: {worker}\n")
+    said = next(each.why for each in found.findings if "stood idle" in each.why)
+    assert said.endswith("ranks were on 2 of 4 pods, and the others stood idle")

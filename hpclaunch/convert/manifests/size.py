@@ -15,11 +15,14 @@ from hpclaunch.convert.options import Options
 from hpclaunch.convert.programs.layers import MPI, PER_GPU, Layer, Option
 from hpclaunch.convert.programs.torch import starts_per_node
 from hpclaunch.readback.shell.values import known, shown
+from hpclaunch.spec.tree import MappingNode
 from hpclaunch.values.conversion import Place
 
 _USUAL = "nvidia.com/gpu"
 _FIRST = "alpha.kubernetes.io/nvidia-gpu"  # before device plugins; Kubernetes 1.11 took it away
 _MOST_WORDS = 4  # of one option
+_OF_CONTAINERS = ("containers", "initContainers", "ephemeralContainers")
+_MOST_FIELDS = 500
 
 
 def put(
@@ -56,6 +59,12 @@ def _gpus(workload: Workload, variables: dict[str, Variable], draft: Draft) -> C
         is_worker = workload.root.get("spec", "runLauncherAsWorker")
         if is_worker is None or not is_worker.truth():
             _of_launcher(workload.starter.container, draft)
+    astray = None if found.value or found.value is None else _astray(workload.ranks.spec)
+    if astray is not None:
+        what = f"{astray.path[-1]}: {astray.peek()} in {astray.name.removesuffix(f'.{astray.path[-1]}')}"
+        question = f"how many GPUs on each node: {what}, and no container asks for any"
+        draft.ask(("gpus_per_node",), question, [astray.at], what)
+        return Count(None, (astray.at,), what)
     visible = variables.get("NVIDIA_VISIBLE_DEVICES")
     sees = visible is not None and (visible.text or "") not in ("", "none", "void")
     if found.value is None or (not found.value and sees):
@@ -82,6 +91,24 @@ def is_gpu(resource: str) -> bool:
         return False
     is_named = vendor in _OF_GPUS and not _NICS.search(last.lower())
     return is_named or resource == _FIRST or last in ("gpu", "gpu.shared") or last.startswith("mig-")
+
+
+def _astray(spec: Field) -> Field | None:
+    """GPUs that a pod's spec asks for in a place that is no container's: where the API has nothing of that
+    name, or of another cluster's own."""
+    waiting = [each for key, each in spec.fields() if key not in _OF_CONTAINERS]
+    for _ in range(_MOST_FIELDS):
+        if not waiting:
+            break
+        field = waiting.pop()
+        if field.is_list:
+            waiting += field.items()
+        for key, below in field.fields() if isinstance(field.node, MappingNode) else ():
+            asks = bool(field.path) and field.path[-1] in ("limits", "requests")
+            if asks and is_gpu(key) and below.peek().isdecimal() and below.peek() != "0":
+                return below
+            waiting.append(below)
+    return None
 
 
 def _limits(container: Field, draft: Draft) -> tuple[Count, str]:
@@ -250,8 +277,9 @@ def _with_all(layer: Layer, told: Told, nodes: Count, per_node: Count, draft: Dr
 
 
 def _say_idle(used: int, pods: int, places: Sequence[Place], written: str, draft: Draft) -> None:
-    why = f"mpirun fills the slots of a pod before the next: ranks were on {used} of {pods} pods"
-    draft.say("defect", places, written, why=f"{why}, and the GPUs of the others stood idle")
+    why = f"the slots of a pod are filled before those of the next: ranks were on {used} of {pods} pods"
+    idle = "the GPUs of the others" if draft.number("gpus_per_node") else "the others"
+    draft.say("defect", places, written, why=f"{why}, and {idle} stood idle")
 
 
 def _over_nodes(
